@@ -1,3 +1,7 @@
 //! The packet-level toolkit for RoCEv2 and InfiniBand.
 pub mod capture;
+pub mod checksum;
 pub mod dissect;
+pub mod icrc;
+pub mod opcode;
+pub mod wire;

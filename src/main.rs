@@ -1,2 +1,6 @@
 //! The command line.
-fn main() {}
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}

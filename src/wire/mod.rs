@@ -1,0 +1,31 @@
+//! Headers: bytes and the fields in them. Each is declared once, with its figure; the declaration gives the
+//! view, the setters, `Display`, the names in JSON and filters, and `rdmawire explain`.
+//!
+//! ```
+//! use rdmawire::wire::{Bth, Header};
+//! let (bth, rest) = Bth::view(&[0x04, 0x40, 0xff, 0xff, 0, 0, 0, 0x11, 0x80, 0, 0, 7, 0xaa]).unwrap();
+//! assert_eq!((bth.dest_qp().0, bth.psn().0, bth.ack_req(), rest.len()), (0x11, 7, true, 1));
+//! ```
+
+#[macro_use]
+mod header;
+#[macro_use]
+mod kind;
+mod bth;
+mod erf;
+mod ethernet;
+mod ext;
+mod infiniband;
+mod ip;
+mod mac_control;
+mod mad;
+mod tunnel;
+mod value;
+
+pub use header::{Bits, Field, Header, HeaderInfo, Show};
+pub use kind::Kind;
+pub use value::{
+    Acknowledgement, Ecn, EtherType, Hex8, Hex16, Hex32, Hex64, IpProtocol, Mac, NakCode, PKey, Psn, Qpn,
+    Syndrome,
+};
+pub use {bth::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, mac_control::*, mad::*, tunnel::*};

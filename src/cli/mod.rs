@@ -1,0 +1,55 @@
+//! The command line: one file a command; no logic that a library user would miss.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The packet-level toolkit for RoCEv2 and InfiniBand.
+#[derive(Debug, Parser)]
+#[command(name = "rdmawire", version, about, propagate_version = true, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {}
+
+/// How a command ended, if it could be done at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Done: exit status 0.
+    Done,
+    /// Found what the user asked to fail on: exit status 1.
+    Found,
+    /// Some of it could not be done, which was said on standard error: exit status 2.
+    Failed,
+}
+
+/// Run the command line; errors are one line on standard error, a closed pipe is success.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match cli.run() {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Found) => ExitCode::from(1),
+        Ok(Outcome::Failed) => ExitCode::from(2),
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("rdmawire: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+impl Cli {
+    fn run(self) -> anyhow::Result<Outcome> {
+        match self.command {}
+    }
+}
+
+/// Whether the reader of our output went away.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<std::io::Error>().is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}

@@ -1,0 +1,87 @@
+//! Everything in a frame, in wire order.
+
+use super::{Problem, walk};
+use crate::{opcode::Opcode, wire::Kind};
+
+/// A header, or a part of a frame that is none, and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// What it is.
+    pub kind: Kind,
+    /// Its first byte, from the frame's start.
+    pub at: u32,
+    /// Its bytes, captured or not.
+    pub len: u32,
+}
+
+const ROOM: usize = 64;
+
+/// The layers of a frame, outermost first.
+#[derive(Clone, Copy, Debug)]
+pub struct Layers {
+    layers: [Layer; ROOM],
+    len: usize,
+}
+
+impl Default for Layers {
+    fn default() -> Self {
+        Layers { layers: [Layer { kind: Kind::Payload, at: 0, len: 0 }; ROOM], len: 0 }
+    }
+}
+
+impl Layers {
+    fn push(&mut self, kind: Kind, at: usize, len: usize) {
+        if let Some(room) = self.layers.get_mut(self.len) {
+            *room = Layer { kind, at: at as u32, len: len as u32 };
+            self.len += 1;
+        }
+    }
+}
+
+impl std::ops::Deref for Layers {
+    type Target = [Layer];
+    fn deref(&self) -> &[Layer] {
+        &self.layers[..self.len]
+    }
+}
+
+impl walk::Visitor for Layers {
+    const DETAIL: bool = true;
+
+    fn header(&mut self, kind: Kind, at: usize, len: usize) {
+        self.push(kind, at, len);
+    }
+
+    fn extended(&mut self, opcode: Opcode, mut at: usize) {
+        for &kind in opcode.chain() {
+            let len = kind.info().map_or(0, |info| info.len);
+            self.push(kind, at, len);
+            at += len;
+        }
+    }
+
+    fn note(&mut self, _: Kind, _: usize, _: Problem) {}
+    fn tunnel(&mut self) {}
+    fn fragment(&mut self) {}
+    fn mirror_cut(&mut self) {}
+
+    fn finish(&mut self, tail: &walk::Tail) {
+        let payload_end = tail.body_end - tail.pad as usize;
+        if payload_end > tail.payload {
+            self.push(Kind::Payload, tail.payload, payload_end - tail.payload);
+        }
+        if tail.pad > 0 {
+            self.push(Kind::Pad, payload_end, tail.pad as usize);
+        }
+        if tail.icrc {
+            self.push(Kind::Icrc, tail.body_end, 4);
+        }
+        if tail.vcrc {
+            self.push(Kind::Vcrc, tail.end, 2);
+        }
+        let end = tail.end + if tail.vcrc { 2 } else { 0 };
+        if tail.known && tail.captured > end {
+            self.push(Kind::Trailer, end, tail.captured - end);
+        }
+    }
+}

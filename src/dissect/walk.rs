@@ -1,0 +1,799 @@
+//! The walk through a frame, header by header. One walk for the index and for the list of layers.
+
+use super::{Link, Options, Problem};
+use crate::{
+    checksum,
+    opcode::{Opcode, PayloadRule},
+    wire::*,
+};
+
+/// Who is told what the walk finds.
+pub(super) trait Visitor {
+    /// Whether it wants the management datagrams read too.
+    const DETAIL: bool;
+    /// A header that is there, whole.
+    fn header(&mut self, kind: Kind, at: usize, len: usize);
+    /// All the extended headers of an operation code, from `at` on.
+    fn extended(&mut self, opcode: Opcode, at: usize);
+    fn note(&mut self, layer: Kind, at: usize, problem: Problem);
+    /// What follows is inside a tunnel; what came before was around it.
+    fn tunnel(&mut self);
+    fn fragment(&mut self);
+    fn mirror_cut(&mut self);
+    fn finish(&mut self, tail: &Tail);
+}
+
+/// Where the packet's last parts are.
+pub(super) struct Tail {
+    pub payload: usize,
+    pub pad: u8,
+    /// One past payload and pad; where the ICRC is, if it is.
+    pub body_end: usize,
+    /// One past the packet.
+    pub end: usize,
+    pub captured: usize,
+    pub known: bool,
+    pub icrc: bool,
+    pub vcrc: bool,
+}
+
+const MAX_TUNNELS: u8 = 8;
+const MAX_TAGS: u8 = 16;
+const MAX_IPV6_EXTENSIONS: u8 = 8;
+const MAX_ERF_EXTENSIONS: u8 = 16;
+
+const VXLAN_PORT: u16 = 4789;
+const GENEVE_PORT: u16 = 6081;
+
+#[inline(always)]
+pub(super) fn walk<V: Visitor>(frame: &[u8], link: Link, wire_len: u32, options: &Options, visitor: &mut V) {
+    let end = wire_len as usize;
+    let mut walk = Walk {
+        frame,
+        options,
+        visitor,
+        at: 0,
+        end,
+        captured: frame.len(),
+        depth: 0,
+        known: false,
+        vcrc: false,
+        body: None,
+    };
+    walk.link(link);
+    walk.finish();
+}
+
+/// What the transport found of its own end.
+struct Body {
+    end: usize,
+    pad: u8,
+    icrc: bool,
+}
+
+/// The window: `at` is the next byte to read, `end` where the packet ends as far as anyone says, beyond
+/// `captured` perhaps.
+struct Walk<'f, 'v, V> {
+    frame: &'f [u8],
+    options: &'v Options,
+    visitor: &'v mut V,
+    at: usize,
+    end: usize,
+    captured: usize,
+    depth: u8,
+    known: bool,
+    vcrc: bool,
+    body: Option<Body>,
+}
+
+impl<'f, V: Visitor> Walk<'f, '_, V> {
+    /// One past the last byte that can be read.
+    #[inline(always)]
+    fn limit_at(&self) -> usize {
+        self.end.min(self.captured)
+    }
+
+    #[inline(always)]
+    fn left(&self) -> &'f [u8] {
+        self.frame.get(self.at..self.limit_at()).unwrap_or(&[])
+    }
+
+    #[inline(always)]
+    fn take<H: Header>(&mut self) -> Option<&'f H> {
+        let Some((header, _)) = H::view(self.left()) else {
+            self.short(H::KIND, H::LEN);
+            return None;
+        };
+        self.visitor.header(H::KIND, self.at, H::LEN);
+        self.at += H::LEN;
+        Some(header)
+    }
+
+    /// A part of variable length.
+    fn take_bytes(&mut self, kind: Kind, len: usize) -> Option<&'f [u8]> {
+        let Some(bytes) = self.left().get(..len) else {
+            self.short(kind, len);
+            return None;
+        };
+        self.visitor.header(kind, self.at, len);
+        self.at += len;
+        Some(bytes)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn short(&mut self, kind: Kind, need: usize) {
+        let have = clip(self.limit_at().saturating_sub(self.at));
+        let problem = if self.at + need <= self.end {
+            Problem::Cut { need: clip(need), have }
+        } else {
+            Problem::Truncated { need: clip(need), have }
+        };
+        self.visitor.note(kind, self.at, problem);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note(&mut self, layer: Kind, at: usize, problem: Problem) {
+        self.visitor.note(layer, at, problem);
+    }
+
+    /// A length field: from `from`, the packet has `says` bytes.
+    #[inline(always)]
+    fn limit(&mut self, layer: Kind, from: usize, says: usize) {
+        let to = from + says;
+        if to >= self.at && to <= self.end {
+            self.end = to;
+            self.known = true;
+        } else {
+            self.lie(layer, from, says);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn lie(&mut self, layer: Kind, from: usize, says: usize) {
+        // A mirror cuts the frame and wraps the rest: then the inner length alone tells how long it was.
+        if self.depth > 0 && from + says > self.end {
+            let have = clip(self.limit_at() - from.min(self.limit_at()));
+            self.captured = self.limit_at();
+            self.end = from + says;
+            self.known = true;
+            self.visitor.mirror_cut();
+            self.visitor.note(layer, from, Problem::MirrorCut { says: clip(says), have });
+            return;
+        }
+        let have = self.end.saturating_sub(from);
+        self.visitor.note(layer, from, Problem::Length { says: clip(says), have: clip(have) });
+    }
+
+    #[inline(always)]
+    fn link(&mut self, link: Link) -> Option<()> {
+        match link {
+            Link::ETHERNET => self.ethernet(),
+            Link::INFINIBAND => self.infiniband(),
+            _ => self.other_link(link),
+        }
+    }
+
+    fn other_link(&mut self, link: Link) -> Option<()> {
+        match link {
+            Link::IPV4 => self.ipv4(),
+            Link::IPV6 => self.ipv6(),
+            Link::RAW | Link(12) | Link(14) => self.ip(),
+            Link::LINUX_SLL => {
+                let ether_type = self.take::<Sll>()?.ether_type();
+                self.network(ether_type)
+            }
+            Link::LINUX_SLL2 => {
+                let ether_type = self.take::<Sll2>()?.ether_type();
+                self.network(ether_type)
+            }
+            Link::ERF => self.erf(),
+            _ => {
+                self.note(Kind::Payload, self.at, Problem::LinkType { says: link.0 });
+                None
+            }
+        }
+    }
+
+    fn erf(&mut self) -> Option<()> {
+        let erf = self.take::<Erf>()?;
+        let mut more = erf.extension();
+        for n in 0.. {
+            if !more {
+                break;
+            }
+            if n == MAX_ERF_EXTENSIONS {
+                self.note(Kind::ErfExtension, self.at, Problem::Depth { limit: MAX_ERF_EXTENSIONS });
+                return None;
+            }
+            more = self.take::<ErfExtension>()?.extension();
+        }
+        if erf.record_type() == ErfType::ETHERNET {
+            self.take::<ErfEthernet>()?;
+        }
+        // The record's own words on its length count: the file's count the alignment too, or do not.
+        self.end = self.at + erf.wire_len() as usize;
+        match erf.record_type() {
+            ErfType::ETHERNET => self.ethernet(),
+            ErfType::INFINIBAND => self.infiniband(),
+            ErfType::INFINIBAND_LINK => self.take::<LinkPacket>().map(|_| ()),
+            ErfType::IPV4 => self.ipv4(),
+            ErfType::IPV6 => self.ipv6(),
+            other => {
+                self.note(Kind::Erf, 0, Problem::LinkType { says: other.0 as u16 });
+                None
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn ethernet(&mut self) -> Option<()> {
+        let ether_type = self.take::<Ethernet>()?.ether_type();
+        self.network(ether_type)
+    }
+
+    #[inline(always)]
+    fn network(&mut self, mut ether_type: EtherType) -> Option<()> {
+        let mut tags = 0;
+        while ether_type.is_vlan() {
+            if tags == MAX_TAGS {
+                self.note(Kind::Vlan, self.at, Problem::Depth { limit: MAX_TAGS });
+                return None;
+            }
+            tags += 1;
+            ether_type = self.take::<Vlan>()?.ether_type();
+        }
+        match ether_type {
+            EtherType::IPV4 => self.ipv4(),
+            EtherType::IPV6 => self.ipv6(),
+            EtherType::ROCE => {
+                self.grh()?;
+                self.transport()
+            }
+            EtherType::MAC_CONTROL => self.mac_control(),
+            EtherType::MPLS | EtherType::MPLS_UPSTREAM => self.mpls(),
+            EtherType::LLDP => self.take_bytes(Kind::Lldp, self.left().len()).map(|_| ()),
+            EtherType(other) => {
+                self.note(Kind::Payload, self.at, Problem::Unread { protocol: other });
+                None
+            }
+        }
+    }
+
+    fn mac_control(&mut self) -> Option<()> {
+        match self.take::<MacControl>()?.opcode() {
+            MacControlOpcode::PAUSE => self.take::<Pause>().map(|_| ())?,
+            MacControlOpcode::PFC => self.take::<Pfc>().map(|_| ())?,
+            MacControlOpcode(other) => {
+                self.note(Kind::MacControl, self.at - 2, Problem::Unread { protocol: other })
+            }
+        }
+        // What follows is padding up to the shortest frame.
+        self.end = self.at;
+        self.known = true;
+        Some(())
+    }
+
+    fn mpls(&mut self) -> Option<()> {
+        for tags in 0.. {
+            if tags == MAX_TAGS {
+                self.note(Kind::Mpls, self.at, Problem::Depth { limit: MAX_TAGS });
+                return None;
+            }
+            if self.take::<Mpls>()?.bottom() {
+                break;
+            }
+        }
+        // Nothing says what follows. An Ethernet address may start like an IP version, so IP must prove itself.
+        match self.left().first()? >> 4 {
+            4 if plausible_ipv4(self.left()) => return self.ipv4(),
+            6 if plausible_ipv6(self.left()) => return self.ipv6(),
+            0 if !looks_like_ethernet(self.left()) || looks_like_ethernet(self.left().get(4..)?) => {
+                self.take::<ControlWord>()?;
+            }
+            _ => {}
+        }
+        self.tunnel()?;
+        self.ethernet()
+    }
+
+    /// What follows is another packet, wrapped.
+    fn tunnel(&mut self) -> Option<()> {
+        if self.depth == MAX_TUNNELS {
+            self.note(Kind::Payload, self.at, Problem::Depth { limit: MAX_TUNNELS });
+            return None;
+        }
+        self.depth += 1;
+        self.known = false;
+        self.visitor.tunnel();
+        Some(())
+    }
+
+    fn ip(&mut self) -> Option<()> {
+        match self.left().first().map(|byte| byte >> 4) {
+            Some(4) => self.ipv4(),
+            Some(6) => self.ipv6(),
+            Some(version) => {
+                self.note(Kind::Payload, self.at, Problem::Version { says: version });
+                None
+            }
+            None => {
+                self.short(Kind::Ipv4, Ipv4::LEN);
+                None
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn ipv4(&mut self) -> Option<()> {
+        let from = self.at;
+        let ip = self.take::<Ipv4>()?;
+        if ip.version() != 4 {
+            self.note(Kind::Ipv4, from, Problem::Version { says: ip.version() });
+            return None;
+        }
+        if ip.ihl() != 5 {
+            self.ipv4_options(from, ip.ihl())?;
+        }
+        self.limit(Kind::Ipv4, from, ip.total_len() as usize);
+        if ip.mf() || ip.fragment_offset() != 0 {
+            self.fragment(Kind::Ipv4, from, ip.fragment_offset())?;
+        }
+        self.carried(ip.protocol())
+    }
+
+    fn ipv4_options(&mut self, from: usize, ihl: u8) -> Option<()> {
+        if ihl < 5 {
+            self.note(Kind::Ipv4, from, Problem::Length { says: ihl as u16 * 4, have: 20 });
+            return None;
+        }
+        self.take_bytes(Kind::Ipv4Options, (ihl as usize - 5) * 4).map(|_| ())
+    }
+
+    /// The first fragment is read as far as it goes; the others have no header.
+    #[cold]
+    #[inline(never)]
+    fn fragment(&mut self, layer: Kind, from: usize, offset: u16) -> Option<()> {
+        self.visitor.fragment();
+        self.visitor.note(layer, from, Problem::Fragment { offset });
+        (offset == 0).then_some(())
+    }
+
+    #[inline(always)]
+    fn ipv6(&mut self) -> Option<()> {
+        let from = self.at;
+        let ip = self.take::<Ipv6>()?;
+        if ip.version() != 6 {
+            self.note(Kind::Ipv6, from, Problem::Version { says: ip.version() });
+            return None;
+        }
+        self.limit(Kind::Ipv6, self.at, ip.payload_len() as usize);
+        match ip.next_header() {
+            IpProtocol::UDP => self.udp(),
+            next => {
+                let next = self.ipv6_extensions(next)?;
+                self.carried(next)
+            }
+        }
+    }
+
+    fn ipv6_extensions(&mut self, mut next: IpProtocol) -> Option<IpProtocol> {
+        for n in 0.. {
+            if !matches!(next.0, 0 | 43 | 44 | 51 | 60) {
+                break;
+            }
+            if n == MAX_IPV6_EXTENSIONS {
+                self.note(Kind::Ipv6Extension, self.at, Problem::Depth { limit: MAX_IPV6_EXTENSIONS });
+                return None;
+            }
+            let from = self.at;
+            let len = match (next.0, self.left().get(1)) {
+                (44, _) | (_, None) => 8,
+                (51, Some(&words)) => (words as usize + 2) * 4,
+                (_, Some(&units)) => (units as usize + 1) * 8,
+            };
+            let bytes = self.take_bytes(Kind::Ipv6Extension, len)?;
+            if let (44, [_, _, hi, lo, ..]) = (next.0, bytes) {
+                let field = u16::from_be_bytes([*hi, *lo]);
+                if field & !6 != 0 {
+                    self.fragment(Kind::Ipv6Extension, from, field >> 3)?;
+                }
+            }
+            next = IpProtocol(*bytes.first()?);
+        }
+        Some(next)
+    }
+
+    #[inline(always)]
+    fn carried(&mut self, protocol: IpProtocol) -> Option<()> {
+        match protocol {
+            IpProtocol::UDP => self.udp(),
+            other => self.carried_rarely(other),
+        }
+    }
+
+    fn carried_rarely(&mut self, protocol: IpProtocol) -> Option<()> {
+        match protocol {
+            IpProtocol::IPV4 => {
+                self.tunnel()?;
+                self.ipv4()
+            }
+            IpProtocol::IPV6 => {
+                self.tunnel()?;
+                self.ipv6()
+            }
+            IpProtocol::GRE => self.gre(),
+            IpProtocol::MPLS => self.mpls(),
+            IpProtocol(other) => {
+                self.note(Kind::Payload, self.at, Problem::Unread { protocol: other as u16 });
+                None
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn udp(&mut self) -> Option<()> {
+        let from = self.at;
+        let udp = self.take::<Udp>()?;
+        self.limit(Kind::Udp, from, udp.length() as usize);
+        let port = udp.dst_port();
+        if port == self.options.roce_ports[0] || port == self.options.roce_ports[1] && port != 0 {
+            return self.transport();
+        }
+        self.udp_tunnel(port)
+    }
+
+    fn udp_tunnel(&mut self, port: u16) -> Option<()> {
+        match port {
+            VXLAN_PORT => {
+                self.take::<Vxlan>()?;
+                self.tunnel()?;
+                self.ethernet()
+            }
+            GENEVE_PORT => {
+                let geneve = self.take::<Geneve>()?;
+                if geneve.version() != 0 {
+                    self.note(
+                        Kind::Geneve,
+                        self.at - Geneve::LEN,
+                        Problem::Version { says: geneve.version() },
+                    );
+                    return None;
+                }
+                if geneve.opt_len() > 0 {
+                    self.take_bytes(Kind::GeneveOptions, geneve.opt_len() as usize * 4)?;
+                }
+                self.tunnel()?;
+                self.bridged(geneve.protocol())
+            }
+            _ => None,
+        }
+    }
+
+    /// What GRE and GENEVE carry.
+    fn bridged(&mut self, protocol: EtherType) -> Option<()> {
+        match protocol {
+            EtherType::ETHERNET => self.ethernet(),
+            other => self.network(other),
+        }
+    }
+
+    fn gre(&mut self) -> Option<()> {
+        let from = self.at;
+        let gre = self.take::<Gre>()?;
+        if gre.version() != 0 || gre.has_routing() {
+            self.note(Kind::Gre, from, Problem::Version { says: gre.version() });
+            return None;
+        }
+        if gre.has_checksum() {
+            self.take::<GreChecksum>()?;
+        }
+        if gre.has_key() {
+            self.take::<GreKey>()?;
+        }
+        if gre.has_sequence() {
+            self.take::<GreSequence>()?;
+        }
+        match gre.protocol() {
+            EtherType::ERSPAN if gre.has_sequence() && self.left().first().is_some_and(|b| b >> 4 == 1) => {
+                self.take::<Erspan2>()?;
+                self.tunnel()?;
+                self.ethernet()
+            }
+            EtherType::ERSPAN | EtherType::EVERFLOW => {
+                self.everflow()?;
+                self.tunnel()?;
+                self.ethernet()
+            }
+            EtherType::ERSPAN3 => {
+                let erspan = self.take::<Erspan3>()?;
+                if erspan.optional() {
+                    self.take::<ErspanPlatform>()?;
+                }
+                self.tunnel()?;
+                match erspan.frame_type() {
+                    2 => self.ip(),
+                    _ => self.ethernet(),
+                }
+            }
+            other => {
+                self.tunnel()?;
+                self.bridged(other)
+            }
+        }
+    }
+
+    /// Some switches put bytes of their own between GRE and the mirrored frame: their number is found by looking
+    /// for the frame (SONiC's Everflow: 12 or 22; 8 has been seen too).
+    fn everflow(&mut self) -> Option<()> {
+        let skip =
+            [0, 8, 12, 22].into_iter().find(|&n| self.left().get(n..).is_some_and(looks_like_ethernet));
+        match skip {
+            Some(0) | None => Some(()),
+            Some(n) => self.take_bytes(Kind::Everflow, n).map(|_| ()),
+        }
+    }
+
+    fn infiniband(&mut self) -> Option<()> {
+        let from = self.at;
+        let lrh = self.take::<Lrh>()?;
+        if lrh.lver() != 0 {
+            self.note(Kind::Lrh, from, Problem::Version { says: lrh.lver() });
+        }
+        let frame_end = self.end;
+        self.limit(Kind::Lrh, from, lrh.pkt_len() as usize * 4);
+        self.vcrc = self.known && self.end + 2 <= frame_end.min(self.captured);
+        match lrh.lnh() {
+            Lnh::LOCAL => self.transport(),
+            Lnh::GLOBAL => {
+                self.grh()?;
+                self.transport()
+            }
+            Lnh::IPV6 => self.ipv6(),
+            _ => {
+                let ether_type = self.take::<Rwh>()?.ether_type();
+                self.note(Kind::Payload, self.at, Problem::Unread { protocol: ether_type.0 });
+                None
+            }
+        }
+    }
+
+    fn grh(&mut self) -> Option<()> {
+        let from = self.at;
+        let grh = self.take::<Grh>()?;
+        if grh.ip_ver() != 6 {
+            self.note(Kind::Grh, from, Problem::Version { says: grh.ip_ver() });
+        }
+        self.limit(Kind::Grh, self.at, grh.pay_len() as usize);
+        if grh.nxt_hdr() != IpProtocol::IBA {
+            self.note(Kind::Payload, self.at, Problem::Unread { protocol: grh.nxt_hdr().0 as u16 });
+            return None;
+        }
+        Some(())
+    }
+
+    #[inline(always)]
+    fn transport(&mut self) -> Option<()> {
+        let from = self.at;
+        let bth = self.take::<Bth>()?;
+        let opcode = bth.opcode();
+        if bth.tver() != 0 {
+            self.note(Kind::Bth, from, Problem::Version { says: bth.tver() });
+        }
+        let extended = EXTENDED[opcode.0 as usize].len as usize;
+        if self.left().len() < extended {
+            return self.extended_in_part(opcode);
+        }
+        self.visitor.extended(opcode, self.at);
+        self.at += extended;
+        self.body(from, opcode, bth.pad_cnt());
+        if V::DETAIL && opcode == Opcode::UD_SEND_ONLY {
+            self.mad(bth);
+        }
+        Some(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn extended_in_part(&mut self, opcode: Opcode) -> Option<()> {
+        for &kind in opcode.chain() {
+            self.take_bytes(kind, kind.info()?.len)?;
+        }
+        None
+    }
+
+    /// Payload, pad and ICRC.
+    #[inline(always)]
+    fn body(&mut self, bth: usize, opcode: Opcode, pad: u8) {
+        // Where no length field can be believed, nothing says that the last four bytes are an ICRC.
+        let room = self.end.saturating_sub(self.at);
+        let (icrc, end) = match self.known {
+            true if room >= 4 => (self.end <= self.captured, self.end - 4),
+            true => {
+                self.short(Kind::Icrc, 4);
+                (false, self.end)
+            }
+            false => (false, self.end),
+        };
+        let room = end.saturating_sub(self.at);
+        let pad_fits = pad as usize <= room;
+        let payload = if pad_fits { room - pad as usize } else { room };
+        self.body = Some(Body { end, pad: if pad_fits { pad } else { 0 }, icrc });
+        let right = match opcode.payload_rule() {
+            PayloadRule::Any => true,
+            PayloadRule::Full => payload.is_power_of_two() && (256..=4096).contains(&payload),
+            PayloadRule::Some => payload > 0,
+            PayloadRule::None => payload == 0,
+            PayloadRule::Eight => payload == 8,
+        };
+        if !right || !pad_fits || !opcode.is_known() {
+            self.wrong_body(bth, opcode, pad, pad_fits, right, payload);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wrong_body(
+        &mut self,
+        bth: usize,
+        opcode: Opcode,
+        pad: u8,
+        pad_fits: bool,
+        right: bool,
+        payload: usize,
+    ) {
+        if !opcode.is_known() {
+            self.visitor.note(Kind::Bth, bth, Problem::Opcode { says: opcode.0 });
+        }
+        if !pad_fits {
+            self.visitor.note(Kind::Bth, bth, Problem::Pad { says: pad });
+        }
+        if !right && self.known {
+            self.visitor.note(Kind::Bth, bth, Problem::Payload { have: clip(payload) });
+        }
+    }
+
+    /// A management datagram: 256 bytes to or from queue pair 0 or 1.
+    fn mad(&mut self, bth: &Bth) {
+        let from = self.at;
+        let size = self.body.as_ref().map_or(0, |body| body.end.saturating_sub(from));
+        let source = self.frame.get(from - 3..from).map(|b| u32::from_be_bytes([0, b[0], b[1], b[2]]));
+        let version = self.frame.get(from).copied();
+        let is_mad = (bth.dest_qp().0 <= 1 || source.is_some_and(|qp| qp <= 1))
+            && (version == Some(1) && size == 256 || version == Some(0x80));
+        if is_mad {
+            self.mad_headers(from, size);
+        }
+        // They are headers within the payload: the payload is the whole of them.
+        self.at = from;
+    }
+
+    fn mad_headers(&mut self, from: usize, size: usize) -> Option<()> {
+        let mad = self.take::<Mad>()?;
+        if mad.mgmt_class() != MgmtClass::CM {
+            return None;
+        }
+        match mad.attribute_id().0 {
+            cm_attribute::REQ => {
+                let rdma_cm = self.take::<CmReq>()?.service_id().is_rdma_cm();
+                if rdma_cm {
+                    self.take::<IpCm>()?;
+                }
+            }
+            cm_attribute::MRA => self.take::<CmMra>().map(|_| ())?,
+            cm_attribute::REJ => self.take::<CmRej>().map(|_| ())?,
+            cm_attribute::REP => self.take::<CmRep>().map(|_| ())?,
+            cm_attribute::RTU => self.take::<CmRtu>().map(|_| ())?,
+            cm_attribute::DREQ => self.take::<CmDreq>().map(|_| ())?,
+            cm_attribute::DREP => self.take::<CmDrep>().map(|_| ())?,
+            _ => return None,
+        }
+        self.take_bytes(Kind::CmPrivate, (from + size).saturating_sub(self.at)).map(|_| ())
+    }
+
+    #[inline(always)]
+    fn finish(self) {
+        let payload = self.at;
+        let (body_end, pad, icrc) = match self.body {
+            Some(body) => (body.end.max(payload), body.pad, body.icrc),
+            None => (self.end.max(payload), 0, false),
+        };
+        if self.frame.len() < self.end || self.captured < self.end {
+            let problem = Problem::Captured { have: clip(self.captured), of: clip(self.end) };
+            self.visitor.note(Kind::Trailer, self.captured, problem);
+        }
+        self.visitor.finish(&Tail {
+            payload,
+            pad,
+            body_end,
+            end: self.end.max(payload),
+            captured: self.frame.len(),
+            known: self.known,
+            icrc,
+            vcrc: self.vcrc,
+        });
+    }
+}
+
+fn clip(n: usize) -> u16 {
+    n.min(u16::MAX as usize) as u16
+}
+
+fn plausible_ipv4(bytes: &[u8]) -> bool {
+    let Some((ip, _)) = Ipv4::view(bytes) else { return false };
+    let Some(header) = bytes.get(..ip.ihl() as usize * 4) else { return false };
+    ip.version() == 4 && ip.ihl() >= 5 && checksum::internet(header) == 0
+}
+
+fn plausible_ipv6(bytes: &[u8]) -> bool {
+    Ipv6::view(bytes).is_some_and(|(ip, rest)| ip.version() == 6 && ip.payload_len() as usize == rest.len())
+}
+
+/// An Ethernet header before something that this toolkit reads.
+fn looks_like_ethernet(bytes: &[u8]) -> bool {
+    let Some((ethernet, mut rest)) = Ethernet::view(bytes) else { return false };
+    let mut ether_type = ethernet.ether_type();
+    for _ in 0..4 {
+        match Vlan::view(rest) {
+            Some((vlan, after)) if ether_type.is_vlan() => (ether_type, rest) = (vlan.ether_type(), after),
+            _ => break,
+        }
+    }
+    match ether_type {
+        EtherType::IPV4 => plausible_ipv4(rest),
+        EtherType::IPV6 => rest.first().is_some_and(|b| b >> 4 == 6),
+        EtherType::ROCE => rest.first().is_some_and(|b| b >> 4 == 6),
+        _ => false,
+    }
+}
+
+/// The extended headers of an operation code: how long they are together, which, and where each starts.
+#[derive(Clone, Copy)]
+struct Extended {
+    kinds: u64,
+    len: u8,
+    at: [u8; FIRST_EXTENDED_TO_LAST],
+}
+
+const FIRST_EXTENDED: u8 = Kind::Rdeth as u8;
+const FIRST_EXTENDED_TO_LAST: usize = (Kind::Cnp as u8 - FIRST_EXTENDED) as usize + 1;
+
+static EXTENDED: [Extended; 256] = {
+    let mut table = [Extended { kinds: 0, len: 0, at: [0; FIRST_EXTENDED_TO_LAST] }; 256];
+    let mut i = 0;
+    while i < Opcode::ALL.len() {
+        let opcode = Opcode::ALL[i];
+        let chain = opcode.const_chain();
+        let mut j = 0;
+        while j < chain.len() {
+            let row = &mut table[opcode.0 as usize];
+            row.kinds |= chain[j].bit();
+            row.at[(chain[j] as u8 - FIRST_EXTENDED) as usize] = Bth::LEN as u8 + row.len;
+            row.len += match chain[j].info() {
+                Some(info) => info.len as u8,
+                None => 0,
+            };
+            j += 1;
+        }
+        i += 1;
+    }
+    table
+};
+
+/// The extended headers that packets of this operation code have.
+#[inline(always)]
+pub(super) fn extended_kinds(opcode: Opcode) -> u64 {
+    EXTENDED[opcode.0 as usize].kinds
+}
+
+/// Where an extended header starts, from the BTH's first byte.
+#[inline(always)]
+pub(super) fn extended_offset(opcode: u8, kind: Kind) -> Option<usize> {
+    if (kind as u8) < FIRST_EXTENDED || kind as u8 > Kind::Cnp as u8 {
+        return None;
+    }
+    let row = &EXTENDED[opcode as usize];
+    (row.kinds & kind.bit() != 0).then(|| row.at[(kind as u8 - FIRST_EXTENDED) as usize] as usize)
+}

@@ -1,0 +1,161 @@
+//! The CRCs: the invariant one end to end, the variant one link by link, Ethernet's frame check sequence.
+//!
+//! The ICRC is CRC-32 (polynomial 0x04c11db7, as Ethernet) over the packet from its network header to the byte
+//! before the ICRC, with what routers may change set to ones; RoCE packets are preceded by eight bytes of ones,
+//! where native InfiniBand with a GRH has its LRH set to ones. It stands least significant byte first (IBTA
+//! vol. 1, 7.8.1 and annex A17; Linux drivers/infiniband/sw/rxe/rxe_icrc.c).
+
+use crate::{
+    dissect::Dissection,
+    wire::{Bth, Grh, Header, Ipv4, Ipv6, Kind, Lrh, Udp},
+};
+
+/// What became of an ICRC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// It is right.
+    Good,
+    /// It is wrong.
+    Bad,
+    /// The frame was cut, is a fragment, or nothing says where the ICRC is.
+    Unchecked,
+}
+
+impl State {
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            State::Good => "good",
+            State::Bad => "bad",
+            State::Unchecked => "unchecked",
+        }
+    }
+}
+
+/// Whether the frame's ICRC is right.
+#[inline]
+pub fn verify(d: &Dissection<'_>) -> State {
+    let Some(there) = d.icrc() else { return State::Unchecked };
+    match compute(d) {
+        Some(right) if right == there => State::Good,
+        Some(_) => State::Bad,
+        None => State::Unchecked,
+    }
+}
+
+/// What the frame's ICRC ought to be, in wire order; `None` where the packet's end is not known, or was not
+/// captured, or where no source says what is covered (IPv4 options, IPv6 extension headers, fragments).
+#[inline]
+pub fn compute(d: &Dissection<'_>) -> Option<[u8; 4]> {
+    let frame = d.frame();
+    let (bth, end) = (d.offset(Kind::Bth)?, d.offset(Kind::Icrc)?);
+    if d.is_fragment() || d.has(Kind::Ipv4Options) || d.has(Kind::Ipv6Extension) {
+        return None;
+    }
+    // All headers up to the BTH are copied and masked, the rest is read in place.
+    let mut head = [0xff; ONES + Grh::LEN + Udp::LEN + Bth::LEN];
+    let (from, masks): (usize, &[Mask]) = if let Some(at) = d.offset(Kind::Grh) {
+        (at, &GRH_MASK)
+    } else if let Some(at) = d.offset(Kind::Lrh) {
+        (at, &LRH_MASK)
+    } else if let Some(at) = d.offset(Kind::Ipv4) {
+        (at, &IPV4_MASK)
+    } else {
+        (d.offset(Kind::Ipv6)?, &IPV6_MASK)
+    };
+    let local = !d.has(Kind::Grh) && d.has(Kind::Lrh);
+    let ones = if local { 0 } else { ONES };
+    let headers = frame.get(from..bth + Bth::LEN)?;
+    let head = head.get_mut(..ones + headers.len())?;
+    head.get_mut(ones..)?.copy_from_slice(headers);
+    for &(offset, mask) in masks {
+        *head.get_mut(ones + offset)? |= mask;
+    }
+    if d.has(Kind::Udp) {
+        let checksum = ones + (bth - from) - 2;
+        head.get_mut(checksum..checksum + 2)?.fill(0xff);
+    }
+    *head.get_mut(ones + (bth - from) + BTH_RESV8A)? = 0xff;
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(head);
+    crc.update(frame.get(bth + Bth::LEN..end)?);
+    Some(crc.finalize().to_le_bytes())
+}
+
+/// Byte of a header, and the bits that are set before the CRC.
+type Mask = (usize, u8);
+
+/// The eight bytes of ones before a RoCE packet: the LRH it does not have.
+const ONES: usize = Lrh::LEN;
+/// FECN, BECN and six reserved bits: the byte was Resv8a.
+const BTH_RESV8A: usize = 4;
+/// VL.
+const LRH_MASK: [Mask; 1] = [(0, 0xf0)];
+/// DSCP and ECN, TTL, header checksum.
+const IPV4_MASK: [Mask; 4] = [(1, 0xff), (8, 0xff), (10, 0xff), (11, 0xff)];
+/// Traffic class, flow label, hop limit.
+const IPV6_MASK: [Mask; 5] = [(0, 0x0f), (1, 0xff), (2, 0xff), (3, 0xff), (7, 0xff)];
+/// The same in the GRH.
+const GRH_MASK: [Mask; 5] = IPV6_MASK;
+
+const _: () = assert!(Ipv6::LEN == Grh::LEN && Ipv4::LEN < Ipv6::LEN);
+
+/// What the frame's VCRC ought to be, in wire order: CRC-16, polynomial 0x100b, over everything from the LRH to
+/// the ICRC, nothing masked (IBTA vol. 1, 7.8.2). `None` where the packet is not native InfiniBand, or was cut.
+pub fn compute_vcrc(d: &Dissection<'_>) -> Option<[u8; 2]> {
+    let from = d.offset(Kind::Lrh)?;
+    if !d.end_is_known() {
+        return None;
+    }
+    Some(vcrc(d.frame().get(from..d.end() as usize)?))
+}
+
+/// Whether the frame's VCRC is right.
+pub fn verify_vcrc(d: &Dissection<'_>) -> State {
+    match (d.vcrc(), compute_vcrc(d)) {
+        (Some(there), Some(right)) if there == right => State::Good,
+        (Some(_), Some(_)) => State::Bad,
+        _ => State::Unchecked,
+    }
+}
+
+/// The variant CRC of these bytes, in wire order.
+pub fn vcrc(bytes: &[u8]) -> [u8; 2] {
+    let crc = bytes.iter().fold(0xffff, |crc: u16, &byte| VCRC_TABLE[(crc as u8 ^ byte) as usize] ^ crc >> 8);
+    (!crc).to_le_bytes()
+}
+
+static VCRC_TABLE: [u16; 256] = {
+    // 0x100b with its bits reversed.
+    const POLYNOMIAL: u16 = 0xd008;
+    let mut table = [0; 256];
+    let mut i = 0;
+    while i < 256 {
+        let (mut crc, mut bit) = (i as u16, 0);
+        while bit < 8 {
+            crc = if crc & 1 == 1 { crc >> 1 ^ POLYNOMIAL } else { crc >> 1 };
+            bit += 1;
+        }
+        table[i] = crc;
+        i += 1;
+    }
+    table
+};
+
+/// Ethernet's frame check sequence of these bytes, in wire order (IEEE 802.3, 3.2.9).
+pub fn fcs(bytes: &[u8]) -> [u8; 4] {
+    crc32fast::hash(bytes).to_le_bytes()
+}
+
+/// Whether an Ethernet frame ends with its frame check sequence: the last four bytes after the packet are the CRC
+/// of all before them. One frame in 2^32 of those that have none would seem to.
+pub fn has_fcs(d: &Dissection<'_>) -> bool {
+    if !d.has(Kind::Ethernet) || d.tunnel_depth() > 0 || d.is_cut() || d.trailer().len() < 4 {
+        return false;
+    }
+    let from = d.offset(Kind::Ethernet).unwrap_or(0);
+    match d.frame().split_last_chunk::<4>() {
+        Some((bytes, last)) => bytes.get(from..).is_some_and(|bytes| fcs(bytes) == *last),
+        None => false,
+    }
+}

@@ -1,0 +1,203 @@
+//! The extended transport headers (IBTA vol. 1, 9.3), and the CNP's body.
+
+use super::{Hex8, Hex32, Hex64, Qpn, Show, Syndrome};
+
+header! {
+    /// Reliable datagram extended header (9.3.1).
+    ///
+    /// ```text
+    /// +---------------+-----------------------------------------------+
+    /// |   reserved    |                  EE-Context                   |
+    /// +---------------+-----------------------------------------------+
+    /// ```
+    Rdeth "RDETH", 4 bytes {
+        /// Reserved.
+        reserved with_reserved: 8 as Hex8,
+        /// End-to-end context.
+        ee_context with_ee_context: 24 as Hex32 ["infiniband.rdeth.eecnxt"],
+    }
+}
+
+header! {
+    /// Datagram extended header (9.3.2).
+    ///
+    /// ```text
+    /// +---------------------------------------------------------------+
+    /// |                             Q_Key                             |
+    /// +---------------+-----------------------------------------------+
+    /// |   reserved    |                    SrcQP                      |
+    /// +---------------+-----------------------------------------------+
+    /// ```
+    Deth "DETH", 8 bytes {
+        /// Queue key.
+        q_key with_q_key: 32 as Hex32 ["infiniband.deth.q_key"],
+        /// Reserved.
+        reserved with_reserved: 8 as Hex8,
+        /// The sender's queue pair.
+        src_qp with_src_qp: 24 as Qpn ["infiniband.deth.srcqp"],
+    }
+}
+
+header! {
+    /// Extended reliable connection header (annex A14): in requests only.
+    ///
+    /// ```text
+    /// +---------------+-----------------------------------------------+
+    /// |   reserved    |                    XRCSRQ                     |
+    /// +---------------+-----------------------------------------------+
+    /// ```
+    Xrceth "XRCETH", 4 bytes {
+        /// Reserved.
+        reserved with_reserved: 8 as Hex8,
+        /// The shared receive queue.
+        xrc_srq with_xrc_srq: 24 as Hex32,
+    }
+}
+
+number! {
+    /// How much a FLUSH covers.
+    FlushSelectivity(u8) as Show::Named(|v| match v { 0 => Some("memory range"), 1 => Some("memory region"), _ => None })
+}
+
+header! {
+    /// FLUSH extended header (annex A19); stands before the RETH.
+    ///
+    /// ```text
+    /// +---------------------------------------------------+---+-------+
+    /// |                     reserved                      |SEL|  PLT  |
+    /// +---------------------------------------------------+---+-------+
+    /// ```
+    Feth "FETH", 4 bytes {
+        /// Reserved.
+        reserved with_reserved: 26 as Hex32,
+        /// Selectivity: 0 the range of the RETH, 1 the whole region.
+        sel with_sel: 2 as FlushSelectivity,
+        /// Placement: bit 0 global visibility, bit 1 persistence.
+        plt with_plt: 4 as Hex8,
+    }
+}
+
+header! {
+    /// RDMA extended header (9.3.3).
+    ///
+    /// ```text
+    /// +---------------------------------------------------------------+
+    /// |                   virtual address (64 bits)                   |
+    /// |                                                               |
+    /// +---------------------------------------------------------------+
+    /// |                             R_Key                             |
+    /// +---------------------------------------------------------------+
+    /// |                           DMA length                          |
+    /// +---------------------------------------------------------------+
+    /// ```
+    Reth "RETH", 16 bytes {
+        /// Virtual address.
+        va with_va: 64 as Hex64 ["infiniband.reth.va"],
+        /// Remote key.
+        r_key with_r_key: 32 as Hex32 ["infiniband.reth.r_key"],
+        /// Bytes of the whole message, at most 2^31.
+        dma_len with_dma_len: 32 as u32 ["infiniband.reth.dmalen"],
+    }
+}
+
+header! {
+    /// Atomic extended header (9.3.4).
+    ///
+    /// ```text
+    /// +---------------------------------------------------------------+
+    /// |                   virtual address (64 bits)                   |
+    /// |                                                               |
+    /// +---------------------------------------------------------------+
+    /// |                             R_Key                             |
+    /// +---------------------------------------------------------------+
+    /// |                 swap or add data (64 bits)                    |
+    /// |                                                               |
+    /// +---------------------------------------------------------------+
+    /// |                   compare data (64 bits)                      |
+    /// |                                                               |
+    /// +---------------------------------------------------------------+
+    /// ```
+    AtomicEth "AtomicETH", 28 bytes {
+        /// Virtual address, a multiple of eight.
+        va with_va: 64 as Hex64 ["infiniband.atomiceth.va"],
+        /// Remote key.
+        r_key with_r_key: 32 as Hex32 ["infiniband.atomiceth.r_key"],
+        /// What is swapped in, or added.
+        swap_data with_swap_data: 64 as u64 ["infiniband.atomiceth.swapdt"],
+        /// What is compared; ignored by FetchAdd.
+        compare_data with_compare_data: 64 as u64 ["infiniband.atomiceth.cmpdt"],
+    }
+}
+
+header! {
+    /// ACK extended header (9.3.5).
+    ///
+    /// ```text
+    /// +---------------+-----------------------------------------------+
+    /// |   syndrome    |                     MSN                       |
+    /// +---------------+-----------------------------------------------+
+    /// ```
+    Aeth "AETH", 4 bytes {
+        /// ACK, RNR NAK or NAK.
+        syndrome with_syndrome: 8 as Syndrome ["infiniband.aeth.syndrome"],
+        /// Message sequence number: messages completed, modulo 2^24.
+        msn with_msn: 24 as u32 ["infiniband.aeth.msn"],
+    }
+}
+
+header! {
+    /// Atomic ACK extended header (9.5.3).
+    ///
+    /// ```text
+    /// +---------------------------------------------------------------+
+    /// |               original remote data (64 bits)                  |
+    /// |                                                               |
+    /// +---------------------------------------------------------------+
+    /// ```
+    AtomicAckEth "AtomicAckETH", 8 bytes {
+        /// What stood in the responder's memory before.
+        original_data with_original_data: 64 as u64 ["infiniband.atomicacketh.origremdt"],
+    }
+}
+
+header! {
+    /// Immediate data (9.3.6).
+    ///
+    /// ```text
+    /// +---------------------------------------------------------------+
+    /// |                        immediate data                         |
+    /// +---------------------------------------------------------------+
+    /// ```
+    ImmDt "ImmDt", 4 bytes {
+        /// Four bytes for the receiver's completion.
+        data with_data: 32 as Hex32 ["infiniband.immdt"],
+    }
+}
+
+header! {
+    /// Invalidate extended header (9.3.7).
+    ///
+    /// ```text
+    /// +---------------------------------------------------------------+
+    /// |                             R_Key                             |
+    /// +---------------------------------------------------------------+
+    /// ```
+    Ieth "IETH", 4 bytes {
+        /// The key to invalidate.
+        r_key with_r_key: 32 as Hex32 ["infiniband.ieth"],
+    }
+}
+
+header! {
+    /// Body of a congestion notification packet: sixteen reserved bytes (annex A17, 17.9.3).
+    ///
+    /// ```text
+    /// +---------------------------------------------------------------+
+    /// |                     reserved (16 bytes)                       |
+    /// +---------------------------------------------------------------+
+    /// ```
+    Cnp "CNP", 16 bytes {
+        /// Zero.
+        reserved with_reserved: 128 as [u8; 16],
+    }
+}

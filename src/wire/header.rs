@@ -1,0 +1,364 @@
+//! What a header is: a run of bytes with a table of fields, declared once.
+
+use std::{fmt, net::Ipv4Addr, net::Ipv6Addr};
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::Kind;
+
+/// One row of a header's table: a run of bits, counted from the header's first bit, most significant first, as
+/// in the specification's figures.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// The specification's name in lower case with underscores; the name in JSON and in filters.
+    pub name: &'static str,
+    /// Offset of the first bit.
+    pub bit: u16,
+    /// Width in bits: 1 to 64, or whole bytes.
+    pub width: u16,
+    /// How the value is written.
+    pub show: Show,
+    /// Wireshark's filter name, where it has one for just this field; empty where it has none.
+    pub wireshark: &'static str,
+    /// What the field means, from its documentation.
+    pub doc: &'static str,
+}
+
+/// How a field's value is written for people.
+#[derive(Clone, Copy, Debug)]
+pub enum Show {
+    /// A decimal number.
+    Dec,
+    /// A hexadecimal number, as wide as the field.
+    Hex,
+    /// One bit: true or false.
+    Flag,
+    /// An Ethernet address.
+    Mac,
+    /// An IPv4 address.
+    Ipv4,
+    /// An IPv6 address or a GID.
+    Ipv6,
+    /// A number with a name for some of its values, written in hexadecimal.
+    Named(fn(u64) -> Option<&'static str>),
+    /// A number with a meaning that has to be worked out, written in hexadecimal.
+    Decoded(fn(u64, &mut fmt::Formatter<'_>) -> fmt::Result),
+    /// Bytes.
+    Bytes,
+}
+
+/// A header's description, for code that handles every kind alike.
+#[derive(Debug)]
+pub struct HeaderInfo {
+    /// Which header.
+    pub kind: Kind,
+    /// Its name as people write it: "BTH".
+    pub label: &'static str,
+    /// Bytes.
+    pub len: usize,
+    /// Its rows in wire order.
+    pub fields: &'static [Field],
+    /// Its documentation, which holds the specification's figure.
+    pub doc: &'static str,
+}
+
+/// A header: any bytes of the right length are one.
+pub trait Header:
+    FromBytes + IntoBytes + KnownLayout + Immutable + Unaligned + Copy + Default + fmt::Display + 'static
+{
+    /// Which header.
+    const KIND: Kind;
+    /// Its name as people write it: "BTH".
+    const NAME: &'static str;
+    /// Its length in bytes.
+    const LEN: usize;
+    /// Its rows in wire order.
+    const FIELDS: &'static [Field];
+    /// Everything about it.
+    const INFO: &'static HeaderInfo;
+    /// The header at the start of `bytes` and what follows it; `None` where there are fewer than [`Self::LEN`].
+    #[inline]
+    fn view(bytes: &[u8]) -> Option<(&Self, &[u8])> {
+        Self::ref_from_prefix(bytes).ok()
+    }
+}
+
+/// A value that a field can hold.
+pub trait Bits: Sized {
+    /// How such values are written.
+    const SHOW: Show;
+    /// Read the field from a header's bytes.
+    fn get(bytes: &[u8], field: &Field) -> Self;
+    /// Write it; bits that the field has no room for are dropped.
+    fn set(self, bytes: &mut [u8], field: &Field);
+}
+
+impl Field {
+    /// The field's value, for fields of at most 64 bits. Bits beyond `bytes` read as zero.
+    #[inline(always)]
+    pub fn get(&self, bytes: &[u8]) -> u64 {
+        let (bit, width) = (self.bit as usize, self.width as usize);
+        let last = (bit + width - 1) / 8;
+        let mut value = 0u64;
+        for i in bit / 8..=last {
+            value = value << 8 | bytes.get(i).copied().unwrap_or(0) as u64;
+        }
+        value >> (7 - (bit + width - 1) % 8) & ones(width)
+    }
+
+    /// Write the field, for fields of at most 64 bits.
+    #[inline(always)]
+    pub fn set(&self, bytes: &mut [u8], value: u64) {
+        let (bit, width) = (self.bit as usize, self.width as usize);
+        let low = 7 - (bit + width - 1) % 8;
+        let (mut mask, mut value) = (ones(width) << low, (value & ones(width)) << low);
+        for i in (bit / 8..=(bit + width - 1) / 8).rev() {
+            if let Some(byte) = bytes.get_mut(i) {
+                *byte = *byte & !(mask as u8) | value as u8;
+            }
+            mask >>= 8;
+            value >>= 8;
+        }
+    }
+
+    /// The bytes of a field that starts and ends with a byte; empty where `bytes` is too short.
+    #[inline]
+    pub fn bytes<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        let at = self.bit as usize / 8;
+        bytes.get(at..at + self.width as usize / 8).unwrap_or(&[])
+    }
+
+    /// The value, written as the table says.
+    pub fn display<'a>(&'a self, header: &'a [u8]) -> impl fmt::Display + 'a {
+        Shown { field: self, header }
+    }
+
+    /// The meaning of the value beside its number, where it has one ("PSN sequence error").
+    pub fn meaning<'a>(&'a self, header: &'a [u8]) -> Option<String> {
+        match self.show {
+            Show::Named(name) => name(self.get(header)).map(str::to_owned),
+            Show::Decoded(write) => Some(Meaning(write, self.get(header)).to_string()),
+            _ => None,
+        }
+    }
+}
+
+#[inline(always)]
+const fn ones(width: usize) -> u64 {
+    u64::MAX >> (64 - width)
+}
+
+struct Meaning(fn(u64, &mut fmt::Formatter<'_>) -> fmt::Result, u64);
+
+impl fmt::Display for Meaning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0(self.1, f)
+    }
+}
+
+struct Shown<'a> {
+    field: &'a Field,
+    header: &'a [u8],
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = (self.field.width as usize).div_ceil(4) + 2;
+        let value = || self.field.get(self.header);
+        match self.field.show {
+            Show::Dec => write!(f, "{}", value()),
+            Show::Hex => write!(f, "{:#0digits$x}", value()),
+            Show::Flag => write!(f, "{}", value()),
+            Show::Mac => write!(f, "{}", super::Mac::get(self.header, self.field)),
+            Show::Ipv4 => write!(f, "{}", Ipv4Addr::get(self.header, self.field)),
+            Show::Ipv6 => write!(f, "{}", Ipv6Addr::get(self.header, self.field)),
+            Show::Named(name) => match name(value()) {
+                Some(name) => write!(f, "{:#0digits$x} ({name})", value()),
+                None => write!(f, "{:#0digits$x}", value()),
+            },
+            Show::Decoded(write) => write!(f, "{:#0digits$x} ({})", value(), Meaning(write, value())),
+            Show::Bytes => self.field.bytes(self.header).iter().try_for_each(|b| write!(f, "{b:02x}")),
+        }
+    }
+}
+
+/// The one `Display` of all headers: the name, then the fields that are not zero flags.
+pub(crate) fn display(info: &HeaderInfo, bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str(info.label)?;
+    for field in info.fields {
+        match field.show {
+            Show::Flag if field.get(bytes) == 0 => {}
+            Show::Flag => write!(f, " {}", field.name)?,
+            _ => write!(f, " {}={}", field.name, field.display(bytes))?,
+        }
+    }
+    Ok(())
+}
+
+macro_rules! number_bits {
+    ($($t:ty as $show:expr),* $(,)?) => { $(
+        impl Bits for $t {
+            const SHOW: Show = $show;
+            #[inline(always)]
+            fn get(bytes: &[u8], field: &Field) -> Self { field.get(bytes) as $t }
+            #[inline(always)]
+            fn set(self, bytes: &mut [u8], field: &Field) { field.set(bytes, self as u64) }
+        }
+    )* };
+}
+number_bits!(u8 as Show::Dec, u16 as Show::Dec, u32 as Show::Dec, u64 as Show::Dec);
+
+impl Bits for bool {
+    const SHOW: Show = Show::Flag;
+    #[inline(always)]
+    fn get(bytes: &[u8], field: &Field) -> Self {
+        field.get(bytes) != 0
+    }
+    #[inline(always)]
+    fn set(self, bytes: &mut [u8], field: &Field) {
+        field.set(bytes, self as u64);
+    }
+}
+
+impl Bits for Ipv4Addr {
+    const SHOW: Show = Show::Ipv4;
+    #[inline(always)]
+    fn get(bytes: &[u8], field: &Field) -> Self {
+        Ipv4Addr::from(field.get(bytes) as u32)
+    }
+    #[inline(always)]
+    fn set(self, bytes: &mut [u8], field: &Field) {
+        field.set(bytes, u32::from(self) as u64);
+    }
+}
+
+impl Bits for Ipv6Addr {
+    const SHOW: Show = Show::Ipv6;
+    #[inline(always)]
+    fn get(bytes: &[u8], field: &Field) -> Self {
+        <[u8; 16]>::get(bytes, field).into()
+    }
+    #[inline(always)]
+    fn set(self, bytes: &mut [u8], field: &Field) {
+        self.octets().set(bytes, field);
+    }
+}
+
+impl<const N: usize> Bits for [u8; N] {
+    const SHOW: Show = Show::Bytes;
+    #[inline(always)]
+    fn get(bytes: &[u8], field: &Field) -> Self {
+        let at = field.bit as usize / 8;
+        bytes.get(at..).and_then(|b| b.first_chunk()).copied().unwrap_or([0; N])
+    }
+    #[inline(always)]
+    fn set(self, bytes: &mut [u8], field: &Field) {
+        let at = field.bit as usize / 8;
+        if let Some(room) = bytes.get_mut(at..at + N) {
+            room.copy_from_slice(&self);
+        }
+    }
+}
+
+/// Declare a number type that prints itself in its own way.
+macro_rules! number {
+    ($(#[$doc:meta])* $name:ident($t:ty) as $show:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub $t);
+
+        impl $crate::wire::Bits for $name {
+            const SHOW: $crate::wire::Show = $show;
+            #[inline(always)]
+            fn get(bytes: &[u8], field: &$crate::wire::Field) -> Self { $name(field.get(bytes) as $t) }
+            #[inline(always)]
+            fn set(self, bytes: &mut [u8], field: &$crate::wire::Field) { field.set(bytes, self.0 as u64) }
+        }
+
+        impl From<$t> for $name {
+            fn from(value: $t) -> Self { $name(value) }
+        }
+    };
+}
+
+/// Declare a header: its figure as documentation, its label and length, and a row a field in wire order:
+/// `name with_name: bits as Type "wireshark.name"`. It is a compile error if the rows do not fill it exactly.
+macro_rules! header {
+    ($(#[doc = $doc:literal])* $name:ident $label:literal, $len:literal bytes {
+        $($(#[doc = $fdoc:literal])* $get:ident $with:ident : $width:literal as $t:ty $([$ws:literal])?),* $(,)?
+    }) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, zerocopy::FromBytes, zerocopy::IntoBytes,
+            zerocopy::KnownLayout, zerocopy::Immutable, zerocopy::Unaligned)]
+        #[repr(transparent)]
+        pub struct $name([u8; $len]);
+
+        impl $name {
+            const ROWS: [$crate::wire::Field; [$(stringify!($get)),*].len()] = {
+                let mut rows = [$($crate::wire::Field {
+                    name: stringify!($get), bit: 0, width: $width, show: <$t as $crate::wire::Bits>::SHOW,
+                    wireshark: concat!("" $(, $ws)?), doc: concat!($($fdoc,)* ""),
+                }),*];
+                let (mut i, mut bit) = (0, 0);
+                while i < rows.len() {
+                    rows[i].bit = bit;
+                    assert!(rows[i].width <= 64 && rows[i].width as usize + (bit % 8) as usize <= 64
+                        || rows[i].width % 8 == 0 && bit % 8 == 0, "a row that no word holds");
+                    bit += rows[i].width;
+                    i += 1;
+                }
+                rows
+            };
+            header!(@rows 0usize; $($(#[doc = $fdoc])* $get $with $t),*);
+
+            /// The header's bytes.
+            #[inline]
+            pub fn bytes(&self) -> &[u8] { &self.0 }
+        }
+
+        const _: () = assert!(0 $(+ $width)* == 8 * $len, concat!($label, ": the widths do not add up to its length"));
+
+        impl Default for $name {
+            fn default() -> Self { Self([0; $len]) }
+        }
+
+        impl $crate::wire::Header for $name {
+            const KIND: $crate::wire::Kind = $crate::wire::Kind::$name;
+            const NAME: &'static str = $label;
+            const LEN: usize = $len;
+            const FIELDS: &'static [$crate::wire::Field] = &Self::ROWS;
+            const INFO: &'static $crate::wire::HeaderInfo = &$crate::wire::HeaderInfo {
+                kind: $crate::wire::Kind::$name, label: $label, len: $len, fields: &Self::ROWS,
+                doc: concat!($($doc, "\n",)* ""),
+            };
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                $crate::wire::header::display(<Self as $crate::wire::Header>::INFO, &self.0, f)
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { std::fmt::Display::fmt(self, f) }
+        }
+    };
+    (@rows $i:expr; ) => {};
+    (@rows $i:expr; $(#[doc = $d:literal])* $get:ident $with:ident $t:ty $(, $($rest:tt)*)?) => {
+        $(#[doc = $d])*
+        #[inline(always)]
+        pub fn $get(&self) -> $t {
+            <$t as $crate::wire::Bits>::get(&self.0, const { &Self::ROWS[$i] })
+        }
+
+        /// The same header with this field set; bits that it has no room for are dropped.
+        #[inline(always)]
+        #[must_use]
+        pub fn $with(mut self, value: $t) -> Self {
+            <$t as $crate::wire::Bits>::set(value, &mut self.0, const { &Self::ROWS[$i] });
+            self
+        }
+
+        header!(@rows $i + 1; $($($rest)*)?);
+    };
+}

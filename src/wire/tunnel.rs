@@ -1,0 +1,238 @@
+//! What mirrors and overlays put around a frame: GRE, ERSPAN, VXLAN, GENEVE.
+
+use super::{EtherType, Hex8, Hex16, Hex32, Hex64, Show};
+
+header! {
+    /// GRE header (RFC 2784, RFC 2890).
+    ///
+    /// ```text
+    ///  0                   1                   2                   3
+    ///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+    /// +-+-+-+-+-+-----+---------+-----+-------------------------------+
+    /// |C|R|K|S|s|recur|  flags  | ver |         protocol type         |
+    /// +-+-+-+-+-+-----+---------+-----+-------------------------------+
+    /// ```
+    Gre "GRE", 4 bytes {
+        /// A checksum follows.
+        has_checksum with_has_checksum: 1 as bool ["gre.flags.checksum"],
+        /// Routing follows (RFC 1701).
+        has_routing with_has_routing: 1 as bool ["gre.flags.routing"],
+        /// A key follows.
+        has_key with_has_key: 1 as bool ["gre.flags.key"],
+        /// A sequence number follows.
+        has_sequence with_has_sequence: 1 as bool ["gre.flags.sequence_number"],
+        /// Strict source route (RFC 1701).
+        strict_route with_strict_route: 1 as bool ["gre.flags.strict_source_route"],
+        /// Recursion control (RFC 1701).
+        recursion with_recursion: 3 as u8 ["gre.flags.recursion_control"],
+        /// Flags.
+        flags with_flags: 5 as Hex8,
+        /// 0; 1 in PPTP.
+        version with_version: 3 as u8 ["gre.flags.version"],
+        /// What follows.
+        protocol with_protocol: 16 as EtherType ["gre.proto"],
+    }
+}
+
+header! {
+    /// GRE checksum, there when C or R is set.
+    ///
+    /// ```text
+    /// +-------------------------------+-------------------------------+
+    /// |           checksum            |           reserved            |
+    /// +-------------------------------+-------------------------------+
+    /// ```
+    GreChecksum "GRE checksum", 4 bytes {
+        /// Over the GRE header and what it carries.
+        checksum with_checksum: 16 as Hex16 ["gre.checksum"],
+        /// Reserved; routing offset in RFC 1701.
+        offset with_offset: 16 as Hex16 ["gre.offset"],
+    }
+}
+
+header! {
+    /// GRE key, there when K is set; with protocol 0x6558 NVGRE's 24 bits of subnet and 8 of flow.
+    ///
+    /// ```text
+    /// +---------------------------------------------------------------+
+    /// |                              key                              |
+    /// +---------------------------------------------------------------+
+    /// ```
+    GreKey "GRE key", 4 bytes {
+        /// The key.
+        key with_key: 32 as Hex32 ["gre.key"],
+    }
+}
+
+header! {
+    /// GRE sequence number, there when S is set. A mirror counts its copies with it: a gap is loss of the mirror.
+    ///
+    /// ```text
+    /// +---------------------------------------------------------------+
+    /// |                        sequence number                        |
+    /// +---------------------------------------------------------------+
+    /// ```
+    GreSequence "GRE sequence", 4 bytes {
+        /// The sequence number.
+        sequence_number with_sequence_number: 32 as u32 ["gre.sequence_number"],
+    }
+}
+
+header! {
+    /// ERSPAN type II header (draft-foschiano-erspan, 4.2).
+    ///
+    /// ```text
+    ///  0                   1                   2                   3
+    ///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+    /// +-------+-----------------------+-----+---+-+-------------------+
+    /// |  ver  |         VLAN          | COS |En |T|    session ID     |
+    /// +-------+-----------------------+-----+---+-+-------------------+
+    /// |       reserved        |                 index                 |
+    /// +-----------------------+---------------------------------------+
+    /// ```
+    Erspan2 "ERSPAN II", 8 bytes {
+        /// 1.
+        version with_version: 4 as u8 ["erspan.version"],
+        /// The frame's VLAN.
+        vlan with_vlan: 12 as u16 ["erspan.vlan"],
+        /// Its class of service.
+        cos with_cos: 3 as u8 ["erspan.cos"],
+        /// How its tag was kept: 0 had none, 1 ISL, 2 removed (it is here), 3 kept in the frame.
+        encap with_encap: 2 as u8 ["erspan.encap"],
+        /// The frame was cut.
+        truncated with_truncated: 1 as bool ["erspan.truncated"],
+        /// The mirror session.
+        session_id with_session_id: 10 as u16 ["erspan.spanid"],
+        /// Reserved.
+        reserved with_reserved: 12 as Hex16,
+        /// Port and direction, as the platform has it.
+        index with_index: 20 as u32 ["erspan.index"],
+    }
+}
+
+header! {
+    /// ERSPAN type III header (draft-foschiano-erspan, 4.3).
+    ///
+    /// ```text
+    ///  0                   1                   2                   3
+    ///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+    /// +-------+-----------------------+-----+---+-+-------------------+
+    /// |  ver  |         VLAN          | COS |BSO|T|    session ID     |
+    /// +-------+-----------------------+-----+---+-+-------------------+
+    /// |                           timestamp                           |
+    /// +-------------------------------+-+---------+-----------+-+---+-+
+    /// |              SGT              |P|   FT    |   Hw ID   |D|Gra|O|
+    /// +-------------------------------+-+---------+-----------+-+---+-+
+    /// ```
+    Erspan3 "ERSPAN III", 12 bytes {
+        /// 2.
+        version with_version: 4 as u8 ["erspan.version"],
+        /// The frame's VLAN.
+        vlan with_vlan: 12 as u16 ["erspan.vlan"],
+        /// Its class of service.
+        cos with_cos: 3 as u8 ["erspan.cos"],
+        /// Bad, short or oversized: 0 good or unknown, 1 short, 2 oversized, 3 bad.
+        bso with_bso: 2 as u8 ["erspan.bso"],
+        /// The frame was cut.
+        truncated with_truncated: 1 as bool ["erspan.truncated"],
+        /// The mirror session.
+        session_id with_session_id: 10 as u16 ["erspan.spanid"],
+        /// When the switch saw the frame, in units of `granularity`.
+        timestamp with_timestamp: 32 as u32 ["erspan.timestamp"],
+        /// Security group tag.
+        sgt with_sgt: 16 as u16 ["erspan.sgt"],
+        /// An Ethernet frame follows.
+        ethernet with_ethernet: 1 as bool ["erspan.p"],
+        /// Frame type: 0 Ethernet, 2 IP.
+        frame_type with_frame_type: 5 as u8 ["erspan.ft"],
+        /// The switch's hardware.
+        hw_id with_hw_id: 6 as u8 ["erspan.hw"],
+        /// Direction: ingress 0, egress 1.
+        egress with_egress: 1 as bool ["erspan.direction"],
+        /// Unit of the timestamp: 0 100 us, 1 100 ns, 2 IEEE 1588, 3 the user's.
+        granularity with_granularity: 2 as u8 ["erspan.granularity"],
+        /// A platform sub-header follows.
+        optional with_optional: 1 as bool ["erspan.o"],
+    }
+}
+
+header! {
+    /// ERSPAN III platform sub-header, there when O is set.
+    ///
+    /// ```text
+    ///  0                   1                   2                   3
+    ///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+    /// +-----------+---------------------------------------------------+
+    /// |  platform |                       info                        |
+    /// +-----------+                                                   |
+    /// |                                                               |
+    /// +---------------------------------------------------------------+
+    /// ```
+    ErspanPlatform "ERSPAN platform", 8 bytes {
+        /// Which platform.
+        platform_id with_platform_id: 6 as Hex8 ["erspan.platid"],
+        /// What it says.
+        info with_info: 58 as Hex64,
+    }
+}
+
+number! {
+    /// What VXLAN's flags say.
+    VxlanFlags(u8) as Show::Named(|v| (v & 8 != 0).then_some("VNI valid"))
+}
+
+header! {
+    /// VXLAN header (RFC 7348, 5).
+    ///
+    /// ```text
+    ///  0                   1                   2                   3
+    ///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+    /// +---------------+-----------------------------------------------+
+    /// |     flags     |                   reserved                    |
+    /// +---------------+-------------------------------+---------------+
+    /// |                      VNI                      |   reserved    |
+    /// +-----------------------------------------------+---------------+
+    /// ```
+    Vxlan "VXLAN", 8 bytes {
+        /// 0x08: the VNI is valid.
+        flags with_flags: 8 as VxlanFlags,
+        /// Reserved.
+        reserved with_reserved: 24 as Hex32,
+        /// The network.
+        vni with_vni: 24 as u32 ["vxlan.vni"],
+        /// Reserved.
+        reserved2 with_reserved2: 8 as Hex8,
+    }
+}
+
+header! {
+    /// GENEVE header without options (RFC 8926, 3.4).
+    ///
+    /// ```text
+    ///  0                   1                   2                   3
+    ///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+    /// +---+-----------+-+-+-----------+-------------------------------+
+    /// |ver|  opt len  |O|C|   rsvd    |         protocol type         |
+    /// +---+-----------+-+-+-----------+---------------+---------------+
+    /// |                      VNI                      |   reserved    |
+    /// +-----------------------------------------------+---------------+
+    /// ```
+    Geneve "GENEVE", 8 bytes {
+        /// 0.
+        version with_version: 2 as u8 ["geneve.version"],
+        /// Length of the options in words of four bytes.
+        opt_len with_opt_len: 6 as u8,
+        /// A control packet.
+        control with_control: 1 as bool ["geneve.flags.oam"],
+        /// An option is critical.
+        critical with_critical: 1 as bool ["geneve.flags.critical"],
+        /// Reserved.
+        reserved with_reserved: 6 as Hex8,
+        /// What follows.
+        protocol with_protocol: 16 as EtherType ["geneve.proto_type"],
+        /// The network.
+        vni with_vni: 24 as u32 ["geneve.vni"],
+        /// Reserved.
+        reserved2 with_reserved2: 8 as Hex8,
+    }
+}

@@ -1,0 +1,379 @@
+//! Values that print themselves: addresses, numbers of queue pairs and packets, the AETH's syndrome.
+
+use std::fmt;
+
+use super::{Bits, Field, Show};
+
+/// An Ethernet address, first byte on the wire first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Mac(pub [u8; 6]);
+
+impl Mac {
+    /// Whether it is a group address: a multicast or the broadcast.
+    #[inline]
+    pub const fn is_multicast(self) -> bool {
+        self.0[0] & 1 == 1
+    }
+}
+
+impl Bits for Mac {
+    const SHOW: Show = Show::Mac;
+    #[inline(always)]
+    fn get(bytes: &[u8], field: &Field) -> Self {
+        Mac(<[u8; 6]>::get(bytes, field))
+    }
+    #[inline(always)]
+    fn set(self, bytes: &mut [u8], field: &Field) {
+        self.0.set(bytes, field);
+    }
+}
+
+impl fmt::Display for Mac {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e, g] = self.0;
+        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    }
+}
+
+impl std::str::FromStr for Mac {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut mac = [0; 6];
+        let mut parts = text.split([':', '-']);
+        for byte in &mut mac {
+            let part = parts
+                .next()
+                .filter(|p| matches!(p.len(), 1 | 2))
+                .ok_or("an Ethernet address has six bytes")?;
+            *byte = u8::from_str_radix(part, 16).map_err(|_| "an Ethernet address has hexadecimal bytes")?;
+        }
+        if parts.next().is_some() { Err("an Ethernet address has six bytes") } else { Ok(Mac(mac)) }
+    }
+}
+
+number! {
+    /// Packet sequence number, 24 bits. Ordered modulo 2^24 by [`Psn::distance_from`], not by `Ord`, which is
+    /// there for sorting only (IBTA vol. 1, 9.7.1).
+    Psn(u32) as Show::Dec
+}
+
+impl Psn {
+    /// How many there are: 2^24.
+    pub const SPACE: u32 = 1 << 24;
+
+    /// The number that comes `n` later.
+    #[inline]
+    #[must_use]
+    pub const fn plus(self, n: u32) -> Psn {
+        Psn(self.0.wrapping_add(n) & (Self::SPACE - 1))
+    }
+
+    /// How far this number is ahead of `other`: from -2^23 to 2^23 - 1; negative means before it.
+    #[inline]
+    pub const fn distance_from(self, other: Psn) -> i32 {
+        (self.0.wrapping_sub(other.0) << 8) as i32 >> 8
+    }
+}
+
+impl fmt::Display for Psn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+number! {
+    /// Queue pair number, 24 bits.
+    Qpn(u32) as Show::Hex
+}
+
+impl Qpn {
+    /// The queue pair that a multicast goes to.
+    pub const MULTICAST: Qpn = Qpn(0xff_ffff);
+}
+
+impl fmt::Display for Qpn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}
+
+number! {
+    /// Partition key: bit 15 is full membership, the rest the partition.
+    PKey(u16) as Show::Hex
+}
+
+number! {
+    /// A number written in hexadecimal.
+    Hex8(u8) as Show::Hex
+}
+number! {
+    /// A number written in hexadecimal.
+    Hex16(u16) as Show::Hex
+}
+number! {
+    /// A number written in hexadecimal.
+    Hex32(u32) as Show::Hex
+}
+number! {
+    /// A number written in hexadecimal.
+    Hex64(u64) as Show::Hex
+}
+
+number! {
+    /// Explicit congestion notification, the two low bits of an IP header's second byte (RFC 3168).
+    Ecn(u8) as Show::Named(|v| Some(["Not-ECT", "ECT(1)", "ECT(0)", "CE"][v as usize & 3]))
+}
+
+impl Ecn {
+    /// Congestion experienced.
+    pub const CE: Ecn = Ecn(3);
+    /// Capable, code point 0.
+    pub const ECT0: Ecn = Ecn(2);
+    /// Capable, code point 1.
+    pub const ECT1: Ecn = Ecn(1);
+
+    /// Whether the sender takes part: ECT(0), ECT(1) or CE.
+    #[inline]
+    pub const fn is_capable(self) -> bool {
+        self.0 != 0
+    }
+}
+
+number! {
+    /// What an Ethernet frame or a tunnel carries.
+    EtherType(u16) as Show::Named(|v| EtherType(v as u16).name())
+}
+
+impl EtherType {
+    /// IPv4.
+    pub const IPV4: EtherType = EtherType(0x0800);
+    /// IPv6.
+    pub const IPV6: EtherType = EtherType(0x86dd);
+    /// RoCE version 1: a GRH follows.
+    pub const ROCE: EtherType = EtherType(0x8915);
+    /// IEEE 802.1Q tag.
+    pub const VLAN: EtherType = EtherType(0x8100);
+    /// IEEE 802.1ad service tag.
+    pub const SERVICE_VLAN: EtherType = EtherType(0x88a8);
+    /// The outer tag of early stacked VLANs.
+    pub const QINQ: EtherType = EtherType(0x9100);
+    /// MAC control: PAUSE and PFC.
+    pub const MAC_CONTROL: EtherType = EtherType(0x8808);
+    /// LLDP.
+    pub const LLDP: EtherType = EtherType(0x88cc);
+    /// MPLS.
+    pub const MPLS: EtherType = EtherType(0x8847);
+    /// MPLS with an upstream label.
+    pub const MPLS_UPSTREAM: EtherType = EtherType(0x8848);
+    /// Address resolution.
+    pub const ARP: EtherType = EtherType(0x0806);
+    /// An Ethernet frame (transparent bridging), in GRE and GENEVE.
+    pub const ETHERNET: EtherType = EtherType(0x6558);
+    /// ERSPAN I and II, in GRE.
+    pub const ERSPAN: EtherType = EtherType(0x88be);
+    /// ERSPAN III, in GRE.
+    pub const ERSPAN3: EtherType = EtherType(0x22eb);
+    /// SONiC Everflow on NVIDIA switches, in GRE.
+    pub const EVERFLOW: EtherType = EtherType(0x8949);
+
+    /// Its name.
+    pub const fn name(self) -> Option<&'static str> {
+        Some(match self {
+            EtherType::IPV4 => "IPv4",
+            EtherType::IPV6 => "IPv6",
+            EtherType::ROCE => "RoCE",
+            EtherType::VLAN => "802.1Q",
+            EtherType::SERVICE_VLAN => "802.1ad",
+            EtherType::QINQ => "QinQ",
+            EtherType::MAC_CONTROL => "MAC control",
+            EtherType::LLDP => "LLDP",
+            EtherType::MPLS => "MPLS",
+            EtherType::MPLS_UPSTREAM => "MPLS upstream",
+            EtherType::ARP => "ARP",
+            EtherType::ETHERNET => "Ethernet",
+            EtherType::ERSPAN => "ERSPAN",
+            EtherType::ERSPAN3 => "ERSPAN III",
+            EtherType::EVERFLOW => "Everflow",
+            _ => return None,
+        })
+    }
+
+    /// Whether a VLAN tag follows.
+    #[inline]
+    pub const fn is_vlan(self) -> bool {
+        matches!(self.0, 0x8100 | 0x88a8 | 0x9100)
+    }
+}
+
+number! {
+    /// What an IP header carries, and what a GRH does (IANA protocol numbers).
+    IpProtocol(u8) as Show::Named(|v| Some(match v {
+        0 => "hop-by-hop options", 1 => "ICMP", 4 => "IPv4", 6 => "TCP", 17 => "UDP", 27 => "IBA transport", 41 => "IPv6",
+        43 => "routing", 44 => "fragment", 47 => "GRE", 50 => "ESP", 51 => "AH", 58 => "ICMPv6", 59 => "none",
+        60 => "destination options", 137 => "MPLS", _ => return None,
+    }))
+}
+
+impl IpProtocol {
+    /// UDP.
+    pub const UDP: IpProtocol = IpProtocol(17);
+    /// IPv4 in IP.
+    pub const IPV4: IpProtocol = IpProtocol(4);
+    /// IPv6 in IP.
+    pub const IPV6: IpProtocol = IpProtocol(41);
+    /// GRE.
+    pub const GRE: IpProtocol = IpProtocol(47);
+    /// MPLS in IP.
+    pub const MPLS: IpProtocol = IpProtocol(137);
+    /// The InfiniBand transport, after a GRH.
+    pub const IBA: IpProtocol = IpProtocol(0x1b);
+}
+
+number! {
+    /// The AETH's first byte: an acknowledgement with credits, a receiver that is not ready, or a refusal.
+    ///
+    /// ```text
+    ///    7    6   5    4   3   2   1   0
+    /// +-----+-------+-------------------+
+    /// |  0  | type  |       value       |   type 0 ACK: credits   1 RNR NAK: timer   3 NAK: code
+    /// +-----+-------+-------------------+
+    /// ```
+    /// IBTA vol. 1, 9.7.5.2.
+    Syndrome(u8) as Show::Decoded(|v, f| fmt::Display::fmt(&Syndrome(v as u8).meaning(), f))
+}
+
+/// What a syndrome says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Acknowledgement {
+    /// Everything up to this PSN has arrived.
+    Ack {
+        /// Receive credits on top of the MSN; `None` where the code says that they are not counted (31).
+        /// RoCE adapters were seen sending code 0 always: "0 credits" is not "blocked".
+        credits: Option<u16>,
+    },
+    /// The receiver has no buffer: send again, not before this many microseconds.
+    RnrNak {
+        /// The time to wait.
+        timer_us: u32,
+    },
+    /// Refused.
+    Nak(NakCode),
+    /// A reserved type, or the reserved bit.
+    Reserved(u8),
+}
+
+/// Why a request was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NakCode {
+    /// The PSN was not the expected one: the packet's PSN field has that.
+    PsnSequenceError,
+    /// A request that is against the rules.
+    InvalidRequest,
+    /// A key, address or right that does not fit.
+    RemoteAccessError,
+    /// The responder failed.
+    RemoteOperationalError,
+    /// A reliable datagram that is against the rules.
+    InvalidRdRequest,
+    /// A reserved code.
+    Reserved(u8),
+}
+
+/// RNR timers in microseconds by code; codes double in pairs (IBTA vol. 1, table 45).
+const RNR_TIMER_US: [u32; 32] = [
+    655_360, 10, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480, 640, 960, 1_280, 1_920, 2_560, 3_840, 5_120,
+    7_680, 10_240, 15_360, 20_480, 30_720, 40_960, 61_440, 81_920, 122_880, 163_840, 245_760, 327_680,
+    491_520,
+];
+
+/// Credits by code; 31 is not a count.
+const CREDITS: [u16; 31] = [
+    0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072,
+    4096, 6144, 8192, 12288, 16384, 24576, 32768,
+];
+
+impl Syndrome {
+    /// An acknowledgement that does not count credits.
+    pub const ACK: Syndrome = Syndrome(0x1f);
+    /// PSN sequence error.
+    pub const PSN_SEQUENCE_ERROR: Syndrome = Syndrome(0x60);
+    /// Invalid request.
+    pub const INVALID_REQUEST: Syndrome = Syndrome(0x61);
+    /// Remote access error.
+    pub const REMOTE_ACCESS_ERROR: Syndrome = Syndrome(0x62);
+    /// Remote operational error.
+    pub const REMOTE_OPERATIONAL_ERROR: Syndrome = Syndrome(0x63);
+    /// Invalid RD request.
+    pub const INVALID_RD_REQUEST: Syndrome = Syndrome(0x64);
+
+    /// Receiver not ready, with the shortest timer that is not shorter than `us` microseconds.
+    pub fn rnr(us: u32) -> Syndrome {
+        let code = (1..32).find(|&code| RNR_TIMER_US[code] >= us).unwrap_or(0);
+        Syndrome(0x20 | code as u8)
+    }
+
+    /// What it says.
+    #[inline]
+    pub const fn meaning(self) -> Acknowledgement {
+        let value = self.0 & 0x1f;
+        match self.0 >> 5 {
+            0 if value == 31 => Acknowledgement::Ack { credits: None },
+            0 => Acknowledgement::Ack { credits: Some(CREDITS[value as usize]) },
+            1 => Acknowledgement::RnrNak { timer_us: RNR_TIMER_US[value as usize] },
+            3 => Acknowledgement::Nak(match value {
+                0 => NakCode::PsnSequenceError,
+                1 => NakCode::InvalidRequest,
+                2 => NakCode::RemoteAccessError,
+                3 => NakCode::RemoteOperationalError,
+                4 => NakCode::InvalidRdRequest,
+                _ => NakCode::Reserved(value),
+            }),
+            _ => Acknowledgement::Reserved(self.0),
+        }
+    }
+
+    /// Whether it is a positive acknowledgement.
+    #[inline]
+    pub const fn is_ack(self) -> bool {
+        self.0 >> 5 == 0
+    }
+
+    /// Whether it is a refusal: type 3.
+    #[inline]
+    pub const fn is_nak(self) -> bool {
+        self.0 >> 5 == 3
+    }
+
+    /// Whether it says that the receiver is not ready.
+    #[inline]
+    pub const fn is_rnr(self) -> bool {
+        self.0 >> 5 == 1
+    }
+}
+
+impl fmt::Display for Acknowledgement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Acknowledgement::Ack { credits: None } => f.write_str("ACK"),
+            Acknowledgement::Ack { credits: Some(n) } => write!(f, "ACK, {n} credits"),
+            Acknowledgement::RnrNak { timer_us } => {
+                write!(f, "RNR NAK, wait {} ms", *timer_us as f64 / 1000.0)
+            }
+            Acknowledgement::Nak(code) => write!(f, "NAK, {code}"),
+            Acknowledgement::Reserved(_) => f.write_str("reserved"),
+        }
+    }
+}
+
+impl fmt::Display for NakCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NakCode::PsnSequenceError => "PSN sequence error",
+            NakCode::InvalidRequest => "invalid request",
+            NakCode::RemoteAccessError => "remote access error",
+            NakCode::RemoteOperationalError => "remote operational error",
+            NakCode::InvalidRdRequest => "invalid RD request",
+            NakCode::Reserved(code) => return write!(f, "reserved code {code}"),
+        })
+    }
+}
