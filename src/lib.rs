@@ -1,5 +1,7 @@
 //! The packet-level toolkit for RoCEv2 and InfiniBand.
+pub mod analyze;
 pub mod capture;
+pub mod report;
 pub mod checksum;
 pub mod dissect;
 pub mod icrc;

@@ -1,0 +1,9 @@
+//! One question asked of a trace, a file each.
+
+use super::Event;
+
+/// One question asked of a trace.
+pub trait Metric {
+    /// A frame. Allocates nothing per packet.
+    fn see(&mut self, event: &Event<'_>);
+}
