@@ -32,8 +32,6 @@ mod compressed;
 mod damage;
 mod erf;
 mod error;
-#[cfg(target_os = "linux")]
-mod map;
 mod merge;
 mod options;
 mod pcap;
@@ -47,8 +45,9 @@ use std::fmt;
 
 pub use damage::{Damage, Problem};
 pub use error::{Error, ErrorKind};
+pub use merge::Merge;
 
-pub use options::{Access, Options};
+pub use options::Options;
 pub use reader::{Reader, open, open_with};
 pub use writer::{Writer, create};
 
