@@ -142,7 +142,7 @@ impl Pcapng {
                 }
             }
             let total = self.u32(&head, 4);
-            if total < least(block) || total % 4 != 0 {
+            if total < least(block) || !total.is_multiple_of(4) {
                 self.find_next(input, info, Problem::BlockLength { block, says: total })?;
                 continue;
             }
