@@ -1,15 +1,15 @@
 //! Capture files: what is written is read, and whatever a file claims, reading it ends well.
 
 use std::fs;
-use std::io::{self, Cursor, Read, Write};
+use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use rdmawire::capture::{
-    self, Compression, Error, ErrorKind, Format, Info, Interface, MAX_PROBLEMS, Merge, Options, Problem,
-    Reader, Record, Sink, Source, Time,
+    self, Error, ErrorKind, Format, Info, Interface, MAX_PROBLEMS, Merge, Options, Problem, Reader, Record,
+    Sink, Source, Time,
 };
 use rdmawire::dissect::Link;
 
@@ -638,6 +638,10 @@ fn damaged_bytes_end_well() {
 
 #[cfg(feature = "compression")]
 mod compressed {
+    use std::io::Write;
+
+    use rdmawire::capture::Compression;
+
     use super::*;
 
     fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -797,6 +801,23 @@ fn a_file_is_whole_or_not_there() {
     assert_eq!(fs::read(&path).unwrap(), b"mine");
     writer.finish().unwrap();
     assert_eq!((listed(), fs::metadata(&path).unwrap().len()), (1, 24));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_is_closed_is_told_from_other_errors() {
+    let dir = Dir::new();
+    let path = dir.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let other_end = path.clone();
+    let reading =
+        std::thread::spawn(move || fs::File::open(other_end).unwrap().read_exact(&mut [0; 10]).unwrap());
+    let mut writer = capture::create(&path, Format::Pcap, &[], Options::default()).unwrap();
+    let frames = frames(100);
+    let error =
+        (0..10_000).flat_map(|_| &frames).find_map(|frame| writer.put(&frame.record()).err()).unwrap();
+    assert!(error.is_broken_pipe(), "{error}");
+    reading.join().unwrap();
 }
 
 #[test]
