@@ -1,6 +1,7 @@
 //! The packet-level toolkit for RoCEv2 and InfiniBand.
 pub mod capture;
 pub mod checksum;
+pub mod craft;
 pub mod dissect;
 pub mod icrc;
 pub mod opcode;
