@@ -197,7 +197,9 @@ fn stack() -> impl Strategy<Value = (Packet, Vec<u8>)> {
                     .into_iter()
                     .enumerate()
             {
-                if keeps >> bit & 1 == 1 {
+                // Behind a label, only a right checksum shows that IPv4 follows.
+                let shows = auto == Auto::IpChecksum && kinds.contains(&Kind::Mpls);
+                if keeps >> bit & 1 == 1 && !shows {
                     packet = packet.keep(auto);
                 }
             }
@@ -253,7 +255,7 @@ fn settled(kind: Kind, field: &str) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_stack_dissects_to_the_same_fields_and_rebuilds((packet, payload) in stack()) {
