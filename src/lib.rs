@@ -3,6 +3,7 @@ pub mod analyze;
 pub mod capture;
 pub mod report;
 pub mod checksum;
+pub mod craft;
 pub mod dissect;
 pub mod icrc;
 pub mod opcode;
