@@ -414,6 +414,67 @@ pub struct LayerBytes {
     pub padding: u64,
 }
 
+impl LayerBytes {
+    /// Name and bytes of every layer, outermost first.
+    pub fn rows(&self) -> [(&'static str, u64); 14] {
+        [
+            ("preamble_ifg", self.preamble_ifg),
+            ("ethernet", self.ethernet),
+            ("vlan", self.vlan),
+            ("ip", self.ip),
+            ("udp", self.udp),
+            ("lrh", self.lrh),
+            ("grh", self.grh),
+            ("bth", self.bth),
+            ("extended", self.extended),
+            ("pad", self.pad),
+            ("icrc", self.icrc),
+            ("fcs", self.fcs),
+            ("vcrc", self.vcrc),
+            ("padding", self.padding),
+        ]
+    }
+
+    /// All of it.
+    pub fn total(&self) -> u64 {
+        self.rows().iter().map(|(_, bytes)| bytes).sum()
+    }
+
+    /// The same for so many packets.
+    #[must_use]
+    pub fn times(mut self, n: u64) -> LayerBytes {
+        self.each().into_iter().for_each(|bytes| *bytes *= n);
+        self
+    }
+
+    fn each(&mut self) -> [&mut u64; 14] {
+        [
+            &mut self.preamble_ifg,
+            &mut self.ethernet,
+            &mut self.vlan,
+            &mut self.ip,
+            &mut self.udp,
+            &mut self.lrh,
+            &mut self.grh,
+            &mut self.bth,
+            &mut self.extended,
+            &mut self.pad,
+            &mut self.icrc,
+            &mut self.fcs,
+            &mut self.vcrc,
+            &mut self.padding,
+        ]
+    }
+}
+
+impl std::ops::AddAssign for LayerBytes {
+    fn add_assign(&mut self, other: LayerBytes) {
+        for (mine, (_, theirs)) in self.each().into_iter().zip(other.rows()) {
+            *mine += theirs;
+        }
+    }
+}
+
 /// The same packets in another encapsulation.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[allow(missing_docs)]

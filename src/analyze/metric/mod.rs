@@ -1,5 +1,7 @@
 //! One question asked of a trace, a file each.
 
+pub mod overhead;
+
 use super::Event;
 
 /// One question asked of a trace.
