@@ -1,5 +1,6 @@
 //! One question asked of a trace, a file each.
 
+pub mod latency;
 pub mod overhead;
 
 use super::Event;

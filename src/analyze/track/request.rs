@@ -143,6 +143,8 @@ pub(crate) struct Requests {
     /// Messages acknowledged together with a later one: their own acknowledgement was not sent, or was lost.
     pub(crate) acks_not_seen: u64,
     out_of_sequence: bool,
+    /// A READ whose number of PSNs is a guess, and its length.
+    guess: Option<(u64, u32)>,
     last_retry: Option<(u64, u32)>,
     pub(crate) fatal: Option<u8>,
     /// Goodput: payload of first transmissions.
@@ -193,6 +195,8 @@ pub(crate) enum MtuBy {
     Cm,
 }
 
+/// What most paths have, until something better is known.
+const LIKELY_MTU: u32 = 1024;
 const MAX_READS: usize = 256;
 const MAX_WAITING: usize = 1024;
 const MAX_EPISODES: usize = 256;
@@ -241,6 +245,9 @@ impl Requests {
         resolved: &mut Vec<Resolved>,
     ) -> Option<Class> {
         let p = &request.packet;
+        if self.guess.is_some() {
+            self.solve(p.psn);
+        }
         let context = self.context(ids, knobs);
         let began = resolved.len();
         let step = self.seq.see(p, &context, |gap, holes| holes.push(gap, p.time), resolved);
@@ -300,6 +307,36 @@ impl Requests {
             }
         }
         Some(class)
+    }
+
+    /// How many PSNs a READ of so many bytes takes: one for every packet of its response.
+    pub(crate) fn psns_of_read(&self, length: u32) -> u32 {
+        let mtu = if self.mtu.by == MtuBy::Unknown { LIKELY_MTU } else { self.mtu.bytes as u32 };
+        length.div_ceil(mtu).clamp(1, Psn::SPACE / 2)
+    }
+
+    /// The request after a READ tells how many PSNs that took, and so the path MTU.
+    #[cold]
+    fn solve(&mut self, next: Psn) {
+        let Some((x, length)) = self.guess.take() else { return };
+        let took = self.seq.unwrap(next).wrapping_sub(x);
+        let mtu = [4096u16, 2048, 1024, 512, 256].into_iter().find(|&mtu| length.div_ceil(mtu as u32) as u64 == took);
+        if let Some(mtu) = mtu.filter(|_| self.mtu.by == MtuBy::Unknown) {
+            self.set_mtu(Mtu { bytes: mtu, by: MtuBy::ReadPsns }, x, length);
+        }
+    }
+
+    fn set_mtu(&mut self, mtu: Mtu, x: u64, length: u32) {
+        self.mtu = mtu;
+        let end = x + self.psns_of_read(length) as u64;
+        if let Some(read) = self.reads.iter_mut().rev().find(|read| read.first == x) {
+            if self.seq.hi == read.end {
+                self.seq.hi = end;
+                self.seq.cur = end;
+            }
+            read.end = end;
+        }
+        self.shadow.acknowledged(end);
     }
 
     fn open_episode(&mut self) -> Option<&mut Episode> {
@@ -501,6 +538,9 @@ impl Requests {
             read.retried = true;
             read.next = x;
             return;
+        }
+        if request.operation == Operation::ReadRequest && self.mtu.by == MtuBy::Unknown {
+            self.guess = request.message_bytes.map(|length| (x, length)).filter(|&(_, length)| length > 256);
         }
         if self.reads.len() == MAX_READS {
             self.reads.pop_front();
@@ -780,7 +820,11 @@ impl Requests {
     #[inline]
     pub(crate) fn full_packet(&mut self, bytes: u32) {
         if self.mtu.by < MtuBy::FullPackets && bytes.is_power_of_two() && (256..=4096).contains(&bytes) {
-            self.mtu = Mtu { bytes: bytes as u16, by: MtuBy::FullPackets };
+            let mtu = Mtu { bytes: bytes as u16, by: MtuBy::FullPackets };
+            match self.guess.take() {
+                Some((x, length)) => self.set_mtu(mtu, x, length),
+                None => self.mtu = mtu,
+            }
         }
     }
 

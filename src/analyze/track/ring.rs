@@ -10,7 +10,7 @@ pub(crate) struct Sent {
     /// What tells one transmission of a PSN from another.
     pub(crate) fingerprint: u32,
     /// The PSN, unwrapped; the low bits. All ones: none.
-    x: u32,
+    pub(super) x: u32,
     /// Where it was seen: capture interface and TTL.
     pub(crate) vantage: u16,
     /// How often the PSN was sent.
