@@ -54,16 +54,17 @@ pub fn compute(d: &Dissection<'_>) -> Option<[u8; 4]> {
     }
     // All headers up to the BTH are copied and masked, the rest is read in place.
     let mut head = [0xff; ONES + Grh::LEN + Udp::LEN + Bth::LEN];
-    let (from, masks): (usize, &[Mask]) = if let Some(at) = d.offset(Kind::Grh) {
+    let (from, masks): (usize, &[Mask]) = if d.has(Kind::Udp) {
+        match d.offset(Kind::Ipv4) {
+            Some(at) => (at, &IPV4_MASK),
+            None => (d.offset(Kind::Ipv6)?, &IPV6_MASK),
+        }
+    } else if let Some(at) = d.offset(Kind::Grh) {
         (at, &GRH_MASK)
-    } else if let Some(at) = d.offset(Kind::Lrh) {
-        (at, &LRH_MASK)
-    } else if let Some(at) = d.offset(Kind::Ipv4) {
-        (at, &IPV4_MASK)
     } else {
-        (d.offset(Kind::Ipv6)?, &IPV6_MASK)
+        (d.offset(Kind::Lrh)?, &LRH_MASK)
     };
-    let local = !d.has(Kind::Grh) && d.has(Kind::Lrh);
+    let local = !d.has(Kind::Udp) && !d.has(Kind::Grh);
     let ones = if local { 0 } else { ONES };
     let headers = frame.get(from..bth + Bth::LEN)?;
     let head = head.get_mut(..ones + headers.len())?;

@@ -54,7 +54,8 @@ pub(super) fn open(
 ) -> Result<Input, Error> {
     let _ = Arc::<Meter>::default();
     let what = if compression == Compression::Gzip { "gzip" } else { "zstd" };
-    let text = format!("is compressed with {what}, and this program was built without the feature `compression`");
+    let text =
+        format!("is compressed with {what}, and this program was built without the feature `compression`");
     Err(Error::new(name, super::ErrorKind::Unsupported, text))
 }
 

@@ -95,7 +95,14 @@ impl Erf {
             let at = input.pos;
             input.pos += whole;
             info.frames += 1;
-            return Ok(Some(Place { time: header.time(), link: LINK, interface, wire_len: wire as u32, at, len }));
+            return Ok(Some(Place {
+                time: header.time(),
+                link: LINK,
+                interface,
+                wire_len: wire as u32,
+                at,
+                len,
+            }));
         }
     }
 
@@ -113,7 +120,12 @@ impl Erf {
         if let Some(reason) = input.take_corrupt() {
             info.damaged(input.offset(), Problem::Compressed { reason }, 0, true);
         } else if have >= HEADER {
-            info.damaged(input.offset(), Problem::CutRecord { need: need as u64, have: have as u64 }, 0, true);
+            info.damaged(
+                input.offset(),
+                Problem::CutRecord { need: need as u64, have: have as u64 },
+                0,
+                true,
+            );
         } else if have > 0 {
             info.damaged(input.offset(), Problem::CutHeader { have: have as u64 }, 0, true);
         }
@@ -294,8 +306,8 @@ pub(super) fn write(name: &str, record: &Record<'_>, out: &mut Vec<u8>) -> Resul
     let wire = u16::try_from(record.wire_len)
         .map_err(|_| unfit(format!("a frame of {} bytes is too long for an ERF file", record.wire_len)))?;
     let whole = padded(HEADER + subheader + frame.len(), frame.len() >= record.wire_len as usize);
-    let record_len =
-        u16::try_from(whole).map_err(|_| unfit(format!("{} bytes are too many for an ERF record", frame.len())))?;
+    let record_len = u16::try_from(whole)
+        .map_err(|_| unfit(format!("{} bytes are too many for an ERF record", frame.len())))?;
     let start = out.len();
     out.extend_from_slice(&to_fixed(record.time).to_le_bytes());
     // Records vary in length (bit 2); the interface in bits 0, 1 and 6.

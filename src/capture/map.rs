@@ -134,7 +134,8 @@ struct Slot {
 
 /// As many files as can be mapped at a time; any more are read through a window.
 static SLOTS: [Slot; 64] =
-    [const { Slot { start: AtomicUsize::new(0), len: AtomicUsize::new(0), lost: AtomicBool::new(false) } }; 64];
+    [const { Slot { start: AtomicUsize::new(0), len: AtomicUsize::new(0), lost: AtomicBool::new(false) } };
+        64];
 /// Held to claim and release slots. The handler only loads.
 static CLAIMS: Mutex<()> = Mutex::new(());
 /// Who handled SIGBUS before.

@@ -143,7 +143,8 @@ impl Pcap {
                 return self.end(input, info, Problem::CutHeader { have }, have > 0);
             };
             let header = *header;
-            let (seconds, captured, wire) = (self.u32(&header, 0), self.u32(&header, 8), self.u32(&header, 12));
+            let (seconds, captured, wire) =
+                (self.u32(&header, 0), self.u32(&header, 8), self.u32(&header, 12));
             if captured == 0 {
                 input.check_whole()?;
             }
@@ -158,7 +159,9 @@ impl Pcap {
             if !input.fill(whole)? {
                 let (need, have) = (whole as u64, input.rest().len() as u64);
                 // A length that lies runs over the end too; then there are records before it.
-                if self.seconds.is_some() && self.find_next(input, info, Problem::Implausible { says: captured.into() })? {
+                if self.seconds.is_some()
+                    && self.find_next(input, info, Problem::Implausible { says: captured.into() })?
+                {
                     continue;
                 }
                 return self.end(input, info, Problem::CutRecord { need, have }, true);
@@ -193,7 +196,13 @@ impl Pcap {
     }
 
     /// Ends the reading: where the file ends, or where the compressed data broke.
-    fn end(&mut self, input: &mut Input, info: &mut Info, cut: Problem, is_cut: bool) -> io::Result<Option<Place>> {
+    fn end(
+        &mut self,
+        input: &mut Input,
+        info: &mut Info,
+        cut: Problem,
+        is_cut: bool,
+    ) -> io::Result<Option<Place>> {
         input.check_whole()?;
         self.done = true;
         info.bytes_read = input.bytes_read();

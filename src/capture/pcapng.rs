@@ -112,7 +112,9 @@ impl Pcapng {
     pub(super) fn comment<'a>(&self, input: &'a Input) -> Option<&'a [u8]> {
         let (at, len) = self.options;
         let options = input.bytes().get(at..at + len)?;
-        Options { rest: options, big: self.big, cut: false }.find(|&(code, _)| code == 1).map(|(_, value)| value)
+        Options { rest: options, big: self.big, cut: false }
+            .find(|&(code, _)| code == 1)
+            .map(|(_, value)| value)
     }
 
     /// The same for every other block.
@@ -157,7 +159,11 @@ impl Pcapng {
             let size = total as usize;
             if size > BLOCK_LIMIT || !matches!(block, SECTION | INTERFACE | STATISTICS) && !is_packet(block) {
                 if is_packet(block) {
-                    self.find_next(input, info, Problem::Absurd { says: total.into(), limit: BLOCK_LIMIT as u64 })?;
+                    self.find_next(
+                        input,
+                        info,
+                        Problem::Absurd { says: total.into(), limit: BLOCK_LIMIT as u64 },
+                    )?;
                 } else {
                     self.pass_over(block, total, input, info)?;
                 }
@@ -198,7 +204,11 @@ impl Pcapng {
             SECTION => {
                 self.before = self.interfaces.iter().map(|interface| interface.index).collect();
                 self.interfaces.clear();
-                if body.get(4..6).and_then(|major| major.first_chunk()).is_none_or(|major| self.u16(major) != 1) {
+                if body
+                    .get(4..6)
+                    .and_then(|major| major.first_chunk())
+                    .is_none_or(|major| self.u16(major) != 1)
+                {
                     info.damaged(offset, Problem::Section, 0, false);
                 }
                 None
@@ -215,7 +225,14 @@ impl Pcapng {
         }
     }
 
-    fn take_packet(&mut self, block: u32, body: &[u8], at: usize, offset: u64, info: &mut Info) -> Option<Place> {
+    fn take_packet(
+        &mut self,
+        block: u32,
+        body: &[u8],
+        at: usize,
+        offset: u64,
+        info: &mut Info,
+    ) -> Option<Place> {
         // Interface, drops, time, captured, wire, where the frame begins.
         let (id, drops, ticks, mut captured, wire, start) = match block {
             PACKET | OLD_PACKET => {
@@ -545,7 +562,9 @@ impl Clock {
         let since = match self.tick {
             Tick::Nanos(nanos) => ticks.saturating_mul(nanos),
             Tick::PerNano(count) => ticks / count,
-            Tick::Binary(exponent) => ((u128::from(ticks) * 1_000_000_000) >> exponent).min(u64::MAX.into()) as u64,
+            Tick::Binary(exponent) => {
+                ((u128::from(ticks) * 1_000_000_000) >> exponent).min(u64::MAX.into()) as u64
+            }
         };
         Time(i64::try_from(since).unwrap_or(i64::MAX).saturating_add(self.offset))
     }

@@ -31,7 +31,11 @@ pub fn open_with(path: &Path, options: &Options) -> Result<Reader, Error> {
     if known.is_dir() {
         return Err(Error::io(&name, "opening", io::ErrorKind::IsADirectory.into()));
     }
-    if known.is_file() && known.len() > 0 { regular(name, file, known.len(), options) } else { stream(name, file, None) }
+    if known.is_file() && known.len() > 0 {
+        regular(name, file, known.len(), options)
+    } else {
+        stream(name, file, None)
+    }
 }
 
 /// Frames of a capture file or stream of any format that is read, lent from where they lie: nothing is allocated and
@@ -115,7 +119,9 @@ impl Reader {
             });
         } else if let Some((format, big)) = pcap::recognize(start) {
             info.format = format;
-            Frames::Pcap(Pcap::new(format, big, &mut input, &mut info).map_err(|error| failed(&info.name, error))?)
+            Frames::Pcap(
+                Pcap::new(format, big, &mut input, &mut info).map_err(|error| failed(&info.name, error))?,
+            )
         } else if start.starts_with(&pcapng::SECTION.to_be_bytes()) {
             info.format = Format::Pcapng;
             Frames::Pcapng(Pcapng::new())
@@ -162,9 +168,11 @@ impl std::fmt::Debug for Reader {
 
 fn failed(name: &str, error: io::Error) -> Error {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => {
-            Error::new(name, ErrorKind::Shrunk, "became shorter while it was read; the frames before are right")
-        }
+        io::ErrorKind::UnexpectedEof => Error::new(
+            name,
+            ErrorKind::Shrunk,
+            "became shorter while it was read; the frames before are right",
+        ),
         _ => Error::io(name, "reading", error),
     }
 }
@@ -173,7 +181,8 @@ fn failed(name: &str, error: io::Error) -> Error {
 fn standard_input(name: String) -> Result<Reader, Error> {
     use std::os::fd::AsFd;
     // The descriptor itself: `Stdin` puts a small buffer in between.
-    let input = io::stdin().as_fd().try_clone_to_owned().map_err(|error| Error::io(&name, "opening", error))?;
+    let input =
+        io::stdin().as_fd().try_clone_to_owned().map_err(|error| Error::io(&name, "opening", error))?;
     stream(name, File::from(input), None)
 }
 

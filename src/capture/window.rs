@@ -12,9 +12,9 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
+use super::compressed::{Corrupt, Meter};
 #[cfg(target_os = "linux")]
 use super::map::Map;
-use super::compressed::{Corrupt, Meter};
 
 /// Bytes of a window. Larger measured slower (the second-level cache holds 1 to 2 MiB), smaller too (system calls).
 const WINDOW: usize = 1 << 20;
@@ -52,7 +52,16 @@ impl Input {
     #[cfg(target_os = "linux")]
     pub(super) fn map(map: Map) -> Input {
         let total = Some(map.bytes().len() as u64);
-        Input { data: Data::Map(map), pos: 0, end: 0, base: 0, over: false, corrupt: None, meter: None, total }
+        Input {
+            data: Data::Map(map),
+            pos: 0,
+            end: 0,
+            base: 0,
+            over: false,
+            corrupt: None,
+            meter: None,
+            total,
+        }
     }
 
     #[inline(always)]
@@ -141,7 +150,8 @@ impl Input {
                         Ok(0) => self.over = true,
                         Ok(got) => self.end += got,
                         Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                        Err(error) => match error.get_ref().and_then(|inner| inner.downcast_ref::<Corrupt>()) {
+                        Err(error) => match error.get_ref().and_then(|inner| inner.downcast_ref::<Corrupt>())
+                        {
                             // Everything before the damage has been read; it is reported when that is used up.
                             Some(corrupt) => {
                                 self.corrupt = Some(corrupt.0.clone());
