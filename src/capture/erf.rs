@@ -90,8 +90,6 @@ impl Erf {
             }
             let wire = head + header.wire_len;
             let len = whole.min(wire);
-            input.prefetch(whole * 8);
-            input.prefetch(whole * 8 + 64);
             let at = input.pos;
             input.pos += whole;
             info.frames += 1;
@@ -114,7 +112,6 @@ impl Erf {
         if there || self.done {
             return Ok(there);
         }
-        input.check_whole()?;
         self.done = true;
         let have = input.rest().len();
         if let Some(reason) = input.take_corrupt() {
@@ -134,7 +131,6 @@ impl Erf {
 
     #[cold]
     fn find_next(&mut self, input: &mut Input, info: &mut Info, wrong: Header) -> io::Result<bool> {
-        input.check_whole()?;
         let near = self.seconds;
         let found = input.search(|rest, over| is_chain(rest, over, near, 3))?;
         self.done = found.is_none();
@@ -143,9 +139,7 @@ impl Erf {
         // With nothing left to find, nothing is left to read.
         match found {
             Some(distance) => input.pos += distance,
-            None => {
-                input.skip(u64::MAX)?;
-            }
+            None => input.pos += input.rest().len(),
         }
         Ok(found.is_some())
     }
@@ -278,12 +272,20 @@ fn from_fixed(time: u64) -> Time {
     Time((seconds * 1_000_000_000 + ((fraction * 1_000_000_000 + (1 << 31)) >> 32)) as i64)
 }
 
+/// The time in an ERF record, if it says no other than `time` but more exactly.
+pub(super) fn finer(time: Time, frame: &[u8]) -> Time {
+    match frame.first_chunk().map(Header::new) {
+        Some(header) if header.time().0.abs_diff(time.0) < 1_000 => header.time(),
+        _ => time,
+    }
+}
+
 /// Nanoseconds to 2^-32 seconds, so that [`from_fixed`] gives the same nanosecond. Times ERF cannot hold become its
 /// nearest.
 fn to_fixed(time: Time) -> u64 {
     let (seconds, ns) = time.parts();
     match u32::try_from(seconds) {
-        Ok(seconds) => u64::from(seconds) << 32 | ((u64::from(ns) << 32) + 500_000_000) / 1_000_000_000,
+        Ok(seconds) => (u64::from(seconds) << 32) | (((u64::from(ns) << 32) + 500_000_000) / 1_000_000_000),
         Err(_) if seconds < 0 => 0,
         Err(_) => u64::MAX,
     }
