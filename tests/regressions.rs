@@ -45,19 +45,20 @@ fn parts_that_reach_beyond_64_kib() {
     let d = checked(Link::ETHERNET, &lldp);
     assert!(d.has(Kind::Lldp));
 
-    // Tunnels, each with extension headers of 2048 bytes.
-    let mut frame = Vec::new();
-    for _ in 0..5 {
-        let mut part = ipv6(60, 0);
+    // A length of 0 bounds nothing; then tunnels, each with extension headers of 2048 bytes.
+    let ip = Ipv4::default().with_version(4).with_ihl(5).with_protocol(IpProtocol::IPV6);
+    let mut frame = ip.bytes().to_vec();
+    for n in 0..4 {
+        frame.extend_from_slice(&ipv6(60, 65535 - n * 16424));
         for n in 0..8 {
-            part.extend_from_slice(&[if n == 7 { 41 } else { 60 }, 255]);
-            part.resize(part.len() + 2046, 0);
+            frame.extend_from_slice(&[if n == 7 { 41 } else { 60 }, 255]);
+            frame.resize(frame.len() + 2046, 0);
         }
-        frame.extend_from_slice(&part);
     }
     frame.extend_from_slice(&ipv6(17, 8));
     frame.extend_from_slice(Udp::default().with_dst_port(4791).with_length(8).bytes());
-    let d = checked(Link::IPV6, &frame);
+    frame.resize(70_000, 0);
+    let d = checked(Link::IPV4, &frame);
     assert!(!d.notes().is_empty());
 }
 

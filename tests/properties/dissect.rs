@@ -144,6 +144,9 @@ fn layers(d: &Dissection<'_>) {
             Kind::Payload | Kind::Pad => {}
             _ => assert!(to <= d.frame().len(), "{:?} ends at {to}: {d:?}", layer.kind),
         }
+        if layer.kind < Kind::Payload && !layer.kind.is_management() {
+            assert!(Some(to) <= d.offset(Kind::Payload), "{:?} reaches into the payload: {d:?}", layer.kind);
+        }
         if let Some(info) = layer.kind.info() {
             assert_eq!(layer.len as usize, info.len, "{d:?}");
         }
