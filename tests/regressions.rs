@@ -82,6 +82,19 @@ fn more_tags_than_are_followed() {
     assert!(d.notes().iter().any(|n| matches!(n.problem, Problem::Depth { .. })), "{d:?}");
 }
 
+/// MPLS in IP was no tunnel: two IP headers of different versions shared one place in the index.
+#[test]
+fn mpls_between_ip_headers_is_a_tunnel() {
+    let inner = ipv6(59, 4);
+    let ip = Ipv4::default().with_version(4).with_ihl(5).with_protocol(IpProtocol::MPLS);
+    let mut frame = ip.with_total_len(28 + inner.len() as u16).bytes().to_vec();
+    frame.extend_from_slice(Mpls::default().with_bottom(true).bytes());
+    frame.extend_from_slice(&inner);
+    frame.extend_from_slice(&[0; 4]);
+    let d = checked(Link::IPV4, &frame);
+    assert_eq!((d.get::<Ipv4>(), d.offset(Kind::Ipv6), d.tunnel_depth()), (None, Some(24), 1));
+}
+
 /// Behind a tunnel the LRH's place was that of the inner Ethernet header.
 #[test]
 fn the_lrh_of_a_tunnel_is_not_the_inner_packets() {

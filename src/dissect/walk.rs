@@ -438,7 +438,10 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
                 self.ipv6()
             }
             IpProtocol::GRE => self.gre(),
-            IpProtocol::MPLS => self.mpls(),
+            IpProtocol::MPLS => {
+                self.tunnel()?;
+                self.mpls()
+            }
             IpProtocol(other) => {
                 self.note(Kind::Payload, self.at, Problem::Unread { protocol: other as u16 });
                 None

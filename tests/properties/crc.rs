@@ -42,12 +42,12 @@ fn slowly(d: &Dissection<'_>) -> Option<[u8; 4]> {
         matches!(layer.kind, Kind::Lrh) || matches!(layer.kind, Kind::Ipv4 | Kind::Ipv6 | Kind::Grh)
     })?;
     // A GRH after an LRH: both count.
-    let first = if first > 0 && layers[first - 1].kind == Kind::Lrh { first - 1 } else { first };
+    let global = layers[first].kind == Kind::Grh;
+    let first = if global && first > 0 && layers[first - 1].kind == Kind::Lrh { first - 1 } else { first };
     let mut bytes = Vec::new();
     if layers[first].kind != Kind::Lrh {
         bytes.extend_from_slice(&[0xff; 8]);
     }
-    let global = layers.iter().skip(first).any(|layer| layer.kind == Kind::Grh);
     for layer in layers.iter().skip(first) {
         let is_extension = layer.kind > Kind::Bth && layer.kind <= Kind::Cnp;
         let from = &d.frame()[layer.at as usize..];
