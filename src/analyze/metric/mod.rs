@@ -1,6 +1,9 @@
 //! One question asked of a trace, a file each.
 
+pub mod congestion;
+pub mod ends;
 pub mod overhead;
+pub mod pause;
 
 use super::Event;
 
