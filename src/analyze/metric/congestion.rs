@@ -12,13 +12,13 @@ use hdrhistogram::Histogram;
 use super::{
     Metric,
     ends::{Addr, Ends},
+    facts,
 };
 use crate::{
     analyze::Event,
-    dissect::{Dissection, Encapsulation},
-    opcode::{Operation, Service},
+    dissect::Dissection,
     report::analysis::{CnpIntervals, Congestion as Report, Summary},
-    wire::{Aeth, Bth, Ecn, Grh, Ipv4, Ipv6, Kind, Syndrome},
+    wire::{Bth, Ecn, Syndrome},
 };
 
 /// A CNP so close to a NAK of the same pair was caused by the loss, not by a mark.
@@ -84,10 +84,9 @@ impl Metric for Congestion {
         }
         let Some(bth) = d.get::<Bth>() else { return };
         let opcode = bth.opcode();
-        let is_ack = opcode.0 & 0x1f == 0x11 && opcode.operation() == Some(Operation::Acknowledge);
-        let is_cnp = opcode.service() == Service::Cn && opcode.is_cnp();
+        let (is_ack, is_cnp) = (facts::is_acknowledge(opcode), opcode.is_cnp());
         let is_control = is_ack || is_cnp;
-        let ecn = ecn(d, bth);
+        let ecn = facts::ecn(d, bth);
         let (is_capable, is_marked) = (ecn.is_capable(), ecn == Ecn::CE);
         self.packets += 1;
         self.capable += is_capable as u64;
@@ -100,27 +99,9 @@ impl Metric for Congestion {
         }
         if is_cnp {
             self.cnp(event.record.time.0, d, bth);
-        } else if is_ack
-            && d.get::<Aeth>().is_some_and(|aeth| aeth.syndrome() == Syndrome::PSN_SEQUENCE_ERROR)
-        {
+        } else if facts::syndrome(d, opcode) == Some(Syndrome::PSN_SEQUENCE_ERROR) {
             self.nak(event.record.time.0, d);
         }
-    }
-}
-
-/// The packet's mark; native InfiniBand's packets are all capable.
-#[inline]
-fn ecn(d: &Dissection<'_>, bth: &Bth) -> Ecn {
-    if let Some(ip) = d.get::<Ipv4>() {
-        return ip.ecn();
-    }
-    if let Some(ip) = d.get::<Ipv6>() {
-        return ip.ecn();
-    }
-    match d.encapsulation() {
-        Some(Encapsulation::RoceV1) => d.get::<Grh>().map_or(Ecn(0), |grh| Ecn(grh.t_class().0 & 3)),
-        _ if d.has(Kind::Lrh) && bth.fecn() => Ecn::CE,
-        _ => Ecn::ECT0,
     }
 }
 

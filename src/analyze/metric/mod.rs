@@ -2,8 +2,11 @@
 
 pub mod congestion;
 pub mod ends;
+pub mod entropy;
+pub mod facts;
 pub mod overhead;
 pub mod pause;
+pub mod rate;
 
 use super::Event;
 
