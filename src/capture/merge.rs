@@ -1,0 +1,1 @@
+//! Several captures as one, in the order of time.
