@@ -2,6 +2,7 @@
 pub mod capture;
 pub mod checksum;
 pub mod dissect;
+pub mod filter;
 pub mod frame;
 pub mod icrc;
 pub mod opcode;

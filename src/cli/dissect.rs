@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, IsTerminal, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use anyhow::Context;
@@ -12,7 +12,9 @@ use super::Outcome;
 use rdmawire::{
     capture::{self, Source},
     dissect::{Options, ROCE_PORT, dissect_with},
-    frame::{Clock, Frame, Json, Line, Names},
+    filter::{Filter, FrameMeta},
+    frame::{Clock, Columns, Frame, Json, Line, Names, Separator, write_hex, write_tree},
+    icrc::State,
 };
 
 /// Show the frames of capture files.
@@ -24,6 +26,24 @@ pub(super) struct Dissect {
     /// One JSON object a frame.
     #[arg(long)]
     json: bool,
+    /// Every field of every header, with its bits.
+    #[arg(short = 'V', long, conflicts_with = "json")]
+    verbose: bool,
+    /// The bytes in hexadecimal below each frame.
+    #[arg(short = 'x', long, conflicts_with_all = ["json", "fields"])]
+    hex: bool,
+    /// Columns instead of lines: names as in filters, and src, dst, protocol, info, icrc.
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',', conflicts_with_all = ["json", "verbose"])]
+    fields: Vec<String>,
+    /// What stands between columns.
+    #[arg(long, value_enum, default_value_t, requires = "fields")]
+    format: Format,
+    /// No line with the columns' names.
+    #[arg(long, requires = "fields")]
+    no_header: bool,
+    /// Only frames that match: `bth.dest_qp == 0x11 && aeth.nak`; see `rdmawire explain filter`.
+    #[arg(short, long, value_name = "EXPR")]
+    filter: Option<String>,
     /// Whose names the fields have.
     #[arg(long, value_enum, default_value_t)]
     names: NamesOf,
@@ -57,6 +77,15 @@ enum NamesOf {
     Rdmawire,
     /// Wireshark's, where it has one.
     Wireshark,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Tabs.
+    #[default]
+    Tsv,
+    /// Commas, and quotes where they are needed.
+    Csv,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -94,17 +123,33 @@ enum Color {
 
 impl Dissect {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        let filter = match &self.filter {
+            Some(text) => Some(Filter::parse(text).map_err(|error| anyhow::anyhow!("--filter: {error}"))?),
+            None => None,
+        };
+        let columns = self.columns()?;
         let mut out = Out::new(self.line_buffered);
+        if let Some(columns) = &columns
+            && !self.no_header
+        {
+            columns.head(&mut out.text);
+        }
+        let style = match columns {
+            Some(columns) => Style::Columns(columns),
+            None if self.json => Style::Json(Json::new(self.names())),
+            None if self.verbose => Style::Tree(self.names()),
+            None => Style::Line,
+        };
         let mut outcome = Outcome::Done;
         let mut left = self.count.unwrap_or(u64::MAX);
         for path in &self.files {
             if left == 0 {
                 break;
             }
-            if self.files.len() > 1 && !self.json {
+            if self.files.len() > 1 && matches!(style, Style::Line | Style::Tree(_)) {
                 out.text.push_str(&format!("==> {} <==\n", path.display()));
             }
-            if !self.file(path, &mut out, &mut left)? {
+            if !self.file(path, &filter, &style, &mut out, &mut left)? {
                 outcome = Outcome::Failed;
             }
         }
@@ -113,7 +158,14 @@ impl Dissect {
     }
 
     /// One file; false where it could not be read, or not to its end.
-    fn file(&self, path: &PathBuf, out: &mut Out, left: &mut u64) -> anyhow::Result<bool> {
+    fn file(
+        &self,
+        path: &Path,
+        filter: &Option<Filter>,
+        style: &Style,
+        out: &mut Out,
+        left: &mut u64,
+    ) -> anyhow::Result<bool> {
         let mut reader = match capture::open(path) {
             Ok(reader) => reader,
             Err(error) => return out.complain(&error),
@@ -122,7 +174,6 @@ impl Dissect {
         let mut line = Line::new(self.clock(), self.coloured());
         // Only a pcap file says so before the first frame is there.
         line.nanoseconds = reader.info().format != capture::Format::PcapMicros;
-        let json = Json::new(self.names());
         let file = (self.files.len() > 1).then(|| path.display().to_string());
         let mut number = 0;
         while *left > 0 {
@@ -137,14 +188,28 @@ impl Dissect {
                 continue;
             }
             let d = dissect_with(options, record.link, record.frame, record.wire_len);
+            if let Some(filter) = filter {
+                let icrc = (self.icrc == Check::Off).then_some(State::Unchecked);
+                if !filter.matches(&d, &FrameMeta { number, time_ns: record.time.0, icrc }) {
+                    line.pass(record.time.0);
+                    continue;
+                }
+            }
             let mut frame = Frame::new(number, record.time.0, &d);
             if self.icrc == Check::Verify {
                 frame = frame.verified();
             }
-            if self.json {
-                json.write(&frame, file.as_deref(), &mut out.text)?;
-            } else {
-                line.write(&frame, &mut out.text)?;
+            match style {
+                Style::Line => line.write(&frame, &mut out.text)?,
+                Style::Tree(names) => write_tree(&frame, *names, &mut out.text)?,
+                Style::Json(json) => json.write(&frame, file.as_deref(), &mut out.text)?,
+                Style::Columns(columns) => columns.write(&frame, &mut out.text)?,
+            }
+            if self.hex {
+                write_hex(record.frame, &mut out.text)?;
+            }
+            if self.hex || self.verbose {
+                out.text.push('\n');
             }
             *left -= 1;
             out.written()?;
@@ -161,6 +226,16 @@ impl Dissect {
             }
         }
         Ok(true)
+    }
+
+    fn columns(&self) -> anyhow::Result<Option<Columns>> {
+        if self.fields.is_empty() {
+            return Ok(None);
+        }
+        let separator = if self.format == Format::Csv { Separator::Comma } else { Separator::Tab };
+        let names = self.fields.iter().map(|name| name.trim());
+        let columns = Columns::parse(names, separator, self.names());
+        columns.map(Some).map_err(|error| anyhow::anyhow!("--fields: {error}"))
     }
 
     fn options(&self) -> Options {
@@ -194,6 +269,14 @@ impl Dissect {
             Color::Never => false,
         }
     }
+}
+
+/// What becomes of a frame.
+enum Style {
+    Line,
+    Tree(Names),
+    Json(Json),
+    Columns(Columns),
 }
 
 /// Standard output in blocks, or line by line.

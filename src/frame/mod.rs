@@ -5,13 +5,17 @@
 mod info;
 mod json;
 mod line;
+mod table;
 pub(crate) mod text;
+mod tree;
 
 use std::fmt;
 
 pub use info::Info;
 pub use json::{Json, Names};
 pub use line::{Class, Clock, Line};
+pub use table::{Columns, Separator};
+pub use tree::{write_hex, write_tree};
 
 use crate::{
     dissect::{Dissection, Encapsulation},
