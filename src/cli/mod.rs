@@ -1,6 +1,7 @@
 //! The command line: one file a command; no logic that a library user would miss.
 
 mod dissect;
+mod explain;
 
 use std::process::ExitCode;
 
@@ -17,6 +18,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Dissect(dissect::Dissect),
+    Explain(explain::Explain),
 }
 
 /// How a command ended, if it could be done at all.
@@ -50,6 +52,7 @@ impl Cli {
     fn run(self) -> anyhow::Result<Outcome> {
         match self.command {
             Command::Dissect(command) => command.run(),
+            Command::Explain(command) => command.run(),
         }
     }
 }

@@ -182,7 +182,11 @@ impl Name {
     /// Wireshark's name, if it has one.
     pub fn wireshark(&self) -> Option<&'static str> {
         match &self.what {
-            What::Fields(fields) => fields.first().map(|(_, f)| f.wireshark).filter(|name| !name.is_empty()),
+            What::Fields(fields) => {
+                let name =
+                    fields.first().map(|(_, field)| field.wireshark).filter(|name| !name.is_empty())?;
+                fields.iter().all(|(_, field)| field.wireshark == name).then_some(name)
+            }
             _ => None,
         }
     }
@@ -386,6 +390,8 @@ pub fn nearest(word: &str, names: impl Iterator<Item = String>) -> Vec<String> {
         .collect();
     near.sort();
     near.dedup();
+    let best = near.first().map_or(0, |(distance, _)| *distance);
+    near.retain(|(distance, _)| *distance <= best + 1);
     near.into_iter().take(3).map(|(_, name)| name).collect()
 }
 

@@ -7,6 +7,7 @@ use std::{
 
 use super::name::{Type, Value};
 use crate::{
+    dissect::Problem,
     opcode::Opcode,
     wire::{Kind, Mac, Show},
 };
@@ -215,32 +216,18 @@ fn bytes(text: &str) -> Result<Vec<u8>, String> {
         .ok_or_else(|| "expected bytes in hexadecimal, like 0a:0b or 0a0b".into())
 }
 
-/// Every problem's stable name.
-pub(super) const PROBLEMS: [&str; 14] = [
-    "truncated",
-    "cut",
-    "captured",
-    "mirror_cut",
-    "length",
-    "version",
-    "opcode",
-    "pad",
-    "payload",
-    "dma_len",
-    "fragment",
-    "depth",
-    "link_type",
-    "unread",
-];
-
 fn note(text: &str) -> Result<With, String> {
     let (layer, problem) = text.split_once('.').unwrap_or((text, ""));
     let layer = Kind::ALL.iter().map(|kind| kind.layer()).find(|name| *name == layer);
-    let problem = PROBLEMS.into_iter().find(|id| *id == problem);
+    let ids = || Problem::EXAMPLES.iter().map(Problem::id);
+    let problem = ids().find(|id| *id == problem);
     match (layer, problem) {
         (Some(layer), Some(problem)) => Ok(With::Note(layer, problem)),
         (None, _) => Err("expected a note's id: a layer and a problem, like bth.opcode".into()),
-        _ => Err(format!("a note's id is a layer, a dot, and one of: {}", PROBLEMS.join(", "))),
+        _ => Err(format!(
+            "a note's id is a layer, a dot, and one of: {}",
+            ids().collect::<Vec<_>>().join(", ")
+        )),
     }
 }
 

@@ -115,6 +115,7 @@ fn shown(field: &Field, bytes: &[u8], to: &mut String) -> fmt::Result {
             text::bytes(to, value.get(..16).unwrap_or(value))?;
             write!(to, "... ({} bytes)", value.len())
         }
+        (Show::Flag, _) => write!(to, "{:5}", field.get(bytes) != 0),
         _ => write!(to, "{}", field.display(bytes)),
     }
 }
