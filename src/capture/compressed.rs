@@ -36,12 +36,13 @@ pub(super) fn open(
     name: &str,
     compression: Compression,
     from: Box<dyn Read + Send>,
+    window: usize,
     total: Option<u64>,
 ) -> Result<Input, Error> {
     let meter = Arc::new(Meter::default());
     let chunks = thread::spawn(compression, from, meter.clone())
         .map_err(|error| Error::io(name, "starting a thread to decompress", error))?;
-    Ok(Input::window(Box::new(chunks), total, Some(meter)))
+    Ok(Input::new(Box::new(chunks), window, total, Some(meter)))
 }
 
 /// What `from` decompresses to, if this program could.
@@ -50,11 +51,13 @@ pub(super) fn open(
     name: &str,
     compression: Compression,
     _: Box<dyn Read + Send>,
+    _: usize,
     _: Option<u64>,
 ) -> Result<Input, Error> {
     let _ = Arc::<Meter>::default();
     let what = if compression == Compression::Gzip { "gzip" } else { "zstd" };
-    let text = format!("is compressed with {what}, and this program was built without the feature `compression`");
+    let text =
+        format!("is compressed with {what}, and this program was built without the feature `compression`");
     Err(Error::new(name, super::ErrorKind::Unsupported, text))
 }
 

@@ -156,7 +156,10 @@ impl fmt::Display for Problem {
                 write!(f, "a block of type {block:#010x} says it has {says} bytes, which no such block has")
             }
             Problem::BlockEnd { block, head, tail } => {
-                write!(f, "a block of type {block:#010x} has {head} bytes at its beginning, {tail} at its end")
+                write!(
+                    f,
+                    "a block of type {block:#010x} has {head} bytes at its beginning, {tail} at its end"
+                )
             }
             Problem::BlockFrame { captured, room } => {
                 write!(f, "a block says it holds {captured} bytes of a frame, but has room for {room}")

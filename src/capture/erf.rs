@@ -90,12 +90,17 @@ impl Erf {
             }
             let wire = head + header.wire_len;
             let len = whole.min(wire);
-            input.prefetch(whole * 8);
-            input.prefetch(whole * 8 + 64);
             let at = input.pos;
             input.pos += whole;
             info.frames += 1;
-            return Ok(Some(Place { time: header.time(), link: LINK, interface, wire_len: wire as u32, at, len }));
+            return Ok(Some(Place {
+                time: header.time(),
+                link: LINK,
+                interface,
+                wire_len: wire as u32,
+                at,
+                len,
+            }));
         }
     }
 
@@ -107,13 +112,17 @@ impl Erf {
         if there || self.done {
             return Ok(there);
         }
-        input.check_whole()?;
         self.done = true;
         let have = input.rest().len();
         if let Some(reason) = input.take_corrupt() {
             info.damaged(input.offset(), Problem::Compressed { reason }, 0, true);
         } else if have >= HEADER {
-            info.damaged(input.offset(), Problem::CutRecord { need: need as u64, have: have as u64 }, 0, true);
+            info.damaged(
+                input.offset(),
+                Problem::CutRecord { need: need as u64, have: have as u64 },
+                0,
+                true,
+            );
         } else if have > 0 {
             info.damaged(input.offset(), Problem::CutHeader { have: have as u64 }, 0, true);
         }
@@ -122,7 +131,6 @@ impl Erf {
 
     #[cold]
     fn find_next(&mut self, input: &mut Input, info: &mut Info, wrong: Header) -> io::Result<bool> {
-        input.check_whole()?;
         let near = self.seconds;
         let found = input.search(|rest, over| is_chain(rest, over, near, 3))?;
         self.done = found.is_none();
@@ -131,9 +139,7 @@ impl Erf {
         // With nothing left to find, nothing is left to read.
         match found {
             Some(distance) => input.pos += distance,
-            None => {
-                input.skip(u64::MAX)?;
-            }
+            None => input.pos += input.rest().len(),
         }
         Ok(found.is_some())
     }
@@ -266,12 +272,20 @@ fn from_fixed(time: u64) -> Time {
     Time((seconds * 1_000_000_000 + ((fraction * 1_000_000_000 + (1 << 31)) >> 32)) as i64)
 }
 
+/// The time in an ERF record, if it says no other than `time` but more exactly.
+pub(super) fn finer(time: Time, frame: &[u8]) -> Time {
+    match frame.first_chunk().map(Header::new) {
+        Some(header) if header.time().0.abs_diff(time.0) < 1_000 => header.time(),
+        _ => time,
+    }
+}
+
 /// Nanoseconds to 2^-32 seconds, so that [`from_fixed`] gives the same nanosecond. Times ERF cannot hold become its
 /// nearest.
 fn to_fixed(time: Time) -> u64 {
     let (seconds, ns) = time.parts();
     match u32::try_from(seconds) {
-        Ok(seconds) => u64::from(seconds) << 32 | ((u64::from(ns) << 32) + 500_000_000) / 1_000_000_000,
+        Ok(seconds) => (u64::from(seconds) << 32) | (((u64::from(ns) << 32) + 500_000_000) / 1_000_000_000),
         Err(_) if seconds < 0 => 0,
         Err(_) => u64::MAX,
     }
@@ -294,8 +308,8 @@ pub(super) fn write(name: &str, record: &Record<'_>, out: &mut Vec<u8>) -> Resul
     let wire = u16::try_from(record.wire_len)
         .map_err(|_| unfit(format!("a frame of {} bytes is too long for an ERF file", record.wire_len)))?;
     let whole = padded(HEADER + subheader + frame.len(), frame.len() >= record.wire_len as usize);
-    let record_len =
-        u16::try_from(whole).map_err(|_| unfit(format!("{} bytes are too many for an ERF record", frame.len())))?;
+    let record_len = u16::try_from(whole)
+        .map_err(|_| unfit(format!("{} bytes are too many for an ERF record", frame.len())))?;
     let start = out.len();
     out.extend_from_slice(&to_fixed(record.time).to_le_bytes());
     // Records vary in length (bit 2); the interface in bits 0, 1 and 6.

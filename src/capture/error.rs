@@ -55,7 +55,9 @@ impl Error {
             io::ErrorKind::NotFound => (ErrorKind::NotFound, "no such file or directory".to_owned()),
             io::ErrorKind::PermissionDenied => (ErrorKind::Permission, format!("{doing}: permission denied")),
             io::ErrorKind::IsADirectory => (ErrorKind::Directory, "is a directory".to_owned()),
-            io::ErrorKind::AlreadyExists => (ErrorKind::Exists, "exists already, and is not overwritten".to_owned()),
+            io::ErrorKind::AlreadyExists => {
+                (ErrorKind::Exists, "exists already, and is not overwritten".to_owned())
+            }
             io::ErrorKind::BrokenPipe => (ErrorKind::BrokenPipe, "the reader closed the pipe".to_owned()),
             _ => (ErrorKind::Io, format!("{doing}: {error}")),
         };

@@ -32,8 +32,6 @@ mod compressed;
 mod damage;
 mod erf;
 mod error;
-#[cfg(target_os = "linux")]
-mod map;
 mod merge;
 mod options;
 mod pcap;
@@ -47,8 +45,9 @@ use std::fmt;
 
 pub use damage::{Damage, Problem};
 pub use error::{Error, ErrorKind};
+pub use merge::Merge;
 
-pub use options::{Access, Options};
+pub use options::Options;
 pub use reader::{Reader, open, open_with};
 pub use writer::{Writer, create};
 
@@ -108,6 +107,16 @@ pub trait Sink {
 }
 
 impl<S: Source + ?Sized> Source for Box<S> {
+    fn next(&mut self) -> Result<Option<Record<'_>>, Error> {
+        (**self).next()
+    }
+
+    fn info(&self) -> &Info {
+        (**self).info()
+    }
+}
+
+impl<S: Source + ?Sized> Source for &mut S {
     fn next(&mut self) -> Result<Option<Record<'_>>, Error> {
         (**self).next()
     }

@@ -78,7 +78,9 @@ impl Pcap {
         };
         input.fill(FILE_HEADER)?;
         let Some(header) = input.rest().first_chunk::<FILE_HEADER>() else {
-            info.damaged(0, Problem::CutHeader { have: input.rest().len() as u64 }, 0, true);
+            let have = input.rest().len();
+            info.damaged(0, Problem::CutHeader { have: have as u64 }, 0, true);
+            input.pos += have;
             pcap.done = true;
             return Ok(pcap);
         };
@@ -108,12 +110,9 @@ impl Pcap {
         if let Some(header) = rest.first_chunk::<16>() {
             let (seconds, captured, wire) = (self.u32(header, 0), self.u32(header, 8), self.u32(header, 12));
             let whole = self.header + captured as usize;
-            // An empty frame gets a second look too: it may be the zeros behind a file that shrank.
-            if captured.wrapping_sub(1) < self.plain && captured <= wire && whole <= rest.len() {
+            if captured <= self.plain && captured <= wire && whole <= rest.len() {
                 let time = self.time(seconds, self.u32(header, 4));
-                // Frames of one length often stand together: guess where a few later ones are.
-                input.prefetch(whole * AHEAD);
-                input.prefetch(whole * AHEAD + 64);
+                self.seconds = Some(seconds);
                 let at = input.pos + self.header;
                 input.pos += whole;
                 info.frames += 1;
@@ -143,10 +142,8 @@ impl Pcap {
                 return self.end(input, info, Problem::CutHeader { have }, have > 0);
             };
             let header = *header;
-            let (seconds, captured, wire) = (self.u32(&header, 0), self.u32(&header, 8), self.u32(&header, 12));
-            if captured == 0 {
-                input.check_whole()?;
-            }
+            let (seconds, captured, wire) =
+                (self.u32(&header, 0), self.u32(&header, 8), self.u32(&header, 12));
             if captured > self.limit {
                 let problem = Problem::Absurd { says: captured.into(), limit: self.limit.into() };
                 if !self.find_next(input, info, problem)? {
@@ -158,7 +155,9 @@ impl Pcap {
             if !input.fill(whole)? {
                 let (need, have) = (whole as u64, input.rest().len() as u64);
                 // A length that lies runs over the end too; then there are records before it.
-                if self.seconds.is_some() && self.find_next(input, info, Problem::Implausible { says: captured.into() })? {
+                if self.seconds.is_some()
+                    && self.find_next(input, info, Problem::Implausible { says: captured.into() })?
+                {
                     continue;
                 }
                 return self.end(input, info, Problem::CutRecord { need, have }, true);
@@ -193,8 +192,13 @@ impl Pcap {
     }
 
     /// Ends the reading: where the file ends, or where the compressed data broke.
-    fn end(&mut self, input: &mut Input, info: &mut Info, cut: Problem, is_cut: bool) -> io::Result<Option<Place>> {
-        input.check_whole()?;
+    fn end(
+        &mut self,
+        input: &mut Input,
+        info: &mut Info,
+        cut: Problem,
+        is_cut: bool,
+    ) -> io::Result<Option<Place>> {
         self.done = true;
         info.bytes_read = input.bytes_read();
         if let Some(reason) = input.take_corrupt() {
@@ -207,7 +211,6 @@ impl Pcap {
 
     /// Looks for the next chain of believable records and goes there.
     fn find_next(&mut self, input: &mut Input, info: &mut Info, problem: Problem) -> io::Result<bool> {
-        input.check_whole()?;
         let found = input.search(|rest, over| self.is_chain(rest, over))?;
         let offset = input.offset();
         match found {
@@ -228,7 +231,8 @@ impl Pcap {
             return Ok(input.rest().len() == whole);
         }
         let next = input.rest().get(whole..).and_then(|next| next.first_chunk::<16>());
-        Ok(next.is_some_and(|next| self.believable(next, self.seconds).is_some() || self.u32(next, 8) == 0))
+        // Its lengths may contradict each other too.
+        Ok(next.is_some_and(|next| self.is_in_time(next, self.seconds) && self.u32(next, 8) <= self.limit))
     }
 
     /// Whether three believable records stand here in a row, or fewer that end with the file.
@@ -251,12 +255,16 @@ impl Pcap {
 
     /// The captured length, if every field is as a sane record's: what is found by searching has to earn belief.
     fn believable(&self, header: &[u8; 16], near: Option<u32>) -> Option<u32> {
+        let (captured, wire) = (self.u32(header, 8), self.u32(header, 12));
+        let is_whole = (1..=self.plain).contains(&captured) && captured <= wire && wire <= self.limit;
+        (is_whole && self.is_in_time(header, near)).then_some(captured)
+    }
+
+    fn is_in_time(&self, header: &[u8; 16], near: Option<u32>) -> bool {
         const DAY: u32 = 86_400;
         let (seconds, fraction) = (self.u32(header, 0), self.u32(header, 4));
-        let (captured, wire) = (self.u32(header, 8), self.u32(header, 12));
-        let in_time = near.map_or(seconds != 0, |near| seconds.abs_diff(near) <= DAY);
-        let whole = (1..=self.plain).contains(&captured) && captured <= wire && wire <= self.limit;
-        (in_time && whole && fraction < 1_000_000_000 / self.unit).then_some(captured)
+        near.map_or(seconds != 0, |near| seconds.abs_diff(near) <= DAY)
+            && fraction < 1_000_000_000 / self.unit
     }
 
     #[inline(always)]
@@ -271,10 +279,7 @@ impl Pcap {
     }
 }
 
-/// How many records ahead memory is asked for.
-const AHEAD: usize = 8;
-
 /// BSD systems write their own numbers for raw IP.
-fn portable(link: u16) -> Link {
+pub(super) fn portable(link: u16) -> Link {
     Link(if matches!(link, 12 | 14) { 101 } else { link })
 }

@@ -21,6 +21,7 @@
 
 use std::io;
 
+use super::pcap::portable;
 use super::reader::Place;
 use super::window::Input;
 use super::{Info, Interface, MAX_FRAME_STATED, Problem, Time, frame_limit};
@@ -97,8 +98,6 @@ impl Pcapng {
                     at: input.pos + 28,
                     len: captured as usize,
                 };
-                input.prefetch(total * 8);
-                input.prefetch(total * 8 + 64);
                 input.pos += total;
                 info.frames += 1;
                 self.options = (0, 0);
@@ -112,7 +111,9 @@ impl Pcapng {
     pub(super) fn comment<'a>(&self, input: &'a Input) -> Option<&'a [u8]> {
         let (at, len) = self.options;
         let options = input.bytes().get(at..at + len)?;
-        Options { rest: options, big: self.big, cut: false }.find(|&(code, _)| code == 1).map(|(_, value)| value)
+        Options { rest: options, big: self.big, cut: false }
+            .find(|&(code, _)| code == 1)
+            .map(|(_, value)| value)
     }
 
     /// The same for every other block.
@@ -142,22 +143,18 @@ impl Pcapng {
                 }
             }
             let total = self.u32(&head, 4);
-            if total < least(block) || total % 4 != 0 {
+            if total < least(block) || !total.is_multiple_of(4) {
                 self.find_next(input, info, Problem::BlockLength { block, says: total })?;
-                continue;
-            }
-            let cut = Problem::CutRecord { need: total.into(), have: input.remaining().unwrap_or(0) };
-            if input.remaining().is_some_and(|remaining| u64::from(total) > remaining) {
-                // Either the file is cut, or the length lies; then there may be blocks within it.
-                if !self.find_next_if_any(input, info, Problem::BlockLength { block, says: total })? {
-                    self.end(input, info, cut, true)?;
-                }
                 continue;
             }
             let size = total as usize;
             if size > BLOCK_LIMIT || !matches!(block, SECTION | INTERFACE | STATISTICS) && !is_packet(block) {
                 if is_packet(block) {
-                    self.find_next(input, info, Problem::Absurd { says: total.into(), limit: BLOCK_LIMIT as u64 })?;
+                    self.find_next(
+                        input,
+                        info,
+                        Problem::Absurd { says: total.into(), limit: BLOCK_LIMIT as u64 },
+                    )?;
                 } else {
                     self.pass_over(block, total, input, info)?;
                 }
@@ -198,7 +195,11 @@ impl Pcapng {
             SECTION => {
                 self.before = self.interfaces.iter().map(|interface| interface.index).collect();
                 self.interfaces.clear();
-                if body.get(4..6).and_then(|major| major.first_chunk()).is_none_or(|major| self.u16(major) != 1) {
+                if body
+                    .get(4..6)
+                    .and_then(|major| major.first_chunk())
+                    .is_none_or(|major| self.u16(major) != 1)
+                {
                     info.damaged(offset, Problem::Section, 0, false);
                 }
                 None
@@ -215,7 +216,14 @@ impl Pcapng {
         }
     }
 
-    fn take_packet(&mut self, block: u32, body: &[u8], at: usize, offset: u64, info: &mut Info) -> Option<Place> {
+    fn take_packet(
+        &mut self,
+        block: u32,
+        body: &[u8],
+        at: usize,
+        offset: u64,
+        info: &mut Info,
+    ) -> Option<Place> {
         // Interface, drops, time, captured, wire, where the frame begins.
         let (id, drops, ticks, mut captured, wire, start) = match block {
             PACKET | OLD_PACKET => {
@@ -286,7 +294,7 @@ impl Pcapng {
 
     fn take_interface(&mut self, body: &[u8], offset: u64, info: &mut Info) {
         let Some(head) = body.first_chunk::<8>() else { return };
-        let link = Link(self.u16(&[head[0], head[1]]));
+        let link = portable(self.u16(&[head[0], head[1]]));
         let snaplen = self.u32(head, 4);
         let (mut resolution, mut seconds) = (6, 0);
         let mut interface = Interface { snaplen, ..Interface::new(link) };
@@ -381,7 +389,6 @@ impl Pcapng {
 
     /// Ends the reading: where the file ends, or where the compressed data broke.
     fn end(&mut self, input: &mut Input, info: &mut Info, cut: Problem, is_cut: bool) -> io::Result<()> {
-        input.check_whole()?;
         self.done = true;
         info.bytes_read = input.bytes_read();
         if let Some(reason) = input.take_corrupt() {
@@ -403,7 +410,6 @@ impl Pcapng {
     }
 
     fn find_next_if_any(&mut self, input: &mut Input, info: &mut Info, problem: Problem) -> io::Result<bool> {
-        input.check_whole()?;
         let found = input.search(|rest, _| self.is_block(rest))?;
         if let Some(distance) = found {
             info.damaged(input.offset(), problem, distance as u64, false);
@@ -545,7 +551,9 @@ impl Clock {
         let since = match self.tick {
             Tick::Nanos(nanos) => ticks.saturating_mul(nanos),
             Tick::PerNano(count) => ticks / count,
-            Tick::Binary(exponent) => ((u128::from(ticks) * 1_000_000_000) >> exponent).min(u64::MAX.into()) as u64,
+            Tick::Binary(exponent) => {
+                ((u128::from(ticks) * 1_000_000_000) >> exponent).min(u64::MAX.into()) as u64
+            }
         };
         Time(i64::try_from(since).unwrap_or(i64::MAX).saturating_add(self.offset))
     }

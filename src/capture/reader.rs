@@ -1,16 +1,14 @@
 //! Opening a capture, and the frames in it whatever its format.
 
 use std::fs::File;
-use std::io::{self, Cursor, Read, Seek};
+use std::io::{self, Cursor, Read};
 use std::path::Path;
 
 use super::erf::{self, Erf};
-#[cfg(target_os = "linux")]
-use super::map::Map;
-use super::options::{Access, Options};
+use super::options::Options;
 use super::pcap::{self, Pcap};
 use super::pcapng::{self, Pcapng};
-use super::window::Input;
+use super::window::{Input, Shrunk};
 use super::{Compression, Error, ErrorKind, Format, Info, Record, Source, Time, compressed, sniff};
 use crate::dissect::Link;
 
@@ -23,7 +21,7 @@ pub fn open(path: &Path) -> Result<Reader, Error> {
 pub fn open_with(path: &Path, options: &Options) -> Result<Reader, Error> {
     let name = path.display().to_string();
     if path == Path::new("-") {
-        return standard_input(name);
+        return standard_input(name, options);
     }
     let opening = |error| Error::io(&name, "opening", error);
     let file = File::open(path).map_err(opening)?;
@@ -31,7 +29,9 @@ pub fn open_with(path: &Path, options: &Options) -> Result<Reader, Error> {
     if known.is_dir() {
         return Err(Error::io(&name, "opening", io::ErrorKind::IsADirectory.into()));
     }
-    if known.is_file() && known.len() > 0 { regular(name, file, known.len(), options) } else { stream(name, file, None) }
+    // Files without a length, as in /proc, have content all the same.
+    let total = Some(known.len()).filter(|&len| known.is_file() && len > 0);
+    stream(name, file, options, total)
 }
 
 /// Frames of a capture file or stream of any format that is read, lent from where they lie: nothing is allocated and
@@ -49,7 +49,7 @@ enum Frames {
 }
 
 /// Where in an [`Input`] a frame is.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) time: Time,
     pub(super) link: Link,
@@ -64,7 +64,7 @@ impl Reader {
     ///
     /// Frames come as soon as they are complete, however slowly the bytes do.
     pub fn from_read(from: impl Read + Send + 'static, name: &str) -> Result<Reader, Error> {
-        stream(name.to_owned(), from, None)
+        stream(name.to_owned(), from, &Options::default(), None)
     }
 
     /// The first comment on the frame that was read last, in pcapng.
@@ -84,9 +84,13 @@ impl Reader {
             Frames::Erf(erf) => erf.advance(&mut self.input, &mut self.info),
         };
         match place {
-            Ok(place) if !self.input.is_lost() => Ok(place),
-            Ok(_) => Err(self.failed(io::ErrorKind::UnexpectedEof.into())),
-            Err(error) => Err(self.failed(error)),
+            Ok(Some(place)) if place.link == erf::LINK => {
+                // A frame that is an ERF record has the card's own time in it, finer than pcap's.
+                let time = erf::finer(place.time, self.record(place).frame);
+                Ok(Some(Place { time, ..place }))
+            }
+            Ok(place) => Ok(place),
+            Err(error) => Err(failed(&self.info.name, error)),
         }
     }
 
@@ -99,7 +103,6 @@ impl Reader {
     }
 
     fn new(mut info: Info, mut input: Input) -> Result<Reader, Error> {
-        let failed = |name: &str, error| failed(name, error);
         info.total_bytes = input.total();
         input.fill(pcap::FILE_HEADER).map_err(|error| failed(&info.name, error))?;
         let start = input.rest();
@@ -115,7 +118,9 @@ impl Reader {
             });
         } else if let Some((format, big)) = pcap::recognize(start) {
             info.format = format;
-            Frames::Pcap(Pcap::new(format, big, &mut input, &mut info).map_err(|error| failed(&info.name, error))?)
+            Frames::Pcap(
+                Pcap::new(format, big, &mut input, &mut info).map_err(|error| failed(&info.name, error))?,
+            )
         } else if start.starts_with(&pcapng::SECTION.to_be_bytes()) {
             info.format = Format::Pcapng;
             Frames::Pcapng(Pcapng::new())
@@ -132,11 +137,6 @@ impl Reader {
         };
         info.bytes_read = input.bytes_read();
         Ok(Reader { input, frames, info })
-    }
-
-    #[cold]
-    fn failed(&self, error: io::Error) -> Error {
-        failed(&self.info.name, error)
     }
 }
 
@@ -160,52 +160,41 @@ impl std::fmt::Debug for Reader {
     }
 }
 
+#[cold]
 fn failed(name: &str, error: io::Error) -> Error {
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof => {
-            Error::new(name, ErrorKind::Shrunk, "became shorter while it was read; the frames before are right")
-        }
-        _ => Error::io(name, "reading", error),
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<Shrunk>()) {
+        Some(shrunk) => Error::new(name, ErrorKind::Shrunk, shrunk.to_string()),
+        None => Error::io(name, "reading", error),
     }
 }
 
 #[cfg(unix)]
-fn standard_input(name: String) -> Result<Reader, Error> {
+fn standard_input(name: String, options: &Options) -> Result<Reader, Error> {
     use std::os::fd::AsFd;
     // The descriptor itself: `Stdin` puts a small buffer in between.
-    let input = io::stdin().as_fd().try_clone_to_owned().map_err(|error| Error::io(&name, "opening", error))?;
-    stream(name, File::from(input), None)
+    let input =
+        io::stdin().as_fd().try_clone_to_owned().map_err(|error| Error::io(&name, "opening", error))?;
+    stream(name, File::from(input), options, None)
 }
 
 #[cfg(not(unix))]
-fn standard_input(name: String) -> Result<Reader, Error> {
-    stream(name, io::stdin(), None)
-}
-
-/// A file with a length.
-fn regular(name: String, mut file: File, len: u64, options: &Options) -> Result<Reader, Error> {
-    let reading = |error| Error::io(&name, "reading", error);
-    let start = peek(&mut file).map_err(reading)?;
-    file.rewind().map_err(reading)?;
-    if sniff::compression(&start) != Compression::None || options.access == Access::Window {
-        return stream(name, file, Some(len));
-    }
-    #[cfg(target_os = "linux")]
-    let file = match Map::new(file, len) {
-        Ok(map) => return Reader::new(Info { name, ..Info::default() }, Input::map(map)),
-        Err(file) => file,
-    };
-    stream(name, file, Some(len))
+fn standard_input(name: String, options: &Options) -> Result<Reader, Error> {
+    stream(name, io::stdin(), options, None)
 }
 
 /// Anything that can be read once.
-fn stream(name: String, mut from: impl Read + Send + 'static, total: Option<u64>) -> Result<Reader, Error> {
+fn stream(
+    name: String,
+    mut from: impl Read + Send + 'static,
+    options: &Options,
+    total: Option<u64>,
+) -> Result<Reader, Error> {
     let start = peek(&mut from).map_err(|error| Error::io(&name, "reading", error))?;
     let compression = sniff::compression(&start);
     let from = Box::new(Cursor::new(start).chain(from));
     let input = match compression {
-        Compression::None => Input::window(from, total, None),
-        _ => compressed::open(&name, compression, from, total)?,
+        Compression::None => Input::new(from, options.window, total, None),
+        _ => compressed::open(&name, compression, from, options.window, total)?,
     };
     Reader::new(Info { name, compression, ..Info::default() }, input)
 }

@@ -50,7 +50,10 @@ pub(super) fn describe(start: &[u8]) -> String {
         return format!("begins with zeros{tail}");
     }
     let hex: Vec<String> = start.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("is no capture file of a known kind (it begins with {}); pcap, pcapng and ERF are read", hex.join(" "))
+    format!(
+        "is no capture file of a known kind (it begins with {}); pcap, pcapng and ERF are read",
+        hex.join(" ")
+    )
 }
 
 /// Whether these bytes are printable ASCII or UTF-8.
@@ -64,5 +67,6 @@ pub(super) fn looks_like_text(start: &[u8]) -> bool {
         }
         Err(_) => return false,
     };
-    !valid.is_empty() && valid.chars().all(|c| !c.is_control() || matches!(c, '\n' | '\r' | '\t' | '\x0c' | '\x1b'))
+    !valid.is_empty()
+        && valid.chars().all(|c| !c.is_control() || matches!(c, '\n' | '\r' | '\t' | '\x0c' | '\x1b'))
 }

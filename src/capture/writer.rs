@@ -22,7 +22,12 @@ const SNAPLEN: u32 = 0x4_0000;
 ///
 /// `interfaces` may be empty or lack some: those of records are added as they come, which pcapng can hold. pcap holds
 /// one link type.
-pub fn create(path: &Path, format: Format, interfaces: &[Interface], options: Options) -> Result<Writer, Error> {
+pub fn create(
+    path: &Path,
+    format: Format,
+    interfaces: &[Interface],
+    options: Options,
+) -> Result<Writer, Error> {
     Writer::create(path, format, interfaces, options)
 }
 
@@ -134,10 +139,11 @@ impl Writer {
         let magic: u32 = if self.format == Format::Pcap { 0xa1b2_3c4d } else { 0xa1b2_c3d4 };
         let longest = self.interfaces.iter().map(|interface| interface.snaplen);
         // One without a limit makes the whole file one without.
-        let snaplen = if longest.clone().any(|snaplen| snaplen == 0) { 0 } else { longest.max().unwrap_or(0) };
+        let snaplen =
+            if longest.clone().any(|snaplen| snaplen == 0) { 0 } else { longest.max().unwrap_or(0) };
         let snaplen = if snaplen == 0 { SNAPLEN } else { snaplen };
         let fcs = match self.interfaces.first().and_then(|interface| interface.fcs_len) {
-            Some(len) => 0x0400_0000 | u32::from(len / 2 & 0xf) << 28,
+            Some(len) => 0x0400_0000 | (u32::from((len / 2) & 0xf) << 28),
             None => 0,
         };
         self.gathered.extend_from_slice(&magic.to_le_bytes());
@@ -333,7 +339,11 @@ impl Pack {
             zstd::Encoder::new(file, 3).map(Pack::Zstd).map_err(|error| Error::io(name, "compressing", error))
         };
         #[cfg(not(feature = "compression"))]
-        Err(Error::new(name, ErrorKind::Unsupported, "this program was built without the feature `compression`"))
+        Err(Error::new(
+            name,
+            ErrorKind::Unsupported,
+            "this program was built without the feature `compression`",
+        ))
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
