@@ -155,6 +155,10 @@ impl Packet {
         self
     }
 
+    pub(super) fn append_header<H: Header>(&mut self, header: H) {
+        self.append(H::KIND, header.as_bytes());
+    }
+
     pub(super) fn append(&mut self, kind: Kind, bytes: &[u8]) {
         self.insert(self.parts.len(), kind, bytes);
     }
