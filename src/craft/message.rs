@@ -303,7 +303,8 @@ impl Channel {
     /// A request from this PSN on, with a pattern as its data.
     pub fn request(&self, psn: Psn, request: Request) -> Result<Message, Unsupported> {
         let one = request.packets(self.mtu) == 1;
-        if !Opcode(class(self.service) | request.code(true, one)).is_known() {
+        let known = |first, last| Opcode(class(self.service) | request.code(first, last)).is_known();
+        if !known(true, one) || !known(one, true) {
             return Err(match self.service {
                 Service::Ud if !one => Unsupported::Datagram(request.carried(), self.mtu),
                 service => Unsupported::Service(service),

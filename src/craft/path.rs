@@ -52,6 +52,11 @@ impl Endpoint {
         }
     }
 
+    /// The end with this GID: an IPv4 address where one is mapped in it.
+    pub fn of_gid(gid: Ipv6Addr) -> Endpoint {
+        Endpoint::new(gid.to_ipv4_mapped().map_or(IpAddr::V6(gid), IpAddr::V4))
+    }
+
     fn ipv4(&self) -> Ipv4Addr {
         match self.ip {
             IpAddr::V4(ip) => ip,
@@ -130,12 +135,11 @@ impl Path {
             (path.src, path.dst) = (Endpoint::new(ip.src()), Endpoint::new(ip.dst()));
             (path.dscp, path.ecn, path.ttl) = (ip.dscp(), ip.ecn(), ip.ttl());
         } else if let Some(ip) = d.get::<Ipv6>() {
-            (path.src, path.dst) = (Endpoint::new(ip.src()), Endpoint::new(ip.dst()));
+            (path.src, path.dst) = (Endpoint::of_gid(ip.src()), Endpoint::of_gid(ip.dst()));
             (path.dscp, path.ecn, path.ttl) = (ip.dscp(), ip.ecn(), ip.hop_limit());
             path.flow_label = ip.flow_label();
         } else if let Some(grh) = d.get::<Grh>() {
-            let of = |gid: Ipv6Addr| Endpoint::new(gid.to_ipv4_mapped().map_or(IpAddr::V6(gid), IpAddr::V4));
-            (path.src, path.dst) = (of(grh.sgid()), of(grh.dgid()));
+            (path.src, path.dst) = (Endpoint::of_gid(grh.sgid()), Endpoint::of_gid(grh.dgid()));
             let class = grh.t_class().0;
             (path.dscp, path.ecn, path.ttl) = (class >> 2, Ecn(class & 3), grh.hop_lmt());
             path.flow_label = grh.flow_label();
