@@ -20,8 +20,10 @@ mod message;
 mod packet;
 mod path;
 mod pause;
+pub mod recipe;
 mod settle;
 mod template;
+mod value;
 
 pub use auto::{Auto, Autos};
 pub use cm::Dialog;
@@ -30,3 +32,4 @@ pub use packet::{Packet, Part};
 pub use path::{Endpoint, Path};
 pub use pause::{Hold, flow_control, pause, pfc};
 pub use template::template;
+pub use value::Edit;

@@ -340,7 +340,7 @@ impl Packet {
     pub fn keeps(&self, auto: Auto) -> bool {
         match auto {
             Auto::Icrc | Auto::Vcrc | Auto::Fcs | Auto::FramePadding => self.keep.has(auto),
-            _ => self.parts.iter().any(|part| part.keep.has(auto)),
+            _ => self.parts.iter().any(|part| part.keep.has(auto) && auto.is_in(part.kind)),
         }
     }
 
@@ -355,6 +355,13 @@ impl Packet {
         let mut frame = BytesMut::with_capacity(room + ROOM_BEHIND);
         self.build_into(&mut frame);
         frame.freeze()
+    }
+
+    /// The headers as they are built.
+    pub(super) fn settled(&self) -> Vec<u8> {
+        let mut head = self.head.clone();
+        self.settle(&mut head, &mut Write(self));
+        head
     }
 
     /// Append the frame to a buffer. Allocates nothing of its own as long as the headers have at most 256 bytes.
@@ -461,7 +468,7 @@ impl Packet {
     fn settle_as_is(&mut self) {
         let mut head = self.head.clone();
         let mut tail = self.keep;
-        let mut learned = vec![Autos::NONE; self.parts.len()];
+        let mut learned = vec![Autos::DEFAULT; self.parts.len()];
         self.settle(&mut head, &mut Learn { packet: self, parts: &mut learned, tail: &mut tail });
         for (part, keep) in self.parts.iter_mut().zip(learned) {
             part.keep = keep;
