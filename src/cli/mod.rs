@@ -1,5 +1,7 @@
 //! The command line: one file a command; no logic that a library user would miss.
 
+mod craft;
+
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -7,17 +9,19 @@ use clap::{Parser, Subcommand};
 /// The packet-level toolkit for RoCEv2 and InfiniBand.
 #[derive(Debug, Parser)]
 #[command(name = "rdmawire", version, about, propagate_version = true, arg_required_else_help = true)]
-pub struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {}
+enum Command {
+    Craft(craft::Craft),
+}
 
 /// How a command ended, if it could be done at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// Done: exit status 0.
     Done,
     /// Found what the user asked to fail on: exit status 1.
@@ -27,7 +31,7 @@ pub enum Outcome {
 }
 
 /// Run the command line; errors are one line on standard error, a closed pipe is success.
-pub fn main() -> ExitCode {
+pub(crate) fn main() -> ExitCode {
     let cli = Cli::parse();
     match cli.run() {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
@@ -43,7 +47,9 @@ pub fn main() -> ExitCode {
 
 impl Cli {
     fn run(self) -> anyhow::Result<Outcome> {
-        match self.command {}
+        match self.command {
+            Command::Craft(command) => command.run(),
+        }
     }
 }
 

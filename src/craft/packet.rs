@@ -539,3 +539,42 @@ pub(super) const fn port_of(kind: Kind) -> Option<u16> {
         _ => None,
     }
 }
+
+impl Packet {
+    /// Make a computed value wrong: the lowest bit of what it would be is flipped, and kept so in the innermost
+    /// header that has it. A frame check sequence is put behind the frame, an unknown one where the frame was cut
+    /// stays absent. False where the packet has no such value.
+    pub fn corrupt(&mut self, auto: Auto) -> bool {
+        let mut head = self.head.clone();
+        let tail = self.settle(&mut head, &mut Write(self));
+        match (auto, tail.icrc, tail.vcrc, tail.fcs) {
+            (Auto::Icrc, Some([a, b, c, d]), ..) => {
+                self.icrc = Some([a, b, c, d ^ 1]);
+                self.keep.set(auto, true);
+            }
+            (Auto::Vcrc, _, Some([a, b]), _) => {
+                self.vcrc = Some([a, b ^ 1]);
+                self.keep.set(auto, true);
+            }
+            (Auto::Fcs, _, _, Some([a, b, c, d])) => {
+                let trailer = [&self.trailer[..], &vec![0; tail.filler], &[a, b, c, d ^ 1]].concat();
+                self.trailer = trailer.into();
+                self.keep.set(auto, true);
+            }
+            (Auto::Icrc | Auto::Vcrc | Auto::Fcs | Auto::FramePadding, ..) => return false,
+            _ => {
+                let field = |part: &Part| {
+                    let fields = part.kind.info().map_or(&[][..], |info| info.fields);
+                    fields.iter().find(|field| Auto::of(part.kind, field.name) == Some(auto))
+                };
+                let found = self.parts.iter().enumerate().rev().find_map(|(n, part)| Some((n, field(part)?)));
+                let Some((n, field)) = found else { return false };
+                let range = self.parts[n].range();
+                let value = field.get(head.get(range.clone()).unwrap_or(&[]));
+                field.set(self.head.get_mut(range).unwrap_or_default(), value ^ 1);
+                self.parts[n].keep.set(auto, true);
+            }
+        }
+        true
+    }
+}
