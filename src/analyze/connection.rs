@@ -72,10 +72,8 @@ impl Connections {
         let key = flows.get_mut(id).key;
         if let Some(known) = self.known.get(&key).copied() {
             if let Some(bytes) = known.mtu {
-                flows.get_mut(id).requests.mtu = super::track::request::Mtu {
-                    bytes,
-                    by: super::track::request::MtuBy::Cm,
-                };
+                flows.get_mut(id).requests.mtu =
+                    super::track::request::Mtu { bytes, by: super::track::request::MtuBy::Cm };
             }
             flows.get_mut(id).peer_qp = Some(known.peer.dest_qp());
             flows.get_mut(id).paired_by = Some(known.by);
@@ -96,7 +94,14 @@ impl Connections {
 
     /// A response of a flow whose opposite is not known. `exact`: it is the first response to a READ.
     #[cold]
-    pub(crate) fn attempt(&mut self, flows: &mut Flows, id: FlowId, psn: Psn, exact: bool, port: Option<u16>) {
+    pub(crate) fn attempt(
+        &mut self,
+        flows: &mut Flows,
+        id: FlowId,
+        psn: Psn,
+        exact: bool,
+        port: Option<u16>,
+    ) {
         let flow = flows.get_mut(id);
         if flow.attempts >= MAX_ATTEMPTS {
             return;
@@ -105,7 +110,10 @@ impl Connections {
         let key = flow.key;
         let Some(list) = self.unpaired.get_mut(&key.pair()) else { return };
         list.retain(|&other| {
-            flows.flows.get(other.0 as usize).is_some_and(|other| other.peer.is_none() && other.key.pair() == key.pair())
+            flows
+                .flows
+                .get(other.0 as usize)
+                .is_some_and(|other| other.peer.is_none() && other.key.pair() == key.pair())
         });
         let mut best: Option<(u32, PairedBy, FlowId)> = None;
         let mut second = 0;
@@ -157,10 +165,8 @@ impl Connections {
                     let formula = linux_source_port(one.key.dest_qp(), two.key.dest_qp());
                     let same = one.ports.list() == [formula] && two.ports.list() == [formula];
                     // Among many flows between two hosts some product fits by chance.
-                    let others = list
-                        .iter()
-                        .filter(|&&c| flows.flows[c.0 as usize].ports.list() == [formula])
-                        .count();
+                    let others =
+                        list.iter().filter(|&&c| flows.flows[c.0 as usize].ports.list() == [formula]).count();
                     if same && others == 2 {
                         join(flows, a, b, PairedBy::UdpPort, 28);
                     }
@@ -191,7 +197,11 @@ impl Connections {
     /// The reply to one. The keys of the two flows it makes, if they are new.
     pub(crate) fn reply(&mut self, key: Key, rep: &CmRep) -> Option<[Key; 2]> {
         let comm_id = rep.remote_comm_id().0;
-        let request = self.requests.iter().rev().find(|r| r.comm_id == comm_id && r.key == key.reverse(r.key.dest_qp()))?;
+        let request = self
+            .requests
+            .iter()
+            .rev()
+            .find(|r| r.comm_id == comm_id && r.key == key.reverse(r.key.dest_qp()))?;
         let _ = request.psn;
         // From the active side to the passive one's queue pair, and back.
         let there = key.reverse(rep.local_qpn().0);

@@ -380,7 +380,9 @@ impl Flows {
         let (flows, hasher) = (&self.flows, &self.hasher);
         self.table.insert_unique(hash, at as u32, |&at| hasher.hash_one(flows[at as usize].key));
         if let Some(peer) = old.peer {
-            if let Some(peer) = self.flows.get_mut(peer.0 as usize).filter(|peer| peer.peer == Some(FlowId(at as u32))) {
+            if let Some(peer) =
+                self.flows.get_mut(peer.0 as usize).filter(|peer| peer.peer == Some(FlowId(at as u32)))
+            {
                 peer.peer = None;
             }
         }

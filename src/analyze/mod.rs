@@ -568,7 +568,12 @@ impl Analysis {
     #[inline(never)]
     fn see_mirror(&mut self, d: &Dissection<'_>) {
         let layers = d.layers();
-        let at = |kind| layers.iter().find(|layer| layer.kind == kind).and_then(|layer| d.frame().get(layer.at as usize..));
+        let at = |kind| {
+            layers
+                .iter()
+                .find(|layer| layer.kind == kind)
+                .and_then(|layer| d.frame().get(layer.at as usize..))
+        };
         let Some((sequence, _)) = at(Kind::GreSequence).and_then(GreSequence::view) else { return };
         let (src, dst) = match (at(Kind::Ipv4).and_then(Ipv4::view), at(Kind::Ipv6).and_then(Ipv6::view)) {
             (Some((ip, _)), _) => (u32::from(ip.src()) as u128, u32::from(ip.dst()) as u128),
@@ -576,7 +581,8 @@ impl Analysis {
             _ => return,
         };
         let session = at(Kind::Erspan2).and_then(Erspan2::view).map(|(h, _)| h.session_id());
-        let session = session.or_else(|| at(Kind::Erspan3).and_then(Erspan3::view).map(|(h, _)| h.session_id()));
+        let session =
+            session.or_else(|| at(Kind::Erspan3).and_then(Erspan3::view).map(|(h, _)| h.session_id()));
         let key = (src, dst, session.unwrap_or(u16::MAX));
         let number = sequence.sequence_number();
         let room = self.mirrors.len() < MAX_MIRRORS;
@@ -618,7 +624,8 @@ impl Analysis {
 
     /// Bytes of memory that the flows take.
     pub fn memory(&self) -> usize {
-        self.flows.flows.capacity() * size_of::<Flow>() + self.flows.flows.iter().map(Flow::heap).sum::<usize>()
+        self.flows.flows.capacity() * size_of::<Flow>()
+            + self.flows.flows.iter().map(Flow::heap).sum::<usize>()
     }
 }
 
@@ -692,7 +699,8 @@ fn fingerprint(id: Option<u16>, port: Option<u16>, bth: &Bth, d: &Dissection<'_>
     let bytes = bth.bytes();
     let flags = u16::from_be_bytes([bytes[0], bytes[1]]) ^ (bytes[8] as u16) << 3;
     let rest = flags.rotate_left(5) ^ port.unwrap_or(0) ^ (d.payload_len() as u16).rotate_left(9);
-    let syndrome = d.get::<Aeth>().map_or(0, |aeth| aeth.syndrome().0 as u16 ^ (aeth.msn() as u16).rotate_left(4));
+    let syndrome =
+        d.get::<Aeth>().map_or(0, |aeth| aeth.syndrome().0 as u16 ^ (aeth.msn() as u16).rotate_left(4));
     (id.unwrap_or(0) as u32) << 16 | (rest ^ syndrome) as u32
 }
 

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Analysis, FlowId,
-    finding,
+    Analysis, FlowId, finding,
     flow::Flow,
     track::{
         Class, Trigger,
@@ -95,7 +94,13 @@ impl Analysis {
             super::tell(&mut self.observer, &mut self.resolved, &mut self.overhead, super::Space::Request, 0);
             let una = peer.map(|peer| peer.requests.una);
             responses.finish(ids, &self.knobs, una, &mut self.resolved);
-            super::tell(&mut self.observer, &mut self.resolved, &mut self.overhead, super::Space::Response, 0);
+            super::tell(
+                &mut self.observer,
+                &mut self.resolved,
+                &mut self.overhead,
+                super::Space::Response,
+                0,
+            );
         }
         self.report()
     }
@@ -110,7 +115,11 @@ impl Analysis {
         }
         order.sort_by(|a, b| {
             b.flow.packets.cmp(&a.flow.packets).then_with(|| {
-                (a.flow.first_time, a.flow.key, a.flow.epoch).cmp(&(b.flow.first_time, b.flow.key, b.flow.epoch))
+                (a.flow.first_time, a.flow.key, a.flow.epoch).cmp(&(
+                    b.flow.first_time,
+                    b.flow.key,
+                    b.flow.epoch,
+                ))
             })
         });
         let mut place = vec![usize::MAX; self.flows.flows.len()];
@@ -122,12 +131,16 @@ impl Analysis {
         let mut report = report::Analysis { schema: report::SCHEMA, ..report::Analysis::default() };
         let mut connections = Vec::new();
         for (at, entry) in order.iter().enumerate() {
-            let peer = entry.flow.peer.filter(|_| entry.id.is_some()).map(|peer| &self.flows.flows[peer.0 as usize]);
+            let peer =
+                entry.flow.peer.filter(|_| entry.id.is_some()).map(|peer| &self.flows.flows[peer.0 as usize]);
             let mut flow = flow_report(entry.flow, peer, self.options.verify_icrc);
             if let (Some(id), Some(peer)) = (entry.id, entry.flow.peer) {
                 let other = place[peer.0 as usize];
                 flow.connection = Some(match other < at {
-                    true => connections.iter().position(|c: &report::Connection| c.flows == [other, at]).unwrap_or(0) as u32,
+                    true => connections
+                        .iter()
+                        .position(|c: &report::Connection| c.flows == [other, at])
+                        .unwrap_or(0) as u32,
                     false => {
                         connections.push(self.connection(connections.len() as u32, id, peer, [at, other]));
                         connections.len() as u32 - 1
@@ -143,7 +156,9 @@ impl Analysis {
             report.flows.push(flow);
         }
         report.connections = connections;
-        report.episodes.sort_by_key(|episode| (episode.start_ns, episode.first_retransmit_frame, episode.flow));
+        report
+            .episodes
+            .sort_by_key(|episode| (episode.start_ns, episode.first_retransmit_frame, episode.flow));
         report.overhead = self.overhead.section();
         report.capture = self.capture_report();
         finding::find(&mut report);
@@ -332,7 +347,8 @@ fn stream(counts: &Counts, gap_psns: u64, flow: &Flow, verified: bool) -> report
         why.insert("losses.corrupt", if verified { Reason::Truncated } else { Reason::NotRequested });
     }
     let late = counts.of(Class::LateOriginal);
-    let first_transmissions = counts.packets - counts.of(Class::Retransmission) - counts.of(Class::CaptureDuplicate);
+    let first_transmissions =
+        counts.packets - counts.of(Class::Retransmission) - counts.of(Class::CaptureDuplicate);
     report::Stream {
         packets: counts.packets,
         retransmits: counts.of(Class::Retransmission),

@@ -30,14 +30,23 @@ fn main() {
     let bytes: usize = frames.iter().map(Vec::len).sum();
     let file = file(&frames, mib << 20);
     let records = Records(&file).count();
-    println!("a Dissection has {} bytes; {} frames, {bytes} bytes", size_of::<Dissection<'_>>(), frames.len());
-    println!("file: {records} records, {} MB; ns a packet, least of {RUNS}; ratio to etherparse", file.len() / 1_000_000);
+    println!(
+        "a Dissection has {} bytes; {} frames, {bytes} bytes",
+        size_of::<Dissection<'_>>(),
+        frames.len()
+    );
+    println!(
+        "file: {records} records, {} MB; ns a packet, least of {RUNS}; ratio to etherparse",
+        file.len() / 1_000_000
+    );
 
     let passes: [(&str, fn(&[u8])); 7] = [
         ("walk only", |frame| _ = black_box(frame.first())),
         ("etherparse SlicedPacket", |frame| _ = black_box(&SlicedPacket::from_ethernet(frame))),
         ("dissect", |frame| _ = black_box(&dissect(Link::ETHERNET, frame, frame.len() as u32))),
-        ("dissect, fields", |frame| _ = black_box(fields(&dissect(Link::ETHERNET, frame, frame.len() as u32)))),
+        ("dissect, fields", |frame| {
+            _ = black_box(fields(&dissect(Link::ETHERNET, frame, frame.len() as u32)))
+        }),
         ("dissect, layers", |frame| {
             _ = black_box(&dissect(Link::ETHERNET, frame, frame.len() as u32).layers());
         }),
@@ -64,7 +73,11 @@ fn main() {
     println!("{:<28} {:>9} {:>6} {:>9} {:>6}", "", "in cache", "ratio", "file", "ratio");
     for ((name, _), best_of) in passes.iter().zip(&best) {
         let [cache, file] = best_of;
-        println!("{name:<28} {cache:>9.1} {:>6.2} {file:>9.1} {:>6.2}", cache / best[1][0], file / best[1][1]);
+        println!(
+            "{name:<28} {cache:>9.1} {:>6.2} {file:>9.1} {:>6.2}",
+            cache / best[1][0],
+            file / best[1][1]
+        );
     }
 }
 
@@ -97,7 +110,10 @@ fn mix(n: usize) -> Vec<Vec<u8>> {
             0 => Packet::rocev2(v6(1), v6(2)),
             _ => Packet::rocev2(v4(1), v4(2)),
         };
-        let bth = Bth::default().with_opcode(opcode).with_p_key(PKey(0xffff)).with_dest_qp(Qpn(random(1 << 24) as u32));
+        let bth = Bth::default()
+            .with_opcode(opcode)
+            .with_p_key(PKey(0xffff))
+            .with_dest_qp(Qpn(random(1 << 24) as u32));
         packet = packet.push(bth.with_psn(Psn(random(1 << 24) as u32)).with_ack_req(random(2) == 1));
         for &kind in opcode.chain() {
             let len = kind.info().expect("extended headers have fields").len;
@@ -113,7 +129,9 @@ fn mix(n: usize) -> Vec<Vec<u8>> {
         let payload: Vec<u8> = (0..payload).map(|_| random(256) as u8).collect();
         let mut frame = packet.payload(payload).build().to_vec();
         if random(4) == 0 {
-            let tag = Vlan::default().with_vid(100).with_ether_type(EtherType(u16::from_be_bytes([frame[12], frame[13]])));
+            let tag = Vlan::default()
+                .with_vid(100)
+                .with_ether_type(EtherType(u16::from_be_bytes([frame[12], frame[13]])));
             frame.splice(12..14, [0x81, 0]);
             frame.splice(14..14, tag.bytes().iter().copied());
         }

@@ -276,7 +276,9 @@ impl Requests {
                 self.assembly = None;
             }
             // The verdict was given in `settle`, with the others.
-            Class::Retransmission if resolved.len() > began && resolved[began..].iter().any(|r| r.fill.frame == p.frame) => {
+            Class::Retransmission
+                if resolved.len() > began && resolved[began..].iter().any(|r| r.fill.frame == p.frame) =>
+            {
                 self.shadow.see(step.x, p.n, p.time);
                 self.goodput += p.bytes as u64;
                 self.assemble(request, step.x, true);
@@ -295,14 +297,21 @@ impl Requests {
             self.goodput += p.bytes as u64;
             if step.skipped > 0 && self.seq.goes_back() {
                 // The pass ended before it came to what was new: the rest of it was lost, or not sent.
-                let sure = if context.ids.counts_by_one() { step.skipped.min(missing_ids(&context.ids, p)) } else { 0 };
+                let sure = if context.ids.counts_by_one() {
+                    step.skipped.min(missing_ids(&context.ids, p))
+                } else {
+                    0
+                };
                 self.counts.lost(Place::Upstream, sure, step.skipped);
             }
             self.assemble(request, step.x, false);
         }
         self.remember_read(request, step.x);
         if let Some(episode) = self.open_episode() {
-            if episode.recovered.is_none() && step.x + p.n as u64 > episode.hi && class != Class::Retransmission {
+            if episode.recovered.is_none()
+                && step.x + p.n as u64 > episode.hi
+                && class != Class::Retransmission
+            {
                 episode.recovered = Some(p.time);
             }
         }
@@ -320,7 +329,9 @@ impl Requests {
     fn solve(&mut self, next: Psn) {
         let Some((x, length)) = self.guess.take() else { return };
         let took = self.seq.unwrap(next).wrapping_sub(x);
-        let mtu = [4096u16, 2048, 1024, 512, 256].into_iter().find(|&mtu| length.div_ceil(mtu as u32) as u64 == took);
+        let mtu = [4096u16, 2048, 1024, 512, 256]
+            .into_iter()
+            .find(|&mtu| length.div_ceil(mtu as u32) as u64 == took);
         if let Some(mtu) = mtu.filter(|_| self.mtu.by == MtuBy::Unknown) {
             self.set_mtu(Mtu { bytes: mtu, by: MtuBy::ReadPsns }, x, length);
         }
@@ -385,7 +396,8 @@ impl Requests {
         self.counts.retransmitted_bytes += p.bytes as u64;
         if skipped > 0 && self.seq.goes_back() {
             // Repetitions that a sender that goes back does not leave out: lost on the way to the tap.
-            let (least, most) = if self.seq.recovery_mode() == "go_back_n" { (skipped, skipped) } else { (0, skipped) };
+            let (least, most) =
+                if self.seq.recovery_mode() == "go_back_n" { (skipped, skipped) } else { (0, skipped) };
             self.counts.lost(Place::Upstream, least, most);
         }
         if end <= self.una {
@@ -529,7 +541,8 @@ impl Requests {
     }
 
     fn remember_read(&mut self, request: &Request, x: u64) {
-        if !matches!(request.operation, Operation::ReadRequest | Operation::CompareSwap | Operation::FetchAdd) {
+        if !matches!(request.operation, Operation::ReadRequest | Operation::CompareSwap | Operation::FetchAdd)
+        {
             return;
         }
         let end = x + request.packet.n as u64;
@@ -605,10 +618,8 @@ impl Requests {
         };
         self.messages_completed += 1;
         self.more().sizes.add(whole.bytes);
-        let answered = !matches!(
-            whole.operation,
-            Operation::ReadRequest | Operation::CompareSwap | Operation::FetchAdd
-        );
+        let answered =
+            !matches!(whole.operation, Operation::ReadRequest | Operation::CompareSwap | Operation::FetchAdd);
         if answered {
             if self.waiting.len() == MAX_WAITING {
                 self.waiting.pop_front();
@@ -638,7 +649,9 @@ impl Requests {
         let x = self.seq.unwrap(response.psn);
         let meaning = response.syndrome.map_or(Acknowledgement::Ack { credits: None }, Syndrome::meaning);
         match (response.operation, meaning) {
-            (Operation::Acknowledge, Acknowledgement::Ack { .. }) => self.acknowledge(x, response, resolved, knobs),
+            (Operation::Acknowledge, Acknowledgement::Ack { .. }) => {
+                self.acknowledge(x, response, resolved, knobs)
+            }
             (Operation::Acknowledge, Acknowledgement::RnrNak { timer_us }) => self.rnr(x, timer_us, response),
             (Operation::Acknowledge, Acknowledgement::Nak(NakCode::PsnSequenceError)) => {
                 self.nak(x, response, resolved, knobs)
@@ -647,7 +660,9 @@ impl Requests {
                 self.fatal = response.syndrome.map(|s| s.0);
                 self.progress(x, response.time, resolved, knobs);
             }
-            (Operation::ReadResponse | Operation::AtomicAcknowledge, _) => self.read_response(x, response, resolved, knobs),
+            (Operation::ReadResponse | Operation::AtomicAcknowledge, _) => {
+                self.read_response(x, response, resolved, knobs)
+            }
             _ => {}
         }
     }
@@ -752,7 +767,8 @@ impl Requests {
         }
         // The same NAK again is not another question.
         if self.asked.is_none_or(|nak| nak.x != x) {
-            self.asked = Some(Asked { x, time: response.time, frame: response.frame, cause_time, hi, downstream });
+            self.asked =
+                Some(Asked { x, time: response.time, frame: response.frame, cause_time, hi, downstream });
         }
         self.suspect = None;
         self.progress(x, response.time, resolved, knobs);
