@@ -282,6 +282,9 @@ impl Analysis {
             counts.packets += 1;
             counts.class(Class::Corrupt);
             counts.lost(track::class::Place::Corrupt, 1, 1);
+            if direction == Some(Direction::Request) {
+                flow.requests.corrupt();
+            }
             self.say(event, direction, Class::Corrupt);
             return;
         }
@@ -456,9 +459,6 @@ impl Analysis {
             count_acknowledgement(flow, aeth);
         }
         if let Some(peer) = peer.as_deref_mut() {
-            if let (Some(aeth), Operation::Acknowledge) = (aeth, operation) {
-                peer.requests.message_count(aeth.msn());
-            }
             let response = Response {
                 psn,
                 operation,
