@@ -357,9 +357,6 @@ impl Analysis {
             Direction::Request => {
                 let position = opcode.position();
                 let length = d.get::<Reth>().map(|reth| reth.dma_len());
-                if operation == Operation::ReadRequest {
-                    packet.n = flow.requests.psns_of_read(length.unwrap_or(0));
-                }
                 packet.ack_expected = bth.ack_req() || matches!(position, Position::Last | Position::Only);
                 let request = Request { packet, operation, position, message_bytes: length };
                 self.see_request(id, &request, event)

@@ -102,6 +102,8 @@ pub(crate) struct Step {
     pub(crate) went_back: bool,
     /// It comes late: what was taken for lost was not.
     pub(crate) not_lost: bool,
+    /// It may be the original of a packet that came as a repetition first: that one was not lost.
+    pub(crate) original_late: bool,
     /// When, and in which frame, this PSN was last sent before.
     pub(crate) before: Option<(i64, u32)>,
 }
@@ -232,7 +234,7 @@ impl Sequence {
         missing: impl FnOnce(Range<u64>, &mut Holes),
         resolved: &mut Vec<Resolved>,
     ) -> Step {
-        let mut step = Step { class: None, x: 0, gap: 0, skipped: 0, overtaken: false, unseen: 0, went_back: false, not_lost: false, before: None };
+        let mut step = Step { class: None, x: 0, gap: 0, skipped: 0, overtaken: false, unseen: 0, went_back: false, not_lost: false, original_late: false, before: None };
         if !self.started {
             step.x = self.start(p);
             step.class = Some(Class::First);
@@ -276,7 +278,13 @@ impl Sequence {
             self.pass_holes.push(self.cur..self.hi, p.time, p.id);
             self.in_pass = false;
         }
-        step.class = Some(if gap == 0 { Class::New } else { Class::NewAfterGap });
+        // Beyond all others, and yet overtaken: by a repetition that was sent later.
+        step.overtaken = context.ids.counts_up() && p.id.is_some_and(|id| context.ids.ahead(id) < 0);
+        step.class = Some(match gap {
+            _ if step.overtaken => Class::LateOriginal,
+            0 => Class::New,
+            _ => Class::NewAfterGap,
+        });
         if gap > 0 {
             step.gap = gap;
             if self.has_jumps {
@@ -362,6 +370,9 @@ impl Sequence {
         // A pass of repetitions that comes to a hole fills it.
         if self.pending.is_empty() && self.in_pass && x == self.cur {
             self.cur = end;
+            if let Some(sent) = self.ring.get_mut(x) {
+                sent.flags |= RETRANSMITTED;
+            }
             step.class = Some(Class::Retransmission);
             resolved.push(Resolved { fill, class: Class::Retransmission, went_back: false });
             return;
@@ -386,7 +397,7 @@ impl Sequence {
         let late = self.is_late_again(x, p, context);
         if late && before.is_some_and(|sent| sent.count == 1 && sent.flags & RETRANSMITTED != 0) {
             step.class = Some(Class::LateOriginal);
-            step.not_lost = true;
+            step.original_late = true;
             step.overtaken = true;
             return;
         }
@@ -407,8 +418,13 @@ impl Sequence {
             (self.cur, self.in_pass) = (end, true);
         }
         self.hi = self.hi.max(end);
-        let count = before.map_or(2, |sent| sent.count.saturating_add(1));
-        self.ring.put(x, self.hi - x, sent(p, count));
+        let mut again = sent(p, before.map_or(2, |sent| sent.count.saturating_add(1)));
+        if let Some(before) = before.filter(|before| before.flags & RETRANSMITTED != 0) {
+            // The first one seen was a repetition: what comes late now may be the original, or another repetition.
+            step.original_late = late;
+            again.flags |= before.flags & if late { 0 } else { RETRANSMITTED };
+        }
+        self.ring.put(x, self.hi - x, again);
     }
 
     /// Whether a repetition was overtaken by a later one.
