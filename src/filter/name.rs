@@ -391,7 +391,7 @@ pub fn nearest(word: &str, names: impl Iterator<Item = String>) -> Vec<String> {
     near.sort();
     near.dedup();
     let best = near.first().map_or(0, |(distance, _)| *distance);
-    near.retain(|(distance, _)| *distance <= best + 1);
+    near.retain(|(distance, _)| *distance == best);
     near.into_iter().take(3).map(|(_, name)| name).collect()
 }
 

@@ -62,7 +62,10 @@ impl<'a> Info<'a> {
             self.extended(w, kind)?;
         }
         let payload = d.payload_len();
-        if payload > 0 {
+        if !opcode.chain().iter().all(|&kind| d.has(kind)) {
+            // What is left of the headers would count as payload.
+            w.write_str(if d.is_cut() { " [headers cut]" } else { "" })?;
+        } else if payload > 0 {
             number(w, " payload=", payload as u64, false)?;
         }
         for (set, name) in [
@@ -238,11 +241,9 @@ impl<'a> Info<'a> {
         if let Some(udp) = d.get::<Udp>() {
             return write!(w, "UDP {} > {} length={}", udp.src_port(), udp.dst_port(), udp.length());
         }
-        let mut last = None;
-        for layer in d.layers().iter().filter(|layer| layer.kind < Kind::Payload) {
-            last = Some(layer.kind);
-        }
-        match last {
+        let layers = d.layers();
+        let last = layers.iter().rfind(|layer| layer.kind < Kind::Payload);
+        match last.map(|layer| layer.kind) {
             Some(Kind::Ipv4 | Kind::Ipv4Options) if d.has(Kind::Ipv4) => {
                 let protocol = d.get::<Ipv4>().map_or(0, |ip| ip.protocol().0);
                 self.protocol(w, protocol)
@@ -258,6 +259,7 @@ impl<'a> Info<'a> {
                     None => write!(w, "EtherType {:#06x}", ether_type.0),
                 }
             }
+            Some(Kind::Lldp) => write!(w, "LLDP length={}", last.map_or(0, |layer| layer.len)),
             Some(kind) => write!(w, "{} bytes after {}", d.payload_len(), kind.label()),
             None => write!(w, "{} bytes", d.frame().len()),
         }
