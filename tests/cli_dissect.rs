@@ -247,7 +247,7 @@ fn an_unreadable_file() {
     use std::os::unix::fs::PermissionsExt;
     let scratch = Scratch::new("unreadable");
     let path = scratch.file("secret.pcap", &capture());
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::File::open(&path).is_ok() {
         println!("skipped: whoever runs this may read everything");
         return;

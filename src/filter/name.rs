@@ -247,7 +247,7 @@ fn each(context: &Context<'_, '_>, kind: Kind, mut asked: impl FnMut(&[u8]) -> b
         return false;
     }
     let layers = context.layers().iter().filter(|layer| layer.kind == kind);
-    layers.filter_map(|layer| d.frame().get(layer.at as usize..)).any(|bytes| asked(bytes))
+    layers.filter_map(|layer| d.frame().get(layer.at as usize..)).any(asked)
 }
 
 impl Pseudo {
