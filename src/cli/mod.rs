@@ -1,5 +1,6 @@
 //! The command line: one file a command; no logic that a library user would miss.
 
+mod craft;
 mod dissect;
 mod explain;
 
@@ -19,6 +20,7 @@ pub(crate) struct Cli {
 enum Command {
     Dissect(dissect::Dissect),
     Explain(explain::Explain),
+    Craft(craft::Craft),
 }
 
 /// How a command ended, if it could be done at all.
@@ -53,6 +55,7 @@ impl Cli {
         match self.command {
             Command::Dissect(command) => command.run(),
             Command::Explain(command) => command.run(),
+            Command::Craft(command) => command.run(),
         }
     }
 }

@@ -91,6 +91,8 @@ pub enum Problem {
         /// How many were followed.
         limit: u8,
     },
+    /// Headers go on so far into the frame that they are not followed.
+    Far,
     /// A link or record type that is not read.
     LinkType {
         /// What it is.
@@ -191,7 +193,7 @@ impl Problem {
             Problem::Truncated { .. } | Problem::Length { .. } => Severity::Error,
             Problem::Pad { .. } | Problem::Payload { .. } | Problem::Depth { .. } => Severity::Error,
             Problem::Version { .. } | Problem::Opcode { .. } | Problem::DmaLength { .. } => Severity::Warning,
-            Problem::Fragment { .. } | Problem::LinkType { .. } => Severity::Warning,
+            Problem::Fragment { .. } | Problem::LinkType { .. } | Problem::Far => Severity::Warning,
             Problem::Cut { .. }
             | Problem::Captured { .. }
             | Problem::MirrorCut { .. }
@@ -214,6 +216,7 @@ impl Problem {
             Problem::DmaLength { .. } => "dma_len",
             Problem::Fragment { .. } => "fragment",
             Problem::Depth { .. } => "depth",
+            Problem::Far => "far",
             Problem::LinkType { .. } => "link_type",
             Problem::Unread { .. } => "unread",
         }
@@ -242,6 +245,7 @@ impl fmt::Display for Note {
             }
             Problem::Fragment { offset } => write!(f, "a fragment, from byte {}", offset as u32 * 8),
             Problem::Depth { limit } => write!(f, "more than {limit} of them are not followed"),
+            Problem::Far => write!(f, "headers are not followed further into the frame"),
             Problem::LinkType { says } => write!(f, "type {says} is not read"),
             Problem::Unread { protocol } => write!(f, "protocol {protocol:#06x} is not read"),
         }
