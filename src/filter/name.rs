@@ -228,7 +228,7 @@ impl Name {
 
 /// The bytes from each header of this kind on, until one is what is asked for.
 #[inline]
-fn each(context: &Context<'_, '_>, kind: Kind, mut asked: impl FnMut(&[u8]) -> bool) -> bool {
+fn each(context: &Context<'_, '_>, kind: Kind, asked: impl FnMut(&[u8]) -> bool) -> bool {
     let d = context.d;
     // Outside tunnels, the index has all there is to know of most kinds.
     if d.tunnel_depth() == 0 && !kind.is_management() {
