@@ -4,7 +4,11 @@ mod craft;
 mod dissect;
 mod explain;
 
-use std::process::ExitCode;
+use std::{
+    fmt,
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use clap::{Parser, Subcommand};
 
@@ -44,7 +48,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(Outcome::Failed) => ExitCode::from(2),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("rdmawire: {error:#}");
+            say(format_args!("{error:#}"));
             ExitCode::from(2)
         }
     }
@@ -58,6 +62,11 @@ impl Cli {
             Command::Craft(command) => command.run(),
         }
     }
+}
+
+/// A line on standard error, whoever reads it: a closed one is no reason to stop.
+fn say(line: fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr(), "rdmawire: {line}");
 }
 
 /// Whether the reader of our output went away.
