@@ -1,6 +1,7 @@
 //! The command line: one file a command; no logic that a library user would miss.
 
 mod craft;
+mod rewrite;
 
 use std::process::ExitCode;
 
@@ -17,6 +18,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Craft(craft::Craft),
+    Rewrite(rewrite::Rewrite),
 }
 
 /// How a command ended, if it could be done at all.
@@ -49,6 +51,7 @@ impl Cli {
     fn run(self) -> anyhow::Result<Outcome> {
         match self.command {
             Command::Craft(command) => command.run(),
+            Command::Rewrite(command) => command.run(),
         }
     }
 }
