@@ -398,6 +398,14 @@ impl Names {
                 let qpn = self.qpn(Qpn::get(header, field));
                 qpn.set(header, field);
             }
+            Show::Bytes if matches!(kind, Kind::Sll | Kind::Sll2) => {
+                let [a, b, c, d, e, f, x, y] = <[u8; 8]>::get(header, field);
+                let Mac([a, b, c, d, e, f]) = self.mac(Mac([a, b, c, d, e, f]));
+                [a, b, c, d, e, f, x, y].set(header, field);
+            }
+            // Additional reject information may hold a GID.
+            Show::Bytes if (kind, name) == (Kind::CmRej, "ari") => [0u8; 72].set(header, field),
+            _ if field.width > 64 => {}
             _ => {
                 let value = field.get(header);
                 let new = match (kind, name) {
@@ -417,12 +425,6 @@ impl Names {
                 };
                 field.set(header, new);
             }
-        }
-        if matches!(kind, Kind::Sll | Kind::Sll2) && name == "address" {
-            let mac: [u8; 8] = <[u8; 8]>::get(header, field);
-            let [a, b, c, d, e, f, x, y] = mac;
-            let Mac([a, b, c, d, e, f]) = self.mac(Mac([a, b, c, d, e, f]));
-            [a, b, c, d, e, f, x, y].set(header, field);
         }
     }
 }
