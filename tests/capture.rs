@@ -1,15 +1,15 @@
 //! Capture files: what is written is read, and whatever a file claims, reading it ends well.
 
 use std::fs;
-use std::io::{self, Cursor, Read, Write};
+use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use rdmawire::capture::{
-    self, Compression, Error, ErrorKind, Format, Info, Interface, MAX_PROBLEMS, Merge, Options, Problem,
-    Reader, Record, Sink, Source, Time,
+    self, Error, ErrorKind, Format, Info, Interface, MAX_PROBLEMS, Merge, Options, Problem, Reader, Record,
+    Sink, Source, Time,
 };
 use rdmawire::dissect::Link;
 
@@ -582,6 +582,28 @@ fn damage_is_counted_but_not_kept_without_bound() {
     assert_eq!(frames[0].interface, 65_535);
 }
 
+/// Searching on costs no more for very many damages than for one.
+#[test]
+fn very_many_damages_take_little_time() {
+    let mut pcap = Build::pcap(false, 0xa1b2_c3d4, 65535, 1);
+    let mut pcapng = Build::new(false);
+    pcapng.section().interface(1, 0, &[]);
+    for n in 0..30_000 {
+        pcap.record(1000, 0, u32::MAX, 0, &[0xee; 20]);
+        pcapng.u32(6).u32(u32::MAX - n % 5).raw(&[0xee; 20]);
+        for _ in 0..4 {
+            pcap.record(1000, 0, 4, 4, &[1; 4]);
+            pcapng.packet(0, 1, &[1; 4], 4, &[]);
+        }
+    }
+    let start = Instant::now();
+    for build in [pcap, pcapng] {
+        let (frames, info) = read(&build.bytes);
+        assert_eq!((frames.len(), info.problem_count), (120_000, 30_000));
+    }
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+}
+
 /// Any bytes at all, in files that begin well: no panic, no endless loop, and nothing from behind the damage first.
 #[test]
 fn damaged_bytes_end_well() {
@@ -616,6 +638,10 @@ fn damaged_bytes_end_well() {
 
 #[cfg(feature = "compression")]
 mod compressed {
+    use std::io::Write;
+
+    use rdmawire::capture::Compression;
+
     use super::*;
 
     fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -713,7 +739,7 @@ fn what_is_no_capture_says_so_in_a_line() {
             ErrorKind::Unknown,
             "looks like a Network General Sniffer capture (.cap)",
         ),
-        (b"XCP\0002.000\0\0\0\0", ErrorKind::Unknown, "looks like a NetXRay"),
+        (b"XCP\x002.000\0\0\0\0", ErrorKind::Unknown, "looks like a NetXRay"),
         (b"\x7fELF\x02\x01\x01\0", ErrorKind::Unknown, "looks like an ELF program"),
         (b"\xfd7zXZ\0", ErrorKind::Unknown, "is compressed with xz"),
         (
@@ -775,6 +801,23 @@ fn a_file_is_whole_or_not_there() {
     assert_eq!(fs::read(&path).unwrap(), b"mine");
     writer.finish().unwrap();
     assert_eq!((listed(), fs::metadata(&path).unwrap().len()), (1, 24));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_is_closed_is_told_from_other_errors() {
+    let dir = Dir::new();
+    let path = dir.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let other_end = path.clone();
+    let reading =
+        std::thread::spawn(move || fs::File::open(other_end).unwrap().read_exact(&mut [0; 10]).unwrap());
+    let mut writer = capture::create(&path, Format::Pcap, &[], Options::default()).unwrap();
+    let frames = frames(100);
+    let error =
+        (0..10_000).flat_map(|_| &frames).find_map(|frame| writer.put(&frame.record()).err()).unwrap();
+    assert!(error.is_broken_pipe(), "{error}");
+    reading.join().unwrap();
 }
 
 #[test]

@@ -285,7 +285,7 @@ pub(super) fn finer(time: Time, frame: &[u8]) -> Time {
 fn to_fixed(time: Time) -> u64 {
     let (seconds, ns) = time.parts();
     match u32::try_from(seconds) {
-        Ok(seconds) => u64::from(seconds) << 32 | ((u64::from(ns) << 32) + 500_000_000) / 1_000_000_000,
+        Ok(seconds) => (u64::from(seconds) << 32) | (((u64::from(ns) << 32) + 500_000_000) / 1_000_000_000),
         Err(_) if seconds < 0 => 0,
         Err(_) => u64::MAX,
     }

@@ -123,7 +123,7 @@ impl Source for Merge {
         let Some(Reverse((_, lane))) = self.heads.pop() else { return Ok(None) };
         self.given = Some(lane);
         self.info.frames += 1;
-        if self.info.frames % LOOK == 0 {
+        if self.info.frames.is_multiple_of(LOOK) {
             self.look();
         }
         let interface = self.lanes[lane].interface();

@@ -116,6 +116,16 @@ impl<S: Source + ?Sized> Source for Box<S> {
     }
 }
 
+impl<S: Source + ?Sized> Source for &mut S {
+    fn next(&mut self) -> Result<Option<Record<'_>>, Error> {
+        (**self).next()
+    }
+
+    fn info(&self) -> &Info {
+        (**self).info()
+    }
+}
+
 impl<S: Sink + ?Sized> Sink for Box<S> {
     fn put(&mut self, record: &Record<'_>) -> Result<(), Error> {
         (**self).put(record)

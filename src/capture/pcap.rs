@@ -280,6 +280,6 @@ impl Pcap {
 }
 
 /// BSD systems write their own numbers for raw IP.
-fn portable(link: u16) -> Link {
+pub(super) fn portable(link: u16) -> Link {
     Link(if matches!(link, 12 | 14) { 101 } else { link })
 }

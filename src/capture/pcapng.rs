@@ -21,6 +21,7 @@
 
 use std::io;
 
+use super::pcap::portable;
 use super::reader::Place;
 use super::window::Input;
 use super::{Info, Interface, MAX_FRAME_STATED, Problem, Time, frame_limit};
@@ -142,7 +143,7 @@ impl Pcapng {
                 }
             }
             let total = self.u32(&head, 4);
-            if total < least(block) || total % 4 != 0 {
+            if total < least(block) || !total.is_multiple_of(4) {
                 self.find_next(input, info, Problem::BlockLength { block, says: total })?;
                 continue;
             }
@@ -293,7 +294,7 @@ impl Pcapng {
 
     fn take_interface(&mut self, body: &[u8], offset: u64, info: &mut Info) {
         let Some(head) = body.first_chunk::<8>() else { return };
-        let link = Link(self.u16(&[head[0], head[1]]));
+        let link = portable(self.u16(&[head[0], head[1]]));
         let snaplen = self.u32(head, 4);
         let (mut resolution, mut seconds) = (6, 0);
         let mut interface = Interface { snaplen, ..Interface::new(link) };

@@ -111,8 +111,8 @@ impl Input {
     /// the window grows to hold it.
     #[cold]
     pub(super) fn fill(&mut self, need: usize) -> io::Result<bool> {
-        if self.end - self.pos >= need {
-            return Ok(true);
+        if self.end - self.pos >= need || self.over {
+            return Ok(self.end - self.pos >= need);
         }
         if self.pos + need > self.bytes.len() || self.pos == self.end {
             self.bytes.copy_within(self.pos..self.end, 0);
@@ -170,11 +170,22 @@ impl Input {
     /// bytes from there on, and whether the file ends behind them.
     #[cold]
     pub(super) fn search(&mut self, test: impl Fn(&[u8], bool) -> bool) -> io::Result<Option<usize>> {
+        // First in what is at hand: moving the window for each of very many damages would cost more than searching.
+        if self.rest().len() >= 64 << 10
+            && let Some(distance) = self.search_at_hand(&test)
+        {
+            return Ok(Some(distance));
+        }
         self.fill(2 * SEARCH)?;
-        let over = self.over;
+        Ok(self.search_at_hand(&test))
+    }
+
+    fn search_at_hand(&self, test: &impl Fn(&[u8], bool) -> bool) -> Option<usize> {
         let rest = self.rest();
-        let rest = &rest[..rest.len().min(2 * SEARCH)];
-        let over = over && rest.len() == self.rest().len();
-        Ok((1..rest.len().min(SEARCH)).find(|&at| test(&rest[at..], over)))
+        let (rest, over) = match rest.get(..2 * SEARCH) {
+            Some(part) => (part, self.over && part.len() == rest.len()),
+            None => (rest, self.over),
+        };
+        (1..rest.len().min(SEARCH)).find(|&at| test(&rest[at..], over))
     }
 }

@@ -143,7 +143,7 @@ impl Writer {
             if longest.clone().any(|snaplen| snaplen == 0) { 0 } else { longest.max().unwrap_or(0) };
         let snaplen = if snaplen == 0 { SNAPLEN } else { snaplen };
         let fcs = match self.interfaces.first().and_then(|interface| interface.fcs_len) {
-            Some(len) => 0x0400_0000 | u32::from(len / 2 & 0xf) << 28,
+            Some(len) => 0x0400_0000 | (u32::from((len / 2) & 0xf) << 28),
             None => 0,
         };
         self.gathered.extend_from_slice(&magic.to_le_bytes());

@@ -1,0 +1,249 @@
+//! A flow's responses: acknowledgements, and the data that READs asked for.
+
+use std::{collections::VecDeque, ops::Range};
+
+use super::{
+    class::{Class, Counts, Place, Trigger},
+    order::IdOrder,
+    request::{Knobs, Requests},
+    sequence::{Context, Packet, Resolved, Sequence, Step},
+};
+use crate::{opcode::Position, wire::Psn};
+
+/// The responses of a flow.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Responses {
+    /// The READ responses among them.
+    pub(crate) seq: Sequence,
+    pub(crate) counts: Counts,
+    pub(crate) goodput: u64,
+    /// The last acknowledgements, to tell one recorded twice.
+    acks: VecDeque<Ack>,
+    last_ack: Option<(Psn, u32)>,
+    /// A message of several packets is open: the next PSN is due.
+    open: bool,
+    /// A READ was asked for again from this PSN on, and when.
+    asked: Option<(u64, i64)>,
+    asked_by: Option<Trigger>,
+    /// What the requester expects, if it sees what the tap sees: it takes responses in order only.
+    expected: u64,
+    skipped: u64,
+    skipped_late: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ack {
+    psn: Psn,
+    fingerprint: u32,
+    time: i64,
+    vantage: u16,
+}
+
+/// Acknowledgements remembered.
+const ACKS: usize = 8;
+
+impl Responses {
+    /// An acknowledgement: of requests, of an atomic, negative ones too.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, p: &Packet, msn: Option<u32>, negative: bool, ids: &IdOrder) -> Class {
+        self.counts.packets += 1;
+        let class = self.class_of_ack(p, msn, negative, ids);
+        self.counts.class(class);
+        class
+    }
+
+    fn class_of_ack(&mut self, p: &Packet, msn: Option<u32>, negative: bool, ids: &IdOrder) -> Class {
+        let ack = Ack { psn: p.psn, fingerprint: p.fingerprint, time: p.time, vantage: p.vantage };
+        if self.acks.iter().any(|before| before.is_same(&ack, p.id.is_some() && ids.varies())) {
+            return Class::CaptureDuplicate;
+        }
+        if self.acks.len() == ACKS {
+            self.acks.pop_front();
+        }
+        self.acks.push_back(ack);
+        let Some((last, last_msn)) = self.last_ack else {
+            self.last_ack = Some((p.psn, msn.unwrap_or(0)));
+            return if self.seq.is_started() { Class::New } else { Class::First };
+        };
+        let ahead = p.psn.distance_from(last);
+        if ahead > 0 || negative {
+            self.last_ack = Some((p.psn, msn.unwrap_or(last_msn)));
+            return Class::New;
+        }
+        if ahead == 0 {
+            return Class::RepeatedAck;
+        }
+        let overtaken = match p.id {
+            Some(id) if ids.counts_up() => ids.ahead(id) < 0,
+            _ => msn.is_some_and(|msn| Psn(msn).distance_from(Psn(last_msn)) < 0),
+        };
+        if overtaken { Class::LateOriginal } else { Class::RepeatedAck }
+    }
+
+    /// A READ response. `requests`: those it answers, where they are known.
+    pub(crate) fn read(
+        &mut self,
+        p: &Packet,
+        position: Position,
+        requests: Option<&Requests>,
+        ids: &IdOrder,
+        knobs: &Knobs,
+        resolved: &mut Vec<Resolved>,
+    ) -> Option<Class> {
+        let context = Context {
+            rtt_min: None,
+            reverse_visible: requests.is_some(),
+            asked: self.asked,
+            late_ns: knobs.late_ns,
+            timeout_ns: i64::MAX,
+            ids: *ids,
+        };
+        self.seq.has_jumps = true;
+        let began = resolved.len();
+        let open = self.open;
+        let step = self.seq.see(
+            p,
+            &context,
+            |gap, holes| match requests {
+                Some(requests) => {
+                    // What was passed over is missing where a READ asked for it.
+                    for part in asked_for(requests, gap) {
+                        holes.push(part, p.time, p.id);
+                    }
+                }
+                None if open => holes.push(gap, p.time, p.id),
+                None => {}
+            },
+            resolved,
+        );
+        self.open = matches!(position, Position::First | Position::Middle);
+        self.counts.packets += 1;
+        self.settle(&resolved[began..]);
+        if step.class != Some(Class::CaptureDuplicate) {
+            let all_came = step.gap > 0 && self.seq.holes.get(step.x - 1).is_none();
+            if step.x == self.expected || self.expected == 0 || all_came {
+                self.expected = step.x + 1;
+            }
+        }
+        let Some(class) = step.class else {
+            self.goodput += p.bytes as u64;
+            return None;
+        };
+        if resolved[began..].iter().any(|verdict| verdict.fill.frame == p.frame) {
+            self.goodput += p.bytes as u64;
+            return Some(class);
+        }
+        self.counts.class(class);
+        match class {
+            Class::First | Class::New | Class::NewAfterGap | Class::Resync => self.goodput += p.bytes as u64,
+            Class::Retransmission => self.again(p, &step),
+            Class::LateOriginal => {
+                let upstream = &mut self.counts.losses[Place::Upstream as usize];
+                upstream.least = upstream.least.saturating_sub(1);
+            }
+            _ => {}
+        }
+        Some(class)
+    }
+
+    fn again(&mut self, p: &Packet, step: &Step) {
+        self.counts.retransmitted_bytes += p.bytes as u64;
+        self.counts.overtaken_again += step.overtaken as u64;
+        self.skipped += step.skipped;
+        self.skipped_late += step.not_lost as u64;
+        if step.went_back {
+            self.counts.triggered(self.asked_by.unwrap_or(Trigger::Unknown));
+        }
+    }
+
+    fn settle(&mut self, resolved: &[Resolved]) {
+        for verdict in resolved {
+            let fill = verdict.fill;
+            self.counts.class(verdict.class);
+            match verdict.class {
+                Class::Retransmission => {
+                    self.counts.retransmitted_bytes += fill.bytes as u64;
+                    self.counts.overtaken_again += fill.overtaken as u64;
+                    self.counts.lost(Place::Upstream, 1, 1);
+                    if verdict.went_back {
+                        self.counts.triggered(self.asked_by.unwrap_or(Trigger::Unknown));
+                    }
+                }
+                Class::LateOriginal => {
+                    self.counts.max_extent = self.counts.max_extent.max(fill.extent);
+                    let late = (fill.time - fill.hole_time).max(0) as u64;
+                    self.counts.max_late_ns = self.counts.max_late_ns.max(late);
+                }
+                Class::Ambiguous => self.counts.lost(Place::Upstream, 0, 1),
+                _ => {}
+            }
+        }
+    }
+
+    /// A READ was asked for again, from this PSN on: what was seen of its response did not arrive, or came too late.
+    pub(crate) fn asked_again(&mut self, psn: Psn, time: i64, from_the_middle: bool, by: Trigger) {
+        if !self.seq.is_started() {
+            return;
+        }
+        let x = self.seq.unwrap(psn);
+        self.asked = Some((x, time));
+        self.asked_by = Some(by);
+        if x >= self.seq.base && x < self.expected {
+            let sent_since = self.seq.cur.saturating_sub(x).max(1);
+            let certain = from_the_middle && self.seq.cur > x + 1;
+            self.counts.lost(Place::Downstream, certain as u64, sent_since);
+            self.expected = x;
+        } else {
+            // What the tap missed too; how much of the last burst's end with it, nobody can tell.
+            self.counts.lost(Place::Downstream, 0, self.seq.cur.saturating_sub(x));
+        }
+    }
+
+    /// The capture is over.
+    pub(crate) fn finish(&mut self, ids: &IdOrder, knobs: &Knobs, una: Option<u64>, resolved: &mut Vec<Resolved>) {
+        let context = Context {
+            rtt_min: None,
+            reverse_visible: true,
+            asked: self.asked,
+            late_ns: knobs.late_ns,
+            timeout_ns: i64::MAX,
+            ids: *ids,
+        };
+        let began = resolved.len();
+        self.seq.finish(&context, resolved);
+        self.settle(&resolved[began..]);
+        let _ = una;
+        let skipped = self.skipped + self.seq.pass_holes_left;
+        self.counts.lost(Place::Upstream, skipped.saturating_sub(self.skipped_late), skipped);
+        let open = self.seq.holes.psns();
+        self.counts.lost(Place::Upstream, 0, open);
+        self.counts.lost(Place::Capture, 0, open);
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn heap(&self) -> usize {
+        self.seq.heap() + self.acks.capacity() * size_of::<Ack>()
+    }
+}
+
+/// The parts of a range of response PSNs that READs asked for. Both sides unwrap PSNs on a line of their own.
+fn asked_for(requests: &Requests, gap: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
+    let start = requests.seq.unwrap(Psn(gap.start as u32 & (Psn::SPACE - 1)));
+    let shift = gap.start as i64 - start as i64;
+    requests.reads().filter_map(move |read| {
+        let first = read.first.wrapping_add_signed(shift).max(gap.start);
+        let end = read.end.wrapping_add_signed(shift).min(gap.end);
+        (first < end).then_some(first..end)
+    })
+}
+
+impl Ack {
+    fn is_same(&self, other: &Ack, ids_vary: bool) -> bool {
+        const SURE_NS: i64 = 1_000_000_000;
+        const CLOSE_NS: i64 = 20_000;
+        let apart = (other.time - self.time).abs();
+        self.psn == other.psn
+            && self.fingerprint == other.fingerprint
+            && if ids_vary || self.vantage != other.vantage { apart < SURE_NS } else { apart < CLOSE_NS }
+    }
+}
