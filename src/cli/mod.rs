@@ -3,6 +3,7 @@
 mod craft;
 mod dissect;
 mod explain;
+mod rewrite;
 
 use std::{
     fmt,
@@ -25,6 +26,7 @@ enum Command {
     Dissect(dissect::Dissect),
     Explain(explain::Explain),
     Craft(craft::Craft),
+    Rewrite(rewrite::Rewrite),
 }
 
 /// How a command ended, if it could be done at all.
@@ -60,6 +62,7 @@ impl Cli {
             Command::Dissect(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Craft(command) => command.run(),
+            Command::Rewrite(command) => command.run(),
         }
     }
 }

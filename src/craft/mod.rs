@@ -21,6 +21,7 @@ mod packet;
 mod path;
 mod pause;
 pub mod recipe;
+pub mod rewrite;
 mod settle;
 mod template;
 mod value;
