@@ -1,3 +1,5 @@
 //! Results as data, and their clothes. The data is the JSON contract: names change only with the schema number.
 
 pub mod analysis;
+#[cfg(feature = "cli")]
+pub mod text;
