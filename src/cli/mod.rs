@@ -1,5 +1,8 @@
 //! The command line: one file a command; no logic that a library user would miss.
 
+mod overhead;
+mod units;
+
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -13,7 +16,9 @@ pub struct Cli {
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {}
+enum Command {
+    Overhead(overhead::Overhead),
+}
 
 /// How a command ended, if it could be done at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +48,9 @@ pub fn main() -> ExitCode {
 
 impl Cli {
     fn run(self) -> anyhow::Result<Outcome> {
-        match self.command {}
+        match self.command {
+            Command::Overhead(command) => command.run(),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! An analysis as an engineer reads it: what the capture proves, what stands out, the flows in trouble; on one screen.
 
 mod flow;
+mod overhead;
 mod units;
 
 use std::io::{self, Write};
@@ -9,6 +10,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
 use super::analysis::{Analysis, Bounds, Congestion, Flow, Losses, Overhead, Pause, Ports, Reason, Stream};
 pub use flow::write_flow;
+pub use overhead::write_overhead;
 use units::{bits_per_second, bytes, clean, count, duration, percent, utc};
 
 /// How a report is written.

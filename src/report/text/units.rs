@@ -47,8 +47,17 @@ pub(super) fn bytes(n: u64) -> String {
 
 /// So many bytes in so many nanoseconds, as "98.2 Gbit/s".
 pub(super) fn bits_per_second(bytes: u64, ns: u64) -> String {
-    let rate = bytes as f64 * 8e9 / ns.max(1) as f64;
+    bits(bytes as f64 * 8e9 / ns.max(1) as f64)
+}
+
+/// "400 Gbit/s".
+pub(super) fn bits(rate: f64) -> String {
     scaled(rate, &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9), ("Tbit/s", 1e12)])
+}
+
+/// "2.99 M/s": how often a second.
+pub(super) fn rate(rate: f64) -> String {
+    scaled(rate, &[("/s", 1.0), ("k/s", 1e3), ("M/s", 1e6), ("G/s", 1e9)])
 }
 
 /// "93.1 %"; what is not quite none or all does not read as if it were.
