@@ -3,7 +3,9 @@
 mod craft;
 mod dissect;
 mod explain;
+mod overhead;
 mod rewrite;
+mod units;
 
 use std::{
     fmt,
@@ -27,6 +29,7 @@ enum Command {
     Explain(explain::Explain),
     Craft(craft::Craft),
     Rewrite(rewrite::Rewrite),
+    Overhead(overhead::Overhead),
 }
 
 /// How a command ended, if it could be done at all.
@@ -63,6 +66,7 @@ impl Cli {
             Command::Explain(command) => command.run(),
             Command::Craft(command) => command.run(),
             Command::Rewrite(command) => command.run(),
+            Command::Overhead(command) => command.run(),
         }
     }
 }
