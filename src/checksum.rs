@@ -6,18 +6,25 @@ pub fn internet(bytes: &[u8]) -> u16 {
     internet_parts(&[bytes])
 }
 
-/// The checksum of several runs of bytes, each of even length except the last.
+/// The checksum of several runs of bytes, one after the other.
 pub fn internet_parts(parts: &[&[u8]]) -> u16 {
-    let mut sum = 0u64;
+    let (mut sum, mut odd) = (0u64, false);
     for part in parts {
         let mut words = part.chunks_exact(2);
-        sum += words.by_ref().map(|w| u16::from_be_bytes([w[0], w[1]]) as u64).sum::<u64>();
-        sum += words.remainder().first().map_or(0, |&b| (b as u64) << 8);
+        let mut here = words.by_ref().map(|w| u16::from_be_bytes([w[0], w[1]]) as u64).sum::<u64>();
+        here += words.remainder().first().map_or(0, |&b| (b as u64) << 8);
+        // From an odd offset on, the bytes of every word change places (RFC 1071, 2).
+        sum += if odd { fold(here).swap_bytes() as u64 } else { here };
+        odd ^= part.len() % 2 == 1;
     }
+    !fold(sum)
+}
+
+fn fold(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
-    !(sum as u16)
+    sum as u16
 }
 
 #[cfg(test)]
@@ -27,5 +34,15 @@ mod tests {
     #[test]
     fn the_example_of_rfc_1071() {
         assert_eq!(internet(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
+    }
+
+    #[test]
+    fn parts_of_odd_length_are_as_one_run() {
+        let bytes: Vec<u8> = (0..101u8).map(|i| i.wrapping_mul(37)).collect();
+        for cut in 0..bytes.len() {
+            let (a, b) = bytes.split_at(cut);
+            let (b, c) = b.split_at(b.len() / 3);
+            assert_eq!(internet_parts(&[a, b, c]), internet(&bytes), "{cut}");
+        }
     }
 }

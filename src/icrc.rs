@@ -52,39 +52,66 @@ pub fn compute(d: &Dissection<'_>) -> Option<[u8; 4]> {
     if d.is_fragment() || d.has(Kind::Ipv4Options) || d.has(Kind::Ipv6Extension) {
         return None;
     }
-    // All headers up to the BTH are copied and masked, the rest is read in place.
-    let mut head = [0xff; ONES + Grh::LEN + Udp::LEN + Bth::LEN];
-    let (from, masks): (usize, &[Mask]) = if let Some(at) = d.offset(Kind::Grh) {
-        (at, &GRH_MASK)
+    let (network, from) = if let Some(at) = d.offset(Kind::Grh) {
+        (Kind::Grh, at)
     } else if let Some(at) = d.offset(Kind::Lrh) {
-        (at, &LRH_MASK)
+        (Kind::Lrh, at)
     } else if let Some(at) = d.offset(Kind::Ipv4) {
-        (at, &IPV4_MASK)
+        (Kind::Ipv4, at)
     } else {
-        (d.offset(Kind::Ipv6)?, &IPV6_MASK)
+        (Kind::Ipv6, d.offset(Kind::Ipv6)?)
     };
-    let local = !d.has(Kind::Grh) && d.has(Kind::Lrh);
-    let ones = if local { 0 } else { ONES };
     let headers = frame.get(from..bth + Bth::LEN)?;
-    let head = head.get_mut(..ones + headers.len())?;
-    head.get_mut(ones..)?.copy_from_slice(headers);
-    for &(offset, mask) in masks {
-        *head.get_mut(ones + offset)? |= mask;
+    Some(of_parts(network, d.has(Kind::Udp), headers, &[frame.get(bth + Bth::LEN..end)?]))
+}
+
+/// The ICRC, in wire order, of a packet as it is laid out, whatever its length fields say. `headers` runs from the
+/// `network` header (LRH where there is no GRH) to the last byte of the BTH, with whether UDP stands before that;
+/// `rest` is what follows up to the ICRC. IPv4 options and IPv6 extension headers are covered as they are, which no
+/// source confirms.
+#[inline]
+pub fn of_parts(network: Kind, udp: bool, headers: &[u8], rest: &[&[u8]]) -> [u8; 4] {
+    let ones = if network == Kind::Lrh { 0 } else { ONES };
+    let network: &[Mask] = match network {
+        Kind::Grh => &GRH_MASK,
+        Kind::Ipv4 => &IPV4_MASK,
+        Kind::Ipv6 => &IPV6_MASK,
+        Kind::Lrh => &LRH_MASK,
+        _ => &[],
+    };
+    let bth = headers.len().saturating_sub(Bth::LEN);
+    let mut masks = [(usize::MAX, 0); MASKS];
+    let (first, last) = masks.split_at_mut(IPV6_MASK.len());
+    first[..network.len()].copy_from_slice(network);
+    last[0] = (bth + BTH_RESV8A, 0xff);
+    if udp {
+        last[1] = (bth.wrapping_sub(2), 0xff);
+        last[2] = (bth.wrapping_sub(1), 0xff);
     }
-    if d.has(Kind::Udp) {
-        let checksum = ones + (bth - from) - 2;
-        head.get_mut(checksum..checksum + 2)?.fill(0xff);
-    }
-    *head.get_mut(ones + (bth - from) + BTH_RESV8A)? = 0xff;
     let mut crc = crc32fast::Hasher::new();
-    crc.update(head);
-    crc.update(frame.get(bth + Bth::LEN..end)?);
-    Some(crc.finalize().to_le_bytes())
+    // Once, unless there are extension headers.
+    let mut block = [0xff; ONES + BLOCK];
+    for (n, headers) in headers.chunks(BLOCK).enumerate() {
+        let skip = if n == 0 { ones } else { 0 };
+        let (at, to) = (n * BLOCK, skip + headers.len());
+        block[skip..to].copy_from_slice(headers);
+        for &(offset, mask) in &masks {
+            if offset >= at && offset - at < headers.len() {
+                block[skip + offset - at] |= mask;
+            }
+        }
+        crc.update(&block[..to]);
+    }
+    rest.iter().for_each(|part| crc.update(part));
+    crc.finalize().to_le_bytes()
 }
 
 /// Byte of a header, and the bits that are set before the CRC.
 type Mask = (usize, u8);
 
+/// Bytes that are masked at a time: more than the headers of any packet without extension headers.
+const BLOCK: usize = 72;
+const MASKS: usize = IPV6_MASK.len() + 3;
 /// The eight bytes of ones before a RoCE packet: the LRH it does not have.
 const ONES: usize = Lrh::LEN;
 /// FECN, BECN and six reserved bits: the byte was Resv8a.
@@ -98,7 +125,8 @@ const IPV6_MASK: [Mask; 5] = [(0, 0x0f), (1, 0xff), (2, 0xff), (3, 0xff), (7, 0x
 /// The same in the GRH.
 const GRH_MASK: [Mask; 5] = IPV6_MASK;
 
-const _: () = assert!(Ipv6::LEN == Grh::LEN && Ipv4::LEN < Ipv6::LEN);
+const _: () =
+    assert!(Ipv6::LEN == Grh::LEN && Ipv4::LEN < Ipv6::LEN && BLOCK >= Grh::LEN + Udp::LEN + Bth::LEN);
 
 /// What the frame's VCRC ought to be, in wire order: CRC-16, polynomial 0x100b, over everything from the LRH to
 /// the ICRC, nothing masked (IBTA vol. 1, 7.8.2). `None` where the packet is not native InfiniBand, or was cut.
@@ -121,7 +149,13 @@ pub fn verify_vcrc(d: &Dissection<'_>) -> State {
 
 /// The variant CRC of these bytes, in wire order.
 pub fn vcrc(bytes: &[u8]) -> [u8; 2] {
-    let crc = bytes.iter().fold(0xffff, |crc: u16, &byte| VCRC_TABLE[(crc as u8 ^ byte) as usize] ^ crc >> 8);
+    vcrc_of_parts(&[bytes])
+}
+
+/// The variant CRC of several runs of bytes, in wire order.
+pub fn vcrc_of_parts(parts: &[&[u8]]) -> [u8; 2] {
+    let bytes = parts.iter().flat_map(|part| part.iter());
+    let crc = bytes.fold(0xffff, |crc: u16, &byte| VCRC_TABLE[(crc as u8 ^ byte) as usize] ^ crc >> 8);
     (!crc).to_le_bytes()
 }
 
@@ -144,7 +178,14 @@ static VCRC_TABLE: [u16; 256] = {
 
 /// Ethernet's frame check sequence of these bytes, in wire order (IEEE 802.3, 3.2.9).
 pub fn fcs(bytes: &[u8]) -> [u8; 4] {
-    crc32fast::hash(bytes).to_le_bytes()
+    fcs_of_parts(&[bytes])
+}
+
+/// The frame check sequence of several runs of bytes, in wire order.
+pub fn fcs_of_parts(parts: &[&[u8]]) -> [u8; 4] {
+    let mut crc = crc32fast::Hasher::new();
+    parts.iter().for_each(|part| crc.update(part));
+    crc.finalize().to_le_bytes()
 }
 
 /// Whether an Ethernet frame ends with its frame check sequence: the last four bytes after the packet are the CRC

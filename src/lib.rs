@@ -1,7 +1,11 @@
 //! The packet-level toolkit for RoCEv2 and InfiniBand.
+pub mod analyze;
 pub mod capture;
 pub mod checksum;
+pub mod craft;
+pub mod cost;
 pub mod dissect;
 pub mod icrc;
 pub mod opcode;
+pub mod report;
 pub mod wire;

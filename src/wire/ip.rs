@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::{Ecn, Hex16, IpProtocol};
+use super::{Ecn, Hex16, IpProtocol, Qpn};
 
 header! {
     /// IPv4 header without options (RFC 791, 3.1; the second byte after RFC 2474 and RFC 3168).
@@ -115,5 +115,18 @@ header! {
         length with_length: 16 as u16 ["udp.length"],
         /// Over a pseudo header, this header and the data; 0 where not computed, as RoCE adapters leave it.
         checksum with_checksum: 16 as Hex16 ["udp.checksum"],
+    }
+}
+
+impl Udp {
+    /// The source port that Linux drivers give a pair of queue pairs, the same in both directions, where the
+    /// application chose no flow label (include/rdma/ib_verbs.h, `rdma_calc_flow_label` and
+    /// `rdma_flow_label_to_udp_sport`).
+    pub const fn linux_source_port(a: Qpn, b: Qpn) -> u16 {
+        let mut product = a.0 as u64 * b.0 as u64;
+        product ^= product >> 20;
+        product ^= product >> 40;
+        let label = product as u32 & 0xf_ffff;
+        (label & 0x3fff ^ label >> 14) as u16 | 0xc000
     }
 }

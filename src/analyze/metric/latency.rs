@@ -1,0 +1,94 @@
+//! Distributions of times and sizes: a few samples as they are, many in a histogram.
+
+use hdrhistogram::Histogram;
+
+use crate::report::analysis::Summary;
+
+/// A distribution. Empty it takes no memory on the heap.
+#[derive(Clone, Debug, Default)]
+pub struct Distribution(Inner);
+
+#[derive(Clone, Debug, Default)]
+enum Inner {
+    #[default]
+    Empty,
+    Few(Vec<u64>),
+    Many(Box<Histogram<u32>>),
+}
+
+/// Samples kept as they are.
+const FEW: usize = 32;
+/// Two significant digits: values are right to one in a hundred.
+const DIGITS: u8 = 2;
+
+impl Distribution {
+    /// One more sample.
+    #[inline]
+    pub fn add(&mut self, value: u64) {
+        match &mut self.0 {
+            Inner::Many(histogram) => histogram.saturating_record(value),
+            _ => self.add_to_few(value),
+        }
+    }
+
+    #[cold]
+    fn add_to_few(&mut self, value: u64) {
+        match &mut self.0 {
+            Inner::Empty => self.0 = Inner::Few(vec![value]),
+            Inner::Few(few) if few.len() < FEW => few.push(value),
+            Inner::Few(few) => {
+                let few = std::mem::take(few);
+                // Only a number of digits that does not exist is refused.
+                let Ok(mut histogram) = Histogram::new(DIGITS) else { return };
+                histogram.auto(true);
+                few.iter().chain([&value]).for_each(|&v| histogram.saturating_record(v));
+                self.0 = Inner::Many(Box::new(histogram));
+            }
+            Inner::Many(histogram) => histogram.saturating_record(value),
+        }
+    }
+
+    /// How many samples.
+    pub fn count(&self) -> u64 {
+        match &self.0 {
+            Inner::Empty => 0,
+            Inner::Few(few) => few.len() as u64,
+            Inner::Many(histogram) => histogram.len(),
+        }
+    }
+
+    /// The smallest, the largest and what lies between; `None` without samples.
+    pub fn summary(&self) -> Option<Summary> {
+        match &self.0 {
+            Inner::Empty => None,
+            Inner::Few(few) => {
+                let mut few = few.clone();
+                few.sort_unstable();
+                // The smallest value that at least this share of the samples does not exceed.
+                let at = |percent: usize| few[(few.len() * percent).div_ceil(100).max(1) - 1];
+                Some(Summary {
+                    count: few.len() as u64,
+                    min: few[0],
+                    p50: at(50),
+                    p99: at(99),
+                    max: few[few.len() - 1],
+                })
+            }
+            Inner::Many(histogram) => Some(Summary {
+                count: histogram.len(),
+                min: histogram.min(),
+                p50: histogram.value_at_quantile(0.5),
+                p99: histogram.value_at_quantile(0.99),
+                max: histogram.max(),
+            }),
+        }
+    }
+
+    /// The value that this share of the samples, from 0 to 1, does not exceed.
+    pub fn quantile(&self, share: f64) -> Option<u64> {
+        match &self.0 {
+            Inner::Many(histogram) => Some(histogram.value_at_quantile(share)),
+            _ => self.summary().map(|s| if share < 0.9 { s.p50 } else { s.p99 }),
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! What do the headers cost, and what would the same packets cost in another encapsulation?
+//!
+//! Lengths are those that the packet's own fields state, not what was captured of it; headers of tunnels and mirrors
+//! around the packet, MPLS labels among them, are not charged. A packet whose link header was not captured (raw IP,
+//! Linux cooked) is charged an Ethernet header. Capture duplicates are not counted.
+
+use super::Metric;
+use crate::{
+    analyze::Event,
+    cost::{self, Envelope, FCS, GAP, ICRC, PREAMBLE, SHORTEST_FRAME, VCRC},
+    dissect::{Dissection, Encapsulation, Link},
+    opcode::{Opcode, Operation},
+    report::analysis::{Cost, LayerBytes, Overhead as Section, Price},
+    wire::{Bth, Ethernet, Grh, Header, Ipv4, Kind, LinkPacket, Sll, Sll2, Udp, Vlan},
+};
+
+/// Bytes that the frame takes on the wire: with preamble, frame check sequence and inter-frame gap if it is an Ethernet
+/// frame, from LRH to VCRC if it is native InfiniBand. By the lengths that its headers state, never by what was
+/// captured; of the innermost packet, where there are tunnels.
+#[inline]
+pub fn l1_bytes(d: &Dissection<'_>) -> u32 {
+    if d.link() != Link::ETHERNET {
+        if let Some(lrh) = d.offset(Kind::Lrh) {
+            return d.end().saturating_sub(lrh as u32) + VCRC;
+        }
+        if d.has(Kind::LinkPacket) {
+            return LinkPacket::LEN as u32;
+        }
+    }
+    let frame = match network(d) {
+        Some(network) => Ethernet::LEN as u32 + vlan_bytes(d) + d.end().saturating_sub(network) + FCS,
+        None => other_frame(d),
+    };
+    PREAMBLE + frame.max(SHORTEST_FRAME) + GAP
+}
+
+/// Where the network header starts.
+#[inline]
+fn network(d: &Dissection<'_>) -> Option<u32> {
+    let at = d.offset(Kind::Ipv4).or_else(|| d.offset(Kind::Ipv6)).or_else(|| d.offset(Kind::Grh))?;
+    Some(at as u32)
+}
+
+/// A frame that is not of a network protocol this toolkit reads, without its preamble and gap.
+#[cold]
+fn other_frame(d: &Dissection<'_>) -> u32 {
+    let from = d.offset(Kind::Ethernet).unwrap_or(0) as u32;
+    // An ERF record of an Ethernet frame counts its frame check sequence; the other formats' rarely have it.
+    let fcs = if d.link() == Link::ERF && !d.end_is_known() { 0 } else { FCS };
+    d.end().saturating_sub(from) + fcs
+}
+
+/// Bytes of VLAN tags.
+#[inline]
+fn vlan_bytes(d: &Dissection<'_>) -> u32 {
+    match d.offset(Kind::Vlan) {
+        Some(last) => tags_to(d, last),
+        None => 0,
+    }
+}
+
+fn tags_to(d: &Dissection<'_>, last: usize) -> u32 {
+    let after = |kind, len| d.offset(kind).map(|at| at + len);
+    let first = after(Kind::Ethernet, Ethernet::LEN)
+        .or_else(|| after(Kind::Sll, Sll::LEN))
+        .or_else(|| after(Kind::Sll2, Sll2::LEN))
+        .unwrap_or(last);
+    (last + Vlan::LEN).saturating_sub(first) as u32
+}
+
+/// The metric: sums over the packets of each encapsulation. 600 bytes, whatever it sees.
+#[derive(Clone, Debug, Default)]
+pub struct Overhead {
+    sums: [Sums; Encapsulation::ALL.len()],
+    mac_control: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    packets: u64,
+    l1_bytes: u64,
+    payload: u64,
+    extended: u64,
+    pad: u64,
+    vlan: u64,
+    /// Network headers, with options and extension headers.
+    network: u64,
+    /// Ethernet padding.
+    padding: u64,
+    /// Padding that the packets would have as RoCEv2 over IPv4, with the tags they have.
+    padding_ipv4: u64,
+    control: u64,
+    retransmitted: u64,
+}
+
+impl Metric for Overhead {
+    #[inline]
+    fn see(&mut self, event: &Event<'_>) {
+        if event.is_capture_duplicate {
+            return;
+        }
+        let d = event.packet;
+        let (Some(wrap), Some(bth)) = (d.encapsulation(), d.get::<Bth>()) else {
+            if d.has(Kind::MacControl) {
+                self.mac_control += event.l1_bytes as u64;
+            }
+            return;
+        };
+        let at = d.offset(Kind::Bth).unwrap_or(0) as u32;
+        let opcode = bth.opcode();
+        let extended = cost::extended_len(opcode);
+        let room = d.end().saturating_sub(at + Bth::LEN as u32 + ICRC);
+        let pad = (bth.pad_cnt() as u32).min(room.saturating_sub(extended));
+        let payload = room.saturating_sub(extended + pad);
+        let vlan = vlan_bytes(d);
+        let before = if d.has(Kind::Udp) { at.saturating_sub(Udp::LEN as u32) } else { at };
+        let network = network(d).map_or(0, |from| before.saturating_sub(from));
+
+        let sums = &mut self.sums[wrap as usize];
+        sums.packets += 1;
+        sums.l1_bytes += event.l1_bytes as u64;
+        sums.payload += payload as u64;
+        sums.extended += extended as u64;
+        sums.pad += pad as u64;
+        sums.vlan += vlan as u64;
+        sums.network += network as u64;
+        let contents = extended + payload + pad;
+        if contents + vlan < ROOM_IPV4 {
+            sums.padding_ipv4 += (ROOM_IPV4 - contents - vlan) as u64;
+        }
+        let frame = PLAIN_IPV4 - IPV4_LEN + network + vlan + contents;
+        if frame < SHORTEST_FRAME && wrap == Encapsulation::RoceV2Ipv4 {
+            sums.padding += (SHORTEST_FRAME - frame) as u64;
+        }
+        if is_control(opcode) {
+            sums.control += event.l1_bytes as u64;
+        }
+    }
+}
+
+const IPV4_LEN: u32 = Ipv4::LEN as u32;
+/// A RoCEv2 frame over IPv4 that has nothing after its BTH, with its frame check sequence.
+const PLAIN_IPV4: u32 = Envelope::new(Encapsulation::RoceV2Ipv4).fixed() - PREAMBLE - GAP;
+/// Bytes that are free in the shortest frame.
+const ROOM_IPV4: u32 = SHORTEST_FRAME - PLAIN_IPV4;
+
+// No other encapsulation has frames that need padding.
+const _: () = assert!(Envelope::new(Encapsulation::RoceV2Ipv6).fixed() >= PREAMBLE + SHORTEST_FRAME + GAP);
+const _: () = assert!(Envelope::new(Encapsulation::RoceV1).fixed() >= PREAMBLE + SHORTEST_FRAME + GAP);
+
+/// Packets that only steer: ACKs, NAKs, CNPs.
+#[inline]
+fn is_control(opcode: Opcode) -> bool {
+    opcode.is_cnp() || opcode.0 & 0x1f == 0x11 && opcode.operation() == Some(Operation::Acknowledge)
+}
+
+impl Overhead {
+    /// Says that this packet, which was seen, is a retransmission.
+    #[inline]
+    pub fn retransmitted(&mut self, event: &Event<'_>) {
+        if let Some(wrap) = event.packet.encapsulation() {
+            self.sums[wrap as usize].retransmitted += event.l1_bytes as u64;
+        }
+    }
+
+    /// The report's section.
+    pub fn section(&self) -> Section {
+        let mut section = Section::default();
+        for wrap in Encapsulation::ALL {
+            let sums = &self.sums[wrap as usize];
+            if sums.packets > 0 {
+                let cost = sums.cost(wrap);
+                section.total.add(&cost);
+                section.encapsulations.insert(wrap.name(), cost);
+            }
+        }
+        let l1: u64 = self.sums.iter().map(|sums| sums.l1_bytes).sum();
+        let control: u64 = self.sums.iter().map(|sums| sums.control).sum();
+        let retransmitted: u64 = self.sums.iter().map(|sums| sums.retransmitted).sum();
+        section.total.efficiency_ratio = ratio(section.total.payload_bytes, l1);
+        section.total.control_ratio = ratio(control + self.mac_control, l1 + self.mac_control);
+        section.total.retransmit_ratio = ratio(retransmitted, l1);
+        section
+    }
+}
+
+impl Sums {
+    fn cost(&self, wrap: Encapsulation) -> Cost {
+        let price = |wrap| {
+            let envelope = Envelope::new(wrap);
+            let mut l1_bytes =
+                envelope.fixed() as u64 * self.packets + self.payload + self.extended + self.pad;
+            if envelope.is_ethernet() {
+                l1_bytes += self.vlan;
+            }
+            if wrap == Encapsulation::RoceV2Ipv4 {
+                l1_bytes += self.padding_ipv4;
+            }
+            Some(Price { l1_bytes, efficiency_ratio: ratio(self.payload, l1_bytes) })
+        };
+        Cost {
+            packets: self.packets,
+            l1_bytes: self.l1_bytes,
+            payload_bytes: self.payload,
+            header_bytes: self.layers(wrap),
+            efficiency_ratio: ratio(self.payload, self.l1_bytes),
+            as_native_ib: price(Encapsulation::Ib),
+            as_native_ib_grh: price(Encapsulation::IbGrh),
+            as_rocev1: price(Encapsulation::RoceV1),
+            as_rocev2_ipv4: price(Encapsulation::RoceV2Ipv4),
+            as_rocev2_ipv6: price(Encapsulation::RoceV2Ipv6),
+            control_ratio: ratio(self.control, self.l1_bytes),
+            retransmit_ratio: ratio(self.retransmitted, self.l1_bytes),
+        }
+    }
+
+    fn layers(&self, wrap: Encapsulation) -> LayerBytes {
+        let n = self.packets;
+        let one = Envelope::new(wrap).layers(cost::Contents { extended: 4, payload: 0, pad: 0 });
+        let is_grh = one.grh > 0;
+        LayerBytes {
+            preamble_ifg: n * one.preamble_ifg,
+            ethernet: n * one.ethernet,
+            vlan: self.vlan,
+            ip: if is_grh { 0 } else { self.network },
+            udp: n * one.udp,
+            lrh: n * one.lrh,
+            grh: if is_grh { n * Grh::LEN as u64 } else { 0 },
+            bth: n * one.bth,
+            extended: self.extended,
+            pad: self.pad,
+            icrc: n * one.icrc,
+            fcs: n * one.fcs,
+            vcrc: n * one.vcrc,
+            padding: self.padding,
+        }
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+impl Cost {
+    /// Adds another's packets and bytes; the ratios of prices follow, the others do not.
+    fn add(&mut self, other: &Cost) {
+        self.packets += other.packets;
+        self.l1_bytes += other.l1_bytes;
+        self.payload_bytes += other.payload_bytes;
+        self.header_bytes += other.header_bytes;
+        let payload = self.payload_bytes;
+        for (mine, theirs) in [
+            (&mut self.as_native_ib, other.as_native_ib),
+            (&mut self.as_native_ib_grh, other.as_native_ib_grh),
+            (&mut self.as_rocev1, other.as_rocev1),
+            (&mut self.as_rocev2_ipv4, other.as_rocev2_ipv4),
+            (&mut self.as_rocev2_ipv6, other.as_rocev2_ipv6),
+        ] {
+            let mine = mine.get_or_insert_default();
+            mine.l1_bytes += theirs.map_or(0, |price| price.l1_bytes);
+            mine.efficiency_ratio = ratio(payload, mine.l1_bytes);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! What a packet is, and how many there were of each.
+
+/// A packet's class: every packet has exactly one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Class {
+    /// The flow's first: nothing before it is missed.
+    First,
+    /// The expected PSN.
+    New,
+    /// A PSN beyond the expected one: what lies between was not seen.
+    NewAfterGap,
+    /// Its sender had sent this PSN before.
+    Retransmission,
+    /// Overtaken on its way to the tap by a packet sent later.
+    LateOriginal,
+    /// Late, and either of the two before.
+    Ambiguous,
+    /// One transmission recorded again.
+    CaptureDuplicate,
+    /// Its ICRC, or its IP header's checksum, is wrong.
+    Corrupt,
+    /// So far from the expected PSN that the count begins anew.
+    Resync,
+    /// Before the first PSN seen: the capture began in the middle.
+    BeforeStart,
+    /// An acknowledgement of what was acknowledged before.
+    RepeatedAck,
+    /// In no PSN space that could be followed: datagrams, unknown operation codes.
+    Unsequenced,
+}
+
+impl Class {
+    /// All of them.
+    pub const ALL: [Class; 12] = [
+        Class::First,
+        Class::New,
+        Class::NewAfterGap,
+        Class::Retransmission,
+        Class::LateOriginal,
+        Class::Ambiguous,
+        Class::CaptureDuplicate,
+        Class::Corrupt,
+        Class::Resync,
+        Class::BeforeStart,
+        Class::RepeatedAck,
+        Class::Unsequenced,
+    ];
+
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Class::First => "first",
+            Class::New => "new",
+            Class::NewAfterGap => "new_after_gap",
+            Class::Retransmission => "retransmission",
+            Class::LateOriginal => "late_original",
+            Class::Ambiguous => "ambiguous",
+            Class::CaptureDuplicate => "capture_duplicate",
+            Class::Corrupt => "corrupt",
+            Class::Resync => "resync",
+            Class::BeforeStart => "before_start",
+            Class::RepeatedAck => "repeated_ack",
+            Class::Unsequenced => "unsequenced",
+        }
+    }
+}
+
+/// Why a sender sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Trigger {
+    /// A NAK asked for this PSN.
+    Nak,
+    /// Nothing asked, and time had passed.
+    Timeout,
+    /// The receiver had not been ready.
+    Rnr,
+    /// A response showed that an earlier one was lost.
+    ImpliedNak,
+    /// The capture does not show it.
+    Unknown,
+}
+
+impl Trigger {
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Trigger::Nak => "nak",
+            Trigger::Timeout => "timeout",
+            Trigger::Rnr => "rnr",
+            Trigger::ImpliedNak => "implied_nak",
+            Trigger::Unknown => "unknown",
+        }
+    }
+}
+
+/// Where a packet was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Place {
+    Upstream,
+    Downstream,
+    AckPath,
+    Corrupt,
+    Capture,
+}
+
+/// At least, at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    pub(crate) least: u32,
+    pub(crate) most: u32,
+}
+
+impl Bounds {
+    pub(crate) fn add(&mut self, least: u64, most: u64) {
+        self.least = self.least.saturating_add(least.min(u32::MAX as u64) as u32);
+        self.most = self.most.saturating_add(most.min(u32::MAX as u64) as u32);
+    }
+}
+
+/// The counts of one PSN space in one direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) packets: u64,
+    pub(crate) retransmitted_bytes: u64,
+    classes: [u64; Class::ALL.len()],
+    pub(crate) triggers: [u32; 5],
+    pub(crate) losses: [Bounds; 5],
+    pub(crate) spurious: u32,
+    pub(crate) reordered_then_nak: u32,
+    pub(crate) max_extent: u32,
+    pub(crate) max_late_ns: u64,
+}
+
+impl Counts {
+    #[inline]
+    pub(crate) fn class(&mut self, class: Class) {
+        self.classes[class as usize] += 1;
+    }
+
+    pub(crate) fn of(&self, class: Class) -> u64 {
+        self.classes[class as usize]
+    }
+
+    pub(crate) fn lost(&mut self, place: Place, least: u64, most: u64) {
+        self.losses[place as usize].add(least, most.max(least));
+    }
+
+    pub(crate) fn triggered(&mut self, trigger: Trigger) {
+        self.triggers[trigger as usize] += 1;
+    }
+}

@@ -1,0 +1,135 @@
+//! PSNs that were passed over: an ordered set of ranges, of bounded size.
+
+use std::ops::Range;
+
+/// A range of PSNs never seen, and when it was passed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hole {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// When the packet behind it came, in nanoseconds.
+    pub(crate) time: i64,
+}
+
+/// The holes of a PSN space, in order, disjoint.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Holes {
+    holes: Vec<Hole>,
+    /// PSNs of holes that there was no room for.
+    forgotten: u64,
+}
+
+/// Holes kept at a time; the oldest go first.
+const MAX_HOLES: usize = 4096;
+
+impl Holes {
+    /// A range beyond all others was passed over.
+    pub(crate) fn push(&mut self, range: Range<u64>, time: i64) {
+        if range.is_empty() {
+            return;
+        }
+        if self.holes.len() == MAX_HOLES {
+            let old: u64 = self.holes.drain(..MAX_HOLES / 4).map(|hole| hole.end - hole.start).sum();
+            self.forgotten += old;
+        }
+        let at = self.holes.partition_point(|hole| hole.start < range.start);
+        self.holes.insert(at, Hole { start: range.start, end: range.end, time });
+    }
+
+    /// The hole that this PSN is in.
+    #[inline]
+    pub(crate) fn get(&self, x: u64) -> Option<Hole> {
+        let hole = *self.holes.get(self.index(x)?)?;
+        Some(hole)
+    }
+
+    fn index(&self, x: u64) -> Option<usize> {
+        let at = self.holes.partition_point(|hole| hole.end <= x);
+        (self.holes.get(at)?.start <= x).then_some(at)
+    }
+
+    /// These PSNs have come.
+    pub(crate) fn fill(&mut self, range: Range<u64>) {
+        let mut at = self.holes.partition_point(|hole| hole.end <= range.start);
+        while let Some(&hole) = self.holes.get(at) {
+            if hole.start >= range.end {
+                break;
+            }
+            let left = Hole { end: range.start, ..hole };
+            let right = Hole { start: range.end, ..hole };
+            match (left.start < left.end, right.start < right.end) {
+                (false, false) => {
+                    self.holes.remove(at);
+                }
+                (true, false) => {
+                    self.holes[at] = left;
+                    at += 1;
+                }
+                (false, true) => {
+                    self.holes[at] = right;
+                    at += 1;
+                }
+                (true, true) if self.holes.len() < MAX_HOLES => {
+                    self.holes[at] = left;
+                    self.holes.insert(at + 1, right);
+                    at += 2;
+                }
+                (true, true) => {
+                    self.forgotten += left.end - left.start;
+                    self.holes[at] = right;
+                    at += 1;
+                }
+            }
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Hole> {
+        self.holes.iter()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.holes.is_empty()
+    }
+
+    /// PSNs in holes.
+    pub(crate) fn psns(&self) -> u64 {
+        self.forgotten + self.holes.iter().map(|hole| hole.end - hole.start).sum::<u64>()
+    }
+
+    /// Begin anew; the PSNs of these holes stay counted.
+    pub(crate) fn retire(&mut self) {
+        self.forgotten = self.psns();
+        self.holes.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holes_are_filled_from_all_sides() {
+        let mut holes = Holes::default();
+        holes.push(10..20, 1);
+        holes.push(30..31, 2);
+        assert_eq!(holes.psns(), 11);
+        assert!(holes.get(9).is_none() && holes.get(20).is_none());
+        assert_eq!(holes.get(30).unwrap().time, 2);
+        holes.fill(14..16);
+        assert_eq!(holes.psns(), 9);
+        assert!(holes.get(13).is_some() && holes.get(14).is_none() && holes.get(16).is_some());
+        holes.fill(0..12);
+        holes.fill(19..40);
+        assert_eq!(holes.iter().map(|h| (h.start, h.end)).collect::<Vec<_>>(), [(12, 14), (16, 19)]);
+    }
+
+    #[test]
+    fn their_number_is_bounded_and_none_is_uncounted() {
+        let mut holes = Holes::default();
+        for i in 0..100_000 {
+            holes.push(i * 2..i * 2 + 1, 0);
+        }
+        assert!(holes.iter().count() <= MAX_HOLES);
+        assert_eq!(holes.psns(), 100_000);
+    }
+}

@@ -1,0 +1,74 @@
+//! What a sender's IPv4 identifications tell of the order in which it sent.
+//!
+//! Linux counts them up for every packet to a host; adapters keep them constant, count them, or draw them at
+//! random. Where a flow's packets were seen to count up, a packet whose number lies before others was sent before
+//! them and overtaken; one whose number is the newest was sent last. Where they vary at all, equal numbers mean
+//! one transmission.
+
+/// The identifications of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct IdOrder {
+    newest: u16,
+    last: u16,
+    started: bool,
+    up: u16,
+    same: u16,
+    other: u16,
+    /// The largest step between neighbours when they count one by one.
+    big_steps: u16,
+}
+
+/// Steps to see before anything is concluded.
+const ENOUGH: u16 = 6;
+
+impl IdOrder {
+    /// A packet that is no capture duplicate. `None` where it has no identification.
+    #[inline]
+    pub(crate) fn see(&mut self, id: u16) {
+        if !self.started {
+            (self.started, self.newest, self.last) = (true, id, id);
+            return;
+        }
+        let step = id.wrapping_sub(self.last) as i16;
+        if step == 0 {
+            self.same = self.same.saturating_add(1);
+        } else if (1..0x1000).contains(&step) {
+            self.up = self.up.saturating_add(1);
+            self.big_steps = self.big_steps.saturating_add((step > 1) as u16);
+        } else {
+            self.other = self.other.saturating_add(1);
+        }
+        if self.up == u16::MAX || self.other == u16::MAX || self.same == u16::MAX {
+            (self.up, self.same, self.other, self.big_steps) =
+                (self.up / 2, self.same / 2, self.other / 2, self.big_steps / 2);
+        }
+        self.last = id;
+        if (id.wrapping_sub(self.newest) as i16) > 0 {
+            self.newest = id;
+        }
+    }
+
+    /// How far this identification is ahead of the newest one seen.
+    #[inline]
+    pub(crate) fn ahead(&self, id: u16) -> i16 {
+        id.wrapping_sub(self.newest) as i16
+    }
+
+    /// Whether they count up: few steps back, and each of those explained by one packet out of order.
+    #[inline]
+    pub(crate) fn counts_up(&self) -> bool {
+        self.up >= ENOUGH && self.up / 4 >= self.other && self.same <= self.up / 8
+    }
+
+    /// Whether they count one by one.
+    #[inline]
+    pub(crate) fn counts_by_one(&self) -> bool {
+        self.counts_up() && self.big_steps <= self.up / 16
+    }
+
+    /// Whether they vary from packet to packet.
+    #[inline]
+    pub(crate) fn varies(&self) -> bool {
+        self.up as u32 + self.other as u32 >= 4 && self.same as u32 <= (self.up as u32 + self.other as u32) / 8
+    }
+}

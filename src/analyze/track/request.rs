@@ -1,0 +1,816 @@
+//! A flow's requests, and what the other direction says of them.
+
+use std::collections::VecDeque;
+
+use super::{
+    class::{Class, Counts, Place, Trigger},
+    order::IdOrder,
+    ring::ACK_EXPECTED,
+    sequence::{Context, Packet, Resolved, Sequence, Step},
+    shadow::{Nakked, Shadow},
+};
+use crate::{
+    analyze::metric::latency::Distribution,
+    opcode::{Operation, Position},
+    report::analysis,
+    wire::{Acknowledgement, NakCode, Psn, Syndrome},
+};
+
+/// A request, beside its place in the sequence.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    pub(crate) packet: Packet,
+    pub(crate) operation: Operation,
+    pub(crate) position: Position,
+    /// Bytes of the whole message, where the packet says: RETH, or a message of one packet.
+    pub(crate) message_bytes: Option<u32>,
+}
+
+/// An acknowledgement, or a response that is one too.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Response {
+    pub(crate) psn: Psn,
+    pub(crate) operation: Operation,
+    pub(crate) position: Position,
+    pub(crate) syndrome: Option<Syndrome>,
+    pub(crate) time: i64,
+    pub(crate) frame: u64,
+    /// The response stream had it before.
+    pub(crate) repeated: bool,
+}
+
+/// A READ or atomic whose response is awaited, or came not long ago.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Read {
+    pub(crate) first: u64,
+    /// One past its last PSN.
+    pub(crate) end: u64,
+    pub(crate) time: i64,
+    /// One past the last response PSN seen in order.
+    pub(crate) next: u64,
+    /// When its first response came.
+    answered: bool,
+    complete: bool,
+    retried: bool,
+}
+
+/// A message on the wire that is not acknowledged yet.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    last: u64,
+    first_time: i64,
+}
+
+/// A message being assembled.
+#[derive(Clone, Copy, Debug)]
+struct Assembly {
+    next: u64,
+    bytes: u64,
+    first_time: i64,
+    operation: Operation,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    x: u64,
+    time: i64,
+    frame: u64,
+    /// When the packet behind the missing one passed the tap, if that is known.
+    cause_time: Option<i64>,
+    hi: u64,
+    downstream: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct NotReady {
+    x: u64,
+    time: i64,
+    timer_ns: u64,
+}
+
+/// A loss or a timeout, and how it is overcome.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Episode {
+    pub(crate) trigger: Trigger,
+    pub(crate) place: Option<Place>,
+    pub(crate) certain: bool,
+    pub(crate) x: u64,
+    pub(crate) original_frame: Option<u64>,
+    pub(crate) original_time: Option<i64>,
+    pub(crate) nak_frame: Option<u64>,
+    pub(crate) nak_time: Option<i64>,
+    pub(crate) nak_generation: Option<u64>,
+    pub(crate) first_frame: u64,
+    pub(crate) start: i64,
+    pub(crate) recovered: Option<i64>,
+    /// What had been reached when it began.
+    hi: u64,
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
+    pub(crate) needless: u64,
+    pub(crate) retries: u32,
+}
+
+/// A timeout whose cause shows only later.
+#[derive(Clone, Copy, Debug)]
+struct Suspect {
+    x: u64,
+    end: u64,
+    acks: u32,
+    time: i64,
+}
+
+/// The requests of a flow.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Requests {
+    pub(crate) seq: Sequence,
+    /// One past the largest PSN acknowledged; 0 before the first.
+    pub(crate) una: u64,
+    /// PSNs acknowledged that the tap never saw.
+    pub(crate) acked_unseen: u64,
+    pub(crate) acks_seen: u64,
+    pub(crate) counts: Counts,
+    shadow: Shadow,
+    asked: Option<Asked>,
+    not_ready: Option<NotReady>,
+    last_progress: i64,
+    reads: VecDeque<Read>,
+    waiting: VecDeque<Waiting>,
+    assembly: Option<Assembly>,
+    suspect: Option<Suspect>,
+    pub(crate) rtt_min: Option<u32>,
+    msn: Option<u32>,
+    /// Messages acknowledged together with a later one: their own acknowledgement was not sent, or was lost.
+    pub(crate) acks_not_seen: u64,
+    out_of_sequence: bool,
+    last_retry: Option<(u64, u32)>,
+    pub(crate) fatal: Option<u8>,
+    /// Goodput: payload of first transmissions.
+    pub(crate) goodput: u64,
+    pub(crate) mtu: Mtu,
+    pub(crate) messages_completed: u64,
+    pub(crate) messages_broken: u64,
+    pub(crate) more: Option<Box<More>>,
+}
+
+/// What only flows with trouble, or with answers, have.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct More {
+    pub(crate) ack_rtt: Distribution,
+    pub(crate) completion: Distribution,
+    pub(crate) read_first: Distribution,
+    pub(crate) read_last: Distribution,
+    pub(crate) nak_generation: Distribution,
+    pub(crate) nak_reaction: Distribution,
+    pub(crate) sizes: Distribution,
+    pub(crate) rnr_asked: Distribution,
+    pub(crate) rnr_waited: Distribution,
+    pub(crate) rnr_early: u64,
+    pub(crate) rnr_stalled: u64,
+    pub(crate) timeouts: Vec<analysis::Timeout>,
+    pub(crate) episodes: Vec<Episode>,
+    /// Episodes that there was no room for.
+    pub(crate) episodes_dropped: u64,
+}
+
+/// Path MTU and where it is known from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mtu {
+    pub(crate) bytes: u16,
+    pub(crate) by: MtuBy,
+}
+
+/// Where a path MTU is known from, weakest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum MtuBy {
+    #[default]
+    Unknown,
+    /// The number of PSNs that a READ took.
+    ReadPsns,
+    /// Full packets.
+    FullPackets,
+    /// A connection request.
+    Cm,
+}
+
+const MAX_READS: usize = 256;
+const MAX_WAITING: usize = 1024;
+const MAX_EPISODES: usize = 256;
+const MAX_TIMEOUTS: usize = 64;
+
+/// What the analysis as a whole knows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Knobs {
+    pub(crate) late_ns: i64,
+    /// The queue pair's timeout, where the user or CM says it.
+    pub(crate) ack_timeout_ns: Option<i64>,
+}
+
+impl Requests {
+    pub(crate) fn more(&mut self) -> &mut More {
+        self.more.get_or_insert_default()
+    }
+
+    fn context(&self, ids: &IdOrder, knobs: &Knobs) -> Context {
+        Context {
+            rtt_min: self.rtt_min,
+            reverse_visible: self.acks_seen > 0,
+            asked: self.asked.map(|nak| (nak.x, nak.time)),
+            late_ns: knobs.late_ns,
+            timeout_ns: self.timeout_floor(knobs),
+            ids: *ids,
+        }
+    }
+
+    /// The shortest silence that a timeout may end.
+    fn timeout_floor(&self, knobs: &Knobs) -> i64 {
+        if let Some(timeout) = knobs.ack_timeout_ns {
+            return timeout;
+        }
+        let p99 = self.more.as_ref().and_then(|more| more.ack_rtt.quantile(0.99)).unwrap_or(0);
+        (3 * p99 as i64).max(20_000)
+    }
+
+    /// A request. Its class, or `None` where that has to wait: then it is among `resolved`, later.
+    #[inline]
+    pub(crate) fn see(
+        &mut self,
+        request: &Request,
+        ids: &IdOrder,
+        knobs: &Knobs,
+        resolved: &mut Vec<Resolved>,
+    ) -> Option<Class> {
+        let p = &request.packet;
+        let context = self.context(ids, knobs);
+        let began = resolved.len();
+        let step = self.seq.see(p, &context, |gap, holes| holes.push(gap, p.time), resolved);
+        if resolved.len() > began {
+            self.settle(began, resolved, knobs);
+        }
+        self.counts.packets += 1;
+        let Some(class) = step.class else {
+            self.shadow.see(step.x, p.n, p.time);
+            self.goodput += p.bytes as u64;
+            self.assemble(request, step.x, true);
+            return None;
+        };
+        match class {
+            Class::New => {}
+            Class::CaptureDuplicate => {
+                self.counts.class(class);
+                return Some(class);
+            }
+            Class::First | Class::Resync => {
+                self.shadow.start(step.x);
+                self.last_progress = p.time;
+                self.una = 0;
+                self.waiting.clear();
+                self.reads.clear();
+                self.assembly = None;
+            }
+            // The verdict was given in `settle`, with the others.
+            Class::Retransmission if resolved.len() > began && resolved[began..].iter().any(|r| r.fill.frame == p.frame) => {
+                self.shadow.see(step.x, p.n, p.time);
+                self.goodput += p.bytes as u64;
+                self.assemble(request, step.x, true);
+                return Some(class);
+            }
+            Class::Retransmission => self.again(request, &step, knobs),
+            Class::LateOriginal if step.not_lost => {
+                let upstream = &mut self.counts.losses[Place::Upstream as usize];
+                upstream.least = upstream.least.saturating_sub(1);
+            }
+            _ => {}
+        }
+        self.counts.class(class);
+        self.shadow.see(step.x, p.n, p.time);
+        if matches!(class, Class::First | Class::New | Class::NewAfterGap | Class::Resync) {
+            self.goodput += p.bytes as u64;
+            if step.skipped > 0 && self.seq.goes_back() {
+                // The pass ended before it came to what was new: the rest of it was lost, or not sent.
+                let sure = if context.ids.counts_by_one() { step.skipped.min(missing_ids(&context.ids, p)) } else { 0 };
+                self.counts.lost(Place::Upstream, sure, step.skipped);
+            }
+            self.assemble(request, step.x, false);
+        }
+        self.remember_read(request, step.x);
+        if let Some(episode) = self.open_episode() {
+            if episode.recovered.is_none() && step.x + p.n as u64 > episode.hi && class != Class::Retransmission {
+                episode.recovered = Some(p.time);
+            }
+        }
+        Some(class)
+    }
+
+    fn open_episode(&mut self) -> Option<&mut Episode> {
+        self.more.as_mut()?.episodes.last_mut().filter(|episode| episode.recovered.is_none())
+    }
+
+    /// Verdicts on packets that waited.
+    #[cold]
+    fn settle(&mut self, from: usize, resolved: &[Resolved], knobs: &Knobs) {
+        for verdict in &resolved[from..] {
+            let fill = verdict.fill;
+            self.counts.class(verdict.class);
+            match verdict.class {
+                Class::Retransmission => {
+                    self.counts.retransmitted_bytes += fill.bytes as u64;
+                    self.counts.lost(Place::Upstream, 1, 1);
+                    if verdict.went_back || self.open_episode().is_none() {
+                        let lost = Some(Place::Upstream);
+                        self.begin(fill.x, fill.end, fill.time, fill.frame, None, lost, knobs);
+                    }
+                    if let Some(episode) = self.open_episode() {
+                        episode.packets += 1;
+                        episode.bytes += fill.bytes as u64;
+                    }
+                }
+                Class::LateOriginal => {
+                    self.counts.max_extent = self.counts.max_extent.max(fill.extent);
+                    let late = (fill.time - fill.hole_time).max(0) as u64;
+                    self.counts.max_late_ns = self.counts.max_late_ns.max(late);
+                    if self.shadow.was_asked(fill.x) {
+                        self.counts.reordered_then_nak += 1;
+                    }
+                }
+                Class::Ambiguous => self.counts.lost(Place::Upstream, 0, 1),
+                _ => {}
+            }
+        }
+    }
+
+    /// A PSN that was seen before.
+    #[cold]
+    fn again(&mut self, request: &Request, step: &Step, knobs: &Knobs) {
+        let p = &request.packet;
+        let (x, skipped) = (step.x, step.skipped);
+        let end = x + p.n as u64;
+        self.counts.retransmitted_bytes += p.bytes as u64;
+        if skipped > 0 && self.seq.goes_back() {
+            // Repetitions that a sender that goes back does not leave out: lost on the way to the tap.
+            let (least, most) = if self.seq.recovery_mode() == "go_back_n" { (skipped, skipped) } else { (0, skipped) };
+            self.counts.lost(Place::Upstream, least, most);
+        }
+        if end <= self.una {
+            self.counts.spurious += 1;
+        }
+        if step.went_back {
+            self.begin(x, end, p.time, p.frame, step.before, None, knobs);
+        }
+        let una = self.una;
+        if let Some(episode) = self.more.as_mut().and_then(|more| more.episodes.last_mut()) {
+            episode.packets += 1;
+            episode.bytes += p.bytes as u64;
+            // What lies behind the missing packet had arrived, as far as the tap knows.
+            episode.needless += (x > episode.x || end <= una) as u64;
+        }
+    }
+
+    /// The sender went back to `x`: why, and what does it tell of losses?
+    #[allow(clippy::too_many_arguments)]
+    fn begin(
+        &mut self,
+        x: u64,
+        end: u64,
+        time: i64,
+        frame: u64,
+        before: Option<(i64, u32)>,
+        place: Option<Place>,
+        knobs: &Knobs,
+    ) {
+        let asked = self.asked.take_if(|nak| x >= nak.x && x <= nak.hi.max(nak.x) && nak.time <= time);
+        let not_ready = self.not_ready.take_if(|rnr| rnr.x == x && rnr.time <= time);
+        let read = self.reads.iter().rev().find(|read| read.first <= x && x < read.end).copied();
+        let waited = time - self.last_progress.max(before.map_or(i64::MIN, |(sent, _)| sent));
+        let trigger = if not_ready.is_some() {
+            Trigger::Rnr
+        } else if asked.is_some() {
+            Trigger::Nak
+        } else if read.is_some() && self.out_of_sequence {
+            Trigger::ImpliedNak
+        } else if self.acks_seen == 0 {
+            Trigger::Unknown
+        } else if waited >= self.timeout_floor(knobs) {
+            Trigger::Timeout
+        } else {
+            Trigger::Unknown
+        };
+        self.counts.triggered(trigger);
+        self.out_of_sequence = false;
+        let retries = match self.last_retry {
+            Some((before, n)) if before == x => n + 1,
+            _ => 1,
+        };
+        self.last_retry = Some((x, retries));
+        let mut episode = Episode {
+            trigger,
+            place,
+            certain: place.is_some(),
+            x,
+            original_frame: before.map(|(_, frame)| frame as u64),
+            original_time: before.map(|(sent, _)| sent),
+            nak_frame: asked.map(|nak| nak.frame),
+            nak_time: asked.map(|nak| nak.time),
+            nak_generation: asked.and_then(|nak| Some((nak.time - nak.cause_time?).max(0) as u64)),
+            first_frame: frame,
+            start: time,
+            recovered: None,
+            hi: self.seq.hi,
+            packets: 0,
+            bytes: 0,
+            needless: 0,
+            retries,
+        };
+        match trigger {
+            Trigger::Nak => {
+                if let Some(nak) = asked {
+                    let reaction = (time - nak.time).max(0) as u64;
+                    self.more().nak_reaction.add(reaction);
+                    if nak.downstream {
+                        (episode.place, episode.certain) = (Some(Place::Downstream), true);
+                    }
+                }
+            }
+            Trigger::Rnr => {
+                if let Some(rnr) = not_ready {
+                    let waited = (time - rnr.time).max(0) as u64;
+                    let more = self.more();
+                    more.rnr_waited.add(waited);
+                    more.rnr_stalled += waited;
+                    more.rnr_early += (waited < rnr.timer_ns) as u64;
+                }
+            }
+            Trigger::Timeout if place.is_none() => {
+                let exponent = nearest_exponent(waited.max(0) as u64);
+                let more = self.more();
+                if more.timeouts.len() < MAX_TIMEOUTS {
+                    more.timeouts.push(analysis::Timeout {
+                        frame,
+                        waited_ns: waited.max(0) as u64,
+                        nearest_exponent: exponent,
+                    });
+                }
+                if end <= self.una {
+                    // Its acknowledgement passed the tap before: lost behind it, or too late for the timer.
+                    self.counts.lost(Place::AckPath, 0, 1);
+                } else {
+                    self.suspect(x, end, time);
+                }
+            }
+            Trigger::ImpliedNak | Trigger::Timeout | Trigger::Unknown => {
+                if place.is_none() && end > self.una {
+                    self.suspect(x, end, time);
+                }
+            }
+        }
+        let more = self.more();
+        if more.episodes.len() < MAX_EPISODES {
+            more.episodes.push(episode);
+        } else {
+            more.episodes_dropped += 1;
+            // The last one is the one that packets are added to.
+            if let Some(last) = more.episodes.last_mut() {
+                *last = episode;
+            }
+        }
+    }
+
+    /// A timeout on a packet that had passed the tap: it, or its acknowledgement, was lost, or neither.
+    fn suspect(&mut self, x: u64, end: u64, time: i64) {
+        self.judge_suspect();
+        self.suspect = Some(Suspect { x, end, acks: 0, time });
+    }
+
+    fn judge_suspect(&mut self) {
+        let Some(suspect) = self.suspect.take() else { return };
+        // Two acknowledgements of two transmissions: both had arrived.
+        if suspect.acks < 2 {
+            let outstanding = self.seq.hi.saturating_sub(suspect.x).max(1);
+            self.counts.lost(Place::Downstream, 0, outstanding);
+            self.counts.lost(Place::AckPath, 0, 1);
+        }
+    }
+
+    fn remember_read(&mut self, request: &Request, x: u64) {
+        if !matches!(request.operation, Operation::ReadRequest | Operation::CompareSwap | Operation::FetchAdd) {
+            return;
+        }
+        let end = x + request.packet.n as u64;
+        let retried = self.reads.iter_mut().rev().find(|read| read.first <= x && end <= read.end);
+        if let Some(read) = retried {
+            read.retried = true;
+            read.next = x;
+            return;
+        }
+        if self.reads.len() == MAX_READS {
+            self.reads.pop_front();
+        }
+        self.reads.push_back(Read {
+            first: x,
+            end,
+            time: request.packet.time,
+            next: x,
+            answered: false,
+            complete: false,
+            retried: false,
+        });
+    }
+
+    /// READs and atomics whose PSNs lie in this range: what responses may be missing there.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = &Read> {
+        self.reads.iter()
+    }
+
+    /// Follow the operation codes: messages, their sizes, those that do not add up.
+    #[inline]
+    fn assemble(&mut self, request: &Request, x: u64, filled: bool) {
+        let p = &request.packet;
+        let whole = match request.position {
+            Position::First => {
+                self.broken_if_open(filled);
+                self.assembly = Some(Assembly {
+                    next: x + 1,
+                    bytes: p.bytes as u64,
+                    first_time: p.time,
+                    operation: request.operation,
+                });
+                return;
+            }
+            Position::Middle | Position::Last => {
+                let Some(mut assembly) = self.assembly else { return };
+                if assembly.next != x || assembly.operation != request.operation {
+                    if !filled && x >= assembly.next {
+                        self.assembly = None;
+                        self.messages_broken += 1;
+                    }
+                    return;
+                }
+                assembly.next = x + 1;
+                assembly.bytes += p.bytes as u64;
+                if request.position == Position::Middle {
+                    self.assembly = Some(assembly);
+                    return;
+                }
+                self.assembly = None;
+                assembly
+            }
+            Position::Only => {
+                self.broken_if_open(filled);
+                let bytes = match request.operation {
+                    Operation::ReadRequest => request.message_bytes.unwrap_or(0) as u64,
+                    _ => p.bytes as u64,
+                };
+                Assembly { next: x + p.n as u64, bytes, first_time: p.time, operation: request.operation }
+            }
+        };
+        self.messages_completed += 1;
+        self.more().sizes.add(whole.bytes);
+        let answered = !matches!(
+            whole.operation,
+            Operation::ReadRequest | Operation::CompareSwap | Operation::FetchAdd
+        );
+        if answered {
+            if self.waiting.len() == MAX_WAITING {
+                self.waiting.pop_front();
+            }
+            self.waiting.push_back(Waiting { last: whole.next - 1, first_time: whole.first_time });
+        }
+    }
+
+    #[inline]
+    fn broken_if_open(&mut self, filled: bool) {
+        if !filled && self.assembly.take().is_some() {
+            self.messages_broken += 1;
+        }
+    }
+
+    pub(crate) fn messages_open(&self) -> u64 {
+        self.assembly.is_some() as u64
+    }
+
+    /// What the responder says.
+    #[inline]
+    pub(crate) fn answer(&mut self, response: &Response, resolved: &mut Vec<Resolved>, knobs: &Knobs) {
+        if !self.seq.is_started() {
+            return;
+        }
+        self.acks_seen += 1;
+        let x = self.seq.unwrap(response.psn);
+        let meaning = response.syndrome.map_or(Acknowledgement::Ack { credits: None }, Syndrome::meaning);
+        match (response.operation, meaning) {
+            (Operation::Acknowledge, Acknowledgement::Ack { .. }) => self.acknowledge(x, response, resolved, knobs),
+            (Operation::Acknowledge, Acknowledgement::RnrNak { timer_us }) => self.rnr(x, timer_us, response),
+            (Operation::Acknowledge, Acknowledgement::Nak(NakCode::PsnSequenceError)) => {
+                self.nak(x, response, resolved, knobs)
+            }
+            (Operation::Acknowledge, Acknowledgement::Nak(_)) => {
+                self.fatal = response.syndrome.map(|s| s.0);
+                self.progress(x, response.time, resolved, knobs);
+            }
+            (Operation::ReadResponse | Operation::AtomicAcknowledge, _) => self.read_response(x, response, resolved, knobs),
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn acknowledge(&mut self, x: u64, response: &Response, resolved: &mut Vec<Resolved>, knobs: &Knobs) {
+        if x >= self.seq.hi {
+            // Acknowledged, and never seen: the capture lost it, or it went another way.
+            self.acked_unseen += (x + 1 - self.seq.hi.max(self.una)).min(1 << 20);
+        }
+        if self.una != 0 && x + 1 < self.una {
+            return;
+        }
+        self.time_ack(x, response.time);
+        if let Some(suspect) = &mut self.suspect {
+            if x >= suspect.x && x < suspect.end {
+                suspect.acks += 1;
+            } else if x >= suspect.end {
+                self.judge_suspect_by(x, response.time);
+            }
+        }
+        while let Some(message) = self.waiting.front().copied().filter(|message| message.last <= x) {
+            self.waiting.pop_front();
+            let took = (response.time - message.first_time).max(0) as u64;
+            self.more().completion.add(took);
+        }
+        self.shadow.acknowledged(x + 1);
+        self.progress(x + 1, response.time, resolved, knobs);
+    }
+
+    /// An acknowledgement beyond what was sent again: if that much was not sent again yet, the original had arrived.
+    #[cold]
+    fn judge_suspect_by(&mut self, x: u64, time: i64) {
+        let Some(suspect) = self.suspect else { return };
+        let soon = self.rtt_min.is_some_and(|rtt| time - suspect.time < rtt as i64);
+        if x >= self.seq.cur || soon {
+            self.suspect = None;
+            self.counts.lost(Place::AckPath, 0, 1);
+        } else {
+            self.judge_suspect();
+        }
+    }
+
+    #[inline]
+    fn progress(&mut self, una: u64, time: i64, resolved: &mut Vec<Resolved>, knobs: &Knobs) {
+        if una <= self.una {
+            return;
+        }
+        self.una = una;
+        self.last_progress = time;
+        let began = resolved.len();
+        self.seq.acknowledged(una, resolved);
+        if resolved.len() > began {
+            self.settle(began, resolved, knobs);
+        }
+        if let Some(episode) = self.open_episode() {
+            if una >= episode.hi {
+                episode.recovered = Some(time);
+            }
+        }
+    }
+
+    /// Karn: only packets sent once are timed, and only those that an acknowledgement is due for.
+    #[inline]
+    fn time_ack(&mut self, x: u64, time: i64) {
+        let Some(sent) = self.seq.ring.get(x) else { return };
+        if sent.count != 1 || sent.flags & ACK_EXPECTED == 0 || x + 1 <= self.una {
+            return;
+        }
+        let rtt = time - sent.time;
+        if rtt < 0 {
+            return;
+        }
+        let short = rtt.min(u32::MAX as i64) as u32;
+        self.rtt_min = Some(self.rtt_min.map_or(short, |min| min.min(short)));
+        self.more().ack_rtt.add(rtt as u64);
+    }
+
+    #[cold]
+    fn nak(&mut self, x: u64, response: &Response, resolved: &mut Vec<Resolved>, knobs: &Knobs) {
+        // The requester may have gone back already, and the NAK is then of the pass before.
+        let hi = self.seq.hi;
+        let outcome = self.shadow.nakked(x, response.time);
+        let mut downstream = false;
+        let mut cause_time = None;
+        match outcome {
+            // Before the first packet seen: the tap cannot have seen what is missing.
+            _ if x < self.seq.base => self.counts.lost(Place::Upstream, 0, 1),
+            Nakked::Expected { since } => cause_time = Some(since),
+            Nakked::Again => {}
+            Nakked::Downstream { sent_since } => {
+                downstream = true;
+                self.counts.lost(Place::Downstream, 1, sent_since.max(1));
+            }
+            Nakked::Unseen => {
+                let unseen = x.saturating_sub(hi);
+                self.counts.lost(Place::Capture, 0, unseen.max(1));
+            }
+        }
+        if let Some(since) = cause_time {
+            self.more().nak_generation.add((response.time - since).max(0) as u64);
+        }
+        // The same NAK again is not another question.
+        if self.asked.is_none_or(|nak| nak.x != x) {
+            self.asked = Some(Asked { x, time: response.time, frame: response.frame, cause_time, hi, downstream });
+        }
+        self.suspect = None;
+        self.progress(x, response.time, resolved, knobs);
+    }
+
+    #[cold]
+    fn rnr(&mut self, x: u64, timer_us: u32, response: &Response) {
+        let timer_ns = timer_us as u64 * 1000;
+        self.more().rnr_asked.add(timer_ns);
+        self.not_ready = Some(NotReady { x, time: response.time, timer_ns });
+        self.shadow.not_ready(x);
+    }
+
+    fn read_response(&mut self, x: u64, response: &Response, resolved: &mut Vec<Resolved>, knobs: &Knobs) {
+        let found = self.reads.iter().rposition(|read| read.first <= x && x < read.end);
+        let Some(read) = found.and_then(|at| self.reads.get_mut(at)) else { return };
+        let (sent, retried) = (read.time, read.retried);
+        let mut first = None;
+        let mut last = None;
+        if x > read.next && !response.repeated {
+            self.out_of_sequence = true;
+        }
+        if x >= read.next {
+            read.next = x + 1;
+        }
+        if !read.answered {
+            read.answered = true;
+            first = (x == read.first && !retried).then_some(response.time - sent);
+        }
+        if x + 1 == read.end && !read.complete {
+            read.complete = true;
+            last = (!retried).then_some(response.time - sent);
+        }
+        if let Some(took) = first {
+            self.more().read_first.add(took.max(0) as u64);
+            let short = took.clamp(0, u32::MAX as i64) as u32;
+            self.rtt_min = Some(self.rtt_min.map_or(short, |min| min.min(short)));
+        }
+        if let Some(took) = last {
+            self.more().read_last.add(took.max(0) as u64);
+            self.more().completion.add(took.max(0) as u64);
+        }
+        self.shadow.acknowledged(x + 1);
+        if !self.out_of_sequence {
+            self.progress(x + 1, response.time, resolved, knobs);
+        }
+    }
+
+    /// The acknowledgement's message count: how many were acknowledged together.
+    #[inline]
+    pub(crate) fn message_count(&mut self, msn: u32) {
+        if let Some(before) = self.msn {
+            let step = Psn(msn).distance_from(Psn(before));
+            if step > 1 {
+                self.acks_not_seen += step as u64 - 1;
+            }
+            if step < 0 {
+                return;
+            }
+        }
+        self.msn = Some(msn);
+    }
+
+    /// A full packet's payload tells the path MTU.
+    #[inline]
+    pub(crate) fn full_packet(&mut self, bytes: u32) {
+        if self.mtu.by < MtuBy::FullPackets && bytes.is_power_of_two() && (256..=4096).contains(&bytes) {
+            self.mtu = Mtu { bytes: bytes as u16, by: MtuBy::FullPackets };
+        }
+    }
+
+    /// The capture is over.
+    pub(crate) fn finish(&mut self, ids: &IdOrder, knobs: &Knobs, resolved: &mut Vec<Resolved>) {
+        let context = self.context(ids, knobs);
+        let began = resolved.len();
+        self.seq.finish(&context, resolved);
+        self.settle(began, resolved, knobs);
+        self.judge_suspect();
+        let una = self.una;
+        let (mut covered, mut open) = (0, 0);
+        for hole in self.seq.holes.iter() {
+            covered += hole.end.min(una).saturating_sub(hole.start);
+            open += hole.end.saturating_sub(hole.start.max(una));
+        }
+        // Acknowledged, and no transmission of it ever seen: the network did not lose it.
+        self.counts.lost(Place::Capture, covered, covered + open);
+        self.counts.lost(Place::Upstream, 0, open);
+        self.counts.lost(Place::Capture, self.acked_unseen, self.acked_unseen);
+    }
+}
+
+/// PSNs' worth of identifications that lie between the last packet and this one.
+fn missing_ids(ids: &IdOrder, p: &Packet) -> u64 {
+    p.id.map_or(0, |id| (ids.ahead(id) as i64 - 1).max(0) as u64)
+}
+
+/// The exponent of the nearest IBTA timeout: 4.096 us times two to it.
+pub(crate) fn nearest_exponent(ns: u64) -> u8 {
+    let ratio = ns.max(1) as f64 / 4096.0;
+    ratio.log2().round().clamp(0.0, 31.0) as u8
+}

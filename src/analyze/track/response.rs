@@ -1,0 +1,229 @@
+//! A flow's responses: acknowledgements, and the data that READs asked for.
+
+use std::{collections::VecDeque, ops::Range};
+
+use super::{
+    class::{Class, Counts, Place, Trigger},
+    order::IdOrder,
+    request::{Knobs, Requests},
+    sequence::{Context, Packet, Resolved, Sequence, Step},
+};
+use crate::{opcode::Position, wire::Psn};
+
+/// The responses of a flow.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Responses {
+    /// The READ responses among them.
+    pub(crate) seq: Sequence,
+    pub(crate) counts: Counts,
+    pub(crate) goodput: u64,
+    /// The last acknowledgements, to tell one recorded twice.
+    acks: VecDeque<Ack>,
+    last_ack: Option<(Psn, u32)>,
+    /// A message of several packets is open: the next PSN is due.
+    open: bool,
+    /// A READ was asked for again from this PSN on, and when.
+    asked: Option<(u64, i64)>,
+    asked_by: Option<Trigger>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ack {
+    psn: Psn,
+    fingerprint: u32,
+    time: i64,
+    vantage: u16,
+}
+
+/// Acknowledgements remembered.
+const ACKS: usize = 8;
+
+impl Responses {
+    /// An acknowledgement: of requests, of an atomic, negative ones too.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, p: &Packet, msn: Option<u32>, negative: bool, ids: &IdOrder) -> Class {
+        self.counts.packets += 1;
+        let class = self.class_of_ack(p, msn, negative, ids);
+        self.counts.class(class);
+        class
+    }
+
+    fn class_of_ack(&mut self, p: &Packet, msn: Option<u32>, negative: bool, ids: &IdOrder) -> Class {
+        let ack = Ack { psn: p.psn, fingerprint: p.fingerprint, time: p.time, vantage: p.vantage };
+        if self.acks.iter().any(|before| before.is_same(&ack, p.id.is_some() && ids.varies())) {
+            return Class::CaptureDuplicate;
+        }
+        if self.acks.len() == ACKS {
+            self.acks.pop_front();
+        }
+        self.acks.push_back(ack);
+        let Some((last, last_msn)) = self.last_ack else {
+            self.last_ack = Some((p.psn, msn.unwrap_or(0)));
+            return if self.seq.is_started() { Class::New } else { Class::First };
+        };
+        let ahead = p.psn.distance_from(last);
+        if ahead > 0 || negative {
+            self.last_ack = Some((p.psn, msn.unwrap_or(last_msn)));
+            return Class::New;
+        }
+        if ahead == 0 {
+            return Class::RepeatedAck;
+        }
+        let overtaken = match p.id {
+            Some(id) if ids.counts_up() => ids.ahead(id) < 0,
+            _ => msn.is_some_and(|msn| Psn(msn).distance_from(Psn(last_msn)) < 0),
+        };
+        if overtaken { Class::LateOriginal } else { Class::RepeatedAck }
+    }
+
+    /// A READ response. `requests`: those it answers, where they are known.
+    pub(crate) fn read(
+        &mut self,
+        p: &Packet,
+        position: Position,
+        requests: Option<&Requests>,
+        ids: &IdOrder,
+        knobs: &Knobs,
+        resolved: &mut Vec<Resolved>,
+    ) -> Option<Class> {
+        let context = Context {
+            rtt_min: None,
+            reverse_visible: requests.is_some(),
+            asked: self.asked,
+            late_ns: knobs.late_ns,
+            timeout_ns: i64::MAX,
+            ids: *ids,
+        };
+        self.seq.has_jumps = true;
+        let began = resolved.len();
+        let open = self.open;
+        let step = self.seq.see(
+            p,
+            &context,
+            |gap, holes| match requests {
+                Some(requests) => {
+                    // What was passed over is missing where a READ asked for it.
+                    for part in asked_for(requests, gap) {
+                        holes.push(part, p.time);
+                    }
+                }
+                None if open => holes.push(gap, p.time),
+                None => {}
+            },
+            resolved,
+        );
+        self.open = matches!(position, Position::First | Position::Middle);
+        self.counts.packets += 1;
+        self.settle(&resolved[began..]);
+        let Some(class) = step.class else {
+            self.goodput += p.bytes as u64;
+            return None;
+        };
+        if resolved[began..].iter().any(|verdict| verdict.fill.frame == p.frame) {
+            self.goodput += p.bytes as u64;
+            return Some(class);
+        }
+        self.counts.class(class);
+        match class {
+            Class::First | Class::New | Class::NewAfterGap | Class::Resync => self.goodput += p.bytes as u64,
+            Class::Retransmission => self.again(p, &step),
+            _ => {}
+        }
+        Some(class)
+    }
+
+    fn again(&mut self, p: &Packet, step: &Step) {
+        self.counts.retransmitted_bytes += p.bytes as u64;
+        if step.skipped > 0 {
+            // A pass of repetitions leaves nothing out within a READ; between two it may.
+            self.counts.lost(Place::Upstream, 0, step.skipped);
+        }
+        if step.went_back {
+            self.counts.triggered(self.asked_by.unwrap_or(Trigger::Unknown));
+        }
+    }
+
+    fn settle(&mut self, resolved: &[Resolved]) {
+        for verdict in resolved {
+            let fill = verdict.fill;
+            self.counts.class(verdict.class);
+            match verdict.class {
+                Class::Retransmission => {
+                    self.counts.retransmitted_bytes += fill.bytes as u64;
+                    self.counts.lost(Place::Upstream, 1, 1);
+                    if verdict.went_back {
+                        self.counts.triggered(self.asked_by.unwrap_or(Trigger::Unknown));
+                    }
+                }
+                Class::LateOriginal => {
+                    self.counts.max_extent = self.counts.max_extent.max(fill.extent);
+                    let late = (fill.time - fill.hole_time).max(0) as u64;
+                    self.counts.max_late_ns = self.counts.max_late_ns.max(late);
+                }
+                Class::Ambiguous => self.counts.lost(Place::Upstream, 0, 1),
+                _ => {}
+            }
+        }
+    }
+
+    /// A READ was asked for again, from this PSN on: what was seen of its response did not arrive, or came too late.
+    pub(crate) fn asked_again(&mut self, psn: Psn, time: i64, from_the_middle: bool, by: Trigger) {
+        if !self.seq.is_started() {
+            return;
+        }
+        let x = self.seq.unwrap(psn);
+        self.asked = Some((x, time));
+        self.asked_by = Some(by);
+        if x >= self.seq.base && x < self.seq.hi && self.seq.holes.get(x).is_none() {
+            let sent_since = self.seq.cur.saturating_sub(x).max(1);
+            let certain = from_the_middle && self.seq.cur > x + 1;
+            self.counts.lost(Place::Downstream, certain as u64, sent_since);
+        }
+    }
+
+    /// The capture is over.
+    pub(crate) fn finish(&mut self, ids: &IdOrder, knobs: &Knobs, una: Option<u64>, resolved: &mut Vec<Resolved>) {
+        let context = Context {
+            rtt_min: None,
+            reverse_visible: true,
+            asked: self.asked,
+            late_ns: knobs.late_ns,
+            timeout_ns: i64::MAX,
+            ids: *ids,
+        };
+        let began = resolved.len();
+        self.seq.finish(&context, resolved);
+        self.settle(&resolved[began..]);
+        let _ = una;
+        let open = self.seq.holes.psns();
+        self.counts.lost(Place::Upstream, 0, open);
+        self.counts.lost(Place::Capture, 0, open);
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn heap(&self) -> usize {
+        self.seq.heap() + self.acks.capacity() * size_of::<Ack>()
+    }
+}
+
+/// The parts of a range of response PSNs that READs asked for. Both sides unwrap PSNs on a line of their own.
+fn asked_for(requests: &Requests, gap: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
+    let start = requests.seq.unwrap(Psn(gap.start as u32 & (Psn::SPACE - 1)));
+    let shift = gap.start as i64 - start as i64;
+    requests.reads().filter_map(move |read| {
+        let first = read.first.wrapping_add_signed(shift).max(gap.start);
+        let end = read.end.wrapping_add_signed(shift).min(gap.end);
+        (first < end).then_some(first..end)
+    })
+}
+
+impl Ack {
+    fn is_same(&self, other: &Ack, ids_vary: bool) -> bool {
+        const SURE_NS: i64 = 1_000_000_000;
+        const CLOSE_NS: i64 = 20_000;
+        let apart = (other.time - self.time).abs();
+        self.psn == other.psn
+            && self.fingerprint == other.fingerprint
+            && if ids_vary || self.vantage != other.vantage { apart < SURE_NS } else { apart < CLOSE_NS }
+    }
+}

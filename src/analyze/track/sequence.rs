@@ -1,0 +1,511 @@
+//! One PSN space as a tap sees it in one direction: what is new, what is missing, what comes again, what comes late.
+//!
+//! A packet behind the highest PSN was either seen before (then its sender repeats it), or it lies in a hole. One in
+//! a hole is a late original or a retransmission of a packet lost before the tap. What decides, strongest first:
+//!
+//! 1. the sender's IPv4 identifications, where they were seen to count up;
+//! 2. time: what comes sooner than the shortest round trip cannot be an answer to anything;
+//! 3. what comes next: a sender that goes back goes on from there, so the packets that follow repeat what was seen;
+//!    a late packet is a guest in a stream that goes on where it was;
+//! 4. a NAK for this PSN, and what the flow did before: go back, or send again only what was missing.
+//!
+//! So the verdict on a packet in a hole waits for the flow's next packet; on some, for the next acknowledgement.
+
+use std::ops::Range;
+
+use super::{
+    class::Class,
+    holes::Holes,
+    order::IdOrder,
+    ring::{ACK_EXPECTED, Ring, SEEN_TWICE, Sent},
+};
+use crate::wire::Psn;
+
+/// A packet of the sequence.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    pub(crate) psn: Psn,
+    /// PSNs it consumes.
+    pub(crate) n: u32,
+    pub(crate) time: i64,
+    pub(crate) frame: u64,
+    /// Payload bytes.
+    pub(crate) bytes: u32,
+    pub(crate) fingerprint: u32,
+    pub(crate) id: Option<u16>,
+    pub(crate) vantage: u16,
+    /// An acknowledgement is due for it.
+    pub(crate) ack_expected: bool,
+}
+
+/// What is known beside the sequence itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context {
+    /// The shortest round trip seen, in nanoseconds.
+    pub(crate) rtt_min: Option<u32>,
+    /// The other direction was seen too.
+    pub(crate) reverse_visible: bool,
+    /// The PSN that was asked for again, and when.
+    pub(crate) asked: Option<(u64, i64)>,
+    /// Without a round trip: what comes sooner than this is late.
+    pub(crate) late_ns: i64,
+    /// What comes later than this, unasked, may be the answer to a timeout.
+    pub(crate) timeout_ns: i64,
+    pub(crate) ids: IdOrder,
+}
+
+/// A packet in a hole, its class undecided.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fill {
+    pub(crate) x: u64,
+    pub(crate) end: u64,
+    pub(crate) time: i64,
+    pub(crate) frame: u64,
+    pub(crate) bytes: u32,
+    /// When the hole appeared.
+    pub(crate) hole_time: i64,
+    /// How far its identification was ahead of the newest.
+    ahead: Option<i16>,
+    /// PSNs between it and the highest.
+    pub(crate) extent: u32,
+}
+
+/// A verdict on a packet that had to wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Resolved {
+    pub(crate) fill: Fill,
+    pub(crate) class: Class,
+    /// It opened a pass of repetitions: its sender went back.
+    pub(crate) went_back: bool,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    /// `None`: it has to wait.
+    pub(crate) class: Option<Class>,
+    /// Its PSN, unwrapped.
+    pub(crate) x: u64,
+    /// PSNs passed over before it.
+    pub(crate) gap: u64,
+    /// PSNs that this pass of repetitions passed over: repetitions that did not come.
+    pub(crate) skipped: u64,
+    /// Its sender went back.
+    pub(crate) went_back: bool,
+    /// It is a repetition whose original comes late: what was taken for lost was not.
+    pub(crate) not_lost: bool,
+    /// When, and in which frame, this PSN was last sent before.
+    pub(crate) before: Option<(i64, u32)>,
+}
+
+/// The sequence.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sequence {
+    started: bool,
+    in_pass: bool,
+    /// Steps ahead need not be gaps: PSNs outside all holes may never have been seen.
+    pub(crate) has_jumps: bool,
+    /// Passes of repetitions in which the sender went back.
+    went_back: u16,
+    /// Holes filled one by one, and acknowledged without going back.
+    selective: u16,
+    /// First PSN that counts.
+    pub(crate) base: u64,
+    /// One past the highest.
+    pub(crate) hi: u64,
+    /// One past the last of the current pass.
+    pub(crate) cur: u64,
+    start_time: i64,
+    pub(crate) last_time: i64,
+    pub(crate) holes: Holes,
+    pub(crate) ring: Ring,
+    pending: Vec<Fill>,
+    undecided: Vec<Fill>,
+}
+
+/// What comes after the packets that wait.
+#[derive(Clone, Copy)]
+enum Next {
+    /// The stream goes on at, or beyond, its highest PSN.
+    Ahead,
+    /// A PSN seen before.
+    Seen(u64),
+    /// A packet in another hole.
+    OtherHole(u64),
+    /// Nothing.
+    End,
+}
+
+/// A step further than this is no gap.
+const MAX_GAP: u64 = 1 << 20;
+/// How far before the first packet another one may lie and still belong to the sequence.
+const MAX_BEFORE: u64 = 1 << 16;
+/// Packets that wait for the next one.
+const MAX_PENDING: usize = 2048;
+/// Packets that wait for evidence.
+const MAX_UNDECIDED: usize = 64;
+/// Unwrapped PSNs start here, so that there is room below.
+const ORIGIN: u64 = 1 << 40;
+/// Equal packets further apart than this are not one transmission, unless their identification varies.
+const DUPLICATE_NS: i64 = 20_000;
+/// With an identification that varies, or seen from another place: 16 bits come again some time.
+const DUPLICATE_SURE_NS: i64 = 1_000_000_000;
+
+impl Sequence {
+    /// The PSN's place on a line: nearest to the highest one seen.
+    #[inline]
+    pub(crate) fn unwrap(&self, psn: Psn) -> u64 {
+        let near = Psn(self.hi as u32 & (Psn::SPACE - 1));
+        self.hi.wrapping_add_signed(psn.distance_from(near) as i64)
+    }
+
+    pub(crate) fn is_started(&self) -> bool {
+        self.started
+    }
+
+    /// Whether the sender was seen to go back.
+    pub(crate) fn goes_back(&self) -> bool {
+        self.went_back > 0
+    }
+
+    /// "go_back_n", "selective" or "unknown".
+    pub(crate) fn recovery_mode(&self) -> &'static str {
+        match (self.went_back, self.selective) {
+            (0, 0 | 1) => "unknown",
+            (back, selective) if back >= selective => "go_back_n",
+            _ => "selective",
+        }
+    }
+
+    fn start(&mut self, p: &Packet) -> u64 {
+        let x = ORIGIN + p.psn.0 as u64;
+        self.started = true;
+        (self.base, self.hi, self.cur) = (x, x + p.n as u64, x + p.n as u64);
+        (self.start_time, self.last_time, self.in_pass) = (p.time, p.time, false);
+        self.ring.put(x, 0, sent(p, 1));
+        x
+    }
+
+    /// Whether the packet is a transmission that was recorded already.
+    #[inline]
+    fn is_capture_duplicate(&mut self, x: u64, p: &Packet, context: &Context) -> bool {
+        let Some(before) = self.ring.get_mut(x) else { return false };
+        if before.fingerprint != p.fingerprint {
+            return false;
+        }
+        let apart = (p.time - before.time).abs();
+        if context.ids.varies() && p.id.is_some() {
+            return apart < DUPLICATE_SURE_NS;
+        }
+        if before.vantage != p.vantage {
+            let first = before.flags & SEEN_TWICE == 0;
+            before.flags |= SEEN_TWICE;
+            return first && apart < DUPLICATE_SURE_NS;
+        }
+        apart < context.rtt_min.map_or(DUPLICATE_NS, |rtt| (rtt as i64 / 2).min(DUPLICATE_NS))
+    }
+
+    /// The next packet. `missing`: what a step ahead passed over that ought to have come; by default all of it.
+    #[inline]
+    pub(crate) fn see(
+        &mut self,
+        p: &Packet,
+        context: &Context,
+        missing: impl FnOnce(Range<u64>, &mut Holes),
+        resolved: &mut Vec<Resolved>,
+    ) -> Step {
+        let mut step = Step { class: None, x: 0, gap: 0, skipped: 0, went_back: false, not_lost: false, before: None };
+        if !self.started {
+            step.x = self.start(p);
+            step.class = Some(Class::First);
+            return step;
+        }
+        let x = self.unwrap(p.psn);
+        let end = x + p.n as u64;
+        step.x = x;
+        if x >= self.hi {
+            self.ahead(x, end, p, context, missing, resolved, &mut step);
+        } else {
+            self.behind(x, end, p, context, resolved, &mut step);
+        }
+        if step.class != Some(Class::CaptureDuplicate) {
+            self.last_time = p.time;
+        }
+        step
+    }
+
+    #[inline]
+    #[allow(clippy::too_many_arguments)]
+    fn ahead(
+        &mut self,
+        x: u64,
+        end: u64,
+        p: &Packet,
+        context: &Context,
+        missing: impl FnOnce(Range<u64>, &mut Holes),
+        resolved: &mut Vec<Resolved>,
+        step: &mut Step,
+    ) {
+        if !self.pending.is_empty() {
+            self.resolve(Next::Ahead, context, resolved);
+        }
+        let gap = x - self.hi;
+        if gap > MAX_GAP {
+            self.resync(p, step);
+            return;
+        }
+        if self.in_pass {
+            step.skipped = self.hi - self.cur.min(self.hi);
+            self.in_pass = false;
+        }
+        step.class = Some(if gap == 0 { Class::New } else { Class::NewAfterGap });
+        if gap > 0 {
+            step.gap = gap;
+            missing(self.hi..x, &mut self.holes);
+        }
+        let outstanding = x - self.hi + 1;
+        (self.hi, self.cur) = (end, end);
+        self.ring.put(x, outstanding.max(3), sent(p, 1));
+    }
+
+    #[cold]
+    fn resync(&mut self, p: &Packet, step: &mut Step) {
+        self.holes.retire();
+        step.x = self.start(p);
+        step.class = Some(Class::Resync);
+    }
+
+    #[cold]
+    fn behind(
+        &mut self,
+        x: u64,
+        end: u64,
+        p: &Packet,
+        context: &Context,
+        resolved: &mut Vec<Resolved>,
+        step: &mut Step,
+    ) {
+        if self.is_capture_duplicate(x, p, context) {
+            step.class = Some(Class::CaptureDuplicate);
+            return;
+        }
+        if x < self.base {
+            if self.base - x > MAX_BEFORE {
+                if self.hi - x > MAX_GAP { self.resync(p, step) } else { step.class = Some(Class::BeforeStart) }
+                return;
+            }
+            self.holes.push(x..self.base, self.start_time);
+            self.base = x;
+        }
+        match self.holes.get(x) {
+            Some(hole) => self.in_hole(x, end, p, hole.time, context, resolved, step),
+            None if !self.was_seen(x) => self.in_hole(x, end, p, self.last_time, context, resolved, step),
+            None => self.again(x, end, p, context, resolved, step),
+        }
+    }
+
+    /// Whether a PSN outside all holes was seen: not so where steps ahead are no gaps.
+    fn was_seen(&self, x: u64) -> bool {
+        !self.has_jumps || self.ring.get(x).is_some() || !self.ring.reaches(self.hi - x)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn in_hole(
+        &mut self,
+        x: u64,
+        end: u64,
+        p: &Packet,
+        hole_time: i64,
+        context: &Context,
+        resolved: &mut Vec<Resolved>,
+        step: &mut Step,
+    ) {
+        let fill = Fill {
+            x,
+            end,
+            time: p.time,
+            frame: p.frame,
+            bytes: p.bytes,
+            hole_time,
+            ahead: p.id.map(|id| context.ids.ahead(id)),
+            extent: (self.hi - x).min(u32::MAX as u64) as u32,
+        };
+        if self.pending.last().is_some_and(|last| x < last.end) {
+            self.resolve(Next::OtherHole(x), context, resolved);
+        }
+        self.holes.fill(x..end);
+        self.ring.put(x, self.hi - x, sent(p, 1));
+        self.hi = self.hi.max(end);
+        // A pass of repetitions that comes to a hole fills it.
+        if self.pending.is_empty() && self.in_pass && x == self.cur {
+            self.cur = end;
+            step.class = Some(Class::Retransmission);
+            resolved.push(Resolved { fill, class: Class::Retransmission, went_back: false });
+            return;
+        }
+        self.pending.push(fill);
+        if self.pending.len() >= MAX_PENDING {
+            self.resolve(Next::Seen(end), context, resolved);
+        }
+    }
+
+    fn again(
+        &mut self,
+        x: u64,
+        end: u64,
+        p: &Packet,
+        context: &Context,
+        resolved: &mut Vec<Resolved>,
+        step: &mut Step,
+    ) {
+        self.resolve(Next::Seen(x), context, resolved);
+        let before = self.ring.get(x).copied();
+        let late = context.ids.counts_up() && p.id.is_some_and(|id| context.ids.ahead(id) < 0);
+        if late && before.is_some_and(|sent| sent.count == 1 && sent.flags & RETRANSMITTED != 0) {
+            step.class = Some(Class::LateOriginal);
+            step.not_lost = true;
+            return;
+        }
+        step.class = Some(Class::Retransmission);
+        step.before = before.map(|sent| (sent.time, sent.frame));
+        if self.in_pass && x >= self.cur {
+            step.skipped = x - self.cur;
+        } else if !late {
+            step.went_back = true;
+            self.go_back(resolved);
+        }
+        if !late {
+            (self.cur, self.in_pass) = (end, true);
+        }
+        self.hi = self.hi.max(end);
+        let count = before.map_or(2, |sent| sent.count.saturating_add(1));
+        self.ring.put(x, self.hi - x, sent(p, count));
+    }
+
+    /// The sender goes back: so packets that filled holes one by one before were late, not sent again.
+    fn go_back(&mut self, resolved: &mut Vec<Resolved>) {
+        self.went_back = self.went_back.saturating_add(1);
+        for fill in self.undecided.drain(..) {
+            resolved.push(Resolved { fill, class: Class::LateOriginal, went_back: false });
+        }
+    }
+
+    /// Decide on the packets that wait.
+    #[cold]
+    fn resolve(&mut self, next: Next, context: &Context, resolved: &mut Vec<Resolved>) {
+        let (Some(first), Some(last)) = (self.pending.first().copied(), self.pending.last().copied()) else { return };
+        // Does the stream go on after them, or would it without them?
+        let goes_on = match next {
+            Next::Seen(x) => x >= last.end && x != self.cur || x == last.end,
+            Next::Ahead | Next::OtherHole(_) | Next::End => false,
+        };
+        let pending = std::mem::take(&mut self.pending);
+        for &fill in &pending {
+            let class = match self.decide(&fill, &first, goes_on, matches!(next, Next::End), context) {
+                Some(class) => class,
+                None if self.undecided.len() < MAX_UNDECIDED && !matches!(next, Next::End) => {
+                    self.undecided.push(fill);
+                    continue;
+                }
+                None => Class::Ambiguous,
+            };
+            let mut went_back = false;
+            if class == Class::Retransmission {
+                if let Some(sent) = self.ring.get_mut(fill.x) {
+                    sent.flags |= RETRANSMITTED;
+                }
+                went_back = !self.in_pass || fill.x < self.cur;
+                if goes_on {
+                    if went_back {
+                        self.go_back(resolved);
+                    }
+                    (self.cur, self.in_pass) = (fill.end, true);
+                } else {
+                    self.selective = self.selective.saturating_add(1);
+                }
+            }
+            resolved.push(Resolved { fill, class, went_back });
+        }
+        // Keep the room.
+        self.pending = pending;
+        self.pending.clear();
+    }
+
+    fn decide(&self, fill: &Fill, first: &Fill, goes_on: bool, end: bool, context: &Context) -> Option<Class> {
+        if let (Some(ahead), true) = (fill.ahead, context.ids.counts_up()) {
+            return Some(if ahead < 0 { Class::LateOriginal } else { Class::Retransmission });
+        }
+        let waited = fill.time - fill.hole_time;
+        if context.rtt_min.is_some_and(|rtt| waited < rtt as i64) {
+            return Some(Class::LateOriginal);
+        }
+        if goes_on {
+            return Some(Class::Retransmission);
+        }
+        let asked = context.asked.is_some_and(|(x, time)| {
+            (x == fill.x || x == first.x) && time >= fill.hole_time && time <= fill.time
+        });
+        if asked {
+            if end || self.selective > self.went_back.saturating_add(1) {
+                return Some(Class::Retransmission);
+            }
+            if self.went_back > self.selective.saturating_add(1) {
+                return Some(Class::LateOriginal);
+            }
+            return None;
+        }
+        if context.reverse_visible && context.rtt_min.is_some() {
+            // Nobody asked; only a timeout could have brought it again.
+            return if waited < context.timeout_ns { Some(Class::LateOriginal) } else { Some(Class::Ambiguous) };
+        }
+        Some(if waited < context.late_ns { Class::LateOriginal } else { Class::Ambiguous })
+    }
+
+    /// Everything before `una` is acknowledged: holes filled one by one before it, with no going back, were filled
+    /// by packets sent again for a receiver that keeps what comes early.
+    #[inline]
+    pub(crate) fn acknowledged(&mut self, una: u64, resolved: &mut Vec<Resolved>) {
+        if self.undecided.is_empty() {
+            return;
+        }
+        let mut selective = 0;
+        self.undecided.retain(|&fill| {
+            let decided = una > fill.end;
+            if decided {
+                selective += 1;
+                resolved.push(Resolved { fill, class: Class::Retransmission, went_back: false });
+            }
+            !decided
+        });
+        self.selective = self.selective.saturating_add(selective);
+    }
+
+    /// The capture is over.
+    pub(crate) fn finish(&mut self, context: &Context, resolved: &mut Vec<Resolved>) {
+        self.resolve(Next::End, context, resolved);
+        for fill in self.undecided.drain(..) {
+            resolved.push(Resolved { fill, class: Class::Ambiguous, went_back: false });
+        }
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn heap(&self) -> usize {
+        self.ring.heap() + self.pending.capacity() * size_of::<Fill>() + self.undecided.capacity() * size_of::<Fill>()
+    }
+}
+
+/// The first transmission seen of this PSN was a retransmission.
+const RETRANSMITTED: u8 = 4;
+
+#[inline]
+fn sent(p: &Packet, count: u8) -> Sent {
+    Sent {
+        time: p.time,
+        frame: p.frame as u32,
+        fingerprint: p.fingerprint,
+        vantage: p.vantage,
+        count,
+        flags: if p.ack_expected { ACK_EXPECTED } else { 0 },
+        ..Sent::default()
+    }
+}

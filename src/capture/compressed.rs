@@ -1,0 +1,182 @@
+//! gzip and zstd, decompressed on a thread of their own, a few buffers ahead and no more.
+
+use std::fmt;
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::window::Input;
+use super::{Compression, Error};
+
+/// Compressed data that does not decompress, travelling as the inside of an [`std::io::Error`].
+#[derive(Debug)]
+pub(super) struct Corrupt(pub(super) String);
+
+impl fmt::Display for Corrupt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Corrupt {}
+
+/// Compressed bytes read so far.
+#[derive(Debug, Default)]
+pub(super) struct Meter(AtomicU64);
+
+impl Meter {
+    pub(super) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What `from` decompresses to.
+#[cfg(feature = "compression")]
+pub(super) fn open(
+    name: &str,
+    compression: Compression,
+    from: Box<dyn Read + Send>,
+    window: usize,
+    total: Option<u64>,
+) -> Result<Input, Error> {
+    let meter = Arc::new(Meter::default());
+    let chunks = thread::spawn(compression, from, meter.clone())
+        .map_err(|error| Error::io(name, "starting a thread to decompress", error))?;
+    Ok(Input::new(Box::new(chunks), window, total, Some(meter)))
+}
+
+/// What `from` decompresses to, if this program could.
+#[cfg(not(feature = "compression"))]
+pub(super) fn open(
+    name: &str,
+    compression: Compression,
+    _: Box<dyn Read + Send>,
+    _: usize,
+    _: Option<u64>,
+) -> Result<Input, Error> {
+    let _ = Arc::<Meter>::default();
+    let what = if compression == Compression::Gzip { "gzip" } else { "zstd" };
+    let text =
+        format!("is compressed with {what}, and this program was built without the feature `compression`");
+    Err(Error::new(name, super::ErrorKind::Unsupported, text))
+}
+
+#[cfg(feature = "compression")]
+mod thread {
+    use std::io::{self, BufReader, Read};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+    use super::{Compression, Corrupt, Meter};
+
+    /// Decompressed bytes that travel together, and how many such buffers wait at most.
+    const CHUNK: usize = 256 << 10;
+    const WAITING: usize = 4;
+
+    /// Starts a thread that decompresses `from`; the reader gets what it makes.
+    pub(super) fn spawn(
+        compression: Compression,
+        from: Box<dyn Read + Send>,
+        meter: Arc<Meter>,
+    ) -> io::Result<Chunks> {
+        let (full, chunks) = sync_channel(WAITING);
+        let (spent, empty) = sync_channel(WAITING + 2);
+        std::thread::Builder::new().name("decompress".into()).spawn(move || {
+            let failed = Arc::new(AtomicBool::new(false));
+            let from = BufReader::with_capacity(CHUNK / 2, Metered { from, meter, failed: failed.clone() });
+            let outcome = match compression {
+                Compression::Gzip => pump(flate2::bufread::MultiGzDecoder::new(from), &full, &empty),
+                // The decompressor itself refuses windows above 128 MiB.
+                Compression::Zstd => {
+                    zstd::Decoder::with_buffer(from).and_then(|decoder| pump(decoder, &full, &empty))
+                }
+                Compression::None => pump(from, &full, &empty),
+            };
+            if let Err(error) = outcome {
+                let error = if failed.load(Ordering::Relaxed) {
+                    error
+                } else {
+                    let reason = match error.kind() {
+                        io::ErrorKind::UnexpectedEof => "it ends in the middle".to_owned(),
+                        _ => error.to_string(),
+                    };
+                    io::Error::new(io::ErrorKind::InvalidData, Corrupt(reason))
+                };
+                // Nobody listens when the reader is gone already.
+                let _ = full.send(Err(error));
+            }
+        })?;
+        Ok(Chunks { chunks, spent, chunk: Vec::new(), at: 0 })
+    }
+
+    /// Sends what `from` gives until it ends or nobody wants it. A chunk goes when a read has given something, full or
+    /// not: a stream that pauses must not hold frames back.
+    fn pump(
+        mut from: impl Read,
+        full: &SyncSender<io::Result<Vec<u8>>>,
+        empty: &Receiver<Vec<u8>>,
+    ) -> io::Result<()> {
+        loop {
+            let mut chunk = empty.try_recv().unwrap_or_default();
+            chunk.resize(CHUNK, 0);
+            let got = loop {
+                match from.read(&mut chunk) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    got => break got?,
+                }
+            };
+            chunk.truncate(got);
+            if got == 0 || full.send(Ok(chunk)).is_err() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The receiving end.
+    pub(super) struct Chunks {
+        chunks: Receiver<io::Result<Vec<u8>>>,
+        spent: SyncSender<Vec<u8>>,
+        chunk: Vec<u8>,
+        at: usize,
+    }
+
+    impl Read for Chunks {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            if self.at == self.chunk.len() {
+                match self.chunks.recv() {
+                    Ok(chunk) => {
+                        let _ = self.spent.try_send(std::mem::replace(&mut self.chunk, chunk?));
+                        self.at = 0;
+                    }
+                    Err(_) => return Ok(0),
+                }
+            }
+            let count = into.len().min(self.chunk.len() - self.at);
+            into[..count].copy_from_slice(&self.chunk[self.at..self.at + count]);
+            self.at += count;
+            Ok(count)
+        }
+    }
+
+    /// Counts what is read, and remembers that it was reading that failed, not decompressing.
+    struct Metered<R> {
+        from: R,
+        meter: Arc<Meter>,
+        failed: Arc<AtomicBool>,
+    }
+
+    impl<R: Read> Read for Metered<R> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let got = self.from.read(into);
+            match &got {
+                Ok(count) => {
+                    self.meter.0.fetch_add(*count as u64, Ordering::Relaxed);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => self.failed.store(true, Ordering::Relaxed),
+            }
+            got
+        }
+    }
+}

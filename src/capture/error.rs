@@ -1,0 +1,93 @@
+//! Why a capture cannot be opened, read or written.
+
+use std::{fmt, io};
+
+/// A capture that cannot be opened, read or written; displays as one line that begins with its path.
+///
+/// One word in size, so that it does not weigh on [`next`](super::Source::next).
+#[derive(Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    name: String,
+    kind: ErrorKind,
+    text: String,
+    source: Option<io::Error>,
+}
+
+/// What sort of thing went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// No such file.
+    NotFound,
+    /// Not allowed to.
+    Permission,
+    /// A directory stands where a file is expected.
+    Directory,
+    /// Not a single byte.
+    Empty,
+    /// Not a capture file, or of a format that is not read.
+    Unknown,
+    /// The program was built without what this takes.
+    Unsupported,
+    /// The file became shorter while it was read.
+    Shrunk,
+    /// The output file exists and may not be replaced.
+    Exists,
+    /// The frame does not go into this kind of file.
+    Unfit,
+    /// Whoever read the output stopped.
+    BrokenPipe,
+    /// Anything else the operating system refused.
+    Io,
+}
+
+impl Error {
+    pub(super) fn new(name: &str, kind: ErrorKind, text: impl Into<String>) -> Error {
+        Error(Box::new(Inner { name: name.to_owned(), kind, text: text.into(), source: None }))
+    }
+
+    #[cold]
+    pub(super) fn io(name: &str, doing: &str, error: io::Error) -> Error {
+        let (kind, text) = match error.kind() {
+            io::ErrorKind::NotFound => (ErrorKind::NotFound, "no such file or directory".to_owned()),
+            io::ErrorKind::PermissionDenied => (ErrorKind::Permission, format!("{doing}: permission denied")),
+            io::ErrorKind::IsADirectory => (ErrorKind::Directory, "is a directory".to_owned()),
+            io::ErrorKind::AlreadyExists => {
+                (ErrorKind::Exists, "exists already, and is not overwritten".to_owned())
+            }
+            io::ErrorKind::BrokenPipe => (ErrorKind::BrokenPipe, "the reader closed the pipe".to_owned()),
+            _ => (ErrorKind::Io, format!("{doing}: {error}")),
+        };
+        Error(Box::new(Inner { name: name.to_owned(), kind, text, source: Some(error) }))
+    }
+
+    /// What sort of thing went wrong.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The path it happened to, `-` for a standard stream.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Whoever read the output stopped, as `head` does: no reason to complain.
+    pub fn is_broken_pipe(&self) -> bool {
+        self.0.kind == ErrorKind::BrokenPipe
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.0.name, self.0.text)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|error| error as _)
+    }
+}

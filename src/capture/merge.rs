@@ -1,0 +1,263 @@
+//! Several captures as one, in the order of time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::reader::Place;
+use super::{Error, Info, MAX_PROBLEMS, Reader, Record, Source, Time};
+use crate::dissect::Link;
+
+/// Frames held back at most to put one file in order.
+const HELD_FRAMES: usize = 4096;
+/// Bytes of frames held back at most for that.
+const HELD_BYTES: usize = 8 << 20;
+/// Frames between two looks at how far the files are.
+const LOOK: u64 = 1024;
+
+/// Several captures as one [`Source`], in the order of time; frames of one time in the order of the files.
+///
+/// Every file's interfaces get numbers of their own, in the order in which frames of them come. A capture of several
+/// cores is often not quite in order within itself: frames are held back for a window of time, a millisecond unless
+/// [`with_window`](Merge::with_window) says otherwise, and for a bounded number of them. What comes later than that
+/// comes out of order. A window of zero copies nothing.
+#[derive(Debug)]
+pub struct Merge {
+    lanes: Vec<Lane>,
+    /// The first frame of each lane that has one.
+    heads: BinaryHeap<Reverse<(Time, usize)>>,
+    /// The lane whose frame was given last, which has to go on before the next.
+    given: Option<usize>,
+    started: bool,
+    info: Info,
+}
+
+impl Merge {
+    /// Puts `readers` together.
+    pub fn new(readers: Vec<Reader>) -> Merge {
+        Merge::with_window(readers, 1_000_000)
+    }
+
+    /// The same with a window of `nanoseconds` in which each file is put in order.
+    pub fn with_window(readers: Vec<Reader>, nanoseconds: u64) -> Merge {
+        let name = readers.iter().map(|reader| reader.info().name.as_str()).collect::<Vec<_>>().join(", ");
+        let format = readers.first().map(|reader| reader.info().format).unwrap_or_default();
+        let lanes: Vec<Lane> = readers.into_iter().map(|reader| Lane::new(reader, nanoseconds)).collect();
+        let info = Info { name, format, ..Info::default() };
+        let mut merge = Merge { lanes, heads: BinaryHeap::new(), given: None, started: false, info };
+        merge.look();
+        merge
+    }
+
+    /// The files themselves, each with its own [`Info`].
+    pub fn readers(&self) -> impl Iterator<Item = &Reader> {
+        self.lanes.iter().map(|lane| &lane.reader)
+    }
+
+    /// Index among the files of the one whose frame was given last.
+    pub fn file(&self) -> Option<usize> {
+        self.given
+    }
+
+    /// Brings the head of a lane into the heap, if it has one.
+    fn advance(&mut self, lane: usize) -> Result<(), Error> {
+        match self.lanes[lane].advance()? {
+            Some(time) => self.heads.push(Reverse((time, lane))),
+            None => self.look(),
+        }
+        Ok(())
+    }
+
+    /// Gathers what the files say of themselves.
+    #[cold]
+    fn look(&mut self) {
+        let Info { interfaces, problems, problem_count, skipped, bytes_read, total_bytes, .. } =
+            &mut self.info;
+        (*problem_count, *skipped, *bytes_read, *total_bytes) = (0, 0, 0, Some(0));
+        problems.clear();
+        for Lane { reader, interfaces: numbers, .. } in &self.lanes {
+            let info = reader.info();
+            *problem_count += info.problem_count;
+            *skipped += info.skipped;
+            *bytes_read += info.bytes_read;
+            *total_bytes = total_bytes.zip(info.total_bytes).map(|(one, other)| one + other);
+            // Those that end a file are kept whatever their number, as there are no more of them than files.
+            let room = MAX_PROBLEMS.saturating_sub(problems.len());
+            let some = info.problems.iter().enumerate().filter(|(at, damage)| *at < room || damage.fatal);
+            problems.extend(some.map(|(_, damage)| damage.clone()));
+            for (number, known) in numbers.iter().zip(&info.interfaces) {
+                if let Some(interface) = number.and_then(|number| interfaces.get_mut(usize::from(number))) {
+                    interface.drops = known.drops;
+                }
+            }
+        }
+    }
+
+    /// The number here of an interface of a lane.
+    #[cold]
+    fn number(&mut self, lane: usize, interface: u16) -> u16 {
+        // As many as a record can name; further ones share the last.
+        let number = self.info.interfaces.len().min(usize::from(u16::MAX)) as u16;
+        let Lane { reader, interfaces, .. } = &mut self.lanes[lane];
+        let at = usize::from(interface);
+        if interfaces.len() <= at {
+            interfaces.resize(at + 1, None);
+        }
+        interfaces[at] = Some(number);
+        if usize::from(number) == self.info.interfaces.len() {
+            self.info.interfaces.push(reader.info().interfaces.get(at).cloned().unwrap_or_default());
+        }
+        number
+    }
+}
+
+impl Source for Merge {
+    fn next(&mut self) -> Result<Option<Record<'_>>, Error> {
+        if !self.started {
+            for lane in 0..self.lanes.len() {
+                self.advance(lane)?;
+            }
+            self.started = true;
+        } else if let Some(lane) = self.given.take() {
+            self.advance(lane)?;
+        }
+        let Some(Reverse((_, lane))) = self.heads.pop() else { return Ok(None) };
+        self.given = Some(lane);
+        self.info.frames += 1;
+        if self.info.frames.is_multiple_of(LOOK) {
+            self.look();
+        }
+        let interface = self.lanes[lane].interface();
+        let number = match self.lanes[lane].interfaces.get(usize::from(interface)) {
+            Some(&Some(number)) => number,
+            _ => self.number(lane, interface),
+        };
+        Ok(self.lanes[lane].record().map(|record| Record { interface: number, ..record }))
+    }
+
+    fn info(&self) -> &Info {
+        &self.info
+    }
+}
+
+/// One file on its way into the merge.
+#[derive(Debug)]
+struct Lane {
+    reader: Reader,
+    window: i64,
+    head: Head,
+    held: BinaryHeap<Reverse<Held>>,
+    held_bytes: usize,
+    newest: Time,
+    count: u64,
+    over: bool,
+    /// Buffers that held frames before.
+    spare: Vec<Vec<u8>>,
+    /// The file's interface -> its number in the merge.
+    interfaces: Vec<Option<u16>>,
+}
+
+/// The frame of a lane that is next.
+#[derive(Debug)]
+enum Head {
+    None,
+    /// Still where it was read.
+    Place(Place),
+    Held(Held),
+}
+
+/// A frame held back, with all of its record.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Held {
+    time: Time,
+    /// Its number in the file: frames of one time stay in their order.
+    number: u64,
+    link: Link,
+    interface: u16,
+    wire_len: u32,
+    frame: Vec<u8>,
+}
+
+impl Lane {
+    fn new(reader: Reader, window: u64) -> Lane {
+        Lane {
+            reader,
+            window: i64::try_from(window).unwrap_or(i64::MAX),
+            head: Head::None,
+            held: BinaryHeap::new(),
+            held_bytes: 0,
+            newest: Time(i64::MIN),
+            count: 0,
+            over: false,
+            spare: Vec::new(),
+            interfaces: Vec::new(),
+        }
+    }
+
+    /// Goes to the next frame and gives its time.
+    fn advance(&mut self) -> Result<Option<Time>, Error> {
+        if let Head::Held(held) = std::mem::replace(&mut self.head, Head::None) {
+            self.spare.push(held.frame);
+        }
+        if self.window == 0 {
+            let place = self.reader.advance()?;
+            return Ok(place.map(|place| {
+                self.head = Head::Place(place);
+                place.time
+            }));
+        }
+        while !self.over && !self.is_ready() {
+            match self.reader.advance()? {
+                Some(place) => self.hold(place),
+                None => self.over = true,
+            }
+        }
+        Ok(self.held.pop().map(|Reverse(held)| {
+            let time = held.time;
+            self.held_bytes -= held.frame.len();
+            self.head = Head::Held(held);
+            time
+        }))
+    }
+
+    /// Whether the earliest frame held need not wait for an earlier one, or may not.
+    fn is_ready(&self) -> bool {
+        self.held.peek().is_some_and(|Reverse(first)| {
+            self.newest.0.saturating_sub(first.time.0) >= self.window
+                || self.held.len() >= HELD_FRAMES
+                || self.held_bytes >= HELD_BYTES
+        })
+    }
+
+    fn hold(&mut self, place: Place) {
+        let Record { time, link, interface, wire_len, frame: bytes } = self.reader.record(place);
+        let mut frame = self.spare.pop().unwrap_or_default();
+        // One very long frame must not make every buffer as long in the end.
+        if frame.capacity() > 1 << 16 && bytes.len() <= 1 << 16 {
+            frame = Vec::new();
+        }
+        frame.clear();
+        frame.extend_from_slice(bytes);
+        self.held_bytes += frame.len();
+        self.newest = self.newest.max(time);
+        self.count += 1;
+        self.held.push(Reverse(Held { time, number: self.count, link, interface, wire_len, frame }));
+    }
+
+    fn interface(&self) -> u16 {
+        match &self.head {
+            Head::None => 0,
+            Head::Place(place) => place.interface,
+            Head::Held(held) => held.interface,
+        }
+    }
+
+    fn record(&self) -> Option<Record<'_>> {
+        match &self.head {
+            Head::None => None,
+            Head::Place(place) => Some(self.reader.record(*place)),
+            &Head::Held(Held { time, link, interface, wire_len, ref frame, .. }) => {
+                Some(Record { time, link, interface, wire_len, frame })
+            }
+        }
+    }
+}

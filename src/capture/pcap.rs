@@ -1,0 +1,285 @@
+//! pcap: a header, and then a record for each frame.
+//!
+//! ```text
+//!  0                   1                   2                   3
+//!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//! +---------------------------------------------------------------+
+//! | magic: a1b2c3d4 µs, a1b23c4d ns, a1b2cd34 µs and longer records|
+//! | major version                 | minor version                 |
+//! | reserved (time zone)                                          |
+//! | reserved (accuracy)                                           |
+//! | snaplen                                                       |
+//! | FCS/2 |0|f|0 0|               link type                       |
+//! +---------------------------------------------------------------+
+//! | seconds                                                       |
+//! | µs or ns                                                      |
+//! | bytes captured                                                |
+//! | bytes on the wire                                             |
+//! | interface index               (a1b2cd34 only)                 |
+//! | protocol                      | packet type   | unused        |
+//! | the frame …                                                   |
+//! ```
+//! All in the byte order of the machine that wrote it. Sources: draft-ietf-opsawg-pcap; the longer record is Alexey
+//! Kuznetzov's patch, as in Wireshark's `wiretap/libpcap.h`.
+
+use std::io;
+
+use super::reader::Place;
+use super::window::Input;
+use super::{Format, Info, Interface, Problem, Time, frame_limit};
+use crate::dissect::Link;
+
+/// Bytes of the file header.
+pub(super) const FILE_HEADER: usize = 24;
+
+pub(super) struct Pcap {
+    big: bool,
+    /// Nanoseconds of a unit of the second time field.
+    unit: u32,
+    /// Bytes of a record header.
+    header: usize,
+    link: Link,
+    snaplen: u32,
+    /// Longest frame that needs no second look.
+    plain: u32,
+    /// Longest frame believed.
+    limit: u32,
+    /// Seconds of the last frame, against which records found by searching are judged.
+    seconds: Option<u32>,
+    done: bool,
+}
+
+/// The format, and whether it is big-endian, if the file begins like a pcap file.
+pub(super) fn recognize(start: &[u8]) -> Option<(Format, bool)> {
+    let magic = *start.first_chunk()?;
+    let format = |magic| match magic {
+        0xa1b2_c3d4 => Some(Format::PcapMicros),
+        0xa1b2_3c4d => Some(Format::Pcap),
+        0xa1b2_cd34 => Some(Format::PcapModified),
+        _ => None,
+    };
+    let little = format(u32::from_le_bytes(magic)).map(|format| (format, false));
+    little.or_else(|| format(u32::from_be_bytes(magic)).map(|format| (format, true)))
+}
+
+impl Pcap {
+    /// Takes the file header. A file that ends within it has no frames.
+    pub(super) fn new(format: Format, big: bool, input: &mut Input, info: &mut Info) -> io::Result<Pcap> {
+        let mut pcap = Pcap {
+            big,
+            unit: if format == Format::Pcap { 1 } else { 1000 },
+            header: if format == Format::PcapModified { 24 } else { 16 },
+            link: Link(0),
+            snaplen: 0,
+            plain: 0,
+            limit: 0,
+            seconds: None,
+            done: false,
+        };
+        input.fill(FILE_HEADER)?;
+        let Some(header) = input.rest().first_chunk::<FILE_HEADER>() else {
+            let have = input.rest().len();
+            info.damaged(0, Problem::CutHeader { have: have as u64 }, 0, true);
+            input.pos += have;
+            pcap.done = true;
+            return Ok(pcap);
+        };
+        let (snaplen, network) = (pcap.u32(header, 16), pcap.u32(header, 20));
+        pcap.snaplen = snaplen;
+        pcap.limit = frame_limit(snaplen);
+        pcap.plain = if snaplen == 0 { pcap.limit } else { snaplen.min(pcap.limit) };
+        // Ten bits above the link type are reserved, the uppermost six say how long the FCS is.
+        let link = network & 0x03ff_ffff;
+        if link > 0xffff {
+            info.damaged(20, Problem::LinkType { says: link }, 0, false);
+        }
+        pcap.link = portable(link as u16);
+        info.interfaces.push(Interface {
+            snaplen,
+            resolution_ns: pcap.unit,
+            fcs_len: (network & 0x0400_0000 != 0).then_some((network >> 28) as u8 * 2),
+            ..Interface::new(pcap.link)
+        });
+        input.pos += FILE_HEADER;
+        Ok(pcap)
+    }
+
+    #[inline]
+    pub(super) fn advance(&mut self, input: &mut Input, info: &mut Info) -> io::Result<Option<Place>> {
+        let rest = input.rest();
+        if let Some(header) = rest.first_chunk::<16>() {
+            let (seconds, captured, wire) = (self.u32(header, 0), self.u32(header, 8), self.u32(header, 12));
+            let whole = self.header + captured as usize;
+            if captured <= self.plain && captured <= wire && whole <= rest.len() {
+                let time = self.time(seconds, self.u32(header, 4));
+                self.seconds = Some(seconds);
+                let at = input.pos + self.header;
+                input.pos += whole;
+                info.frames += 1;
+                return Ok(Some(Place {
+                    time,
+                    link: self.link,
+                    interface: 0,
+                    wire_len: wire,
+                    at,
+                    len: captured as usize,
+                }));
+            }
+        }
+        self.advance_slowly(input, info)
+    }
+
+    /// The same for records that are not at hand yet, or have something odd about them.
+    #[cold]
+    #[inline(never)]
+    fn advance_slowly(&mut self, input: &mut Input, info: &mut Info) -> io::Result<Option<Place>> {
+        while !self.done {
+            let there = input.fill(self.header)?;
+            info.bytes_read = input.bytes_read();
+            let rest = input.rest();
+            let (true, Some(header)) = (there, rest.first_chunk::<16>()) else {
+                let have = rest.len() as u64;
+                return self.end(input, info, Problem::CutHeader { have }, have > 0);
+            };
+            let header = *header;
+            let (seconds, captured, wire) =
+                (self.u32(&header, 0), self.u32(&header, 8), self.u32(&header, 12));
+            if captured > self.limit {
+                let problem = Problem::Absurd { says: captured.into(), limit: self.limit.into() };
+                if !self.find_next(input, info, problem)? {
+                    self.done = true;
+                }
+                continue;
+            }
+            let whole = self.header + captured as usize;
+            if !input.fill(whole)? {
+                let (need, have) = (whole as u64, input.rest().len() as u64);
+                // A length that lies runs over the end too; then there are records before it.
+                if self.seconds.is_some()
+                    && self.find_next(input, info, Problem::Implausible { says: captured.into() })?
+                {
+                    continue;
+                }
+                return self.end(input, info, Problem::CutRecord { need, have }, true);
+            }
+            info.bytes_read = input.bytes_read();
+            let offset = input.offset();
+            let over_snaplen = self.snaplen > 0 && captured > self.snaplen;
+            if over_snaplen || captured > wire {
+                // Either only one length is wrong, and the next record follows, or the whole header is.
+                if !self.is_followed(whole, input)?
+                    && self.find_next(input, info, Problem::Implausible { says: captured.into() })?
+                {
+                    continue;
+                }
+                if over_snaplen {
+                    info.damaged(offset, Problem::OverSnaplen { captured, snaplen: self.snaplen }, 0, false);
+                }
+                if captured > wire {
+                    info.damaged(offset, Problem::OverWire { captured, wire }, 0, false);
+                }
+            }
+            let time = self.time(seconds, self.u32(&header, 4));
+            self.seconds = Some(seconds);
+            let at = input.pos + self.header;
+            input.pos += whole;
+            info.frames += 1;
+            let wire_len = wire.max(captured);
+            let (link, len) = (self.link, captured as usize);
+            return Ok(Some(Place { time, link, interface: 0, wire_len, at, len }));
+        }
+        Ok(None)
+    }
+
+    /// Ends the reading: where the file ends, or where the compressed data broke.
+    fn end(
+        &mut self,
+        input: &mut Input,
+        info: &mut Info,
+        cut: Problem,
+        is_cut: bool,
+    ) -> io::Result<Option<Place>> {
+        self.done = true;
+        info.bytes_read = input.bytes_read();
+        if let Some(reason) = input.take_corrupt() {
+            info.damaged(input.offset(), Problem::Compressed { reason }, 0, true);
+        } else if is_cut {
+            info.damaged(input.offset(), cut, 0, true);
+        }
+        Ok(None)
+    }
+
+    /// Looks for the next chain of believable records and goes there.
+    fn find_next(&mut self, input: &mut Input, info: &mut Info, problem: Problem) -> io::Result<bool> {
+        let found = input.search(|rest, over| self.is_chain(rest, over))?;
+        let offset = input.offset();
+        match found {
+            Some(distance) => {
+                input.pos += distance;
+                info.damaged(offset, problem, distance as u64, false);
+            }
+            // Whoever asked because a record runs over the end has a simpler explanation then.
+            None if matches!(problem, Problem::Implausible { .. }) => {}
+            None => info.damaged(offset, problem, 0, true),
+        }
+        Ok(found.is_some())
+    }
+
+    /// Whether a believable record, or the end, follows the record of `whole` bytes here.
+    fn is_followed(&self, whole: usize, input: &mut Input) -> io::Result<bool> {
+        if !input.fill(whole + 16)? {
+            return Ok(input.rest().len() == whole);
+        }
+        let next = input.rest().get(whole..).and_then(|next| next.first_chunk::<16>());
+        // Its lengths may contradict each other too.
+        Ok(next.is_some_and(|next| self.is_in_time(next, self.seconds) && self.u32(next, 8) <= self.limit))
+    }
+
+    /// Whether three believable records stand here in a row, or fewer that end with the file.
+    fn is_chain(&self, rest: &[u8], over: bool) -> bool {
+        let (mut at, mut count, mut near) = (0, 0, self.seconds);
+        loop {
+            if at >= rest.len() {
+                return if over { at == rest.len() && count > 0 } else { count > 1 };
+            }
+            let Some(header) = rest[at..].first_chunk::<16>() else { return !over && count > 1 };
+            let Some(captured) = self.believable(header, near) else { return false };
+            near = Some(self.u32(header, 0));
+            at += self.header + captured as usize;
+            count += 1;
+            if count == 3 {
+                return true;
+            }
+        }
+    }
+
+    /// The captured length, if every field is as a sane record's: what is found by searching has to earn belief.
+    fn believable(&self, header: &[u8; 16], near: Option<u32>) -> Option<u32> {
+        let (captured, wire) = (self.u32(header, 8), self.u32(header, 12));
+        let is_whole = (1..=self.plain).contains(&captured) && captured <= wire && wire <= self.limit;
+        (is_whole && self.is_in_time(header, near)).then_some(captured)
+    }
+
+    fn is_in_time(&self, header: &[u8; 16], near: Option<u32>) -> bool {
+        const DAY: u32 = 86_400;
+        let (seconds, fraction) = (self.u32(header, 0), self.u32(header, 4));
+        near.map_or(seconds != 0, |near| seconds.abs_diff(near) <= DAY)
+            && fraction < 1_000_000_000 / self.unit
+    }
+
+    #[inline(always)]
+    fn time(&self, seconds: u32, fraction: u32) -> Time {
+        Time(i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * i64::from(self.unit))
+    }
+
+    #[inline(always)]
+    fn u32<const N: usize>(&self, bytes: &[u8; N], at: usize) -> u32 {
+        let value = u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        if self.big { value.swap_bytes() } else { value }
+    }
+}
+
+/// BSD systems write their own numbers for raw IP.
+pub(super) fn portable(link: u16) -> Link {
+    Link(if matches!(link, 12 | 14) { 101 } else { link })
+}

@@ -1,0 +1,667 @@
+//! pcapng: blocks, of which some hold a frame.
+//!
+//! ```text
+//!  0                   1                   2                   3
+//!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//! +---------------------------------------------------------------+
+//! | block type: section 0a0d0d0a, interface 1, packet 6, …        |
+//! | block length, all of it                                       |
+//! | Enhanced Packet: interface                                    |
+//! | time, upper half                                              |
+//! | time, lower half                                              |
+//! | bytes captured                                                |
+//! | bytes on the wire                                             |
+//! | the frame …                                      | 0 to 3 pad |
+//! | option code                   | option length                 |
+//! | the option's value …                             | 0 to 3 pad |
+//! | block length again                                            |
+//! +---------------------------------------------------------------+
+//! ```
+//! All in the byte order of the section, which its header's second word shows. Source: draft-ietf-opsawg-pcapng.
+
+use std::io;
+
+use super::pcap::portable;
+use super::reader::Place;
+use super::window::Input;
+use super::{Info, Interface, MAX_FRAME_STATED, Problem, Time, frame_limit};
+use crate::dissect::Link;
+
+/// First word of every pcapng file, the same in both byte orders.
+pub(super) const SECTION: u32 = 0x0a0d_0d0a;
+const ORDER: u32 = 0x1a2b_3c4d;
+const INTERFACE: u32 = 1;
+/// The obsolete Packet Block.
+const OLD_PACKET: u32 = 2;
+const SIMPLE_PACKET: u32 = 3;
+const STATISTICS: u32 = 5;
+const PACKET: u32 = 6;
+
+/// Bytes of a block that are held at most: the longest frame that is believed, and room for options.
+const BLOCK_LIMIT: usize = MAX_FRAME_STATED as usize + (1 << 20);
+/// Bytes of a name or description that are kept.
+const TEXT_LIMIT: usize = 255;
+/// Interfaces that are kept, as many as a record can name.
+const INTERFACE_LIMIT: usize = 1 << 16;
+
+pub(super) struct Pcapng {
+    big: bool,
+    /// The interfaces of this section.
+    interfaces: Vec<Local>,
+    /// Where the interfaces of the section before it are in [`Info::interfaces`].
+    before: Vec<u16>,
+    /// The current packet's options, in the input.
+    options: (usize, usize),
+    done: bool,
+}
+
+/// An interface as its section's packets see it.
+#[derive(Clone, Copy)]
+struct Local {
+    index: u16,
+    link: Link,
+    snaplen: u32,
+    /// Longest frame that needs no second look.
+    plain: u32,
+    clock: Clock,
+    /// Frames dropped: before this section, then as statistics say, then as packets say.
+    drops: (u64, u64, u64),
+}
+
+impl Pcapng {
+    pub(super) fn new() -> Pcapng {
+        Pcapng { big: false, interfaces: Vec::new(), before: Vec::new(), options: (0, 0), done: false }
+    }
+
+    #[inline]
+    pub(super) fn advance(&mut self, input: &mut Input, info: &mut Info) -> io::Result<Option<Place>> {
+        let rest = input.rest();
+        if let Some(head) = rest.first_chunk::<28>() {
+            let total = self.u32(head, 4) as usize;
+            let (captured, wire) = (self.u32(head, 20), self.u32(head, 24));
+            let options = 28 + captured.checked_next_multiple_of(4).unwrap_or(captured) as usize;
+            // Everything that can be said of a packet block without options, and nothing else.
+            if self.u32(head, 0) == PACKET
+                && total == options + 4
+                && captured <= wire
+                && let Some(interface) = self.interfaces.get(self.u32(head, 8) as usize)
+                && captured <= interface.plain
+                && let Some(tail) = rest.get(options..).and_then(|tail| tail.first_chunk::<4>())
+                && self.u32(tail, 0) as usize == total
+            {
+                let ticks = u64::from(self.u32(head, 12)) << 32 | u64::from(self.u32(head, 16));
+                let place = Place {
+                    time: interface.clock.time(ticks),
+                    link: interface.link,
+                    interface: interface.index,
+                    wire_len: wire,
+                    at: input.pos + 28,
+                    len: captured as usize,
+                };
+                input.pos += total;
+                info.frames += 1;
+                self.options = (0, 0);
+                return Ok(Some(place));
+            }
+        }
+        self.advance_slowly(input, info)
+    }
+
+    /// The current packet's first comment.
+    pub(super) fn comment<'a>(&self, input: &'a Input) -> Option<&'a [u8]> {
+        let (at, len) = self.options;
+        let options = input.bytes().get(at..at + len)?;
+        Options { rest: options, big: self.big, cut: false }
+            .find(|&(code, _)| code == 1)
+            .map(|(_, value)| value)
+    }
+
+    /// The same for every other block.
+    #[cold]
+    #[inline(never)]
+    fn advance_slowly(&mut self, input: &mut Input, info: &mut Info) -> io::Result<Option<Place>> {
+        self.options = (0, 0);
+        while !self.done {
+            let there = input.fill(12)?;
+            info.bytes_read = input.bytes_read();
+            let rest = input.rest();
+            let (true, Some(head)) = (there, rest.first_chunk::<12>()) else {
+                let have = rest.len() as u64;
+                self.end(input, info, Problem::CutHeader { have }, have > 0)?;
+                continue;
+            };
+            let head = *head;
+            let block = self.u32(&head, 0);
+            if block == SECTION {
+                match (u32::from_le_bytes([head[8], head[9], head[10], head[11]]), ORDER.swap_bytes()) {
+                    (ORDER, _) => self.big = false,
+                    (order, swapped) if order == swapped => self.big = true,
+                    _ => {
+                        self.find_next(input, info, Problem::Section)?;
+                        continue;
+                    }
+                }
+            }
+            let total = self.u32(&head, 4);
+            if total < least(block) || !total.is_multiple_of(4) {
+                self.find_next(input, info, Problem::BlockLength { block, says: total })?;
+                continue;
+            }
+            let size = total as usize;
+            if size > BLOCK_LIMIT || !matches!(block, SECTION | INTERFACE | STATISTICS) && !is_packet(block) {
+                if is_packet(block) {
+                    self.find_next(
+                        input,
+                        info,
+                        Problem::Absurd { says: total.into(), limit: BLOCK_LIMIT as u64 },
+                    )?;
+                } else {
+                    self.pass_over(block, total, input, info)?;
+                }
+                continue;
+            }
+            if !input.fill(size)? {
+                let have = input.rest().len() as u64;
+                if !self.find_next_if_any(input, info, Problem::BlockLength { block, says: total })? {
+                    self.end(input, info, Problem::CutRecord { need: total.into(), have }, true)?;
+                }
+                continue;
+            }
+            info.bytes_read = input.bytes_read();
+            let tail = input.rest()[size - 4..].first_chunk::<4>().map_or(0, |tail| self.u32(tail, 0));
+            if tail != total {
+                let problem = Problem::BlockEnd { block, head: total, tail };
+                if !self.is_followed(size, input)? {
+                    self.find_next(input, info, problem)?;
+                    continue;
+                }
+                info.damaged(input.offset(), problem, 0, false);
+            }
+            let place = self.take(block, size, input, info);
+            input.pos += size;
+            if place.is_some() {
+                info.frames += 1;
+                return Ok(place);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes a block that is at hand; gives its frame, if it holds one.
+    fn take(&mut self, block: u32, size: usize, input: &Input, info: &mut Info) -> Option<Place> {
+        let offset = input.offset();
+        let body = &input.rest()[8..size - 4];
+        match block {
+            SECTION => {
+                self.before = self.interfaces.iter().map(|interface| interface.index).collect();
+                self.interfaces.clear();
+                if body
+                    .get(4..6)
+                    .and_then(|major| major.first_chunk())
+                    .is_none_or(|major| self.u16(major) != 1)
+                {
+                    info.damaged(offset, Problem::Section, 0, false);
+                }
+                None
+            }
+            INTERFACE => {
+                self.take_interface(body, offset, info);
+                None
+            }
+            STATISTICS => {
+                self.take_statistics(body, offset, info);
+                None
+            }
+            _ => self.take_packet(block, body, input.pos + 8, offset, info),
+        }
+    }
+
+    fn take_packet(
+        &mut self,
+        block: u32,
+        body: &[u8],
+        at: usize,
+        offset: u64,
+        info: &mut Info,
+    ) -> Option<Place> {
+        // Interface, drops, time, captured, wire, where the frame begins.
+        let (id, drops, ticks, mut captured, wire, start) = match block {
+            PACKET | OLD_PACKET => {
+                let head = body.first_chunk::<20>()?;
+                let first = self.u32(head, 0);
+                let (id, drops) = if block == PACKET {
+                    (first, 0)
+                } else {
+                    let drops = self.u16(&[head[2], head[3]]);
+                    (self.u16(&[head[0], head[1]]).into(), if drops == 0xffff { 0 } else { drops.into() })
+                };
+                let ticks = u64::from(self.u32(head, 4)) << 32 | u64::from(self.u32(head, 8));
+                (id, drops, Some(ticks), self.u32(head, 12), self.u32(head, 16), 20)
+            }
+            _ => {
+                let wire = self.u32(body.first_chunk::<4>()?, 0);
+                let limit = self.interfaces.first().map_or(0, |interface| interface.snaplen);
+                let limit = if limit == 0 { u32::MAX } else { limit };
+                (0, 0, None, wire.min(limit).min(body.len() as u32 - 4), wire, 4)
+            }
+        };
+        let Some(interface) = self.interfaces.get(id as usize).copied() else {
+            let known = self.interfaces.len() as u32;
+            info.damaged(offset, Problem::NoInterface { id, known }, body.len() as u64 + 12, false);
+            return None;
+        };
+        let room = (body.len() - start) as u32;
+        if captured > room {
+            info.damaged(offset, Problem::BlockFrame { captured, room }, 0, false);
+            captured = room;
+        } else if interface.snaplen > 0 && captured > interface.snaplen {
+            info.damaged(offset, Problem::OverSnaplen { captured, snaplen: interface.snaplen }, 0, false);
+        }
+        if captured > wire {
+            info.damaged(offset, Problem::OverWire { captured, wire }, 0, false);
+        }
+        let len = captured as usize;
+        let mut dropped: u64 = drops;
+        if ticks.is_some()
+            && let Some(bytes) = body.get(start + len.next_multiple_of(4)..)
+        {
+            self.options = (at + body.len() - bytes.len(), bytes.len());
+            let mut options = Options { rest: bytes, big: self.big, cut: false };
+            for (code, value) in &mut options {
+                if let (4, PACKET, Some(count)) = (code, block, value.first_chunk()) {
+                    dropped = dropped.saturating_add(self.u64(count));
+                }
+            }
+            if options.cut {
+                info.damaged(offset, Problem::Options, 0, false);
+            }
+        }
+        if dropped > 0 {
+            let drops = &mut self.interfaces[id as usize].drops;
+            drops.2 = drops.2.saturating_add(dropped);
+            self.note_drops(id as usize, info);
+        }
+        Some(Place {
+            // A Simple Packet Block has no time.
+            time: ticks.map_or(Time(0), |ticks| interface.clock.time(ticks)),
+            link: interface.link,
+            interface: interface.index,
+            wire_len: wire.max(captured),
+            at: at + start,
+            len,
+        })
+    }
+
+    fn take_interface(&mut self, body: &[u8], offset: u64, info: &mut Info) {
+        let Some(head) = body.first_chunk::<8>() else { return };
+        let link = portable(self.u16(&[head[0], head[1]]));
+        let snaplen = self.u32(head, 4);
+        let (mut resolution, mut seconds) = (6, 0);
+        let mut interface = Interface { snaplen, ..Interface::new(link) };
+        let text = |value: &[u8]| {
+            let text = String::from_utf8_lossy(&value[..value.len().min(TEXT_LIMIT)]);
+            Some(text.trim_end_matches('\0').to_owned())
+        };
+        let mut options = Options { rest: &body[8..], big: self.big, cut: false };
+        for (code, value) in &mut options {
+            match (code, value) {
+                (2, name) => interface.name = text(name),
+                (3, description) => interface.description = text(description),
+                (8, value) => interface.speed_bps = value.first_chunk().map(|value| self.u64(value)),
+                (9, &[exponent, ..]) => resolution = exponent,
+                (13, &[len, ..]) => interface.fcs_len = Some(len),
+                (14, value) => seconds = value.first_chunk().map_or(0, |value| self.u64(value) as i64),
+                _ => {}
+            }
+        }
+        if options.cut {
+            info.damaged(offset, Problem::Options, 0, false);
+        }
+        let clock = Clock::new(resolution, seconds);
+        interface.resolution_ns = clock.tick_ns();
+        // A file made of several is cut at sections: where an interface continues, it keeps its place.
+        let again = self.before.get(self.interfaces.len()).copied().filter(|&index| {
+            let known = &info.interfaces[usize::from(index)];
+            *known == Interface { drops: known.drops, ..interface.clone() }
+        });
+        let index = match again {
+            Some(index) => index,
+            None if info.interfaces.len() < INTERFACE_LIMIT => {
+                info.interfaces.push(interface);
+                (info.interfaces.len() - 1) as u16
+            }
+            None => return info.damaged(offset, Problem::Interfaces, 0, false),
+        };
+        if self.interfaces.len() == INTERFACE_LIMIT {
+            return info.damaged(offset, Problem::Interfaces, 0, false);
+        }
+        let limit = frame_limit(snaplen);
+        let plain = if snaplen == 0 { limit } else { snaplen.min(limit) };
+        let drops = (info.interfaces[usize::from(index)].drops.unwrap_or(0), 0, 0);
+        self.interfaces.push(Local { index, link, snaplen, plain, clock, drops });
+    }
+
+    fn take_statistics(&mut self, body: &[u8], offset: u64, info: &mut Info) {
+        let Some(head) = body.first_chunk::<12>() else { return };
+        let id = self.u32(head, 0) as usize;
+        let mut drops = None;
+        let mut options = Options { rest: &body[12..], big: self.big, cut: false };
+        for (code, value) in &mut options {
+            if let (5 | 7, Some(count)) = (code, value.first_chunk()) {
+                drops = Some(self.u64(count).saturating_add(drops.unwrap_or(0)));
+            }
+        }
+        if options.cut {
+            info.damaged(offset, Problem::Options, 0, false);
+        }
+        // Statistics count from the section's start: the last ones hold.
+        if let (Some(interface), Some(drops)) = (self.interfaces.get_mut(id), drops) {
+            interface.drops.1 = drops;
+            self.note_drops(id, info);
+        }
+    }
+
+    /// Packets and statistics count the same drops, so the larger number holds.
+    fn note_drops(&self, id: usize, info: &mut Info) {
+        let Local { index, drops: (before, statistics, packets), .. } = self.interfaces[id];
+        info.interfaces[usize::from(index)].drops = Some(before.saturating_add(statistics.max(packets)));
+    }
+
+    /// Passes over a block that is of no use here, however long it is.
+    #[cold]
+    fn pass_over(&mut self, block: u32, total: u32, input: &mut Input, info: &mut Info) -> io::Result<()> {
+        let offset = input.offset();
+        let body = u64::from(total - 4);
+        let have = input.skip(body)?;
+        if have < body || !input.fill(4)? {
+            let have = have + input.rest().len() as u64;
+            input.skip(4)?;
+            return self.end(input, info, Problem::CutRecord { need: total.into(), have }, true);
+        }
+        let tail = input.rest().first_chunk::<4>().map_or(0, |tail| self.u32(tail, 0));
+        input.pos += 4;
+        if tail != total {
+            info.damaged(offset, Problem::BlockEnd { block, head: total, tail }, 0, false);
+        }
+        info.skipped += 1;
+        Ok(())
+    }
+
+    /// Ends the reading: where the file ends, or where the compressed data broke.
+    fn end(&mut self, input: &mut Input, info: &mut Info, cut: Problem, is_cut: bool) -> io::Result<()> {
+        self.done = true;
+        info.bytes_read = input.bytes_read();
+        if let Some(reason) = input.take_corrupt() {
+            info.damaged(input.offset(), Problem::Compressed { reason }, 0, true);
+        } else if is_cut {
+            info.damaged(input.offset(), cut, 0, true);
+        }
+        Ok(())
+    }
+
+    /// Looks for the next believable block and goes there, or ends the reading.
+    fn find_next(&mut self, input: &mut Input, info: &mut Info, problem: Problem) -> io::Result<()> {
+        let offset = input.offset();
+        if !self.find_next_if_any(input, info, problem.clone())? {
+            self.done = true;
+            info.damaged(offset, problem, 0, true);
+        }
+        Ok(())
+    }
+
+    fn find_next_if_any(&mut self, input: &mut Input, info: &mut Info, problem: Problem) -> io::Result<bool> {
+        let found = input.search(|rest, _| self.is_block(rest))?;
+        if let Some(distance) = found {
+            info.damaged(input.offset(), problem, distance as u64, false);
+            input.pos += distance;
+        }
+        Ok(found.is_some())
+    }
+
+    /// Whether a known block, or the end, follows the block of `size` bytes here.
+    fn is_followed(&self, size: usize, input: &mut Input) -> io::Result<bool> {
+        if !input.fill(size + 12)? {
+            return Ok(input.rest().len() == size);
+        }
+        let next = input.rest().get(size..).and_then(|next| next.first_chunk::<8>());
+        Ok(next.is_some_and(|next| self.is_head(next)))
+    }
+
+    /// Whether a whole block of a known type stands here, with the same length at both ends.
+    fn is_block(&self, rest: &[u8]) -> bool {
+        let Some(head) = rest.first_chunk::<8>().filter(|head| self.is_head(head)) else { return false };
+        let total = match (self.u32(head, 0), rest.get(8..).and_then(|rest| rest.first_chunk::<4>())) {
+            (SECTION, Some(&order)) => match (u32::from_le_bytes(order), u32::from_be_bytes(order)) {
+                (ORDER, _) => u32::from_le_bytes([head[4], head[5], head[6], head[7]]),
+                (_, ORDER) => u32::from_be_bytes([head[4], head[5], head[6], head[7]]),
+                _ => return false,
+            },
+            _ => self.u32(head, 4),
+        };
+        let (from, to) = (4, total as usize);
+        to >= 12 && rest.get(to - 4..to).is_some_and(|tail| tail == &head[from..])
+    }
+
+    /// Whether a block may begin with this type and length.
+    fn is_head(&self, head: &[u8; 8]) -> bool {
+        let (block, total) = (self.u32(head, 0), self.u32(head, 4));
+        // A section's length may be in another byte order; its second word decides.
+        block == SECTION
+            || matches!(block, 1..=6 | 9 | 10 | 0xbad | 0x4000_0bad)
+                && total >= least(block)
+                && total % 4 == 0
+                && total as usize <= BLOCK_LIMIT
+    }
+
+    #[inline(always)]
+    fn u32<const N: usize>(&self, bytes: &[u8; N], at: usize) -> u32 {
+        let value = u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        if self.big { value.swap_bytes() } else { value }
+    }
+
+    fn u16(&self, bytes: &[u8; 2]) -> u16 {
+        if self.big { u16::from_be_bytes(*bytes) } else { u16::from_le_bytes(*bytes) }
+    }
+
+    fn u64(&self, bytes: &[u8; 8]) -> u64 {
+        if self.big { u64::from_be_bytes(*bytes) } else { u64::from_le_bytes(*bytes) }
+    }
+}
+
+fn is_packet(block: u32) -> bool {
+    matches!(block, PACKET | OLD_PACKET | SIMPLE_PACKET)
+}
+
+/// The length of the shortest block of a type.
+fn least(block: u32) -> u32 {
+    match block {
+        SECTION => 28,
+        INTERFACE => 20,
+        PACKET | OLD_PACKET => 32,
+        SIMPLE_PACKET => 16,
+        STATISTICS => 24,
+        _ => 12,
+    }
+}
+
+/// The options of a block: code, length, value and padding, until code 0 or the block's end.
+struct Options<'a> {
+    rest: &'a [u8],
+    big: bool,
+    /// The last one runs over the end.
+    cut: bool,
+}
+
+impl<'a> Iterator for Options<'a> {
+    type Item = (u16, &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (&[c0, c1, l0, l1], rest) = self.rest.split_first_chunk()?;
+        let number = if self.big { u16::from_be_bytes } else { u16::from_le_bytes };
+        let (code, len) = (number([c0, c1]), usize::from(number([l0, l1])));
+        if code == 0 {
+            self.rest = &[];
+            return None;
+        }
+        let Some(value) = rest.get(..len) else {
+            self.cut = true;
+            self.rest = &[];
+            return None;
+        };
+        self.rest = rest.get(len.next_multiple_of(4)..).unwrap_or_default();
+        Some((code, value))
+    }
+}
+
+/// How an interface counts time.
+#[derive(Clone, Copy)]
+struct Clock {
+    tick: Tick,
+    /// Nanoseconds to add.
+    offset: i64,
+}
+
+#[derive(Clone, Copy)]
+enum Tick {
+    /// So many nanoseconds.
+    Nanos(u64),
+    /// So many to the nanosecond.
+    PerNano(u64),
+    /// 2 to the power of so many to the second.
+    Binary(u32),
+}
+
+impl Clock {
+    /// From the options if_tsresol and if_tsoffset.
+    fn new(resolution: u8, seconds: i64) -> Clock {
+        let exponent = u32::from(resolution & 0x7f);
+        let tick = match exponent {
+            _ if resolution & 0x80 != 0 => Tick::Binary(exponent),
+            0..=9 => Tick::Nanos(10u64.pow(9 - exponent)),
+            10..=28 => Tick::PerNano(10u64.pow(exponent - 9)),
+            // More than 64 bits can count in a nanosecond.
+            _ => Tick::PerNano(u64::MAX),
+        };
+        Clock { tick, offset: seconds.saturating_mul(1_000_000_000) }
+    }
+
+    /// Times beyond what 64 bits of nanoseconds hold, in the year 2262, become the last one they do.
+    #[inline(always)]
+    fn time(self, ticks: u64) -> Time {
+        let since = match self.tick {
+            Tick::Nanos(nanos) => ticks.saturating_mul(nanos),
+            Tick::PerNano(count) => ticks / count,
+            Tick::Binary(exponent) => {
+                ((u128::from(ticks) * 1_000_000_000) >> exponent).min(u64::MAX.into()) as u64
+            }
+        };
+        Time(i64::try_from(since).unwrap_or(i64::MAX).saturating_add(self.offset))
+    }
+
+    fn tick_ns(self) -> u32 {
+        match self.tick {
+            Tick::Nanos(nanos) => nanos as u32,
+            Tick::PerNano(_) => 1,
+            Tick::Binary(exponent) => (1_000_000_000u64.checked_shr(exponent).unwrap_or(0) as u32).max(1),
+        }
+    }
+}
+
+/// Appends a section header, with who wrote it.
+pub(super) fn write_section(out: &mut Vec<u8>) {
+    let start = begin(out, SECTION);
+    out.extend_from_slice(&ORDER.to_le_bytes());
+    out.extend_from_slice(&[1, 0, 0, 0]);
+    // The section's length is not known.
+    out.extend_from_slice(&u64::MAX.to_le_bytes());
+    write_option(out, 4, concat!("rdmawire ", env!("CARGO_PKG_VERSION")).as_bytes());
+    write_option(out, 0, &[]);
+    end(out, start);
+}
+
+/// Appends an interface description; its clock counts nanoseconds.
+pub(super) fn write_interface(out: &mut Vec<u8>, interface: &Interface) {
+    let start = begin(out, INTERFACE);
+    out.extend_from_slice(&interface.link.0.to_le_bytes());
+    out.extend_from_slice(&[0, 0]);
+    out.extend_from_slice(&interface.snaplen.to_le_bytes());
+    if let Some(name) = &interface.name {
+        write_option(out, 2, name.as_bytes());
+    }
+    if let Some(description) = &interface.description {
+        write_option(out, 3, description.as_bytes());
+    }
+    if let Some(speed) = interface.speed_bps {
+        write_option(out, 8, &speed.to_le_bytes());
+    }
+    write_option(out, 9, &[9]);
+    if let Some(len) = interface.fcs_len {
+        write_option(out, 13, &[len]);
+    }
+    write_option(out, 0, &[]);
+    end(out, start);
+}
+
+/// Appends a packet of interface `id`.
+pub(super) fn write_packet(
+    out: &mut Vec<u8>,
+    id: u32,
+    time: Time,
+    wire_len: u32,
+    frame: &[u8],
+    comment: Option<&str>,
+) {
+    let start = begin(out, PACKET);
+    let ticks = u64::try_from(time.0).unwrap_or(0);
+    for word in [id, (ticks >> 32) as u32, ticks as u32, frame.len() as u32, wire_len] {
+        out.extend_from_slice(&word.to_le_bytes());
+    }
+    out.extend_from_slice(frame);
+    pad(out, frame.len());
+    if let Some(comment) = comment {
+        write_option(out, 1, comment.as_bytes());
+        write_option(out, 0, &[]);
+    }
+    end(out, start);
+}
+
+/// Appends what an interface dropped.
+pub(super) fn write_statistics(out: &mut Vec<u8>, id: u32, time: Time, drops: u64) {
+    let start = begin(out, STATISTICS);
+    let ticks = u64::try_from(time.0).unwrap_or(0);
+    for word in [id, (ticks >> 32) as u32, ticks as u32] {
+        out.extend_from_slice(&word.to_le_bytes());
+    }
+    write_option(out, 5, &drops.to_le_bytes());
+    write_option(out, 0, &[]);
+    end(out, start);
+}
+
+fn begin(out: &mut Vec<u8>, block: u32) -> usize {
+    let start = out.len();
+    out.extend_from_slice(&block.to_le_bytes());
+    out.extend_from_slice(&[0; 4]);
+    start
+}
+
+fn end(out: &mut Vec<u8>, start: usize) {
+    let total = ((out.len() - start + 4) as u32).to_le_bytes();
+    out[start + 4..start + 8].copy_from_slice(&total);
+    out.extend_from_slice(&total);
+}
+
+fn write_option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
+    // Text that is longer than an option can be is cut, at a character's beginning.
+    let mut len = value.len().min(0xffff);
+    while len < value.len() && len > 0 && value[len] & 0xc0 == 0x80 {
+        len -= 1;
+    }
+    out.extend_from_slice(&code.to_le_bytes());
+    out.extend_from_slice(&(len as u16).to_le_bytes());
+    out.extend_from_slice(&value[..len]);
+    pad(out, len);
+}
+
+fn pad(out: &mut Vec<u8>, len: usize) {
+    out.extend_from_slice(&[0; 3][..len.next_multiple_of(4) - len]);
+}

@@ -1,0 +1,207 @@
+//! Opening a capture, and the frames in it whatever its format.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::Path;
+
+use super::erf::{self, Erf};
+use super::options::Options;
+use super::pcap::{self, Pcap};
+use super::pcapng::{self, Pcapng};
+use super::window::{Input, Shrunk};
+use super::{Compression, Error, ErrorKind, Format, Info, Record, Source, Time, compressed, sniff};
+use crate::dissect::Link;
+
+/// Opens the capture at `path`; `-` is standard input.
+pub fn open(path: &Path) -> Result<Reader, Error> {
+    open_with(path, &Options::default())
+}
+
+/// Opens the capture at `path` in a particular way.
+pub fn open_with(path: &Path, options: &Options) -> Result<Reader, Error> {
+    let name = path.display().to_string();
+    if path == Path::new("-") {
+        return standard_input(name, options);
+    }
+    let opening = |error| Error::io(&name, "opening", error);
+    let file = File::open(path).map_err(opening)?;
+    let known = file.metadata().map_err(opening)?;
+    if known.is_dir() {
+        return Err(Error::io(&name, "opening", io::ErrorKind::IsADirectory.into()));
+    }
+    // Files without a length, as in /proc, have content all the same.
+    let total = Some(known.len()).filter(|&len| known.is_file() && len > 0);
+    stream(name, file, options, total)
+}
+
+/// Frames of a capture file or stream of any format that is read, lent from where they lie: nothing is allocated and
+/// nearly nothing copied for them.
+pub struct Reader {
+    input: Input,
+    frames: Frames,
+    info: Info,
+}
+
+enum Frames {
+    Pcap(Pcap),
+    Pcapng(Pcapng),
+    Erf(Erf),
+}
+
+/// Where in an [`Input`] a frame is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) time: Time,
+    pub(super) link: Link,
+    pub(super) interface: u16,
+    pub(super) wire_len: u32,
+    pub(super) at: usize,
+    pub(super) len: usize,
+}
+
+impl Reader {
+    /// Reads a capture from any stream of bytes; `name` is what messages call it.
+    ///
+    /// Frames come as soon as they are complete, however slowly the bytes do.
+    pub fn from_read(from: impl Read + Send + 'static, name: &str) -> Result<Reader, Error> {
+        stream(name.to_owned(), from, &Options::default(), None)
+    }
+
+    /// The first comment on the frame that was read last, in pcapng.
+    pub fn comment(&self) -> Option<std::borrow::Cow<'_, str>> {
+        match &self.frames {
+            Frames::Pcapng(pcapng) => pcapng.comment(&self.input).map(String::from_utf8_lossy),
+            _ => None,
+        }
+    }
+
+    /// Goes to the next frame. Where it is stays right until the next call.
+    #[inline]
+    pub(super) fn advance(&mut self) -> Result<Option<Place>, Error> {
+        let place = match &mut self.frames {
+            Frames::Pcap(pcap) => pcap.advance(&mut self.input, &mut self.info),
+            Frames::Pcapng(pcapng) => pcapng.advance(&mut self.input, &mut self.info),
+            Frames::Erf(erf) => erf.advance(&mut self.input, &mut self.info),
+        };
+        match place {
+            Ok(Some(place)) if place.link == erf::LINK => {
+                // A frame that is an ERF record has the card's own time in it, finer than pcap's.
+                let time = erf::finer(place.time, self.record(place).frame);
+                Ok(Some(Place { time, ..place }))
+            }
+            Ok(place) => Ok(place),
+            Err(error) => Err(failed(&self.info.name, error)),
+        }
+    }
+
+    /// The frame at a place that [`advance`](Reader::advance) just gave.
+    #[inline]
+    pub(super) fn record(&self, place: Place) -> Record<'_> {
+        let Place { time, link, interface, wire_len, at, len } = place;
+        let frame = self.input.bytes().get(at..at + len).unwrap_or_default();
+        Record { time, link, interface, wire_len, frame }
+    }
+
+    fn new(mut info: Info, mut input: Input) -> Result<Reader, Error> {
+        info.total_bytes = input.total();
+        input.fill(pcap::FILE_HEADER).map_err(|error| failed(&info.name, error))?;
+        let start = input.rest();
+        let frames = if start.is_empty() {
+            // An empty file has no format, but neither has one whose compressed data is damaged from the start.
+            return Err(match input.take_corrupt() {
+                Some(reason) => Error::new(
+                    &info.name,
+                    ErrorKind::Unknown,
+                    format!("the compressed data is damaged before the first byte: {reason}"),
+                ),
+                None => Error::new(&info.name, ErrorKind::Empty, "is empty"),
+            });
+        } else if let Some((format, big)) = pcap::recognize(start) {
+            info.format = format;
+            Frames::Pcap(
+                Pcap::new(format, big, &mut input, &mut info).map_err(|error| failed(&info.name, error))?,
+            )
+        } else if start.starts_with(&pcapng::SECTION.to_be_bytes()) {
+            info.format = Format::Pcapng;
+            Frames::Pcapng(Pcapng::new())
+        } else if erf::recognize(&mut input).map_err(|error| failed(&info.name, error))? {
+            info.format = Format::Erf;
+            Frames::Erf(Erf::new())
+        } else {
+            let start = input.rest();
+            let text = match sniff::compression(start) {
+                Compression::None => sniff::describe(&start[..start.len().min(64)]),
+                _ => "is compressed twice, which is not read".to_owned(),
+            };
+            return Err(Error::new(&info.name, ErrorKind::Unknown, text));
+        };
+        info.bytes_read = input.bytes_read();
+        Ok(Reader { input, frames, info })
+    }
+}
+
+impl Source for Reader {
+    #[inline]
+    fn next(&mut self) -> Result<Option<Record<'_>>, Error> {
+        match self.advance()? {
+            Some(place) => Ok(Some(self.record(place))),
+            None => Ok(None),
+        }
+    }
+
+    fn info(&self) -> &Info {
+        &self.info
+    }
+}
+
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader").field("info", &self.info).finish_non_exhaustive()
+    }
+}
+
+#[cold]
+fn failed(name: &str, error: io::Error) -> Error {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<Shrunk>()) {
+        Some(shrunk) => Error::new(name, ErrorKind::Shrunk, shrunk.to_string()),
+        None => Error::io(name, "reading", error),
+    }
+}
+
+#[cfg(unix)]
+fn standard_input(name: String, options: &Options) -> Result<Reader, Error> {
+    use std::os::fd::AsFd;
+    // The descriptor itself: `Stdin` puts a small buffer in between.
+    let input =
+        io::stdin().as_fd().try_clone_to_owned().map_err(|error| Error::io(&name, "opening", error))?;
+    stream(name, File::from(input), options, None)
+}
+
+#[cfg(not(unix))]
+fn standard_input(name: String, options: &Options) -> Result<Reader, Error> {
+    stream(name, io::stdin(), options, None)
+}
+
+/// Anything that can be read once.
+fn stream(
+    name: String,
+    mut from: impl Read + Send + 'static,
+    options: &Options,
+    total: Option<u64>,
+) -> Result<Reader, Error> {
+    let start = peek(&mut from).map_err(|error| Error::io(&name, "reading", error))?;
+    let compression = sniff::compression(&start);
+    let from = Box::new(Cursor::new(start).chain(from));
+    let input = match compression {
+        Compression::None => Input::new(from, options.window, total, None),
+        _ => compressed::open(&name, compression, from, options.window, total)?,
+    };
+    Reader::new(Info { name, compression, ..Info::default() }, input)
+}
+
+/// The first four bytes, or fewer if there are no more.
+fn peek(from: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    from.by_ref().take(4).read_to_end(&mut start)?;
+    Ok(start)
+}

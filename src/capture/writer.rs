@@ -1,0 +1,399 @@
+//! Writing a capture, whole or not at all.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::options::Options;
+use super::{Error, ErrorKind, Format, Interface, Record, Sink, erf, pcapng};
+use crate::dissect::Link;
+
+/// Bytes gathered before they are written.
+const GATHER: usize = 256 << 10;
+/// Snaplen written where no limit is known: the largest every reader takes.
+const SNAPLEN: u32 = 0x4_0000;
+
+/// Creates a capture at `path`; `-` is standard output. A name that ends in `.gz` or `.zst` is compressed.
+///
+/// A file that exists is left alone unless `options.force`. The bytes go to another name in the same directory, which
+/// becomes `path` in [`Sink::finish`]; without that nothing remains. Devices and pipes are written to directly.
+///
+/// `interfaces` may be empty or lack some: those of records are added as they come, which pcapng can hold. pcap holds
+/// one link type.
+pub fn create(
+    path: &Path,
+    format: Format,
+    interfaces: &[Interface],
+    options: Options,
+) -> Result<Writer, Error> {
+    Writer::create(path, format, interfaces, options)
+}
+
+/// A capture being written.
+#[derive(Debug)]
+pub struct Writer {
+    name: String,
+    format: Format,
+    out: Output,
+    gathered: Vec<u8>,
+    interfaces: Vec<Interface>,
+    /// Interfaces of records that were not announced, or came with another link type: their number in the file.
+    added: HashMap<(u16, Link), u32>,
+    /// The link type of a pcap file, once it is written.
+    link: Option<Link>,
+    last: super::Time,
+    finished: bool,
+}
+
+impl Writer {
+    /// Creates a capture: see [`create`].
+    pub fn create(
+        path: &Path,
+        format: Format,
+        interfaces: &[Interface],
+        options: Options,
+    ) -> Result<Writer, Error> {
+        let name = path.display().to_string();
+        let unfit = |text: &str| Err(Error::new(&name, ErrorKind::Unfit, text));
+        if format == Format::PcapModified {
+            return unfit("the modified pcap format is read, not written");
+        }
+        let is_pcap = matches!(format, Format::Pcap | Format::PcapMicros);
+        if is_pcap && interfaces.windows(2).any(|pair| pair[0].link != pair[1].link) {
+            return unfit("frames of several link types go into a pcapng file, not into pcap");
+        }
+        let out = Output::create(&name, path, options.force)?;
+        let mut writer = Writer {
+            name,
+            format,
+            out,
+            gathered: Vec::with_capacity(GATHER + 4096),
+            interfaces: interfaces.to_vec(),
+            added: HashMap::new(),
+            link: None,
+            last: super::Time(0),
+            finished: false,
+        };
+        if format == Format::Pcapng {
+            pcapng::write_section(&mut writer.gathered);
+            for interface in interfaces {
+                pcapng::write_interface(&mut writer.gathered, interface);
+            }
+        } else if let (true, Some(first)) = (is_pcap, interfaces.first()) {
+            writer.begin_pcap(first.link);
+        }
+        Ok(writer)
+    }
+
+    /// Takes one frame with a comment on it, which only pcapng keeps.
+    pub fn put_with_comment(&mut self, record: &Record<'_>, comment: Option<&str>) -> Result<(), Error> {
+        match self.format {
+            Format::Pcapng => {
+                let id = self.interface(record);
+                let time = record.time;
+                self.last = self.last.max(time);
+                pcapng::write_packet(&mut self.gathered, id, time, record.wire_len, record.frame, comment);
+            }
+            Format::Erf => erf::write(&self.name, record, &mut self.gathered)?,
+            _ => self.put_pcap(record)?,
+        }
+        if self.gathered.len() >= GATHER { self.pass_on() } else { Ok(()) }
+    }
+
+    /// Hands on what is gathered, so that whoever reads a pipe has it.
+    pub fn flush(&mut self) -> Result<(), Error> {
+        self.pass_on()?;
+        self.out.flush().map_err(|error| Error::io(&self.name, "writing", error))
+    }
+
+    fn put_pcap(&mut self, record: &Record<'_>) -> Result<(), Error> {
+        let link = match self.link {
+            Some(link) => link,
+            None => self.begin_pcap(record.link),
+        };
+        if record.link != link {
+            let text = format!(
+                "a frame of link type {} does not go into a pcap file of link type {}; pcapng holds both",
+                record.link.0, link.0
+            );
+            return Err(Error::new(&self.name, ErrorKind::Unfit, text));
+        }
+        let (seconds, ns) = record.time.parts();
+        // Times the format cannot hold become its nearest: 1970 and 2106.
+        let (seconds, ns) = match u32::try_from(seconds) {
+            Ok(seconds) => (seconds, ns),
+            Err(_) if seconds < 0 => (0, 0),
+            Err(_) => (u32::MAX, 999_999_999),
+        };
+        let fraction = if self.format == Format::Pcap { ns } else { ns / 1000 };
+        for word in [seconds, fraction, record.frame.len() as u32, record.wire_len] {
+            self.gathered.extend_from_slice(&word.to_le_bytes());
+        }
+        self.gathered.extend_from_slice(record.frame);
+        Ok(())
+    }
+
+    fn begin_pcap(&mut self, link: Link) -> Link {
+        let magic: u32 = if self.format == Format::Pcap { 0xa1b2_3c4d } else { 0xa1b2_c3d4 };
+        let longest = self.interfaces.iter().map(|interface| interface.snaplen);
+        // One without a limit makes the whole file one without.
+        let snaplen =
+            if longest.clone().any(|snaplen| snaplen == 0) { 0 } else { longest.max().unwrap_or(0) };
+        let snaplen = if snaplen == 0 { SNAPLEN } else { snaplen };
+        let fcs = match self.interfaces.first().and_then(|interface| interface.fcs_len) {
+            Some(len) => 0x0400_0000 | (u32::from((len / 2) & 0xf) << 28),
+            None => 0,
+        };
+        self.gathered.extend_from_slice(&magic.to_le_bytes());
+        self.gathered.extend_from_slice(&[2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        self.gathered.extend_from_slice(&snaplen.to_le_bytes());
+        self.gathered.extend_from_slice(&(u32::from(link.0) | fcs).to_le_bytes());
+        self.link = Some(link);
+        link
+    }
+
+    /// The number of a record's interface in the pcapng file; one that is new is written down first.
+    #[inline]
+    fn interface(&mut self, record: &Record<'_>) -> u32 {
+        match self.interfaces.get(usize::from(record.interface)) {
+            Some(interface) if interface.link == record.link => u32::from(record.interface),
+            _ => self.added_interface(record),
+        }
+    }
+
+    #[cold]
+    fn added_interface(&mut self, record: &Record<'_>) -> u32 {
+        let next = (self.interfaces.len() + self.added.len()) as u32;
+        let gathered = &mut self.gathered;
+        *self.added.entry((record.interface, record.link)).or_insert_with(|| {
+            pcapng::write_interface(gathered, &Interface::new(record.link));
+            next
+        })
+    }
+
+    fn pass_on(&mut self) -> Result<(), Error> {
+        let outcome = self.out.write(&self.gathered);
+        self.gathered.clear();
+        outcome.map_err(|error| Error::io(&self.name, "writing", error))
+    }
+}
+
+impl Sink for Writer {
+    #[inline]
+    fn put(&mut self, record: &Record<'_>) -> Result<(), Error> {
+        self.put_with_comment(record, None)
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        if self.finished {
+            return Ok(());
+        }
+        match self.format {
+            Format::Pcap | Format::PcapMicros if self.link.is_none() => {
+                self.begin_pcap(Link(1));
+            }
+            Format::Pcapng => {
+                for (id, interface) in self.interfaces.iter().enumerate() {
+                    if let Some(drops) = interface.drops {
+                        pcapng::write_statistics(&mut self.gathered, id as u32, self.last, drops);
+                    }
+                }
+            }
+            _ => {}
+        }
+        self.pass_on()?;
+        self.finished = true;
+        let out = std::mem::replace(&mut self.out, Output::Done);
+        out.finish().map_err(|error| Error::io(&self.name, "writing", error))
+    }
+}
+
+/// Where the bytes go.
+#[derive(Debug)]
+enum Output {
+    Direct(Pack),
+    /// To another name first.
+    File(Pack, Target),
+    Done,
+}
+
+impl Output {
+    fn create(name: &str, path: &Path, force: bool) -> Result<Output, Error> {
+        let failed = |error| Error::io(name, "creating", error);
+        if path == Path::new("-") {
+            return Ok(Output::Direct(Pack::Plain(Plain::Stdout(io::stdout()))));
+        }
+        // A link stays a link, and what it points to is replaced.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        match fs::metadata(&target) {
+            Ok(there) if there.is_dir() => return Err(failed(io::ErrorKind::IsADirectory.into())),
+            Ok(there) if !there.is_file() => {
+                let file = OpenOptions::new().write(true).open(&target).map_err(failed)?;
+                return Ok(Output::Direct(Pack::new(name, path, file)?));
+            }
+            Ok(_) if !force => return Err(failed(io::ErrorKind::AlreadyExists.into())),
+            _ => {}
+        }
+        let (file, target) = Target::create(target, force).map_err(failed)?;
+        Ok(Output::File(Pack::new(name, path, file)?, target))
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Output::Direct(pack) | Output::File(pack, _) => pack.write(bytes),
+            Output::Done => Ok(()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Output::Direct(pack) | Output::File(pack, _) => pack.flush(),
+            Output::Done => Ok(()),
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Output::Direct(pack) => pack.finish(),
+            Output::File(pack, target) => {
+                pack.finish()?;
+                target.keep()
+            }
+            Output::Done => Ok(()),
+        }
+    }
+}
+
+/// A file under a name of its own until it is complete. Dropped, it is gone.
+#[derive(Debug)]
+struct Target {
+    path: PathBuf,
+    temporary: Option<PathBuf>,
+    force: bool,
+}
+
+impl Target {
+    fn create(path: PathBuf, force: bool) -> io::Result<(File, Target)> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let file_name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
+        loop {
+            let mut name = std::ffi::OsString::from(".");
+            name.push(&file_name);
+            name.push(format!(".{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
+            let temporary = path.with_file_name(name);
+            match OpenOptions::new().write(true).create_new(true).open(&temporary) {
+                Ok(file) => return Ok((file, Target { path, temporary: Some(temporary), force })),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn keep(mut self) -> io::Result<()> {
+        let Some(temporary) = &self.temporary else { return Ok(()) };
+        if !self.force {
+            // A link fails if the name was taken meanwhile, which renaming would not notice.
+            match fs::hard_link(temporary, &self.path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
+                Ok(()) => return Ok(()),
+                // Some file systems have no links.
+                Err(_) if self.path.try_exists()? => return Err(io::ErrorKind::AlreadyExists.into()),
+                Err(_) => {}
+            }
+        }
+        fs::rename(temporary, &self.path)?;
+        self.temporary = None;
+        Ok(())
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            let _ = fs::remove_file(temporary);
+        }
+    }
+}
+
+/// The bytes as they are, or compressed.
+enum Pack {
+    Plain(Plain),
+    #[cfg(feature = "compression")]
+    Gzip(flate2::write::GzEncoder<File>),
+    #[cfg(feature = "compression")]
+    Zstd(zstd::Encoder<'static, File>),
+}
+
+impl Pack {
+    fn new(name: &str, path: &Path, file: File) -> Result<Pack, Error> {
+        let extension = path.extension().unwrap_or_default();
+        if extension != "gz" && extension != "zst" {
+            return Ok(Pack::Plain(Plain::File(file)));
+        }
+        #[cfg(feature = "compression")]
+        return if extension == "gz" {
+            Ok(Pack::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::new(6))))
+        } else {
+            zstd::Encoder::new(file, 3).map(Pack::Zstd).map_err(|error| Error::io(name, "compressing", error))
+        };
+        #[cfg(not(feature = "compression"))]
+        Err(Error::new(
+            name,
+            ErrorKind::Unsupported,
+            "this program was built without the feature `compression`",
+        ))
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Pack::Plain(plain) => plain.write(bytes),
+            #[cfg(feature = "compression")]
+            Pack::Gzip(encoder) => encoder.write_all(bytes),
+            #[cfg(feature = "compression")]
+            Pack::Zstd(encoder) => encoder.write_all(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Pack::Plain(Plain::File(file)) => file.flush(),
+            Pack::Plain(Plain::Stdout(out)) => out.flush(),
+            #[cfg(feature = "compression")]
+            Pack::Gzip(encoder) => encoder.flush(),
+            #[cfg(feature = "compression")]
+            Pack::Zstd(encoder) => encoder.flush(),
+        }
+    }
+
+    fn finish(mut self) -> io::Result<()> {
+        match self {
+            Pack::Plain(_) => self.flush(),
+            #[cfg(feature = "compression")]
+            Pack::Gzip(encoder) => encoder.finish().map(drop),
+            #[cfg(feature = "compression")]
+            Pack::Zstd(encoder) => encoder.finish().map(drop),
+        }
+    }
+}
+
+impl std::fmt::Debug for Pack {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Pack")
+    }
+}
+
+enum Plain {
+    File(File),
+    Stdout(io::Stdout),
+}
+
+impl Plain {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Plain::File(file) => file.write_all(bytes),
+            Plain::Stdout(out) => out.write_all(bytes),
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Headers -> frames: packets with every field as put, and a closed list of values that are computed unless kept.
+//!
+//! ```
+//! use rdmawire::{craft::Packet, dissect, opcode::Opcode, wire::{Bth, Qpn, Psn, Reth, Hex32}};
+//! use std::net::Ipv4Addr;
+//! let packet = Packet::rocev2(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2))
+//!     .push(Bth::default().with_opcode(Opcode::RC_WRITE_ONLY).with_dest_qp(Qpn(0x11)).with_psn(Psn(7)))
+//!     .push(Reth::default().with_r_key(Hex32(0x1234)).with_dma_len(64))
+//!     .payload(vec![0xaa; 64]);
+//! let frame = packet.build();
+//! let d = dissect::dissect(packet.link(), &frame, frame.len() as u32);
+//! assert_eq!(rdmawire::icrc::verify(&d), rdmawire::icrc::State::Good);
+//! // What was captured can be edited: unedited it rebuilds bit for bit.
+//! assert_eq!(Packet::from(&d).build(), frame);
+//! ```
+
+mod auto;
+mod packet;
+mod settle;
+mod template;
+
+pub use auto::{Auto, Autos};
+pub use packet::{Packet, Part};
+pub use template::template;

@@ -1,0 +1,470 @@
+//! What every computed value is: one pass, which either writes them or finds out which are as they would be.
+
+use super::{
+    Auto, Autos, Packet, Part,
+    packet::{Pad, port_of},
+};
+use crate::{checksum, icrc, wire::*};
+
+/// What becomes of a computed value.
+pub(super) trait Settle {
+    /// A value in the header at `part`.
+    fn field<H: Header>(&mut self, head: &mut [u8], part: usize, auto: Auto, change: impl FnOnce(H) -> H);
+    /// The first byte of a part that has no table.
+    fn byte(&mut self, head: &mut [u8], part: usize, auto: Auto, value: u8);
+    /// The BTH's pad count and the padding, where `len` bytes of zero would be right; what it is to be.
+    fn pad(&mut self, head: &mut [u8], part: usize, put: Pad, len: u8) -> Pad;
+    /// Whether the value has to be worked out at all.
+    fn wants(&self, part: usize, auto: Auto) -> bool;
+    /// A value behind the headers; what it is to be.
+    fn tail<const N: usize>(
+        &mut self,
+        auto: Auto,
+        put: [u8; N],
+        computed: impl FnOnce() -> [u8; N],
+    ) -> [u8; N];
+}
+
+/// Write what is not kept.
+pub(super) struct Write<'a>(pub &'a Packet);
+
+impl Settle for Write<'_> {
+    #[inline]
+    fn field<H: Header>(&mut self, head: &mut [u8], part: usize, auto: Auto, change: impl FnOnce(H) -> H) {
+        if self.wants(part, auto)
+            && let Some(header) = header_mut::<H>(head, &self.0.parts[part])
+        {
+            *header = change(*header);
+        }
+    }
+
+    fn byte(&mut self, head: &mut [u8], part: usize, auto: Auto, value: u8) {
+        if self.wants(part, auto)
+            && let Some(byte) = head.get_mut(self.0.parts[part].at as usize)
+        {
+            *byte = value;
+        }
+    }
+
+    #[inline]
+    fn pad(&mut self, head: &mut [u8], part: usize, put: Pad, len: u8) -> Pad {
+        if !self.wants(part, Auto::Pad) {
+            return put;
+        }
+        self.field(head, part, Auto::Pad, |bth: Bth| bth.with_pad_cnt(len));
+        Pad { bytes: [0; 3], len }
+    }
+
+    #[inline]
+    fn wants(&self, part: usize, auto: Auto) -> bool {
+        !self.0.parts[part].keep.has(auto)
+    }
+
+    #[inline]
+    fn tail<const N: usize>(
+        &mut self,
+        auto: Auto,
+        put: [u8; N],
+        computed: impl FnOnce() -> [u8; N],
+    ) -> [u8; N] {
+        if self.0.keep.has(auto) { put } else { computed() }
+    }
+}
+
+/// Write nothing; find out what differs from what would be computed.
+pub(super) struct Learn<'a> {
+    pub packet: &'a Packet,
+    pub parts: &'a mut [Autos],
+    pub tail: &'a mut Autos,
+}
+
+impl Settle for Learn<'_> {
+    fn field<H: Header>(&mut self, head: &mut [u8], part: usize, auto: Auto, change: impl FnOnce(H) -> H) {
+        if let Some(header) = header_mut::<H>(head, &self.packet.parts[part]) {
+            self.parts[part].set(auto, change(*header).as_bytes() != header.as_bytes());
+        }
+    }
+
+    fn byte(&mut self, head: &mut [u8], part: usize, auto: Auto, value: u8) {
+        let there = head.get(self.packet.parts[part].at as usize);
+        self.parts[part].set(auto, there != Some(&value));
+    }
+
+    fn pad(&mut self, head: &mut [u8], part: usize, put: Pad, len: u8) -> Pad {
+        self.field(head, part, Auto::Pad, |bth: Bth| bth.with_pad_cnt(len));
+        if put != (Pad { bytes: [0; 3], len }) {
+            self.parts[part].set(Auto::Pad, true);
+        }
+        put
+    }
+
+    fn wants(&self, _: usize, _: Auto) -> bool {
+        true
+    }
+
+    fn tail<const N: usize>(
+        &mut self,
+        auto: Auto,
+        put: [u8; N],
+        computed: impl FnOnce() -> [u8; N],
+    ) -> [u8; N] {
+        self.tail.set(auto, computed() != put);
+        put
+    }
+}
+
+fn header_mut<'a, H: Header>(head: &'a mut [u8], part: &Part) -> Option<&'a mut H> {
+    H::mut_from_prefix(head.get_mut(part.range())?).ok().map(|(header, _)| header)
+}
+
+/// What comes behind headers and payload.
+pub(super) struct Tail {
+    pub pad: Pad,
+    pub icrc: Option<[u8; 4]>,
+    pub vcrc: Option<[u8; 2]>,
+    pub filler: usize,
+    pub fcs: Option<[u8; 4]>,
+}
+
+impl Packet {
+    /// Settle every computed value, in the order in which they depend on each other: padding, types and lengths,
+    /// the ICRC over those, checksums from the innermost outwards, the CRCs of the link.
+    pub(super) fn settle(&self, head: &mut [u8], with: &mut impl Settle) -> Tail {
+        let pad = self.settle_pad(head, with);
+        let after = self.payload.len() + pad.len as usize + if self.icrc.is_some() { 4 } else { 0 };
+        let end = head.len() + after + self.missing as usize;
+        for n in 0..self.parts.len() {
+            self.settle_part(head, n, end, with);
+        }
+        let icrc = self.icrc.map(|put| with.tail(Auto::Icrc, put, || self.icrc_of(head, &pad)));
+        let crc = icrc.as_ref().map_or(&[][..], |icrc| &icrc[..]);
+        for n in (0..self.parts.len()).rev() {
+            self.settle_checksum(head, n, [&self.payload, pad.bytes(), crc], with);
+        }
+        let vcrc = self.vcrc.map(|put| {
+            with.tail(Auto::Vcrc, put, || {
+                let from = self.last(Kind::Lrh, self.parts.len()).map_or(0, |part| part.at as usize);
+                icrc::vcrc_of_parts(&[head.get(from..).unwrap_or(&[]), &self.payload, pad.bytes(), crc])
+            })
+        });
+        let vcrc_len = if vcrc.is_some() { 2 } else { 0 };
+        let filler = self.filler(head.len() + after + vcrc_len + self.trailer.len());
+        let fcs = self.has_fcs().then(|| {
+            let from =
+                self.parts.iter().find(|part| part.kind == Kind::Ethernet).map_or(0, |part| part.at as usize);
+            let zeros = [0; super::packet::SHORTEST_FRAME];
+            let vcrc = vcrc.as_ref().map_or(&[][..], |vcrc| &vcrc[..]);
+            let filler = zeros.get(..filler).unwrap_or(&[]);
+            let head = head.get(from..).unwrap_or(&[]);
+            icrc::fcs_of_parts(&[head, &self.payload, pad.bytes(), crc, vcrc, &self.trailer, filler])
+        });
+        Tail { pad, icrc, vcrc, filler, fcs }
+    }
+
+    /// The last part of this kind before the `n`-th.
+    fn last(&self, kind: Kind, n: usize) -> Option<&Part> {
+        self.parts[..n].iter().rev().find(|part| part.kind == kind)
+    }
+
+    fn settle_pad(&self, head: &mut [u8], with: &mut impl Settle) -> Pad {
+        let bth = self.parts.iter().rposition(|part| part.kind == Kind::Bth);
+        // A packet without an ICRC was cut: how much padding it had, only the field says.
+        let Some(n) = bth.filter(|_| self.icrc.is_some()) else { return self.pad };
+        let after = head.len() - self.parts[n].range().end + self.payload.len();
+        with.pad(head, n, self.pad, (after.wrapping_neg() % 4) as u8)
+    }
+
+    /// What stands behind the `n`-th part and those that continue it.
+    #[inline]
+    fn next(&self, n: usize) -> Kind {
+        let more = self.parts.get(n + 1..).unwrap_or(&[]);
+        let continues = |kind| {
+            matches!(
+                kind,
+                Kind::Ipv4Options
+                    | Kind::GreChecksum
+                    | Kind::GreKey
+                    | Kind::GreSequence
+                    | Kind::GeneveOptions
+            )
+        };
+        more.iter().find(|part| !continues(part.kind)).map_or(Kind::Payload, |part| part.kind)
+    }
+
+    /// Whether a part of that kind continues the `n`-th, and its length.
+    fn continued(&self, n: usize, kind: Kind) -> Option<usize> {
+        let more = self.parts.get(n + 1..)?;
+        more.iter()
+            .take_while(|part| part.kind.is_part())
+            .find(|part| part.kind == kind)
+            .map(|part| part.len as usize)
+    }
+
+    /// Types and lengths of one header.
+    #[inline]
+    fn settle_part(&self, head: &mut [u8], n: usize, end: usize, with: &mut impl Settle) {
+        let at = self.parts[n].at as usize;
+        let len = end - at.min(end);
+        match self.parts[n].kind {
+            Kind::Ethernet => with.field(head, n, Auto::EtherType, |h: Ethernet| {
+                h.with_ether_type(announce(h.ether_type(), self.next(n)))
+            }),
+            Kind::Vlan => with.field(head, n, Auto::EtherType, |h: Vlan| {
+                h.with_ether_type(announce(h.ether_type(), self.next(n)))
+            }),
+            Kind::Ipv4 => {
+                let options = self.continued(n, Kind::Ipv4Options).unwrap_or(0);
+                with.field(head, n, Auto::IpVersion, |h: Ipv4| h.with_version(4));
+                with.field(head, n, Auto::Ipv4HeaderLength, |h: Ipv4| h.with_ihl((5 + options / 4) as u8));
+                with.field(head, n, Auto::IpLength, |h: Ipv4| h.with_total_len(len as u16));
+                with.field(head, n, Auto::IpProtocol, |h: Ipv4| {
+                    h.with_protocol(carry(h.protocol(), self.next(n)))
+                });
+                if with.wants(n, Auto::IpChecksum) {
+                    let header = head.get(at..at + Ipv4::LEN + options).unwrap_or(&[]);
+                    let (before, after) = (header.get(..10).unwrap_or(&[]), header.get(12..).unwrap_or(&[]));
+                    let sum = Hex16(checksum::internet_parts(&[before, after]));
+                    with.field(head, n, Auto::IpChecksum, |h: Ipv4| h.with_checksum(sum));
+                }
+            }
+            Kind::Ipv6 => {
+                with.field(head, n, Auto::IpVersion, |h: Ipv6| h.with_version(6));
+                let len = len.saturating_sub(Ipv6::LEN);
+                with.field(head, n, Auto::IpLength, |h: Ipv6| h.with_payload_len(len as u16));
+                with.field(head, n, Auto::IpProtocol, |h: Ipv6| {
+                    h.with_next_header(carry(h.next_header(), self.next(n)))
+                });
+            }
+            Kind::Udp => {
+                let next = self.next(n);
+                with.field(head, n, Auto::UdpLength, |h: Udp| h.with_length(len as u16));
+                if let Some(port) = port_of(next) {
+                    with.field(head, n, Auto::UdpDestinationPort, |h: Udp| h.with_dst_port(port));
+                }
+                if next == Kind::Bth
+                    && let (Some(from), Some(bth)) = (self.sender(head), self.get::<Bth>())
+                {
+                    let port = Udp::linux_source_port(from, bth.dest_qp());
+                    with.field(head, n, Auto::UdpSourcePort, |h: Udp| h.with_src_port(port));
+                }
+            }
+            Kind::Grh => {
+                with.field(head, n, Auto::IpVersion, |h: Grh| h.with_ip_ver(6));
+                let len = len.saturating_sub(Grh::LEN);
+                with.field(head, n, Auto::GrhLength, |h: Grh| h.with_pay_len(len as u16));
+                if self.next(n) == Kind::Bth {
+                    with.field(head, n, Auto::GrhNextHeader, |h: Grh| h.with_nxt_hdr(IpProtocol::IBA));
+                }
+            }
+            Kind::Lrh => {
+                with.field(head, n, Auto::LrhLength, |h: Lrh| h.with_pkt_len((len / 4) as u16));
+                let lnh = match self.next(n) {
+                    Kind::Bth => Some(Lnh::LOCAL),
+                    Kind::Grh => Some(Lnh::GLOBAL),
+                    Kind::Ipv6 => Some(Lnh::IPV6),
+                    Kind::Rwh => Some(Lnh::RAW),
+                    _ => None,
+                };
+                if let Some(lnh) = lnh {
+                    with.field(head, n, Auto::Lnh, |h: Lrh| h.with_lnh(lnh));
+                }
+            }
+            _ => self.settle_rare(head, n, len, with),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn settle_rare(&self, head: &mut [u8], n: usize, len: usize, with: &mut impl Settle) {
+        let next = self.next(n);
+        match self.parts[n].kind {
+            Kind::Sll => with
+                .field(head, n, Auto::EtherType, |h: Sll| h.with_ether_type(announce(h.ether_type(), next))),
+            Kind::Sll2 => with
+                .field(head, n, Auto::EtherType, |h: Sll2| h.with_ether_type(announce(h.ether_type(), next))),
+            Kind::Rwh => with
+                .field(head, n, Auto::EtherType, |h: Rwh| h.with_ether_type(announce(h.ether_type(), next))),
+            Kind::Mpls => with.field(head, n, Auto::MplsBottom, |h: Mpls| h.with_bottom(next != Kind::Mpls)),
+            Kind::Ipv6Extension => self.settle_extension(head, n, with),
+            Kind::Gre => {
+                let has = |kind| self.continued(n, kind).is_some();
+                with.field(head, n, Auto::GreFlags, |h: Gre| {
+                    h.with_has_checksum(has(Kind::GreChecksum))
+                        .with_has_key(has(Kind::GreKey))
+                        .with_has_sequence(has(Kind::GreSequence))
+                });
+                with.field(head, n, Auto::GreProtocol, |h: Gre| {
+                    h.with_protocol(tunnelled(h.protocol(), next))
+                });
+            }
+            Kind::Erspan2 => with.field(head, n, Auto::Erspan, |h: Erspan2| h.with_version(1)),
+            Kind::Erspan3 => with.field(head, n, Auto::Erspan, |h: Erspan3| {
+                h.with_version(2).with_optional(next == Kind::ErspanPlatform)
+            }),
+            Kind::Geneve => {
+                let options = self.continued(n, Kind::GeneveOptions).unwrap_or(0);
+                with.field(head, n, Auto::GeneveLength, |h: Geneve| h.with_opt_len((options / 4) as u8));
+                with.field(head, n, Auto::EtherType, |h: Geneve| {
+                    h.with_protocol(tunnelled(h.protocol(), next))
+                });
+            }
+            Kind::MacControl => {
+                let opcode = match next {
+                    Kind::Pause => MacControlOpcode::PAUSE,
+                    Kind::Pfc => MacControlOpcode::PFC,
+                    _ => return,
+                };
+                with.field(head, n, Auto::MacControl, |h: MacControl| h.with_opcode(opcode));
+            }
+            Kind::LinkPacket => {
+                let [a, b] =
+                    icrc::vcrc(head.get(self.parts[n].range()).and_then(|h| h.get(..4)).unwrap_or(&[]));
+                let crc = Hex16(u16::from_be_bytes([a, b]));
+                with.field(head, n, Auto::Lpcrc, |h: LinkPacket| h.with_lpcrc(crc));
+            }
+            Kind::Erf => self.settle_erf(head, n, len, with),
+            Kind::ErfExtension => with.field(head, n, Auto::ErfType, |h: ErfExtension| {
+                h.with_extension(next == Kind::ErfExtension)
+            }),
+            _ => {}
+        }
+    }
+
+    /// The next header in an IPv6 extension; whether another extension follows, and which, nothing here says.
+    fn settle_extension(&self, head: &mut [u8], n: usize, with: &mut impl Settle) {
+        let there = head.get(self.parts[n].at as usize).copied().unwrap_or(0);
+        let right = carry(IpProtocol(there), self.next(n));
+        with.byte(head, n, Auto::IpProtocol, right.0);
+    }
+
+    fn settle_erf(&self, head: &mut [u8], n: usize, len: usize, with: &mut impl Settle) {
+        let rest = self.parts.get(n + 1..).unwrap_or(&[]);
+        let extensions = rest.iter().take_while(|part| part.kind == Kind::ErfExtension).count();
+        let record_type = rest.get(extensions).and_then(|part| match part.kind {
+            Kind::ErfEthernet => Some(ErfType::ETHERNET),
+            Kind::Lrh => Some(ErfType::INFINIBAND),
+            Kind::LinkPacket => Some(ErfType::INFINIBAND_LINK),
+            Kind::Ipv4 => Some(ErfType::IPV4),
+            Kind::Ipv6 => Some(ErfType::IPV6),
+            _ => None,
+        });
+        with.field(head, n, Auto::ErfType, |h: Erf| {
+            h.with_extension(extensions > 0).with_record_type(record_type.unwrap_or(h.record_type()))
+        });
+        let ethernet = if record_type == Some(ErfType::ETHERNET) { ErfEthernet::LEN } else { 0 };
+        let before = Erf::LEN + extensions * ErfExtension::LEN + ethernet;
+        let record = len + if self.vcrc.is_some() { 2 } else { 0 } + self.trailer.len();
+        with.field(head, n, Auto::ErfLength, |h: Erf| {
+            h.with_wire_len(record.saturating_sub(before) as u16)
+                .with_record_len(record.next_multiple_of(8) as u16)
+        });
+    }
+
+    /// The checksums that cover what they carry.
+    #[inline]
+    fn settle_checksum(&self, head: &mut [u8], n: usize, body: [&[u8]; 3], with: &mut impl Settle) {
+        match self.parts[n].kind {
+            Kind::Udp if with.wants(n, Auto::UdpChecksum) => self.settle_udp_checksum(head, n, body, with),
+            Kind::GreChecksum if with.wants(n, Auto::GreChecksum) => {
+                // It starts at the GRE header before it. What was cut cannot be summed.
+                let from = self.last(Kind::Gre, n).map_or(self.parts[n].at, |gre| gre.at) as usize;
+                let at = self.parts[n].at as usize;
+                let (before, after) = (head.get(from..at).unwrap_or(&[]), head.get(at + 2..).unwrap_or(&[]));
+                let sum = checksum::internet_parts(&[before, after, body[0], body[1], body[2]]);
+                let cut = self.missing > 0;
+                with.field(
+                    head,
+                    n,
+                    Auto::GreChecksum,
+                    |h: GreChecksum| {
+                        if cut { h } else { h.with_checksum(Hex16(sum)) }
+                    },
+                );
+            }
+            _ => {}
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn settle_udp_checksum(&self, head: &mut [u8], n: usize, body: [&[u8]; 3], with: &mut impl Settle) {
+        let at = self.parts[n].at as usize;
+        let ip = self.parts[..n].iter().rev().find(|part| matches!(part.kind, Kind::Ipv4 | Kind::Ipv6));
+        let Some(ip) = ip.filter(|_| self.missing == 0) else { return };
+        let addresses = if ip.kind == Kind::Ipv4 { 12..20 } else { 8..40 };
+        let addresses = head.get(ip.range()).and_then(|ip| ip.get(addresses)).unwrap_or(&[]);
+        let udp = head.get(at..).unwrap_or(&[]);
+        let len = udp.get(4..6).unwrap_or(&[]);
+        let (before, after) = (udp.get(..6).unwrap_or(&[]), udp.get(8..).unwrap_or(&[]));
+        let protocol = &[0, IpProtocol::UDP.0];
+        let parts = [addresses, protocol, len, before, after, body[0], body[1], body[2]];
+        let sum = checksum::internet_parts(&parts);
+        // Zero means that there is none (RFC 768).
+        let sum = if sum == 0 { 0xffff } else { sum };
+        with.field(head, n, Auto::UdpChecksum, |h: Udp| h.with_checksum(Hex16(sum)));
+    }
+
+    /// The queue pair a packet comes from, if anyone says.
+    #[inline]
+    fn sender(&self, head: &[u8]) -> Option<Qpn> {
+        if self.source_qp.is_some() {
+            return self.source_qp;
+        }
+        let deth = self.last(Kind::Deth, self.parts.len())?;
+        Deth::view(head.get(deth.range())?).map(|(deth, _)| deth.src_qp())
+    }
+
+    /// The ICRC over the packet as laid out.
+    fn icrc_of(&self, head: &[u8], pad: &Pad) -> [u8; 4] {
+        let Some(n) = self.parts.iter().rposition(|part| part.kind == Kind::Bth) else { return [0; 4] };
+        let bth = &self.parts[n];
+        let network = self.parts[..n]
+            .iter()
+            .rposition(|part| matches!(part.kind, Kind::Ipv4 | Kind::Ipv6 | Kind::Grh | Kind::Lrh));
+        let from = network.map_or(bth, |n| &self.parts[n]);
+        let udp = network.is_some_and(|from| self.parts[from..n].iter().any(|part| part.kind == Kind::Udp));
+        let headers = head.get(from.at as usize..bth.range().end).unwrap_or(&[]);
+        let behind = head.get(bth.range().end..).unwrap_or(&[]);
+        icrc::of_parts(from.kind, udp, headers, &[behind, &self.payload, pad.bytes()])
+    }
+}
+
+/// The EtherType before this kind.
+fn announce(there: EtherType, next: Kind) -> EtherType {
+    match next {
+        Kind::Vlan if there.is_vlan() => there,
+        Kind::Vlan => EtherType::VLAN,
+        Kind::Mpls if there == EtherType::MPLS_UPSTREAM => there,
+        Kind::Mpls => EtherType::MPLS,
+        Kind::Ipv4 => EtherType::IPV4,
+        Kind::Ipv6 => EtherType::IPV6,
+        Kind::Grh => EtherType::ROCE,
+        Kind::MacControl => EtherType::MAC_CONTROL,
+        Kind::Lldp => EtherType::LLDP,
+        _ => there,
+    }
+}
+
+/// The protocol type of a tunnel before this kind.
+fn tunnelled(there: EtherType, next: Kind) -> EtherType {
+    match next {
+        Kind::Ethernet | Kind::Everflow if matches!(there, EtherType::ERSPAN | EtherType::EVERFLOW) => there,
+        Kind::Ethernet => EtherType::ETHERNET,
+        Kind::Everflow => EtherType::EVERFLOW,
+        Kind::Erspan2 => EtherType::ERSPAN,
+        Kind::Erspan3 => EtherType::ERSPAN3,
+        _ => announce(there, next),
+    }
+}
+
+/// The IP protocol before this kind.
+fn carry(there: IpProtocol, next: Kind) -> IpProtocol {
+    match next {
+        Kind::Udp => IpProtocol::UDP,
+        Kind::Ipv4 => IpProtocol::IPV4,
+        Kind::Ipv6 => IpProtocol::IPV6,
+        Kind::Gre => IpProtocol::GRE,
+        Kind::Mpls => IpProtocol::MPLS,
+        _ => there,
+    }
+}

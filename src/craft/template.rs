@@ -1,0 +1,76 @@
+//! What a header starts from where nothing else is said.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use crate::wire::*;
+
+/// A header's bytes with what it has on most wires, to start from: addresses of two hosts (10.0.0.1 and 10.0.0.2,
+/// locally administered Ethernet addresses, LIDs 1 and 2), a time to live of 64, P_Key 0xffff. What is not named
+/// here is zero.
+pub fn template(kind: Kind) -> Vec<u8> {
+    let gid = |n| Ipv4Addr::new(10, 0, 0, n).to_ipv6_mapped();
+    match kind {
+        Kind::Ethernet => bytes(ethernet()),
+        Kind::Sll => bytes(Sll::default().with_arphrd(1).with_address_len(6)),
+        Kind::Sll2 => bytes(Sll2::default().with_arphrd(1).with_address_len(6).with_if_index(1)),
+        Kind::Mpls => bytes(Mpls::default().with_ttl(64)),
+        Kind::Ipv4 => bytes(ipv4(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2))),
+        Kind::Ipv6 => bytes(ipv6(
+            Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1),
+            Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2),
+        )),
+        Kind::Udp => bytes(udp()),
+        Kind::Erspan2 => bytes(Erspan2::default().with_version(1).with_encap(3)),
+        Kind::Erspan3 => bytes(Erspan3::default().with_version(2).with_ethernet(true).with_granularity(2)),
+        Kind::Vxlan => bytes(Vxlan::default().with_flags(VxlanFlags(8))),
+        Kind::Lrh => bytes(lrh(1, 2)),
+        Kind::Grh => bytes(grh(gid(1), gid(2))),
+        Kind::Bth => bytes(bth()),
+        Kind::Aeth => bytes(Aeth::default().with_syndrome(Syndrome::ACK)),
+        Kind::Mad => bytes(
+            Mad::default()
+                .with_base_version(1)
+                .with_mgmt_class(MgmtClass::CM)
+                .with_class_version(2)
+                .with_method(MadMethod(3)),
+        ),
+        _ => vec![0; kind.info().map_or(0, |info| info.len)],
+    }
+}
+
+fn bytes(header: impl Header) -> Vec<u8> {
+    header.as_bytes().to_vec()
+}
+
+pub(super) fn ethernet() -> Ethernet {
+    Ethernet::default().with_dst(Mac([2, 0, 0, 0, 0, 2])).with_src(Mac([2, 0, 0, 0, 0, 1]))
+}
+
+pub(super) fn ipv4(src: Ipv4Addr, dst: Ipv4Addr) -> Ipv4 {
+    Ipv4::default().with_version(4).with_ihl(5).with_df(true).with_ttl(64).with_src(src).with_dst(dst)
+}
+
+pub(super) fn ipv6(src: Ipv6Addr, dst: Ipv6Addr) -> Ipv6 {
+    Ipv6::default().with_version(6).with_hop_limit(64).with_src(src).with_dst(dst)
+}
+
+pub(super) fn udp() -> Udp {
+    Udp::default().with_src_port(0xc000)
+}
+
+pub(super) fn grh(sgid: Ipv6Addr, dgid: Ipv6Addr) -> Grh {
+    Grh::default()
+        .with_ip_ver(6)
+        .with_nxt_hdr(IpProtocol::IBA)
+        .with_hop_lmt(64)
+        .with_sgid(sgid)
+        .with_dgid(dgid)
+}
+
+pub(super) fn lrh(slid: u16, dlid: u16) -> Lrh {
+    Lrh::default().with_slid(Hex16(slid)).with_dlid(Hex16(dlid))
+}
+
+pub(super) fn bth() -> Bth {
+    Bth::default().with_p_key(PKey(0xffff))
+}

@@ -1,0 +1,3 @@
+//! Results as data, and their clothes. The data is the JSON contract: names change only with the schema number.
+
+pub mod analysis;

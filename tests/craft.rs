@@ -1,0 +1,301 @@
+//! Packets: built, dissected to the same fields, and rebuilt bit for bit.
+
+use bytes::Bytes;
+use proptest::prelude::*;
+use rdmawire::{
+    craft::{Auto, Packet, template},
+    dissect::{Dissection, Link, dissect},
+    icrc::{self, State},
+    opcode::Opcode,
+    wire::*,
+};
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+fn vectors() -> Vec<(String, Link, Vec<u8>)> {
+    let mut all: Vec<serde_json::Value> = serde_json::from_str(include_str!("data/vectors.json")).unwrap();
+    if let Ok(path) = std::env::var("RDMAWIRE_VECTORS") {
+        let text = std::fs::read_to_string(path).unwrap();
+        all.extend(serde_json::from_str::<Vec<serde_json::Value>>(&text).unwrap());
+    }
+    all.iter()
+        .map(|v| {
+            let hex = v["hex"].as_str().unwrap();
+            let frame = (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap());
+            let link = Link(v["link_type"].as_u64().unwrap() as u16);
+            (v["name"].as_str().unwrap().to_owned(), link, frame.collect())
+        })
+        .collect()
+}
+
+/// Rebuilt as captured, and nothing kept that need not be.
+fn rebuilds(link: Link, frame: &[u8], wire_len: u32) -> Packet {
+    let d = dissect(link, frame, wire_len);
+    let packet = Packet::from(&d);
+    assert_eq!(packet.build(), frame, "{d:?} {packet:?}");
+    packet
+}
+
+#[test]
+fn every_vector_rebuilds_bit_for_bit_whole_and_cut() {
+    for (name, link, frame) in vectors() {
+        let packet = rebuilds(link, &frame, frame.len() as u32);
+        assert_eq!(packet.wire_len() as usize, frame.len(), "{name}");
+        for cut in 0..frame.len() {
+            rebuilds(link, &frame[..cut], frame.len() as u32);
+            rebuilds(link, &frame[..cut], cut as u32);
+        }
+    }
+}
+
+#[test]
+fn what_is_right_is_computed_again_and_what_is_wrong_is_kept() {
+    for (name, link, frame) in vectors() {
+        let d = dissect(link, &frame, frame.len() as u32);
+        let packet = Packet::from(&d);
+        match icrc::verify(&d) {
+            State::Good => assert!(!packet.keeps(Auto::Icrc), "{name}"),
+            State::Bad => assert!(packet.keeps(Auto::Icrc), "{name}"),
+            State::Unchecked => {}
+        }
+        // An edit reaches the checksum, and the ICRC is right after it if it was before.
+        if icrc::verify(&d) == State::Good && d.notes().is_empty() && !d.has(Kind::Mad) {
+            let edited =
+                packet.edit(|bth: Bth| bth.with_psn(bth.psn().plus(1000))).payload(vec![7; 21]).build();
+            let again = dissect(link, &edited, edited.len() as u32);
+            assert_eq!(icrc::verify(&again), State::Good, "{name} {again:?}");
+            assert_eq!(again.payload(), [7; 21], "{name}");
+            assert_eq!(again.get::<Bth>().unwrap().pad_cnt(), 3, "{name}");
+            if let Some(ip) = again.get::<Ipv4>() {
+                assert_eq!(rdmawire::checksum::internet(ip.bytes()), 0, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lie_is_covered_by_what_is_computed() {
+    let honest = Packet::rocev2(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2))
+        .push(Bth::default().with_opcode(Opcode::RC_SEND_ONLY).with_p_key(PKey(0xffff)))
+        .payload(&b"hello"[..]);
+    let lie = honest.clone().edit(|ip: Ipv4| ip.with_total_len(40)).keep(Auto::IpLength);
+    let (honest, frame) = (honest.build(), lie.build());
+    let ip = Ipv4::view(&frame[14..]).unwrap().0;
+    assert_eq!(ip.total_len(), 40);
+    assert_eq!(rdmawire::checksum::internet(ip.bytes()), 0);
+    // The ICRC covers the lie too: it differs from the honest packet's, and from nothing else.
+    assert_ne!(frame[frame.len() - 4..], honest[honest.len() - 4..]);
+    let mut masked = vec![0xff; 8];
+    masked.extend_from_slice(&frame[14..frame.len() - 4]);
+    for at in [1, 8, 10, 11, 26, 27, 32] {
+        masked[8 + at] = 0xff;
+    }
+    assert_eq!(crc32fast::hash(&masked).to_le_bytes(), frame[frame.len() - 4..]);
+    // Kept, the ICRC stays as put.
+    let kept = lie.icrc(Some([1, 2, 3, 4])).build();
+    assert_eq!(kept[kept.len() - 4..], [1, 2, 3, 4]);
+    rebuilds(Link::ETHERNET, &frame, frame.len() as u32);
+    rebuilds(Link::ETHERNET, &kept, kept.len() as u32);
+}
+
+#[test]
+fn checksums_asked_for_are_right() {
+    let bth = Bth::default().with_opcode(Opcode::UD_SEND_ONLY).with_dest_qp(Qpn(0x11));
+    let packet = Packet::rocev2(Ipv6Addr::LOCALHOST, Ipv6Addr::UNSPECIFIED)
+        .push(bth)
+        .push(Deth::default().with_src_qp(Qpn(0x22)))
+        .payload(&[1, 2, 3][..])
+        .compute(Auto::UdpChecksum)
+        .compute(Auto::Fcs);
+    let frame = packet.build();
+    let d = dissect(Link::ETHERNET, &frame, frame.len() as u32);
+    let udp = d.get::<Udp>().unwrap();
+    assert_eq!(udp.src_port(), Udp::linux_source_port(Qpn(0x11), Qpn(0x22)));
+    let len = (udp.length() as u32).to_be_bytes();
+    let at = d.offset(Kind::Udp).unwrap();
+    let parts = [&frame[22..54], &len, &[0, 0, 0, 17], &frame[at..frame.len() - 4]];
+    assert_eq!(rdmawire::checksum::internet_parts(&parts), 0);
+    assert!(icrc::has_fcs(&d));
+    assert_eq!(icrc::verify(&d), State::Good);
+    let again = rebuilds(Link::ETHERNET, &frame, frame.len() as u32);
+    assert!(!again.keeps(Auto::UdpChecksum) && !again.keeps(Auto::Fcs));
+}
+
+/// Stacks that the dissector follows, outermost first; `[0]` stands for a part of that many bytes.
+const ROADS: &[(Link, &[Kind])] = {
+    use Kind::*;
+    &[
+        (Link::ETHERNET, &[Ethernet, Ipv4, Udp]),
+        (Link::ETHERNET, &[Ethernet, Vlan, Vlan, Ipv6, Udp]),
+        (Link::ETHERNET, &[Ethernet, Ipv4, Ipv4Options, Udp]),
+        (Link::ETHERNET, &[Ethernet, Ipv6, Ipv6Extension, Udp]),
+        (Link::ETHERNET, &[Ethernet, Vlan, Grh]),
+        (Link::ETHERNET, &[Ethernet, Mpls, Mpls, Ipv4, Udp]),
+        (Link::ETHERNET, &[Ethernet, Ipv4, Udp, Vxlan, Ethernet, Vlan, Ipv4, Udp]),
+        (Link::ETHERNET, &[Ethernet, Ipv6, Udp, Geneve, GeneveOptions, Ethernet, Ipv6, Udp]),
+        (Link::ETHERNET, &[Ethernet, Ipv4, Gre, GreChecksum, GreKey, GreSequence, Ethernet, Ipv4, Udp]),
+        (Link::ETHERNET, &[Ethernet, Ipv4, Gre, GreSequence, Erspan2, Ethernet, Grh]),
+        (Link::ETHERNET, &[Ethernet, Ipv4, Gre, GreSequence, Erspan3, ErspanPlatform, Ethernet, Ipv4, Udp]),
+        (Link::ETHERNET, &[Ethernet, Ipv4, Gre, Ipv6, Udp]),
+        (Link::ETHERNET, &[Ethernet, Ipv4, Ipv4, Udp]),
+        (Link::RAW, &[Ipv4, Udp]),
+        (Link::IPV6, &[Ipv6, Udp]),
+        (Link::LINUX_SLL, &[Sll, Ipv4, Udp]),
+        (Link::LINUX_SLL2, &[Sll2, Vlan, Ipv6, Udp]),
+        (Link::INFINIBAND, &[Lrh]),
+        (Link::INFINIBAND, &[Lrh, Grh]),
+        (Link::ERF, &[Erf, ErfExtension, ErfExtension, Lrh, Grh]),
+        (Link::ERF, &[Erf, ErfEthernet, Ethernet, Ipv4, Udp]),
+    ]
+};
+
+/// Fields that decide what the frame is: their values are settled, and any value elsewhere is the same packet.
+fn decides(kind: Kind, field: &str) -> bool {
+    match kind {
+        Kind::Ipv4 => matches!(field, "mf" | "fragment_offset" | "version" | "ihl" | "protocol"),
+        Kind::Gre => matches!(field, "has_routing" | "version"),
+        Kind::Geneve => field == "version",
+        Kind::Erspan3 => matches!(field, "frame_type"),
+        Kind::Bth => field == "opcode",
+        _ => false,
+    }
+}
+
+fn stack() -> impl Strategy<Value = (Packet, Vec<u8>)> {
+    let opcode = prop::sample::select(Opcode::ALL);
+    let road = prop::sample::select(ROADS);
+    (road, opcode, any::<[u8; 32]>(), prop::collection::vec(any::<u8>(), 0..300), any::<u32>(), any::<bool>())
+        .prop_map(|((link, kinds), opcode, noise, payload, keeps, sums)| {
+            let chain = [&[Kind::Bth], opcode.chain()].concat();
+            let mut packet = Packet::new(link);
+            for (n, &kind) in kinds.iter().chain(&chain).enumerate() {
+                let mut bytes = match kind {
+                    Kind::Ipv4Options => vec![1; 8],
+                    // Destination options with padding.
+                    Kind::Ipv6Extension => vec![0, 0, 1, 4, 0, 0, 0, 0],
+                    Kind::GeneveOptions => vec![0, 1, 2, 1, 9, 9, 9, 9],
+                    _ => template(kind),
+                };
+                for field in kind.info().map_or(&[][..], |info| info.fields) {
+                    if !decides(kind, field.name) && field.width <= 64 {
+                        let at = (n * 7 + field.bit as usize) % 24;
+                        let value = u64::from_be_bytes(noise[at..at + 8].try_into().unwrap());
+                        field.set(&mut bytes, value.rotate_left(field.bit as u32));
+                    }
+                }
+                packet = packet.push_bytes(kind, bytes);
+            }
+            packet = packet.edit(|bth: Bth| bth.with_opcode(opcode)).payload(payload.clone());
+            if kinds.contains(&Kind::Ipv6Extension) {
+                packet = packet.edit(|ip: Ipv6| ip.with_next_header(IpProtocol(60)));
+            }
+            if sums {
+                packet = packet.compute(Auto::UdpChecksum).compute(Auto::Fcs);
+            }
+            // Lies that do not change where the packet ends.
+            for (bit, auto) in
+                [Auto::IpChecksum, Auto::Icrc, Auto::Vcrc, Auto::UdpSourcePort, Auto::FramePadding]
+                    .into_iter()
+                    .enumerate()
+            {
+                // Behind a label, only a right checksum shows that IPv4 follows.
+                let shows = auto == Auto::IpChecksum && kinds.contains(&Kind::Mpls);
+                if keeps >> bit & 1 == 1 && !shows {
+                    packet = packet.keep(auto);
+                }
+            }
+            (packet, payload)
+        })
+}
+
+fn same_fields(built: &Packet, d: &Dissection<'_>) -> Result<(), TestCaseError> {
+    let layers = d.layers();
+    for (part, layer) in built.parts().iter().zip(layers.iter()) {
+        prop_assert_eq!((part.kind, part.at, part.len), (layer.kind, layer.at, layer.len));
+        let bytes = &d.frame()[layer.at as usize..][..layer.len as usize];
+        for field in part.kind.info().map_or(&[][..], |info| info.fields) {
+            if settled(part.kind, field.name) {
+                continue;
+            }
+            if field.width <= 64 {
+                prop_assert_eq!(
+                    field.get(bytes),
+                    field.get(built.bytes_of(part)),
+                    "{:?} {}",
+                    part.kind,
+                    field.name
+                );
+            } else {
+                prop_assert_eq!(field.bytes(bytes), field.bytes(built.bytes_of(part)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Fields that `Auto` has.
+fn settled(kind: Kind, field: &str) -> bool {
+    matches!(
+        (kind, field),
+        (Kind::Ipv4, "version" | "ihl" | "total_len" | "protocol" | "checksum")
+            | (Kind::Ipv6, "version" | "payload_len" | "next_header")
+            | (Kind::Udp, "src_port" | "dst_port" | "length" | "checksum")
+            | (Kind::Gre, "has_checksum" | "has_key" | "has_sequence" | "protocol")
+            | (Kind::GreChecksum, "checksum")
+            | (Kind::Erspan2, "version")
+            | (Kind::Erspan3, "version" | "optional")
+            | (Kind::Geneve, "opt_len" | "protocol")
+            | (Kind::Mpls, "bottom")
+            | (Kind::Lrh, "lnh" | "pkt_len")
+            | (Kind::Grh, "ip_ver" | "pay_len" | "nxt_hdr")
+            | (Kind::Bth, "pad_cnt")
+            | (Kind::Erf, "extension" | "record_type" | "record_len" | "wire_len")
+            | (Kind::ErfExtension, "extension")
+            | (_, "ether_type")
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_stack_dissects_to_the_same_fields_and_rebuilds((packet, payload) in stack()) {
+        let frame = packet.build();
+        prop_assert_eq!(packet.wire_len() as usize, frame.len());
+        let d = dissect(packet.link(), &frame, frame.len() as u32);
+        same_fields(&packet, &d)?;
+        let bth = d.get::<Bth>().unwrap();
+        prop_assert_eq!(bth.opcode(), packet.get::<Bth>().unwrap().opcode());
+        prop_assert_eq!(d.payload(), &payload[..]);
+        if !packet.keeps(Auto::Icrc) && icrc::verify(&d) != State::Unchecked {
+            prop_assert_eq!(icrc::verify(&d), State::Good);
+        }
+        if d.vcrc().is_some() && !packet.keeps(Auto::Vcrc) {
+            prop_assert_eq!(icrc::verify_vcrc(&d), State::Good);
+        }
+        let again = Packet::from(&d);
+        prop_assert_eq!(again.build(), &frame[..]);
+        // Nothing is kept that had been computed, if it was put differently at all.
+        let kept = |p: &Packet| [Auto::IpLength, Auto::UdpLength, Auto::Pad, Auto::EtherType, Auto::IpProtocol].iter().any(|&a| p.keeps(a));
+        prop_assert!(!kept(&again), "{:?}", again);
+    }
+
+    #[test]
+    fn any_bytes_rebuild(frame in prop::collection::vec(any::<u8>(), 0..200), link in prop::sample::select(&[1u16, 101, 113, 197, 228, 229, 247, 276, 999][..]), more in 0u32..99) {
+        let d = dissect(Link(link), &frame, frame.len() as u32 + more);
+        prop_assert_eq!(Packet::from(&d).build(), Bytes::from(frame));
+    }
+
+    #[test]
+    fn any_damage_rebuilds(n in 0usize..10_000, at in 0usize..10_000, to in any::<[u8; 3]>(), cut in any::<bool>()) {
+        let all = vectors();
+        let (_, link, mut frame) = all[n % all.len()].clone();
+        for (i, byte) in to.into_iter().enumerate() {
+            let len = frame.len();
+            frame[(at * (i + 1)) % len] = byte;
+        }
+        let wire_len = frame.len() as u32;
+        if cut { frame.truncate(at % frame.len()); }
+        let d = dissect(link, &frame, wire_len);
+        prop_assert_eq!(Packet::from(&d).build(), Bytes::from(frame));
+    }
+}

@@ -1,0 +1,188 @@
+//! Frames built by hand for the metrics' tests.
+#![allow(dead_code, unreachable_pub, reason = "each test uses its part")]
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use rdmawire::{
+    analyze::{Event, FlowId, metric::Metric, metric::overhead::l1_bytes},
+    capture::{Record, Time},
+    cost::extended_len,
+    dissect::{Encapsulation, Link, dissect},
+    icrc,
+    opcode::Opcode,
+    wire::*,
+};
+
+/// What may differ between frames.
+#[derive(Clone, Copy, Debug)]
+pub struct Roce {
+    pub wrap: Encapsulation,
+    pub vlans: u8,
+    pub src: u8,
+    pub dst: u8,
+    pub port: u16,
+    pub opcode: Opcode,
+    pub qp: u32,
+    pub psn: u32,
+    pub ecn: Ecn,
+    pub payload: usize,
+    /// First byte of the AETH, where there is one.
+    pub syndrome: u8,
+}
+
+impl Default for Roce {
+    fn default() -> Self {
+        Roce {
+            wrap: Encapsulation::RoceV2Ipv4,
+            vlans: 0,
+            src: 1,
+            dst: 2,
+            port: 0xc123,
+            opcode: Opcode::RC_SEND_MIDDLE,
+            qp: 0x11,
+            psn: 0,
+            ecn: Ecn::ECT0,
+            payload: 0,
+            syndrome: 0,
+        }
+    }
+}
+
+impl Roce {
+    /// The frame as a host captures it: padded to 60 bytes, without frame check sequence.
+    pub fn frame(self) -> Vec<u8> {
+        let pad = self.payload.wrapping_neg() & 3;
+        let body = extended_len(self.opcode) as usize + self.payload + pad + 4;
+        let mut transport = Bth::default()
+            .with_opcode(self.opcode)
+            .with_pad_cnt(pad as u8)
+            .with_dest_qp(Qpn(self.qp))
+            .with_psn(Psn(self.psn))
+            .bytes()
+            .to_vec();
+        let aeth = transport.len();
+        transport.resize(transport.len() + body, 0);
+        if self.opcode.chain().first() == Some(&Kind::Aeth) {
+            transport[aeth] = self.syndrome;
+        }
+        let len = transport.len() as u16;
+        let v6 = |host: u8| Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, host as u16);
+        let (mut packet, ether_type) = match self.wrap {
+            Encapsulation::RoceV2Ipv4 => (
+                Ipv4::default()
+                    .with_version(4)
+                    .with_ihl(5)
+                    .with_ecn(self.ecn)
+                    .with_total_len(28 + len)
+                    .with_protocol(IpProtocol::UDP)
+                    .with_src(Ipv4Addr::new(10, 0, 0, self.src))
+                    .with_dst(Ipv4Addr::new(10, 0, 0, self.dst))
+                    .bytes()
+                    .to_vec(),
+                EtherType::IPV4,
+            ),
+            Encapsulation::RoceV2Ipv6 => (
+                Ipv6::default()
+                    .with_version(6)
+                    .with_ecn(self.ecn)
+                    .with_payload_len(8 + len)
+                    .with_next_header(IpProtocol::UDP)
+                    .with_src(v6(self.src))
+                    .with_dst(v6(self.dst))
+                    .bytes()
+                    .to_vec(),
+                EtherType::IPV6,
+            ),
+            Encapsulation::Ib => (Vec::new(), EtherType::ROCE),
+            _ => (
+                Grh::default()
+                    .with_ip_ver(6)
+                    .with_t_class(Hex8(self.ecn.0))
+                    .with_pay_len(len)
+                    .with_nxt_hdr(IpProtocol::IBA)
+                    .with_sgid(v6(self.src))
+                    .with_dgid(v6(self.dst))
+                    .bytes()
+                    .to_vec(),
+                EtherType::ROCE,
+            ),
+        };
+        if matches!(self.wrap, Encapsulation::RoceV2Ipv4 | Encapsulation::RoceV2Ipv6) {
+            let udp = Udp::default().with_src_port(self.port).with_dst_port(4791).with_length(8 + len);
+            packet.extend(udp.bytes());
+        }
+        packet.extend(transport);
+        if matches!(self.wrap, Encapsulation::Ib | Encapsulation::IbGrh) {
+            let global = self.wrap == Encapsulation::IbGrh;
+            let lrh = Lrh::default()
+                .with_lnh(if global { Lnh::GLOBAL } else { Lnh::LOCAL })
+                .with_pkt_len((8 + packet.len()) as u16 / 4)
+                .with_slid(Hex16(self.src as u16))
+                .with_dlid(Hex16(self.dst as u16));
+            return [lrh.bytes(), &packet, &[0; 2]].concat();
+        }
+        let mac = |host| Mac([2, 0, 0, 0, 0, host]);
+        let first = if self.vlans > 0 { EtherType::VLAN } else { ether_type };
+        let mut frame = Ethernet::default()
+            .with_dst(mac(self.dst))
+            .with_src(mac(self.src))
+            .with_ether_type(first)
+            .bytes()
+            .to_vec();
+        for left in (0..self.vlans).rev() {
+            let next = if left > 0 { EtherType::VLAN } else { ether_type };
+            frame.extend(Vlan::default().with_vid(7).with_ether_type(next).bytes());
+        }
+        frame.extend(packet);
+        frame.resize(frame.len().max(60), 0);
+        frame
+    }
+
+    pub fn link(self) -> Link {
+        match self.wrap {
+            Encapsulation::Ib | Encapsulation::IbGrh => Link::INFINIBAND,
+            _ => Link::ETHERNET,
+        }
+    }
+}
+
+/// Shows a frame to a metric.
+pub struct Shown<'a> {
+    pub time: i64,
+    pub link: Link,
+    pub frame: &'a [u8],
+    pub interface: u16,
+    pub number: u64,
+    pub flow: Option<u32>,
+    pub peer: Option<u32>,
+    pub is_capture_duplicate: bool,
+}
+
+impl Shown<'_> {
+    pub fn to(&self, metric: &mut impl Metric) {
+        let wire_len = self.frame.len() as u32;
+        let record = Record {
+            time: Time(self.time),
+            link: self.link,
+            interface: self.interface,
+            wire_len,
+            frame: self.frame,
+        };
+        let packet = dissect(self.link, self.frame, wire_len);
+        metric.see(&Event {
+            number: self.number,
+            record: &record,
+            packet: &packet,
+            icrc: icrc::State::Unchecked,
+            l1_bytes: l1_bytes(&packet),
+            flow: self.flow.map(FlowId),
+            peer: self.peer.map(FlowId),
+            is_capture_duplicate: self.is_capture_duplicate,
+        });
+    }
+}
+
+/// A frame at a time, of a flow.
+pub fn shown(time: i64, link: Link, frame: &[u8], flow: Option<u32>) -> Shown<'_> {
+    Shown { time, link, frame, interface: 0, number: 1, flow, peer: None, is_capture_duplicate: false }
+}
