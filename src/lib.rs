@@ -2,8 +2,8 @@
 pub mod analyze;
 pub mod capture;
 pub mod checksum;
-pub mod craft;
 pub mod cost;
+pub mod craft;
 pub mod dissect;
 pub mod icrc;
 pub mod opcode;

@@ -16,6 +16,7 @@
 
 mod auto;
 mod packet;
+pub mod scenario;
 mod settle;
 mod template;
 

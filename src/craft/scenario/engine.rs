@@ -1,12 +1,14 @@
 //! The clock: what happens when, to whom, and the record of it all.
 
-use std::{cmp::Reverse, collections::BinaryHeap, net::IpAddr};
-
-use hashbrown::HashMap;
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, HashMap},
+    net::IpAddr,
+};
 
 use super::{
-    Connection, Encapsulation, End, Error, IpId, Ns, Operation, Scenario, Segment, Service, Side, Tap, UdpPort,
-    Verb,
+    Connection, Encapsulation, End, Error, IpId, Ns, Operation, Scenario, Segment, Service, Side, Tap,
+    UdpPort, Verb,
     host::Qp,
     network::{Held, Target},
     rng::{Rng, splitmix},
@@ -417,7 +419,15 @@ impl Sim {
                 let operations: Vec<Operation> =
                     connection.operations.iter().filter(|op| op.by == by).cloned().collect();
                 let starts = [psn[end], psn[1 - end]].map(|psn| psn as u64 + Psn::SPACE as u64);
-                self.qps.push(Qp::new(i as u32, ends[end], flow, index + 1 - end as u32, starts, operations, connection));
+                self.qps.push(Qp::new(
+                    i as u32,
+                    ends[end],
+                    flow,
+                    index + 1 - end as u32,
+                    starts,
+                    operations,
+                    connection,
+                ));
             }
             for name in &connection.also_to {
                 self.qps[index as usize].also.push(flows.len() as u32);
@@ -499,7 +509,9 @@ impl Sim {
             }
             if self.full {
                 let limit = self.run.scenario.limit;
-                return Err(Error::new(format!("more than {limit} packets: raise `limit`, or `stop` earlier")));
+                return Err(Error::new(format!(
+                    "more than {limit} packets: raise `limit`, or `stop` earlier"
+                )));
             }
         }
         Ok(())
@@ -582,7 +594,8 @@ impl Sim {
 
     /// Bytes that a packet takes on its first link, preamble and gap included.
     fn wire_len(&self, t: &Transmission) -> u32 {
-        let extended: usize = t.opcode.chain().iter().filter_map(|kind| kind.info()).map(|info| info.len).sum();
+        let extended: usize =
+            t.opcode.chain().iter().filter_map(|kind| kind.info()).map(|info| info.len).sum();
         let padded = (t.payload as u32).next_multiple_of(4);
         let flow = &self.run.flows[t.flow as usize];
         let connection = flow.connection.map(|i| &self.run.connections[i as usize]);
@@ -671,7 +684,10 @@ fn fill_in(scenario: &mut Scenario) -> Result<(), Error> {
                 ("reorder", f.reorder),
             ] {
                 if !(0.0..=1.0).contains(&share) {
-                    return wrong(format!("segment {}: {name} = {share}: expected a share from 0 to 1", i + 1));
+                    return wrong(format!(
+                        "segment {}: {name} = {share}: expected a share from 0 to 1",
+                        i + 1
+                    ));
                 }
             }
             if f.reorder > 0.0 && f.reorder_depth == 0 && f.reorder_by.is_none() {
@@ -688,7 +704,10 @@ fn fill_in(scenario: &mut Scenario) -> Result<(), Error> {
     let segments = scenario.segment.len();
     for tap in &scenario.tap {
         if tap.after as usize > segments {
-            return wrong(format!("tap: after = {}: expected at most {segments}, the number of segments", tap.after));
+            return wrong(format!(
+                "tap: after = {}: expected at most {segments}, the number of segments",
+                tap.after
+            ));
         }
         if !(0.0..=1.0).contains(&tap.loss) || !(0.0..=1.0).contains(&tap.duplicate) {
             return wrong("tap: loss and duplicate are shares: expected 0 to 1".into());
@@ -785,7 +804,10 @@ fn check(connection: &Connection, scenario: &Scenario) -> Result<(), Error> {
         ((1.0..=1000.0).contains(&c.rnr_factor), "rnr_factor: expected 1.0 to 1000.0"),
         (c.rnr_timer <= 31 && c.rnr_retry <= 7, "rnr_timer and rnr_retry: expected at most 31 and 7"),
         (c.credits <= 31, "credits: expected a code up to 31"),
-        (c.ack_every >= 1 && c.ack_request_every >= 1, "ack_every and ack_request_every: expected at least 1"),
+        (
+            c.ack_every >= 1 && c.ack_request_every >= 1,
+            "ack_every and ack_request_every: expected at least 1",
+        ),
         (c.dscp <= 63 && c.pcp <= 7, "dscp and pcp: expected at most 63 and 7"),
         (c.vlan.is_none_or(|vlan| vlan < 4096), "vlan: expected at most 4095"),
         (one_family, "hosts: expected addresses of one IP version"),
@@ -796,7 +818,10 @@ fn check(connection: &Connection, scenario: &Scenario) -> Result<(), Error> {
             c.operations.iter().all(fits),
             "operations: expected sizes up to 2^31, on UC writes and sends only, on UD sends up to the MTU only",
         ),
-        (!c.cm || c.encapsulation == Encapsulation::Rocev2, "cm: expected with encapsulation = \"rocev2\" only"),
+        (
+            !c.cm || c.encapsulation == Encapsulation::Rocev2,
+            "cm: expected with encapsulation = \"rocev2\" only",
+        ),
     ] {
         if !right {
             return Err(Error::new(format!("connection {:?}: {what}", c.name)));
@@ -804,4 +829,3 @@ fn check(connection: &Connection, scenario: &Scenario) -> Result<(), Error> {
     }
     Ok(())
 }
-

@@ -8,12 +8,13 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{
-    Connection, Operation, PartialRead, Recovery, Service, Verb,
+    Connection, Operation, Recovery, Service, Verb,
     engine::{Cause, Episode, Message, NONE, Sim, Transmission, What},
+    manage::Manage,
 };
 use crate::{
-    opcode::{Operation as Op, Opcode},
-    wire::{Psn, Syndrome},
+    opcode::{Opcode, Operation as Op},
+    wire::Syndrome,
 };
 
 /// A queue pair: a requester in its own PSN space, and a responder in its peer's.
@@ -29,52 +30,52 @@ pub(super) struct Qp {
     pub(super) ready: bool,
     pub(super) wake: u64,
     pub(super) sprayed: u32,
-    program: Program,
-    number: u64,
-    begun: bool,
-    error: bool,
+    pub(super) program: Program,
+    pub(super) number: u64,
+    pub(super) begun: bool,
+    pub(super) error: bool,
     /// First PSN of the requests.
-    start: u64,
+    pub(super) start: u64,
     /// One past the highest PSN sent.
-    hi: u64,
+    pub(super) hi: u64,
     /// The lowest PSN that is not acknowledged.
-    una: u64,
+    pub(super) una: u64,
     /// The next PSN to be sent again; `hi` when nothing is.
-    cursor: u64,
-    again: VecDeque<(u64, u32)>,
-    messages: VecDeque<u32>,
-    reads: u32,
-    rewind: Option<Rewind>,
-    rnr_until: u64,
-    rnr_psn: u64,
-    deadline: u64,
-    timer_set: bool,
-    retries: u8,
-    rnr_retries: u8,
-    implied: u64,
-    early_responses: BTreeSet<u64>,
-    episode: u32,
-    cause: Cause,
-    pace: u64,
+    pub(super) cursor: u64,
+    pub(super) again: VecDeque<(u64, u32)>,
+    pub(super) messages: VecDeque<u32>,
+    pub(super) reads: u32,
+    pub(super) rewind: Option<Rewind>,
+    pub(super) rnr_until: u64,
+    pub(super) rnr_psn: u64,
+    pub(super) deadline: u64,
+    pub(super) timer_set: bool,
+    pub(super) retries: u8,
+    pub(super) rnr_retries: u8,
+    pub(super) implied: u64,
+    pub(super) early_responses: BTreeSet<u64>,
+    pub(super) episode: u32,
+    pub(super) cause: Cause,
+    pub(super) pace: u64,
     /// Of each PSN from `start`: its first transmission, how often it was sent.
-    requests: Vec<(u32, u16)>,
+    pub(super) requests: Vec<(u32, u16)>,
 
-    expected: u64,
-    refused: bool,
-    nak_psn: u64,
-    early: BTreeMap<u64, u32>,
-    msn: u32,
-    answers: VecDeque<Answer>,
-    ack_held: u32,
-    ack_timer: bool,
-    response_end: u64,
-    responses: Vec<(u32, u16)>,
-    peer_start: u64,
+    pub(super) expected: u64,
+    pub(super) refused: bool,
+    pub(super) nak_psn: u64,
+    pub(super) early: BTreeMap<u64, u32>,
+    pub(super) msn: u32,
+    pub(super) answers: VecDeque<Answer>,
+    pub(super) ack_held: u32,
+    pub(super) ack_timer: bool,
+    pub(super) response_end: u64,
+    pub(super) responses: Vec<(u32, u16)>,
+    pub(super) peer_start: u64,
 }
 
 /// A rewind that is going to happen.
 #[derive(Clone, Copy, Debug)]
-struct Rewind {
+pub(super) struct Rewind {
     to: u64,
     count: u32,
     cause: Cause,
@@ -84,15 +85,15 @@ struct Rewind {
 
 /// What a responder has to send.
 #[derive(Clone, Copy, Debug)]
-enum Answer {
+pub(super) enum Answer {
     Acknowledge { psn: u64, syndrome: u8, msn: u32 },
-    Read { psn: u64, first: u64, end: u64, message: u32, bytes_end: u32, again: bool },
-    Atomic { psn: u64, message: u32, msn: u32, again: bool },
+    Read { psn: u64, first: u64, end: u64, message: u32, bytes_end: u32 },
+    Atomic { psn: u64, message: u32, msn: u32 },
 }
 
 /// The messages of a requester, in order.
 #[derive(Debug)]
-struct Program {
+pub(super) struct Program {
     operations: Vec<Operation>,
     at: usize,
     done: u64,
@@ -194,7 +195,7 @@ impl Qp {
     }
 
     /// Whether nothing is left to do.
-    fn is_idle(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.error || (self.program.peek().is_none() && self.una == self.hi && self.messages.is_empty())
     }
 }
@@ -205,7 +206,7 @@ fn is_answered(verb: Verb) -> bool {
 
 /// Note another transmission of `count` PSNs from `psn` on: the first one of the first of them, and the
 /// how-manieth this is.
-fn note(sent: &mut Vec<(u32, u16)>, start: u64, psn: u64, count: u32, tx: u32) -> (u32, u16) {
+pub(super) fn note(sent: &mut Vec<(u32, u16)>, start: u64, psn: u64, count: u32, tx: u32) -> (u32, u16) {
     let at = (psn - start) as usize;
     let end = at + count as usize;
     if sent.len() < end {
@@ -222,7 +223,7 @@ fn note(sent: &mut Vec<(u32, u16)>, start: u64, psn: u64, count: u32, tx: u32) -
 
 /// Requester.
 impl Sim {
-    fn connection(&self, qp: u32) -> &Connection {
+    pub(super) fn connection(&self, qp: u32) -> &Connection {
         &self.run.connections[self.qps[qp as usize].connection as usize]
     }
 
@@ -236,7 +237,7 @@ impl Sim {
         self.establish(2 * connection + 1);
     }
 
-    fn establish(&mut self, qp: u32) {
+    pub(super) fn establish(&mut self, qp: u32) {
         let state = &mut self.qps[qp as usize];
         if !state.begun {
             state.begun = true;
@@ -307,7 +308,8 @@ impl Sim {
     /// A packet never sent before.
     fn poll_new(&mut self, qp: u32) -> Option<u32> {
         let connection = &self.run.connections[self.qps[qp as usize].connection as usize];
-        let (window, depth, max_reads) = (connection.window as u64, connection.depth as usize, connection.max_reads);
+        let (window, depth, max_reads) =
+            (connection.window as u64, connection.depth as usize, connection.max_reads);
         let mtu = connection.mtu as u64;
         let state = &mut self.qps[qp as usize];
         if state.hi - state.una >= window {
@@ -379,7 +381,8 @@ impl Sim {
         let end = psn + count as u64;
         let is_new = end > state.hi;
         let reliable = service == Service::Rc;
-        let ack_req = reliable && (left == count || (index as u64 + 1) % every == 0 || (!is_new && end == state.hi));
+        let ack_req =
+            reliable && (left == count || (index as u64 + 1) % every == 0 || (!is_new && end == state.hi));
         let peer = &self.qps[state.peer as usize];
         let needless = reliable && (peer.expected >= end || peer.early.contains_key(&psn));
         let flow = message.flow;
@@ -560,13 +563,16 @@ impl Sim {
     /// The first PSN from `una` on, before `end`, that needs an answer of its own.
     fn unanswered(&self, qp: u32, end: u64) -> Option<u64> {
         let state = &self.qps[qp as usize];
-        state.messages.iter().map(|&id| &self.run.messages[id as usize]).take_while(|message| message.psn < end).find_map(
-            |message| {
+        state
+            .messages
+            .iter()
+            .map(|&id| &self.run.messages[id as usize])
+            .take_while(|message| message.psn < end)
+            .find_map(|message| {
                 let first = message.psn.max(state.una);
                 let open = first < message.psn + message.count as u64;
                 (is_answered(message.verb) && open && first < end).then_some(first)
-            },
-        )
+            })
     }
 
     /// An implied NAK for `psn`: once, until there is progress.
@@ -679,404 +685,11 @@ impl Sim {
     }
 }
 
-/// Responder.
-impl Sim {
-    fn answer(&mut self, qp: u32, answer: Answer) {
-        self.qps[qp as usize].answers.push_back(answer);
-        self.ready(qp);
-    }
-
-    fn acknowledge(&mut self, qp: u32) {
-        let credits = self.connection(qp).credits;
-        let state = &mut self.qps[qp as usize];
-        state.ack_held = 0;
-        let (psn, msn) = (state.expected - 1, state.msn);
-        self.answer(qp, Answer::Acknowledge { psn, syndrome: credits, msn });
-    }
-
-    /// The time is over for which an acknowledgement was held back.
-    pub(super) fn flush(&mut self, qp: u32) {
-        self.qps[qp as usize].ack_timer = false;
-        if self.qps[qp as usize].ack_held > 0 {
-            self.acknowledge(qp);
-        }
-    }
-
-    /// A request came.
-    pub(super) fn on_request(&mut self, qp: u32, tx: u32) {
-        let t = self.run.transmissions[tx as usize];
-        let connection = self.connection(qp);
-        if connection.service != Service::Rc {
-            return;
-        }
-        let (selective, tolerate) = (connection.recovery == Recovery::Selective, connection.tolerate as u64);
-        let trailing = connection.rnr_trailing_nak;
-        let state = &mut self.qps[qp as usize];
-        if state.error {
-            return;
-        }
-        if t.psn == state.expected {
-            if !self.accept(qp, tx) {
-                if !trailing {
-                    self.qps[qp as usize].refused = true;
-                }
-                return;
-            }
-            self.take_rest(qp, tolerate);
-            return;
-        }
-        if t.psn > state.expected {
-            if !selective {
-                if !state.refused {
-                    state.refused = true;
-                    let answer = Answer::Acknowledge { psn: state.expected, syndrome: 0x60, msn: state.msn };
-                    self.answer_nak(qp, answer);
-                }
-                return;
-            }
-            if state.refused {
-                return;
-            }
-            state.early.insert(t.psn, tx);
-            self.ask_for_missing(qp, tolerate);
-            return;
-        }
-        self.on_duplicate(qp, tx);
-    }
-
-    /// Go on with what came early.
-    fn take_rest(&mut self, qp: u32, tolerate: u64) {
-        loop {
-            let state = &mut self.qps[qp as usize];
-            let Some((psn, tx)) = state.early.pop_first() else { break };
-            if psn > state.expected {
-                state.early.insert(psn, tx);
-                break;
-            }
-            if psn == state.expected && !self.accept(qp, tx) {
-                self.qps[qp as usize].early.clear();
-                return;
-            }
-        }
-        self.ask_for_missing(qp, tolerate);
-    }
-
-    /// A selective responder says once what is missing, when enough has overtaken it.
-    fn ask_for_missing(&mut self, qp: u32, tolerate: u64) {
-        let state = &mut self.qps[qp as usize];
-        let Some((&last, _)) = state.early.last_key_value() else { return };
-        if state.nak_psn != state.expected && last - state.expected > tolerate {
-            state.nak_psn = state.expected;
-            let answer = Answer::Acknowledge { psn: state.expected, syndrome: 0x60, msn: state.msn };
-            self.answer_nak(qp, answer);
-        }
-    }
-
-    fn answer_nak(&mut self, qp: u32, answer: Answer) {
-        self.answer(qp, answer);
-        if self.run.scenario.cnp.on_nak {
-            self.notify(qp);
-        }
-    }
-
-    /// Carry out the request that is due. `false` where it is refused.
-    fn accept(&mut self, qp: u32, tx: u32) -> bool {
-        let t = self.run.transmissions[tx as usize];
-        let message = self.run.messages[t.message as usize];
-        let connection = self.connection(qp);
-        let (rnr_timer, ack_every, ack_delay) = (connection.rnr_timer, connection.ack_every, connection.ack_delay.0);
-        let mtu = connection.mtu as u32;
-        if let Some((times, fatal)) = self.refusals.get_mut(&(t.flow, message.number)) {
-            let fatal = *fatal;
-            let consumes = match message.verb {
-                Verb::Send | Verb::SendImm | Verb::SendInv => t.offset == 0,
-                Verb::WriteImm => t.psn + 1 == message.psn + message.count as u64,
-                _ => t.psn == message.psn,
-            };
-            if *times > 0 && consumes {
-                *times -= 1;
-                let syndrome = if fatal { 0x62 } else { 0x20 | rnr_timer };
-                let state = &mut self.qps[qp as usize];
-                state.refused = false;
-                let answer = Answer::Acknowledge { psn: t.psn, syndrome, msn: state.msn };
-                if fatal {
-                    state.error = true;
-                    state.answers.push_back(answer);
-                    self.ready(qp);
-                } else {
-                    self.answer(qp, answer);
-                }
-                return false;
-            }
-        }
-        let state = &mut self.qps[qp as usize];
-        state.refused = false;
-        state.expected = t.psn + t.count as u64;
-        let ends = state.expected == message.psn + message.count as u64;
-        if ends {
-            state.msn = state.msn + 1 & (Psn::SPACE - 1);
-        }
-        match message.verb {
-            Verb::Read => {
-                let bytes_end = message.len.min(t.offset + t.count * mtu);
-                let end = state.expected;
-                let (psn, again) = (t.psn, false);
-                // A READ acknowledges all before it.
-                state.ack_held = 0;
-                self.answer(qp, Answer::Read { psn, first: psn, end, message: t.message, bytes_end, again });
-            }
-            Verb::CompareSwap | Verb::FetchAdd => {
-                state.ack_held = 0;
-                let msn = state.msn;
-                self.answer(qp, Answer::Atomic { psn: t.psn, message: t.message, msn, again: false });
-            }
-            _ if t.ack_req => {
-                state.ack_held += 1;
-                if state.ack_held >= ack_every {
-                    self.acknowledge(qp);
-                } else if !state.ack_timer {
-                    state.ack_timer = true;
-                    self.at(self.now + ack_delay, What::Acknowledge(qp));
-                }
-            }
-            _ => {}
-        }
-        true
-    }
-
-    /// A request came that had come before.
-    fn on_duplicate(&mut self, qp: u32, tx: u32) {
-        let t = self.run.transmissions[tx as usize];
-        let message = self.run.messages[t.message as usize];
-        let mtu = self.connection(qp).mtu as u32;
-        let expected = self.qps[qp as usize].expected;
-        match message.verb {
-            Verb::Read => {
-                let end = (t.psn + t.count as u64).min(expected);
-                let bytes_end = message.len.min(t.offset + t.count * mtu);
-                let (psn, again) = (t.psn, true);
-                self.answer(qp, Answer::Read { psn, first: psn, end, message: t.message, bytes_end, again });
-            }
-            Verb::CompareSwap | Verb::FetchAdd => {
-                let msn = self.qps[qp as usize].msn;
-                self.answer(qp, Answer::Atomic { psn: t.psn, message: t.message, msn, again: true });
-            }
-            _ => self.acknowledge(qp),
-        }
-    }
-
-    /// The next packet of a responder.
-    fn poll_answer(&mut self, qp: u32) -> Option<u32> {
-        let answer = self.qps[qp as usize].answers.pop_front()?;
-        let connection = self.connection(qp);
-        let (mtu, mode, credits) = (connection.mtu as u32, connection.partial_read, connection.credits);
-        let mig_req = connection.mig_req ^ connection.migrate_at.is_some_and(|at| self.now >= at.0);
-        let udp_port = self.udp_port(qp);
-        let state = &mut self.qps[qp as usize];
-        let mut t = Transmission {
-            sent: 0,
-            psn: 0,
-            flow: state.flow,
-            message: NONE,
-            offset: 0,
-            count: 1,
-            jump: 0,
-            original: self.run.transmissions.len() as u32,
-            episode: NONE,
-            msn: state.msn,
-            udp_port,
-            ip_id: 0,
-            payload: 0,
-            ordinal: 1,
-            opcode: Opcode::RC_ACKNOWLEDGE,
-            syndrome: credits,
-            cause: Cause::First,
-            ack_req: false,
-            mig_req,
-            needless: false,
-        };
-        match answer {
-            Answer::Acknowledge { psn, syndrome, msn } => {
-                t = Transmission { psn, syndrome, msn, ..t };
-            }
-            Answer::Read { psn, first, end, message, bytes_end, again } => {
-                if psn + 1 < end {
-                    state.answers.push_front(Answer::Read { psn: psn + 1, first, end, message, bytes_end, again });
-                }
-                let whole = &self.run.messages[message as usize];
-                let offset = (psn - whole.psn) as u32 * mtu;
-                let begins = psn == first && (psn == whole.psn || mode == PartialRead::First);
-                let ends = psn + 1 == end;
-                t.opcode = match (begins, ends) {
-                    (true, true) => Opcode::RC_READ_RESPONSE_ONLY,
-                    (true, false) => Opcode::RC_READ_RESPONSE_FIRST,
-                    (false, true) => Opcode::RC_READ_RESPONSE_LAST,
-                    (false, false) => Opcode::RC_READ_RESPONSE_MIDDLE,
-                };
-                let payload = bytes_end.saturating_sub(offset).min(mtu) as u16;
-                t = Transmission { psn, message, offset, payload, ..t };
-            }
-            Answer::Atomic { psn, message, msn, .. } => {
-                t = Transmission { psn, message, msn, opcode: Opcode::RC_ATOMIC_ACKNOWLEDGE, ..t };
-            }
-        }
-        if t.message != NONE {
-            let tx = self.run.transmissions.len() as u32;
-            (t.original, t.ordinal) = note(&mut state.responses, state.peer_start, t.psn, 1, tx);
-            if t.ordinal == 1 {
-                t.jump = t.psn.saturating_sub(state.response_end) as u32;
-                state.response_end = t.psn + 1;
-            } else {
-                t.cause = Cause::Duplicate;
-                let peer = state.peer;
-                t.needless = self.qps[peer as usize].una > t.psn;
-            }
-        }
-        let host = self.qps[qp as usize].host;
-        Some(self.send(host, t))
-    }
-
-    /// A congestion notification from this queue pair to its peer, if its pacing allows one.
-    pub(super) fn notify(&mut self, qp: u32) {
-        let cnp = &self.run.scenario.cnp;
-        let state = &self.qps[qp as usize];
-        let flow = &self.run.flows[state.flow as usize];
-        let scope = match cnp.pacing {
-            super::Pacing::PerQp => qp as u64,
-            super::Pacing::PerIpPair => flow.dst as u64,
-            super::Pacing::PerPort => 0,
-        };
-        let interval = cnp.interval.0;
-        let host = state.host;
-        if self.notified.get(&(host, scope)).is_some_and(|&last| self.now < last + interval) {
-            return;
-        }
-        self.notified.insert((host, scope), self.now);
-        let flow = state.flow;
-        let t = Transmission {
-            sent: 0,
-            psn: 0,
-            flow,
-            message: NONE,
-            offset: 0,
-            count: 0,
-            jump: 0,
-            original: self.run.transmissions.len() as u32,
-            episode: NONE,
-            msn: 0,
-            udp_port: self.udp_port(qp),
-            ip_id: 0,
-            payload: 0,
-            ordinal: 1,
-            opcode: Opcode::CNP,
-            syndrome: 0,
-            cause: Cause::First,
-            ack_req: false,
-            mig_req: false,
-            needless: false,
-        };
-        self.control(host, t);
-    }
-
-    fn control(&mut self, host: u32, t: Transmission) {
-        let tx = self.send(host, t);
-        self.ports[host as usize].control.push_back(tx);
-        self.transmit(host);
-    }
-}
-
-/// A connection management message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Manage {
-    /// Request for communication.
-    Req = 0,
-    /// Reply.
-    Rep = 1,
-    /// Ready to use.
-    Rtu = 2,
-    /// Disconnect request.
-    Dreq = 3,
-    /// Disconnect reply.
-    Drep = 4,
-}
-
-impl Manage {
-    pub(super) fn of(code: u8) -> Manage {
-        [Manage::Req, Manage::Rep, Manage::Rtu, Manage::Dreq, Manage::Drep][code.min(4) as usize]
-    }
-}
-
-/// Connection management.
-impl Sim {
-    /// Send a message of the handshake: `end` 0 is the active side.
-    fn manage(&mut self, connection: u32, end: usize, what: Manage) {
-        let Some(management) = self.cm[connection as usize] else { return };
-        let flow = management.flows[end];
-        let host = self.run.flows[flow as usize].src;
-        let psn = &mut self.gsi_psn[host as usize];
-        *psn += 1;
-        let psn = *psn - 1;
-        let t = Transmission {
-            sent: 0,
-            psn,
-            flow,
-            // what it manages, and which message it is
-            message: connection,
-            offset: 0,
-            count: 1,
-            jump: 0,
-            original: self.run.transmissions.len() as u32,
-            episode: NONE,
-            msn: 0,
-            udp_port: 0xc000 | (connection & 0x3fff) as u16,
-            ip_id: 0,
-            payload: 256,
-            ordinal: 1,
-            opcode: Opcode::UD_SEND_ONLY,
-            syndrome: what as u8,
-            cause: Cause::First,
-            ack_req: false,
-            mig_req: false,
-            needless: false,
-        };
-        self.control(host, t);
-    }
-
-    /// A message of the handshake came.
-    pub(super) fn on_manage(&mut self, tx: u32) {
-        let t = self.run.transmissions[tx as usize];
-        let connection = t.message;
-        match Manage::of(t.syndrome) {
-            Manage::Req => self.manage(connection, 1, Manage::Rep),
-            Manage::Rep => {
-                self.manage(connection, 0, Manage::Rtu);
-                self.establish(2 * connection);
-            }
-            Manage::Rtu => self.establish(2 * connection + 1),
-            Manage::Dreq => self.manage(connection, 1, Manage::Drep),
-            Manage::Drep => {}
-        }
-    }
-
-    /// Say goodbye, if both ends are done.
-    fn close(&mut self, connection: u32) {
-        let ends = [2 * connection, 2 * connection + 1];
-        if ends.iter().all(|&qp| self.qps[qp as usize].is_idle() && self.qps[qp as usize].begun) {
-            if let Some(management) = &mut self.cm[connection as usize] {
-                if !management.closing {
-                    management.closing = true;
-                    self.manage(connection, 0, Manage::Dreq);
-                }
-            }
-        }
-    }
-}
-
 /// How long an RNR NAK's timer code asks to wait, in ns (IBTA vol. 1, table 45).
 fn rnr_ns(code: u8) -> u64 {
     const TENS_OF_US: [u64; 32] = [
-        65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072,
-        4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+        65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048,
+        3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
     ];
     TENS_OF_US[code as usize & 31] * 10_000
 }
@@ -1120,4 +733,3 @@ fn opcode(service: Service, verb: Verb, first: bool, last: bool) -> Opcode {
 pub(super) fn is_sequenced(opcode: Opcode) -> bool {
     matches!(opcode.operation(), Some(Op::ReadResponse | Op::AtomicAcknowledge))
 }
-

@@ -289,7 +289,8 @@ impl Run {
         for journey in &self.journeys {
             let way = self.way(self.transmissions[journey.tx as usize].flow);
             let end = &mut ends[journey.tx as usize];
-            let side = |segment| if self.is_before(way, segment, the_tap) { End::Upstream } else { End::Downstream };
+            let side =
+                |segment| if self.is_before(way, segment, the_tap) { End::Upstream } else { End::Downstream };
             *end = match *end {
                 End::Delivered => End::Delivered,
                 _ if journey.delivered => End::Delivered,
@@ -413,7 +414,13 @@ impl Run {
     }
 
     /// An acknowledgement, or a datagram.
-    fn acknowledgement(&self, t: &Transmission, label: &mut Label, truth: &mut FlowTruth, spaces: &mut [[Space; 2]]) {
+    fn acknowledgement(
+        &self,
+        t: &Transmission,
+        label: &mut Label,
+        truth: &mut FlowTruth,
+        spaces: &mut [[Space; 2]],
+    ) {
         if t.opcode.direction() == Direction::Request {
             label.class = Class::Datagram;
             return;
@@ -489,7 +496,14 @@ impl Run {
     }
 
     /// The totals that need the whole story.
-    fn total(&self, tap: &super::Tap, labels: &mut Labels, spaces: &[[Space; 2]], ends: &[End], evident: &[bool]) {
+    fn total(
+        &self,
+        tap: &super::Tap,
+        labels: &mut Labels,
+        spaces: &[[Space; 2]],
+        ends: &[End],
+        evident: &[bool],
+    ) {
         let within = |time: u64| time >= tap.start.0 && tap.stop.is_none_or(|stop| time < stop.0);
         for (t, end) in self.transmissions.iter().zip(ends) {
             let flow = &self.flows[t.flow as usize];

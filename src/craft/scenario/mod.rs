@@ -31,8 +31,12 @@
 pub mod label;
 
 mod engine;
+
 mod host;
+mod manage;
 mod network;
+mod render;
+mod responder;
 mod rng;
 mod text;
 
@@ -41,6 +45,7 @@ use std::net::IpAddr;
 use serde::Deserialize;
 
 pub use engine::{Capture, Cause, Flow, Message, Run, Sighting, Transmission, run};
+pub use render::{Frame, Frames};
 pub use text::{Error, Ns, Rate, Size, UdpPort};
 
 /// The schema of scenario files, in words: what `rdmawire explain scenario` prints.

@@ -55,7 +55,8 @@ impl Sim {
         for (i, event) in self.run.scenario.event.iter().enumerate() {
             let wrong = |what: String| Err(Error::new(format!("event {}: {what}", i + 1)));
             let connections = &self.run.connections;
-            let at = connections.iter().position(|c| event.connection.is_empty() || c.name == event.connection);
+            let at =
+                connections.iter().position(|c| event.connection.is_empty() || c.name == event.connection);
             let Some(connection) = at else {
                 return wrong(format!("no connection is called {:?}", event.connection));
             };
@@ -116,7 +117,8 @@ impl Sim {
     pub(super) fn depart(&mut self, tx: u32, time: u64) {
         let t = &self.run.transmissions[tx as usize];
         let flow = &self.run.flows[t.flow as usize];
-        let capable = flow.connection.is_some_and(|c| self.run.connections[c as usize].ecn) && !t.opcode.is_cnp();
+        let capable =
+            flow.connection.is_some_and(|c| self.run.connections[c as usize].ecn) && !t.opcode.is_cnp();
         let paths = self.run.scenario.paths.count as u64;
         let path = match (paths, self.run.scenario.paths.by) {
             (1, _) => 0,
@@ -319,21 +321,26 @@ impl Sim {
         let j = self.run.journeys[journey as usize];
         let t = &self.run.transmissions[j.tx as usize];
         let way = self.run.way(t.flow);
-        let ttl = self.run.flows[t.flow as usize].connection.map_or(64, |c| self.run.connections[c as usize].ttl);
+        let ttl =
+            self.run.flows[t.flow as usize].connection.map_or(64, |c| self.run.connections[c as usize].ttl);
         let capture = &self.run.captures[tap];
         if capture.tap.paths.is_some_and(|paths| j.path as u32 >= paths) {
             return;
         }
-        self.capture(tap, way, Sighting {
-            time: self.now,
-            journey,
-            control: NONE,
-            sequence: 0,
-            ecn: j.ecn,
-            ttl,
-            recorded: true,
-            again: false,
-        });
+        self.capture(
+            tap,
+            way,
+            Sighting {
+                time: self.now,
+                journey,
+                control: NONE,
+                sequence: 0,
+                ecn: j.ecn,
+                ttl,
+                recorded: true,
+                again: false,
+            },
+        );
     }
 
     /// A tap's mirror and capture take a frame, or not.
@@ -400,16 +407,20 @@ impl Sim {
         self.run.controls.push(Control { from, priority, quanta });
         let way = if from == Side::Left { Side::Right } else { Side::Left };
         let time = self.now;
-        self.capture(0, way, Sighting {
-            time,
-            journey: NONE,
-            control,
-            sequence: 0,
-            ecn: 0,
-            ttl: 0,
-            recorded: true,
-            again: false,
-        });
+        self.capture(
+            0,
+            way,
+            Sighting {
+                time,
+                journey: NONE,
+                control,
+                sequence: 0,
+                ecn: 0,
+                ttl: 0,
+                recorded: true,
+                again: false,
+            },
+        );
         if again {
             self.at(next, What::Pause(index));
         }

@@ -34,7 +34,8 @@ impl Rng {
 
     /// True with this probability. Draws nothing where it never or always is.
     pub(super) fn chance(&mut self, probability: f64) -> bool {
-        probability > 0.0 && (probability >= 1.0 || ((self.next() >> 11) as f64) < probability * (1u64 << 53) as f64)
+        probability > 0.0
+            && (probability >= 1.0 || ((self.next() >> 11) as f64) < probability * (1u64 << 53) as f64)
     }
 }
 

@@ -196,7 +196,9 @@ mod tests {
         assert_eq!("400G".parse(), Ok(Rate(400_000_000_000)));
         assert_eq!("64KiB".parse(), Ok(Size(65_536)));
         assert_eq!("spray:4".parse(), Ok(UdpPort::Spray(4)));
-        assert!("10".parse::<Ns>().is_err() && "-1us".parse::<Ns>().is_err() && "1e9s".parse::<Ns>().is_err());
+        assert!(
+            "10".parse::<Ns>().is_err() && "-1us".parse::<Ns>().is_err() && "1e9s".parse::<Ns>().is_err()
+        );
         assert!("0G".parse::<Rate>().is_err() && "spray:0".parse::<UdpPort>().is_err());
     }
 }
