@@ -30,6 +30,9 @@
 
 pub mod label;
 
+pub mod accuracy;
+pub mod expect;
+
 mod engine;
 
 mod host;
@@ -404,6 +407,9 @@ pub struct Tap {
     pub wrap: Wrap,
     /// Whether frames are recorded with their frame check sequence.
     pub fcs: bool,
+    /// Whether the mirror rewrites something that the ICRC covers: every frame's ICRC is wrong in the capture, and
+    /// only there.
+    pub bad_icrc: bool,
 }
 
 /// Frames in a row that a tap did not record.
@@ -680,6 +686,7 @@ impl Default for Tap {
             resolution: Ns(1),
             wrap: Wrap::None,
             fcs: false,
+            bad_icrc: false,
         }
     }
 }

@@ -152,11 +152,13 @@ impl Frames<'_> {
         }
         let packet = &*packet;
         packet.build_into(&mut self.buffer);
+        let head = packet.parts().last().map_or(0, |part| (part.at + part.len) as usize);
+        let body = packet.get_payload().len().next_multiple_of(4) + 4;
         let way = run.way(t.flow);
         if journey.corrupt != NOWHERE && run.is_before(way, journey.corrupt, tap) {
-            let head = packet.parts().last().map_or(0, |part| (part.at + part.len) as usize);
-            let body = packet.get_payload().len().next_multiple_of(4) + 4;
             damage(&mut self.buffer, head..head + body, journey.bit, packet);
+        } else if tap.bad_icrc {
+            damage(&mut self.buffer, head + body - 4..head + body, 0, packet);
         }
     }
 
