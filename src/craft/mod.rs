@@ -22,6 +22,7 @@ mod path;
 mod pause;
 pub mod recipe;
 pub mod rewrite;
+pub mod scenario;
 mod settle;
 mod template;
 mod value;
