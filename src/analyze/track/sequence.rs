@@ -31,6 +31,8 @@ pub(crate) struct Packet {
     pub(crate) frame: u64,
     /// Payload bytes.
     pub(crate) bytes: u32,
+    /// Bytes on the wire.
+    pub(crate) l1_bytes: u32,
     pub(crate) fingerprint: u32,
     pub(crate) id: Option<u16>,
     pub(crate) vantage: u16,
@@ -62,6 +64,7 @@ pub(crate) struct Fill {
     pub(crate) time: i64,
     pub(crate) frame: u64,
     pub(crate) bytes: u32,
+    pub(crate) l1_bytes: u32,
     /// When the hole appeared.
     pub(crate) hole_time: i64,
     /// By the identifications: it was sent before the packet that showed the hole.
@@ -370,6 +373,7 @@ impl Sequence {
             time: p.time,
             frame: p.frame,
             bytes: p.bytes,
+            l1_bytes: p.l1_bytes,
             hole_time: hole.time,
             sent_before: p.id.zip(hole.id).map(|(id, behind)| (id.wrapping_sub(behind) as i16) < 0),
             overtaken: p.id.is_some_and(|id| context.ids.ahead(id) < 0),
