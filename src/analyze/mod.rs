@@ -282,6 +282,9 @@ impl Analysis {
             counts.packets += 1;
             counts.class(Class::Corrupt);
             counts.lost(track::class::Place::Corrupt, 1, 1);
+            if direction == Some(Direction::Request) {
+                flow.requests.corrupt();
+            }
             self.say(event, direction, Class::Corrupt);
             return;
         }
@@ -354,9 +357,6 @@ impl Analysis {
             Direction::Request => {
                 let position = opcode.position();
                 let length = d.get::<Reth>().map(|reth| reth.dma_len());
-                if operation == Operation::ReadRequest {
-                    packet.n = flow.requests.psns_of_read(length.unwrap_or(0));
-                }
                 packet.ack_expected = bth.ack_req() || matches!(position, Position::Last | Position::Only);
                 let request = Request { packet, operation, position, message_bytes: length };
                 self.see_request(id, &request, event)
@@ -456,9 +456,6 @@ impl Analysis {
             count_acknowledgement(flow, aeth);
         }
         if let Some(peer) = peer.as_deref_mut() {
-            if let (Some(aeth), Operation::Acknowledge) = (aeth, operation) {
-                peer.requests.message_count(aeth.msn());
-            }
             let response = Response {
                 psn,
                 operation,

@@ -352,7 +352,7 @@ fn stream(counts: &Counts, gap_psns: u64, flow: &Flow, verified: bool) -> report
     report::Stream {
         packets: counts.packets,
         retransmits: counts.of(Class::Retransmission),
-        out_of_order: late,
+        out_of_order: late + counts.overtaken_again,
         capture_duplicates: counts.of(Class::CaptureDuplicate),
         ambiguous: counts.of(Class::Ambiguous),
         gap_psns,

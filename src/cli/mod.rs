@@ -3,6 +3,9 @@
 mod craft;
 mod dissect;
 mod explain;
+mod overhead;
+mod rewrite;
+mod units;
 
 use std::{
     fmt,
@@ -25,6 +28,8 @@ enum Command {
     Dissect(dissect::Dissect),
     Explain(explain::Explain),
     Craft(craft::Craft),
+    Rewrite(rewrite::Rewrite),
+    Overhead(overhead::Overhead),
 }
 
 /// How a command ended, if it could be done at all.
@@ -60,6 +65,8 @@ impl Cli {
             Command::Dissect(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Craft(command) => command.run(),
+            Command::Rewrite(command) => command.run(),
+            Command::Overhead(command) => command.run(),
         }
     }
 }

@@ -45,12 +45,6 @@ impl Ring {
         self.slots.get_mut(at).filter(|slot| slot.x == x as u32 && slot.count > 0)
     }
 
-    /// Whether a PSN this far behind the last one would still be here.
-    #[inline]
-    pub(crate) fn reaches(&self, behind: u64) -> bool {
-        behind <= self.slots.len() as u64
-    }
-
     /// A transmission. `outstanding`: PSNs between the oldest that matters and this one.
     #[inline]
     pub(crate) fn put(&mut self, x: u64, outstanding: u64, mut sent: Sent) {
