@@ -5,6 +5,8 @@
 pub mod capture;
 pub mod crc;
 pub mod dissect;
+pub mod filter;
+pub mod frame;
 pub mod header;
 pub mod outer;
 
@@ -13,6 +15,8 @@ pub const ALL: &[(&str, fn(&[u8]))] = &[
     ("capture", capture::reading),
     ("crc", crc::agreement),
     ("dissect", dissect::dissection),
+    ("filter", filter::expression),
+    ("frame", frame::shown),
     ("header", header::header),
     ("outer", outer::agreement),
 ];
