@@ -2,9 +2,11 @@
 pub mod analyze;
 pub mod capture;
 pub mod checksum;
-pub mod craft;
 pub mod cost;
+pub mod craft;
 pub mod dissect;
+pub mod filter;
+pub mod frame;
 pub mod icrc;
 pub mod opcode;
 pub mod report;

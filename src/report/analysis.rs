@@ -52,9 +52,13 @@ pub struct Analysis {
     pub congestion: Congestion,
     /// What the headers cost.
     pub overhead: Overhead,
+    /// How flows spread over source ports; `None` where none has UDP.
+    pub ports: Option<Ports>,
     /// Loss and recovery, one by one.
     pub episodes: Vec<Episode>,
-    /// Traffic over time, where asked for.
+    /// Length of one of the intervals, longer than asked for where there were too many.
+    pub interval_ns: Option<u64>,
+    /// Traffic over time, where asked for: those that had some.
     pub intervals: Option<Vec<Interval>>,
     /// What stands out, most serious first.
     pub findings: Vec<Finding>,
@@ -365,6 +369,62 @@ pub struct CnpIntervals {
     pub per_qp: Option<Summary>,
     pub per_ip_pair: Option<Summary>,
     pub per_port: Option<Summary>,
+}
+
+/// How flows spread over UDP source ports, by which switches choose among equal paths.
+#[derive(Clone, Debug, Default, Serialize)]
+#[allow(missing_docs)]
+pub struct Ports {
+    /// Flows that have UDP ports.
+    pub flows: u64,
+    /// Different source ports.
+    pub ports: u64,
+    /// Shannon's entropy of the bytes by source port.
+    pub entropy_bits: f64,
+    /// 2 to the entropy: so many equal flows would spread as well.
+    pub effective_flows: f64,
+    /// The entropy of the bytes by flow: what a hash over the queue pair could reach.
+    pub flow_entropy_bits: f64,
+    /// Groups of flows between the same addresses with the same source port but different queue pairs.
+    pub collisions: u64,
+    pub collision_groups: Vec<PortCollision>,
+    /// Flows with more than one source port.
+    pub several_ports: u64,
+    /// Flows whose packets have several source ports in turns.
+    pub sprayed: u64,
+    pub sprayed_flows: Vec<SprayedFlow>,
+    /// `None` where no flow's peer is known.
+    pub linux_formula: Option<LinuxPorts>,
+}
+
+/// Flows that surely take the same path.
+#[derive(Clone, Debug, Default, Serialize)]
+#[allow(missing_docs)]
+pub struct PortCollision {
+    pub src: String,
+    pub dst: String,
+    pub udp_src_port: u16,
+    /// Indices into the list of flows.
+    pub flows: Vec<usize>,
+}
+
+/// A flow that is sent over several paths at once.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[allow(missing_docs)]
+pub struct SprayedFlow {
+    /// Index into the list of flows.
+    pub flow: usize,
+    pub ports: u64,
+    /// How often a packet had another port than the one before it.
+    pub switches: u64,
+}
+
+/// Flows of one port whose peer is known, and how many have the port that Linux computes from the two queue pairs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct LinuxPorts {
+    pub flows: u64,
+    pub matching: u64,
 }
 
 /// What the headers cost.

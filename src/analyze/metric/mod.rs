@@ -1,6 +1,13 @@
 //! One question asked of a trace, a file each.
 
+pub mod congestion;
+pub mod ends;
+pub mod entropy;
+pub mod facts;
+pub mod latency;
 pub mod overhead;
+pub mod pause;
+pub mod rate;
 
 use super::Event;
 

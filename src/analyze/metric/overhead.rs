@@ -4,12 +4,11 @@
 //! around the packet, MPLS labels among them, are not charged. A packet whose link header was not captured (raw IP,
 //! Linux cooked) is charged an Ethernet header. Capture duplicates are not counted.
 
-use super::Metric;
+use super::{Metric, facts};
 use crate::{
     analyze::Event,
-    cost::{self, Envelope, FCS, GAP, ICRC, PREAMBLE, SHORTEST_FRAME, VCRC},
+    cost::{self, Envelope, FCS, GAP, PREAMBLE, SHORTEST_FRAME, VCRC},
     dissect::{Dissection, Encapsulation, Link},
-    opcode::{Opcode, Operation},
     report::analysis::{Cost, LayerBytes, Overhead as Section, Price},
     wire::{Bth, Ethernet, Grh, Header, Ipv4, Kind, LinkPacket, Sll, Sll2, Udp, Vlan},
 };
@@ -108,10 +107,7 @@ impl Metric for Overhead {
         };
         let at = d.offset(Kind::Bth).unwrap_or(0) as u32;
         let opcode = bth.opcode();
-        let extended = cost::extended_len(opcode);
-        let room = d.end().saturating_sub(at + Bth::LEN as u32 + ICRC);
-        let pad = (bth.pad_cnt() as u32).min(room.saturating_sub(extended));
-        let payload = room.saturating_sub(extended + pad);
+        let contents = facts::contents(d, bth);
         let vlan = vlan_bytes(d);
         let before = if d.has(Kind::Udp) { at.saturating_sub(Udp::LEN as u32) } else { at };
         let network = network(d).map_or(0, |from| before.saturating_sub(from));
@@ -119,12 +115,12 @@ impl Metric for Overhead {
         let sums = &mut self.sums[wrap as usize];
         sums.packets += 1;
         sums.l1_bytes += event.l1_bytes as u64;
-        sums.payload += payload as u64;
-        sums.extended += extended as u64;
-        sums.pad += pad as u64;
+        sums.payload += contents.payload as u64;
+        sums.extended += contents.extended as u64;
+        sums.pad += contents.pad as u64;
         sums.vlan += vlan as u64;
         sums.network += network as u64;
-        let contents = extended + payload + pad;
+        let contents = contents.len();
         if contents + vlan < ROOM_IPV4 {
             sums.padding_ipv4 += (ROOM_IPV4 - contents - vlan) as u64;
         }
@@ -132,7 +128,8 @@ impl Metric for Overhead {
         if frame < SHORTEST_FRAME && wrap == Encapsulation::RoceV2Ipv4 {
             sums.padding += (SHORTEST_FRAME - frame) as u64;
         }
-        if is_control(opcode) {
+        // ACKs, NAKs and CNPs only steer.
+        if opcode.is_cnp() || facts::is_acknowledge(opcode) {
             sums.control += event.l1_bytes as u64;
         }
     }
@@ -147,12 +144,6 @@ const ROOM_IPV4: u32 = SHORTEST_FRAME - PLAIN_IPV4;
 // No other encapsulation has frames that need padding.
 const _: () = assert!(Envelope::new(Encapsulation::RoceV2Ipv6).fixed() >= PREAMBLE + SHORTEST_FRAME + GAP);
 const _: () = assert!(Envelope::new(Encapsulation::RoceV1).fixed() >= PREAMBLE + SHORTEST_FRAME + GAP);
-
-/// Packets that only steer: ACKs, NAKs, CNPs.
-#[inline]
-fn is_control(opcode: Opcode) -> bool {
-    opcode.is_cnp() || opcode.0 & 0x1f == 0x11 && opcode.operation() == Some(Operation::Acknowledge)
-}
 
 impl Overhead {
     /// Says that this packet, which was seen, is a retransmission.

@@ -25,6 +25,10 @@ pub(crate) struct Responses {
     /// A READ was asked for again from this PSN on, and when.
     asked: Option<(u64, i64)>,
     asked_by: Option<Trigger>,
+    /// What the requester expects, if it sees what the tap sees: it takes responses in order only.
+    expected: u64,
+    skipped: u64,
+    skipped_late: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -104,10 +108,10 @@ impl Responses {
                 Some(requests) => {
                     // What was passed over is missing where a READ asked for it.
                     for part in asked_for(requests, gap) {
-                        holes.push(part, p.time);
+                        holes.push(part, p.time, p.id);
                     }
                 }
-                None if open => holes.push(gap, p.time),
+                None if open => holes.push(gap, p.time, p.id),
                 None => {}
             },
             resolved,
@@ -115,6 +119,12 @@ impl Responses {
         self.open = matches!(position, Position::First | Position::Middle);
         self.counts.packets += 1;
         self.settle(&resolved[began..]);
+        if step.class != Some(Class::CaptureDuplicate) {
+            let all_came = step.gap > 0 && self.seq.holes.get(step.x - 1).is_none();
+            if step.x == self.expected || self.expected == 0 || all_came {
+                self.expected = step.x + 1;
+            }
+        }
         let Some(class) = step.class else {
             self.goodput += p.bytes as u64;
             return None;
@@ -124,9 +134,14 @@ impl Responses {
             return Some(class);
         }
         self.counts.class(class);
+        if step.original_late {
+            let upstream = &mut self.counts.losses[Place::Upstream as usize];
+            upstream.least = upstream.least.saturating_sub(1);
+        }
         match class {
             Class::First | Class::New | Class::NewAfterGap | Class::Resync => self.goodput += p.bytes as u64,
             Class::Retransmission => self.again(p, &step),
+
             _ => {}
         }
         Some(class)
@@ -134,10 +149,9 @@ impl Responses {
 
     fn again(&mut self, p: &Packet, step: &Step) {
         self.counts.retransmitted_bytes += p.bytes as u64;
-        if step.skipped > 0 {
-            // A pass of repetitions leaves nothing out within a READ; between two it may.
-            self.counts.lost(Place::Upstream, 0, step.skipped);
-        }
+        self.counts.overtaken_again += step.overtaken as u64;
+        self.skipped += step.skipped;
+        self.skipped_late += step.not_lost as u64;
         if step.went_back {
             self.counts.triggered(self.asked_by.unwrap_or(Trigger::Unknown));
         }
@@ -150,6 +164,7 @@ impl Responses {
             match verdict.class {
                 Class::Retransmission => {
                     self.counts.retransmitted_bytes += fill.bytes as u64;
+                    self.counts.overtaken_again += fill.overtaken as u64;
                     self.counts.lost(Place::Upstream, 1, 1);
                     if verdict.went_back {
                         self.counts.triggered(self.asked_by.unwrap_or(Trigger::Unknown));
@@ -174,10 +189,14 @@ impl Responses {
         let x = self.seq.unwrap(psn);
         self.asked = Some((x, time));
         self.asked_by = Some(by);
-        if x >= self.seq.base && x < self.seq.hi && self.seq.holes.get(x).is_none() {
+        if x >= self.seq.base && x < self.expected {
             let sent_since = self.seq.cur.saturating_sub(x).max(1);
             let certain = from_the_middle && self.seq.cur > x + 1;
             self.counts.lost(Place::Downstream, certain as u64, sent_since);
+            self.expected = x;
+        } else {
+            // What the tap missed too; how much of the last burst's end with it, nobody can tell.
+            self.counts.lost(Place::Downstream, 0, self.seq.cur.saturating_sub(x));
         }
     }
 
@@ -195,6 +214,8 @@ impl Responses {
         self.seq.finish(&context, resolved);
         self.settle(&resolved[began..]);
         let _ = una;
+        let skipped = self.skipped + self.seq.pass_holes_left;
+        self.counts.lost(Place::Upstream, skipped.saturating_sub(self.skipped_late), skipped);
         let open = self.seq.holes.psns();
         self.counts.lost(Place::Upstream, 0, open);
         self.counts.lost(Place::Capture, 0, open);

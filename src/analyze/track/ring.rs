@@ -10,7 +10,7 @@ pub(crate) struct Sent {
     /// What tells one transmission of a PSN from another.
     pub(crate) fingerprint: u32,
     /// The PSN, unwrapped; the low bits. All ones: none.
-    x: u32,
+    pub(super) x: u32,
     /// Where it was seen: capture interface and TTL.
     pub(crate) vantage: u16,
     /// How often the PSN was sent.
@@ -43,12 +43,6 @@ impl Ring {
     pub(crate) fn get_mut(&mut self, x: u64) -> Option<&mut Sent> {
         let at = x as usize & self.slots.len().wrapping_sub(1);
         self.slots.get_mut(at).filter(|slot| slot.x == x as u32 && slot.count > 0)
-    }
-
-    /// Whether a PSN this far behind the last one would still be here.
-    #[inline]
-    pub(crate) fn reaches(&self, behind: u64) -> bool {
-        behind <= self.slots.len() as u64
     }
 
     /// A transmission. `outstanding`: PSNs between the oldest that matters and this one.

@@ -1,0 +1,295 @@
+//! Which packets are marked, who is told to slow down, and how often?
+//!
+//! RoCE has marks in the IP header (or the GRH) and CNPs; native InfiniBand has FECN in the place of the mark, and all
+//! its packets can carry it. A mark at the tap was set before the tap; a CNP speaks for the whole path. So CNPs
+//! towards a sender none of whose packets was marked mean that the congestion is behind the tap, or that the CNPs
+//! answer losses: those come within microseconds of a NAK.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use hdrhistogram::Histogram;
+
+use super::{
+    Metric,
+    ends::{Addr, Ends},
+    facts,
+};
+use crate::{
+    analyze::Event,
+    dissect::Dissection,
+    report::analysis::{CnpIntervals, Congestion as Report, Summary},
+    wire::{Bth, Ecn, Syndrome},
+};
+
+/// A CNP so close to a NAK of the same pair was caused by the loss, not by a mark.
+pub const NEAR_NAK_NS: i64 = 5_000;
+
+/// Queue pairs, pairs of addresses, addresses that are kept apart; those beyond are in the totals only.
+const MAX_KEYS: usize = 1 << 16;
+/// Gaps between CNPs from which on a lower edge is looked for.
+const MIN_GAPS: u64 = 16;
+/// Gaps in a row of which the least is taken, to tell an edge from chance.
+const BLOCK: u32 = 16;
+/// The longest gap that is told apart: an hour.
+const MAX_GAP_NS: u64 = 3_600_000_000_000;
+
+/// The metric. A packet costs a few additions; tables are looked into for CNPs, NAKs and marked packets only.
+#[derive(Clone, Debug, Default)]
+pub struct Congestion {
+    packets: u64,
+    capable: u64,
+    marked: u64,
+    data_capable: u64,
+    data_marked: u64,
+    control_marked: u64,
+    cnps: u64,
+    cnps_near_nak: u64,
+    per_qp: Scope<(Ends, u32)>,
+    per_ip_pair: Scope<Ends>,
+    per_port: Scope<Addr>,
+    pairs: HashMap<Ends, Recent, RandomState>,
+    senders: HashMap<Addr, Sender, RandomState>,
+    cnps_of_unknown_senders: u64,
+}
+
+/// What a sender got told, and whether it was seen why.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sender {
+    cnps: u64,
+    is_marked: bool,
+}
+
+/// The last NAK, and the last CNPs, from one address to another.
+#[derive(Clone, Copy, Debug)]
+struct Recent {
+    nak: i64,
+    cnps: [i64; 4],
+    next: u8,
+}
+
+const LONG_AGO: i64 = i64::MIN;
+
+impl Default for Recent {
+    fn default() -> Self {
+        Recent { nak: LONG_AGO, cnps: [LONG_AGO; 4], next: 0 }
+    }
+}
+
+impl Metric for Congestion {
+    #[inline]
+    fn see(&mut self, event: &Event<'_>) {
+        let d = event.packet;
+        if event.is_capture_duplicate {
+            return;
+        }
+        let Some(bth) = d.get::<Bth>() else { return };
+        let opcode = bth.opcode();
+        let (is_ack, is_cnp) = (facts::is_acknowledge(opcode), opcode.is_cnp());
+        let is_control = is_ack || is_cnp;
+        let ecn = facts::ecn(d, bth);
+        let (is_capable, is_marked) = (ecn.is_capable(), ecn == Ecn::CE);
+        self.packets += 1;
+        self.capable += is_capable as u64;
+        self.marked += is_marked as u64;
+        self.data_capable += (is_capable && !is_control) as u64;
+        self.data_marked += (is_marked && !is_control) as u64;
+        self.control_marked += (is_marked && is_control) as u64;
+        if is_marked && !is_control {
+            self.mark(d);
+        }
+        if is_cnp {
+            self.cnp(event.record.time.0, d, bth);
+        } else if facts::syndrome(d, opcode) == Some(Syndrome::PSN_SEQUENCE_ERROR) {
+            self.nak(event.record.time.0, d);
+        }
+    }
+}
+
+impl Congestion {
+    #[cold]
+    fn mark(&mut self, d: &Dissection<'_>) {
+        if let Some(sender) = Ends::of(d).and_then(|ends| kept(&mut self.senders, ends.src)) {
+            sender.is_marked = true;
+        }
+    }
+
+    #[cold]
+    fn cnp(&mut self, now: i64, d: &Dissection<'_>, bth: &Bth) {
+        self.cnps += 1;
+        let Some(ends) = Ends::of(d) else {
+            self.cnps_of_unknown_senders += 1;
+            return;
+        };
+        match kept(&mut self.senders, ends.dst) {
+            Some(sender) => sender.cnps += 1,
+            None => self.cnps_of_unknown_senders += 1,
+        }
+        self.per_qp.see(now, (ends, bth.dest_qp().0));
+        self.per_ip_pair.see(now, ends);
+        self.per_port.see(now, ends.src);
+        if let Some(recent) = kept(&mut self.pairs, ends) {
+            if near(recent.nak, now) {
+                self.cnps_near_nak += 1;
+            } else {
+                recent.cnps[recent.next as usize % 4] = now;
+                recent.next = (recent.next + 1) % 4;
+            }
+        }
+    }
+
+    #[cold]
+    fn nak(&mut self, now: i64, d: &Dissection<'_>) {
+        let Some(recent) = Ends::of(d).and_then(|ends| kept(&mut self.pairs, ends)) else { return };
+        recent.nak = now;
+        for cnp in recent.cnps.iter_mut().filter(|cnp| near(**cnp, now)) {
+            *cnp = LONG_AGO;
+            self.cnps_near_nak += 1;
+        }
+    }
+
+    /// The report's section.
+    pub fn section(&self) -> Report {
+        let ratio = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
+        let (pacing, pacing_interval_ns) = self.pacing();
+        Report {
+            ect_packets: self.capable,
+            ce_packets: self.marked,
+            ce_ratio: ratio(self.data_marked, self.data_capable),
+            ce_ratio_all: ratio(self.marked, self.packets),
+            ce_control_packets: self.control_marked,
+            cnps: self.cnps,
+            cnp_interval_ns: CnpIntervals {
+                per_qp: self.per_qp.summary(),
+                per_ip_pair: self.per_ip_pair.summary(),
+                per_port: self.per_port.summary(),
+            },
+            cnps_without_ce: self.senders.values().filter(|s| !s.is_marked).map(|s| s.cnps).sum(),
+            cnps_near_nak: self.cnps_near_nak,
+            pacing,
+            pacing_interval_ns,
+            why: Default::default(),
+        }
+    }
+
+    /// The widest scope at which CNPs keep a distance. A scope that no CNPs of two narrower ones meet in (a single
+    /// queue pair a host, say) proves nothing of its own.
+    fn pacing(&self) -> (Option<&'static str>, Option<u64>) {
+        let (qps, pairs, ports) =
+            (self.per_qp.last.len(), self.per_ip_pair.last.len(), self.per_port.last.len());
+        let scopes = [
+            ("per_port", &self.per_port.gaps, ports < pairs),
+            ("per_ip_pair", &self.per_ip_pair.gaps, pairs < qps),
+            ("per_qp", &self.per_qp.gaps, true),
+        ];
+        for (name, gaps, is_proof) in scopes {
+            if let Some(edge) = gaps.as_ref().filter(|_| is_proof).and_then(|gaps| gaps.edge()) {
+                return (Some(name), Some(edge));
+            }
+        }
+        (None, None)
+    }
+}
+
+fn near(then: i64, now: i64) -> bool {
+    then != LONG_AGO && now.abs_diff(then) <= NEAR_NAK_NS as u64
+}
+
+/// The entry of a table that does not grow beyond [`MAX_KEYS`].
+fn kept<K: std::hash::Hash + Eq, V: Default>(
+    table: &mut HashMap<K, V, RandomState>,
+    key: K,
+) -> Option<&mut V> {
+    if table.len() >= MAX_KEYS {
+        return table.get_mut(&key);
+    }
+    Some(table.entry(key).or_default())
+}
+
+/// CNPs that may keep a distance from each other: those of a queue pair, of a pair of addresses, of a sender.
+#[derive(Clone, Debug)]
+struct Scope<K> {
+    last: HashMap<K, i64, RandomState>,
+    gaps: Option<Box<Gaps>>,
+}
+
+impl<K> Default for Scope<K> {
+    fn default() -> Self {
+        Scope { last: HashMap::default(), gaps: None }
+    }
+}
+
+impl<K: std::hash::Hash + Eq> Scope<K> {
+    fn see(&mut self, now: i64, key: K) {
+        let last = match self.last.get_mut(&key) {
+            Some(last) => last,
+            None => {
+                if self.last.len() < MAX_KEYS {
+                    self.last.insert(key, now);
+                }
+                return;
+            }
+        };
+        // Merged files may step back: no gap then.
+        if now >= *last {
+            let gap = now.abs_diff(*last);
+            *last = now;
+            if self.gaps.is_none() {
+                self.gaps = Gaps::new().map(Box::new);
+            }
+            if let Some(gaps) = &mut self.gaps {
+                gaps.put(gap);
+            }
+        }
+    }
+
+    fn summary(&self) -> Option<Summary> {
+        self.gaps.as_ref().map(|gaps| summary(&gaps.all))
+    }
+}
+
+/// Gaps between CNPs, and the least of each block of them. About 40 KiB.
+#[derive(Clone, Debug)]
+struct Gaps {
+    all: Histogram<u32>,
+    least: Histogram<u32>,
+    block_least: u64,
+    in_block: u32,
+}
+
+impl Gaps {
+    fn new() -> Option<Gaps> {
+        let histogram = || Histogram::new_with_bounds(1, MAX_GAP_NS, 2).ok();
+        Some(Gaps { all: histogram()?, least: histogram()?, block_least: u64::MAX, in_block: 0 })
+    }
+
+    fn put(&mut self, gap: u64) {
+        self.all.saturating_record(gap);
+        self.block_least = self.block_least.min(gap);
+        self.in_block += 1;
+        if self.in_block == BLOCK {
+            self.least.saturating_record(self.block_least);
+            (self.block_least, self.in_block) = (u64::MAX, 0);
+        }
+    }
+
+    /// The distance that the gaps keep, if they have a sharp lower edge: their first percentile is at least 0.9 times
+    /// the median of the least gaps of all blocks. Gaps by chance have a percentile far below that.
+    fn edge(&self) -> Option<u64> {
+        if self.all.len() < MIN_GAPS || self.least.is_empty() {
+            return None;
+        }
+        let (low, least) = (self.all.value_at_quantile(0.01), self.least.value_at_quantile(0.5));
+        (least > 0 && low as f64 >= 0.9 * least as f64).then(|| self.least.min())
+    }
+}
+
+/// A histogram's summary: its values are right to two digits.
+fn summary(histogram: &Histogram<u32>) -> Summary {
+    Summary {
+        count: histogram.len(),
+        min: histogram.min(),
+        p50: histogram.value_at_quantile(0.5),
+        p99: histogram.value_at_quantile(0.99),
+        max: histogram.max(),
+    }
+}

@@ -1,0 +1,231 @@
+//! How well are flows spread over equal-cost paths?
+//!
+//! Switches choose a path by a hash over addresses and UDP ports, of which only the source port differs between the
+//! queue pairs of two hosts. Few ports, or the same port for several queue pairs, put flows onto the same path. A flow
+//! whose packets have several ports in turns is sprayed: then it arrives out of order without any loss.
+
+use std::collections::BTreeMap;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use super::{Metric, ends::Ends};
+use crate::{
+    analyze::{Event, FlowId},
+    report::analysis::{PortCollision, Ports as Report, SprayedFlow},
+    wire::{Bth, Udp},
+};
+
+/// Flows that are kept; those with higher numbers are not looked at.
+const MAX_FLOWS: usize = 1 << 20;
+/// Ports that are told apart per flow; packets of others count for the last of these.
+const MAX_PORTS: usize = 64;
+/// Collisions and sprayed flows that are listed.
+const MAX_LISTED: usize = 100;
+/// How often a flow must come back to a port that it has left.
+const MIN_RETURNS: u64 = 8;
+
+/// The source port that Linux gives to a queue pair, and to its peer: the kernel's `rdma_calc_flow_label` and
+/// `rdma_flow_label_to_udp_sport` (include/rdma/ib_verbs.h). Drivers use it where the flow label
+/// is 0; connections made by the RDMA connection manager have a label, and ports that do not follow.
+#[inline]
+pub fn linux_source_port(qp: u32, peer_qp: u32) -> u16 {
+    let mut v = qp as u64 * peer_qp as u64;
+    v ^= v >> 20;
+    v ^= v >> 40;
+    let label = v as u32 & 0xf_ffff;
+    ((label & 0x3fff) ^ ((label & 0xf_c000) >> 14)) as u16 | 0xc000
+}
+
+/// The metric. A flow of one port costs 80 bytes and a few additions a packet.
+#[derive(Clone, Debug, Default)]
+pub struct Entropy {
+    flows: Vec<Option<Flow>>,
+}
+
+#[derive(Clone, Debug)]
+struct Flow {
+    ends: Ends,
+    qp: u32,
+    /// The port of the last packet, and what it had since the flow came to it.
+    port: u16,
+    packets: u64,
+    bytes: u64,
+    /// Once there was a second port.
+    many: Option<Box<Many>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Many {
+    ports: Vec<Used>,
+    switches: u64,
+    /// Switches to a port that the flow had before.
+    returns: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Used {
+    port: u16,
+    packets: u64,
+    bytes: u64,
+}
+
+/// What the report has to know of a flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// Its place in the report's list.
+    pub index: usize,
+    /// Its peer's queue pair.
+    pub peer_qp: Option<u32>,
+}
+
+impl Metric for Entropy {
+    #[inline]
+    fn see(&mut self, event: &Event<'_>) {
+        let (Some(FlowId(flow)), Some(udp)) = (event.flow, event.packet.get::<Udp>()) else { return };
+        if event.is_capture_duplicate {
+            return;
+        }
+        let (port, bytes) = (udp.src_port(), event.l1_bytes as u64);
+        match self.flows.get_mut(flow as usize) {
+            Some(Some(flow)) if flow.port == port => {
+                flow.packets += 1;
+                flow.bytes += bytes;
+            }
+            Some(Some(flow)) => flow.switch(port, event, bytes),
+            _ => self.start(flow as usize, port, event, bytes),
+        }
+    }
+}
+
+impl Flow {
+    #[cold]
+    fn switch(&mut self, port: u16, event: &Event<'_>, bytes: u64) {
+        // A CNP is no part of what its flow sends: adapters give it a port of its own.
+        if event.packet.opcode().is_some_and(|opcode| opcode.is_cnp()) {
+            return;
+        }
+        let (left, packets, left_bytes) = (self.port, self.packets, self.bytes);
+        (self.port, self.packets, self.bytes) = (port, 1, bytes);
+        let many = self.many.get_or_insert_default();
+        many.add(left, packets, left_bytes);
+        many.switches += 1;
+        if many.ports.iter().any(|used| used.port == port) {
+            many.returns += 1;
+        }
+    }
+
+    /// Ports with their packets and bytes.
+    fn ports(&self) -> Vec<Used> {
+        let mut many = self.many.as_deref().cloned().unwrap_or_default();
+        many.add(self.port, self.packets, self.bytes);
+        many.ports
+    }
+}
+
+impl Many {
+    fn add(&mut self, port: u16, packets: u64, bytes: u64) {
+        let is_full = self.ports.len() >= MAX_PORTS;
+        let at = self.ports.iter().position(|used| used.port == port);
+        match at.or(is_full.then_some(MAX_PORTS - 1)).and_then(|at| self.ports.get_mut(at)) {
+            Some(used) => {
+                used.packets += packets;
+                used.bytes += bytes;
+            }
+            None => self.ports.push(Used { port, packets, bytes }),
+        }
+    }
+}
+
+impl Entropy {
+    #[cold]
+    fn start(&mut self, at: usize, port: u16, event: &Event<'_>, bytes: u64) {
+        let (Some(ends), Some(bth)) = (Ends::of(event.packet), event.packet.get::<Bth>()) else { return };
+        if at >= MAX_FLOWS || bth.opcode().is_cnp() {
+            return;
+        }
+        if self.flows.len() <= at {
+            self.flows.resize_with(at + 1, || None);
+        }
+        let qp = bth.dest_qp().0;
+        self.flows[at] = Some(Flow { ends, qp, port, packets: 1, bytes, many: None });
+    }
+
+    /// The report's section: `None` where no flow has UDP ports. `known` says where a flow stands in the report.
+    pub fn section(&self, known: impl Fn(FlowId) -> Option<Known>) -> Option<Report> {
+        let flows = || {
+            let flow = |(n, flow): (usize, &'_ Option<Flow>)| flow.as_ref().map(|_| FlowId(n as u32));
+            self.flows.iter().enumerate().filter_map(flow)
+        };
+        let mut report = Report::default();
+        let mut by_port: HashMap<u16, u64, RandomState> = HashMap::default();
+        let mut same: BTreeMap<(Ends, u16), Vec<(u32, FlowId)>> = BTreeMap::new();
+        let mut by_flow = Vec::new();
+        for id in flows() {
+            let Some(flow) = self.flows.get(id.0 as usize).and_then(|flow| flow.as_ref()) else { continue };
+            let ports = flow.ports();
+            report.flows += 1;
+            by_flow.push(ports.iter().map(|used| used.bytes).sum());
+            for used in &ports {
+                *by_port.entry(used.port).or_default() += used.bytes;
+            }
+            let known = known(id);
+            if let [only] = ports[..] {
+                same.entry((flow.ends, only.port)).or_default().push((flow.qp, id));
+                if let Some(peer) = known.and_then(|known| known.peer_qp) {
+                    let is_linux = only.port == linux_source_port(flow.qp, peer);
+                    let linux = report.linux_formula.get_or_insert_default();
+                    linux.flows += 1;
+                    linux.matching += is_linux as u64;
+                }
+            }
+            if let Some(many) = flow.many.as_deref() {
+                report.several_ports += 1;
+                if many.returns >= MIN_RETURNS {
+                    report.sprayed += 1;
+                    if let (Some(known), true) = (known, report.sprayed_flows.len() < MAX_LISTED) {
+                        report.sprayed_flows.push(SprayedFlow {
+                            flow: known.index,
+                            ports: ports.len() as u64,
+                            switches: many.switches,
+                        });
+                    }
+                }
+            }
+        }
+        if report.flows == 0 {
+            return None;
+        }
+        report.ports = by_port.len() as u64;
+        report.entropy_bits = entropy(by_port.values().copied());
+        report.effective_flows = report.entropy_bits.exp2();
+        report.flow_entropy_bits = entropy(by_flow.into_iter());
+        for ((ends, port), flows) in same {
+            let is_several = flows.iter().any(|(qp, _)| *qp != flows[0].0);
+            if !is_several {
+                continue;
+            }
+            report.collisions += 1;
+            if report.collision_groups.len() < MAX_LISTED {
+                report.collision_groups.push(PortCollision {
+                    src: ends.src.to_string(),
+                    dst: ends.dst.to_string(),
+                    udp_src_port: port,
+                    flows: flows.iter().filter_map(|(_, id)| known(*id).map(|known| known.index)).collect(),
+                });
+            }
+        }
+        Some(report)
+    }
+}
+
+/// Shannon's entropy of shares, in bits.
+fn entropy(shares: impl Iterator<Item = u64> + Clone) -> f64 {
+    let total: u64 = shares.clone().sum();
+    let bits: f64 = shares
+        .filter(|&share| share > 0)
+        .map(|share| share as f64 / total as f64)
+        .map(|p| -p * p.log2())
+        .sum();
+    bits.max(0.0)
+}

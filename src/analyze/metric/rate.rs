@@ -1,0 +1,146 @@
+//! How much, when? Traffic in bins of time.
+
+use super::{Metric, facts};
+use crate::{
+    analyze::Event,
+    report::analysis::Interval,
+    wire::{Bth, Ecn, Kind},
+};
+
+/// Bins that are kept: when there are more, they become twice as long until there are not.
+pub const MAX_BINS: usize = 10_000;
+
+/// The metric. Bins start at multiples of their length since 1970; bins without traffic are not there.
+#[derive(Clone, Debug)]
+pub struct Rate {
+    /// 0: not asked for.
+    width: i64,
+    bins: Vec<Interval>,
+    at: usize,
+    start: i64,
+    /// One past the last nanosecond of the bin at hand.
+    end: i64,
+}
+
+impl Rate {
+    /// With bins of so many nanoseconds, or none.
+    pub fn new(width_ns: Option<u64>) -> Rate {
+        let width = width_ns.map_or(0, |ns| i64::try_from(ns).unwrap_or(i64::MAX).max(1));
+        Rate { width, bins: Vec::new(), at: 0, start: 0, end: i64::MIN }
+    }
+
+    /// Says that so many bytes of the packet just seen had not been sent before.
+    #[inline]
+    pub fn goodput(&mut self, bytes: u64) {
+        if let Some(bin) = self.bins.get_mut(self.at) {
+            bin.goodput_bytes += bytes;
+        }
+    }
+
+    /// Says that the packet just seen is a retransmission.
+    #[inline]
+    pub fn retransmitted(&mut self) {
+        if let Some(bin) = self.bins.get_mut(self.at) {
+            bin.retransmits += 1;
+        }
+    }
+
+    /// Says that the packet just seen is out of order.
+    #[inline]
+    pub fn out_of_order(&mut self) {
+        if let Some(bin) = self.bins.get_mut(self.at) {
+            bin.out_of_order += 1;
+        }
+    }
+
+    /// The bins in the order of time, and how long one is; `None` where they were not asked for.
+    pub fn section(&self) -> Option<(u64, Vec<Interval>)> {
+        (self.width > 0).then(|| (self.width as u64, self.bins.clone()))
+    }
+
+    /// Finds the bin of a time outside the one at hand.
+    #[cold]
+    fn go_to(&mut self, time: i64) {
+        let start = self.floor(time);
+        let after = self.bins.partition_point(|bin| bin.start_ns <= start);
+        if after == self.bins.len() && self.bins.last().is_none_or(|last| last.start_ns < start) {
+            self.bins.push(Interval { start_ns: start, ..Interval::default() });
+            while self.bins.len() > MAX_BINS {
+                self.coalesce();
+            }
+            self.at = self.bins.len() - 1;
+        } else {
+            // Back in time: to its bin, or the nearest before it, or the first.
+            self.at = after.saturating_sub(1);
+        }
+        self.start = self.floor(time);
+        self.end = self.start.saturating_add(self.width);
+    }
+
+    fn floor(&self, time: i64) -> i64 {
+        time.saturating_sub(time.rem_euclid(self.width))
+    }
+
+    /// Makes bins twice as long.
+    fn coalesce(&mut self) {
+        self.width = self.width.saturating_mul(2);
+        let width = self.width;
+        let floor = |time: i64| time.saturating_sub(time.rem_euclid(width));
+        self.bins.dedup_by(|later, bin| {
+            let is_same = floor(later.start_ns) == floor(bin.start_ns);
+            if is_same {
+                bin.add(later);
+            }
+            is_same
+        });
+        self.bins.iter_mut().for_each(|bin| bin.start_ns = floor(bin.start_ns));
+    }
+}
+
+impl Metric for Rate {
+    #[inline]
+    fn see(&mut self, event: &Event<'_>) {
+        if self.width == 0 {
+            return;
+        }
+        let time = event.record.time.0;
+        if time < self.start || time >= self.end {
+            self.go_to(time);
+        }
+        let Some(bin) = self.bins.get_mut(self.at) else { return };
+        if event.is_capture_duplicate {
+            return;
+        }
+        let d = event.packet;
+        bin.packets += 1;
+        bin.l1_bytes += event.l1_bytes as u64;
+        let Some(bth) = d.get::<Bth>() else {
+            bin.pause_frames += d.has(Kind::MacControl) as u64;
+            return;
+        };
+        let opcode = bth.opcode();
+        if opcode.is_cnp() {
+            bin.cnps += 1;
+        } else if let Some(syndrome) = facts::syndrome(d, opcode) {
+            bin.naks += syndrome.is_nak() as u64;
+        } else {
+            bin.payload_bytes += facts::contents(d, bth).payload as u64;
+        }
+        bin.ce += (facts::ecn(d, bth) == Ecn::CE) as u64;
+    }
+}
+
+impl Interval {
+    fn add(&mut self, other: &Interval) {
+        self.packets += other.packets;
+        self.l1_bytes += other.l1_bytes;
+        self.payload_bytes += other.payload_bytes;
+        self.goodput_bytes += other.goodput_bytes;
+        self.retransmits += other.retransmits;
+        self.out_of_order += other.out_of_order;
+        self.naks += other.naks;
+        self.cnps += other.cnps;
+        self.ce += other.ce;
+        self.pause_frames += other.pause_frames;
+    }
+}

@@ -1,0 +1,178 @@
+//! Source ports, and traffic over time.
+
+mod frames;
+
+use frames::{Roce, shown};
+use proptest::prelude::*;
+use rdmawire::{
+    analyze::metric::{
+        entropy::{Entropy, Known, linux_source_port},
+        rate::{MAX_BINS, Rate},
+    },
+    dissect::{Encapsulation, Link},
+    opcode::Opcode,
+    report::analysis::{Interval, Ports},
+    wire::Ecn,
+};
+
+/// Packets of flows: (flow, source, destination, queue pair, port).
+fn ports(packets: &[(u32, u8, u8, u32, u16)], peer: impl Fn(u32) -> Option<u32>) -> Option<Ports> {
+    let mut metric = Entropy::default();
+    for &(flow, src, dst, qp, port) in packets {
+        let roce = Roce { src, dst, qp, port, payload: 256, ..Roce::default() };
+        shown(0, roce.link(), &roce.frame(), Some(flow)).to(&mut metric);
+    }
+    metric.section(|id| Some(Known { index: id.0 as usize, peer_qp: peer(id.0) }))
+}
+
+#[test]
+fn entropy_is_of_bytes() {
+    let none = |_| None;
+    let one = ports(&[(0, 1, 2, 7, 0xc000); 4], none).unwrap();
+    assert_eq!((one.flows, one.ports, one.entropy_bits, one.effective_flows), (1, 1, 0.0, 1.0));
+    let four: Vec<_> = (0..4).map(|n| (n, 1, 2, n, 0xc000 + n as u16)).collect();
+    let four = ports(&four, none).unwrap();
+    assert_eq!((four.ports, four.entropy_bits, four.effective_flows, four.collisions), (4, 2.0, 4.0, 0));
+    // One flow of three quarters, one of one: H(1/4).
+    let mut uneven = vec![(0, 1, 2, 7, 0xc000); 3];
+    uneven.push((1, 1, 2, 8, 0xc001));
+    assert!((ports(&uneven, none).unwrap().entropy_bits - 0.811_278).abs() < 1e-6);
+    assert!(ports(&[], none).is_none());
+}
+
+#[test]
+fn queue_pairs_with_the_same_port_collide() {
+    let packets = [
+        (0, 1, 2, 7, 0xc000),
+        (1, 1, 2, 8, 0xc000),
+        (2, 1, 2, 9, 0xc001),
+        // Other hosts, and the other way: no collision.
+        (3, 1, 3, 7, 0xc000),
+        (4, 2, 1, 7, 0xc000),
+        // Another epoch of a queue pair is no other queue pair.
+        (5, 1, 2, 9, 0xc001),
+    ];
+    let report = ports(&packets, |_| None).unwrap();
+    assert_eq!((report.collisions, report.collision_groups.len()), (1, 1));
+    let group = &report.collision_groups[0];
+    assert_eq!((group.src.as_str(), group.dst.as_str()), ("10.0.0.1", "10.0.0.2"));
+    assert_eq!((group.udp_src_port, &group.flows[..]), (0xc000, &[0, 1][..]));
+}
+
+#[test]
+fn a_flow_with_ports_in_turns_is_sprayed() {
+    let moved: Vec<_> = (0..40).map(|n| (0, 1, 2, 7, if n < 20 { 1 } else { 2 })).collect();
+    let report = ports(&moved, |_| None).unwrap();
+    assert_eq!((report.several_ports, report.sprayed, report.ports), (1, 0, 2));
+    let turns: Vec<_> = (0..40).map(|n| (0, 1, 2, 7, n % 4)).collect();
+    let report = ports(&turns, |_| None).unwrap();
+    assert_eq!((report.several_ports, report.sprayed), (1, 1));
+    let flow = report.sprayed_flows[0];
+    assert_eq!((flow.flow, flow.ports, flow.switches), (0, 4, 39));
+    assert_eq!((report.entropy_bits, report.flow_entropy_bits), (2.0, 0.0));
+    // More ports than are told apart lose no bytes.
+    let many: Vec<_> = (0..2_000).map(|n| (0, 1, 2, 7, n)).collect();
+    assert_eq!(ports(&many, |_| None).unwrap().ports, 64);
+}
+
+#[test]
+fn a_cnp_has_a_port_of_its_own() {
+    let mut metric = Entropy::default();
+    let data = Roce { payload: 256, ..Roce::default() };
+    let cnp = Roce { opcode: Opcode::CNP, port: 1, ..Roce::default() };
+    for n in 0..40 {
+        let roce = if n % 2 == 0 { cnp } else { data };
+        shown(0, Link::ETHERNET, &roce.frame(), Some(0)).to(&mut metric);
+    }
+    let report = metric.section(|_| None).unwrap();
+    assert_eq!((report.ports, report.several_ports), (1, 0));
+}
+
+#[test]
+fn linuxs_formula() {
+    // Of Linux Soft-RoCE's own traffic: queue pairs of both ends, and the port of both directions.
+    for (qp, port) in [(0x14, 49_552), (0x17, 49_681), (0x2d, 51_177), (0x2e, 51_268), (0x46, 54_052)] {
+        assert_eq!(linux_source_port(qp, qp), port);
+    }
+    // By a computation apart from this one, where the product has more than 20 bits.
+    assert_eq!(linux_source_port(0x1234, 0x5678), 49_178);
+    assert_eq!(linux_source_port(0x5678, 0x1234), 49_178);
+    assert_eq!(linux_source_port(0xff_ffff, 0xff_ffff), 65_313);
+    let port = linux_source_port(0x1234, 0x5678);
+    let report = ports(&[(0, 1, 2, 0x1234, port), (1, 1, 2, 9, 0xc000)], |flow| {
+        [Some(0x5678), Some(5)][flow as usize]
+    });
+    let linux = report.unwrap().linux_formula.unwrap();
+    assert_eq!((linux.flows, linux.matching), (2, 1));
+}
+
+fn rate(width: u64, times: &[i64]) -> (u64, Vec<Interval>) {
+    let mut metric = Rate::new(Some(width));
+    let frame = Roce { payload: 1024, ..Roce::default() }.frame();
+    for &time in times {
+        shown(time, Link::ETHERNET, &frame, None).to(&mut metric);
+        metric.goodput(1024);
+    }
+    metric.section().unwrap()
+}
+
+#[test]
+fn bins_hold_what_was_in_their_time() {
+    let (width, bins) = rate(1_000, &[5, 999, 1_000, 5_500, 5_501]);
+    let rows: Vec<_> =
+        bins.iter().map(|bin| (bin.start_ns, bin.packets, bin.l1_bytes, bin.goodput_bytes)).collect();
+    assert_eq!(width, 1_000);
+    assert_eq!(rows, [(0, 2, 2 * 1106, 2048), (1_000, 1, 1106, 1024), (5_000, 2, 2 * 1106, 2048)]);
+    // Back in time: to its bin, or the nearest before it, or the first.
+    let (_, bins) = rate(1_000, &[1_500, 9_000, 1_600, 5_000, 10]);
+    let rows: Vec<_> = bins.iter().map(|bin| (bin.start_ns, bin.packets)).collect();
+    assert_eq!(rows, [(1_000, 4), (9_000, 1)]);
+    assert!(Rate::new(None).section().is_none());
+}
+
+#[test]
+fn every_kind_is_counted_in_its_bin() {
+    let mut metric = Rate::new(Some(1_000_000));
+    let plain = Roce { payload: 3, ..Roce::default() };
+    let nak = Roce { opcode: Opcode::RC_ACKNOWLEDGE, syndrome: 0x60, payload: 0, ..plain };
+    let all = [
+        plain,
+        Roce { ecn: Ecn::CE, ..plain },
+        nak,
+        Roce { syndrome: 0, ..nak },
+        Roce { opcode: Opcode::CNP, payload: 0, ..plain },
+        Roce { wrap: Encapsulation::Ib, ..plain },
+    ];
+    for roce in all {
+        shown(7, roce.link(), &roce.frame(), None).to(&mut metric);
+    }
+    metric.retransmitted();
+    metric.out_of_order();
+    let pause = [&[0u8; 12][..], &[0x88, 0x08, 0, 1, 0xff, 0xff], &[0; 42]].concat();
+    shown(8, Link::ETHERNET, &pause, None).to(&mut metric);
+    let mut again = shown(9, Link::ETHERNET, &pause, None);
+    again.is_capture_duplicate = true;
+    again.to(&mut metric);
+    let bin = &metric.section().unwrap().1[0];
+    assert_eq!(
+        (bin.packets, bin.payload_bytes, bin.naks, bin.cnps, bin.ce, bin.pause_frames),
+        (7, 9, 1, 1, 1, 1)
+    );
+    assert_eq!((bin.retransmits, bin.out_of_order), (1, 1));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    /// Whatever the clock does, no packet is lost, and the bins stay few, in order, aligned.
+    #[test]
+    fn bins_are_bounded(times in prop::collection::vec(any::<i64>(), 0..200), steps in prop::collection::vec(1i64..5, 0..30_000)) {
+        let mut all = times;
+        let mut now = 0;
+        all.extend(steps.iter().map(|step| { now += step; now }));
+        let (width, bins) = rate(1, &all);
+        prop_assert!(bins.len() <= MAX_BINS);
+        prop_assert_eq!(bins.iter().map(|bin| bin.packets).sum::<u64>(), all.len() as u64);
+        prop_assert!(bins.windows(2).all(|two| two[0].start_ns < two[1].start_ns));
+        prop_assert!(bins.iter().all(|bin| bin.start_ns == i64::MIN || bin.start_ns % width as i64 == 0));
+    }
+}
