@@ -2,7 +2,7 @@
 """Crafted packets of every kind, judged by tshark and by scapy. Run by hand: tests/tshark/crafted.py [RDMAWIRE]
 
 tshark: no malformed mark, fields as asked, IP and UDP checksums and FCS right by its own check.
-scapy: contrib.roce computes the same ICRC, where it knows the packet (RoCEv2, RoCE v1).
+scapy: contrib.roce computes the same ICRC, where it knows the packet (RoCEv2, in tunnels too).
 
 Left out, as tshark 4.0 is wrong on them: fields behind the BTH of XRC and RD, of FLUSH, ATOMIC WRITE and 0x81.
 """
@@ -27,7 +27,7 @@ FIELDS = {  # recipe text, tshark's view of it
              {"infiniband.reth.va": "0x00007f0012345678", "infiniband.reth.r_key": "0x00001234", "infiniband.reth.dmalen": "4096"}),
     "AETH": ("aeth syndrome=0x1f msn=77", {"infiniband.aeth.syndrome": "31", "infiniband.aeth.msn": "77"}),
     "DETH": ("deth q_key=0x11111111 src_qp=0x22", {"infiniband.deth.q_key": "0x0000000011111111", "infiniband.deth.srcqp": "0x00000022"}),
-    "ImmDt": ("immdt data=0xabcd1234", {"infiniband.immdt": "0xabcd1234"}),
+    "ImmDt": ("immdt data=0xabcd1234", {"infiniband.immdt": "abcd1234"}),
     "IETH": ("ieth r_key=0x99", {"infiniband.ieth": "00000099"}),
     "AtomicETH": ("atomiceth va=8 r_key=5 swap_data=6 compare_data=7",
                   {"infiniband.atomiceth.swapdt": "6", "infiniband.atomiceth.cmpdt": "7"}),
@@ -44,7 +44,7 @@ ROADS = {
 }
 NET = {
     "rocev2-ipv4": {"ip.dst": "10.0.0.9", "ip.dsfield.dscp": "26", "ip.dsfield.ecn": "2", "ip.id": "0x1234", "udp.srcport": "50001", "udp.dstport": "4791"},
-    "rocev2-ipv6": {"vlan.id": "100", "vlan.priority": "3", "ipv6.dst": "fd00::9", "ipv6.tclass.dscp": "26", "ipv6.flow": "0x00005"},
+    "rocev2-ipv6": {"vlan.id": "100", "vlan.priority": "3", "ipv6.dst": "fd00::9", "ipv6.tclass.dscp": "26", "ipv6.flow": "0x000005"},
     "rocev1": {"infiniband.grh.dgid": "::ffff:10.0.0.9", "infiniband.grh.hoplmt": "3"},
     "ib": {"infiniband.lrh.slid": "0x0005", "infiniband.lrh.dlid": "0x0006", "infiniband.lrh.sl": "2"},
     "ib-grh": {"infiniband.grh.dgid": "fe80::9", "infiniband.lrh.lnh": "0x03"},
@@ -144,11 +144,12 @@ for number, (name, arguments, want, known) in enumerate(cases):
                     faults.append(f"{name}: {what} status {one}")
         for field, value in zip(want, row[4:]):
             values += 1
-            if field == "infiniband.ieth":
-                value = value.replace("0x", "").replace(":", "")
+            # These two it adds to its tree twice.
+            if field in ("infiniband.ieth", "infiniband.immdt"):
+                value = ",".join(dict.fromkeys(value.split(",")))
             if value != want[field]:
                 faults.append(f"{name}: {field} is {value!r}, asked for {want[field]!r}")
-            
+
 source = os.path.join(TMP, "data.pcap")
 craft(["eth / ipv4 src=10.0.0.3 dst=10.0.0.4 ecn=3 / udp / bth opcode=rc-write-only dest_qp=0x44 psn=99 / reth dma_len=64 / payload 64"], source)
 for arguments, want in [
@@ -180,7 +181,8 @@ else:
         if path.endswith(".erf"):
             continue
         for packet in rdpcap(path):
-            if BTH not in packet or "options" in name:
+            # It knows neither GRH nor IP options.
+            if BTH not in packet or "options" in name or "rocev1" in name:
                 continue
             frame = bytes(packet.original)
             bth = packet.getlayer(BTH, packet.layers().count(BTH))
