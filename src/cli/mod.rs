@@ -3,6 +3,7 @@
 mod craft;
 mod dissect;
 mod explain;
+mod scenario;
 
 use std::process::ExitCode;
 

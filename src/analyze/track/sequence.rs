@@ -232,7 +232,17 @@ impl Sequence {
         missing: impl FnOnce(Range<u64>, &mut Holes),
         resolved: &mut Vec<Resolved>,
     ) -> Step {
-        let mut step = Step { class: None, x: 0, gap: 0, skipped: 0, overtaken: false, unseen: 0, went_back: false, not_lost: false, before: None };
+        let mut step = Step {
+            class: None,
+            x: 0,
+            gap: 0,
+            skipped: 0,
+            overtaken: false,
+            unseen: 0,
+            went_back: false,
+            not_lost: false,
+            before: None,
+        };
         if !self.started {
             step.x = self.start(p);
             step.class = Some(Class::First);
@@ -315,7 +325,11 @@ impl Sequence {
         }
         if x < self.base {
             if self.base - x > MAX_BEFORE {
-                if self.hi - x > MAX_GAP { self.resync(p, step) } else { step.class = Some(Class::BeforeStart) }
+                if self.hi - x > MAX_GAP {
+                    self.resync(p, step)
+                } else {
+                    step.class = Some(Class::BeforeStart)
+                }
                 return;
             }
             self.holes.push(x..self.base, self.start_time, self.start_id);
@@ -432,7 +446,9 @@ impl Sequence {
     /// Decide on the packets that wait.
     #[cold]
     fn resolve(&mut self, next: Next, context: &Context, resolved: &mut Vec<Resolved>) {
-        let (Some(first), Some(last)) = (self.pending.first().copied(), self.pending.last().copied()) else { return };
+        let (Some(first), Some(last)) = (self.pending.first().copied(), self.pending.last().copied()) else {
+            return;
+        };
         // Does the stream go on after them, or would it without them?
         let goes_on = match next {
             Next::Seen(x) => x >= last.end && x != self.cur || x == last.end,
@@ -471,7 +487,14 @@ impl Sequence {
         self.pending.clear();
     }
 
-    fn decide(&self, fill: &Fill, first: &Fill, goes_on: bool, end: bool, context: &Context) -> Option<Class> {
+    fn decide(
+        &self,
+        fill: &Fill,
+        first: &Fill,
+        goes_on: bool,
+        end: bool,
+        context: &Context,
+    ) -> Option<Class> {
         if let (Some(sent_before), true) = (fill.sent_before, context.ids.counts_up()) {
             return Some(if sent_before { Class::LateOriginal } else { Class::Retransmission });
         }
@@ -496,7 +519,11 @@ impl Sequence {
         }
         if context.reverse_visible && context.rtt_min.is_some() {
             // Nobody asked; only a timeout could have brought it again.
-            return if waited < context.timeout_ns { Some(Class::LateOriginal) } else { Some(Class::Ambiguous) };
+            return if waited < context.timeout_ns {
+                Some(Class::LateOriginal)
+            } else {
+                Some(Class::Ambiguous)
+            };
         }
         Some(if waited < context.late_ns { Class::LateOriginal } else { Class::Ambiguous })
     }
@@ -531,7 +558,9 @@ impl Sequence {
 
     /// Bytes on the heap.
     pub(crate) fn heap(&self) -> usize {
-        self.ring.heap() + self.pending.capacity() * size_of::<Fill>() + self.undecided.capacity() * size_of::<Fill>()
+        self.ring.heap()
+            + self.pending.capacity() * size_of::<Fill>()
+            + self.undecided.capacity() * size_of::<Fill>()
     }
 }
 
