@@ -2,12 +2,18 @@
 //!
 //! `cargo run --release --example accuracy -- [--seeds N] [--naive] [--save DIR] [--verbose] [NAME…]`
 
-use std::{collections::HashMap, fs, path::PathBuf};
+use std::{
+    collections::HashMap,
+    fs,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
 
 use rdmawire::{
+    analyze::{Analysis, Options},
     capture::{self, Format, Record, Sink, Time},
     craft::scenario::{
-        Run, Scenario,
+        Frame, Run, Scenario,
         accuracy::{Verdict, measure},
         label::Class,
     },
@@ -42,15 +48,7 @@ fn main() {
                 capture::create(&path, format, &[capture::Interface::new(run.link())], options).expect(name);
             let mut frames = run.frames(0);
             while let Some(frame) = frames.next() {
-                let time = Time(frame.time_ns);
-                let record = Record {
-                    time,
-                    link: frame.link,
-                    interface: 0,
-                    wire_len: frame.wire_len,
-                    frame: frame.bytes,
-                };
-                writer.put(&record).expect(name);
+                writer.put(&record(&frame)).expect(name);
             }
             writer.finish().expect(name);
             fs::write(directory.join(format!("{name}.json")), format!("{:#}\n", run.expect(0))).expect(name);
@@ -94,9 +92,28 @@ fn all() -> Vec<(String, Scenario)> {
     all
 }
 
-/// The analyzer: one function to fill in once it is there.
+/// The analyzer's verdict.
 fn analyze(run: &Run, tap: usize) -> Verdict {
-    naive_judge(run, tap)
+    let mut analysis = Analysis::new(Options::default());
+    let classes = Arc::new(Mutex::new(vec!["nothing"; run.recorded(tap).count()]));
+    let told = Arc::clone(&classes);
+    analysis.observe(Box::new(move |number, _, class| {
+        if let Some(slot) = told.lock().expect("one thread").get_mut(number as usize - 1) {
+            *slot = class.name();
+        }
+    }));
+    let mut frames = run.frames(tap);
+    while let Some(frame) = frames.next() {
+        analysis.see(&record(&frame));
+    }
+    let report = serde_json::to_value(analysis.finish()).expect("a report is JSON");
+    let classes = classes.lock().expect("one thread").clone();
+    Verdict { classes, report }
+}
+
+fn record<'a>(frame: &Frame<'a>) -> Record<'a> {
+    let time = Time(frame.time_ns);
+    Record { time, link: frame.link, interface: 0, wire_len: frame.wire_len, frame: frame.bytes }
 }
 
 /// What a script does that compares each PSN with the one before: for comparison.

@@ -5,6 +5,7 @@ mod dissect;
 mod explain;
 mod overhead;
 mod rewrite;
+mod scenario;
 mod units;
 
 use std::{

@@ -117,13 +117,17 @@ impl Accuracy {
             row.ambiguous += (said == "ambiguous") as u64;
             // Nobody at the tap can know it.
             let hidden = is_retransmission && !label.evident;
-            let looks_new = matches!(said, "new" | "new_after_gap" | "resync");
+            let looks_new = matches!(said, "first" | "new" | "new_after_gap" | "resync");
             if hidden {
                 row.unknowable += 1;
             }
-            let right = said == label.class.name() || (hidden && looks_new);
+            let right = said == label.class.name()
+                || (hidden && looks_new)
+                || (is_first(label.class) && said == "first")
+                || (!is_numbered(label.class) && !is_claim(said))
+                || (label.late && said == Class::LateOriginal.name());
             row.wrong += (!right && said != "ambiguous") as u64;
-            if !hidden {
+            if !hidden && !(label.late && right) {
                 let ambiguous = said == "ambiguous";
                 row.retransmits.add(is_retransmission, said == Class::Retransmission.name(), ambiguous);
                 row.out_of_order.add(is_late, said == Class::LateOriginal.name(), ambiguous);
@@ -146,6 +150,25 @@ impl Accuracy {
         let worst = |of: fn(&Row) -> f64| self.rows.iter().map(of).fold(0.0, f64::max);
         (worst(|row| row.retransmits.error_percent()), worst(|row| row.out_of_order.error_percent()))
     }
+}
+
+/// Whether a frame of this class can be the first of its space that anybody saw.
+fn is_first(class: Class) -> bool {
+    matches!(class, Class::New | Class::NewAfterGap | Class::Retransmission)
+}
+
+/// Whether frames of this class are numbered in a PSN space, or marked by what befell them.
+fn is_numbered(class: Class) -> bool {
+    use Class::*;
+    matches!(class, New | NewAfterGap | Retransmission | LateOriginal | CaptureDuplicate | Corrupt)
+}
+
+/// Whether this says that something went wrong.
+fn is_claim(said: &str) -> bool {
+    matches!(
+        said,
+        "retransmission" | "late_original" | "capture_duplicate" | "corrupt" | "ambiguous" | "resync"
+    )
 }
 
 impl fmt::Display for Accuracy {

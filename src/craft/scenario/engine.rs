@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     opcode::Opcode,
-    wire::{Mac, Psn},
+    wire::{Mac, Psn, Qpn, Udp},
 };
 
 /// No such thing, in an index.
@@ -619,7 +619,7 @@ impl Sim {
         let connection = &self.run.connections[state.connection as usize];
         let flow = &self.run.flows[state.flow as usize];
         let migrated = connection.migrate_at.is_some_and(|at| self.now >= at.0) as u16;
-        let linux = linux_udp_port(flow.peer_qp, flow.dest_qp);
+        let linux = Udp::linux_source_port(Qpn(flow.peer_qp), Qpn(flow.dest_qp));
         match connection.udp_port {
             UdpPort::Linux => linux ^ migrated,
             UdpPort::Fixed(port) => port ^ migrated,
@@ -629,16 +629,6 @@ impl Sim {
             }
         }
     }
-}
-
-/// The UDP source port that Linux gives a queue pair: the same in both directions (include/rdma/ib_verbs.h,
-/// rdma_calc_flow_label and rdma_flow_label_to_udp_sport).
-pub(super) fn linux_udp_port(a: u32, b: u32) -> u16 {
-    let mut v = a as u64 * b as u64;
-    v ^= v >> 20;
-    v ^= v >> 40;
-    let label = v as u32 & 0xf_ffff;
-    ((label & 0x3fff ^ (label & 0xf_c000) >> 14) | 0xc000) as u16
 }
 
 fn fill_in(scenario: &mut Scenario) -> Result<(), Error> {

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     opcode::{Opcode, Operation as Op},
-    wire::Syndrome,
+    wire::{Acknowledgement, NakCode, Syndrome},
 };
 
 /// A queue pair: a requester in its own PSN space, and a responder in its peer's.
@@ -618,9 +618,8 @@ impl Sim {
             }
             return;
         }
-        let nak = syndrome.0 >> 5;
         // An ACK covers its own PSN, a NAK what is before it.
-        let covered = if nak == 0 { t.psn + 1 } else { t.psn };
+        let covered = if syndrome.is_ack() { t.psn + 1 } else { t.psn };
         if let Some(missing) = self.unanswered(qp, covered) {
             self.progress(qp, missing);
             self.imply(qp, missing);
@@ -629,8 +628,8 @@ impl Sim {
         self.progress(qp, covered);
         self.take_early(qp);
         let state = &mut self.qps[qp as usize];
-        match (nak, syndrome.0 & 0x1f) {
-            (1, timer) => {
+        match syndrome.meaning() {
+            Acknowledgement::RnrNak { timer_us } => {
                 if t.psn < state.una || state.rnr_until > self.now {
                     return;
                 }
@@ -641,7 +640,7 @@ impl Sim {
                 if state.rnr_retries < 7 {
                     state.rnr_retries -= 1;
                 }
-                let wait = rnr_ns(timer) as f64 * rnr_factor;
+                let wait = timer_us as f64 * 1000.0 * rnr_factor;
                 state.rnr_until = self.now + wait as u64;
                 state.rnr_psn = t.psn;
                 state.rewind = Some(Rewind {
@@ -654,7 +653,7 @@ impl Sim {
                 self.arm(qp);
                 self.ready(qp);
             }
-            (3, 0) => {
+            Acknowledgement::Nak(NakCode::PsnSequenceError) => {
                 let resending = state.cursor < state.hi && state.cursor <= t.psn;
                 let waiting = state.rnr_until > self.now && state.rnr_psn == t.psn;
                 let known = state.rewind.is_some_and(|rewind| rewind.to <= t.psn && !selective);
@@ -665,7 +664,7 @@ impl Sim {
                 state.rewind = Some(Rewind { to: t.psn, count: 1, cause: Cause::Nak, not_before, lag });
                 self.ready(qp);
             }
-            (3, _) => {
+            Acknowledgement::Nak(_) => {
                 state.error = true;
                 self.close(self.qps[qp as usize].connection);
             }
@@ -683,15 +682,6 @@ impl Sim {
             self.progress(qp, psn + 1);
         }
     }
-}
-
-/// How long an RNR NAK's timer code asks to wait, in ns (IBTA vol. 1, table 45).
-fn rnr_ns(code: u8) -> u64 {
-    const TENS_OF_US: [u64; 32] = [
-        65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048,
-        3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
-    ];
-    TENS_OF_US[code as usize & 31] * 10_000
 }
 
 /// The operation code of a packet by its place in its message.

@@ -125,6 +125,8 @@ pub struct Label {
     pub needless: bool,
     /// A higher or the same PSN had been recorded before.
     pub evident: bool,
+    /// An acknowledgement that a later one overtook: it keeps its class.
+    pub late: bool,
 }
 
 impl Label {
@@ -364,6 +366,7 @@ impl Run {
                 spurious: false,
                 needless: t.needless && t.ordinal > 1,
                 evident: false,
+                late: false,
             };
             truth.packets += 1;
             truth.payload_bytes += t.payload as u64;
@@ -428,9 +431,9 @@ impl Run {
         let answered = &mut spaces[self.flows[t.flow as usize].back as usize][0];
         let kind = t.syndrome >> 5;
         answered.covered = answered.covered.max(t.psn + (kind == 0) as u64);
-        let late = t.psn < answered.last_ack;
+        label.late = t.psn < answered.last_ack;
         answered.last_ack = answered.last_ack.max(t.psn);
-        truth.responses.late_acks += late as u64;
+        truth.responses.late_acks += label.late as u64;
         label.class = match kind {
             0 => {
                 truth.acks += 1;
@@ -582,5 +585,6 @@ fn pause_label() -> Label {
         spurious: false,
         needless: false,
         evident: false,
+        late: false,
     }
 }

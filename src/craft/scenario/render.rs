@@ -1,19 +1,19 @@
 //! Sightings -> frames.
 
-use std::{collections::HashMap, net::IpAddr};
+use std::collections::HashMap;
 
 use bytes::{Bytes, BytesMut};
 
 use super::{
-    Encapsulation, Verb, Wrap,
+    Verb, Wrap,
     engine::{Control, Journey, Run, Sighting, Transmission},
     manage::Manage,
     network::NOWHERE,
     rng::splitmix,
 };
 use crate::{
-    craft::{Auto, Packet, template},
-    dissect::Link,
+    craft::{self, Auto, Dialog, Endpoint, Packet, Path, template},
+    dissect::{Encapsulation, Link},
     icrc,
     opcode::Opcode,
     wire::*,
@@ -63,8 +63,9 @@ impl Run {
 
     /// What the frames' first byte is.
     pub fn link(&self) -> Link {
-        let native =
-            |c: &super::Connection| matches!(c.encapsulation, Encapsulation::Ib | Encapsulation::IbGrh);
+        let native = |c: &super::Connection| {
+            matches!(c.encapsulation, super::Encapsulation::Ib | super::Encapsulation::IbGrh)
+        };
         if self.connections.first().is_some_and(native) { Link::INFINIBAND } else { Link::ETHERNET }
     }
 }
@@ -103,7 +104,16 @@ impl Frames<'_> {
 
     fn packet(&mut self, sighting: &Sighting, journey: &Journey, t: &Transmission) {
         let (run, tap) = (self.run, &self.run.captures[self.tap].tap);
-        let packet = self.packets.entry((t.flow, t.opcode)).or_insert_with(|| start(run, tap, t));
+        let managed = run.flows[t.flow as usize].connection.is_none();
+        let mut datagram;
+        let packet = if managed {
+            datagram = wrapped(tap.wrap, management(run, t));
+            datagram.set_keep(Auto::UdpSourcePort, true);
+            datagram.set_keep(Auto::Fcs, !tap.fcs);
+            &mut datagram
+        } else {
+            self.packets.entry((t.flow, t.opcode)).or_insert_with(|| start(run, tap, t))
+        };
         packet
             .alter(|ip: Ipv4| ip.with_id(Hex16(t.ip_id)).with_ttl(sighting.ttl).with_ecn(Ecn(sighting.ecn)));
         packet.alter(|ip: Ipv6| ip.with_hop_limit(sighting.ttl).with_ecn(Ecn(sighting.ecn)));
@@ -118,11 +128,7 @@ impl Frames<'_> {
         packet.alter(|sequence: GreSequence| sequence.with_sequence_number(sighting.sequence));
         packet.alter(|erspan: Erspan3| erspan.with_timestamp((sighting.time / 100) as u32));
         packet.alter(|aeth: Aeth| aeth.with_syndrome(Syndrome(t.syndrome)).with_msn(t.msn));
-        let managed = run.flows[t.flow as usize].connection.is_none();
-        if managed {
-            let body = management(run, t);
-            packet.set_payload(body);
-        } else if let Some(message) = run.messages.get(t.message as usize) {
+        if let Some(message) = run.messages.get(t.message as usize).filter(|_| !managed) {
             let va = address(t.message) + t.offset as u64;
             packet.alter(|reth: Reth| {
                 // Of a READ from its middle on: what is left, or as much as was asked for.
@@ -170,103 +176,59 @@ impl Frames<'_> {
         // The port at that end, not the host behind it.
         mac[1] ^= 0x10;
         let tap = &run.captures[self.tap].tap;
-        let packet = wrapped(tap.wrap).push(
-            Ethernet::default()
-                .with_dst(Mac([0x01, 0x80, 0xc2, 0, 0, 0x01]))
-                .with_src(Mac(mac))
-                .with_ether_type(EtherType::MAC_CONTROL),
+        let mut packet = wrapped(
+            tap.wrap,
+            match control.priority {
+                None => craft::pause(Mac(mac), control.quanta),
+                Some(priority) => {
+                    let quanta = |n| (n == priority as usize).then_some(control.quanta);
+                    craft::pfc(Mac(mac), std::array::from_fn(quanta))
+                }
+            },
         );
-        let packet = packet.push(MacControl::default());
-        let mut packet = match control.priority {
-            None => packet.push(Pause::default().with_pause_time(control.quanta)),
-            Some(priority) => packet.push(Pfc::default().with_time(priority, control.quanta)),
-        };
         packet.alter(|sequence: GreSequence| sequence.with_sequence_number(sighting.sequence));
         packet.set_keep(Auto::Fcs, !tap.fcs);
         packet.build_into(&mut self.buffer);
     }
 }
 
-/// What a mirror puts before the frame.
-fn wrapped(wrap: Wrap) -> Packet {
-    let packet = Packet::new(Link::ETHERNET);
+/// A frame as a mirror sends it: with its headers before it.
+fn wrapped(wrap: Wrap, inner: Packet) -> Packet {
     let (src, dst) = ([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
-    let outer = |packet: Packet| packet.push(template::ethernet()).push(template::ipv4(src, dst));
+    let outer = || Packet::new(Link::ETHERNET).push(template::ethernet()).push(template::ipv4(src, dst));
     let gre = |protocol| {
-        outer(Packet::new(Link::ETHERNET))
+        outer()
             .push(Gre::default().with_has_sequence(true).with_protocol(EtherType(protocol)))
             .push(GreSequence::default())
     };
-    match wrap {
-        Wrap::None => packet,
+    let outer = match wrap {
+        Wrap::None => return inner,
         Wrap::Erspan2 => {
             gre(0x88be).push(Erspan2::default().with_version(1).with_encap(3).with_session_id(1))
         }
-        Wrap::Erspan3 => gre(0x22eb).push(
-            Erspan3::default().with_version(2).with_ethernet(true).with_granularity(1).with_session_id(1),
-        ),
+        Wrap::Erspan3 => {
+            let erspan = Erspan3::default().with_version(2).with_ethernet(true);
+            gre(0x22eb).push(erspan.with_granularity(1).with_session_id(1))
+        }
         Wrap::Vxlan => {
             let udp = Udp::default().with_src_port(0xd000).with_dst_port(4789);
-            outer(packet).push(udp).push(Vxlan::default().with_flags(VxlanFlags(8)).with_vni(42))
+            outer().push(udp).push(Vxlan::default().with_flags(VxlanFlags(8)).with_vni(42))
         }
-    }
+    };
+    let parts = inner.parts().iter();
+    parts.fold(outer, |packet, part| packet.push_bytes(part.kind, inner.bytes_of(part)))
 }
 
 /// A flow's packets of one operation code, with all that they have in common.
 fn start(run: &Run, tap: &super::Tap, t: &Transmission) -> Packet {
     let flow = &run.flows[t.flow as usize];
-    let hosts = [&run.scenario.host[flow.src as usize], &run.scenario.host[flow.dst as usize]];
-    let managed = super::Connection { dscp: 0, ..super::Connection::default() };
-    let connection = flow.connection.map_or(&managed, |c| &run.connections[c as usize]);
-    let is_cnp = t.opcode.is_cnp();
-    let dscp = if is_cnp { run.scenario.cnp.dscp } else { connection.dscp };
-    let gid = |address: IpAddr| match address {
-        IpAddr::V4(v4) => v4.to_ipv6_mapped(),
-        IpAddr::V6(v6) => v6,
-    };
-    let [src, dst] = hosts.map(|host| host.address);
-    let lid = |index: u32, host: &super::Host| Hex16(host.lid.unwrap_or(index as u16 + 1));
-    let lids = [lid(flow.src, hosts[0]), lid(flow.dst, hosts[1])];
-    let ethernet = |packet: Packet| {
-        let packet = packet.push(
-            Ethernet::default()
-                .with_dst(run.mac(flow.dst))
-                .with_src(run.mac(flow.src))
-                .with_ether_type(EtherType::VLAN),
-        );
-        match connection.vlan {
-            Some(vid) => packet.push(Vlan::default().with_vid(vid).with_pcp(connection.pcp)),
-            None => packet,
-        }
-    };
-    let grh = || template::grh(gid(src), gid(dst)).with_t_class(Hex8(dscp << 2));
-    let packet = match connection.encapsulation {
-        Encapsulation::Rocev2 => {
-            let packet = ethernet(wrapped(tap.wrap));
-            let packet = match (src, dst) {
-                (IpAddr::V4(src), IpAddr::V4(dst)) => packet.push(template::ipv4(src, dst).with_dscp(dscp)),
-                _ => packet.push(template::ipv6(gid(src), gid(dst)).with_dscp(dscp)),
-            };
-            packet.push(template::udp())
-        }
-        Encapsulation::Rocev1 => ethernet(wrapped(tap.wrap)).push(grh()),
-        Encapsulation::Ib => Packet::new(Link::INFINIBAND).push(template::lrh(lids[0].0, lids[1].0)),
-        Encapsulation::IbGrh => {
-            Packet::new(Link::INFINIBAND).push(template::lrh(lids[0].0, lids[1].0)).push(grh())
-        }
-    };
-    let mut packet = packet.push(
-        template::bth()
-            .with_opcode(t.opcode)
-            .with_dest_qp(Qpn(flow.dest_qp))
-            .with_becn(is_cnp)
-            .with_se(false),
-    );
+    let path = path(run, t);
+    let mut packet = wrapped(tap.wrap, path.packet());
+    let bth =
+        template::bth().with_opcode(t.opcode).with_dest_qp(Qpn(flow.dest_qp)).with_becn(t.opcode.is_cnp());
+    packet = packet.push(bth);
     for &kind in t.opcode.chain() {
         packet = match kind {
-            Kind::Deth if flow.connection.is_none() => {
-                packet.push(Deth::default().with_q_key(Hex32(0x8001_0000)).with_src_qp(Qpn(1)))
-            }
             Kind::Deth => {
                 packet.push(Deth::default().with_q_key(Hex32(0x1111_1111)).with_src_qp(Qpn(flow.peer_qp)))
             }
@@ -276,6 +238,28 @@ fn start(run: &Run, tap: &super::Tap, t: &Transmission) -> Packet {
     packet.set_keep(Auto::UdpSourcePort, true);
     packet.set_keep(Auto::Fcs, !tap.fcs);
     packet
+}
+
+/// What the headers of a flow's packets say.
+fn path(run: &Run, t: &Transmission) -> Path {
+    let flow = &run.flows[t.flow as usize];
+    let end = |host: u32| {
+        let of = &run.scenario.host[host as usize];
+        Endpoint::new(of.address).mac(run.mac(host)).lid(of.lid.unwrap_or(host as u16 + 1))
+    };
+    let connection = flow.connection.map(|c| &run.connections[c as usize]);
+    let v6 = run.scenario.host[flow.src as usize].address.is_ipv6();
+    let encapsulation = match connection.map_or(super::Encapsulation::Rocev2, |c| c.encapsulation) {
+        super::Encapsulation::Rocev2 if v6 => Encapsulation::RoceV2Ipv6,
+        super::Encapsulation::Rocev2 => Encapsulation::RoceV2Ipv4,
+        super::Encapsulation::Rocev1 => Encapsulation::RoceV1,
+        super::Encapsulation::Ib => Encapsulation::Ib,
+        super::Encapsulation::IbGrh => Encapsulation::IbGrh,
+    };
+    let path = Path::new(encapsulation, end(flow.src), end(flow.dst));
+    let Some(connection) = connection else { return Path { dscp: 0, ..path } };
+    let dscp = if t.opcode.is_cnp() { run.scenario.cnp.dscp } else { connection.dscp };
+    Path { dscp, ttl: connection.ttl, vlan: connection.vlan.map(|vid| (connection.pcp, vid)), ..path }
 }
 
 /// Where the messages of a scenario lie in the responder's memory: a page of its own for each.
@@ -306,77 +290,32 @@ fn damage(frame: &mut [u8], body: std::ops::Range<usize>, bit: u32, packet: &Pac
     }
 }
 
-/// The 256 bytes of a connection management datagram.
-fn management(run: &Run, t: &Transmission) -> Vec<u8> {
-    let what = Manage::of(t.syndrome);
+/// A connection management datagram.
+fn management(run: &Run, t: &Transmission) -> Packet {
     let connection = &run.connections[t.message as usize];
     let (qp, psn) = (connection.qp.unwrap_or_default(), connection.psn.unwrap_or_default());
-    let id = |end: u32| Hex32(0x100 + 2 * t.message + end);
-    let flow = &run.flows[t.flow as usize];
-    let hosts = [&run.scenario.host[flow.src as usize], &run.scenario.host[flow.dst as usize]];
-    let gid = |host: &super::Host| match host.address {
-        IpAddr::V4(v4) => v4.to_ipv6_mapped(),
-        IpAddr::V6(v6) => v6,
-    };
+    let what = Manage::of(t.syndrome);
+    let path = path(run, t);
     let active = matches!(what, Manage::Req | Manage::Rtu | Manage::Dreq);
-    let (local, remote) = if active { (id(0), id(1)) } else { (id(1), id(0)) };
-    // The first PSN that the sender expects is its peer's first.
-    let mtu_code = connection.mtu.trailing_zeros() as u8 - 7;
-    let (attribute, body) = match what {
-        Manage::Req => (
-            0x10,
-            CmReq::default()
-                .with_local_comm_id(local)
-                .with_local_qpn(Qpn(qp[0]))
-                .with_starting_psn(Psn(psn[0]))
-                .with_responder_resources(connection.max_reads.min(255) as u8)
-                .with_initiator_depth(connection.max_reads.min(255) as u8)
-                .with_retry_count(connection.retry)
-                .with_rnr_retry_count(connection.rnr_retry)
-                .with_p_key(PKey(0xffff))
-                .with_path_mtu(PathMtu(mtu_code))
-                .with_primary_local_gid(gid(hosts[0]))
-                .with_primary_remote_gid(gid(hosts[1]))
-                .with_primary_local_ack_timeout(connection.timeout)
-                .bytes()
-                .to_vec(),
-        ),
-        Manage::Rep => (
-            0x13,
-            CmRep::default()
-                .with_local_comm_id(local)
-                .with_remote_comm_id(remote)
-                .with_local_qpn(Qpn(qp[1]))
-                .with_starting_psn(Psn(psn[1]))
-                .with_rnr_retry_count(connection.rnr_retry)
-                .bytes()
-                .to_vec(),
-        ),
-        Manage::Rtu => {
-            (0x14, CmRtu::default().with_local_comm_id(local).with_remote_comm_id(remote).bytes().to_vec())
-        }
-        Manage::Dreq => (
-            0x15,
-            CmDreq::default()
-                .with_local_comm_id(local)
-                .with_remote_comm_id(remote)
-                .with_remote_qpn(Qpn(qp[1]))
-                .bytes()
-                .to_vec(),
-        ),
-        Manage::Drep => {
-            (0x16, CmDrep::default().with_local_comm_id(local).with_remote_comm_id(remote).bytes().to_vec())
-        }
+    let path = if active { path } else { path.reversed() };
+    let dialog = Dialog {
+        active_comm_id: 0x100 + 2 * t.message,
+        passive_comm_id: 0x101 + 2 * t.message,
+        active_psn: Psn(psn[0]),
+        passive_psn: Psn(psn[1]),
+        mtu: connection.mtu,
+        transaction_id: 0x5ce0_0000_0000 + t.message as u64,
+        ..Dialog::new(path, Qpn(qp[0]), Qpn(qp[1]))
     };
-    let mad = Mad::default()
-        .with_base_version(1)
-        .with_mgmt_class(MgmtClass::CM)
-        .with_class_version(2)
-        .with_method(MadMethod(3))
-        .with_transaction_id(Hex64(0x5ce0_0000_0000 + t.message as u64))
-        .with_attribute_id(Hex16(attribute));
-    let mut bytes = mad.bytes().to_vec();
-    bytes.extend(body);
-    bytes.resize(256, 0);
-    bytes
+    match what {
+        Manage::Req => dialog.req(&[]).edit(|req: CmReq| {
+            req.with_retry_count(connection.retry)
+                .with_rnr_retry_count(connection.rnr_retry)
+                .with_primary_local_ack_timeout(connection.timeout)
+        }),
+        Manage::Rep => dialog.rep(&[]).edit(|rep: CmRep| rep.with_rnr_retry_count(connection.rnr_retry)),
+        Manage::Rtu => dialog.rtu(&[]),
+        Manage::Dreq => dialog.dreq(false, &[]),
+        Manage::Drep => dialog.drep(true, &[]),
+    }
 }
