@@ -52,15 +52,14 @@ pub fn compute(d: &Dissection<'_>) -> Option<[u8; 4]> {
     if d.is_fragment() || d.has(Kind::Ipv4Options) || d.has(Kind::Ipv6Extension) {
         return None;
     }
-    let (network, from) = if let Some(at) = d.offset(Kind::Grh) {
-        (Kind::Grh, at)
-    } else if let Some(at) = d.offset(Kind::Lrh) {
-        (Kind::Lrh, at)
-    } else if let Some(at) = d.offset(Kind::Ipv4) {
-        (Kind::Ipv4, at)
-    } else {
-        (Kind::Ipv6, d.offset(Kind::Ipv6)?)
+    // The innermost: native InfiniBand may carry IPv6.
+    let network = match d.has(Kind::Udp) {
+        true if d.has(Kind::Ipv4) => Kind::Ipv4,
+        true => Kind::Ipv6,
+        false if d.has(Kind::Grh) => Kind::Grh,
+        false => Kind::Lrh,
     };
+    let from = d.offset(network)?;
     let headers = frame.get(from..bth + Bth::LEN)?;
     Some(of_parts(network, d.has(Kind::Udp), headers, &[frame.get(bth + Bth::LEN..end)?]))
 }

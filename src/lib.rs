@@ -5,6 +5,8 @@ pub mod checksum;
 pub mod cost;
 pub mod craft;
 pub mod dissect;
+pub mod filter;
+pub mod frame;
 pub mod icrc;
 pub mod opcode;
 pub mod report;

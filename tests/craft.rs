@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use proptest::prelude::*;
 use rdmawire::{
-    craft::{Auto, Packet, template},
+    craft::{Auto, Edit, Packet, recipe, template},
     dissect::{Dissection, Link, dissect},
     icrc::{self, State},
     opcode::Opcode,
@@ -254,6 +254,100 @@ fn settled(kind: Kind, field: &str) -> bool {
     )
 }
 
+#[test]
+fn every_vector_is_a_recipe() {
+    for (name, link, frame) in vectors() {
+        for cut in [frame.len(), frame.len() / 2] {
+            let packet = rebuilds(link, &frame[..cut], frame.len() as u32);
+            let text = recipe::print(&packet);
+            let again = recipe::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}: {text}"));
+            assert_eq!(again.build(), frame[..cut], "{name}: {text}");
+            assert_eq!(
+                (again.link(), again.wire_len()),
+                (packet.link(), packet.wire_len()),
+                "{name}: {text}"
+            );
+            assert_eq!(recipe::print(&again), text, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_recipe_says_what_it_says() {
+    let packet = recipe::parse(
+        "eth / ipv4 dst=10.0.0.2 dscp=26 / udp / bth opcode=rc-write-only dest_qp=0x11 psn=7 ack_req / reth dma_len=64 / payload 64",
+    )
+    .unwrap();
+    let frame = packet.build();
+    let d = dissect(packet.link(), &frame, frame.len() as u32);
+    assert!(d.notes().is_empty());
+    assert_eq!(icrc::verify(&d), State::Good);
+    let bth = d.get::<Bth>().unwrap();
+    assert_eq!(
+        (bth.opcode(), bth.dest_qp(), bth.psn(), bth.ack_req()),
+        (Opcode::RC_WRITE_ONLY, Qpn(0x11), Psn(7), true)
+    );
+    assert_eq!((d.get::<Reth>().unwrap().dma_len(), d.payload().len()), (64, 64));
+    assert_eq!(d.get::<Ipv4>().unwrap().dst(), Ipv4Addr::new(10, 0, 0, 2));
+    let aeth =
+        recipe::parse("lrh / bth opcode=RC_ACKNOWLEDGE / aeth syndrome=psn-sequence-error msn=3").unwrap();
+    assert_eq!(aeth.get::<Aeth>().unwrap().syndrome(), Syndrome::PSN_SEQUENCE_ERROR);
+    assert_eq!(aeth.link(), Link::INFINIBAND);
+    // What is given is kept, checksum asked for is computed.
+    let lie = recipe::parse("ip total_len=40 / udp checksum=auto / bth / payload 'a / b'").unwrap();
+    assert_eq!(lie.get_payload().as_ref(), b"a / b");
+    assert!(lie.keeps(Auto::IpLength) && !lie.keeps(Auto::UdpChecksum));
+}
+
+#[test]
+fn a_wrong_recipe_says_where_and_what_was_expected() {
+    for (text, at, says) in [
+        ("", 0, "expected a header"),
+        ("eth / ipv4 dts=10.0.0.2", 11, "dts is no field of ipv4; it has version, ihl"),
+        ("eth / ipv4 dst=10.0.0", 11, "expected an IPv4 address"),
+        ("eth / ipv7", 6, "there are ipv4, ipv4_options, ipv6, ipv6_extension"),
+        ("eth / bth opcode=frobnicate", 10, "an operation code like rc-write-only"),
+        ("eth / bth psn=0x1000000", 10, "at most 0xffffff, psn has 24 bits"),
+        ("eth / payload hex:abc", 14, "hexadecimal digits, two a byte"),
+        ("eth / payload 99999999999", 14, "at most 16777216 bytes"),
+        ("eth / payload 'abc", 14, "a quote that does not end"),
+        ("eth / payload 3 / udp", 18, "headers come before the payload"),
+        ("eth / icrc hex:00", 6, "expected 4 bytes"),
+    ] {
+        let error = recipe::parse(text).unwrap_err();
+        assert_eq!(error.at, at, "{text}: {error}");
+        assert!(error.to_string().contains(says), "{text}: {error}");
+    }
+}
+
+#[test]
+fn edits_reach_the_header_they_name() {
+    let text = "eth / ip / udp / vxlan vni=7 / eth / ip src=10.9.9.9 / udp / bth psn=0xffffff / payload 4";
+    let mut packet = recipe::parse(text).unwrap();
+    for edit in ["bth.psn+=1000", "ipv4.dst=1.2.3.4", "ipv4[0].ttl=3", "udp[0].checksum=auto", "payload='hi'"]
+    {
+        assert_eq!(Edit::parse(edit).unwrap().apply(&mut packet, 0), Ok(true), "{edit}");
+    }
+    let frame = packet.build();
+    let d = dissect(packet.link(), &frame, frame.len() as u32);
+    assert_eq!(d.get::<Bth>().unwrap().psn(), Psn(999));
+    assert_eq!(d.get::<Ipv4>().unwrap().dst(), Ipv4Addr::new(1, 2, 3, 4));
+    assert_eq!(frame[22], 3);
+    assert_eq!(d.payload(), b"hi");
+    assert_eq!(icrc::verify(&d), State::Good);
+    assert_eq!(Edit::parse("grh.hop_lmt=1").unwrap().apply(&mut packet, 0), Ok(false));
+    for (edit, says) in [
+        ("bth.psn", "expected NAME.FIELD=VALUE"),
+        ("bth.psm=1", "\"psm\" is no field of bth; it has opcode"),
+        ("btg.psn=1", "\"btg\" is no header"),
+        ("bth.psn=x", "expected a number"),
+        ("ipv4[x].ttl=1", "expected a number in []"),
+    ] {
+        let error = Edit::parse(edit).unwrap_err();
+        assert!(error.contains(says), "{edit}: {error}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -277,6 +371,23 @@ proptest! {
         // Nothing is kept that had been computed, if it was put differently at all.
         let kept = |p: &Packet| [Auto::IpLength, Auto::UdpLength, Auto::Pad, Auto::EtherType, Auto::IpProtocol].iter().any(|&a| p.keeps(a));
         prop_assert!(!kept(&again), "{:?}", again);
+    }
+
+    #[test]
+    fn a_recipe_prints_and_parses((packet, _) in stack()) {
+        let text = recipe::print(&packet);
+        let again = recipe::parse(&text).unwrap();
+        prop_assert_eq!(again.build(), packet.build(), "{}", text);
+        prop_assert_eq!(again.link(), packet.link());
+        prop_assert_eq!(recipe::print(&again), text);
+    }
+
+    #[test]
+    fn any_text_is_a_recipe_or_an_error_within_it(text in "[a-z0-9=/' :.]{0,60}") {
+        match recipe::parse(&text) {
+            Ok(packet) => { packet.build(); }
+            Err(error) => prop_assert!(error.at <= text.len() && !error.message.is_empty()),
+        }
     }
 
     #[test]

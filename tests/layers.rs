@@ -1,5 +1,5 @@
 //! A module uses only what stands left of it:
-//! wire → opcode → checksum → dissect → icrc → filter, craft, capture → cost → analyze → cli → main; report depends on nothing.
+//! wire → opcode → checksum → dissect → icrc → cost, filter, craft, capture → analyze → cli → main; report depends on nothing.
 
 use std::{
     collections::BTreeSet,
@@ -21,6 +21,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("craft", &["wire", "opcode", "checksum", "dissect", "icrc", "capture"]),
     // Results as data, and their clothes: whoever has results may use it, and it knows nobody.
     ("report", &[]),
+    // Bytes on the wire, in the report's words.
     ("cost", &["wire", "opcode", "dissect", "report"]),
     (
         "analyze",

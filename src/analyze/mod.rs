@@ -1,8 +1,45 @@
 //! Frames -> meaning: who retransmits, what was lost and where, what arrived out of order.
+//!
+//! ```no_run
+//! use rdmawire::{analyze::{Analysis, Options}, capture::{self, Source}};
+//! let mut trace = capture::open("trace.pcap".as_ref())?;
+//! let mut analysis = Analysis::new(Options::default());
+//! while let Some(record) = trace.next()? {
+//!     analysis.see(&record);
+//! }
+//! for flow in analysis.finish().flows {
+//!     println!("{} -> {} QP {:#x}: {} sent again", flow.src, flow.dst, flow.dest_qp, flow.requests.retransmits);
+//! }
+//! # Ok::<(), capture::Error>(())
+//! ```
 
+mod connection;
+mod finding;
+mod flow;
 pub mod metric;
+mod results;
+mod track;
 
-use crate::{capture::Record, dissect::Dissection, icrc};
+pub use connection::linux_source_port;
+pub use flow::Address;
+pub use track::{Class, Trigger};
+
+use connection::Connections;
+use flow::{Flow, Flows, Found, Key};
+use metric::{Metric, overhead};
+use track::{
+    request::{Knobs, Request, Response},
+    sequence::{Packet, Resolved},
+};
+
+use crate::{
+    capture::Record,
+    checksum,
+    dissect::{self, Dissection, dissect_with},
+    icrc::{self, State},
+    opcode::{Direction, Operation, PayloadRule, Position, Service},
+    wire::*,
+};
 
 /// A flow's number in its analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,4 +64,679 @@ pub struct Event<'a> {
     pub peer: Option<FlowId>,
     /// Whether it is one transmission recorded again.
     pub is_capture_duplicate: bool,
+    /// What it is, where that is known at once.
+    pub class: Option<Class>,
+}
+
+/// What the analysis is told.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How to dissect.
+    pub dissect: dissect::Options,
+    /// Verify every ICRC that can be.
+    pub verify_icrc: bool,
+    /// Flows kept at a time.
+    pub max_flows: usize,
+    /// A packet that comes sooner than this after one sent later, in nanoseconds, is late where nothing better is known.
+    pub late_ns: i64,
+    /// The queue pairs' acknowledgement timeout in nanoseconds.
+    pub ack_timeout_ns: Option<i64>,
+    /// The link's speed in bits per second.
+    pub speed_bps: Option<u64>,
+    /// Traffic over time, in bins of so many nanoseconds.
+    pub interval_ns: Option<u64>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            dissect: dissect::Options::default(),
+            verify_icrc: true,
+            max_flows: 1 << 20,
+            late_ns: 50_000,
+            ack_timeout_ns: None,
+            speed_bps: None,
+            interval_ns: None,
+        }
+    }
+}
+
+/// Which of a flow's two PSN spaces.
+pub type Space = Direction;
+
+/// Who is told of every packet's class. Some are known only when later packets have come.
+pub type Observer = Box<dyn FnMut(u64, Option<Space>, Class) + Send>;
+
+/// An analysis under way. It keeps nothing of the frames: its memory is bounded by the number of flows.
+pub struct Analysis {
+    options: Options,
+    knobs: Knobs,
+    flows: Flows,
+    connections: Connections,
+    capture: results::CaptureCounts,
+    overhead: overhead::Overhead,
+    asked: metric::Metrics,
+    links: Vec<String>,
+    passed_over: u64,
+    gone: Vec<Gone>,
+    gone_more: u64,
+    resolved: Vec<Resolved>,
+    observer: Option<Observer>,
+    mirrors: Vec<Mirror>,
+    trust: Trust,
+    metrics: Vec<Box<dyn Metric + Send>>,
+}
+
+/// A flow put away: evicted, or of an epoch that is over.
+pub(crate) struct Gone {
+    pub(crate) flow: Box<Flow>,
+    pub(crate) evicted: bool,
+}
+
+/// Flows put away that are reported one by one; the others are counted.
+const MAX_GONE: usize = 4096;
+
+/// A mirror's sequence of copies.
+struct Mirror {
+    key: (u128, u128, u16),
+    next: u32,
+}
+
+const MAX_MIRRORS: usize = 256;
+
+/// Whether ICRCs and IP checksums can be believed: where most are wrong, something rewrites packets.
+#[derive(Default)]
+struct Trust {
+    icrc_checked: u64,
+    icrc_bad: u64,
+    ip_checked: u64,
+    ip_bad: u64,
+}
+
+impl Trust {
+    /// A few wrong ones at the beginning are believed to be wrong.
+    const DOUBT: u64 = 4;
+
+    fn believes(bad: u64, checked: u64) -> bool {
+        bad * 2 <= checked + Self::DOUBT
+    }
+}
+
+impl Analysis {
+    /// An analysis that has seen nothing.
+    pub fn new(options: Options) -> Analysis {
+        Analysis {
+            knobs: Knobs { late_ns: options.late_ns, ack_timeout_ns: options.ack_timeout_ns },
+            flows: Flows::new(options.max_flows),
+            connections: Connections::default(),
+            capture: results::CaptureCounts::default(),
+            overhead: overhead::Overhead::default(),
+            asked: metric::Metrics::new(options.speed_bps, options.interval_ns),
+            links: Vec::new(),
+            passed_over: 0,
+            gone: Vec::new(),
+            gone_more: 0,
+            resolved: Vec::new(),
+            observer: None,
+            mirrors: Vec::new(),
+            trust: Trust::default(),
+            metrics: Vec::new(),
+            options,
+        }
+    }
+
+    /// Ask one more question of the trace.
+    #[must_use]
+    pub fn with(mut self, metric: impl Metric + Send + 'static) -> Analysis {
+        self.metrics.push(Box::new(metric));
+        self
+    }
+
+    /// Be told of every packet's class as soon as it is certain: the frame's number, the PSN space, the class.
+    pub fn observe(&mut self, observer: Observer) {
+        self.observer = Some(observer);
+    }
+
+    /// One frame.
+    #[inline]
+    pub fn see(&mut self, record: &Record<'_>) {
+        let d = dissect_with(self.options.dissect, record.link, record.frame, record.wire_len);
+        let icrc = if self.options.verify_icrc { icrc::verify(&d) } else { State::Unchecked };
+        self.see_dissected(record, &d, icrc);
+    }
+
+    /// One frame that was dissected, and its ICRC verified, by somebody else.
+    #[inline]
+    pub fn see_dissected(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
+        self.capture.see(record, d);
+        if d.tunnel_depth() > 0 {
+            self.see_mirror(d);
+        }
+        let number = self.capture.packets + self.passed_over;
+        let l1_bytes = overhead::l1_bytes(d);
+        let mut event = Event {
+            number,
+            record,
+            packet: d,
+            icrc,
+            l1_bytes,
+            flow: None,
+            peer: None,
+            is_capture_duplicate: false,
+            class: None,
+        };
+        match d.get::<Bth>() {
+            Some(bth) => self.see_transport(&mut event, bth),
+            None => {
+                if let Some(observer) = &mut self.observer {
+                    observer(number, None, Class::Unsequenced);
+                }
+            }
+        }
+        self.overhead.see(&event);
+        self.asked.see(&event);
+        for metric in &mut self.metrics {
+            metric.see(&event);
+        }
+    }
+
+    #[inline]
+    fn see_transport(&mut self, event: &mut Event<'_>, bth: &Bth) {
+        let d = event.packet;
+        self.capture.rdma_packets += 1;
+        let corrupt = self.is_corrupt(event);
+        let (Some(key), Some(encapsulation)) = (Key::of(d, bth), d.encapsulation()) else {
+            if let Some(observer) = &mut self.observer {
+                observer(event.number, None, Class::Unsequenced);
+            }
+            return;
+        };
+        let opcode = bth.opcode();
+        let service = opcode.service();
+        let time = event.record.time.0;
+        let psn = bth.psn();
+        let id = if corrupt {
+            // A wrong packet proves nothing, not even that there is such a flow.
+            match self.flows.find(&key) {
+                Some(id) => id,
+                None => {
+                    self.capture.corrupt_strays += 1;
+                    if let Some(observer) = &mut self.observer {
+                        observer(event.number, None, Class::Corrupt);
+                    }
+                    return;
+                }
+            }
+        } else {
+            match self.flows.get(&key, service, encapsulation, time, psn.0) {
+                Found::Known(id) => id,
+                found => self.appeared(found, service, opcode.is_cnp()),
+            }
+        };
+        let flow = self.flows.get_mut(id);
+        event.flow = Some(id);
+        event.peer = flow.peer;
+
+        flow.packets += 1;
+        flow.last_time = time;
+        flow.wire_bytes += event.l1_bytes as u64;
+        flow.icrc[event.icrc as usize] += 1;
+        flow.opcodes.add(opcode.0);
+        if corrupt {
+            let operation = opcode.operation();
+            let direction = operation.map(|_| opcode.direction());
+            let counts = match direction {
+                Some(Direction::Response) => &mut flow.responses.counts,
+                _ => &mut flow.requests.counts,
+            };
+            counts.packets += 1;
+            counts.class(Class::Corrupt);
+            counts.lost(track::class::Place::Corrupt, 1, 1);
+            if direction == Some(Direction::Request) {
+                flow.requests.corrupt();
+            }
+            self.say(event, direction, Class::Corrupt);
+            return;
+        }
+        let (ip_id, vantage_ttl, ecn) = attributes(flow, d);
+        match ecn {
+            Ecn(0) => {}
+            Ecn::CE => flow.ecn_ce += 1,
+            _ => flow.ecn_ect += 1,
+        }
+        let port = d.get::<Udp>().map(|udp| udp.src_port());
+        if let Some(port) = port {
+            flow.ports.add(port);
+        }
+        let vantage = event.record.interface << 8 | vantage_ttl as u16;
+        let fingerprint = fingerprint(ip_id, port, bth, d);
+        let payload = d.payload_len();
+        let mut packet = Packet {
+            psn,
+            n: 1,
+            time,
+            frame: event.number,
+            bytes: payload,
+            fingerprint,
+            id: ip_id,
+            vantage,
+            ack_expected: false,
+        };
+        let operation = opcode.operation();
+        match operation {
+            Some(Operation::Cnp) => {
+                flow.cnps += 1;
+                if let Some(id) = ip_id {
+                    flow.ids.see(id);
+                }
+                self.say(event, None, Class::Unsequenced);
+                return;
+            }
+            Some(_) if matches!(service, Service::Rc | Service::Uc | Service::Xrc | Service::Rd) => {}
+            _ => {
+                flow.requests.counts.packets += 1;
+                flow.requests.counts.class(Class::Unsequenced);
+                flow.requests.goodput += payload as u64;
+                flow.payload_bytes += payload as u64;
+                flow.last_psn = psn.0;
+                if let Some(id) = ip_id {
+                    flow.ids.see(id);
+                }
+                if service == Service::Ud && bth.dest_qp().0 == 1 {
+                    self.see_management(d, &key, time);
+                }
+                self.say(event, Some(Direction::Request), Class::Unsequenced);
+                return;
+            }
+        }
+        let Some(operation) = operation else { return };
+        flow.last_psn = psn.0;
+        if opcode.payload_rule() == PayloadRule::Full {
+            match opcode.direction() {
+                Direction::Request => flow.requests.full_packet(payload),
+                Direction::Response => {
+                    if let Some(peer) = flow.peer {
+                        self.flows.get_mut(peer).requests.full_packet(payload);
+                    }
+                }
+            }
+        }
+        let flow = self.flows.get_mut(id);
+        flow.payload_bytes += payload as u64;
+        let class = match opcode.direction() {
+            Direction::Request => {
+                let position = opcode.position();
+                let length = d.get::<Reth>().map(|reth| reth.dma_len());
+                if operation == Operation::ReadRequest {
+                    packet.n = flow.requests.psns_of_read(length.unwrap_or(0));
+                }
+                packet.ack_expected = bth.ack_req() || matches!(position, Position::Last | Position::Only);
+                let request = Request { packet, operation, position, message_bytes: length };
+                self.see_request(id, &request, event)
+            }
+            Direction::Response => self.see_response(id, &packet, operation, opcode.position(), port, event),
+        };
+        let flow = self.flows.get_mut(id);
+        if class != Some(Class::CaptureDuplicate) {
+            if let Some(id) = ip_id {
+                flow.ids.see(id);
+            }
+        }
+        event.class = class;
+        event.is_capture_duplicate = class == Some(Class::CaptureDuplicate);
+        if class == Some(Class::Retransmission) {
+            self.overhead.retransmitted(event);
+        }
+        if let Some(class) = class {
+            self.say(event, Some(opcode.direction()), class);
+        }
+    }
+
+    #[inline]
+    fn see_request(&mut self, id: FlowId, request: &Request, event: &Event<'_>) -> Option<Class> {
+        let psn = request.packet.psn;
+        let flow = self.flows.get_mut(id);
+        if flow.renew || self.is_reused(id, request) {
+            self.renew(id, flow_service(event), event.record.time.0, psn.0);
+        }
+        let flow = self.flows.get_mut(id);
+        flow.completeness |= 8;
+        let before = (flow.requests.counts.triggers, flow.requests.counts.of(Class::Retransmission));
+        let class = flow.requests.see(request, &flow.ids, &self.knobs, &mut self.resolved);
+        if !self.resolved.is_empty() {
+            self.tell(Direction::Request, event.number);
+        }
+        let flow = self.flows.get_mut(id);
+        // A READ asked for again tells what became of its response.
+        if request.operation == Operation::ReadRequest && class == Some(Class::Retransmission) {
+            let by = Trigger::of_change(&before.0, &flow.requests.counts.triggers);
+            if let (Some(by), Some(peer)) = (by, flow.peer) {
+                let x = flow.requests.seq.unwrap(psn);
+                let middle = flow.requests.reads().any(|read| read.first < x && x < read.end);
+                self.flows.get_mut(peer).responses.asked_again(psn, request.packet.time, middle, by);
+            }
+        }
+        class
+    }
+
+    /// A queue pair number used anew: a message begins far from where the last one was, after a silence.
+    #[inline]
+    fn is_reused(&mut self, id: FlowId, request: &Request) -> bool {
+        const FAR: u64 = 1 << 20;
+        const SILENCE_NS: i64 = 1_000_000_000;
+        let seq = &self.flows.get_mut(id).requests.seq;
+        seq.is_started()
+            && matches!(request.position, Position::First | Position::Only)
+            && seq.unwrap(request.packet.psn).abs_diff(seq.hi) > FAR
+            && request.packet.time - seq.last_time > SILENCE_NS
+    }
+
+    #[inline]
+    fn see_response(
+        &mut self,
+        id: FlowId,
+        packet: &Packet,
+        operation: Operation,
+        position: Position,
+        port: Option<u16>,
+        event: &Event<'_>,
+    ) -> Option<Class> {
+        let aeth = event.packet.get::<Aeth>();
+        let psn = packet.psn;
+        if self.flows.get_mut(id).peer.is_none() {
+            let exact = operation != Operation::Acknowledge;
+            self.connections.attempt(&mut self.flows, id, psn, exact, port);
+        }
+        let peer = self.flows.get_mut(id).peer;
+        let (flow, mut peer) = self.flows.two(id, peer);
+        flow.completeness |= 16;
+        let mut space = Direction::Response;
+        let class = if operation == Operation::ReadResponse {
+            let requests = peer.as_deref().map(|peer| &peer.requests);
+            flow.responses.read(packet, position, requests, &flow.ids, &self.knobs, &mut self.resolved)
+        } else {
+            let syndrome = aeth.map(Aeth::syndrome);
+            let negative = syndrome.is_some_and(|s| !s.is_ack());
+            Some(flow.responses.acknowledge(packet, aeth.map(Aeth::msn), negative, &flow.ids))
+        };
+        if !self.resolved.is_empty() {
+            tell(&mut self.observer, &mut self.resolved, &mut self.overhead, space, event.number);
+        }
+        if class == Some(Class::CaptureDuplicate) {
+            return class;
+        }
+        if operation == Operation::Acknowledge {
+            count_acknowledgement(flow, aeth);
+        }
+        if let Some(peer) = peer.as_deref_mut() {
+            let response = Response {
+                psn,
+                operation,
+                position,
+                syndrome: aeth.map(Aeth::syndrome),
+                time: packet.time,
+                frame: packet.frame,
+                repeated: class == Some(Class::Retransmission),
+            };
+            peer.requests.answer(&response, &mut self.resolved, &self.knobs);
+            space = Direction::Request;
+            if !self.resolved.is_empty() {
+                tell(&mut self.observer, &mut self.resolved, &mut self.overhead, space, event.number);
+            }
+        }
+        class
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn appeared(&mut self, found: Found, service: Service, is_cnp: bool) -> FlowId {
+        let id = match found {
+            Found::Known(id) | Found::New(id) => id,
+            Found::Evicted(id, old) => {
+                self.capture.evicted_flows += 1;
+                self.put_away(old, true);
+                id
+            }
+        };
+        if service.is_reliable() || service == Service::Uc || is_cnp {
+            self.connections.appeared(&mut self.flows, id);
+        }
+        id
+    }
+
+    #[cold]
+    fn renew(&mut self, id: FlowId, service: Service, time: i64, psn: u32) {
+        let old = self.flows.renew(id, service, time, psn);
+        let flow = self.flows.get_mut(id);
+        // What was counted of this packet already belongs to the new epoch; the old one has one packet less.
+        flow.packets = 1;
+        let peer = old.peer;
+        let mut old = old;
+        old.packets -= 1;
+        self.put_away(old, false);
+        if let Some(peer) = peer {
+            let peer = self.flows.get_mut(peer);
+            if peer.peer == Some(id) {
+                peer.peer = None;
+                peer.renew = true;
+            }
+        }
+        self.connections.appeared(&mut self.flows, id);
+    }
+
+    fn put_away(&mut self, flow: Box<Flow>, evicted: bool) {
+        let mut flow = flow;
+        let Flow { requests, responses, ids, .. } = &mut *flow;
+        requests.finish(ids, &self.knobs, &mut self.resolved);
+        responses.finish(ids, &self.knobs, None, &mut self.resolved);
+        self.resolved.clear();
+        if self.gone.len() < MAX_GONE {
+            self.gone.push(Gone { flow, evicted });
+        } else {
+            self.gone_more += 1;
+        }
+    }
+
+    /// Wrong packets, unless all are wrong.
+    #[inline]
+    fn is_corrupt(&mut self, event: &Event<'_>) -> bool {
+        let mut corrupt = false;
+        if event.icrc != State::Unchecked {
+            let bad = event.icrc == State::Bad;
+            self.trust.icrc_checked += 1;
+            self.trust.icrc_bad += bad as u64;
+            corrupt = bad && Trust::believes(self.trust.icrc_bad, self.trust.icrc_checked);
+        }
+        if let Some(ip) = event.packet.get::<Ipv4>() {
+            self.trust.ip_checked += 1;
+            if ip.ihl() == 5 && checksum::internet(ip.bytes()) != 0 {
+                self.trust.ip_bad += 1;
+                corrupt |= Trust::believes(self.trust.ip_bad, self.trust.ip_checked);
+            }
+        }
+        corrupt
+    }
+
+    /// Connections announce themselves.
+    #[cold]
+    #[inline(never)]
+    fn see_management(&mut self, d: &Dissection<'_>, key: &Key, _time: i64) {
+        if let Some(req) = d.get::<CmReq>() {
+            self.connections.request(*key, req);
+        }
+        if let Some(rep) = d.get::<CmRep>() {
+            for key in self.connections.reply(*key, rep).into_iter().flatten() {
+                if let Some(id) = self.flows.find(&key) {
+                    self.flows.get_mut(id).renew = true;
+                }
+            }
+        }
+    }
+
+    /// A mirror numbers its copies: a gap is a copy that was lost, not a packet.
+    #[cold]
+    #[inline(never)]
+    fn see_mirror(&mut self, d: &Dissection<'_>) {
+        let layers = d.layers();
+        let at = |kind| {
+            layers
+                .iter()
+                .find(|layer| layer.kind == kind)
+                .and_then(|layer| d.frame().get(layer.at as usize..))
+        };
+        let Some((sequence, _)) = at(Kind::GreSequence).and_then(GreSequence::view) else { return };
+        let (src, dst) = match (at(Kind::Ipv4).and_then(Ipv4::view), at(Kind::Ipv6).and_then(Ipv6::view)) {
+            (Some((ip, _)), _) => (u32::from(ip.src()) as u128, u32::from(ip.dst()) as u128),
+            (_, Some((ip, _))) => (u128::from(ip.src()), u128::from(ip.dst())),
+            _ => return,
+        };
+        let session = at(Kind::Erspan2).and_then(Erspan2::view).map(|(h, _)| h.session_id());
+        let session =
+            session.or_else(|| at(Kind::Erspan3).and_then(Erspan3::view).map(|(h, _)| h.session_id()));
+        let key = (src, dst, session.unwrap_or(u16::MAX));
+        let number = sequence.sequence_number();
+        let room = self.mirrors.len() < MAX_MIRRORS;
+        match self.mirrors.iter_mut().find(|mirror| mirror.key == key) {
+            Some(mirror) => {
+                let ahead = number.wrapping_sub(mirror.next) as i32;
+                if (0..1 << 20).contains(&ahead) {
+                    self.capture.mirror_lost += ahead as u64;
+                } else if ahead < 0 && ahead > -1024 {
+                    // It was only late.
+                    self.capture.mirror_lost = self.capture.mirror_lost.saturating_sub(1);
+                    return;
+                }
+                mirror.next = number.wrapping_add(1);
+            }
+            None if room => {
+                self.mirrors.push(Mirror { key, next: number.wrapping_add(1) });
+            }
+            None => {}
+        }
+        self.capture.mirrored = true;
+    }
+
+    #[inline]
+    fn say(&mut self, event: &Event<'_>, space: Option<Space>, class: Class) {
+        if let Some(observer) = &mut self.observer {
+            observer(event.number, space, class);
+        }
+    }
+
+    fn tell(&mut self, space: Space, number: u64) {
+        tell(&mut self.observer, &mut self.resolved, &mut self.overhead, space, number);
+    }
+
+    /// Pass over a frame: it is not analyzed, but has its number.
+    #[inline]
+    pub fn pass_over(&mut self) {
+        self.passed_over += 1;
+    }
+
+    /// What is known of a capture interface, by [`Record::interface`]: its name, and its speed in bit/s.
+    pub fn interface(&mut self, number: u16, name: String, speed_bps: Option<u64>) {
+        let at = number as usize;
+        if self.links.len() <= at {
+            self.links.resize(at + 1, String::new());
+        }
+        self.links[at] = name;
+        if let Some(speed) = speed_bps {
+            self.asked.pause.set_speed(number, speed);
+        }
+    }
+
+    /// Frames seen so far.
+    pub fn packets(&self) -> u64 {
+        self.capture.packets
+    }
+
+    /// Bytes of memory that the flows take.
+    pub fn memory(&self) -> usize {
+        self.flows.flows.capacity() * size_of::<Flow>()
+            + self.flows.flows.iter().map(Flow::heap).sum::<usize>()
+    }
+}
+
+/// Tell the observer of verdicts that waited; the packet at hand is told of by whoever sees it.
+fn tell(
+    observer: &mut Option<Observer>,
+    resolved: &mut Vec<Resolved>,
+    overhead: &mut overhead::Overhead,
+    space: Space,
+    number: u64,
+) {
+    let _ = overhead;
+    if let Some(observer) = observer {
+        for verdict in resolved.iter().filter(|verdict| verdict.fill.frame != number) {
+            observer(verdict.fill.frame, Some(space), verdict.class);
+        }
+    }
+    resolved.clear();
+}
+
+fn flow_service(event: &Event<'_>) -> Service {
+    event.packet.opcode().map_or(Service::Vendor, |opcode| opcode.service())
+}
+
+#[inline]
+fn count_acknowledgement(flow: &mut Flow, aeth: Option<&Aeth>) {
+    match aeth.map(|aeth| aeth.syndrome().meaning()) {
+        Some(Acknowledgement::Ack { .. }) => flow.acks += 1,
+        Some(Acknowledgement::RnrNak { .. }) => flow.rnr_naks += 1,
+        Some(Acknowledgement::Nak(code)) => {
+            let at = match code {
+                NakCode::PsnSequenceError => 0,
+                NakCode::InvalidRequest => 1,
+                NakCode::RemoteAccessError => 2,
+                NakCode::RemoteOperationalError => 3,
+                NakCode::InvalidRdRequest => 4,
+                NakCode::Reserved(_) => return,
+            };
+            flow.naks[at] += 1;
+        }
+        _ => {}
+    }
+}
+
+/// Identification, TTL and ECN; the flow remembers what else may tell paths apart.
+#[inline]
+fn attributes(flow: &mut Flow, d: &Dissection<'_>) -> (Option<u16>, u8, Ecn) {
+    if let Some(vlan) = d.get::<Vlan>() {
+        flow.vlans.add(vlan.vid());
+    }
+    if let Some(ip) = d.get::<Ipv4>() {
+        flow.dscps.add(ip.dscp());
+        flow.ttls.add(ip.ttl());
+        (Some(ip.id().0), ip.ttl(), ip.ecn())
+    } else if let Some(ip) = d.get::<Ipv6>() {
+        flow.dscps.add(ip.dscp());
+        flow.ttls.add(ip.hop_limit());
+        (None, ip.hop_limit(), ip.ecn())
+    } else if let Some(grh) = d.get::<Grh>() {
+        flow.dscps.add(grh.t_class().0 >> 2);
+        flow.ttls.add(grh.hop_lmt());
+        (None, grh.hop_lmt(), Ecn(grh.t_class().0 & 3))
+    } else {
+        (None, 0, Ecn(0))
+    }
+}
+
+/// What tells one transmission of a PSN from another, as far as the headers do.
+#[inline]
+fn fingerprint(id: Option<u16>, port: Option<u16>, bth: &Bth, d: &Dissection<'_>) -> u32 {
+    let bytes = bth.bytes();
+    let flags = u16::from_be_bytes([bytes[0], bytes[1]]) ^ (bytes[8] as u16) << 3;
+    let rest = flags.rotate_left(5) ^ port.unwrap_or(0) ^ (d.payload_len() as u16).rotate_left(9);
+    let syndrome =
+        d.get::<Aeth>().map_or(0, |aeth| aeth.syndrome().0 as u16 ^ (aeth.msn() as u16).rotate_left(4));
+    (id.unwrap_or(0) as u32) << 16 | (rest ^ syndrome) as u32
+}
+
+impl Trigger {
+    /// Which count went up.
+    fn of_change(before: &[u32; 5], after: &[u32; 5]) -> Option<Trigger> {
+        const ALL: [Trigger; 5] =
+            [Trigger::Nak, Trigger::Timeout, Trigger::Rnr, Trigger::ImpliedNak, Trigger::Unknown];
+        ALL.into_iter().find(|&trigger| after[trigger as usize] > before[trigger as usize])
+    }
 }

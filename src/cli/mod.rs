@@ -1,5 +1,9 @@
 //! The command line: one file a command; no logic that a library user would miss.
 
+mod analyze;
+mod craft;
+mod dissect;
+mod explain;
 mod overhead;
 mod units;
 
@@ -10,29 +14,34 @@ use clap::{Parser, Subcommand};
 /// The packet-level toolkit for RoCEv2 and InfiniBand.
 #[derive(Debug, Parser)]
 #[command(name = "rdmawire", version, about, propagate_version = true, arg_required_else_help = true)]
-pub struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Analyze(analyze::Analyze),
+    Dissect(dissect::Dissect),
+    Explain(explain::Explain),
+    Craft(craft::Craft),
     Overhead(overhead::Overhead),
 }
 
 /// How a command ended, if it could be done at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// Done: exit status 0.
     Done,
     /// Found what the user asked to fail on: exit status 1.
+    #[allow(dead_code, reason = "no command looks for faults yet")]
     Found,
     /// Some of it could not be done, which was said on standard error: exit status 2.
     Failed,
 }
 
 /// Run the command line; errors are one line on standard error, a closed pipe is success.
-pub fn main() -> ExitCode {
+pub(crate) fn main() -> ExitCode {
     let cli = Cli::parse();
     match cli.run() {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
@@ -49,6 +58,10 @@ pub fn main() -> ExitCode {
 impl Cli {
     fn run(self) -> anyhow::Result<Outcome> {
         match self.command {
+            Command::Analyze(command) => command.run(),
+            Command::Dissect(command) => command.run(),
+            Command::Explain(command) => command.run(),
+            Command::Craft(command) => command.run(),
             Command::Overhead(command) => command.run(),
         }
     }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::wire::Kind;
+
 macro_rules! autos {
     ($($(#[doc = $doc:literal])* $name:ident $text:literal;)*) => {
         /// A value that [`super::Packet::build`] computes unless it is kept. This is all of them: whatever is not
@@ -91,6 +93,53 @@ autos! {
 }
 
 impl Auto {
+    /// What computes this field, if anything does.
+    pub fn of(kind: Kind, field: &str) -> Option<Auto> {
+        Some(match (kind, field) {
+            (Kind::Ethernet | Kind::Vlan | Kind::Sll | Kind::Sll2 | Kind::Rwh, "ether_type") => {
+                Auto::EtherType
+            }
+            (Kind::Geneve, "protocol") => Auto::EtherType,
+            (Kind::Geneve, "opt_len") => Auto::GeneveLength,
+            (Kind::Ipv4 | Kind::Ipv6, "version") | (Kind::Grh, "ip_ver") => Auto::IpVersion,
+            (Kind::Ipv4, "protocol") | (Kind::Ipv6, "next_header") => Auto::IpProtocol,
+            (Kind::Ipv4, "ihl") => Auto::Ipv4HeaderLength,
+            (Kind::Ipv4, "total_len") | (Kind::Ipv6, "payload_len") => Auto::IpLength,
+            (Kind::Ipv4, "checksum") => Auto::IpChecksum,
+            (Kind::Udp, "src_port") => Auto::UdpSourcePort,
+            (Kind::Udp, "dst_port") => Auto::UdpDestinationPort,
+            (Kind::Udp, "length") => Auto::UdpLength,
+            (Kind::Udp, "checksum") => Auto::UdpChecksum,
+            (Kind::Mpls, "bottom") => Auto::MplsBottom,
+            (Kind::Gre, "has_checksum" | "has_key" | "has_sequence") => Auto::GreFlags,
+            (Kind::Gre, "protocol") => Auto::GreProtocol,
+            (Kind::GreChecksum, "checksum") => Auto::GreChecksum,
+            (Kind::Erspan2, "version") | (Kind::Erspan3, "version" | "optional") => Auto::Erspan,
+            (Kind::MacControl, "opcode") => Auto::MacControl,
+            (Kind::Lrh, "lnh") => Auto::Lnh,
+            (Kind::Lrh, "pkt_len") => Auto::LrhLength,
+            (Kind::Grh, "nxt_hdr") => Auto::GrhNextHeader,
+            (Kind::Grh, "pay_len") => Auto::GrhLength,
+            (Kind::Bth, "pad_cnt") => Auto::Pad,
+            (Kind::LinkPacket, "lpcrc") => Auto::Lpcrc,
+            (Kind::Erf, "extension" | "record_type") | (Kind::ErfExtension, "extension") => Auto::ErfType,
+            (Kind::Erf, "record_len" | "wire_len") => Auto::ErfLength,
+            _ => return None,
+        })
+    }
+
+    /// Whether a header of this kind has it.
+    pub fn is_in(self, kind: Kind) -> bool {
+        let fields = kind.info().map_or(&[][..], |info| info.fields);
+        fields.iter().any(|field| Auto::of(kind, field.name) == Some(self))
+            || kind == Kind::Ipv6Extension && self == Auto::IpProtocol
+    }
+
+    /// Whether it is computed from everything that it covers.
+    pub(super) fn is_sum(self) -> bool {
+        matches!(self, Auto::IpChecksum | Auto::UdpChecksum | Auto::GreChecksum | Auto::Lpcrc)
+    }
+
     /// The value of this name.
     pub fn from_name(name: &str) -> Option<Auto> {
         Self::ALL.iter().copied().find(|auto| auto.name() == name)

@@ -15,10 +15,21 @@
 //! ```
 
 mod auto;
+mod cm;
+mod message;
 mod packet;
+mod path;
+mod pause;
+pub mod recipe;
 mod settle;
 mod template;
+mod value;
 
 pub use auto::{Auto, Autos};
+pub use cm::Dialog;
+pub use message::{Channel, Data, Message, Request, Unsupported, answer, cnp_for, packets};
 pub use packet::{Packet, Part};
+pub use path::{Endpoint, Path};
+pub use pause::{Hold, flow_control, pause, pfc};
 pub use template::template;
+pub use value::Edit;

@@ -155,6 +155,10 @@ impl Packet {
         self
     }
 
+    pub(super) fn append_header<H: Header>(&mut self, header: H) {
+        self.append(H::KIND, header.as_bytes());
+    }
+
     pub(super) fn append(&mut self, kind: Kind, bytes: &[u8]) {
         self.insert(self.parts.len(), kind, bytes);
     }
@@ -336,7 +340,7 @@ impl Packet {
     pub fn keeps(&self, auto: Auto) -> bool {
         match auto {
             Auto::Icrc | Auto::Vcrc | Auto::Fcs | Auto::FramePadding => self.keep.has(auto),
-            _ => self.parts.iter().any(|part| part.keep.has(auto)),
+            _ => self.parts.iter().any(|part| part.keep.has(auto) && auto.is_in(part.kind)),
         }
     }
 
@@ -351,6 +355,13 @@ impl Packet {
         let mut frame = BytesMut::with_capacity(room + ROOM_BEHIND);
         self.build_into(&mut frame);
         frame.freeze()
+    }
+
+    /// The headers as they are built.
+    pub(super) fn settled(&self) -> Vec<u8> {
+        let mut head = self.head.clone();
+        self.settle(&mut head, &mut Write(self));
+        head
     }
 
     /// Append the frame to a buffer. Allocates nothing of its own as long as the headers have at most 256 bytes.
@@ -457,7 +468,7 @@ impl Packet {
     fn settle_as_is(&mut self) {
         let mut head = self.head.clone();
         let mut tail = self.keep;
-        let mut learned = vec![Autos::NONE; self.parts.len()];
+        let mut learned = vec![Autos::DEFAULT; self.parts.len()];
         self.settle(&mut head, &mut Learn { packet: self, parts: &mut learned, tail: &mut tail });
         for (part, keep) in self.parts.iter_mut().zip(learned) {
             part.keep = keep;
@@ -526,5 +537,44 @@ pub(super) const fn port_of(kind: Kind) -> Option<u16> {
         Kind::Vxlan => Some(4789),
         Kind::Geneve => Some(6081),
         _ => None,
+    }
+}
+
+impl Packet {
+    /// Make a computed value wrong: the lowest bit of what it would be is flipped, and kept so in the innermost
+    /// header that has it. A frame check sequence is put behind the frame, an unknown one where the frame was cut
+    /// stays absent. False where the packet has no such value.
+    pub fn corrupt(&mut self, auto: Auto) -> bool {
+        let mut head = self.head.clone();
+        let tail = self.settle(&mut head, &mut Write(self));
+        match (auto, tail.icrc, tail.vcrc, tail.fcs) {
+            (Auto::Icrc, Some([a, b, c, d]), ..) => {
+                self.icrc = Some([a, b, c, d ^ 1]);
+                self.keep.set(auto, true);
+            }
+            (Auto::Vcrc, _, Some([a, b]), _) => {
+                self.vcrc = Some([a, b ^ 1]);
+                self.keep.set(auto, true);
+            }
+            (Auto::Fcs, _, _, Some([a, b, c, d])) => {
+                let trailer = [&self.trailer[..], &vec![0; tail.filler], &[a, b, c, d ^ 1]].concat();
+                self.trailer = trailer.into();
+                self.keep.set(auto, true);
+            }
+            (Auto::Icrc | Auto::Vcrc | Auto::Fcs | Auto::FramePadding, ..) => return false,
+            _ => {
+                let field = |part: &Part| {
+                    let fields = part.kind.info().map_or(&[][..], |info| info.fields);
+                    fields.iter().find(|field| Auto::of(part.kind, field.name) == Some(auto))
+                };
+                let found = self.parts.iter().enumerate().rev().find_map(|(n, part)| Some((n, field(part)?)));
+                let Some((n, field)) = found else { return false };
+                let range = self.parts[n].range();
+                let value = field.get(head.get(range.clone()).unwrap_or(&[]));
+                field.set(self.head.get_mut(range).unwrap_or_default(), value ^ 1);
+                self.parts[n].keep.set(auto, true);
+            }
+        }
+        true
     }
 }

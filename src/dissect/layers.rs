@@ -14,7 +14,10 @@ pub struct Layer {
     pub len: u32,
 }
 
-const ROOM: usize = 64;
+/// The most that the walk's own limits allow: before and between tunnels at most nine headers that are no tags (Ethernet,
+/// IPv4, options, GRE with its three words, ERSPAN III, its sub-header); two of ERF; a BTH with three, a MAD with three; five
+/// at the end.
+const ROOM: usize = 9 * (walk::MAX_TUNNELS as usize + 1) + walk::MAX_TAGS as usize + 2 + 4 + 4 + 5;
 
 /// The layers of a frame, outermost first.
 #[derive(Clone, Copy, Debug)]

@@ -397,7 +397,7 @@ impl walk::Visitor for Dissection<'_> {
     fn note(&mut self, layer: Kind, at: usize, problem: Problem) {
         match self.notes.get_mut(self.noted as usize) {
             Some(room) => {
-                *room = Note { layer, at: at as u16, problem };
+                *room = Note { layer, at: at.min(u16::MAX as usize) as u16, problem };
                 self.noted += 1;
             }
             None => self.flags |= MORE,
@@ -409,6 +409,7 @@ impl walk::Visitor for Dissection<'_> {
         const OUTER: u64 = Kind::Ethernet.bit()
             | Kind::Sll.bit()
             | Kind::Sll2.bit()
+            | Kind::Lrh.bit()
             | Kind::Vlan.bit()
             | Kind::Ipv4.bit()
             | Kind::Ipv4Options.bit()

@@ -91,6 +91,8 @@ pub enum Problem {
         /// How many were followed.
         limit: u8,
     },
+    /// Headers go on so far into the frame that they are not followed.
+    Far,
     /// A link or record type that is not read.
     LinkType {
         /// What it is.
@@ -135,13 +137,65 @@ impl Note {
 }
 
 impl Problem {
+    /// One of each, for lists of them.
+    pub const EXAMPLES: &'static [Problem] = &[
+        Problem::Truncated { need: 0, have: 0 },
+        Problem::Cut { need: 0, have: 0 },
+        Problem::Captured { have: 0, of: 0 },
+        Problem::MirrorCut { says: 0, have: 0 },
+        Problem::Length { says: 0, have: 0 },
+        Problem::Version { says: 0 },
+        Problem::Opcode { says: 0 },
+        Problem::Pad { says: 0 },
+        Problem::Payload { have: 0 },
+        Problem::DmaLength { says: 0, have: 0 },
+        Problem::Fragment { offset: 0 },
+        Problem::Depth { limit: 0 },
+        Problem::Far,
+        Problem::LinkType { says: 0 },
+        Problem::Unread { protocol: 0 },
+    ];
+
+    /// What it means.
+    pub const fn doc(&self) -> &'static str {
+        match self {
+            Problem::Truncated { .. } => "The packet ends, by its length fields, within this header.",
+            Problem::Cut { .. } => "The capture, or a mirror, kept only a part of this header.",
+            Problem::Captured { .. } => {
+                "The capture kept only a part of the frame: what is missing is no fault of it."
+            }
+            Problem::MirrorCut { .. } => {
+                "A mirror cut the packet before it was captured: its own length field says how long it was."
+            }
+            Problem::Length { .. } => {
+                "A length field says more than there is around it, or less than its own header has."
+            }
+            Problem::Version { .. } => "A version that the header's specification does not know.",
+            Problem::Opcode { .. } => {
+                "An operation code nobody assigned; payload and ICRC are located all the same."
+            }
+            Problem::Pad { .. } => "The pad count is more than the packet has room for.",
+            Problem::Payload { .. } => {
+                "A payload that the operation code does not allow: a First or Middle packet has exactly the path MTU, an acknowledgement nothing."
+            }
+            Problem::DmaLength { .. } => "A message of one packet whose DMA length is not its payload's.",
+            Problem::Fragment { .. } => {
+                "An IP fragment: the rest of the packet, and the ICRC, are in others."
+            }
+            Problem::Depth { .. } => "More tags, labels, extension headers or tunnels than are followed.",
+            Problem::Far => "Headers go on so far into the frame that they are not followed.",
+            Problem::LinkType { .. } => "A link or record type that is not read.",
+            Problem::Unread { .. } => "A protocol follows that is not read.",
+        }
+    }
+
     /// How bad it is.
     pub const fn severity(&self) -> Severity {
         match self {
             Problem::Truncated { .. } | Problem::Length { .. } => Severity::Error,
             Problem::Pad { .. } | Problem::Payload { .. } | Problem::Depth { .. } => Severity::Error,
             Problem::Version { .. } | Problem::Opcode { .. } | Problem::DmaLength { .. } => Severity::Warning,
-            Problem::Fragment { .. } | Problem::LinkType { .. } => Severity::Warning,
+            Problem::Fragment { .. } | Problem::LinkType { .. } | Problem::Far => Severity::Warning,
             Problem::Cut { .. }
             | Problem::Captured { .. }
             | Problem::MirrorCut { .. }
@@ -164,6 +218,7 @@ impl Problem {
             Problem::DmaLength { .. } => "dma_len",
             Problem::Fragment { .. } => "fragment",
             Problem::Depth { .. } => "depth",
+            Problem::Far => "far",
             Problem::LinkType { .. } => "link_type",
             Problem::Unread { .. } => "unread",
         }
@@ -192,6 +247,7 @@ impl fmt::Display for Note {
             }
             Problem::Fragment { offset } => write!(f, "a fragment, from byte {}", offset as u32 * 8),
             Problem::Depth { limit } => write!(f, "more than {limit} of them are not followed"),
+            Problem::Far => write!(f, "headers are not followed further into the frame"),
             Problem::LinkType { says } => write!(f, "type {says} is not read"),
             Problem::Unread { protocol } => write!(f, "protocol {protocol:#06x} is not read"),
         }

@@ -37,10 +37,12 @@ pub(super) struct Tail {
     pub vcrc: bool,
 }
 
-const MAX_TUNNELS: u8 = 8;
-const MAX_TAGS: u8 = 16;
-const MAX_IPV6_EXTENSIONS: u8 = 8;
-const MAX_ERF_EXTENSIONS: u8 = 16;
+/// Tunnels in tunnels that are followed.
+pub(super) const MAX_TUNNELS: u8 = 4;
+/// Headers of which a frame may have any number, all together: tags, labels, extension headers.
+pub(super) const MAX_TAGS: u8 = 16;
+/// No tunnel and no part of variable length goes on beyond this offset, so that headers start below 64 KiB.
+const MAX_OFFSET: usize = 0xe000;
 
 const VXLAN_PORT: u16 = 4789;
 const GENEVE_PORT: u16 = 6081;
@@ -56,8 +58,9 @@ pub(super) fn walk<V: Visitor>(frame: &[u8], link: Link, wire_len: u32, options:
         end,
         captured: frame.len(),
         depth: 0,
+        tags: 0,
         known: false,
-        vcrc: false,
+        vcrc: 0,
         body: None,
     };
     walk.link(link);
@@ -81,8 +84,10 @@ struct Walk<'f, 'v, V> {
     end: usize,
     captured: usize,
     depth: u8,
+    tags: u8,
     known: bool,
-    vcrc: bool,
+    /// Where the VCRC is; 0 where there is none.
+    vcrc: usize,
     body: Option<Body>,
 }
 
@@ -115,6 +120,10 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
             self.short(kind, len);
             return None;
         };
+        if self.at + len > MAX_OFFSET {
+            self.note(kind, self.at, Problem::Far);
+            return None;
+        }
         self.visitor.header(kind, self.at, len);
         self.at += len;
         Some(bytes)
@@ -200,14 +209,8 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
     fn erf(&mut self) -> Option<()> {
         let erf = self.take::<Erf>()?;
         let mut more = erf.extension();
-        for n in 0.. {
-            if !more {
-                break;
-            }
-            if n == MAX_ERF_EXTENSIONS {
-                self.note(Kind::ErfExtension, self.at, Problem::Depth { limit: MAX_ERF_EXTENSIONS });
-                return None;
-            }
+        while more {
+            self.tag(Kind::ErfExtension)?;
             more = self.take::<ErfExtension>()?.extension();
         }
         if erf.record_type() == ErfType::ETHERNET {
@@ -236,13 +239,8 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
 
     #[inline(always)]
     fn network(&mut self, mut ether_type: EtherType) -> Option<()> {
-        let mut tags = 0;
         while ether_type.is_vlan() {
-            if tags == MAX_TAGS {
-                self.note(Kind::Vlan, self.at, Problem::Depth { limit: MAX_TAGS });
-                return None;
-            }
-            tags += 1;
+            self.tag(Kind::Vlan)?;
             ether_type = self.take::<Vlan>()?.ether_type();
         }
         match ether_type {
@@ -254,7 +252,10 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
             }
             EtherType::MAC_CONTROL => self.mac_control(),
             EtherType::MPLS | EtherType::MPLS_UPSTREAM => self.mpls(),
-            EtherType::LLDP => self.take_bytes(Kind::Lldp, self.left().len()).map(|_| ()),
+            EtherType::LLDP => {
+                let room = MAX_OFFSET.saturating_sub(self.at);
+                self.take_bytes(Kind::Lldp, self.left().len().min(room)).map(|_| ())
+            }
             EtherType(other) => {
                 self.note(Kind::Payload, self.at, Problem::Unread { protocol: other });
                 None
@@ -277,20 +278,23 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
     }
 
     fn mpls(&mut self) -> Option<()> {
-        for tags in 0.. {
-            if tags == MAX_TAGS {
-                self.note(Kind::Mpls, self.at, Problem::Depth { limit: MAX_TAGS });
-                return None;
-            }
+        loop {
+            self.tag(Kind::Mpls)?;
             if self.take::<Mpls>()?.bottom() {
                 break;
             }
         }
         // Nothing says what follows. An Ethernet address may start like an IP version, so IP must prove itself.
-        match self.left().first()? >> 4 {
+        let Some(first) = self.left().first() else {
+            self.short(Kind::Payload, 1);
+            return None;
+        };
+        match first >> 4 {
             4 if plausible_ipv4(self.left()) => return self.ipv4(),
             6 if plausible_ipv6(self.left()) => return self.ipv6(),
-            0 if !looks_like_ethernet(self.left()) || looks_like_ethernet(self.left().get(4..)?) => {
+            0 if !looks_like_ethernet(self.left())
+                || looks_like_ethernet(self.left().get(4..).unwrap_or(&[])) =>
+            {
                 self.take::<ControlWord>()?;
             }
             _ => {}
@@ -305,9 +309,24 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
             self.note(Kind::Payload, self.at, Problem::Depth { limit: MAX_TUNNELS });
             return None;
         }
+        if self.at > MAX_OFFSET {
+            self.note(Kind::Payload, self.at, Problem::Far);
+            return None;
+        }
         self.depth += 1;
         self.known = false;
+        self.vcrc = 0;
         self.visitor.tunnel();
+        Some(())
+    }
+
+    /// One more of those headers of which there may be any number.
+    fn tag(&mut self, kind: Kind) -> Option<()> {
+        if self.tags == MAX_TAGS {
+            self.note(kind, self.at, Problem::Depth { limit: MAX_TAGS });
+            return None;
+        }
+        self.tags += 1;
         Some(())
     }
 
@@ -380,14 +399,8 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
     }
 
     fn ipv6_extensions(&mut self, mut next: IpProtocol) -> Option<IpProtocol> {
-        for n in 0.. {
-            if !matches!(next.0, 0 | 43 | 44 | 51 | 60) {
-                break;
-            }
-            if n == MAX_IPV6_EXTENSIONS {
-                self.note(Kind::Ipv6Extension, self.at, Problem::Depth { limit: MAX_IPV6_EXTENSIONS });
-                return None;
-            }
+        while matches!(next.0, 0 | 43 | 44 | 51 | 60) {
+            self.tag(Kind::Ipv6Extension)?;
             let from = self.at;
             let len = match (next.0, self.left().get(1)) {
                 (44, _) | (_, None) => 8,
@@ -425,7 +438,10 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
                 self.ipv6()
             }
             IpProtocol::GRE => self.gre(),
-            IpProtocol::MPLS => self.mpls(),
+            IpProtocol::MPLS => {
+                self.tunnel()?;
+                self.mpls()
+            }
             IpProtocol(other) => {
                 self.note(Kind::Payload, self.at, Problem::Unread { protocol: other as u16 });
                 None
@@ -544,7 +560,9 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
         }
         let frame_end = self.end;
         self.limit(Kind::Lrh, from, lrh.pkt_len() as usize * 4);
-        self.vcrc = self.known && self.end + 2 <= frame_end.min(self.captured);
+        if self.known && self.end + 2 <= frame_end.min(self.captured) {
+            self.vcrc = self.end;
+        }
         match lrh.lnh() {
             Lnh::LOCAL => self.transport(),
             Lnh::GLOBAL => {
@@ -712,7 +730,8 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
             captured: self.frame.len(),
             known: self.known,
             icrc,
-            vcrc: self.vcrc,
+            // Where an inner length field ends the packet elsewhere, nobody knows.
+            vcrc: self.vcrc == self.end && self.vcrc > 0,
         });
     }
 }

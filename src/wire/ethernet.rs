@@ -88,7 +88,7 @@ header! {
         /// Flags, fragment bits and length.
         flags with_flags: 12 as u16,
         /// Sequence number; 0 where not used.
-        sequence with_sequence: 16 as u16 ["pwethcw.sequence_number"],
+        sequence with_sequence: 16 as u16 ["pweth.cw.sequence_number"],
     }
 }
 

@@ -119,9 +119,9 @@ header! {
     /// ```
     AtomicEth "AtomicETH", 28 bytes {
         /// Virtual address, a multiple of eight.
-        va with_va: 64 as Hex64 ["infiniband.atomiceth.va"],
+        va with_va: 64 as Hex64 ["infiniband.reth.va"],
         /// Remote key.
-        r_key with_r_key: 32 as Hex32 ["infiniband.atomiceth.r_key"],
+        r_key with_r_key: 32 as Hex32 ["infiniband.reth.r_key"],
         /// What is swapped in, or added.
         swap_data with_swap_data: 64 as u64 ["infiniband.atomiceth.swapdt"],
         /// What is compared; ignored by FetchAdd.

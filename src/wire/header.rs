@@ -94,7 +94,7 @@ pub trait Bits: Sized {
 }
 
 impl Field {
-    /// The field's value, for fields of at most 64 bits. Bits beyond `bytes` read as zero.
+    /// The field's value; of fields wider than 64 bits, the last 64. Bits beyond `bytes` read as zero.
     #[inline(always)]
     pub fn get(&self, bytes: &[u8]) -> u64 {
         let (bit, width) = (self.bit as usize, self.width as usize);
@@ -106,7 +106,7 @@ impl Field {
         value >> (7 - (bit + width - 1) % 8) & ones(width)
     }
 
-    /// Write the field, for fields of at most 64 bits.
+    /// Write the field; of fields wider than 64 bits, the last 64. Bits beyond `bytes` are dropped.
     #[inline(always)]
     pub fn set(&self, bytes: &mut [u8], value: u64) {
         let (bit, width) = (self.bit as usize, self.width as usize);
@@ -145,7 +145,7 @@ impl Field {
 
 #[inline(always)]
 const fn ones(width: usize) -> u64 {
-    u64::MAX >> (64 - width)
+    u64::MAX >> 64usize.saturating_sub(width)
 }
 
 struct Meaning(fn(u64, &mut fmt::Formatter<'_>) -> fmt::Result, u64);

@@ -42,7 +42,7 @@ header! {
         /// More fragments follow.
         mf with_mf: 1 as bool ["ip.flags.mf"],
         /// Place of this fragment, in units of eight bytes.
-        fragment_offset with_fragment_offset: 13 as u16,
+        fragment_offset with_fragment_offset: 13 as u16 ["ip.frag_offset"],
         /// Time to live.
         ttl with_ttl: 8 as u8 ["ip.ttl"],
         /// What follows.

@@ -364,9 +364,9 @@ header! {
     /// ```
     CmRej "CM REJ", 84 bytes {
         /// The sender's number for the connection.
-        local_comm_id with_local_comm_id: 32 as Hex32,
+        local_comm_id with_local_comm_id: 32 as Hex32 ["infiniband.cm.rej.localcommid"],
         /// The receiver's number for the connection.
-        remote_comm_id with_remote_comm_id: 32 as Hex32,
+        remote_comm_id with_remote_comm_id: 32 as Hex32 ["infiniband.cm.rej.remotecommid"],
         /// Which message.
         message_rejected with_message_rejected: 2 as CmMessage ["infiniband.cm.rej.msgrej"],
         /// Reserved.
@@ -378,7 +378,7 @@ header! {
         /// Why.
         reason with_reason: 16 as RejectReason ["infiniband.cm.rej.reason"],
         /// Additional information.
-        ari with_ari: 576 as [u8; 72],
+        ari with_ari: 576 as [u8; 72] ["infiniband.cm.rej.ari"],
     }
 }
 
@@ -406,7 +406,7 @@ header! {
     /// ```
     CmRep "CM REP", 36 bytes {
         /// The sender's number for the connection.
-        local_comm_id with_local_comm_id: 32 as Hex32 ["infiniband.cm.rep.localcommid"],
+        local_comm_id with_local_comm_id: 32 as Hex32 ["infiniband.cm.rep"],
         /// The receiver's number for the connection.
         remote_comm_id with_remote_comm_id: 32 as Hex32 ["infiniband.cm.rep.remotecommid"],
         /// Queue key.
@@ -416,11 +416,11 @@ header! {
         /// Reserved.
         reserved with_reserved: 8 as Hex8,
         /// End-to-end context.
-        local_eecn with_local_eecn: 24 as Hex32 ["infiniband.cm.rep.localeecontnum"],
+        local_eecn with_local_eecn: 24 as Hex32 ["infiniband.cm.rep.localeecn"],
         /// Reserved.
         reserved2 with_reserved2: 8 as Hex8,
         /// The first PSN that the sender expects to receive.
-        starting_psn with_starting_psn: 24 as Psn ["infiniband.cm.rep.startingpsn"],
+        starting_psn with_starting_psn: 24 as Psn ["infiniband.cm.rep.startpsn"],
         /// Reserved.
         reserved3 with_reserved3: 8 as Hex8,
         /// READs and atomics that the sender takes at a time.
@@ -432,9 +432,9 @@ header! {
         /// Whether the alternate path is taken.
         failover_accepted with_failover_accepted: 2 as u8 ["infiniband.cm.rep.failoveracc"],
         /// Credits are counted.
-        end_to_end_flow_control with_end_to_end_flow_control: 1 as bool ["infiniband.cm.rep.e2eflowctl"],
+        end_to_end_flow_control with_end_to_end_flow_control: 1 as bool ["infiniband.cm.rep.e2eflowctrl"],
         /// Retries after RNR; 7 is without end.
-        rnr_retry_count with_rnr_retry_count: 3 as u8 ["infiniband.cm.rep.rnrretrycount"],
+        rnr_retry_count with_rnr_retry_count: 3 as u8 ["infiniband.cm.rep.rnrretrcount"],
         /// A shared receive queue.
         srq with_srq: 1 as bool ["infiniband.cm.rep.srq"],
         /// Reserved.
@@ -474,9 +474,9 @@ header! {
     /// ```
     CmDrep "CM DREP", 8 bytes {
         /// The sender's number for the connection.
-        local_comm_id with_local_comm_id: 32 as Hex32 ["infiniband.cm.drep.localcommid"],
+        local_comm_id with_local_comm_id: 32 as Hex32,
         /// The receiver's number for the connection.
-        remote_comm_id with_remote_comm_id: 32 as Hex32 ["infiniband.cm.drep.remotecommid"],
+        remote_comm_id with_remote_comm_id: 32 as Hex32,
     }
 }
 
@@ -498,7 +498,7 @@ header! {
         /// The receiver's number for the connection.
         remote_comm_id with_remote_comm_id: 32 as Hex32 ["infiniband.cm.dreq.remotecommid"],
         /// The receiver's queue pair.
-        remote_qpn with_remote_qpn: 24 as Qpn ["infiniband.cm.dreq.req.remoteqpn"],
+        remote_qpn with_remote_qpn: 24 as Qpn ["infiniband.cm.req.remoteqpneecn"],
         /// Reserved.
         reserved with_reserved: 8 as Hex8,
     }
@@ -518,13 +518,13 @@ header! {
     /// ```
     IpCm "RDMA-CM", 36 bytes {
         /// 0.
-        major_version with_major_version: 4 as u8,
+        major_version with_major_version: 4 as u8 ["infiniband.cm.req.ip_cm.majv"],
         /// 0.
-        minor_version with_minor_version: 4 as u8,
+        minor_version with_minor_version: 4 as u8 ["infiniband.cm.req.ip_cm.minv"],
         /// 4 or 6.
         ip_version with_ip_version: 4 as u8 ["infiniband.cm.req.ip_cm.ipv"],
         /// Reserved.
-        reserved with_reserved: 4 as u8,
+        reserved with_reserved: 4 as u8 ["infiniband.cm.req.ip_cm.reserved"],
         /// Source port.
         src_port with_src_port: 16 as u16 ["infiniband.cm.req.ip_cm.sport"],
         /// Source address; IPv4 in its last four bytes.

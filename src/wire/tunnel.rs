@@ -150,7 +150,7 @@ header! {
         /// Direction: ingress 0, egress 1.
         egress with_egress: 1 as bool ["erspan.direction"],
         /// Unit of the timestamp: 0 100 us, 1 100 ns, 2 IEEE 1588, 3 the user's.
-        granularity with_granularity: 2 as u8 ["erspan.granularity"],
+        granularity with_granularity: 2 as u8 ["erspan.gra"],
         /// A platform sub-header follows.
         optional with_optional: 1 as bool ["erspan.o"],
     }

@@ -129,6 +129,8 @@ pub(crate) struct Counts {
     pub(crate) triggers: [u32; 5],
     pub(crate) losses: [Bounds; 5],
     pub(crate) spurious: u32,
+    /// Retransmissions that were overtaken too.
+    pub(crate) overtaken_again: u64,
     pub(crate) reordered_then_nak: u32,
     pub(crate) max_extent: u32,
     pub(crate) max_late_ns: u64,

@@ -9,6 +9,8 @@ pub(crate) struct Hole {
     pub(crate) end: u64,
     /// When the packet behind it came, in nanoseconds.
     pub(crate) time: i64,
+    /// The identification of the packet behind it: what was sent before that one has a smaller one.
+    pub(crate) id: Option<u16>,
 }
 
 /// The holes of a PSN space, in order, disjoint.
@@ -24,7 +26,7 @@ const MAX_HOLES: usize = 4096;
 
 impl Holes {
     /// A range beyond all others was passed over.
-    pub(crate) fn push(&mut self, range: Range<u64>, time: i64) {
+    pub(crate) fn push(&mut self, range: Range<u64>, time: i64, id: Option<u16>) {
         if range.is_empty() {
             return;
         }
@@ -33,7 +35,7 @@ impl Holes {
             self.forgotten += old;
         }
         let at = self.holes.partition_point(|hole| hole.start < range.start);
-        self.holes.insert(at, Hole { start: range.start, end: range.end, time });
+        self.holes.insert(at, Hole { start: range.start, end: range.end, time, id });
     }
 
     /// The hole that this PSN is in.
@@ -87,13 +89,17 @@ impl Holes {
         self.holes.iter()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.holes.is_empty()
-    }
-
     /// PSNs in holes.
     pub(crate) fn psns(&self) -> u64 {
         self.forgotten + self.holes.iter().map(|hole| hole.end - hole.start).sum::<u64>()
+    }
+
+    /// Forget them all, and how many they were: that number.
+    pub(crate) fn take(&mut self) -> u64 {
+        let psns = self.psns();
+        self.holes.clear();
+        self.forgotten = 0;
+        psns
     }
 
     /// Begin anew; the PSNs of these holes stay counted.
@@ -110,8 +116,8 @@ mod tests {
     #[test]
     fn holes_are_filled_from_all_sides() {
         let mut holes = Holes::default();
-        holes.push(10..20, 1);
-        holes.push(30..31, 2);
+        holes.push(10..20, 1, None);
+        holes.push(30..31, 2, None);
         assert_eq!(holes.psns(), 11);
         assert!(holes.get(9).is_none() && holes.get(20).is_none());
         assert_eq!(holes.get(30).unwrap().time, 2);
@@ -127,7 +133,7 @@ mod tests {
     fn their_number_is_bounded_and_none_is_uncounted() {
         let mut holes = Holes::default();
         for i in 0..100_000 {
-            holes.push(i * 2..i * 2 + 1, 0);
+            holes.push(i * 2..i * 2 + 1, 0, None);
         }
         assert!(holes.iter().count() <= MAX_HOLES);
         assert_eq!(holes.psns(), 100_000);

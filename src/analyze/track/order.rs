@@ -14,8 +14,6 @@ pub(crate) struct IdOrder {
     up: u16,
     same: u16,
     other: u16,
-    /// The largest step between neighbours when they count one by one.
-    big_steps: u16,
 }
 
 /// Steps to see before anything is concluded.
@@ -34,13 +32,11 @@ impl IdOrder {
             self.same = self.same.saturating_add(1);
         } else if (1..0x1000).contains(&step) {
             self.up = self.up.saturating_add(1);
-            self.big_steps = self.big_steps.saturating_add((step > 1) as u16);
         } else {
             self.other = self.other.saturating_add(1);
         }
         if self.up == u16::MAX || self.other == u16::MAX || self.same == u16::MAX {
-            (self.up, self.same, self.other, self.big_steps) =
-                (self.up / 2, self.same / 2, self.other / 2, self.big_steps / 2);
+            (self.up, self.same, self.other) = (self.up / 2, self.same / 2, self.other / 2);
         }
         self.last = id;
         if (id.wrapping_sub(self.newest) as i16) > 0 {
@@ -60,15 +56,10 @@ impl IdOrder {
         self.up >= ENOUGH && self.up / 4 >= self.other && self.same <= self.up / 8
     }
 
-    /// Whether they count one by one.
-    #[inline]
-    pub(crate) fn counts_by_one(&self) -> bool {
-        self.counts_up() && self.big_steps <= self.up / 16
-    }
-
     /// Whether they vary from packet to packet.
     #[inline]
     pub(crate) fn varies(&self) -> bool {
-        self.up as u32 + self.other as u32 >= 4 && self.same as u32 <= (self.up as u32 + self.other as u32) / 8
+        self.up as u32 + self.other as u32 >= 4
+            && self.same as u32 <= (self.up as u32 + self.other as u32) / 8
     }
 }

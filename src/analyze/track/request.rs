@@ -111,6 +111,16 @@ pub(crate) struct Episode {
     pub(crate) retries: u32,
 }
 
+/// A packet that passed the tap and that the responder asked for.
+#[derive(Clone, Copy, Debug)]
+struct LostBehind {
+    x: u64,
+    /// As many may be lost with it.
+    most: u64,
+    /// When it was sent again.
+    resent: Option<i64>,
+}
+
 /// A timeout whose cause shows only later.
 #[derive(Clone, Copy, Debug)]
 struct Suspect {
@@ -139,11 +149,24 @@ pub(crate) struct Requests {
     assembly: Option<Assembly>,
     suspect: Option<Suspect>,
     pub(crate) rtt_min: Option<u32>,
-    msn: Option<u32>,
     /// Messages acknowledged together with a later one: their own acknowledgement was not sent, or was lost.
     pub(crate) acks_not_seen: u64,
     out_of_sequence: bool,
+    /// A READ whose number of PSNs is a guess, and its length.
+    guess: Option<(u64, u32)>,
     last_retry: Option<(u64, u32)>,
+    /// The most PSNs that were ever outstanding.
+    reach: u64,
+    /// Wrong packets since the last right one.
+    corrupted: u64,
+    /// Gaps in whose place wrong packets came, and how many.
+    corrupt_gaps: VecDeque<(std::ops::Range<u64>, u64)>,
+    lost_behind: Option<LostBehind>,
+    lost_behind_sure: u32,
+    late_behind: u32,
+    /// Repetitions that passes passed over, and those of them that came late.
+    skipped: u64,
+    skipped_late: u64,
     pub(crate) fatal: Option<u8>,
     /// Goodput: payload of first transmissions.
     pub(crate) goodput: u64,
@@ -193,6 +216,9 @@ pub(crate) enum MtuBy {
     Cm,
 }
 
+/// What most paths have, until something better is known.
+const LIKELY_MTU: u32 = 1024;
+const MAX_CORRUPT_GAPS: usize = 64;
 const MAX_READS: usize = 256;
 const MAX_WAITING: usize = 1024;
 const MAX_EPISODES: usize = 256;
@@ -241,9 +267,12 @@ impl Requests {
         resolved: &mut Vec<Resolved>,
     ) -> Option<Class> {
         let p = &request.packet;
+        if self.guess.is_some() {
+            self.solve(p.psn);
+        }
         let context = self.context(ids, knobs);
         let began = resolved.len();
-        let step = self.seq.see(p, &context, |gap, holes| holes.push(gap, p.time), resolved);
+        let step = self.seq.see(p, &context, |gap, holes| holes.push(gap, p.time, p.id), resolved);
         if resolved.len() > began {
             self.settle(began, resolved, knobs);
         }
@@ -269,13 +298,18 @@ impl Requests {
                 self.assembly = None;
             }
             // The verdict was given in `settle`, with the others.
-            Class::Retransmission if resolved.len() > began && resolved[began..].iter().any(|r| r.fill.frame == p.frame) => {
+            Class::Retransmission
+                if resolved.len() > began && resolved[began..].iter().any(|r| r.fill.frame == p.frame) =>
+            {
                 self.shadow.see(step.x, p.n, p.time);
                 self.goodput += p.bytes as u64;
                 self.assemble(request, step.x, true);
                 return Some(class);
             }
             Class::Retransmission => self.again(request, &step, knobs),
+            Class::NewAfterGap | Class::New if step.unseen > 0 => {
+                self.counts.lost(Place::Upstream, 0, step.unseen)
+            }
             Class::LateOriginal if step.not_lost => {
                 let upstream = &mut self.counts.losses[Place::Upstream as usize];
                 upstream.least = upstream.least.saturating_sub(1);
@@ -284,22 +318,63 @@ impl Requests {
         }
         self.counts.class(class);
         self.shadow.see(step.x, p.n, p.time);
-        if matches!(class, Class::First | Class::New | Class::NewAfterGap | Class::Resync) {
-            self.goodput += p.bytes as u64;
-            if step.skipped > 0 && self.seq.goes_back() {
-                // The pass ended before it came to what was new: the rest of it was lost, or not sent.
-                let sure = if context.ids.counts_by_one() { step.skipped.min(missing_ids(&context.ids, p)) } else { 0 };
-                self.counts.lost(Place::Upstream, sure, step.skipped);
+        if step.gap > 0 && self.corrupted > 0 {
+            // Wrong packets came in the place of those that are missing.
+            let n = self.corrupted.min(step.gap);
+            if self.corrupt_gaps.len() == MAX_CORRUPT_GAPS {
+                self.corrupt_gaps.pop_front();
             }
+            self.corrupt_gaps.push_back((step.x - step.gap..step.x, n));
+        }
+        self.corrupted = 0;
+        if matches!(class, Class::First | Class::New | Class::NewAfterGap | Class::Resync)
+            || step.x + p.n as u64 == self.seq.hi
+        {
+            self.goodput += p.bytes as u64;
             self.assemble(request, step.x, false);
         }
         self.remember_read(request, step.x);
         if let Some(episode) = self.open_episode() {
-            if episode.recovered.is_none() && step.x + p.n as u64 > episode.hi && class != Class::Retransmission {
+            if episode.recovered.is_none()
+                && step.x + p.n as u64 > episode.hi
+                && class != Class::Retransmission
+            {
                 episode.recovered = Some(p.time);
             }
         }
         Some(class)
+    }
+
+    /// How many PSNs a READ of so many bytes takes: one for every packet of its response.
+    pub(crate) fn psns_of_read(&self, length: u32) -> u32 {
+        let mtu = if self.mtu.by == MtuBy::Unknown { LIKELY_MTU } else { self.mtu.bytes as u32 };
+        length.div_ceil(mtu).clamp(1, Psn::SPACE / 2)
+    }
+
+    /// The request after a READ tells how many PSNs that took, and so the path MTU.
+    #[cold]
+    fn solve(&mut self, next: Psn) {
+        let Some((x, length)) = self.guess.take() else { return };
+        let took = self.seq.unwrap(next).wrapping_sub(x);
+        let mtu = [4096u16, 2048, 1024, 512, 256]
+            .into_iter()
+            .find(|&mtu| length.div_ceil(mtu as u32) as u64 == took);
+        if let Some(mtu) = mtu.filter(|_| self.mtu.by == MtuBy::Unknown) {
+            self.set_mtu(Mtu { bytes: mtu, by: MtuBy::ReadPsns }, x, length);
+        }
+    }
+
+    fn set_mtu(&mut self, mtu: Mtu, x: u64, length: u32) {
+        self.mtu = mtu;
+        let end = x + self.psns_of_read(length) as u64;
+        if let Some(read) = self.reads.iter_mut().rev().find(|read| read.first == x) {
+            if self.seq.hi == read.end {
+                self.seq.hi = end;
+                self.seq.cur = end;
+            }
+            read.end = end;
+        }
+        self.shadow.acknowledged(end);
     }
 
     fn open_episode(&mut self) -> Option<&mut Episode> {
@@ -315,7 +390,10 @@ impl Requests {
             match verdict.class {
                 Class::Retransmission => {
                     self.counts.retransmitted_bytes += fill.bytes as u64;
-                    self.counts.lost(Place::Upstream, 1, 1);
+                    self.counts.overtaken_again += fill.overtaken as u64;
+                    if !self.was_corrupt(fill.x) {
+                        self.counts.lost(Place::Upstream, 1, 1);
+                    }
                     if verdict.went_back || self.open_episode().is_none() {
                         let lost = Some(Place::Upstream);
                         self.begin(fill.x, fill.end, fill.time, fill.frame, None, lost, knobs);
@@ -343,13 +421,25 @@ impl Requests {
     #[cold]
     fn again(&mut self, request: &Request, step: &Step, knobs: &Knobs) {
         let p = &request.packet;
-        let (x, skipped) = (step.x, step.skipped);
+        let x = step.x;
         let end = x + p.n as u64;
         self.counts.retransmitted_bytes += p.bytes as u64;
-        if skipped > 0 && self.seq.goes_back() {
-            // Repetitions that a sender that goes back does not leave out: lost on the way to the tap.
-            let (least, most) = if self.seq.recovery_mode() == "go_back_n" { (skipped, skipped) } else { (0, skipped) };
-            self.counts.lost(Place::Upstream, least, most);
+        self.counts.overtaken_again += step.overtaken as u64;
+        if step.skipped > 0 {
+            self.skipped += step.skipped;
+        }
+        self.skipped_late += step.not_lost as u64;
+        if step.unseen > 0 {
+            self.counts.lost(Place::Upstream, 0, step.unseen);
+        } else if step.went_back {
+            // How much of the burst's end was lost before the sender went back, nobody can tell who did not see it.
+            let room = self.reach.saturating_sub(self.seq.hi.saturating_sub(self.una));
+            self.counts.lost(Place::Upstream, 0, room.min(1 << 16));
+        }
+        if let Some(lost) = &mut self.lost_behind {
+            if lost.x == x && lost.resent.is_none() {
+                lost.resent = Some(p.time);
+            }
         }
         if end <= self.una {
             self.counts.spurious += 1;
@@ -364,6 +454,34 @@ impl Requests {
             // What lies behind the missing packet had arrived, as far as the tap knows.
             episode.needless += (x > episode.x || end <= una) as u64;
         }
+    }
+
+    /// A packet with a wrong ICRC, or IP checksum.
+    pub(crate) fn corrupt(&mut self) {
+        self.corrupted = self.corrupted.saturating_add(1);
+    }
+
+    /// Whether a packet that was missing had come, but wrong: then it was not lost upstream, and is counted already.
+    fn was_corrupt(&mut self, x: u64) -> bool {
+        let Some((_, n)) = self.corrupt_gaps.iter_mut().find(|(gap, n)| *n > 0 && gap.contains(&x)) else {
+            return false;
+        };
+        *n -= 1;
+        true
+    }
+
+    /// The responder lacked what the tap had seen: lost behind it, or only overtaken there?
+    fn judge_lost_behind(&mut self, una: u64, time: i64) {
+        let Some(lost) = self.lost_behind.filter(|lost| una > lost.x) else { return };
+        self.lost_behind = None;
+        // Before it was sent again, or sooner than that can have got there and back: it had only been late.
+        let late = match lost.resent {
+            None => true,
+            Some(resent) => self.rtt_min.is_some_and(|rtt| time - resent < rtt as i64),
+        };
+        self.late_behind += late as u32;
+        self.lost_behind_sure += !late as u32;
+        self.counts.lost(Place::Downstream, !late as u64, lost.most);
     }
 
     /// The sender went back to `x`: why, and what does it tell of losses?
@@ -492,7 +610,8 @@ impl Requests {
     }
 
     fn remember_read(&mut self, request: &Request, x: u64) {
-        if !matches!(request.operation, Operation::ReadRequest | Operation::CompareSwap | Operation::FetchAdd) {
+        if !matches!(request.operation, Operation::ReadRequest | Operation::CompareSwap | Operation::FetchAdd)
+        {
             return;
         }
         let end = x + request.packet.n as u64;
@@ -501,6 +620,9 @@ impl Requests {
             read.retried = true;
             read.next = x;
             return;
+        }
+        if request.operation == Operation::ReadRequest && self.mtu.by == MtuBy::Unknown {
+            self.guess = request.message_bytes.map(|length| (x, length)).filter(|&(_, length)| length > 256);
         }
         if self.reads.len() == MAX_READS {
             self.reads.pop_front();
@@ -565,10 +687,8 @@ impl Requests {
         };
         self.messages_completed += 1;
         self.more().sizes.add(whole.bytes);
-        let answered = !matches!(
-            whole.operation,
-            Operation::ReadRequest | Operation::CompareSwap | Operation::FetchAdd
-        );
+        let answered =
+            !matches!(whole.operation, Operation::ReadRequest | Operation::CompareSwap | Operation::FetchAdd);
         if answered {
             if self.waiting.len() == MAX_WAITING {
                 self.waiting.pop_front();
@@ -598,7 +718,9 @@ impl Requests {
         let x = self.seq.unwrap(response.psn);
         let meaning = response.syndrome.map_or(Acknowledgement::Ack { credits: None }, Syndrome::meaning);
         match (response.operation, meaning) {
-            (Operation::Acknowledge, Acknowledgement::Ack { .. }) => self.acknowledge(x, response, resolved, knobs),
+            (Operation::Acknowledge, Acknowledgement::Ack { .. }) => {
+                self.acknowledge(x, response, resolved, knobs)
+            }
             (Operation::Acknowledge, Acknowledgement::RnrNak { timer_us }) => self.rnr(x, timer_us, response),
             (Operation::Acknowledge, Acknowledgement::Nak(NakCode::PsnSequenceError)) => {
                 self.nak(x, response, resolved, knobs)
@@ -607,7 +729,9 @@ impl Requests {
                 self.fatal = response.syndrome.map(|s| s.0);
                 self.progress(x, response.time, resolved, knobs);
             }
-            (Operation::ReadResponse | Operation::AtomicAcknowledge, _) => self.read_response(x, response, resolved, knobs),
+            (Operation::ReadResponse | Operation::AtomicAcknowledge, _) => {
+                self.read_response(x, response, resolved, knobs)
+            }
             _ => {}
         }
     }
@@ -629,7 +753,10 @@ impl Requests {
                 self.judge_suspect_by(x, response.time);
             }
         }
+        let mut together = 0;
         while let Some(message) = self.waiting.front().copied().filter(|message| message.last <= x) {
+            together += 1;
+            self.acks_not_seen += (together > 1) as u64;
             self.waiting.pop_front();
             let took = (response.time - message.first_time).max(0) as u64;
             self.more().completion.add(took);
@@ -656,6 +783,10 @@ impl Requests {
         if una <= self.una {
             return;
         }
+        if self.lost_behind.is_some() {
+            self.judge_lost_behind(una, time);
+        }
+        self.reach = self.reach.max(self.seq.hi.saturating_sub(self.una.max(self.seq.base)));
         self.una = una;
         self.last_progress = time;
         let began = resolved.len();
@@ -700,7 +831,8 @@ impl Requests {
             Nakked::Again => {}
             Nakked::Downstream { sent_since } => {
                 downstream = true;
-                self.counts.lost(Place::Downstream, 1, sent_since.max(1));
+                self.judge_lost_behind(x, response.time);
+                self.lost_behind = Some(LostBehind { x, most: sent_since.max(1), resent: None });
             }
             Nakked::Unseen => {
                 let unseen = x.saturating_sub(hi);
@@ -712,7 +844,8 @@ impl Requests {
         }
         // The same NAK again is not another question.
         if self.asked.is_none_or(|nak| nak.x != x) {
-            self.asked = Some(Asked { x, time: response.time, frame: response.frame, cause_time, hi, downstream });
+            self.asked =
+                Some(Asked { x, time: response.time, frame: response.frame, cause_time, hi, downstream });
         }
         self.suspect = None;
         self.progress(x, response.time, resolved, knobs);
@@ -761,26 +894,15 @@ impl Requests {
         }
     }
 
-    /// The acknowledgement's message count: how many were acknowledged together.
-    #[inline]
-    pub(crate) fn message_count(&mut self, msn: u32) {
-        if let Some(before) = self.msn {
-            let step = Psn(msn).distance_from(Psn(before));
-            if step > 1 {
-                self.acks_not_seen += step as u64 - 1;
-            }
-            if step < 0 {
-                return;
-            }
-        }
-        self.msn = Some(msn);
-    }
-
     /// A full packet's payload tells the path MTU.
     #[inline]
     pub(crate) fn full_packet(&mut self, bytes: u32) {
         if self.mtu.by < MtuBy::FullPackets && bytes.is_power_of_two() && (256..=4096).contains(&bytes) {
-            self.mtu = Mtu { bytes: bytes as u16, by: MtuBy::FullPackets };
+            let mtu = Mtu { bytes: bytes as u16, by: MtuBy::FullPackets };
+            match self.guess.take() {
+                Some((x, length)) => self.set_mtu(mtu, x, length),
+                None => self.mtu = mtu,
+            }
         }
     }
 
@@ -791,6 +913,23 @@ impl Requests {
         self.seq.finish(&context, resolved);
         self.settle(began, resolved, knobs);
         self.judge_suspect();
+        if let Some(lost) = self.lost_behind.take() {
+            self.counts.lost(Place::Downstream, 0, lost.most);
+        }
+        // Repetitions that a sender that goes back does not leave out: lost on the way to the tap, unless they came late.
+        let skipped = self.skipped + self.seq.pass_holes_left;
+        let sure = self.seq.recovery_mode() == "go_back_n";
+        self.counts.lost(
+            Place::Upstream,
+            if sure { skipped.saturating_sub(self.skipped_late) } else { 0 },
+            skipped,
+        );
+        // Where NAKs were seen to be answered by packets that had only been late, none of them proves a loss.
+        if self.late_behind * 8 > self.lost_behind_sure {
+            let downstream = &mut self.counts.losses[Place::Downstream as usize];
+            downstream.least = downstream.least.saturating_sub(self.lost_behind_sure);
+        }
+        self.acks_not_seen += self.waiting.len() as u64;
         let una = self.una;
         let (mut covered, mut open) = (0, 0);
         for hole in self.seq.holes.iter() {
@@ -802,11 +941,6 @@ impl Requests {
         self.counts.lost(Place::Upstream, 0, open);
         self.counts.lost(Place::Capture, self.acked_unseen, self.acked_unseen);
     }
-}
-
-/// PSNs' worth of identifications that lie between the last packet and this one.
-fn missing_ids(ids: &IdOrder, p: &Packet) -> u64 {
-    p.id.map_or(0, |id| (ids.ahead(id) as i64 - 1).max(0) as u64)
 }
 
 /// The exponent of the nearest IBTA timeout: 4.096 us times two to it.

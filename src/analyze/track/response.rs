@@ -25,6 +25,10 @@ pub(crate) struct Responses {
     /// A READ was asked for again from this PSN on, and when.
     asked: Option<(u64, i64)>,
     asked_by: Option<Trigger>,
+    /// What the requester expects, if it sees what the tap sees: it takes responses in order only.
+    expected: u64,
+    skipped: u64,
+    skipped_late: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +45,13 @@ const ACKS: usize = 8;
 impl Responses {
     /// An acknowledgement: of requests, of an atomic, negative ones too.
     #[inline]
-    pub(crate) fn acknowledge(&mut self, p: &Packet, msn: Option<u32>, negative: bool, ids: &IdOrder) -> Class {
+    pub(crate) fn acknowledge(
+        &mut self,
+        p: &Packet,
+        msn: Option<u32>,
+        negative: bool,
+        ids: &IdOrder,
+    ) -> Class {
         self.counts.packets += 1;
         let class = self.class_of_ack(p, msn, negative, ids);
         self.counts.class(class);
@@ -104,10 +114,10 @@ impl Responses {
                 Some(requests) => {
                     // What was passed over is missing where a READ asked for it.
                     for part in asked_for(requests, gap) {
-                        holes.push(part, p.time);
+                        holes.push(part, p.time, p.id);
                     }
                 }
-                None if open => holes.push(gap, p.time),
+                None if open => holes.push(gap, p.time, p.id),
                 None => {}
             },
             resolved,
@@ -115,6 +125,12 @@ impl Responses {
         self.open = matches!(position, Position::First | Position::Middle);
         self.counts.packets += 1;
         self.settle(&resolved[began..]);
+        if step.class != Some(Class::CaptureDuplicate) {
+            let all_came = step.gap > 0 && self.seq.holes.get(step.x - 1).is_none();
+            if step.x == self.expected || self.expected == 0 || all_came {
+                self.expected = step.x + 1;
+            }
+        }
         let Some(class) = step.class else {
             self.goodput += p.bytes as u64;
             return None;
@@ -127,6 +143,10 @@ impl Responses {
         match class {
             Class::First | Class::New | Class::NewAfterGap | Class::Resync => self.goodput += p.bytes as u64,
             Class::Retransmission => self.again(p, &step),
+            Class::LateOriginal => {
+                let upstream = &mut self.counts.losses[Place::Upstream as usize];
+                upstream.least = upstream.least.saturating_sub(1);
+            }
             _ => {}
         }
         Some(class)
@@ -134,10 +154,9 @@ impl Responses {
 
     fn again(&mut self, p: &Packet, step: &Step) {
         self.counts.retransmitted_bytes += p.bytes as u64;
-        if step.skipped > 0 {
-            // A pass of repetitions leaves nothing out within a READ; between two it may.
-            self.counts.lost(Place::Upstream, 0, step.skipped);
-        }
+        self.counts.overtaken_again += step.overtaken as u64;
+        self.skipped += step.skipped;
+        self.skipped_late += step.not_lost as u64;
         if step.went_back {
             self.counts.triggered(self.asked_by.unwrap_or(Trigger::Unknown));
         }
@@ -150,6 +169,7 @@ impl Responses {
             match verdict.class {
                 Class::Retransmission => {
                     self.counts.retransmitted_bytes += fill.bytes as u64;
+                    self.counts.overtaken_again += fill.overtaken as u64;
                     self.counts.lost(Place::Upstream, 1, 1);
                     if verdict.went_back {
                         self.counts.triggered(self.asked_by.unwrap_or(Trigger::Unknown));
@@ -174,15 +194,25 @@ impl Responses {
         let x = self.seq.unwrap(psn);
         self.asked = Some((x, time));
         self.asked_by = Some(by);
-        if x >= self.seq.base && x < self.seq.hi && self.seq.holes.get(x).is_none() {
+        if x >= self.seq.base && x < self.expected {
             let sent_since = self.seq.cur.saturating_sub(x).max(1);
             let certain = from_the_middle && self.seq.cur > x + 1;
             self.counts.lost(Place::Downstream, certain as u64, sent_since);
+            self.expected = x;
+        } else {
+            // What the tap missed too; how much of the last burst's end with it, nobody can tell.
+            self.counts.lost(Place::Downstream, 0, self.seq.cur.saturating_sub(x));
         }
     }
 
     /// The capture is over.
-    pub(crate) fn finish(&mut self, ids: &IdOrder, knobs: &Knobs, una: Option<u64>, resolved: &mut Vec<Resolved>) {
+    pub(crate) fn finish(
+        &mut self,
+        ids: &IdOrder,
+        knobs: &Knobs,
+        una: Option<u64>,
+        resolved: &mut Vec<Resolved>,
+    ) {
         let context = Context {
             rtt_min: None,
             reverse_visible: true,
@@ -195,6 +225,8 @@ impl Responses {
         self.seq.finish(&context, resolved);
         self.settle(&resolved[began..]);
         let _ = una;
+        let skipped = self.skipped + self.seq.pass_holes_left;
+        self.counts.lost(Place::Upstream, skipped.saturating_sub(self.skipped_late), skipped);
         let open = self.seq.holes.psns();
         self.counts.lost(Place::Upstream, 0, open);
         self.counts.lost(Place::Capture, 0, open);

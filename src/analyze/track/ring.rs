@@ -10,7 +10,7 @@ pub(crate) struct Sent {
     /// What tells one transmission of a PSN from another.
     pub(crate) fingerprint: u32,
     /// The PSN, unwrapped; the low bits. All ones: none.
-    x: u32,
+    pub(super) x: u32,
     /// Where it was seen: capture interface and TTL.
     pub(crate) vantage: u16,
     /// How often the PSN was sent.
@@ -45,12 +45,6 @@ impl Ring {
         self.slots.get_mut(at).filter(|slot| slot.x == x as u32 && slot.count > 0)
     }
 
-    /// Whether a PSN this far behind the last one would still be here.
-    #[inline]
-    pub(crate) fn reaches(&self, behind: u64) -> bool {
-        behind <= self.slots.len() as u64
-    }
-
     /// A transmission. `outstanding`: PSNs between the oldest that matters and this one.
     #[inline]
     pub(crate) fn put(&mut self, x: u64, outstanding: u64, mut sent: Sent) {
@@ -65,7 +59,8 @@ impl Ring {
     #[cold]
     #[inline(never)]
     fn grow(&mut self, outstanding: u64) {
-        let len = (outstanding.min(LARGEST as u64 - 1) as usize + 1).next_power_of_two().clamp(SMALLEST, LARGEST);
+        let len =
+            (outstanding.min(LARGEST as u64 - 1) as usize + 1).next_power_of_two().clamp(SMALLEST, LARGEST);
         let old = std::mem::replace(&mut self.slots, vec![Sent::default(); len].into_boxed_slice());
         for sent in old.iter().filter(|sent| sent.count > 0) {
             self.slots[sent.x as usize & (len - 1)] = *sent;

@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use super::{
     class::Class,
-    holes::Holes,
+    holes::{Hole, Holes},
     order::IdOrder,
     ring::{ACK_EXPECTED, Ring, SEEN_TWICE, Sent},
 };
@@ -64,8 +64,10 @@ pub(crate) struct Fill {
     pub(crate) bytes: u32,
     /// When the hole appeared.
     pub(crate) hole_time: i64,
-    /// How far its identification was ahead of the newest.
-    ahead: Option<i16>,
+    /// By the identifications: it was sent before the packet that showed the hole.
+    sent_before: Option<bool>,
+    /// By the identifications: a packet sent later came before it.
+    pub(crate) overtaken: bool,
     /// PSNs between it and the highest.
     pub(crate) extent: u32,
 }
@@ -88,11 +90,17 @@ pub(crate) struct Step {
     pub(crate) x: u64,
     /// PSNs passed over before it.
     pub(crate) gap: u64,
-    /// PSNs that this pass of repetitions passed over: repetitions that did not come.
+    /// PSNs that the pass of repetitions before this packet passed over for good: repetitions that did not come.
     pub(crate) skipped: u64,
+    /// A packet sent later came before it.
+    pub(crate) overtaken: bool,
+    /// At most so many packets were sent between the one before and this one, that the tap did not see and no gap
+    /// accounts for: what was lost at the end of a burst comes again, and looks new. By the identifications, which
+    /// Linux advances by a random number after a silence.
+    pub(crate) unseen: u64,
     /// Its sender went back.
     pub(crate) went_back: bool,
-    /// It is a repetition whose original comes late: what was taken for lost was not.
+    /// It comes late: what was taken for lost was not.
     pub(crate) not_lost: bool,
     /// When, and in which frame, this PSN was last sent before.
     pub(crate) before: Option<(i64, u32)>,
@@ -116,8 +124,15 @@ pub(crate) struct Sequence {
     /// One past the last of the current pass.
     pub(crate) cur: u64,
     start_time: i64,
+    start_id: Option<u16>,
     pub(crate) last_time: i64,
     pub(crate) holes: Holes,
+    /// Passed over, and not missing: what responses have between READs.
+    jumps: Holes,
+    /// Passed over by the pass of repetitions.
+    pass_holes: Holes,
+    /// PSNs that passes before the current one passed over.
+    pub(crate) pass_holes_left: u64,
     pub(crate) ring: Ring,
     pending: Vec<Fill>,
     undecided: Vec<Fill>,
@@ -131,7 +146,7 @@ enum Next {
     /// A PSN seen before.
     Seen(u64),
     /// A packet in another hole.
-    OtherHole(u64),
+    OtherHole,
     /// Nothing.
     End,
 }
@@ -182,6 +197,9 @@ impl Sequence {
         self.started = true;
         (self.base, self.hi, self.cur) = (x, x + p.n as u64, x + p.n as u64);
         (self.start_time, self.last_time, self.in_pass) = (p.time, p.time, false);
+        self.start_id = p.id;
+        self.pass_holes.take();
+        self.jumps.take();
         self.ring.put(x, 0, sent(p, 1));
         x
     }
@@ -214,7 +232,17 @@ impl Sequence {
         missing: impl FnOnce(Range<u64>, &mut Holes),
         resolved: &mut Vec<Resolved>,
     ) -> Step {
-        let mut step = Step { class: None, x: 0, gap: 0, skipped: 0, went_back: false, not_lost: false, before: None };
+        let mut step = Step {
+            class: None,
+            x: 0,
+            gap: 0,
+            skipped: 0,
+            overtaken: false,
+            unseen: 0,
+            went_back: false,
+            not_lost: false,
+            before: None,
+        };
         if !self.started {
             step.x = self.start(p);
             step.class = Some(Class::First);
@@ -255,13 +283,19 @@ impl Sequence {
             return;
         }
         if self.in_pass {
-            step.skipped = self.hi - self.cur.min(self.hi);
+            self.pass_holes.push(self.cur..self.hi, p.time, p.id);
             self.in_pass = false;
         }
         step.class = Some(if gap == 0 { Class::New } else { Class::NewAfterGap });
         if gap > 0 {
             step.gap = gap;
+            if self.has_jumps {
+                self.jumps.push(self.hi..x, p.time, p.id);
+            }
             missing(self.hi..x, &mut self.holes);
+        }
+        if p.time - self.last_time > context.timeout_ns {
+            step.unseen = unseen(p, context).saturating_sub(gap);
         }
         let outstanding = x - self.hi + 1;
         (self.hi, self.cur) = (end, end);
@@ -291,22 +325,20 @@ impl Sequence {
         }
         if x < self.base {
             if self.base - x > MAX_BEFORE {
-                if self.hi - x > MAX_GAP { self.resync(p, step) } else { step.class = Some(Class::BeforeStart) }
+                if self.hi - x > MAX_GAP {
+                    self.resync(p, step)
+                } else {
+                    step.class = Some(Class::BeforeStart)
+                }
                 return;
             }
-            self.holes.push(x..self.base, self.start_time);
+            self.holes.push(x..self.base, self.start_time, self.start_id);
             self.base = x;
         }
-        match self.holes.get(x) {
-            Some(hole) => self.in_hole(x, end, p, hole.time, context, resolved, step),
-            None if !self.was_seen(x) => self.in_hole(x, end, p, self.last_time, context, resolved, step),
+        match self.holes.get(x).or_else(|| self.jumps.get(x)) {
+            Some(hole) => self.in_hole(x, end, p, &hole, context, resolved, step),
             None => self.again(x, end, p, context, resolved, step),
         }
-    }
-
-    /// Whether a PSN outside all holes was seen: not so where steps ahead are no gaps.
-    fn was_seen(&self, x: u64) -> bool {
-        !self.has_jumps || self.ring.get(x).is_some() || !self.ring.reaches(self.hi - x)
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -315,7 +347,7 @@ impl Sequence {
         x: u64,
         end: u64,
         p: &Packet,
-        hole_time: i64,
+        hole: &Hole,
         context: &Context,
         resolved: &mut Vec<Resolved>,
         step: &mut Step,
@@ -326,14 +358,19 @@ impl Sequence {
             time: p.time,
             frame: p.frame,
             bytes: p.bytes,
-            hole_time,
-            ahead: p.id.map(|id| context.ids.ahead(id)),
+            hole_time: hole.time,
+            sent_before: p.id.zip(hole.id).map(|(id, behind)| (id.wrapping_sub(behind) as i16) < 0),
+            overtaken: p.id.is_some_and(|id| context.ids.ahead(id) < 0),
             extent: (self.hi - x).min(u32::MAX as u64) as u32,
         };
         if self.pending.last().is_some_and(|last| x < last.end) {
-            self.resolve(Next::OtherHole(x), context, resolved);
+            self.resolve(Next::OtherHole, context, resolved);
         }
         self.holes.fill(x..end);
+        if self.has_jumps {
+            self.jumps.fill(x..end);
+        }
+        self.pass_holes.fill(x..end);
         self.ring.put(x, self.hi - x, sent(p, 1));
         self.hi = self.hi.max(end);
         // A pass of repetitions that comes to a hole fills it.
@@ -360,26 +397,42 @@ impl Sequence {
     ) {
         self.resolve(Next::Seen(x), context, resolved);
         let before = self.ring.get(x).copied();
-        let late = context.ids.counts_up() && p.id.is_some_and(|id| context.ids.ahead(id) < 0);
+        let late = self.is_late_again(x, p, context);
         if late && before.is_some_and(|sent| sent.count == 1 && sent.flags & RETRANSMITTED != 0) {
             step.class = Some(Class::LateOriginal);
             step.not_lost = true;
+            step.overtaken = true;
             return;
         }
         step.class = Some(Class::Retransmission);
         step.before = before.map(|sent| (sent.time, sent.frame));
-        if self.in_pass && x >= self.cur {
-            step.skipped = x - self.cur;
-        } else if !late {
+        step.overtaken = late;
+        if late {
+            step.not_lost = self.pass_holes.get(x).is_none();
+            self.pass_holes.fill(x..end);
+        } else if self.in_pass && x >= self.cur {
+            self.pass_holes.push(self.cur..x, p.time, p.id);
+            (self.cur, self.in_pass) = (end, true);
+        } else {
             step.went_back = true;
+            step.skipped = self.pass_holes.take() + std::mem::take(&mut self.pass_holes_left);
+            step.unseen = unseen(p, context);
             self.go_back(resolved);
-        }
-        if !late {
             (self.cur, self.in_pass) = (end, true);
         }
         self.hi = self.hi.max(end);
         let count = before.map_or(2, |sent| sent.count.saturating_add(1));
         self.ring.put(x, self.hi - x, sent(p, count));
+    }
+
+    /// Whether a repetition was overtaken by a later one.
+    fn is_late_again(&self, x: u64, p: &Packet, context: &Context) -> bool {
+        if context.ids.counts_up() {
+            return p.id.is_some_and(|id| context.ids.ahead(id) < 0);
+        }
+        // In a hole of the pass, so soon that nothing can have asked for it.
+        let limit = context.rtt_min.map_or(context.late_ns, |rtt| rtt as i64);
+        x < self.cur && self.pass_holes.get(x).is_some_and(|hole| p.time - hole.time < limit)
     }
 
     /// The sender goes back: so packets that filled holes one by one before were late, not sent again.
@@ -393,11 +446,13 @@ impl Sequence {
     /// Decide on the packets that wait.
     #[cold]
     fn resolve(&mut self, next: Next, context: &Context, resolved: &mut Vec<Resolved>) {
-        let (Some(first), Some(last)) = (self.pending.first().copied(), self.pending.last().copied()) else { return };
+        let (Some(first), Some(last)) = (self.pending.first().copied(), self.pending.last().copied()) else {
+            return;
+        };
         // Does the stream go on after them, or would it without them?
         let goes_on = match next {
             Next::Seen(x) => x >= last.end && x != self.cur || x == last.end,
-            Next::Ahead | Next::OtherHole(_) | Next::End => false,
+            Next::Ahead | Next::OtherHole | Next::End => false,
         };
         let pending = std::mem::take(&mut self.pending);
         for &fill in &pending {
@@ -417,6 +472,7 @@ impl Sequence {
                 went_back = !self.in_pass || fill.x < self.cur;
                 if goes_on {
                     if went_back {
+                        self.pass_holes_left += self.pass_holes.take();
                         self.go_back(resolved);
                     }
                     (self.cur, self.in_pass) = (fill.end, true);
@@ -431,9 +487,16 @@ impl Sequence {
         self.pending.clear();
     }
 
-    fn decide(&self, fill: &Fill, first: &Fill, goes_on: bool, end: bool, context: &Context) -> Option<Class> {
-        if let (Some(ahead), true) = (fill.ahead, context.ids.counts_up()) {
-            return Some(if ahead < 0 { Class::LateOriginal } else { Class::Retransmission });
+    fn decide(
+        &self,
+        fill: &Fill,
+        first: &Fill,
+        goes_on: bool,
+        end: bool,
+        context: &Context,
+    ) -> Option<Class> {
+        if let (Some(sent_before), true) = (fill.sent_before, context.ids.counts_up()) {
+            return Some(if sent_before { Class::LateOriginal } else { Class::Retransmission });
         }
         let waited = fill.time - fill.hole_time;
         if context.rtt_min.is_some_and(|rtt| waited < rtt as i64) {
@@ -456,7 +519,11 @@ impl Sequence {
         }
         if context.reverse_visible && context.rtt_min.is_some() {
             // Nobody asked; only a timeout could have brought it again.
-            return if waited < context.timeout_ns { Some(Class::LateOriginal) } else { Some(Class::Ambiguous) };
+            return if waited < context.timeout_ns {
+                Some(Class::LateOriginal)
+            } else {
+                Some(Class::Ambiguous)
+            };
         }
         Some(if waited < context.late_ns { Class::LateOriginal } else { Class::Ambiguous })
     }
@@ -483,6 +550,7 @@ impl Sequence {
     /// The capture is over.
     pub(crate) fn finish(&mut self, context: &Context, resolved: &mut Vec<Resolved>) {
         self.resolve(Next::End, context, resolved);
+        self.pass_holes_left += self.pass_holes.take();
         for fill in self.undecided.drain(..) {
             resolved.push(Resolved { fill, class: Class::Ambiguous, went_back: false });
         }
@@ -490,7 +558,17 @@ impl Sequence {
 
     /// Bytes on the heap.
     pub(crate) fn heap(&self) -> usize {
-        self.ring.heap() + self.pending.capacity() * size_of::<Fill>() + self.undecided.capacity() * size_of::<Fill>()
+        self.ring.heap()
+            + self.pending.capacity() * size_of::<Fill>()
+            + self.undecided.capacity() * size_of::<Fill>()
+    }
+}
+
+/// Identifications passed over since the newest.
+fn unseen(p: &Packet, context: &Context) -> u64 {
+    match p.id {
+        Some(id) if context.ids.counts_up() => (context.ids.ahead(id) as i64 - 1).max(0) as u64,
+        _ => 0,
     }
 }
 

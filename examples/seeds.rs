@@ -1,0 +1,134 @@
+//! Make the fuzz targets' seeds from the captures in `pcaps/` and the vectors of the tests.
+//!
+//! `cargo run --release --example seeds -- fuzz/corpus`; without an argument into `target/seeds`. A seed is named by its
+//! content, so that running it again changes nothing.
+
+#[path = "../tests/properties/mod.rs"]
+mod properties;
+#[path = "../tests/samples/mod.rs"]
+mod samples;
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use properties::dissect::Input;
+use rdmawire::{
+    capture::{self, Format, Interface, Record, Sink, Time},
+    dissect::{Dissection, dissect},
+    wire::Kind,
+};
+use samples::Sample;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let to = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("target/seeds"), PathBuf::from);
+    let mut frames = samples::vectors();
+    frames.extend(samples::shipped(200, 2000));
+    let frames = distinct(frames);
+
+    let mut seeds = 0;
+    for sample in &frames {
+        let whole = Input::whole(sample.link, &sample.frame);
+        for target in ["dissect", "crc", "outer"] {
+            seeds += save(&to, target, &whole)?;
+        }
+        // The same, cut in the middle of its headers, and once before its end.
+        let headers = dissect(sample.link, &sample.frame, sample.wire_len).offset(Kind::Payload).unwrap_or(0);
+        for (how, n) in [(1, sample.frame.len() - headers / 2), (3, 6)] {
+            let mut cut = whole.clone();
+            cut[1] = how;
+            cut[2..4].copy_from_slice(&(n as u16).to_le_bytes());
+            seeds += save(&to, "dissect", &cut)?;
+        }
+    }
+    for (kind, bytes) in headers(&frames) {
+        let mut seed = vec![kind];
+        seed.extend_from_slice(&0x0123_4567_89ab_cdef_u64.to_le_bytes());
+        seed.extend_from_slice(&bytes);
+        seeds += save(&to, "header", &seed)?;
+    }
+    for file in files(&frames)? {
+        seeds += save(&to, "capture", &file)?;
+    }
+    println!("{seeds} seeds in {}", to.display());
+    Ok(())
+}
+
+/// One frame of each shape: the same layers, operation code and notes.
+fn distinct(samples: Vec<Sample>) -> Vec<Sample> {
+    let mut seen = HashSet::new();
+    let shape = |d: &Dissection<'_>| {
+        let layers: Vec<Kind> = d.layers().iter().map(|layer| layer.kind).collect();
+        (d.link(), layers, d.opcode(), d.notes().iter().map(|note| note.id()).collect::<Vec<_>>())
+    };
+    let mut distinct = samples;
+    distinct.retain(|s| s.frame.len() <= 1600 && seen.insert(shape(&dissect(s.link, &s.frame, s.wire_len))));
+    distinct
+}
+
+/// For each header, its number among those that have fields, and the bytes of one that was seen, or none.
+fn headers(samples: &[Sample]) -> Vec<(u8, Vec<u8>)> {
+    let mut seen: HashMap<Kind, Vec<u8>> = HashMap::new();
+    for sample in samples {
+        for layer in dissect(sample.link, &sample.frame, sample.wire_len).layers().iter() {
+            let bytes =
+                sample.frame.get(layer.at as usize..(layer.at + layer.len) as usize).unwrap_or_default();
+            seen.entry(layer.kind).or_insert_with(|| bytes.to_vec());
+        }
+    }
+    let kinds = Kind::ALL.iter().filter_map(|kind| Some((kind, kind.info()?)));
+    kinds
+        .enumerate()
+        .map(|(n, (kind, info))| (n as u8, seen.remove(kind).unwrap_or_else(|| vec![0; info.len])))
+        .collect()
+}
+
+/// A few frames in each format, plain and compressed.
+fn files(samples: &[Sample]) -> io::Result<Vec<Vec<u8>>> {
+    let folder = std::env::temp_dir().join(format!("rdmawire-seeds-{}", std::process::id()));
+    fs::create_dir_all(&folder)?;
+    let mut files = Vec::new();
+    let names = ["a.pcap", "a.pcapng", "a.erf", "a.pcap.gz", "a.pcap.zst"];
+    let formats = [Format::Pcap, Format::Pcapng, Format::Erf, Format::PcapMicros, Format::Pcap];
+    for (name, format) in names.into_iter().zip(formats) {
+        if !cfg!(feature = "compression") && (name.ends_with("gz") || name.ends_with("zst")) {
+            continue;
+        }
+        let link = samples[0].link;
+        let path = folder.join(name);
+        let mut writer = capture::create(&path, format, &[Interface::new(link)], Default::default())
+            .map_err(io::Error::other)?;
+        let short = samples.iter().filter(|sample| sample.link == link && sample.frame.len() < 200);
+        for (n, sample) in short.take(4).enumerate() {
+            let time = Time(1_700_000_000_000_000_000 + n as i64 * 1_234_567);
+            let record = Record {
+                time,
+                link,
+                interface: 0,
+                wire_len: sample.wire_len + n as u32,
+                frame: &sample.frame,
+            };
+            writer.put(&record).map_err(io::Error::other)?;
+        }
+        writer.finish().map_err(io::Error::other)?;
+        files.push(fs::read(&path)?);
+    }
+    fs::remove_dir_all(&folder)?;
+    Ok(files)
+}
+
+/// 1 if it was new.
+fn save(to: &Path, target: &str, seed: &[u8]) -> io::Result<usize> {
+    let folder = to.join(target);
+    fs::create_dir_all(&folder)?;
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for &byte in seed {
+        hash = (hash ^ byte as u64).wrapping_mul(0x0100_0000_01b3);
+    }
+    let path = folder.join(format!("seed-{hash:016x}"));
+    let is_new = !path.exists();
+    fs::write(path, seed)?;
+    Ok(is_new as usize)
+}

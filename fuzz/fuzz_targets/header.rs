@@ -1,0 +1,7 @@
+//! Views, setters and text of every header.
+#![no_main]
+
+#[path = "../../tests/properties/mod.rs"]
+mod properties;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| properties::header::header(data));

@@ -1,0 +1,251 @@
+//! Which two flows are one connection. Packets carry only the destination's queue pair, so the opposite flow has to
+//! be found: by the connection manager's messages, by a map that the user gives, by acknowledgements of what was
+//! just sent, by READ responses, by the UDP source port that Linux computes from both queue pairs.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::{
+    FlowId,
+    flow::{Flows, Key, Pair, PairedBy},
+};
+use crate::wire::{CmRep, CmReq, PathMtu, Psn};
+
+/// What is known of connections before, or beside, their packets.
+#[derive(Default)]
+pub(crate) struct Connections {
+    /// Flows by their two addresses, unpaired ones of either direction.
+    unpaired: HashMap<Pair, VecDeque<FlowId>, foldhash::fast::RandomState>,
+    /// Requests seen, by the sender's communication ID.
+    requests: VecDeque<Request>,
+    /// From a flow's key to its opposite's.
+    known: HashMap<Key, Known, foldhash::fast::RandomState>,
+}
+
+struct Request {
+    comm_id: u32,
+    /// From the active to the passive side, to queue pair 1.
+    key: Key,
+    qpn: u32,
+    psn: u32,
+    mtu: PathMtu,
+    ack_timeout: u8,
+}
+
+/// What CM, or the user, says of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    pub(crate) peer: Key,
+    pub(crate) by: PairedBy,
+    pub(crate) mtu: Option<u16>,
+    /// The queue pair's acknowledgement timeout exponent.
+    #[allow(dead_code)]
+    pub(crate) ack_timeout: Option<u8>,
+    comm_id: u32,
+}
+
+const MAX_UNPAIRED: usize = 512;
+const MAX_PAIRS: usize = 1 << 16;
+const MAX_REQUESTS: usize = 4096;
+const MAX_KNOWN: usize = 1 << 20;
+/// Responses of a flow that are tried to find its requests.
+const MAX_ATTEMPTS: u16 = 256;
+/// How far behind the highest PSN an acknowledged one may lie to be evidence.
+const WINDOW: u64 = 8192;
+/// Evidence enough: one chance in so many bits.
+const ENOUGH_BITS: u32 = 11;
+/// ... and so much more than any other candidate has.
+const MARGIN_BITS: u32 = 6;
+
+/// What Linux makes of two queue pair numbers (include/rdma/ib_verbs.h, `rdma_calc_flow_label` and
+/// `rdma_flow_label_to_udp_sport`): the same in both directions.
+pub fn linux_source_port(a: u32, b: u32) -> u16 {
+    let mut v = a as u64 * b as u64;
+    v ^= v >> 20;
+    v ^= v >> 40;
+    let label = v as u32 & 0xf_ffff;
+    ((label & 0x3fff) ^ (label & 0xf_c000) >> 14) as u16 | 0xc000
+}
+
+impl Connections {
+    /// A new flow of a connected service.
+    pub(crate) fn appeared(&mut self, flows: &mut Flows, id: FlowId) {
+        let key = flows.get_mut(id).key;
+        if let Some(known) = self.known.get(&key).copied() {
+            if let Some(bytes) = known.mtu {
+                flows.get_mut(id).requests.mtu =
+                    super::track::request::Mtu { bytes, by: super::track::request::MtuBy::Cm };
+            }
+            flows.get_mut(id).peer_qp = Some(known.peer.dest_qp());
+            flows.get_mut(id).paired_by = Some(known.by);
+            if let Some(peer) = flows.find(&known.peer) {
+                join(flows, id, peer, known.by, 48);
+                return;
+            }
+        }
+        if self.unpaired.len() >= MAX_PAIRS {
+            return;
+        }
+        let list = self.unpaired.entry(key.pair()).or_default();
+        if list.len() == MAX_UNPAIRED {
+            list.pop_front();
+        }
+        list.push_back(id);
+    }
+
+    /// A response of a flow whose opposite is not known. `exact`: it is the first response to a READ.
+    #[cold]
+    pub(crate) fn attempt(
+        &mut self,
+        flows: &mut Flows,
+        id: FlowId,
+        psn: Psn,
+        exact: bool,
+        port: Option<u16>,
+    ) {
+        let flow = flows.get_mut(id);
+        if flow.attempts >= MAX_ATTEMPTS {
+            return;
+        }
+        flow.attempts += 1;
+        let key = flow.key;
+        let Some(list) = self.unpaired.get_mut(&key.pair()) else { return };
+        list.retain(|&other| {
+            flows
+                .flows
+                .get(other.0 as usize)
+                .is_some_and(|other| other.peer.is_none() && other.key.pair() == key.pair())
+        });
+        let mut best: Option<(u32, PairedBy, FlowId)> = None;
+        let mut second = 0;
+        for &other in list.iter() {
+            let candidate = &flows.flows[other.0 as usize];
+            let opposite = candidate.key.src == key.dst && candidate.key.dst == key.src;
+            if !opposite || other == id || !candidate.requests.seq.is_started() {
+                continue;
+            }
+            let Some(mut bits) = evidence_of_psn(&candidate.requests, psn, exact) else { continue };
+            let mut by = PairedBy::Psn;
+            let formula = linux_source_port(key.dest_qp(), candidate.key.dest_qp());
+            let ports = candidate.ports.list();
+            if port == Some(formula) && ports.contains(&formula) {
+                bits += 28;
+                by = if bits > 36 { PairedBy::Psn } else { PairedBy::UdpPort };
+            }
+            match best {
+                Some((most, ..)) if bits <= most => second = second.max(bits),
+                _ => {
+                    second = best.map_or(second, |(most, ..)| second.max(most));
+                    best = Some((bits, by, other));
+                }
+            }
+        }
+        let Some((bits, by, other)) = best else { return };
+        // Evidence of several responses adds up only as far as each could have been chance.
+        if bits >= ENOUGH_BITS && bits >= second + MARGIN_BITS {
+            join(flows, id, other, by, bits);
+        }
+    }
+
+    /// The source port alone, for flows whose responses cannot be matched.
+    pub(crate) fn by_port(&mut self, flows: &mut Flows) {
+        for list in self.unpaired.values() {
+            for &a in list {
+                for &b in list {
+                    if a >= b {
+                        continue;
+                    }
+                    let (one, two) = (&flows.flows[a.0 as usize], &flows.flows[b.0 as usize]);
+                    if one.peer.is_some()
+                        || two.peer.is_some()
+                        || one.key.src != two.key.dst
+                        || one.key.dst != two.key.src
+                    {
+                        continue;
+                    }
+                    let formula = linux_source_port(one.key.dest_qp(), two.key.dest_qp());
+                    let same = one.ports.list() == [formula] && two.ports.list() == [formula];
+                    // Among many flows between two hosts some product fits by chance.
+                    let others =
+                        list.iter().filter(|&&c| flows.flows[c.0 as usize].ports.list() == [formula]).count();
+                    if same && others == 2 {
+                        join(flows, a, b, PairedBy::UdpPort, 28);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A connection request.
+    pub(crate) fn request(&mut self, key: Key, req: &CmReq) {
+        let comm_id = req.local_comm_id().0;
+        if self.requests.iter().any(|r| r.comm_id == comm_id && r.key == key) {
+            return;
+        }
+        if self.requests.len() == MAX_REQUESTS {
+            self.requests.pop_front();
+        }
+        self.requests.push_back(Request {
+            comm_id,
+            key,
+            qpn: req.local_qpn().0,
+            psn: req.starting_psn().0,
+            mtu: req.path_mtu(),
+            ack_timeout: req.primary_local_ack_timeout(),
+        });
+    }
+
+    /// The reply to one. The keys of the two flows it makes, if they are new.
+    pub(crate) fn reply(&mut self, key: Key, rep: &CmRep) -> Option<[Key; 2]> {
+        let comm_id = rep.remote_comm_id().0;
+        let request = self
+            .requests
+            .iter()
+            .rev()
+            .find(|r| r.comm_id == comm_id && r.key == key.reverse(r.key.dest_qp()))?;
+        let _ = request.psn;
+        // From the active side to the passive one's queue pair, and back.
+        let there = key.reverse(rep.local_qpn().0);
+        let back = there.reverse(request.qpn);
+        let (mtu, timeout) = (request.mtu.bytes(), request.ack_timeout);
+        if self.known.get(&there).is_some_and(|known| known.comm_id == comm_id && known.peer == back) {
+            return None;
+        }
+        if self.known.len() >= MAX_KNOWN {
+            self.known.clear();
+        }
+        let known = |peer| Known { peer, by: PairedBy::Cm, mtu, ack_timeout: Some(timeout), comm_id };
+        self.known.insert(there, known(back));
+        self.known.insert(back, known(there));
+        Some([there, back])
+    }
+
+    /// The user says so.
+    #[allow(dead_code)]
+    pub(crate) fn insert(&mut self, a: Key, b: Key) {
+        let known = |peer| Known { peer, by: PairedBy::Map, mtu: None, ack_timeout: None, comm_id: 0 };
+        self.known.insert(a, known(b));
+        self.known.insert(b, known(a));
+    }
+}
+
+/// Bits of evidence that a response with this PSN answers these requests.
+fn evidence_of_psn(requests: &super::track::request::Requests, psn: Psn, exact: bool) -> Option<u32> {
+    let seq = &requests.seq;
+    let x = seq.unwrap(psn);
+    if exact {
+        return requests.reads().any(|read| read.first <= x && x < read.end).then_some(22);
+    }
+    // A NAK may ask for the next one, or for one before the first.
+    if x > seq.hi || x + WINDOW < seq.hi || x + 64 < seq.base {
+        return None;
+    }
+    let window = (seq.hi - seq.base.max(seq.hi.saturating_sub(WINDOW)) + 65).max(2);
+    Some(24 - window.ilog2())
+}
+
+fn join(flows: &mut Flows, a: FlowId, b: FlowId, by: PairedBy, bits: u32) {
+    let (one, Some(two)) = flows.two(a, Some(b)) else { return };
+    (one.peer, one.peer_qp, one.paired_by) = (Some(b), Some(two.key.dest_qp()), Some(by));
+    (two.peer, two.peer_qp, two.paired_by) = (Some(a), Some(one.key.dest_qp()), Some(by));
+    (one.evidence, two.evidence) = (bits as u16, bits as u16);
+}

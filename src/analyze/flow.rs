@@ -1,0 +1,425 @@
+//! Flows: (source, destination, destination queue pair), and the table of them.
+
+use std::{
+    hash::{BuildHasher, Hash},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+};
+
+use hashbrown::HashTable;
+
+use super::{
+    FlowId,
+    track::{order::IdOrder, request::Requests, response::Responses},
+};
+use crate::{
+    dissect::{Dissection, Encapsulation},
+    opcode::Service,
+    wire::*,
+};
+
+/// An end of a flow: an IP address, a GID, or a LID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Address {
+    /// Of RoCEv2.
+    Ip(IpAddr),
+    /// Of RoCE v1, and of native InfiniBand between subnets.
+    Gid(Ipv6Addr),
+    /// Of native InfiniBand within a subnet.
+    Lid(u16),
+}
+
+impl std::fmt::Display for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Address::Ip(ip) => ip.fmt(f),
+            Address::Gid(gid) => gid.fmt(f),
+            Address::Lid(lid) => write!(f, "lid:{lid:#06x}"),
+        }
+    }
+}
+
+/// What a flow is found by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Key {
+    pub(crate) src: u128,
+    pub(crate) dst: u128,
+    /// Destination queue pair, and the kind of address above it.
+    qp: u32,
+    /// The virtual network of an overlay; 0 for none.
+    vni: u32,
+}
+
+const IPV4: u8 = 0;
+const IPV6: u8 = 1;
+const GID: u8 = 2;
+const LID: u8 = 3;
+
+impl Key {
+    /// The key of a frame's flow.
+    #[inline]
+    pub(crate) fn of(d: &Dissection<'_>, bth: &Bth) -> Option<Key> {
+        let qp = bth.dest_qp().0;
+        let (family, src, dst) = if let Some(ip) = d.get::<Ipv4>() {
+            (IPV4, u32::from(ip.src()) as u128, u32::from(ip.dst()) as u128)
+        } else if let Some(ip) = d.get::<Ipv6>() {
+            (IPV6, u128::from(ip.src()), u128::from(ip.dst()))
+        } else if let Some(grh) = d.get::<Grh>() {
+            (GID, u128::from(grh.sgid()), u128::from(grh.dgid()))
+        } else {
+            let lrh = d.get::<Lrh>()?;
+            (LID, lrh.slid().0 as u128, lrh.dlid().0 as u128)
+        };
+        let vni = if d.tunnel_depth() > 0 { vni(d) } else { 0 };
+        Some(Key { src, dst, qp: (family as u32) << 24 | qp, vni })
+    }
+
+    pub(crate) fn dest_qp(&self) -> u32 {
+        self.qp & 0xff_ffff
+    }
+
+    fn family(&self) -> u8 {
+        (self.qp >> 24) as u8
+    }
+
+    pub(crate) fn source(&self) -> Address {
+        address(self.family(), self.src)
+    }
+
+    pub(crate) fn destination(&self) -> Address {
+        address(self.family(), self.dst)
+    }
+
+    /// The key of a flow in the other direction, to this queue pair.
+    pub(crate) fn reverse(&self, qp: u32) -> Key {
+        Key { src: self.dst, dst: self.src, qp: (self.family() as u32) << 24 | qp, vni: self.vni }
+    }
+
+    /// The two addresses, in order whatever the direction.
+    pub(crate) fn pair(&self) -> Pair {
+        let (low, high) = (self.src.min(self.dst), self.src.max(self.dst));
+        Pair { low, high, family: self.family(), vni: self.vni }
+    }
+}
+
+/// Two addresses, whatever the direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Pair {
+    low: u128,
+    high: u128,
+    family: u8,
+    vni: u32,
+}
+
+fn address(family: u8, value: u128) -> Address {
+    match family {
+        IPV4 => Address::Ip(IpAddr::V4(Ipv4Addr::from(value as u32))),
+        IPV6 => Address::Ip(IpAddr::V6(Ipv6Addr::from(value))),
+        GID => Address::Gid(Ipv6Addr::from(value)),
+        _ => Address::Lid(value as u16),
+    }
+}
+
+#[cold]
+fn vni(d: &Dissection<'_>) -> u32 {
+    let at = |kind| d.offset(kind).and_then(|at| d.frame().get(at..));
+    if let Some((vxlan, _)) = at(Kind::Vxlan).and_then(Vxlan::view) {
+        return vxlan.vni() | 1 << 24;
+    }
+    at(Kind::Geneve).and_then(Geneve::view).map_or(0, |(geneve, _)| geneve.vni() | 2 << 24)
+}
+
+/// How two flows were found to belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PairedBy {
+    UdpPort,
+    Psn,
+    Cm,
+    Map,
+}
+
+impl PairedBy {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            PairedBy::UdpPort => "udp-port",
+            PairedBy::Psn => "psn",
+            PairedBy::Cm => "cm",
+            PairedBy::Map => "map",
+        }
+    }
+}
+
+/// A few values, in the order in which they came.
+#[derive(Clone, Debug)]
+pub(crate) struct Few<T> {
+    last: T,
+    any: bool,
+    /// The values before the last one changed for the first time.
+    more: Vec<T>,
+}
+
+/// Values kept of each.
+const FEW: usize = 32;
+
+impl<T: Copy + PartialEq + Default> Few<T> {
+    #[inline]
+    pub(crate) fn add(&mut self, value: T) {
+        if !self.any || self.last != value {
+            self.changed(value);
+        }
+    }
+
+    #[cold]
+    fn changed(&mut self, value: T) {
+        if self.any && self.more.is_empty() {
+            self.more.push(self.last);
+        }
+        if self.any && self.more.len() < FEW && !self.more.contains(&value) {
+            self.more.push(value);
+        }
+        (self.last, self.any) = (value, true);
+    }
+
+    pub(crate) fn list(&self) -> Vec<T> {
+        if self.more.is_empty() && self.any { vec![self.last] } else { self.more.clone() }
+    }
+}
+
+impl<T: Default> Default for Few<T> {
+    fn default() -> Self {
+        Few { last: T::default(), any: false, more: Vec::new() }
+    }
+}
+
+/// Packets by operation code: a flow has few.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Opcodes(Vec<(u8, u64)>);
+
+impl Opcodes {
+    #[inline]
+    pub(crate) fn add(&mut self, opcode: u8) {
+        match self.0.iter_mut().find(|(code, _)| *code == opcode) {
+            Some((_, n)) => *n += 1,
+            None => self.0.push((opcode, 1)),
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u8, u64)> {
+        self.0.iter().copied()
+    }
+}
+
+/// A flow.
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    pub(crate) key: Key,
+    pub(crate) epoch: u32,
+    pub(crate) service: Service,
+    pub(crate) encapsulation: Encapsulation,
+    pub(crate) peer: Option<FlowId>,
+    pub(crate) peer_qp: Option<u32>,
+    pub(crate) paired_by: Option<PairedBy>,
+    pub(crate) evidence: u16,
+    /// Attempts to find the opposite flow.
+    pub(crate) attempts: u16,
+    /// Seen since the table was last swept.
+    touched: bool,
+    pub(crate) completeness: u8,
+    /// The next packet begins a new epoch: CM said so.
+    pub(crate) renew: bool,
+    pub(crate) first_time: i64,
+    pub(crate) last_time: i64,
+    pub(crate) packets: u64,
+    pub(crate) wire_bytes: u64,
+    pub(crate) payload_bytes: u64,
+    pub(crate) cnps: u64,
+    pub(crate) cnp_duplicates: u64,
+    pub(crate) acks: u64,
+    pub(crate) rnr_naks: u64,
+    pub(crate) naks: [u32; 5],
+    pub(crate) ecn_ect: u64,
+    pub(crate) ecn_ce: u64,
+    pub(crate) icrc: [u64; 3],
+    pub(crate) first_psn: u32,
+    pub(crate) last_psn: u32,
+    pub(crate) vlans: Few<u16>,
+    pub(crate) dscps: Few<u8>,
+    pub(crate) ports: Few<u16>,
+    pub(crate) ttls: Few<u8>,
+    pub(crate) opcodes: Opcodes,
+    pub(crate) ids: IdOrder,
+    pub(crate) requests: Requests,
+    pub(crate) responses: Responses,
+}
+
+impl Flow {
+    fn new(key: Key, service: Service, encapsulation: Encapsulation, time: i64, psn: u32) -> Flow {
+        Flow {
+            key,
+            epoch: 0,
+            service,
+            encapsulation,
+            peer: None,
+            peer_qp: None,
+            paired_by: None,
+            evidence: 0,
+            attempts: 0,
+            touched: true,
+            completeness: 0,
+            renew: false,
+            first_time: time,
+            last_time: time,
+            packets: 0,
+            wire_bytes: 0,
+            payload_bytes: 0,
+            cnps: 0,
+            cnp_duplicates: 0,
+            acks: 0,
+            rnr_naks: 0,
+            naks: [0; 5],
+            ecn_ect: 0,
+            ecn_ce: 0,
+            icrc: [0; 3],
+            first_psn: psn,
+            last_psn: psn,
+            vlans: Few::default(),
+            dscps: Few::default(),
+            ports: Few::default(),
+            ttls: Few::default(),
+            opcodes: Opcodes::default(),
+            ids: IdOrder::default(),
+            requests: Requests::default(),
+            responses: Responses::default(),
+        }
+    }
+
+    pub(crate) fn heap(&self) -> usize {
+        self.requests.seq.heap() + self.responses.heap()
+    }
+}
+
+/// All flows.
+pub(crate) struct Flows {
+    table: HashTable<u32>,
+    hasher: foldhash::fast::RandomState,
+    pub(crate) flows: Vec<Flow>,
+    max: usize,
+    hand: usize,
+}
+
+/// What became of a look-up.
+pub(crate) enum Found {
+    Known(FlowId),
+    New(FlowId),
+    /// There was no room: this one was put away for it.
+    Evicted(FlowId, Box<Flow>),
+}
+
+impl Flows {
+    pub(crate) fn new(max: usize) -> Flows {
+        Flows {
+            table: HashTable::new(),
+            hasher: foldhash::fast::RandomState::default(),
+            flows: Vec::new(),
+            max: max.max(2),
+            hand: 0,
+        }
+    }
+
+    #[inline]
+    fn hash(&self, key: &Key) -> u64 {
+        self.hasher.hash_one(key)
+    }
+
+    /// The flow of this key, if it is known.
+    #[inline]
+    pub(crate) fn find(&self, key: &Key) -> Option<FlowId> {
+        let flows = &self.flows;
+        self.table.find(self.hash(key), |&at| flows[at as usize].key == *key).map(|&at| FlowId(at))
+    }
+
+    /// The flow of this key, known or new.
+    #[inline]
+    pub(crate) fn get(
+        &mut self,
+        key: &Key,
+        service: Service,
+        encapsulation: Encapsulation,
+        time: i64,
+        psn: u32,
+    ) -> Found {
+        let hash = self.hash(key);
+        let flows = &mut self.flows;
+        if let Some(&at) = self.table.find(hash, |&at| flows[at as usize].key == *key) {
+            flows[at as usize].touched = true;
+            return Found::Known(FlowId(at));
+        }
+        self.add(hash, Flow::new(*key, service, encapsulation, time, psn))
+    }
+
+    #[cold]
+    fn add(&mut self, hash: u64, flow: Flow) -> Found {
+        if self.flows.len() < self.max {
+            let at = self.flows.len() as u32;
+            self.flows.push(flow);
+            let (flows, hasher) = (&self.flows, &self.hasher);
+            self.table.insert_unique(hash, at, |&at| hasher.hash_one(flows[at as usize].key));
+            return Found::New(FlowId(at));
+        }
+        // The clock goes round: what was not seen since it last came by makes room.
+        while std::mem::take(&mut self.flows[self.hand].touched) {
+            self.hand = (self.hand + 1) % self.flows.len();
+        }
+        let at = self.hand;
+        self.hand = (self.hand + 1) % self.flows.len();
+        let old_key = self.flows[at].key;
+        let old_hash = self.hash(&old_key);
+        if let Ok(entry) = self.table.find_entry(old_hash, |&slot| slot == at as u32) {
+            entry.remove();
+        }
+        let old = std::mem::replace(&mut self.flows[at], flow);
+        let (flows, hasher) = (&self.flows, &self.hasher);
+        self.table.insert_unique(hash, at as u32, |&at| hasher.hash_one(flows[at as usize].key));
+        if let Some(peer) = old.peer {
+            if let Some(peer) =
+                self.flows.get_mut(peer.0 as usize).filter(|peer| peer.peer == Some(FlowId(at as u32)))
+            {
+                peer.peer = None;
+            }
+        }
+        Found::Evicted(FlowId(at as u32), Box::new(old))
+    }
+
+    /// The flow begins a new epoch: what it was until now.
+    pub(crate) fn renew(&mut self, id: FlowId, service: Service, time: i64, psn: u32) -> Box<Flow> {
+        let old = &mut self.flows[id.0 as usize];
+        let mut flow = Flow::new(old.key, service, old.encapsulation, time, psn);
+        flow.epoch = old.epoch + 1;
+        Box::new(std::mem::replace(old, flow))
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: FlowId) -> &mut Flow {
+        &mut self.flows[id.0 as usize]
+    }
+
+    /// Two flows at once; `None` for the second where there is none, or where it is the first.
+    #[inline]
+    pub(crate) fn two(&mut self, a: FlowId, b: Option<FlowId>) -> (&mut Flow, Option<&mut Flow>) {
+        let (a, b) = (a.0 as usize, b.map_or(usize::MAX, |b| b.0 as usize));
+        if b == usize::MAX || a == b || b >= self.flows.len() {
+            return (&mut self.flows[a], None);
+        }
+        let (low, high) = self.flows.split_at_mut(a.max(b));
+        if a < b { (&mut low[a], Some(&mut high[0])) } else { (&mut high[0], Some(&mut low[b])) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quiet_flow_is_small() {
+        assert!(size_of::<Flow>() < 1536, "{}", size_of::<Flow>());
+    }
+}

@@ -1,0 +1,430 @@
+//! From what was tracked to what is reported.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Analysis, FlowId, finding,
+    flow::Flow,
+    track::{
+        Class, Trigger,
+        class::{Bounds, Counts, Place},
+        request::{Episode, Mtu, MtuBy},
+    },
+};
+use crate::{
+    capture::Record,
+    dissect::{Dissection, Severity},
+    opcode::{Opcode, Service},
+    report::analysis::{self as report, Reason},
+};
+
+/// Counts over the whole capture.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CaptureCounts {
+    pub(crate) packets: u64,
+    pub(crate) rdma_packets: u64,
+    malformed: u64,
+    truncated: u64,
+    captured: u64,
+    on_wire: u64,
+    first: Option<i64>,
+    last: i64,
+    steps_back: u64,
+    /// The coarsest unit of ten that all timestamps are multiples of.
+    resolution: u64,
+    links: u32,
+    pub(crate) link_types: Vec<u16>,
+    pub(crate) mirrored: bool,
+    pub(crate) mirror_lost: u64,
+    pub(crate) evicted_flows: u64,
+    pub(crate) corrupt_strays: u64,
+}
+
+impl CaptureCounts {
+    #[inline]
+    pub(crate) fn see(&mut self, record: &Record<'_>, d: &Dissection<'_>) {
+        self.packets += 1;
+        self.captured += record.frame.len() as u64;
+        self.on_wire += d.wire_len() as u64;
+        self.truncated += d.is_cut() as u64;
+        if !d.notes().is_empty() {
+            self.malformed += (d.severity() == Some(Severity::Error)) as u64;
+        }
+        let time = record.time.0;
+        if self.links != record.link.0 as u32 + 1 {
+            self.new_link(record.link.0);
+        }
+        if self.first.is_none() {
+            self.first = Some(time);
+            (self.last, self.resolution) = (time, 1_000_000_000);
+        }
+        // Captures of several queues step back by some nanoseconds.
+        const JITTER_NS: i64 = 50;
+        if time < self.last - JITTER_NS {
+            self.steps_back += 1;
+        }
+        self.last = self.last.max(time);
+        if self.resolution > 1 {
+            while self.resolution > 1 && time % self.resolution as i64 != 0 {
+                self.resolution /= 10;
+            }
+        }
+    }
+
+    #[cold]
+    fn new_link(&mut self, link: u16) {
+        self.links = link as u32 + 1;
+        if !self.link_types.contains(&link) && self.link_types.len() < 32 {
+            self.link_types.push(link);
+        }
+    }
+}
+
+impl Analysis {
+    /// What was found. The analysis is over: what was undecided is decided as well as may be.
+    pub fn finish(mut self) -> report::Analysis {
+        self.connections.by_port(&mut self.flows);
+        for at in 0..self.flows.flows.len() {
+            let (flow, peer) = {
+                let peer = self.flows.flows[at].peer;
+                self.flows.two(FlowId(at as u32), peer)
+            };
+            let Flow { requests, responses, ids, .. } = flow;
+            requests.finish(ids, &self.knobs, &mut self.resolved);
+            super::tell(&mut self.observer, &mut self.resolved, &mut self.overhead, super::Space::Request, 0);
+            let una = peer.map(|peer| peer.requests.una);
+            responses.finish(ids, &self.knobs, una, &mut self.resolved);
+            super::tell(
+                &mut self.observer,
+                &mut self.resolved,
+                &mut self.overhead,
+                super::Space::Response,
+                0,
+            );
+        }
+        self.report()
+    }
+
+    /// What is known so far, of an analysis that goes on: what is undecided is not in it.
+    pub fn so_far(&self) -> report::Analysis {
+        self.report()
+    }
+
+    fn report(&self) -> report::Analysis {
+        let mut order: Vec<Entry<'_>> = Vec::new();
+        for gone in &self.gone {
+            order.push(Entry { flow: &gone.flow, id: None, evicted: gone.evicted });
+        }
+        for (at, flow) in self.flows.flows.iter().enumerate() {
+            order.push(Entry { flow, id: Some(FlowId(at as u32)), evicted: false });
+        }
+        order.sort_by(|a, b| {
+            b.flow.packets.cmp(&a.flow.packets).then_with(|| {
+                (a.flow.first_time, a.flow.key, a.flow.epoch).cmp(&(
+                    b.flow.first_time,
+                    b.flow.key,
+                    b.flow.epoch,
+                ))
+            })
+        });
+        let mut place = vec![usize::MAX; self.flows.flows.len()];
+        for (at, entry) in order.iter().enumerate() {
+            if let Some(id) = entry.id {
+                place[id.0 as usize] = at;
+            }
+        }
+        let mut report = report::Analysis { schema: report::SCHEMA, ..report::Analysis::default() };
+        let mut connections = Vec::new();
+        for (at, entry) in order.iter().enumerate() {
+            let peer =
+                entry.flow.peer.filter(|_| entry.id.is_some()).map(|peer| &self.flows.flows[peer.0 as usize]);
+            let mut flow = flow_report(entry.flow, peer, self.options.verify_icrc);
+            if let (Some(id), Some(peer)) = (entry.id, entry.flow.peer) {
+                let other = place[peer.0 as usize];
+                flow.connection = Some(match other < at {
+                    true => connections
+                        .iter()
+                        .position(|c: &report::Connection| c.flows == [other, at])
+                        .unwrap_or(0) as u32,
+                    false => {
+                        connections.push(self.connection(connections.len() as u32, id, peer, [at, other]));
+                        connections.len() as u32 - 1
+                    }
+                });
+            }
+            if entry.evicted {
+                flow.why.insert("evicted", Reason::PartialPath);
+            }
+            for episode in entry.flow.requests.more.iter().flat_map(|more| &more.episodes) {
+                report.episodes.push(episode_report(episode, at, entry.flow));
+            }
+            report.flows.push(flow);
+        }
+        report.connections = connections;
+        report
+            .episodes
+            .sort_by_key(|episode| (episode.start_ns, episode.first_retransmit_frame, episode.flow));
+        report.overhead = self.overhead.section();
+        report.capture = self.capture_report();
+        let link = |n: u16| match self.links.get(n as usize) {
+            Some(name) if !name.is_empty() => name.clone(),
+            _ => format!("interface {n}"),
+        };
+        let known = |id: FlowId| {
+            let (index, flow) = (*place.get(id.0 as usize)?, self.flows.flows.get(id.0 as usize)?);
+            Some(super::metric::entropy::Known { index, peer_qp: flow.peer_qp })
+        };
+        self.asked.fill(&mut report, link, known);
+        finding::find(&mut report);
+        report
+    }
+
+    fn connection(&self, number: u32, id: FlowId, peer: FlowId, places: [usize; 2]) -> report::Connection {
+        let (a, b) = (&self.flows.flows[id.0 as usize], &self.flows.flows[peer.0 as usize]);
+        let unseen = a.requests.acked_unseen + b.requests.acked_unseen;
+        report::Connection {
+            id: number,
+            // An end is where the opposite flow's packets go.
+            a: report::End { addr: a.key.source().to_string(), qp: b.key.dest_qp() },
+            b: report::End { addr: a.key.destination().to_string(), qp: a.key.dest_qp() },
+            flows: places,
+            completeness: a.completeness | b.completeness,
+            visibility: if unseen == 0 { "full" } else { "capture_lossy" },
+            paired_by: a.paired_by.map_or("", |by| by.name()),
+            evidence_bits: a.evidence as u32,
+        }
+    }
+
+    fn capture_report(&self) -> report::Capture {
+        let counts = &self.capture;
+        report::Capture {
+            packets: counts.packets,
+            rdma_packets: counts.rdma_packets,
+            malformed_packets: counts.malformed,
+            truncated_packets: counts.truncated,
+            bytes_captured: counts.captured,
+            bytes_on_wire: counts.on_wire,
+            first_ns: counts.first,
+            last_ns: counts.first.map(|_| counts.last),
+            duration_ns: counts.first.map(|first| counts.last - first),
+            timestamp_resolution_ns: counts.first.map(|_| counts.resolution),
+            link_types: counts.link_types.clone(),
+            mirror_lost_packets: counts.mirrored.then_some(counts.mirror_lost),
+            time_steps_back: counts.steps_back,
+            evicted_flows: counts.evicted_flows,
+            ..report::Capture::default()
+        }
+    }
+}
+
+struct Entry<'a> {
+    flow: &'a Flow,
+    id: Option<FlowId>,
+    evicted: bool,
+}
+
+fn flow_report(flow: &Flow, peer: Option<&Flow>, verified: bool) -> report::Flow {
+    let mut why = report::Why::new();
+    let reliable = flow.service.is_reliable();
+    let paired = peer.is_some();
+    if !paired && reliable {
+        why.insert("connection", Reason::Unpaired);
+    }
+    let more = flow.requests.more.as_deref();
+    let summary = |pick: fn(&super::track::request::More) -> &super::metric::latency::Distribution| {
+        more.and_then(|more| pick(more).summary())
+    };
+    let latency_ns = report::Latencies {
+        ack_rtt: summary(|more| &more.ack_rtt),
+        message_completion: summary(|more| &more.completion),
+        read_first: summary(|more| &more.read_first),
+        read_last: summary(|more| &more.read_last),
+        nak_generation: summary(|more| &more.nak_generation),
+        nak_reaction: summary(|more| &more.nak_reaction),
+    };
+    if latency_ns.ack_rtt.is_none() && reliable {
+        why.insert("latency_ns", if paired { Reason::Midstream } else { Reason::Unpaired });
+    }
+    let mtu = path_mtu(flow, peer);
+    report::Flow {
+        src: flow.key.source().to_string(),
+        dst: flow.key.destination().to_string(),
+        dest_qp: flow.key.dest_qp(),
+        epoch: flow.epoch,
+        service: flow.service.name(),
+        encapsulation: flow.encapsulation.name(),
+        connection: None,
+        peer_qp: flow.peer_qp,
+        paired_by: flow.paired_by.map(|by| by.name()),
+        vlans: flow.vlans.list(),
+        dscps: flow.dscps.list(),
+        udp_src_ports: flow.ports.list(),
+        ttls: flow.ttls.list(),
+        first_ns: flow.first_time,
+        last_ns: flow.last_time,
+        packets: flow.packets,
+        wire_bytes: flow.wire_bytes,
+        payload_bytes: flow.payload_bytes,
+        goodput_bytes: flow.requests.goodput + flow.responses.goodput,
+        requests: stream(&flow.requests.counts, flow.requests.seq.holes.psns(), flow, verified),
+        responses: responses(flow, peer, verified),
+        acks: flow.acks,
+        naks: report::Naks {
+            psn_sequence_error: flow.naks[0] as u64,
+            invalid_request: flow.naks[1] as u64,
+            remote_access_error: flow.naks[2] as u64,
+            remote_operational_error: flow.naks[3] as u64,
+            invalid_rd_request: flow.naks[4] as u64,
+        },
+        rnr_naks: flow.rnr_naks,
+        cnps: flow.cnps,
+        ecn_ect: flow.ecn_ect,
+        ecn_ce: flow.ecn_ce,
+        icrc: report::Icrc { good: flow.icrc[0], bad: flow.icrc[1], unchecked: flow.icrc[2] },
+        opcodes: flow.opcodes.iter().map(|(code, n)| (Opcode(code).to_string(), n)).collect(),
+        messages: report::Messages {
+            completed: flow.requests.messages_completed,
+            open: flow.requests.messages_open(),
+            broken: flow.requests.messages_broken,
+            size_bytes: more.and_then(|more| more.sizes.summary()),
+        },
+        path_mtu: mtu.map(|mtu| mtu.bytes),
+        path_mtu_by: mtu.map(|mtu| match mtu.by {
+            MtuBy::Cm => "cm",
+            MtuBy::FullPackets => "full_packets",
+            MtuBy::ReadPsns | MtuBy::Unknown => "read_psns",
+        }),
+        recovery_mode: flow.requests.seq.recovery_mode(),
+        latency_ns,
+        timeouts: more.map_or_else(Vec::new, |more| more.timeouts.clone()),
+        rnr: more.and_then(|more| {
+            Some(report::Rnr {
+                asked_ns: more.rnr_asked.summary()?,
+                waited_ns: more.rnr_waited.summary(),
+                early_resends: more.rnr_early,
+                stalled_ns: more.rnr_stalled,
+            })
+        }),
+        psn: report::Psns { first: flow.first_psn, last: flow.last_psn },
+        visibility: None,
+        why,
+    }
+}
+
+fn path_mtu(flow: &Flow, peer: Option<&Flow>) -> Option<Mtu> {
+    let own = Some(flow.requests.mtu).filter(|mtu| mtu.by != MtuBy::Unknown);
+    own.or_else(|| peer.map(|peer| peer.requests.mtu).filter(|mtu| mtu.by != MtuBy::Unknown))
+}
+
+/// The responses' losses: of data they were tracked, of acknowledgements little can be known.
+fn responses(flow: &Flow, peer: Option<&Flow>, verified: bool) -> report::Stream {
+    let mut counts = flow.responses.counts;
+    let acks = flow.acks + flow.rnr_naks + flow.naks.iter().map(|&n| n as u64).sum::<u64>();
+    // One that was lost behind the tap leaves no trace where a later one says the same.
+    counts.lost(Place::Downstream, 0, acks);
+    if let Some(peer) = peer {
+        counts.lost(Place::Upstream, 0, peer.requests.acks_not_seen);
+        let on_ack_path = peer.requests.counts.losses[Place::AckPath as usize];
+        counts.lost(Place::Upstream, 0, on_ack_path.most as u64);
+    }
+    stream(&counts, flow.responses.seq.holes.psns(), flow, verified)
+}
+
+fn stream(counts: &Counts, gap_psns: u64, flow: &Flow, verified: bool) -> report::Stream {
+    let mut why = report::Why::new();
+    let bounds = |place: Place| {
+        let Bounds { least, most } = counts.losses[place as usize];
+        Some([least as u64, most as u64])
+    };
+    let tracked = flow.service.is_reliable() || flow.service == Service::Uc;
+    let mut losses = report::Losses {
+        upstream: bounds(Place::Upstream),
+        downstream: bounds(Place::Downstream),
+        ack_path: bounds(Place::AckPath),
+        corrupt: bounds(Place::Corrupt),
+        capture: bounds(Place::Capture),
+    };
+    if !tracked {
+        losses = report::Losses { corrupt: losses.corrupt, ..report::Losses::default() };
+        why.insert("losses", Reason::PartialPath);
+    }
+    if flow.service == Service::Uc {
+        // Nobody acknowledges: what was lost behind the tap does not show.
+        (losses.downstream, losses.ack_path) = (None, None);
+        why.insert("losses.downstream", Reason::OneWay);
+    } else if flow.peer.is_none() && tracked {
+        (losses.downstream, losses.ack_path) = (None, None);
+        why.insert("losses.downstream", Reason::Unpaired);
+    }
+    if flow.icrc[0] + flow.icrc[1] == 0 {
+        losses.corrupt = None;
+        why.insert("losses.corrupt", if verified { Reason::Truncated } else { Reason::NotRequested });
+    }
+    let late = counts.of(Class::LateOriginal);
+    let first_transmissions =
+        counts.packets - counts.of(Class::Retransmission) - counts.of(Class::CaptureDuplicate);
+    report::Stream {
+        packets: counts.packets,
+        retransmits: counts.of(Class::Retransmission),
+        out_of_order: late + counts.overtaken_again,
+        capture_duplicates: counts.of(Class::CaptureDuplicate),
+        ambiguous: counts.of(Class::Ambiguous),
+        gap_psns,
+        retransmitted_bytes: counts.retransmitted_bytes,
+        spurious: tracked.then_some(counts.spurious as u64),
+        classes: classes(counts),
+        triggers: report::Triggers {
+            nak: counts.triggers[Trigger::Nak as usize] as u64,
+            timeout: counts.triggers[Trigger::Timeout as usize] as u64,
+            rnr: counts.triggers[Trigger::Rnr as usize] as u64,
+            implied_nak: counts.triggers[Trigger::ImpliedNak as usize] as u64,
+            unknown: counts.triggers[Trigger::Unknown as usize] as u64,
+        },
+        losses,
+        reordering: (late > 0).then(|| report::Reordering {
+            ratio: late as f64 / first_transmissions.max(1) as f64,
+            max_extent_packets: counts.max_extent as u64,
+            max_late_ns: counts.max_late_ns,
+            then_nak: counts.reordered_then_nak as u64,
+        }),
+        why,
+    }
+}
+
+fn classes(counts: &Counts) -> BTreeMap<&'static str, u64> {
+    Class::ALL.iter().map(|&class| (class.name(), counts.of(class))).filter(|&(_, n)| n > 0).collect()
+}
+
+fn episode_report(episode: &Episode, flow: usize, of: &Flow) -> report::Episode {
+    let place = match episode.place {
+        Some(Place::Upstream) => "upstream",
+        Some(Place::Downstream) => "downstream",
+        Some(Place::AckPath) => "ack_path",
+        Some(Place::Corrupt) => "corrupt",
+        Some(Place::Capture) => "capture",
+        None if episode.trigger == Trigger::Rnr => "none",
+        None => "unknown",
+    };
+    let since = |from: Option<i64>| from.map(|from| (episode.start - from).max(0) as u64);
+    let _ = of;
+    report::Episode {
+        flow,
+        space: "request",
+        trigger: episode.trigger.name(),
+        location: place,
+        confidence: if episode.certain { "certain" } else { "likely" },
+        lost_psn: (episode.x & 0xff_ffff) as u32,
+        original_frame: episode.original_frame,
+        nak_frame: episode.nak_frame,
+        first_retransmit_frame: episode.first_frame,
+        start_ns: episode.start,
+        nak_generation_ns: episode.nak_generation,
+        nak_reaction_ns: since(episode.nak_time),
+        retransmission_ns: since(episode.original_time),
+        recovered_ns: episode.recovered.map(|at| (at - episode.start).max(0) as u64),
+        retransmitted_packets: episode.packets,
+        retransmitted_bytes: episode.bytes,
+        needless_packets: episode.needless,
+        retries: episode.retries,
+    }
+}

@@ -1,0 +1,319 @@
+//! `rdmawire dissect`: frames as lines, trees, JSON or columns.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+
+use super::Outcome;
+use rdmawire::{
+    capture::{self, Source},
+    dissect::{Options, ROCE_PORT, dissect_with},
+    filter::{Filter, FrameMeta},
+    frame::{Clock, Columns, Frame, Json, Line, Names, Separator, write_hex, write_tree},
+    icrc::State,
+};
+
+/// Show the frames of capture files.
+#[derive(Debug, Args)]
+pub(super) struct Dissect {
+    /// Captures: pcap, pcapng, ERF, gzip or zstd around them; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// One JSON object a frame.
+    #[arg(long)]
+    json: bool,
+    /// Every field of every header, with its bits.
+    #[arg(short = 'V', long, conflicts_with = "json")]
+    verbose: bool,
+    /// The bytes in hexadecimal below each frame.
+    #[arg(short = 'x', long, conflicts_with_all = ["json", "fields"])]
+    hex: bool,
+    /// Columns instead of lines: names as in filters, and src, dst, protocol, info, icrc.
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',', conflicts_with_all = ["json", "verbose"])]
+    fields: Vec<String>,
+    /// What stands between columns.
+    #[arg(long, value_enum, default_value_t, requires = "fields")]
+    format: Format,
+    /// No line with the columns' names.
+    #[arg(long, requires = "fields")]
+    no_header: bool,
+    /// Only frames that match: `bth.dest_qp == 0x11 && aeth.nak`; see `rdmawire explain filter`.
+    #[arg(short, long, value_name = "EXPR")]
+    filter: Option<String>,
+    /// Whose names the fields have.
+    #[arg(long, value_enum, default_value_t)]
+    names: NamesOf,
+    /// Stop after this many frames have been shown.
+    #[arg(short = 'c', long, value_name = "N")]
+    count: Option<u64>,
+    /// Pass over the first frames of each file.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    skip: u64,
+    /// How times are written.
+    #[arg(short, long, value_enum, default_value_t)]
+    time: TimeAs,
+    /// Whether ICRCs are verified.
+    #[arg(long, value_enum, default_value_t)]
+    icrc: Check,
+    /// UDP destination port of RoCEv2; a second one may follow.
+    #[arg(long, value_name = "PORT", value_delimiter = ',', num_args = 1, default_values_t = [ROCE_PORT])]
+    roce_port: Vec<u16>,
+    /// When lines are coloured.
+    #[arg(long, value_enum, default_value_t)]
+    color: Color,
+    /// Write every line at once, not in blocks: for live captures in a pipe.
+    #[arg(short, long)]
+    line_buffered: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum NamesOf {
+    /// The specification's.
+    #[default]
+    Rdmawire,
+    /// Wireshark's, where it has one.
+    Wireshark,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Tabs.
+    #[default]
+    Tsv,
+    /// Commas, and quotes where they are needed.
+    Csv,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum TimeAs {
+    /// Seconds since the first frame.
+    #[default]
+    Relative,
+    /// Seconds since the frame before.
+    Delta,
+    /// Seconds since 1970.
+    Epoch,
+    /// Date and time of day, UTC.
+    Utc,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Check {
+    /// Verify them: wrong ones are marked.
+    #[default]
+    Verify,
+    /// Do not: their state is "unchecked".
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Dissect {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        let filter = match &self.filter {
+            Some(text) => Some(Filter::parse(text).map_err(|error| anyhow::anyhow!("--filter: {error}"))?),
+            None => None,
+        };
+        let columns = self.columns()?;
+        let mut out = Out::new(self.line_buffered);
+        if let Some(columns) = &columns
+            && !self.no_header
+        {
+            columns.head(&mut out.text);
+        }
+        let style = match columns {
+            Some(columns) => Style::Columns(columns),
+            None if self.json => Style::Json(Json::new(self.names())),
+            None if self.verbose => Style::Tree(self.names()),
+            None => Style::Line,
+        };
+        let mut outcome = Outcome::Done;
+        let mut left = self.count.unwrap_or(u64::MAX);
+        for path in &self.files {
+            if left == 0 {
+                break;
+            }
+            if self.files.len() > 1 && matches!(style, Style::Line | Style::Tree(_)) {
+                out.text.push_str(&format!("==> {} <==\n", path.display()));
+            }
+            if !self.file(path, &filter, &style, &mut out, &mut left)? {
+                outcome = Outcome::Failed;
+            }
+        }
+        out.flush()?;
+        Ok(outcome)
+    }
+
+    /// One file; false where it could not be read, or not to its end.
+    fn file(
+        &self,
+        path: &Path,
+        filter: &Option<Filter>,
+        style: &Style,
+        out: &mut Out,
+        left: &mut u64,
+    ) -> anyhow::Result<bool> {
+        let mut reader = match capture::open(path) {
+            Ok(reader) => reader,
+            Err(error) => return out.complain(&error),
+        };
+        let options = self.options();
+        let mut line = Line::new(self.clock(), self.coloured());
+        // Only a pcap file says so before the first frame is there.
+        line.nanoseconds = reader.info().format != capture::Format::PcapMicros;
+        let file = (self.files.len() > 1).then(|| path.display().to_string());
+        let mut number = 0;
+        while *left > 0 {
+            let record = match reader.next() {
+                Ok(Some(record)) => record,
+                Ok(None) => break,
+                Err(error) => return out.complain(&error),
+            };
+            number += 1;
+            if number <= self.skip {
+                line.pass(record.time.0);
+                continue;
+            }
+            let d = dissect_with(options, record.link, record.frame, record.wire_len);
+            if let Some(filter) = filter {
+                let icrc = (self.icrc == Check::Off).then_some(State::Unchecked);
+                if !filter.matches(&d, &FrameMeta { number, time_ns: record.time.0, icrc }) {
+                    line.pass(record.time.0);
+                    continue;
+                }
+            }
+            let mut frame = Frame::new(number, record.time.0, &d);
+            if self.icrc == Check::Verify {
+                frame = frame.verified();
+            }
+            match style {
+                Style::Line => line.write(&frame, &mut out.text)?,
+                Style::Tree(names) => write_tree(&frame, *names, &mut out.text)?,
+                Style::Json(json) => json.write(&frame, file.as_deref(), &mut out.text)?,
+                Style::Columns(columns) => columns.write(&frame, &mut out.text)?,
+            }
+            if self.hex {
+                write_hex(record.frame, &mut out.text)?;
+            }
+            if self.hex || self.verbose {
+                out.text.push('\n');
+            }
+            *left -= 1;
+            out.written()?;
+        }
+        let info = reader.info();
+        if !info.problems.is_empty() {
+            out.flush()?;
+            for damage in &info.problems {
+                eprintln!("rdmawire: warning: {}: {damage}", info.name);
+            }
+            let more = info.problem_count.saturating_sub(info.problems.len() as u64);
+            if more > 0 {
+                eprintln!("rdmawire: warning: {}: and {more} more places", info.name);
+            }
+        }
+        Ok(true)
+    }
+
+    fn columns(&self) -> anyhow::Result<Option<Columns>> {
+        if self.fields.is_empty() {
+            return Ok(None);
+        }
+        let separator = if self.format == Format::Csv { Separator::Comma } else { Separator::Tab };
+        let names = self.fields.iter().map(|name| name.trim());
+        let columns = Columns::parse(names, separator, self.names());
+        columns.map(Some).map_err(|error| anyhow::anyhow!("--fields: {error}"))
+    }
+
+    fn options(&self) -> Options {
+        let port = |i| self.roce_port.get(i).copied().unwrap_or(0);
+        Options { roce_ports: [port(0), port(1)] }
+    }
+
+    fn clock(&self) -> Clock {
+        match self.time {
+            TimeAs::Relative => Clock::Relative,
+            TimeAs::Delta => Clock::Delta,
+            TimeAs::Epoch => Clock::Epoch,
+            TimeAs::Utc => Clock::Utc,
+        }
+    }
+
+    fn names(&self) -> Names {
+        match self.names {
+            NamesOf::Rdmawire => Names::Own,
+            NamesOf::Wireshark => Names::Wireshark,
+        }
+    }
+
+    fn coloured(&self) -> bool {
+        match self.color {
+            Color::Auto => {
+                io::stdout().is_terminal()
+                    && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+            }
+            Color::Always => true,
+            Color::Never => false,
+        }
+    }
+}
+
+/// What becomes of a frame.
+enum Style {
+    Line,
+    Tree(Names),
+    Json(Json),
+    Columns(Columns),
+}
+
+/// Standard output in blocks, or line by line.
+struct Out {
+    text: String,
+    to: io::StdoutLock<'static>,
+    by_line: bool,
+}
+
+const BLOCK: usize = 1 << 16;
+
+impl Out {
+    fn new(by_line: bool) -> Out {
+        let to = io::stdout().lock();
+        let by_line = by_line || to.is_terminal();
+        Out { text: String::with_capacity(BLOCK + 4096), to, by_line }
+    }
+
+    /// A frame was appended.
+    #[inline]
+    fn written(&mut self) -> anyhow::Result<()> {
+        if self.text.len() >= BLOCK || self.by_line { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> anyhow::Result<()> {
+        self.to
+            .write_all(self.text.as_bytes())
+            .and_then(|()| self.to.flush())
+            .context("writing the output")?;
+        self.text.clear();
+        Ok(())
+    }
+
+    /// A file that cannot be read: say so after all that was read before it, and go on.
+    fn complain(&mut self, error: &capture::Error) -> anyhow::Result<bool> {
+        self.flush()?;
+        eprintln!("rdmawire: {error}");
+        Ok(false)
+    }
+}

@@ -1,0 +1,335 @@
+//! `rdmawire explain`: headers, operation codes, syndromes and notes, from the tables that dissect frames.
+
+use std::{
+    fmt::{Result as Written, Write as _},
+    io::Write as _,
+};
+
+use anyhow::bail;
+use clap::Args;
+
+use super::Outcome;
+use rdmawire::{
+    dissect::Problem,
+    filter::{Name, Pseudo, nearest},
+    opcode::{Direction, Opcode, PayloadRule, Position},
+    wire::{Bth, Field, Header, HeaderInfo, Kind, Show, Syndrome},
+};
+
+/// Explain a header, a field, an operation code, a syndrome, a note, or the language of filters.
+#[derive(Debug, Args)]
+pub(super) struct Explain {
+    /// bth, bth.psn, opcode 0x0c, opcode rc-read-request, syndrome 0x60, rnr, note bth.opcode, filter; nothing
+    /// lists all there is.
+    #[arg(value_name = "NAME")]
+    topic: Vec<String>,
+}
+
+impl Explain {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        let text = self.text()?;
+        std::io::stdout().lock().write_all(text.as_bytes())?;
+        Ok(Outcome::Done)
+    }
+
+    fn text(&self) -> anyhow::Result<String> {
+        let mut to = String::new();
+        let words: Vec<&str> = self.topic.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            [] => all(&mut to)?,
+            ["opcode" | "opcodes"] => opcodes(&mut to)?,
+            ["opcode", name @ ..] => opcode(&name.join(" "), &mut to)?,
+            ["syndrome" | "syndromes"] => syndromes(0..=0x7f, &mut to)?,
+            ["syndrome", value] => syndrome(value, &mut to)?,
+            ["rnr"] => syndromes(0x20..=0x3f, &mut to)?,
+            ["note" | "notes"] => notes(&mut to)?,
+            ["note", id] => note(id, &mut to)?,
+            ["filter" | "filters"] => filter(&mut to)?,
+            names => named(&names.join(" "), &mut to)?,
+        }
+        Ok(to)
+    }
+}
+
+fn all(to: &mut String) -> Written {
+    to.push_str("Headers, in wire order: rdmawire explain NAME\n");
+    let mut layers: Vec<(&str, Vec<&str>)> = Vec::new();
+    for info in Kind::ALL.iter().filter_map(|kind| kind.info()) {
+        match layers.iter_mut().find(|(layer, _)| *layer == info.kind.layer()) {
+            Some((_, labels)) => labels.push(info.label),
+            None => layers.push((info.kind.layer(), vec![info.label])),
+        }
+    }
+    for (layer, labels) in layers {
+        writeln!(to, "  {layer:14} {}", labels.join(", "))?;
+    }
+    to.push_str(
+        "\nAlso:\n\
+         \x20 opcode [CODE|NAME]    operation codes\n\
+         \x20 syndrome [VALUE]      what an AETH says: ACK, RNR NAK, NAK\n\
+         \x20 rnr                   RNR timers\n\
+         \x20 note [ID]             what dissection remarks\n\
+         \x20 filter                the language of --filter, and all names in it\n\
+         \x20 HEADER.FIELD          a single field, by our name or Wireshark's\n",
+    );
+    Ok(())
+}
+
+/// A header, a part of one, or a field.
+fn named(name: &str, to: &mut String) -> anyhow::Result<()> {
+    let plain = |s: &str| -> String {
+        s.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+    };
+    let infos = || Kind::ALL.iter().filter_map(|kind| kind.info());
+    let layer = match plain(name).as_str() {
+        "eth" => "ethernet".to_owned(),
+        "ip" => "ipv4".to_owned(),
+        "pause" | "pfc" | "" => plain(name),
+        plain => plain.to_owned(),
+    };
+    let mut found: Vec<_> = infos().filter(|info| plain(info.label) == layer).collect();
+    if found.is_empty() {
+        found = infos().filter(|info| plain(info.kind.layer()) == layer).collect();
+    }
+    if !found.is_empty() {
+        for (i, info) in found.into_iter().enumerate() {
+            if i > 0 {
+                to.push('\n');
+            }
+            header(info, to)?;
+        }
+        return Ok(());
+    }
+    if let Some(pseudo) = Pseudo::ALL.iter().find(|pseudo| pseudo.name() == name) {
+        writeln!(to, "{}:{}", pseudo.name(), pseudo.doc())?;
+        return Ok(());
+    }
+    let fields: Vec<_> = infos()
+        .flat_map(|info| info.fields.iter().map(move |field| (info, field)))
+        .filter(|(info, field)| {
+            field.wireshark == name
+                || name.split_once('.') == Some((info.kind.layer(), field.name))
+                || field.name == name
+        })
+        .collect();
+    if !fields.is_empty() {
+        for (info, field) in fields {
+            let (first, last) = (field.bit, field.bit + field.width - 1);
+            write!(to, "{}.{}: ", info.kind.layer(), field.name)?;
+            match first == last {
+                true => write!(to, "bit {first} of the {}", info.label)?,
+                false => write!(to, "bits {first} to {last} of the {}", info.label)?,
+            }
+            writeln!(to, "\n {}", field.doc)?;
+            if !field.wireshark.is_empty() {
+                writeln!(to, "  Wireshark: {}", field.wireshark)?;
+            }
+            values(field, to)?;
+        }
+        return Ok(());
+    }
+    let topics = ["opcode", "syndrome", "rnr", "note", "filter"].map(str::to_owned);
+    match nearest(name, Name::all().chain(topics)).as_slice() {
+        [] => bail!("explain: nothing is named {name:?}; `rdmawire explain` lists all there is"),
+        near => bail!("explain: nothing is named {name:?}; did you mean {}?", near.join(" or ")),
+    }
+}
+
+fn header(info: &HeaderInfo, to: &mut String) -> Written {
+    writeln!(to, "{} ({}), {} bytes", info.label, info.kind.layer(), info.len)?;
+    for line in info.doc.lines().filter(|line| !line.trim_start().starts_with("```")) {
+        writeln!(to, "{}", line.trim_end())?;
+    }
+    to.push('\n');
+    let longest = |of: fn(&Field) -> &str, least| {
+        info.fields.iter().map(|field| of(field).len()).max().unwrap_or(0).max(least)
+    };
+    let (name, wireshark) = (longest(|field| field.name, 5), longest(|field| field.wireshark, 9));
+    writeln!(to, "  bit  bits  {:name$}  {:wireshark$}  meaning", "field", "Wireshark")?;
+    for field in info.fields {
+        let doc = field.doc.trim();
+        writeln!(
+            to,
+            "{:5} {:5}  {:name$}  {:wireshark$}  {doc}",
+            field.bit, field.width, field.name, field.wireshark
+        )?;
+    }
+    Ok(())
+}
+
+/// The values of a field that have names, if they are few.
+fn values(field: &Field, to: &mut String) -> Written {
+    let Show::Named(name) = field.show else { return Ok(()) };
+    let last = if field.width >= 16 { 0xffff } else { (1u64 << field.width) - 1 };
+    for value in 0..=last {
+        if let Some(name) = name(value) {
+            writeln!(to, "  {value:#06x}  {name}")?;
+        }
+    }
+    Ok(())
+}
+
+fn opcodes(to: &mut String) -> Written {
+    for &opcode in Opcode::ALL {
+        let headers: Vec<_> = opcode.chain().iter().map(|kind| kind.label()).collect();
+        writeln!(to, "{:#04x}  {:34} {}", opcode.0, opcode.name().unwrap_or(""), headers.join(", "))?;
+    }
+    Ok(())
+}
+
+fn opcode(name: &str, to: &mut String) -> anyhow::Result<()> {
+    let Some(opcode) = Opcode::from_name(name) else {
+        let names = Opcode::ALL.iter().filter_map(|op| op.ident()).map(cli_name);
+        match nearest(&name.replace([' ', '_'], "-"), names).as_slice() {
+            [] => bail!("explain: no operation code is named {name:?}; `rdmawire explain opcode` lists all"),
+            near => {
+                bail!("explain: no operation code is named {name:?}; did you mean {}?", near.join(" or "))
+            }
+        }
+    };
+    let service = opcode.service().name();
+    let (Some(label), Some(ident)) = (opcode.name(), opcode.ident()) else {
+        writeln!(to, "{:#04x}: not assigned; its upper three bits are those of service {service}", opcode.0)?;
+        return Ok(());
+    };
+    writeln!(to, "{:#04x}  {label}  ({})", opcode.0, cli_name(ident))?;
+    let reliable =
+        if opcode.service().is_reliable() { "acknowledged and resent" } else { "not acknowledged" };
+    writeln!(to, "  service    {service}, {reliable}")?;
+    writeln!(
+        to,
+        "  position   {}",
+        match opcode.position() {
+            Position::First => "first packet of several",
+            Position::Middle => "neither first nor last packet",
+            Position::Last => "last packet of several",
+            Position::Only => "the whole message",
+        }
+    )?;
+    writeln!(
+        to,
+        "  direction  {}",
+        match (opcode.is_cnp(), opcode.direction()) {
+            (true, _) => "from the receiver of marked packets to their sender; it has no PSN",
+            (_, Direction::Request) => "request: numbered in the requester's PSN space",
+            (_, Direction::Response) => "response: carries the PSNs of the request it answers",
+        }
+    )?;
+    writeln!(to, "  headers    +0   {}, {} bytes", Bth::NAME, Bth::LEN)?;
+    let mut at = Bth::LEN;
+    for info in opcode.chain().iter().filter_map(|kind| kind.info()) {
+        writeln!(to, "             +{at:<3} {}, {} bytes", info.label, info.len)?;
+        at += info.len;
+    }
+    writeln!(
+        to,
+        "  payload    +{at:<3} {}",
+        match opcode.payload_rule() {
+            PayloadRule::Full => "exactly the path MTU",
+            PayloadRule::Some => "one byte to the path MTU, padded to a multiple of four",
+            PayloadRule::Any => "none to the path MTU, padded to a multiple of four",
+            PayloadRule::None => "none",
+            PayloadRule::Eight => "eight bytes",
+        }
+    )?;
+    Ok(())
+}
+
+fn cli_name(ident: &str) -> String {
+    ident.to_ascii_lowercase().replace('_', "-")
+}
+
+fn syndrome(text: &str, to: &mut String) -> anyhow::Result<()> {
+    let value = match text.strip_prefix("0x") {
+        Some(hex) => u8::from_str_radix(hex, 16),
+        None => text.parse(),
+    };
+    let Ok(value) = value else {
+        bail!("explain: a syndrome is a number from 0 to 255, like 0x60; not {text:?}")
+    };
+    let syndrome = Syndrome(value);
+    let (kind, code) = (value >> 5 & 3, value & 0x1f);
+    writeln!(to, "{value:#04x}  {}", syndrome.meaning())?;
+    let types = [
+        "ACK, the value is a credit code",
+        "RNR NAK, the value is a timer code",
+        "reserved",
+        "NAK, the value is its code",
+    ];
+    let reserved = if value & 0x80 != 0 { "set, against the rules" } else { "reserved" };
+    writeln!(to, "  {}... ....  {reserved}", value >> 7)?;
+    writeln!(to, "  .{kind:02b}. ....  type {kind}: {}", types[kind as usize & 3])?;
+    writeln!(to, "  ...{} {:04b}  value {code}", code >> 4, code & 0xf)?;
+    Ok(())
+}
+
+fn syndromes(range: std::ops::RangeInclusive<u8>, to: &mut String) -> Written {
+    for value in range.filter(|value| !matches!(value >> 5, 2) && !(0x65..=0x7f).contains(value)) {
+        writeln!(to, "{value:#04x}  {}", Syndrome(value).meaning())?;
+    }
+    Ok(())
+}
+
+fn notes(to: &mut String) -> Written {
+    to.push_str("A note's id is the layer's name, a dot, and one of:\n");
+    for problem in Problem::EXAMPLES {
+        writeln!(to, "  {:10} {:8} {}", problem.id(), problem.severity().name(), problem.doc())?;
+    }
+    Ok(())
+}
+
+fn note(id: &str, to: &mut String) -> anyhow::Result<()> {
+    let (layer, problem) = id.rsplit_once('.').unwrap_or(("", id));
+    let Some(found) = Problem::EXAMPLES.iter().find(|example| example.id() == problem) else {
+        let near = nearest(problem, Problem::EXAMPLES.iter().map(|example| example.id().to_owned()));
+        match near.as_slice() {
+            [] => bail!("explain: no note has the id {id:?}; `rdmawire explain note` lists all"),
+            near => bail!("explain: no note has the id {id:?}; did you mean {}?", near.join(" or ")),
+        }
+    };
+    let kind = Kind::ALL.iter().find(|kind| kind.layer() == layer);
+    if !layer.is_empty() && kind.is_none() {
+        let near = nearest(layer, Kind::ALL.iter().map(|kind| kind.layer().to_owned()));
+        let meant =
+            if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) };
+        bail!("explain: no layer is named {layer:?}{meant}");
+    }
+    writeln!(to, "{id} ({})\n  {}", found.severity().name(), found.doc())?;
+    if let Some(kind) = kind {
+        writeln!(to, "  About: {}", kind.label())?;
+    }
+    Ok(())
+}
+
+fn filter(to: &mut String) -> Written {
+    to.push_str(
+        "\
+Which frames:
+  reth                                    the frame has this header
+  aeth.nak                                the flag is set
+  deth.src_qp                             the frame has this field
+  bth.psn >= 7                            == != < <= > >=, or eq ne lt le gt ge
+  bth.opcode == rc-write-only             operation codes and other named values, by name or number
+  bth.opcode in {rc-send-only, 6..0x0b}   values and ranges, both ends included
+  ip.src == 10.0.0.0/8                    addresses, with or without a prefix
+  note == bth.opcode                      a note by its id
+  !icrc.good && (cnp || ecn == CE)        ! && ||, or not and or; parentheses
+
+A name that a frame has several times matches if any of them does; != asks that there is one and none is equal.
+Wireshark's names are understood too: infiniband.bth.psn, ip.addr, udp.port.
+
+Worked out from the frame:
+",
+    );
+    for pseudo in Pseudo::ALL {
+        writeln!(to, "  {:20}{}", pseudo.name(), pseudo.doc())?;
+    }
+    to.push_str("\nFields:\n");
+    for info in Kind::ALL.iter().filter_map(|kind| kind.info()) {
+        for field in info.fields {
+            let name = format!("{}.{}", info.kind.layer(), field.name);
+            writeln!(to, "  {name:38} {}", field.doc.trim())?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,215 @@
+//! A connection's setup and end as the connection manager's datagrams.
+
+use std::net::IpAddr;
+
+use super::{Channel, Packet, Path};
+use crate::{
+    opcode::{Opcode, Service},
+    wire::*,
+};
+
+/// The dialogue of two connection managers about one connection: REQ, REP, RTU, and at its end DREQ and DREP, as
+/// Linux's rdma_cm has it. Each message is a [`Packet`]; what is not here is changed with [`Packet::edit`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dialog {
+    /// From the active side to the passive one.
+    pub path: Path,
+    /// The active side's number for the connection.
+    pub active_comm_id: u32,
+    /// The passive side's.
+    pub passive_comm_id: u32,
+    /// The active side's queue pair: what packets to it go to.
+    pub active_qp: Qpn,
+    /// The passive side's.
+    pub passive_qp: Qpn,
+    /// The first PSN that the active side sends: the REP's starting PSN.
+    pub active_psn: Psn,
+    /// The first PSN that the passive side sends: the REQ's starting PSN.
+    pub passive_psn: Psn,
+    /// Path MTU in bytes.
+    pub mtu: u16,
+    /// RC or UC.
+    pub service: Service,
+    /// What is asked for; [`Dialog::tcp_port`] makes one.
+    pub service_id: ServiceId,
+    /// The active side's port, in the RDMA-CM header.
+    pub src_port: u16,
+    /// What a message and its answer share.
+    pub transaction_id: u64,
+}
+
+impl Dialog {
+    /// A dialogue about a reliable connection to port 4420 (NVMe over Fabrics) with an MTU of 1024 bytes.
+    pub fn new(path: Path, active_qp: Qpn, passive_qp: Qpn) -> Dialog {
+        Dialog {
+            path,
+            active_comm_id: 0x1000_0000 | active_qp.0,
+            passive_comm_id: 0x2000_0000 | passive_qp.0,
+            active_qp,
+            passive_qp,
+            active_psn: Psn(0),
+            passive_psn: Psn(0),
+            mtu: 1024,
+            service: Service::Rc,
+            service_id: Dialog::tcp_port(4420),
+            src_port: 50_000,
+            transaction_id: 1,
+        }
+    }
+
+    /// The service that RDMA-CM has for a port of its TCP port space.
+    pub const fn tcp_port(port: u16) -> ServiceId {
+        ServiceId(0x0106_0000 | port as u64)
+    }
+
+    /// Connection request, with RDMA-CM's header before the private data (56 bytes at most) where the service is
+    /// one of RDMA-CM's, and 92 bytes of it where not. More is cut off.
+    pub fn req(&self, private: &[u8]) -> Packet {
+        let (src, dst) = (self.path.src, self.path.dst);
+        let transport = match self.service {
+            Service::Uc => 1,
+            Service::Rd => 2,
+            Service::Xrc => 3,
+            _ => 0,
+        };
+        let lid = |lid: u16| Hex16(if self.path.vlan.is_some() || self.is_roce() { 0xffff } else { lid });
+        let req = CmReq::default()
+            .with_local_comm_id(Hex32(self.active_comm_id))
+            .with_service_id(self.service_id)
+            .with_local_ca_guid(guid(src.mac))
+            .with_local_qpn(self.active_qp)
+            .with_responder_resources(16)
+            .with_initiator_depth(16)
+            .with_remote_cm_response_timeout(20)
+            .with_transport_service_type(CmTransport(transport))
+            .with_starting_psn(self.passive_psn)
+            .with_local_cm_response_timeout(20)
+            .with_retry_count(7)
+            .with_p_key(self.path.p_key)
+            .with_path_mtu(PathMtu::from_bytes(self.mtu).unwrap_or_default())
+            .with_rnr_retry_count(7)
+            .with_max_cm_retries(15)
+            .with_extended_transport_type((self.service == Service::Xrc) as u8)
+            .with_primary_local_lid(lid(src.lid))
+            .with_primary_remote_lid(lid(dst.lid))
+            .with_primary_local_gid(src.gid())
+            .with_primary_remote_gid(dst.gid())
+            .with_primary_packet_rate(3)
+            .with_primary_traffic_class(Hex8(self.path.dscp << 2))
+            .with_primary_hop_limit(self.path.ttl)
+            .with_primary_sl(self.path.sl)
+            .with_primary_local_ack_timeout(19);
+        let packet = self.start(false, cm_attribute::REQ).push(req);
+        if !self.service_id.is_rdma_cm() {
+            return fill(packet, private);
+        }
+        let is_ipv4 = src.ip.is_ipv4() && dst.ip.is_ipv4();
+        // IPv4 stands in the last four bytes, the others are zero.
+        let address = |ip: IpAddr| match ip {
+            IpAddr::V4(ip) if is_ipv4 => ip.to_ipv6_compatible(),
+            IpAddr::V4(ip) => ip.to_ipv6_mapped(),
+            IpAddr::V6(ip) => ip,
+        };
+        let ip_cm = IpCm::default()
+            .with_ip_version(if is_ipv4 { 4 } else { 6 })
+            .with_src_port(self.src_port)
+            .with_src_ip(address(src.ip))
+            .with_dst_ip(address(dst.ip));
+        fill(packet.push(ip_cm), private)
+    }
+
+    /// Reply, from the passive side.
+    pub fn rep(&self, private: &[u8]) -> Packet {
+        let rep = CmRep::default()
+            .with_local_comm_id(Hex32(self.passive_comm_id))
+            .with_remote_comm_id(Hex32(self.active_comm_id))
+            .with_local_qpn(self.passive_qp)
+            .with_starting_psn(self.active_psn)
+            .with_responder_resources(16)
+            .with_initiator_depth(16)
+            .with_target_ack_delay(15)
+            .with_rnr_retry_count(7)
+            .with_local_ca_guid(guid(self.path.dst.mac));
+        fill(self.start(true, cm_attribute::REP).push(rep), private)
+    }
+
+    /// Ready to use, from the active side.
+    pub fn rtu(&self, private: &[u8]) -> Packet {
+        let (from, to) = self.comm_ids(false);
+        let rtu = CmRtu::default().with_local_comm_id(from).with_remote_comm_id(to);
+        fill(self.start(false, cm_attribute::RTU).push(rtu), private)
+    }
+
+    /// Rejection of the REQ, from the passive side.
+    pub fn rej(&self, reason: RejectReason, private: &[u8]) -> Packet {
+        let (from, to) = self.comm_ids(true);
+        let rej = CmRej::default().with_local_comm_id(from).with_remote_comm_id(to).with_reason(reason);
+        fill(self.start(true, cm_attribute::REJ).push(rej), private)
+    }
+
+    /// Disconnect request, from the passive side or the active one.
+    pub fn dreq(&self, from_passive: bool, private: &[u8]) -> Packet {
+        let (from, to) = self.comm_ids(from_passive);
+        let qpn = if from_passive { self.active_qp } else { self.passive_qp };
+        let dreq = CmDreq::default().with_local_comm_id(from).with_remote_comm_id(to).with_remote_qpn(qpn);
+        fill(self.start(from_passive, cm_attribute::DREQ).push(dreq), private)
+    }
+
+    /// Disconnect reply, from the passive side or the active one.
+    pub fn drep(&self, from_passive: bool, private: &[u8]) -> Packet {
+        let (from, to) = self.comm_ids(from_passive);
+        let drep = CmDrep::default().with_local_comm_id(from).with_remote_comm_id(to);
+        fill(self.start(from_passive, cm_attribute::DREP).push(drep), private)
+    }
+
+    /// The sender's number, then the receiver's.
+    fn comm_ids(&self, from_passive: bool) -> (Hex32, Hex32) {
+        match from_passive {
+            true => (Hex32(self.passive_comm_id), Hex32(self.active_comm_id)),
+            false => (Hex32(self.active_comm_id), Hex32(self.passive_comm_id)),
+        }
+    }
+
+    fn is_roce(&self) -> bool {
+        self.path.link() == crate::dissect::Link::ETHERNET
+    }
+
+    /// A datagram between the queue pairs 1, up to the common header.
+    fn start(&self, from_passive: bool, attribute: u16) -> Packet {
+        let path = if from_passive { self.path.reversed() } else { self.path };
+        let channel = Channel {
+            service: Service::Ud,
+            q_key: 0x8001_0000,
+            mig_req: false,
+            ..Channel::rc(path, Qpn(1), Qpn(1))
+        };
+        let mad = Mad::default()
+            .with_base_version(1)
+            .with_mgmt_class(MgmtClass::CM)
+            .with_class_version(2)
+            .with_method(MadMethod(3))
+            .with_transaction_id(Hex64(self.transaction_id))
+            .with_attribute_id(Hex16(attribute));
+        channel.headers(Opcode::UD_SEND_ONLY, Psn(0)).push(mad)
+    }
+}
+
+/// A datagram has 256 bytes.
+const MAD_LEN: usize = 256;
+
+/// Private data up to the datagram's end, cut or filled with zeros.
+fn fill(packet: Packet, private: &[u8]) -> Packet {
+    let parts = packet.parts().iter();
+    let used: usize = parts.filter(|part| part.kind.is_management()).map(|part| part.len as usize).sum();
+    let mut bytes = [0; MAD_LEN];
+    let room = bytes.get_mut(..MAD_LEN - used).unwrap_or_default();
+    let len = private.len().min(room.len());
+    room[..len].copy_from_slice(&private[..len]);
+    packet.push_bytes(Kind::CmPrivate, room)
+}
+
+/// EUI-64 from an Ethernet address.
+fn guid(mac: Mac) -> Hex64 {
+    let [a, b, c, d, e, f] = mac.0;
+    Hex64(u64::from_be_bytes([a ^ 2, b, c, 0xff, 0xfe, d, e, f]))
+}

@@ -1,0 +1,411 @@
+//! Names of fields, layers and what is worked out: `bth.psn`, `infiniband.bth.psn`, `reth`, `icrc.bad`.
+
+use std::fmt;
+
+use super::Context;
+use crate::{
+    dissect::{Encapsulation, Note, Severity},
+    icrc::State,
+    wire::{Aeth, Field, Grh, Ipv4, Ipv6, Kind, Show, Syndrome},
+};
+
+/// A name that frames may have values for; resolved once.
+#[derive(Clone, Debug)]
+pub struct Name {
+    text: String,
+    pub(super) what: What,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum What {
+    /// Fields of headers: several where headers share a layer, or an alias means both source and destination.
+    Fields(Vec<(Kind, &'static Field)>),
+    /// Headers.
+    Layer(Vec<Kind>),
+    Pseudo(Pseudo),
+}
+
+/// A value that a frame has for a name.
+#[derive(Clone, Copy)]
+pub(crate) enum Value<'a> {
+    /// A field, in its header's bytes.
+    Field(&'static Field, &'a [u8]),
+    Number(u64),
+    Flag(bool),
+    Note(&'a Note),
+}
+
+/// What kind of values a name has.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Type {
+    Flag,
+    /// Of so many bits.
+    Number(u16, Show),
+    Opcode,
+    Ipv4,
+    Ipv6,
+    Mac,
+    Bytes,
+    Note,
+    /// Nanoseconds, written as seconds.
+    Time,
+    /// Only there or not.
+    Layer,
+}
+
+macro_rules! pseudo {
+    ($($(#[doc = $doc:literal])* $name:ident $text:literal $type:expr;)*) => {
+        /// What is worked out from a frame, rather than being a field of it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Pseudo { $($(#[doc = $doc])* $name),* }
+
+        impl Pseudo {
+            /// All of them.
+            pub const ALL: &'static [Pseudo] = &[$(Pseudo::$name),*];
+
+            /// Its name in filters and columns.
+            pub const fn name(self) -> &'static str {
+                match self { $(Pseudo::$name => $text),* }
+            }
+
+            /// What it means.
+            pub const fn doc(self) -> &'static str {
+                match self { $(Pseudo::$name => concat!($($doc),*)),* }
+            }
+
+            pub(super) fn values(self) -> Type {
+                match self { $(Pseudo::$name => $type),* }
+            }
+        }
+    };
+}
+
+const COUNT: Type = Type::Number(64, Show::Dec);
+
+pseudo! {
+    /// Number of the frame in its file, from 1.
+    FrameNumber "frame.number" COUNT;
+    /// Bytes the frame had on the wire.
+    FrameLen "frame.len" COUNT;
+    /// Bytes of it that were captured.
+    FrameCapLen "frame.cap_len" COUNT;
+    /// When it was captured: seconds since 1970, with a fraction.
+    FrameTime "frame.time_epoch" Type::Time;
+    /// When it was captured: nanoseconds since 1970.
+    FrameTimeNs "frame.time_ns" COUNT;
+    /// LINKTYPE number.
+    FrameLink "frame.link_type" COUNT;
+    /// The capture or a mirror cut the frame.
+    FrameCut "frame.cut" Type::Flag;
+    /// The frame has an ICRC that could be checked, and it is right.
+    IcrcGood "icrc.good" Type::Flag;
+    /// The ICRC is wrong.
+    IcrcBad "icrc.bad" Type::Flag;
+    /// An RDMA packet whose ICRC could not be checked: cut, or a fragment.
+    IcrcUnchecked "icrc.unchecked" Type::Flag;
+    /// A positive acknowledgement.
+    AethAck "aeth.ack" Type::Flag;
+    /// A refusal.
+    AethNak "aeth.nak" Type::Flag;
+    /// Receiver not ready.
+    AethRnr "aeth.rnr" Type::Flag;
+    /// A congestion notification, operation code 0x81 (or 0x80).
+    Cnp "cnp" Type::Flag;
+    /// An RDMA packet: it has a BTH.
+    Rdma "rdma" Type::Flag;
+    /// RoCE version 2.
+    RoceV2 "rocev2" Type::Flag;
+    /// RoCE version 1.
+    RoceV1 "rocev1" Type::Flag;
+    /// Native InfiniBand.
+    Ib "ib" Type::Flag;
+    /// Explicit congestion notification of the innermost IP header or GRH: 0 to 3, or CE, ECT(0), ECT(1).
+    Ecn "ecn" Type::Number(2, <crate::wire::Ecn as crate::wire::Bits>::SHOW);
+    /// Differentiated services code point of the innermost IP header or GRH.
+    Dscp "dscp" Type::Number(6, Show::Dec);
+    /// Bytes of payload by the packet's length fields, without padding.
+    PayloadLen "payload.len" COUNT;
+    /// Bytes of padding before the ICRC.
+    PayloadPadding "payload.padding" COUNT;
+    /// How many tunnels are around the packet.
+    TunnelDepth "tunnel.depth" COUNT;
+    /// The packet was unwrapped from a tunnel.
+    Tunnel "tunnel" Type::Flag;
+    /// A dissection note by its id: `note == bth.opcode`.
+    Note "note" Type::Note;
+    /// There is a note of severity "error": malformed.
+    NoteError "note.error" Type::Flag;
+    /// There is a note of severity "warning".
+    NoteWarning "note.warning" Type::Flag;
+}
+
+/// Wireshark's name of a layer, and ours.
+const LAYERS: [(&str, &str); 4] =
+    [("ip", "ipv4"), ("eth", "ethernet"), ("infiniband", "bth"), ("macc", "mac_control")];
+
+/// Names for either of two fields.
+const EITHER: [(&str, Kind, [&str; 2]); 4] = [
+    ("ip.addr", Kind::Ipv4, ["src", "dst"]),
+    ("ipv6.addr", Kind::Ipv6, ["src", "dst"]),
+    ("eth.addr", Kind::Ethernet, ["src", "dst"]),
+    ("udp.port", Kind::Udp, ["src_port", "dst_port"]),
+];
+
+impl Name {
+    /// Resolve a name.
+    ///
+    /// # Errors
+    /// Gives the nearest names there are.
+    pub fn parse(text: &str) -> Result<Name, Vec<String>> {
+        let what = lookup(text).ok_or_else(|| nearest(text, Name::all()))?;
+        Ok(Name { text: text.to_owned(), what })
+    }
+
+    /// Every name: fields and layers in wire order, what is worked out, Wireshark's.
+    pub fn all() -> impl Iterator<Item = String> {
+        let infos = || Kind::ALL.iter().filter_map(|kind| kind.info());
+        let own = infos().flat_map(|info| {
+            let field = |f: &Field| format!("{}.{}", info.kind.layer(), f.name);
+            std::iter::once(info.kind.layer().to_owned()).chain(info.fields.iter().map(field))
+        });
+        let wireshark = infos().flat_map(|info| info.fields).map(|field| field.wireshark.to_owned());
+        own.chain(Pseudo::ALL.iter().map(|pseudo| pseudo.name().to_owned()))
+            .chain(EITHER.iter().map(|(name, ..)| name.to_string()))
+            .chain(wireshark.filter(|name| !name.is_empty()))
+    }
+
+    /// The name as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Wireshark's name, if it has one.
+    pub fn wireshark(&self) -> Option<&'static str> {
+        match &self.what {
+            What::Fields(fields) => {
+                let name =
+                    fields.first().map(|(_, field)| field.wireshark).filter(|name| !name.is_empty())?;
+                fields.iter().all(|(_, field)| field.wireshark == name).then_some(name)
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn values(&self) -> Type {
+        match &self.what {
+            What::Pseudo(pseudo) => pseudo.values(),
+            What::Layer(_) => Type::Layer,
+            What::Fields(fields) => match fields.first() {
+                Some((Kind::Bth, field)) if field.name == "opcode" => Type::Opcode,
+                Some((_, field)) => match field.show {
+                    Show::Flag => Type::Flag,
+                    Show::Mac => Type::Mac,
+                    Show::Ipv4 => Type::Ipv4,
+                    Show::Ipv6 => Type::Ipv6,
+                    Show::Bytes => Type::Bytes,
+                    show => Type::Number(fields.iter().map(|(_, f)| f.width).max().unwrap_or(64), show),
+                },
+                None => Type::Layer,
+            },
+        }
+    }
+
+    /// Whether one of the frame's values is what is asked for.
+    #[inline]
+    pub(crate) fn any(&self, context: &Context<'_, '_>, mut asked: impl FnMut(Value<'_>) -> bool) -> bool {
+        match &self.what {
+            What::Fields(fields) => fields
+                .iter()
+                .any(|&(kind, field)| each(context, kind, |bytes| asked(Value::Field(field, bytes)))),
+            What::Layer(kinds) => {
+                kinds.iter().any(|&kind| each(context, kind, |_| true)) && asked(Value::Flag(true))
+            }
+            What::Pseudo(Pseudo::Note) => context.d.notes().iter().any(|note| asked(Value::Note(note))),
+            What::Pseudo(pseudo) => pseudo.of(context).is_some_and(asked),
+        }
+    }
+}
+
+/// The bytes from each header of this kind on, until one is what is asked for.
+#[inline]
+fn each(context: &Context<'_, '_>, kind: Kind, mut asked: impl FnMut(&[u8]) -> bool) -> bool {
+    let d = context.d;
+    // Outside tunnels, the index has all there is to know of most kinds.
+    if d.tunnel_depth() == 0 && !kind.is_management() {
+        if !d.has(kind) {
+            return false;
+        }
+        let once = matches!(
+            kind,
+            Kind::Ethernet | Kind::Ipv4 | Kind::Ipv6 | Kind::Udp | Kind::Lrh | Kind::Grh | Kind::MacControl
+        ) || (Kind::Bth..=Kind::Cnp).contains(&kind);
+        if once {
+            return d.offset(kind).and_then(|at| d.frame().get(at..)).is_some_and(asked);
+        }
+    }
+    if kind.is_management() && d.opcode() != Some(crate::opcode::Opcode::UD_SEND_ONLY) {
+        return false;
+    }
+    let layers = context.layers().iter().filter(|layer| layer.kind == kind);
+    layers.filter_map(|layer| d.frame().get(layer.at as usize..)).any(|bytes| asked(bytes))
+}
+
+impl Pseudo {
+    fn of<'a>(self, context: &Context<'a, '_>) -> Option<Value<'a>> {
+        let d = context.d;
+        let syndrome =
+            |is: fn(Syndrome) -> bool| d.get::<Aeth>().map(|aeth| Value::Flag(is(aeth.syndrome())));
+        let icrc = |state: State| d.has(Kind::Bth).then(|| Value::Flag(context.icrc() == state));
+        let traffic_class = || {
+            if let Some(ip) = d.get::<Ipv4>() {
+                return Some(ip.dscp() << 2 | ip.ecn().0);
+            }
+            match d.get::<Ipv6>() {
+                Some(ip) => Some(ip.dscp() << 2 | ip.ecn().0),
+                None => d.get::<Grh>().map(|grh| grh.t_class().0),
+            }
+        };
+        let encapsulation = |wanted: &[Encapsulation]| {
+            Some(Value::Flag(d.encapsulation().is_some_and(|is| wanted.contains(&is))))
+        };
+        let noted = |severity| d.notes().iter().any(|note| note.problem.severity() == severity);
+        Some(match self {
+            Pseudo::FrameNumber => Value::Number(context.meta.number),
+            Pseudo::FrameLen => Value::Number(d.wire_len() as u64),
+            Pseudo::FrameCapLen => Value::Number(d.frame().len() as u64),
+            Pseudo::FrameTime | Pseudo::FrameTimeNs => Value::Number(context.meta.time_ns.max(0) as u64),
+            Pseudo::FrameLink => Value::Number(d.link().0 as u64),
+            Pseudo::FrameCut => Value::Flag(d.is_cut()),
+            Pseudo::IcrcGood => return icrc(State::Good),
+            Pseudo::IcrcBad => return icrc(State::Bad),
+            Pseudo::IcrcUnchecked => return icrc(State::Unchecked),
+            Pseudo::AethAck => return syndrome(Syndrome::is_ack),
+            Pseudo::AethNak => return syndrome(Syndrome::is_nak),
+            Pseudo::AethRnr => return syndrome(Syndrome::is_rnr),
+            Pseudo::Cnp => Value::Flag(d.opcode().is_some_and(|opcode| opcode.is_cnp())),
+            Pseudo::Rdma => Value::Flag(d.has(Kind::Bth)),
+            Pseudo::RoceV2 => return encapsulation(&[Encapsulation::RoceV2Ipv4, Encapsulation::RoceV2Ipv6]),
+            Pseudo::RoceV1 => return encapsulation(&[Encapsulation::RoceV1]),
+            Pseudo::Ib => return encapsulation(&[Encapsulation::Ib, Encapsulation::IbGrh]),
+            Pseudo::Ecn => Value::Number((traffic_class()? & 3) as u64),
+            Pseudo::Dscp => Value::Number((traffic_class()? >> 2) as u64),
+            Pseudo::PayloadLen => Value::Number(d.payload_len() as u64),
+            Pseudo::PayloadPadding => Value::Number(d.pad_len() as u64),
+            Pseudo::TunnelDepth => Value::Number(d.tunnel_depth() as u64),
+            Pseudo::Tunnel => Value::Flag(d.tunnel_depth() > 0),
+            Pseudo::Note => return None,
+            Pseudo::NoteError => Value::Flag(noted(Severity::Error)),
+            Pseudo::NoteWarning => Value::Flag(noted(Severity::Warning)),
+        })
+    }
+}
+
+fn lookup(text: &str) -> Option<What> {
+    if let Some(&pseudo) = Pseudo::ALL.iter().find(|pseudo| pseudo.name() == text) {
+        return Some(What::Pseudo(pseudo));
+    }
+    let infos = || Kind::ALL.iter().filter_map(|kind| kind.info());
+    if let Some((_, kind, names)) = EITHER.iter().find(|(name, ..)| *name == text) {
+        let fields = kind.info()?.fields.iter().filter(|field| names.contains(&field.name));
+        return Some(What::Fields(fields.map(|field| (*kind, field)).collect()));
+    }
+    let plain = text.strip_prefix("infiniband.").unwrap_or(text);
+    for text in [text, plain] {
+        let (layer, field) = text.split_once('.').map_or((text, None), |(layer, field)| (layer, Some(field)));
+        let layer = LAYERS.iter().find(|(theirs, _)| *theirs == layer).map_or(layer, |(_, ours)| ours);
+        match field {
+            None => {
+                let kinds: Vec<Kind> = Kind::ALL
+                    .iter()
+                    .copied()
+                    .filter(|k| k.layer() == layer && *k < Kind::Payload && !k.is_part())
+                    .collect();
+                if !kinds.is_empty() {
+                    return Some(What::Layer(kinds));
+                }
+            }
+            Some(name) => {
+                let fields: Vec<_> = infos()
+                    .filter(|info| info.kind.layer() == layer)
+                    .flat_map(|info| info.fields.iter().map(|field| (info.kind, field)))
+                    .filter(|(_, field)| field.name == name)
+                    .collect();
+                if !fields.is_empty() {
+                    return Some(What::Fields(fields));
+                }
+            }
+        }
+    }
+    let fields: Vec<_> = infos()
+        .flat_map(|info| info.fields.iter().map(|field| (info.kind, field)))
+        .filter(|(_, field)| !text.is_empty() && field.wireshark == text)
+        .collect();
+    (!fields.is_empty()).then_some(What::Fields(fields))
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Value<'_> {
+    /// There, and if it is a flag, set.
+    #[inline]
+    pub(crate) fn is_set(&self) -> bool {
+        match self {
+            Value::Field(field, bytes) => !matches!(field.show, Show::Flag) || field.get(bytes) != 0,
+            Value::Flag(set) => *set,
+            Value::Number(_) | Value::Note(_) => true,
+        }
+    }
+
+    /// As a number, which addresses are too.
+    #[inline]
+    pub(super) fn number(&self) -> u128 {
+        match self {
+            Value::Field(field, bytes) if field.width <= 64 => field.get(bytes) as u128,
+            Value::Field(field, bytes) => {
+                field.bytes(bytes).first_chunk().map_or(0, |bytes| u128::from_be_bytes(*bytes))
+            }
+            Value::Number(n) => *n as u128,
+            Value::Flag(set) => *set as u128,
+            Value::Note(_) => 0,
+        }
+    }
+}
+
+/// The names that come nearest to a word, at most three: those with the fewest letters to change.
+pub fn nearest(word: &str, names: impl Iterator<Item = String>) -> Vec<String> {
+    // Long words are nobody's misspelling.
+    if word.len() > 64 {
+        return Vec::new();
+    }
+    let mut near: Vec<(usize, String)> = names
+        .map(|name| {
+            let last = name.rsplit('.').next() == Some(word);
+            (if last { 0 } else { distance(word, &name) }, name)
+        })
+        .filter(|(distance, name)| *distance <= 1 + name.len().max(word.len()) / 3)
+        .collect();
+    near.sort();
+    near.dedup();
+    let best = near.first().map_or(0, |(distance, _)| *distance);
+    near.retain(|(distance, _)| *distance <= best + 1);
+    near.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// Levenshtein's: insertions, deletions and replacements, letter case aside.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b) = (a.to_ascii_lowercase(), b.to_ascii_lowercase());
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.bytes().enumerate() {
+            let cost = diagonal + (x != y) as usize;
+            diagonal = row[j + 1];
+            row[j + 1] = cost.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

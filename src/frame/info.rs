@@ -1,0 +1,346 @@
+//! The one-line summary of a frame.
+
+use std::fmt::{self, Display, Write};
+
+use super::text::{dec, hex};
+use crate::{
+    dissect::{Dissection, Severity},
+    icrc::State,
+    opcode::Opcode,
+    wire::*,
+};
+
+/// The summary of a frame: operation, queue pair, PSN, what the extended headers say, and what is wrong.
+///
+/// ```
+/// use rdmawire::{dissect::{Link, dissect}, frame::Info, icrc::State};
+/// let ack = [0x45, 0, 0, 48, 0, 0, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0xc0, 0, 0x12, 0xb7, 0, 28, 0, 0,
+///     0x11, 0x40, 0xff, 0xff, 0, 0, 0, 0x12, 0, 0, 0, 7, 0x60, 0, 0, 3, 0, 0, 0, 0];
+/// let d = dissect(Link::IPV4, &ack, 48);
+/// assert_eq!(Info::new(&d, State::Bad).to_string(),
+///     "RC Acknowledge QP=0x12 PSN=7 NAK PSN sequence error MSN=3 [ICRC bad]");
+/// ```
+#[derive(Clone, Copy)]
+pub struct Info<'a> {
+    d: &'a Dissection<'a>,
+    icrc: State,
+}
+
+impl<'a> Info<'a> {
+    /// The summary of this frame.
+    pub fn new(d: &'a Dissection<'a>, icrc: State) -> Self {
+        Info { d, icrc }
+    }
+
+    /// Write it; the same as `Display`, but without a `Formatter` between.
+    pub fn write<W: Write + ?Sized>(&self, w: &mut W) -> fmt::Result {
+        match self.d.get::<Bth>() {
+            Some(bth) => self.transport(w, bth)?,
+            None => self.other(w)?,
+        }
+        if self.d.tunnel_depth() > 0 {
+            self.tunnels(w)?;
+        }
+        self.wrong(w)
+    }
+
+    fn transport<W: Write + ?Sized>(&self, w: &mut W, bth: &Bth) -> fmt::Result {
+        let d = self.d;
+        let opcode = bth.opcode();
+        match opcode.name() {
+            Some(name) => w.write_str(name)?,
+            None => {
+                w.write_str("opcode ")?;
+                hex(w, opcode.0 as u64, 2)?;
+            }
+        }
+        number(w, " QP=", bth.dest_qp().0 as u64, true)?;
+        if !opcode.is_cnp() {
+            number(w, " PSN=", bth.psn().0 as u64, false)?;
+        }
+        for &kind in opcode.chain() {
+            self.extended(w, kind)?;
+        }
+        let payload = d.payload_len();
+        if payload > 0 {
+            number(w, " payload=", payload as u64, false)?;
+        }
+        for (set, name) in [
+            (bth.ack_req(), " ackreq"),
+            (bth.se(), " solicited"),
+            (bth.fecn(), " FECN"),
+            (bth.becn() && !opcode.is_cnp(), " BECN"),
+            (self.is_ce(), " CE"),
+        ] {
+            if set {
+                w.write_str(name)?;
+            }
+        }
+        if opcode == Opcode::UD_SEND_ONLY && d.has(Kind::Mad) {
+            w.write_str(": ")?;
+            self.management(w)?;
+        }
+        Ok(())
+    }
+
+    fn is_ce(&self) -> bool {
+        match (self.d.get::<Ipv4>(), self.d.get::<Ipv6>()) {
+            (Some(ip), _) => ip.ecn() == Ecn::CE,
+            (_, Some(ip)) => ip.ecn() == Ecn::CE,
+            _ => false,
+        }
+    }
+
+    fn extended<W: Write + ?Sized>(&self, w: &mut W, kind: Kind) -> fmt::Result {
+        let d = self.d;
+        match kind {
+            Kind::Reth => {
+                let Some(reth) = d.get::<Reth>() else { return Ok(()) };
+                number(w, " VA=", reth.va().0, true)?;
+                number(w, " RKEY=", reth.r_key().0 as u64, true)?;
+                number(w, " LEN=", reth.dma_len() as u64, false)
+            }
+            Kind::Aeth => {
+                let Some(aeth) = d.get::<Aeth>() else { return Ok(()) };
+                w.write_char(' ')?;
+                acknowledgement(w, aeth.syndrome())?;
+                number(w, " MSN=", aeth.msn() as u64, false)
+            }
+            Kind::Deth => {
+                let Some(deth) = d.get::<Deth>() else { return Ok(()) };
+                number(w, " SRCQP=", deth.src_qp().0 as u64, true)?;
+                number(w, " QKEY=", deth.q_key().0 as u64, true)
+            }
+            Kind::AtomicEth => {
+                let Some(atomic) = d.get::<AtomicEth>() else { return Ok(()) };
+                number(w, " VA=", atomic.va().0, true)?;
+                number(w, " RKEY=", atomic.r_key().0 as u64, true)?;
+                if d.opcode().and_then(Opcode::operation) == Some(crate::opcode::Operation::FetchAdd) {
+                    return number(w, " ADD=", atomic.swap_data(), false);
+                }
+                number(w, " CMP=", atomic.compare_data(), false)?;
+                number(w, " SWAP=", atomic.swap_data(), false)
+            }
+            Kind::AtomicAckEth => {
+                let Some(ack) = d.get::<AtomicAckEth>() else { return Ok(()) };
+                number(w, " ORIG=", ack.original_data(), false)
+            }
+            Kind::ImmDt => {
+                let Some(immediate) = d.get::<ImmDt>() else { return Ok(()) };
+                number(w, " IMM=", immediate.data().0 as u64, true)
+            }
+            Kind::Ieth => {
+                let Some(ieth) = d.get::<Ieth>() else { return Ok(()) };
+                number(w, " INV=", ieth.r_key().0 as u64, true)
+            }
+            Kind::Xrceth => {
+                let Some(xrceth) = d.get::<Xrceth>() else { return Ok(()) };
+                number(w, " SRQ=", xrceth.xrc_srq().0 as u64, true)
+            }
+            Kind::Rdeth => {
+                let Some(rdeth) = d.get::<Rdeth>() else { return Ok(()) };
+                number(w, " EE=", rdeth.ee_context().0 as u64, true)
+            }
+            Kind::Feth => {
+                let Some(feth) = d.get::<Feth>() else { return Ok(()) };
+                number(w, " SEL=", feth.sel().0 as u64, false)?;
+                number(w, " PLT=", feth.plt().0 as u64, true)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn management<W: Write + ?Sized>(&self, w: &mut W) -> fmt::Result {
+        let d = self.d;
+        let Some(mad) = d.get::<Mad>() else { return Ok(()) };
+        if let Some(req) = d.get::<CmReq>() {
+            write!(
+                w,
+                "CM REQ QPN={} PSN={} comm={:#x}",
+                req.local_qpn(),
+                req.starting_psn(),
+                req.local_comm_id().0
+            )?;
+            if let Some(mtu) = req.path_mtu().bytes() {
+                write!(w, " MTU={mtu}")?;
+            }
+            return match req.service_id() {
+                service if service.is_rdma_cm() => write!(w, " port={}", service.0 & 0xffff),
+                service => write!(w, " service={:#x}", service.0),
+            };
+        }
+        if let Some(rep) = d.get::<CmRep>() {
+            let (local, remote) = (rep.local_comm_id().0, rep.remote_comm_id().0);
+            return write!(
+                w,
+                "CM REP QPN={} PSN={} comm={local:#x} peer={remote:#x}",
+                rep.local_qpn(),
+                rep.starting_psn()
+            );
+        }
+        if let Some(rej) = d.get::<CmRej>() {
+            let (local, remote) = (rej.local_comm_id().0, rej.remote_comm_id().0);
+            write!(w, "CM REJ reason={}", rej.reason().0)?;
+            if let Show::Named(name) = <RejectReason as Bits>::SHOW {
+                if let Some(name) = name(rej.reason().0 as u64) {
+                    write!(w, " ({name})")?;
+                }
+            }
+            return write!(w, " comm={local:#x} peer={remote:#x}");
+        }
+        if let Some(dreq) = d.get::<CmDreq>() {
+            let (local, remote) = (dreq.local_comm_id().0, dreq.remote_comm_id().0);
+            return write!(w, "CM DREQ QPN={} comm={local:#x} peer={remote:#x}", dreq.remote_qpn());
+        }
+        let ids = [
+            ("MRA", d.get::<CmMra>().map(|m| (m.local_comm_id(), m.remote_comm_id()))),
+            ("RTU", d.get::<CmRtu>().map(|m| (m.local_comm_id(), m.remote_comm_id()))),
+            ("DREP", d.get::<CmDrep>().map(|m| (m.local_comm_id(), m.remote_comm_id()))),
+        ];
+        for (name, ids) in ids {
+            if let Some((local, remote)) = ids {
+                return write!(w, "CM {name} comm={:#x} peer={:#x}", local.0, remote.0);
+            }
+        }
+        let named = |show, value| match show {
+            Show::Named(name) => name(value),
+            _ => None,
+        };
+        let class = named(<MgmtClass as Bits>::SHOW, mad.mgmt_class().0 as u64).unwrap_or("MAD");
+        let method = named(<MadMethod as Bits>::SHOW, mad.method().0 as u64).unwrap_or("method ?");
+        write!(w, "MAD {class} {method} attribute={:#06x}", mad.attribute_id().0)
+    }
+
+    #[cold]
+    fn other<W: Write + ?Sized>(&self, w: &mut W) -> fmt::Result {
+        let d = self.d;
+        if let Some(pause) = d.layers().iter().find(|layer| layer.kind == Kind::Pause) {
+            let Some((pause, _)) = d.frame().get(pause.at as usize..).and_then(Pause::view) else {
+                return Ok(());
+            };
+            return write!(w, "PAUSE {} quanta", pause.pause_time());
+        }
+        if let Some(pfc) = d.get::<Pfc>() {
+            w.write_str("PFC")?;
+            for priority in 0..8 {
+                match pfc.time(priority) {
+                    Some(0) => write!(w, " {priority}=resume")?,
+                    Some(quanta) => write!(w, " {priority}={quanta}")?,
+                    None => {}
+                }
+            }
+            return Ok(());
+        }
+        if let Some(link) = d.get::<LinkPacket>() {
+            return write!(w, "flow control VL={} FCTBS={} FCCL={}", link.vl(), link.fctbs(), link.fccl());
+        }
+        if let Some(udp) = d.get::<Udp>() {
+            return write!(w, "UDP {} > {} length={}", udp.src_port(), udp.dst_port(), udp.length());
+        }
+        let mut last = None;
+        for layer in d.layers().iter().filter(|layer| layer.kind < Kind::Payload) {
+            last = Some(layer.kind);
+        }
+        match last {
+            Some(Kind::Ipv4 | Kind::Ipv4Options) if d.has(Kind::Ipv4) => {
+                let protocol = d.get::<Ipv4>().map_or(0, |ip| ip.protocol().0);
+                self.protocol(w, protocol)
+            }
+            Some(Kind::Ipv6) => {
+                let protocol = d.get::<Ipv6>().map_or(0, |ip| ip.next_header().0);
+                self.protocol(w, protocol)
+            }
+            Some(Kind::Ethernet) => {
+                let ether_type = d.get::<Ethernet>().map_or(EtherType(0), |e| e.ether_type());
+                match ether_type.name() {
+                    Some(name) => w.write_str(name),
+                    None => write!(w, "EtherType {:#06x}", ether_type.0),
+                }
+            }
+            Some(kind) => write!(w, "{} bytes after {}", d.payload_len(), kind.label()),
+            None => write!(w, "{} bytes", d.frame().len()),
+        }
+    }
+
+    fn protocol<W: Write + ?Sized>(&self, w: &mut W, protocol: u8) -> fmt::Result {
+        if let Show::Named(name) = <IpProtocol as Bits>::SHOW {
+            if let Some(name) = name(protocol as u64) {
+                return write!(w, "{name} length={}", self.d.payload_len());
+            }
+        }
+        write!(w, "IP protocol {protocol} length={}", self.d.payload_len())
+    }
+
+    #[cold]
+    fn tunnels<W: Write + ?Sized>(&self, w: &mut W) -> fmt::Result {
+        let d = self.d;
+        let mut before = " in ";
+        let layers = d.layers();
+        for (i, layer) in layers.iter().enumerate() {
+            let Some(bytes) = d.frame().get(layer.at as usize..) else { continue };
+            let next = layers.get(i + 1).map(|next| next.kind);
+            let wraps_ip = |kind| matches!(kind, Kind::Ipv4 | Kind::Ipv6);
+            match layer.kind {
+                Kind::Vxlan => {
+                    let vni = Vxlan::view(bytes).map_or(0, |(h, _)| h.vni());
+                    write!(w, "{before}VXLAN {vni}")?;
+                }
+                Kind::Geneve => {
+                    let vni = Geneve::view(bytes).map_or(0, |(h, _)| h.vni());
+                    write!(w, "{before}GENEVE {vni}")?;
+                }
+                Kind::Erspan2 | Kind::Erspan3 => {
+                    // Both have the session's number in the same place.
+                    let session = Erspan2::view(bytes).map_or(0, |(h, _)| h.session_id());
+                    write!(w, "{before}{} {session}", layer.kind.label())?;
+                }
+                Kind::Gre if !matches!(next, Some(Kind::Erspan2 | Kind::Erspan3 | Kind::GreSequence)) => {
+                    write!(w, "{before}GRE")?;
+                }
+                Kind::Mpls if next != Some(Kind::Mpls) => write!(w, "{before}MPLS")?,
+                kind if wraps_ip(kind) && next.is_some_and(wraps_ip) => write!(w, "{before}IP")?,
+                _ => continue,
+            }
+            before = ", ";
+        }
+        Ok(())
+    }
+
+    /// What is malformed.
+    #[inline]
+    fn wrong<W: Write + ?Sized>(&self, w: &mut W) -> fmt::Result {
+        if self.icrc == State::Bad {
+            w.write_str(" [ICRC bad]")?;
+        }
+        for note in self.d.notes() {
+            if note.problem.severity() == Severity::Error {
+                write!(w, " [{note}]")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Display for Info<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f)
+    }
+}
+
+#[inline]
+fn number<W: Write + ?Sized>(w: &mut W, label: &str, value: u64, hexadecimal: bool) -> fmt::Result {
+    w.write_str(label)?;
+    if hexadecimal { hex(w, value, 1) } else { dec(w, value) }
+}
+
+/// The meaning of a syndrome, the frequent ones without a `Formatter`.
+fn acknowledgement<W: Write + ?Sized>(w: &mut W, syndrome: Syndrome) -> fmt::Result {
+    match syndrome.meaning() {
+        Acknowledgement::Ack { credits: None } => w.write_str("ACK"),
+        Acknowledgement::Ack { credits: Some(n) } => number(w, "ACK credits=", n as u64, false),
+        Acknowledgement::Nak(code) => write!(w, "NAK {code}"),
+        Acknowledgement::Reserved(_) => write!(w, "syndrome {:#04x}", syndrome.0),
+        other => write!(w, "{other}"),
+    }
+}

@@ -1,0 +1,317 @@
+//! A frame as one JSON object on one line.
+
+use std::{fmt, fmt::Write, sync::OnceLock};
+
+use super::{Frame, Info, text};
+use crate::{
+    dissect::{Dissection, Layer},
+    icrc::{self, State},
+    wire::{Field, HeaderInfo, Kind, Show},
+};
+
+/// Whose names the fields have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Names {
+    /// The specification's, as in the tables of the headers.
+    #[default]
+    Own,
+    /// Wireshark's filter names, where it has one.
+    Wireshark,
+}
+
+impl Names {
+    /// The field's name.
+    pub fn of(self, field: &Field) -> &'static str {
+        match self {
+            Names::Wireshark if !field.wireshark.is_empty() => field.wireshark,
+            _ => field.name,
+        }
+    }
+}
+
+/// Writes frames as JSON: `frame`, `time_ns`, `captured`, `length`, `link_type`, `layers[]`, `payload`, `icrc`,
+/// `info`, `notes[]`.
+///
+/// A layer has `name`, `offset`, `length` and its header's fields by their names; a field with one of these three
+/// names, or one that a header's continuation repeats, has its header's name before it (`udp_length`).
+#[derive(Clone, Copy)]
+pub struct Json {
+    keys: &'static [Vec<String>],
+}
+
+impl Json {
+    /// A writer that uses these names.
+    pub fn new(names: Names) -> Json {
+        static KEYS: [OnceLock<Vec<Vec<String>>>; 2] = [const { OnceLock::new() }; 2];
+        let keys = KEYS[(names == Names::Wireshark) as usize].get_or_init(|| keys(names));
+        Json { keys }
+    }
+
+    /// Append the frame's object, with the end of its line; `file` is named where it is given.
+    pub fn write(&self, frame: &Frame<'_>, file: Option<&str>, to: &mut String) -> fmt::Result {
+        let d = frame.dissection;
+        to.push('{');
+        if let Some(file) = file {
+            to.push_str("\"file\":");
+            text::json_string(to, file)?;
+            to.push(',');
+        }
+        number(to, "\"frame\":", frame.number)?;
+        to.push_str(",\"time_ns\":");
+        if frame.time_ns < 0 {
+            to.push('-');
+        }
+        text::dec(to, frame.time_ns.unsigned_abs())?;
+        number(to, ",\"captured\":", d.frame().len() as u64)?;
+        number(to, ",\"length\":", d.wire_len() as u64)?;
+        number(to, ",\"link_type\":", d.link().0 as u64)?;
+        self.layers(d, to)?;
+        tail(frame, to)?;
+        to.push_str(",\"info\":\"");
+        // Nothing in it needs escaping: names and numbers of this library.
+        Info::new(d, frame.icrc).write(to)?;
+        to.push_str("\",\"notes\":[");
+        for (i, note) in d.notes().iter().enumerate() {
+            to.push_str(if i == 0 { "{\"id\":\"" } else { ",{\"id\":\"" });
+            write!(to, "{}.{}", note.layer.layer(), note.problem.id())?;
+            write!(to, "\",\"severity\":\"{}\"", note.problem.severity().name())?;
+            write!(to, ",\"layer\":\"{}\",\"offset\":{},\"text\":\"{note}\"}}", note.layer.layer(), note.at)?;
+        }
+        to.push_str("]}\n");
+        Ok(())
+    }
+
+    fn layers(&self, d: &Dissection<'_>, to: &mut String) -> fmt::Result {
+        to.push_str(",\"layers\":[");
+        let layers = d.layers();
+        let mut layers = layers.iter().take_while(|layer| layer.kind < Kind::Payload).peekable();
+        let mut first = true;
+        while let Some(layer) = layers.next() {
+            to.push_str(if first { "{\"name\":\"" } else { ",{\"name\":\"" });
+            first = false;
+            to.push_str(layer.kind.layer());
+            number(to, "\",\"offset\":", layer.at as u64)?;
+            to.push_str(",\"length\":");
+            let (length, mut whole) = (to.len(), layer.len);
+            if let Some(message) = message(layer.kind) {
+                to.push_str(",\"message\":\"");
+                to.push_str(message);
+                to.push('"');
+            }
+            self.fields(d, layer, to)?;
+            let mut parts = Parts::default();
+            while let Some(part) = layers.next_if(|next| next.kind.is_part()) {
+                whole += part.len;
+                self.part(d, part, &mut parts, to)?;
+            }
+            parts.close(to);
+            // The length is known last and stands first.
+            let mut digits = String::new();
+            if whole < 10 {
+                to.insert(length, (b'0' + whole as u8) as char);
+            } else if whole < 100 {
+                to.insert(length, (b'0' + (whole % 10) as u8) as char);
+                to.insert(length, (b'0' + (whole / 10) as u8) as char);
+            } else {
+                text::dec(&mut digits, whole as u64)?;
+                to.insert_str(length, &digits);
+            }
+            to.push('}');
+        }
+        to.push(']');
+        Ok(())
+    }
+
+    #[inline]
+    fn fields(&self, d: &Dissection<'_>, layer: &Layer, to: &mut String) -> fmt::Result {
+        let Some(info) = layer.kind.info() else { return Ok(()) };
+        let bytes = d.frame().get(layer.at as usize..).unwrap_or(&[]);
+        let keys = self.keys.get(layer.kind as usize).map_or(&[][..], |keys| keys);
+        for (field, key) in info.fields.iter().zip(keys) {
+            to.push_str(key);
+            value(field, bytes, to)?;
+        }
+        match layer.kind {
+            Kind::Bth => meaning(to, ",\"opcode_name\":", d.opcode().and_then(|opcode| opcode.name())),
+            _ => Ok(()),
+        }
+    }
+
+    /// What continues a layer: its fields are the layer's; what may come more than once is a list.
+    fn part(&self, d: &Dissection<'_>, part: &Layer, parts: &mut Parts, to: &mut String) -> fmt::Result {
+        let bytes = d.frame().get(part.at as usize..(part.at + part.len) as usize).unwrap_or(&[]);
+        let list = match part.kind {
+            Kind::ErfExtension => ",\"extension_headers\":[",
+            Kind::Ipv6Extension => ",\"extensions\":[",
+            _ => "",
+        };
+        if !list.is_empty() {
+            parts.item(list, to);
+            to.push('"');
+            text::bytes(to, bytes)?;
+            to.push('"');
+            return Ok(());
+        }
+        parts.close(to);
+        let key = match part.kind {
+            Kind::Ipv4Options | Kind::GeneveOptions => ",\"options\":\"",
+            Kind::CmPrivate => ",\"private_data\":\"",
+            _ => return self.fields(d, part, to),
+        };
+        to.push_str(key);
+        text::bytes(to, bytes)?;
+        to.push('"');
+        Ok(())
+    }
+}
+
+/// A list that is being written among a layer's parts.
+#[derive(Default)]
+struct Parts {
+    open: bool,
+}
+
+impl Parts {
+    fn item(&mut self, list: &str, to: &mut String) {
+        to.push_str(if self.open { "," } else { list });
+        self.open = true;
+    }
+
+    fn close(&mut self, to: &mut String) {
+        if self.open {
+            to.push(']');
+        }
+        self.open = false;
+    }
+}
+
+/// Payload, ICRC, and what only some frames have: VCRC, trailer.
+fn tail(frame: &Frame<'_>, to: &mut String) -> fmt::Result {
+    let d = frame.dissection;
+    number(to, ",\"payload\":{\"offset\":", d.offset(Kind::Payload).unwrap_or(0) as u64)?;
+    number(to, ",\"length\":", d.payload_len() as u64)?;
+    number(to, ",\"padding\":", d.pad_len() as u64)?;
+    to.push_str("},\"icrc\":");
+    match (d.icrc(), d.offset(Kind::Icrc)) {
+        (Some(value), Some(offset)) => {
+            number(to, "{\"offset\":", offset as u64)?;
+            to.push_str(",\"value\":\"");
+            text::bytes(to, &value)?;
+            to.push_str("\",\"state\":\"");
+            to.push_str(frame.icrc.name());
+            to.push_str("\"}");
+        }
+        _ if d.has(Kind::Bth) => to.push_str("{\"offset\":null,\"value\":null,\"state\":\"unchecked\"}"),
+        _ => to.push_str("null"),
+    }
+    if let Some(vcrc) = d.vcrc() {
+        number(to, ",\"vcrc\":{\"offset\":", d.end() as u64)?;
+        to.push_str(",\"value\":\"");
+        text::bytes(to, &vcrc)?;
+        let state = icrc::verify_vcrc(d);
+        write!(to, "\",\"state\":\"{}\"}}", state.name())?;
+    }
+    let trailer = d.trailer().len();
+    if trailer > 0 {
+        number(to, ",\"trailer\":{\"offset\":", (d.frame().len() - trailer) as u64)?;
+        number(to, ",\"length\":", trailer as u64)?;
+        to.push('}');
+    }
+    Ok(())
+}
+
+/// Which message of the connection manager.
+fn message(kind: Kind) -> Option<&'static str> {
+    Some(match kind {
+        Kind::CmReq => "REQ",
+        Kind::CmMra => "MRA",
+        Kind::CmRej => "REJ",
+        Kind::CmRep => "REP",
+        Kind::CmRtu => "RTU",
+        Kind::CmDreq => "DREQ",
+        Kind::CmDrep => "DREP",
+        _ => return None,
+    })
+}
+
+#[inline]
+fn number(to: &mut String, key: &str, value: u64) -> fmt::Result {
+    to.push_str(key);
+    text::dec(to, value)
+}
+
+fn meaning(to: &mut String, key: &str, name: Option<&str>) -> fmt::Result {
+    let Some(name) = name else { return Ok(()) };
+    to.push_str(key);
+    text::json_string(to, name)
+}
+
+/// A field's value as scripts want it: a number, true or false, or text.
+#[inline]
+pub(super) fn value(field: &Field, bytes: &[u8], to: &mut String) -> fmt::Result {
+    let quoted = |to: &mut String, write: fn(&mut String, &[u8]) -> fmt::Result| {
+        to.push('"');
+        write(to, field.bytes(bytes))?;
+        to.push('"');
+        Ok(())
+    };
+    match field.show {
+        Show::Flag => {
+            to.push_str(if field.get(bytes) != 0 { "true" } else { "false" });
+            Ok(())
+        }
+        Show::Mac => quoted(to, text::mac),
+        Show::Ipv4 => quoted(to, text::ipv4),
+        Show::Ipv6 => quoted(to, text::ipv6),
+        Show::Bytes => quoted(to, text::bytes),
+        Show::Dec | Show::Hex | Show::Named(_) | Show::Decoded(_) => text::dec(to, field.get(bytes)),
+    }
+}
+
+/// For every kind and field of it, what stands before its value: `,"psn":`.
+fn keys(names: Names) -> Vec<Vec<String>> {
+    let mut keys: Vec<Vec<String>> = Vec::new();
+    for &kind in Kind::ALL {
+        let Some(info) = kind.info() else {
+            keys.push(Vec::new());
+            continue;
+        };
+        // A part shares its object with every header of the same layer that stands before it in the list.
+        let mut taken: Vec<&str> = vec!["name", "offset", "length", "message"];
+        if kind.is_part() {
+            let before = Kind::ALL.iter().filter(|k| **k < kind && k.layer() == kind.layer());
+            taken.extend(before.filter_map(|k| k.info()).flat_map(|i| i.fields).map(|f| names.of(f)));
+        }
+        keys.push(info.fields.iter().map(|field| key(info, names.of(field), &taken)).collect());
+    }
+    keys
+}
+
+fn key(info: &HeaderInfo, name: &str, taken: &[&str]) -> String {
+    if !taken.contains(&name) {
+        return format!(",\"{name}\":");
+    }
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
+    let label: String = info.label.chars().map(plain).collect();
+    format!(",\"{label}_{name}\":")
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Json").finish_non_exhaustive()
+    }
+}
+
+impl Frame<'_> {
+    /// Verify the ICRC and keep what became of it.
+    #[must_use]
+    pub fn verified(mut self) -> Self {
+        self.icrc = icrc::verify(self.dissection);
+        self
+    }
+
+    /// The frame before anybody looked at its ICRC.
+    pub fn new<'a>(number: u64, time_ns: i64, dissection: &'a Dissection<'a>) -> Frame<'a> {
+        Frame { number, time_ns, dissection, icrc: State::Unchecked }
+    }
+}

@@ -1,0 +1,169 @@
+//! A frame in one line: number, time, source, destination, protocol, length, summary.
+
+use std::fmt;
+
+use super::{Address, Frame, Info, protocol, text};
+use crate::{
+    dissect::{Dissection, Severity},
+    icrc::State,
+    wire::{Aeth, Kind},
+};
+
+/// How a frame's time is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clock {
+    /// Seconds since the first frame.
+    #[default]
+    Relative,
+    /// Seconds since the frame before.
+    Delta,
+    /// Seconds since 1970.
+    Epoch,
+    /// Date and time of day, UTC.
+    Utc,
+}
+
+/// What sort of frame it is to somebody who looks for trouble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// A wrong ICRC, or malformed.
+    Broken,
+    /// A refusal.
+    Nak,
+    /// A receiver that is not ready.
+    Rnr,
+    /// Congestion: a CNP, a CE mark, PAUSE or PFC.
+    Congestion,
+    /// A positive acknowledgement.
+    Ack,
+    /// Anything else of RDMA.
+    Rdma,
+    /// Not RDMA.
+    Other,
+}
+
+impl Class {
+    /// The class of a frame.
+    pub fn of(d: &Dissection<'_>, icrc: State) -> Class {
+        if icrc == State::Bad || d.severity() == Some(Severity::Error) {
+            return Class::Broken;
+        }
+        let Some(opcode) = d.opcode() else {
+            return if d.has(Kind::MacControl) { Class::Congestion } else { Class::Other };
+        };
+        if opcode.is_cnp() {
+            return Class::Congestion;
+        }
+        match d.get::<Aeth>().map(|aeth| aeth.syndrome()) {
+            Some(syndrome) if syndrome.is_nak() => Class::Nak,
+            Some(syndrome) if syndrome.is_rnr() => Class::Rnr,
+            Some(_) => Class::Ack,
+            None => Class::Rdma,
+        }
+    }
+
+    /// The terminal's escape sequence for it, if it is not plain.
+    fn escape(self) -> Option<&'static str> {
+        Some(match self {
+            Class::Broken => "\x1b[1;31m",
+            Class::Nak => "\x1b[31m",
+            Class::Rnr => "\x1b[33m",
+            Class::Congestion => "\x1b[35m",
+            Class::Ack | Class::Other => "\x1b[2m",
+            Class::Rdma => return None,
+        })
+    }
+}
+
+/// Writes frames as lines. It remembers the first frame's time, and the last one's.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Line {
+    /// How times are written.
+    pub clock: Clock,
+    /// Whether times have nine decimals, not six.
+    pub nanoseconds: bool,
+    /// Whether escape sequences colour the line.
+    pub colour: bool,
+    first_ns: Option<i64>,
+    last_ns: Option<i64>,
+}
+
+impl Line {
+    /// A writer of lines.
+    pub fn new(clock: Clock, colour: bool) -> Line {
+        Line { clock, colour, ..Line::default() }
+    }
+
+    /// A frame that is not written went by: times count from it too.
+    #[inline]
+    pub fn pass(&mut self, time_ns: i64) {
+        self.first_ns.get_or_insert(time_ns);
+        self.last_ns = Some(time_ns);
+    }
+
+    /// The time as it is to be written, which the next delta counts from.
+    pub fn time(&mut self, time_ns: i64, to: &mut String) -> fmt::Result {
+        let first = *self.first_ns.get_or_insert(time_ns);
+        let before = self.last_ns.replace(time_ns).unwrap_or(time_ns);
+        let decimals = if self.nanoseconds { 9 } else { 6 };
+        match self.clock {
+            Clock::Relative => text::seconds(to, time_ns.saturating_sub(first), decimals),
+            Clock::Delta => text::seconds(to, time_ns.saturating_sub(before), decimals),
+            Clock::Epoch => text::seconds(to, time_ns, decimals),
+            Clock::Utc => text::utc(to, time_ns, decimals),
+        }
+    }
+
+    /// Append the frame's line, with its end.
+    pub fn write(&mut self, frame: &Frame<'_>, to: &mut String) -> fmt::Result {
+        let d = frame.dissection;
+        let escape = if self.colour { Class::of(d, frame.icrc).escape() } else { None };
+        if let Some(escape) = escape {
+            to.push_str(escape);
+        }
+        right(to, 5, |to| text::dec(to, frame.number))?;
+        to.push(' ');
+        right(to, 10, |to| self.time(frame.time_ns, to))?;
+        to.push(' ');
+        let (source, destination) = Address::of(d);
+        right(to, 13, |to| source.write(to))?;
+        to.push_str(" → ");
+        left(to, 13, |to| destination.write(to))?;
+        to.push(' ');
+        left(to, 6, |to| {
+            to.push_str(protocol(d));
+            Ok(())
+        })?;
+        to.push(' ');
+        right(to, 4, |to| text::dec(to, d.wire_len() as u64))?;
+        to.push(' ');
+        Info::new(d, frame.icrc).write(to)?;
+        if escape.is_some() {
+            to.push_str("\x1b[0m");
+        }
+        to.push('\n');
+        Ok(())
+    }
+}
+
+const SPACES: &str = "                ";
+
+#[inline]
+fn left(to: &mut String, width: usize, write: impl FnOnce(&mut String) -> fmt::Result) -> fmt::Result {
+    let from = to.len();
+    write(to)?;
+    let written = to.len() - from;
+    to.push_str(SPACES.get(..width.saturating_sub(written)).unwrap_or(""));
+    Ok(())
+}
+
+#[inline]
+fn right(to: &mut String, width: usize, write: impl FnOnce(&mut String) -> fmt::Result) -> fmt::Result {
+    let from = to.len();
+    write(to)?;
+    let written = to.len() - from;
+    if written < width {
+        to.insert_str(from, SPACES.get(..width - written).unwrap_or(""));
+    }
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! Chosen fields of frames as columns: tab-separated or CSV.
+
+use std::fmt::{self, Write};
+
+use super::{Address, Frame, Info, Names, json, protocol, text};
+use crate::{
+    filter::{Context, FrameMeta, Name, Value, nearest},
+    icrc::State,
+    wire::{Kind, Show},
+};
+
+/// What stands between columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Separator {
+    /// A tab.
+    #[default]
+    Tab,
+    /// A comma, with quotes where a value has one (RFC 4180).
+    Comma,
+}
+
+/// Columns of a table of frames.
+#[derive(Clone, Debug)]
+pub struct Columns {
+    columns: Vec<(String, Column)>,
+    separator: Separator,
+}
+
+#[derive(Clone, Debug)]
+enum Column {
+    Name(Name),
+    Own(Own),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Own {
+    Source,
+    Destination,
+    Protocol,
+    Info,
+    Icrc,
+    Epoch,
+}
+
+/// Columns that are no filter names.
+const OWN: [(&str, Own); 6] = [
+    ("src", Own::Source),
+    ("dst", Own::Destination),
+    ("protocol", Own::Protocol),
+    ("info", Own::Info),
+    ("icrc", Own::Icrc),
+    ("frame.time_epoch", Own::Epoch),
+];
+
+impl Columns {
+    /// Columns by their names: every name that a filter knows, and `src`, `dst`, `protocol`, `info`, `icrc`.
+    ///
+    /// # Errors
+    /// Says which name there is not, and which are near.
+    pub fn parse<'a>(
+        names: impl IntoIterator<Item = &'a str>,
+        separator: Separator,
+        of: Names,
+    ) -> Result<Columns, String> {
+        let mut columns = Vec::new();
+        for name in names {
+            let column = match OWN.iter().find(|(own, _)| *own == name) {
+                Some((_, own)) => Column::Own(*own),
+                None => Column::Name(Name::parse(name).map_err(|_| {
+                    let near = nearest(name, Name::all().chain(OWN.iter().map(|(own, _)| own.to_string())));
+                    let meant = if near.is_empty() {
+                        String::new()
+                    } else {
+                        format!("; did you mean {}?", near.join(" or "))
+                    };
+                    format!("there is no field named {name:?}{meant}")
+                })?),
+            };
+            let title = match &column {
+                Column::Name(name) if of == Names::Wireshark => {
+                    name.wireshark().unwrap_or(name.as_str()).to_owned()
+                }
+                _ => name.to_owned(),
+            };
+            columns.push((title, column));
+        }
+        Ok(Columns { columns, separator })
+    }
+
+    /// Append the line with the columns' names.
+    pub fn head(&self, to: &mut String) {
+        for (i, (title, _)) in self.columns.iter().enumerate() {
+            self.between(i, to);
+            to.push_str(title);
+        }
+        to.push('\n');
+    }
+
+    /// Append the frame's line. A name that it has several values for has them all, with commas between; one that
+    /// it has none for is empty.
+    pub fn write(&self, frame: &Frame<'_>, to: &mut String) -> fmt::Result {
+        let meta = FrameMeta { number: frame.number, time_ns: frame.time_ns, icrc: Some(frame.icrc) };
+        let context = Context::new(frame.dissection, &meta);
+        for (i, (_, column)) in self.columns.iter().enumerate() {
+            self.between(i, to);
+            let from = to.len();
+            match column {
+                Column::Own(own) => own.write(frame, to)?,
+                Column::Name(name) => {
+                    let mut result = Ok(());
+                    name.any(&context, |value| {
+                        if to.len() > from {
+                            to.push(',');
+                        }
+                        result = write_value(&value, to);
+                        result.is_err()
+                    });
+                    result?;
+                }
+            }
+            self.quote(from, to);
+        }
+        to.push('\n');
+        Ok(())
+    }
+
+    fn between(&self, i: usize, to: &mut String) {
+        if i > 0 {
+            to.push(if self.separator == Separator::Tab { '\t' } else { ',' });
+        }
+    }
+
+    fn quote(&self, from: usize, to: &mut String) {
+        if self.separator == Separator::Tab || !to.get(from..).is_some_and(|text| text.contains([',', '"'])) {
+            return;
+        }
+        let text = to.split_off(from).replace('"', "\"\"");
+        to.push('"');
+        to.push_str(&text);
+        to.push('"');
+    }
+}
+
+impl Own {
+    fn write(self, frame: &Frame<'_>, to: &mut String) -> fmt::Result {
+        let d = frame.dissection;
+        match self {
+            Own::Source => Address::of(d).0.write(to),
+            Own::Destination => Address::of(d).1.write(to),
+            Own::Protocol => to.write_str(protocol(d)),
+            Own::Info => Info::new(d, frame.icrc).write(to),
+            Own::Icrc if !d.has(Kind::Bth) => Ok(()),
+            Own::Icrc if d.icrc().is_none() => to.write_str(State::Unchecked.name()),
+            Own::Icrc => to.write_str(frame.icrc.name()),
+            Own::Epoch => text::seconds(to, frame.time_ns, 9),
+        }
+    }
+}
+
+fn write_value(value: &Value<'_>, to: &mut String) -> fmt::Result {
+    match value {
+        Value::Field(field, bytes) => match field.show {
+            Show::Mac => text::mac(to, field.bytes(bytes)),
+            Show::Ipv4 => text::ipv4(to, field.bytes(bytes)),
+            Show::Ipv6 => text::ipv6(to, field.bytes(bytes)),
+            Show::Bytes => text::bytes(to, field.bytes(bytes)),
+            _ => json::value(field, bytes, to),
+        },
+        Value::Number(n) => text::dec(to, *n),
+        Value::Flag(set) => to.write_str(if *set { "true" } else { "false" }),
+        Value::Note(note) => write!(to, "{}.{}", note.layer.layer(), note.problem.id()),
+    }
+}

@@ -1,0 +1,209 @@
+//! Numbers and addresses as text, without the formatting machinery: a trace has millions of them.
+
+use std::fmt::{Result, Write};
+
+/// A number in decimal.
+#[inline]
+pub(crate) fn dec<W: Write + ?Sized>(w: &mut W, mut n: u64) -> Result {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (n % 10) as u8;
+        n /= 10;
+        if n == 0 {
+            return ascii(w, &digits[at..]);
+        }
+    }
+}
+
+/// A number in decimal with leading zeros, at most 20 digits.
+pub(crate) fn dec_wide<W: Write + ?Sized>(w: &mut W, mut n: u64, width: usize) -> Result {
+    let mut digits = [b'0'; 20];
+    for digit in digits.iter_mut().rev().take(width) {
+        *digit = b'0' + (n % 10) as u8;
+        n /= 10;
+    }
+    ascii(w, &digits[20 - width.min(20)..])
+}
+
+const HEX: [u8; 16] = *b"0123456789abcdef";
+
+/// A number in hexadecimal after `0x`, with at least this many digits.
+#[inline]
+pub(crate) fn hex<W: Write + ?Sized>(w: &mut W, mut n: u64, width: usize) -> Result {
+    let mut digits = [b'0'; 18];
+    let mut at = digits.len();
+    while n != 0 || at > 18 - width.clamp(1, 16) {
+        at -= 1;
+        digits[at] = HEX[(n & 15) as usize];
+        n >>= 4;
+    }
+    digits[at - 1] = b'x';
+    ascii(w, &digits[at - 2..])
+}
+
+/// Bytes in hexadecimal.
+pub(crate) fn bytes<W: Write + ?Sized>(w: &mut W, bytes: &[u8]) -> Result {
+    for chunk in bytes.chunks(32) {
+        let mut digits = [0u8; 64];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(chunk) {
+            pair[0] = HEX[(byte >> 4) as usize];
+            pair[1] = HEX[(byte & 15) as usize];
+        }
+        ascii(w, &digits[..2 * chunk.len()])?;
+    }
+    Ok(())
+}
+
+/// An Ethernet address.
+#[inline]
+pub(crate) fn mac<W: Write + ?Sized>(w: &mut W, bytes: &[u8]) -> Result {
+    let mut digits = [b':'; 17];
+    for (three, byte) in digits.chunks_mut(3).zip(bytes) {
+        three[0] = HEX[(byte >> 4) as usize];
+        three[1] = HEX[(byte & 15) as usize];
+    }
+    ascii(w, &digits)
+}
+
+/// An IPv4 address.
+#[inline]
+pub(crate) fn ipv4<W: Write + ?Sized>(w: &mut W, bytes: &[u8]) -> Result {
+    let mut text = [b'.'; 16];
+    let mut at = 0;
+    for &byte in bytes.iter().take(4) {
+        for (unit, wanted) in [(100, byte >= 100), (10, byte >= 10), (1, true)] {
+            if wanted {
+                text[at] = b'0' + byte / unit % 10;
+                at += 1;
+            }
+        }
+        at += 1;
+    }
+    ascii(w, &text[..at.saturating_sub(1)])
+}
+
+/// An IPv6 address or a GID.
+pub(crate) fn ipv6<W: Write + ?Sized>(w: &mut W, bytes: &[u8]) -> Result {
+    let octets: [u8; 16] = bytes.first_chunk().copied().unwrap_or_default();
+    write!(w, "{}", std::net::Ipv6Addr::from(octets))
+}
+
+/// A time in seconds with its fraction in six or nine digits.
+pub(crate) fn seconds<W: Write + ?Sized>(w: &mut W, ns: i64, decimals: usize) -> Result {
+    if ns < 0 {
+        w.write_char('-')?;
+    }
+    let ns = ns.unsigned_abs();
+    dec(w, ns / 1_000_000_000)?;
+    w.write_char('.')?;
+    fraction(w, ns % 1_000_000_000, decimals)
+}
+
+fn fraction<W: Write + ?Sized>(w: &mut W, ns: u64, decimals: usize) -> Result {
+    if decimals == 6 { dec_wide(w, ns / 1000, 6) } else { dec_wide(w, ns, 9) }
+}
+
+/// A time in UTC: "2026-11-21 12:05:38.000000".
+pub(crate) fn utc<W: Write + ?Sized>(w: &mut W, ns: i64, decimals: usize) -> Result {
+    let (second, ns) = (ns.div_euclid(1_000_000_000), ns.rem_euclid(1_000_000_000) as u64);
+    let (day, second) = (second.div_euclid(86_400), second.rem_euclid(86_400) as u64);
+    // Days since 0000-03-01, then the era of 400 years: Howard Hinnant's `civil_from_days`.
+    let day = day + 719_468;
+    let (era, day) = (day.div_euclid(146_097), day.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let of_month = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year + era * 400 + (month <= 2) as i64;
+    for (value, width, after) in [
+        (year as u64, 4, "-"),
+        (month as u64, 2, "-"),
+        (of_month as u64, 2, " "),
+        (second / 3600, 2, ":"),
+        (second / 60 % 60, 2, ":"),
+        (second % 60, 2, "."),
+    ] {
+        dec_wide(w, value, width)?;
+        w.write_str(after)?;
+    }
+    fraction(w, ns, decimals)
+}
+
+/// Text as a JSON string.
+pub(crate) fn json_string<W: Write + ?Sized>(w: &mut W, text: &str) -> Result {
+    w.write_char('"')?;
+    let mut plain = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        w.write_str(text.get(plain..at).unwrap_or(""))?;
+        match byte {
+            b'"' => w.write_str("\\\"")?,
+            b'\\' => w.write_str("\\\\")?,
+            _ => write!(w, "\\u{byte:04x}")?,
+        }
+        plain = at + 1;
+    }
+    w.write_str(text.get(plain..).unwrap_or(""))?;
+    w.write_char('"')
+}
+
+/// What was put together here, from ASCII only.
+#[inline(always)]
+fn ascii<W: Write + ?Sized>(w: &mut W, text: &[u8]) -> Result {
+    w.write_str(std::str::from_utf8(text).unwrap_or(""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(write: impl Fn(&mut String) -> Result) -> String {
+        let mut s = String::new();
+        write(&mut s).unwrap();
+        s
+    }
+
+    #[test]
+    fn numbers_as_the_standard_library_writes_them() {
+        for n in [0, 1, 9, 10, 99, 100, 65535, 1 << 24, 1 << 63, u64::MAX, 12345678901234567890] {
+            assert_eq!(text(|w| dec(w, n)), n.to_string());
+            for width in 1..=16 {
+                assert_eq!(text(|w| hex(w, n, width)), format!("{n:#0w$x}", w = width + 2));
+            }
+        }
+        assert_eq!(text(|w| dec_wide(w, 42, 6)), "000042");
+    }
+
+    #[test]
+    fn addresses_as_the_standard_library_writes_them() {
+        for a in [[0, 0, 0, 0], [10, 0, 0, 1], [255, 255, 255, 255], [192, 168, 7, 99], [1, 10, 100, 200]] {
+            assert_eq!(text(|w| ipv4(w, &a)), std::net::Ipv4Addr::from(a).to_string());
+        }
+        assert_eq!(text(|w| mac(w, &[0, 0x1a, 2, 0xff, 4, 5])), "00:1a:02:ff:04:05");
+        assert_eq!(text(|w| bytes(w, &(0..70).collect::<Vec<u8>>())).len(), 140);
+    }
+
+    #[test]
+    fn times() {
+        // The figures are date(1)'s.
+        assert_eq!(text(|w| utc(w, 0, 9)), "1970-01-01 00:00:00.000000000");
+        assert_eq!(text(|w| utc(w, 951_782_400_000_001_000, 6)), "2000-02-29 00:00:00.000001");
+        assert_eq!(text(|w| utc(w, 1_795_262_738_123_456_789, 9)), "2026-11-21 12:05:38.123456789");
+        assert_eq!(text(|w| utc(w, -1, 9)), "1969-12-31 23:59:59.999999999");
+        assert_eq!(text(|w| utc(w, i64::MAX, 6)), "2262-04-11 23:47:16.854775");
+        assert_eq!(text(|w| seconds(w, -1_500_000_000, 6)), "-1.500000");
+        assert_eq!(text(|w| seconds(w, i64::MIN, 9)), "-9223372036.854775808");
+    }
+
+    #[test]
+    fn json_strings() {
+        for s in ["", "plain", "q\"b\\n\n\u{1}é→", "\"", "ends \\"] {
+            assert_eq!(serde_json::from_str::<String>(&text(|w| json_string(w, s))).unwrap(), s);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What must hold for any input whatever. Each takes bytes as a fuzzer gives them and panics where it does not hold; the
+//! fuzz targets and the tests run the same ones.
+#![allow(dead_code, reason = "each program that includes this uses some of it")]
+
+pub mod capture;
+pub mod crc;
+pub mod dissect;
+pub mod header;
+pub mod outer;
+
+/// A property by the name of its fuzz target, and of its folder in `fuzz/corpus`.
+pub const ALL: &[(&str, fn(&[u8]))] = &[
+    ("capture", capture::reading),
+    ("crc", crc::agreement),
+    ("dissect", dissect::dissection),
+    ("header", header::header),
+    ("outer", outer::agreement),
+];
+
+/// Do something with a value for each header type, in wire order.
+macro_rules! for_each_header {
+    ($do:ident) => {
+        $do!(
+            Erf ErfExtension ErfEthernet Sll Sll2 Ethernet Vlan Mpls ControlWord Ipv4 Ipv6 Udp Gre GreChecksum GreKey GreSequence
+            Erspan2 Erspan3 ErspanPlatform Vxlan Geneve LinkPacket Lrh Rwh Grh Bth Rdeth Deth Xrceth Feth Reth AtomicEth Aeth
+            AtomicAckEth ImmDt Ieth Cnp MacControl Pause Pfc Mad CmReq CmMra CmRej CmRep CmRtu CmDreq CmDrep IpCm
+        )
+    };
+}
+pub(crate) use for_each_header;
+
+/// A small generator of numbers that are the same every time (xorshift64*).
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// A number below `n`.
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() >> 11) as usize % n.max(1)
+    }
+}

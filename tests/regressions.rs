@@ -1,0 +1,151 @@
+//! Inputs that once broke something, each with the name of what it broke.
+
+mod properties;
+
+use properties::dissect::invariants;
+use rdmawire::{
+    dissect::{Dissection, Link, Problem, dissect},
+    icrc::{self, State},
+    wire::*,
+};
+
+fn checked(link: Link, frame: &[u8]) -> Dissection<'_> {
+    let d = dissect(link, frame, frame.len() as u32);
+    invariants(&d);
+    d
+}
+
+fn ethernet(ether_type: EtherType) -> Vec<u8> {
+    Ethernet::default().with_ether_type(ether_type).bytes().to_vec()
+}
+
+fn ipv6(next: u8, after: usize) -> Vec<u8> {
+    let ip =
+        Ipv6::default().with_version(6).with_payload_len(after as u16).with_next_header(IpProtocol(next));
+    ip.bytes().to_vec()
+}
+
+/// It said nothing when the frame ended with the last label.
+#[test]
+fn mpls_labels_before_nothing_are_a_truncation() {
+    for after in [&[][..], &[0], &[0, 0, 0]] {
+        let mut frame = ethernet(EtherType::MPLS);
+        frame.extend_from_slice(Mpls::default().with_bottom(true).bytes());
+        frame.extend_from_slice(after);
+        let d = checked(Link::ETHERNET, &frame);
+        assert!(d.notes().iter().any(|n| matches!(n.problem, Problem::Truncated { .. })), "{d:?}");
+    }
+}
+
+/// Offsets were kept in sixteen bits and wrapped.
+#[test]
+fn parts_that_reach_beyond_64_kib() {
+    let mut lldp = ethernet(EtherType::LLDP);
+    lldp.resize(100_000, 0xaa);
+    let d = checked(Link::ETHERNET, &lldp);
+    assert!(d.has(Kind::Lldp));
+
+    // A length of 0 bounds nothing; then tunnels, each with extension headers of 2048 bytes.
+    let ip = Ipv4::default().with_version(4).with_ihl(5).with_protocol(IpProtocol::IPV6);
+    let mut frame = ip.bytes().to_vec();
+    for n in 0..4 {
+        frame.extend_from_slice(&ipv6(60, 65535 - n * 16424));
+        for n in 0..8 {
+            frame.extend_from_slice(&[if n == 7 { 41 } else { 60 }, 255]);
+            frame.resize(frame.len() + 2046, 0);
+        }
+    }
+    frame.extend_from_slice(&ipv6(17, 8));
+    frame.extend_from_slice(Udp::default().with_dst_port(4791).with_length(8).bytes());
+    frame.resize(70_000, 0);
+    let d = checked(Link::IPV4, &frame);
+    assert!(!d.notes().is_empty());
+}
+
+/// More layers than the list had room for: the index knew of headers that the list did not have.
+#[test]
+fn more_tags_than_are_followed() {
+    let mut frame = ethernet(EtherType(0x1234));
+    for _ in 0..4 {
+        let mut outer = ethernet(EtherType(0x8100));
+        for n in 0..15 {
+            let next = if n == 14 { EtherType::IPV4 } else { EtherType(0x8100) };
+            outer.extend_from_slice(Vlan::default().with_ether_type(next).bytes());
+        }
+        let ip = Ipv4::default().with_version(4).with_ihl(5).with_protocol(IpProtocol::GRE);
+        outer.extend_from_slice(ip.with_total_len(24 + frame.len() as u16).bytes());
+        outer.extend_from_slice(Gre::default().with_protocol(EtherType::ETHERNET).bytes());
+        outer.extend_from_slice(&frame);
+        frame = outer;
+    }
+    let d = checked(Link::ETHERNET, &frame);
+    assert!(d.notes().iter().any(|n| matches!(n.problem, Problem::Depth { .. })), "{d:?}");
+}
+
+/// MPLS in IP was no tunnel: two IP headers of different versions shared one place in the index.
+#[test]
+fn mpls_between_ip_headers_is_a_tunnel() {
+    let inner = ipv6(59, 4);
+    let ip = Ipv4::default().with_version(4).with_ihl(5).with_protocol(IpProtocol::MPLS);
+    let mut frame = ip.with_total_len(28 + inner.len() as u16).bytes().to_vec();
+    frame.extend_from_slice(Mpls::default().with_bottom(true).bytes());
+    frame.extend_from_slice(&inner);
+    frame.extend_from_slice(&[0; 4]);
+    let d = checked(Link::IPV4, &frame);
+    assert_eq!((d.get::<Ipv4>(), d.offset(Kind::Ipv6), d.tunnel_depth()), (None, Some(24), 1));
+}
+
+/// Behind a tunnel the LRH's place was that of the inner Ethernet header.
+#[test]
+fn the_lrh_of_a_tunnel_is_not_the_inner_packets() {
+    let inner = ethernet(EtherType(0x1234));
+    let mut frame = Lrh::default().with_lnh(Lnh::IPV6).with_pkt_len(20).bytes().to_vec();
+    frame.extend_from_slice(&ipv6(47, 4 + inner.len()));
+    frame.extend_from_slice(Gre::default().with_protocol(EtherType::ETHERNET).bytes());
+    frame.extend_from_slice(&inner);
+    frame.resize(90, 0);
+    let d = checked(Link::INFINIBAND, &frame);
+    assert_eq!((d.get::<Lrh>(), d.offset(Kind::Ethernet)), (None, Some(52)));
+    assert_eq!(d.layers()[0].kind, Kind::Lrh);
+}
+
+/// A GRH's payload length that ends the packet early moved the VCRC with it, which then was called bad.
+#[test]
+fn a_vcrc_stands_where_the_lrh_says() {
+    let mut frame = Lrh::default().with_lnh(Lnh::GLOBAL).with_pkt_len(24).bytes().to_vec();
+    let grh = Grh::default().with_ip_ver(6).with_nxt_hdr(IpProtocol::IBA).with_pay_len(36);
+    frame.extend_from_slice(grh.bytes());
+    frame.extend_from_slice(Bth::default().bytes());
+    frame.resize(24 * 4 + 2, 0);
+    let d = checked(Link::INFINIBAND, &frame);
+    assert_eq!(d.end(), 84);
+    assert_eq!((d.vcrc(), icrc::verify_vcrc(&d)), (None, State::Unchecked));
+}
+
+/// An IPv6 packet in native InfiniBand: the ICRC was computed as if it were InfiniBand's own.
+#[test]
+fn rocev2_inside_raw_infiniband() {
+    let mut frame = Lrh::default().with_lnh(Lnh::IPV6).with_pkt_len(19).bytes().to_vec();
+    frame.extend_from_slice(&ipv6(17, 28));
+    frame.extend_from_slice(Udp::default().with_dst_port(4791).with_length(28).bytes());
+    frame.extend_from_slice(Bth::default().with_opcode(rdmawire::opcode::Opcode::UC_SEND_ONLY).bytes());
+    frame.resize(frame.len() + 10, 0);
+    let d = checked(Link::INFINIBAND, &frame);
+    let computed = icrc::compute(&d).unwrap();
+    // The same packet without the LRH.
+    let alone = dissect(Link::IPV6, &frame[8..76], 68);
+    assert_eq!(icrc::compute(&alone), Some(computed));
+}
+
+/// Reading a field of 128 bits as a number shifted by a negative number of bits.
+#[test]
+fn a_wide_field_as_a_number() {
+    for kind in Kind::ALL {
+        for field in kind.info().map_or(&[][..], |info| info.fields) {
+            let mut bytes = [0xff; 256];
+            let value = field.get(&bytes);
+            field.set(&mut bytes, value);
+            assert_eq!(bytes, [0xff; 256], "{kind:?} {}", field.name);
+        }
+    }
+}
