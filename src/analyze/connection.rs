@@ -4,12 +4,11 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::metric::entropy::linux_source_port;
 use super::{
     FlowId, KnownConnection,
     flow::{Flows, Key, Pair, PairedBy},
 };
-use crate::wire::{CmRep, CmReq, PathMtu, Psn};
+use crate::wire::{CmRep, CmReq, PathMtu, Psn, Qpn, Udp};
 
 /// What is known of connections before, or beside, their packets.
 #[derive(Default)]
@@ -116,7 +115,7 @@ impl Connections {
             }
             let Some(mut bits) = evidence_of_psn(&candidate.requests, psn, exact) else { continue };
             let mut by = PairedBy::Psn;
-            let formula = linux_source_port(key.dest_qp(), candidate.key.dest_qp());
+            let formula = Udp::linux_source_port(Qpn(key.dest_qp()), Qpn(candidate.key.dest_qp()));
             let ports = candidate.ports.list();
             if port == Some(formula) && ports.contains(&formula) {
                 bits += 28;
@@ -153,7 +152,7 @@ impl Connections {
                     {
                         continue;
                     }
-                    let formula = linux_source_port(one.key.dest_qp(), two.key.dest_qp());
+                    let formula = Udp::linux_source_port(Qpn(one.key.dest_qp()), Qpn(two.key.dest_qp()));
                     let same = one.ports.list() == [formula] && two.ports.list() == [formula];
                     // Among many flows between two hosts some product fits by chance.
                     let others =

@@ -25,7 +25,7 @@ pub use track::{Class, Trigger};
 
 use connection::Connections;
 use flow::{Flow, Flows, Found, Key};
-use metric::{Metric, congestion::Congestion, entropy::Entropy, overhead, pause::Pause, rate::Rate};
+use metric::{Metric, Metrics, overhead};
 use track::{
     request::{Knobs, Request, Response},
     sequence::{Packet, Resolved},
@@ -126,10 +126,7 @@ pub struct Analysis {
     connections: Connections,
     capture: results::CaptureCounts,
     overhead: overhead::Overhead,
-    congestion: Congestion,
-    pause: Pause,
-    entropy: Entropy,
-    rate: Rate,
+    asked: Metrics,
     gone: Vec<Gone>,
     gone_more: u64,
     resolved: Vec<Resolved>,
@@ -137,6 +134,10 @@ pub struct Analysis {
     mirrors: Vec<Mirror>,
     trust: Trust,
     metrics: Vec<Box<dyn Metric + Send>>,
+    /// Frames that have a number and are not analyzed.
+    passed_over: u64,
+    /// The interfaces' names.
+    links: Vec<String>,
 }
 
 /// A flow put away: evicted, or of an epoch that is over.
@@ -187,10 +188,7 @@ impl Analysis {
             connections,
             capture: results::CaptureCounts::default(),
             overhead: overhead::Overhead::default(),
-            congestion: Congestion::default(),
-            pause: Pause::new(options.speed_bps),
-            entropy: Entropy::default(),
-            rate: Rate::new(options.interval_ns),
+            asked: Metrics::new(options.speed_bps, options.interval_ns),
             gone: Vec::new(),
             gone_more: 0,
             resolved: Vec::new(),
@@ -198,6 +196,8 @@ impl Analysis {
             mirrors: Vec::new(),
             trust: Trust::default(),
             metrics: Vec::new(),
+            passed_over: 0,
+            links: Vec::new(),
             options,
         }
     }
@@ -229,7 +229,7 @@ impl Analysis {
         if d.tunnel_depth() > 0 {
             self.see_mirror(d);
         }
-        let number = self.capture.packets;
+        let number = self.capture.packets + self.passed_over;
         let l1_bytes = overhead::l1_bytes(d);
         let mut event = Event {
             number,
@@ -245,24 +245,15 @@ impl Analysis {
         match d.get::<Bth>() {
             Some(bth) => self.see_transport(&mut event, bth),
             None => {
-                if d.has(Kind::MacControl) {
-                    self.pause.see(&event);
-                }
                 if let Some(observer) = &mut self.observer {
                     observer(number, None, Class::Unsequenced);
                 }
             }
         }
         self.overhead.see(&event);
-        self.rate.see(&event);
-        if event.class.is_some_and(|class| class == Class::Retransmission) {
+        self.asked.see(&event);
+        if event.class == Some(Class::Retransmission) {
             self.overhead.retransmitted(&event);
-            self.rate.retransmitted();
-        } else if event.flow.is_some() && !event.is_capture_duplicate {
-            self.rate.goodput(d.payload_len() as u64);
-            if event.class == Some(Class::LateOriginal) {
-                self.rate.out_of_order();
-            }
         }
         for metric in &mut self.metrics {
             metric.see(&event);
@@ -359,7 +350,6 @@ impl Analysis {
                 if let Some(id) = ip_id {
                     flow.ids.see(id);
                 }
-                self.congestion.see(event);
                 self.say(event, None, Class::Unsequenced);
                 return;
             }
@@ -373,8 +363,6 @@ impl Analysis {
                 if let Some(id) = ip_id {
                     flow.ids.see(id);
                 }
-                self.congestion.see(event);
-                self.entropy.see(event);
                 if service == Service::Ud && bth.dest_qp().0 == 1 {
                     self.see_management(d, &key, time);
                 }
@@ -414,8 +402,6 @@ impl Analysis {
         }
         event.class = class;
         event.is_capture_duplicate = class == Some(Class::CaptureDuplicate);
-        self.congestion.see(event);
-        self.entropy.see(event);
         if let Some(class) = class {
             self.say(event, Some(opcode.direction()), class);
         }
@@ -657,6 +643,24 @@ impl Analysis {
     fn say(&mut self, event: &Event<'_>, space: Option<Space>, class: Class) {
         if let Some(observer) = &mut self.observer {
             observer(event.number, space, class);
+        }
+    }
+
+    /// Pass over a frame: it is not analyzed, but has its number.
+    #[inline]
+    pub fn pass_over(&mut self) {
+        self.passed_over += 1;
+    }
+
+    /// What is known of a capture interface, by [`Record::interface`]: its name, and its speed in bit/s.
+    pub fn interface(&mut self, number: u16, name: String, speed_bps: Option<u64>) {
+        let at = number as usize;
+        if self.links.len() <= at {
+            self.links.resize(at + 1, String::new());
+        }
+        self.links[at] = name;
+        if let Some(speed) = speed_bps {
+            self.asked.pause.set_speed(number, speed);
         }
     }
 

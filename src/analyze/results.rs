@@ -108,6 +108,11 @@ impl Analysis {
         self.report()
     }
 
+    /// What is known so far, of an analysis that goes on: what is undecided is not in it.
+    pub fn so_far(&self) -> report::Analysis {
+        self.report()
+    }
+
     fn report(&self) -> report::Analysis {
         let mut order: Vec<Entry<'_>> = Vec::new();
         for gone in &self.gone {
@@ -164,23 +169,17 @@ impl Analysis {
             .sort_by_key(|episode| (episode.start_ns, episode.first_retransmit_frame, episode.flow));
         report.overhead = self.overhead.section();
         report.capture = self.capture_report();
-        report.congestion = self.congestion.section();
-        report.pause = self.pause.section(self.capture.last, |interface| format!("if{interface}"));
-        if report.pause.is_none() {
-            report.why.insert("pause", Reason::NoPfcVisibility);
-        }
-        report.ports = self.entropy.section(|id| {
-            let index = *place.get(id.0 as usize).filter(|&&at| at != usize::MAX)?;
-            Some(Known { index, peer_qp: self.flows.flows.get(id.0 as usize)?.peer_qp })
-        });
-        match self.rate.section() {
-            Some((width, intervals)) => {
-                (report.interval_ns, report.intervals) = (Some(width), Some(intervals))
-            }
-            None => {
-                report.why.insert("intervals", Reason::NotRequested);
-            }
-        }
+        self.asked.fill(
+            &mut report,
+            |interface| match self.links.get(interface as usize) {
+                Some(name) if !name.is_empty() => name.clone(),
+                _ => format!("if{interface}"),
+            },
+            |id| {
+                let index = *place.get(id.0 as usize).filter(|&&at| at != usize::MAX)?;
+                Some(Known { index, peer_qp: self.flows.flows.get(id.0 as usize)?.peer_qp })
+            },
+        );
         finding::find(&mut report);
         report
     }

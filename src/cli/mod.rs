@@ -1,5 +1,6 @@
 //! The command line: one file a command; no logic that a library user would miss.
 
+mod analyze;
 mod craft;
 mod dissect;
 mod explain;
@@ -26,6 +27,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Analyze(analyze::Analyze),
     Dissect(dissect::Dissect),
     Explain(explain::Explain),
     Craft(craft::Craft),
@@ -63,6 +65,7 @@ pub(crate) fn main() -> ExitCode {
 impl Cli {
     fn run(self) -> anyhow::Result<Outcome> {
         match self.command {
+            Command::Analyze(command) => command.run(),
             Command::Dissect(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Craft(command) => command.run(),

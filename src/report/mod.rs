@@ -2,5 +2,6 @@
 
 pub mod analysis;
 pub mod overhead;
+pub mod set;
 #[cfg(feature = "cli")]
 pub mod text;

@@ -2,6 +2,7 @@
 
 mod flow;
 mod overhead;
+mod set;
 mod units;
 
 use std::io::{self, Write};
@@ -11,6 +12,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use super::analysis::{Analysis, Bounds, Congestion, Flow, Losses, Overhead, Pause, Ports, Reason, Stream};
 pub use flow::write_flow;
 pub use overhead::write_overhead;
+pub use set::write_set;
 use units::{bits_per_second, bytes, clean, count, duration, percent, utc};
 
 /// How a report is written.
@@ -89,11 +91,7 @@ impl Sort {
 /// How much trouble a flow is in: refusals and timeouts weigh most, for they stall it; then what was sent again or lost,
 /// then what came late or marked. A flow without any has 0.
 pub fn trouble(flow: &Flow) -> u64 {
-    let naks = &flow.naks;
-    let refused = naks.invalid_request
-        + naks.remote_access_error
-        + naks.remote_operational_error
-        + naks.invalid_rd_request;
+    let refused = flow.naks.total() - flow.naks.psn_sequence_error;
     let stream = |stream: &Stream| {
         let lost = lost(&stream.losses).map_or(0, |[_, most]| most);
         100 * stream.triggers.timeout
@@ -102,7 +100,7 @@ pub fn trouble(flow: &Flow) -> u64 {
             + stream.ambiguous
     };
     1000 * refused
-        + 100 * (naks.psn_sequence_error + flow.rnr_naks)
+        + 100 * (flow.naks.psn_sequence_error + flow.rnr_naks)
         + stream(&flow.requests)
         + stream(&flow.responses)
         + 10 * (flow.icrc.bad + flow.messages.broken)
@@ -371,7 +369,7 @@ const COLUMNS: &[Column] = &[
         is_optional: false,
         value: |f| some(f.requests.out_of_order + f.responses.out_of_order),
     },
-    Column { head: "NAK", rank: 2, is_optional: true, value: |f| some(naks(f)) },
+    Column { head: "NAK", rank: 2, is_optional: true, value: |f| some(f.naks.total()) },
     Column { head: "RNR", rank: 2, is_optional: true, value: |f| some(f.rnr_naks) },
     Column {
         head: "timeouts",
@@ -401,15 +399,6 @@ const COLUMNS: &[Column] = &[
         value: |f| f.latency_ns.ack_rtt.map_or(String::new(), |summary| duration(summary.p99)),
     },
 ];
-
-fn naks(flow: &Flow) -> u64 {
-    let naks = &flow.naks;
-    naks.psn_sequence_error
-        + naks.invalid_request
-        + naks.remote_access_error
-        + naks.remote_operational_error
-        + naks.invalid_rd_request
-}
 
 fn rate(flow: &Flow, bytes: u64) -> String {
     let ns = flow.last_ns.saturating_sub(flow.first_ns);
