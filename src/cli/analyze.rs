@@ -313,7 +313,6 @@ impl Analyze {
             ack_timeout_ns: self.ack_timeout,
             speed_bps: self.speed,
             interval_ns: self.interval,
-            ..Options::default()
         }
     }
 
