@@ -9,11 +9,11 @@ use rdmawire::{
         entropy::{Entropy, Known},
         rate::{MAX_BINS, Rate},
     },
-    analyze::{Class, linux_source_port},
+    analyze::Class,
     dissect::{Encapsulation, Link},
     opcode::Opcode,
     report::analysis::{Interval, Ports},
-    wire::Ecn,
+    wire::{Ecn, Qpn, Udp},
 };
 
 /// Packets of flows: (flow, source, destination, queue pair, port).
@@ -93,13 +93,13 @@ fn a_cnp_has_a_port_of_its_own() {
 fn linuxs_formula() {
     // Of Linux Soft-RoCE's own traffic: queue pairs of both ends, and the port of both directions.
     for (qp, port) in [(0x14, 49_552), (0x17, 49_681), (0x2d, 51_177), (0x2e, 51_268), (0x46, 54_052)] {
-        assert_eq!(linux_source_port(qp, qp), port);
+        assert_eq!(Udp::linux_source_port(Qpn(qp), Qpn(qp)), port);
     }
     // By a computation apart from this one, where the product has more than 20 bits.
-    assert_eq!(linux_source_port(0x1234, 0x5678), 49_178);
-    assert_eq!(linux_source_port(0x5678, 0x1234), 49_178);
-    assert_eq!(linux_source_port(0xff_ffff, 0xff_ffff), 65_313);
-    let port = linux_source_port(0x1234, 0x5678);
+    assert_eq!(Udp::linux_source_port(Qpn(0x1234), Qpn(0x5678)), 49_178);
+    assert_eq!(Udp::linux_source_port(Qpn(0x5678), Qpn(0x1234)), 49_178);
+    assert_eq!(Udp::linux_source_port(Qpn(0xff_ffff), Qpn(0xff_ffff)), 65_313);
+    let port = Udp::linux_source_port(Qpn(0x1234), Qpn(0x5678));
     let report = ports(&[(0, 1, 2, 0x1234, port), (1, 1, 2, 9, 0xc000)], |flow| {
         [Some(0x5678), Some(5)][flow as usize]
     });

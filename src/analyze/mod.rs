@@ -20,13 +20,12 @@ pub mod metric;
 mod results;
 mod track;
 
-pub use connection::linux_source_port;
 pub use flow::Address;
 pub use track::{Class, Trigger};
 
 use connection::Connections;
 use flow::{Flow, Flows, Found, Key};
-use metric::{Metric, overhead};
+use metric::{Metric, Metrics, overhead};
 use track::{
     request::{Knobs, Request, Response},
     sequence::{Packet, Resolved},
@@ -35,7 +34,7 @@ use track::{
 use crate::{
     capture::Record,
     checksum,
-    dissect::{self, Dissection, dissect_with},
+    dissect::{self, Dissection, Encapsulation, dissect_with},
     icrc::{self, State},
     opcode::{Direction, Operation, PayloadRule, Position, Service},
     wire::*,
@@ -83,8 +82,19 @@ pub struct Options {
     pub ack_timeout_ns: Option<i64>,
     /// The link's speed in bits per second.
     pub speed_bps: Option<u64>,
-    /// Traffic over time, in bins of so many nanoseconds.
+    /// Report traffic over time, in intervals of so many nanoseconds.
     pub interval_ns: Option<u64>,
+    /// Connections that the user knows of.
+    pub connections: Vec<KnownConnection>,
+}
+
+/// A connection that the user knows of: two ends, each an address and a queue pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownConnection {
+    /// One end.
+    pub a: (Address, u32),
+    /// The other.
+    pub b: (Address, u32),
 }
 
 impl Default for Options {
@@ -97,6 +107,7 @@ impl Default for Options {
             ack_timeout_ns: None,
             speed_bps: None,
             interval_ns: None,
+            connections: Vec::new(),
         }
     }
 }
@@ -115,9 +126,7 @@ pub struct Analysis {
     connections: Connections,
     capture: results::CaptureCounts,
     overhead: overhead::Overhead,
-    asked: metric::Metrics,
-    links: Vec<String>,
-    passed_over: u64,
+    asked: Metrics,
     gone: Vec<Gone>,
     gone_more: u64,
     resolved: Vec<Resolved>,
@@ -125,6 +134,10 @@ pub struct Analysis {
     mirrors: Vec<Mirror>,
     trust: Trust,
     metrics: Vec<Box<dyn Metric + Send>>,
+    /// Frames that have a number and are not analyzed.
+    passed_over: u64,
+    /// The interfaces' names.
+    links: Vec<String>,
 }
 
 /// A flow put away: evicted, or of an epoch that is over.
@@ -165,15 +178,17 @@ impl Trust {
 impl Analysis {
     /// An analysis that has seen nothing.
     pub fn new(options: Options) -> Analysis {
+        let mut connections = Connections::default();
+        for known in &options.connections {
+            connections.insert(known);
+        }
         Analysis {
             knobs: Knobs { late_ns: options.late_ns, ack_timeout_ns: options.ack_timeout_ns },
             flows: Flows::new(options.max_flows),
-            connections: Connections::default(),
+            connections,
             capture: results::CaptureCounts::default(),
             overhead: overhead::Overhead::default(),
-            asked: metric::Metrics::new(options.speed_bps, options.interval_ns),
-            links: Vec::new(),
-            passed_over: 0,
+            asked: Metrics::new(options.speed_bps, options.interval_ns),
             gone: Vec::new(),
             gone_more: 0,
             resolved: Vec::new(),
@@ -181,6 +196,8 @@ impl Analysis {
             mirrors: Vec::new(),
             trust: Trust::default(),
             metrics: Vec::new(),
+            passed_over: 0,
+            links: Vec::new(),
             options,
         }
     }
@@ -235,6 +252,9 @@ impl Analysis {
         }
         self.overhead.see(&event);
         self.asked.see(&event);
+        if event.class == Some(Class::Retransmission) {
+            self.overhead.retransmitted(&event);
+        }
         for metric in &mut self.metrics {
             metric.see(&event);
         }
@@ -317,6 +337,7 @@ impl Analysis {
             time,
             frame: event.number,
             bytes: payload,
+            l1_bytes: event.l1_bytes,
             fingerprint,
             id: ip_id,
             vantage,
@@ -367,9 +388,6 @@ impl Analysis {
             Direction::Request => {
                 let position = opcode.position();
                 let length = d.get::<Reth>().map(|reth| reth.dma_len());
-                if operation == Operation::ReadRequest {
-                    packet.n = flow.requests.psns_of_read(length.unwrap_or(0));
-                }
                 packet.ack_expected = bth.ack_req() || matches!(position, Position::Last | Position::Only);
                 let request = Request { packet, operation, position, message_bytes: length };
                 self.see_request(id, &request, event)
@@ -384,9 +402,6 @@ impl Analysis {
         }
         event.class = class;
         event.is_capture_duplicate = class == Some(Class::CaptureDuplicate);
-        if class == Some(Class::Retransmission) {
-            self.overhead.retransmitted(event);
-        }
         if let Some(class) = class {
             self.say(event, Some(opcode.direction()), class);
         }
@@ -404,7 +419,14 @@ impl Analysis {
         let before = (flow.requests.counts.triggers, flow.requests.counts.of(Class::Retransmission));
         let class = flow.requests.see(request, &flow.ids, &self.knobs, &mut self.resolved);
         if !self.resolved.is_empty() {
-            self.tell(Direction::Request, event.number);
+            let wrap = flow.encapsulation;
+            tell(
+                &mut self.observer,
+                &mut self.resolved,
+                &mut self.overhead,
+                (Direction::Request, wrap),
+                event.number,
+            );
         }
         let flow = self.flows.get_mut(id);
         // A READ asked for again tells what became of its response.
@@ -450,7 +472,6 @@ impl Analysis {
         let peer = self.flows.get_mut(id).peer;
         let (flow, mut peer) = self.flows.two(id, peer);
         flow.completeness |= 16;
-        let mut space = Direction::Response;
         let class = if operation == Operation::ReadResponse {
             let requests = peer.as_deref().map(|peer| &peer.requests);
             flow.responses.read(packet, position, requests, &flow.ids, &self.knobs, &mut self.resolved)
@@ -459,8 +480,10 @@ impl Analysis {
             let negative = syndrome.is_some_and(|s| !s.is_ack());
             Some(flow.responses.acknowledge(packet, aeth.map(Aeth::msn), negative, &flow.ids))
         };
+        let wrap = flow.encapsulation;
         if !self.resolved.is_empty() {
-            tell(&mut self.observer, &mut self.resolved, &mut self.overhead, space, event.number);
+            let place = (Direction::Response, wrap);
+            tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, event.number);
         }
         if class == Some(Class::CaptureDuplicate) {
             return class;
@@ -479,9 +502,9 @@ impl Analysis {
                 repeated: class == Some(Class::Retransmission),
             };
             peer.requests.answer(&response, &mut self.resolved, &self.knobs);
-            space = Direction::Request;
             if !self.resolved.is_empty() {
-                tell(&mut self.observer, &mut self.resolved, &mut self.overhead, space, event.number);
+                let place = (Direction::Request, wrap);
+                tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, event.number);
             }
         }
         class
@@ -623,10 +646,6 @@ impl Analysis {
         }
     }
 
-    fn tell(&mut self, space: Space, number: u64) {
-        tell(&mut self.observer, &mut self.resolved, &mut self.overhead, space, number);
-    }
-
     /// Pass over a frame: it is not analyzed, but has its number.
     #[inline]
     pub fn pass_over(&mut self) {
@@ -662,16 +681,17 @@ fn tell(
     observer: &mut Option<Observer>,
     resolved: &mut Vec<Resolved>,
     overhead: &mut overhead::Overhead,
-    space: Space,
+    (space, wrap): (Space, Encapsulation),
     number: u64,
 ) {
-    let _ = overhead;
-    if let Some(observer) = observer {
-        for verdict in resolved.iter().filter(|verdict| verdict.fill.frame != number) {
+    for verdict in resolved.drain(..).filter(|verdict| verdict.fill.frame != number) {
+        if verdict.class == Class::Retransmission {
+            overhead.retransmitted_before(wrap, verdict.fill.l1_bytes);
+        }
+        if let Some(observer) = observer {
             observer(verdict.fill.frame, Some(space), verdict.class);
         }
     }
-    resolved.clear();
 }
 
 fn flow_service(event: &Event<'_>) -> Service {

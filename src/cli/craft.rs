@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::Outcome;
+use super::{Outcome, scenario};
 use rdmawire::{
     capture::{self, Format, Record, Sink, Source, Time},
     craft::{self, Auto, Channel, Data, Edit, Hold, Packet, Request, recipe},
@@ -29,12 +29,15 @@ use rdmawire::{
 pub(super) struct Craft {
     #[command(subcommand)]
     what: Option<What>,
-    /// The packet: headers divided by `/`, with their fields.
+    /// The packet: headers divided by `/`, with their fields; or a scenario: FILE.toml.
     #[arg(required_unless_present = "from", conflicts_with = "from")]
     recipe: Option<String>,
     /// Start from the frames of a capture, or from one: FILE or FILE:N, counted from 1.
     #[arg(long, value_name = "FILE[:N]")]
     from: Option<Place>,
+    /// Of a scenario: write what an analysis of its capture must say, as JSON.
+    #[arg(long, value_name = "FILE")]
+    expect: Option<PathBuf>,
     #[command(flatten)]
     out: Out,
 }
@@ -246,6 +249,15 @@ impl Craft {
         match self.what {
             Some(what) => what.run(),
             None => match (self.recipe, self.from) {
+                (Some(text), _) if scenario::is_scenario(&text) => scenario::Play {
+                    scenario: Path::new(&text),
+                    output: self.out.output.as_deref(),
+                    expect: self.expect.as_deref(),
+                    seed: Some(self.out.seed).filter(|&seed| seed != 0),
+                    force: self.out.force,
+                }
+                .run(),
+                (Some(_), _) if self.expect.is_some() => bail!("--expect: of a scenario, FILE.toml"),
                 (Some(text), _) => {
                     let seed = self.out.seed;
                     let mut emit = Emit::new(self.out)?;

@@ -45,6 +45,7 @@ impl Explain {
             ["note" | "notes"] => notes(&mut to)?,
             ["note", id] => note(id, &mut to)?,
             ["filter" | "filters"] => filter(&mut to)?,
+            ["scenario" | "scenarios"] => to.push_str(rdmawire::craft::scenario::SCHEMA),
             names => named(&names.join(" "), &mut to)?,
         }
         Ok(to)
@@ -70,6 +71,7 @@ fn all(to: &mut String) -> Written {
          \x20 rnr                   RNR timers\n\
          \x20 note [ID]             what dissection remarks\n\
          \x20 filter                the language of --filter, and all names in it\n\
+         \x20 scenario              the schema of scenario files\n\
          \x20 HEADER.FIELD          a single field, by our name or Wireshark's\n",
     );
     Ok(())
@@ -128,7 +130,7 @@ fn named(name: &str, to: &mut String) -> anyhow::Result<()> {
         }
         return Ok(());
     }
-    let topics = ["opcode", "syndrome", "rnr", "note", "filter"].map(str::to_owned);
+    let topics = ["opcode", "syndrome", "rnr", "note", "filter", "scenario"].map(str::to_owned);
     match nearest(name, Name::all().chain(topics)).as_slice() {
         [] => bail!("explain: nothing is named {name:?}; `rdmawire explain` lists all there is"),
         near => bail!("explain: nothing is named {name:?}; did you mean {}?", near.join(" or ")),

@@ -11,9 +11,9 @@ use hashbrown::HashMap;
 
 use super::{Metric, ends::Ends};
 use crate::{
-    analyze::{Event, FlowId, linux_source_port},
+    analyze::{Event, FlowId},
     report::analysis::{PortCollision, Ports as Report, SprayedFlow},
-    wire::{Bth, Udp},
+    wire::{Bth, Qpn, Udp},
 };
 
 /// Flows that are kept; those with higher numbers are not looked at.
@@ -162,7 +162,7 @@ impl Entropy {
             if let [only] = ports[..] {
                 same.entry((flow.ends, only.port)).or_default().push((flow.qp, id));
                 if let Some(peer) = known.and_then(|known| known.peer_qp) {
-                    let is_linux = only.port == linux_source_port(flow.qp, peer);
+                    let is_linux = only.port == Udp::linux_source_port(Qpn(flow.qp), Qpn(peer));
                     let linux = report.linux_formula.get_or_insert_default();
                     linux.flows += 1;
                     linux.matching += is_linux as u64;

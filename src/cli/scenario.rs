@@ -1,0 +1,120 @@
+//! `rdmawire craft scenario.toml`: the capture that a scenario gives, and what an analysis of it must say.
+
+use std::{
+    fs,
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, bail};
+
+use super::{Outcome, craft::format_of};
+use rdmawire::{
+    capture::{self, Interface, Record, Sink, Time},
+    craft::scenario::{self, Run, Scenario},
+};
+
+/// A scenario's text is not longer than this.
+const LONGEST: u64 = 16 << 20;
+
+/// Where a scenario's results go.
+pub(super) struct Play<'a> {
+    /// The scenario; `-` is standard input.
+    pub(super) scenario: &'a Path,
+    /// The capture; of several taps each has its own, its name before the extension.
+    pub(super) output: Option<&'a Path>,
+    /// The expectation as JSON, likewise; `-` is standard output.
+    pub(super) expect: Option<&'a Path>,
+    /// Another seed than the scenario's.
+    pub(super) seed: Option<u64>,
+    /// Replace files that exist.
+    pub(super) force: bool,
+}
+
+/// Whether `craft`'s argument names a scenario.
+pub(super) fn is_scenario(text: &str) -> bool {
+    text.ends_with(".toml") && !text.contains(" / ")
+}
+
+impl Play<'_> {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        if self.output.is_none() && self.expect.is_none() {
+            bail!("a scenario needs --output FILE, or --expect FILE");
+        }
+        let name = self.scenario.display();
+        let mut text = String::new();
+        let read = match self.scenario == Path::new("-") {
+            true => io::stdin().take(LONGEST).read_to_string(&mut text),
+            false => {
+                fs::File::open(self.scenario).and_then(|file| file.take(LONGEST).read_to_string(&mut text))
+            }
+        };
+        read.with_context(|| name.to_string())?;
+        let mut scenario = Scenario::parse(&text).with_context(|| name.to_string())?;
+        scenario.seed = self.seed.unwrap_or(scenario.seed);
+        let run = scenario::run(&scenario).with_context(|| name.to_string())?;
+        for tap in 0..run.captures.len() {
+            if let Some(output) = self.output {
+                self.capture(&run, tap, &file_of(output, &run, tap))?;
+            }
+            if let Some(expect) = self.expect {
+                self.expectation(&run, tap, &file_of(expect, &run, tap))?;
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn capture(&self, run: &Run, tap: usize, path: &Path) -> anyhow::Result<()> {
+        let options = capture::Options { force: self.force, ..capture::Options::default() };
+        let of = &run.captures[tap].tap;
+        let interface = Interface {
+            link: run.link(),
+            snaplen: of.snaplen,
+            resolution_ns: u32::try_from(of.resolution.0).unwrap_or(1),
+            name: Some(of.name.clone()).filter(|name| !name.is_empty()),
+            speed_bps: Some(run.scenario.rate.0),
+            fcs_len: of.fcs.then_some(4),
+            ..Interface::default()
+        };
+        let mut writer = capture::create(path, format_of(path)?, &[interface], options)?;
+        let mut frames = run.frames(tap);
+        while let Some(frame) = frames.next() {
+            writer.put(&Record {
+                time: Time(frame.time_ns),
+                link: frame.link,
+                interface: 0,
+                wire_len: frame.wire_len,
+                frame: frame.bytes,
+            })?;
+        }
+        writer.finish()?;
+        Ok(())
+    }
+
+    fn expectation(&self, run: &Run, tap: usize, path: &Path) -> anyhow::Result<()> {
+        let text = format!("{:#}\n", run.expect(tap));
+        if path == Path::new("-") {
+            io::stdout().lock().write_all(text.as_bytes())?;
+            return Ok(());
+        }
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true).create_new(!self.force);
+        let written = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
+        written.with_context(|| path.display().to_string())
+    }
+}
+
+/// The file of a tap: the name as given where there is one tap only, otherwise with the tap's name or number in it.
+fn file_of(path: &Path, run: &Run, tap: usize) -> PathBuf {
+    if run.captures.len() == 1 || path == Path::new("-") {
+        return path.to_path_buf();
+    }
+    let name = match run.captures[tap].tap.name.as_str() {
+        "" => (tap + 1).to_string(),
+        name => name.replace(['/', '\\'], "_"),
+    };
+    let file = path.file_name().unwrap_or_default().to_string_lossy();
+    let (stem, extension) = file.split_once('.').unwrap_or((&file, ""));
+    let dot = if extension.is_empty() { "" } else { "." };
+    path.with_file_name(format!("{stem}-{name}{dot}{extension}"))
+}
