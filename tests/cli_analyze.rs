@@ -121,6 +121,21 @@ fn a_damaged_file_is_told_of_once() {
 }
 
 #[test]
+fn a_map_of_queue_pairs() {
+    let directory = directory("map");
+    let [path, map, wrong] = ["a.pcap", "map.csv", "wrong.csv"].map(|name| directory.join(name));
+    trace(&path, 0..5, false);
+    std::fs::write(&map, "# the tested pair\n10.0.0.2, 0x11, 10.0.0.1, 34\n").unwrap();
+    std::fs::write(&wrong, "\n10.0.0.2,0x11,10.0.0.1\n").unwrap();
+    let path = path.to_str().unwrap();
+    let flow = &json(&["--qp-map", map.to_str().unwrap(), path])["flows"][0];
+    assert_eq!((&flow["peer_qp"], &flow["paired_by"]), (&34.into(), &"map".into()), "{flow}");
+    let (code, _, error) = run(&["--qp-map", wrong.to_str().unwrap(), path]);
+    assert_eq!(code, Some(2));
+    assert!(error.contains("line 2: expected ADDRESS,QP,ADDRESS,QP"), "{error}");
+}
+
+#[test]
 fn what_is_asked_wrong_is_told() {
     let path = directory("asked").join("a.pcap");
     trace(&path, 0..5, false);

@@ -19,7 +19,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{Outcome, units};
 use rdmawire::{
-    analyze::{Analysis, Options},
+    analyze::{Address, Analysis, KnownConnection, Options},
     capture::{self, Info, Merge, Reader, Source},
     dissect::{self, ROCE_PORT, dissect_with},
     filter::{Filter, FrameMeta},
@@ -71,6 +71,9 @@ pub(super) struct Analyze {
     /// UDP destination port of RoCEv2; a second one may follow.
     #[arg(long, value_name = "PORT", value_delimiter = ',', num_args = 1, default_values_t = [ROCE_PORT])]
     roce_port: Vec<u16>,
+    /// Which queue pairs belong together, a line each: ADDRESS,QP,ADDRESS,QP.
+    #[arg(long, value_name = "CSV", value_parser = qp_map)]
+    qp_map: Option<QpMap>,
     /// Flows kept at a time; beyond, the ones silent longest are put away.
     #[arg(long, value_name = "N", default_value_t = Options::default().max_flows)]
     max_flows: usize,
@@ -122,6 +125,44 @@ fn ack_timeout(text: &str) -> Result<i64, String> {
         Err(_) => units::duration(text)?,
     };
     i64::try_from(ns).map_err(|_| "a time below 292 years".into())
+}
+
+/// Connections that a file names.
+#[derive(Clone, Debug)]
+struct QpMap(Vec<KnownConnection>);
+
+fn qp_map(path: &str) -> Result<QpMap, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let lines = text.lines().enumerate().map(|(n, line)| (n + 1, line.trim()));
+    lines
+        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+        .map(|(n, line)| {
+            let parts: Vec<&str> = line.split(',').map(str::trim).collect();
+            let [a, a_qp, b, b_qp] = parts[..] else {
+                return Err(format!("line {n}: expected ADDRESS,QP,ADDRESS,QP"));
+            };
+            let end = |address: &str, qp: &str| {
+                let address = end_address(address).ok_or_else(|| {
+                    format!("line {n}: {address:?} is neither an IP address, nor gid:, nor lid:")
+                })?;
+                let qp = units::number_of_qp(qp)
+                    .ok_or_else(|| format!("line {n}: {qp:?} is not the number of a queue pair"))?;
+                Ok::<_, String>((address, qp))
+            };
+            Ok(KnownConnection { a: end(a, a_qp)?, b: end(b, b_qp)? })
+        })
+        .collect::<Result<_, _>>()
+        .map(QpMap)
+}
+
+fn end_address(text: &str) -> Option<Address> {
+    if let Some(gid) = text.strip_prefix("gid:") {
+        return gid.parse().ok().map(Address::Gid);
+    }
+    if let Some(lid) = text.strip_prefix("lid:") {
+        return units::number_of_qp(lid).and_then(|lid| u16::try_from(lid).ok()).map(Address::Lid);
+    }
+    text.parse().ok().map(Address::Ip)
 }
 
 /// Asked to stop: by Ctrl-C.
@@ -313,6 +354,7 @@ impl Analyze {
             ack_timeout_ns: self.ack_timeout,
             speed_bps: self.speed,
             interval_ns: self.interval,
+            connections: self.qp_map.as_ref().map_or_else(Vec::new, |map| map.0.clone()),
         }
     }
 
