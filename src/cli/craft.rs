@@ -203,7 +203,7 @@ struct Out {
     /// Change a field once more in each copy of --count: bth.psn+=1.
     #[arg(long, value_name = "FIELD+=N", value_parser = edit)]
     step: Vec<Edit>,
-    /// Leave a computed value as it stands: icrc, ip_checksum, … (`--keep list` shows all).
+    /// Leave a computed value as it stands: icrc, ip_checksum, … (a name that is none of them lists all).
     #[arg(long, value_name = "VALUE")]
     keep: Vec<String>,
     /// Compute a value that is left alone otherwise: udp_checksum, fcs.

@@ -350,8 +350,8 @@ impl Packet {
     /// Append the frame to a buffer. Allocates nothing of its own as long as the headers have at most 512 bytes.
     pub fn build_into(&self, out: &mut impl BufMut) {
         match self.head.len() {
-            0..=FEW => self.build_over(&mut [0; FEW], out),
-            0..=MANY => self.build_over(&mut [0; MANY], out),
+            len if len <= FEW => self.build_over(&mut [0; FEW], out),
+            len if len <= MANY => self.build_over(&mut [0; MANY], out),
             len => self.build_over(&mut vec![0; len], out),
         }
     }
