@@ -384,6 +384,9 @@ impl Pause {
             return emit.finish();
         };
         let speed = self.speed.filter(|&speed| speed > 0).context("--hold needs --speed")?;
+        if self.quanta == 0 {
+            bail!("--hold with --quanta 0: that would end a pause, not hold one");
+        }
         let hold = Hold { quanta: self.quanta, ..Hold::new(self.src, priorities, ns, speed) };
         for (at, packet) in hold.iter() {
             emit.put_at(at, packet)?;
