@@ -20,13 +20,12 @@ pub mod metric;
 mod results;
 mod track;
 
-pub use connection::linux_source_port;
 pub use flow::Address;
 pub use track::{Class, Trigger};
 
 use connection::Connections;
 use flow::{Flow, Flows, Found, Key};
-use metric::{Metric, overhead};
+use metric::{Metric, congestion::Congestion, entropy::Entropy, overhead, pause::Pause, rate::Rate};
 use track::{
     request::{Knobs, Request, Response},
     sequence::{Packet, Resolved},
@@ -35,7 +34,7 @@ use track::{
 use crate::{
     capture::Record,
     checksum,
-    dissect::{self, Dissection, dissect_with},
+    dissect::{self, Dissection, Encapsulation, dissect_with},
     icrc::{self, State},
     opcode::{Direction, Operation, PayloadRule, Position, Service},
     wire::*,
@@ -83,6 +82,19 @@ pub struct Options {
     pub ack_timeout_ns: Option<i64>,
     /// The link's speed in bits per second.
     pub speed_bps: Option<u64>,
+    /// Report traffic over time, in intervals of so many nanoseconds.
+    pub interval_ns: Option<u64>,
+    /// Connections that the user knows of.
+    pub connections: Vec<KnownConnection>,
+}
+
+/// A connection that the user knows of: two ends, each an address and a queue pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownConnection {
+    /// One end.
+    pub a: (Address, u32),
+    /// The other.
+    pub b: (Address, u32),
 }
 
 impl Default for Options {
@@ -94,6 +106,8 @@ impl Default for Options {
             late_ns: 50_000,
             ack_timeout_ns: None,
             speed_bps: None,
+            interval_ns: None,
+            connections: Vec::new(),
         }
     }
 }
@@ -112,6 +126,10 @@ pub struct Analysis {
     connections: Connections,
     capture: results::CaptureCounts,
     overhead: overhead::Overhead,
+    congestion: Congestion,
+    pause: Pause,
+    entropy: Entropy,
+    rate: Rate,
     gone: Vec<Gone>,
     gone_more: u64,
     resolved: Vec<Resolved>,
@@ -159,12 +177,20 @@ impl Trust {
 impl Analysis {
     /// An analysis that has seen nothing.
     pub fn new(options: Options) -> Analysis {
+        let mut connections = Connections::default();
+        for known in &options.connections {
+            connections.insert(known);
+        }
         Analysis {
             knobs: Knobs { late_ns: options.late_ns, ack_timeout_ns: options.ack_timeout_ns },
             flows: Flows::new(options.max_flows),
-            connections: Connections::default(),
+            connections,
             capture: results::CaptureCounts::default(),
             overhead: overhead::Overhead::default(),
+            congestion: Congestion::default(),
+            pause: Pause::new(options.speed_bps),
+            entropy: Entropy::default(),
+            rate: Rate::new(options.interval_ns),
             gone: Vec::new(),
             gone_more: 0,
             resolved: Vec::new(),
@@ -219,12 +245,25 @@ impl Analysis {
         match d.get::<Bth>() {
             Some(bth) => self.see_transport(&mut event, bth),
             None => {
+                if d.has(Kind::MacControl) {
+                    self.pause.see(&event);
+                }
                 if let Some(observer) = &mut self.observer {
                     observer(number, None, Class::Unsequenced);
                 }
             }
         }
         self.overhead.see(&event);
+        self.rate.see(&event);
+        if event.class.is_some_and(|class| class == Class::Retransmission) {
+            self.overhead.retransmitted(&event);
+            self.rate.retransmitted();
+        } else if event.flow.is_some() && !event.is_capture_duplicate {
+            self.rate.goodput(d.payload_len() as u64);
+            if event.class == Some(Class::LateOriginal) {
+                self.rate.out_of_order();
+            }
+        }
         for metric in &mut self.metrics {
             metric.see(&event);
         }
@@ -307,6 +346,7 @@ impl Analysis {
             time,
             frame: event.number,
             bytes: payload,
+            l1_bytes: event.l1_bytes,
             fingerprint,
             id: ip_id,
             vantage,
@@ -319,6 +359,7 @@ impl Analysis {
                 if let Some(id) = ip_id {
                     flow.ids.see(id);
                 }
+                self.congestion.see(event);
                 self.say(event, None, Class::Unsequenced);
                 return;
             }
@@ -332,6 +373,8 @@ impl Analysis {
                 if let Some(id) = ip_id {
                     flow.ids.see(id);
                 }
+                self.congestion.see(event);
+                self.entropy.see(event);
                 if service == Service::Ud && bth.dest_qp().0 == 1 {
                     self.see_management(d, &key, time);
                 }
@@ -371,9 +414,8 @@ impl Analysis {
         }
         event.class = class;
         event.is_capture_duplicate = class == Some(Class::CaptureDuplicate);
-        if class == Some(Class::Retransmission) {
-            self.overhead.retransmitted(event);
-        }
+        self.congestion.see(event);
+        self.entropy.see(event);
         if let Some(class) = class {
             self.say(event, Some(opcode.direction()), class);
         }
@@ -391,7 +433,14 @@ impl Analysis {
         let before = (flow.requests.counts.triggers, flow.requests.counts.of(Class::Retransmission));
         let class = flow.requests.see(request, &flow.ids, &self.knobs, &mut self.resolved);
         if !self.resolved.is_empty() {
-            self.tell(Direction::Request, event.number);
+            let wrap = flow.encapsulation;
+            tell(
+                &mut self.observer,
+                &mut self.resolved,
+                &mut self.overhead,
+                (Direction::Request, wrap),
+                event.number,
+            );
         }
         let flow = self.flows.get_mut(id);
         // A READ asked for again tells what became of its response.
@@ -437,7 +486,6 @@ impl Analysis {
         let peer = self.flows.get_mut(id).peer;
         let (flow, mut peer) = self.flows.two(id, peer);
         flow.completeness |= 16;
-        let mut space = Direction::Response;
         let class = if operation == Operation::ReadResponse {
             let requests = peer.as_deref().map(|peer| &peer.requests);
             flow.responses.read(packet, position, requests, &flow.ids, &self.knobs, &mut self.resolved)
@@ -446,8 +494,10 @@ impl Analysis {
             let negative = syndrome.is_some_and(|s| !s.is_ack());
             Some(flow.responses.acknowledge(packet, aeth.map(Aeth::msn), negative, &flow.ids))
         };
+        let wrap = flow.encapsulation;
         if !self.resolved.is_empty() {
-            tell(&mut self.observer, &mut self.resolved, &mut self.overhead, space, event.number);
+            let place = (Direction::Response, wrap);
+            tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, event.number);
         }
         if class == Some(Class::CaptureDuplicate) {
             return class;
@@ -466,9 +516,9 @@ impl Analysis {
                 repeated: class == Some(Class::Retransmission),
             };
             peer.requests.answer(&response, &mut self.resolved, &self.knobs);
-            space = Direction::Request;
             if !self.resolved.is_empty() {
-                tell(&mut self.observer, &mut self.resolved, &mut self.overhead, space, event.number);
+                let place = (Direction::Request, wrap);
+                tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, event.number);
             }
         }
         class
@@ -610,10 +660,6 @@ impl Analysis {
         }
     }
 
-    fn tell(&mut self, space: Space, number: u64) {
-        tell(&mut self.observer, &mut self.resolved, &mut self.overhead, space, number);
-    }
-
     /// Frames seen so far.
     pub fn packets(&self) -> u64 {
         self.capture.packets
@@ -631,16 +677,17 @@ fn tell(
     observer: &mut Option<Observer>,
     resolved: &mut Vec<Resolved>,
     overhead: &mut overhead::Overhead,
-    space: Space,
+    (space, wrap): (Space, Encapsulation),
     number: u64,
 ) {
-    let _ = overhead;
-    if let Some(observer) = observer {
-        for verdict in resolved.iter().filter(|verdict| verdict.fill.frame != number) {
+    for verdict in resolved.drain(..).filter(|verdict| verdict.fill.frame != number) {
+        if verdict.class == Class::Retransmission {
+            overhead.retransmitted_before(wrap, verdict.fill.l1_bytes);
+        }
+        if let Some(observer) = observer {
             observer(verdict.fill.frame, Some(space), verdict.class);
         }
     }
-    resolved.clear();
 }
 
 fn flow_service(event: &Event<'_>) -> Service {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     Analysis, FlowId, finding,
     flow::Flow,
+    metric::entropy::Known,
     track::{
         Class, Trigger,
         class::{Bounds, Counts, Place},
@@ -89,16 +90,18 @@ impl Analysis {
                 let peer = self.flows.flows[at].peer;
                 self.flows.two(FlowId(at as u32), peer)
             };
-            let Flow { requests, responses, ids, .. } = flow;
+            let Flow { requests, responses, ids, encapsulation, .. } = flow;
+            let wrap = *encapsulation;
             requests.finish(ids, &self.knobs, &mut self.resolved);
-            super::tell(&mut self.observer, &mut self.resolved, &mut self.overhead, super::Space::Request, 0);
+            let place = (super::Space::Request, wrap);
+            super::tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, 0);
             let una = peer.map(|peer| peer.requests.una);
             responses.finish(ids, &self.knobs, una, &mut self.resolved);
             super::tell(
                 &mut self.observer,
                 &mut self.resolved,
                 &mut self.overhead,
-                super::Space::Response,
+                (super::Space::Response, wrap),
                 0,
             );
         }
@@ -161,6 +164,23 @@ impl Analysis {
             .sort_by_key(|episode| (episode.start_ns, episode.first_retransmit_frame, episode.flow));
         report.overhead = self.overhead.section();
         report.capture = self.capture_report();
+        report.congestion = self.congestion.section();
+        report.pause = self.pause.section(self.capture.last, |interface| format!("if{interface}"));
+        if report.pause.is_none() {
+            report.why.insert("pause", Reason::NoPfcVisibility);
+        }
+        report.ports = self.entropy.section(|id| {
+            let index = *place.get(id.0 as usize).filter(|&&at| at != usize::MAX)?;
+            Some(Known { index, peer_qp: self.flows.flows.get(id.0 as usize)?.peer_qp })
+        });
+        match self.rate.section() {
+            Some((width, intervals)) => {
+                (report.interval_ns, report.intervals) = (Some(width), Some(intervals))
+            }
+            None => {
+                report.why.insert("intervals", Reason::NotRequested);
+            }
+        }
         finding::find(&mut report);
         report
     }

@@ -3,8 +3,15 @@
 mod craft;
 mod dissect;
 mod explain;
+mod overhead;
+mod rewrite;
+mod units;
 
-use std::process::ExitCode;
+use std::{
+    fmt,
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use clap::{Parser, Subcommand};
 
@@ -21,6 +28,8 @@ enum Command {
     Dissect(dissect::Dissect),
     Explain(explain::Explain),
     Craft(craft::Craft),
+    Rewrite(rewrite::Rewrite),
+    Overhead(overhead::Overhead),
 }
 
 /// How a command ended, if it could be done at all.
@@ -44,7 +53,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(Outcome::Failed) => ExitCode::from(2),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("rdmawire: {error:#}");
+            say(format_args!("{error:#}"));
             ExitCode::from(2)
         }
     }
@@ -56,8 +65,15 @@ impl Cli {
             Command::Dissect(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Craft(command) => command.run(),
+            Command::Rewrite(command) => command.run(),
+            Command::Overhead(command) => command.run(),
         }
     }
+}
+
+/// A line on standard error, whoever reads it: a closed one is no reason to stop.
+fn say(line: fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr(), "rdmawire: {line}");
 }
 
 /// Whether the reader of our output went away.

@@ -1,3 +1,6 @@
 //! Results as data, and their clothes. The data is the JSON contract: names change only with the schema number.
 
 pub mod analysis;
+pub mod overhead;
+#[cfg(feature = "cli")]
+pub mod text;

@@ -178,6 +178,7 @@ impl Shown<'_> {
             flow: self.flow.map(FlowId),
             peer: self.peer.map(FlowId),
             is_capture_duplicate: self.is_capture_duplicate,
+            class: None,
         });
     }
 }

@@ -6,9 +6,9 @@ pub mod capture;
 pub mod crc;
 pub mod dissect;
 pub mod filter;
+pub mod frame;
 pub mod header;
 pub mod outer;
-pub mod print;
 pub mod rebuild;
 
 /// A property by the name of its fuzz target, and of its folder in `fuzz/corpus`.
@@ -16,10 +16,10 @@ pub const ALL: &[(&str, fn(&[u8]))] = &[
     ("capture", capture::reading),
     ("crc", crc::agreement),
     ("dissect", dissect::dissection),
-    ("filter", filter::filter),
+    ("filter", filter::expression),
+    ("frame", frame::shown),
     ("header", header::header),
     ("outer", outer::agreement),
-    ("print", print::printing),
     ("rebuild", rebuild::rebuilding),
 ];
 

@@ -59,6 +59,7 @@ impl IdOrder {
     /// Whether they vary from packet to packet.
     #[inline]
     pub(crate) fn varies(&self) -> bool {
-        self.up as u32 + self.other as u32 >= 4 && self.same as u32 <= (self.up as u32 + self.other as u32) / 8
+        self.up as u32 + self.other as u32 >= 4
+            && self.same as u32 <= (self.up as u32 + self.other as u32) / 8
     }
 }

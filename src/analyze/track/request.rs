@@ -304,14 +304,18 @@ impl Requests {
                 self.assembly = None;
             }
             // The verdict was given in `settle`, with the others.
-            Class::Retransmission if resolved.len() > began && resolved[began..].iter().any(|r| r.fill.frame == p.frame) => {
+            Class::Retransmission
+                if resolved.len() > began && resolved[began..].iter().any(|r| r.fill.frame == p.frame) =>
+            {
                 self.shadow.see(step.x, p.n, p.time);
                 self.goodput += p.bytes as u64;
                 self.assemble(request, step.x, true);
                 return Some(class);
             }
             Class::Retransmission => self.again(request, &step, knobs),
-            Class::NewAfterGap | Class::New if step.unseen > 0 => self.counts.lost(Place::Upstream, 0, step.unseen),
+            Class::NewAfterGap | Class::New if step.unseen > 0 => {
+                self.counts.lost(Place::Upstream, 0, step.unseen)
+            }
             // After a silence as long as a timeout: sent before, perhaps, and lost.
             Class::New if silent > context.timeout_ns => self.counts.lost(Place::Upstream, 0, 1),
             _ => {}
@@ -335,13 +339,18 @@ impl Requests {
             self.corrupt_gaps.push_back((step.x - step.gap..step.x, n));
         }
         self.corrupted = 0;
-        if matches!(class, Class::First | Class::New | Class::NewAfterGap | Class::Resync) || step.x + p.n as u64 == self.seq.hi {
+        if matches!(class, Class::First | Class::New | Class::NewAfterGap | Class::Resync)
+            || step.x + p.n as u64 == self.seq.hi
+        {
             self.goodput += p.bytes as u64;
             self.assemble(request, step.x, false);
         }
         self.remember_read(request, step.x);
         if let Some(episode) = self.open_episode() {
-            if episode.recovered.is_none() && step.x + p.n as u64 > episode.hi && class != Class::Retransmission {
+            if episode.recovered.is_none()
+                && step.x + p.n as u64 > episode.hi
+                && class != Class::Retransmission
+            {
                 episode.recovered = Some(p.time);
             }
         }
@@ -359,7 +368,9 @@ impl Requests {
     fn solve(&mut self, next: Psn) {
         let Some((x, length)) = self.guess.take() else { return };
         let took = self.seq.unwrap(next).wrapping_sub(x);
-        let mtu = [4096u16, 2048, 1024, 512, 256].into_iter().find(|&mtu| length.div_ceil(mtu as u32) as u64 == took);
+        let mtu = [4096u16, 2048, 1024, 512, 256]
+            .into_iter()
+            .find(|&mtu| length.div_ceil(mtu as u32) as u64 == took);
         if let Some(mtu) = mtu.filter(|_| self.mtu.by == MtuBy::Unknown) {
             self.set_mtu(Mtu { bytes: mtu, by: MtuBy::ReadPsns }, x, length);
         }
@@ -611,7 +622,8 @@ impl Requests {
     }
 
     fn remember_read(&mut self, request: &Request, x: u64) {
-        if !matches!(request.operation, Operation::ReadRequest | Operation::CompareSwap | Operation::FetchAdd) {
+        if !matches!(request.operation, Operation::ReadRequest | Operation::CompareSwap | Operation::FetchAdd)
+        {
             return;
         }
         let end = x + request.packet.n as u64;
@@ -687,10 +699,8 @@ impl Requests {
         };
         self.messages_completed += 1;
         self.more().sizes.add(whole.bytes);
-        let answered = !matches!(
-            whole.operation,
-            Operation::ReadRequest | Operation::CompareSwap | Operation::FetchAdd
-        );
+        let answered =
+            !matches!(whole.operation, Operation::ReadRequest | Operation::CompareSwap | Operation::FetchAdd);
         if answered {
             if self.waiting.len() == MAX_WAITING {
                 self.waiting.pop_front();
@@ -720,7 +730,9 @@ impl Requests {
         let x = self.seq.unwrap(response.psn);
         let meaning = response.syndrome.map_or(Acknowledgement::Ack { credits: None }, Syndrome::meaning);
         match (response.operation, meaning) {
-            (Operation::Acknowledge, Acknowledgement::Ack { .. }) => self.acknowledge(x, response, resolved, knobs),
+            (Operation::Acknowledge, Acknowledgement::Ack { .. }) => {
+                self.acknowledge(x, response, resolved, knobs)
+            }
             (Operation::Acknowledge, Acknowledgement::RnrNak { timer_us }) => self.rnr(x, timer_us, response),
             (Operation::Acknowledge, Acknowledgement::Nak(NakCode::PsnSequenceError)) => {
                 self.nak(x, response, resolved, knobs)
@@ -729,7 +741,9 @@ impl Requests {
                 self.fatal = response.syndrome.map(|s| s.0);
                 self.progress(x, response.time, resolved, knobs);
             }
-            (Operation::ReadResponse | Operation::AtomicAcknowledge, _) => self.read_response(x, response, resolved, knobs),
+            (Operation::ReadResponse | Operation::AtomicAcknowledge, _) => {
+                self.read_response(x, response, resolved, knobs)
+            }
             _ => {}
         }
     }
@@ -842,7 +856,8 @@ impl Requests {
         }
         // The same NAK again is not another question.
         if self.asked.is_none_or(|nak| nak.x != x) {
-            self.asked = Some(Asked { x, time: response.time, frame: response.frame, cause_time, hi, downstream });
+            self.asked =
+                Some(Asked { x, time: response.time, frame: response.frame, cause_time, hi, downstream });
         }
         self.suspect = None;
         self.progress(x, response.time, resolved, knobs);
@@ -916,7 +931,11 @@ impl Requests {
         // Repetitions that a sender that goes back does not leave out: lost on the way to the tap, unless they came late.
         let skipped = self.skipped + self.seq.pass_holes_left;
         let sure = self.seq.recovery_mode() == "go_back_n";
-        self.counts.lost(Place::Upstream, if sure { skipped.saturating_sub(self.skipped_late) } else { 0 }, skipped);
+        self.counts.lost(
+            Place::Upstream,
+            if sure { skipped.saturating_sub(self.skipped_late) } else { 0 },
+            skipped,
+        );
         // Where NAKs were seen to be answered by packets that had only been late, none of them proves a loss.
         if self.late_behind * 8 > self.lost_behind_sure {
             let downstream = &mut self.counts.losses[Place::Downstream as usize];

@@ -45,7 +45,13 @@ const ACKS: usize = 8;
 impl Responses {
     /// An acknowledgement: of requests, of an atomic, negative ones too.
     #[inline]
-    pub(crate) fn acknowledge(&mut self, p: &Packet, msn: Option<u32>, negative: bool, ids: &IdOrder) -> Class {
+    pub(crate) fn acknowledge(
+        &mut self,
+        p: &Packet,
+        msn: Option<u32>,
+        negative: bool,
+        ids: &IdOrder,
+    ) -> Class {
         self.counts.packets += 1;
         let class = self.class_of_ack(p, msn, negative, ids);
         self.counts.class(class);
@@ -201,7 +207,13 @@ impl Responses {
     }
 
     /// The capture is over.
-    pub(crate) fn finish(&mut self, ids: &IdOrder, knobs: &Knobs, una: Option<u64>, resolved: &mut Vec<Resolved>) {
+    pub(crate) fn finish(
+        &mut self,
+        ids: &IdOrder,
+        knobs: &Knobs,
+        una: Option<u64>,
+        resolved: &mut Vec<Resolved>,
+    ) {
         let context = Context {
             rtt_min: None,
             reverse_visible: true,

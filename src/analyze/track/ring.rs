@@ -59,7 +59,8 @@ impl Ring {
     #[cold]
     #[inline(never)]
     fn grow(&mut self, outstanding: u64) {
-        let len = (outstanding.min(LARGEST as u64 - 1) as usize + 1).next_power_of_two().clamp(SMALLEST, LARGEST);
+        let len =
+            (outstanding.min(LARGEST as u64 - 1) as usize + 1).next_power_of_two().clamp(SMALLEST, LARGEST);
         let old = std::mem::replace(&mut self.slots, vec![Sent::default(); len].into_boxed_slice());
         for sent in old.iter().filter(|sent| sent.count > 0) {
             self.slots[sent.x as usize & (len - 1)] = *sent;

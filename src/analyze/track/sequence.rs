@@ -31,6 +31,8 @@ pub(crate) struct Packet {
     pub(crate) frame: u64,
     /// Payload bytes.
     pub(crate) bytes: u32,
+    /// Bytes on the wire.
+    pub(crate) l1_bytes: u32,
     pub(crate) fingerprint: u32,
     pub(crate) id: Option<u16>,
     pub(crate) vantage: u16,
@@ -62,6 +64,7 @@ pub(crate) struct Fill {
     pub(crate) time: i64,
     pub(crate) frame: u64,
     pub(crate) bytes: u32,
+    pub(crate) l1_bytes: u32,
     /// When the hole appeared.
     pub(crate) hole_time: i64,
     /// By the identifications: it was sent before the packet that showed the hole.
@@ -234,7 +237,18 @@ impl Sequence {
         missing: impl FnOnce(Range<u64>, &mut Holes),
         resolved: &mut Vec<Resolved>,
     ) -> Step {
-        let mut step = Step { class: None, x: 0, gap: 0, skipped: 0, overtaken: false, unseen: 0, went_back: false, not_lost: false, original_late: false, before: None };
+        let mut step = Step {
+            class: None,
+            x: 0,
+            gap: 0,
+            skipped: 0,
+            overtaken: false,
+            unseen: 0,
+            went_back: false,
+            not_lost: false,
+            original_late: false,
+            before: None,
+        };
         if !self.started {
             step.x = self.start(p);
             step.class = Some(Class::First);
@@ -274,12 +288,12 @@ impl Sequence {
             self.resync(p, step);
             return;
         }
-        if self.in_pass {
+        // Beyond all others, and yet overtaken: by a repetition that was sent later.
+        step.overtaken = context.ids.counts_up() && p.id.is_some_and(|id| context.ids.ahead(id) < 0);
+        if self.in_pass && !step.overtaken {
             self.pass_holes.push(self.cur..self.hi, p.time, p.id);
             self.in_pass = false;
         }
-        // Beyond all others, and yet overtaken: by a repetition that was sent later.
-        step.overtaken = context.ids.counts_up() && p.id.is_some_and(|id| context.ids.ahead(id) < 0);
         step.class = Some(match gap {
             _ if step.overtaken => Class::LateOriginal,
             0 => Class::New,
@@ -296,7 +310,10 @@ impl Sequence {
             step.unseen = unseen(p, context).saturating_sub(gap);
         }
         let outstanding = x - self.hi + 1;
-        (self.hi, self.cur) = (end, end);
+        self.hi = end;
+        if !self.in_pass {
+            self.cur = end;
+        }
         self.ring.put(x, outstanding.max(3), sent(p, 1));
     }
 
@@ -323,7 +340,11 @@ impl Sequence {
         }
         if x < self.base {
             if self.base - x > MAX_BEFORE {
-                if self.hi - x > MAX_GAP { self.resync(p, step) } else { step.class = Some(Class::BeforeStart) }
+                if self.hi - x > MAX_GAP {
+                    self.resync(p, step)
+                } else {
+                    step.class = Some(Class::BeforeStart)
+                }
                 return;
             }
             self.holes.push(x..self.base, self.start_time, self.start_id);
@@ -352,6 +373,7 @@ impl Sequence {
             time: p.time,
             frame: p.frame,
             bytes: p.bytes,
+            l1_bytes: p.l1_bytes,
             hole_time: hole.time,
             sent_before: p.id.zip(hole.id).map(|(id, behind)| (id.wrapping_sub(behind) as i16) < 0),
             overtaken: p.id.is_some_and(|id| context.ids.ahead(id) < 0),
@@ -448,7 +470,9 @@ impl Sequence {
     /// Decide on the packets that wait.
     #[cold]
     fn resolve(&mut self, next: Next, context: &Context, resolved: &mut Vec<Resolved>) {
-        let (Some(first), Some(last)) = (self.pending.first().copied(), self.pending.last().copied()) else { return };
+        let (Some(first), Some(last)) = (self.pending.first().copied(), self.pending.last().copied()) else {
+            return;
+        };
         // Does the stream go on after them, or would it without them?
         let goes_on = match next {
             Next::Seen(x) => x >= last.end && x != self.cur || x == last.end,
@@ -487,7 +511,14 @@ impl Sequence {
         self.pending.clear();
     }
 
-    fn decide(&self, fill: &Fill, first: &Fill, goes_on: bool, end: bool, context: &Context) -> Option<Class> {
+    fn decide(
+        &self,
+        fill: &Fill,
+        first: &Fill,
+        goes_on: bool,
+        end: bool,
+        context: &Context,
+    ) -> Option<Class> {
         if let (Some(sent_before), true) = (fill.sent_before, context.ids.counts_up()) {
             return Some(if sent_before { Class::LateOriginal } else { Class::Retransmission });
         }
@@ -512,7 +543,11 @@ impl Sequence {
         }
         if context.reverse_visible && context.rtt_min.is_some() {
             // Nobody asked; only a timeout could have brought it again.
-            return if waited < context.timeout_ns { Some(Class::LateOriginal) } else { Some(Class::Ambiguous) };
+            return if waited < context.timeout_ns {
+                Some(Class::LateOriginal)
+            } else {
+                Some(Class::Ambiguous)
+            };
         }
         Some(if waited < context.late_ns { Class::LateOriginal } else { Class::Ambiguous })
     }
@@ -547,7 +582,9 @@ impl Sequence {
 
     /// Bytes on the heap.
     pub(crate) fn heap(&self) -> usize {
-        self.ring.heap() + self.pending.capacity() * size_of::<Fill>() + self.undecided.capacity() * size_of::<Fill>()
+        self.ring.heap()
+            + self.pending.capacity() * size_of::<Fill>()
+            + self.undecided.capacity() * size_of::<Fill>()
     }
 }
 

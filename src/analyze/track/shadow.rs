@@ -90,7 +90,8 @@ impl Shadow {
             self.not_ready = 0;
             return Nakked::Again;
         }
-        let predicted = self.predicted.iter_mut().find(|p| p.psn == x && !p.matched && p.time <= time && p.time != 0);
+        let predicted =
+            self.predicted.iter_mut().find(|p| p.psn == x && !p.matched && p.time <= time && p.time != 0);
         if let Some(predicted) = predicted {
             predicted.matched = true;
             return Nakked::Expected { since: predicted.time };

@@ -1,0 +1,219 @@
+//! How right an analyzer is about scenarios: a confusion matrix, and the errors scenario by scenario.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde_json::Value;
+
+use super::{
+    Scenario,
+    engine::{Run, run},
+    expect::{Mismatch, check},
+    label::Class,
+    text::Error,
+};
+
+/// What an analyzer says about a capture.
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    /// Of each frame, its class: the names of [`Class`], and the analyzer's own for what it cannot decide
+    /// (`ambiguous`, `resync`, `before_start`, …).
+    pub classes: Vec<&'static str>,
+    /// Its report, as JSON.
+    pub report: Value,
+}
+
+/// How right it is about one scenario, over all seeds.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    /// The scenario.
+    pub name: String,
+    /// Frames.
+    pub frames: u64,
+    /// Retransmissions evident at the tap.
+    pub retransmits: Count,
+    /// Late originals.
+    pub out_of_order: Count,
+    /// Frames called ambiguous.
+    pub ambiguous: u64,
+    /// Frames of any other class than the true one.
+    pub wrong: u64,
+    /// Retransmissions that nobody at the tap can know: they count as right as new ones too.
+    pub unknowable: u64,
+    /// What of the expectation the report does not say.
+    pub mismatches: Vec<Mismatch>,
+    /// Whether nothing goes wrong in it that an analyzer may report.
+    pub is_clean: bool,
+}
+
+/// True, found and missed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Count {
+    /// How many there are.
+    pub truth: u64,
+    /// How many frames were said to be.
+    pub found: u64,
+    /// Of those, how many are not.
+    pub false_positives: u64,
+    /// How many were called something else, though not ambiguous.
+    pub missed: u64,
+}
+
+impl Count {
+    /// Frames wrong either way, in percent of those that there are; of none, every false one counts as 100 %.
+    pub fn error_percent(&self) -> f64 {
+        100.0 * (self.false_positives + self.missed) as f64 / self.truth.max(1) as f64
+    }
+
+    fn add(&mut self, is: bool, said: bool, ambiguous: bool) {
+        self.truth += is as u64;
+        self.found += said as u64;
+        self.false_positives += (said && !is) as u64;
+        self.missed += (is && !said && !ambiguous) as u64;
+    }
+}
+
+/// The whole result.
+#[derive(Clone, Debug, Default)]
+pub struct Accuracy {
+    /// Scenario by scenario.
+    pub rows: Vec<Row>,
+    /// Frames by true class and by what the analyzer called them.
+    pub matrix: BTreeMap<(Class, &'static str), u64>,
+}
+
+/// Play scenarios with several seeds each, and have an analyzer judge every capture.
+///
+/// # Errors
+/// What does not make sense in a scenario.
+pub fn measure(
+    scenarios: &[(String, Scenario)],
+    seeds: std::ops::Range<u64>,
+    mut analyzer: impl FnMut(&Run, usize) -> Verdict,
+) -> Result<Accuracy, Error> {
+    let mut accuracy = Accuracy::default();
+    for (name, scenario) in scenarios {
+        let mut row = Row { name: name.clone(), is_clean: true, ..Row::default() };
+        for seed in seeds.clone() {
+            let run = run(&Scenario { seed, ..scenario.clone() })?;
+            for tap in 0..run.captures.len() {
+                let verdict = analyzer(&run, tap);
+                accuracy.judge(&mut row, &run, tap, &verdict);
+            }
+        }
+        accuracy.rows.push(row);
+    }
+    Ok(accuracy)
+}
+
+impl Accuracy {
+    fn judge(&mut self, row: &mut Row, run: &Run, tap: usize, verdict: &Verdict) {
+        let labels = run.labels(tap);
+        for (i, label) in labels.frames.iter().enumerate() {
+            let said = verdict.classes.get(i).copied().unwrap_or("nothing");
+            let is_retransmission = label.is_retransmission();
+            let is_late = label.class == Class::LateOriginal;
+            row.frames += 1;
+            row.is_clean &= !is_retransmission && !is_late && label.class != Class::Corrupt;
+            row.ambiguous += (said == "ambiguous") as u64;
+            // Nobody at the tap can know it.
+            let hidden = is_retransmission && !label.evident;
+            let looks_new = matches!(said, "new" | "new_after_gap" | "resync");
+            if hidden {
+                row.unknowable += 1;
+            }
+            let right = said == label.class.name() || (hidden && looks_new);
+            row.wrong += (!right && said != "ambiguous") as u64;
+            if !hidden {
+                let ambiguous = said == "ambiguous";
+                row.retransmits.add(is_retransmission, said == Class::Retransmission.name(), ambiguous);
+                row.out_of_order.add(is_late, said == Class::LateOriginal.name(), ambiguous);
+            }
+            *self.matrix.entry((label.class, said)).or_default() += 1;
+        }
+        if !verdict.report.is_null() {
+            row.mismatches.extend(check(&run.expect_of(tap, &labels), &verdict.report));
+        }
+    }
+
+    /// False retransmissions and late originals in scenarios that have neither.
+    pub fn false_positives_on_clean(&self) -> u64 {
+        let clean = self.rows.iter().filter(|row| row.is_clean);
+        clean.map(|row| row.retransmits.false_positives + row.out_of_order.false_positives).sum()
+    }
+
+    /// The greatest error of retransmissions and of late originals in any scenario, in percent.
+    pub fn worst(&self) -> (f64, f64) {
+        let worst = |of: fn(&Row) -> f64| self.rows.iter().map(of).fold(0.0, f64::max);
+        (worst(|row| row.retransmits.error_percent()), worst(|row| row.out_of_order.error_percent()))
+    }
+}
+
+impl fmt::Display for Accuracy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self.rows.iter().map(|row| row.name.len()).max().unwrap_or(0).max(8);
+        writeln!(
+            f,
+            "{:width$} {:>8} {:>8} {:>8} {:>7} {:>8} {:>8} {:>7} {:>6} {:>6} {:>6} {:>6}",
+            "scenario",
+            "frames",
+            "retx",
+            "found",
+            "error",
+            "late",
+            "found",
+            "error",
+            "ambig",
+            "wrong",
+            "hidden",
+            "report"
+        )?;
+        for row in &self.rows {
+            let (r, o) = (&row.retransmits, &row.out_of_order);
+            writeln!(
+                f,
+                "{:width$} {:>8} {:>8} {:>8} {:>6.2}% {:>8} {:>8} {:>6.2}% {:>6} {:>6} {:>6} {:>6}",
+                row.name,
+                row.frames,
+                r.truth,
+                r.found,
+                r.error_percent(),
+                o.truth,
+                o.found,
+                o.error_percent(),
+                row.ambiguous,
+                row.wrong,
+                row.unknowable,
+                row.mismatches.len()
+            )?;
+        }
+        let mut said: Vec<&str> = self.matrix.keys().map(|(_, said)| *said).collect();
+        said.sort_unstable();
+        said.dedup();
+        write!(f, "\n{:>18}", "true \\ said")?;
+        said.iter().try_for_each(|said| write!(f, " {said:>17}"))?;
+        writeln!(f)?;
+        for class in Class::ALL {
+            let count = |said: &str| {
+                self.matrix.iter().find(|((c, s), _)| *c == class && *s == said).map(|(_, n)| *n)
+            };
+            if said.iter().all(|said| count(said).is_none()) {
+                continue;
+            }
+            write!(f, "{:>18}", class.name())?;
+            for said in &said {
+                match count(said) {
+                    Some(n) => write!(f, " {n:>17}")?,
+                    None => write!(f, " {:>17}", ".")?,
+                }
+            }
+            writeln!(f)?;
+        }
+        let (retransmits, late) = self.worst();
+        writeln!(
+            f,
+            "\nworst error: retransmissions {retransmits:.2} %, late originals {late:.2} %; \
+             false ones in clean scenarios: {}",
+            self.false_positives_on_clean()
+        )
+    }
+}

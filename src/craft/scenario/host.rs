@@ -1,0 +1,735 @@
+//! Queue pairs: what a requester sends, what a responder answers.
+//!
+//! After IBTA vol. 1, 9.7 and what Linux's Soft-RoCE does of it: one NAK a gap and then silence until the missing
+//! packet comes; duplicates of SEND and WRITE are acknowledged with the last PSN, duplicate READs are answered
+//! again, duplicate atomics replayed; a missing READ response is an implied NAK; NAKs for what is being sent again
+//! already are ignored; a lost retransmission waits for the timer.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::{
+    Connection, Operation, Recovery, Service, Verb,
+    engine::{Cause, Episode, Message, NONE, Sim, Transmission, What},
+    manage::Manage,
+};
+use crate::{
+    opcode::{Opcode, Operation as Op},
+    wire::Syndrome,
+};
+
+/// A queue pair: a requester in its own PSN space, and a responder in its peer's.
+#[derive(Debug)]
+pub(super) struct Qp {
+    pub(super) connection: u32,
+    pub(super) host: u32,
+    /// The flow that it sends.
+    pub(super) flow: u32,
+    pub(super) peer: u32,
+    /// Further flows that its datagrams go to in turn.
+    pub(super) also: Vec<u32>,
+    pub(super) ready: bool,
+    pub(super) wake: u64,
+    pub(super) sprayed: u32,
+    pub(super) program: Program,
+    pub(super) number: u64,
+    pub(super) begun: bool,
+    pub(super) error: bool,
+    /// First PSN of the requests.
+    pub(super) start: u64,
+    /// One past the highest PSN sent.
+    pub(super) hi: u64,
+    /// The lowest PSN that is not acknowledged.
+    pub(super) una: u64,
+    /// The next PSN to be sent again; `hi` when nothing is.
+    pub(super) cursor: u64,
+    pub(super) again: VecDeque<(u64, u32)>,
+    pub(super) messages: VecDeque<u32>,
+    pub(super) reads: u32,
+    pub(super) rewind: Option<Rewind>,
+    pub(super) rnr_until: u64,
+    pub(super) rnr_psn: u64,
+    pub(super) deadline: u64,
+    pub(super) timer_set: bool,
+    pub(super) retries: u8,
+    pub(super) rnr_retries: u8,
+    pub(super) implied: u64,
+    pub(super) early_responses: BTreeSet<u64>,
+    pub(super) episode: u32,
+    pub(super) cause: Cause,
+    pub(super) pace: u64,
+    /// Of each PSN from `start`: its first transmission, how often it was sent.
+    pub(super) requests: Vec<(u32, u16)>,
+
+    pub(super) expected: u64,
+    pub(super) refused: bool,
+    pub(super) nak_psn: u64,
+    pub(super) early: BTreeMap<u64, u32>,
+    pub(super) msn: u32,
+    pub(super) answers: VecDeque<Answer>,
+    pub(super) ack_held: u32,
+    pub(super) ack_timer: bool,
+    pub(super) response_end: u64,
+    pub(super) responses: Vec<(u32, u16)>,
+    pub(super) peer_start: u64,
+}
+
+/// A rewind that is going to happen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rewind {
+    to: u64,
+    count: u32,
+    cause: Cause,
+    not_before: u64,
+    lag: u32,
+}
+
+/// What a responder has to send.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Answer {
+    Acknowledge { psn: u64, syndrome: u8, msn: u32 },
+    Read { psn: u64, first: u64, end: u64, message: u32, bytes_end: u32 },
+    Atomic { psn: u64, message: u32, msn: u32 },
+}
+
+/// The messages of a requester, in order.
+#[derive(Debug)]
+pub(super) struct Program {
+    operations: Vec<Operation>,
+    at: usize,
+    done: u64,
+    rounds: u64,
+    next: u64,
+}
+
+impl Program {
+    fn new(operations: Vec<Operation>, rounds: u64, start: u64) -> Program {
+        let mut program = Program { operations, at: 0, done: 0, rounds, next: start };
+        program.settle();
+        program
+    }
+
+    /// Go on to an operation that has messages left.
+    fn settle(&mut self) {
+        if self.operations.iter().all(|op| op.count == 0) {
+            self.rounds = 0;
+        }
+        while self.rounds > 0 && self.operations.get(self.at).is_some_and(|op| self.done >= op.count) {
+            self.done = 0;
+            self.at += 1;
+            if self.at == self.operations.len() {
+                self.at = 0;
+                self.rounds -= 1;
+            }
+        }
+    }
+
+    /// The next message, if there is one, and when it is posted.
+    fn peek(&self) -> Option<(&Operation, u64)> {
+        (self.rounds > 0).then(|| self.operations.get(self.at).map(|op| (op, self.next))).flatten()
+    }
+
+    fn take(&mut self) {
+        if let Some(op) = self.operations.get(self.at) {
+            self.next += op.every.0;
+        }
+        self.done += 1;
+        self.settle();
+    }
+}
+
+impl Qp {
+    pub(super) fn new(
+        connection: u32,
+        host: u32,
+        flow: u32,
+        peer: u32,
+        [start, peer_start]: [u64; 2],
+        operations: Vec<Operation>,
+        of: &Connection,
+    ) -> Qp {
+        Qp {
+            connection,
+            host,
+            flow,
+            peer,
+            also: Vec::new(),
+            ready: false,
+            wake: u64::MAX,
+            sprayed: 0,
+            program: Program::new(operations, of.repeat, of.start.0),
+            number: 0,
+            begun: false,
+            error: false,
+            start,
+            hi: start,
+            una: start,
+            cursor: start,
+            again: VecDeque::new(),
+            messages: VecDeque::new(),
+            reads: 0,
+            rewind: None,
+            rnr_until: 0,
+            rnr_psn: 0,
+            deadline: 0,
+            timer_set: false,
+            retries: of.retry,
+            rnr_retries: of.rnr_retry,
+            implied: 0,
+            early_responses: BTreeSet::new(),
+            episode: NONE,
+            cause: Cause::First,
+            pace: 0,
+            requests: Vec::new(),
+            expected: peer_start,
+            refused: false,
+            nak_psn: 0,
+            early: BTreeMap::new(),
+            msn: 0,
+            answers: VecDeque::new(),
+            ack_held: 0,
+            ack_timer: false,
+            response_end: peer_start,
+            responses: Vec::new(),
+            peer_start,
+        }
+    }
+
+    /// Whether nothing is left to do.
+    pub(super) fn is_idle(&self) -> bool {
+        self.error || (self.program.peek().is_none() && self.una == self.hi && self.messages.is_empty())
+    }
+}
+
+fn is_answered(verb: Verb) -> bool {
+    matches!(verb, Verb::Read | Verb::CompareSwap | Verb::FetchAdd)
+}
+
+/// Note another transmission of `count` PSNs from `psn` on: the first one of the first of them, and the
+/// how-manieth this is.
+pub(super) fn note(sent: &mut Vec<(u32, u16)>, start: u64, psn: u64, count: u32, tx: u32) -> (u32, u16) {
+    let at = (psn - start) as usize;
+    let end = at + count as usize;
+    if sent.len() < end {
+        sent.resize(end, (NONE, 0));
+    }
+    for slot in &mut sent[at..end] {
+        if slot.1 == 0 {
+            slot.0 = tx;
+        }
+        slot.1 = slot.1.saturating_add(1);
+    }
+    sent[at]
+}
+
+/// Requester.
+impl Sim {
+    pub(super) fn connection(&self, qp: u32) -> &Connection {
+        &self.run.connections[self.qps[qp as usize].connection as usize]
+    }
+
+    /// A connection begins: its requesters may send, or its handshake starts.
+    pub(super) fn begin(&mut self, connection: u32) {
+        if self.cm[connection as usize].is_some() {
+            self.manage(connection, 0, Manage::Req);
+            return;
+        }
+        self.establish(2 * connection);
+        self.establish(2 * connection + 1);
+    }
+
+    pub(super) fn establish(&mut self, qp: u32) {
+        let state = &mut self.qps[qp as usize];
+        if !state.begun {
+            state.begun = true;
+            state.program.next = state.program.next.max(self.now);
+            self.ready(qp);
+        }
+    }
+
+    /// The next packet of a queue pair: answers first. Where it can only say when it will have one, it is woken then.
+    pub(super) fn poll(&mut self, qp: u32) -> Option<u32> {
+        self.poll_answer(qp).or_else(|| self.poll_request(qp))
+    }
+
+    fn wake_at(&mut self, qp: u32, time: u64) {
+        let state = &mut self.qps[qp as usize];
+        if time < state.wake {
+            state.wake = time;
+            self.at(time, What::Wake(qp));
+        }
+    }
+
+    fn poll_request(&mut self, qp: u32) -> Option<u32> {
+        let now = self.now;
+        let state = &mut self.qps[qp as usize];
+        if !state.begun || state.error {
+            return None;
+        }
+        for wait in [state.rnr_until, state.pace] {
+            if wait > now {
+                self.wake_at(qp, wait);
+                return None;
+            }
+        }
+        if let Some(rewind) = self.qps[qp as usize].rewind {
+            if rewind.lag > 0 {
+                if let Some(tx) = self.poll_new(qp) {
+                    if let Some(rewind) = &mut self.qps[qp as usize].rewind {
+                        rewind.lag -= 1;
+                    }
+                    return Some(tx);
+                }
+            }
+            if now < rewind.not_before {
+                self.wake_at(qp, rewind.not_before);
+                return None;
+            }
+            self.go_back(qp, rewind);
+        }
+        self.poll_again(qp).or_else(|| self.poll_new(qp))
+    }
+
+    /// What has to be sent again.
+    fn poll_again(&mut self, qp: u32) -> Option<u32> {
+        let state = &mut self.qps[qp as usize];
+        while let Some((psn, count)) = state.again.pop_front() {
+            if psn >= state.una {
+                return self.request(qp, psn, Some(count));
+            }
+        }
+        state.cursor = state.cursor.max(state.una);
+        if state.cursor < state.hi {
+            let psn = state.cursor;
+            return self.request(qp, psn, None);
+        }
+        None
+    }
+
+    /// A packet never sent before.
+    fn poll_new(&mut self, qp: u32) -> Option<u32> {
+        let connection = &self.run.connections[self.qps[qp as usize].connection as usize];
+        let (window, depth, max_reads) =
+            (connection.window as u64, connection.depth as usize, connection.max_reads);
+        let mtu = connection.mtu as u64;
+        let state = &mut self.qps[qp as usize];
+        if state.hi - state.una >= window {
+            return None;
+        }
+        let open = state.messages.back().is_some_and(|&message| {
+            let message = &self.run.messages[message as usize];
+            state.hi < message.psn + message.count as u64
+        });
+        if !open {
+            let (operation, posted) = state.program.peek()?;
+            let answered = is_answered(operation.op);
+            if state.messages.len() >= depth || (answered && state.reads >= max_reads) {
+                return None;
+            }
+            if posted > self.now {
+                self.wake_at(qp, posted);
+                return None;
+            }
+            let len = if answered && operation.op != Verb::Read { 8 } else { operation.size.0 as u32 };
+            let atomic = matches!(operation.op, Verb::CompareSwap | Verb::FetchAdd);
+            let count = if atomic { 1 } else { (len as u64).div_ceil(mtu).max(1) as u32 };
+            let flow = match state.also.len() as u64 {
+                0 => state.flow,
+                also => match state.number % (also + 1) {
+                    0 => state.flow,
+                    n => state.also[n as usize - 1],
+                },
+            };
+            let verb = operation.op;
+            state.number += 1;
+            state.reads += answered as u32;
+            state.messages.push_back(self.run.messages.len() as u32);
+            self.run.messages.push(Message {
+                flow,
+                number: state.number,
+                verb,
+                len,
+                psn: state.hi,
+                count,
+                completed: None,
+            });
+            state.program.take();
+        }
+        let psn = self.qps[qp as usize].hi;
+        self.request(qp, psn, None)
+    }
+
+    /// Send the packet of this PSN; of a READ, the request for all from this PSN on, or for `limit` PSNs.
+    fn request(&mut self, qp: u32, psn: u64, limit: Option<u32>) -> Option<u32> {
+        let connection = self.connection(qp);
+        let (mtu, service) = (connection.mtu as u32, connection.service);
+        let every = connection.ack_request_every.min(connection.window / 2).max(1) as u64;
+        let mig_req = connection.mig_req ^ connection.migrate_at.is_some_and(|at| self.now >= at.0);
+        let pace = connection.rate;
+        let state = &self.qps[qp as usize];
+        let (_, id) = self.find(qp, psn)?;
+        let message = self.run.messages[id as usize];
+        let index = (psn - message.psn) as u32;
+        let left = message.count - index;
+        let offset = index * mtu;
+        let is_read = message.verb == Verb::Read;
+        let count = if is_read { left.min(limit.unwrap_or(left)) } else { 1 };
+        let payload = match message.verb {
+            Verb::Read | Verb::CompareSwap | Verb::FetchAdd => 0,
+            _ => (message.len - offset).min(mtu),
+        };
+        let opcode = opcode(service, message.verb, index == 0, left == 1);
+        let end = psn + count as u64;
+        let is_new = end > state.hi;
+        let reliable = service == Service::Rc;
+        let ack_req =
+            reliable && (left == count || (index as u64 + 1) % every == 0 || (!is_new && end == state.hi));
+        let peer = &self.qps[state.peer as usize];
+        let needless = reliable && (peer.expected >= end || peer.early.contains_key(&psn));
+        let flow = message.flow;
+        let udp_port = self.udp_port(qp);
+        let state = &mut self.qps[qp as usize];
+        let tx = self.run.transmissions.len() as u32;
+        let (original, ordinal) = note(&mut state.requests, state.start, psn, count, tx);
+        let resent = ordinal > 1;
+        if is_new {
+            state.hi = end;
+            state.cursor = state.cursor.max(end);
+        }
+        if !is_new && limit.is_none() {
+            state.cursor = end;
+        }
+        if let Some(rate) = pace {
+            let bits = 8 * (payload as u64 + 82);
+            state.pace = self.now + bits * 1_000_000_000 / rate.0;
+        }
+        let (cause, episode) = if resent { (state.cause, state.episode) } else { (Cause::First, NONE) };
+        let host = state.host;
+        let tx = self.send(
+            host,
+            Transmission {
+                sent: 0,
+                psn,
+                flow,
+                message: id,
+                offset,
+                count,
+                jump: 0,
+                original,
+                episode,
+                msn: 0,
+                udp_port,
+                ip_id: 0,
+                payload: payload as u16,
+                ordinal,
+                opcode,
+                syndrome: 0,
+                cause,
+                ack_req,
+                mig_req,
+                needless,
+            },
+        );
+        let state = &mut self.qps[qp as usize];
+        if !reliable {
+            state.una = state.hi;
+            if left == 1 {
+                state.messages.pop_front();
+                self.run.messages[id as usize].completed = Some(self.now);
+            }
+        } else if state.deadline == 0 {
+            self.arm(qp);
+        }
+        Some(tx)
+    }
+
+    /// The outstanding message of a PSN: its place in the queue, its index.
+    fn find(&self, qp: u32, psn: u64) -> Option<(usize, u32)> {
+        let messages = &self.qps[qp as usize].messages;
+        let at = messages.partition_point(|&id| {
+            let message = &self.run.messages[id as usize];
+            message.psn + message.count as u64 <= psn
+        });
+        let &id = messages.get(at)?;
+        (self.run.messages[id as usize].psn <= psn).then_some((at, id))
+    }
+
+    fn go_back(&mut self, qp: u32, rewind: Rewind) {
+        let selective = self.connection(qp).recovery == Recovery::Selective;
+        let state = &mut self.qps[qp as usize];
+        state.rewind = None;
+        let to = rewind.to.max(state.una);
+        if to >= state.hi {
+            return;
+        }
+        state.cause = rewind.cause;
+        state.episode = self.run.episodes.len() as u32;
+        // What came behind a request refused for RNR was dropped, whatever the recovery.
+        if selective && rewind.cause != Cause::Rnr {
+            state.again.push_back((to, rewind.count));
+        } else {
+            state.cursor = to;
+        }
+        let (flow, peer) = (state.flow, state.peer);
+        let answer_lost = self.qps[peer as usize].expected > to;
+        self.run.episodes.push(Episode { flow, cause: rewind.cause, at: self.now, psn: to, answer_lost });
+        self.arm(qp);
+    }
+
+    /// (Re)start the retransmission timer.
+    fn arm(&mut self, qp: u32) {
+        let connection = self.connection(qp);
+        if connection.timeout == 0 {
+            return;
+        }
+        let timeout = (4096u64 << connection.timeout) as f64 * connection.timeout_factor;
+        let state = &mut self.qps[qp as usize];
+        state.deadline = self.now + timeout as u64;
+        if !state.timer_set {
+            state.timer_set = true;
+            let deadline = state.deadline;
+            self.at(deadline, What::Timer(qp));
+        }
+    }
+
+    pub(super) fn timer(&mut self, qp: u32) {
+        let state = &mut self.qps[qp as usize];
+        state.timer_set = false;
+        if state.deadline == 0 || state.error || state.una == state.hi {
+            return;
+        }
+        if self.now < state.deadline {
+            state.timer_set = true;
+            let deadline = state.deadline;
+            self.at(deadline, What::Timer(qp));
+            return;
+        }
+        if state.rnr_until > self.now {
+            self.arm(qp);
+            return;
+        }
+        if state.retries == 0 {
+            state.error = true;
+            return;
+        }
+        state.retries -= 1;
+        let to = state.una;
+        let count = self.missing_count(qp, to);
+        self.qps[qp as usize].rewind = None;
+        self.go_back(qp, Rewind { to, count, cause: Cause::Timeout, not_before: 0, lag: 0 });
+        self.ready(qp);
+    }
+
+    /// How many PSNs of a READ are missing from `psn` on; 1 for all else.
+    fn missing_count(&self, qp: u32, psn: u64) -> u32 {
+        let Some((_, id)) = self.find(qp, psn) else { return 1 };
+        let message = &self.run.messages[id as usize];
+        if message.verb != Verb::Read {
+            return 1;
+        }
+        let end = message.psn + message.count as u64;
+        let next = self.qps[qp as usize].early_responses.range(psn..end).next();
+        (next.copied().unwrap_or(end) - psn) as u32
+    }
+
+    /// What was acknowledged up to, not including, `to`: complete messages, restart the timer.
+    fn progress(&mut self, qp: u32, to: u64) {
+        let (retry, rnr_retry) = (self.connection(qp).retry, self.connection(qp).rnr_retry);
+        let state = &mut self.qps[qp as usize];
+        if to <= state.una {
+            return;
+        }
+        state.una = to;
+        state.retries = retry;
+        state.rnr_retries = rnr_retry;
+        state.implied = 0;
+        while let Some(&id) = state.messages.front() {
+            let message = &mut self.run.messages[id as usize];
+            if message.psn + message.count as u64 > to {
+                break;
+            }
+            message.completed = Some(self.now);
+            state.reads -= is_answered(message.verb) as u32;
+            state.messages.pop_front();
+        }
+        if state.una == state.hi {
+            state.deadline = 0;
+        } else {
+            self.arm(qp);
+        }
+        self.ready(qp);
+        self.close(self.qps[qp as usize].connection);
+    }
+
+    /// The first PSN from `una` on, before `end`, that needs an answer of its own.
+    fn unanswered(&self, qp: u32, end: u64) -> Option<u64> {
+        let state = &self.qps[qp as usize];
+        state
+            .messages
+            .iter()
+            .map(|&id| &self.run.messages[id as usize])
+            .take_while(|message| message.psn < end)
+            .find_map(|message| {
+                let first = message.psn.max(state.una);
+                let open = first < message.psn + message.count as u64;
+                (is_answered(message.verb) && open && first < end).then_some(first)
+            })
+    }
+
+    /// An implied NAK for `psn`: once, until there is progress.
+    fn imply(&mut self, qp: u32, psn: u64) {
+        let count = self.missing_count(qp, psn);
+        let not_before = self.now + self.connection(qp).reaction.0;
+        let state = &mut self.qps[qp as usize];
+        if state.implied == psn || (state.cursor < state.hi && state.cursor <= psn) {
+            return;
+        }
+        state.implied = psn;
+        state.rewind = Some(Rewind { to: psn, count, cause: Cause::ImpliedNak, not_before, lag: 0 });
+        self.ready(qp);
+    }
+
+    /// A response came.
+    pub(super) fn on_response(&mut self, qp: u32, tx: u32) {
+        let t = self.run.transmissions[tx as usize];
+        let connection = self.connection(qp);
+        let (selective, reaction) = (connection.recovery == Recovery::Selective, connection.reaction.0);
+        let (lag, rnr_factor) = (connection.nak_lag, connection.rnr_factor);
+        let state = &mut self.qps[qp as usize];
+        if state.error || t.psn >= state.hi {
+            return;
+        }
+        let syndrome = Syndrome(t.syndrome);
+        if t.opcode != Opcode::RC_ACKNOWLEDGE {
+            if t.psn < state.una {
+                return;
+            }
+            match self.unanswered(qp, t.psn) {
+                None => {
+                    self.progress(qp, t.psn + 1);
+                    self.take_early(qp);
+                }
+                Some(missing) => {
+                    if selective {
+                        self.qps[qp as usize].early_responses.insert(t.psn);
+                    }
+                    self.progress(qp, missing);
+                    self.imply(qp, missing);
+                }
+            }
+            return;
+        }
+        let nak = syndrome.0 >> 5;
+        // An ACK covers its own PSN, a NAK what is before it.
+        let covered = if nak == 0 { t.psn + 1 } else { t.psn };
+        if let Some(missing) = self.unanswered(qp, covered) {
+            self.progress(qp, missing);
+            self.imply(qp, missing);
+            return;
+        }
+        self.progress(qp, covered);
+        self.take_early(qp);
+        let state = &mut self.qps[qp as usize];
+        match (nak, syndrome.0 & 0x1f) {
+            (1, timer) => {
+                if t.psn < state.una || state.rnr_until > self.now {
+                    return;
+                }
+                if state.rnr_retries == 0 {
+                    state.error = true;
+                    return;
+                }
+                if state.rnr_retries < 7 {
+                    state.rnr_retries -= 1;
+                }
+                let wait = rnr_ns(timer) as f64 * rnr_factor;
+                state.rnr_until = self.now + wait as u64;
+                state.rnr_psn = t.psn;
+                state.rewind = Some(Rewind {
+                    to: t.psn,
+                    count: 1,
+                    cause: Cause::Rnr,
+                    not_before: state.rnr_until,
+                    lag: 0,
+                });
+                self.arm(qp);
+                self.ready(qp);
+            }
+            (3, 0) => {
+                let resending = state.cursor < state.hi && state.cursor <= t.psn;
+                let waiting = state.rnr_until > self.now && state.rnr_psn == t.psn;
+                let known = state.rewind.is_some_and(|rewind| rewind.to <= t.psn && !selective);
+                if t.psn < state.una || resending || waiting || known {
+                    return;
+                }
+                let not_before = self.now + reaction;
+                state.rewind = Some(Rewind { to: t.psn, count: 1, cause: Cause::Nak, not_before, lag });
+                self.ready(qp);
+            }
+            (3, _) => {
+                state.error = true;
+                self.close(self.qps[qp as usize].connection);
+            }
+            _ => {}
+        }
+    }
+
+    /// READ responses that came early and are in order now.
+    fn take_early(&mut self, qp: u32) {
+        while let Some(&psn) = self.qps[qp as usize].early_responses.first() {
+            if psn >= self.qps[qp as usize].una && self.unanswered(qp, psn).is_some() {
+                return;
+            }
+            self.qps[qp as usize].early_responses.pop_first();
+            self.progress(qp, psn + 1);
+        }
+    }
+}
+
+/// How long an RNR NAK's timer code asks to wait, in ns (IBTA vol. 1, table 45).
+fn rnr_ns(code: u8) -> u64 {
+    const TENS_OF_US: [u64; 32] = [
+        65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048,
+        3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+    ];
+    TENS_OF_US[code as usize & 31] * 10_000
+}
+
+/// The operation code of a packet by its place in its message.
+fn opcode(service: Service, verb: Verb, first: bool, last: bool) -> Opcode {
+    use crate::opcode::Position;
+    let place = match (first, last) {
+        (true, true) => Position::Only,
+        (true, false) => Position::First,
+        (false, true) => Position::Last,
+        (false, false) => Position::Middle,
+    };
+    let rc = match (verb, place) {
+        (Verb::Read, _) => Opcode::RC_READ_REQUEST,
+        (Verb::CompareSwap, _) => Opcode::RC_COMPARE_SWAP,
+        (Verb::FetchAdd, _) => Opcode::RC_FETCH_ADD,
+        (Verb::Write | Verb::WriteImm, Position::First) => Opcode::RC_WRITE_FIRST,
+        (Verb::Write | Verb::WriteImm, Position::Middle) => Opcode::RC_WRITE_MIDDLE,
+        (Verb::Write, Position::Last) => Opcode::RC_WRITE_LAST,
+        (Verb::Write, Position::Only) => Opcode::RC_WRITE_ONLY,
+        (Verb::WriteImm, Position::Last) => Opcode::RC_WRITE_LAST_WITH_IMMEDIATE,
+        (Verb::WriteImm, Position::Only) => Opcode::RC_WRITE_ONLY_WITH_IMMEDIATE,
+        (_, Position::First) => Opcode::RC_SEND_FIRST,
+        (_, Position::Middle) => Opcode::RC_SEND_MIDDLE,
+        (Verb::SendImm, Position::Last) => Opcode::RC_SEND_LAST_WITH_IMMEDIATE,
+        (Verb::SendImm, Position::Only) => Opcode::RC_SEND_ONLY_WITH_IMMEDIATE,
+        (Verb::SendInv, Position::Last) => Opcode::RC_SEND_LAST_WITH_INVALIDATE,
+        (Verb::SendInv, Position::Only) => Opcode::RC_SEND_ONLY_WITH_INVALIDATE,
+        (_, Position::Last) => Opcode::RC_SEND_LAST,
+        (_, Position::Only) => Opcode::RC_SEND_ONLY,
+    };
+    match service {
+        Service::Rc => rc,
+        Service::Uc => Opcode(rc.0 | 0x20),
+        Service::Ud => Opcode(rc.0 | 0x60),
+    }
+}
+
+/// Whether a response is numbered like a request, and so may be resent: all but acknowledgements.
+pub(super) fn is_sequenced(opcode: Opcode) -> bool {
+    matches!(opcode.operation(), Some(Op::ReadResponse | Op::AtomicAcknowledge))
+}

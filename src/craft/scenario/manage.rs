@@ -1,0 +1,91 @@
+//! Connection management: REQ, REP, RTU before a connection, DREQ, DREP after it.
+
+use super::engine::{Cause, NONE, Sim, Transmission};
+use crate::opcode::Opcode;
+
+/// A connection management message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Manage {
+    /// Request for communication.
+    Req = 0,
+    /// Reply.
+    Rep = 1,
+    /// Ready to use.
+    Rtu = 2,
+    /// Disconnect request.
+    Dreq = 3,
+    /// Disconnect reply.
+    Drep = 4,
+}
+
+impl Manage {
+    pub(super) fn of(code: u8) -> Manage {
+        [Manage::Req, Manage::Rep, Manage::Rtu, Manage::Dreq, Manage::Drep][code.min(4) as usize]
+    }
+}
+
+/// Connection management.
+impl Sim {
+    /// Send a message of the handshake: `end` 0 is the active side.
+    pub(super) fn manage(&mut self, connection: u32, end: usize, what: Manage) {
+        let Some(management) = self.cm[connection as usize] else { return };
+        let flow = management.flows[end];
+        let host = self.run.flows[flow as usize].src;
+        let psn = &mut self.gsi_psn[host as usize];
+        *psn += 1;
+        let psn = *psn - 1;
+        let t = Transmission {
+            sent: 0,
+            psn,
+            flow,
+            // what it manages, and which message it is
+            message: connection,
+            offset: 0,
+            count: 1,
+            jump: 0,
+            original: self.run.transmissions.len() as u32,
+            episode: NONE,
+            msn: 0,
+            udp_port: 0xc000 | (connection & 0x3fff) as u16,
+            ip_id: 0,
+            payload: 256,
+            ordinal: 1,
+            opcode: Opcode::UD_SEND_ONLY,
+            syndrome: what as u8,
+            cause: Cause::First,
+            ack_req: false,
+            mig_req: false,
+            needless: false,
+        };
+        self.control(host, t);
+    }
+
+    /// A message of the handshake came.
+    pub(super) fn on_manage(&mut self, tx: u32) {
+        let t = self.run.transmissions[tx as usize];
+        let connection = t.message;
+        match Manage::of(t.syndrome) {
+            Manage::Req => self.manage(connection, 1, Manage::Rep),
+            Manage::Rep => {
+                self.manage(connection, 0, Manage::Rtu);
+                self.establish(2 * connection);
+            }
+            Manage::Rtu => self.establish(2 * connection + 1),
+            Manage::Dreq => self.manage(connection, 1, Manage::Drep),
+            Manage::Drep => {}
+        }
+    }
+
+    /// Say goodbye, if both ends are done.
+    pub(super) fn close(&mut self, connection: u32) {
+        let ends = [2 * connection, 2 * connection + 1];
+        if ends.iter().all(|&qp| self.qps[qp as usize].is_idle() && self.qps[qp as usize].begun) {
+            if let Some(management) = &mut self.cm[connection as usize] {
+                if !management.closing {
+                    management.closing = true;
+                    self.manage(connection, 0, Manage::Dreq);
+                }
+            }
+        }
+    }
+}

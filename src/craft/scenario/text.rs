@@ -1,0 +1,204 @@
+//! A scenario as text: TOML, and the values written in it.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Deserializer, de};
+
+use super::Scenario;
+
+/// A time or a duration in nanoseconds; in text `"10us"`, `"1.5ms"`, or a number of nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ns(pub u64);
+
+/// Bits a second; in text `"400G"`, `"2.5G"`, or a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate(pub u64);
+
+/// Bytes; in text `"64KiB"`, `"1MB"`, or a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size(pub u64);
+
+/// How a queue pair chooses its UDP source ports; in text `"linux"`, `"spray:4"`, or a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UdpPort {
+    /// Linux's formula over both queue pairs' numbers (include/rdma/ib_verbs.h, rdma_flow_label_to_udp_sport).
+    #[default]
+    Linux,
+    /// Always this one.
+    Fixed(u16),
+    /// Each packet takes the next of that many ports, from Linux's on.
+    Spray(u16),
+}
+
+/// What is wrong with a scenario: where, and what was expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// Line of the text, from 1; 0 where the scenario was not text or the whole of it is meant.
+    pub line: usize,
+    /// What is wrong, and what was expected.
+    pub what: String,
+}
+
+impl Error {
+    pub(super) fn new(what: impl Into<String>) -> Error {
+        Error { line: 0, what: what.into() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.line > 0 {
+            write!(f, "line {}: ", self.line)?;
+        }
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(feature = "scenario")]
+impl Scenario {
+    /// A scenario from its text. The result is well-formed, not yet checked for sense: [`super::run`] does that.
+    ///
+    /// # Errors
+    /// Where the text is not TOML, or not of [`super::SCHEMA`]: the line, and what was expected there.
+    pub fn parse(text: &str) -> Result<Scenario, Error> {
+        toml::from_str(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            let line = text.get(..at).map_or(0, |before| before.matches('\n').count() + 1);
+            let what = error.message().trim().lines().collect::<Vec<_>>().join("; ");
+            Error { line, what }
+        })
+    }
+}
+
+/// A number and its unit: `1.5ms` is (1.5, "ms").
+fn split(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(text.len());
+    let number = text[..end].replace('_', "").parse::<f64>().ok()?;
+    Some((number, text[end..].trim()))
+}
+
+/// `number * unit` where that is a sensible u64.
+fn scale(number: f64, unit: f64) -> Option<u64> {
+    let value = (number * unit).round();
+    (value >= 0.0 && value <= 1e18).then_some(value as u64)
+}
+
+impl FromStr for Ns {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Ns, Self::Err> {
+        const EXPECTED: &str = "expected a duration like \"10us\": a number and ns, us, ms or s";
+        let (number, unit) = split(text).ok_or(EXPECTED)?;
+        let unit = match unit {
+            "ns" => 1.0,
+            "us" | "µs" => 1e3,
+            "ms" => 1e6,
+            "s" => 1e9,
+            _ => return Err(EXPECTED),
+        };
+        scale(number, unit).map(Ns).ok_or(EXPECTED)
+    }
+}
+
+impl FromStr for Rate {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Rate, Self::Err> {
+        const EXPECTED: &str = "expected a rate like \"100G\": a number and K, M or G, in bits a second";
+        let (number, unit) = split(text).ok_or(EXPECTED)?;
+        let unit = match unit.trim_end_matches("bps").trim_end_matches("b/s").trim_end_matches("bit/s") {
+            "" => 1.0,
+            "K" | "k" => 1e3,
+            "M" => 1e6,
+            "G" => 1e9,
+            _ => return Err(EXPECTED),
+        };
+        scale(number, unit).filter(|&rate| rate > 0).map(Rate).ok_or(EXPECTED)
+    }
+}
+
+impl FromStr for Size {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Size, Self::Err> {
+        const EXPECTED: &str = "expected a size like \"64KiB\": a number and B, KB, MB, GB, KiB, MiB or GiB";
+        let (number, unit) = split(text).ok_or(EXPECTED)?;
+        let unit = match unit {
+            "" | "B" => 1.0,
+            "KB" => 1e3,
+            "MB" => 1e6,
+            "GB" => 1e9,
+            "KiB" => 1024.0,
+            "MiB" => 1024.0 * 1024.0,
+            "GiB" => 1024.0 * 1024.0 * 1024.0,
+            _ => return Err(EXPECTED),
+        };
+        scale(number, unit).map(Size).ok_or(EXPECTED)
+    }
+}
+
+impl FromStr for UdpPort {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<UdpPort, Self::Err> {
+        const EXPECTED: &str = "expected \"linux\", \"spray:N\" with N from 1 to 1024, or a port";
+        if text == "linux" {
+            return Ok(UdpPort::Linux);
+        }
+        let ports = text.strip_prefix("spray:").and_then(|n| n.parse().ok()).ok_or(EXPECTED)?;
+        if (1..=1024).contains(&ports) { Ok(UdpPort::Spray(ports)) } else { Err(EXPECTED) }
+    }
+}
+
+/// Text by `FromStr`, or a whole number.
+macro_rules! from_text_or_number {
+    ($($type:ident: $expected:literal, $number:expr;)*) => {$(
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<$type, D::Error> {
+                struct Visitor;
+                impl de::Visitor<'_> for Visitor {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($expected)
+                    }
+                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$type, E> {
+                        text.parse().map_err(|what| E::custom(format!("{text:?}: {what}")))
+                    }
+                    fn visit_i64<E: de::Error>(self, number: i64) -> Result<$type, E> {
+                        let make: fn(u64) -> Option<$type> = $number;
+                        u64::try_from(number).ok().and_then(make).ok_or_else(|| {
+                            E::custom(format!("{number} is out of range: expected {}", $expected))
+                        })
+                    }
+                    fn visit_u64<E: de::Error>(self, number: u64) -> Result<$type, E> {
+                        self.visit_i64(i64::try_from(number).unwrap_or(-1))
+                    }
+                }
+                from.deserialize_any(Visitor)
+            }
+        }
+    )*};
+}
+
+from_text_or_number! {
+    Ns: "a duration like \"10us\", or nanoseconds", |n| Some(Ns(n));
+    Rate: "a rate like \"100G\", or bits a second", |n| (n > 0).then_some(Rate(n));
+    Size: "a size like \"64KiB\", or bytes", |n| Some(Size(n));
+    UdpPort: "\"linux\", \"spray:4\", or a port", |n| u16::try_from(n).ok().map(UdpPort::Fixed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values() {
+        assert_eq!("1.5ms".parse(), Ok(Ns(1_500_000)));
+        assert_eq!("400G".parse(), Ok(Rate(400_000_000_000)));
+        assert_eq!("64KiB".parse(), Ok(Size(65_536)));
+        assert_eq!("spray:4".parse(), Ok(UdpPort::Spray(4)));
+        assert!(
+            "10".parse::<Ns>().is_err() && "-1us".parse::<Ns>().is_err() && "1e9s".parse::<Ns>().is_err()
+        );
+        assert!("0G".parse::<Rate>().is_err() && "spray:0".parse::<UdpPort>().is_err());
+    }
+}

@@ -1,0 +1,53 @@
+//! Every frame can be shown in every way, and a line is one line.
+
+use rdmawire::{dissect::dissect_with, frame::*};
+
+use super::dissect::Input;
+
+/// As a line, JSON, a tree and columns.
+pub fn shown(data: &[u8]) {
+    let Some(input) = Input::new(data) else { return };
+    let d = dissect_with(input.options, input.link, input.frame, input.wire_len);
+    let frame = Frame::new(data.len() as u64, i64::MIN + data.len() as i64, &d).verified();
+    let mut text = String::new();
+    let mut line = Line::new(Clock::Utc, true);
+    line.write(&frame, &mut text).unwrap();
+    assert_eq!(text.lines().count(), 1);
+    for names in [Names::Own, Names::Wireshark] {
+        text.clear();
+        Json::new(names).write(&frame, Some("\u{0}\"\\"), &mut text).unwrap();
+        assert!(text.starts_with('{') && text.ends_with("}\n") && text.lines().count() == 1, "{text}");
+        let brackets = |open: char, close: char| text.matches(open).count() == text.matches(close).count();
+        // No value but the file's name holds a bracket or a quote; the summary and the notes hold pairs of brackets.
+        assert!(brackets('{', '}') && brackets('[', ']'), "{text}");
+        assert_eq!((text.matches('"').count() - 1) % 2, 0, "{text}");
+        text.clear();
+        write_tree(&frame, names, &mut text).unwrap();
+        assert!(text.ends_with('\n'));
+    }
+    text.clear();
+    let columns = ["frame.number", "src", "info", "ip.addr", "note", "cm.local_qpn"];
+    let columns = Columns::parse(columns, Separator::Tab, Names::Own).unwrap();
+    columns.write(&frame, &mut text).unwrap();
+    assert_eq!((text.matches('\t').count(), text.lines().count()), (5, 1), "{text}");
+    plain(&data[..data.len().min(512)], &frame);
+}
+
+/// JSON is JSON, and nothing reaches a terminal as control characters or without bound.
+fn plain(data: &[u8], frame: &Frame<'_>) {
+    let d = frame.dissection;
+    let mut text = String::new();
+    Line::new(Clock::Relative, false).write(frame, &mut text).unwrap();
+    for names in [Names::Own, Names::Wireshark] {
+        let start = text.len();
+        Json::new(names).write(frame, Some("a.pcap"), &mut text).unwrap();
+        let value: serde_json::Value =
+            serde_json::from_str(&text[start..]).unwrap_or_else(|e| panic!("{e}: {text}"));
+        assert_eq!((&value["captured"], &value["length"]), (&d.frame().len().into(), &d.wire_len().into()));
+        assert!(value["layers"].is_array());
+        write_tree(frame, names, &mut text).unwrap();
+    }
+    write_hex(data, &mut text).unwrap();
+    assert!(text.len() <= 100_000 + 200 * d.frame().len(), "{} bytes of text", text.len());
+    assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
+}
