@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut seeds = 0;
     for sample in &frames {
         let whole = Input::whole(sample.link, &sample.frame);
-        for target in ["dissect", "crc", "outer", "print", "rebuild"] {
+        for target in ["dissect", "crc", "frame", "outer", "rebuild"] {
             seeds += save(&to, target, &whole)?;
         }
         for expression in EXPRESSIONS {

@@ -1,29 +1,38 @@
-//! Any text is a filter or is not, and says why; one that is prints as one that means the same.
+//! Filter expressions: any text either compiles or says where it is wrong; what compiles prints as something that means the same.
 
-use rdmawire::{
-    dissect::{Link, dissect},
-    filter::{Filter, FrameMeta},
-};
+use rdmawire::filter::{Filter, FrameMeta};
 
-/// A text that is no filter names its place, and one that is may be printed and read again.
+use super::dissect::Input;
+
+/// A fuzzer's input: the expression up to the end of the line, then that of [`Input`].
 pub fn expression(data: &[u8]) {
-    let text = String::from_utf8_lossy(data);
+    let (text, rest) = match data.iter().position(|&byte| byte == b'\n') {
+        Some(end) => (&data[..end], &data[end + 1..]),
+        None => (data, &[][..]),
+    };
+    let text = String::from_utf8_lossy(text);
     let filter = match Filter::parse(&text) {
         Ok(filter) => filter,
         Err(error) => {
-            assert!(error.offset() <= text.len() && text.is_char_boundary(error.offset()));
-            assert_eq!(error.to_string().lines().count(), 3, "{error}");
-            return;
+            assert!(text.is_char_boundary(error.offset()), "{error:?}");
+            assert!(!error.message().is_empty());
+            let shown = error.to_string();
+            return assert!(shown.len() < 2000 && shown.lines().count() == 3, "{shown:?}");
         }
     };
     let printed = filter.to_string();
-    // It may have become longer than what is read.
-    let Ok(again) = Filter::parse(&printed) else { return assert!(printed.len() > 16 << 10, "{printed}") };
-    assert_eq!(again.to_string(), printed);
-    // The text is as good a frame as any.
-    for link in [Link::ETHERNET, Link::IPV4, Link::INFINIBAND] {
-        let d = dissect(link, data, data.len() as u32 + 1);
-        let meta = FrameMeta { number: 1, ..FrameMeta::default() };
-        assert_eq!(filter.matches(&d, &meta), again.matches(&d, &meta));
+    let again = match Filter::parse(&printed) {
+        Ok(again) => again,
+        // It may have become longer than what is read.
+        Err(error) => return assert!(printed.len() > 16 << 10, "{text:?} prints as {printed:?}: {error}"),
+    };
+    assert_eq!(again.to_string(), printed, "{text:?}");
+    let Some(input) = Input::new(rest) else { return };
+    let d = input.dissect();
+    let meta = FrameMeta { number: 7, time_ns: 1_700_000_000_000_000_007, icrc: None };
+    assert_eq!(again.matches(&d, &meta), filter.matches(&d, &meta), "{text:?} and {printed:?}");
+    // One level deeper than the text may be too deep.
+    if let Ok(not) = Filter::parse(&format!("!({printed})")) {
+        assert_eq!(not.matches(&d, &meta), !filter.matches(&d, &meta), "{text:?}");
     }
 }

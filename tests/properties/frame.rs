@@ -30,4 +30,24 @@ pub fn shown(data: &[u8]) {
     let columns = Columns::parse(columns, Separator::Tab, Names::Own).unwrap();
     columns.write(&frame, &mut text).unwrap();
     assert_eq!((text.matches('\t').count(), text.lines().count()), (5, 1), "{text}");
+    plain(&data[..data.len().min(512)], &frame);
+}
+
+/// JSON is JSON, and nothing reaches a terminal as control characters or without bound.
+fn plain(data: &[u8], frame: &Frame<'_>) {
+    let d = frame.dissection;
+    let mut text = String::new();
+    Line::new(Clock::Relative, false).write(frame, &mut text).unwrap();
+    for names in [Names::Own, Names::Wireshark] {
+        let start = text.len();
+        Json::new(names).write(frame, Some("a.pcap"), &mut text).unwrap();
+        let value: serde_json::Value =
+            serde_json::from_str(&text[start..]).unwrap_or_else(|e| panic!("{e}: {text}"));
+        assert_eq!((&value["captured"], &value["length"]), (&d.frame().len().into(), &d.wire_len().into()));
+        assert!(value["layers"].is_array());
+        write_tree(frame, names, &mut text).unwrap();
+    }
+    write_hex(data, &mut text).unwrap();
+    assert!(text.len() <= 100_000 + 200 * d.frame().len(), "{} bytes of text", text.len());
+    assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
 }

@@ -9,7 +9,6 @@ pub mod filter;
 pub mod frame;
 pub mod header;
 pub mod outer;
-pub mod print;
 pub mod rebuild;
 
 /// A property by the name of its fuzz target, and of its folder in `fuzz/corpus`.
@@ -21,7 +20,6 @@ pub const ALL: &[(&str, fn(&[u8]))] = &[
     ("frame", frame::shown),
     ("header", header::header),
     ("outer", outer::agreement),
-    ("print", print::printing),
     ("rebuild", rebuild::rebuilding),
 ];
 
