@@ -12,6 +12,30 @@ use super::{
     text::Error,
 };
 
+/// Several scenarios in one text: each begins with a line `### name`; what stands before the first is for people.
+///
+/// # Errors
+/// What [`Scenario::parse`] says, with the line of the whole text.
+#[cfg(feature = "scenario")]
+pub fn parse_many(text: &str) -> Result<Vec<(String, Scenario)>, Error> {
+    let mut all: Vec<(usize, String, String)> = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        match (line.strip_prefix("### "), all.last_mut()) {
+            (Some(name), _) => all.push((i + 1, name.trim().into(), String::new())),
+            (None, Some((_, _, text))) => {
+                text.push_str(line);
+                text.push('\n');
+            }
+            (None, None) => {}
+        }
+    }
+    let parse = |(from, name, text): (usize, String, String)| match Scenario::parse(&text) {
+        Ok(scenario) => Ok((name, scenario)),
+        Err(error) => Err(Error { line: from + error.line, ..error }),
+    };
+    all.into_iter().map(parse).collect()
+}
+
 /// What an analyzer says about a capture.
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {

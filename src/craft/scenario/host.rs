@@ -130,7 +130,7 @@ impl Program {
 
     fn take(&mut self) {
         if let Some(op) = self.operations.get(self.at) {
-            self.next += op.every.0;
+            self.next = self.next.saturating_add(op.every.0);
         }
         self.done += 1;
         self.settle();

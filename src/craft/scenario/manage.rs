@@ -3,6 +3,13 @@
 use super::engine::{Cause, NONE, Sim, Transmission};
 use crate::opcode::Opcode;
 
+/// A connection's handshake.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Management {
+    pub(super) flows: [u32; 2],
+    pub(super) closing: bool,
+}
+
 /// A connection management message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Manage {

@@ -122,8 +122,13 @@ impl Frames<'_> {
             let class = grh.t_class().0 & !3 | sighting.ecn;
             grh.with_hop_lmt(sighting.ttl).with_t_class(Hex8(class))
         });
+        // Native InfiniBand has its own mark.
+        let fecn = sighting.ecn == 3 && run.link() == Link::INFINIBAND;
         packet.alter(|bth: Bth| {
-            bth.with_psn(Psn(t.psn as u32 & (Psn::SPACE - 1))).with_ack_req(t.ack_req).with_mig_req(t.mig_req)
+            bth.with_fecn(fecn)
+                .with_psn(Psn(t.psn as u32 & (Psn::SPACE - 1)))
+                .with_ack_req(t.ack_req)
+                .with_mig_req(t.mig_req)
         });
         packet.alter(|sequence: GreSequence| sequence.with_sequence_number(sighting.sequence));
         packet.alter(|erspan: Erspan3| erspan.with_timestamp((sighting.time / 100) as u32));
