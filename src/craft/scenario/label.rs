@@ -502,9 +502,13 @@ impl Run {
             _ => {}
         }
         if begun && t.psn > space.high {
-            let jumped = space.first[space.slot(space.high)..space.slot(t.psn)].iter();
-            truth.upstream.least +=
-                jumped.filter(|&&tx| tx != NONE && ends[tx as usize] == End::Upstream).count() as u64;
+            // A READ request has many PSNs, and is lost once.
+            let mut last = NONE;
+            for &tx in &space.first[space.slot(space.high)..space.slot(t.psn)] {
+                truth.upstream.least +=
+                    (tx != NONE && tx != last && ends[tx as usize] == End::Upstream) as u64;
+                last = tx;
+            }
         }
         label.original = space.see(t.psn, t.count, frame);
     }
