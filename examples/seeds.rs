@@ -31,8 +31,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut seeds = 0;
     for sample in &frames {
         let whole = Input::whole(sample.link, &sample.frame);
-        for target in ["dissect", "crc", "outer"] {
+        for target in ["dissect", "crc", "outer", "print", "rebuild"] {
             seeds += save(&to, target, &whole)?;
+        }
+        for expression in EXPRESSIONS {
+            let mut seed = expression.as_bytes().to_vec();
+            seed.push(b'\n');
+            // Each with some frame; with each would be too many.
+            if expression.len() % 7 == sample.frame.len() % 7 {
+                seed.extend_from_slice(&whole);
+                seeds += save(&to, "filter", &seed)?;
+            }
         }
         // The same, cut in the middle of its headers, and once before its end.
         let headers = dissect(sample.link, &sample.frame, sample.wire_len).offset(Kind::Payload).unwrap_or(0);
@@ -55,6 +64,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{seeds} seeds in {}", to.display());
     Ok(())
 }
+
+/// Something of everything the filter language has.
+const EXPRESSIONS: &[&str] = &[
+    "bth.dest_qp == 0x11 && aeth.nak",
+    "reth or vlan",
+    "!(deth.src_qp) && bth.becn",
+    "bth.psn != 7 and bth.psn >= 1 && bth.psn lt 0xffffff",
+    "bth.opcode in {rc-send-only, 0x06..0x0b}",
+    "ip.src == 10.0.0.0/8 || ipv6.dst == fe80::/10",
+    "note == bth.opcode || note.error",
+    "infiniband.bth.psn == 3",
+    "icrc.bad",
+    "eth.src == 02:00:00:00:00:01",
+    "frame.number > 3",
+];
 
 /// One frame of each shape: the same layers, operation code and notes.
 fn distinct(samples: Vec<Sample>) -> Vec<Sample> {

@@ -22,7 +22,7 @@
 use crate::{
     dissect::Encapsulation,
     opcode::{Opcode, Operation, Position, Service},
-    report::analysis::LayerBytes,
+    report::{analysis::LayerBytes, overhead as report},
     wire::{Bth, Ethernet, Grh, Header, Ipv4, Ipv6, Kind, Lrh, Udp, Vlan},
 };
 
@@ -279,4 +279,43 @@ impl Message {
             })
             .ok_or("this service has no such operation")
     }
+}
+
+impl Packets {
+    /// What each has after its BTH.
+    pub fn contents(&self) -> Contents {
+        Contents::new(self.opcode, self.payload)
+    }
+}
+
+/// What these packets cost in an encapsulation, and what a link of this many bit/s carries of them.
+pub fn price(packets: &[Packets], envelope: Envelope, speed_bps: Option<u64>) -> report::Cost {
+    let mut cost = report::Cost { encapsulation: envelope.encapsulation.name(), ..report::Cost::default() };
+    for some in packets {
+        let l1_bytes = envelope.l1_bytes(some.contents().len());
+        let way = if some.is_forward { &mut cost.forward } else { &mut cost.reverse };
+        way.packets += some.count;
+        way.l1_bytes += some.count * l1_bytes as u64;
+        way.header_bytes += envelope.layers(some.contents()).times(some.count);
+        cost.payload_bytes += some.count * some.payload as u64;
+        cost.packets.push(report::Packets {
+            opcode: some.opcode.name().unwrap_or(""),
+            count: some.count,
+            payload_bytes: some.payload,
+            l1_bytes,
+            is_forward: some.is_forward,
+        });
+    }
+    let ratio = |whole: u64| (whole > 0).then(|| cost.payload_bytes as f64 / whole as f64);
+    let (forward, both) = (cost.forward.l1_bytes, cost.forward.l1_bytes + cost.reverse.l1_bytes);
+    (cost.efficiency_ratio, cost.efficiency_both_ratio) = (ratio(forward), ratio(both));
+    cost.at_speed = speed_bps.filter(|_| forward > 0).map(|bps| {
+        let messages_per_second = bps as f64 / (8 * forward) as f64;
+        report::AtSpeed {
+            packets_per_second: messages_per_second * cost.forward.packets as f64,
+            messages_per_second,
+            goodput_bps: messages_per_second * 8.0 * cost.payload_bytes as f64,
+        }
+    });
+    cost
 }

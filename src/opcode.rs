@@ -317,6 +317,10 @@ impl Opcode {
         Self::row(self.0).chain
     }
 
+    pub(crate) const fn const_payload_rule(self) -> PayloadRule {
+        Self::row(self.0).payload
+    }
+
     /// Whether packets of this code have that header.
     #[inline]
     pub fn has(self, kind: Kind) -> bool {

@@ -6,13 +6,14 @@ use frames::{Roce, shown};
 use proptest::prelude::*;
 use rdmawire::{
     analyze::metric::{
-        entropy::{Entropy, Known, linux_source_port},
+        entropy::{Entropy, Known},
         rate::{MAX_BINS, Rate},
     },
+    analyze::Class,
     dissect::{Encapsulation, Link},
     opcode::Opcode,
     report::analysis::{Interval, Ports},
-    wire::Ecn,
+    wire::{Ecn, Qpn, Udp},
 };
 
 /// Packets of flows: (flow, source, destination, queue pair, port).
@@ -92,13 +93,13 @@ fn a_cnp_has_a_port_of_its_own() {
 fn linuxs_formula() {
     // Of Linux Soft-RoCE's own traffic: queue pairs of both ends, and the port of both directions.
     for (qp, port) in [(0x14, 49_552), (0x17, 49_681), (0x2d, 51_177), (0x2e, 51_268), (0x46, 54_052)] {
-        assert_eq!(linux_source_port(qp, qp), port);
+        assert_eq!(Udp::linux_source_port(Qpn(qp), Qpn(qp)), port);
     }
     // By a computation apart from this one, where the product has more than 20 bits.
-    assert_eq!(linux_source_port(0x1234, 0x5678), 49_178);
-    assert_eq!(linux_source_port(0x5678, 0x1234), 49_178);
-    assert_eq!(linux_source_port(0xff_ffff, 0xff_ffff), 65_313);
-    let port = linux_source_port(0x1234, 0x5678);
+    assert_eq!(Udp::linux_source_port(Qpn(0x1234), Qpn(0x5678)), 49_178);
+    assert_eq!(Udp::linux_source_port(Qpn(0x5678), Qpn(0x1234)), 49_178);
+    assert_eq!(Udp::linux_source_port(Qpn(0xff_ffff), Qpn(0xff_ffff)), 65_313);
+    let port = Udp::linux_source_port(Qpn(0x1234), Qpn(0x5678));
     let report = ports(&[(0, 1, 2, 0x1234, port), (1, 1, 2, 9, 0xc000)], |flow| {
         [Some(0x5678), Some(5)][flow as usize]
     });
@@ -110,8 +111,9 @@ fn rate(width: u64, times: &[i64]) -> (u64, Vec<Interval>) {
     let mut metric = Rate::new(Some(width));
     let frame = Roce { payload: 1024, ..Roce::default() }.frame();
     for &time in times {
-        shown(time, Link::ETHERNET, &frame, None).to(&mut metric);
-        metric.goodput(1024);
+        let mut shown = shown(time, Link::ETHERNET, &frame, None);
+        shown.class = Some(Class::New);
+        shown.to(&mut metric);
     }
     metric.section().unwrap()
 }
@@ -146,8 +148,12 @@ fn every_kind_is_counted_in_its_bin() {
     for roce in all {
         shown(7, roce.link(), &roce.frame(), None).to(&mut metric);
     }
-    metric.retransmitted();
-    metric.out_of_order();
+    for class in [Class::Retransmission, Class::LateOriginal, Class::Ambiguous] {
+        let frame = plain.frame();
+        let mut shown = shown(7, plain.link(), &frame, None);
+        shown.class = Some(class);
+        shown.to(&mut metric);
+    }
     let pause = [&[0u8; 12][..], &[0x88, 0x08, 0, 1, 0xff, 0xff], &[0; 42]].concat();
     shown(8, Link::ETHERNET, &pause, None).to(&mut metric);
     let mut again = shown(9, Link::ETHERNET, &pause, None);
@@ -158,7 +164,7 @@ fn every_kind_is_counted_in_its_bin() {
         (bin.packets, bin.payload_bytes, bin.naks, bin.cnps, bin.ce, bin.pause_frames),
         (7, 9, 1, 1, 1, 1)
     );
-    assert_eq!((bin.retransmits, bin.out_of_order), (1, 1));
+    assert_eq!((bin.retransmits, bin.out_of_order, bin.goodput_bytes), (1, 1, 3));
 }
 
 proptest! {

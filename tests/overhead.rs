@@ -335,3 +335,55 @@ fn a_message_is_the_packets_it_takes() {
     assert!(packets(Message { service: Service::Uc, operation: Operation::ReadRequest, ..write }).is_err());
     assert!(packets(Message { size: u64::MAX, ..write }).is_err());
 }
+
+#[cfg(feature = "cli")]
+fn command(args: &[&str]) -> (bool, String, String) {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_rdmawire"))
+        .arg("overhead")
+        .args(args)
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.success(), text(output.stdout), text(output.stderr))
+}
+
+#[cfg(feature = "cli")]
+#[test]
+fn the_command_prints_the_arithmetic() {
+    let (ok, json, _) =
+        command(&["--op", "write", "--size", "1MiB", "--mtu", "4096", "--json", "--speed", "100G"]);
+    assert!(ok);
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(report["schema"], "rdmawire.overhead/1");
+    let l1: Vec<_> = report["encapsulations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| e["forward"]["l1_bytes"].as_u64().unwrap())
+        .collect();
+    let expected = [82, 102, 94, 26, 66].map(|fixed| 256 * fixed + 16 + (1 << 20));
+    assert_eq!(l1, expected);
+    let v4 = &report["encapsulations"][0];
+    assert_eq!(v4["reverse"]["l1_bytes"], 86);
+    assert_eq!(v4["forward"]["header_bytes"]["bth"], 256 * 12);
+    let efficiency = v4["efficiency_ratio"].as_f64().unwrap();
+    assert!((efficiency - (1 << 20) as f64 / expected[0] as f64).abs() < 1e-12, "{efficiency}");
+    // 100 Gbit/s of packets of 4178 bytes are 2.992 million a second, of 1106 bytes 11.30 million.
+    for (mtu, rate) in [("4096", 2.992), ("1024", 11.30)] {
+        let (_, json, _) =
+            command(&["--op", "send", "--size", "1GiB", "--mtu", mtu, "--json", "--speed", "100G"]);
+        let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let found = report["encapsulations"][0]["at_speed"]["packets_per_second"].as_f64().unwrap() / 1e6;
+        assert!((found - rate).abs() < 0.005, "{found}");
+    }
+    let (ok, text, _) = command(&["--encap", "ib", "--size", "4096"]);
+    assert!(ok && text.contains("98.98 %"), "{text}");
+}
+
+#[cfg(feature = "cli")]
+#[test]
+fn what_cannot_be_is_one_line() {
+    let (ok, _, error) = command(&["--service", "ud", "--op", "send", "--size", "1MiB"]);
+    assert!(!ok);
+    assert_eq!(error, "rdmawire: a datagram has at most as many bytes as the path MTU\n");
+}

@@ -38,6 +38,7 @@ fn see(metric: &mut Pause, number: u64, time: i64, frame: &[u8]) {
         flow: None,
         peer: None,
         is_capture_duplicate: false,
+        class: None,
     };
     shown.to(metric);
 }

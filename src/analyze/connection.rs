@@ -5,10 +5,10 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::{
-    FlowId,
+    FlowId, KnownConnection,
     flow::{Flows, Key, Pair, PairedBy},
 };
-use crate::wire::{CmRep, CmReq, PathMtu, Psn};
+use crate::wire::{CmRep, CmReq, PathMtu, Psn, Qpn, Udp};
 
 /// What is known of connections before, or beside, their packets.
 #[derive(Default)]
@@ -55,16 +55,6 @@ const WINDOW: u64 = 8192;
 const ENOUGH_BITS: u32 = 11;
 /// ... and so much more than any other candidate has.
 const MARGIN_BITS: u32 = 6;
-
-/// What Linux makes of two queue pair numbers (include/rdma/ib_verbs.h, `rdma_calc_flow_label` and
-/// `rdma_flow_label_to_udp_sport`): the same in both directions.
-pub fn linux_source_port(a: u32, b: u32) -> u16 {
-    let mut v = a as u64 * b as u64;
-    v ^= v >> 20;
-    v ^= v >> 40;
-    let label = v as u32 & 0xf_ffff;
-    ((label & 0x3fff) ^ (label & 0xf_c000) >> 14) as u16 | 0xc000
-}
 
 impl Connections {
     /// A new flow of a connected service.
@@ -125,7 +115,7 @@ impl Connections {
             }
             let Some(mut bits) = evidence_of_psn(&candidate.requests, psn, exact) else { continue };
             let mut by = PairedBy::Psn;
-            let formula = linux_source_port(key.dest_qp(), candidate.key.dest_qp());
+            let formula = Udp::linux_source_port(Qpn(key.dest_qp()), Qpn(candidate.key.dest_qp()));
             let ports = candidate.ports.list();
             if port == Some(formula) && ports.contains(&formula) {
                 bits += 28;
@@ -162,7 +152,7 @@ impl Connections {
                     {
                         continue;
                     }
-                    let formula = linux_source_port(one.key.dest_qp(), two.key.dest_qp());
+                    let formula = Udp::linux_source_port(Qpn(one.key.dest_qp()), Qpn(two.key.dest_qp()));
                     let same = one.ports.list() == [formula] && two.ports.list() == [formula];
                     // Among many flows between two hosts some product fits by chance.
                     let others =
@@ -220,8 +210,10 @@ impl Connections {
     }
 
     /// The user says so.
-    #[allow(dead_code)]
-    pub(crate) fn insert(&mut self, a: Key, b: Key) {
+    pub(crate) fn insert(&mut self, known: &KnownConnection) {
+        let (Some(a), Some(b)) = (Key::between(known.b.0, known.a), Key::between(known.a.0, known.b)) else {
+            return;
+        };
         let known = |peer| Known { peer, by: PairedBy::Map, mtu: None, ack_timeout: None, comm_id: 0 };
         self.known.insert(a, known(b));
         self.known.insert(b, known(a));

@@ -20,13 +20,12 @@ pub mod metric;
 mod results;
 mod track;
 
-pub use connection::linux_source_port;
 pub use flow::Address;
 pub use track::{Class, Trigger};
 
 use connection::Connections;
 use flow::{Flow, Flows, Found, Key};
-use metric::{Metric, overhead};
+use metric::{Metric, Metrics, overhead};
 use track::{
     request::{Knobs, Request, Response},
     sequence::{Packet, Resolved},
@@ -35,7 +34,7 @@ use track::{
 use crate::{
     capture::Record,
     checksum,
-    dissect::{self, Dissection, dissect_with},
+    dissect::{self, Dissection, Encapsulation, dissect_with},
     icrc::{self, State},
     opcode::{Direction, Operation, PayloadRule, Position, Service},
     wire::*,
@@ -83,6 +82,19 @@ pub struct Options {
     pub ack_timeout_ns: Option<i64>,
     /// The link's speed in bits per second.
     pub speed_bps: Option<u64>,
+    /// Report traffic over time, in intervals of so many nanoseconds.
+    pub interval_ns: Option<u64>,
+    /// Connections that the user knows of.
+    pub connections: Vec<KnownConnection>,
+}
+
+/// A connection that the user knows of: two ends, each an address and a queue pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownConnection {
+    /// One end.
+    pub a: (Address, u32),
+    /// The other.
+    pub b: (Address, u32),
 }
 
 impl Default for Options {
@@ -94,6 +106,8 @@ impl Default for Options {
             late_ns: 50_000,
             ack_timeout_ns: None,
             speed_bps: None,
+            interval_ns: None,
+            connections: Vec::new(),
         }
     }
 }
@@ -112,6 +126,7 @@ pub struct Analysis {
     connections: Connections,
     capture: results::CaptureCounts,
     overhead: overhead::Overhead,
+    asked: Metrics,
     gone: Vec<Gone>,
     gone_more: u64,
     resolved: Vec<Resolved>,
@@ -119,6 +134,10 @@ pub struct Analysis {
     mirrors: Vec<Mirror>,
     trust: Trust,
     metrics: Vec<Box<dyn Metric + Send>>,
+    /// Frames that have a number and are not analyzed.
+    passed_over: u64,
+    /// The interfaces' names.
+    links: Vec<String>,
 }
 
 /// A flow put away: evicted, or of an epoch that is over.
@@ -159,12 +178,17 @@ impl Trust {
 impl Analysis {
     /// An analysis that has seen nothing.
     pub fn new(options: Options) -> Analysis {
+        let mut connections = Connections::default();
+        for known in &options.connections {
+            connections.insert(known);
+        }
         Analysis {
             knobs: Knobs { late_ns: options.late_ns, ack_timeout_ns: options.ack_timeout_ns },
             flows: Flows::new(options.max_flows),
-            connections: Connections::default(),
+            connections,
             capture: results::CaptureCounts::default(),
             overhead: overhead::Overhead::default(),
+            asked: Metrics::new(options.speed_bps, options.interval_ns),
             gone: Vec::new(),
             gone_more: 0,
             resolved: Vec::new(),
@@ -172,6 +196,8 @@ impl Analysis {
             mirrors: Vec::new(),
             trust: Trust::default(),
             metrics: Vec::new(),
+            passed_over: 0,
+            links: Vec::new(),
             options,
         }
     }
@@ -203,7 +229,7 @@ impl Analysis {
         if d.tunnel_depth() > 0 {
             self.see_mirror(d);
         }
-        let number = self.capture.packets;
+        let number = self.capture.packets + self.passed_over;
         let l1_bytes = overhead::l1_bytes(d);
         let mut event = Event {
             number,
@@ -225,6 +251,10 @@ impl Analysis {
             }
         }
         self.overhead.see(&event);
+        self.asked.see(&event);
+        if event.class == Some(Class::Retransmission) {
+            self.overhead.retransmitted(&event);
+        }
         for metric in &mut self.metrics {
             metric.see(&event);
         }
@@ -307,6 +337,7 @@ impl Analysis {
             time,
             frame: event.number,
             bytes: payload,
+            l1_bytes: event.l1_bytes,
             fingerprint,
             id: ip_id,
             vantage,
@@ -357,9 +388,6 @@ impl Analysis {
             Direction::Request => {
                 let position = opcode.position();
                 let length = d.get::<Reth>().map(|reth| reth.dma_len());
-                if operation == Operation::ReadRequest {
-                    packet.n = flow.requests.psns_of_read(length.unwrap_or(0));
-                }
                 packet.ack_expected = bth.ack_req() || matches!(position, Position::Last | Position::Only);
                 let request = Request { packet, operation, position, message_bytes: length };
                 self.see_request(id, &request, event)
@@ -374,9 +402,6 @@ impl Analysis {
         }
         event.class = class;
         event.is_capture_duplicate = class == Some(Class::CaptureDuplicate);
-        if class == Some(Class::Retransmission) {
-            self.overhead.retransmitted(event);
-        }
         if let Some(class) = class {
             self.say(event, Some(opcode.direction()), class);
         }
@@ -394,7 +419,14 @@ impl Analysis {
         let before = (flow.requests.counts.triggers, flow.requests.counts.of(Class::Retransmission));
         let class = flow.requests.see(request, &flow.ids, &self.knobs, &mut self.resolved);
         if !self.resolved.is_empty() {
-            self.tell(Direction::Request, event.number);
+            let wrap = flow.encapsulation;
+            tell(
+                &mut self.observer,
+                &mut self.resolved,
+                &mut self.overhead,
+                (Direction::Request, wrap),
+                event.number,
+            );
         }
         let flow = self.flows.get_mut(id);
         // A READ asked for again tells what became of its response.
@@ -440,7 +472,6 @@ impl Analysis {
         let peer = self.flows.get_mut(id).peer;
         let (flow, mut peer) = self.flows.two(id, peer);
         flow.completeness |= 16;
-        let mut space = Direction::Response;
         let class = if operation == Operation::ReadResponse {
             let requests = peer.as_deref().map(|peer| &peer.requests);
             flow.responses.read(packet, position, requests, &flow.ids, &self.knobs, &mut self.resolved)
@@ -449,8 +480,10 @@ impl Analysis {
             let negative = syndrome.is_some_and(|s| !s.is_ack());
             Some(flow.responses.acknowledge(packet, aeth.map(Aeth::msn), negative, &flow.ids))
         };
+        let wrap = flow.encapsulation;
         if !self.resolved.is_empty() {
-            tell(&mut self.observer, &mut self.resolved, &mut self.overhead, space, event.number);
+            let place = (Direction::Response, wrap);
+            tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, event.number);
         }
         if class == Some(Class::CaptureDuplicate) {
             return class;
@@ -469,9 +502,9 @@ impl Analysis {
                 repeated: class == Some(Class::Retransmission),
             };
             peer.requests.answer(&response, &mut self.resolved, &self.knobs);
-            space = Direction::Request;
             if !self.resolved.is_empty() {
-                tell(&mut self.observer, &mut self.resolved, &mut self.overhead, space, event.number);
+                let place = (Direction::Request, wrap);
+                tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, event.number);
             }
         }
         class
@@ -613,8 +646,22 @@ impl Analysis {
         }
     }
 
-    fn tell(&mut self, space: Space, number: u64) {
-        tell(&mut self.observer, &mut self.resolved, &mut self.overhead, space, number);
+    /// Pass over a frame: it is not analyzed, but has its number.
+    #[inline]
+    pub fn pass_over(&mut self) {
+        self.passed_over += 1;
+    }
+
+    /// What is known of a capture interface, by [`Record::interface`]: its name, and its speed in bit/s.
+    pub fn interface(&mut self, number: u16, name: String, speed_bps: Option<u64>) {
+        let at = number as usize;
+        if self.links.len() <= at {
+            self.links.resize(at + 1, String::new());
+        }
+        self.links[at] = name;
+        if let Some(speed) = speed_bps {
+            self.asked.pause.set_speed(number, speed);
+        }
     }
 
     /// Frames seen so far.
@@ -634,16 +681,17 @@ fn tell(
     observer: &mut Option<Observer>,
     resolved: &mut Vec<Resolved>,
     overhead: &mut overhead::Overhead,
-    space: Space,
+    (space, wrap): (Space, Encapsulation),
     number: u64,
 ) {
-    let _ = overhead;
-    if let Some(observer) = observer {
-        for verdict in resolved.iter().filter(|verdict| verdict.fill.frame != number) {
+    for verdict in resolved.drain(..).filter(|verdict| verdict.fill.frame != number) {
+        if verdict.class == Class::Retransmission {
+            overhead.retransmitted_before(wrap, verdict.fill.l1_bytes);
+        }
+        if let Some(observer) = observer {
             observer(verdict.fill.frame, Some(space), verdict.class);
         }
     }
-    resolved.clear();
 }
 
 fn flow_service(event: &Event<'_>) -> Service {

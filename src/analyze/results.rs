@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     Analysis, FlowId, finding,
     flow::Flow,
+    metric::entropy::Known,
     track::{
         Class, Trigger,
         class::{Bounds, Counts, Place},
@@ -89,19 +90,26 @@ impl Analysis {
                 let peer = self.flows.flows[at].peer;
                 self.flows.two(FlowId(at as u32), peer)
             };
-            let Flow { requests, responses, ids, .. } = flow;
+            let Flow { requests, responses, ids, encapsulation, .. } = flow;
+            let wrap = *encapsulation;
             requests.finish(ids, &self.knobs, &mut self.resolved);
-            super::tell(&mut self.observer, &mut self.resolved, &mut self.overhead, super::Space::Request, 0);
+            let place = (super::Space::Request, wrap);
+            super::tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, 0);
             let una = peer.map(|peer| peer.requests.una);
             responses.finish(ids, &self.knobs, una, &mut self.resolved);
             super::tell(
                 &mut self.observer,
                 &mut self.resolved,
                 &mut self.overhead,
-                super::Space::Response,
+                (super::Space::Response, wrap),
                 0,
             );
         }
+        self.report()
+    }
+
+    /// What is known so far, of an analysis that goes on: what is undecided is not in it.
+    pub fn so_far(&self) -> report::Analysis {
         self.report()
     }
 
@@ -161,6 +169,17 @@ impl Analysis {
             .sort_by_key(|episode| (episode.start_ns, episode.first_retransmit_frame, episode.flow));
         report.overhead = self.overhead.section();
         report.capture = self.capture_report();
+        self.asked.fill(
+            &mut report,
+            |interface| match self.links.get(interface as usize) {
+                Some(name) if !name.is_empty() => name.clone(),
+                _ => format!("if{interface}"),
+            },
+            |id| {
+                let index = *place.get(id.0 as usize).filter(|&&at| at != usize::MAX)?;
+                Some(Known { index, peer_qp: self.flows.flows.get(id.0 as usize)?.peer_qp })
+            },
+        );
         finding::find(&mut report);
         report
     }

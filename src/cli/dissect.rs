@@ -8,7 +8,7 @@ use std::{
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 
-use super::Outcome;
+use super::{Outcome, say};
 use rdmawire::{
     capture::{self, Source},
     dissect::{Options, ROCE_PORT, dissect_with},
@@ -218,11 +218,11 @@ impl Dissect {
         if !info.problems.is_empty() {
             out.flush()?;
             for damage in &info.problems {
-                eprintln!("rdmawire: warning: {}: {damage}", info.name);
+                say(format_args!("warning: {}: {damage}", info.name));
             }
             let more = info.problem_count.saturating_sub(info.problems.len() as u64);
             if more > 0 {
-                eprintln!("rdmawire: warning: {}: and {more} more places", info.name);
+                say(format_args!("warning: {}: and {more} more places", info.name));
             }
         }
         Ok(true)
@@ -313,7 +313,7 @@ impl Out {
     /// A file that cannot be read: say so after all that was read before it, and go on.
     fn complain(&mut self, error: &capture::Error) -> anyhow::Result<bool> {
         self.flush()?;
-        eprintln!("rdmawire: {error}");
+        say(format_args!("{error}"));
         Ok(false)
     }
 }

@@ -1,11 +1,19 @@
 //! The command line: one file a command; no logic that a library user would miss.
 
+mod analyze;
 mod craft;
 mod dissect;
 mod explain;
+mod overhead;
+mod rewrite;
 mod scenario;
+mod units;
 
-use std::process::ExitCode;
+use std::{
+    fmt,
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use clap::{Parser, Subcommand};
 
@@ -19,9 +27,12 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Analyze(analyze::Analyze),
     Dissect(dissect::Dissect),
     Explain(explain::Explain),
     Craft(craft::Craft),
+    Rewrite(rewrite::Rewrite),
+    Overhead(overhead::Overhead),
 }
 
 /// How a command ended, if it could be done at all.
@@ -45,7 +56,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(Outcome::Failed) => ExitCode::from(2),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("rdmawire: {error:#}");
+            say(format_args!("{error:#}"));
             ExitCode::from(2)
         }
     }
@@ -54,11 +65,19 @@ pub(crate) fn main() -> ExitCode {
 impl Cli {
     fn run(self) -> anyhow::Result<Outcome> {
         match self.command {
+            Command::Analyze(command) => command.run(),
             Command::Dissect(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Craft(command) => command.run(),
+            Command::Rewrite(command) => command.run(),
+            Command::Overhead(command) => command.run(),
         }
     }
+}
+
+/// A line on standard error, whoever reads it: a closed one is no reason to stop.
+fn say(line: fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr(), "rdmawire: {line}");
 }
 
 /// Whether the reader of our output went away.

@@ -21,6 +21,7 @@ mod packet;
 mod path;
 mod pause;
 pub mod recipe;
+pub mod rewrite;
 pub mod scenario;
 mod settle;
 mod template;

@@ -182,23 +182,6 @@ impl Packet {
         }
     }
 
-    /// Take the `n`-th header out.
-    pub(super) fn remove(&mut self, n: usize) {
-        if n >= self.parts.len() {
-            return;
-        }
-        let part = self.parts.remove(n);
-        self.head.drain(part.range());
-        for later in &mut self.parts[n..] {
-            later.at -= part.len;
-        }
-        match part.kind {
-            Kind::Bth => self.icrc = None,
-            Kind::Lrh => self.vcrc = None,
-            _ => {}
-        }
-    }
-
     /// Forget all headers behind the first `n`, and everything after them.
     pub(crate) fn truncate(&mut self, n: usize) {
         if let Some(part) = self.parts.get(n) {

@@ -114,6 +114,9 @@ impl Encapsulation {
 
 const NOTES: usize = 4;
 
+/// A place in memory to copy from: the same as a constant is put together in small pieces, for which the copy must wait.
+static NO_NOTES: [Note; NOTES] = [Note::NONE; NOTES];
+
 /// What a frame holds: an index from header kind to offset, where the packet ends, and notes. The index speaks of
 /// the innermost packet; outer headers of a tunnel are among the [`Dissection::layers`].
 #[derive(Clone, Copy)]
@@ -177,14 +180,20 @@ pub fn dissect_with(options: Options, link: Link, frame: &[u8], wire_len: u32) -
         depth: 0,
         flags: 0,
         noted: 0,
-        notes: [Note::NONE; NOTES],
+        notes: NO_NOTES,
     };
-    let (wire_len, options) = (d.wire_len, d.options);
-    walk::walk(frame, link, wire_len, &options, &mut d);
+    d.fill();
     d
 }
 
 impl<'a> Dissection<'a> {
+    /// In place: whoever calls [`dissect`] has the result where it will stay, and nothing is moved.
+    #[inline(never)]
+    fn fill(&mut self) {
+        let (frame, link, wire_len, options) = (self.frame, self.link, self.wire_len, self.options);
+        walk::walk(frame, link, wire_len, &options, self);
+    }
+
     /// The bytes captured.
     #[inline]
     pub fn frame(&self) -> &'a [u8] {
@@ -363,11 +372,16 @@ impl<'a> Dissection<'a> {
     }
 
     /// Everything in the frame in wire order, outer headers first, found by walking again.
-    #[inline(never)]
+    #[inline]
     pub fn layers(&self) -> Layers {
         let mut layers = Layers::default();
-        walk::walk(self.frame, self.link, self.wire_len, &self.options, &mut layers);
+        self.fill_layers(&mut layers);
         layers
+    }
+
+    #[inline(never)]
+    fn fill_layers(&self, layers: &mut Layers) {
+        walk::walk(self.frame, self.link, self.wire_len, &self.options, layers);
     }
 }
 

@@ -183,7 +183,9 @@ impl Problem {
                 "An IP fragment: the rest of the packet, and the ICRC, are in others."
             }
             Problem::Depth { .. } => "More tags, labels, extension headers or tunnels than are followed.",
-            Problem::Far => "Headers go on so far into the frame that they are not followed.",
+            Problem::Far => {
+                "Headers go on further into the frame than the index reaches: what follows is payload."
+            }
             Problem::LinkType { .. } => "A link or record type that is not read.",
             Problem::Unread { .. } => "A protocol follows that is not read.",
         }

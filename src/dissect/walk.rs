@@ -639,14 +639,11 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
         let pad_fits = pad as usize <= room;
         let payload = if pad_fits { room - pad as usize } else { room };
         self.body = Some(Body { end, pad: if pad_fits { pad } else { 0 }, icrc });
-        let right = match opcode.payload_rule() {
-            PayloadRule::Any => true,
-            PayloadRule::Full => payload.is_power_of_two() && (256..=4096).contains(&payload),
-            PayloadRule::Some => payload > 0,
-            PayloadRule::None => payload == 0,
-            PayloadRule::Eight => payload == 8,
-        };
-        if !right || !pad_fits || !opcode.is_known() {
+        let row = &EXTENDED[opcode.0 as usize];
+        // One test for all the rules: which it is nobody could predict.
+        let right = (payload.wrapping_sub(row.least as usize) <= row.more as usize)
+            & (!row.is_full | payload.is_power_of_two());
+        if !(right & pad_fits & row.is_known) {
             self.wrong_body(bth, opcode, pad, pad_fits, right, payload);
         }
     }
@@ -768,10 +765,17 @@ fn looks_like_ethernet(bytes: &[u8]) -> bool {
     }
 }
 
-/// The extended headers of an operation code: how long they are together, which, and where each starts.
+/// What the walk needs to know of an operation code, close together: its extended headers, how long they are, which, and where
+/// each starts; what payload it may have.
 #[derive(Clone, Copy)]
 struct Extended {
     kinds: u64,
+    /// The least payload, and how much more there may be.
+    least: u16,
+    more: u32,
+    /// The payload is a path MTU.
+    is_full: bool,
+    is_known: bool,
     len: u8,
     at: [u8; FIRST_EXTENDED_TO_LAST],
 }
@@ -780,14 +784,32 @@ const FIRST_EXTENDED: u8 = Kind::Rdeth as u8;
 const FIRST_EXTENDED_TO_LAST: usize = (Kind::Cnp as u8 - FIRST_EXTENDED) as usize + 1;
 
 static EXTENDED: [Extended; 256] = {
-    let mut table = [Extended { kinds: 0, len: 0, at: [0; FIRST_EXTENDED_TO_LAST] }; 256];
+    const UNKNOWN: Extended = Extended {
+        kinds: 0,
+        least: 0,
+        more: u32::MAX,
+        is_full: false,
+        is_known: false,
+        len: 0,
+        at: [0; FIRST_EXTENDED_TO_LAST],
+    };
+    let mut table = [UNKNOWN; 256];
     let mut i = 0;
     while i < Opcode::ALL.len() {
         let opcode = Opcode::ALL[i];
         let chain = opcode.const_chain();
+        let row = &mut table[opcode.0 as usize];
+        row.is_known = true;
+        (row.least, row.more) = match opcode.const_payload_rule() {
+            PayloadRule::Any => (0, u32::MAX),
+            PayloadRule::Full => (256, 4096 - 256),
+            PayloadRule::Some => (1, u32::MAX - 1),
+            PayloadRule::None => (0, 0),
+            PayloadRule::Eight => (8, 0),
+        };
+        row.is_full = matches!(opcode.const_payload_rule(), PayloadRule::Full);
         let mut j = 0;
         while j < chain.len() {
-            let row = &mut table[opcode.0 as usize];
             row.kinds |= chain[j].bit();
             row.at[(chain[j] as u8 - FIRST_EXTENDED) as usize] = Bth::LEN as u8 + row.len;
             row.len += match chain[j].info() {

@@ -228,7 +228,7 @@ impl Name {
 
 /// The bytes from each header of this kind on, until one is what is asked for.
 #[inline]
-fn each(context: &Context<'_, '_>, kind: Kind, mut asked: impl FnMut(&[u8]) -> bool) -> bool {
+fn each(context: &Context<'_, '_>, kind: Kind, asked: impl FnMut(&[u8]) -> bool) -> bool {
     let d = context.d;
     // Outside tunnels, the index has all there is to know of most kinds.
     if d.tunnel_depth() == 0 && !kind.is_management() {
@@ -247,7 +247,7 @@ fn each(context: &Context<'_, '_>, kind: Kind, mut asked: impl FnMut(&[u8]) -> b
         return false;
     }
     let layers = context.layers().iter().filter(|layer| layer.kind == kind);
-    layers.filter_map(|layer| d.frame().get(layer.at as usize..)).any(|bytes| asked(bytes))
+    layers.filter_map(|layer| d.frame().get(layer.at as usize..)).any(asked)
 }
 
 impl Pseudo {
@@ -391,7 +391,7 @@ pub fn nearest(word: &str, names: impl Iterator<Item = String>) -> Vec<String> {
     near.sort();
     near.dedup();
     let best = near.first().map_or(0, |(distance, _)| *distance);
-    near.retain(|(distance, _)| *distance <= best + 1);
+    near.retain(|(distance, _)| *distance == best);
     near.into_iter().take(3).map(|(_, name)| name).collect()
 }
 

@@ -62,7 +62,10 @@ impl<'a> Info<'a> {
             self.extended(w, kind)?;
         }
         let payload = d.payload_len();
-        if payload > 0 {
+        if !opcode.chain().iter().all(|&kind| d.has(kind)) {
+            // What is left of the headers would count as payload.
+            w.write_str(if d.is_cut() { " [headers cut]" } else { "" })?;
+        } else if payload > 0 {
             number(w, " payload=", payload as u64, false)?;
         }
         for (set, name) in [
@@ -182,10 +185,8 @@ impl<'a> Info<'a> {
         if let Some(rej) = d.get::<CmRej>() {
             let (local, remote) = (rej.local_comm_id().0, rej.remote_comm_id().0);
             write!(w, "CM REJ reason={}", rej.reason().0)?;
-            if let Show::Named(name) = <RejectReason as Bits>::SHOW {
-                if let Some(name) = name(rej.reason().0 as u64) {
-                    write!(w, " ({name})")?;
-                }
+            if let Some(name) = named(<RejectReason as Bits>::SHOW, rej.reason().0 as u64) {
+                write!(w, " ({name})")?;
             }
             return write!(w, " comm={local:#x} peer={remote:#x}");
         }
@@ -203,10 +204,6 @@ impl<'a> Info<'a> {
                 return write!(w, "CM {name} comm={:#x} peer={:#x}", local.0, remote.0);
             }
         }
-        let named = |show, value| match show {
-            Show::Named(name) => name(value),
-            _ => None,
-        };
         let class = named(<MgmtClass as Bits>::SHOW, mad.mgmt_class().0 as u64).unwrap_or("MAD");
         let method = named(<MadMethod as Bits>::SHOW, mad.method().0 as u64).unwrap_or("method ?");
         write!(w, "MAD {class} {method} attribute={:#06x}", mad.attribute_id().0)
@@ -238,11 +235,9 @@ impl<'a> Info<'a> {
         if let Some(udp) = d.get::<Udp>() {
             return write!(w, "UDP {} > {} length={}", udp.src_port(), udp.dst_port(), udp.length());
         }
-        let mut last = None;
-        for layer in d.layers().iter().filter(|layer| layer.kind < Kind::Payload) {
-            last = Some(layer.kind);
-        }
-        match last {
+        let layers = d.layers();
+        let last = layers.iter().rfind(|layer| layer.kind < Kind::Payload);
+        match last.map(|layer| layer.kind) {
             Some(Kind::Ipv4 | Kind::Ipv4Options) if d.has(Kind::Ipv4) => {
                 let protocol = d.get::<Ipv4>().map_or(0, |ip| ip.protocol().0);
                 self.protocol(w, protocol)
@@ -258,18 +253,17 @@ impl<'a> Info<'a> {
                     None => write!(w, "EtherType {:#06x}", ether_type.0),
                 }
             }
+            Some(Kind::Lldp) => write!(w, "LLDP length={}", last.map_or(0, |layer| layer.len)),
             Some(kind) => write!(w, "{} bytes after {}", d.payload_len(), kind.label()),
             None => write!(w, "{} bytes", d.frame().len()),
         }
     }
 
     fn protocol<W: Write + ?Sized>(&self, w: &mut W, protocol: u8) -> fmt::Result {
-        if let Show::Named(name) = <IpProtocol as Bits>::SHOW {
-            if let Some(name) = name(protocol as u64) {
-                return write!(w, "{name} length={}", self.d.payload_len());
-            }
+        match named(<IpProtocol as Bits>::SHOW, protocol as u64) {
+            Some(name) => write!(w, "{name} length={}", self.d.payload_len()),
+            None => write!(w, "IP protocol {protocol} length={}", self.d.payload_len()),
         }
-        write!(w, "IP protocol {protocol} length={}", self.d.payload_len())
     }
 
     #[cold]
@@ -332,6 +326,14 @@ impl Display for Info<'_> {
 fn number<W: Write + ?Sized>(w: &mut W, label: &str, value: u64, hexadecimal: bool) -> fmt::Result {
     w.write_str(label)?;
     if hexadecimal { hex(w, value, 1) } else { dec(w, value) }
+}
+
+/// The name of a value, where its table has one.
+fn named(show: Show, value: u64) -> Option<&'static str> {
+    match show {
+        Show::Named(name) => name(value),
+        _ => None,
+    }
 }
 
 /// The meaning of a syndrome, the frequent ones without a `Formatter`.

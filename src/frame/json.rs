@@ -84,38 +84,30 @@ impl Json {
     fn layers(&self, d: &Dissection<'_>, to: &mut String) -> fmt::Result {
         to.push_str(",\"layers\":[");
         let layers = d.layers();
-        let mut layers = layers.iter().take_while(|layer| layer.kind < Kind::Payload).peekable();
+        let headers = layers.iter().position(|layer| layer.kind >= Kind::Payload).unwrap_or(layers.len());
+        let mut rest = layers.get(..headers).unwrap_or(&[]);
         let mut first = true;
-        while let Some(layer) = layers.next() {
+        while let [layer, after @ ..] = rest {
+            let parts = after.iter().take_while(|layer| layer.kind.is_part()).count();
+            let (parts, after) = after.split_at(parts);
+            rest = after;
             to.push_str(if first { "{\"name\":\"" } else { ",{\"name\":\"" });
             first = false;
             to.push_str(layer.kind.layer());
             number(to, "\",\"offset\":", layer.at as u64)?;
-            to.push_str(",\"length\":");
-            let (length, mut whole) = (to.len(), layer.len);
+            let whole = layer.len + parts.iter().map(|part| part.len).sum::<u32>();
+            number(to, ",\"length\":", whole as u64)?;
             if let Some(message) = message(layer.kind) {
                 to.push_str(",\"message\":\"");
                 to.push_str(message);
                 to.push('"');
             }
             self.fields(d, layer, to)?;
-            let mut parts = Parts::default();
-            while let Some(part) = layers.next_if(|next| next.kind.is_part()) {
-                whole += part.len;
-                self.part(d, part, &mut parts, to)?;
+            let mut lists = Parts::default();
+            for part in parts {
+                self.part(d, part, &mut lists, to)?;
             }
-            parts.close(to);
-            // The length is known last and stands first.
-            let mut digits = String::new();
-            if whole < 10 {
-                to.insert(length, (b'0' + whole as u8) as char);
-            } else if whole < 100 {
-                to.insert(length, (b'0' + (whole % 10) as u8) as char);
-                to.insert(length, (b'0' + (whole / 10) as u8) as char);
-            } else {
-                text::dec(&mut digits, whole as u64)?;
-                to.insert_str(length, &digits);
-            }
+            lists.close(to);
             to.push('}');
         }
         to.push(']');

@@ -217,6 +217,17 @@ pub struct Naks {
     pub invalid_rd_request: u64,
 }
 
+impl Naks {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.psn_sequence_error
+            + self.invalid_request
+            + self.remote_access_error
+            + self.remote_operational_error
+            + self.invalid_rd_request
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[allow(missing_docs)]
 pub struct Icrc {

@@ -4,7 +4,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use rdmawire::{
-    analyze::{Event, FlowId, metric::Metric, metric::overhead::l1_bytes},
+    analyze::{Class, Event, FlowId, metric::Metric, metric::overhead::l1_bytes},
     capture::{Record, Time},
     cost::extended_len,
     dissect::{Encapsulation, Link, dissect},
@@ -156,6 +156,7 @@ pub struct Shown<'a> {
     pub flow: Option<u32>,
     pub peer: Option<u32>,
     pub is_capture_duplicate: bool,
+    pub class: Option<Class>,
 }
 
 impl Shown<'_> {
@@ -178,11 +179,22 @@ impl Shown<'_> {
             flow: self.flow.map(FlowId),
             peer: self.peer.map(FlowId),
             is_capture_duplicate: self.is_capture_duplicate,
+            class: self.class,
         });
     }
 }
 
 /// A frame at a time, of a flow.
 pub fn shown(time: i64, link: Link, frame: &[u8], flow: Option<u32>) -> Shown<'_> {
-    Shown { time, link, frame, interface: 0, number: 1, flow, peer: None, is_capture_duplicate: false }
+    Shown {
+        time,
+        link,
+        frame,
+        interface: 0,
+        number: 1,
+        flow,
+        peer: None,
+        is_capture_duplicate: false,
+        class: None,
+    }
 }

@@ -1,20 +1,28 @@
 //! What must hold for any input whatever. Each takes bytes as a fuzzer gives them and panics where it does not hold; the
 //! fuzz targets and the tests run the same ones.
-#![allow(dead_code, reason = "each program that includes this uses some of it")]
+#![allow(dead_code, unreachable_pub, reason = "each program that includes this uses some of it")]
 
 pub mod capture;
 pub mod crc;
 pub mod dissect;
+pub mod filter;
+pub mod frame;
 pub mod header;
 pub mod outer;
+pub mod print;
+pub mod rebuild;
 
 /// A property by the name of its fuzz target, and of its folder in `fuzz/corpus`.
 pub const ALL: &[(&str, fn(&[u8]))] = &[
     ("capture", capture::reading),
     ("crc", crc::agreement),
     ("dissect", dissect::dissection),
+    ("filter", filter::expression),
+    ("frame", frame::shown),
     ("header", header::header),
     ("outer", outer::agreement),
+    ("print", print::printing),
+    ("rebuild", rebuild::rebuilding),
 ];
 
 /// Do something with a value for each header type, in wire order.

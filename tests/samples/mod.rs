@@ -1,5 +1,5 @@
 //! Frames to test with: the published vectors, and those of the shipped captures.
-#![allow(dead_code, reason = "each program that includes this uses some of it")]
+#![allow(dead_code, unreachable_pub, reason = "each program that includes this uses some of it")]
 
 pub mod memory;
 

@@ -9,13 +9,9 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use hdrhistogram::Histogram;
 
-use super::{
-    Metric,
-    ends::{Addr, Ends},
-    facts,
-};
+use super::{Metric, ends::Ends, facts};
 use crate::{
-    analyze::Event,
+    analyze::{Address, Event},
     dissect::Dissection,
     report::analysis::{CnpIntervals, Congestion as Report, Summary},
     wire::{Bth, Ecn, Syndrome},
@@ -46,9 +42,9 @@ pub struct Congestion {
     cnps_near_nak: u64,
     per_qp: Scope<(Ends, u32)>,
     per_ip_pair: Scope<Ends>,
-    per_port: Scope<Addr>,
+    per_port: Scope<Address>,
     pairs: HashMap<Ends, Recent, RandomState>,
-    senders: HashMap<Addr, Sender, RandomState>,
+    senders: HashMap<Address, Sender, RandomState>,
     cnps_of_unknown_senders: u64,
 }
 
@@ -95,20 +91,20 @@ impl Metric for Congestion {
         self.data_marked += (is_marked && !is_control) as u64;
         self.control_marked += (is_marked && is_control) as u64;
         if is_marked && !is_control {
-            self.mark(d);
+            self.mark(d, bth);
         }
         if is_cnp {
             self.cnp(event.record.time.0, d, bth);
         } else if facts::syndrome(d, opcode) == Some(Syndrome::PSN_SEQUENCE_ERROR) {
-            self.nak(event.record.time.0, d);
+            self.nak(event.record.time.0, d, bth);
         }
     }
 }
 
 impl Congestion {
     #[cold]
-    fn mark(&mut self, d: &Dissection<'_>) {
-        if let Some(sender) = Ends::of(d).and_then(|ends| kept(&mut self.senders, ends.src)) {
+    fn mark(&mut self, d: &Dissection<'_>, bth: &Bth) {
+        if let Some(sender) = Ends::of(d, bth).and_then(|ends| kept(&mut self.senders, ends.src)) {
             sender.is_marked = true;
         }
     }
@@ -116,7 +112,7 @@ impl Congestion {
     #[cold]
     fn cnp(&mut self, now: i64, d: &Dissection<'_>, bth: &Bth) {
         self.cnps += 1;
-        let Some(ends) = Ends::of(d) else {
+        let Some(ends) = Ends::of(d, bth) else {
             self.cnps_of_unknown_senders += 1;
             return;
         };
@@ -138,8 +134,8 @@ impl Congestion {
     }
 
     #[cold]
-    fn nak(&mut self, now: i64, d: &Dissection<'_>) {
-        let Some(recent) = Ends::of(d).and_then(|ends| kept(&mut self.pairs, ends)) else { return };
+    fn nak(&mut self, now: i64, d: &Dissection<'_>, bth: &Bth) {
+        let Some(recent) = Ends::of(d, bth).and_then(|ends| kept(&mut self.pairs, ends)) else { return };
         recent.nak = now;
         for cnp in recent.cnps.iter_mut().filter(|cnp| near(**cnp, now)) {
             *cnp = LONG_AGO;

@@ -13,7 +13,7 @@ use super::{Metric, ends::Ends};
 use crate::{
     analyze::{Event, FlowId},
     report::analysis::{PortCollision, Ports as Report, SprayedFlow},
-    wire::{Bth, Udp},
+    wire::{Bth, Qpn, Udp},
 };
 
 /// Flows that are kept; those with higher numbers are not looked at.
@@ -24,18 +24,6 @@ const MAX_PORTS: usize = 64;
 const MAX_LISTED: usize = 100;
 /// How often a flow must come back to a port that it has left.
 const MIN_RETURNS: u64 = 8;
-
-/// The source port that Linux gives to a queue pair, and to its peer: the kernel's `rdma_calc_flow_label` and
-/// `rdma_flow_label_to_udp_sport` (include/rdma/ib_verbs.h). Drivers use it where the flow label
-/// is 0; connections made by the RDMA connection manager have a label, and ports that do not follow.
-#[inline]
-pub fn linux_source_port(qp: u32, peer_qp: u32) -> u16 {
-    let mut v = qp as u64 * peer_qp as u64;
-    v ^= v >> 20;
-    v ^= v >> 40;
-    let label = v as u32 & 0xf_ffff;
-    ((label & 0x3fff) ^ ((label & 0xf_c000) >> 14)) as u16 | 0xc000
-}
 
 /// The metric. A flow of one port costs 80 bytes and a few additions a packet.
 #[derive(Clone, Debug, Default)]
@@ -140,7 +128,8 @@ impl Many {
 impl Entropy {
     #[cold]
     fn start(&mut self, at: usize, port: u16, event: &Event<'_>, bytes: u64) {
-        let (Some(ends), Some(bth)) = (Ends::of(event.packet), event.packet.get::<Bth>()) else { return };
+        let Some(bth) = event.packet.get::<Bth>() else { return };
+        let Some(ends) = Ends::of(event.packet, bth) else { return };
         if at >= MAX_FLOWS || bth.opcode().is_cnp() {
             return;
         }
@@ -173,7 +162,7 @@ impl Entropy {
             if let [only] = ports[..] {
                 same.entry((flow.ends, only.port)).or_default().push((flow.qp, id));
                 if let Some(peer) = known.and_then(|known| known.peer_qp) {
-                    let is_linux = only.port == linux_source_port(flow.qp, peer);
+                    let is_linux = only.port == Udp::linux_source_port(Qpn(flow.qp), Qpn(peer));
                     let linux = report.linux_formula.get_or_insert_default();
                     linux.flows += 1;
                     linux.matching += is_linux as u64;

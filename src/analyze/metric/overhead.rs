@@ -154,6 +154,11 @@ impl Overhead {
         }
     }
 
+    /// Says that a packet of so many bytes on the wire, seen before, was a retransmission.
+    pub fn retransmitted_before(&mut self, wrap: Encapsulation, l1_bytes: u32) {
+        self.sums[wrap as usize].retransmitted += l1_bytes as u64;
+    }
+
     /// The report's section.
     pub fn section(&self) -> Section {
         let mut section = Section::default();

@@ -2,7 +2,7 @@
 
 use super::{Metric, facts};
 use crate::{
-    analyze::Event,
+    analyze::{Class, Event},
     report::analysis::Interval,
     wire::{Bth, Ecn, Kind},
 };
@@ -10,7 +10,8 @@ use crate::{
 /// Bins that are kept: when there are more, they become twice as long until there are not.
 pub const MAX_BINS: usize = 10_000;
 
-/// The metric. Bins start at multiples of their length since 1970; bins without traffic are not there.
+/// The metric. Packets whose class is decided only later are in their bin, but not among its goodput, retransmissions and
+/// late ones: the sums over the bins are at most the flows'. Bins start at multiples of their length since 1970; bins without traffic are not there.
 #[derive(Clone, Debug)]
 pub struct Rate {
     /// 0: not asked for.
@@ -27,30 +28,6 @@ impl Rate {
     pub fn new(width_ns: Option<u64>) -> Rate {
         let width = width_ns.map_or(0, |ns| i64::try_from(ns).unwrap_or(i64::MAX).max(1));
         Rate { width, bins: Vec::new(), at: 0, start: 0, end: i64::MIN }
-    }
-
-    /// Says that so many bytes of the packet just seen had not been sent before.
-    #[inline]
-    pub fn goodput(&mut self, bytes: u64) {
-        if let Some(bin) = self.bins.get_mut(self.at) {
-            bin.goodput_bytes += bytes;
-        }
-    }
-
-    /// Says that the packet just seen is a retransmission.
-    #[inline]
-    pub fn retransmitted(&mut self) {
-        if let Some(bin) = self.bins.get_mut(self.at) {
-            bin.retransmits += 1;
-        }
-    }
-
-    /// Says that the packet just seen is out of order.
-    #[inline]
-    pub fn out_of_order(&mut self) {
-        if let Some(bin) = self.bins.get_mut(self.at) {
-            bin.out_of_order += 1;
-        }
     }
 
     /// The bins in the order of time, and how long one is; `None` where they were not asked for.
@@ -124,7 +101,19 @@ impl Metric for Rate {
         } else if let Some(syndrome) = facts::syndrome(d, opcode) {
             bin.naks += syndrome.is_nak() as u64;
         } else {
-            bin.payload_bytes += facts::contents(d, bth).payload as u64;
+            let payload = facts::contents(d, bth).payload as u64;
+            bin.payload_bytes += payload;
+            match event.class {
+                Some(Class::First | Class::New | Class::NewAfterGap | Class::Unsequenced | Class::Resync) => {
+                    bin.goodput_bytes += payload;
+                }
+                Some(Class::LateOriginal) => {
+                    bin.goodput_bytes += payload;
+                    bin.out_of_order += 1;
+                }
+                Some(Class::Retransmission) => bin.retransmits += 1,
+                _ => {}
+            }
         }
         bin.ce += (facts::ecn(d, bth) == Ecn::CE) as u64;
     }

@@ -266,10 +266,16 @@ impl Requests {
         knobs: &Knobs,
         resolved: &mut Vec<Resolved>,
     ) -> Option<Class> {
-        let p = &request.packet;
         if self.guess.is_some() {
-            self.solve(p.psn);
+            self.solve(request.packet.psn);
         }
+        let mut request = *request;
+        if request.operation == Operation::ReadRequest {
+            request.packet.n = self.psns_of_read(request.message_bytes.unwrap_or(0));
+        }
+        let request = &request;
+        let p = &request.packet;
+        let (begins, silent) = (!self.seq.is_started(), p.time - self.seq.last_time);
         let context = self.context(ids, knobs);
         let began = resolved.len();
         let step = self.seq.see(p, &context, |gap, holes| holes.push(gap, p.time, p.id), resolved);
@@ -284,7 +290,7 @@ impl Requests {
             return None;
         };
         match class {
-            Class::New => {}
+            Class::New if step.unseen == 0 && silent <= context.timeout_ns => {}
             Class::CaptureDuplicate => {
                 self.counts.class(class);
                 return Some(class);
@@ -310,14 +316,20 @@ impl Requests {
             Class::NewAfterGap | Class::New if step.unseen > 0 => {
                 self.counts.lost(Place::Upstream, 0, step.unseen)
             }
-            Class::LateOriginal if step.not_lost => {
-                let upstream = &mut self.counts.losses[Place::Upstream as usize];
-                upstream.least = upstream.least.saturating_sub(1);
-            }
+            // After a silence as long as a timeout: sent before, perhaps, and lost.
+            Class::New if silent > context.timeout_ns => self.counts.lost(Place::Upstream, 0, 1),
             _ => {}
         }
         self.counts.class(class);
+        if step.original_late {
+            let upstream = &mut self.counts.losses[Place::Upstream as usize];
+            upstream.least = upstream.least.saturating_sub(1);
+        }
         self.shadow.see(step.x, p.n, p.time);
+        if begins && matches!(request.position, Position::Middle | Position::Last) {
+            // The message's first packet was before the capture, or did not come.
+            self.counts.lost(Place::Upstream, 0, 1);
+        }
         if step.gap > 0 && self.corrupted > 0 {
             // Wrong packets came in the place of those that are missing.
             let n = self.corrupted.min(step.gap);

@@ -140,13 +140,14 @@ impl Responses {
             return Some(class);
         }
         self.counts.class(class);
+        if step.original_late {
+            let upstream = &mut self.counts.losses[Place::Upstream as usize];
+            upstream.least = upstream.least.saturating_sub(1);
+        }
         match class {
             Class::First | Class::New | Class::NewAfterGap | Class::Resync => self.goodput += p.bytes as u64,
             Class::Retransmission => self.again(p, &step),
-            Class::LateOriginal => {
-                let upstream = &mut self.counts.losses[Place::Upstream as usize];
-                upstream.least = upstream.least.saturating_sub(1);
-            }
+
             _ => {}
         }
         Some(class)

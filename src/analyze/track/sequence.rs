@@ -31,6 +31,8 @@ pub(crate) struct Packet {
     pub(crate) frame: u64,
     /// Payload bytes.
     pub(crate) bytes: u32,
+    /// Bytes on the wire.
+    pub(crate) l1_bytes: u32,
     pub(crate) fingerprint: u32,
     pub(crate) id: Option<u16>,
     pub(crate) vantage: u16,
@@ -62,6 +64,7 @@ pub(crate) struct Fill {
     pub(crate) time: i64,
     pub(crate) frame: u64,
     pub(crate) bytes: u32,
+    pub(crate) l1_bytes: u32,
     /// When the hole appeared.
     pub(crate) hole_time: i64,
     /// By the identifications: it was sent before the packet that showed the hole.
@@ -102,6 +105,8 @@ pub(crate) struct Step {
     pub(crate) went_back: bool,
     /// It comes late: what was taken for lost was not.
     pub(crate) not_lost: bool,
+    /// It may be the original of a packet that came as a repetition first: that one was not lost.
+    pub(crate) original_late: bool,
     /// When, and in which frame, this PSN was last sent before.
     pub(crate) before: Option<(i64, u32)>,
 }
@@ -241,6 +246,7 @@ impl Sequence {
             unseen: 0,
             went_back: false,
             not_lost: false,
+            original_late: false,
             before: None,
         };
         if !self.started {
@@ -282,11 +288,17 @@ impl Sequence {
             self.resync(p, step);
             return;
         }
-        if self.in_pass {
+        // Beyond all others, and yet overtaken: by a repetition that was sent later.
+        step.overtaken = context.ids.counts_up() && p.id.is_some_and(|id| context.ids.ahead(id) < 0);
+        if self.in_pass && !step.overtaken {
             self.pass_holes.push(self.cur..self.hi, p.time, p.id);
             self.in_pass = false;
         }
-        step.class = Some(if gap == 0 { Class::New } else { Class::NewAfterGap });
+        step.class = Some(match gap {
+            _ if step.overtaken => Class::LateOriginal,
+            0 => Class::New,
+            _ => Class::NewAfterGap,
+        });
         if gap > 0 {
             step.gap = gap;
             if self.has_jumps {
@@ -298,7 +310,10 @@ impl Sequence {
             step.unseen = unseen(p, context).saturating_sub(gap);
         }
         let outstanding = x - self.hi + 1;
-        (self.hi, self.cur) = (end, end);
+        self.hi = end;
+        if !self.in_pass {
+            self.cur = end;
+        }
         self.ring.put(x, outstanding.max(3), sent(p, 1));
     }
 
@@ -358,6 +373,7 @@ impl Sequence {
             time: p.time,
             frame: p.frame,
             bytes: p.bytes,
+            l1_bytes: p.l1_bytes,
             hole_time: hole.time,
             sent_before: p.id.zip(hole.id).map(|(id, behind)| (id.wrapping_sub(behind) as i16) < 0),
             overtaken: p.id.is_some_and(|id| context.ids.ahead(id) < 0),
@@ -376,6 +392,9 @@ impl Sequence {
         // A pass of repetitions that comes to a hole fills it.
         if self.pending.is_empty() && self.in_pass && x == self.cur {
             self.cur = end;
+            if let Some(sent) = self.ring.get_mut(x) {
+                sent.flags |= RETRANSMITTED;
+            }
             step.class = Some(Class::Retransmission);
             resolved.push(Resolved { fill, class: Class::Retransmission, went_back: false });
             return;
@@ -400,7 +419,7 @@ impl Sequence {
         let late = self.is_late_again(x, p, context);
         if late && before.is_some_and(|sent| sent.count == 1 && sent.flags & RETRANSMITTED != 0) {
             step.class = Some(Class::LateOriginal);
-            step.not_lost = true;
+            step.original_late = true;
             step.overtaken = true;
             return;
         }
@@ -421,8 +440,13 @@ impl Sequence {
             (self.cur, self.in_pass) = (end, true);
         }
         self.hi = self.hi.max(end);
-        let count = before.map_or(2, |sent| sent.count.saturating_add(1));
-        self.ring.put(x, self.hi - x, sent(p, count));
+        let mut again = sent(p, before.map_or(2, |sent| sent.count.saturating_add(1)));
+        if let Some(before) = before.filter(|before| before.flags & RETRANSMITTED != 0) {
+            // The first one seen was a repetition: what comes late now may be the original, or another repetition.
+            step.original_late = late;
+            again.flags |= before.flags & if late { 0 } else { RETRANSMITTED };
+        }
+        self.ring.put(x, self.hi - x, again);
     }
 
     /// Whether a repetition was overtaken by a later one.

@@ -1,0 +1,114 @@
+//! `rdmawire rewrite`: a capture in, a capture out, with other addresses, payload or wrapping.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::Args;
+
+use super::{
+    Outcome,
+    craft::{edit, encapsulation, format_of},
+};
+use rdmawire::{
+    capture::{self, Record, Sink, Source},
+    craft::{
+        Edit,
+        rewrite::{Plan, Rewriter},
+    },
+    dissect::Encapsulation,
+};
+
+/// Rewrite a capture: other addresses, no payload, another encapsulation. Every frame in is a frame out.
+///
+/// Checksums and ICRCs that were right are right again; wrong ones stay as they were.
+#[derive(Debug, Args)]
+pub(super) struct Rewrite {
+    /// The capture to read; `-` is standard input.
+    input: PathBuf,
+    /// The capture to write: .pcap, .pcapng or .erf, with .gz or .zst behind; `-` is pcap on standard output.
+    output: PathBuf,
+    /// Replace the file if it exists.
+    #[arg(long)]
+    force: bool,
+    /// Replace addresses, queue pairs, keys and virtual addresses, consistently. The payload stays: see --zero-payload.
+    #[arg(long)]
+    anonymize: bool,
+    /// What replacements are drawn from: with the same seed, captures of one network still belong together.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Make payload zeros.
+    #[arg(long)]
+    zero_payload: bool,
+    /// Keep so many bytes of each frame.
+    #[arg(long, value_name = "BYTES")]
+    snaplen: Option<u32>,
+    /// Wrap the transport differently: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh. Tunnels are taken off. An IPv4
+    /// address and its mapped GID stand for each other; LIDs and Ethernet addresses are made from the address, and
+    /// 10.77 and the LID is the address where there is nothing else.
+    #[arg(long, value_name = "NAME", value_parser = encapsulation)]
+    to: Option<Encapsulation>,
+    /// Change a field: ipv4.dst=10.0.0.9, bth.psn+=1000, ipv4[0].ttl=3 (the outermost).
+    #[arg(long, value_name = "FIELD=VALUE", value_parser = edit)]
+    set: Vec<Edit>,
+    /// No summary on standard error.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl Rewrite {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        let plan = Plan {
+            anonymize: self.anonymize,
+            edits: self.set,
+            to: self.to,
+            zero_payload: self.zero_payload,
+            snaplen: self.snaplen,
+            seed: self.seed,
+        };
+        let format = format_of(&self.output)?;
+        let mut rewriter = Rewriter::new(plan);
+        let streamed = self.input == Path::new("-");
+        if self.anonymize && !streamed {
+            let mut reader = capture::open(&self.input)?;
+            while let Some(record) = reader.next()? {
+                rewriter.learn(&record);
+            }
+        }
+        let mut reader = capture::open(&self.input)?;
+        let options = capture::Options { force: self.force, ..Default::default() };
+        let mut sink = capture::create(&self.output, format, &[], options)?;
+        while let Some(record) = reader.next()? {
+            let (time, interface, number) = (record.time, record.interface, rewriter.counts().frames + 1);
+            let new = match rewriter.rewrite(&record) {
+                Ok(new) => new,
+                Err(error) => bail!("frame {number}: {error}"),
+            };
+            sink.put(&Record { time, interface, link: new.link, wire_len: new.wire_len, frame: new.frame })?;
+        }
+        sink.finish()?;
+        let (counts, info) = (rewriter.counts(), reader.info());
+        for problem in &info.problems {
+            eprintln!("rdmawire: {}: {problem}", self.input.display());
+        }
+        if counts.frames != info.frames {
+            bail!("{} frames read and {} written", info.frames, counts.frames);
+        }
+        if !self.quiet {
+            let mut text = format!("{} frames, {} of them unchanged", counts.frames, counts.unchanged);
+            for (n, what) in [
+                (counts.bad_icrc, "with a wrong ICRC that stays wrong"),
+                (counts.not_converted, "with no transport to wrap"),
+                (counts.missed_edits, "edits without the header to change"),
+            ] {
+                if n > 0 {
+                    text.push_str(&format!(", {n} {what}"));
+                }
+            }
+            if self.anonymize && streamed {
+                text.push_str("; UDP source ports were left, since a stream cannot be read twice");
+            }
+            eprintln!("rdmawire: {text}");
+        }
+        Ok(if info.problem_count > 0 { Outcome::Failed } else { Outcome::Done })
+    }
+}

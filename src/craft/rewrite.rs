@@ -1,0 +1,451 @@
+//! Captures rewritten: addresses and keys replaced by others of the same kind, payload taken out, wrapped
+//! differently. A frame goes in, a frame comes out.
+//!
+//! What is replaced is replaced everywhere alike, so that whoever pairs the two directions of a connection by its
+//! addresses, queue pairs, CM messages, PSNs or UDP source ports still finds the same pairs:
+//!
+//! | what | by |
+//! |---|---|
+//! | Ethernet addresses | others, local or universal as they were; groups stay |
+//! | IPv4 | another address of its range (10/8, 172.16/12, 192.168/16, 169.254/16, the rest); multicast, broadcast, loopback and 0/8 stay |
+//! | IPv6, GIDs | first byte kept, link-local prefix too; IPv4-mapped ones as their IPv4 address; multicast stays |
+//! | LIDs | another unicast LID; multicast and permissive ones stay |
+//! | queue pairs | another number; 0, 1 and 0xffffff stay |
+//! | keys, virtual addresses | an R_Key by another; virtual addresses move by a multiple of 4096 drawn for their key |
+//! | GUIDs, communication IDs, transaction IDs | others |
+//! | private data, unknown management data, what no header here reads | zeros |
+//!
+//! Every replacement is a permutation drawn from the seed alone: different values stay different, and two captures of one
+//! network, rewritten with one seed, still belong together. PSNs, lengths, opcodes, P_Keys, Q_Keys, times and payload stay
+//! (see [`Plan::zero_payload`]). A UDP source port that had been computed by Linux's formula from two queue pairs that the
+//! capture shows is computed again from the new ones; others stay. Checksums and CRCs that were right are right again;
+//! those that were wrong stay as they were, and wrong.
+
+use std::{
+    collections::HashMap,
+    net::{Ipv4Addr, Ipv6Addr},
+};
+
+use bytes::Bytes;
+
+use super::{Auto, Edit, Packet, message::split_mix, path::Path};
+use crate::{
+    capture::Record,
+    dissect::{Dissection, Encapsulation, Link, dissect},
+    icrc,
+    wire::*,
+};
+
+/// What is done to each frame, in this order.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// Replace what tells who and where.
+    pub anonymize: bool,
+    /// Edits.
+    pub edits: Vec<Edit>,
+    /// Wrap the transport in this way. Tunnels around it are taken off.
+    pub to: Option<Encapsulation>,
+    /// Make payload zeros; management datagrams' too, except for what the connection manager needs.
+    pub zero_payload: bool,
+    /// Keep so many bytes of each frame.
+    pub snaplen: Option<u32>,
+    /// What the replacements are drawn from.
+    pub seed: u64,
+}
+
+/// How many frames there were, and what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Frames in, and out.
+    pub frames: u64,
+    /// Frames with nothing in them to rewrite: copied as they are.
+    pub unchanged: u64,
+    /// Frames whose ICRC was wrong before: it still is.
+    pub bad_icrc: u64,
+    /// Frames that were to be wrapped differently and have no transport to wrap.
+    pub not_converted: u64,
+    /// Edits that found no header to change.
+    pub missed_edits: u64,
+}
+
+/// Rewrites frames, one at a time.
+#[derive(Debug)]
+pub struct Rewriter {
+    plan: Plan,
+    counts: Counts,
+    frame: Vec<u8>,
+    /// Queue pairs that packets from one host to another go to, by a hash of the two addresses.
+    going: HashMap<u64, Vec<u32>>,
+    known: usize,
+    /// The queue pair that a UDP source port was computed from, by hosts, destination queue pair and port.
+    senders: HashMap<(u64, u32, u16), Option<u32>>,
+}
+
+/// A rewritten frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Rewritten<'a> {
+    /// Its link type.
+    pub link: Link,
+    /// Bytes it has on the wire.
+    pub wire_len: u32,
+    /// The bytes.
+    pub frame: &'a [u8],
+}
+
+/// Queue pairs remembered for source ports: of two hosts, and of all.
+const MOST_OF_TWO: usize = 1 << 12;
+const MOST: usize = 1 << 16;
+
+impl Rewriter {
+    /// A rewriter with this plan.
+    pub fn new(plan: Plan) -> Rewriter {
+        Rewriter {
+            plan,
+            counts: Counts::default(),
+            frame: Vec::new(),
+            going: HashMap::new(),
+            known: 0,
+            senders: HashMap::new(),
+        }
+    }
+
+    /// What was done so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Learn a frame's queue pair, before any frame is rewritten: the two that a UDP source port was computed from are
+    /// known only once both have been seen. Without it such ports stay as they are.
+    pub fn learn(&mut self, record: &Record<'_>) {
+        let d = dissect(record.link, record.frame, record.wire_len);
+        let Some(bth) = d.get::<Bth>().filter(|bth| is_private(bth.dest_qp()) && self.known < MOST) else {
+            return;
+        };
+        let Some(hosts) = hosts(&d, false) else { return };
+        let going = self.going.entry(hosts).or_default();
+        if going.len() < MOST_OF_TWO && !going.contains(&bth.dest_qp().0) {
+            going.push(bth.dest_qp().0);
+            self.known += 1;
+        }
+    }
+
+    /// Rewrite one frame. Edits with a value that does not fit are errors.
+    pub fn rewrite(&mut self, record: &Record<'_>) -> Result<Rewritten<'_>, String> {
+        self.counts.frames += 1;
+        let d = dissect(record.link, record.frame, record.wire_len);
+        let mut packet = Packet::from(&d);
+        // Bytes on the wire that are behind the packet and were not captured.
+        let mut more = record.wire_len.saturating_sub(packet.wire_len());
+        let before = packet.clone();
+        if self.plan.anonymize {
+            self.anonymize(&mut packet, &d);
+        }
+        for edit in &self.plan.edits {
+            if !edit.apply(&mut packet, self.plan.seed)? {
+                self.counts.missed_edits += 1;
+            }
+        }
+        if let Some(to) = self.plan.to {
+            match convert(&packet, &d, to) {
+                Some(converted) => {
+                    packet = converted;
+                    more = 0;
+                }
+                None if d.encapsulation().is_none() => self.counts.not_converted += 1,
+                None => {}
+            }
+        }
+        if self.plan.zero_payload {
+            zero(&mut packet, &d);
+        }
+        self.counts.unchanged += (packet == before) as u64;
+        // A CRC that was wrong stays as it is; that it be right by chance is one in 2^32.
+        self.counts.bad_icrc += (icrc::verify(&d) == icrc::State::Bad) as u64;
+        self.frame.clear();
+        packet.build_into(&mut self.frame);
+        let wire_len = packet.wire_len().saturating_add(more);
+        if let Some(snaplen) = self.plan.snaplen {
+            self.frame.truncate(snaplen as usize);
+        }
+        Ok(Rewritten { link: packet.link(), wire_len, frame: &self.frame })
+    }
+
+    fn anonymize(&mut self, packet: &mut Packet, d: &Dissection<'_>) {
+        let names = Names { seed: self.plan.seed };
+        if let Some(port) = self.linux_port(d, &names) {
+            packet.alter(|udp: Udp| udp.with_src_port(port));
+        }
+        let r_key = d.get::<Reth>().map(|h| h.r_key()).or(d.get::<AtomicEth>().map(|h| h.r_key()));
+        for n in 0..packet.parts().len() {
+            let part = packet.parts()[n];
+            let fields = part.kind.info().map_or(&[][..], |info| info.fields);
+            let header = packet.bytes_mut(n);
+            if header.len() < part.kind.info().map_or(0, |info| info.len) {
+                continue;
+            }
+            for field in fields {
+                names.field(header, part.kind, field, r_key.map_or(0, |key| key.0));
+            }
+            if matches!(part.kind, Kind::CmPrivate | Kind::Lldp | Kind::Everflow | Kind::ErfExtension) {
+                header.fill(0);
+            }
+        }
+        // What nobody here can read may name anyone.
+        if !d.has(Kind::Bth) {
+            packet.set_payload(vec![0; packet.get_payload().len()]);
+        } else if !packet.get_payload().is_empty() && is_management(d) {
+            packet.set_payload(vec![0; packet.get_payload().len()]);
+        }
+    }
+
+    /// The source port from the new queue pairs, where the old one was computed from the old ones.
+    fn linux_port(&mut self, d: &Dissection<'_>, names: &Names) -> Option<u16> {
+        let (udp, bth) = (d.get::<Udp>()?, d.get::<Bth>()?);
+        let (to, port) = (bth.dest_qp(), udp.src_port());
+        if let Some(deth) = d.get::<Deth>() {
+            let was = Udp::linux_source_port(to, deth.src_qp()) == port;
+            return was.then(|| Udp::linux_source_port(names.qpn(to), names.qpn(deth.src_qp())));
+        }
+        let back = hosts(d, true)?;
+        let key = (back, to.0, port);
+        let from = match self.senders.get(&key) {
+            Some(from) => *from,
+            None => {
+                let candidates = self.going.get(&back).map_or(&[][..], |going| going);
+                let fits = |qpn: &&u32| Udp::linux_source_port(to, Qpn(**qpn)) == port;
+                let from = candidates.iter().filter(fits).min().copied();
+                if self.senders.len() < MOST {
+                    self.senders.insert(key, from);
+                }
+                from
+            }
+        };
+        Some(Udp::linux_source_port(names.qpn(to), names.qpn(Qpn(from?))))
+    }
+}
+
+/// A number for the two hosts of the innermost packet, in this order or the other.
+fn hosts(d: &Dissection<'_>, reversed: bool) -> Option<u64> {
+    let path = Path::of(d)?;
+    let path = if reversed { path.reversed() } else { path };
+    let mix = |seed: u64, gid: Ipv6Addr| {
+        let bits = u128::from(gid);
+        split_mix(split_mix(seed ^ bits as u64) ^ (bits >> 64) as u64)
+    };
+    Some(mix(mix(1, path.src.gid()), path.dst.gid()))
+}
+
+fn is_management(d: &Dissection<'_>) -> bool {
+    d.get::<Deth>().is_some_and(|deth| deth.src_qp().0 <= 1)
+        || d.get::<Bth>().is_some_and(|bth| bth.dest_qp().0 <= 1)
+}
+
+fn is_private(qpn: Qpn) -> bool {
+    qpn.0 > 1 && qpn != Qpn::MULTICAST
+}
+
+/// Zeros for payload, as long as it was.
+fn zero(packet: &mut Packet, d: &Dissection<'_>) {
+    if d.has(Kind::Bth) {
+        packet.set_payload(Bytes::from(vec![0; packet.get_payload().len()]));
+    }
+    for n in 0..packet.parts().len() {
+        if packet.parts()[n].kind == Kind::CmPrivate {
+            packet.bytes_mut(n).fill(0);
+        }
+    }
+}
+
+/// The same transport wrapped differently: the innermost packet's addresses, as [`Path::of`] finds them, carry over.
+/// Between IP and GIDs an IPv4 address is its mapped GID; LIDs are made from the address ([`super::Endpoint::new`]),
+/// addresses from LIDs where there is nothing else (10.77 and the LID), Ethernet addresses from IP addresses where
+/// there are none. Frames without a BTH stay as they are, cut ones too, and what is behind the packet goes.
+fn convert(packet: &Packet, d: &Dissection<'_>, to: Encapsulation) -> Option<Packet> {
+    if d.encapsulation()? == to && d.tunnel_depth() == 0 {
+        return None;
+    }
+    // The packet as edited so far is what is converted.
+    let frame = packet.build();
+    let edited = dissect(packet.link(), &frame, packet.wire_len());
+    let path = Path { encapsulation: to, ..Path::of(&edited)? };
+    let mut converted = path.packet();
+    let around = packet.parts().iter().rposition(|part| part.kind == Kind::Bth)?;
+    for part in &packet.parts()[around..] {
+        converted.append(part.kind, packet.bytes_of(part));
+    }
+    for (part, old) in converted.parts.iter_mut().rev().zip(packet.parts()[around..].iter().rev()) {
+        part.keep = old.keep;
+    }
+    converted.payload = packet.payload.clone();
+    converted.pad = packet.pad;
+    converted.missing = packet.missing;
+    converted.icrc = packet.icrc;
+    if packet.icrc.is_none() && converted.missing > 0 {
+        // The frame was cut before its end.
+        converted.vcrc = None;
+    }
+    if packet.keeps(Auto::Icrc) && packet.icrc.is_some() {
+        converted.keep.set(Auto::Icrc, true);
+    }
+    if let (Some(udp), true) = (edited.get::<Udp>(), converted.get::<Udp>().is_some()) {
+        let port = udp.src_port();
+        converted.alter(|udp: Udp| udp.with_src_port(port));
+        converted.set_keep(Auto::UdpSourcePort, true);
+    }
+    Some(converted)
+}
+
+/// Replacements: permutations of each kind of value, so that what differed still does.
+struct Names {
+    seed: u64,
+}
+
+impl Names {
+    /// A permutation of numbers of so many bits (4 to 64): four rounds of a Feistel network over two halves; where the
+    /// bits are odd over one more, walked until the result fits.
+    fn shuffle(&self, what: u64, value: u64, bits: u32) -> u64 {
+        let half = bits.div_ceil(2);
+        let mask = u64::MAX >> (64 - half);
+        let limit = u64::MAX >> (64 - bits);
+        let mut value = value & limit;
+        loop {
+            let (mut left, mut right) = (value >> half & mask, value & mask);
+            for round in 0..4 {
+                let key = split_mix(self.seed.wrapping_add(what << 56 | round << 48));
+                (left, right) = (right, left ^ split_mix(key.wrapping_add(right)) & mask);
+            }
+            value = left << half | right;
+            if value <= limit {
+                return value;
+            }
+        }
+    }
+
+    /// One within `range` other than by its own number of bits: walked until it fits.
+    fn within(&self, what: u64, value: u64, bits: u32, fits: impl Fn(u64) -> bool) -> u64 {
+        let mut value = value;
+        loop {
+            value = self.shuffle(what, value, bits);
+            if fits(value) {
+                return value;
+            }
+        }
+    }
+
+    fn qpn(&self, qpn: Qpn) -> Qpn {
+        let fits = |value: u64| is_private(Qpn(value as u32));
+        if is_private(qpn) { Qpn(self.within(1, qpn.0 as u64, 24, fits) as u32) } else { qpn }
+    }
+
+    fn mac(&self, mac: Mac) -> Mac {
+        let [a, b, c, d, e, f] = mac.0;
+        if mac.is_multicast() || mac == Mac::default() {
+            return mac;
+        }
+        // All bits but the two that say group and local.
+        let value = (a as u64 >> 2) << 40 | u64::from_be_bytes([0, 0, 0, b, c, d, e, f]);
+        let [.., top, b, c, d, e, f] = self.shuffle(2, value, 46).to_be_bytes();
+        Mac([top << 2 | a & 3, b, c, d, e, f])
+    }
+
+    fn ipv4(&self, ip: Ipv4Addr) -> Ipv4Addr {
+        let bits = u32::from(ip);
+        match range(ip) {
+            Some(32) => {
+                let fits = |value: u64| range(Ipv4Addr::from(value as u32)) == Some(32);
+                Ipv4Addr::from(self.within(3, bits as u64, 32, fits) as u32)
+            }
+            Some(width) => {
+                let low = self.shuffle(3, bits as u64, width) as u32;
+                Ipv4Addr::from(bits >> width << width | low)
+            }
+            None => ip,
+        }
+    }
+
+    fn ipv6(&self, ip: Ipv6Addr) -> Ipv6Addr {
+        if let Some(mapped) = ip.to_ipv4_mapped() {
+            return self.ipv4(mapped).to_ipv6_mapped();
+        }
+        if ip.is_multicast() || ip.is_unspecified() || ip.is_loopback() {
+            return ip;
+        }
+        // RDMA-CM's header has IPv4 in the last four bytes, the others zero.
+        if let [0, 0, 0, 0, 0, 0, high, low] = ip.segments() {
+            return self.ipv4(Ipv4Addr::from((high as u32) << 16 | low as u32)).to_ipv6_compatible();
+        }
+        let value = u128::from(ip);
+        let (prefix, host) = ((value >> 64) as u64, value as u64);
+        let prefix = match ip.is_unicast_link_local() || prefix == 0 {
+            true => prefix,
+            false => prefix >> 56 << 56 | self.within(5, prefix, 56, |value| value != 0),
+        };
+        Ipv6Addr::from((prefix as u128) << 64 | self.shuffle(4, host, 64) as u128)
+    }
+
+    fn lid(&self, lid: u64) -> u64 {
+        let fits = |lid| (1..0xc000).contains(&lid);
+        if fits(lid) { self.within(6, lid, 16, fits) } else { lid }
+    }
+
+    fn field(&self, header: &mut [u8], kind: Kind, field: &Field, r_key: u32) {
+        let name = field.name;
+        match field.show {
+            Show::Mac => self.mac(Mac::get(header, field)).set(header, field),
+            Show::Ipv4 => self.ipv4(Ipv4Addr::get(header, field)).set(header, field),
+            Show::Ipv6 => self.ipv6(Ipv6Addr::get(header, field)).set(header, field),
+            _ if is_qpn(kind, name) => {
+                let qpn = self.qpn(Qpn::get(header, field));
+                qpn.set(header, field);
+            }
+            Show::Bytes if matches!(kind, Kind::Sll | Kind::Sll2) => {
+                let [a, b, c, d, e, f, x, y] = <[u8; 8]>::get(header, field);
+                let Mac([a, b, c, d, e, f]) = self.mac(Mac([a, b, c, d, e, f]));
+                [a, b, c, d, e, f, x, y].set(header, field);
+            }
+            // Additional reject information may hold a GID.
+            Show::Bytes if (kind, name) == (Kind::CmRej, "ari") => [0u8; 72].set(header, field),
+            _ if field.width > 64 => {}
+            _ => {
+                let value = field.get(header);
+                let new = match (kind, name) {
+                    (_, "slid" | "dlid") => self.lid(value),
+                    (Kind::CmReq, lid) if lid.ends_with("_lid") => self.lid(value),
+                    (_, "va") => {
+                        // A key's addresses move together, so that what was next to each other still is.
+                        let by = split_mix(split_mix(self.seed.wrapping_add(7 << 56)) ^ r_key as u64)
+                            & 0x0000_0fff_ffff_f000;
+                        value.wrapping_add(by)
+                    }
+                    (_, "r_key") => self.shuffle(8, value, 32),
+                    (_, "local_ca_guid" | "transaction_id") => self.shuffle(9, value, 64),
+                    (_, "local_comm_id" | "remote_comm_id") if value != 0 => self.shuffle(10, value, 32),
+                    (Kind::Xrceth, "xrc_srq") => self.qpn(Qpn(value as u32)).0 as u64,
+                    _ => return,
+                };
+                field.set(header, new);
+            }
+        }
+    }
+}
+
+/// How many bits an address has within its range; `None` for one that is no host's.
+fn range(ip: Ipv4Addr) -> Option<u32> {
+    match ip.octets() {
+        [0 | 127 | 224.., ..] => None,
+        [10, ..] => Some(24),
+        [172, 16..=31, ..] => Some(20),
+        [192, 168, ..] | [169, 254, ..] => Some(16),
+        _ => Some(32),
+    }
+}
+
+fn is_qpn(kind: Kind, name: &str) -> bool {
+    matches!(
+        (kind, name),
+        (Kind::Bth, "dest_qp")
+            | (Kind::Deth, "src_qp")
+            | (Kind::CmReq | Kind::CmRep, "local_qpn")
+            | (Kind::CmDreq, "remote_qpn")
+    )
+}

@@ -1,0 +1,318 @@
+//! One flow in depth.
+
+use std::io::{self, Write};
+
+use super::{Options, Style, bounds, frames, limit, put, queue_pair, rate, reason};
+use crate::report::analysis::{Analysis, Flow, Stream, Summary};
+
+use super::units::{bytes, clean, count, duration, percent, utc};
+
+/// Everything about the flow with this index; an index that is not there writes nothing.
+pub fn write_flow(report: &Analysis, index: usize, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    let style = Style { colour: options.colour, width: options.width.clamp(40, 400) };
+    let Some(flow) = report.flows.get(index) else { return Ok(()) };
+    identity(report, index, flow, style, out)?;
+    streams(flow, style, out)?;
+    latency(flow, style, out)?;
+    trouble(flow, options, style, out)?;
+    episodes(report, index, options, style, out)?;
+    for finding in report.findings.iter().filter(|finding| finding.flow == Some(index)) {
+        let mut text = clean(&finding.text);
+        if !finding.frames.is_empty() {
+            text += &format!(" [{}]", frames(&finding.frames));
+        }
+        style.wrapped(&format!("{}  ", style.severity(finding.severity)), 9, &text, out)?;
+        if !finding.next.is_empty() {
+            style.wrapped("         -> ", 12, &clean(&finding.next), out)?;
+        }
+    }
+    let whys = [("", &flow.why), ("requests.", &flow.requests.why), ("responses.", &flow.responses.why)];
+    for (of, why) in whys {
+        for (field, because) in why {
+            writeln!(out, "Not known: {of}{field}: {}", reason(*because))?;
+        }
+    }
+    Ok(())
+}
+
+fn list<T>(values: &[T], one: impl Fn(&T) -> String) -> Option<String> {
+    if values.is_empty() {
+        return None;
+    }
+    let mut text = values.iter().take(8).map(one).collect::<Vec<_>>().join(" ");
+    if values.len() > 8 {
+        text += &format!(" and {} more", values.len() - 8);
+    }
+    Some(text)
+}
+
+fn identity(
+    report: &Analysis,
+    index: usize,
+    flow: &Flow,
+    style: Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let title = format!("Flow {index}: {} -> {} QP {}", flow.src, flow.dst, queue_pair(flow));
+    writeln!(out, "{}", style.heading(&title))?;
+    let pair = match (flow.peer_qp, flow.paired_by) {
+        (Some(qp), by) => {
+            let by = by.map_or(String::new(), |by| format!(", by {by}"));
+            let connection = flow
+                .connection
+                .and_then(|id| report.connections.iter().find(|connection| connection.id == id));
+            let of =
+                connection.map_or(String::new(), |c| format!("; connection {} ({})", c.id, c.visibility));
+            format!("QP {qp:#x}{by}{of}")
+        }
+        (None, _) => "not known".to_owned(),
+    };
+    let lasted = flow.last_ns.saturating_sub(flow.first_ns).max(0) as u64;
+    let also = |text: String, what: &str| if text.is_empty() { text } else { format!(", {what}{text}") };
+    let rows = [
+        ("Service", Some(format!("{}, {}", flow.service, flow.encapsulation))),
+        ("Peer", Some(pair)),
+        ("Time", Some(format!("{} from {}", duration(lasted), utc(flow.first_ns)))),
+        (
+            "Traffic",
+            Some(format!(
+                "{} packets, {} on the wire{}; {} payload, {} of it for the first time{}",
+                count(flow.packets),
+                bytes(flow.wire_bytes),
+                also(rate(flow, flow.wire_bytes), ""),
+                bytes(flow.payload_bytes),
+                bytes(flow.goodput_bytes),
+                also(rate(flow, flow.goodput_bytes), ""),
+            )),
+        ),
+        ("PSNs", Some(format!("{} to {}", flow.psn.first, flow.psn.last))),
+        (
+            "Path MTU",
+            flow.path_mtu.map(|mtu| match flow.path_mtu_by {
+                Some(by) => format!("{mtu}, by {by}"),
+                None => mtu.to_string(),
+            }),
+        ),
+        ("Recovery", Some(flow.recovery_mode.to_owned()).filter(|mode| !mode.is_empty())),
+        ("VLANs", list(&flow.vlans, |v| v.to_string())),
+        ("DSCP", list(&flow.dscps, |v| v.to_string())),
+        ("Source ports", list(&flow.udp_src_ports, |v| v.to_string())),
+        ("TTL", list(&flow.ttls, |v| v.to_string())),
+        ("Marks", marks(flow)),
+        (
+            "ICRC",
+            Some(format!(
+                "{} good, {} bad, {} unchecked",
+                count(flow.icrc.good),
+                count(flow.icrc.bad),
+                count(flow.icrc.unchecked)
+            )),
+        ),
+        ("Messages", messages(flow)),
+        ("ACKs", Some(acks(flow))),
+    ];
+    for (name, value) in rows {
+        if let Some(value) = value {
+            style.wrapped(&format!("  {name:<13}"), 15, &value, out)?;
+        }
+    }
+    let opcodes: Vec<(&String, &u64)> = flow.opcodes.iter().collect();
+    if let Some(text) = list(&opcodes, |(name, n)| format!("{name} {},", count(**n))) {
+        style.wrapped("  Opcodes      ", 15, text.trim_end_matches(','), out)?;
+    }
+    writeln!(out)
+}
+
+fn marks(flow: &Flow) -> Option<String> {
+    if flow.ecn_ect + flow.ecn_ce + flow.cnps == 0 {
+        return None;
+    }
+    let ratio = flow.ecn_ce as f64 / flow.packets.max(1) as f64;
+    Some(format!(
+        "{} ECT, {} CE ({}); {} CNPs, which slow the opposite flow",
+        count(flow.ecn_ect),
+        count(flow.ecn_ce),
+        percent(ratio),
+        count(flow.cnps)
+    ))
+}
+
+fn messages(flow: &Flow) -> Option<String> {
+    let m = &flow.messages;
+    if m.completed + m.open + m.broken == 0 {
+        return None;
+    }
+    let mut text =
+        format!("{} completed, {} open, {} broken", count(m.completed), count(m.open), count(m.broken));
+    if let Some(size) = m.size_bytes {
+        text += &format!("; {} in the median, {} at most", bytes(size.p50), bytes(size.max));
+    }
+    Some(text)
+}
+
+fn acks(flow: &Flow) -> String {
+    let naks = &flow.naks;
+    let mut text = count(flow.acks);
+    for (n, what) in [
+        (naks.psn_sequence_error, "NAK PSN sequence error"),
+        (naks.invalid_request, "NAK invalid request"),
+        (naks.remote_access_error, "NAK remote access error"),
+        (naks.remote_operational_error, "NAK remote operational error"),
+        (naks.invalid_rd_request, "NAK invalid RD request"),
+        (flow.rnr_naks, "RNR NAK"),
+    ] {
+        if n > 0 {
+            text += &format!(", {} {what}", count(n));
+        }
+    }
+    text
+}
+
+/// A row of the table of streams.
+type Row = (&'static str, fn(&Stream) -> String);
+
+const ROWS: &[Row] = &[
+    ("packets", |s| count(s.packets)),
+    ("retransmits", |s| count(s.retransmits)),
+    ("  bytes", |s| bytes(s.retransmitted_bytes)),
+    ("  needless", |s| s.spurious.map_or("?".into(), count)),
+    ("out of order", |s| count(s.out_of_order)),
+    ("capture duplicates", |s| count(s.capture_duplicates)),
+    ("ambiguous", |s| count(s.ambiguous)),
+    ("PSNs never seen", |s| count(s.gap_psns)),
+    ("lost upstream", |s| none(bounds(s.losses.upstream))),
+    ("lost downstream", |s| none(bounds(s.losses.downstream))),
+    ("lost on the ACK path", |s| none(bounds(s.losses.ack_path))),
+    ("corrupted", |s| none(bounds(s.losses.corrupt))),
+    ("missed by the capture", |s| none(bounds(s.losses.capture))),
+    ("resent after NAK", |s| count(s.triggers.nak)),
+    ("  after timeout", |s| count(s.triggers.timeout)),
+    ("  after RNR", |s| count(s.triggers.rnr)),
+    ("  after implied NAK", |s| count(s.triggers.implied_nak)),
+    ("  for unknown reasons", |s| count(s.triggers.unknown)),
+    ("latest", |s| s.reordering.map_or("0".into(), |r| duration(r.max_late_ns))),
+];
+
+fn none(text: String) -> String {
+    if text.is_empty() { "0".into() } else { text }
+}
+
+fn streams(flow: &Flow, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let mut table = style.table(&["", "requests", "responses"], &[0]);
+    for (name, value) in ROWS {
+        let [requests, responses] = [&flow.requests, &flow.responses].map(|stream| match value(stream) {
+            // What never was cannot have been lost, known or not.
+            unknown if unknown == "?" && stream.packets == 0 => String::new(),
+            known => known,
+        });
+        if [&requests, &responses].iter().all(|text| matches!(text.as_str(), "" | "0" | "0 B")) {
+            continue;
+        }
+        // Blanks at the start of a cell would go.
+        table.add_row([name.replace("  ", "· "), requests, responses]);
+    }
+    put(&table, out)?;
+    writeln!(out)
+}
+
+fn latency(flow: &Flow, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let l = &flow.latency_ns;
+    let rows: [(&str, Option<Summary>); 6] = [
+        ("packet to ACK", l.ack_rtt),
+        ("message completion", l.message_completion),
+        ("READ to first response", l.read_first),
+        ("READ to last response", l.read_last),
+        ("gap to NAK", l.nak_generation),
+        ("NAK to retransmission", l.nak_reaction),
+    ];
+    if rows.iter().all(|(_, summary)| summary.is_none()) {
+        return Ok(());
+    }
+    let mut table = style.table(&["latency", "count", "min", "p50", "p99", "max"], &[0]);
+    for (name, summary) in rows {
+        let Some(s) = summary else { continue };
+        let times = [s.min, s.p50, s.p99, s.max].map(duration);
+        table.add_row([name.to_owned(), count(s.count)].into_iter().chain(times));
+    }
+    put(&table, out)?;
+    writeln!(out)
+}
+
+fn trouble(flow: &Flow, options: &Options, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    if !flow.timeouts.is_empty() {
+        let mut table = style.table(&["timeout at frame", "waited", "nearest exponent"], &[]);
+        let (shown, left) = limit(flow.timeouts.len(), options.top);
+        for timeout in &flow.timeouts[..shown] {
+            let row = [
+                timeout.frame.to_string(),
+                duration(timeout.waited_ns),
+                timeout.nearest_exponent.to_string(),
+            ];
+            table.add_row(row);
+        }
+        put(&table, out)?;
+        more(left, out)?;
+        writeln!(out)?;
+    }
+    if let Some(rnr) = flow.rnr {
+        let waited = rnr.waited_ns.map_or(String::new(), |w| format!(", waited {}", duration(w.p50)));
+        let text = format!(
+            "asked for {} in the median{waited}; {} sent again too early; stalled {} in all",
+            duration(rnr.asked_ns.p50),
+            count(rnr.early_resends),
+            duration(rnr.stalled_ns)
+        );
+        style.wrapped("  RNR          ", 15, &text, out)?;
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn episodes(
+    report: &Analysis,
+    index: usize,
+    options: &Options,
+    style: Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let all: Vec<_> = report.episodes.iter().filter(|episode| episode.flow == index).collect();
+    if all.is_empty() {
+        return Ok(());
+    }
+    let head = [
+        "episode",
+        "cause",
+        "where",
+        "lost PSN",
+        "frame",
+        "NAK",
+        "resent from",
+        "packets",
+        "needless",
+        "took",
+    ];
+    let mut table = style.table(&head, &[0, 1, 2]);
+    let (shown, left) = limit(all.len(), options.top);
+    let frame = |frame: Option<u64>| frame.map_or(String::new(), |n| n.to_string());
+    for e in &all[..shown] {
+        table.add_row([
+            e.space.to_owned(),
+            e.trigger.to_owned(),
+            e.location.replace('_', " "),
+            e.lost_psn.to_string(),
+            frame(e.original_frame),
+            frame(e.nak_frame),
+            e.first_retransmit_frame.to_string(),
+            count(e.retransmitted_packets),
+            count(e.needless_packets),
+            e.recovered_ns.map_or("?".into(), duration),
+        ]);
+    }
+    put(&table, out)?;
+    more(left, out)?;
+    writeln!(out)
+}
+
+fn more(left: usize, out: &mut dyn Write) -> io::Result<()> {
+    if left > 0 { writeln!(out, "  and {left} more (--top 0 shows all)") } else { Ok(()) }
+}
