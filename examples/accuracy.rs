@@ -60,6 +60,12 @@ fn main() {
     print!("{accuracy}");
     if verbose {
         for row in &accuracy.rows {
+            for wrong in &row.examples {
+                println!(
+                    "{}: seed {}, tap {}, frame {}: called {}, is {:?}",
+                    row.name, wrong.seed, wrong.tap, wrong.frame, wrong.said, wrong.label
+                );
+            }
             for mismatch in &row.mismatches {
                 println!("{}: {mismatch}", row.name);
             }

@@ -5,11 +5,11 @@ mod frames;
 use frames::{Roce, shown};
 use proptest::prelude::*;
 use rdmawire::{
+    analyze::Class,
     analyze::metric::{
         entropy::{Entropy, Known},
         rate::{MAX_BINS, Rate},
     },
-    analyze::Class,
     dissect::{Encapsulation, Link},
     opcode::Opcode,
     report::analysis::{Interval, Ports},

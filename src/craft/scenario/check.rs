@@ -90,10 +90,10 @@ pub(super) fn fill_in(scenario: &mut Scenario) -> Result<(), Error> {
         }
     }
     for (i, host) in scenario.host.iter_mut().enumerate() {
-        if let Some(mac) = &host.mac {
-            if let Err(what) = mac.parse::<Mac>() {
-                return wrong(format!("host {:?}: mac {mac:?}: {what}", host.name));
-            }
+        if let Some(mac) = &host.mac
+            && let Err(what) = mac.parse::<Mac>()
+        {
+            return wrong(format!("host {:?}: mac {mac:?}: {what}", host.name));
         }
         host.side.get_or_insert(if i == 0 { Side::Left } else { Side::Right });
     }

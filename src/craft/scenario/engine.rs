@@ -238,7 +238,7 @@ impl Run {
     /// A host's Ethernet address.
     pub(super) fn mac(&self, host: u32) -> Mac {
         let given = self.scenario.host[host as usize].mac.as_deref().and_then(|mac| mac.parse().ok());
-        given.unwrap_or(Mac([2, 0, 0, 0, (host + 1 >> 8) as u8, (host + 1) as u8]))
+        given.unwrap_or(Mac([2, 0, 0, 0, ((host + 1) >> 8) as u8, (host + 1) as u8]))
     }
 }
 
@@ -573,10 +573,10 @@ impl Sim {
         let port = &mut self.ports[host as usize];
         port.ip_id = port.ip_id.wrapping_add(1);
         t.ip_id = port.ip_id;
-        if let Some(connection) = self.run.flows[t.flow as usize].connection {
-            if self.run.connections[connection as usize].ip_id == IpId::Constant {
-                t.ip_id = 0;
-            }
+        if let Some(connection) = self.run.flows[t.flow as usize].connection
+            && self.run.connections[connection as usize].ip_id == IpId::Constant
+        {
+            t.ip_id = 0;
         }
         let index = self.run.transmissions.len() as u32;
         if index >= self.run.scenario.limit {

@@ -217,7 +217,7 @@ impl Sim {
         if let Some(at) = held.iter().position(|held| held.journey == journey) {
             held.remove(at);
             let segment = (slot / 2) as u8;
-            let next = if slot % 2 == 0 { segment + 1 } else { segment };
+            let next = if slot.is_multiple_of(2) { segment + 1 } else { segment };
             self.at(self.now, What::Arrive(journey, next));
         }
     }

@@ -283,15 +283,15 @@ fn damage(frame: &mut [u8], body: std::ops::Range<usize>, bit: u32, packet: &Pac
     if let Some(byte) = frame.get_mut(body.start + (bit / 8) as usize) {
         *byte ^= 1 << (bit % 8);
     }
-    if !packet.keeps(Auto::Fcs) {
-        if let Some((bytes, last)) = frame.split_last_chunk_mut::<4>() {
-            *last = icrc::fcs(bytes);
-        }
+    if !packet.keeps(Auto::Fcs)
+        && let Some((bytes, last)) = frame.split_last_chunk_mut::<4>()
+    {
+        *last = icrc::fcs(bytes);
     }
-    if packet.link() == Link::INFINIBAND {
-        if let Some((bytes, last)) = frame.split_last_chunk_mut::<2>() {
-            *last = icrc::vcrc(bytes);
-        }
+    if packet.link() == Link::INFINIBAND
+        && let Some((bytes, last)) = frame.split_last_chunk_mut::<2>()
+    {
+        *last = icrc::vcrc(bytes);
     }
 }
 
