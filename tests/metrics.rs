@@ -162,7 +162,7 @@ fn every_kind_is_counted_in_its_bin() {
     let bin = &metric.section().unwrap().1[0];
     assert_eq!(
         (bin.packets, bin.payload_bytes, bin.naks, bin.cnps, bin.ce, bin.pause_frames),
-        (7, 9, 1, 1, 1, 1)
+        (10, 18, 1, 1, 1, 1)
     );
     assert_eq!((bin.retransmits, bin.out_of_order, bin.goodput_bytes), (1, 1, 3));
 }

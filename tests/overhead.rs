@@ -377,7 +377,7 @@ fn the_command_prints_the_arithmetic() {
         assert!((found - rate).abs() < 0.005, "{found}");
     }
     let (ok, text, _) = command(&["--encap", "ib", "--size", "4096"]);
-    assert!(ok && text.contains("98.98 %"), "{text}");
+    assert!(ok && text.contains("98.99 %"), "{text}");
 }
 
 #[cfg(feature = "cli")]

@@ -32,9 +32,9 @@ use track::{
 };
 
 use crate::{
-    capture::Record,
+    capture::{Record, Time},
     checksum,
-    dissect::{self, Dissection, Encapsulation, dissect_with},
+    dissect::{self, Dissection, Encapsulation, Link, dissect_with},
     icrc::{self, State},
     opcode::{Direction, Operation, PayloadRule, Position, Service},
     wire::*,
@@ -134,6 +134,9 @@ pub struct Analysis {
     mirrors: Vec<Mirror>,
     trust: Trust,
     metrics: Vec<Box<dyn Metric + Send>>,
+    /// Frames whose first ICRCs are wrong, until it is known whether all are.
+    held: Vec<(Time, Link, u16, u32, Box<[u8]>)>,
+    held_bad: u64,
     /// Frames that have a number and are not analyzed.
     passed_over: u64,
     /// The interfaces' names.
@@ -148,6 +151,11 @@ pub(crate) struct Gone {
 
 /// Flows put away that are reported one by one; the others are counted.
 const MAX_GONE: usize = 4096;
+
+/// Wrong ICRCs in a row, from the first one on, after which none is believed.
+const HELD_BAD: u64 = 8;
+/// Frames held back until that is known.
+const MAX_HELD: usize = 256;
 
 /// A mirror's sequence of copies.
 struct Mirror {
@@ -196,6 +204,8 @@ impl Analysis {
             mirrors: Vec::new(),
             trust: Trust::default(),
             metrics: Vec::new(),
+            held: Vec::new(),
+            held_bad: 0,
             passed_over: 0,
             links: Vec::new(),
             options,
@@ -219,7 +229,33 @@ impl Analysis {
     pub fn see(&mut self, record: &Record<'_>) {
         let d = dissect_with(self.options.dissect, record.link, record.frame, record.wire_len);
         let icrc = if self.options.verify_icrc { icrc::verify(&d) } else { State::Unchecked };
+        if icrc == State::Bad && self.trust.icrc_checked == 0 || !self.held.is_empty() {
+            self.hold(record, icrc);
+            return;
+        }
         self.see_dissected(record, &d, icrc);
+    }
+
+    /// The first ICRC that could be verified is wrong: that packet alone, or all of them? The next few tell.
+    #[cold]
+    fn hold(&mut self, record: &Record<'_>, icrc: State) {
+        self.held.push((record.time, record.link, record.interface, record.wire_len, record.frame.into()));
+        self.held_bad += (icrc == State::Bad) as u64;
+        if icrc == State::Good || self.held_bad >= HELD_BAD || self.held.len() >= MAX_HELD {
+            self.release();
+        }
+    }
+
+    fn release(&mut self) {
+        if self.held_bad >= HELD_BAD {
+            // Something rewrites packets, or nobody computes it.
+            (self.trust.icrc_checked, self.trust.icrc_bad) = (HELD_BAD, 2 * HELD_BAD);
+        }
+        for (time, link, interface, wire_len, frame) in std::mem::take(&mut self.held) {
+            let d = dissect_with(self.options.dissect, link, &frame, wire_len);
+            let icrc = icrc::verify(&d);
+            self.see_dissected(&Record { time, link, interface, wire_len, frame: &frame }, &d, icrc);
+        }
     }
 
     /// One frame that was dissected, and its ICRC verified, by somebody else.
@@ -465,6 +501,9 @@ impl Analysis {
     ) -> Option<Class> {
         let aeth = event.packet.get::<Aeth>();
         let psn = packet.psn;
+        if self.flows.get_mut(id).renew {
+            self.renew(id, flow_service(event), event.record.time.0, psn.0);
+        }
         if self.flows.get_mut(id).peer.is_none() {
             let exact = operation != Operation::Acknowledge;
             self.connections.attempt(&mut self.flows, id, psn, exact, port);

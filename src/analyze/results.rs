@@ -84,6 +84,7 @@ impl CaptureCounts {
 impl Analysis {
     /// What was found. The analysis is over: what was undecided is decided as well as may be.
     pub fn finish(mut self) -> report::Analysis {
+        self.release();
         self.connections.by_port(&mut self.flows);
         for at in 0..self.flows.flows.len() {
             let (flow, peer) = {

@@ -5,7 +5,7 @@ use std::{
     io::{self, IsTerminal, Read, Write},
     path::{Path, PathBuf},
     sync::{
-        Mutex,
+        Condvar, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
         mpsc,
     },
@@ -19,7 +19,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{Outcome, units};
 use rdmawire::{
-    analyze::{Analysis, Options},
+    analyze::{Address, Analysis, KnownConnection, Options},
     capture::{self, Info, Merge, Reader, Source},
     dissect::{self, ROCE_PORT, dissect_with},
     filter::{Filter, FrameMeta},
@@ -71,6 +71,9 @@ pub(super) struct Analyze {
     /// UDP destination port of RoCEv2; a second one may follow.
     #[arg(long, value_name = "PORT", value_delimiter = ',', num_args = 1, default_values_t = [ROCE_PORT])]
     roce_port: Vec<u16>,
+    /// Which queue pairs belong together, a line each: ADDRESS,QP,ADDRESS,QP.
+    #[arg(long, value_name = "CSV", value_parser = qp_map)]
+    qp_map: Option<QpMap>,
     /// Flows kept at a time; beyond, the ones silent longest are put away.
     #[arg(long, value_name = "N", default_value_t = Options::default().max_flows)]
     max_flows: usize,
@@ -124,10 +127,46 @@ fn ack_timeout(text: &str) -> Result<i64, String> {
     i64::try_from(ns).map_err(|_| "a time below 292 years".into())
 }
 
+/// Connections that a file names.
+#[derive(Clone, Debug)]
+struct QpMap(Vec<KnownConnection>);
+
+fn qp_map(path: &str) -> Result<QpMap, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let lines = text.lines().enumerate().map(|(n, line)| (n + 1, line.trim()));
+    lines
+        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+        .map(|(n, line)| {
+            let parts: Vec<&str> = line.split(',').map(str::trim).collect();
+            let [a, a_qp, b, b_qp] = parts[..] else {
+                return Err(format!("line {n}: expected ADDRESS,QP,ADDRESS,QP"));
+            };
+            let end = |address: &str, qp: &str| {
+                let address = end_address(address).ok_or_else(|| {
+                    format!("line {n}: {address:?} is neither an IP address, nor gid:, nor lid:")
+                })?;
+                let qp = units::number_of_qp(qp)
+                    .ok_or_else(|| format!("line {n}: {qp:?} is not the number of a queue pair"))?;
+                Ok::<_, String>((address, qp))
+            };
+            Ok(KnownConnection { a: end(a, a_qp)?, b: end(b, b_qp)? })
+        })
+        .collect::<Result<_, _>>()
+        .map(QpMap)
+}
+
+fn end_address(text: &str) -> Option<Address> {
+    if let Some(gid) = text.strip_prefix("gid:") {
+        return gid.parse().ok().map(Address::Gid);
+    }
+    if let Some(lid) = text.strip_prefix("lid:") {
+        return units::number_of_qp(lid).and_then(|lid| u16::try_from(lid).ok()).map(Address::Lid);
+    }
+    text.parse().ok().map(Address::Ip)
+}
+
 /// Asked to stop: by Ctrl-C.
 static STOP: AtomicBool = AtomicBool::new(false);
-/// A report is due: by the clock.
-static DUE: AtomicBool = AtomicBool::new(false);
 
 impl Analyze {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
@@ -141,14 +180,6 @@ impl Analyze {
                 std::process::exit(130);
             }
         });
-        if let Some(seconds) = self.every {
-            thread::spawn(move || {
-                loop {
-                    thread::sleep(Duration::from_secs(seconds));
-                    DUE.store(true, Ordering::Relaxed);
-                }
-            });
-        }
         let (reports, all_read) = if self.merge { self.merged(&filter)? } else { self.each(&filter)? };
         let is_one = self.merge || self.files.len() == 1;
         match (is_one, &reports[..]) {
@@ -237,8 +268,53 @@ impl Analyze {
     }
 
     fn analyze(&self, source: &mut impl Source, filter: &Option<Filter>) -> anyhow::Result<Report> {
+        let analysis = Mutex::new(Analysis::new(self.options()));
+        let Some(seconds) = self.every else {
+            let mut held = analysis.lock().unwrap_or_else(PoisonError::into_inner);
+            self.feed(source, filter, &mut |with| with(&mut held));
+            drop(held);
+            return Ok(analysis.into_inner().unwrap_or_else(PoisonError::into_inner).finish());
+        };
+        // The clock must not wait for the next frame, which may never come: a thread of its own looks at it.
+        let (over, changed) = (Mutex::new(false), Condvar::new());
+        let name = source.info().name.clone();
+        let reported = thread::scope(|scope| {
+            let reporter = scope.spawn(|| -> anyhow::Result<()> {
+                let mut is_over = over.lock().unwrap_or_else(PoisonError::into_inner);
+                loop {
+                    let wait =
+                        changed.wait_timeout_while(is_over, Duration::from_secs(seconds), |over| !*over);
+                    is_over = wait.unwrap_or_else(PoisonError::into_inner).0;
+                    if *is_over {
+                        return Ok(());
+                    }
+                    let mut report = analysis.lock().unwrap_or_else(PoisonError::into_inner).so_far();
+                    report.capture.files = vec![name.clone()];
+                    if let Err(error) = self.print(&report) {
+                        STOP.store(true, Ordering::Relaxed);
+                        return Err(error);
+                    }
+                }
+            });
+            self.feed(source, filter, &mut |with| {
+                with(&mut analysis.lock().unwrap_or_else(PoisonError::into_inner));
+            });
+            *over.lock().unwrap_or_else(PoisonError::into_inner) = true;
+            changed.notify_all();
+            reporter.join()
+        });
+        reported.map_err(|_| anyhow!("the report could not be made"))??;
+        Ok(analysis.into_inner().unwrap_or_else(PoisonError::into_inner).finish())
+    }
+
+    /// Shows all frames of a source to the analysis, which `to` gives access to.
+    fn feed(
+        &self,
+        source: &mut impl Source,
+        filter: &Option<Filter>,
+        to: &mut impl FnMut(&mut dyn FnMut(&mut Analysis)),
+    ) {
         let options = self.options();
-        let mut analysis = Analysis::new(options.clone());
         let mut progress = Progress::new(source.info());
         let (mut interfaces, mut number) = (0, 0u64);
         loop {
@@ -252,38 +328,20 @@ impl Analyze {
                 }
             };
             number += 1;
-            match filter {
-                None => analysis.see(&record),
-                Some(filter) => {
-                    let d = dissect_with(options.dissect, record.link, record.frame, record.wire_len);
-                    let icrc = if options.verify_icrc { icrc::verify(&d) } else { icrc::State::Unchecked };
-                    let meta = FrameMeta { number, time_ns: record.time.0, icrc: Some(icrc) };
-                    match filter.matches(&d, &meta) {
-                        true => analysis.see_dissected(&record, &d, icrc),
-                        false => analysis.pass_over(),
-                    }
-                }
-            }
+            to(&mut |analysis| see(analysis, &record, filter, number, &options));
             let known = source.info().interfaces.len();
             if known != interfaces {
-                name_interfaces(&mut analysis, source.info(), interfaces);
+                to(&mut |analysis| name_interfaces(analysis, source.info(), interfaces));
                 interfaces = known;
             }
             if STOP.load(Ordering::Relaxed) {
                 break;
-            }
-            if DUE.load(Ordering::Relaxed) && DUE.swap(false, Ordering::Relaxed) {
-                progress.clear();
-                let mut report = analysis.so_far();
-                report.capture.files = vec![source.info().name.clone()];
-                self.print(&report)?;
             }
             if number & 0xffff == 0 {
                 progress.show(source.info());
             }
         }
         progress.clear();
-        Ok(analysis.finish())
     }
 
     fn options(&self) -> Options {
@@ -296,7 +354,7 @@ impl Analyze {
             ack_timeout_ns: self.ack_timeout,
             speed_bps: self.speed,
             interval_ns: self.interval,
-            ..Options::default()
+            connections: self.qp_map.as_ref().map_or_else(Vec::new, |map| map.0.clone()),
         }
     }
 
@@ -420,6 +478,24 @@ impl Read for Interruptible {
         into[..n].copy_from_slice(&rest[..n]);
         self.at += n;
         Ok(n)
+    }
+}
+
+#[inline]
+fn see(
+    analysis: &mut Analysis,
+    record: &capture::Record<'_>,
+    filter: &Option<Filter>,
+    number: u64,
+    options: &Options,
+) {
+    let Some(filter) = filter else { return analysis.see(record) };
+    let d = dissect_with(options.dissect, record.link, record.frame, record.wire_len);
+    let icrc = if options.verify_icrc { icrc::verify(&d) } else { icrc::State::Unchecked };
+    let meta = FrameMeta { number, time_ns: record.time.0, icrc: Some(icrc) };
+    match filter.matches(&d, &meta) {
+        true => analysis.see_dissected(record, &d, icrc),
+        false => analysis.pass_over(),
     }
 }
 

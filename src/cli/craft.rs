@@ -206,7 +206,7 @@ struct Out {
     /// Change a field once more in each copy of --count: bth.psn+=1.
     #[arg(long, value_name = "FIELD+=N", value_parser = edit)]
     step: Vec<Edit>,
-    /// Leave a computed value as it stands: icrc, ip_checksum, … (`--keep list` shows all).
+    /// Leave a computed value as it stands: icrc, ip_checksum, … (a name that is none of them lists all).
     #[arg(long, value_name = "VALUE")]
     keep: Vec<String>,
     /// Compute a value that is left alone otherwise: udp_checksum, fcs.
@@ -396,6 +396,9 @@ impl Pause {
             return emit.finish();
         };
         let speed = self.speed.filter(|&speed| speed > 0).context("--hold needs --speed")?;
+        if self.quanta == 0 {
+            bail!("--hold with --quanta 0: that would end a pause, not hold one");
+        }
         let hold = Hold { quanta: self.quanta, ..Hold::new(self.src, priorities, ns, speed) };
         for (at, packet) in hold.iter() {
             emit.put_at(at, packet)?;

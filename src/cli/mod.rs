@@ -27,7 +27,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Analyze(analyze::Analyze),
+    Analyze(Box<analyze::Analyze>),
     Dissect(dissect::Dissect),
     Explain(explain::Explain),
     Craft(craft::Craft),

@@ -38,6 +38,15 @@ pub(super) fn speed(text: &str) -> Result<u64, String> {
     if bps == 0 { Err("a speed above 0".into()) } else { Ok(bps) }
 }
 
+/// 24 bits, decimal or hexadecimal.
+pub(super) fn number_of_qp(text: &str) -> Option<u32> {
+    let number = match text.strip_prefix("0x") {
+        Some(hex) => u32::from_str_radix(hex, 16),
+        None => text.parse(),
+    };
+    number.ok().filter(|&number| number < 1 << 24)
+}
+
 /// Columns of the terminal; 120 where the output goes elsewhere. COLUMNS goes before both.
 pub(super) fn terminal_width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());

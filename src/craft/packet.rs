@@ -347,20 +347,19 @@ impl Packet {
         head
     }
 
-    /// Append the frame to a buffer. Allocates nothing of its own as long as the headers have at most 256 bytes.
+    /// Append the frame to a buffer. Allocates nothing of its own as long as the headers have at most 512 bytes.
     pub fn build_into(&self, out: &mut impl BufMut) {
-        let mut room = [0; HEAD_ROOM];
-        let mut more;
-        let head = match room.get_mut(..self.head.len()) {
-            Some(head) => {
-                head.copy_from_slice(&self.head);
-                head
-            }
-            None => {
-                more = self.head.clone();
-                &mut more[..]
-            }
-        };
+        match self.head.len() {
+            len if len <= FEW => self.build_over(&mut [0; FEW], out),
+            len if len <= MANY => self.build_over(&mut [0; MANY], out),
+            len => self.build_over(&mut vec![0; len], out),
+        }
+    }
+
+    /// The same, with room for the headers.
+    fn build_over(&self, room: &mut [u8], out: &mut impl BufMut) {
+        let Some(head) = room.get_mut(..self.head.len()) else { return };
+        head.copy_from_slice(&self.head);
         let tail = self.settle(head, &mut Write(self));
         out.put_slice(head);
         out.put_slice(&self.payload);
@@ -373,8 +372,9 @@ impl Packet {
     }
 }
 
-/// Headers of this many bytes together are built on the stack.
-const HEAD_ROOM: usize = 256;
+/// Room on the stack for most packets' headers, and for management datagrams in tunnels.
+const FEW: usize = 128;
+const MANY: usize = 512;
 /// Padding, CRCs, and the shortest frame.
 const ROOM_BEHIND: usize = 76;
 

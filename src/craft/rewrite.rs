@@ -191,9 +191,7 @@ impl Rewriter {
             }
         }
         // What nobody here can read may name anyone.
-        if !d.has(Kind::Bth) {
-            packet.set_payload(vec![0; packet.get_payload().len()]);
-        } else if !packet.get_payload().is_empty() && is_management(d) {
+        if !d.has(Kind::Bth) || is_management(d) {
             packet.set_payload(vec![0; packet.get_payload().len()]);
         }
     }

@@ -168,7 +168,7 @@ pub(super) fn number(text: &str) -> Option<u64> {
 pub(super) fn hex(text: &str) -> Option<Vec<u8>> {
     let digits: Vec<u8> =
         text.chars().filter(|c| *c != ':').map(|c| c.to_digit(16).map(|d| d as u8)).collect::<Option<_>>()?;
-    (digits.len() % 2 == 0).then(|| digits.chunks_exact(2).map(|two| two[0] << 4 | two[1]).collect())
+    digits.len().is_multiple_of(2).then(|| digits.chunks_exact(2).map(|two| two[0] << 4 | two[1]).collect())
 }
 
 /// One edit of a packet: `bth.psn+=1000`, `ipv4.dst=10.0.0.9`, `ipv4[0].ttl=3` (the outermost), `payload=zeros 64`.

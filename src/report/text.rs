@@ -88,12 +88,12 @@ impl Sort {
     }
 }
 
-/// How much trouble a flow is in: refusals and timeouts weigh most, for they stall it; then what was sent again or lost,
-/// then what came late or marked. A flow without any has 0.
+/// How much trouble a flow is in: refusals and timeouts weigh most, for they stall it; then what was sent again or surely
+/// lost, then what came late or marked. A flow without any has 0.
 pub fn trouble(flow: &Flow) -> u64 {
     let refused = flow.naks.total() - flow.naks.psn_sequence_error;
     let stream = |stream: &Stream| {
-        let lost = lost(&stream.losses).map_or(0, |[_, most]| most);
+        let lost = lost(&stream.losses).map_or(0, |[least, _]| least);
         100 * stream.triggers.timeout
             + 10 * (stream.retransmits + lost)
             + stream.out_of_order

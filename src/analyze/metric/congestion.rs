@@ -32,12 +32,8 @@ const MAX_GAP_NS: u64 = 3_600_000_000_000;
 /// The metric. A packet costs a few additions; tables are looked into for CNPs, NAKs and marked packets only.
 #[derive(Clone, Debug, Default)]
 pub struct Congestion {
-    packets: u64,
-    capable: u64,
-    marked: u64,
-    data_capable: u64,
-    data_marked: u64,
-    control_marked: u64,
+    /// Packets by whether they only steer (ACKs, NAKs, CNPs), and by their ECN code point.
+    packets: [[u64; 4]; 2],
     cnps: u64,
     cnps_near_nak: u64,
     per_qp: Scope<(Ends, u32)>,
@@ -83,13 +79,8 @@ impl Metric for Congestion {
         let (is_ack, is_cnp) = (facts::is_acknowledge(opcode), opcode.is_cnp());
         let is_control = is_ack || is_cnp;
         let ecn = facts::ecn(d, bth);
-        let (is_capable, is_marked) = (ecn.is_capable(), ecn == Ecn::CE);
-        self.packets += 1;
-        self.capable += is_capable as u64;
-        self.marked += is_marked as u64;
-        self.data_capable += (is_capable && !is_control) as u64;
-        self.data_marked += (is_marked && !is_control) as u64;
-        self.control_marked += (is_marked && is_control) as u64;
+        let is_marked = ecn == Ecn::CE;
+        self.packets[is_control as usize][ecn.0 as usize & 3] += 1;
         if is_marked && !is_control {
             self.mark(d, bth);
         }
@@ -147,12 +138,16 @@ impl Congestion {
     pub fn section(&self) -> Report {
         let ratio = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
         let (pacing, pacing_interval_ns) = self.pacing();
+        let capable = |packets: &[u64; 4]| packets[1..].iter().sum::<u64>();
+        let [data, control] = &self.packets;
+        let ce = Ecn::CE.0 as usize;
+        let all = data.iter().chain(control).sum();
         Report {
-            ect_packets: self.capable,
-            ce_packets: self.marked,
-            ce_ratio: ratio(self.data_marked, self.data_capable),
-            ce_ratio_all: ratio(self.marked, self.packets),
-            ce_control_packets: self.control_marked,
+            ect_packets: capable(data) + capable(control),
+            ce_packets: data[ce] + control[ce],
+            ce_ratio: ratio(data[ce], capable(data)),
+            ce_ratio_all: ratio(data[ce] + control[ce], all),
+            ce_control_packets: control[ce],
             cnps: self.cnps,
             cnp_interval_ns: CnpIntervals {
                 per_qp: self.per_qp.summary(),

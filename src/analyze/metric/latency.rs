@@ -16,6 +16,13 @@ enum Inner {
     Many(Box<Histogram<u32>>),
 }
 
+/// The histogram grows with its values, which `saturating_record` would not let it do.
+#[inline]
+fn record(histogram: &mut Histogram<u32>, value: u64) {
+    // Refused is only what no histogram that resizes itself refuses.
+    let _ = histogram.record(value);
+}
+
 /// Samples kept as they are.
 const FEW: usize = 32;
 /// Two significant digits: values are right to one in a hundred.
@@ -26,7 +33,7 @@ impl Distribution {
     #[inline]
     pub fn add(&mut self, value: u64) {
         match &mut self.0 {
-            Inner::Many(histogram) => histogram.saturating_record(value),
+            Inner::Many(histogram) => record(histogram, value),
             _ => self.add_to_few(value),
         }
     }
@@ -41,10 +48,10 @@ impl Distribution {
                 // Only a number of digits that does not exist is refused.
                 let Ok(mut histogram) = Histogram::new(DIGITS) else { return };
                 histogram.auto(true);
-                few.iter().chain([&value]).for_each(|&v| histogram.saturating_record(v));
+                few.iter().chain([&value]).for_each(|&v| record(&mut histogram, v));
                 self.0 = Inner::Many(Box::new(histogram));
             }
-            Inner::Many(histogram) => histogram.saturating_record(value),
+            Inner::Many(histogram) => record(histogram, value),
         }
     }
 
@@ -89,6 +96,25 @@ impl Distribution {
         match &self.0 {
             Inner::Many(histogram) => Some(histogram.value_at_quantile(share)),
             _ => self.summary().map(|s| if share < 0.9 { s.p50 } else { s.p99 }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_samples_are_summed_up_as_few_are() {
+        let mut distribution = Distribution::default();
+        for value in 1..=1000u64 {
+            distribution.add(value * 1000);
+        }
+        let summary = distribution.summary().unwrap();
+        assert_eq!((summary.count, distribution.count()), (1000, 1000));
+        for (is, ought) in [(summary.min, 1e3), (summary.p50, 5e5), (summary.p99, 9.9e5), (summary.max, 1e6)]
+        {
+            assert!((is as f64 / ought - 1.0).abs() < 0.01, "{summary:?}");
         }
     }
 }

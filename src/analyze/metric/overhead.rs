@@ -117,8 +117,10 @@ impl Metric for Overhead {
         sums.l1_bytes += event.l1_bytes as u64;
         sums.payload += contents.payload as u64;
         sums.extended += contents.extended as u64;
-        sums.pad += contents.pad as u64;
-        sums.vlan += vlan as u64;
+        if contents.pad + vlan > 0 {
+            sums.pad += contents.pad as u64;
+            sums.vlan += vlan as u64;
+        }
         sums.network += network as u64;
         let contents = contents.len();
         if contents + vlan < ROOM_IPV4 {

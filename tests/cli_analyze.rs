@@ -1,0 +1,189 @@
+//! `rdmawire analyze` as a program: files, pipes, reports by the clock.
+
+#![cfg(all(unix, feature = "cli"))]
+
+mod frames;
+
+use std::{
+    io::{Read, Write},
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    time::Duration,
+};
+
+use frames::Roce;
+use rdmawire::{
+    capture::{self, Record, Sink, Time},
+    dissect::Link,
+    opcode::Opcode,
+};
+use serde_json::Value;
+
+/// A directory of this test's own.
+fn directory(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// A capture of SENDs with these PSNs.
+fn trace(path: &Path, psns: impl IntoIterator<Item = u32>, pause: bool) {
+    let options = capture::Options { force: true, ..capture::Options::default() };
+    let mut writer =
+        capture::create(path, capture::Format::Pcap, &[capture::Interface::new(Link::ETHERNET)], options)
+            .unwrap();
+    let mut put = |n: usize, frame: &[u8]| {
+        let time = Time(1_000_000_000 + n as i64 * 10_000);
+        let record = Record { time, link: Link::ETHERNET, interface: 0, wire_len: frame.len() as u32, frame };
+        writer.put(&record).unwrap();
+    };
+    for (n, psn) in psns.into_iter().enumerate() {
+        put(n, &Roce { opcode: Opcode::RC_SEND_ONLY, payload: 64, psn, ..Roce::default() }.frame());
+    }
+    if pause {
+        put(900, &[&[0u8; 12][..], &[0x88, 0x08, 0, 1, 0xff, 0xff], &[0; 42]].concat());
+    }
+    writer.finish().unwrap();
+}
+
+fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rdmawire"));
+    command.arg("analyze").args(args).env_remove("COLUMNS");
+    command
+}
+
+fn run(args: &[&str]) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = command(args).output().unwrap();
+    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+fn json(args: &[&str]) -> Value {
+    let (code, out, error) = run(&[&["--json", "--icrc", "off"], args].concat());
+    assert_eq!((code, error.as_str()), (Some(0), ""));
+    serde_json::from_str(&out).unwrap()
+}
+
+#[test]
+fn a_file_and_its_sections() {
+    let path = directory("one").join("a.pcap");
+    trace(&path, 0..100, true);
+    let path = path.to_str().unwrap();
+    let report = json(&[path, "--interval", "100us", "--speed", "100G"]);
+    assert_eq!(report["schema"], "rdmawire.analysis/1");
+    assert_eq!(report["capture"]["files"][0], path);
+    assert_eq!(report["capture"]["packets"], 101);
+    assert_eq!(report["overhead"]["total"]["l1_bytes"], 100 * (82 + 64));
+    assert_eq!(report["intervals"].as_array().unwrap().len(), 11);
+    assert_eq!(report["pause"][0]["paused_ns"], 0, "the capture ends with the pause");
+    assert_eq!(report["ports"]["ports"], 1);
+    assert_eq!(report["congestion"]["ect_packets"], 100);
+    let without = json(&[path]);
+    assert_eq!(without["why"]["intervals"], "not_requested");
+    assert_eq!(without["pause"][0]["why"]["paused_ns"], "unknown_speed");
+    // Numbers are the file's, whatever the filter leaves out.
+    let filtered = json(&[path, "--filter", "frame.number > 50 && bth"]);
+    assert_eq!(filtered["capture"]["packets"], 50);
+}
+
+#[test]
+fn several_files_each_or_as_one() {
+    let directory = directory("several");
+    let [a, b] = ["a.pcap", "b.pcap"].map(|name| directory.join(name));
+    trace(&a, 0..50, false);
+    trace(&b, 0..50, false);
+    let files = [a.to_str().unwrap(), b.to_str().unwrap()];
+    let set = json(&files);
+    assert_eq!((&set["schema"], &set["total"]["packets"]), (&"rdmawire.analysis-set/1".into(), &100.into()));
+    assert_eq!(set["reports"][1]["capture"]["packets"], 50);
+    let merged = json(&[&["--merge"], &files[..]].concat());
+    assert_eq!(merged["capture"]["packets"], 100);
+    assert_eq!(merged["capture"]["files"].as_array().unwrap().len(), 2);
+    let (code, text, _) = run(&[files[0], files[1], "--threads", "1"]);
+    assert_eq!(code, Some(0));
+    assert!(text.contains("All captures\n") && text.contains("together"), "{text}");
+    // One that is not there: said, and the other is done.
+    let (code, text, error) = run(&[files[0], "/nowhere"]);
+    assert_eq!((code, error.as_str()), (Some(2), "rdmawire: /nowhere: no such file or directory\n"));
+    assert!(text.contains("50 packets"), "{text}");
+}
+
+#[test]
+fn a_damaged_file_is_told_of_once() {
+    let path = directory("damaged").join("cut.pcap");
+    trace(&path, 0..50, false);
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() - 10]).unwrap();
+    let (code, out, error) = run(&["--json", path.to_str().unwrap()]);
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, error.lines().count()), (Some(0), 1), "{error}");
+    assert_eq!(report["capture"]["problems"].as_array().unwrap().len(), 1);
+    assert_eq!(report["capture"]["packets"], 49);
+}
+
+#[test]
+fn a_map_of_queue_pairs() {
+    let directory = directory("map");
+    let [path, map, wrong] = ["a.pcap", "map.csv", "wrong.csv"].map(|name| directory.join(name));
+    trace(&path, 0..5, false);
+    std::fs::write(&map, "# the tested pair\n10.0.0.2, 0x11, 10.0.0.1, 34\n").unwrap();
+    std::fs::write(&wrong, "\n10.0.0.2,0x11,10.0.0.1\n").unwrap();
+    let path = path.to_str().unwrap();
+    let flow = &json(&["--qp-map", map.to_str().unwrap(), path])["flows"][0];
+    assert_eq!((&flow["peer_qp"], &flow["paired_by"]), (&34.into(), &"map".into()), "{flow}");
+    let (code, _, error) = run(&["--qp-map", wrong.to_str().unwrap(), path]);
+    assert_eq!(code, Some(2));
+    assert!(error.contains("line 2: expected ADDRESS,QP,ADDRESS,QP"), "{error}");
+}
+
+#[test]
+fn what_is_asked_wrong_is_told() {
+    let path = directory("asked").join("a.pcap");
+    trace(&path, 0..5, false);
+    let path = path.to_str().unwrap();
+    for (args, told) in [
+        (&["--flow", "7", path][..], "rdmawire: --flow: no flow 7: there are 1, numbered from 0\n"),
+        (&["--filter", "bth.psn >", path], "rdmawire: --filter: "),
+        (&["--interval", "5", path], "error: invalid value '5' for '--interval <TIME>'"),
+        (&["--sort", "beauty", path], "error: invalid value 'beauty' for '--sort <BY>'"),
+    ] {
+        let (code, out, error) = run(args);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{args:?}");
+        assert!(error.starts_with(told), "{args:?}: {error}");
+    }
+}
+
+/// Waits for the end, but not for ever.
+fn wait(mut child: Child) -> (Option<i32>, String) {
+    for _ in 0..200 {
+        if let Some(status) = child.try_wait().unwrap() {
+            let mut out = String::new();
+            child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+            return (status.code(), out);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    child.kill().unwrap();
+    panic!("it does not end");
+}
+
+#[test]
+fn a_pipe_that_does_not_end_has_reports_all_the_same() {
+    let path = directory("pipe").join("a.pcap");
+    trace(&path, 0..50, false);
+    let bytes = std::fs::read(&path).unwrap();
+    let mut child =
+        command(&["-", "--every", "1"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    pipe.write_all(&bytes).unwrap();
+    pipe.flush().unwrap();
+    // The pipe stays open, and nothing comes any more.
+    std::thread::sleep(Duration::from_millis(1_700));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let (code, out) = wait(child);
+    drop(pipe);
+    assert_eq!(code, Some(0));
+    // One by the clock, one at the end.
+    let reports = out.matches("  50 packets, 50 of them RDMA").count();
+    assert!(reports >= 2, "{out}");
+}
