@@ -14,7 +14,7 @@ use rdmawire::{
     capture::{self, Format, Record, Sink, Time},
     craft::scenario::{
         Frame, Run, Scenario,
-        accuracy::{Verdict, measure},
+        accuracy::{Verdict, measure, parse_many},
         label::Class,
     },
     dissect,
@@ -60,6 +60,12 @@ fn main() {
     print!("{accuracy}");
     if verbose {
         for row in &accuracy.rows {
+            for wrong in &row.examples {
+                println!(
+                    "{}: seed {}, tap {}, frame {}: called {}, is {:?}",
+                    row.name, wrong.seed, wrong.tap, wrong.frame, wrong.said, wrong.label
+                );
+            }
             for mismatch in &row.mismatches {
                 println!("{}: {mismatch}", row.name);
             }
@@ -70,24 +76,18 @@ fn main() {
 /// The shipped scenarios and the compact ones of the tests.
 fn all() -> Vec<(String, Scenario)> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let mut all = Vec::new();
-    let mut add = |name: &str, text: &str| match Scenario::parse(text) {
-        Ok(scenario) => all.push((name.to_string(), scenario)),
-        Err(error) => panic!("{name}: {error}"),
-    };
     let compact =
         fs::read_to_string(root.join("tests/data/scenarios.txt")).expect("tests/data/scenarios.txt");
-    for part in compact.split("\n### ").skip(1) {
-        let (name, text) = part.split_once('\n').expect("a name and a text");
-        add(name, text);
-    }
+    let mut all = parse_many(&compact).unwrap_or_else(|error| panic!("tests/data/scenarios.txt: {error}"));
     let mut files: Vec<_> =
         fs::read_dir(root.join("examples/scenarios")).expect("examples/scenarios").flatten().collect();
     files.sort_by_key(|file| file.path());
     for file in files {
         let name =
             file.path().file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        add(&name, &fs::read_to_string(file.path()).expect("a file that can be read"));
+        let text = fs::read_to_string(file.path()).expect("a file that can be read");
+        let scenario = Scenario::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        all.push((name, scenario));
     }
     all
 }

@@ -8,9 +8,33 @@ use super::{
     Scenario,
     engine::{Run, run},
     expect::{Mismatch, check},
-    label::Class,
+    label::{Class, Label},
     text::Error,
 };
+
+/// Several scenarios in one text: each begins with a line `### name`; what stands before the first is for people.
+///
+/// # Errors
+/// What [`Scenario::parse`] says, with the line of the whole text.
+#[cfg(feature = "scenario")]
+pub fn parse_many(text: &str) -> Result<Vec<(String, Scenario)>, Error> {
+    let mut all: Vec<(usize, String, String)> = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        match (line.strip_prefix("### "), all.last_mut()) {
+            (Some(name), _) => all.push((i + 1, name.trim().into(), String::new())),
+            (None, Some((_, _, text))) => {
+                text.push_str(line);
+                text.push('\n');
+            }
+            (None, None) => {}
+        }
+    }
+    let parse = |(from, name, text): (usize, String, String)| match Scenario::parse(&text) {
+        Ok(scenario) => Ok((name, scenario)),
+        Err(error) => Err(Error { line: from + error.line, ..error }),
+    };
+    all.into_iter().map(parse).collect()
+}
 
 /// What an analyzer says about a capture.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +61,8 @@ pub struct Row {
     pub ambiguous: u64,
     /// Frames of any other class than the true one.
     pub wrong: u64,
+    /// The first of those.
+    pub examples: Vec<Example>,
     /// Retransmissions that nobody at the tap can know: they count as right as new ones too.
     pub unknowable: u64,
     /// What of the expectation the report does not say.
@@ -44,6 +70,24 @@ pub struct Row {
     /// Whether nothing goes wrong in it that an analyzer may report.
     pub is_clean: bool,
 }
+
+/// A frame that the analyzer is wrong about.
+#[derive(Clone, Copy, Debug)]
+pub struct Example {
+    /// The scenario's seed.
+    pub seed: u64,
+    /// The tap.
+    pub tap: usize,
+    /// The frame, from 1.
+    pub frame: usize,
+    /// The truth.
+    pub label: Label,
+    /// What it was called.
+    pub said: &'static str,
+}
+
+/// Examples kept of a scenario.
+const EXAMPLES: usize = 10;
 
 /// True, found and missed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -126,8 +170,15 @@ impl Accuracy {
                 || (is_first(label.class) && said == "first")
                 || (!is_numbered(label.class) && !is_claim(said))
                 || (label.late && said == Class::LateOriginal.name());
-            row.wrong += (!right && said != "ambiguous") as u64;
-            if !hidden && !(label.late && right) {
+            if !right && said != "ambiguous" {
+                row.wrong += 1;
+                if row.examples.len() < EXAMPLES {
+                    let seed = run.scenario.seed;
+                    row.examples.push(Example { seed, tap, frame: i + 1, label: *label, said });
+                }
+            }
+            let excused = hidden || (label.late && right);
+            if !excused {
                 let ambiguous = said == "ambiguous";
                 row.retransmits.add(is_retransmission, said == Class::Retransmission.name(), ambiguous);
                 row.out_of_order.add(is_late, said == Class::LateOriginal.name(), ambiguous);

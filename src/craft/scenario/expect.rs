@@ -93,15 +93,26 @@ impl Run {
             "dst": address(flow.dst),
             "dest_qp": flow.dest_qp,
             "epoch": flow.epoch,
-            "service": match service { Service::Rc => "RC", Service::Uc => "UC", Service::Ud => "UD" },
             "encapsulation": encapsulation,
             "packets": truth.packets,
             "cnps": truth.cnps,
-            "ecn_ect": truth.ecn_ect,
-            "ecn_ce": truth.ecn_ce,
         });
+        // A flow of nothing but notifications has no service to be seen.
+        if truth.packets > truth.cnps {
+            out["service"] = json!(match service {
+                Service::Rc => "RC",
+                Service::Uc => "UC",
+                Service::Ud => "UD",
+            });
+        }
+        // Whether frames with a bad ICRC count for anything is the analysis' choice.
+        let all = |all: u64, bad: u64| bounds(Bounds { least: all - bad, most: all });
+        if encapsulation.starts_with("rocev2") {
+            out["ecn_ect"] = all(truth.ecn_ect, truth.bad[1]);
+            out["ecn_ce"] = all(truth.ecn_ce, truth.bad[2]);
+        }
         if self.captures[tap].tap.snaplen == 0 {
-            out["payload_bytes"] = json!(truth.payload_bytes);
+            out["payload_bytes"] = all(truth.payload_bytes, truth.bad[0]);
             let bad = if self.captures[tap].tap.bad_icrc { truth.packets } else { truth.icrc_bad };
             out["icrc"] = json!({ "bad": bad });
         }
@@ -142,6 +153,10 @@ impl Run {
                 "rnr": bounds(truth.rnr),
                 "implied_nak": bounds(truth.implied_nak),
             });
+        }
+        // Of packets none of which was ever seen nothing can be said.
+        if truth.packets == 0 {
+            return out;
         }
         let mut losses = Map::new();
         let proves = both && service == Service::Rc;

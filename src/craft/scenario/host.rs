@@ -130,7 +130,7 @@ impl Program {
 
     fn take(&mut self) {
         if let Some(op) = self.operations.get(self.at) {
-            self.next += op.every.0;
+            self.next = self.next.saturating_add(op.every.0);
         }
         self.done += 1;
         self.settle();
@@ -272,13 +272,13 @@ impl Sim {
             }
         }
         if let Some(rewind) = self.qps[qp as usize].rewind {
-            if rewind.lag > 0 {
-                if let Some(tx) = self.poll_new(qp) {
-                    if let Some(rewind) = &mut self.qps[qp as usize].rewind {
-                        rewind.lag -= 1;
-                    }
-                    return Some(tx);
+            if rewind.lag > 0
+                && let Some(tx) = self.poll_new(qp)
+            {
+                if let Some(rewind) = &mut self.qps[qp as usize].rewind {
+                    rewind.lag -= 1;
                 }
+                return Some(tx);
             }
             if now < rewind.not_before {
                 self.wake_at(qp, rewind.not_before);
@@ -381,8 +381,8 @@ impl Sim {
         let end = psn + count as u64;
         let is_new = end > state.hi;
         let reliable = service == Service::Rc;
-        let ack_req =
-            reliable && (left == count || (index as u64 + 1) % every == 0 || (!is_new && end == state.hi));
+        let ack_req = reliable
+            && (left == count || (index as u64 + 1).is_multiple_of(every) || (!is_new && end == state.hi));
         let peer = &self.qps[state.peer as usize];
         let needless = reliable && (peer.expected >= end || peer.early.contains_key(&psn));
         let flow = message.flow;

@@ -4,9 +4,9 @@
 //!
 //! * **Retransmission**: the sender had sent this PSN in this space before ([`Transmission::ordinal`] above 1),
 //!   whether or not an earlier one reached the tap. A READ request takes as many PSNs as its answer has packets, so a
-//!   READ re-issued from its middle is one. A retransmission that is overtaken is one all the same. Of responses, READ
-//!   responses and atomic acknowledges are numbered like requests and can be resent; ACKs and NAKs never are, however
-//!   often the same one comes.
+//!   READ re-issued from its middle is one. A retransmission that is overtaken is one all the same. Of responses
+//!   only READ responses can be one: an acknowledgement never is, however often the same one comes, and neither is
+//!   a replayed atomic acknowledge, which otherwise is numbered like a READ response.
 //! * **Evident**: a PSN of this space at or above the retransmitted one had been recorded before. Where the sender had
 //!   sent packets that never came to the tap and nothing later did either, their repetition looks new to any observer
 //!   there: such frames are retransmissions that nobody at the tap can know, and [`Label::evident`] is false.
@@ -31,7 +31,7 @@ use super::{
     host::is_sequenced,
     network::NOWHERE,
 };
-use crate::opcode::Direction;
+use crate::opcode::{Direction, Operation};
 
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -178,7 +178,7 @@ pub struct SpaceTruth {
     pub ack_path: Bounds,
     /// Damaged before the tap, and recorded.
     pub corrupt: u64,
-    /// Passed the tap and were not recorded.
+    /// Not recorded, though not lost before the tap: by the capture, or since they took another path.
     pub capture: u64,
 }
 
@@ -201,12 +201,14 @@ pub struct FlowTruth {
     pub rnr_naks: u64,
     /// Congestion notifications.
     pub cnps: u64,
-    /// ECN-capable frames, marked ones included.
+    /// Frames marked ECT(0) or ECT(1).
     pub ecn_ect: u64,
-    /// Marked frames.
+    /// Frames marked CE.
     pub ecn_ce: u64,
     /// Frames with a bad ICRC.
     pub icrc_bad: u64,
+    /// Of those, payload bytes, ECT and CE.
+    pub bad: [u64; 3],
 }
 
 /// The truth about a tap's capture.
@@ -370,9 +372,15 @@ impl Run {
             };
             truth.packets += 1;
             truth.payload_bytes += t.payload as u64;
-            truth.ecn_ect += (sighting.ecn != 0) as u64;
+            truth.ecn_ect += matches!(sighting.ecn, 1 | 2) as u64;
             truth.ecn_ce += (sighting.ecn == 3) as u64;
-            truth.icrc_bad += corrupt as u64;
+            if corrupt {
+                truth.icrc_bad += 1;
+                let [payload, ect, ce] = &mut truth.bad;
+                *payload += t.payload as u64;
+                *ect += matches!(sighting.ecn, 1 | 2) as u64;
+                *ce += (sighting.ecn == 3) as u64;
+            }
             if !is_cnp {
                 truth.space(direction).packets += 1;
             }
@@ -471,7 +479,10 @@ impl Run {
         label.evident = t.psn < space.high;
         label.spurious = t.ordinal > 1 && end <= space.covered;
         let begun = space.low.is_some();
-        label.class = if t.ordinal > 1 {
+        let acknowledges = t.opcode.operation() == Some(Operation::AtomicAcknowledge);
+        label.class = if t.ordinal > 1 && acknowledges {
+            Class::Ack
+        } else if t.ordinal > 1 {
             Class::Retransmission
         } else if t.psn < space.high {
             Class::LateOriginal
@@ -491,9 +502,13 @@ impl Run {
             _ => {}
         }
         if begun && t.psn > space.high {
-            let jumped = space.first[space.slot(space.high)..space.slot(t.psn)].iter();
-            truth.upstream.least +=
-                jumped.filter(|&&tx| tx != NONE && ends[tx as usize] == End::Upstream).count() as u64;
+            // A READ request has many PSNs, and is lost once.
+            let mut last = NONE;
+            for &tx in &space.first[space.slot(space.high)..space.slot(t.psn)] {
+                truth.upstream.least +=
+                    (tx != NONE && tx != last && ends[tx as usize] == End::Upstream) as u64;
+                last = tx;
+            }
         }
         label.original = space.see(t.psn, t.count, frame);
     }
@@ -508,6 +523,16 @@ impl Run {
         evident: &[bool],
     ) {
         let within = |time: u64| time >= tap.start.0 && tap.stop.is_none_or(|stop| time < stop.0);
+        let mut last = NONE;
+        for journey in self.journeys.iter().filter(|j| tap.paths.is_some_and(|paths| j.path as u32 >= paths))
+        {
+            let t = &self.transmissions[journey.tx as usize];
+            let before = matches!(ends[journey.tx as usize], End::Upstream | End::Corrupt);
+            if within(t.sent) && !before && self.space(t).is_some() && last != journey.tx {
+                labels.flows[t.flow as usize].space(t.opcode.direction()).capture += 1;
+            }
+            last = journey.tx;
+        }
         for (t, end) in self.transmissions.iter().zip(ends) {
             let flow = &self.flows[t.flow as usize];
             if !within(t.sent) || flow.connection.is_none() || t.opcode.is_cnp() {

@@ -3,6 +3,13 @@
 use super::engine::{Cause, NONE, Sim, Transmission};
 use crate::opcode::Opcode;
 
+/// A connection's handshake.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Management {
+    pub(super) flows: [u32; 2],
+    pub(super) closing: bool,
+}
+
 /// A connection management message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Manage {
@@ -79,13 +86,12 @@ impl Sim {
     /// Say goodbye, if both ends are done.
     pub(super) fn close(&mut self, connection: u32) {
         let ends = [2 * connection, 2 * connection + 1];
-        if ends.iter().all(|&qp| self.qps[qp as usize].is_idle() && self.qps[qp as usize].begun) {
-            if let Some(management) = &mut self.cm[connection as usize] {
-                if !management.closing {
-                    management.closing = true;
-                    self.manage(connection, 0, Manage::Dreq);
-                }
-            }
+        if ends.iter().all(|&qp| self.qps[qp as usize].is_idle() && self.qps[qp as usize].begun)
+            && let Some(management) = &mut self.cm[connection as usize]
+            && !management.closing
+        {
+            management.closing = true;
+            self.manage(connection, 0, Manage::Dreq);
         }
     }
 }

@@ -33,6 +33,7 @@ pub mod label;
 pub mod accuracy;
 pub mod expect;
 
+mod check;
 mod engine;
 
 mod host;
@@ -604,7 +605,7 @@ impl Default for Scenario {
             seed: 1,
             begin: Ns(1_767_225_600_000_000_000),
             stop: None,
-            limit: 20_000_000,
+            limit: 4_000_000,
             rate: Rate(100_000_000_000),
             host: Vec::new(),
             connection: Vec::new(),

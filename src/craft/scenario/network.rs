@@ -181,6 +181,7 @@ impl Sim {
         if fate.duplicate {
             let copy = self.run.journeys[journey as usize];
             self.run.journeys.push(copy);
+            self.full |= self.run.journeys.len() > 2 * self.run.scenario.limit as usize;
             self.at(time + 100, What::Arrive(self.run.journeys.len() as u32 - 1, next));
         }
         let slot = 2 * segment as usize + (way == Side::Left) as usize;
@@ -216,7 +217,7 @@ impl Sim {
         if let Some(at) = held.iter().position(|held| held.journey == journey) {
             held.remove(at);
             let segment = (slot / 2) as u8;
-            let next = if slot % 2 == 0 { segment + 1 } else { segment };
+            let next = if slot.is_multiple_of(2) { segment + 1 } else { segment };
             self.at(self.now, What::Arrive(journey, next));
         }
     }
@@ -405,6 +406,7 @@ impl Sim {
         }
         let control = self.run.controls.len() as u32;
         self.run.controls.push(Control { from, priority, quanta });
+        self.full |= control >= self.run.scenario.limit;
         let way = if from == Side::Left { Side::Right } else { Side::Left };
         let time = self.now;
         self.capture(

@@ -122,8 +122,13 @@ impl Frames<'_> {
             let class = grh.t_class().0 & !3 | sighting.ecn;
             grh.with_hop_lmt(sighting.ttl).with_t_class(Hex8(class))
         });
+        // Native InfiniBand has its own mark.
+        let fecn = sighting.ecn == 3 && run.link() == Link::INFINIBAND;
         packet.alter(|bth: Bth| {
-            bth.with_psn(Psn(t.psn as u32 & (Psn::SPACE - 1))).with_ack_req(t.ack_req).with_mig_req(t.mig_req)
+            bth.with_fecn(fecn)
+                .with_psn(Psn(t.psn as u32 & (Psn::SPACE - 1)))
+                .with_ack_req(t.ack_req)
+                .with_mig_req(t.mig_req)
         });
         packet.alter(|sequence: GreSequence| sequence.with_sequence_number(sighting.sequence));
         packet.alter(|erspan: Erspan3| erspan.with_timestamp((sighting.time / 100) as u32));
@@ -278,15 +283,15 @@ fn damage(frame: &mut [u8], body: std::ops::Range<usize>, bit: u32, packet: &Pac
     if let Some(byte) = frame.get_mut(body.start + (bit / 8) as usize) {
         *byte ^= 1 << (bit % 8);
     }
-    if !packet.keeps(Auto::Fcs) {
-        if let Some((bytes, last)) = frame.split_last_chunk_mut::<4>() {
-            *last = icrc::fcs(bytes);
-        }
+    if !packet.keeps(Auto::Fcs)
+        && let Some((bytes, last)) = frame.split_last_chunk_mut::<4>()
+    {
+        *last = icrc::fcs(bytes);
     }
-    if packet.link() == Link::INFINIBAND {
-        if let Some((bytes, last)) = frame.split_last_chunk_mut::<2>() {
-            *last = icrc::vcrc(bytes);
-        }
+    if packet.link() == Link::INFINIBAND
+        && let Some((bytes, last)) = frame.split_last_chunk_mut::<2>()
+    {
+        *last = icrc::vcrc(bytes);
     }
 }
 

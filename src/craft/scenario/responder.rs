@@ -143,7 +143,7 @@ impl Sim {
         state.expected = t.psn + t.count as u64;
         let ends = state.expected == message.psn + message.count as u64;
         if ends {
-            state.msn = state.msn + 1 & (Psn::SPACE - 1);
+            state.msn = (state.msn + 1) & (Psn::SPACE - 1);
         }
         match message.verb {
             Verb::Read => {

@@ -29,7 +29,7 @@ impl Rng {
 
     /// A number below `n`; 0 where `n` is.
     pub(super) fn below(&mut self, n: u64) -> u64 {
-        (self.next() as u128 * n as u128 >> 64) as u64
+        ((self.next() as u128 * n as u128) >> 64) as u64
     }
 
     /// True with this probability. Draws nothing where it never or always is.

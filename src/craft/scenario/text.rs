@@ -4,6 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, de};
 
+#[cfg(feature = "scenario")]
 use super::Scenario;
 
 /// A time or a duration in nanoseconds; in text `"10us"`, `"1.5ms"`, or a number of nanoseconds.
@@ -83,7 +84,7 @@ fn split(text: &str) -> Option<(f64, &str)> {
 /// `number * unit` where that is a sensible u64.
 fn scale(number: f64, unit: f64) -> Option<u64> {
     let value = (number * unit).round();
-    (value >= 0.0 && value <= 1e18).then_some(value as u64)
+    (0.0..=1e18).contains(&value).then_some(value as u64)
 }
 
 impl FromStr for Ns {
