@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     dissect::{Dissection, Encapsulation},
-    opcode::Service,
+    opcode::{Direction, Opcode, Position, Service},
     wire::*,
 };
 
@@ -304,6 +304,17 @@ impl Flow {
             requests: Requests::default(),
             responses: Responses::default(),
         }
+    }
+
+    /// A queue pair number used anew: a message begins far from where the last one was.
+    #[cold]
+    pub(crate) fn is_reused(&self, opcode: Opcode, psn: Psn) -> bool {
+        const FAR: u64 = 1 << 20;
+        let seq = &self.requests.seq;
+        seq.is_started()
+            && opcode.direction() == Direction::Request
+            && matches!(opcode.position(), Position::First | Position::Only)
+            && seq.unwrap(psn).abs_diff(seq.hi) > FAR
     }
 
     pub(crate) fn heap(&self) -> usize {

@@ -157,6 +157,9 @@ const HELD_BAD: u64 = 8;
 /// Frames held back until that is known.
 const MAX_HELD: usize = 256;
 
+/// A queue pair silent for so long may be another one when it is heard again.
+const SILENCE_NS: i64 = 1_000_000_000;
+
 /// A mirror's sequence of copies.
 struct Mirror {
     key: (u128, u128, u16),
@@ -330,6 +333,14 @@ impl Analysis {
             }
         };
         let flow = self.flows.get_mut(id);
+        if flow.renew || time - flow.last_time > SILENCE_NS && flow.is_reused(opcode, psn) {
+            self.renew(id, service, time, psn.0);
+        }
+        let flow = self.flows.get_mut(id);
+        if flow.service == Service::Cn {
+            // Only notifications so far: they do not tell.
+            flow.service = service;
+        }
         event.flow = Some(id);
         event.peer = flow.peer;
 
@@ -447,10 +458,6 @@ impl Analysis {
     fn see_request(&mut self, id: FlowId, request: &Request, event: &Event<'_>) -> Option<Class> {
         let psn = request.packet.psn;
         let flow = self.flows.get_mut(id);
-        if flow.renew || self.is_reused(id, request) {
-            self.renew(id, flow_service(event), event.record.time.0, psn.0);
-        }
-        let flow = self.flows.get_mut(id);
         flow.completeness |= 8;
         let before = (flow.requests.counts.triggers, flow.requests.counts.of(Class::Retransmission));
         let class = flow.requests.see(request, &flow.ids, &self.knobs, &mut self.resolved);
@@ -477,18 +484,6 @@ impl Analysis {
         class
     }
 
-    /// A queue pair number used anew: a message begins far from where the last one was, after a silence.
-    #[inline]
-    fn is_reused(&mut self, id: FlowId, request: &Request) -> bool {
-        const FAR: u64 = 1 << 20;
-        const SILENCE_NS: i64 = 1_000_000_000;
-        let seq = &self.flows.get_mut(id).requests.seq;
-        seq.is_started()
-            && matches!(request.position, Position::First | Position::Only)
-            && seq.unwrap(request.packet.psn).abs_diff(seq.hi) > FAR
-            && request.packet.time - seq.last_time > SILENCE_NS
-    }
-
     #[inline]
     fn see_response(
         &mut self,
@@ -501,9 +496,6 @@ impl Analysis {
     ) -> Option<Class> {
         let aeth = event.packet.get::<Aeth>();
         let psn = packet.psn;
-        if self.flows.get_mut(id).renew {
-            self.renew(id, flow_service(event), event.record.time.0, psn.0);
-        }
         if self.flows.get_mut(id).peer.is_none() {
             let exact = operation != Operation::Acknowledge;
             self.connections.attempt(&mut self.flows, id, psn, exact, port);
@@ -569,12 +561,7 @@ impl Analysis {
     #[cold]
     fn renew(&mut self, id: FlowId, service: Service, time: i64, psn: u32) {
         let old = self.flows.renew(id, service, time, psn);
-        let flow = self.flows.get_mut(id);
-        // What was counted of this packet already belongs to the new epoch; the old one has one packet less.
-        flow.packets = 1;
         let peer = old.peer;
-        let mut old = old;
-        old.packets -= 1;
         self.put_away(old, false);
         if let Some(peer) = peer {
             let peer = self.flows.get_mut(peer);
@@ -590,7 +577,7 @@ impl Analysis {
         let mut flow = flow;
         let Flow { requests, responses, ids, .. } = &mut *flow;
         requests.finish(ids, &self.knobs, &mut self.resolved);
-        responses.finish(ids, &self.knobs, None, &mut self.resolved);
+        responses.finish(ids, &self.knobs, &mut self.resolved);
         self.resolved.clear();
         if self.gone.len() < MAX_GONE {
             self.gone.push(Gone { flow, evicted });
@@ -731,10 +718,6 @@ fn tell(
             observer(verdict.fill.frame, Some(space), verdict.class);
         }
     }
-}
-
-fn flow_service(event: &Event<'_>) -> Service {
-    event.packet.opcode().map_or(Service::Vendor, |opcode| opcode.service())
 }
 
 #[inline]

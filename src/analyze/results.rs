@@ -96,8 +96,7 @@ impl Analysis {
             requests.finish(ids, &self.knobs, &mut self.resolved);
             let place = (super::Space::Request, wrap);
             super::tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, 0);
-            let una = peer.map(|peer| peer.requests.una);
-            responses.finish(ids, &self.knobs, una, &mut self.resolved);
+            responses.finish(ids, &self.knobs, &mut self.resolved);
             super::tell(
                 &mut self.observer,
                 &mut self.resolved,
@@ -358,8 +357,12 @@ fn stream(counts: &Counts, gap_psns: u64, flow: &Flow, verified: bool) -> report
         // Nobody acknowledges: what was lost behind the tap does not show.
         (losses.downstream, losses.ack_path) = (None, None);
         why.insert("losses.downstream", Reason::OneWay);
-    } else if flow.peer.is_none() && tracked {
+    } else if flow.evidence == 0 && tracked {
+        // Nobody says what arrived: nothing is certain, and of what lies behind the tap nothing is known.
         (losses.downstream, losses.ack_path) = (None, None);
+        for bounds in [&mut losses.upstream, &mut losses.capture] {
+            *bounds = bounds.map(|[_, most]| [0, most]);
+        }
         why.insert("losses.downstream", Reason::Unpaired);
     }
     if flow.icrc[0] + flow.icrc[1] == 0 {

@@ -244,6 +244,7 @@ impl Requests {
             asked: self.asked.map(|nak| (nak.x, nak.time)),
             late_ns: knobs.late_ns,
             timeout_ns: self.timeout_floor(knobs),
+            una: self.una,
             ids: *ids,
         }
     }
@@ -516,7 +517,9 @@ impl Requests {
             Trigger::Rnr
         } else if asked.is_some() {
             Trigger::Nak
-        } else if read.is_some() && self.out_of_sequence {
+        } else if read.is_some() && (self.out_of_sequence || self.reads.iter().any(|read| read.next > x + 1))
+        {
+            // A response beyond the missing one passed the tap, and went on to the requester.
             Trigger::ImpliedNak
         } else if self.acks_seen == 0 {
             Trigger::Unknown
@@ -841,12 +844,18 @@ impl Requests {
             _ if x < self.seq.base => self.counts.lost(Place::Upstream, 0, 1),
             Nakked::Expected { since } => cause_time = Some(since),
             Nakked::Again => {}
+            Nakked::Ahead if x < hi && self.seq.holes.get(x).is_none() => {
+                // What the tap saw, of a responder that has more than its shadow: one that keeps what comes early.
+                downstream = true;
+                self.judge_lost_behind(x, response.time);
+                self.lost_behind = Some(LostBehind { x, most: hi - x, resent: None });
+            }
             Nakked::Downstream { sent_since } => {
                 downstream = true;
                 self.judge_lost_behind(x, response.time);
                 self.lost_behind = Some(LostBehind { x, most: sent_since.max(1), resent: None });
             }
-            Nakked::Unseen => {
+            Nakked::Ahead | Nakked::Unseen => {
                 let unseen = x.saturating_sub(hi);
                 self.counts.lost(Place::Capture, 0, unseen.max(1));
             }

@@ -28,7 +28,6 @@ pub(crate) struct Responses {
     /// What the requester expects, if it sees what the tap sees: it takes responses in order only.
     expected: u64,
     skipped: u64,
-    skipped_late: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -102,6 +101,7 @@ impl Responses {
             asked: self.asked,
             late_ns: knobs.late_ns,
             timeout_ns: i64::MAX,
+            una: 0,
             ids: *ids,
         };
         self.seq.has_jumps = true;
@@ -157,7 +157,6 @@ impl Responses {
         self.counts.retransmitted_bytes += p.bytes as u64;
         self.counts.overtaken_again += step.overtaken as u64;
         self.skipped += step.skipped;
-        self.skipped_late += step.not_lost as u64;
         if step.went_back {
             self.counts.triggered(self.asked_by.unwrap_or(Trigger::Unknown));
         }
@@ -207,27 +206,22 @@ impl Responses {
     }
 
     /// The capture is over.
-    pub(crate) fn finish(
-        &mut self,
-        ids: &IdOrder,
-        knobs: &Knobs,
-        una: Option<u64>,
-        resolved: &mut Vec<Resolved>,
-    ) {
+    pub(crate) fn finish(&mut self, ids: &IdOrder, knobs: &Knobs, resolved: &mut Vec<Resolved>) {
         let context = Context {
             rtt_min: None,
             reverse_visible: true,
             asked: self.asked,
             late_ns: knobs.late_ns,
             timeout_ns: i64::MAX,
+            una: 0,
             ids: *ids,
         };
         let began = resolved.len();
         self.seq.finish(&context, resolved);
         self.settle(&resolved[began..]);
-        let _ = una;
         let skipped = self.skipped + self.seq.pass_holes_left;
-        self.counts.lost(Place::Upstream, skipped.saturating_sub(self.skipped_late), skipped);
+        // Only the READs asked for again are answered again: what lies between is left out.
+        self.counts.lost(Place::Upstream, 0, skipped);
         let open = self.seq.holes.psns();
         self.counts.lost(Place::Upstream, 0, open);
         self.counts.lost(Place::Capture, 0, open);
