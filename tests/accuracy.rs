@@ -17,9 +17,7 @@ use rdmawire::{
 const OPEN: &[(&str, &str)] = &[
     ("span_duplicates", "second copies before the first ACK are called retransmissions"),
     ("span_duplicates_ttl", "likewise"),
-    ("qpn_reuse", "ACKs of the number's second user are called late"),
-    ("ib_grh", "no IP identification: early retransmissions are taken for second copies"),
-    ("constant_ip_id_loss", "likewise"),
+    ("constant_ip_id_loss", "no IP identification: early retransmissions are taken for second copies"),
     ("random_everything", "a replayed atomic acknowledge is called late"),
 ];
 
