@@ -132,6 +132,7 @@ pub struct Analysis {
     resolved: Vec<Resolved>,
     observer: Option<Observer>,
     mirrors: Vec<Mirror>,
+    strays: Vec<Stray>,
     trust: Trust,
     metrics: Vec<Box<dyn Metric + Send>>,
     /// Frames whose first ICRCs are wrong, until it is known whether all are.
@@ -167,6 +168,16 @@ struct Mirror {
 }
 
 const MAX_MIRRORS: usize = 256;
+
+/// Wrong packets of a flow that was not seen yet.
+struct Stray {
+    key: Key,
+    packets: u64,
+    l1_bytes: u64,
+    icrc: [u64; 3],
+}
+
+const MAX_STRAYS: usize = 256;
 
 /// Whether ICRCs and IP checksums can be believed: where most are wrong, something rewrites packets.
 #[derive(Default)]
@@ -205,6 +216,7 @@ impl Analysis {
             resolved: Vec::new(),
             observer: None,
             mirrors: Vec::new(),
+            strays: Vec::new(),
             trust: Trust::default(),
             metrics: Vec::new(),
             held: Vec::new(),
@@ -319,7 +331,7 @@ impl Analysis {
             match self.flows.find(&key) {
                 Some(id) => id,
                 None => {
-                    self.capture.corrupt_strays += 1;
+                    self.remember_stray(&key, event.l1_bytes, event.icrc);
                     if let Some(observer) = &mut self.observer {
                         observer(event.number, None, Class::Corrupt);
                     }
@@ -541,6 +553,25 @@ impl Analysis {
         class
     }
 
+    /// A wrong packet of a flow that was not seen: counted, should the flow appear.
+    #[cold]
+    fn remember_stray(&mut self, key: &Key, l1_bytes: u32, icrc: State) {
+        let room = self.strays.len() < MAX_STRAYS;
+        match self.strays.iter_mut().find(|stray| stray.key == *key) {
+            Some(stray) => {
+                stray.packets += 1;
+                stray.l1_bytes += l1_bytes as u64;
+                stray.icrc[icrc as usize] += 1;
+            }
+            None if room => {
+                let mut stray = Stray { key: *key, packets: 1, l1_bytes: l1_bytes as u64, icrc: [0; 3] };
+                stray.icrc[icrc as usize] += 1;
+                self.strays.push(stray);
+            }
+            None => {}
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn appeared(&mut self, found: Found, service: Service, is_cnp: bool) -> FlowId {
@@ -552,6 +583,21 @@ impl Analysis {
                 id
             }
         };
+        let key = self.flows.get_mut(id).key;
+        if let Some(at) = self.strays.iter().position(|stray| stray.key == key) {
+            let stray = self.strays.swap_remove(at);
+            let flow = self.flows.get_mut(id);
+            flow.packets += stray.packets;
+            flow.wire_bytes += stray.l1_bytes;
+            flow.icrc[State::Bad as usize] += stray.icrc[State::Bad as usize];
+            flow.icrc[State::Good as usize] += stray.icrc[State::Good as usize];
+            flow.icrc[State::Unchecked as usize] += stray.icrc[State::Unchecked as usize];
+            let counts = &mut flow.requests.counts;
+            counts.packets += stray.packets;
+            (0..stray.packets).for_each(|_| counts.class(Class::Corrupt));
+            counts.lost(track::class::Place::Corrupt, stray.packets, stray.packets);
+            (0..stray.packets).for_each(|_| flow.requests.corrupt());
+        }
         if service.is_reliable() || service == Service::Uc || is_cnp {
             self.connections.appeared(&mut self.flows, id);
         }
@@ -561,13 +607,14 @@ impl Analysis {
     #[cold]
     fn renew(&mut self, id: FlowId, service: Service, time: i64, psn: u32) {
         let old = self.flows.renew(id, service, time, psn);
-        let peer = old.peer;
+        let (peer, epoch) = (old.peer, old.epoch + 1);
         self.put_away(old, false);
         if let Some(peer) = peer {
             let peer = self.flows.get_mut(peer);
             if peer.peer == Some(id) {
                 peer.peer = None;
-                peer.renew = true;
+                // It is of the old epoch too, unless it was the first to begin the new one.
+                peer.renew = peer.epoch < epoch;
             }
         }
         self.connections.appeared(&mut self.flows, id);

@@ -339,6 +339,7 @@ impl Requests {
             }
             self.corrupt_gaps.push_back((step.x - step.gap..step.x, n));
         }
+        self.skipped_late += self.corrupted.min(step.pass_gap);
         self.corrupted = 0;
         if matches!(class, Class::First | Class::New | Class::NewAfterGap | Class::Resync)
             || step.x + p.n as u64 == self.seq.hi
@@ -838,6 +839,8 @@ impl Requests {
         let hi = self.seq.hi;
         let outcome = self.shadow.nakked(x, response.time);
         let mut downstream = false;
+        // What followed the missing packet may have been lost behind the tap too: a responder asks but once.
+        self.counts.lost(Place::Downstream, 0, self.shadow.sent_since(x).saturating_sub(1));
         let mut cause_time = None;
         match outcome {
             // Before the first packet seen: the tap cannot have seen what is missing.

@@ -17,6 +17,8 @@ pub(crate) struct Responses {
     pub(crate) seq: Sequence,
     pub(crate) counts: Counts,
     pub(crate) goodput: u64,
+    /// Responses that are no data of a READ.
+    pub(crate) acks_seen: u64,
     /// The last acknowledgements, to tell one recorded twice.
     acks: VecDeque<Ack>,
     last_ack: Option<(Psn, u32)>,
@@ -52,6 +54,7 @@ impl Responses {
         ids: &IdOrder,
     ) -> Class {
         self.counts.packets += 1;
+        self.acks_seen += 1;
         let class = self.class_of_ack(p, msn, negative, ids);
         self.counts.class(class);
         class

@@ -97,6 +97,8 @@ pub(crate) struct Step {
     pub(crate) gap: u64,
     /// PSNs that the pass of repetitions before this packet passed over for good: repetitions that did not come.
     pub(crate) skipped: u64,
+    /// PSNs that the pass at hand passed over just before it.
+    pub(crate) pass_gap: u64,
     /// A packet sent later came before it.
     pub(crate) overtaken: bool,
     /// At most so many packets were sent between the one before and this one, that the tap did not see and no gap
@@ -223,6 +225,12 @@ impl Sequence {
         if self.in_pass && x == self.cur && !(context.ids.varies() && p.id.is_some()) {
             return false;
         }
+        // Or its first: from the PSN that was asked for, or a little beyond, should that one be lost again.
+        const LOST_AGAIN: u64 = 8;
+        let asked = context.asked.is_some_and(|(asked, _)| (asked..asked + LOST_AGAIN).contains(&x));
+        if asked && !self.in_pass && !(context.ids.varies() && p.id.is_some()) {
+            return false;
+        }
         let apart = (p.time - before.time).abs();
         if context.ids.varies() && p.id.is_some() {
             return apart < DUPLICATE_SURE_NS;
@@ -249,6 +257,7 @@ impl Sequence {
             x: 0,
             gap: 0,
             skipped: 0,
+            pass_gap: 0,
             overtaken: false,
             unseen: 0,
             went_back: false,
@@ -444,6 +453,7 @@ impl Sequence {
             self.pass_holes.fill(x..end);
         } else if self.in_pass && x >= self.cur {
             self.pass_steps += (x == self.cur) as u32;
+            step.pass_gap = x - self.cur;
             // What was acknowledged meanwhile need not be sent again.
             self.pass_holes.push(self.cur.max(context.una)..x, p.time, p.id);
             (self.cur, self.in_pass) = (end, true);

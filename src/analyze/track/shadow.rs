@@ -72,6 +72,11 @@ impl Shadow {
         }
     }
 
+    /// PSNs sent from this one on, in the current pass.
+    pub(crate) fn sent_since(&self, x: u64) -> u64 {
+        self.reached.saturating_sub(x)
+    }
+
     pub(crate) fn not_ready(&mut self, x: u64) {
         self.not_ready = x;
         if x < self.expected {
