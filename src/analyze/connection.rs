@@ -76,6 +76,9 @@ impl Connections {
             return;
         }
         let list = self.unpaired.entry(key.pair()).or_default();
+        if list.contains(&id) {
+            return;
+        }
         if list.len() == MAX_UNPAIRED {
             list.pop_front();
         }

@@ -28,6 +28,7 @@ use flow::{Flow, Flows, Found, Key};
 use metric::{Metric, Metrics, overhead};
 use track::{
     request::{Knobs, Request, Response},
+    response::Acknowledged,
     sequence::{Packet, Resolved},
 };
 
@@ -520,8 +521,12 @@ impl Analysis {
             flow.responses.read(packet, position, requests, &flow.ids, &self.knobs, &mut self.resolved)
         } else {
             let syndrome = aeth.map(Aeth::syndrome);
-            let negative = syndrome.is_some_and(|s| !s.is_ack());
-            Some(flow.responses.acknowledge(packet, aeth.map(Aeth::msn), negative, &flow.ids))
+            let said = Acknowledged {
+                msn: aeth.map(Aeth::msn),
+                negative: syndrome.is_some_and(|s| !s.is_ack()),
+                atomic: operation == Operation::AtomicAcknowledge,
+            };
+            Some(flow.responses.acknowledge(packet, &said, &flow.ids))
         };
         let wrap = flow.encapsulation;
         if !self.resolved.is_empty() {
@@ -538,7 +543,6 @@ impl Analysis {
             let response = Response {
                 psn,
                 operation,
-                position,
                 syndrome: aeth.map(Aeth::syndrome),
                 time: packet.time,
                 frame: packet.frame,

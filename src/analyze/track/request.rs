@@ -31,7 +31,6 @@ pub(crate) struct Request {
 pub(crate) struct Response {
     pub(crate) psn: Psn,
     pub(crate) operation: Operation,
-    pub(crate) position: Position,
     pub(crate) syndrome: Option<Syndrome>,
     pub(crate) time: i64,
     pub(crate) frame: u64,

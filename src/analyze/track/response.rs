@@ -32,6 +32,17 @@ pub(crate) struct Responses {
     skipped: u64,
 }
 
+/// What an acknowledgement says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Acknowledged {
+    /// Messages completed.
+    pub(crate) msn: Option<u32>,
+    /// It is a NAK, or an RNR NAK.
+    pub(crate) negative: bool,
+    /// It answers an atomic.
+    pub(crate) atomic: bool,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Ack {
     psn: Psn,
@@ -46,21 +57,16 @@ const ACKS: usize = 8;
 impl Responses {
     /// An acknowledgement: of requests, of an atomic, negative ones too.
     #[inline]
-    pub(crate) fn acknowledge(
-        &mut self,
-        p: &Packet,
-        msn: Option<u32>,
-        negative: bool,
-        ids: &IdOrder,
-    ) -> Class {
+    pub(crate) fn acknowledge(&mut self, p: &Packet, ack: &Acknowledged, ids: &IdOrder) -> Class {
         self.counts.packets += 1;
         self.acks_seen += 1;
-        let class = self.class_of_ack(p, msn, negative, ids);
+        let class = self.class_of_ack(p, ack, ids);
         self.counts.class(class);
         class
     }
 
-    fn class_of_ack(&mut self, p: &Packet, msn: Option<u32>, negative: bool, ids: &IdOrder) -> Class {
+    fn class_of_ack(&mut self, p: &Packet, said: &Acknowledged, ids: &IdOrder) -> Class {
+        let Acknowledged { msn, negative, .. } = *said;
         let ack = Ack { psn: p.psn, fingerprint: p.fingerprint, time: p.time, vantage: p.vantage };
         if self.acks.iter().any(|before| before.is_same(&ack, p.id.is_some() && ids.varies())) {
             return Class::CaptureDuplicate;
@@ -83,7 +89,8 @@ impl Responses {
         }
         let overtaken = match p.id {
             Some(id) if ids.counts_up() => ids.ahead(id) < 0,
-            _ => msn.is_some_and(|msn| Psn(msn).distance_from(Psn(last_msn)) < 0),
+            // The answer to an atomic asked again is the old one, with its old count.
+            _ => !said.atomic && msn.is_some_and(|msn| Psn(msn).distance_from(Psn(last_msn)) < 0),
         };
         if overtaken { Class::LateOriginal } else { Class::RepeatedAck }
     }

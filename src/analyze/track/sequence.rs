@@ -222,7 +222,7 @@ impl Sequence {
         }
         // The next one of a pass of repetitions, however soon: what was sent last before the sender went back comes again
         // without delay.
-        if self.in_pass && x == self.cur && !(context.ids.varies() && p.id.is_some()) {
+        if self.in_pass && x >= self.cur && !(context.ids.varies() && p.id.is_some()) {
             return false;
         }
         // Or its first: from the PSN that was asked for, or a little beyond, should that one be lost again.
@@ -307,7 +307,13 @@ impl Sequence {
         // Beyond all others, and yet overtaken: by a repetition that was sent later.
         step.overtaken = context.ids.counts_up() && p.id.is_some_and(|id| context.ids.ahead(id) < 0);
         if self.in_pass && !step.overtaken {
-            self.pass_holes.push(self.cur.max(context.una)..self.hi, p.time, p.id);
+            let left_out = self.cur.max(context.una)..self.hi;
+            if context.asked.is_some() {
+                // It was asked to go back again, and may have dropped the rest of this pass for that.
+                step.unseen = left_out.end.saturating_sub(left_out.start);
+            } else {
+                self.pass_holes.push(left_out, p.time, p.id);
+            }
             self.in_pass = false;
             self.end_pass();
         }
@@ -327,7 +333,7 @@ impl Sequence {
             }
         }
         if p.time - self.last_time > context.timeout_ns {
-            step.unseen = unseen(p, context).saturating_sub(gap);
+            step.unseen += unseen(p, context).saturating_sub(gap);
         }
         // Room for what is outstanding, and for mirrors that copy a packet late; none that the flow never needed.
         let outstanding = (x - self.base).min((x.saturating_sub(context.una)).clamp(LATE_COPIES, 1 << 16));
