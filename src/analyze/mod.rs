@@ -462,6 +462,7 @@ impl Analysis {
         }
         event.class = class;
         event.is_capture_duplicate = class == Some(Class::CaptureDuplicate);
+        self.capture.duplicates += event.is_capture_duplicate as u64;
         if let Some(class) = class {
             self.say(event, Some(opcode.direction()), class);
         }
@@ -525,6 +526,7 @@ impl Analysis {
                 msn: aeth.map(Aeth::msn),
                 negative: syndrome.is_some_and(|s| !s.is_ack()),
                 atomic: operation == Operation::AtomicAcknowledge,
+                recorded_twice: self.capture.duplicates > 0,
             };
             Some(flow.responses.acknowledge(packet, &said, &flow.ids))
         };

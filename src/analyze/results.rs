@@ -38,6 +38,7 @@ pub(crate) struct CaptureCounts {
     pub(crate) mirrored: bool,
     pub(crate) mirror_lost: u64,
     pub(crate) evicted_flows: u64,
+    pub(crate) duplicates: u64,
 }
 
 impl CaptureCounts {

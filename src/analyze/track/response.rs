@@ -41,6 +41,8 @@ pub(crate) struct Acknowledged {
     pub(crate) negative: bool,
     /// It answers an atomic.
     pub(crate) atomic: bool,
+    /// This capture records transmissions twice. Where nothing in it does, equal acknowledgements answer equal requests.
+    pub(crate) recorded_twice: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +70,8 @@ impl Responses {
     fn class_of_ack(&mut self, p: &Packet, said: &Acknowledged, ids: &IdOrder) -> Class {
         let Acknowledged { msn, negative, .. } = *said;
         let ack = Ack { psn: p.psn, fingerprint: p.fingerprint, time: p.time, vantage: p.vantage };
-        if self.acks.iter().any(|before| before.is_same(&ack, p.id.is_some() && ids.varies())) {
+        let ids_vary = p.id.is_some() && ids.varies();
+        if self.acks.iter().any(|before| before.is_same(&ack, ids_vary, said.recorded_twice)) {
             return Class::CaptureDuplicate;
         }
         if self.acks.len() == ACKS {
@@ -255,12 +258,16 @@ fn asked_for(requests: &Requests, gap: Range<u64>) -> impl Iterator<Item = Range
 }
 
 impl Ack {
-    fn is_same(&self, other: &Ack, ids_vary: bool) -> bool {
+    fn is_same(&self, other: &Ack, ids_vary: bool, recorded_twice: bool) -> bool {
         const SURE_NS: i64 = 1_000_000_000;
         const CLOSE_NS: i64 = 20_000;
         let apart = (other.time - self.time).abs();
         self.psn == other.psn
             && self.fingerprint == other.fingerprint
-            && if ids_vary || self.vantage != other.vantage { apart < SURE_NS } else { apart < CLOSE_NS }
+            && if ids_vary || self.vantage != other.vantage {
+                apart < SURE_NS
+            } else {
+                recorded_twice && apart < CLOSE_NS
+            }
     }
 }

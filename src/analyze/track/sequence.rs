@@ -228,7 +228,8 @@ impl Sequence {
         // Or its first: from the PSN that was asked for, or a little beyond, should that one be lost again.
         const LOST_AGAIN: u64 = 8;
         let asked = context.asked.is_some_and(|(asked, _)| (asked..asked + LOST_AGAIN).contains(&x));
-        if asked && !self.in_pass && !(context.ids.varies() && p.id.is_some()) {
+        let after_fill = self.pending.last().is_some_and(|last| last.end == x);
+        if (asked && !self.in_pass || after_fill) && !(context.ids.varies() && p.id.is_some()) {
             return false;
         }
         let apart = (p.time - before.time).abs();
@@ -568,15 +569,17 @@ impl Sequence {
             return Some(if sent_before { Class::LateOriginal } else { Class::Retransmission });
         }
         let waited = fill.time - fill.hole_time;
-        if context.rtt_min.is_some_and(|rtt| waited < rtt as i64) {
+        let asked = context.asked.is_some_and(|(x, time)| {
+            (x == fill.x || x == first.x) && time >= fill.hole_time && time <= fill.time
+        });
+        // The shortest round trip seen need not be the shortest there is: not to be stretched where an answer was due.
+        let soon = |rtt: u32| waited < if asked { rtt as i64 / 2 } else { rtt as i64 };
+        if context.rtt_min.is_some_and(soon) {
             return Some(Class::LateOriginal);
         }
         if goes_on {
             return Some(Class::Retransmission);
         }
-        let asked = context.asked.is_some_and(|(x, time)| {
-            (x == fill.x || x == first.x) && time >= fill.hole_time && time <= fill.time
-        });
         if asked {
             if end || self.selective > self.went_back.saturating_add(1) {
                 return Some(Class::Retransmission);
