@@ -89,13 +89,33 @@ pub struct Options {
     pub connections: Vec<KnownConnection>,
 }
 
-/// A connection that the user knows of: two ends, each an address and a queue pair.
+/// A connection that the user knows of: two ends, each a queue pair and, where it is known, an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownConnection {
     /// One end.
-    pub a: (Address, u32),
+    pub a: (Option<Address>, u32),
     /// The other.
-    pub b: (Address, u32),
+    pub b: (Option<Address>, u32),
+}
+
+impl KnownConnection {
+    /// The connections in the JSON that `rdma -j resource show qp` prints on a host: local and remote queue pairs. It
+    /// has no addresses, so the numbers hold between any two hosts of the capture.
+    ///
+    /// # Errors
+    /// What is wrong with the text, and where.
+    pub fn from_rdma_json(text: &str) -> Result<Vec<KnownConnection>, String> {
+        #[derive(serde::Deserialize)]
+        struct Row {
+            lqpn: u32,
+            rqpn: Option<u32>,
+        }
+        let rows: Vec<Row> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let connected = |row: Row| {
+            Some(KnownConnection { a: (None, row.lqpn), b: (None, row.rqpn.filter(|&qp| qp > 1)?) })
+        };
+        Ok(rows.into_iter().filter_map(connected).collect())
+    }
 }
 
 impl Default for Options {
