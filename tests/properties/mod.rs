@@ -11,8 +11,11 @@ pub mod header;
 pub mod outer;
 pub mod rebuild;
 
+/// Panics where it does not hold.
+pub type Property = fn(&[u8]);
+
 /// A property by the name of its fuzz target, and of its folder in `fuzz/corpus`.
-pub const ALL: &[(&str, fn(&[u8]))] = &[
+pub const ALL: &[(&str, Property)] = &[
     ("capture", capture::reading),
     ("crc", crc::agreement),
     ("dissect", dissect::dissection),
