@@ -11,7 +11,7 @@ use rdmawire::{
     craft::{Auto, Channel, Data, Endpoint, Packet, Path, Request},
     dissect::{Encapsulation, Link},
     opcode::Service,
-    wire::{Bth, Deth, Hex32, Ipv4, Ipv6, Mac, PKey, Psn, Qpn, Reth},
+    wire::{Bth, Deth, Ecn, Hex32, Hex64, Ipv4, Ipv6, Mac, PKey, Psn, Qpn, Reth},
 };
 use serde_json::{Value, json};
 
@@ -42,6 +42,12 @@ fn main() -> Result<()> {
     fs::write(format!("{output}.expect.json"), serde_json::to_vec_pretty(&expectations)?)?;
     Ok(())
 }
+
+/// What of a queue pair's write area is looked at afterwards, and what must stand there.
+type Memory = (Qpn, u64, Vec<u8>);
+
+/// What the peer fills its memory with.
+const UNTOUCHED: u8 = 0xee;
 
 /// The waiting queue pairs, and the frames so far.
 struct Peer<'a> {
@@ -82,9 +88,9 @@ impl Peer<'_> {
         self.flipped(&format!("UD SEND with immediate, IPv{ip}, one bit of the ICRC flipped"), &imm, None);
         // What the ICRC does not cover may change on the way.
         let routed = match ip {
-            4 => good.clone().edit(|ip: Ipv4| ip.with_ttl(3).with_dscp(26).with_ecn(rdmawire::wire::Ecn(3))),
+            4 => good.clone().edit(|ip: Ipv4| ip.with_ttl(3).with_dscp(26).with_ecn(Ecn::CE)),
             _ => good.clone().edit(|ip: Ipv6| {
-                ip.with_hop_limit(3).with_dscp(26).with_ecn(rdmawire::wire::Ecn(3)).with_flow_label(0x12345)
+                ip.with_hop_limit(3).with_dscp(26).with_ecn(Ecn::CE).with_flow_label(0x12345)
             }),
         };
         self.add(&format!("UD SEND, IPv{ip}, 3 hops left, DSCP 26, CE"), &routed, true);
@@ -127,8 +133,10 @@ impl Peer<'_> {
         let write = |len, at, imm| Request::Write { len, va: va + at, r_key, imm };
         let mtu = u32::from(channel.mtu);
         let one = channel.request(Psn(psn), write(17, 0, None))?.data(Data::pattern(3)).packet(0);
-        self.flipped("RC WRITE only, one bit of the ICRC flipped", &one, Some((channel.dst_qp, 0, 17)));
-        self.add_with("RC WRITE only", &one, true, Some((channel.dst_qp, 0, 17)));
+        let elsewhere = one.clone().edit(|reth: Reth| reth.with_va(Hex64(va + 0x4000)));
+        let memory = Some((channel.dst_qp, 0x4000, vec![UNTOUCHED; 17]));
+        self.flipped("RC WRITE only, one bit of the ICRC flipped", &elsewhere, memory);
+        self.add_with("RC WRITE only", &one, true, Some((channel.dst_qp, 0, one.get_payload().to_vec())));
         self.all("RC WRITE", &channel, psn + 1, write(3 * mtu + 7, 64, None), Some(64))?;
         let imm = channel.request(Psn(psn + 5), write(4, 8192, Some(0x0506_0708)))?.data(Data::pattern(4));
         self.flipped("RC WRITE only with immediate, one bit of the ICRC flipped", &imm.packet(0), None);
@@ -182,8 +190,10 @@ impl Peer<'_> {
         self.add("UC SEND only with immediate", &imm, true);
         let write = Request::Write { len: 16, va, r_key, imm: None };
         let write = channel.request(Psn(psn + 2), write)?.data(Data::pattern(9)).packet(0);
-        self.flipped("UC WRITE only, one bit of the ICRC flipped", &write, Some((channel.dst_qp, 0, 16)));
-        self.add_with("UC WRITE only", &write, true, Some((channel.dst_qp, 0, 16)));
+        let elsewhere = write.clone().edit(|reth: Reth| reth.with_va(Hex64(va + 0x4000)));
+        let memory = Some((channel.dst_qp, 0x4000, vec![UNTOUCHED; 16]));
+        self.flipped("UC WRITE only, one bit of the ICRC flipped", &elsewhere, memory);
+        self.add_with("UC WRITE only", &write, true, Some((channel.dst_qp, 0, write.get_payload().to_vec())));
         Ok(())
     }
 
@@ -198,11 +208,11 @@ impl Peer<'_> {
     ) -> Result<()> {
         let message = channel.request(Psn(psn), request)?.data(Data::pattern(u64::from(psn)));
         let count = message.packets();
+        let carried: Vec<u8> = message.iter().flat_map(|packet| packet.get_payload().to_vec()).collect();
         for (n, packet) in message.iter().enumerate() {
             let n = n as u32;
             let name = format!("{name}, packet {} of {count}: {}", n + 1, message.opcode(n));
-            let memory =
-                at.filter(|_| n + 1 == count).map(|at| (channel.dst_qp, at, u64::from(message.carried())));
+            let memory = at.filter(|_| n + 1 == count).map(|at| (channel.dst_qp, at, carried.clone()));
             self.add_with(&name, &packet, true, memory);
         }
         Ok(())
@@ -212,17 +222,19 @@ impl Peer<'_> {
         self.add_with(name, packet, accept, None);
     }
 
-    fn flipped(&mut self, name: &str, packet: &Packet, memory: Option<(Qpn, u64, u64)>) {
+    fn flipped(&mut self, name: &str, packet: &Packet, memory: Option<Memory>) {
         let mut packet = packet.clone();
         packet.corrupt(Auto::Icrc);
         self.add_with(name, &packet, false, memory);
     }
 
-    fn add_with(&mut self, name: &str, packet: &Packet, accept: bool, memory: Option<(Qpn, u64, u64)>) {
+    fn add_with(&mut self, name: &str, packet: &Packet, accept: bool, memory: Option<Memory>) {
         let mut expectation =
             json!({ "frame": self.frames.len() + 1, "name": name, "expect_accept": accept });
-        if let Some((qpn, at, len)) = memory {
-            expectation["mem"] = format!("{}:{}:{len}", qpn.0, 0x8_0000 + at).into();
+        if let Some((qpn, at, data)) = memory {
+            expectation["mem"] = format!("{}:{}:{}", qpn.0, 0x8_0000 + at, data.len()).into();
+            let hex: String = data.iter().map(|byte| format!("{byte:02x}")).collect();
+            expectation["expect_mem"] = hex.into();
         }
         self.frames.push((packet.build().to_vec(), expectation));
     }
