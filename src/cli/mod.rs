@@ -1,12 +1,20 @@
 //! The command line: one file a command; no logic that a library user would miss.
 
 mod analyze;
+#[cfg(all(unix, feature = "live"))]
+mod capture;
 mod craft;
 mod dissect;
 mod explain;
+#[cfg(all(unix, feature = "live"))]
+mod interfaces;
 mod overhead;
+#[cfg(all(unix, feature = "live", not(feature = "libpcap")))]
+mod pcap_filter;
 mod rewrite;
 mod scenario;
+#[cfg(all(unix, feature = "live"))]
+mod send;
 mod units;
 
 use std::{
@@ -33,6 +41,12 @@ enum Command {
     Craft(craft::Craft),
     Rewrite(rewrite::Rewrite),
     Overhead(overhead::Overhead),
+    #[cfg(all(unix, feature = "live"))]
+    Interfaces(interfaces::Interfaces),
+    #[cfg(all(unix, feature = "live"))]
+    Send(send::Send),
+    #[cfg(all(unix, feature = "live"))]
+    Capture(Box<capture::Capture>),
 }
 
 /// How a command ended, if it could be done at all.
@@ -71,6 +85,12 @@ impl Cli {
             Command::Craft(command) => command.run(),
             Command::Rewrite(command) => command.run(),
             Command::Overhead(command) => command.run(),
+            #[cfg(all(unix, feature = "live"))]
+            Command::Interfaces(command) => command.run(),
+            #[cfg(all(unix, feature = "live"))]
+            Command::Send(command) => command.run(),
+            #[cfg(all(unix, feature = "live"))]
+            Command::Capture(command) => command.run(),
         }
     }
 }
