@@ -404,12 +404,11 @@ impl Flows {
         let old = std::mem::replace(&mut self.flows[at], flow);
         let (flows, hasher) = (&self.flows, &self.hasher);
         self.table.insert_unique(hash, at as u32, |&at| hasher.hash_one(flows[at as usize].key));
-        if let Some(peer) = old.peer {
-            if let Some(peer) =
+        if let Some(peer) = old.peer
+            && let Some(peer) =
                 self.flows.get_mut(peer.0 as usize).filter(|peer| peer.peer == Some(FlowId(at as u32)))
-            {
-                peer.peer = None;
-            }
+        {
+            peer.peer = None;
         }
         Found::Evicted(FlowId(at as u32), Box::new(old))
     }

@@ -157,7 +157,7 @@ pub struct Analysis {
     trust: Trust,
     metrics: Vec<Box<dyn Metric + Send>>,
     /// Frames whose first ICRCs are wrong, until it is known whether all are.
-    held: Vec<(Time, Link, u16, u32, Box<[u8]>)>,
+    held: Vec<Held>,
     held_bad: u64,
     /// Frames that have a number and are not analyzed.
     passed_over: u64,
@@ -173,6 +173,15 @@ pub(crate) struct Gone {
 
 /// Flows put away that are reported one by one; the others are counted.
 const MAX_GONE: usize = 4096;
+
+/// A frame held back.
+struct Held {
+    time: Time,
+    link: Link,
+    interface: u16,
+    wire_len: u32,
+    frame: Box<[u8]>,
+}
 
 /// Wrong ICRCs in a row, from the first one on, after which none is believed.
 const HELD_BAD: u64 = 8;
@@ -275,7 +284,8 @@ impl Analysis {
     /// The first ICRC that could be verified is wrong: that packet alone, or all of them? The next few tell.
     #[cold]
     fn hold(&mut self, record: &Record<'_>, icrc: State) {
-        self.held.push((record.time, record.link, record.interface, record.wire_len, record.frame.into()));
+        let &Record { time, link, interface, wire_len, frame } = record;
+        self.held.push(Held { time, link, interface, wire_len, frame: frame.into() });
         self.held_bad += (icrc == State::Bad) as u64;
         if icrc == State::Good || self.held_bad >= HELD_BAD || self.held.len() >= MAX_HELD {
             self.release();
@@ -287,7 +297,7 @@ impl Analysis {
             // Something rewrites packets, or nobody computes it.
             (self.trust.icrc_checked, self.trust.icrc_bad) = (HELD_BAD, 2 * HELD_BAD);
         }
-        for (time, link, interface, wire_len, frame) in std::mem::take(&mut self.held) {
+        for Held { time, link, interface, wire_len, frame } in std::mem::take(&mut self.held) {
             let d = dissect_with(self.options.dissect, link, &frame, wire_len);
             let icrc = icrc::verify(&d);
             self.see_dissected(&Record { time, link, interface, wire_len, frame: &frame }, &d, icrc);
@@ -475,10 +485,10 @@ impl Analysis {
             Direction::Response => self.see_response(id, &packet, operation, opcode.position(), port, event),
         };
         let flow = self.flows.get_mut(id);
-        if class != Some(Class::CaptureDuplicate) {
-            if let Some(id) = ip_id {
-                flow.ids.see(id);
-            }
+        if class != Some(Class::CaptureDuplicate)
+            && let Some(id) = ip_id
+        {
+            flow.ids.see(id);
         }
         event.class = class;
         event.is_capture_duplicate = class == Some(Class::CaptureDuplicate);
@@ -535,7 +545,7 @@ impl Analysis {
             self.connections.attempt(&mut self.flows, id, psn, exact, port);
         }
         let peer = self.flows.get_mut(id).peer;
-        let (flow, mut peer) = self.flows.two(id, peer);
+        let (flow, peer) = self.flows.two(id, peer);
         flow.completeness |= 16;
         let class = if operation == Operation::ReadResponse {
             let requests = peer.as_deref().map(|peer| &peer.requests);
@@ -561,7 +571,7 @@ impl Analysis {
         if operation == Operation::Acknowledge {
             count_acknowledgement(flow, aeth);
         }
-        if let Some(peer) = peer.as_deref_mut() {
+        if let Some(peer) = peer {
             let response = Response {
                 psn,
                 operation,

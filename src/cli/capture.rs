@@ -153,6 +153,7 @@ impl Capture {
 
     /// The source, and what of the filter is left to us.
     fn open(&self, stop: &Arc<AtomicBool>) -> anyhow::Result<(LiveSource, Option<Filter>)> {
+        #[allow(clippy::needless_update, reason = "with libpcap there are more")]
         let options = LiveOptions {
             // What the filter looks at must be there.
             snaplen: self.snaplen.unwrap_or(0),

@@ -61,7 +61,7 @@ fn addresses(interface: &NetInterface) -> Vec<String> {
 
 fn speed(bps: u64) -> String {
     match bps {
-        _ if bps % 1_000_000_000 == 0 => format!("{}G", bps / 1_000_000_000),
+        _ if bps.is_multiple_of(1_000_000_000) => format!("{}G", bps / 1_000_000_000),
         _ => format!("{}M", bps / 1_000_000),
     }
 }

@@ -27,13 +27,14 @@ use clap::{Parser, Subcommand};
 
 /// The packet-level toolkit for RoCEv2 and InfiniBand.
 #[derive(Debug, Parser)]
-#[command(name = "rdmawire", version, about, propagate_version = true, arg_required_else_help = true)]
+#[command(name = "rdmawire", version, about, arg_required_else_help = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, Subcommand)]
+#[allow(clippy::large_enum_variant, reason = "there is one, once")]
 enum Command {
     Analyze(Box<analyze::Analyze>),
     Dissect(dissect::Dissect),

@@ -347,13 +347,12 @@ impl Requests {
             self.assemble(request, step.x, false);
         }
         self.remember_read(request, step.x);
-        if let Some(episode) = self.open_episode() {
-            if episode.recovered.is_none()
-                && step.x + p.n as u64 > episode.hi
-                && class != Class::Retransmission
-            {
-                episode.recovered = Some(p.time);
-            }
+        if let Some(episode) = self.open_episode()
+            && episode.recovered.is_none()
+            && step.x + p.n as u64 > episode.hi
+            && class != Class::Retransmission
+        {
+            episode.recovered = Some(p.time);
         }
         Some(class)
     }
@@ -449,10 +448,11 @@ impl Requests {
             let room = self.reach.saturating_sub(self.seq.hi.saturating_sub(self.una));
             self.counts.lost(Place::Upstream, 0, room.min(1 << 16));
         }
-        if let Some(lost) = &mut self.lost_behind {
-            if lost.x == x && lost.resent.is_none() {
-                lost.resent = Some(p.time);
-            }
+        if let Some(lost) = &mut self.lost_behind
+            && lost.x == x
+            && lost.resent.is_none()
+        {
+            lost.resent = Some(p.time);
         }
         if end <= self.una {
             self.counts.spurious += 1;
@@ -809,10 +809,10 @@ impl Requests {
         if resolved.len() > began {
             self.settle(began, resolved, knobs);
         }
-        if let Some(episode) = self.open_episode() {
-            if una >= episode.hi {
-                episode.recovered = Some(time);
-            }
+        if let Some(episode) = self.open_episode()
+            && una >= episode.hi
+        {
+            episode.recovered = Some(time);
         }
     }
 
@@ -820,7 +820,7 @@ impl Requests {
     #[inline]
     fn time_ack(&mut self, x: u64, time: i64) {
         let Some(sent) = self.seq.ring.get(x) else { return };
-        if sent.count != 1 || sent.flags & ACK_EXPECTED == 0 || x + 1 <= self.una {
+        if sent.count != 1 || sent.flags & ACK_EXPECTED == 0 || x < self.una {
             return;
         }
         let rtt = time - sent.time;
