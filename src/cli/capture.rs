@@ -154,7 +154,6 @@ impl Capture {
     /// The source, and what of the filter is left to us.
     fn open(&self, stop: &Arc<AtomicBool>) -> anyhow::Result<(LiveSource, Option<Filter>)> {
         let options = LiveOptions {
-            // What the filter looks at must be there.
             snaplen: self.snaplen.unwrap_or(0),
             promiscuous: !self.no_promiscuous,
             buffer: usize::try_from(self.buffer).unwrap_or(usize::MAX).min(1 << 30),
@@ -163,7 +162,7 @@ impl Capture {
             ..LiveOptions::default()
         };
         let Some(text) = &self.filter else { return Ok((LiveSource::open(&self.interface, options)?, None)) };
-        let ours = || Filter::parse(text).map_err(|error| anyhow!("--filter: {error}"));
+        let ours = || Filter::parse(text);
         #[cfg(feature = "libpcap")]
         {
             let kernel = LiveOptions { filter: Some(text.clone()), ..options.clone() };
@@ -181,7 +180,7 @@ impl Capture {
             let filter = match super::pcap_filter::translate(text) {
                 Ok(translated) => Filter::parse(&translated).map_err(|error| anyhow!("--filter: {error}"))?,
                 Err(why) => ours().map_err(|error| {
-                    anyhow!("{error}; nor, as for tcpdump, without libpcap in this program: {why}")
+                    anyhow!("--filter: not of tcpdump's words that are known without libpcap ({why}), nor of our own: {error}")
                 })?,
             };
             Ok((LiveSource::open(&self.interface, options)?, Some(filter)))
