@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use clap::Args;
 
 use super::{Outcome, craft::format_of, units};
@@ -178,9 +178,9 @@ impl Capture {
         #[cfg(not(feature = "libpcap"))]
         {
             let filter = match super::pcap_filter::translate(text) {
-                Ok(translated) => Filter::parse(&translated).map_err(|error| anyhow!("--filter: {error}"))?,
+                Ok(translated) => Filter::parse(&translated).map_err(|error| anyhow::anyhow!("--filter: {error}"))?,
                 Err(why) => ours().map_err(|error| {
-                    anyhow!("--filter: not of tcpdump's words that are known without libpcap ({why}), nor of our own: {error}")
+                    anyhow::anyhow!("--filter: not of tcpdump's words that are known without libpcap ({why}), nor of our own: {error}")
                 })?,
             };
             Ok((LiveSource::open(&self.interface, options)?, Some(filter)))
