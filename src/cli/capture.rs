@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use clap::Args;
 
 use super::{Outcome, craft::format_of, units};
@@ -155,7 +155,6 @@ impl Capture {
     fn open(&self, stop: &Arc<AtomicBool>) -> anyhow::Result<(LiveSource, Option<Filter>)> {
         #[allow(clippy::needless_update, reason = "with libpcap there are more")]
         let options = LiveOptions {
-            // What the filter looks at must be there.
             snaplen: self.snaplen.unwrap_or(0),
             promiscuous: !self.no_promiscuous,
             buffer: usize::try_from(self.buffer).unwrap_or(usize::MAX).min(1 << 30),
@@ -164,7 +163,7 @@ impl Capture {
             ..LiveOptions::default()
         };
         let Some(text) = &self.filter else { return Ok((LiveSource::open(&self.interface, options)?, None)) };
-        let ours = || Filter::parse(text).map_err(|error| anyhow!("--filter: {error}"));
+        let ours = || Filter::parse(text);
         #[cfg(feature = "libpcap")]
         {
             let kernel = LiveOptions { filter: Some(text.clone()), ..options.clone() };
@@ -180,9 +179,9 @@ impl Capture {
         #[cfg(not(feature = "libpcap"))]
         {
             let filter = match super::pcap_filter::translate(text) {
-                Ok(translated) => Filter::parse(&translated).map_err(|error| anyhow!("--filter: {error}"))?,
+                Ok(translated) => Filter::parse(&translated).map_err(|error| anyhow::anyhow!("--filter: {error}"))?,
                 Err(why) => ours().map_err(|error| {
-                    anyhow!("{error}; nor, as for tcpdump, without libpcap in this program: {why}")
+                    anyhow::anyhow!("--filter: not of tcpdump's words that are known without libpcap ({why}), nor of our own: {error}")
                 })?,
             };
             Ok((LiveSource::open(&self.interface, options)?, Some(filter)))

@@ -13,6 +13,7 @@ mod interface;
 mod libpcap;
 mod sink;
 #[cfg(target_os = "linux")]
+#[cfg_attr(feature = "libpcap", allow(dead_code, reason = "libpcap captures; only the sending is wanted"))]
 mod socket;
 mod source;
 
