@@ -170,7 +170,8 @@ pub(crate) struct Few<T> {
     last: T,
     any: bool,
     /// The values before the last one changed for the first time.
-    more: Vec<T>,
+    #[allow(clippy::box_collection)]
+    more: Option<Box<Vec<T>>>,
 }
 
 /// Values kept of each.
@@ -186,41 +187,80 @@ impl<T: Copy + PartialEq + Default> Few<T> {
 
     #[cold]
     fn changed(&mut self, value: T) {
-        if self.any && self.more.is_empty() {
-            self.more.push(self.last);
-        }
-        if self.any && self.more.len() < FEW && !self.more.contains(&value) {
-            self.more.push(value);
+        if self.any {
+            let more = self.more.get_or_insert_with(|| Box::new(vec![self.last]));
+            if more.len() < FEW && !more.contains(&value) {
+                more.push(value);
+            }
         }
         (self.last, self.any) = (value, true);
     }
 
     pub(crate) fn list(&self) -> Vec<T> {
-        if self.more.is_empty() && self.any { vec![self.last] } else { self.more.clone() }
+        match &self.more {
+            Some(more) => more.to_vec(),
+            None if self.any => vec![self.last],
+            None => Vec::new(),
+        }
     }
 }
 
 impl<T: Default> Default for Few<T> {
     fn default() -> Self {
-        Few { last: T::default(), any: false, more: Vec::new() }
+        Few { last: T::default(), any: false, more: None }
     }
 }
 
 /// Packets by operation code: a flow has few.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Opcodes(Vec<(u8, u64)>);
+pub(crate) struct Opcodes {
+    codes: [u8; HERE],
+    used: u8,
+    packets: [u64; HERE],
+    /// Those beyond.
+    #[allow(clippy::box_collection)]
+    more: Option<Box<Vec<(u8, u64)>>>,
+}
+
+/// Operation codes that are counted in the flow itself.
+const HERE: usize = 4;
 
 impl Opcodes {
     #[inline]
     pub(crate) fn add(&mut self, opcode: u8) {
-        match self.0.iter_mut().find(|(code, _)| *code == opcode) {
+        for (at, &code) in self.codes.iter().enumerate() {
+            if code == opcode && at < self.used as usize {
+                self.packets[at] += 1;
+                return;
+            }
+        }
+        self.another(opcode);
+    }
+
+    #[inline(never)]
+    fn another(&mut self, opcode: u8) {
+        let at = self.used as usize;
+        if at < HERE {
+            (self.codes[at], self.packets[at]) = (opcode, 1);
+            self.used += 1;
+            return;
+        }
+        let more = self.more.get_or_insert_default();
+        match more.iter_mut().find(|(code, _)| *code == opcode) {
             Some((_, n)) => *n += 1,
-            None => self.0.push((opcode, 1)),
+            None => more.push((opcode, 1)),
         }
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u8, u64)> {
-        self.0.iter().copied()
+        let here = self.codes.into_iter().zip(self.packets).take(self.used as usize);
+        here.chain(self.more.iter().flat_map(|more| more.iter().copied()))
+    }
+
+    fn heap(&self) -> usize {
+        self.more
+            .as_ref()
+            .map_or(0, |more| size_of::<Vec<(u8, u64)>>() + more.capacity() * size_of::<(u8, u64)>())
     }
 }
 
@@ -318,7 +358,7 @@ impl Flow {
     }
 
     pub(crate) fn heap(&self) -> usize {
-        self.requests.seq.heap() + self.responses.heap()
+        self.requests.heap() + self.responses.heap() + self.opcodes.heap()
     }
 }
 
@@ -444,6 +484,7 @@ mod tests {
 
     #[test]
     fn a_quiet_flow_is_small() {
-        assert!(size_of::<Flow>() < 1792, "{}", size_of::<Flow>());
+        // With a ring of four transmissions, two acknowledgements or messages, and their distributions.
+        assert!(size_of::<Flow>() <= 800, "{}", size_of::<Flow>());
     }
 }

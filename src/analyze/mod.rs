@@ -503,7 +503,8 @@ impl Analysis {
         let psn = request.packet.psn;
         let flow = self.flows.get_mut(id);
         flow.completeness |= 8;
-        let before = (flow.requests.counts.triggers, flow.requests.counts.of(Class::Retransmission));
+        let before =
+            if request.operation == Operation::ReadRequest { flow.requests.counts.triggers } else { [0; 5] };
         let class = flow.requests.see(request, &flow.ids, &self.knobs, &mut self.resolved);
         if !self.resolved.is_empty() {
             let wrap = flow.encapsulation;
@@ -518,7 +519,7 @@ impl Analysis {
         let flow = self.flows.get_mut(id);
         // A READ asked for again tells what became of its response.
         if request.operation == Operation::ReadRequest && class == Some(Class::Retransmission) {
-            let by = Trigger::of_change(&before.0, &flow.requests.counts.triggers);
+            let by = Trigger::of_change(&before, &flow.requests.counts.triggers);
             if let (Some(by), Some(peer)) = (by, flow.peer) {
                 let x = flow.requests.seq.unwrap(psn);
                 let middle = flow.requests.reads().any(|read| read.first < x && x < read.end);

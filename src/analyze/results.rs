@@ -237,7 +237,7 @@ fn flow_report(flow: &Flow, peer: Option<&Flow>, verified: bool) -> report::Flow
         more.and_then(|more| pick(more).summary())
     };
     let latency_ns = report::Latencies {
-        ack_rtt: summary(|more| &more.ack_rtt),
+        ack_rtt: summary(|more| more.ack_rtt.all()),
         message_completion: summary(|more| &more.completion),
         read_first: summary(|more| &more.read_first),
         read_last: summary(|more| &more.read_last),
@@ -267,8 +267,8 @@ fn flow_report(flow: &Flow, peer: Option<&Flow>, verified: bool) -> report::Flow
         packets: flow.packets,
         wire_bytes: flow.wire_bytes,
         payload_bytes: flow.payload_bytes,
-        goodput_bytes: flow.requests.goodput + flow.responses.goodput,
-        requests: stream(&flow.requests.counts, flow.requests.seq.holes.psns(), flow, verified),
+        goodput_bytes: flow.requests.goodput + flow.responses.read.goodput,
+        requests: stream(&flow.requests.counts, flow.requests.seq.rare.holes.psns(), flow, verified),
         responses: responses(flow, peer, verified),
         acks: flow.acks,
         naks: report::Naks {
@@ -320,7 +320,7 @@ fn path_mtu(flow: &Flow, peer: Option<&Flow>) -> Option<Mtu> {
 
 /// The responses' losses: of data they were tracked, of acknowledgements little can be known.
 fn responses(flow: &Flow, peer: Option<&Flow>, verified: bool) -> report::Stream {
-    let mut counts = flow.responses.counts;
+    let mut counts = flow.responses.counts.clone();
     // One that was lost behind the tap leaves no trace where a later one says the same.
     counts.lost(Place::Downstream, 0, flow.responses.acks_seen);
     if let Some(peer) = peer {
@@ -328,7 +328,7 @@ fn responses(flow: &Flow, peer: Option<&Flow>, verified: bool) -> report::Stream
         let on_ack_path = peer.requests.counts.losses[Place::AckPath as usize];
         counts.lost(Place::Upstream, 0, on_ack_path.most as u64);
     }
-    stream(&counts, flow.responses.seq.holes.psns(), flow, verified)
+    stream(&counts, flow.responses.read.seq.rare.holes.psns(), flow, verified)
 }
 
 fn stream(counts: &Counts, gap_psns: u64, flow: &Flow, verified: bool) -> report::Stream {

@@ -144,6 +144,7 @@ impl Entropy {
             self.flows.iter().enumerate().filter_map(flow)
         };
         let mut report = Report::default();
+        // In order: sums of fractions depend on it.
         let mut by_port: BTreeMap<u16, u64> = BTreeMap::new();
         let mut same: BTreeMap<(Ends, u16), Vec<(u32, FlowId)>> = BTreeMap::new();
         let mut by_flow = Vec::new();

@@ -16,6 +16,62 @@ enum Inner {
     Many(Box<Histogram<u32>>),
 }
 
+/// The distribution's 99th percentile, followed from sample to sample: a tracker asks for it after each.
+#[derive(Clone, Debug, Default)]
+pub struct Tracked {
+    all: Distribution,
+    /// The percentile, and how many samples do not exceed it.
+    p99: u64,
+    upto: u64,
+}
+
+impl Tracked {
+    /// One more sample.
+    #[inline]
+    pub fn add(&mut self, value: u64) {
+        self.all.add(value);
+        let Inner::Many(histogram) = &self.all.0 else {
+            self.p99 = self.p99.max(value);
+            return;
+        };
+        let due = (0.99 * histogram.len() as f64).ceil() as u64;
+        if self.upto == 0 {
+            self.p99 = histogram.value_at_quantile(0.99);
+            self.upto = histogram
+                .iter_recorded()
+                .take_while(|step| step.value_iterated_to() <= self.p99)
+                .map(|step| step.count_since_last_iteration())
+                .sum();
+            return;
+        }
+        self.upto += (value <= self.p99) as u64;
+        // Up, or down, over the steps between; a sample moves the percentile by one occupied step at most.
+        while self.upto < due {
+            self.p99 = histogram.highest_equivalent(self.p99 + 1);
+            self.upto += histogram.count_at(self.p99) as u64;
+        }
+        loop {
+            let here = histogram.count_at(self.p99) as u64;
+            if self.upto - here < due {
+                return;
+            }
+            self.upto -= here;
+            self.p99 = histogram.lowest_equivalent(self.p99) - 1;
+        }
+    }
+
+    /// The 99th percentile; of up to a hundred samples that is the largest.
+    #[inline]
+    pub fn p99(&self) -> Option<u64> {
+        (!matches!(self.all.0, Inner::Empty)).then_some(self.p99)
+    }
+
+    /// The distribution.
+    pub fn all(&self) -> &Distribution {
+        &self.all
+    }
+}
+
 /// The histogram grows with its values, which `saturating_record` would not let it do.
 #[inline]
 fn record(histogram: &mut Histogram<u32>, value: u64) {
@@ -103,6 +159,19 @@ impl Distribution {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_percentile_that_is_followed_is_the_one_that_is_computed() {
+        let mut tracked = Tracked::default();
+        let mut random = 1u64;
+        for n in 0..20_000u64 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            // Small and large, rising and falling in turns.
+            let most = 1 << (8 + (n / 2000) * 3 % 25);
+            tracked.add((random >> 33) % most);
+            assert_eq!(tracked.p99(), tracked.all().quantile(0.99), "after {n}");
+        }
+    }
 
     #[test]
     fn many_samples_are_summed_up_as_few_are() {

@@ -1,5 +1,9 @@
 //! What a packet is, and how many there were of each.
 
+use std::ops::{Deref, DerefMut};
+
+use super::lazy::{Lazy, quiet};
+
 /// A packet's class: every packet has exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -120,10 +124,19 @@ impl Bounds {
     }
 }
 
-/// The counts of one PSN space in one direction.
-#[derive(Clone, Copy, Debug, Default)]
+/// The counts of one PSN space in one direction. What only trouble counts is apart.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) packets: u64,
+    new: u64,
+    first: u32,
+    unsequenced: u32,
+    trouble: Lazy<Trouble>,
+}
+
+/// The counts of a flow that is not only new packets.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trouble {
     pub(crate) retransmitted_bytes: u64,
     classes: [u64; Class::ALL.len()],
     pub(crate) triggers: [u32; 5],
@@ -136,17 +149,57 @@ pub(crate) struct Counts {
     pub(crate) max_late_ns: u64,
 }
 
+quiet!(Trouble);
+
+impl Deref for Counts {
+    type Target = Trouble;
+
+    fn deref(&self) -> &Trouble {
+        &self.trouble
+    }
+}
+
+impl DerefMut for Counts {
+    fn deref_mut(&mut self) -> &mut Trouble {
+        &mut self.trouble
+    }
+}
+
 impl Counts {
     #[inline]
     pub(crate) fn class(&mut self, class: Class) {
+        match class {
+            Class::New => self.new += 1,
+            Class::First if self.first < u32::MAX => self.first += 1,
+            Class::Unsequenced if self.unsequenced < u32::MAX => self.unsequenced += 1,
+            _ => self.rare_class(class),
+        }
+    }
+
+    #[cold]
+    fn rare_class(&mut self, class: Class) {
         self.classes[class as usize] += 1;
     }
 
     pub(crate) fn of(&self, class: Class) -> u64 {
         self.classes[class as usize]
+            + match class {
+                Class::New => self.new,
+                Class::First => self.first as u64,
+                Class::Unsequenced => self.unsequenced as u64,
+                _ => 0,
+            }
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn heap(&self) -> usize {
+        self.trouble.heap()
     }
 
     pub(crate) fn lost(&mut self, place: Place, least: u64, most: u64) {
+        if least == 0 && most == 0 {
+            return;
+        }
         self.losses[place as usize].add(least, most.max(least));
     }
 

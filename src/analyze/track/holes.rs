@@ -95,6 +95,11 @@ impl Holes {
         self.holes.iter()
     }
 
+    /// Bytes on the heap.
+    pub(crate) fn heap(&self) -> usize {
+        self.holes.capacity() * size_of::<Hole>()
+    }
+
     /// PSNs in holes.
     pub(crate) fn psns(&self) -> u64 {
         self.forgotten + self.holes.iter().map(|hole| hole.end - hole.start).sum::<u64>()

@@ -2,6 +2,7 @@
 
 pub(crate) mod class;
 pub(crate) mod holes;
+pub(crate) mod lazy;
 pub(crate) mod order;
 pub(crate) mod request;
 pub(crate) mod response;

@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 
 use super::{
     class::{Class, Counts, Place, Trigger},
+    lazy::{Lazy, quiet},
     order::IdOrder,
     ring::ACK_EXPECTED,
     sequence::{Context, Packet, Resolved, Sequence, Step},
     shadow::{Nakked, Shadow},
 };
 use crate::{
-    analyze::metric::latency::Distribution,
+    analyze::metric::latency::{Distribution, Tracked},
     opcode::{Operation, Position},
     report::analysis,
     wire::{Acknowledgement, NakCode, Psn, Syndrome},
@@ -140,22 +141,35 @@ pub(crate) struct Requests {
     pub(crate) acks_seen: u64,
     pub(crate) counts: Counts,
     shadow: Shadow,
-    asked: Option<Asked>,
-    not_ready: Option<NotReady>,
     last_progress: i64,
     reads: VecDeque<Read>,
     waiting: VecDeque<Waiting>,
     assembly: Option<Assembly>,
-    suspect: Option<Suspect>,
     pub(crate) rtt_min: Option<u32>,
     /// Messages acknowledged together with a later one: their own acknowledgement was not sent, or was lost.
     pub(crate) acks_not_seen: u64,
     out_of_sequence: bool,
     /// A READ whose number of PSNs is a guess, and its length.
     guess: Option<(u64, u32)>,
-    last_retry: Option<(u64, u32)>,
     /// The most PSNs that were ever outstanding.
     reach: u64,
+    pub(crate) fatal: Option<u8>,
+    /// Goodput: payload of first transmissions.
+    pub(crate) goodput: u64,
+    pub(crate) mtu: Mtu,
+    pub(crate) messages_completed: u64,
+    pub(crate) messages_broken: u64,
+    pub(crate) more: Option<Box<More>>,
+    trouble: Lazy<Trouble>,
+}
+
+/// What is open with a flow that had trouble.
+#[derive(Clone, Debug, Default)]
+struct Trouble {
+    asked: Option<Asked>,
+    not_ready: Option<NotReady>,
+    suspect: Option<Suspect>,
+    last_retry: Option<(u64, u32)>,
     /// Wrong packets since the last right one.
     corrupted: u64,
     /// Gaps in whose place wrong packets came, and how many.
@@ -166,19 +180,14 @@ pub(crate) struct Requests {
     /// Repetitions that passes passed over, and those of them that came late.
     skipped: u64,
     skipped_late: u64,
-    pub(crate) fatal: Option<u8>,
-    /// Goodput: payload of first transmissions.
-    pub(crate) goodput: u64,
-    pub(crate) mtu: Mtu,
-    pub(crate) messages_completed: u64,
-    pub(crate) messages_broken: u64,
-    pub(crate) more: Option<Box<More>>,
 }
+
+quiet!(Trouble);
 
 /// What only flows with trouble, or with answers, have.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct More {
-    pub(crate) ack_rtt: Distribution,
+    pub(crate) ack_rtt: Tracked,
     pub(crate) completion: Distribution,
     pub(crate) read_first: Distribution,
     pub(crate) read_last: Distribution,
@@ -240,7 +249,7 @@ impl Requests {
         Context {
             rtt_min: self.rtt_min,
             reverse_visible: self.acks_seen > 0,
-            asked: self.asked.map(|nak| (nak.x, nak.time)),
+            asked: self.trouble.get().and_then(|trouble| trouble.asked).map(|nak| (nak.x, nak.time)),
             late_ns: knobs.late_ns,
             timeout_ns: self.timeout_floor(knobs),
             una: self.una,
@@ -253,7 +262,7 @@ impl Requests {
         if let Some(timeout) = knobs.ack_timeout_ns {
             return timeout;
         }
-        let p99 = self.more.as_ref().and_then(|more| more.ack_rtt.quantile(0.99)).unwrap_or(0);
+        let p99 = self.more.as_ref().and_then(|more| more.ack_rtt.p99()).unwrap_or(0);
         (3 * p99 as i64).max(20_000)
     }
 
@@ -330,16 +339,18 @@ impl Requests {
             // The message's first packet was before the capture, or did not come.
             self.counts.lost(Place::Upstream, 0, 1);
         }
-        if step.gap > 0 && self.corrupted > 0 {
+        if step.gap > 0 && self.trouble.corrupted > 0 {
             // Wrong packets came in the place of those that are missing.
-            let n = self.corrupted.min(step.gap);
-            if self.corrupt_gaps.len() == MAX_CORRUPT_GAPS {
-                self.corrupt_gaps.pop_front();
+            let n = self.trouble.corrupted.min(step.gap);
+            if self.trouble.corrupt_gaps.len() == MAX_CORRUPT_GAPS {
+                self.trouble.corrupt_gaps.pop_front();
             }
-            self.corrupt_gaps.push_back((step.x - step.gap..step.x, n));
+            self.trouble.corrupt_gaps.push_back((step.x - step.gap..step.x, n));
         }
-        self.skipped_late += self.corrupted.min(step.pass_gap);
-        self.corrupted = 0;
+        if let Some(trouble) = self.trouble.get_mut() {
+            trouble.skipped_late += trouble.corrupted.min(step.pass_gap);
+            trouble.corrupted = 0;
+        }
         if matches!(class, Class::First | Class::New | Class::NewAfterGap | Class::Resync)
             || step.x + p.n as u64 == self.seq.hi
         {
@@ -438,9 +449,9 @@ impl Requests {
         self.counts.retransmitted_bytes += p.bytes as u64;
         self.counts.overtaken_again += step.overtaken as u64;
         if step.skipped > 0 {
-            self.skipped += step.skipped;
+            self.trouble.skipped += step.skipped;
         }
-        self.skipped_late += step.not_lost as u64;
+        self.trouble.skipped_late += step.not_lost as u64;
         if step.unseen > 0 {
             self.counts.lost(Place::Upstream, 0, step.unseen);
         } else if step.went_back {
@@ -448,7 +459,7 @@ impl Requests {
             let room = self.reach.saturating_sub(self.seq.hi.saturating_sub(self.una));
             self.counts.lost(Place::Upstream, 0, room.min(1 << 16));
         }
-        if let Some(lost) = &mut self.lost_behind
+        if let Some(lost) = self.trouble.get_mut().and_then(|trouble| trouble.lost_behind.as_mut())
             && lost.x == x
             && lost.resent.is_none()
         {
@@ -471,12 +482,13 @@ impl Requests {
 
     /// A packet with a wrong ICRC, or IP checksum.
     pub(crate) fn corrupt(&mut self) {
-        self.corrupted = self.corrupted.saturating_add(1);
+        self.trouble.corrupted = self.trouble.corrupted.saturating_add(1);
     }
 
     /// Whether a packet that was missing had come, but wrong: then it was not lost upstream, and is counted already.
     fn was_corrupt(&mut self, x: u64) -> bool {
-        let Some((_, n)) = self.corrupt_gaps.iter_mut().find(|(gap, n)| *n > 0 && gap.contains(&x)) else {
+        let Some(trouble) = self.trouble.get_mut() else { return false };
+        let Some((_, n)) = trouble.corrupt_gaps.iter_mut().find(|(gap, n)| *n > 0 && gap.contains(&x)) else {
             return false;
         };
         *n -= 1;
@@ -485,15 +497,15 @@ impl Requests {
 
     /// The responder lacked what the tap had seen: lost behind it, or only overtaken there?
     fn judge_lost_behind(&mut self, una: u64, time: i64) {
-        let Some(lost) = self.lost_behind.filter(|lost| una > lost.x) else { return };
-        self.lost_behind = None;
+        let Some(lost) = self.trouble.lost_behind.filter(|lost| una > lost.x) else { return };
+        self.trouble.lost_behind = None;
         // Before it was sent again, or sooner than that can have got there and back: it had only been late.
         let late = match lost.resent {
             None => true,
             Some(resent) => self.rtt_min.is_some_and(|rtt| time - resent < rtt as i64),
         };
-        self.late_behind += late as u32;
-        self.lost_behind_sure += !late as u32;
+        self.trouble.late_behind += late as u32;
+        self.trouble.lost_behind_sure += !late as u32;
         self.counts.lost(Place::Downstream, !late as u64, lost.most);
     }
 
@@ -509,8 +521,9 @@ impl Requests {
         place: Option<Place>,
         knobs: &Knobs,
     ) {
-        let asked = self.asked.take_if(|nak| x >= nak.x && x <= nak.hi.max(nak.x) && nak.time <= time);
-        let not_ready = self.not_ready.take_if(|rnr| rnr.x == x && rnr.time <= time);
+        let trouble = &mut *self.trouble;
+        let asked = trouble.asked.take_if(|nak| x >= nak.x && x <= nak.hi.max(nak.x) && nak.time <= time);
+        let not_ready = trouble.not_ready.take_if(|rnr| rnr.x == x && rnr.time <= time);
         let read = self.reads.iter().rev().find(|read| read.first <= x && x < read.end).copied();
         let waited = time - self.last_progress.max(before.map_or(i64::MIN, |(sent, _)| sent));
         let trigger = if not_ready.is_some() {
@@ -530,11 +543,11 @@ impl Requests {
         };
         self.counts.triggered(trigger);
         self.out_of_sequence = false;
-        let retries = match self.last_retry {
+        let retries = match self.trouble.last_retry {
             Some((before, n)) if before == x => n + 1,
             _ => 1,
         };
-        self.last_retry = Some((x, retries));
+        self.trouble.last_retry = Some((x, retries));
         let mut episode = Episode {
             trigger,
             place,
@@ -611,11 +624,11 @@ impl Requests {
     /// A timeout on a packet that had passed the tap: it, or its acknowledgement, was lost, or neither.
     fn suspect(&mut self, x: u64, end: u64, time: i64) {
         self.judge_suspect();
-        self.suspect = Some(Suspect { x, end, acks: 0, time });
+        self.trouble.suspect = Some(Suspect { x, end, acks: 0, time });
     }
 
     fn judge_suspect(&mut self) {
-        let Some(suspect) = self.suspect.take() else { return };
+        let Some(suspect) = self.trouble.get_mut().and_then(|trouble| trouble.suspect.take()) else { return };
         // Two acknowledgements of two transmissions: both had arrived.
         if suspect.acks < 2 {
             let outstanding = self.seq.hi.saturating_sub(suspect.x).max(1);
@@ -651,6 +664,17 @@ impl Requests {
             complete: false,
             retried: false,
         });
+    }
+
+    /// Bytes on the heap, without what distributions have there.
+    pub(crate) fn heap(&self) -> usize {
+        self.seq.heap()
+            + self.counts.heap()
+            + self.shadow.heap()
+            + self.trouble.heap()
+            + self.reads.capacity() * size_of::<Read>()
+            + self.waiting.capacity() * size_of::<Waiting>()
+            + self.more.as_ref().map_or(0, |_| size_of::<More>())
     }
 
     /// READs and atomics whose PSNs lie in this range: what responses may be missing there.
@@ -761,7 +785,7 @@ impl Requests {
             return;
         }
         self.time_ack(x, response.time);
-        if let Some(suspect) = &mut self.suspect {
+        if let Some(suspect) = self.trouble.get_mut().and_then(|trouble| trouble.suspect.as_mut()) {
             if x >= suspect.x && x < suspect.end {
                 suspect.acks += 1;
             } else if x >= suspect.end {
@@ -783,10 +807,10 @@ impl Requests {
     /// An acknowledgement beyond what was sent again: if that much was not sent again yet, the original had arrived.
     #[cold]
     fn judge_suspect_by(&mut self, x: u64, time: i64) {
-        let Some(suspect) = self.suspect else { return };
+        let Some(suspect) = self.trouble.suspect else { return };
         let soon = self.rtt_min.is_some_and(|rtt| time - suspect.time < rtt as i64);
         if x >= self.seq.cur || soon {
-            self.suspect = None;
+            self.trouble.suspect = None;
             self.counts.lost(Place::AckPath, 0, 1);
         } else {
             self.judge_suspect();
@@ -798,7 +822,7 @@ impl Requests {
         if una <= self.una {
             return;
         }
-        if self.lost_behind.is_some() {
+        if self.trouble.get().is_some_and(|trouble| trouble.lost_behind.is_some()) {
             self.judge_lost_behind(una, time);
         }
         self.reach = self.reach.max(self.seq.hi.saturating_sub(self.una.max(self.seq.base)));
@@ -846,16 +870,16 @@ impl Requests {
             _ if x < self.seq.base => self.counts.lost(Place::Upstream, 0, 1),
             Nakked::Expected { since } => cause_time = Some(since),
             Nakked::Again => {}
-            Nakked::Ahead if x < hi && self.seq.holes.get(x).is_none() => {
+            Nakked::Ahead if x < hi && self.seq.rare.holes.get(x).is_none() => {
                 // What the tap saw, of a responder that has more than its shadow: one that keeps what comes early.
                 downstream = true;
                 self.judge_lost_behind(x, response.time);
-                self.lost_behind = Some(LostBehind { x, most: hi - x, resent: None });
+                self.trouble.lost_behind = Some(LostBehind { x, most: hi - x, resent: None });
             }
             Nakked::Downstream { sent_since } => {
                 downstream = true;
                 self.judge_lost_behind(x, response.time);
-                self.lost_behind = Some(LostBehind { x, most: sent_since.max(1), resent: None });
+                self.trouble.lost_behind = Some(LostBehind { x, most: sent_since.max(1), resent: None });
             }
             Nakked::Ahead | Nakked::Unseen => {
                 let unseen = x.saturating_sub(hi);
@@ -866,11 +890,11 @@ impl Requests {
             self.more().nak_generation.add((response.time - since).max(0) as u64);
         }
         // The same NAK again is not another question.
-        if self.asked.is_none_or(|nak| nak.x != x) {
-            self.asked =
+        if self.trouble.asked.is_none_or(|nak| nak.x != x) {
+            self.trouble.asked =
                 Some(Asked { x, time: response.time, frame: response.frame, cause_time, hi, downstream });
         }
-        self.suspect = None;
+        self.trouble.suspect = None;
         self.progress(x, response.time, resolved, knobs);
     }
 
@@ -878,7 +902,7 @@ impl Requests {
     fn rnr(&mut self, x: u64, timer_us: u32, response: &Response) {
         let timer_ns = timer_us as u64 * 1000;
         self.more().rnr_asked.add(timer_ns);
-        self.not_ready = Some(NotReady { x, time: response.time, timer_ns });
+        self.trouble.not_ready = Some(NotReady { x, time: response.time, timer_ns });
         self.shadow.not_ready(x);
     }
 
@@ -936,26 +960,27 @@ impl Requests {
         self.seq.finish(&context, resolved);
         self.settle(began, resolved, knobs);
         self.judge_suspect();
-        if let Some(lost) = self.lost_behind.take() {
+        if let Some(lost) = self.trouble.get_mut().and_then(|trouble| trouble.lost_behind.take()) {
             self.counts.lost(Place::Downstream, 0, lost.most);
         }
         // Repetitions that a sender that goes back does not leave out: lost on the way to the tap, unless they came late.
-        let skipped = self.skipped + self.seq.pass_holes_left;
+        let skipped = self.trouble.skipped + self.seq.rare.pass_holes_left;
         let sure = self.seq.recovery_mode() == "go_back_n";
         self.counts.lost(
             Place::Upstream,
-            if sure { skipped.saturating_sub(self.skipped_late) } else { 0 },
+            if sure { skipped.saturating_sub(self.trouble.skipped_late) } else { 0 },
             skipped,
         );
         // Where NAKs were seen to be answered by packets that had only been late, none of them proves a loss.
-        if self.late_behind * 8 > self.lost_behind_sure {
+        if self.trouble.late_behind * 8 > self.trouble.lost_behind_sure {
+            let sure = self.trouble.lost_behind_sure;
             let downstream = &mut self.counts.losses[Place::Downstream as usize];
-            downstream.least = downstream.least.saturating_sub(self.lost_behind_sure);
+            downstream.least = downstream.least.saturating_sub(sure);
         }
         self.acks_not_seen += self.waiting.len() as u64;
         let una = self.una;
         let (mut covered, mut open) = (0, 0);
-        for hole in self.seq.holes.iter() {
+        for hole in self.seq.rare.holes.iter() {
             covered += hole.end.min(una).saturating_sub(hole.start);
             open += hole.end.saturating_sub(hole.start.max(una));
         }

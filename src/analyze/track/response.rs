@@ -4,6 +4,7 @@ use std::{collections::VecDeque, ops::Range};
 
 use super::{
     class::{Class, Counts, Place, Trigger},
+    lazy::{Lazy, quiet},
     order::IdOrder,
     request::{Knobs, Requests},
     sequence::{Context, Packet, Resolved, Sequence, Step},
@@ -13,15 +14,20 @@ use crate::{opcode::Position, wire::Psn};
 /// The responses of a flow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Responses {
-    /// The READ responses among them.
-    pub(crate) seq: Sequence,
     pub(crate) counts: Counts,
-    pub(crate) goodput: u64,
     /// Responses that are no data of a READ.
     pub(crate) acks_seen: u64,
     /// The last acknowledgements, to tell one recorded twice.
     acks: VecDeque<Ack>,
     last_ack: Option<(Psn, u32)>,
+    pub(crate) read: Lazy<Data>,
+}
+
+/// The READ responses among them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Data {
+    pub(crate) seq: Sequence,
+    pub(crate) goodput: u64,
     /// A message of several packets is open: the next PSN is due.
     open: bool,
     /// A READ was asked for again from this PSN on, and when.
@@ -44,6 +50,8 @@ pub(crate) struct Acknowledged {
     /// This capture records transmissions twice. Where nothing in it does, equal acknowledgements answer equal requests.
     pub(crate) recorded_twice: bool,
 }
+
+quiet!(Data);
 
 #[derive(Clone, Copy, Debug)]
 struct Ack {
@@ -80,7 +88,11 @@ impl Responses {
         self.acks.push_back(ack);
         let Some((last, last_msn)) = self.last_ack else {
             self.last_ack = Some((p.psn, msn.unwrap_or(0)));
-            return if self.seq.is_started() { Class::New } else { Class::First };
+            return if self.read.get().is_some_and(|read| read.seq.is_started()) {
+                Class::New
+            } else {
+                Class::First
+            };
         };
         let ahead = p.psn.distance_from(last);
         if ahead > 0 || negative {
@@ -111,16 +123,16 @@ impl Responses {
         let context = Context {
             rtt_min: None,
             reverse_visible: requests.is_some(),
-            asked: self.asked,
+            asked: self.read.asked,
             late_ns: knobs.late_ns,
             timeout_ns: i64::MAX,
             una: 0,
             ids: *ids,
         };
-        self.seq.has_jumps = true;
+        self.read.seq.has_jumps = true;
         let began = resolved.len();
-        let open = self.open;
-        let step = self.seq.see(
+        let open = self.read.open;
+        let step = self.read.seq.see(
             p,
             &context,
             |gap, holes| match requests {
@@ -135,21 +147,21 @@ impl Responses {
             },
             resolved,
         );
-        self.open = matches!(position, Position::First | Position::Middle);
+        self.read.open = matches!(position, Position::First | Position::Middle);
         self.counts.packets += 1;
         self.settle(&resolved[began..]);
         if step.class != Some(Class::CaptureDuplicate) {
-            let all_came = step.gap > 0 && self.seq.holes.get(step.x - 1).is_none();
-            if step.x == self.expected || self.expected == 0 || all_came {
-                self.expected = step.x + 1;
+            let all_came = step.gap > 0 && self.read.seq.rare.holes.get(step.x - 1).is_none();
+            if step.x == self.read.expected || self.read.expected == 0 || all_came {
+                self.read.expected = step.x + 1;
             }
         }
         let Some(class) = step.class else {
-            self.goodput += p.bytes as u64;
+            self.read.goodput += p.bytes as u64;
             return None;
         };
         if resolved[began..].iter().any(|verdict| verdict.fill.frame == p.frame) {
-            self.goodput += p.bytes as u64;
+            self.read.goodput += p.bytes as u64;
             return Some(class);
         }
         self.counts.class(class);
@@ -158,7 +170,9 @@ impl Responses {
             upstream.least = upstream.least.saturating_sub(1);
         }
         match class {
-            Class::First | Class::New | Class::NewAfterGap | Class::Resync => self.goodput += p.bytes as u64,
+            Class::First | Class::New | Class::NewAfterGap | Class::Resync => {
+                self.read.goodput += p.bytes as u64
+            }
             Class::Retransmission => self.again(p, &step),
 
             _ => {}
@@ -169,9 +183,9 @@ impl Responses {
     fn again(&mut self, p: &Packet, step: &Step) {
         self.counts.retransmitted_bytes += p.bytes as u64;
         self.counts.overtaken_again += step.overtaken as u64;
-        self.skipped += step.skipped;
+        self.read.skipped += step.skipped;
         if step.went_back {
-            self.counts.triggered(self.asked_by.unwrap_or(Trigger::Unknown));
+            self.counts.triggered(self.read.asked_by.unwrap_or(Trigger::Unknown));
         }
     }
 
@@ -185,7 +199,7 @@ impl Responses {
                     self.counts.overtaken_again += fill.overtaken as u64;
                     self.counts.lost(Place::Upstream, 1, 1);
                     if verdict.went_back {
-                        self.counts.triggered(self.asked_by.unwrap_or(Trigger::Unknown));
+                        self.counts.triggered(self.read.asked_by.unwrap_or(Trigger::Unknown));
                     }
                 }
                 Class::LateOriginal => {
@@ -201,48 +215,54 @@ impl Responses {
 
     /// A READ was asked for again, from this PSN on: what was seen of its response did not arrive, or came too late.
     pub(crate) fn asked_again(&mut self, psn: Psn, time: i64, from_the_middle: bool, by: Trigger) {
-        if !self.seq.is_started() {
+        if self.read.get().is_none_or(|read| !read.seq.is_started()) {
             return;
         }
-        let x = self.seq.unwrap(psn);
-        self.asked = Some((x, time));
-        self.asked_by = Some(by);
-        if x >= self.seq.base && x < self.expected {
-            let sent_since = self.seq.cur.saturating_sub(x).max(1);
-            let certain = from_the_middle && self.seq.cur > x + 1;
+        let x = self.read.seq.unwrap(psn);
+        self.read.asked = Some((x, time));
+        self.read.asked_by = Some(by);
+        if x >= self.read.seq.base && x < self.read.expected {
+            let sent_since = self.read.seq.cur.saturating_sub(x).max(1);
+            let certain = from_the_middle && self.read.seq.cur > x + 1;
             self.counts.lost(Place::Downstream, certain as u64, sent_since);
-            self.expected = x;
+            self.read.expected = x;
         } else {
             // What the tap missed too; how much of the last burst's end with it, nobody can tell.
-            self.counts.lost(Place::Downstream, 0, self.seq.cur.saturating_sub(x));
+            self.counts.lost(Place::Downstream, 0, self.read.seq.cur.saturating_sub(x));
         }
     }
 
     /// The capture is over.
     pub(crate) fn finish(&mut self, ids: &IdOrder, knobs: &Knobs, resolved: &mut Vec<Resolved>) {
+        if self.read.get().is_none() {
+            return;
+        }
         let context = Context {
             rtt_min: None,
             reverse_visible: true,
-            asked: self.asked,
+            asked: self.read.asked,
             late_ns: knobs.late_ns,
             timeout_ns: i64::MAX,
             una: 0,
             ids: *ids,
         };
         let began = resolved.len();
-        self.seq.finish(&context, resolved);
+        self.read.seq.finish(&context, resolved);
         self.settle(&resolved[began..]);
-        let skipped = self.skipped + self.seq.pass_holes_left;
+        let skipped = self.read.skipped + self.read.seq.rare.pass_holes_left;
         // Only the READs asked for again are answered again: what lies between is left out.
         self.counts.lost(Place::Upstream, 0, skipped);
-        let open = self.seq.holes.psns();
+        let open = self.read.seq.rare.holes.psns();
         self.counts.lost(Place::Upstream, 0, open);
         self.counts.lost(Place::Capture, 0, open);
     }
 
     /// Bytes on the heap.
     pub(crate) fn heap(&self) -> usize {
-        self.seq.heap() + self.acks.capacity() * size_of::<Ack>()
+        self.counts.heap()
+            + self.read.heap()
+            + self.read.get().map_or(0, |read| read.seq.heap())
+            + self.acks.capacity() * size_of::<Ack>()
     }
 }
 

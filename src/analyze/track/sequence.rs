@@ -16,6 +16,7 @@ use std::ops::Range;
 use super::{
     class::Class,
     holes::{Hole, Holes},
+    lazy::{Lazy, quiet},
     order::IdOrder,
     ring::{ACK_EXPECTED, Ring, SEEN_TWICE, Sent},
 };
@@ -135,6 +136,14 @@ pub(crate) struct Sequence {
     start_time: i64,
     start_id: Option<u16>,
     pub(crate) last_time: i64,
+    pub(crate) ring: Ring,
+    /// Once a PSN was passed over, or came again.
+    pub(crate) rare: Lazy<Rare>,
+}
+
+/// What a sequence without gaps and repetitions does not have.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rare {
     pub(crate) holes: Holes,
     /// Passed over, and not missing: what responses have between READs.
     jumps: Holes,
@@ -145,10 +154,11 @@ pub(crate) struct Sequence {
     pass_steps: u32,
     /// PSNs that passes before the current one passed over.
     pub(crate) pass_holes_left: u64,
-    pub(crate) ring: Ring,
     pending: Vec<Fill>,
     undecided: Vec<Fill>,
 }
+
+quiet!(Rare);
 
 /// What comes after the packets that wait.
 #[derive(Clone, Copy)]
@@ -207,8 +217,10 @@ impl Sequence {
         (self.base, self.hi, self.cur) = (x, x + p.n as u64, x + p.n as u64);
         (self.start_time, self.last_time, self.in_pass) = (p.time, p.time, false);
         self.start_id = p.id;
-        self.pass_holes.take();
-        self.jumps.take();
+        if let Some(rare) = self.rare.get_mut() {
+            rare.pass_holes.take();
+            rare.jumps.take();
+        }
         self.ring.put(x, 0, sent(p, 1));
         x
     }
@@ -228,7 +240,7 @@ impl Sequence {
         // Or its first: from the PSN that was asked for, or a little beyond, should that one be lost again.
         const LOST_AGAIN: u64 = 8;
         let asked = context.asked.is_some_and(|(asked, _)| (asked..asked + LOST_AGAIN).contains(&x));
-        let after_fill = self.pending.last().is_some_and(|last| last.end == x);
+        let after_fill = self.rare.pending.last().is_some_and(|last| last.end == x);
         if (asked && !self.in_pass || after_fill) && !(context.ids.varies() && p.id.is_some()) {
             return false;
         }
@@ -297,7 +309,7 @@ impl Sequence {
         resolved: &mut Vec<Resolved>,
         step: &mut Step,
     ) {
-        if !self.pending.is_empty() {
+        if self.rare.get().is_some_and(|rare| !rare.pending.is_empty()) {
             self.resolve(Next::Ahead, context, resolved);
         }
         let gap = x - self.hi;
@@ -313,7 +325,7 @@ impl Sequence {
                 // It was asked to go back again, and may have dropped the rest of this pass for that.
                 step.unseen = left_out.end.saturating_sub(left_out.start);
             } else {
-                self.pass_holes.push(left_out, p.time, p.id);
+                self.rare.pass_holes.push(left_out, p.time, p.id);
             }
             self.in_pass = false;
             self.end_pass();
@@ -326,10 +338,10 @@ impl Sequence {
         if gap > 0 {
             step.gap = gap;
             if self.has_jumps {
-                self.jumps.push(self.hi..x, p.time, p.id);
+                self.rare.jumps.push(self.hi..x, p.time, p.id);
             }
-            missing(self.hi..x, &mut self.holes);
-            if step.class == Some(Class::NewAfterGap) && !self.holes.touches(&(self.hi..x)) {
+            missing(self.hi..x, &mut self.rare.holes);
+            if step.class == Some(Class::NewAfterGap) && !self.rare.holes.touches(&(self.hi..x)) {
                 step.class = Some(Class::New);
             }
         }
@@ -347,7 +359,7 @@ impl Sequence {
 
     #[cold]
     fn resync(&mut self, p: &Packet, step: &mut Step) {
-        self.holes.retire();
+        self.rare.holes.retire();
         step.x = self.start(p);
         step.class = Some(Class::Resync);
     }
@@ -375,10 +387,10 @@ impl Sequence {
                 }
                 return;
             }
-            self.holes.push(x..self.base, self.start_time, self.start_id);
+            self.rare.holes.push(x..self.base, self.start_time, self.start_id);
             self.base = x;
         }
-        match self.holes.get(x).or_else(|| self.jumps.get(x)) {
+        match self.rare.holes.get(x).or_else(|| self.rare.jumps.get(x)) {
             Some(hole) => self.in_hole(x, end, p, &hole, context, resolved, step),
             None => self.again(x, end, p, context, resolved, step),
         }
@@ -407,20 +419,20 @@ impl Sequence {
             overtaken: p.id.is_some_and(|id| context.ids.ahead(id) < 0),
             extent: (self.hi - x).min(u32::MAX as u64) as u32,
         };
-        if self.pending.last().is_some_and(|last| x < last.end) {
+        if self.rare.pending.last().is_some_and(|last| x < last.end) {
             self.resolve(Next::OtherHole, context, resolved);
         }
-        self.holes.fill(x..end);
+        self.rare.holes.fill(x..end);
         if self.has_jumps {
-            self.jumps.fill(x..end);
+            self.rare.jumps.fill(x..end);
         }
-        self.pass_holes.fill(x..end);
+        self.rare.pass_holes.fill(x..end);
         self.ring.put(x, self.hi - x, sent(p, 1));
         self.hi = self.hi.max(end);
         // A pass of repetitions that comes to a hole fills it.
-        if self.pending.is_empty() && self.in_pass && x == self.cur {
+        if self.rare.pending.is_empty() && self.in_pass && x == self.cur {
             self.cur = end;
-            self.pass_steps += 1;
+            self.rare.pass_steps += 1;
             if let Some(sent) = self.ring.get_mut(x) {
                 sent.flags |= RETRANSMITTED;
             }
@@ -428,8 +440,8 @@ impl Sequence {
             resolved.push(Resolved { fill, class: Class::Retransmission, went_back: false });
             return;
         }
-        self.pending.push(fill);
-        if self.pending.len() >= MAX_PENDING {
+        self.rare.pending.push(fill);
+        if self.rare.pending.len() >= MAX_PENDING {
             self.resolve(Next::Seen(end), context, resolved);
         }
     }
@@ -456,18 +468,19 @@ impl Sequence {
         step.before = before.map(|sent| (sent.time, sent.frame));
         step.overtaken = late;
         if late {
-            step.not_lost = self.pass_holes.get(x).is_none();
-            self.pass_holes.fill(x..end);
+            step.not_lost = self.rare.pass_holes.get(x).is_none();
+            self.rare.pass_holes.fill(x..end);
         } else if self.in_pass && x >= self.cur {
-            self.pass_steps += (x == self.cur) as u32;
+            self.rare.pass_steps += (x == self.cur) as u32;
             step.pass_gap = x - self.cur;
             // What was acknowledged meanwhile need not be sent again.
-            self.pass_holes.push(self.cur.max(context.una)..x, p.time, p.id);
+            self.rare.pass_holes.push(self.cur.max(context.una)..x, p.time, p.id);
             (self.cur, self.in_pass) = (end, true);
         } else {
             step.went_back = true;
             self.end_pass();
-            step.skipped = self.pass_holes.take() + std::mem::take(&mut self.pass_holes_left);
+            let rare = &mut *self.rare;
+            step.skipped = rare.pass_holes.take() + std::mem::take(&mut rare.pass_holes_left);
             step.unseen = unseen(p, context);
             self.go_back(resolved);
             (self.cur, self.in_pass) = (end, true);
@@ -489,25 +502,25 @@ impl Sequence {
         }
         // In a hole of the pass, so soon that nothing can have asked for it.
         let limit = context.rtt_min.map_or(context.late_ns, |rtt| rtt as i64);
-        x < self.cur && self.pass_holes.get(x).is_some_and(|hole| p.time - hole.time < limit)
+        x < self.cur && self.rare.pass_holes.get(x).is_some_and(|hole| p.time - hole.time < limit)
     }
 
     /// A pass of repetitions is over. One that repeats single packets, and leaves out what lies between, is not of a
     /// sender that goes back.
     fn end_pass(&mut self) {
-        if self.pass_open && self.pass_steps == 0 && self.pass_holes.psns() > 0 {
-            self.pass_holes.take();
+        if self.rare.pass_open && self.rare.pass_steps == 0 && self.rare.pass_holes.psns() > 0 {
+            self.rare.pass_holes.take();
             self.went_back = self.went_back.saturating_sub(1);
             self.selective = self.selective.saturating_add(1);
         }
-        (self.pass_open, self.pass_steps) = (false, 0);
+        (self.rare.pass_open, self.rare.pass_steps) = (false, 0);
     }
 
     /// The sender goes back: so packets that filled holes one by one before were late, not sent again.
     fn go_back(&mut self, resolved: &mut Vec<Resolved>) {
         self.went_back = self.went_back.saturating_add(1);
-        (self.pass_open, self.pass_steps) = (true, 0);
-        for fill in self.undecided.drain(..) {
+        (self.rare.pass_open, self.rare.pass_steps) = (true, 0);
+        for fill in self.rare.undecided.drain(..) {
             resolved.push(Resolved { fill, class: Class::LateOriginal, went_back: false });
         }
     }
@@ -515,7 +528,9 @@ impl Sequence {
     /// Decide on the packets that wait.
     #[cold]
     fn resolve(&mut self, next: Next, context: &Context, resolved: &mut Vec<Resolved>) {
-        let (Some(first), Some(last)) = (self.pending.first().copied(), self.pending.last().copied()) else {
+        let (Some(first), Some(last)) =
+            (self.rare.pending.first().copied(), self.rare.pending.last().copied())
+        else {
             return;
         };
         // Does the stream go on after them, or would it without them?
@@ -523,12 +538,12 @@ impl Sequence {
             Next::Seen(x) => x >= last.end && x != self.cur || x == last.end,
             Next::Ahead | Next::OtherHole | Next::End => false,
         };
-        let pending = std::mem::take(&mut self.pending);
+        let pending = std::mem::take(&mut self.rare.pending);
         for &fill in &pending {
             let class = match self.decide(&fill, &first, goes_on, matches!(next, Next::End), context) {
                 Some(class) => class,
-                None if self.undecided.len() < MAX_UNDECIDED && !matches!(next, Next::End) => {
-                    self.undecided.push(fill);
+                None if self.rare.undecided.len() < MAX_UNDECIDED && !matches!(next, Next::End) => {
+                    self.rare.undecided.push(fill);
                     continue;
                 }
                 None => Class::Ambiguous,
@@ -541,10 +556,11 @@ impl Sequence {
                 went_back = !self.in_pass || fill.x < self.cur;
                 if goes_on {
                     if went_back {
-                        self.pass_holes_left += self.pass_holes.take();
+                        let rare = &mut *self.rare;
+                        rare.pass_holes_left += rare.pass_holes.take();
                         self.go_back(resolved);
                     }
-                    self.pass_steps += (self.in_pass && fill.x == self.cur) as u32;
+                    self.rare.pass_steps += (self.in_pass && fill.x == self.cur) as u32;
                     (self.cur, self.in_pass) = (fill.end, true);
                 } else {
                     self.selective = self.selective.saturating_add(1);
@@ -553,8 +569,8 @@ impl Sequence {
             resolved.push(Resolved { fill, class, went_back });
         }
         // Keep the room.
-        self.pending = pending;
-        self.pending.clear();
+        self.rare.pending = pending;
+        self.rare.pending.clear();
     }
 
     fn decide(
@@ -604,11 +620,11 @@ impl Sequence {
     /// by packets sent again for a receiver that keeps what comes early.
     #[inline]
     pub(crate) fn acknowledged(&mut self, una: u64, resolved: &mut Vec<Resolved>) {
-        if self.undecided.is_empty() {
+        if self.rare.get().is_none_or(|rare| rare.undecided.is_empty()) {
             return;
         }
         let mut selective = 0;
-        self.undecided.retain(|&fill| {
+        self.rare.undecided.retain(|&fill| {
             let decided = una > fill.end;
             if decided {
                 selective += 1;
@@ -622,9 +638,13 @@ impl Sequence {
     /// The capture is over.
     pub(crate) fn finish(&mut self, context: &Context, resolved: &mut Vec<Resolved>) {
         self.resolve(Next::End, context, resolved);
+        if self.rare.get().is_none() {
+            return;
+        }
         self.end_pass();
-        self.pass_holes_left += self.pass_holes.take();
-        for fill in self.undecided.drain(..) {
+        let rare = &mut *self.rare;
+        rare.pass_holes_left += rare.pass_holes.take();
+        for fill in rare.undecided.drain(..) {
             resolved.push(Resolved { fill, class: Class::Ambiguous, went_back: false });
         }
     }
@@ -632,8 +652,11 @@ impl Sequence {
     /// Bytes on the heap.
     pub(crate) fn heap(&self) -> usize {
         self.ring.heap()
-            + self.pending.capacity() * size_of::<Fill>()
-            + self.undecided.capacity() * size_of::<Fill>()
+            + self.rare.heap()
+            + self.rare.get().map_or(0, |rare| {
+                let holes = rare.holes.heap() + rare.jumps.heap() + rare.pass_holes.heap();
+                holes + (rare.pending.capacity() + rare.undecided.capacity()) * size_of::<Fill>()
+            })
     }
 }
 

@@ -1,6 +1,8 @@
 //! A shadow of the responder, fed with the tap's order of packets. Without it, a NAK that reordering provoked would
 //! be taken for a loss: a responder that sees p+1 before p asks for p, drops p+1, takes p, and then asks for p+1.
 
+use super::lazy::{Lazy, quiet};
+
 /// A NAK that the real responder ought to send, if it sees what the tap sees.
 #[derive(Clone, Copy, Debug, Default)]
 struct Predicted {
@@ -25,12 +27,18 @@ pub(crate) enum Nakked {
 }
 
 /// The responder's expected PSN and whether it has asked for it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Shadow {
     expected: u64,
     asked: bool,
     /// One past the last PSN of the current pass.
     reached: u64,
+    asks: Lazy<Asks>,
+}
+
+/// What it asked for, and what the real one did.
+#[derive(Clone, Debug, Default)]
+struct Asks {
     predicted: [Predicted; 4],
     at: u8,
     not_ready: u64,
@@ -38,7 +46,14 @@ pub(crate) struct Shadow {
     last_nak_at: u64,
 }
 
+quiet!(Asks);
+
 impl Shadow {
+    /// Bytes on the heap.
+    pub(crate) fn heap(&self) -> usize {
+        self.asks.heap()
+    }
+
     pub(crate) fn start(&mut self, x: u64) {
         *self = Shadow { expected: x, ..Shadow::default() };
     }
@@ -53,8 +68,9 @@ impl Shadow {
         } else if x > self.expected {
             if !self.asked {
                 self.asked = true;
-                self.predicted[self.at as usize % 4] = Predicted { psn: self.expected, time, matched: false };
-                self.at = self.at.wrapping_add(1);
+                let (psn, asks) = (self.expected, &mut *self.asks);
+                asks.predicted[asks.at as usize % 4] = Predicted { psn, time, matched: false };
+                asks.at = asks.at.wrapping_add(1);
             }
         } else if end > self.expected {
             // A READ asked for again, from the middle on, and beyond.
@@ -78,7 +94,7 @@ impl Shadow {
     }
 
     pub(crate) fn not_ready(&mut self, x: u64) {
-        self.not_ready = x;
+        self.asks.not_ready = x;
         if x < self.expected {
             self.expected = x;
         }
@@ -86,19 +102,20 @@ impl Shadow {
 
     /// Whether a NAK for this PSN was seen lately.
     pub(crate) fn was_asked(&self, x: u64) -> bool {
-        self.last_nak == x || self.predicted.iter().any(|p| p.psn == x && p.matched)
+        self.asks.last_nak == x || self.asks.predicted.iter().any(|p| p.psn == x && p.matched)
     }
 
     /// The real responder asked for `x`.
     pub(crate) fn nakked(&mut self, x: u64, time: i64) -> Nakked {
-        let repeated = self.last_nak == x && self.last_nak_at == self.at as u64;
-        (self.last_nak, self.last_nak_at) = (x, self.at as u64);
-        if self.not_ready == x && x != 0 {
-            self.not_ready = 0;
+        let asks = &mut *self.asks;
+        let repeated = asks.last_nak == x && asks.last_nak_at == asks.at as u64;
+        (asks.last_nak, asks.last_nak_at) = (x, asks.at as u64);
+        if asks.not_ready == x && x != 0 {
+            asks.not_ready = 0;
             return Nakked::Again;
         }
         let predicted =
-            self.predicted.iter_mut().find(|p| p.psn == x && !p.matched && p.time <= time && p.time != 0);
+            asks.predicted.iter_mut().find(|p| p.psn == x && !p.matched && p.time <= time && p.time != 0);
         if let Some(predicted) = predicted {
             predicted.matched = true;
             return Nakked::Expected { since: predicted.time };

@@ -1,0 +1,191 @@
+//! How long `rdmawire analyze` takes, beside the floor (the bare walk over the records) and beside other programs.
+//!
+//! `cargo bench --bench analyze [-- SCALE]`, SCALE a share of the sizes, 1 if absent, 0.02 for a quick look;
+//! `-- SCALE DIR` leaves the files in DIR. The files are generated, seeded. Passes over a file are interleaved; figures
+//! are medians of [`RUNS`], files in the page cache. "In process" is the library alone, one thread; the others are
+//! whole processes, start-up included. Slow programs get a cut of the file, scaled by its packets.
+
+use std::{
+    fs,
+    hint::black_box,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Instant,
+};
+
+use rdmawire::{
+    analyze::{Analysis, Options},
+    capture::{self, Format, Interface, Record, Sink, Source, Time},
+    checksum,
+    dissect::{Link, dissect},
+    icrc,
+    opcode::{Opcode, PayloadRule},
+};
+
+#[path = "traffic.rs"]
+mod traffic;
+use traffic::{Mix, Traffic};
+
+const RUNS: usize = 5;
+/// Packets that slow programs get.
+const CUT: u64 = 20_000;
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
+    let scale: f64 = args.first().and_then(|arg| arg.parse().ok()).unwrap_or(1.0);
+    let kept = args.get(1).map(PathBuf::from);
+    let dir = kept.clone().unwrap_or_else(|| {
+        std::env::temp_dir().join(format!("rdmawire-bench-analyze-{}", std::process::id()))
+    });
+    fs::create_dir_all(&dir).expect("the temporary directory takes a directory");
+    let count = |n: f64| ((n * scale) as u64).max(2000);
+    println!("ns a packet, medians of {RUNS}; ratio to the bare walk over the file's bytes in memory");
+    println!("{:<16} {:>8} {:<34} {:>9} {:>8}", "file", "packets", "pass", "ns", "ratio");
+    let plain = Traffic { packets: 0, qps: 256, payload: 1024, cut: None, mix: Mix::Write };
+    let files = [
+        ("128 bytes", Traffic { packets: count(2e6), cut: Some(128), ..plain }, true),
+        ("1 KiB", Traffic { packets: count(4e5), ..plain }, true),
+        ("4 KiB", Traffic { packets: count(1e5), payload: 4096, ..plain }, false),
+        ("all opcodes", Traffic { packets: count(1e6), mix: Mix::All, ..plain }, false),
+        ("1 QP", Traffic { packets: count(2e6), qps: 1, cut: Some(128), ..plain }, false),
+        ("10^4 QPs", Traffic { packets: count(2e6), qps: 10_000, cut: Some(128), ..plain }, false),
+        ("10^6 QPs", Traffic { packets: count(4e6), qps: 1_000_000, cut: Some(128), ..plain }, false),
+    ];
+    for (name, traffic, is_everything) in files {
+        let path = dir.join(format!("{}.pcap", name.replace(' ', "-")));
+        traffic.write(&path).expect("the disk has room");
+        bench(name, &path, &traffic, is_everything);
+        if kept.is_none() {
+            fs::remove_file(&path).expect("what was made can be removed");
+        }
+    }
+    if kept.is_none() {
+        fs::remove_dir_all(&dir).expect("what was made can be removed");
+    }
+}
+
+fn bench(name: &str, path: &Path, traffic: &Traffic, is_everything: bool) {
+    let program = Path::new(env!("CARGO_BIN_EXE_rdmawire"));
+    let bytes = fs::read(path).expect("just written");
+    let packets = traffic.packets;
+    let cut = path.with_extension("cut.pcap");
+    let few = packets.min(CUT);
+    Traffic { packets: few, ..*traffic }.write(&cut).expect("the disk has room");
+    let command = |program: &Path, args: &[&str], path: &Path| {
+        let args = args.iter().map(|arg| if *arg == "FILE" { path.as_os_str() } else { arg.as_ref() });
+        let mut command = Command::new(program);
+        command.args(args).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    let run = |mut command: Command| command.status().is_ok_and(|status| status.success());
+    let ours = |args: &[&str]| run(command(program, args, path));
+    let theirs = |program: &str, args: &[&str], path: &Path| run(command(Path::new(program), args, path));
+
+    type Pass<'a> = (&'a str, u64, Box<dyn Fn() -> bool + 'a>);
+    let mut passes: Vec<Pass<'_>> = vec![
+        ("walk (the floor)", packets, Box::new(|| walk(&bytes) == packets)),
+        ("analyze, in process", packets, Box::new(|| analyze(path, true) == packets)),
+        ("analyze, in process, no ICRC", packets, Box::new(|| analyze(path, false) == packets)),
+        (
+            "analyze --json --threads 1",
+            packets,
+            Box::new(|| ours(&["analyze", "--json", "--threads", "1", "FILE"])),
+        ),
+        ("analyze --json", packets, Box::new(|| ours(&["analyze", "--json", "FILE"]))),
+        (
+            "tcpdump -w /dev/null",
+            packets,
+            Box::new(|| theirs("tcpdump", &["-r", "FILE", "-w", "/dev/null"], path)),
+        ),
+    ];
+    if is_everything {
+        let fields =
+            ["-r", "FILE", "-T", "fields", "-e", "infiniband.bth.opcode", "-e", "infiniband.bth.psn"];
+        passes.push(("capinfos", packets, Box::new(|| theirs("capinfos", &["FILE"], path))));
+        passes.push((
+            "tshark, 2 fields, cut",
+            few,
+            Box::new({
+                let cut = &cut;
+                move || theirs("tshark", &fields, cut)
+            }),
+        ));
+        passes.push((
+            "dissect, a line each, cut",
+            few,
+            Box::new(|| run(command(program, &["dissect", "FILE"], &cut))),
+        ));
+        passes.push((
+            "dissect --json, cut",
+            few,
+            Box::new(|| run(command(program, &["dissect", "--json", "FILE"], &cut))),
+        ));
+        passes.push(("tcpdump -n, cut", few, Box::new(|| theirs("tcpdump", &["-n", "-r", "FILE"], &cut))));
+        passes.push((
+            "tshark, a line each, cut",
+            few,
+            Box::new(|| theirs("tshark", &["-n", "-r", "FILE"], &cut)),
+        ));
+        passes.push((
+            "tshark -T ek, cut",
+            few,
+            Box::new(|| theirs("tshark", &["-n", "-r", "FILE", "-T", "ek"], &cut)),
+        ));
+        passes.push(("scapy, cut", few, Box::new(|| theirs("python3", &["-c", SCAPY, "FILE"], &cut))));
+    }
+    let mut times: Vec<Vec<f64>> = vec![Vec::new(); passes.len()];
+    for _ in 0..RUNS {
+        for ((_, packets, pass), times) in passes.iter().zip(&mut times) {
+            let start = Instant::now();
+            if pass() {
+                times.push(start.elapsed().as_nanos() as f64 / *packets as f64);
+            }
+        }
+    }
+    let mut floor = f64::NAN;
+    for ((pass, ..), times) in passes.iter().zip(&mut times) {
+        times.sort_by(f64::total_cmp);
+        let Some(ns) = times.get(times.len() / 2) else {
+            println!("{name:<16} {packets:>8} {pass:<34} {:>9} {:>8}", "-", "-");
+            continue;
+        };
+        if floor.is_nan() {
+            floor = *ns;
+        }
+        println!("{name:<16} {packets:>8} {pass:<34} {ns:>9.1} {:>8.2}", ns / floor);
+    }
+    fs::remove_file(&cut).expect("what was made can be removed");
+}
+
+const SCAPY: &str = "import sys\nfrom scapy.all import PcapReader, load_contrib\nload_contrib('roce')\n\
+    [p for p, _ in zip(PcapReader(sys.argv[1]), range(20000))]";
+
+fn analyze(path: &Path, verify_icrc: bool) -> u64 {
+    let mut reader = capture::open(path).expect("just written");
+    let mut analysis = Analysis::new(Options { verify_icrc, ..Options::default() });
+    while let Some(record) = reader.next().expect("the file stays") {
+        analysis.see(&record);
+    }
+    let packets = analysis.packets();
+    black_box(analysis.finish());
+    packets
+}
+
+/// The floor: record to record by their lengths, reading ports, opcode, queue pair and PSN of each.
+fn walk(bytes: &[u8]) -> u64 {
+    let (mut at, mut count, mut sum) = (24, 0, 0u32);
+    while let Some(header) = bytes.get(at..).and_then(|rest| rest.first_chunk::<16>()) {
+        let len = u32::from_le_bytes([header[8], header[9], header[10], header[11]]) as usize;
+        let Some(frame) = bytes.get(at + 16..at + 16 + len) else { break };
+        if let Some(headers) = frame.first_chunk::<54>() {
+            let word = |at: usize| {
+                u32::from_be_bytes([headers[at], headers[at + 1], headers[at + 2], headers[at + 3]])
+            };
+            sum ^= word(34) ^ word(42) ^ word(46) ^ word(50);
+        }
+        count += 1;
+        at += 16 + len;
+    }
+    black_box(sum);
+    count
+}
