@@ -382,7 +382,8 @@ impl Requests {
         let mtu = [4096u16, 2048, 1024, 512, 256]
             .into_iter()
             .find(|&mtu| length.div_ceil(mtu as u32) as u64 == took);
-        if let Some(mtu) = mtu.filter(|_| self.mtu.by == MtuBy::Unknown) {
+        // A request that the capture lost makes a READ seem longer, and the path MTU smaller than it is.
+        if let Some(mtu) = mtu.filter(|&mtu| self.mtu.by == MtuBy::Unknown || mtu > self.mtu.bytes) {
             self.set_mtu(Mtu { bytes: mtu, by: MtuBy::ReadPsns }, x, length);
         }
     }
@@ -649,7 +650,7 @@ impl Requests {
             read.next = x;
             return;
         }
-        if request.operation == Operation::ReadRequest && self.mtu.by == MtuBy::Unknown {
+        if request.operation == Operation::ReadRequest && self.mtu.by <= MtuBy::ReadPsns {
             self.guess = request.message_bytes.map(|length| (x, length)).filter(|&(_, length)| length > 256);
         }
         if self.reads.len() == MAX_READS {
