@@ -7,6 +7,7 @@ mod explain;
 mod overhead;
 mod rewrite;
 mod scenario;
+mod pipeline;
 mod units;
 
 use std::{

@@ -110,7 +110,7 @@ impl Responses {
             asked: self.read.asked,
             late_ns: knobs.late_ns,
             timeout_ns: i64::MAX,
-            ids: *ids,
+            ids,
         };
         self.read.seq.has_jumps = true;
         let began = resolved.len();
@@ -231,7 +231,7 @@ impl Responses {
             asked: self.read.asked,
             late_ns: knobs.late_ns,
             timeout_ns: i64::MAX,
-            ids: *ids,
+            ids,
         };
         let began = resolved.len();
         self.read.seq.finish(&context, resolved);

@@ -43,7 +43,7 @@ pub(crate) struct Packet {
 
 /// What is known beside the sequence itself.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Context {
+pub(crate) struct Context<'a> {
     /// The shortest round trip seen, in nanoseconds.
     pub(crate) rtt_min: Option<u32>,
     /// The other direction was seen too.
@@ -54,7 +54,7 @@ pub(crate) struct Context {
     pub(crate) late_ns: i64,
     /// What comes later than this, unasked, may be the answer to a timeout.
     pub(crate) timeout_ns: i64,
-    pub(crate) ids: IdOrder,
+    pub(crate) ids: &'a IdOrder,
 }
 
 /// A packet in a hole, its class undecided.
@@ -223,7 +223,7 @@ impl Sequence {
 
     /// Whether the packet is a transmission that was recorded already.
     #[inline]
-    fn is_capture_duplicate(&mut self, x: u64, p: &Packet, context: &Context) -> bool {
+    fn is_capture_duplicate(&mut self, x: u64, p: &Packet, context: &Context<'_>) -> bool {
         let Some(before) = self.ring.get_mut(x) else { return false };
         if before.fingerprint != p.fingerprint {
             return false;
@@ -250,7 +250,7 @@ impl Sequence {
     pub(crate) fn see(
         &mut self,
         p: &Packet,
-        context: &Context,
+        context: &Context<'_>,
         missing: impl FnOnce(Range<u64>, &mut Holes),
         resolved: &mut Vec<Resolved>,
     ) -> Step {
@@ -292,7 +292,7 @@ impl Sequence {
         x: u64,
         end: u64,
         p: &Packet,
-        context: &Context,
+        context: &Context<'_>,
         missing: impl FnOnce(Range<u64>, &mut Holes),
         resolved: &mut Vec<Resolved>,
         step: &mut Step,
@@ -347,7 +347,7 @@ impl Sequence {
         x: u64,
         end: u64,
         p: &Packet,
-        context: &Context,
+        context: &Context<'_>,
         resolved: &mut Vec<Resolved>,
         step: &mut Step,
     ) {
@@ -380,7 +380,7 @@ impl Sequence {
         end: u64,
         p: &Packet,
         hole: &Hole,
-        context: &Context,
+        context: &Context<'_>,
         resolved: &mut Vec<Resolved>,
         step: &mut Step,
     ) {
@@ -427,7 +427,7 @@ impl Sequence {
         x: u64,
         end: u64,
         p: &Packet,
-        context: &Context,
+        context: &Context<'_>,
         resolved: &mut Vec<Resolved>,
         step: &mut Step,
     ) {
@@ -468,7 +468,7 @@ impl Sequence {
     }
 
     /// Whether a repetition was overtaken by a later one.
-    fn is_late_again(&self, x: u64, p: &Packet, context: &Context) -> bool {
+    fn is_late_again(&self, x: u64, p: &Packet, context: &Context<'_>) -> bool {
         if context.ids.counts_up() {
             return p.id.is_some_and(|id| context.ids.ahead(id) < 0);
         }
@@ -487,7 +487,7 @@ impl Sequence {
 
     /// Decide on the packets that wait.
     #[cold]
-    fn resolve(&mut self, next: Next, context: &Context, resolved: &mut Vec<Resolved>) {
+    fn resolve(&mut self, next: Next, context: &Context<'_>, resolved: &mut Vec<Resolved>) {
         let (Some(first), Some(last)) = (self.rare.pending.first().copied(), self.rare.pending.last().copied()) else {
             return;
         };
@@ -536,7 +536,7 @@ impl Sequence {
         first: &Fill,
         goes_on: bool,
         end: bool,
-        context: &Context,
+        context: &Context<'_>,
     ) -> Option<Class> {
         if let (Some(sent_before), true) = (fill.sent_before, context.ids.counts_up()) {
             return Some(if sent_before { Class::LateOriginal } else { Class::Retransmission });
@@ -591,7 +591,7 @@ impl Sequence {
     }
 
     /// The capture is over.
-    pub(crate) fn finish(&mut self, context: &Context, resolved: &mut Vec<Resolved>) {
+    pub(crate) fn finish(&mut self, context: &Context<'_>, resolved: &mut Vec<Resolved>) {
         self.resolve(Next::End, context, resolved);
         let Some(rare) = self.rare.get_mut() else { return };
         rare.pass_holes_left += rare.pass_holes.take();
@@ -612,7 +612,7 @@ impl Sequence {
 }
 
 /// Identifications passed over since the newest.
-fn unseen(p: &Packet, context: &Context) -> u64 {
+fn unseen(p: &Packet, context: &Context<'_>) -> u64 {
     match p.id {
         Some(id) if context.ids.counts_up() => (context.ids.ahead(id) as i64 - 1).max(0) as u64,
         _ => 0,
