@@ -123,7 +123,7 @@ impl Default for Options {
         Options {
             dissect: dissect::Options::default(),
             verify_icrc: true,
-            max_flows: 1 << 20,
+            max_flows: 1 << 18,
             late_ns: 50_000,
             ack_timeout_ns: None,
             speed_bps: None,
@@ -274,11 +274,23 @@ impl Analysis {
     pub fn see(&mut self, record: &Record<'_>) {
         let d = dissect_with(self.options.dissect, record.link, record.frame, record.wire_len);
         let icrc = if self.options.verify_icrc { icrc::verify(&d) } else { State::Unchecked };
+        self.see_first(record, &d, icrc);
+    }
+
+    /// [`see`](Analysis::see) of a frame whose ICRC was verified by somebody else, on another thread perhaps.
+    #[inline]
+    pub fn see_verified(&mut self, record: &Record<'_>, icrc: State) {
+        let d = dissect_with(self.options.dissect, record.link, record.frame, record.wire_len);
+        self.see_first(record, &d, icrc);
+    }
+
+    #[inline]
+    fn see_first(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
         if icrc == State::Bad && self.trust.icrc_checked == 0 || !self.held.is_empty() {
             self.hold(record, icrc);
             return;
         }
-        self.see_dissected(record, &d, icrc);
+        self.see_dissected(record, d, icrc);
     }
 
     /// The first ICRC that could be verified is wrong: that packet alone, or all of them? The next few tell.
@@ -479,8 +491,8 @@ impl Analysis {
                 let position = opcode.position();
                 let length = d.get::<Reth>().map(|reth| reth.dma_len());
                 packet.ack_expected = bth.ack_req() || matches!(position, Position::Last | Position::Only);
-                let request = Request { packet, operation, position, message_bytes: length };
-                self.see_request(id, &request, event)
+                let mut request = Request { packet, operation, position, message_bytes: length };
+                self.see_request(id, &mut request, event)
             }
             Direction::Response => self.see_response(id, &packet, operation, opcode.position(), port, event),
         };
@@ -499,7 +511,7 @@ impl Analysis {
     }
 
     #[inline]
-    fn see_request(&mut self, id: FlowId, request: &Request, event: &Event<'_>) -> Option<Class> {
+    fn see_request(&mut self, id: FlowId, request: &mut Request, event: &Event<'_>) -> Option<Class> {
         let psn = request.packet.psn;
         let flow = self.flows.get_mut(id);
         flow.completeness |= 8;

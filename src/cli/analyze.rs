@@ -17,10 +17,14 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{Outcome, units};
+use super::{
+    Outcome,
+    pipeline::{self, Step},
+    units,
+};
 use rdmawire::{
     analyze::{Address, Analysis, KnownConnection, Options},
-    capture::{self, Info, Merge, Reader, Source},
+    capture::{self, Info, Interface, Merge, Reader, Source},
     dissect::{self, ROCE_PORT, dissect_with},
     filter::{Filter, FrameMeta},
     icrc,
@@ -75,7 +79,7 @@ pub(super) struct Analyze {
     /// prints.
     #[arg(long, value_name = "FILE", value_parser = qp_map)]
     qp_map: Option<QpMap>,
-    /// Flows kept at a time; beyond, the ones silent longest are put away.
+    /// Flows kept at a time; beyond, the ones silent longest are put away. The default keeps them below 512 MiB.
     #[arg(long, value_name = "N", default_value_t = Options::default().max_flows)]
     max_flows: usize,
     /// A packet that comes within so many microseconds of one sent later is late, where nothing better is known.
@@ -84,7 +88,8 @@ pub(super) struct Analyze {
     /// The queue pairs' acknowledgement timeout: IBTA's exponent (14), or a time (67ms).
     #[arg(long, value_name = "TIMEOUT", value_parser = ack_timeout)]
     ack_timeout: Option<i64>,
-    /// Files that are analyzed at a time.
+    /// Threads: of several files so many are analyzed at a time, one file is worked on by all; 0: as many as there are
+    /// processors. The report is the same.
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
     /// When the text is coloured.
@@ -169,6 +174,11 @@ fn end_address(text: &str) -> Option<Address> {
     text.parse().ok().map(Address::Ip)
 }
 
+/// Bytes of a file from which on it is worth a second thread.
+fn long(info: &Info) -> u64 {
+    if info.compression == capture::Compression::None { 1 << 20 } else { 64 << 10 }
+}
+
 /// Asked to stop: by Ctrl-C.
 static STOP: AtomicBool = AtomicBool::new(false);
 
@@ -196,11 +206,7 @@ impl Analyze {
 
     /// Every file by itself, several at a time; the reports in the files' order, and whether all could be read.
     fn each(&self, filter: &Option<Filter>) -> anyhow::Result<(Vec<Report>, bool)> {
-        let threads = match self.threads {
-            0 => thread::available_parallelism().map_or(1, |n| n.get()),
-            n => n,
-        };
-        let threads = threads.min(self.files.len()).max(1);
+        let threads = self.threads().min(self.files.len()).max(1);
         let next = AtomicUsize::new(0);
         let done: Mutex<Vec<(usize, anyhow::Result<Option<Report>>)>> = Mutex::new(Vec::new());
         let work = || {
@@ -232,6 +238,13 @@ impl Analyze {
             }
         }
         Ok((reports, all_read))
+    }
+
+    fn threads(&self) -> usize {
+        match self.threads {
+            0 => thread::available_parallelism().map_or(1, |n| n.get()),
+            n => n,
+        }
     }
 
     /// One file; `None` where it could not be opened, which was said.
@@ -271,11 +284,17 @@ impl Analyze {
         Ok((vec![report], all_read))
     }
 
-    fn analyze(&self, source: &mut impl Source, filter: &Option<Filter>) -> anyhow::Result<Report> {
+    fn analyze(&self, source: &mut (impl Source + Send), filter: &Option<Filter>) -> anyhow::Result<Report> {
         let analysis = Mutex::new(Analysis::new(self.options()));
         let Some(seconds) = self.every else {
             let mut held = analysis.lock().unwrap_or_else(PoisonError::into_inner);
-            self.feed(source, filter, &mut |with| with(&mut held));
+            let is_alone = self.merge || self.files.len() == 1;
+            let is_long = source.info().total_bytes.is_some_and(|bytes| bytes >= long(source.info()));
+            if self.threads() > 1 && is_alone && is_long {
+                self.feed_on_threads(source, filter, &mut held);
+            } else {
+                self.feed(source, filter, &mut |with| with(&mut held));
+            }
             drop(held);
             return Ok(analysis.into_inner().unwrap_or_else(PoisonError::into_inner).finish());
         };
@@ -335,17 +354,47 @@ impl Analyze {
             to(&mut |analysis| see(analysis, &record, filter, number, &options));
             let known = source.info().interfaces.len();
             if known != interfaces {
-                to(&mut |analysis| name_interfaces(analysis, source.info(), interfaces));
+                to(&mut |analysis| {
+                    name_interfaces(analysis, &source.info().interfaces[interfaces..], interfaces)
+                });
                 interfaces = known;
             }
             if STOP.load(Ordering::Relaxed) {
                 break;
             }
             if number & 0xffff == 0 {
-                progress.show(source.info());
+                progress.show(source.info().bytes_read);
             }
         }
         progress.clear();
+    }
+
+    /// The same, on several threads.
+    fn feed_on_threads(
+        &self,
+        source: &mut (impl Source + Send),
+        filter: &Option<Filter>,
+        analysis: &mut Analysis,
+    ) {
+        let options = self.options();
+        let mut progress = Progress::new(source.info());
+        let mut number = 0;
+        let (dissect, verify) = (options.dissect, options.verify_icrc);
+        let result = pipeline::run(source, dissect, verify, self.threads(), &STOP, |step| match step {
+            Step::Frame(record, icrc) => {
+                number += 1;
+                match filter {
+                    None => analysis.see_verified(&record, icrc),
+                    Some(filter) => see_filtered(analysis, &record, icrc, filter, number, &options),
+                }
+            }
+            Step::Interfaces(from, interfaces) => name_interfaces(analysis, interfaces, from),
+            Step::Progress(bytes) => progress.show(bytes),
+        });
+        progress.clear();
+        if let Err(error) = result {
+            eprintln!("rdmawire: {error}");
+        }
     }
 
     fn options(&self) -> Options {
@@ -494,8 +543,22 @@ fn see(
     options: &Options,
 ) {
     let Some(filter) = filter else { return analysis.see(record) };
+    let icrc = match options.verify_icrc {
+        true => icrc::verify(&dissect_with(options.dissect, record.link, record.frame, record.wire_len)),
+        false => icrc::State::Unchecked,
+    };
+    see_filtered(analysis, record, icrc, filter, number, options);
+}
+
+fn see_filtered(
+    analysis: &mut Analysis,
+    record: &capture::Record<'_>,
+    icrc: icrc::State,
+    filter: &Filter,
+    number: u64,
+    options: &Options,
+) {
     let d = dissect_with(options.dissect, record.link, record.frame, record.wire_len);
-    let icrc = if options.verify_icrc { icrc::verify(&d) } else { icrc::State::Unchecked };
     let meta = FrameMeta { number, time_ns: record.time.0, icrc: Some(icrc) };
     match filter.matches(&d, &meta) {
         true => analysis.see_dissected(record, &d, icrc),
@@ -503,9 +566,9 @@ fn see(
     }
 }
 
-fn name_interfaces(analysis: &mut Analysis, info: &Info, from: usize) {
-    for (n, interface) in info.interfaces.iter().enumerate().skip(from) {
-        let Ok(number) = u16::try_from(n) else { return };
+fn name_interfaces(analysis: &mut Analysis, new: &[Interface], from: usize) {
+    for (n, interface) in new.iter().enumerate() {
+        let Ok(number) = u16::try_from(from + n) else { return };
         analysis.interface(number, interface.name.clone().unwrap_or_default(), interface.speed_bps);
     }
 }
@@ -537,25 +600,26 @@ struct Progress {
     began: Instant,
     bar: Option<ProgressBar>,
     is_wanted: bool,
+    total: u64,
 }
 
 impl Progress {
     fn new(info: &Info) -> Progress {
         let is_wanted = io::stderr().is_terminal() && info.total_bytes.is_some();
-        Progress { began: Instant::now(), bar: None, is_wanted }
+        Progress { began: Instant::now(), bar: None, is_wanted, total: info.total_bytes.unwrap_or(0) }
     }
 
-    fn show(&mut self, info: &Info) {
+    fn show(&mut self, bytes: u64) {
         if !self.is_wanted || self.began.elapsed() < Duration::from_secs(1) {
             return;
         }
         let bar = self.bar.get_or_insert_with(|| {
-            let bar = ProgressBar::new(info.total_bytes.unwrap_or(0));
+            let bar = ProgressBar::new(self.total);
             let style =
                 ProgressStyle::with_template("{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}");
             style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style))
         });
-        bar.set_position(info.bytes_read);
+        bar.set_position(bytes);
     }
 
     fn clear(&mut self) {

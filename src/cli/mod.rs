@@ -11,6 +11,7 @@ mod interfaces;
 mod overhead;
 #[cfg(all(unix, feature = "live", not(feature = "libpcap")))]
 mod pcap_filter;
+mod pipeline;
 mod rewrite;
 mod scenario;
 #[cfg(all(unix, feature = "live"))]

@@ -6,7 +6,7 @@ use super::*;
 
 /// What is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mix {
+pub(crate) enum Mix {
     /// RDMA WRITEs of eight packets, each message acknowledged.
     Write,
     /// Every operation code in turns, with payload where it has any.
@@ -15,7 +15,7 @@ pub enum Mix {
 
 /// A capture to generate.
 #[derive(Clone, Copy, Debug)]
-pub struct Traffic {
+pub(crate) struct Traffic {
     /// Packets in all.
     pub packets: u64,
     /// Queue pairs that send.
@@ -35,7 +35,7 @@ const MESSAGE: u32 = 8;
 
 impl Traffic {
     /// Writes it.
-    pub fn write(&self, path: &Path) -> Result<(), capture::Error> {
+    pub(crate) fn write(&self, path: &Path) -> Result<(), capture::Error> {
         let options = capture::Options { force: true, ..capture::Options::default() };
         let mut writer = capture::create(path, Format::Pcap, &[Interface::new(Link::ETHERNET)], options)?;
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;

@@ -14,6 +14,42 @@ enum Inner {
     Empty,
     Few(Vec<u64>),
     Many(Box<Histogram<u32>>),
+    /// Samples wait until there are some: a histogram is seldom in the cache.
+    Buffered(Box<Buffered>),
+}
+
+#[derive(Clone, Debug)]
+struct Buffered {
+    used: usize,
+    waiting: [u64; FEW],
+    histogram: Histogram<u32>,
+}
+
+impl Buffered {
+    #[inline]
+    fn add(&mut self, value: u64) {
+        if let Some(room) = self.waiting.get_mut(self.used) {
+            *room = value;
+            self.used += 1;
+        }
+        if self.used == FEW {
+            self.flush();
+        }
+    }
+
+    #[inline(never)]
+    fn flush(&mut self) {
+        self.waiting[..self.used].iter().for_each(|&value| record(&mut self.histogram, value));
+        self.used = 0;
+    }
+}
+
+impl From<&Buffered> for Distribution {
+    fn from(buffered: &Buffered) -> Distribution {
+        let mut all = buffered.clone();
+        all.flush();
+        Distribution(Inner::Many(Box::new(all.histogram)))
+    }
 }
 
 /// The distribution's 99th percentile, followed from sample to sample: a tracker asks for it after each.
@@ -29,7 +65,7 @@ impl Tracked {
     /// One more sample.
     #[inline]
     pub fn add(&mut self, value: u64) {
-        self.all.add(value);
+        self.all.add_now(value);
         let Inner::Many(histogram) = &self.all.0 else {
             self.p99 = self.p99.max(value);
             return;
@@ -89,8 +125,22 @@ impl Distribution {
     #[inline]
     pub fn add(&mut self, value: u64) {
         match &mut self.0 {
-            Inner::Many(histogram) => record(histogram, value),
+            Inner::Buffered(buffered) => buffered.add(value),
             _ => self.add_to_few(value),
+        }
+    }
+
+    /// The same, and the histogram has it at once.
+    #[inline]
+    fn add_now(&mut self, value: u64) {
+        match &mut self.0 {
+            Inner::Many(histogram) => record(histogram, value),
+            _ => {
+                self.add_to_few(value);
+                if let Inner::Buffered(buffered) = &self.0 {
+                    *self = Distribution::from(&**buffered);
+                }
+            }
         }
     }
 
@@ -105,9 +155,10 @@ impl Distribution {
                 let Ok(mut histogram) = Histogram::new(DIGITS) else { return };
                 histogram.auto(true);
                 few.iter().chain([&value]).for_each(|&v| record(&mut histogram, v));
-                self.0 = Inner::Many(Box::new(histogram));
+                self.0 = Inner::Buffered(Box::new(Buffered { used: 0, waiting: [0; FEW], histogram }));
             }
             Inner::Many(histogram) => record(histogram, value),
+            Inner::Buffered(buffered) => buffered.add(value),
         }
     }
 
@@ -117,6 +168,7 @@ impl Distribution {
             Inner::Empty => 0,
             Inner::Few(few) => few.len() as u64,
             Inner::Many(histogram) => histogram.len(),
+            Inner::Buffered(buffered) => buffered.histogram.len() + buffered.used as u64,
         }
     }
 
@@ -144,6 +196,7 @@ impl Distribution {
                 p99: histogram.value_at_quantile(0.99),
                 max: histogram.max(),
             }),
+            Inner::Buffered(buffered) => Distribution::from(&**buffered).summary(),
         }
     }
 
@@ -151,6 +204,7 @@ impl Distribution {
     pub fn quantile(&self, share: f64) -> Option<u64> {
         match &self.0 {
             Inner::Many(histogram) => Some(histogram.value_at_quantile(share)),
+            Inner::Buffered(buffered) => Distribution::from(&**buffered).quantile(share),
             _ => self.summary().map(|s| if share < 0.9 { s.p50 } else { s.p99 }),
         }
     }

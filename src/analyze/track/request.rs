@@ -245,7 +245,7 @@ impl Requests {
         self.more.get_or_insert_default()
     }
 
-    fn context(&self, ids: &IdOrder, knobs: &Knobs) -> Context {
+    fn context<'a>(&self, ids: &'a IdOrder, knobs: &Knobs) -> Context<'a> {
         Context {
             rtt_min: self.rtt_min,
             reverse_visible: self.acks_seen > 0,
@@ -253,7 +253,7 @@ impl Requests {
             late_ns: knobs.late_ns,
             timeout_ns: self.timeout_floor(knobs),
             una: self.una,
-            ids: *ids,
+            ids,
         }
     }
 
@@ -270,7 +270,7 @@ impl Requests {
     #[inline]
     pub(crate) fn see(
         &mut self,
-        request: &Request,
+        request: &mut Request,
         ids: &IdOrder,
         knobs: &Knobs,
         resolved: &mut Vec<Resolved>,
@@ -278,11 +278,10 @@ impl Requests {
         if self.guess.is_some() {
             self.solve(request.packet.psn);
         }
-        let mut request = *request;
         if request.operation == Operation::ReadRequest {
             request.packet.n = self.psns_of_read(request.message_bytes.unwrap_or(0));
         }
-        let request = &request;
+        let request = &*request;
         let p = &request.packet;
         let (begins, silent) = (!self.seq.is_started(), p.time - self.seq.last_time);
         let context = self.context(ids, knobs);

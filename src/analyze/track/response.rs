@@ -127,7 +127,7 @@ impl Responses {
             late_ns: knobs.late_ns,
             timeout_ns: i64::MAX,
             una: 0,
-            ids: *ids,
+            ids,
         };
         self.read.seq.has_jumps = true;
         let began = resolved.len();
@@ -244,7 +244,7 @@ impl Responses {
             late_ns: knobs.late_ns,
             timeout_ns: i64::MAX,
             una: 0,
-            ids: *ids,
+            ids,
         };
         let began = resolved.len();
         self.read.seq.finish(&context, resolved);

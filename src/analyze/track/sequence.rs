@@ -43,7 +43,7 @@ pub(crate) struct Packet {
 
 /// What is known beside the sequence itself.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Context {
+pub(crate) struct Context<'a> {
     /// The shortest round trip seen, in nanoseconds.
     pub(crate) rtt_min: Option<u32>,
     /// The other direction was seen too.
@@ -56,7 +56,7 @@ pub(crate) struct Context {
     pub(crate) timeout_ns: i64,
     /// One past the largest PSN acknowledged; 0 before the first.
     pub(crate) una: u64,
-    pub(crate) ids: IdOrder,
+    pub(crate) ids: &'a IdOrder,
 }
 
 /// A packet in a hole, its class undecided.
@@ -227,7 +227,7 @@ impl Sequence {
 
     /// Whether the packet is a transmission that was recorded already.
     #[inline]
-    fn is_capture_duplicate(&mut self, x: u64, p: &Packet, context: &Context) -> bool {
+    fn is_capture_duplicate(&mut self, x: u64, p: &Packet, context: &Context<'_>) -> bool {
         let Some(before) = self.ring.get_mut(x) else { return false };
         if before.fingerprint != p.fingerprint {
             return false;
@@ -261,7 +261,7 @@ impl Sequence {
     pub(crate) fn see(
         &mut self,
         p: &Packet,
-        context: &Context,
+        context: &Context<'_>,
         missing: impl FnOnce(Range<u64>, &mut Holes),
         resolved: &mut Vec<Resolved>,
     ) -> Step {
@@ -304,7 +304,7 @@ impl Sequence {
         x: u64,
         end: u64,
         p: &Packet,
-        context: &Context,
+        context: &Context<'_>,
         missing: impl FnOnce(Range<u64>, &mut Holes),
         resolved: &mut Vec<Resolved>,
         step: &mut Step,
@@ -370,7 +370,7 @@ impl Sequence {
         x: u64,
         end: u64,
         p: &Packet,
-        context: &Context,
+        context: &Context<'_>,
         resolved: &mut Vec<Resolved>,
         step: &mut Step,
     ) {
@@ -403,7 +403,7 @@ impl Sequence {
         end: u64,
         p: &Packet,
         hole: &Hole,
-        context: &Context,
+        context: &Context<'_>,
         resolved: &mut Vec<Resolved>,
         step: &mut Step,
     ) {
@@ -451,7 +451,7 @@ impl Sequence {
         x: u64,
         end: u64,
         p: &Packet,
-        context: &Context,
+        context: &Context<'_>,
         resolved: &mut Vec<Resolved>,
         step: &mut Step,
     ) {
@@ -496,7 +496,7 @@ impl Sequence {
     }
 
     /// Whether a repetition was overtaken by a later one.
-    fn is_late_again(&self, x: u64, p: &Packet, context: &Context) -> bool {
+    fn is_late_again(&self, x: u64, p: &Packet, context: &Context<'_>) -> bool {
         if context.ids.counts_up() {
             return p.id.is_some_and(|id| context.ids.ahead(id) < 0);
         }
@@ -527,7 +527,7 @@ impl Sequence {
 
     /// Decide on the packets that wait.
     #[cold]
-    fn resolve(&mut self, next: Next, context: &Context, resolved: &mut Vec<Resolved>) {
+    fn resolve(&mut self, next: Next, context: &Context<'_>, resolved: &mut Vec<Resolved>) {
         let (Some(first), Some(last)) =
             (self.rare.pending.first().copied(), self.rare.pending.last().copied())
         else {
@@ -579,7 +579,7 @@ impl Sequence {
         first: &Fill,
         goes_on: bool,
         end: bool,
-        context: &Context,
+        context: &Context<'_>,
     ) -> Option<Class> {
         if let (Some(sent_before), true) = (fill.sent_before, context.ids.counts_up()) {
             return Some(if sent_before { Class::LateOriginal } else { Class::Retransmission });
@@ -636,7 +636,7 @@ impl Sequence {
     }
 
     /// The capture is over.
-    pub(crate) fn finish(&mut self, context: &Context, resolved: &mut Vec<Resolved>) {
+    pub(crate) fn finish(&mut self, context: &Context<'_>, resolved: &mut Vec<Resolved>) {
         self.resolve(Next::End, context, resolved);
         if self.rare.get().is_none() {
             return;
@@ -661,7 +661,7 @@ impl Sequence {
 }
 
 /// Identifications passed over since the newest.
-fn unseen(p: &Packet, context: &Context) -> u64 {
+fn unseen(p: &Packet, context: &Context<'_>) -> u64 {
     match p.id {
         Some(id) if context.ids.counts_up() => (context.ids.ahead(id) as i64 - 1).max(0) as u64,
         _ => 0,

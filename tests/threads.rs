@@ -1,0 +1,66 @@
+//! The report of one file does not depend on how many threads work on it.
+#![cfg(feature = "cli")]
+
+use std::{fs, path::Path, process::Command};
+
+#[allow(unused_imports)]
+use rdmawire::{
+    capture::{self, Format, Interface, Record, Sink, Time},
+    checksum,
+    dissect::{Link, dissect},
+    icrc,
+    opcode::{Opcode, PayloadRule},
+};
+
+#[path = "bench/traffic.rs"]
+mod traffic;
+use traffic::{Mix, Traffic};
+
+fn report(path: &Path, args: &[&str]) -> Vec<u8> {
+    let output = Command::new(env!("CARGO_BIN_EXE_rdmawire"))
+        .args(["analyze", "--json"])
+        .args(args)
+        .arg(path)
+        .output()
+        .expect("the program runs");
+    assert!(output.status.success(), "{}: {}", path.display(), String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+fn same(path: &Path, more: &[&str]) {
+    let of = |threads| report(path, &[more, &["--threads", threads]].concat());
+    let one = of("1");
+    assert!(one.len() > 1000);
+    for threads in ["2", "3", "8"] {
+        assert!(of(threads) == one, "{} with {threads} threads {more:?}", path.display());
+    }
+}
+
+#[test]
+fn one_file_has_one_report() {
+    let path = std::env::temp_dir().join(format!("rdmawire-threads-{}.pcap", std::process::id()));
+    for mix in [Mix::Write, Mix::All] {
+        let traffic = Traffic { packets: 8000, qps: 100, payload: 1024, cut: None, mix };
+        traffic.write(&path).expect("the disk has room");
+        same(&path, &[]);
+        same(&path, &["--icrc", "off"]);
+        same(&path, &["--filter", "bth.psn > 100", "--interval", "100us"]);
+    }
+    fs::remove_file(&path).expect("what was made can be removed");
+}
+
+#[cfg(feature = "compression")]
+#[test]
+fn captures_have_one_report() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps");
+    let mut long = 0;
+    for entry in fs::read_dir(dir).expect("the captures are there").flatten() {
+        let path = entry.path();
+        let is_capture = path.extension().is_some_and(|ext| ext == "zst" || ext == "pcap");
+        if is_capture && entry.metadata().is_ok_and(|known| known.len() > 300_000) {
+            same(&path, &[]);
+            long += 1;
+        }
+    }
+    assert!(long > 3);
+}
