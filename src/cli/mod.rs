@@ -4,6 +4,8 @@ mod analyze;
 mod craft;
 mod dissect;
 mod explain;
+mod files;
+mod fuzz_corpus;
 mod overhead;
 mod rewrite;
 mod scenario;
@@ -33,6 +35,7 @@ enum Command {
     Craft(craft::Craft),
     Rewrite(rewrite::Rewrite),
     Overhead(overhead::Overhead),
+    FuzzCorpus(fuzz_corpus::FuzzCorpus),
 }
 
 /// How a command ended, if it could be done at all.
@@ -71,6 +74,7 @@ impl Cli {
             Command::Craft(command) => command.run(),
             Command::Rewrite(command) => command.run(),
             Command::Overhead(command) => command.run(),
+            Command::FuzzCorpus(command) => command.run(),
         }
     }
 }

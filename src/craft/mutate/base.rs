@@ -66,8 +66,8 @@ impl Base {
         }
     }
 
-    /// A mutant with several mutations; `below` gives a number below its argument.
-    pub(super) fn stacked(&self, mutations_each: usize, below: &mut dyn FnMut(usize) -> usize) -> Mutant {
+    /// A mutant with several mutations at most; `below` gives a number below its argument.
+    pub fn stacked(&self, mutations_each: usize, below: &mut dyn FnMut(usize) -> usize) -> Mutant {
         let mut packet = self.packet.clone();
         let mut names = Vec::new();
         let mut last = Mutation::Nothing;
