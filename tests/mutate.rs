@@ -1,13 +1,14 @@
 //! Mutants: what they promise holds, they are reproducible, and the command line writes them.
 
 mod properties;
+mod samples;
 
 use std::collections::{BTreeMap, HashSet};
 
 use properties::mutant::promise;
 use rdmawire::{
     craft::mutate::{Base, Mutants, Verdict},
-    dissect::Link,
+    dissect::{Link, dissect},
 };
 
 /// Every single mutation of every base: what a correct parser must make of it, ours does.
@@ -61,6 +62,40 @@ fn the_same_seed_gives_the_same_mutants() {
     assert!(bases.len() > 60, "{bases:?}");
     assert!(some(3).iter().any(|mutant| mutant.link == Link::INFINIBAND));
     assert!(Mutants::new(Vec::new(), 0).next().is_none());
+}
+
+/// Mutants of real frames, one of each shape of every shipped capture.
+fn shipped(seed: u64, each: usize) -> u64 {
+    let (mut seen, mut bases) = (HashSet::new(), Vec::new());
+    for sample in samples::shipped(300, 3000) {
+        let d = dissect(sample.link, &sample.frame, sample.wire_len);
+        let layers: Vec<_> = d.layers().iter().map(|layer| layer.kind).collect();
+        let capture = sample.name.split(' ').next().map(str::to_owned);
+        if seen.insert((capture, layers, d.opcode())) {
+            bases.push(Base::of(sample.name.clone(), &d));
+        }
+    }
+    let clean = bases.iter().filter(|base| base.is_clean()).count();
+    println!("{} shapes, {clean} of them clean", bases.len());
+    assert!(bases.len() > 30 && clean * 10 > bases.len() * 9);
+    let mut mutants = 0;
+    for mutant in Mutants::new(bases, seed).take(each) {
+        promise(&mutant);
+        mutants += 1;
+    }
+    mutants
+}
+
+#[test]
+fn mutants_of_the_shipped_captures() {
+    assert_eq!(shipped(1, 20_000), 20_000);
+}
+
+/// `cargo test --release --test mutate -- --ignored --nocapture`
+#[test]
+#[ignore = "a million takes a minute"]
+fn a_million_mutants_of_the_shipped_captures() {
+    assert_eq!(shipped(2, 1_000_000), 1_000_000);
 }
 
 #[cfg(feature = "cli")]

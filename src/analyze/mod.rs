@@ -157,6 +157,11 @@ const MAX_GONE: usize = 4096;
 const HELD_BAD: u64 = 8;
 /// Frames held back until that is known.
 const MAX_HELD: usize = 256;
+/// Their bytes, which no snap length bounds.
+const MAX_HELD_BYTES: usize = 1 << 20;
+
+/// Nanoseconds from 1970 beyond which times count as this: 146 years. Any two differ by less than an `i64` holds.
+const FARTHEST: i64 = (1 << 62) - 1;
 
 /// A mirror's sequence of copies.
 struct Mirror {
@@ -242,7 +247,9 @@ impl Analysis {
     fn hold(&mut self, record: &Record<'_>, icrc: State) {
         self.held.push((record.time, record.link, record.interface, record.wire_len, record.frame.into()));
         self.held_bad += (icrc == State::Bad) as u64;
-        if icrc == State::Good || self.held_bad >= HELD_BAD || self.held.len() >= MAX_HELD {
+        let bytes: usize = self.held.iter().map(|(.., frame)| frame.len()).sum();
+        let is_full = self.held.len() >= MAX_HELD || bytes >= MAX_HELD_BYTES;
+        if icrc == State::Good || self.held_bad >= HELD_BAD || is_full {
             self.release();
         }
     }
@@ -262,6 +269,9 @@ impl Analysis {
     /// One frame that was dissected, and its ICRC verified, by somebody else.
     #[inline]
     pub fn see_dissected(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
+        if record.time.0.unsigned_abs() > FARTHEST as u64 {
+            return self.see_far(record, d, icrc);
+        }
         self.capture.see(record, d);
         if d.tunnel_depth() > 0 {
             self.see_mirror(d);
@@ -295,6 +305,14 @@ impl Analysis {
         for metric in &mut self.metrics {
             metric.see(&event);
         }
+    }
+
+    /// A frame of a time that only a forged or damaged capture has.
+    #[cold]
+    #[inline(never)]
+    fn see_far(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
+        let time = Time(record.time.0.clamp(-FARTHEST, FARTHEST));
+        self.see_dissected(&Record { time, ..*record }, d, icrc);
     }
 
     #[inline]
@@ -335,7 +353,7 @@ impl Analysis {
         event.peer = flow.peer;
 
         flow.packets += 1;
-        flow.last_time = time;
+        flow.last_time = flow.last_time.max(time);
         flow.wire_bytes += event.l1_bytes as u64;
         flow.icrc[event.icrc as usize] += 1;
         flow.opcodes.add(opcode.0);

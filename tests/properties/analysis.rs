@@ -19,9 +19,9 @@ const PACKETS: usize = 2000;
 /// A fuzzer's input: two bytes of options, then packets of eight.
 ///
 /// ```text
-/// options: | max_flows - 1 (5 bits), ICRCs verified, late_ns 0, interval | speed, ack timeout |
+/// options: | max_flows - 1 (5 bits), ICRCs verified, late_ns 0, interval | speed, ack timeout, begin at the end of time, or at its beginning |
 /// packet:  | flow and direction | operation code | how | PSN's step (24, signed) or PSN | time's step (16, signed) |
-/// how & 1: the PSN as it is; & 2: a step of time 2^16 times as long; & 4: a forged queue pair; & 8: payload;
+/// how & 1: the PSN as it is; & 2: a step of time 2^16 times as long, or 2^44; & 4: a forged queue pair; & 8: payload;
 /// & 16: CE; & 32: a wrong ICRC; & 64: cut; & 128: the frame before this one once more
 /// ```
 pub fn sequence(data: &[u8]) {
@@ -36,11 +36,19 @@ pub fn sequence(data: &[u8]) {
         ack_timeout_ns: (b & 2 != 0).then_some(67_000_000),
         ..Options::default()
     });
-    let (mut psns, mut time, mut sent, mut frame) = ([0u32; 16], 0i64, 0u64, Vec::new());
+    let begin = if b & 4 != 0 {
+        i64::MAX
+    } else if b & 8 != 0 {
+        i64::MIN
+    } else {
+        0
+    };
+    let (mut psns, mut time, mut sent, mut frame) = ([0u32; 16], begin, 0u64, Vec::new());
     for packet in packets.chunks_exact(8).take(PACKETS) {
         let &[flow, opcode, how, p0, p1, p2, t0, t1] = packet else { return };
         let step = i16::from_le_bytes([t0, t1]) as i64;
-        time = time.saturating_add(if how & 2 != 0 { step.saturating_mul(1 << 16) } else { step });
+        let units = if b & 16 != 0 { 44 } else { 16 };
+        time = time.saturating_add(if how & 2 != 0 { step.saturating_mul(1 << units) } else { step });
         if how & 128 == 0 || frame.is_empty() {
             let place = (flow & 15) as usize;
             let value = u32::from_le_bytes([p0, p1, p2, 0]);
@@ -81,20 +89,24 @@ pub fn sequence(data: &[u8]) {
         sent += 1;
         assert!(analysis.memory() <= PER_FLOW * (max_flows + 1), "{} bytes", analysis.memory());
     }
-    assert_eq!(analysis.packets(), sent);
-    conserves(&analysis.so_far(), sent);
-    conserves(&analysis.finish(), sent);
+    // Some are held back until it is known whether ICRCs can be believed, and some have no class yet.
+    let so_far = analysis.packets();
+    assert!(so_far <= sent && so_far + 256 >= sent);
+    conserves(&analysis.so_far(), so_far, false);
+    conserves(&analysis.finish(), sent, true);
 }
 
 /// Every packet is counted once.
-pub fn conserves(report: &report::analysis::Analysis, packets: u64) {
+pub fn conserves(report: &report::analysis::Analysis, packets: u64, is_over: bool) {
     assert_eq!(report.capture.packets, packets);
     assert!(report.capture.rdma_packets <= packets);
     let mut in_flows = 0;
     for flow in &report.flows {
         in_flows += flow.packets;
         for stream in [&flow.requests, &flow.responses] {
-            assert_eq!(stream.classes.values().sum::<u64>(), stream.packets, "{:?}", stream.classes);
+            let classified = stream.classes.values().sum::<u64>();
+            let right = if is_over { classified == stream.packets } else { classified <= stream.packets };
+            assert!(right, "{:?} of {} packets", stream.classes, stream.packets);
             assert!(stream.retransmits + stream.capture_duplicates <= stream.packets);
         }
         assert!(flow.requests.packets + flow.responses.packets <= flow.packets);
