@@ -1,6 +1,6 @@
 //! How right is the analyzer? Plays the scenarios with several seeds and prints errors and the confusion matrix.
 //!
-//! `cargo run --release --example accuracy -- [--seeds N] [--naive] [--save DIR] [--verbose] [NAME…]`
+//! `cargo run --release --example accuracy -- [--seeds N] [--naive] [--constant-ip-id] [--save DIR] [--verbose] [NAME…]`
 
 use std::{
     collections::HashMap,
@@ -13,7 +13,7 @@ use rdmawire::{
     analyze::{Analysis, Options},
     capture::{self, Format, Record, Sink, Time},
     craft::scenario::{
-        Frame, Run, Scenario,
+        Frame, IpId, Run, Scenario,
         accuracy::{Verdict, measure, parse_many},
         label::Class,
     },
@@ -24,18 +24,24 @@ use rdmawire::{
 
 fn main() {
     let mut names = Vec::new();
-    let (mut seeds, mut naive, mut save, mut verbose) = (3, false, None, false);
+    let (mut seeds, mut naive, mut save, mut verbose, mut constant) = (3, false, None, false, false);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--seeds" => seeds = arguments.next().and_then(|n| n.parse().ok()).expect("--seeds N"),
             "--naive" => naive = true,
+            "--constant-ip-id" => constant = true,
             "--verbose" => verbose = true,
             "--save" => save = Some(PathBuf::from(arguments.next().expect("--save DIR"))),
             name => names.push(name.to_string()),
         }
     }
     let mut scenarios = all();
+    if constant {
+        // What most of the evidence is taken from, taken away.
+        let connections = scenarios.iter_mut().flat_map(|(_, scenario)| &mut scenario.connection);
+        connections.for_each(|connection| connection.ip_id = IpId::Constant);
+    }
     scenarios.retain(|(name, _)| names.is_empty() || names.contains(name));
     if let Some(directory) = save {
         fs::create_dir_all(&directory).expect("a directory");

@@ -263,6 +263,29 @@ fn forged_queue_pairs() {
     fs::remove_file(&path).unwrap();
 }
 
+/// Three packets of each, with PSNs far apart: what is outstanding between them is only said.
+#[test]
+fn forged_psns() {
+    let path = directory("psns").join("forged.pcap");
+    let packet = |psn: u32| {
+        let bth = Bth::default().with_opcode(Opcode::RC_SEND_ONLY).with_psn(Psn(psn));
+        Packet::rocev2(std::net::Ipv4Addr::new(10, 0, 0, 1), std::net::Ipv4Addr::new(10, 0, 0, 2))
+            .push(bth)
+            .payload(vec![0; 16])
+            .build()
+            .to_vec()
+    };
+    let (mut frames, mut file) = ([0, 8190, 16_000].map(packet), pcap_head(1));
+    for qp in 0..1u32 << 15 {
+        for frame in &mut frames {
+            frame[47..50].copy_from_slice(&qp.to_be_bytes()[1..]);
+            record(qp, frame, &mut file);
+        }
+    }
+    fs::write(&path, file).unwrap();
+    assert_eq!(run(&["analyze", "--icrc", "off", path.to_str().unwrap()]).0, 0);
+}
+
 #[test]
 fn text_without_end() {
     let folder = directory("text");

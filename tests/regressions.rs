@@ -6,6 +6,7 @@ use properties::dissect::invariants;
 use rdmawire::{
     analyze::{Analysis, Options},
     capture::{Record, Time},
+    craft::recipe,
     dissect::{Dissection, Link, Problem, dissect},
     icrc::{self, State},
     wire::*,
@@ -164,4 +165,12 @@ fn times_that_no_clock_has() {
     }
     let capture = analysis.finish().capture;
     assert_eq!((capture.packets, capture.duration_ns > Some(0)), (6, true));
+}
+
+/// A recipe forgot padding that stood behind no BTH.
+#[test]
+fn padding_without_a_bth_is_in_the_recipe() {
+    let packet = recipe::parse("eth dst=52:54:00:77:00:01 / aeth msn=5 / pad hex:6e85").unwrap();
+    let printed = recipe::print(&packet);
+    assert_eq!(recipe::parse(&printed).unwrap().build(), packet.build(), "{printed}");
 }

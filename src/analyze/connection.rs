@@ -2,7 +2,7 @@
 //! be found: by the connection manager's messages, by a map that the user gives, by acknowledgements of what was
 //! just sent, by READ responses, by the UDP source port that Linux computes from both queue pairs.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::{
     FlowId, KnownConnection,
@@ -19,6 +19,8 @@ pub(crate) struct Connections {
     requests: VecDeque<Request>,
     /// From a flow's key to its opposite's.
     known: HashMap<Key, Known, foldhash::fast::RandomState>,
+    /// Local and remote queue pairs, between whatever hosts.
+    queue_pairs: HashSet<(u32, u32)>,
 }
 
 struct Request {
@@ -72,10 +74,17 @@ impl Connections {
                 return;
             }
         }
+        if let Some(peer) = self.by_queue_pair(flows, &key) {
+            join(flows, id, peer, PairedBy::Map, 48);
+            return;
+        }
         if self.unpaired.len() >= MAX_PAIRS {
             return;
         }
         let list = self.unpaired.entry(key.pair()).or_default();
+        if list.contains(&id) {
+            return;
+        }
         if list.len() == MAX_UNPAIRED {
             list.pop_front();
         }
@@ -211,12 +220,34 @@ impl Connections {
 
     /// The user says so.
     pub(crate) fn insert(&mut self, known: &KnownConnection) {
-        let (Some(a), Some(b)) = (Key::between(known.b.0, known.a), Key::between(known.a.0, known.b)) else {
+        let ((Some(a), a_qp), (Some(b), b_qp)) = (known.a, known.b) else {
+            self.queue_pairs.insert((known.a.1, known.b.1));
+            self.queue_pairs.insert((known.b.1, known.a.1));
+            return;
+        };
+        let (Some(there), Some(back)) = (Key::between(a, (b, b_qp)), Key::between(b, (a, a_qp))) else {
             return;
         };
         let known = |peer| Known { peer, by: PairedBy::Map, mtu: None, ack_timeout: None, comm_id: 0 };
-        self.known.insert(a, known(b));
-        self.known.insert(b, known(a));
+        self.known.insert(there, known(back));
+        self.known.insert(back, known(there));
+    }
+
+    /// A flow in the other direction whose queue pair the user says belongs to this one's: the only such.
+    fn by_queue_pair(&self, flows: &Flows, key: &Key) -> Option<FlowId> {
+        if self.queue_pairs.is_empty() {
+            return None;
+        }
+        let list = self.unpaired.get(&key.pair())?;
+        let mut fitting = list.iter().copied().filter(|other| {
+            flows.flows.get(other.0 as usize).is_some_and(|other| {
+                other.peer.is_none()
+                    && other.key.src == key.dst
+                    && other.key.dst == key.src
+                    && self.queue_pairs.contains(&(key.dest_qp(), other.key.dest_qp()))
+            })
+        });
+        fitting.next().filter(|_| fitting.next().is_none())
     }
 }
 

@@ -9,11 +9,16 @@ use hashbrown::HashTable;
 
 use super::{
     FlowId,
-    track::{order::IdOrder, request::Requests, response::Responses},
+    track::{
+        order::IdOrder,
+        request::Requests,
+        response::Responses,
+        ring::{Ring, Room},
+    },
 };
 use crate::{
     dissect::{Dissection, Encapsulation},
-    opcode::Service,
+    opcode::{Direction, Opcode, Position, Service},
     wire::*,
 };
 
@@ -225,7 +230,7 @@ impl Opcodes {
 }
 
 /// A flow.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Flow {
     pub(crate) key: Key,
     pub(crate) epoch: u32,
@@ -306,6 +311,28 @@ impl Flow {
         }
     }
 
+    /// A queue pair number used anew: a message begins far from where the last one was.
+    #[cold]
+    pub(crate) fn is_reused(&self, opcode: Opcode, psn: Psn) -> bool {
+        const FAR: u64 = 1 << 20;
+        let seq = &self.requests.seq;
+        seq.is_started()
+            && opcode.direction() == Direction::Request
+            && matches!(opcode.position(), Position::First | Position::Only)
+            && seq.unwrap(psn).abs_diff(seq.hi) > FAR
+    }
+
+    fn grow_within(&mut self, room: &Room) {
+        self.requests.seq.ring.grow_within(room);
+        self.responses.seq.ring.grow_within(room);
+    }
+
+    /// Of a flow that is over: what only its next packets would need.
+    pub(crate) fn forget(&mut self) {
+        self.requests.seq.ring = Ring::default();
+        self.responses.seq.ring = Ring::default();
+    }
+
     pub(crate) fn heap(&self) -> usize {
         self.requests.seq.heap() + self.responses.heap()
     }
@@ -317,6 +344,7 @@ pub(crate) struct Flows {
     hasher: foldhash::fast::RandomState,
     pub(crate) flows: Vec<Flow>,
     max: usize,
+    room: Room,
     hand: usize,
 }
 
@@ -335,6 +363,7 @@ impl Flows {
             hasher: foldhash::fast::RandomState::default(),
             flows: Vec::new(),
             max: max.max(2),
+            room: Room::default(),
             hand: 0,
         }
     }
@@ -367,7 +396,9 @@ impl Flows {
             flows[at as usize].touched = true;
             return Found::Known(FlowId(at));
         }
-        self.add(hash, Flow::new(*key, service, encapsulation, time, psn))
+        let mut flow = Flow::new(*key, service, encapsulation, time, psn);
+        flow.grow_within(&self.room);
+        self.add(hash, flow)
     }
 
     #[cold]
@@ -393,12 +424,11 @@ impl Flows {
         let old = std::mem::replace(&mut self.flows[at], flow);
         let (flows, hasher) = (&self.flows, &self.hasher);
         self.table.insert_unique(hash, at as u32, |&at| hasher.hash_one(flows[at as usize].key));
-        if let Some(peer) = old.peer {
-            if let Some(peer) =
+        if let Some(peer) = old.peer
+            && let Some(peer) =
                 self.flows.get_mut(peer.0 as usize).filter(|peer| peer.peer == Some(FlowId(at as u32)))
-            {
-                peer.peer = None;
-            }
+        {
+            peer.peer = None;
         }
         Found::Evicted(FlowId(at as u32), Box::new(old))
     }
@@ -408,6 +438,7 @@ impl Flows {
         let old = &mut self.flows[id.0 as usize];
         let mut flow = Flow::new(old.key, service, old.encapsulation, time, psn);
         flow.epoch = old.epoch + 1;
+        flow.grow_within(&self.room);
         Box::new(std::mem::replace(old, flow))
     }
 

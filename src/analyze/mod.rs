@@ -28,6 +28,7 @@ use flow::{Flow, Flows, Found, Key};
 use metric::{Metric, Metrics, overhead};
 use track::{
     request::{Knobs, Request, Response},
+    response::Acknowledged,
     sequence::{Packet, Resolved},
 };
 
@@ -88,13 +89,33 @@ pub struct Options {
     pub connections: Vec<KnownConnection>,
 }
 
-/// A connection that the user knows of: two ends, each an address and a queue pair.
+/// A connection that the user knows of: two ends, each a queue pair and, where it is known, an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownConnection {
     /// One end.
-    pub a: (Address, u32),
+    pub a: (Option<Address>, u32),
     /// The other.
-    pub b: (Address, u32),
+    pub b: (Option<Address>, u32),
+}
+
+impl KnownConnection {
+    /// The connections in the JSON that `rdma -j resource show qp` prints on a host: local and remote queue pairs. It
+    /// has no addresses, so the numbers hold between any two hosts of the capture.
+    ///
+    /// # Errors
+    /// What is wrong with the text, and where.
+    pub fn from_rdma_json(text: &str) -> Result<Vec<KnownConnection>, String> {
+        #[derive(serde::Deserialize)]
+        struct Row {
+            lqpn: u32,
+            rqpn: Option<u32>,
+        }
+        let rows: Vec<Row> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let connected = |row: Row| {
+            Some(KnownConnection { a: (None, row.lqpn), b: (None, row.rqpn.filter(|&qp| qp > 1)?) })
+        };
+        Ok(rows.into_iter().filter_map(connected).collect())
+    }
 }
 
 impl Default for Options {
@@ -133,10 +154,11 @@ pub struct Analysis {
     resolved: Vec<Resolved>,
     observer: Option<Observer>,
     mirrors: Vec<Mirror>,
+    strays: Vec<Stray>,
     trust: Trust,
     metrics: Vec<Box<dyn Metric + Send>>,
     /// Frames whose first ICRCs are wrong, until it is known whether all are.
-    held: Vec<(Time, Link, u16, u32, Box<[u8]>)>,
+    held: Vec<Held>,
     held_bad: u64,
     /// Frames that have a number and are not analyzed.
     passed_over: u64,
@@ -153,6 +175,15 @@ pub(crate) struct Gone {
 /// Flows put away that are reported one by one; the others are counted.
 const MAX_GONE: usize = 4096;
 
+/// A frame held back.
+struct Held {
+    time: Time,
+    link: Link,
+    interface: u16,
+    wire_len: u32,
+    frame: Box<[u8]>,
+}
+
 /// Wrong ICRCs in a row, from the first one on, after which none is believed.
 const HELD_BAD: u64 = 8;
 /// Frames held back until that is known.
@@ -163,6 +194,9 @@ const MAX_HELD_BYTES: usize = 1 << 20;
 /// Nanoseconds from 1970 beyond which times count as this: 146 years. Any two differ by less than an `i64` holds.
 const FARTHEST: i64 = (1 << 62) - 1;
 
+/// A queue pair silent for so long may be another one when it is heard again.
+const SILENCE_NS: i64 = 1_000_000_000;
+
 /// A mirror's sequence of copies.
 struct Mirror {
     key: (u128, u128, u16),
@@ -170,6 +204,16 @@ struct Mirror {
 }
 
 const MAX_MIRRORS: usize = 256;
+
+/// Wrong packets of a flow that was not seen yet.
+struct Stray {
+    key: Key,
+    packets: u64,
+    l1_bytes: u64,
+    icrc: [u64; 3],
+}
+
+const MAX_STRAYS: usize = 256;
 
 /// Whether ICRCs and IP checksums can be believed: where most are wrong, something rewrites packets.
 #[derive(Default)]
@@ -208,6 +252,7 @@ impl Analysis {
             resolved: Vec::new(),
             observer: None,
             mirrors: Vec::new(),
+            strays: Vec::new(),
             trust: Trust::default(),
             metrics: Vec::new(),
             held: Vec::new(),
@@ -245,9 +290,10 @@ impl Analysis {
     /// The first ICRC that could be verified is wrong: that packet alone, or all of them? The next few tell.
     #[cold]
     fn hold(&mut self, record: &Record<'_>, icrc: State) {
-        self.held.push((record.time, record.link, record.interface, record.wire_len, record.frame.into()));
+        let &Record { time, link, interface, wire_len, frame } = record;
+        self.held.push(Held { time, link, interface, wire_len, frame: frame.into() });
         self.held_bad += (icrc == State::Bad) as u64;
-        let bytes: usize = self.held.iter().map(|(.., frame)| frame.len()).sum();
+        let bytes: usize = self.held.iter().map(|held| held.frame.len()).sum();
         let is_full = self.held.len() >= MAX_HELD || bytes >= MAX_HELD_BYTES;
         if icrc == State::Good || self.held_bad >= HELD_BAD || is_full {
             self.release();
@@ -259,7 +305,7 @@ impl Analysis {
             // Something rewrites packets, or nobody computes it.
             (self.trust.icrc_checked, self.trust.icrc_bad) = (HELD_BAD, 2 * HELD_BAD);
         }
-        for (time, link, interface, wire_len, frame) in std::mem::take(&mut self.held) {
+        for Held { time, link, interface, wire_len, frame } in std::mem::take(&mut self.held) {
             let d = dissect_with(self.options.dissect, link, &frame, wire_len);
             let icrc = icrc::verify(&d);
             self.see_dissected(&Record { time, link, interface, wire_len, frame: &frame }, &d, icrc);
@@ -335,7 +381,7 @@ impl Analysis {
             match self.flows.find(&key) {
                 Some(id) => id,
                 None => {
-                    self.capture.corrupt_strays += 1;
+                    self.remember_stray(&key, event.l1_bytes, event.icrc);
                     if let Some(observer) = &mut self.observer {
                         observer(event.number, None, Class::Corrupt);
                     }
@@ -349,6 +395,14 @@ impl Analysis {
             }
         };
         let flow = self.flows.get_mut(id);
+        if flow.renew || time - flow.last_time > SILENCE_NS && flow.is_reused(opcode, psn) {
+            self.renew(id, service, time, psn.0);
+        }
+        let flow = self.flows.get_mut(id);
+        if flow.service == Service::Cn {
+            // Only notifications so far: they do not tell.
+            flow.service = service;
+        }
         event.flow = Some(id);
         event.peer = flow.peer;
 
@@ -450,13 +504,14 @@ impl Analysis {
             Direction::Response => self.see_response(id, &packet, operation, opcode.position(), port, event),
         };
         let flow = self.flows.get_mut(id);
-        if class != Some(Class::CaptureDuplicate) {
-            if let Some(id) = ip_id {
-                flow.ids.see(id);
-            }
+        if class != Some(Class::CaptureDuplicate)
+            && let Some(id) = ip_id
+        {
+            flow.ids.see(id);
         }
         event.class = class;
         event.is_capture_duplicate = class == Some(Class::CaptureDuplicate);
+        self.capture.duplicates += event.is_capture_duplicate as u64;
         if let Some(class) = class {
             self.say(event, Some(opcode.direction()), class);
         }
@@ -465,10 +520,6 @@ impl Analysis {
     #[inline]
     fn see_request(&mut self, id: FlowId, request: &Request, event: &Event<'_>) -> Option<Class> {
         let psn = request.packet.psn;
-        let flow = self.flows.get_mut(id);
-        if flow.renew || self.is_reused(id, request) {
-            self.renew(id, flow_service(event), event.record.time.0, psn.0);
-        }
         let flow = self.flows.get_mut(id);
         flow.completeness |= 8;
         let before = (flow.requests.counts.triggers, flow.requests.counts.of(Class::Retransmission));
@@ -496,18 +547,6 @@ impl Analysis {
         class
     }
 
-    /// A queue pair number used anew: a message begins far from where the last one was, after a silence.
-    #[inline]
-    fn is_reused(&mut self, id: FlowId, request: &Request) -> bool {
-        const FAR: u64 = 1 << 20;
-        const SILENCE_NS: i64 = 1_000_000_000;
-        let seq = &self.flows.get_mut(id).requests.seq;
-        seq.is_started()
-            && matches!(request.position, Position::First | Position::Only)
-            && seq.unwrap(request.packet.psn).abs_diff(seq.hi) > FAR
-            && request.packet.time - seq.last_time > SILENCE_NS
-    }
-
     #[inline]
     fn see_response(
         &mut self,
@@ -520,23 +559,25 @@ impl Analysis {
     ) -> Option<Class> {
         let aeth = event.packet.get::<Aeth>();
         let psn = packet.psn;
-        if self.flows.get_mut(id).renew {
-            self.renew(id, flow_service(event), event.record.time.0, psn.0);
-        }
         if self.flows.get_mut(id).peer.is_none() {
             let exact = operation != Operation::Acknowledge;
             self.connections.attempt(&mut self.flows, id, psn, exact, port);
         }
         let peer = self.flows.get_mut(id).peer;
-        let (flow, mut peer) = self.flows.two(id, peer);
+        let (flow, peer) = self.flows.two(id, peer);
         flow.completeness |= 16;
         let class = if operation == Operation::ReadResponse {
             let requests = peer.as_deref().map(|peer| &peer.requests);
             flow.responses.read(packet, position, requests, &flow.ids, &self.knobs, &mut self.resolved)
         } else {
             let syndrome = aeth.map(Aeth::syndrome);
-            let negative = syndrome.is_some_and(|s| !s.is_ack());
-            Some(flow.responses.acknowledge(packet, aeth.map(Aeth::msn), negative, &flow.ids))
+            let said = Acknowledged {
+                msn: aeth.map(Aeth::msn),
+                negative: syndrome.is_some_and(|s| !s.is_ack()),
+                atomic: operation == Operation::AtomicAcknowledge,
+                recorded_twice: self.capture.duplicates > 0,
+            };
+            Some(flow.responses.acknowledge(packet, &said, &flow.ids))
         };
         let wrap = flow.encapsulation;
         if !self.resolved.is_empty() {
@@ -549,11 +590,10 @@ impl Analysis {
         if operation == Operation::Acknowledge {
             count_acknowledgement(flow, aeth);
         }
-        if let Some(peer) = peer.as_deref_mut() {
+        if let Some(peer) = peer {
             let response = Response {
                 psn,
                 operation,
-                position,
                 syndrome: aeth.map(Aeth::syndrome),
                 time: packet.time,
                 frame: packet.frame,
@@ -568,6 +608,25 @@ impl Analysis {
         class
     }
 
+    /// A wrong packet of a flow that was not seen: counted, should the flow appear.
+    #[cold]
+    fn remember_stray(&mut self, key: &Key, l1_bytes: u32, icrc: State) {
+        let room = self.strays.len() < MAX_STRAYS;
+        match self.strays.iter_mut().find(|stray| stray.key == *key) {
+            Some(stray) => {
+                stray.packets += 1;
+                stray.l1_bytes += l1_bytes as u64;
+                stray.icrc[icrc as usize] += 1;
+            }
+            None if room => {
+                let mut stray = Stray { key: *key, packets: 1, l1_bytes: l1_bytes as u64, icrc: [0; 3] };
+                stray.icrc[icrc as usize] += 1;
+                self.strays.push(stray);
+            }
+            None => {}
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn appeared(&mut self, found: Found, service: Service, is_cnp: bool) -> FlowId {
@@ -579,6 +638,21 @@ impl Analysis {
                 id
             }
         };
+        let key = self.flows.get_mut(id).key;
+        if let Some(at) = self.strays.iter().position(|stray| stray.key == key) {
+            let stray = self.strays.swap_remove(at);
+            let flow = self.flows.get_mut(id);
+            flow.packets += stray.packets;
+            flow.wire_bytes += stray.l1_bytes;
+            flow.icrc[State::Bad as usize] += stray.icrc[State::Bad as usize];
+            flow.icrc[State::Good as usize] += stray.icrc[State::Good as usize];
+            flow.icrc[State::Unchecked as usize] += stray.icrc[State::Unchecked as usize];
+            let counts = &mut flow.requests.counts;
+            counts.packets += stray.packets;
+            (0..stray.packets).for_each(|_| counts.class(Class::Corrupt));
+            counts.lost(track::class::Place::Corrupt, stray.packets, stray.packets);
+            (0..stray.packets).for_each(|_| flow.requests.corrupt());
+        }
         if service.is_reliable() || service == Service::Uc || is_cnp {
             self.connections.appeared(&mut self.flows, id);
         }
@@ -588,18 +662,14 @@ impl Analysis {
     #[cold]
     fn renew(&mut self, id: FlowId, service: Service, time: i64, psn: u32) {
         let old = self.flows.renew(id, service, time, psn);
-        let flow = self.flows.get_mut(id);
-        // What was counted of this packet already belongs to the new epoch; the old one has one packet less.
-        flow.packets = 1;
-        let peer = old.peer;
-        let mut old = old;
-        old.packets -= 1;
+        let (peer, epoch) = (old.peer, old.epoch + 1);
         self.put_away(old, false);
         if let Some(peer) = peer {
             let peer = self.flows.get_mut(peer);
             if peer.peer == Some(id) {
                 peer.peer = None;
-                peer.renew = true;
+                // It is of the old epoch too, unless it was the first to begin the new one.
+                peer.renew = peer.epoch < epoch;
             }
         }
         self.connections.appeared(&mut self.flows, id);
@@ -609,8 +679,9 @@ impl Analysis {
         let mut flow = flow;
         let Flow { requests, responses, ids, .. } = &mut *flow;
         requests.finish(ids, &self.knobs, &mut self.resolved);
-        responses.finish(ids, &self.knobs, None, &mut self.resolved);
+        responses.finish(ids, &self.knobs, &mut self.resolved);
         self.resolved.clear();
+        flow.forget();
         if self.gone.len() < MAX_GONE {
             self.gone.push(Gone { flow, evicted });
         } else {
@@ -750,10 +821,6 @@ fn tell(
             observer(verdict.fill.frame, Some(space), verdict.class);
         }
     }
-}
-
-fn flow_service(event: &Event<'_>) -> Service {
-    event.packet.opcode().map_or(Service::Vendor, |opcode| opcode.service())
 }
 
 #[inline]

@@ -38,7 +38,7 @@ pub(crate) struct CaptureCounts {
     pub(crate) mirrored: bool,
     pub(crate) mirror_lost: u64,
     pub(crate) evicted_flows: u64,
-    pub(crate) corrupt_strays: u64,
+    pub(crate) duplicates: u64,
 }
 
 impl CaptureCounts {
@@ -87,17 +87,13 @@ impl Analysis {
         self.release();
         self.connections.by_port(&mut self.flows);
         for at in 0..self.flows.flows.len() {
-            let (flow, peer) = {
-                let peer = self.flows.flows[at].peer;
-                self.flows.two(FlowId(at as u32), peer)
-            };
+            let flow = &mut self.flows.flows[at];
             let Flow { requests, responses, ids, encapsulation, .. } = flow;
             let wrap = *encapsulation;
             requests.finish(ids, &self.knobs, &mut self.resolved);
             let place = (super::Space::Request, wrap);
             super::tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, 0);
-            let una = peer.map(|peer| peer.requests.una);
-            responses.finish(ids, &self.knobs, una, &mut self.resolved);
+            responses.finish(ids, &self.knobs, &mut self.resolved);
             super::tell(
                 &mut self.observer,
                 &mut self.resolved,
@@ -325,9 +321,8 @@ fn path_mtu(flow: &Flow, peer: Option<&Flow>) -> Option<Mtu> {
 /// The responses' losses: of data they were tracked, of acknowledgements little can be known.
 fn responses(flow: &Flow, peer: Option<&Flow>, verified: bool) -> report::Stream {
     let mut counts = flow.responses.counts;
-    let acks = flow.acks + flow.rnr_naks + flow.naks.iter().map(|&n| n as u64).sum::<u64>();
     // One that was lost behind the tap leaves no trace where a later one says the same.
-    counts.lost(Place::Downstream, 0, acks);
+    counts.lost(Place::Downstream, 0, flow.responses.acks_seen);
     if let Some(peer) = peer {
         counts.lost(Place::Upstream, 0, peer.requests.acks_not_seen);
         let on_ack_path = peer.requests.counts.losses[Place::AckPath as usize];
@@ -358,8 +353,12 @@ fn stream(counts: &Counts, gap_psns: u64, flow: &Flow, verified: bool) -> report
         // Nobody acknowledges: what was lost behind the tap does not show.
         (losses.downstream, losses.ack_path) = (None, None);
         why.insert("losses.downstream", Reason::OneWay);
-    } else if flow.peer.is_none() && tracked {
+    } else if flow.evidence == 0 && tracked {
+        // Nobody says what arrived: nothing is certain, and of what lies behind the tap nothing is known.
         (losses.downstream, losses.ack_path) = (None, None);
+        for bounds in [&mut losses.upstream, &mut losses.capture] {
+            *bounds = bounds.map(|[_, most]| [0, most]);
+        }
         why.insert("losses.downstream", Reason::Unpaired);
     }
     if flow.icrc[0] + flow.icrc[1] == 0 {

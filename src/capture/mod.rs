@@ -32,6 +32,8 @@ mod compressed;
 mod damage;
 mod erf;
 mod error;
+#[cfg(all(unix, feature = "live"))]
+pub mod live;
 mod merge;
 mod options;
 mod pcap;

@@ -108,6 +108,13 @@ impl Writer {
         self.out.flush().map_err(|error| Error::io(&self.name, "writing", error))
     }
 
+    /// Says how many frames the capturing side lost on an interface announced at creation; pcapng keeps it.
+    pub fn set_drops(&mut self, interface: usize, drops: u64) {
+        if let Some(interface) = self.interfaces.get_mut(interface) {
+            interface.drops = Some(drops);
+        }
+    }
+
     fn put_pcap(&mut self, record: &Record<'_>) -> Result<(), Error> {
         let link = match self.link {
             Some(link) => link,

@@ -71,8 +71,9 @@ pub(super) struct Analyze {
     /// UDP destination port of RoCEv2; a second one may follow.
     #[arg(long, value_name = "PORT", value_delimiter = ',', num_args = 1, default_values_t = [ROCE_PORT])]
     roce_port: Vec<u16>,
-    /// Which queue pairs belong together, a line each: ADDRESS,QP,ADDRESS,QP.
-    #[arg(long, value_name = "CSV", value_parser = qp_map)]
+    /// Which queue pairs belong together: a line each with ADDRESS,QP,ADDRESS,QP, or what `rdma -j resource show qp`
+    /// prints.
+    #[arg(long, value_name = "FILE", value_parser = qp_map)]
     qp_map: Option<QpMap>,
     /// Flows kept at a time; beyond, the ones silent longest are put away.
     #[arg(long, value_name = "N", default_value_t = Options::default().max_flows)]
@@ -133,6 +134,9 @@ struct QpMap(Vec<KnownConnection>);
 
 fn qp_map(path: &str) -> Result<QpMap, String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    if text.trim_start().starts_with('[') {
+        return KnownConnection::from_rdma_json(&text).map(QpMap);
+    }
     let lines = text.lines().enumerate().map(|(n, line)| (n + 1, line.trim()));
     lines
         .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
@@ -147,7 +151,7 @@ fn qp_map(path: &str) -> Result<QpMap, String> {
                 })?;
                 let qp = units::number_of_qp(qp)
                     .ok_or_else(|| format!("line {n}: {qp:?} is not the number of a queue pair"))?;
-                Ok::<_, String>((address, qp))
+                Ok::<_, String>((Some(address), qp))
             };
             Ok(KnownConnection { a: end(a, a_qp)?, b: end(b, b_qp)? })
         })

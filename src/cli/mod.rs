@@ -1,14 +1,22 @@
 //! The command line: one file a command; no logic that a library user would miss.
 
 mod analyze;
+#[cfg(all(unix, feature = "live"))]
+mod capture;
 mod craft;
 mod dissect;
 mod explain;
 mod files;
 mod fuzz_corpus;
+#[cfg(all(unix, feature = "live"))]
+mod interfaces;
 mod overhead;
+#[cfg(all(unix, feature = "live", not(feature = "libpcap")))]
+mod pcap_filter;
 mod rewrite;
 mod scenario;
+#[cfg(all(unix, feature = "live"))]
+mod send;
 mod units;
 
 use std::{
@@ -21,13 +29,14 @@ use clap::{Parser, Subcommand};
 
 /// The packet-level toolkit for RoCEv2 and InfiniBand.
 #[derive(Debug, Parser)]
-#[command(name = "rdmawire", version, about, propagate_version = true, arg_required_else_help = true)]
+#[command(name = "rdmawire", version, about, arg_required_else_help = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, Subcommand)]
+#[allow(clippy::large_enum_variant, reason = "there is one, once")]
 enum Command {
     Analyze(Box<analyze::Analyze>),
     Dissect(dissect::Dissect),
@@ -36,6 +45,12 @@ enum Command {
     Rewrite(rewrite::Rewrite),
     Overhead(overhead::Overhead),
     FuzzCorpus(fuzz_corpus::FuzzCorpus),
+    #[cfg(all(unix, feature = "live"))]
+    Interfaces(interfaces::Interfaces),
+    #[cfg(all(unix, feature = "live"))]
+    Send(send::Send),
+    #[cfg(all(unix, feature = "live"))]
+    Capture(Box<capture::Capture>),
 }
 
 /// How a command ended, if it could be done at all.
@@ -75,6 +90,12 @@ impl Cli {
             Command::Rewrite(command) => command.run(),
             Command::Overhead(command) => command.run(),
             Command::FuzzCorpus(command) => command.run(),
+            #[cfg(all(unix, feature = "live"))]
+            Command::Interfaces(command) => command.run(),
+            #[cfg(all(unix, feature = "live"))]
+            Command::Send(command) => command.run(),
+            #[cfg(all(unix, feature = "live"))]
+            Command::Capture(command) => command.run(),
         }
     }
 }

@@ -24,6 +24,9 @@ use rdmawire::{
 const RUNS: usize = 15;
 const RECORD: usize = 16;
 
+/// What is done with each frame.
+type Pass = fn(&[u8]);
+
 fn main() {
     let mib: usize = std::env::args().skip(1).find_map(|arg| arg.parse().ok()).unwrap_or(128);
     println!(
@@ -44,7 +47,7 @@ fn bench(what: &str, frames: &[Vec<u8>], mib: usize) {
         file.len() / 1_000_000
     );
 
-    let passes: [(&str, fn(&[u8])); 7] = [
+    let passes: [(&str, Pass); 7] = [
         ("walk only", |frame| _ = black_box(frame.first())),
         ("etherparse SlicedPacket", |frame| _ = black_box(&SlicedPacket::from_ethernet(frame))),
         ("dissect", |frame| _ = black_box(&dissect(Link::ETHERNET, frame, frame.len() as u32))),

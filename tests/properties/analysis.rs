@@ -12,8 +12,8 @@ use rdmawire::{
     wire::*,
 };
 
-/// Bytes that a flow may take, with its table's share: a bound, not a size.
-const PER_FLOW: usize = 64 << 10;
+/// Bytes that a flow may take: two rings of 8192 transmissions, what waits in two sequences. A bound, not a size.
+const PER_FLOW: usize = 1 << 20;
 const PACKETS: usize = 2000;
 
 /// A fuzzer's input: two bytes of options, then packets of eight.

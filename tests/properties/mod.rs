@@ -16,8 +16,11 @@ pub mod recipe;
 #[cfg(feature = "scenario")]
 pub mod scenario;
 
+/// Panics where it does not hold.
+pub type Property = fn(&[u8]);
+
 /// A property by the name of its fuzz target, and of its folder in `fuzz/corpus`.
-pub const ALL: &[(&str, fn(&[u8]))] = &[
+pub const ALL: &[(&str, Property)] = &[
     ("analysis", analysis::sequence),
     ("capture", capture::reading),
     ("crc", crc::agreement),

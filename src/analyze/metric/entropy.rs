@@ -6,9 +6,6 @@
 
 use std::collections::BTreeMap;
 
-use foldhash::fast::RandomState;
-use hashbrown::HashMap;
-
 use super::{Metric, ends::Ends};
 use crate::{
     analyze::{Event, FlowId},
@@ -147,7 +144,7 @@ impl Entropy {
             self.flows.iter().enumerate().filter_map(flow)
         };
         let mut report = Report::default();
-        let mut by_port: HashMap<u16, u64, RandomState> = HashMap::default();
+        let mut by_port: BTreeMap<u16, u64> = BTreeMap::new();
         let mut same: BTreeMap<(Ends, u16), Vec<(u32, FlowId)>> = BTreeMap::new();
         let mut by_flow = Vec::new();
         for id in flows() {

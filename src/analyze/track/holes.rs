@@ -50,6 +50,12 @@ impl Holes {
         (self.holes.get(at)?.start <= x).then_some(at)
     }
 
+    /// Whether any of these PSNs is in a hole.
+    pub(crate) fn touches(&self, range: &Range<u64>) -> bool {
+        let at = self.holes.partition_point(|hole| hole.end <= range.start);
+        self.holes.get(at).is_some_and(|hole| hole.start < range.end)
+    }
+
     /// These PSNs have come.
     pub(crate) fn fill(&mut self, range: Range<u64>) {
         let mut at = self.holes.partition_point(|hole| hole.end <= range.start);

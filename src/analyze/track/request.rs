@@ -31,7 +31,6 @@ pub(crate) struct Request {
 pub(crate) struct Response {
     pub(crate) psn: Psn,
     pub(crate) operation: Operation,
-    pub(crate) position: Position,
     pub(crate) syndrome: Option<Syndrome>,
     pub(crate) time: i64,
     pub(crate) frame: u64,
@@ -131,7 +130,7 @@ struct Suspect {
 }
 
 /// The requests of a flow.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Requests {
     pub(crate) seq: Sequence,
     /// One past the largest PSN acknowledged; 0 before the first.
@@ -244,6 +243,7 @@ impl Requests {
             asked: self.asked.map(|nak| (nak.x, nak.time)),
             late_ns: knobs.late_ns,
             timeout_ns: self.timeout_floor(knobs),
+            una: self.una,
             ids: *ids,
         }
     }
@@ -338,6 +338,7 @@ impl Requests {
             }
             self.corrupt_gaps.push_back((step.x - step.gap..step.x, n));
         }
+        self.skipped_late += self.corrupted.min(step.pass_gap);
         self.corrupted = 0;
         if matches!(class, Class::First | Class::New | Class::NewAfterGap | Class::Resync)
             || step.x + p.n as u64 == self.seq.hi
@@ -346,13 +347,12 @@ impl Requests {
             self.assemble(request, step.x, false);
         }
         self.remember_read(request, step.x);
-        if let Some(episode) = self.open_episode() {
-            if episode.recovered.is_none()
-                && step.x + p.n as u64 > episode.hi
-                && class != Class::Retransmission
-            {
-                episode.recovered = Some(p.time);
-            }
+        if let Some(episode) = self.open_episode()
+            && episode.recovered.is_none()
+            && step.x + p.n as u64 > episode.hi
+            && class != Class::Retransmission
+        {
+            episode.recovered = Some(p.time);
         }
         Some(class)
     }
@@ -448,10 +448,11 @@ impl Requests {
             let room = self.reach.saturating_sub(self.seq.hi.saturating_sub(self.una));
             self.counts.lost(Place::Upstream, 0, room.min(1 << 16));
         }
-        if let Some(lost) = &mut self.lost_behind {
-            if lost.x == x && lost.resent.is_none() {
-                lost.resent = Some(p.time);
-            }
+        if let Some(lost) = &mut self.lost_behind
+            && lost.x == x
+            && lost.resent.is_none()
+        {
+            lost.resent = Some(p.time);
         }
         if end <= self.una {
             self.counts.spurious += 1;
@@ -516,7 +517,9 @@ impl Requests {
             Trigger::Rnr
         } else if asked.is_some() {
             Trigger::Nak
-        } else if read.is_some() && self.out_of_sequence {
+        } else if read.is_some() && (self.out_of_sequence || self.reads.iter().any(|read| read.next > x + 1))
+        {
+            // A response beyond the missing one passed the tap, and went on to the requester.
             Trigger::ImpliedNak
         } else if self.acks_seen == 0 {
             Trigger::Unknown
@@ -806,10 +809,10 @@ impl Requests {
         if resolved.len() > began {
             self.settle(began, resolved, knobs);
         }
-        if let Some(episode) = self.open_episode() {
-            if una >= episode.hi {
-                episode.recovered = Some(time);
-            }
+        if let Some(episode) = self.open_episode()
+            && una >= episode.hi
+        {
+            episode.recovered = Some(time);
         }
     }
 
@@ -817,7 +820,7 @@ impl Requests {
     #[inline]
     fn time_ack(&mut self, x: u64, time: i64) {
         let Some(sent) = self.seq.ring.get(x) else { return };
-        if sent.count != 1 || sent.flags & ACK_EXPECTED == 0 || x + 1 <= self.una {
+        if sent.count != 1 || sent.flags & ACK_EXPECTED == 0 || x < self.una {
             return;
         }
         let rtt = time - sent.time;
@@ -835,18 +838,26 @@ impl Requests {
         let hi = self.seq.hi;
         let outcome = self.shadow.nakked(x, response.time);
         let mut downstream = false;
+        // What followed the missing packet may have been lost behind the tap too: a responder asks but once.
+        self.counts.lost(Place::Downstream, 0, self.shadow.sent_since(x).saturating_sub(1));
         let mut cause_time = None;
         match outcome {
             // Before the first packet seen: the tap cannot have seen what is missing.
             _ if x < self.seq.base => self.counts.lost(Place::Upstream, 0, 1),
             Nakked::Expected { since } => cause_time = Some(since),
             Nakked::Again => {}
+            Nakked::Ahead if x < hi && self.seq.holes.get(x).is_none() => {
+                // What the tap saw, of a responder that has more than its shadow: one that keeps what comes early.
+                downstream = true;
+                self.judge_lost_behind(x, response.time);
+                self.lost_behind = Some(LostBehind { x, most: hi - x, resent: None });
+            }
             Nakked::Downstream { sent_since } => {
                 downstream = true;
                 self.judge_lost_behind(x, response.time);
                 self.lost_behind = Some(LostBehind { x, most: sent_since.max(1), resent: None });
             }
-            Nakked::Unseen => {
+            Nakked::Ahead | Nakked::Unseen => {
                 let unseen = x.saturating_sub(hi);
                 self.counts.lost(Place::Capture, 0, unseen.max(1));
             }

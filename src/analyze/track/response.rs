@@ -11,12 +11,14 @@ use super::{
 use crate::{opcode::Position, wire::Psn};
 
 /// The responses of a flow.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Responses {
     /// The READ responses among them.
     pub(crate) seq: Sequence,
     pub(crate) counts: Counts,
     pub(crate) goodput: u64,
+    /// Responses that are no data of a READ.
+    pub(crate) acks_seen: u64,
     /// The last acknowledgements, to tell one recorded twice.
     acks: VecDeque<Ack>,
     last_ack: Option<(Psn, u32)>,
@@ -28,7 +30,19 @@ pub(crate) struct Responses {
     /// What the requester expects, if it sees what the tap sees: it takes responses in order only.
     expected: u64,
     skipped: u64,
-    skipped_late: u64,
+}
+
+/// What an acknowledgement says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Acknowledged {
+    /// Messages completed.
+    pub(crate) msn: Option<u32>,
+    /// It is a NAK, or an RNR NAK.
+    pub(crate) negative: bool,
+    /// It answers an atomic.
+    pub(crate) atomic: bool,
+    /// This capture records transmissions twice. Where nothing in it does, equal acknowledgements answer equal requests.
+    pub(crate) recorded_twice: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -45,22 +59,19 @@ const ACKS: usize = 8;
 impl Responses {
     /// An acknowledgement: of requests, of an atomic, negative ones too.
     #[inline]
-    pub(crate) fn acknowledge(
-        &mut self,
-        p: &Packet,
-        msn: Option<u32>,
-        negative: bool,
-        ids: &IdOrder,
-    ) -> Class {
+    pub(crate) fn acknowledge(&mut self, p: &Packet, ack: &Acknowledged, ids: &IdOrder) -> Class {
         self.counts.packets += 1;
-        let class = self.class_of_ack(p, msn, negative, ids);
+        self.acks_seen += 1;
+        let class = self.class_of_ack(p, ack, ids);
         self.counts.class(class);
         class
     }
 
-    fn class_of_ack(&mut self, p: &Packet, msn: Option<u32>, negative: bool, ids: &IdOrder) -> Class {
+    fn class_of_ack(&mut self, p: &Packet, said: &Acknowledged, ids: &IdOrder) -> Class {
+        let Acknowledged { msn, negative, .. } = *said;
         let ack = Ack { psn: p.psn, fingerprint: p.fingerprint, time: p.time, vantage: p.vantage };
-        if self.acks.iter().any(|before| before.is_same(&ack, p.id.is_some() && ids.varies())) {
+        let ids_vary = p.id.is_some() && ids.varies();
+        if self.acks.iter().any(|before| before.is_same(&ack, ids_vary, said.recorded_twice)) {
             return Class::CaptureDuplicate;
         }
         if self.acks.len() == ACKS {
@@ -81,7 +92,8 @@ impl Responses {
         }
         let overtaken = match p.id {
             Some(id) if ids.counts_up() => ids.ahead(id) < 0,
-            _ => msn.is_some_and(|msn| Psn(msn).distance_from(Psn(last_msn)) < 0),
+            // The answer to an atomic asked again is the old one, with its old count.
+            _ => !said.atomic && msn.is_some_and(|msn| Psn(msn).distance_from(Psn(last_msn)) < 0),
         };
         if overtaken { Class::LateOriginal } else { Class::RepeatedAck }
     }
@@ -102,6 +114,7 @@ impl Responses {
             asked: self.asked,
             late_ns: knobs.late_ns,
             timeout_ns: i64::MAX,
+            una: 0,
             ids: *ids,
         };
         self.seq.has_jumps = true;
@@ -157,7 +170,6 @@ impl Responses {
         self.counts.retransmitted_bytes += p.bytes as u64;
         self.counts.overtaken_again += step.overtaken as u64;
         self.skipped += step.skipped;
-        self.skipped_late += step.not_lost as u64;
         if step.went_back {
             self.counts.triggered(self.asked_by.unwrap_or(Trigger::Unknown));
         }
@@ -207,27 +219,22 @@ impl Responses {
     }
 
     /// The capture is over.
-    pub(crate) fn finish(
-        &mut self,
-        ids: &IdOrder,
-        knobs: &Knobs,
-        una: Option<u64>,
-        resolved: &mut Vec<Resolved>,
-    ) {
+    pub(crate) fn finish(&mut self, ids: &IdOrder, knobs: &Knobs, resolved: &mut Vec<Resolved>) {
         let context = Context {
             rtt_min: None,
             reverse_visible: true,
             asked: self.asked,
             late_ns: knobs.late_ns,
             timeout_ns: i64::MAX,
+            una: 0,
             ids: *ids,
         };
         let began = resolved.len();
         self.seq.finish(&context, resolved);
         self.settle(&resolved[began..]);
-        let _ = una;
         let skipped = self.skipped + self.seq.pass_holes_left;
-        self.counts.lost(Place::Upstream, skipped.saturating_sub(self.skipped_late), skipped);
+        // Only the READs asked for again are answered again: what lies between is left out.
+        self.counts.lost(Place::Upstream, 0, skipped);
         let open = self.seq.holes.psns();
         self.counts.lost(Place::Upstream, 0, open);
         self.counts.lost(Place::Capture, 0, open);
@@ -251,12 +258,16 @@ fn asked_for(requests: &Requests, gap: Range<u64>) -> impl Iterator<Item = Range
 }
 
 impl Ack {
-    fn is_same(&self, other: &Ack, ids_vary: bool) -> bool {
+    fn is_same(&self, other: &Ack, ids_vary: bool, recorded_twice: bool) -> bool {
         const SURE_NS: i64 = 1_000_000_000;
         const CLOSE_NS: i64 = 20_000;
         let apart = (other.time - self.time).abs();
         self.psn == other.psn
             && self.fingerprint == other.fingerprint
-            && if ids_vary || self.vantage != other.vantage { apart < SURE_NS } else { apart < CLOSE_NS }
+            && if ids_vary || self.vantage != other.vantage {
+                apart < SURE_NS
+            } else {
+                recorded_twice && apart < CLOSE_NS
+            }
     }
 }

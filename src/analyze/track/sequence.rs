@@ -53,6 +53,8 @@ pub(crate) struct Context {
     pub(crate) late_ns: i64,
     /// What comes later than this, unasked, may be the answer to a timeout.
     pub(crate) timeout_ns: i64,
+    /// One past the largest PSN acknowledged; 0 before the first.
+    pub(crate) una: u64,
     pub(crate) ids: IdOrder,
 }
 
@@ -95,6 +97,8 @@ pub(crate) struct Step {
     pub(crate) gap: u64,
     /// PSNs that the pass of repetitions before this packet passed over for good: repetitions that did not come.
     pub(crate) skipped: u64,
+    /// PSNs that the pass at hand passed over just before it.
+    pub(crate) pass_gap: u64,
     /// A packet sent later came before it.
     pub(crate) overtaken: bool,
     /// At most so many packets were sent between the one before and this one, that the tap did not see and no gap
@@ -112,7 +116,7 @@ pub(crate) struct Step {
 }
 
 /// The sequence.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Sequence {
     started: bool,
     in_pass: bool,
@@ -136,6 +140,9 @@ pub(crate) struct Sequence {
     jumps: Holes,
     /// Passed over by the pass of repetitions.
     pass_holes: Holes,
+    /// A pass began with the sender going back, and so many of its packets followed each other.
+    pass_open: bool,
+    pass_steps: u32,
     /// PSNs that passes before the current one passed over.
     pub(crate) pass_holes_left: u64,
     pub(crate) ring: Ring,
@@ -156,6 +163,8 @@ enum Next {
     End,
 }
 
+/// Packets between a transmission and a late copy of it.
+const LATE_COPIES: u64 = 63;
 /// A step further than this is no gap.
 const MAX_GAP: u64 = 1 << 20;
 /// How far before the first packet another one may lie and still belong to the sequence.
@@ -181,11 +190,6 @@ impl Sequence {
 
     pub(crate) fn is_started(&self) -> bool {
         self.started
-    }
-
-    /// Whether the sender was seen to go back.
-    pub(crate) fn goes_back(&self) -> bool {
-        self.went_back > 0
     }
 
     /// "go_back_n", "selective" or "unknown".
@@ -218,7 +222,14 @@ impl Sequence {
         }
         // The next one of a pass of repetitions, however soon: what was sent last before the sender went back comes again
         // without delay.
-        if self.in_pass && x == self.cur && !(context.ids.varies() && p.id.is_some()) {
+        if self.in_pass && x >= self.cur && !(context.ids.varies() && p.id.is_some()) {
+            return false;
+        }
+        // Or its first: from the PSN that was asked for, or a little beyond, should that one be lost again.
+        const LOST_AGAIN: u64 = 8;
+        let asked = context.asked.is_some_and(|(asked, _)| (asked..asked + LOST_AGAIN).contains(&x));
+        let after_fill = self.pending.last().is_some_and(|last| last.end == x);
+        if (asked && !self.in_pass || after_fill) && !(context.ids.varies() && p.id.is_some()) {
             return false;
         }
         let apart = (p.time - before.time).abs();
@@ -247,6 +258,7 @@ impl Sequence {
             x: 0,
             gap: 0,
             skipped: 0,
+            pass_gap: 0,
             overtaken: false,
             unseen: 0,
             went_back: false,
@@ -296,8 +308,15 @@ impl Sequence {
         // Beyond all others, and yet overtaken: by a repetition that was sent later.
         step.overtaken = context.ids.counts_up() && p.id.is_some_and(|id| context.ids.ahead(id) < 0);
         if self.in_pass && !step.overtaken {
-            self.pass_holes.push(self.cur..self.hi, p.time, p.id);
+            let left_out = self.cur.max(context.una)..self.hi;
+            if context.asked.is_some() {
+                // It was asked to go back again, and may have dropped the rest of this pass for that.
+                step.unseen = left_out.end.saturating_sub(left_out.start);
+            } else {
+                self.pass_holes.push(left_out, p.time, p.id);
+            }
             self.in_pass = false;
+            self.end_pass();
         }
         step.class = Some(match gap {
             _ if step.overtaken => Class::LateOriginal,
@@ -310,16 +329,20 @@ impl Sequence {
                 self.jumps.push(self.hi..x, p.time, p.id);
             }
             missing(self.hi..x, &mut self.holes);
+            if step.class == Some(Class::NewAfterGap) && !self.holes.touches(&(self.hi..x)) {
+                step.class = Some(Class::New);
+            }
         }
         if p.time - self.last_time > context.timeout_ns {
-            step.unseen = unseen(p, context).saturating_sub(gap);
+            step.unseen += unseen(p, context).saturating_sub(gap);
         }
-        let outstanding = x - self.hi + 1;
+        // Room for what is outstanding, and for mirrors that copy a packet late; none that the flow never needed.
+        let outstanding = (x - self.base).min((x.saturating_sub(context.una)).clamp(LATE_COPIES, 1 << 16));
         self.hi = end;
         if !self.in_pass {
             self.cur = end;
         }
-        self.ring.put(x, outstanding.max(3), sent(p, 1));
+        self.ring.put(x, outstanding, sent(p, 1));
     }
 
     #[cold]
@@ -397,6 +420,7 @@ impl Sequence {
         // A pass of repetitions that comes to a hole fills it.
         if self.pending.is_empty() && self.in_pass && x == self.cur {
             self.cur = end;
+            self.pass_steps += 1;
             if let Some(sent) = self.ring.get_mut(x) {
                 sent.flags |= RETRANSMITTED;
             }
@@ -435,10 +459,14 @@ impl Sequence {
             step.not_lost = self.pass_holes.get(x).is_none();
             self.pass_holes.fill(x..end);
         } else if self.in_pass && x >= self.cur {
-            self.pass_holes.push(self.cur..x, p.time, p.id);
+            self.pass_steps += (x == self.cur) as u32;
+            step.pass_gap = x - self.cur;
+            // What was acknowledged meanwhile need not be sent again.
+            self.pass_holes.push(self.cur.max(context.una)..x, p.time, p.id);
             (self.cur, self.in_pass) = (end, true);
         } else {
             step.went_back = true;
+            self.end_pass();
             step.skipped = self.pass_holes.take() + std::mem::take(&mut self.pass_holes_left);
             step.unseen = unseen(p, context);
             self.go_back(resolved);
@@ -464,9 +492,21 @@ impl Sequence {
         x < self.cur && self.pass_holes.get(x).is_some_and(|hole| p.time - hole.time < limit)
     }
 
+    /// A pass of repetitions is over. One that repeats single packets, and leaves out what lies between, is not of a
+    /// sender that goes back.
+    fn end_pass(&mut self) {
+        if self.pass_open && self.pass_steps == 0 && self.pass_holes.psns() > 0 {
+            self.pass_holes.take();
+            self.went_back = self.went_back.saturating_sub(1);
+            self.selective = self.selective.saturating_add(1);
+        }
+        (self.pass_open, self.pass_steps) = (false, 0);
+    }
+
     /// The sender goes back: so packets that filled holes one by one before were late, not sent again.
     fn go_back(&mut self, resolved: &mut Vec<Resolved>) {
         self.went_back = self.went_back.saturating_add(1);
+        (self.pass_open, self.pass_steps) = (true, 0);
         for fill in self.undecided.drain(..) {
             resolved.push(Resolved { fill, class: Class::LateOriginal, went_back: false });
         }
@@ -504,6 +544,7 @@ impl Sequence {
                         self.pass_holes_left += self.pass_holes.take();
                         self.go_back(resolved);
                     }
+                    self.pass_steps += (self.in_pass && fill.x == self.cur) as u32;
                     (self.cur, self.in_pass) = (fill.end, true);
                 } else {
                     self.selective = self.selective.saturating_add(1);
@@ -528,15 +569,17 @@ impl Sequence {
             return Some(if sent_before { Class::LateOriginal } else { Class::Retransmission });
         }
         let waited = fill.time - fill.hole_time;
-        if context.rtt_min.is_some_and(|rtt| waited < rtt as i64) {
+        let asked = context.asked.is_some_and(|(x, time)| {
+            (x == fill.x || x == first.x) && time >= fill.hole_time && time <= fill.time
+        });
+        // The shortest round trip seen need not be the shortest there is: not to be stretched where an answer was due.
+        let soon = |rtt: u32| waited < if asked { rtt as i64 / 2 } else { rtt as i64 };
+        if context.rtt_min.is_some_and(soon) {
             return Some(Class::LateOriginal);
         }
         if goes_on {
             return Some(Class::Retransmission);
         }
-        let asked = context.asked.is_some_and(|(x, time)| {
-            (x == fill.x || x == first.x) && time >= fill.hole_time && time <= fill.time
-        });
         if asked {
             if end || self.selective > self.went_back.saturating_add(1) {
                 return Some(Class::Retransmission);
@@ -579,6 +622,7 @@ impl Sequence {
     /// The capture is over.
     pub(crate) fn finish(&mut self, context: &Context, resolved: &mut Vec<Resolved>) {
         self.resolve(Next::End, context, resolved);
+        self.end_pass();
         self.pass_holes_left += self.pass_holes.take();
         for fill in self.undecided.drain(..) {
             resolved.push(Resolved { fill, class: Class::Ambiguous, went_back: false });

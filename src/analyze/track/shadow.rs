@@ -18,6 +18,8 @@ pub(crate) enum Nakked {
     Again,
     /// The tap saw what the responder lacks: lost behind the tap. So many PSNs were sent since.
     Downstream { sent_since: u64 },
+    /// The responder has more than its shadow, and lacks this.
+    Ahead,
     /// The responder lacks what the tap lacks too, and the tap did not know.
     Unseen,
 }
@@ -70,6 +72,11 @@ impl Shadow {
         }
     }
 
+    /// PSNs sent from this one on, in the current pass.
+    pub(crate) fn sent_since(&self, x: u64) -> u64 {
+        self.reached.saturating_sub(x)
+    }
+
     pub(crate) fn not_ready(&mut self, x: u64) {
         self.not_ready = x;
         if x < self.expected {
@@ -105,8 +112,8 @@ impl Shadow {
             return Nakked::Downstream { sent_since };
         }
         if x > self.expected {
-            (self.expected, self.asked) = (x, false);
-            return Nakked::Unseen;
+            (self.expected, self.asked) = (x, true);
+            return Nakked::Ahead;
         }
         // What the shadow waits for too: asked for before, or asked for because of what the tap did not see.
         Nakked::Unseen

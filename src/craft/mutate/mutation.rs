@@ -409,9 +409,26 @@ fn tunnels(packet: &Packet, n: u8) -> Packet {
     new
 }
 
+/// What says which header follows.
+const ANNOUNCE: [Auto; 7] = [
+    Auto::EtherType,
+    Auto::IpProtocol,
+    Auto::UdpDestinationPort,
+    Auto::GreProtocol,
+    Auto::MacControl,
+    Auto::Lnh,
+    Auto::GrhNextHeader,
+];
+
 /// The packet up to this byte of its headers, without anything behind.
 fn ended(packet: &Packet, at: usize) -> Packet {
-    let mut new = with_parts(packet, |parts| {
+    // What announces a header stands, the header itself does not.
+    let mut packet = packet.clone();
+    packet.head = packet.settled();
+    for auto in ANNOUNCE {
+        packet.set_keep(auto, true);
+    }
+    let mut new = with_parts(&packet, |parts| {
         parts.retain(|part| (part.at as usize) < at);
         if let Some(last) = parts.last_mut() {
             last.len = last.len.min((at as u32).saturating_sub(last.at));
@@ -424,7 +441,9 @@ fn ended(packet: &Packet, at: usize) -> Packet {
     new.vcrc = None;
     // A pad count stays what it was: there is nothing to pad.
     new.set_keep(Auto::Pad, true);
-    if !new.parts.iter().any(|part| matches!(part.kind, Kind::Ipv4 | Kind::Ipv6 | Kind::Grh)) {
+    let is_whole = |part: &Part| part.kind.info().is_some_and(|info| info.len == part.len as usize);
+    let has_length = |part: &Part| matches!(part.kind, Kind::Ipv4 | Kind::Ipv6 | Kind::Grh) && is_whole(part);
+    if !new.parts.iter().any(has_length) {
         // Zeros behind it would be taken for the header's rest.
         new.set_keep(Auto::FramePadding, true);
     }

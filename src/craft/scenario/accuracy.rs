@@ -181,7 +181,10 @@ impl Accuracy {
             if !excused {
                 let ambiguous = said == "ambiguous";
                 row.retransmits.add(is_retransmission, said == Class::Retransmission.name(), ambiguous);
-                row.out_of_order.add(is_late, said == Class::LateOriginal.name(), ambiguous);
+                // An acknowledgement keeps its class in the truth, overtaken or not: by data of its own flow, perhaps.
+                if !matches!(label.class, Class::Ack | Class::Nak | Class::Rnr) {
+                    row.out_of_order.add(is_late, said == Class::LateOriginal.name(), ambiguous);
+                }
             }
             *self.matrix.entry((label.class, said)).or_default() += 1;
         }

@@ -1,0 +1,78 @@
+//! pnet's channels, where there are no packet sockets. They know neither the time of a frame nor how many were lost.
+
+use std::{
+    io,
+    time::{Duration, SystemTime},
+};
+
+use pnet_datalink::{Channel, Config, DataLinkReceiver, DataLinkSender, NetworkInterface, channel};
+
+use crate::capture::Time;
+
+/// Frames of an interface.
+pub(super) struct Socket {
+    sender: Box<dyn DataLinkSender>,
+    receiver: Box<dyn DataLinkReceiver>,
+}
+
+/// What is known of a frame.
+pub(super) struct Received {
+    /// When it was fetched.
+    pub(super) time: Time,
+    /// Its length, which may be more than the buffer's.
+    pub(super) len: usize,
+    /// A VLAN tag that was taken off behind the addresses.
+    pub(super) tag: Option<[u8; 4]>,
+}
+
+impl Socket {
+    pub(super) fn sender(interface: &NetworkInterface) -> io::Result<Socket> {
+        Socket::open(interface, false, 4096)
+    }
+
+    pub(super) fn receiver(
+        interface: &NetworkInterface,
+        promiscuous: bool,
+        buffer: usize,
+    ) -> io::Result<Socket> {
+        Socket::open(interface, promiscuous, buffer)
+    }
+
+    fn open(interface: &NetworkInterface, promiscuous: bool, buffer: usize) -> io::Result<Socket> {
+        let config = Config {
+            promiscuous,
+            read_buffer_size: buffer.clamp(1 << 16, 1 << 19),
+            read_timeout: Some(Duration::from_millis(100)),
+            ..Config::default()
+        };
+        match channel(interface, config)? {
+            Channel::Ethernet(sender, receiver) => Ok(Socket { sender, receiver }),
+            _ => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    pub(super) fn send(&mut self, frame: &[u8]) -> io::Result<()> {
+        self.sender.send_to(frame, None).unwrap_or_else(|| Err(io::ErrorKind::InvalidInput.into()))
+    }
+
+    /// The next frame, into the buffer; `None` if none comes for a while.
+    pub(super) fn receive(&mut self, buffer: &mut [u8], _wait: Duration) -> io::Result<Option<Received>> {
+        let frame = match self.receiver.next() {
+            Ok(frame) => frame,
+            Err(error) if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::Interrupted) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
+        for (to, from) in buffer.iter_mut().zip(frame) {
+            *to = *from;
+        }
+        Ok(Some(Received { time: Time(i64::try_from(now).unwrap_or(i64::MAX)), len: frame.len(), tag: None }))
+    }
+
+    /// Nobody says.
+    pub(super) fn drops(&mut self) -> Option<u64> {
+        None
+    }
+}

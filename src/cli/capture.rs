@@ -1,0 +1,208 @@
+//! `rdmawire capture`: an interface into a file, or straight into the analysis.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use anyhow::{anyhow, bail};
+use clap::Args;
+
+use super::{Outcome, craft::format_of, units};
+use rdmawire::{
+    analyze::{Analysis, Options},
+    capture::{
+        self, Format, Sink, Source,
+        live::{LiveOptions, LiveSource},
+    },
+    dissect::dissect,
+    filter::{Filter, FrameMeta},
+    report::text,
+};
+
+/// Capture from an interface into a file, into the analysis, or both. Ctrl-C ends it, with the file whole.
+#[derive(Debug, Args)]
+pub(super) struct Capture {
+    /// The interface; see `rdmawire interfaces`.
+    #[arg(short, long, value_name = "NAME")]
+    interface: String,
+    /// The capture to write: .pcap, .pcapng or .erf, with .gz or .zst behind; `-` is pcapng on standard output.
+    #[arg(short, long, value_name = "FILE", required_unless_present = "analyze")]
+    output: Option<PathBuf>,
+    /// Replace the file if it exists.
+    #[arg(long)]
+    force: bool,
+    /// Only frames that match: `udp port 4791`, as for tcpdump, or an expression of `rdmawire explain filter`. Built
+    /// with libpcap, the kernel filters and knows all of tcpdump's words; without, this program filters and knows
+    /// ip, ip6, udp, tcp, icmp, arp, vlan, host, net, port, src, dst, ether proto, and, or, not, ().
+    #[arg(short, long, value_name = "EXPR")]
+    filter: Option<String>,
+    /// So many frames, then stop.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    /// So long, then stop: 10s, 5min.
+    #[arg(long, value_name = "TIME", value_parser = units::duration)]
+    duration: Option<u64>,
+    /// Keep so many bytes of each frame.
+    #[arg(short, long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..))]
+    snaplen: Option<u32>,
+    /// Bytes the kernel keeps until they are fetched.
+    #[arg(long, value_name = "BYTES", value_parser = units::bytes, default_value = "64MiB")]
+    buffer: u64,
+    /// Only frames to this station's own addresses.
+    #[arg(short = 'p', long)]
+    no_promiscuous: bool,
+    /// Analyze what is captured, and report at the end, on standard output.
+    #[arg(long)]
+    analyze: bool,
+    /// The report as one JSON object.
+    #[arg(long, requires = "analyze")]
+    json: bool,
+    /// Say only what goes wrong.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl Capture {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        let to_stdout = self.output.as_deref() == Some(Path::new("-"));
+        if to_stdout && self.analyze {
+            bail!("the capture and the report cannot both go to standard output");
+        }
+        let format = match &self.output {
+            _ if to_stdout => Some(Format::Pcapng),
+            Some(path) => Some(format_of(path)?),
+            None => None,
+        };
+        let stop = Arc::new(AtomicBool::new(false));
+        let (mut source, filter) = self.open(&stop)?;
+        let mut sink = match (&self.output, format) {
+            (Some(path), Some(format)) => {
+                let options = capture::Options { force: self.force, ..Default::default() };
+                Some(capture::create(path, format, &source.info().interfaces, options)?)
+            }
+            _ => None,
+        };
+        let mut analysis = self.analyze.then(|| Analysis::new(Options::default()));
+        // The first Ctrl-C ends the capture, the second one the program.
+        let _ = ctrlc::set_handler(move || {
+            if stop.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+        });
+        if !self.quiet {
+            super::say(format_args!("capturing on {}; Ctrl-C ends it", self.interface));
+        }
+        let (mut seen, mut kept, mut failed) = (0u64, 0u64, None);
+        while self.count.is_none_or(|count| kept < count) {
+            let record = match source.next() {
+                Ok(Some(record)) => record,
+                Ok(None) => break,
+                // What was captured before is kept.
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
+            };
+            seen += 1;
+            if let Some(filter) = &filter {
+                let d = dissect(record.link, record.frame, record.wire_len);
+                let meta = FrameMeta { number: seen, time_ns: record.time.0, icrc: None };
+                if !filter.matches(&d, &meta) {
+                    continue;
+                }
+            }
+            kept += 1;
+            if let Some(sink) = &mut sink {
+                sink.put(&record)?;
+                if to_stdout {
+                    sink.flush()?;
+                }
+            }
+            if let Some(analysis) = &mut analysis {
+                analysis.see(&record);
+            }
+        }
+        let drops = source.count_drops();
+        if let Some(sink) = &mut sink {
+            if let Some(drops) = drops {
+                sink.set_drops(0, drops);
+            }
+            sink.finish()?;
+        }
+        if !self.quiet || drops.is_some_and(|drops| drops > 0) {
+            let lost = drops.map_or("losses unknown".into(), |drops| format!("{drops} lost by the kernel"));
+            super::say(format_args!(
+                "{kept} frames captured, {} left out by the filter, {lost}",
+                seen - kept
+            ));
+        }
+        if let Some(analysis) = analysis {
+            self.report(analysis, drops)?;
+        }
+        match failed {
+            Some(error) => Err(error.into()),
+            None => Ok(Outcome::Done),
+        }
+    }
+
+    /// The source, and what of the filter is left to us.
+    fn open(&self, stop: &Arc<AtomicBool>) -> anyhow::Result<(LiveSource, Option<Filter>)> {
+        #[allow(clippy::needless_update, reason = "with libpcap there are more")]
+        let options = LiveOptions {
+            // What the filter looks at must be there.
+            snaplen: self.snaplen.unwrap_or(0),
+            promiscuous: !self.no_promiscuous,
+            buffer: usize::try_from(self.buffer).unwrap_or(usize::MAX).min(1 << 30),
+            duration: self.duration.map(Duration::from_nanos),
+            stop: stop.clone(),
+            ..LiveOptions::default()
+        };
+        let Some(text) = &self.filter else { return Ok((LiveSource::open(&self.interface, options)?, None)) };
+        let ours = || Filter::parse(text).map_err(|error| anyhow!("--filter: {error}"));
+        #[cfg(feature = "libpcap")]
+        {
+            let kernel = LiveOptions { filter: Some(text.clone()), ..options.clone() };
+            match LiveSource::open(&self.interface, kernel) {
+                Ok(source) => Ok((source, None)),
+                Err(error) if error.kind() == capture::ErrorKind::Io => match ours() {
+                    Ok(filter) => Ok((LiveSource::open(&self.interface, options)?, Some(filter))),
+                    Err(_) => Err(error.into()),
+                },
+                Err(error) => Err(error.into()),
+            }
+        }
+        #[cfg(not(feature = "libpcap"))]
+        {
+            let filter = match super::pcap_filter::translate(text) {
+                Ok(translated) => Filter::parse(&translated).map_err(|error| anyhow!("--filter: {error}"))?,
+                Err(why) => ours().map_err(|error| {
+                    anyhow!("{error}; nor, as for tcpdump, without libpcap in this program: {why}")
+                })?,
+            };
+            Ok((LiveSource::open(&self.interface, options)?, Some(filter)))
+        }
+    }
+
+    fn report(&self, analysis: Analysis, drops: Option<u64>) -> anyhow::Result<()> {
+        let mut report = analysis.finish();
+        report.capture.files = vec![self.interface.clone()];
+        report.capture.capture_drops = drops;
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        if self.json {
+            serde_json::to_writer(&mut out, &report).map_err(io::Error::from)?;
+            writeln!(out)?;
+        } else {
+            let colour = io::stdout().is_terminal()
+                && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+            let style = text::Options { width: units::terminal_width(), colour, ..text::Options::default() };
+            text::write(&report, &style, &mut out)?;
+        }
+        Ok(out.flush()?)
+    }
+}

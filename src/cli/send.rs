@@ -1,0 +1,326 @@
+//! `rdmawire send`: a capture onto an interface.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{anyhow, bail};
+use clap::Args;
+
+use super::{Outcome, units};
+use rdmawire::{
+    capture::{
+        self, ErrorKind, Info, Record, Source,
+        live::{self, LiveSink, Misfit, NetInterface},
+    },
+    dissect::dissect,
+    filter::{Filter, FrameMeta},
+    wire::Kind,
+};
+
+/// Bytes a frame takes on the wire beside itself: preamble, frame check sequence, gap (IEEE 802.3).
+const ON_THE_WIRE: u64 = 8 + 4 + 12;
+
+/// Send the frames of a capture, as recorded or at a rate.
+///
+/// What would be sent is summed up first. Frames that cannot be sent (not Ethernet, cut by the capture, longer than the
+/// MTU) are counted and left out, and the exit status is 2 then.
+#[derive(Debug, Args)]
+pub(super) struct Send {
+    /// The capture; `-` is standard input.
+    file: PathBuf,
+    /// The interface to send from; see `rdmawire interfaces`.
+    #[arg(short, long, value_name = "NAME")]
+    interface: String,
+    /// At this many bits a second, with preambles and gaps: 10G fills a link of 10G.
+    #[arg(long, value_name = "SPEED", value_parser = units::speed, group = "pace")]
+    rate: Option<u64>,
+    /// At this many frames a second.
+    #[arg(long, value_name = "N", group = "pace", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pps: Option<u64>,
+    /// As fast as can be. The default is the pace at which the frames were recorded.
+    #[arg(long, group = "pace")]
+    topspeed: bool,
+    /// The whole file so many times; 0 until Ctrl-C.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    r#loop: u64,
+    /// So many frames, then stop.
+    #[arg(short, long, value_name = "N")]
+    count: Option<u64>,
+    /// Only frames that match: `bth.becn`; see `rdmawire explain filter`.
+    #[arg(short, long, value_name = "EXPR")]
+    filter: Option<String>,
+    /// Say what would be sent, and send nothing. Takes no privilege.
+    #[arg(long)]
+    dry_run: bool,
+    /// Say only what goes wrong.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Asked to stop: by Ctrl-C.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+impl Send {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        let filter = match &self.filter {
+            Some(text) => Some(Filter::parse(text).map_err(|error| anyhow!("--filter: {error}"))?),
+            None => None,
+        };
+        let is_stream = self.file == Path::new("-");
+        if is_stream && (self.r#loop != 1 || self.dry_run) {
+            bail!("standard input can be read but once: --loop and --dry-run take a file");
+        }
+        let mut sink = if self.dry_run { None } else { Some(LiveSink::open(&self.interface)?) };
+        let interface = match &sink {
+            Some(sink) => sink.interface().clone(),
+            None => live::interfaces()
+                .into_iter()
+                .find(|interface| interface.name == self.interface)
+                .ok_or_else(|| anyhow!("{}: no such network interface", self.interface))?,
+        };
+        let mut tally = Tally::default();
+        let mut is_damaged = false;
+        if !is_stream {
+            let mut reader = capture::open(&self.file)?;
+            each(&mut reader, &filter, |record, number| {
+                tally.see(record, number, &interface);
+                Ok(true)
+            })?;
+            is_damaged = warn_of_damage(reader.info());
+            self.preflight(&tally, &interface);
+        }
+        if let Some(sink) = &mut sink {
+            let _ = ctrlc::set_handler(|| {
+                if STOP.swap(true, Ordering::Relaxed) {
+                    std::process::exit(130);
+                }
+            });
+            let left_out = self.send(sink, &filter, is_stream)?;
+            if left_out > 0 {
+                super::say(format_args!("{left_out} frames could not be sent"));
+                return Ok(Outcome::Failed);
+            }
+        }
+        Ok(if tally.misfits.is_empty() && !is_damaged { Outcome::Done } else { Outcome::Failed })
+    }
+
+    fn preflight(&self, tally: &Tally, interface: &NetInterface) {
+        if !self.quiet {
+            let mtu = interface.mtu.map_or_else(String::new, |mtu| format!(", MTU {mtu}"));
+            let (frames, bytes, roce) = (tally.frames, tally.bytes, tally.roce);
+            let seconds = seconds(tally.last.saturating_sub(tally.first.unwrap_or(0)).max(0) as u64);
+            super::say(format_args!(
+                "{} to {}{mtu}: {frames} frames, {bytes} bytes, {roce} with a BTH; {seconds} s as recorded",
+                self.file.display(),
+                interface.name
+            ));
+            if tally.pauses > 0 {
+                let n = tally.pauses;
+                super::say(format_args!("{n} of them are PAUSE or PFC frames, which hold up real links"));
+            }
+            if !interface.is_up {
+                super::say(format_args!("{} is down", interface.name));
+            }
+        }
+        for (misfit, (n, first, len)) in &tally.misfits {
+            super::say(format_args!(
+                "not sent, {misfit}: {n} frames, the first is frame {first} of {len} bytes"
+            ));
+        }
+    }
+
+    /// Sends; gives how many frames could not be.
+    fn send(&self, sink: &mut LiveSink, filter: &Option<Filter>, is_stream: bool) -> anyhow::Result<u64> {
+        let mtu = sink.interface().mtu;
+        let limit = self.count.unwrap_or(u64::MAX);
+        let (mut bytes, mut left_out, mut refused) = (0u64, 0u64, None);
+        let began = Instant::now();
+        let mut pace = Pace { due: 0, from: None, base: 0, last: 0 };
+        let mut rounds = 0;
+        while rounds != self.r#loop || self.r#loop == 0 {
+            rounds += 1;
+            let before = sink.sent();
+            let mut reader = capture::open(&self.file)?;
+            each(&mut reader, filter, |record, number| {
+                if sink.sent() >= limit || STOP.load(Ordering::Relaxed) {
+                    return Ok(false);
+                }
+                if live::misfit(record, mtu).is_some() {
+                    left_out += 1;
+                    return Ok(true);
+                }
+                if !self.topspeed && !wait_until(began, self.due(&mut pace, record, bytes, sink.sent())) {
+                    return Ok(false);
+                }
+                match sink.send(record.frame) {
+                    Ok(()) => bytes += record.frame.len() as u64,
+                    Err(error) if error.kind() == ErrorKind::Unfit => {
+                        left_out += 1;
+                        refused.get_or_insert_with(|| format!("frame {number}: {error}"));
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+                Ok(true)
+            })?;
+            if is_stream {
+                warn_of_damage(reader.info());
+            }
+            pace.next_round();
+            if sink.sent() >= limit || sink.sent() == before || STOP.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        if let Some(refused) = refused {
+            super::say(format_args!("{refused}"));
+        }
+        if !self.quiet {
+            let (n, ns) = (sink.sent(), began.elapsed().as_nanos().max(1));
+            let pps = u128::from(n) * 1_000_000_000 / ns;
+            let mbps = u128::from(bytes) * 8_000 / ns;
+            super::say(format_args!(
+                "sent {n} frames, {bytes} bytes in {} s: {pps} frames/s, {mbps} Mbit/s",
+                seconds(u64::try_from(ns).unwrap_or(u64::MAX))
+            ));
+        }
+        Ok(left_out)
+    }
+
+    /// When this frame is due, in nanoseconds from the beginning.
+    fn due(&self, pace: &mut Pace, record: &Record<'_>, bytes: u64, sent: u64) -> u64 {
+        let spread = |n: u128, rate: u64| {
+            u64::try_from(n.saturating_mul(1_000_000_000) / u128::from(rate.max(1))).unwrap_or(u64::MAX)
+        };
+        match (self.rate, self.pps) {
+            (Some(bps), _) => {
+                let on_wire = u128::from(bytes) + u128::from(sent) * u128::from(ON_THE_WIRE);
+                spread(on_wire * 8, bps)
+            }
+            (_, Some(pps)) => spread(sent.into(), pps),
+            _ => pace.recorded(record.time.0),
+        }
+    }
+}
+
+/// The times of a recording, from the beginning of the sending.
+struct Pace {
+    due: u64,
+    /// The time of the round's first frame.
+    from: Option<i64>,
+    /// When the round began.
+    base: u64,
+    /// From the frame before the last to the last.
+    last: u64,
+}
+
+impl Pace {
+    /// A frame recorded before the one ahead of it is due at once.
+    fn recorded(&mut self, time: i64) -> u64 {
+        let from = *self.from.get_or_insert(time);
+        let at = self.base.saturating_add(u64::try_from(time.saturating_sub(from)).unwrap_or(0));
+        self.last = at.saturating_sub(self.due);
+        self.due = self.due.max(at);
+        self.due
+    }
+
+    /// The next round begins as long after this one's last frame as that came after the one before it.
+    fn next_round(&mut self) {
+        self.base = self.due.saturating_add(self.last);
+        self.from = None;
+    }
+}
+
+/// What a file holds, to be sent or not.
+#[derive(Default)]
+struct Tally {
+    frames: u64,
+    bytes: u64,
+    roce: u64,
+    pauses: u64,
+    first: Option<i64>,
+    last: i64,
+    /// Frames that cannot be sent: how many, the first one's number and length.
+    misfits: BTreeMap<Misfit, (u64, u64, usize)>,
+}
+
+impl Tally {
+    fn see(&mut self, record: &Record<'_>, number: u64, interface: &NetInterface) {
+        if let Some(misfit) = live::misfit(record, interface.mtu) {
+            let (n, ..) = self.misfits.entry(misfit).or_insert((0, number, record.frame.len()));
+            *n += 1;
+            return;
+        }
+        let d = dissect(record.link, record.frame, record.wire_len);
+        self.frames += 1;
+        self.bytes += record.frame.len() as u64;
+        self.roce += u64::from(d.offset(Kind::Bth).is_some());
+        self.pauses += u64::from(d.offset(Kind::Pause).is_some() || d.offset(Kind::Pfc).is_some());
+        self.first.get_or_insert(record.time.0);
+        self.last = self.last.max(record.time.0);
+    }
+}
+
+/// Shows the frames that match, without a frame check sequence, until `see` has enough.
+fn each(
+    reader: &mut impl Source,
+    filter: &Option<Filter>,
+    mut see: impl FnMut(&Record<'_>, u64) -> anyhow::Result<bool>,
+) -> anyhow::Result<()> {
+    let mut number = 0u64;
+    let mut fcs: Vec<u8> = Vec::new();
+    loop {
+        let known = &reader.info().interfaces;
+        if fcs.len() != known.len() {
+            fcs = known.iter().map(|interface| interface.fcs_len.unwrap_or(0)).collect();
+        }
+        let Some(mut record) = reader.next()? else { return Ok(()) };
+        number += 1;
+        if let Some(filter) = filter {
+            let d = dissect(record.link, record.frame, record.wire_len);
+            let meta = FrameMeta { number, time_ns: record.time.0, icrc: None };
+            if !filter.matches(&d, &meta) {
+                continue;
+            }
+        }
+        // The card makes a frame check sequence of its own.
+        let fcs = usize::from(fcs.get(usize::from(record.interface)).copied().unwrap_or(0));
+        let len = record.wire_len as usize;
+        if fcs > 0 && record.frame.len() == len && len > fcs {
+            record.frame = record.frame.get(..len - fcs).unwrap_or_default();
+            record.wire_len -= fcs as u32;
+        }
+        if !see(&record, number)? {
+            return Ok(());
+        }
+    }
+}
+
+fn warn_of_damage(info: &Info) -> bool {
+    for problem in &info.problems {
+        super::say(format_args!("warning: {}: {problem}", info.name));
+    }
+    info.problem_count > 0
+}
+
+/// Sleeps while it is long, then watches the clock. False: asked to stop meanwhile.
+fn wait_until(began: Instant, due_ns: u64) -> bool {
+    let due = Duration::from_nanos(due_ns);
+    loop {
+        let Some(rest) = due.checked_sub(began.elapsed()).filter(|rest| !rest.is_zero()) else { return true };
+        if STOP.load(Ordering::Relaxed) {
+            return false;
+        }
+        match rest.checked_sub(Duration::from_micros(100)) {
+            Some(long) => thread::sleep(long.min(Duration::from_millis(100))),
+            None => std::hint::spin_loop(),
+        }
+    }
+}
+
+fn seconds(ns: u64) -> String {
+    format!("{}.{:06}", ns / 1_000_000_000, ns % 1_000_000_000 / 1000)
+}
