@@ -17,6 +17,7 @@ use std::{
 use properties::dissect::Input;
 use rdmawire::{
     capture::{self, Format, Interface, Record, Sink, Time},
+    craft::{Packet, recipe},
     dissect::{Dissection, dissect},
     wire::Kind,
 };
@@ -58,11 +59,51 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         seed.extend_from_slice(&bytes);
         seeds += save(&to, "header", &seed)?;
     }
+    let short = frames.iter().filter(|sample| sample.frame.len() < 300);
+    for sample in short {
+        let packet = Packet::from(&dissect(sample.link, &sample.frame, sample.wire_len));
+        seeds += save(&to, "recipe", recipe::print(&packet).as_bytes())?;
+    }
+    for text in SCENARIOS.split("### ").skip(1) {
+        seeds += save(&to, "scenario", text.split_once('\n').map_or(text, |(_, text)| text).as_bytes())?;
+    }
+    let mut random = properties::Random::new(6);
+    for n in 0..200u16 {
+        let mut mutant = Vec::new();
+        mutant.extend_from_slice(&n.to_le_bytes());
+        mutant.extend_from_slice(&(if n % 4 == 0 { u16::MAX } else { random.next() as u16 }).to_le_bytes());
+        mutant.extend((0..16).map(|_| random.next() as u8));
+        seeds += save(&to, "mutant", &mutant)?;
+    }
+    for n in 0..60 {
+        seeds += save(&to, "analysis", &sequence(n, &mut random))?;
+    }
     for file in files(&frames)? {
         seeds += save(&to, "capture", &file)?;
     }
     println!("{seeds} seeds in {}", to.display());
     Ok(())
+}
+
+const SCENARIOS: &str = include_str!("../tests/data/scenarios.txt");
+
+/// A sequence for the analyzer: a stream of one operation with acknowledgements, and every so often a step that is not by one, a
+/// forged queue pair, a step back in time.
+fn sequence(n: u8, random: &mut properties::Random) -> Vec<u8> {
+    let opcodes = [0x04, 0x07, 0x08, 0x0a, 0x0c, 0x0d, 0x0e, 0x0f, 0x11, 0x13, 0x64, 0x24, 0x2a, 0x81];
+    let mut bytes = vec![n.wrapping_mul(37), n];
+    for k in 0..20 + n as usize {
+        let answer = k % 4 == 3;
+        let opcode = if answer { 0x11 } else { opcodes[(n as usize + k % 3) % opcodes.len()] };
+        let odd = random.below(8);
+        let how = if odd == 0 { 1 << random.below(8) } else { 8 };
+        let step = if odd == 1 { random.next() as u32 >> 20 } else { 1 };
+        let [p0, p1, p2, _] = step.to_le_bytes();
+        let time = if odd == 2 { -500i16 } else { 1000 };
+        let [t0, t1] = time.to_le_bytes();
+        bytes.extend([answer as u8, opcode, how, p0, p1, p2, t0, t1]);
+    }
+    bytes
 }
 
 /// Something of everything the filter language has.

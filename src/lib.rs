@@ -1,4 +1,6 @@
 //! The packet-level toolkit for RoCEv2 and InfiniBand.
+#![forbid(unsafe_code)]
+
 pub mod analyze;
 pub mod capture;
 pub mod checksum;

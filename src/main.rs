@@ -1,4 +1,6 @@
 //! The command line.
+#![forbid(unsafe_code)]
+
 mod cli;
 
 fn main() -> std::process::ExitCode {

@@ -4,6 +4,9 @@ mod properties;
 
 use properties::dissect::invariants;
 use rdmawire::{
+    analyze::{Analysis, Options},
+    capture::{Record, Time},
+    craft::recipe,
     dissect::{Dissection, Link, Problem, dissect},
     icrc::{self, State},
     wire::*,
@@ -148,4 +151,26 @@ fn a_wide_field_as_a_number() {
             assert_eq!(bytes, [0xff; 256], "{kind:?} {}", field.name);
         }
     }
+}
+
+/// Durations of captures that begin at one end of time and end at the other overflowed.
+#[test]
+fn times_that_no_clock_has() {
+    let ends = [i64::MIN, i64::MAX, 0, i64::MIN, -1, i64::MAX];
+    let mut analysis = Analysis::new(Options { interval_ns: Some(1), ..Options::default() });
+    let frame = [0; 60];
+    for time in ends {
+        let (time, link) = (Time(time), Link::ETHERNET);
+        analysis.see(&Record { time, link, interface: 0, wire_len: 60, frame: &frame });
+    }
+    let capture = analysis.finish().capture;
+    assert_eq!((capture.packets, capture.duration_ns > Some(0)), (6, true));
+}
+
+/// A recipe forgot padding that stood behind no BTH.
+#[test]
+fn padding_without_a_bth_is_in_the_recipe() {
+    let packet = recipe::parse("eth dst=52:54:00:77:00:01 / aeth msn=5 / pad hex:6e85").unwrap();
+    let printed = recipe::print(&packet);
+    assert_eq!(recipe::parse(&printed).unwrap().build(), packet.build(), "{printed}");
 }

@@ -9,7 +9,12 @@ use hashbrown::HashTable;
 
 use super::{
     FlowId,
-    track::{order::IdOrder, request::Requests, response::Responses},
+    track::{
+        order::IdOrder,
+        request::Requests,
+        response::Responses,
+        ring::{Ring, Room},
+    },
 };
 use crate::{
     dissect::{Dissection, Encapsulation},
@@ -265,7 +270,7 @@ impl Opcodes {
 }
 
 /// A flow.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Flow {
     pub(crate) key: Key,
     pub(crate) epoch: u32,
@@ -357,6 +362,28 @@ impl Flow {
             && seq.unwrap(psn).abs_diff(seq.hi) > FAR
     }
 
+    fn grow_within(&mut self, room: &Room) {
+        self.requests.seq.ring.grow_within(room);
+    }
+
+    /// A READ response: the first one makes what follows them.
+    #[inline]
+    pub(crate) fn follow_reads(&mut self) {
+        if self.responses.read.get().is_none()
+            && let Some(room) = self.requests.seq.ring.room().cloned()
+        {
+            self.responses.read.seq.ring.grow_within(&room);
+        }
+    }
+
+    /// Of a flow that is over: what only its next packets would need.
+    pub(crate) fn forget(&mut self) {
+        self.requests.seq.ring = Ring::default();
+        if let Some(read) = self.responses.read.get_mut() {
+            read.seq.ring = Ring::default();
+        }
+    }
+
     pub(crate) fn heap(&self) -> usize {
         self.requests.heap() + self.responses.heap() + self.opcodes.heap()
     }
@@ -368,6 +395,7 @@ pub(crate) struct Flows {
     hasher: foldhash::fast::RandomState,
     pub(crate) flows: Vec<Flow>,
     max: usize,
+    room: Room,
     hand: usize,
 }
 
@@ -386,6 +414,7 @@ impl Flows {
             hasher: foldhash::fast::RandomState::default(),
             flows: Vec::new(),
             max: max.max(2),
+            room: Room::default(),
             hand: 0,
         }
     }
@@ -418,7 +447,9 @@ impl Flows {
             flows[at as usize].touched = true;
             return Found::Known(FlowId(at));
         }
-        self.add(hash, Flow::new(*key, service, encapsulation, time, psn))
+        let mut flow = Flow::new(*key, service, encapsulation, time, psn);
+        flow.grow_within(&self.room);
+        self.add(hash, flow)
     }
 
     #[cold]
@@ -458,6 +489,7 @@ impl Flows {
         let old = &mut self.flows[id.0 as usize];
         let mut flow = Flow::new(old.key, service, old.encapsulation, time, psn);
         flow.epoch = old.epoch + 1;
+        flow.grow_within(&self.room);
         Box::new(std::mem::replace(old, flow))
     }
 

@@ -123,7 +123,8 @@ impl Default for Options {
         Options {
             dissect: dissect::Options::default(),
             verify_icrc: true,
-            max_flows: 1 << 18,
+            // With its part of the report a flow of one packet takes about 6 KB.
+            max_flows: 1 << 16,
             late_ns: 50_000,
             ack_timeout_ns: None,
             speed_bps: None,
@@ -187,6 +188,11 @@ struct Held {
 const HELD_BAD: u64 = 8;
 /// Frames held back until that is known.
 const MAX_HELD: usize = 256;
+/// Their bytes, which no snap length bounds.
+const MAX_HELD_BYTES: usize = 1 << 20;
+
+/// Nanoseconds from 1970 beyond which times count as this: 146 years. Any two differ by less than an `i64` holds.
+const FARTHEST: i64 = (1 << 62) - 1;
 
 /// A queue pair silent for so long may be another one when it is heard again.
 const SILENCE_NS: i64 = 1_000_000_000;
@@ -299,7 +305,9 @@ impl Analysis {
         let &Record { time, link, interface, wire_len, frame } = record;
         self.held.push(Held { time, link, interface, wire_len, frame: frame.into() });
         self.held_bad += (icrc == State::Bad) as u64;
-        if icrc == State::Good || self.held_bad >= HELD_BAD || self.held.len() >= MAX_HELD {
+        let bytes: usize = self.held.iter().map(|held| held.frame.len()).sum();
+        let is_full = self.held.len() >= MAX_HELD || bytes >= MAX_HELD_BYTES;
+        if icrc == State::Good || self.held_bad >= HELD_BAD || is_full {
             self.release();
         }
     }
@@ -319,6 +327,9 @@ impl Analysis {
     /// One frame that was dissected, and its ICRC verified, by somebody else.
     #[inline]
     pub fn see_dissected(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
+        if record.time.0.unsigned_abs() > FARTHEST as u64 {
+            return self.see_far(record, d, icrc);
+        }
         self.capture.see(record, d);
         if d.tunnel_depth() > 0 {
             self.see_mirror(d);
@@ -352,6 +363,14 @@ impl Analysis {
         for metric in &mut self.metrics {
             metric.see(&event);
         }
+    }
+
+    /// A frame of a time that only a forged or damaged capture has.
+    #[cold]
+    #[inline(never)]
+    fn see_far(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
+        let time = Time(record.time.0.clamp(-FARTHEST, FARTHEST));
+        self.see_dissected(&Record { time, ..*record }, d, icrc);
     }
 
     #[inline]
@@ -400,7 +419,7 @@ impl Analysis {
         event.peer = flow.peer;
 
         flow.packets += 1;
-        flow.last_time = time;
+        flow.last_time = flow.last_time.max(time);
         flow.wire_bytes += event.l1_bytes as u64;
         flow.icrc[event.icrc as usize] += 1;
         flow.opcodes.add(opcode.0);
@@ -561,6 +580,7 @@ impl Analysis {
         let (flow, peer) = self.flows.two(id, peer);
         flow.completeness |= 16;
         let class = if operation == Operation::ReadResponse {
+            flow.follow_reads();
             let requests = peer.as_deref().map(|peer| &peer.requests);
             flow.responses.read(packet, position, requests, &flow.ids, &self.knobs, &mut self.resolved)
         } else {
@@ -675,6 +695,7 @@ impl Analysis {
         requests.finish(ids, &self.knobs, &mut self.resolved);
         responses.finish(ids, &self.knobs, &mut self.resolved);
         self.resolved.clear();
+        flow.forget();
         if self.gone.len() < MAX_GONE {
             self.gone.push(Gone { flow, evicted });
         } else {

@@ -462,7 +462,13 @@ fn from_capture(from: &Place, out: Out) -> anyhow::Result<Outcome> {
     if let Some(wanted) = from.frame.filter(|&wanted| wanted > n) {
         bail!("{}: frame {wanted} of {n}", from.file.display());
     }
-    emit.finish()
+    let info = reader.info();
+    for problem in &info.problems {
+        super::say(format_args!("warning: {}: {problem}", from.file.display()));
+    }
+    let is_damaged = info.problem_count > 0;
+    let outcome = emit.finish()?;
+    Ok(if is_damaged { Outcome::Failed } else { outcome })
 }
 
 fn with_frame<T>(

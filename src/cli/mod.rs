@@ -6,6 +6,8 @@ mod capture;
 mod craft;
 mod dissect;
 mod explain;
+mod files;
+mod fuzz_corpus;
 #[cfg(all(unix, feature = "live"))]
 mod interfaces;
 mod overhead;
@@ -43,6 +45,7 @@ enum Command {
     Craft(craft::Craft),
     Rewrite(rewrite::Rewrite),
     Overhead(overhead::Overhead),
+    FuzzCorpus(fuzz_corpus::FuzzCorpus),
     #[cfg(all(unix, feature = "live"))]
     Interfaces(interfaces::Interfaces),
     #[cfg(all(unix, feature = "live"))]
@@ -87,6 +90,7 @@ impl Cli {
             Command::Craft(command) => command.run(),
             Command::Rewrite(command) => command.run(),
             Command::Overhead(command) => command.run(),
+            Command::FuzzCorpus(command) => command.run(),
             #[cfg(all(unix, feature = "live"))]
             Command::Interfaces(command) => command.run(),
             #[cfg(all(unix, feature = "live"))]

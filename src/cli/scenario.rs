@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use super::{Outcome, craft::format_of};
+use super::{Outcome, craft::format_of, files::write_whole};
 use rdmawire::{
     capture::{self, Interface, Record, Sink, Time},
     craft::scenario::{self, Run, Scenario},
@@ -97,10 +97,7 @@ impl Play<'_> {
             io::stdout().lock().write_all(text.as_bytes())?;
             return Ok(());
         }
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true).create_new(!self.force);
-        let written = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
-        written.with_context(|| path.display().to_string())
+        write_whole(path, text.as_bytes(), self.force).with_context(|| path.display().to_string())
     }
 }
 

@@ -17,6 +17,7 @@
 mod auto;
 mod cm;
 mod message;
+pub mod mutate;
 mod packet;
 mod path;
 mod pause;

@@ -141,10 +141,11 @@ pub fn print(packet: &Packet) -> String {
     if !packet.payload.is_empty() {
         items.push(format!("payload hex:{}", digits(&packet.payload)));
     }
-    if packet.pad.len > 0 && packet.keeps(Auto::Pad) {
+    let has = |kind| packet.parts.iter().any(|part| part.kind == kind);
+    // Without a BTH nothing computes it.
+    if packet.pad.len > 0 && (packet.keeps(Auto::Pad) || !has(Kind::Bth)) {
         items.push(format!("pad hex:{}", digits(packet.pad.bytes())));
     }
-    let has = |kind| packet.parts.iter().any(|part| part.kind == kind);
     match packet.icrc {
         Some(icrc) if packet.keep.has(Auto::Icrc) => items.push(format!("icrc hex:{}", digits(&icrc))),
         None if has(Kind::Bth) => items.push("icrc none".into()),

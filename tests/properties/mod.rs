@@ -2,28 +2,38 @@
 //! fuzz targets and the tests run the same ones.
 #![allow(dead_code, unreachable_pub, reason = "each program that includes this uses some of it")]
 
+pub mod analysis;
 pub mod capture;
 pub mod crc;
 pub mod dissect;
 pub mod filter;
 pub mod frame;
 pub mod header;
+pub mod mutant;
 pub mod outer;
 pub mod rebuild;
+pub mod recipe;
+#[cfg(feature = "scenario")]
+pub mod scenario;
 
 /// Panics where it does not hold.
 pub type Property = fn(&[u8]);
 
 /// A property by the name of its fuzz target, and of its folder in `fuzz/corpus`.
 pub const ALL: &[(&str, Property)] = &[
+    ("analysis", analysis::sequence),
     ("capture", capture::reading),
     ("crc", crc::agreement),
     ("dissect", dissect::dissection),
     ("filter", filter::expression),
     ("frame", frame::shown),
     ("header", header::header),
+    ("mutant", mutant::mutated),
     ("outer", outer::agreement),
     ("rebuild", rebuild::rebuilding),
+    ("recipe", recipe::recipe),
+    #[cfg(feature = "scenario")]
+    ("scenario", scenario::scenario),
 ];
 
 /// Do something with a value for each header type, in wire order.

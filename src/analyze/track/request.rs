@@ -131,7 +131,7 @@ struct Suspect {
 }
 
 /// The requests of a flow.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Requests {
     pub(crate) seq: Sequence,
     /// One past the largest PSN acknowledged; 0 before the first.

@@ -12,7 +12,7 @@ use super::{
 use crate::{opcode::Position, wire::Psn};
 
 /// The responses of a flow.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Responses {
     pub(crate) counts: Counts,
     /// Responses that are no data of a READ.
@@ -24,7 +24,7 @@ pub(crate) struct Responses {
 }
 
 /// The READ responses among them.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Data {
     pub(crate) seq: Sequence,
     pub(crate) goodput: u64,

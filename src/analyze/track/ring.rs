@@ -1,5 +1,10 @@
 //! The last transmissions of a flow, by PSN.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
 /// One transmission.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sent {
@@ -23,16 +28,66 @@ pub(crate) const ACK_EXPECTED: u8 = 1;
 /// The transmission was seen at a second place already.
 pub(crate) const SEEN_TWICE: u8 = 2;
 
-/// A ring indexed by the PSN's low bits. It grows with the flow's outstanding packets, up to a bound.
-#[derive(Clone, Debug, Default)]
+/// A ring indexed by the PSN's low bits. It grows with the flow's outstanding packets, up to a bound, and as long as all rings
+/// together have room: outstanding is what two packets with forged PSNs say.
+#[derive(Debug, Default)]
 pub(crate) struct Ring {
     slots: Box<[Sent]>,
+    room: Option<Room>,
 }
 
 const SMALLEST: usize = 4;
+/// Slots that every ring may have.
+const FEW: usize = 32;
 const LARGEST: usize = 8192;
+/// Bytes that all rings of more than [`FEW`] slots have together: of 512 full ones.
+const ROOM: usize = 512 * LARGEST * size_of::<Sent>();
+
+/// What all rings of an analysis share: the bytes that are left.
+#[derive(Clone, Debug)]
+pub(crate) struct Room(Arc<AtomicUsize>);
+
+impl Default for Room {
+    fn default() -> Self {
+        Room(Arc::new(AtomicUsize::new(ROOM)))
+    }
+}
+
+impl Room {
+    fn take(&self, bytes: usize) -> bool {
+        let less = |left: usize| left.checked_sub(bytes);
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+/// What a ring of so many slots takes of the room.
+fn share(slots: usize) -> usize {
+    if slots > FEW { slots * size_of::<Sent>() } else { 0 }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        if let Some(room) = &self.room {
+            room.give_back(share(self.slots.len()));
+        }
+    }
+}
 
 impl Ring {
+    /// From now on it grows within this room.
+    pub(crate) fn grow_within(&mut self, room: &Room) {
+        self.room = Some(room.clone());
+    }
+
+    /// The room it grows within.
+    pub(crate) fn room(&self) -> Option<&Room> {
+        self.room.as_ref()
+    }
+
     #[inline]
     pub(crate) fn get(&self, x: u64) -> Option<&Sent> {
         let slot = self.slots.get(x as usize & self.slots.len().wrapping_sub(1))?;
@@ -59,8 +114,15 @@ impl Ring {
     #[cold]
     #[inline(never)]
     fn grow(&mut self, outstanding: u64) {
-        let len =
+        let mut len =
             (outstanding.min(LARGEST as u64 - 1) as usize + 1).next_power_of_two().clamp(SMALLEST, LARGEST);
+        let more = share(len) - share(self.slots.len());
+        if self.room.as_ref().is_some_and(|room| !room.take(more)) {
+            len = FEW.min(len);
+            if self.slots.len() >= len {
+                return;
+            }
+        }
         let old = std::mem::replace(&mut self.slots, vec![Sent::default(); len].into_boxed_slice());
         for sent in old.iter().filter(|sent| sent.count > 0) {
             self.slots[sent.x as usize & (len - 1)] = *sent;
@@ -70,5 +132,33 @@ impl Ring {
     /// Bytes on the heap.
     pub(crate) fn heap(&self) -> usize {
         size_of_val(&*self.slots)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rings_share_a_room() {
+        let room = Room::default();
+        let left = || room.0.load(Ordering::Relaxed);
+        let mut rings: Vec<Ring> = (0..1000).map(|_| Ring::default()).collect();
+        for ring in &mut rings {
+            ring.grow_within(&room);
+            ring.put(7, 0, Sent { count: 1, ..Sent::default() });
+            ring.put(100_000, 99_993, Sent { count: 1, ..Sent::default() });
+            assert!(ring.get(100_000).is_some());
+        }
+        assert_eq!(left(), 0);
+        let all: usize = rings.iter().map(Ring::heap).sum();
+        assert!(all <= ROOM + 1000 * FEW * size_of::<Sent>(), "{all}");
+        // The first had room, the last not, and work all the same.
+        assert_eq!((rings[0].slots.len(), rings[999].slots.len()), (LARGEST, FEW));
+        assert!(rings[0].get(7).is_some());
+        rings[999].put(100_001, 99_994, Sent { count: 1, ..Sent::default() });
+        assert!(rings[999].get(100_000).is_some() && rings[999].get(100_001).is_some());
+        rings.clear();
+        assert_eq!(left(), ROOM);
     }
 }

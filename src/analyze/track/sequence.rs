@@ -117,7 +117,7 @@ pub(crate) struct Step {
 }
 
 /// The sequence.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Sequence {
     started: bool,
     in_pass: bool,

@@ -1,0 +1,7 @@
+//! Scenarios' text, played.
+#![no_main]
+
+#[path = "../../tests/properties/mod.rs"]
+mod properties;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| properties::scenario::scenario(data));

@@ -1,0 +1,267 @@
+//! `rdmawire fuzz-corpus`: frames that are wrong on purpose, for whoever tests a parser or a device.
+
+use std::{
+    collections::HashSet,
+    fmt::Write as _,
+    fs::{self, File},
+    io::{BufWriter, Write as _},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use super::{Outcome, files::beside};
+use rdmawire::{
+    capture::{self, Interface, Record, Sink, Source, Time},
+    craft::mutate::{Base, Mutant, Mutants},
+    dissect::{Dissection, dissect},
+    opcode::Opcode,
+    wire::Kind,
+};
+
+/// Frames that are wrong on purpose: fields at their boundaries, headers that contradict the operation code, lengths that lie,
+/// packets cut at every header, wrong padding and CRCs. ICRCs are right unless they are what is wrong.
+///
+/// Each frame is a file named by what was done to it; manifest.json says of each what a correct parser must do. The same seed gives
+/// the same files.
+#[derive(Debug, Args)]
+pub(super) struct FuzzCorpus {
+    /// The directory to write; one that is not empty is refused.
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// Write into a directory that is not empty: files of the same name are replaced, others stay.
+    #[arg(long)]
+    force: bool,
+    /// Mutate frames of this capture, one of each shape, rather than this toolkit's own.
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+    /// What everything is drawn from.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// How many frames.
+    #[arg(long, default_value_t = 1000)]
+    count: u32,
+    /// What a file is: raw: the frame's bytes; pcap: a capture of one frame; aflseed: the frames in seeds/, no two the same and none
+    /// longer than 4 KiB, and a dictionary.
+    #[arg(long, value_enum, default_value_t)]
+    format: Form,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// The frame's bytes.
+    #[default]
+    Raw,
+    /// A capture of one frame.
+    Pcap,
+    /// For AFL and its kin.
+    Aflseed,
+}
+
+/// A frame in the manifest.
+#[derive(Serialize)]
+struct Entry<'a> {
+    file: &'a str,
+    base: &'a str,
+    mutation: &'a str,
+    link_type: u16,
+    bytes: usize,
+    wire_bytes: u32,
+    verdict: String,
+    must: String,
+}
+
+/// Shapes of frames taken from a capture.
+const MAX_BASES: usize = 1024;
+/// AFL mutates short files sooner.
+const LONGEST_SEED: usize = 4096;
+
+impl FuzzCorpus {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        let name = self.output.display();
+        let target = fs::canonicalize(&self.output).unwrap_or_else(|_| self.output.clone());
+        let is_empty = match fs::read_dir(&target) {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
+            Err(error) => return Err(error).context(name.to_string()),
+        };
+        if !is_empty && !self.force {
+            bail!("{name}: is not empty; --force writes into it all the same");
+        }
+        let (bases, all_read) = match &self.from {
+            Some(path) => shapes(path)?,
+            None => (Base::all(), true),
+        };
+        // All in a directory of its own first, so that an error leaves nothing.
+        let folder = beside(&target).with_context(|| name.to_string())?;
+        fs::create_dir(&folder).with_context(|| folder.display().to_string())?;
+        let done = self.fill(&folder, bases).and_then(|()| {
+            if !is_empty {
+                return move_into(&folder, &target);
+            }
+            // An empty directory in the way is replaced, where the system lets it.
+            fs::rename(&folder, &target).or_else(|_| {
+                fs::remove_dir(&target)?;
+                fs::rename(&folder, &target)
+            })?;
+            Ok(())
+        });
+        if done.is_err() || !is_empty {
+            let _ = fs::remove_dir_all(&folder);
+        }
+        done.with_context(|| name.to_string())?;
+        Ok(if all_read { Outcome::Done } else { Outcome::Failed })
+    }
+
+    fn fill(&self, folder: &Path, bases: Vec<Base>) -> anyhow::Result<()> {
+        let frames = match self.format {
+            Form::Aflseed => folder.join("seeds"),
+            _ => folder.to_owned(),
+        };
+        if self.format == Form::Aflseed {
+            fs::create_dir(&frames)?;
+            fs::write(folder.join("roce.dict"), dictionary())?;
+        }
+        let mut manifest = BufWriter::new(File::create(folder.join("manifest.json"))?);
+        let format = format!("{:?}", self.format).to_lowercase();
+        write!(
+            manifest,
+            "{{\"schema\":\"rdmawire-fuzz-corpus/1\",\"seed\":{},\"format\":\"{format}\",\"frames\":[",
+            self.seed
+        )?;
+        let (mut written, mut seen) = (0, HashSet::new());
+        // Short bases have few mutants that differ: seeds may run out.
+        let most = (self.count as usize).saturating_mul(20);
+        for mutant in Mutants::new(bases, self.seed).take(most) {
+            if written == self.count {
+                break;
+            }
+            let is_whole = mutant.wire_len as usize == mutant.frame.len();
+            let fits = match self.format {
+                Form::Pcap => true,
+                // How much was cut stands in a capture only.
+                Form::Raw => is_whole,
+                Form::Aflseed => {
+                    is_whole && mutant.frame.len() <= LONGEST_SEED && seen.insert(mutant.frame.clone())
+                }
+            };
+            if !fits {
+                continue;
+            }
+            let extension = if self.format == Form::Pcap { "pcap" } else { "bin" };
+            let file = format!("{written:06}-{}.{extension}", mutant.name());
+            self.write(&frames.join(&file), &mutant)?;
+            let entry = Entry {
+                file: &file,
+                base: &mutant.base,
+                mutation: &mutant.mutation,
+                link_type: mutant.link.0,
+                bytes: mutant.frame.len(),
+                wire_bytes: mutant.wire_len,
+                verdict: mutant.verdict.to_string(),
+                must: mutant.verdict.must(),
+            };
+            manifest.write_all(if written > 0 { b",\n" } else { b"\n" })?;
+            serde_json::to_writer(&mut manifest, &entry)?;
+            written += 1;
+        }
+        manifest.write_all(b"\n]}\n")?;
+        manifest.flush()?;
+        if written < self.count {
+            super::say(format_args!("{written} frames: there are no more that differ"));
+        }
+        Ok(())
+    }
+
+    fn write(&self, path: &Path, mutant: &Mutant) -> anyhow::Result<()> {
+        if self.format != Form::Pcap {
+            return Ok(fs::write(path, &mutant.frame)?);
+        }
+        let interface = Interface::new(mutant.link);
+        let mut sink = capture::create(path, capture::Format::Pcap, &[interface], Default::default())?;
+        let (link, wire_len, frame) = (mutant.link, mutant.wire_len, &mutant.frame[..]);
+        sink.put(&Record { time: Time(0), link, interface: 0, wire_len, frame })?;
+        Ok(sink.finish()?)
+    }
+}
+
+/// One frame of each shape: the same headers, operation code and notes. And whether all could be read.
+fn shapes(path: &Path) -> anyhow::Result<(Vec<Base>, bool)> {
+    let mut reader = capture::open(path)?;
+    let (mut seen, mut bases, mut number) = (HashSet::new(), Vec::new(), 0u64);
+    while let Some(record) = reader.next()? {
+        number += 1;
+        let d = dissect(record.link, record.frame, record.wire_len);
+        if bases.len() < MAX_BASES && seen.insert(shape(&d)) {
+            let what = d.opcode().and_then(Opcode::ident).map_or_else(
+                || d.layers().last().map_or("empty", |layer| layer.kind.layer()).to_owned(),
+                |ident| ident.to_lowercase().replace('_', "-"),
+            );
+            bases.push(Base::of(format!("frame-{number}-{what}"), &d));
+        }
+    }
+    let info = reader.info();
+    for problem in &info.problems {
+        super::say(format_args!("warning: {}: {problem}", path.display()));
+    }
+    if bases.is_empty() {
+        bail!("{}: no frame to mutate", path.display());
+    }
+    Ok((bases, info.problem_count == 0))
+}
+
+type Shape = (u16, Vec<Kind>, Option<u8>, Vec<String>);
+
+fn shape(d: &Dissection<'_>) -> Shape {
+    let kinds = d.layers().iter().map(|layer| layer.kind).collect();
+    let notes = d.notes().iter().map(|note| note.id()).collect();
+    (d.link().0, kinds, d.opcode().map(|opcode| opcode.0), notes)
+}
+
+/// Everything in a directory into another, the manifest last.
+fn move_into(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let mut manifest = None;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let there = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            fs::create_dir_all(&there)?;
+            move_into(&entry.path(), &there)?;
+        } else if entry.file_name() == "manifest.json" {
+            manifest = Some((entry.path(), there));
+        } else {
+            fs::rename(entry.path(), &there).with_context(|| there.display().to_string())?;
+        }
+    }
+    if let Some((from, to)) = manifest {
+        fs::rename(from, to)?;
+    }
+    Ok(())
+}
+
+/// What stands in the frames, for fuzzers that take words.
+fn dictionary() -> String {
+    let mut text = String::new();
+    for (name, bytes) in [
+        ("roce_port", 4791u16),
+        ("vxlan_port", 4789),
+        ("geneve_port", 6081),
+        ("roce_ether_type", 0x8915),
+        ("ipv4", 0x0800),
+        ("ipv6", 0x86dd),
+        ("vlan", 0x8100),
+        ("mac_control", 0x8808),
+        ("pfc", 0x0101),
+        ("p_key", 0xffff),
+    ] {
+        let [a, b] = bytes.to_be_bytes();
+        let _ = writeln!(text, "{name}=\"\\x{a:02x}\\x{b:02x}\"");
+    }
+    for opcode in Opcode::ALL {
+        let _ =
+            writeln!(text, "{}=\"\\x{:02x}\"", opcode.ident().unwrap_or("opcode").to_lowercase(), opcode.0);
+    }
+    text
+}

@@ -1,0 +1,239 @@
+//! What mutants are made from.
+
+use std::net::Ipv4Addr;
+
+use super::{Mutant, Mutation, Verdict, mutations};
+use crate::{
+    craft::{Channel, Dialog, Endpoint, Packet, Path, flow_control, pause, pfc},
+    dissect::{Dissection, Encapsulation, Severity, dissect},
+    icrc::{self, State},
+    opcode::{Opcode, PayloadRule},
+    wire::*,
+};
+
+/// A packet to make mutants from.
+#[derive(Clone, Debug)]
+pub struct Base {
+    name: String,
+    packet: Packet,
+    /// Whether it reads without a complaint: otherwise nobody can say what must come of its mutants.
+    is_clean: bool,
+}
+
+impl Base {
+    /// A packet by this name.
+    pub fn new(name: impl Into<String>, packet: Packet) -> Base {
+        let frame = packet.build();
+        let d = dissect(packet.link(), &frame, packet.wire_len());
+        let is_clean = !d.is_cut()
+            && d.severity().is_none_or(|severity| severity == Severity::Note)
+            && (!d.has(Kind::Bth) || icrc::verify(&d) == State::Good);
+        Base { name: name.into(), packet, is_clean }
+    }
+
+    /// A captured frame by this name. One that was cut is mutated as it is.
+    pub fn of(name: impl Into<String>, d: &Dissection<'_>) -> Base {
+        Base::new(name, Packet::from(d))
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The packet.
+    pub fn packet(&self) -> &Packet {
+        &self.packet
+    }
+
+    /// Whether it reads without a complaint and its ICRC, if it has a BTH, is right.
+    pub fn is_clean(&self) -> bool {
+        self.is_clean
+    }
+
+    /// One mutant of it.
+    pub fn mutant(&self, mutation: &Mutation) -> Mutant {
+        let made = mutation.apply(&self.packet);
+        let verdict =
+            if self.is_clean { Verdict::of(&self.packet, mutation, &made) } else { Verdict::Survives };
+        Mutant {
+            base: self.name.clone(),
+            mutation: mutation.name(&self.packet),
+            link: self.packet.link(),
+            frame: made.frame,
+            wire_len: made.wire_len,
+            verdict,
+        }
+    }
+
+    /// A mutant with several mutations at most; `below` gives a number below its argument.
+    pub fn stacked(&self, mutations_each: usize, below: &mut dyn FnMut(usize) -> usize) -> Mutant {
+        let mut packet = self.packet.clone();
+        let mut names = Vec::new();
+        let mut last = Mutation::Nothing;
+        for n in 0..mutations_each {
+            let choice = mutations(&packet);
+            let Some(mutation) = choice.get(below(choice.len())) else { break };
+            names.push(mutation.name(&packet));
+            // What is done to the built frame comes last.
+            if mutation.is_of_the_frame() || n + 1 == mutations_each {
+                last = *mutation;
+                break;
+            }
+            packet = mutation.packet(&packet);
+        }
+        let made = last.apply(&packet);
+        Mutant {
+            base: self.name.clone(),
+            mutation: names.join("_"),
+            link: self.packet.link(),
+            frame: made.frame,
+            wire_len: made.wire_len,
+            verdict: Verdict::Survives,
+        }
+    }
+
+    /// All of this toolkit's own: every operation code over RoCEv2, some over each other wrapping, behind tags and in tunnels;
+    /// connection management, other management with RMPP; CNP, PAUSE, PFC, link packets.
+    pub fn all() -> Vec<Base> {
+        let mut all = Vec::new();
+        for wrap in Encapsulation::ALL {
+            for &opcode in Opcode::ALL {
+                if wrap != Encapsulation::RoceV2Ipv4 && !SOME.contains(&opcode) {
+                    continue;
+                }
+                let name = opcode.ident().map_or_else(|| opcode.to_string(), str::to_lowercase);
+                let name = format!("{}-{}", wrap.name(), name.replace('_', "-"));
+                all.push(Base::new(name, packet(wrap, opcode)));
+            }
+        }
+        all.extend(management());
+        all.extend(wrapped());
+        let mac = Mac([2, 0, 0, 0, 0, 1]);
+        all.push(Base::new("pause", pause(mac, 0xffff)));
+        all.push(Base::new("pfc", pfc(mac, [None, None, None, Some(0xffff), Some(0), None, None, None])));
+        all.push(Base::new("link-flow-control", flow_control(LinkOp(0), 3, 0x123, 0x456)));
+        all
+    }
+}
+
+/// Those that stand for their kind: with and without payload, with each extended header.
+const SOME: &[Opcode] = &[
+    Opcode::RC_SEND_MIDDLE,
+    Opcode::RC_SEND_ONLY,
+    Opcode::RC_WRITE_ONLY,
+    Opcode::RC_READ_REQUEST,
+    Opcode::RC_ACKNOWLEDGE,
+    Opcode::RC_COMPARE_SWAP,
+    Opcode::UD_SEND_ONLY,
+    Opcode::CNP,
+];
+
+fn path(wrap: Encapsulation) -> Path {
+    let end = |n| Endpoint::new(Ipv4Addr::new(10, 0, 0, n)).lid(n as u16);
+    Path::new(wrap, end(1), end(2))
+}
+
+/// A packet of an operation code as it should be; its payload is not a multiple of four bytes where that is allowed.
+fn packet(wrap: Encapsulation, opcode: Opcode) -> Packet {
+    let channel = Channel { q_key: 0x1111_1111, ..Channel::rc(path(wrap), Qpn(0x11), Qpn(0x12)) };
+    if opcode.is_cnp() {
+        return channel.cnp();
+    }
+    let len = match opcode.payload_rule() {
+        PayloadRule::Full => 256,
+        PayloadRule::Some | PayloadRule::Any => 61,
+        PayloadRule::None => 0,
+        PayloadRule::Eight => 8,
+    };
+    let payload: Vec<u8> = (0..len).map(|n| 0xa0 ^ n as u8).collect();
+    let mut packet = channel.headers(opcode, Psn(0x7f_fffe)).payload(payload);
+    packet.alter(|reth: Reth| {
+        reth.with_dma_len(if len > 0 { len as u32 } else { 4096 })
+            .with_r_key(Hex32(0x1234))
+            .with_va(Hex64(1 << 32))
+    });
+    packet
+}
+
+fn management() -> Vec<Base> {
+    let dialog = Dialog::new(path(Encapsulation::RoceV2Ipv4), Qpn(0x11), Qpn(0x12));
+    let native = Dialog { path: path(Encapsulation::IbGrh), ..dialog };
+    let mut all = vec![
+        Base::new("cm-req", dialog.req(b"private")),
+        Base::new("cm-req-ib", native.req(b"private")),
+        Base::new("cm-rep", dialog.rep(&[])),
+        Base::new("cm-rtu", dialog.rtu(&[])),
+        Base::new("cm-rej", dialog.rej(RejectReason(28), &[])),
+        Base::new("cm-dreq", dialog.dreq(false, &[])),
+        Base::new("cm-drep", dialog.drep(true, &[])),
+    ];
+    // Subnet administration: a response in segments. RMPP's header stands behind the common one (13.6.2).
+    let channel = Channel { q_key: 0x8001_0000, ..Channel::rc(path(Encapsulation::Ib), Qpn(1), Qpn(1)) };
+    let mad = Mad::default()
+        .with_base_version(1)
+        .with_mgmt_class(MgmtClass(3))
+        .with_class_version(2)
+        .with_method(MadMethod(0x92));
+    let mut body = vec![0; 256 - Mad::LEN];
+    if let Some(rmpp) = body.first_chunk_mut::<12>() {
+        *rmpp = [1, 1, 0x03, 0, 0, 0, 0, 1, 0, 0, 0, 220];
+    }
+    all.push(Base::new("sa-rmpp", channel.headers(Opcode::UD_SEND_ONLY, Psn(1)).push(mad).payload(body)));
+    all
+}
+
+/// Behind tags and in tunnels.
+fn wrapped() -> Vec<Base> {
+    let inner = || packet(Encapsulation::RoceV2Ipv4, Opcode::RC_WRITE_ONLY);
+    let (a, b) = (Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(192, 0, 2, 2));
+    let with = |name: &str, before: Packet| {
+        let tagged = matches!(before.parts().last(), Some(part) if part.kind == Kind::Vlan);
+        let inner = inner();
+        let skip = if tagged { 1 } else { 0 };
+        let whole = inner
+            .parts()
+            .iter()
+            .skip(skip)
+            .fold(before, |packet, part| packet.push_bytes(part.kind, inner.bytes_of(part)));
+        Base::new(name, whole.payload(inner.get_payload().clone()))
+    };
+    let udp = || Packet::rocev2(a, b);
+    let ip = || Packet::ethernet().push(crate::craft::template::ipv4(a, b));
+    vec![
+        with("vlan", Packet::ethernet().push(Vlan::default().with_vid(100).with_pcp(3))),
+        with(
+            "vlan-vlan",
+            Packet::ethernet().push(Vlan::default().with_vid(100)).push(Vlan::default().with_vid(200)),
+        ),
+        with("vxlan", udp().push(Vxlan::default().with_flags(VxlanFlags(8)))),
+        with(
+            "geneve",
+            udp().push(Geneve::default()).push_bytes(Kind::GeneveOptions, [1, 2, 3, 1, 0, 0, 0, 0]),
+        ),
+        with("gre", ip().push(Gre::default()).push(GreKey::default())),
+        with(
+            "erspan2",
+            ip().push(Gre::default().with_protocol(EtherType::ERSPAN))
+                .push(GreSequence::default())
+                .push(Erspan2::default().with_version(1).with_encap(3)),
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dissect::Link;
+
+    /// Otherwise nothing is promised of their mutants.
+    #[test]
+    fn all_are_clean() {
+        for base in Base::all() {
+            let frame = base.packet().build();
+            let d = dissect(base.packet().link(), &frame, base.packet().wire_len());
+            assert!(base.is_clean(), "{}: {d:?}", base.name());
+            assert!(base.packet().link() != Link::ETHERNET || frame.len() >= 60);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The analyzer over any sequence of packets: it counts each once, its memory is bounded by the number of flows, it ends.
+
+use std::net::Ipv4Addr;
+
+use rdmawire::{
+    analyze::{Analysis, Options},
+    capture::{Record, Time},
+    craft::{Channel, Path},
+    dissect::Link,
+    opcode::{Opcode, PayloadRule},
+    report,
+    wire::*,
+};
+
+/// Bytes that a flow may take: two rings of 8192 transmissions, what waits in two sequences. A bound, not a size.
+const PER_FLOW: usize = 1 << 20;
+const PACKETS: usize = 2000;
+
+/// A fuzzer's input: two bytes of options, then packets of eight.
+///
+/// ```text
+/// options: | max_flows - 1 (5 bits), ICRCs verified, late_ns 0, interval | speed, ack timeout, begin at the end of time, or at its beginning |
+/// packet:  | flow and direction | operation code | how | PSN's step (24, signed) or PSN | time's step (16, signed) |
+/// how & 1: the PSN as it is; & 2: a step of time 2^16 times as long, or 2^44; & 4: a forged queue pair; & 8: payload;
+/// & 16: CE; & 32: a wrong ICRC; & 64: cut; & 128: the frame before this one once more
+/// ```
+pub fn sequence(data: &[u8]) {
+    let Some(([a, b], packets)) = data.split_first_chunk::<2>() else { return };
+    let max_flows = 1 + (a & 31) as usize;
+    let mut analysis = Analysis::new(Options {
+        max_flows,
+        verify_icrc: a & 32 != 0,
+        late_ns: if a & 64 != 0 { 0 } else { 50_000 },
+        interval_ns: (a & 128 != 0).then_some(1),
+        speed_bps: (b & 1 != 0).then_some(100_000_000_000),
+        ack_timeout_ns: (b & 2 != 0).then_some(67_000_000),
+        ..Options::default()
+    });
+    let begin = if b & 4 != 0 {
+        i64::MAX
+    } else if b & 8 != 0 {
+        i64::MIN
+    } else {
+        0
+    };
+    let (mut psns, mut time, mut sent, mut frame) = ([0u32; 16], begin, 0u64, Vec::new());
+    for packet in packets.chunks_exact(8).take(PACKETS) {
+        let &[flow, opcode, how, p0, p1, p2, t0, t1] = packet else { return };
+        let step = i16::from_le_bytes([t0, t1]) as i64;
+        let units = if b & 16 != 0 { 44 } else { 16 };
+        time = time.saturating_add(if how & 2 != 0 { step.saturating_mul(1 << units) } else { step });
+        if how & 128 == 0 || frame.is_empty() {
+            let place = (flow & 15) as usize;
+            let value = u32::from_le_bytes([p0, p1, p2, 0]);
+            psns[place] = if how & 1 != 0 { value } else { psns[place].wrapping_add(value) } & 0xff_ffff;
+            let n = (flow >> 1 & 7) as u32;
+            let qp = if how & 4 != 0 { value } else { 0x10 + n };
+            let path = Path::rocev2(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+            let path = if flow & 1 != 0 { path.reversed() } else { path };
+            let channel = Channel::rc(path, Qpn(0x20 + n), Qpn(qp));
+            let opcode = Opcode(opcode);
+            let len = match opcode.payload_rule() {
+                PayloadRule::Full => 256,
+                PayloadRule::Eight => 8,
+                _ if how & 8 != 0 => p0 as usize,
+                _ => 0,
+            };
+            let mut packet = channel.headers(opcode, Psn(psns[place])).payload(vec![flow; len]);
+            packet.alter(|reth: Reth| reth.with_dma_len(value << (p2 & 7)));
+            packet.alter(|aeth: Aeth| aeth.with_syndrome(Syndrome(p1)).with_msn(value));
+            if how & 16 != 0 {
+                packet.alter(|ip: Ipv4| ip.with_ecn(Ecn(3)));
+            }
+            if how & 32 != 0 {
+                packet.corrupt(rdmawire::craft::Auto::Icrc);
+            }
+            frame.clear();
+            packet.build_into(&mut frame);
+        }
+        let wire_len = frame.len() as u32;
+        let cut = if how & 64 != 0 { frame.len().min(t0 as usize) } else { frame.len() };
+        analysis.see(&Record {
+            time: Time(time),
+            link: Link::ETHERNET,
+            interface: (flow >> 6) as u16,
+            wire_len,
+            frame: &frame[..cut],
+        });
+        sent += 1;
+        assert!(analysis.memory() <= PER_FLOW * (max_flows + 1), "{} bytes", analysis.memory());
+    }
+    // Some are held back until it is known whether ICRCs can be believed, and some have no class yet.
+    let so_far = analysis.packets();
+    assert!(so_far <= sent && so_far + 256 >= sent);
+    conserves(&analysis.so_far(), so_far, false);
+    conserves(&analysis.finish(), sent, true);
+}
+
+/// Every packet is counted once.
+pub fn conserves(report: &report::analysis::Analysis, packets: u64, is_over: bool) {
+    assert_eq!(report.capture.packets, packets);
+    assert!(report.capture.rdma_packets <= packets);
+    let mut in_flows = 0;
+    for flow in &report.flows {
+        in_flows += flow.packets;
+        for stream in [&flow.requests, &flow.responses] {
+            let classified = stream.classes.values().sum::<u64>();
+            let right = if is_over { classified == stream.packets } else { classified <= stream.packets };
+            assert!(right, "{:?} of {} packets", stream.classes, stream.packets);
+            assert!(stream.retransmits + stream.capture_duplicates <= stream.packets);
+        }
+        assert!(flow.requests.packets + flow.responses.packets <= flow.packets);
+        assert!(flow.first_ns <= flow.last_ns);
+        assert_eq!(flow.opcodes.values().sum::<u64>(), flow.packets, "{:?}", flow.opcodes);
+    }
+    assert!(in_flows <= report.capture.rdma_packets, "{in_flows} of {}", report.capture.rdma_packets);
+    serde_json::to_string(report).expect("a report is JSON");
+}
