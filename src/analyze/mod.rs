@@ -102,7 +102,7 @@ impl Default for Options {
         Options {
             dissect: dissect::Options::default(),
             verify_icrc: true,
-            max_flows: 1 << 18,
+            max_flows: 1 << 16,
             late_ns: 50_000,
             ack_timeout_ns: None,
             speed_bps: None,
@@ -464,7 +464,8 @@ impl Analysis {
         }
         let flow = self.flows.get_mut(id);
         flow.completeness |= 8;
-        let before = if request.operation == Operation::ReadRequest { flow.requests.counts.triggers } else { [0; 5] };
+        let before =
+            if request.operation == Operation::ReadRequest { flow.requests.counts.triggers } else { [0; 5] };
         let class = flow.requests.see(request, &flow.ids, &self.knobs, &mut self.resolved);
         if !self.resolved.is_empty() {
             let wrap = flow.encapsulation;

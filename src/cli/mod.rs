@@ -5,9 +5,9 @@ mod craft;
 mod dissect;
 mod explain;
 mod overhead;
+mod pipeline;
 mod rewrite;
 mod scenario;
-mod pipeline;
 mod units;
 
 use std::{

@@ -92,12 +92,24 @@ fn bench(name: &str, path: &Path, traffic: &Traffic, is_everything: bool) {
             Box::new(|| ours(&["analyze", "--json", "--threads", "1", "FILE"])),
         ),
         ("analyze --json", packets, Box::new(|| ours(&["analyze", "--json", "FILE"]))),
-        ("tcpdump -w /dev/null", packets, Box::new(|| theirs("tcpdump", &["-r", "FILE", "-w", "/dev/null"], path))),
+        (
+            "tcpdump -w /dev/null",
+            packets,
+            Box::new(|| theirs("tcpdump", &["-r", "FILE", "-w", "/dev/null"], path)),
+        ),
     ];
     if is_everything {
-        let fields = ["-r", "FILE", "-T", "fields", "-e", "infiniband.bth.opcode", "-e", "infiniband.bth.psn"];
+        let fields =
+            ["-r", "FILE", "-T", "fields", "-e", "infiniband.bth.opcode", "-e", "infiniband.bth.psn"];
         passes.push(("capinfos", packets, Box::new(|| theirs("capinfos", &["FILE"], path))));
-        passes.push(("tshark, 2 fields, cut", few, Box::new({ let cut = &cut; move || theirs("tshark", &fields, cut) })));
+        passes.push((
+            "tshark, 2 fields, cut",
+            few,
+            Box::new({
+                let cut = &cut;
+                move || theirs("tshark", &fields, cut)
+            }),
+        ));
         passes.push((
             "dissect, a line each, cut",
             few,
@@ -109,7 +121,11 @@ fn bench(name: &str, path: &Path, traffic: &Traffic, is_everything: bool) {
             Box::new(|| run(command(program, &["dissect", "--json", "FILE"], &cut))),
         ));
         passes.push(("tcpdump -n, cut", few, Box::new(|| theirs("tcpdump", &["-n", "-r", "FILE"], &cut))));
-        passes.push(("tshark, a line each, cut", few, Box::new(|| theirs("tshark", &["-n", "-r", "FILE"], &cut))));
+        passes.push((
+            "tshark, a line each, cut",
+            few,
+            Box::new(|| theirs("tshark", &["-n", "-r", "FILE"], &cut)),
+        ));
         passes.push((
             "tshark -T ek, cut",
             few,

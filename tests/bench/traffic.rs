@@ -6,7 +6,7 @@ use super::*;
 
 /// What is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mix {
+pub(crate) enum Mix {
     /// RDMA WRITEs of eight packets, each message acknowledged.
     Write,
     /// Every operation code in turns, with payload where it has any.
@@ -15,17 +15,17 @@ pub enum Mix {
 
 /// A capture to generate.
 #[derive(Clone, Copy, Debug)]
-pub struct Traffic {
+pub(crate) struct Traffic {
     /// Packets in all.
-    pub packets: u64,
+    pub(crate) packets: u64,
     /// Queue pairs that send.
-    pub qps: u32,
+    pub(crate) qps: u32,
     /// Payload bytes of a full packet.
-    pub payload: usize,
+    pub(crate) payload: usize,
     /// Bytes captured of each frame at most.
-    pub cut: Option<usize>,
+    pub(crate) cut: Option<usize>,
     /// What is sent.
-    pub mix: Mix,
+    pub(crate) mix: Mix,
 }
 
 /// Bytes before the BTH: Ethernet, IPv4, UDP.
@@ -35,10 +35,9 @@ const MESSAGE: u32 = 8;
 
 impl Traffic {
     /// Writes it.
-    pub fn write(&self, path: &Path) -> Result<(), capture::Error> {
+    pub(crate) fn write(&self, path: &Path) -> Result<(), capture::Error> {
         let options = capture::Options { force: true, ..capture::Options::default() };
-        let mut writer =
-            capture::create(path, Format::Pcap, &[Interface::new(Link::ETHERNET)], options)?;
+        let mut writer = capture::create(path, Format::Pcap, &[Interface::new(Link::ETHERNET)], options)?;
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;
         let mut psns: Vec<u32> = (0..self.qps).map(|qp| qp.wrapping_mul(77_777) & 0xff_ffff).collect();
         let mut sent = vec![0u8; self.qps as usize];
@@ -81,7 +80,13 @@ impl Traffic {
             let time = Time(1_700_000_000_000_000_000 + n as i64 * 100);
             let captured = self.cut.map_or(frame.len(), |cut| cut.min(frame.len()));
             let wire_len = frame.len() as u32;
-            writer.put(&Record { time, link: Link::ETHERNET, interface: 0, wire_len, frame: &frame[..captured] })?;
+            writer.put(&Record {
+                time,
+                link: Link::ETHERNET,
+                interface: 0,
+                wire_len,
+                frame: &frame[..captured],
+            })?;
         }
         writer.finish()
     }
@@ -103,7 +108,8 @@ impl Packet {
         frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2]);
         frame[12..14].copy_from_slice(&[8, 0]);
         // Sixteen hosts on each side.
-        let (mut src, mut dst) = ([10, 0, 1, (connection % 16) as u8], [10, 0, 2, (connection / 16 % 16) as u8]);
+        let (mut src, mut dst) =
+            ([10, 0, 1, (connection % 16) as u8], [10, 0, 2, (connection / 16 % 16) as u8]);
         if is_back {
             (src, dst) = (dst, src);
         }

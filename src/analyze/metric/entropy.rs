@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 
-
 use super::{Metric, ends::Ends};
 use crate::{
     analyze::{Event, FlowId},

@@ -73,7 +73,11 @@ impl Tracked {
         let due = (0.99 * histogram.len() as f64).ceil() as u64;
         if self.upto == 0 {
             self.p99 = histogram.value_at_quantile(0.99);
-            self.upto = histogram.iter_recorded().take_while(|step| step.value_iterated_to() <= self.p99).map(|step| step.count_since_last_iteration()).sum();
+            self.upto = histogram
+                .iter_recorded()
+                .take_while(|step| step.value_iterated_to() <= self.p99)
+                .map(|step| step.count_since_last_iteration())
+                .sum();
             return;
         }
         self.upto += (value <= self.p99) as u64;

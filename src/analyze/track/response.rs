@@ -77,7 +77,11 @@ impl Responses {
         self.acks.push_back(ack);
         let Some((last, last_msn)) = self.last_ack else {
             self.last_ack = Some((p.psn, msn.unwrap_or(0)));
-            return if self.read.get().is_some_and(|read| read.seq.is_started()) { Class::New } else { Class::First };
+            return if self.read.get().is_some_and(|read| read.seq.is_started()) {
+                Class::New
+            } else {
+                Class::First
+            };
         };
         let ahead = p.psn.distance_from(last);
         if ahead > 0 || negative {
@@ -153,7 +157,9 @@ impl Responses {
             upstream.least = upstream.least.saturating_sub(1);
         }
         match class {
-            Class::First | Class::New | Class::NewAfterGap | Class::Resync => self.read.goodput += p.bytes as u64,
+            Class::First | Class::New | Class::NewAfterGap | Class::Resync => {
+                self.read.goodput += p.bytes as u64
+            }
             Class::Retransmission => self.again(p, &step),
 
             _ => {}

@@ -488,7 +488,9 @@ impl Sequence {
     /// Decide on the packets that wait.
     #[cold]
     fn resolve(&mut self, next: Next, context: &Context<'_>, resolved: &mut Vec<Resolved>) {
-        let (Some(first), Some(last)) = (self.rare.pending.first().copied(), self.rare.pending.last().copied()) else {
+        let (Some(first), Some(last)) =
+            (self.rare.pending.first().copied(), self.rare.pending.last().copied())
+        else {
             return;
         };
         // Does the stream go on after them, or would it without them?
