@@ -288,7 +288,7 @@ fn flow_report(flow: &Flow, peer: Option<&Flow>, verified: bool) -> report::Flow
             completed: flow.requests.messages_completed,
             open: flow.requests.messages_open(),
             broken: flow.requests.messages_broken,
-            size_bytes: more.and_then(|more| more.sizes.summary()),
+            size_bytes: flow.requests.sizes.summary(),
         },
         path_mtu: mtu.map(|mtu| mtu.bytes),
         path_mtu_by: mtu.map(|mtu| match mtu.by {

@@ -17,15 +17,15 @@ pub(crate) enum Mix {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Traffic {
     /// Packets in all.
-    pub packets: u64,
+    pub(crate) packets: u64,
     /// Queue pairs that send.
-    pub qps: u32,
+    pub(crate) qps: u32,
     /// Payload bytes of a full packet.
-    pub payload: usize,
+    pub(crate) payload: usize,
     /// Bytes captured of each frame at most.
-    pub cut: Option<usize>,
+    pub(crate) cut: Option<usize>,
     /// What is sent.
-    pub mix: Mix,
+    pub(crate) mix: Mix,
 }
 
 /// Bytes before the BTH: Ethernet, IPv4, UDP.

@@ -159,6 +159,8 @@ pub(crate) struct Requests {
     pub(crate) mtu: Mtu,
     pub(crate) messages_completed: u64,
     pub(crate) messages_broken: u64,
+    /// Bytes of messages.
+    pub(crate) sizes: Distribution,
     pub(crate) more: Option<Box<More>>,
     trouble: Lazy<Trouble>,
 }
@@ -193,7 +195,6 @@ pub(crate) struct More {
     pub(crate) read_last: Distribution,
     pub(crate) nak_generation: Distribution,
     pub(crate) nak_reaction: Distribution,
-    pub(crate) sizes: Distribution,
     pub(crate) rnr_asked: Distribution,
     pub(crate) rnr_waited: Distribution,
     pub(crate) rnr_early: u64,
@@ -725,7 +726,7 @@ impl Requests {
             }
         };
         self.messages_completed += 1;
-        self.more().sizes.add(whole.bytes);
+        self.sizes.add(whole.bytes);
         let answered =
             !matches!(whole.operation, Operation::ReadRequest | Operation::CompareSwap | Operation::FetchAdd);
         if answered {
