@@ -169,6 +169,7 @@ pub(crate) struct Requests {
 #[derive(Clone, Debug, Default)]
 struct Trouble {
     asked: Option<Asked>,
+    asked_before: Option<Asked>,
     not_ready: Option<NotReady>,
     suspect: Option<Suspect>,
     last_retry: Option<(u64, u32)>,
@@ -418,7 +419,9 @@ impl Requests {
                     if !self.was_corrupt(fill.x) {
                         self.counts.lost(Place::Upstream, 1, 1);
                     }
-                    if verdict.went_back || self.open_episode().is_none() {
+                    let asked = self.trouble.get().and_then(|trouble| trouble.asked);
+                    let asked = asked.is_some_and(|nak| nak.x == fill.x && nak.time <= fill.time);
+                    if verdict.went_back || asked || self.open_episode().is_none() {
                         let lost = Some(Place::Upstream);
                         self.begin(fill.x, fill.end, fill.time, fill.frame, None, lost, knobs);
                     }
@@ -469,7 +472,9 @@ impl Requests {
         if end <= self.una {
             self.counts.spurious += 1;
         }
-        if step.went_back {
+        // A sender that repeats single packets goes on to the next one asked for.
+        let asked = self.trouble.get().and_then(|trouble| trouble.asked).is_some_and(|nak| nak.x == x);
+        if step.went_back || step.pass_gap > 0 && asked {
             self.begin(x, end, p.time, p.frame, step.before, None, knobs);
         }
         let una = self.una;
@@ -524,6 +529,7 @@ impl Requests {
     ) {
         let trouble = &mut *self.trouble;
         let asked = trouble.asked.take_if(|nak| x >= nak.x && x <= nak.hi.max(nak.x) && nak.time <= time);
+        let asked = asked.or_else(|| trouble.asked_before.take_if(|nak| nak.x == x && nak.time <= time));
         let not_ready = trouble.not_ready.take_if(|rnr| rnr.x == x && rnr.time <= time);
         let read = self.reads.iter().rev().find(|read| read.first <= x && x < read.end).copied();
         let waited = time - self.last_progress.max(before.map_or(i64::MIN, |(sent, _)| sent));
@@ -890,9 +896,11 @@ impl Requests {
         if let Some(since) = cause_time {
             self.more().nak_generation.add((response.time - since).max(0) as u64);
         }
-        // The same NAK again is not another question.
-        if self.trouble.asked.is_none_or(|nak| nak.x != x) {
-            self.trouble.asked =
+        // The same NAK again is not another question; another one may come before the answer to this is seen.
+        let trouble = &mut *self.trouble;
+        if trouble.asked.is_none_or(|nak| nak.x != x) {
+            trouble.asked_before = trouble.asked;
+            trouble.asked =
                 Some(Asked { x, time: response.time, frame: response.frame, cause_time, hi, downstream });
         }
         self.trouble.suspect = None;
