@@ -234,7 +234,7 @@ fn headers_without_end() {
     pcap(&folder.join("deep.pcap"), 1, &frames, 100);
     assert_eq!(each(&folder.join("deep.pcap")), [0; 4]);
     assert_eq!(run(&["dissect", "--json", folder.join("deep.pcap").to_str().unwrap()]).0, 0);
-    assert_eq!(run(&["dissect", "-v", folder.join("deep.pcap").to_str().unwrap()]).0, 0);
+    assert_eq!(run(&["dissect", "--verbose", folder.join("deep.pcap").to_str().unwrap()]).0, 0);
 }
 
 /// More flows than are kept, each a packet of its own: the memory is that of those that are kept.

@@ -260,7 +260,9 @@ struct Word<'a> {
 
 impl Word<'_> {
     fn error(&self, message: String) -> Error {
-        Error { at: self.at, found: self.text.to_owned(), message }
+        // As much as a line holds.
+        let found = self.text.chars().take(60).collect();
+        Error { at: self.at, found, message: message.chars().take(400).collect() }
     }
 }
 

@@ -46,7 +46,7 @@ fn other_frame(d: &Dissection<'_>) -> u32 {
     let from = d.offset(Kind::Ethernet).unwrap_or(0) as u32;
     // An ERF record of an Ethernet frame counts its frame check sequence; the other formats' rarely have it.
     let fcs = if d.link() == Link::ERF && !d.end_is_known() { 0 } else { FCS };
-    d.end().saturating_sub(from) + fcs
+    d.end().saturating_sub(from).saturating_add(fcs)
 }
 
 /// Bytes of VLAN tags.

@@ -179,7 +179,9 @@ impl Frame {
             _ if !self.is_plain || at == 0 => Verdict::Survives,
             (Some(kind), _) if kind.is_management() => Verdict::Survives,
             (Some(kind), Some(_)) => Verdict::Truncated(kind),
-            (None, Some(_)) => Verdict::Truncated(Kind::Icrc),
+            // A management datagram is payload: some of it is taken for the ICRC.
+            (None, Some(_)) if !self.has_mad => Verdict::Truncated(Kind::Icrc),
+            (None, Some(_)) => Verdict::Survives,
             (Some(kind), None) => Verdict::Truncated(kind),
             (None, None) => Verdict::Survives,
         }
