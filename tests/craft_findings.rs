@@ -46,6 +46,14 @@ impl Compare {
                 assert_eq!(self.back.entry(b.clone()).or_insert_with(|| a.clone()), &a, "{at}: {b}");
                 self.names += 1;
             }
+            // A finding's text names its flow, whose names are compared where they stand alone.
+            (Value::String(a), Value::String(b)) if key == "text" && a.starts_with("QP ") => {
+                let rest = |text: &str| {
+                    text.splitn(6, ' ').nth(5).map(|rest| rest.trim_start_matches(':').to_owned())
+                };
+                assert_eq!(rest(a), rest(b), "{at}");
+                self.values += 1;
+            }
             _ => {
                 assert_eq!(a, b, "{at}");
                 self.values += 1;

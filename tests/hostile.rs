@@ -165,7 +165,7 @@ fn blocks_that_lie() {
         ("captured", [section(), frame(u32::MAX, &[0; 40])].concat()),
         ("nested", section().repeat(50_000)),
         ("interfaces", [section(), block(1, &[1, 0, 0, 0, 0, 0, 0, 0]).repeat(300_000)].concat()),
-        ("nothing", [section(), vec![6, 0, 0, 0, 0, 0, 0, 0].repeat(100_000)].concat()),
+        ("nothing", [section(), [6, 0, 0, 0, 0, 0, 0, 0].repeat(100_000)].concat()),
         ("name", [section(), name].concat()),
         // Options that are longer than their block, and a block in a block.
         ("options", [section(), block(1, &[1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0xff, 0xff])].concat()),
@@ -234,7 +234,7 @@ fn headers_without_end() {
     pcap(&folder.join("deep.pcap"), 1, &frames, 100);
     assert_eq!(each(&folder.join("deep.pcap")), [0; 4]);
     assert_eq!(run(&["dissect", "--json", folder.join("deep.pcap").to_str().unwrap()]).0, 0);
-    assert_eq!(run(&["dissect", "--verbose", folder.join("deep.pcap").to_str().unwrap()]).0, 0);
+    assert_eq!(run(&["dissect", "-V", folder.join("deep.pcap").to_str().unwrap()]).0, 0);
 }
 
 /// More flows than are kept, each a packet of its own: the memory is that of those that are kept.

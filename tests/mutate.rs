@@ -210,6 +210,8 @@ mod command {
     #[test]
     fn an_error_leaves_nothing() {
         let to = directory("mutate-nothing");
+        // Of the last run.
+        let _ = fs::remove_file(&to);
         for args in [&["--from", "/nowhere.pcap"][..], &["--format", "elf"], &["--count", "-1"]] {
             let done = run(&to, args);
             assert_eq!(done.status.code(), Some(2), "{done:?}");

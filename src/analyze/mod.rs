@@ -24,7 +24,7 @@ pub use flow::Address;
 pub use track::{Class, Trigger};
 
 use connection::Connections;
-use flow::{Flow, Flows, Found, Key};
+use flow::{Flow, Flows, Found, Key, Opcodes};
 use metric::{Metric, Metrics, overhead};
 use track::{
     request::{Knobs, Request, Response},
@@ -211,6 +211,7 @@ struct Stray {
     packets: u64,
     l1_bytes: u64,
     icrc: [u64; 3],
+    opcodes: Opcodes,
 }
 
 const MAX_STRAYS: usize = 256;
@@ -393,7 +394,7 @@ impl Analysis {
             match self.flows.find(&key) {
                 Some(id) => id,
                 None => {
-                    self.remember_stray(&key, event.l1_bytes, event.icrc);
+                    self.remember_stray(&key, opcode.0, event.l1_bytes, event.icrc);
                     if let Some(observer) = &mut self.observer {
                         observer(event.number, None, Class::Corrupt);
                     }
@@ -624,16 +625,20 @@ impl Analysis {
 
     /// A wrong packet of a flow that was not seen: counted, should the flow appear.
     #[cold]
-    fn remember_stray(&mut self, key: &Key, l1_bytes: u32, icrc: State) {
+    fn remember_stray(&mut self, key: &Key, opcode: u8, l1_bytes: u32, icrc: State) {
         let room = self.strays.len() < MAX_STRAYS;
         match self.strays.iter_mut().find(|stray| stray.key == *key) {
             Some(stray) => {
                 stray.packets += 1;
+                stray.opcodes.add(opcode);
                 stray.l1_bytes += l1_bytes as u64;
                 stray.icrc[icrc as usize] += 1;
             }
             None if room => {
-                let mut stray = Stray { key: *key, packets: 1, l1_bytes: l1_bytes as u64, icrc: [0; 3] };
+                let opcodes = Opcodes::default();
+                let mut stray =
+                    Stray { key: *key, packets: 1, l1_bytes: l1_bytes as u64, icrc: [0; 3], opcodes };
+                stray.opcodes.add(opcode);
                 stray.icrc[icrc as usize] += 1;
                 self.strays.push(stray);
             }
@@ -658,6 +663,9 @@ impl Analysis {
             let flow = self.flows.get_mut(id);
             flow.packets += stray.packets;
             flow.wire_bytes += stray.l1_bytes;
+            for (opcode, n) in stray.opcodes.iter() {
+                (0..n).for_each(|_| flow.opcodes.add(opcode));
+            }
             flow.icrc[State::Bad as usize] += stray.icrc[State::Bad as usize];
             flow.icrc[State::Good as usize] += stray.icrc[State::Good as usize];
             flow.icrc[State::Unchecked as usize] += stray.icrc[State::Unchecked as usize];

@@ -111,7 +111,7 @@ impl Analysis {
     }
 
     fn report(&self) -> report::Analysis {
-        let mut order: Vec<Entry<'_>> = Vec::new();
+        let mut order: Vec<Entry<'_>> = Vec::with_capacity(self.gone.len() + self.flows.flows.len());
         for gone in &self.gone {
             order.push(Entry { flow: &gone.flow, id: None, evicted: gone.evicted });
         }
@@ -134,6 +134,7 @@ impl Analysis {
             }
         }
         let mut report = report::Analysis { schema: report::SCHEMA, ..report::Analysis::default() };
+        report.flows.reserve_exact(order.len());
         let mut connections = Vec::new();
         for (at, entry) in order.iter().enumerate() {
             let peer =

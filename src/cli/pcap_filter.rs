@@ -85,7 +85,8 @@ impl<'a> Words<'a> {
                 protocol = Some(word);
                 self.take("port")?
             }
-            "udp" | "vlan" | "arp" => return Ok(word.into()),
+            "udp" | "vlan" => return Ok(word.into()),
+            "arp" => return Ok("eth.type == 0x0806".into()),
             "ip" if !matches!(self.peek(), Some("host" | "src" | "dst" | "proto")) => {
                 return Ok("ipv4".into());
             }
@@ -98,7 +99,7 @@ impl<'a> Words<'a> {
                 if !self.accept("proto") {
                     return Err("after ether, only proto is known".into());
                 }
-                return Ok(format!("eth.ethertype == {}", number(self.take("a number")?)?));
+                return Ok(format!("eth.type == {}", number(self.take("a number")?)?));
             }
             _ => word,
         };
@@ -159,9 +160,9 @@ mod tests {
             ("udp port 4791", "(udp.src_port == 4791 || udp.dst_port == 4791)"),
             ("udp dst port 4791", "udp.dst_port == 4791"),
             ("src host 10.0.0.1", "ip.src == 10.0.0.1"),
-            ("ether proto 0x8915", "eth.ethertype == 35093"),
+            ("ether proto 0x8915", "eth.type == 35093"),
             ("udp or ip and vlan", "((udp or ipv4) and vlan)"),
-            ("not (arp||ip6)", "!(((arp or ipv6)))"),
+            ("not (arp||ip6)", "!(((eth.type == 0x0806 or ipv6)))"),
             ("net 10.0.0.0/8", "(ip.src == 10.0.0.0/8 || ip.dst == 10.0.0.0/8)"),
         ] {
             let translated = translate(text).unwrap_or_else(|error| panic!("{text}: {error}"));

@@ -77,7 +77,8 @@ pub(super) fn run(
             let (sender, batches) = sync_channel::<Batch>(1);
             let (done, verified) = sync_channel::<Batch>(1);
             scope.spawn(move || work(&batches, &done, options, verify));
-            (to.push(sender), from.push(verified));
+            to.push(sender);
+            from.push(verified);
         }
         let reader = scope.spawn(move || read(source, &to, &empty, stop));
         // In turns, as the reader deals them.

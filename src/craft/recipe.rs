@@ -46,9 +46,16 @@ pub struct Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // One line, whatever the text.
+        const LONGEST: usize = 200;
+        let clip = |text: &str| match text.char_indices().nth(LONGEST) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None => text.to_owned(),
+        };
+        let message = clip(&self.message);
         match self.found.as_str() {
-            "" => write!(f, "recipe, column {}: {}", self.at + 1, self.message),
-            found => write!(f, "recipe, column {}, at {found:?}: {}", self.at + 1, self.message),
+            "" => write!(f, "recipe, column {}: {message}", self.at + 1),
+            found => write!(f, "recipe, column {}, at {:?}: {message}", self.at + 1, clip(found)),
         }
     }
 }
@@ -260,9 +267,7 @@ struct Word<'a> {
 
 impl Word<'_> {
     fn error(&self, message: String) -> Error {
-        // As much as a line holds.
-        let found = self.text.chars().take(60).collect();
-        Error { at: self.at, found, message: message.chars().take(400).collect() }
+        Error { at: self.at, found: self.text.to_owned(), message }
     }
 }
 

@@ -111,8 +111,7 @@ pub fn conserves(report: &report::analysis::Analysis, packets: u64, is_over: boo
         }
         assert!(flow.requests.packets + flow.responses.packets <= flow.packets);
         assert!(flow.first_ns <= flow.last_ns);
-        // Of wrong packets that came before their flow, the operation codes are not believed.
-        assert!(flow.opcodes.values().sum::<u64>() <= flow.packets, "{:?}", flow.opcodes);
+        assert_eq!(flow.opcodes.values().sum::<u64>(), flow.packets, "{:?}", flow.opcodes);
     }
     assert!(in_flows <= report.capture.rdma_packets, "{in_flows} of {}", report.capture.rdma_packets);
     serde_json::to_string(report).expect("a report is JSON");

@@ -184,9 +184,11 @@ impl Entropy {
             return None;
         }
         report.ports = by_port.len() as u64;
-        report.entropy_bits = entropy(by_port.values().copied());
-        report.effective_flows = report.entropy_bits.exp2();
-        report.flow_entropy_bits = entropy(by_flow.into_iter());
+        // Sums of fractions differ in their last digits with the order of the ports, which says nothing.
+        let rounded = |bits: f64| (bits * 1e9).round() / 1e9;
+        report.entropy_bits = rounded(entropy(by_port.values().copied()));
+        report.effective_flows = rounded(report.entropy_bits.exp2());
+        report.flow_entropy_bits = rounded(entropy(by_flow.into_iter()));
         for ((ends, port), flows) in same {
             let is_several = flows.iter().any(|(qp, _)| *qp != flows[0].0);
             if !is_several {

@@ -20,17 +20,19 @@ use crate::{
 pub fn l1_bytes(d: &Dissection<'_>) -> u32 {
     if d.link() != Link::ETHERNET {
         if let Some(lrh) = d.offset(Kind::Lrh) {
-            return d.end().saturating_sub(lrh as u32) + VCRC;
+            return d.end().saturating_sub(lrh as u32).saturating_add(VCRC);
         }
         if d.has(Kind::LinkPacket) {
             return LinkPacket::LEN as u32;
         }
     }
     let frame = match network(d) {
-        Some(network) => Ethernet::LEN as u32 + vlan_bytes(d) + d.end().saturating_sub(network) + FCS,
+        Some(network) => {
+            (Ethernet::LEN as u32 + vlan_bytes(d) + FCS).saturating_add(d.end().saturating_sub(network))
+        }
         None => other_frame(d),
     };
-    PREAMBLE + frame.max(SHORTEST_FRAME) + GAP
+    frame.max(SHORTEST_FRAME).saturating_add(PREAMBLE + GAP)
 }
 
 /// Where the network header starts.

@@ -179,9 +179,9 @@ impl Frame {
             _ if !self.is_plain || at == 0 => Verdict::Survives,
             (Some(kind), _) if kind.is_management() => Verdict::Survives,
             (Some(kind), Some(_)) => Verdict::Truncated(kind),
-            // A management datagram is payload: some of it is taken for the ICRC.
-            (None, Some(_)) if !self.has_mad => Verdict::Truncated(Kind::Icrc),
-            (None, Some(_)) => Verdict::Survives,
+            // The last bytes of the management datagram stand where the ICRC would.
+            (None, Some(_)) if self.has_mad => Verdict::Survives,
+            (None, Some(_)) => Verdict::Truncated(Kind::Icrc),
             (Some(kind), None) => Verdict::Truncated(kind),
             (None, None) => Verdict::Survives,
         }
