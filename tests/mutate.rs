@@ -115,7 +115,7 @@ mod command {
 
     fn directory(name: &str) -> PathBuf {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let _ = fs::remove_dir_all(&path);
+        let _ = fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path));
         path
     }
 

@@ -174,3 +174,23 @@ fn padding_without_a_bth_is_in_the_recipe() {
     let printed = recipe::print(&packet);
     assert_eq!(recipe::parse(&printed).unwrap().build(), packet.build(), "{printed}");
 }
+
+/// The length of a frame that says it had four gigabytes on the wire, and its check sequence, overflowed.
+#[test]
+fn a_frame_of_four_gigabytes_on_the_wire() {
+    for link in [Link::ETHERNET, Link::INFINIBAND, Link::RAW, Link::ERF] {
+        let mut analysis = Analysis::new(Options::default());
+        let record = Record { time: Time(0), link, interface: 0, wire_len: u32::MAX, frame: &[0x45; 60] };
+        analysis.see(&record);
+        assert_eq!(analysis.finish().capture.packets, 1);
+    }
+}
+
+/// An error repeated all of the word that was wrong.
+#[test]
+fn errors_of_recipes_are_a_line() {
+    let error = recipe::parse(&format!("eth {}", "x=".repeat(50_000))).unwrap_err();
+    assert!(error.to_string().len() < 1000);
+    let error = recipe::parse(&"y".repeat(50_000)).unwrap_err();
+    assert!(error.to_string().len() < 1000);
+}

@@ -38,10 +38,10 @@ pub(crate) struct Ring {
 
 const SMALLEST: usize = 4;
 /// Slots that every ring may have.
-const FEW: usize = 32;
+const FEW: usize = 8;
 const LARGEST: usize = 8192;
-/// Bytes that all rings of more than [`FEW`] slots have together: of 512 full ones.
-const ROOM: usize = 512 * LARGEST * size_of::<Sent>();
+/// Bytes that all rings of more than [`FEW`] slots have together, 48 MiB: of 256 full ones.
+const ROOM: usize = 256 * LARGEST * size_of::<Sent>();
 
 /// What all rings of an analysis share: the bytes that are left.
 #[derive(Clone, Debug)]
