@@ -1,0 +1,49 @@
+//! What a flow costs: many quiet connections, each with a WRITE and its acknowledgement both ways.
+
+use std::net::Ipv4Addr;
+
+use rdmawire::{
+    analyze::{Analysis, Options},
+    capture::{Record, Time},
+    craft::Packet,
+    dissect::Link,
+    opcode::Opcode,
+    wire::{Aeth, Bth, Psn, Qpn, Reth, Syndrome},
+};
+
+#[test]
+fn a_quiet_flow_takes_less_than_one_and_a_half_kilobytes() {
+    const CONNECTIONS: u32 = 1 << 11;
+    let (a, b) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+    let mut analysis = Analysis::new(Options::default());
+    let mut time = 0;
+    for n in 0..CONNECTIONS {
+        let psn = Psn(n.wrapping_mul(0x9e37_79b9) >> 8);
+        for k in 0..3 {
+            for (src, dst, qp) in [(a, b, 0x1000 + n), (b, a, 0x2000 + n)] {
+                let bth = |opcode| {
+                    move |bth: Bth| {
+                        bth.with_opcode(opcode).with_dest_qp(Qpn(qp)).with_psn(psn.plus(k)).with_ack_req(true)
+                    }
+                };
+                let write = Packet::rocev2(src, dst).push(bth(Opcode::RC_WRITE_ONLY)(Bth::default()));
+                let write = write.push(Reth::default().with_dma_len(64)).payload(vec![0; 64]).build();
+                let ack = Packet::rocev2(src, dst).push(bth(Opcode::RC_ACKNOWLEDGE)(Bth::default()));
+                let ack = ack.push(Aeth::default().with_syndrome(Syndrome::ACK).with_msn(k + 1)).build();
+                for frame in [write, ack] {
+                    time += 1000;
+                    let wire_len = frame.len() as u32;
+                    let (time, link) = (Time(time), Link::ETHERNET);
+                    analysis.see(&Record { time, link, interface: 0, wire_len, frame: &frame });
+                }
+            }
+        }
+    }
+    let flows = 2 * CONNECTIONS as usize;
+    let bytes = analysis.memory() / flows;
+    println!("{bytes} bytes a flow");
+    let report = analysis.finish();
+    assert_eq!(report.flows.len(), flows);
+    assert!(report.flows.iter().all(|flow| flow.packets == 6 && flow.connection.is_some()));
+    assert!(bytes < 1536, "{bytes}");
+}
