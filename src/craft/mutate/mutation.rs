@@ -295,7 +295,7 @@ impl Mutation {
         new
     }
 
-    /// What is done: "ipv4.total_len=max". Of a second header of one kind: "ipv4[1].ttl=0", counted from the outermost.
+    /// What is done: `ipv4.total_len=max`. Of a second header of one kind: `ipv4[1].ttl=0`, counted from the outermost.
     pub fn name(&self, packet: &Packet) -> String {
         let part = |n: u16| part_name(packet, n as usize);
         match *self {
