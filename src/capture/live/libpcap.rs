@@ -71,6 +71,7 @@ impl Socket {
                 Ok(packet) => {
                     let header = packet.header;
                     // With nanoseconds asked for, that is what the field of microseconds holds.
+                    #[allow(clippy::useless_conversion, reason = "they are 32 bits wide elsewhere")]
                     let (seconds, ns) = (i64::from(header.ts.tv_sec), i64::from(header.ts.tv_usec));
                     for (to, from) in buffer.iter_mut().zip(packet.data) {
                         *to = *from;
