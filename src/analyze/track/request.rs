@@ -786,7 +786,7 @@ impl Requests {
     fn acknowledge(&mut self, x: u64, response: &Response, resolved: &mut Vec<Resolved>, knobs: &Knobs) {
         if x >= self.seq.hi {
             // Acknowledged, and never seen: the capture lost it, or it went another way.
-            self.acked_unseen += (x + 1 - self.seq.hi.max(self.una)).min(1 << 20);
+            self.acked_unseen += (x + 1).saturating_sub(self.seq.hi.max(self.una)).min(1 << 20);
         }
         if self.una != 0 && x + 1 < self.una {
             return;
