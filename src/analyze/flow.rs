@@ -1,7 +1,7 @@
 //! Flows: (source, destination, destination queue pair), and the table of them.
 
 use std::{
-    hash::{BuildHasher, Hash},
+    hash::{BuildHasher, Hash, Hasher},
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
 
@@ -9,6 +9,7 @@ use hashbrown::HashTable;
 
 use super::{
     FlowId,
+    facts::Facts,
     track::{
         order::IdOrder,
         request::Requests,
@@ -44,7 +45,7 @@ impl std::fmt::Display for Address {
 }
 
 /// What a flow is found by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) src: u128,
     pub(crate) dst: u128,
@@ -76,6 +77,13 @@ impl Key {
         };
         let vni = if d.tunnel_depth() > 0 { vni(d) } else { 0 };
         Some(Key { src, dst, qp: (family as u32) << 24 | qp, vni })
+    }
+
+    /// The same, of a packet over IPv4 without a tunnel.
+    #[inline(always)]
+    pub(crate) fn of_ipv4(ip: &Ipv4, dest_qp: Qpn) -> Key {
+        let (src, dst) = (u32::from(ip.src()) as u128, u32::from(ip.dst()) as u128);
+        Key { src, dst, qp: (IPV4 as u32) << 24 | dest_qp.0, vni: 0 }
     }
 
     /// The key of packets from an address to an end; `None` where the two are not of one kind.
@@ -110,6 +118,21 @@ impl Key {
     pub(crate) fn pair(&self) -> Pair {
         let (low, high) = (self.src.min(self.dst), self.src.max(self.dst));
         Pair { low, high, family: self.family(), vni: self.vni }
+    }
+}
+
+impl Hash for Key {
+    /// Of keys with IPv4 addresses, which fit into it, as one word.
+    #[inline(always)]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        if self.family() == IPV4 && self.vni == 0 {
+            let addresses = (self.src as u64) << 32 | self.dst as u64;
+            state.write_u128((addresses as u128) << 64 | self.qp as u128);
+            return;
+        }
+        state.write_u128(self.src);
+        state.write_u128(self.dst);
+        state.write_u64((self.vni as u64) << 32 | self.qp as u64);
     }
 }
 
@@ -301,6 +324,8 @@ pub(crate) struct Flow {
     pub(crate) icrc: [u64; 3],
     pub(crate) first_psn: u32,
     pub(crate) last_psn: u32,
+    /// The last packet's, all in one.
+    look: u64,
     pub(crate) vlans: Few<u16>,
     pub(crate) dscps: Few<u8>,
     pub(crate) ports: Few<u16>,
@@ -340,6 +365,7 @@ impl Flow {
             icrc: [0; 3],
             first_psn: psn,
             last_psn: psn,
+            look: 0,
             vlans: Few::default(),
             dscps: Few::default(),
             ports: Few::default(),
@@ -360,6 +386,30 @@ impl Flow {
             && opcode.direction() == Direction::Request
             && matches!(opcode.position(), Position::First | Position::Only)
             && seq.unwrap(psn).abs_diff(seq.hi) > FAR
+    }
+
+    /// Remembers what may tell paths apart.
+    #[inline(always)]
+    pub(crate) fn look(&mut self, facts: &Facts) {
+        let look = facts.look();
+        if look != self.look {
+            self.new_look(facts, look);
+        }
+    }
+
+    #[cold]
+    fn new_look(&mut self, facts: &Facts, look: u64) {
+        self.look = look;
+        if let Some(vlan) = facts.vlan {
+            self.vlans.add(vlan);
+        }
+        if let Some(ttl) = facts.ttl {
+            self.dscps.add(facts.tos >> 2);
+            self.ttls.add(ttl);
+        }
+        if let Some(port) = facts.port {
+            self.ports.add(port);
+        }
     }
 
     fn grow_within(&mut self, room: &Room) {

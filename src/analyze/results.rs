@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Analysis, FlowId, finding,
+    Analysis, FlowId,
+    facts::Frame,
+    finding,
     flow::Flow,
     metric::entropy::Known,
     track::{
@@ -13,8 +15,6 @@ use super::{
     },
 };
 use crate::{
-    capture::Record,
-    dissect::{Dissection, Severity},
     opcode::{Opcode, Service},
     report::analysis::{self as report, Reason},
 };
@@ -42,18 +42,16 @@ pub(crate) struct CaptureCounts {
 }
 
 impl CaptureCounts {
-    #[inline]
-    pub(crate) fn see(&mut self, record: &Record<'_>, d: &Dissection<'_>) {
+    #[inline(always)]
+    pub(crate) fn see(&mut self, frame: &Frame) {
         self.packets += 1;
-        self.captured += record.frame.len() as u64;
-        self.on_wire += d.wire_len() as u64;
-        self.truncated += d.is_cut() as u64;
-        if !d.notes().is_empty() {
-            self.malformed += (d.severity() == Some(Severity::Error)) as u64;
-        }
-        let time = record.time.0;
-        if self.links != record.link.0 as u32 + 1 {
-            self.new_link(record.link.0);
+        self.captured += frame.captured as u64;
+        self.on_wire += frame.wire_len as u64;
+        self.truncated += frame.is_cut as u64;
+        self.malformed += frame.is_malformed as u64;
+        let time = frame.time;
+        if self.links != frame.link as u32 + 1 {
+            self.new_link(frame.link);
         }
         if self.first.is_none() {
             self.first = Some(time);
@@ -65,10 +63,21 @@ impl CaptureCounts {
             self.steps_back += 1;
         }
         self.last = self.last.max(time);
-        if self.resolution > 1 {
-            while self.resolution > 1 && time % self.resolution as i64 != 0 {
-                self.resolution /= 10;
-            }
+        // Divisions by what is known beforehand are cheap.
+        let is_multiple = match self.resolution {
+            1 => true,
+            1000 => time % 1000 == 0,
+            other => time % other as i64 == 0,
+        };
+        if !is_multiple {
+            self.finer(time);
+        }
+    }
+
+    #[cold]
+    fn finer(&mut self, time: i64) {
+        while self.resolution > 1 && time % self.resolution as i64 != 0 {
+            self.resolution /= 10;
         }
     }
 

@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Metric, ends::Ends};
+use super::{Metric, Seen, ends::Ends};
 use crate::{
-    analyze::{Event, FlowId},
+    analyze::{Event, FlowId, facts::Facts},
     report::analysis::{PortCollision, Ports as Report, SprayedFlow},
-    wire::{Bth, Qpn, Udp},
+    wire::{Qpn, Udp},
 };
 
 /// Flows that are kept; those with higher numbers are not looked at.
@@ -65,31 +65,39 @@ pub struct Known {
 }
 
 impl Metric for Entropy {
-    #[inline]
     fn see(&mut self, event: &Event<'_>) {
-        let (Some(FlowId(flow)), Some(udp)) = (event.flow, event.packet.get::<Udp>()) else { return };
-        if event.is_capture_duplicate {
+        Seen::show(event, |seen| self.packet(seen));
+    }
+}
+
+impl Entropy {
+    /// A packet of the transport.
+    #[inline(always)]
+    pub(crate) fn packet(&mut self, seen: &Seen<'_>) {
+        let (Some(FlowId(flow)), Some(port)) = (seen.flow, seen.facts.port) else { return };
+        if seen.is_capture_duplicate {
             return;
         }
-        let (port, bytes) = (udp.src_port(), event.l1_bytes as u64);
+        let bytes = seen.facts.l1_bytes as u64;
         match self.flows.get_mut(flow as usize) {
             Some(Some(flow)) if flow.port == port => {
                 flow.packets += 1;
                 flow.bytes += bytes;
             }
-            Some(Some(flow)) => flow.switch(port, event, bytes),
-            _ => self.start(flow as usize, port, event, bytes),
+            Some(Some(flow)) => flow.switch(port, seen.facts),
+            _ => self.start(flow as usize, port, seen.facts),
         }
     }
 }
 
 impl Flow {
     #[cold]
-    fn switch(&mut self, port: u16, event: &Event<'_>, bytes: u64) {
+    fn switch(&mut self, port: u16, facts: &Facts) {
         // A CNP is no part of what its flow sends: adapters give it a port of its own.
-        if event.packet.opcode().is_some_and(|opcode| opcode.is_cnp()) {
+        if facts.opcode.is_cnp() {
             return;
         }
+        let bytes = facts.l1_bytes as u64;
         let (left, packets, left_bytes) = (self.port, self.packets, self.bytes);
         (self.port, self.packets, self.bytes) = (port, 1, bytes);
         let many = self.many.get_or_insert_default();
@@ -124,16 +132,15 @@ impl Many {
 
 impl Entropy {
     #[cold]
-    fn start(&mut self, at: usize, port: u16, event: &Event<'_>, bytes: u64) {
-        let Some(bth) = event.packet.get::<Bth>() else { return };
-        let Some(ends) = Ends::of(event.packet, bth) else { return };
-        if at >= MAX_FLOWS || bth.opcode().is_cnp() {
+    fn start(&mut self, at: usize, port: u16, facts: &Facts) {
+        let Some(ends) = Ends::of(facts) else { return };
+        if at >= MAX_FLOWS || facts.opcode.is_cnp() {
             return;
         }
         if self.flows.len() <= at {
             self.flows.resize_with(at + 1, || None);
         }
-        let qp = bth.dest_qp().0;
+        let (qp, bytes) = (facts.key.dest_qp(), facts.l1_bytes as u64);
         self.flows[at] = Some(Flow { ends, qp, port, packets: 1, bytes, many: None });
     }
 

@@ -7,7 +7,7 @@ use super::{
     lazy::{Lazy, quiet},
     order::IdOrder,
     ring::ACK_EXPECTED,
-    sequence::{Context, Packet, Resolved, Sequence, Step},
+    sequence::{Context, Packet, Resolved, Sequence, Step, unseen},
     shadow::{Nakked, Shadow},
 };
 use crate::{
@@ -146,6 +146,8 @@ pub(crate) struct Requests {
     waiting: VecDeque<Waiting>,
     assembly: Option<Assembly>,
     pub(crate) rtt_min: Option<u32>,
+    /// Of the acknowledgements' round trips, the 99th percentile so far.
+    rtt_p99: u64,
     /// Messages acknowledged together with a later one: their own acknowledgement was not sent, or was lost.
     pub(crate) acks_not_seen: u64,
     out_of_sequence: bool,
@@ -163,6 +165,8 @@ pub(crate) struct Requests {
     pub(crate) sizes: Distribution,
     pub(crate) more: Option<Box<More>>,
     trouble: Lazy<Trouble>,
+    /// The last episode is not over.
+    is_recovering: bool,
 }
 
 /// What is open with a flow that had trouble.
@@ -264,13 +268,62 @@ impl Requests {
         if let Some(timeout) = knobs.ack_timeout_ns {
             return timeout;
         }
-        let p99 = self.more.as_ref().and_then(|more| more.ack_rtt.p99()).unwrap_or(0);
-        (3 * p99 as i64).max(20_000)
+        (3 * self.rtt_p99 as i64).max(20_000)
     }
 
     /// A request. Its class, or `None` where that has to wait: then it is among `resolved`, later.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn see(
+        &mut self,
+        request: &mut Request,
+        ids: &IdOrder,
+        knobs: &Knobs,
+        resolved: &mut Vec<Resolved>,
+    ) -> Option<Class> {
+        match self.expected(request, ids) {
+            Some(x) => {
+                if request.packet.time - self.seq.last_time > self.timeout_floor(knobs) {
+                    self.after_silence(&request.packet, ids);
+                }
+                self.take_expected(request, x);
+                Some(Class::New)
+            }
+            None => self.see_any(request, ids, knobs, resolved),
+        }
+    }
+
+    /// Nearly all packets are the expected ones of flows that have no trouble at the moment: then its place, and what
+    /// [`see_any`](Self::see_any) would do comes down to [`take_expected`](Self::take_expected).
+    #[inline(always)]
+    fn expected(&self, request: &Request, ids: &IdOrder) -> Option<u64> {
+        let p = &request.packet;
+        let x = self.seq.expected(p, ids)?;
+        let is_plain = matches!(request.operation, Operation::Write | Operation::Send)
+            && self.guess.is_none()
+            && !self.is_recovering
+            && self.trouble.get().is_none_or(|trouble| trouble.corrupted == 0);
+        is_plain.then_some(x)
+    }
+
+    /// After a silence as long as a timeout: sent before, perhaps, and lost.
+    #[inline(never)]
+    fn after_silence(&mut self, p: &Packet, ids: &IdOrder) {
+        self.counts.lost(Place::Upstream, 0, unseen(p.id, ids).max(1));
+    }
+
+    #[inline(always)]
+    fn take_expected(&mut self, request: &Request, x: u64) {
+        let p = &request.packet;
+        self.seq.take_expected(x, p, self.una);
+        self.shadow.see(x, 1, p.time);
+        self.counts.packets += 1;
+        self.counts.class(Class::New);
+        self.goodput += p.bytes as u64;
+        self.assemble(request, x, false);
+    }
+
+    #[inline(never)]
+    fn see_any(
         &mut self,
         request: &mut Request,
         ids: &IdOrder,
@@ -365,6 +418,7 @@ impl Requests {
             && class != Class::Retransmission
         {
             episode.recovered = Some(p.time);
+            self.is_recovering = false;
         }
         Some(class)
     }
@@ -402,7 +456,11 @@ impl Requests {
         self.shadow.acknowledged(end);
     }
 
+    #[inline]
     fn open_episode(&mut self) -> Option<&mut Episode> {
+        if !self.is_recovering {
+            return None;
+        }
         self.more.as_mut()?.episodes.last_mut().filter(|episode| episode.recovered.is_none())
     }
 
@@ -616,6 +674,7 @@ impl Requests {
                 }
             }
         }
+        self.is_recovering = true;
         let more = self.more();
         if more.episodes.len() < MAX_EPISODES {
             more.episodes.push(episode);
@@ -844,6 +903,7 @@ impl Requests {
             && una >= episode.hi
         {
             episode.recovered = Some(time);
+            self.is_recovering = false;
         }
     }
 
@@ -860,7 +920,9 @@ impl Requests {
         }
         let short = rtt.min(u32::MAX as i64) as u32;
         self.rtt_min = Some(self.rtt_min.map_or(short, |min| min.min(short)));
-        self.more().ack_rtt.add(rtt as u64);
+        let tracked = &mut self.more().ack_rtt;
+        tracked.add(rtt as u64);
+        self.rtt_p99 = tracked.p99().unwrap_or(0);
     }
 
     #[cold]

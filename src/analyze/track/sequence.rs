@@ -256,6 +256,30 @@ impl Sequence {
         apart < context.rtt_min.map_or(DUPLICATE_NS, |rtt| (rtt as i64 / 2).min(DUPLICATE_NS))
     }
 
+    /// The place of a packet that is the next one and nothing else: no pass of repetitions ends with it, nothing waits
+    /// for it, and it was not overtaken.
+    #[inline(always)]
+    pub(crate) fn expected(&self, p: &Packet, ids: &IdOrder) -> Option<u64> {
+        let is_next = p.psn.0 == self.hi as u32 & (Psn::SPACE - 1) && self.started && !self.in_pass;
+        let waits = || self.rare.get().is_some_and(|rare| !rare.pending.is_empty());
+        let overtaken = || p.id.is_some_and(|id| ids.ahead(id) < 0 && ids.counts_up());
+        (is_next && !waits() && !overtaken()).then_some(self.hi)
+    }
+
+    /// Takes that packet; `una` as in [`Context`].
+    #[inline(always)]
+    pub(crate) fn take_expected(&mut self, x: u64, p: &Packet, una: u64) {
+        let outstanding = self.outstanding(x, una);
+        (self.hi, self.cur, self.last_time) = (x + 1, x + 1, p.time);
+        self.ring.put(x, outstanding, sent(p, 1));
+    }
+
+    /// Room for what is outstanding, and for mirrors that copy a packet late; none that the flow never needed.
+    #[inline(always)]
+    fn outstanding(&self, x: u64, una: u64) -> u64 {
+        (x - self.base).min((x.saturating_sub(una)).clamp(LATE_COPIES, 1 << 16))
+    }
+
     /// The next packet. `missing`: what a step ahead passed over that ought to have come; by default all of it.
     #[inline]
     pub(crate) fn see(
@@ -346,10 +370,9 @@ impl Sequence {
             }
         }
         if p.time - self.last_time > context.timeout_ns {
-            step.unseen += unseen(p, context).saturating_sub(gap);
+            step.unseen += unseen(p.id, context.ids).saturating_sub(gap);
         }
-        // Room for what is outstanding, and for mirrors that copy a packet late; none that the flow never needed.
-        let outstanding = (x - self.base).min((x.saturating_sub(context.una)).clamp(LATE_COPIES, 1 << 16));
+        let outstanding = self.outstanding(x, context.una);
         self.hi = end;
         if !self.in_pass {
             self.cur = end;
@@ -481,7 +504,7 @@ impl Sequence {
             self.end_pass();
             let rare = &mut *self.rare;
             step.skipped = rare.pass_holes.take() + std::mem::take(&mut rare.pass_holes_left);
-            step.unseen = unseen(p, context);
+            step.unseen = unseen(p.id, context.ids);
             self.go_back(resolved);
             (self.cur, self.in_pass) = (end, true);
         }
@@ -661,9 +684,9 @@ impl Sequence {
 }
 
 /// Identifications passed over since the newest.
-fn unseen(p: &Packet, context: &Context<'_>) -> u64 {
-    match p.id {
-        Some(id) if context.ids.counts_up() => (context.ids.ahead(id) as i64 - 1).max(0) as u64,
+pub(crate) fn unseen(id: Option<u16>, ids: &IdOrder) -> u64 {
+    match id {
+        Some(id) if ids.counts_up() => (ids.ahead(id) as i64 - 1).max(0) as u64,
         _ => 0,
     }
 }
