@@ -12,7 +12,7 @@ use crate::{
     cost::{self, Contents, FCS, GAP, ICRC, PREAMBLE, SHORTEST_FRAME, extended_len},
     dissect::{self, Dissection, Encapsulation, Link, Severity},
     icrc::{self, State},
-    opcode::{Opcode, Operation, PayloadRule},
+    opcode::{Opcode, Operation, PayloadRule, Position},
     wire::*,
 };
 
@@ -65,6 +65,8 @@ pub(crate) struct Facts {
     pub(crate) vlan: Option<u16>,
     /// UDP source port.
     pub(crate) port: Option<u16>,
+    /// VLAN, DSCP, TTL and source port, as one number that is never 0.
+    pub(crate) look: u64,
     /// The mark: in the network header, or FECN of native InfiniBand, where all packets are capable.
     pub(crate) mark: Ecn,
     /// By the lengths that the packet states; of those that lie, as far as they can be followed.
@@ -120,6 +122,7 @@ impl Facts {
             tos,
             vlan: d.get::<Vlan>().map(Vlan::vid),
             port: udp.map(Udp::src_port),
+            look: look(d.get::<Vlan>().map(Vlan::vid), ttl, tos, udp.map(Udp::src_port)),
             mark,
             payload: d.payload_len(),
             contents: contents(d.end().saturating_sub(at), bth),
@@ -232,6 +235,7 @@ impl Facts {
             tos,
             vlan,
             port: source,
+            look: look(vlan, Some(ip.ttl()), tos, source),
             mark: Ecn(tos & 3),
             payload,
             contents: Contents { extended, payload, pad },
@@ -245,14 +249,16 @@ impl Facts {
         Some(see(&facts, icrc))
     }
 
-    /// VLAN, DSCP, TTL and source port, as one number that is never 0.
+    /// Where it was seen: capture interface and TTL.
     #[inline(always)]
-    pub(crate) fn look(&self) -> u64 {
-        let present = |is: bool, value: u64| (is as u64) << 16 | value;
-        1 << 63
-            | present(self.vlan.is_some(), self.vlan.unwrap_or(0) as u64) << 40
-            | present(self.ttl.is_some(), (self.ttl.unwrap_or(0) as u64) << 8 | (self.tos >> 2) as u64) << 20
-            | present(self.port.is_some(), self.port.unwrap_or(0) as u64)
+    pub(crate) fn vantage(&self) -> u16 {
+        self.frame.interface << 8 | self.ttl.unwrap_or(0) as u16
+    }
+
+    /// An acknowledgement of this request is due.
+    #[inline(always)]
+    pub(crate) fn is_ack_expected(&self) -> bool {
+        self.ack_req || matches!(self.opcode.shape().position, Position::Last | Position::Only)
     }
 
     /// An ACK or a NAK; not the acknowledgement of an atomic, which carries data.
@@ -275,7 +281,7 @@ const HEADERS: usize = Ipv4::LEN + Udp::LEN + Bth::LEN;
 #[inline]
 fn verify_plain(headers: &[u8; HEADERS], covered: &[u8]) -> State {
     let Some((body, there)) = covered.split_last_chunk::<4>() else { return State::Unchecked };
-    if icrc::of_parts(Kind::Ipv4, true, headers, &[body]) == *there { State::Good } else { State::Bad }
+    if icrc::of_rocev2_ipv4(headers, body) == *there { State::Good } else { State::Bad }
 }
 
 /// Bytes of extended headers, payload and pad, by the lengths that the packet states, captured or not. `left`: from
@@ -285,6 +291,14 @@ fn contents(left: u32, bth: &Bth) -> Contents {
     let extended = extended_len(bth.opcode());
     let pad = (bth.pad_cnt() as u32).min(room.saturating_sub(extended));
     Contents { extended, payload: room.saturating_sub(extended + pad), pad }
+}
+
+#[inline(always)]
+fn look(vlan: Option<u16>, ttl: Option<u8>, tos: u8, port: Option<u16>) -> u64 {
+    let vlan = vlan.map_or(0, |vlan| 1 << 16 | vlan as u64);
+    let network = ttl.map_or(0, |ttl| 1 << 16 | (ttl as u64) << 8 | (tos >> 2) as u64);
+    let port = port.map_or(0, |port| 1 << 16 | port as u64);
+    1 << 63 | vlan << 40 | network << 20 | port
 }
 
 #[inline(always)]

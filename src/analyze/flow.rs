@@ -93,6 +93,13 @@ impl Key {
         (family == same).then_some(Key { src, dst, qp: (family as u32) << 24 | to.1 & 0xff_ffff, vni: 0 })
     }
 
+    /// Both addresses of a key over IPv4, outside of overlays.
+    #[inline(always)]
+    fn ipv4_addresses(&self) -> Option<u64> {
+        let is_ipv4 = self.qp >> 24 == IPV4 as u32 && self.vni == 0;
+        is_ipv4.then_some((self.src as u64) << 32 | self.dst as u64)
+    }
+
     pub(crate) fn dest_qp(&self) -> u32 {
         self.qp & 0xff_ffff
     }
@@ -125,8 +132,7 @@ impl Hash for Key {
     /// Of keys with IPv4 addresses, which fit into it, as one word.
     #[inline(always)]
     fn hash<H: Hasher>(&self, state: &mut H) {
-        if self.family() == IPV4 && self.vni == 0 {
-            let addresses = (self.src as u64) << 32 | self.dst as u64;
+        if let Some(addresses) = self.ipv4_addresses() {
             state.write_u128((addresses as u128) << 64 | self.qp as u128);
             return;
         }
@@ -391,15 +397,14 @@ impl Flow {
     /// Remembers what may tell paths apart.
     #[inline(always)]
     pub(crate) fn look(&mut self, facts: &Facts) {
-        let look = facts.look();
-        if look != self.look {
-            self.new_look(facts, look);
+        if facts.look != self.look {
+            self.new_look(facts);
         }
     }
 
     #[cold]
-    fn new_look(&mut self, facts: &Facts, look: u64) {
-        self.look = look;
+    fn new_look(&mut self, facts: &Facts) {
+        self.look = facts.look;
         if let Some(vlan) = facts.vlan {
             self.vlans.add(vlan);
         }
@@ -439,9 +444,61 @@ impl Flow {
     }
 }
 
+/// Flows over IPv4 that were found lately, each in the one place where it can be: what most look-ups come down to.
+#[derive(Debug)]
+struct Recent(Box<[Slot; RECENT]>);
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    addresses: u64,
+    qp: u32,
+    at: u32,
+}
+
+/// 64 KiB of them.
+const RECENT: usize = 4096;
+/// No flow has this number.
+const NOBODY: u32 = u32::MAX;
+
+impl Default for Recent {
+    fn default() -> Recent {
+        Recent(Box::new([Slot { addresses: 0, qp: 0, at: NOBODY }; RECENT]))
+    }
+}
+
+impl Recent {
+    #[inline(always)]
+    fn place(addresses: u64, qp: u32) -> usize {
+        let mixed = (addresses ^ (qp as u64) << 20).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> (u64::BITS - RECENT.trailing_zeros())) as usize
+    }
+
+    #[inline(always)]
+    fn find(&self, key: &Key) -> Option<u32> {
+        let addresses = key.ipv4_addresses()?;
+        let slot = &self.0[Self::place(addresses, key.qp) % RECENT];
+        (slot.addresses == addresses && slot.qp == key.qp && slot.at != NOBODY).then_some(slot.at)
+    }
+
+    #[inline]
+    fn put(&mut self, key: &Key, at: u32) {
+        if let Some(addresses) = key.ipv4_addresses() {
+            self.0[Self::place(addresses, key.qp) % RECENT] = Slot { addresses, qp: key.qp, at };
+        }
+    }
+
+    /// Forgets a flow that is no more.
+    fn forget(&mut self, key: &Key) {
+        if self.find(key).is_some() {
+            self.put(key, NOBODY);
+        }
+    }
+}
+
 /// All flows.
 pub(crate) struct Flows {
     table: HashTable<u32>,
+    recent: Recent,
     hasher: foldhash::fast::RandomState,
     pub(crate) flows: Vec<Flow>,
     max: usize,
@@ -461,6 +518,7 @@ impl Flows {
     pub(crate) fn new(max: usize) -> Flows {
         Flows {
             table: HashTable::new(),
+            recent: Recent::default(),
             hasher: foldhash::fast::RandomState::default(),
             flows: Vec::new(),
             max: max.max(2),
@@ -491,10 +549,15 @@ impl Flows {
         time: i64,
         psn: u32,
     ) -> Found {
+        if let Some(at) = self.recent.find(key) {
+            self.flows[at as usize].touched = true;
+            return Found::Known(FlowId(at));
+        }
         let hash = self.hash(key);
         let flows = &mut self.flows;
         if let Some(&at) = self.table.find(hash, |&at| flows[at as usize].key == *key) {
             flows[at as usize].touched = true;
+            self.recent.put(key, at);
             return Found::Known(FlowId(at));
         }
         let mut flow = Flow::new(*key, service, encapsulation, time, psn);
@@ -518,6 +581,7 @@ impl Flows {
         let at = self.hand;
         self.hand = (self.hand + 1) % self.flows.len();
         let old_key = self.flows[at].key;
+        self.recent.forget(&old_key);
         let old_hash = self.hash(&old_key);
         if let Ok(entry) = self.table.find_entry(old_hash, |&slot| slot == at as u32) {
             entry.remove();

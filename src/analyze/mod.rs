@@ -38,7 +38,7 @@ use crate::{
     capture::{Record, Time},
     dissect::{self, Dissection, Encapsulation, Link, dissect_with},
     icrc::{self, State},
-    opcode::{Direction, Opcode, Operation, PayloadRule, Position, Service},
+    opcode::{Direction, Opcode, Operation, PayloadRule, Service},
     wire::*,
 };
 
@@ -194,6 +194,10 @@ const MAX_HELD_BYTES: usize = 1 << 20;
 
 /// Nanoseconds from 1970 beyond which times count as this: 146 years. Any two differ by less than an `i64` holds.
 const FARTHEST: i64 = (1 << 62) - 1;
+
+/// What a flow was seen to have.
+const REQUESTS: u8 = 8;
+const RESPONSES: u8 = 16;
 
 /// A queue pair silent for so long may be another one when it is heard again.
 const SILENCE_NS: i64 = 1_000_000_000;
@@ -462,11 +466,11 @@ impl Analysis {
                 found => self.appeared(found, service, opcode.is_cnp()),
             }
         };
-        let flow = self.flows.get_mut(id);
+        let mut flow = self.flows.get_mut(id);
         if flow.renew || time - flow.last_time > SILENCE_NS && flow.is_reused(opcode, psn) {
             self.renew(id, service, time, psn.0);
+            flow = self.flows.get_mut(id);
         }
-        let flow = self.flows.get_mut(id);
         if flow.service == Service::Cn {
             // Only notifications so far: they do not tell.
             flow.service = service;
@@ -509,20 +513,7 @@ impl Analysis {
         };
         let (position, direction) = (shape.position, shape.direction);
         let is_request = direction == Direction::Request;
-        let packet = Packet {
-            psn,
-            n: 1,
-            time,
-            frame: self.capture.packets + self.passed_over,
-            bytes: payload,
-            l1_bytes,
-            fingerprint: facts.fingerprint,
-            id: facts.ip_id,
-            vantage: facts.frame.interface << 8 | facts.ttl.unwrap_or(0) as u16,
-            ack_expected: is_request
-                && (facts.ack_req || matches!(position, Position::Last | Position::Only)),
-        };
-        let mut request = Request { packet, operation, position, message_bytes: facts.dma_len };
+        let frame = self.capture.packets + self.passed_over;
         flow.last_psn = psn.0;
         flow.payload_bytes += payload as u64;
         if shape.payload == PayloadRule::Full {
@@ -532,6 +523,28 @@ impl Analysis {
                 None => {}
             }
         }
+        let flow = self.flows.get_mut(id);
+        if is_request && flow.requests.see_expected(facts, frame, &flow.ids, &self.knobs) {
+            flow.completeness |= REQUESTS;
+            if let Some(ip_id) = facts.ip_id {
+                flow.ids.see(ip_id);
+            }
+            self.say(Some(direction), Class::New);
+            return (Some(id), Some(Class::New));
+        }
+        let packet = Packet {
+            psn,
+            n: 1,
+            time,
+            frame,
+            bytes: payload,
+            l1_bytes,
+            fingerprint: facts.fingerprint,
+            id: facts.ip_id,
+            vantage: facts.vantage(),
+            ack_expected: is_request && facts.is_ack_expected(),
+        };
+        let mut request = Request { packet, operation, position, message_bytes: facts.dma_len };
         let class = match is_request {
             true => self.see_request(id, &mut request),
             false => self.see_response(id, &request, facts),
@@ -592,7 +605,7 @@ impl Analysis {
     fn see_request(&mut self, id: FlowId, request: &mut Request) -> Option<Class> {
         let psn = request.packet.psn;
         let flow = self.flows.get_mut(id);
-        flow.completeness |= 8;
+        flow.completeness |= REQUESTS;
         let before =
             if request.operation == Operation::ReadRequest { flow.requests.counts.triggers } else { [0; 5] };
         let class = flow.requests.see(request, &flow.ids, &self.knobs, &mut self.resolved);
@@ -635,7 +648,7 @@ impl Analysis {
         }
         let peer = self.flows.get_mut(id).peer;
         let (flow, peer) = self.flows.two(id, peer);
-        flow.completeness |= 16;
+        flow.completeness |= RESPONSES;
         let class = if operation == Operation::ReadResponse {
             flow.follow_reads();
             let requests = peer.as_deref().map(|peer| &peer.requests);

@@ -11,7 +11,10 @@ use super::{
     shadow::{Nakked, Shadow},
 };
 use crate::{
-    analyze::metric::latency::{Distribution, Tracked},
+    analyze::{
+        facts::Facts,
+        metric::latency::{Distribution, Tracked},
+    },
     opcode::{Operation, Position},
     report::analysis,
     wire::{Acknowledgement, NakCode, Psn, Syndrome},
@@ -25,6 +28,28 @@ pub(crate) struct Request {
     pub(crate) position: Position,
     /// Bytes of the whole message, where the packet says: RETH, or a message of one packet.
     pub(crate) message_bytes: Option<u32>,
+}
+
+/// What a request is of its message.
+struct Part {
+    operation: Operation,
+    position: Position,
+    /// PSNs.
+    n: u32,
+    time: i64,
+    /// Of a READ request, those that it asks for.
+    bytes: u64,
+}
+
+impl Request {
+    fn part(&self) -> Part {
+        let &Request { packet: Packet { n, time, bytes, .. }, operation, position, message_bytes } = self;
+        let bytes = match operation {
+            Operation::ReadRequest => message_bytes.unwrap_or(0),
+            _ => bytes,
+        };
+        Part { operation, position, n, time, bytes: bytes as u64 }
+    }
 }
 
 /// An acknowledgement, or a response that is one too.
@@ -271,59 +296,50 @@ impl Requests {
         (3 * self.rtt_p99 as i64).max(20_000)
     }
 
-    /// A request. Its class, or `None` where that has to wait: then it is among `resolved`, later.
+    /// Takes a request that is the expected one of a flow without trouble at the moment, which nearly all are: then
+    /// what [`see`](Self::see) would do comes down to this. Whether it did.
     #[inline(always)]
-    pub(crate) fn see(
-        &mut self,
-        request: &mut Request,
-        ids: &IdOrder,
-        knobs: &Knobs,
-        resolved: &mut Vec<Resolved>,
-    ) -> Option<Class> {
-        match self.expected(request, ids) {
-            Some(x) => {
-                if request.packet.time - self.seq.last_time > self.timeout_floor(knobs) {
-                    self.after_silence(&request.packet, ids);
-                }
-                self.take_expected(request, x);
-                Some(Class::New)
-            }
-            None => self.see_any(request, ids, knobs, resolved),
-        }
-    }
-
-    /// Nearly all packets are the expected ones of flows that have no trouble at the moment: then its place, and what
-    /// [`see_any`](Self::see_any) would do comes down to [`take_expected`](Self::take_expected).
-    #[inline(always)]
-    fn expected(&self, request: &Request, ids: &IdOrder) -> Option<u64> {
-        let p = &request.packet;
-        let x = self.seq.expected(p, ids)?;
-        let is_plain = matches!(request.operation, Operation::Write | Operation::Send)
+    pub(crate) fn see_expected(&mut self, facts: &Facts, frame: u64, ids: &IdOrder, knobs: &Knobs) -> bool {
+        let shape = facts.opcode.shape();
+        let (time, bytes) = (facts.frame.time, facts.payload);
+        let is_plain = matches!(shape.operation, Some(Operation::Write | Operation::Send))
+            && self.seq.expects(facts, ids)
             && self.guess.is_none()
             && !self.is_recovering
             && self.trouble.get().is_none_or(|trouble| trouble.corrupted == 0);
-        is_plain.then_some(x)
+        if !is_plain {
+            return false;
+        }
+        if time - self.seq.last_time > self.timeout_floor(knobs) {
+            self.after_silence(facts.ip_id, ids);
+        }
+        let x = self.seq.take_expected(facts, frame, self.una);
+        self.shadow.see(x, 1, time);
+        self.counts.packets += 1;
+        self.counts.class(Class::New);
+        self.goodput += bytes as u64;
+        if let (Position::Middle, Some(assembly)) = (shape.position, &mut self.assembly)
+            && assembly.next == x
+            && Some(assembly.operation) == shape.operation
+        {
+            assembly.next = x + 1;
+            assembly.bytes += bytes as u64;
+        } else if let Some(operation) = shape.operation {
+            let part = Part { operation, position: shape.position, n: 1, time, bytes: bytes as u64 };
+            self.assemble(&part, x, false);
+        }
+        true
     }
 
     /// After a silence as long as a timeout: sent before, perhaps, and lost.
     #[inline(never)]
-    fn after_silence(&mut self, p: &Packet, ids: &IdOrder) {
-        self.counts.lost(Place::Upstream, 0, unseen(p.id, ids).max(1));
+    fn after_silence(&mut self, id: Option<u16>, ids: &IdOrder) {
+        self.counts.lost(Place::Upstream, 0, unseen(id, ids).max(1));
     }
 
-    #[inline(always)]
-    fn take_expected(&mut self, request: &Request, x: u64) {
-        let p = &request.packet;
-        self.seq.take_expected(x, p, self.una);
-        self.shadow.see(x, 1, p.time);
-        self.counts.packets += 1;
-        self.counts.class(Class::New);
-        self.goodput += p.bytes as u64;
-        self.assemble(request, x, false);
-    }
-
+    /// A request. Its class, or `None` where that has to wait: then it is among `resolved`, later.
     #[inline(never)]
-    fn see_any(
+    pub(crate) fn see(
         &mut self,
         request: &mut Request,
         ids: &IdOrder,
@@ -349,7 +365,7 @@ impl Requests {
         let Some(class) = step.class else {
             self.shadow.see(step.x, p.n, p.time);
             self.goodput += p.bytes as u64;
-            self.assemble(request, step.x, true);
+            self.assemble(&request.part(), step.x, true);
             return None;
         };
         match class {
@@ -372,7 +388,7 @@ impl Requests {
             {
                 self.shadow.see(step.x, p.n, p.time);
                 self.goodput += p.bytes as u64;
-                self.assemble(request, step.x, true);
+                self.assemble(&request.part(), step.x, true);
                 return Some(class);
             }
             Class::Retransmission => self.again(request, &step, knobs),
@@ -409,7 +425,7 @@ impl Requests {
             || step.x + p.n as u64 == self.seq.hi
         {
             self.goodput += p.bytes as u64;
-            self.assemble(request, step.x, false);
+            self.assemble(&request.part(), step.x, false);
         }
         self.remember_read(request, step.x);
         if let Some(episode) = self.open_episode()
@@ -750,22 +766,17 @@ impl Requests {
 
     /// Follow the operation codes: messages, their sizes, those that do not add up.
     #[inline]
-    fn assemble(&mut self, request: &Request, x: u64, filled: bool) {
-        let p = &request.packet;
-        let whole = match request.position {
+    fn assemble(&mut self, part: &Part, x: u64, filled: bool) {
+        let &Part { operation, position, n, time, bytes } = part;
+        let whole = match position {
             Position::First => {
                 self.broken_if_open(filled);
-                self.assembly = Some(Assembly {
-                    next: x + 1,
-                    bytes: p.bytes as u64,
-                    first_time: p.time,
-                    operation: request.operation,
-                });
+                self.assembly = Some(Assembly { next: x + 1, bytes, first_time: time, operation });
                 return;
             }
             Position::Middle | Position::Last => {
                 let Some(mut assembly) = self.assembly else { return };
-                if assembly.next != x || assembly.operation != request.operation {
+                if assembly.next != x || assembly.operation != operation {
                     if !filled && x >= assembly.next {
                         self.assembly = None;
                         self.messages_broken += 1;
@@ -773,8 +784,8 @@ impl Requests {
                     return;
                 }
                 assembly.next = x + 1;
-                assembly.bytes += p.bytes as u64;
-                if request.position == Position::Middle {
+                assembly.bytes += bytes;
+                if position == Position::Middle {
                     self.assembly = Some(assembly);
                     return;
                 }
@@ -783,11 +794,7 @@ impl Requests {
             }
             Position::Only => {
                 self.broken_if_open(filled);
-                let bytes = match request.operation {
-                    Operation::ReadRequest => request.message_bytes.unwrap_or(0) as u64,
-                    _ => p.bytes as u64,
-                };
-                Assembly { next: x + p.n as u64, bytes, first_time: p.time, operation: request.operation }
+                Assembly { next: x + n as u64, bytes, first_time: time, operation }
             }
         };
         self.messages_completed += 1;

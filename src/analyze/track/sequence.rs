@@ -20,7 +20,7 @@ use super::{
     order::IdOrder,
     ring::{ACK_EXPECTED, Ring, SEEN_TWICE, Sent},
 };
-use crate::wire::Psn;
+use crate::{analyze::facts::Facts, wire::Psn};
 
 /// A packet of the sequence.
 #[derive(Clone, Copy, Debug)]
@@ -256,22 +256,33 @@ impl Sequence {
         apart < context.rtt_min.map_or(DUPLICATE_NS, |rtt| (rtt as i64 / 2).min(DUPLICATE_NS))
     }
 
-    /// The place of a packet that is the next one and nothing else: no pass of repetitions ends with it, nothing waits
-    /// for it, and it was not overtaken.
+    /// Whether a packet is the next one and nothing else: no pass of repetitions ends with it, nothing waits for it,
+    /// and it was not overtaken.
     #[inline(always)]
-    pub(crate) fn expected(&self, p: &Packet, ids: &IdOrder) -> Option<u64> {
-        let is_next = p.psn.0 == self.hi as u32 & (Psn::SPACE - 1) && self.started && !self.in_pass;
+    pub(crate) fn expects(&self, facts: &Facts, ids: &IdOrder) -> bool {
+        let is_next = facts.psn.0 == self.hi as u32 & (Psn::SPACE - 1) && self.started && !self.in_pass;
         let waits = || self.rare.get().is_some_and(|rare| !rare.pending.is_empty());
-        let overtaken = || p.id.is_some_and(|id| ids.ahead(id) < 0 && ids.counts_up());
-        (is_next && !waits() && !overtaken()).then_some(self.hi)
+        let overtaken = || facts.ip_id.is_some_and(|id| ids.ahead(id) < 0 && ids.counts_up());
+        is_next && !waits() && !overtaken()
     }
 
-    /// Takes that packet; `una` as in [`Context`].
+    /// Takes a packet that it expects: its place. `una` as in [`Context`].
     #[inline(always)]
-    pub(crate) fn take_expected(&mut self, x: u64, p: &Packet, una: u64) {
+    pub(crate) fn take_expected(&mut self, facts: &Facts, frame: u64, una: u64) -> u64 {
+        let x = self.hi;
         let outstanding = self.outstanding(x, una);
-        (self.hi, self.cur, self.last_time) = (x + 1, x + 1, p.time);
-        self.ring.put(x, outstanding, sent(p, 1));
+        (self.hi, self.cur, self.last_time) = (x + 1, x + 1, facts.frame.time);
+        let sent = Sent {
+            time: facts.frame.time,
+            frame: frame as u32,
+            fingerprint: facts.fingerprint,
+            vantage: facts.vantage(),
+            count: 1,
+            flags: if facts.is_ack_expected() { ACK_EXPECTED } else { 0 },
+            ..Sent::default()
+        };
+        self.ring.put(x, outstanding, sent);
+        x
     }
 
     /// Room for what is outstanding, and for mirrors that copy a packet late; none that the flow never needed.
