@@ -122,7 +122,7 @@ impl Facts {
             tos,
             vlan: d.get::<Vlan>().map(Vlan::vid),
             port: udp.map(Udp::src_port),
-            look: look(d.get::<Vlan>().map(Vlan::vid), ttl, tos, udp.map(Udp::src_port)),
+            look: look::of(d.get::<Vlan>().map(Vlan::vid), ttl, tos, udp.map(Udp::src_port)),
             mark,
             payload: d.payload_len(),
             contents: contents(d.end().saturating_sub(at), bth),
@@ -130,13 +130,7 @@ impl Facts {
             network: network(d).map_or(0, |from| before.saturating_sub(from)),
             l1_bytes: l1_bytes(d),
             dma_len: d.get::<Reth>().map(Reth::dma_len),
-            fingerprint: fingerprint(
-                ip_id,
-                udp.map(Udp::src_port),
-                bth,
-                d.payload_len(),
-                aeth.as_ref(),
-            ),
+            fingerprint: fingerprint(ip_id, udp.map(Udp::src_port), bth, d.payload_len(), aeth.as_ref()),
             aeth,
         })
     }
@@ -235,7 +229,7 @@ impl Facts {
             tos,
             vlan,
             port: source,
-            look: look(vlan, Some(ip.ttl()), tos, source),
+            look: look::of(vlan, Some(ip.ttl()), tos, source),
             mark: Ecn(tos & 3),
             payload,
             contents: Contents { extended, payload, pad },
@@ -294,14 +288,6 @@ fn contents(left: u32, bth: &Bth) -> Contents {
 }
 
 #[inline(always)]
-fn look(vlan: Option<u16>, ttl: Option<u8>, tos: u8, port: Option<u16>) -> u64 {
-    let vlan = vlan.map_or(0, |vlan| 1 << 16 | vlan as u64);
-    let network = ttl.map_or(0, |ttl| 1 << 16 | (ttl as u64) << 8 | (tos >> 2) as u64);
-    let port = port.map_or(0, |port| 1 << 16 | port as u64);
-    1 << 63 | vlan << 40 | network << 20 | port
-}
-
-#[inline(always)]
 fn fingerprint(id: Option<u16>, port: Option<u16>, bth: &Bth, payload: u32, aeth: Option<&Aeth>) -> u32 {
     let bytes = bth.bytes();
     let flags = u16::from_be_bytes([bytes[0], bytes[1]]) ^ (bytes[8] as u16) << 3;
@@ -355,4 +341,39 @@ fn vlan_bytes(d: &Dissection<'_>) -> u32 {
         .or_else(|| after(Kind::Sll2, Sll2::LEN))
         .unwrap_or(last);
     (last + Vlan::LEN).saturating_sub(first) as u32
+}
+
+/// VLAN, DSCP, TTL and source port as one number that is never 0: each with a bit that says whether it is there.
+pub(crate) mod look {
+    const THERE: u64 = 1 << 16;
+    const NETWORK: u32 = 20;
+    const VLAN: u32 = 40;
+
+    #[inline(always)]
+    pub(super) fn of(vlan: Option<u16>, ttl: Option<u8>, tos: u8, port: Option<u16>) -> u64 {
+        let vlan = vlan.map_or(0, |vlan| THERE | vlan as u64);
+        let network = ttl.map_or(0, |ttl| THERE | (ttl as u64) << 8 | (tos >> 2) as u64);
+        let port = port.map_or(0, |port| THERE | port as u64);
+        1 << 63 | vlan << VLAN | network << NETWORK | port
+    }
+
+    pub(crate) fn vlan(look: u64) -> Option<u16> {
+        part(look >> VLAN)
+    }
+
+    pub(crate) fn ttl(look: u64) -> Option<u8> {
+        part(look >> NETWORK).map(|part| (part >> 8) as u8)
+    }
+
+    pub(crate) fn dscp(look: u64) -> Option<u8> {
+        part(look >> NETWORK).map(|part| part as u8)
+    }
+
+    pub(crate) fn port(look: u64) -> Option<u16> {
+        part(look)
+    }
+
+    fn part(look: u64) -> Option<u16> {
+        (look & THERE != 0).then_some(look as u16)
+    }
 }

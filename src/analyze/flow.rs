@@ -3,14 +3,16 @@
 use std::{
     hash::{BuildHasher, Hash, Hasher},
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    ops::{Deref, DerefMut},
 };
 
 use hashbrown::HashTable;
 
 use super::{
     FlowId,
-    facts::Facts,
+    facts::look,
     track::{
+        lazy::{Lazy, quiet},
         order::IdOrder,
         request::Requests,
         response::Responses,
@@ -198,50 +200,91 @@ impl PairedBy {
     }
 }
 
-/// A few values, in the order in which they came.
-#[derive(Clone, Debug)]
-pub(crate) struct Few<T> {
-    last: T,
-    any: bool,
-    /// The values before the last one changed for the first time.
-    #[allow(clippy::box_collection)]
-    more: Option<Box<Vec<T>>>,
+/// What may tell paths apart: VLANs, DSCPs, TTLs and source ports, in the order in which they came.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Looks {
+    /// Of the last packet, see [`Facts::look`]; 0 before the first.
+    last: u64,
+    /// Once there were several.
+    lists: Option<Box<Lists>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Lists {
+    vlans: Vec<u16>,
+    dscps: Vec<u8>,
+    ttls: Vec<u8>,
+    ports: Vec<u16>,
 }
 
 /// Values kept of each.
 const FEW: usize = 32;
 
-impl<T: Copy + PartialEq + Default> Few<T> {
-    #[inline]
-    pub(crate) fn add(&mut self, value: T) {
-        if !self.any || self.last != value {
-            self.changed(value);
+impl Looks {
+    #[inline(always)]
+    pub(crate) fn add(&mut self, look: u64) {
+        if look != self.last {
+            self.changed(look);
         }
     }
 
     #[cold]
-    fn changed(&mut self, value: T) {
-        if self.any {
-            let more = self.more.get_or_insert_with(|| Box::new(vec![self.last]));
-            if more.len() < FEW && !more.contains(&value) {
-                more.push(value);
-            }
+    fn changed(&mut self, look: u64) {
+        if self.last != 0 {
+            let lists = self.lists.get_or_insert_with(|| Box::new(Lists::of(self.last)));
+            lists.add(look);
         }
-        (self.last, self.any) = (value, true);
+        self.last = look;
     }
 
-    pub(crate) fn list(&self) -> Vec<T> {
-        match &self.more {
-            Some(more) => more.to_vec(),
-            None if self.any => vec![self.last],
-            None => Vec::new(),
-        }
+    fn lists(&self) -> Lists {
+        self.lists.as_deref().cloned().unwrap_or_else(|| Lists::of(self.last))
+    }
+
+    pub(crate) fn vlans(&self) -> Vec<u16> {
+        self.lists().vlans
+    }
+
+    pub(crate) fn dscps(&self) -> Vec<u8> {
+        self.lists().dscps
+    }
+
+    pub(crate) fn ttls(&self) -> Vec<u8> {
+        self.lists().ttls
+    }
+
+    pub(crate) fn ports(&self) -> Vec<u16> {
+        self.lists().ports
+    }
+
+    fn heap(&self) -> usize {
+        self.lists.as_ref().map_or(0, |lists| {
+            let wide = lists.vlans.capacity() + lists.ports.capacity();
+            size_of::<Lists>() + 2 * wide + lists.dscps.capacity() + lists.ttls.capacity()
+        })
     }
 }
 
-impl<T: Default> Default for Few<T> {
-    fn default() -> Self {
-        Few { last: T::default(), any: false, more: None }
+impl Lists {
+    fn of(look: u64) -> Lists {
+        let mut lists = Lists::default();
+        lists.add(look);
+        lists
+    }
+
+    fn add(&mut self, look: u64) {
+        fn add<T: PartialEq>(list: &mut Vec<T>, value: Option<T>) {
+            if let Some(value) = value
+                && list.len() < FEW
+                && !list.contains(&value)
+            {
+                list.push(value);
+            }
+        }
+        add(&mut self.vlans, look::vlan(look));
+        add(&mut self.dscps, look::dscp(look));
+        add(&mut self.ttls, look::ttl(look));
+        add(&mut self.ports, look::port(look));
     }
 }
 
@@ -321,25 +364,42 @@ pub(crate) struct Flow {
     pub(crate) packets: u64,
     pub(crate) wire_bytes: u64,
     pub(crate) payload_bytes: u64,
-    pub(crate) cnps: u64,
     pub(crate) acks: u64,
-    pub(crate) rnr_naks: u64,
-    pub(crate) naks: [u32; 5],
     pub(crate) ecn_ect: u64,
-    pub(crate) ecn_ce: u64,
+    rare: Lazy<Rare>,
     pub(crate) icrc: [u64; 3],
     pub(crate) first_psn: u32,
     pub(crate) last_psn: u32,
-    /// The last packet's, all in one.
-    look: u64,
-    pub(crate) vlans: Few<u16>,
-    pub(crate) dscps: Few<u8>,
-    pub(crate) ports: Few<u16>,
-    pub(crate) ttls: Few<u8>,
+    pub(crate) looks: Looks,
     pub(crate) opcodes: Opcodes,
     pub(crate) ids: IdOrder,
     pub(crate) requests: Requests,
     pub(crate) responses: Responses,
+}
+
+/// What most flows have none of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rare {
+    pub(crate) cnps: u64,
+    pub(crate) rnr_naks: u64,
+    pub(crate) naks: [u32; 5],
+    pub(crate) ecn_ce: u64,
+}
+
+quiet!(Rare);
+
+impl Deref for Flow {
+    type Target = Rare;
+
+    fn deref(&self) -> &Rare {
+        &self.rare
+    }
+}
+
+impl DerefMut for Flow {
+    fn deref_mut(&mut self) -> &mut Rare {
+        &mut self.rare
+    }
 }
 
 impl Flow {
@@ -362,20 +422,13 @@ impl Flow {
             packets: 0,
             wire_bytes: 0,
             payload_bytes: 0,
-            cnps: 0,
             acks: 0,
-            rnr_naks: 0,
-            naks: [0; 5],
             ecn_ect: 0,
-            ecn_ce: 0,
+            rare: Lazy::default(),
             icrc: [0; 3],
             first_psn: psn,
             last_psn: psn,
-            look: 0,
-            vlans: Few::default(),
-            dscps: Few::default(),
-            ports: Few::default(),
-            ttls: Few::default(),
+            looks: Looks::default(),
             opcodes: Opcodes::default(),
             ids: IdOrder::default(),
             requests: Requests::default(),
@@ -392,29 +445,6 @@ impl Flow {
             && opcode.direction() == Direction::Request
             && matches!(opcode.position(), Position::First | Position::Only)
             && seq.unwrap(psn).abs_diff(seq.hi) > FAR
-    }
-
-    /// Remembers what may tell paths apart.
-    #[inline(always)]
-    pub(crate) fn look(&mut self, facts: &Facts) {
-        if facts.look != self.look {
-            self.new_look(facts);
-        }
-    }
-
-    #[cold]
-    fn new_look(&mut self, facts: &Facts) {
-        self.look = facts.look;
-        if let Some(vlan) = facts.vlan {
-            self.vlans.add(vlan);
-        }
-        if let Some(ttl) = facts.ttl {
-            self.dscps.add(facts.tos >> 2);
-            self.ttls.add(ttl);
-        }
-        if let Some(port) = facts.port {
-            self.ports.add(port);
-        }
     }
 
     fn grow_within(&mut self, room: &Room) {
@@ -440,7 +470,8 @@ impl Flow {
     }
 
     pub(crate) fn heap(&self) -> usize {
-        self.requests.heap() + self.responses.heap() + self.opcodes.heap()
+        let own = self.opcodes.heap() + self.looks.heap() + self.rare.heap();
+        self.requests.heap() + self.responses.heap() + own
     }
 }
 
@@ -631,6 +662,6 @@ mod tests {
     #[test]
     fn a_quiet_flow_is_small() {
         // With a ring of four transmissions, two acknowledgements or messages, and their distributions.
-        assert!(size_of::<Flow>() <= 832, "{}", size_of::<Flow>());
+        assert!(size_of::<Flow>() <= 704, "{}", size_of::<Flow>());
     }
 }

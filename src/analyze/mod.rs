@@ -489,7 +489,7 @@ impl Analysis {
             3 => flow.ecn_ce += 1,
             _ => flow.ecn_ect += 1,
         }
-        flow.look(facts);
+        flow.looks.add(facts.look);
         let payload = facts.payload;
         let shape = opcode.shape();
         let operation = match shape.operation {
@@ -501,9 +501,7 @@ impl Analysis {
                 self.say(None, Class::Unsequenced);
                 return (Some(id), None);
             }
-            Some(operation)
-                if matches!(service, Service::Rc | Service::Uc | Service::Xrc | Service::Rd) =>
-            {
+            Some(operation) if matches!(service, Service::Rc | Service::Uc | Service::Xrc | Service::Rd) => {
                 operation
             }
             _ => {
@@ -633,12 +631,7 @@ impl Analysis {
     }
 
     #[inline]
-    fn see_response(
-        &mut self,
-        id: FlowId,
-        response: &Request,
-        facts: &Facts,
-    ) -> Option<Class> {
+    fn see_response(&mut self, id: FlowId, response: &Request, facts: &Facts) -> Option<Class> {
         let &Request { ref packet, operation, position, .. } = response;
         let aeth = facts.aeth.as_ref();
         let psn = packet.psn;

@@ -6,6 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
 use super::{Metric, Seen, ends::Ends};
 use crate::{
     analyze::{Event, FlowId, facts::Facts},
@@ -22,15 +25,19 @@ const MAX_LISTED: usize = 100;
 /// How often a flow must come back to a port that it has left.
 const MIN_RETURNS: u64 = 8;
 
-/// The metric. A flow of one port costs 80 bytes and a few additions a packet.
+/// The metric. A flow of one port costs 40 bytes and a few additions a packet.
 #[derive(Clone, Debug, Default)]
 pub struct Entropy {
-    flows: Vec<Option<Flow>>,
+    flows: Vec<Flow>,
+    /// Pairs of hosts, of which there are fewer.
+    pairs: Vec<Ends>,
+    numbers: HashMap<Ends, u32, RandomState>,
 }
 
 #[derive(Clone, Debug)]
 struct Flow {
-    ends: Ends,
+    /// Which of the pairs.
+    pair: u32,
     qp: u32,
     /// The port of the last packet, and what it had since the flow came to it.
     port: u16,
@@ -53,6 +60,18 @@ struct Used {
     port: u16,
     packets: u64,
     bytes: u64,
+}
+
+/// Nobody yet: a flow without packets.
+const NOBODY: Flow = Flow { pair: 0, qp: 0, port: 0, packets: 0, bytes: 0, many: None };
+
+/// A flow of one port.
+#[derive(Clone, Copy, Debug)]
+struct Alone {
+    pair: u32,
+    port: u16,
+    qp: u32,
+    id: FlowId,
 }
 
 /// What the report has to know of a flow.
@@ -80,11 +99,11 @@ impl Entropy {
         }
         let bytes = seen.facts.l1_bytes as u64;
         match self.flows.get_mut(flow as usize) {
-            Some(Some(flow)) if flow.port == port => {
+            Some(flow) if flow.port == port && flow.packets > 0 => {
                 flow.packets += 1;
                 flow.bytes += bytes;
             }
-            Some(Some(flow)) => flow.switch(port, seen.facts),
+            Some(flow) if flow.packets > 0 => flow.switch(port, seen.facts),
             _ => self.start(flow as usize, port, seen.facts),
         }
     }
@@ -138,25 +157,25 @@ impl Entropy {
             return;
         }
         if self.flows.len() <= at {
-            self.flows.resize_with(at + 1, || None);
+            self.flows.resize(at + 1, NOBODY);
         }
+        let pairs = &mut self.pairs;
+        let pair = *self.numbers.entry(ends).or_insert_with(|| {
+            pairs.push(ends);
+            pairs.len() as u32 - 1
+        });
         let (qp, bytes) = (facts.key.dest_qp(), facts.l1_bytes as u64);
-        self.flows[at] = Some(Flow { ends, qp, port, packets: 1, bytes, many: None });
+        self.flows[at] = Flow { pair, qp, port, packets: 1, bytes, many: None };
     }
 
     /// The report's section: `None` where no flow has UDP ports. `known` says where a flow stands in the report.
     pub fn section(&self, known: impl Fn(FlowId) -> Option<Known>) -> Option<Report> {
-        let flows = || {
-            let flow = |(n, flow): (usize, &'_ Option<Flow>)| flow.as_ref().map(|_| FlowId(n as u32));
-            self.flows.iter().enumerate().filter_map(flow)
-        };
         let mut report = Report::default();
         // In order: sums of fractions depend on it.
         let mut by_port: BTreeMap<u16, u64> = BTreeMap::new();
-        let mut same: BTreeMap<(Ends, u16), Vec<(u32, FlowId)>> = BTreeMap::new();
+        let mut same = Vec::new();
         let mut by_flow = Vec::new();
-        for id in flows() {
-            let Some(flow) = self.flows.get(id.0 as usize).and_then(|flow| flow.as_ref()) else { continue };
+        for (id, flow) in (0..).map(FlowId).zip(&self.flows).filter(|(_, flow)| flow.packets > 0) {
             let ports = flow.ports();
             report.flows += 1;
             by_flow.push(ports.iter().map(|used| used.bytes).sum());
@@ -165,7 +184,7 @@ impl Entropy {
             }
             let known = known(id);
             if let [only] = ports[..] {
-                same.entry((flow.ends, only.port)).or_default().push((flow.qp, id));
+                same.push(Alone { pair: flow.pair, port: only.port, qp: flow.qp, id });
                 if let Some(peer) = known.and_then(|known| known.peer_qp) {
                     let is_linux = only.port == Udp::linux_source_port(Qpn(flow.qp), Qpn(peer));
                     let linux = report.linux_formula.get_or_insert_default();
@@ -196,18 +215,21 @@ impl Entropy {
         report.entropy_bits = rounded(entropy(by_port.values().copied()));
         report.effective_flows = rounded(report.entropy_bits.exp2());
         report.flow_entropy_bits = rounded(entropy(by_flow.into_iter()));
-        for ((ends, port), flows) in same {
-            let is_several = flows.iter().any(|(qp, _)| *qp != flows[0].0);
-            if !is_several {
+        let place = |one: &Alone| (self.pairs[one.pair as usize], one.port);
+        same.sort_by_key(place);
+        for flows in same.chunk_by(|a, b| (a.pair, a.port) == (b.pair, b.port)) {
+            let Some(&first) = flows.first().filter(|first| flows.iter().any(|one| one.qp != first.qp))
+            else {
                 continue;
-            }
+            };
             report.collisions += 1;
             if report.collision_groups.len() < MAX_LISTED {
+                let (ends, udp_src_port) = place(&first);
                 report.collision_groups.push(PortCollision {
                     src: ends.src.to_string(),
                     dst: ends.dst.to_string(),
-                    udp_src_port: port,
-                    flows: flows.iter().filter_map(|(_, id)| known(*id).map(|known| known.index)).collect(),
+                    udp_src_port,
+                    flows: flows.iter().filter_map(|one| known(one.id).map(|known| known.index)).collect(),
                 });
             }
         }
