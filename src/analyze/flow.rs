@@ -46,11 +46,19 @@ impl std::fmt::Display for Address {
     }
 }
 
+/// An address as a number, the upper half first: aligned like its halves, flows and facts are smaller.
+pub(crate) type Wide = [u64; 2];
+
+#[inline(always)]
+fn wide(number: u128) -> Wide {
+    [(number >> 64) as u64, number as u64]
+}
+
 /// What a flow is found by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
-    pub(crate) src: u128,
-    pub(crate) dst: u128,
+    pub(crate) src: Wide,
+    pub(crate) dst: Wide,
     /// Destination queue pair, and the kind of address above it.
     qp: u32,
     /// The virtual network of an overlay; 0 for none.
@@ -68,14 +76,14 @@ impl Key {
     pub(crate) fn of(d: &Dissection<'_>, bth: &Bth) -> Option<Key> {
         let qp = bth.dest_qp().0;
         let (family, src, dst) = if let Some(ip) = d.get::<Ipv4>() {
-            (IPV4, u32::from(ip.src()) as u128, u32::from(ip.dst()) as u128)
+            (IPV4, [0, u32::from(ip.src()) as u64], [0, u32::from(ip.dst()) as u64])
         } else if let Some(ip) = d.get::<Ipv6>() {
-            (IPV6, u128::from(ip.src()), u128::from(ip.dst()))
+            (IPV6, wide(ip.src().into()), wide(ip.dst().into()))
         } else if let Some(grh) = d.get::<Grh>() {
-            (GID, u128::from(grh.sgid()), u128::from(grh.dgid()))
+            (GID, wide(grh.sgid().into()), wide(grh.dgid().into()))
         } else {
             let lrh = d.get::<Lrh>()?;
-            (LID, lrh.slid().0 as u128, lrh.dlid().0 as u128)
+            (LID, [0, lrh.slid().0 as u64], [0, lrh.dlid().0 as u64])
         };
         let vni = if d.tunnel_depth() > 0 { vni(d) } else { 0 };
         Some(Key { src, dst, qp: (family as u32) << 24 | qp, vni })
@@ -84,7 +92,7 @@ impl Key {
     /// The same, of a packet over IPv4 without a tunnel.
     #[inline(always)]
     pub(crate) fn of_ipv4(ip: &Ipv4, dest_qp: Qpn) -> Key {
-        let (src, dst) = (u32::from(ip.src()) as u128, u32::from(ip.dst()) as u128);
+        let (src, dst) = ([0, u32::from(ip.src()) as u64], [0, u32::from(ip.dst()) as u64]);
         Key { src, dst, qp: (IPV4 as u32) << 24 | dest_qp.0, vni: 0 }
     }
 
@@ -99,7 +107,7 @@ impl Key {
     #[inline(always)]
     fn ipv4_addresses(&self) -> Option<u64> {
         let is_ipv4 = self.qp >> 24 == IPV4 as u32 && self.vni == 0;
-        is_ipv4.then_some((self.src as u64) << 32 | self.dst as u64)
+        is_ipv4.then_some(self.src[1] << 32 | self.dst[1])
     }
 
     pub(crate) fn dest_qp(&self) -> u32 {
@@ -138,8 +146,9 @@ impl Hash for Key {
             state.write_u128((addresses as u128) << 64 | self.qp as u128);
             return;
         }
-        state.write_u128(self.src);
-        state.write_u128(self.dst);
+        for half in self.src.into_iter().chain(self.dst) {
+            state.write_u64(half);
+        }
         state.write_u64((self.vni as u64) << 32 | self.qp as u64);
     }
 }
@@ -147,27 +156,28 @@ impl Hash for Key {
 /// Two addresses, whatever the direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Pair {
-    low: u128,
-    high: u128,
+    low: Wide,
+    high: Wide,
     family: u8,
     vni: u32,
 }
 
-fn address(family: u8, value: u128) -> Address {
+fn address(family: u8, [high, low]: Wide) -> Address {
+    let long = Ipv6Addr::from((high as u128) << 64 | low as u128);
     match family {
-        IPV4 => Address::Ip(IpAddr::V4(Ipv4Addr::from(value as u32))),
-        IPV6 => Address::Ip(IpAddr::V6(Ipv6Addr::from(value))),
-        GID => Address::Gid(Ipv6Addr::from(value)),
-        _ => Address::Lid(value as u16),
+        IPV4 => Address::Ip(IpAddr::V4(Ipv4Addr::from(low as u32))),
+        IPV6 => Address::Ip(IpAddr::V6(long)),
+        GID => Address::Gid(long),
+        _ => Address::Lid(low as u16),
     }
 }
 
-fn value(address: Address) -> (u8, u128) {
+fn value(address: Address) -> (u8, Wide) {
     match address {
-        Address::Ip(IpAddr::V4(ip)) => (IPV4, u32::from(ip) as u128),
-        Address::Ip(IpAddr::V6(ip)) => (IPV6, u128::from(ip)),
-        Address::Gid(gid) => (GID, u128::from(gid)),
-        Address::Lid(lid) => (LID, lid as u128),
+        Address::Ip(IpAddr::V4(ip)) => (IPV4, [0, u32::from(ip) as u64]),
+        Address::Ip(IpAddr::V6(ip)) => (IPV6, wide(ip.into())),
+        Address::Gid(gid) => (GID, wide(gid.into())),
+        Address::Lid(lid) => (LID, [0, lid as u64]),
     }
 }
 
