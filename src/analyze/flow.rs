@@ -10,7 +10,7 @@ use hashbrown::HashTable;
 
 use super::{
     FlowId,
-    facts::look,
+    facts::{Facts, look},
     track::{
         lazy::{Lazy, quiet},
         order::IdOrder,
@@ -351,40 +351,41 @@ impl Opcodes {
     }
 }
 
-/// A flow.
+/// A flow. In this order, what every packet needs is together: half of it.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Flow {
     pub(crate) key: Key,
-    pub(crate) epoch: u32,
-    pub(crate) service: Service,
-    pub(crate) encapsulation: Encapsulation,
-    pub(crate) peer: Option<FlowId>,
-    pub(crate) peer_qp: Option<u32>,
-    pub(crate) paired_by: Option<PairedBy>,
-    pub(crate) evidence: u16,
-    /// Attempts to find the opposite flow.
-    pub(crate) attempts: u16,
-    /// Seen since the table was last swept.
-    touched: bool,
-    pub(crate) completeness: u8,
-    /// The next packet begins a new epoch: CM said so.
-    pub(crate) renew: bool,
-    pub(crate) first_time: i64,
     pub(crate) last_time: i64,
     pub(crate) packets: u64,
     pub(crate) wire_bytes: u64,
     pub(crate) payload_bytes: u64,
-    pub(crate) acks: u64,
-    pub(crate) ecn_ect: u64,
-    rare: Lazy<Rare>,
     pub(crate) icrc: [u64; 3],
-    pub(crate) first_psn: u32,
-    pub(crate) last_psn: u32,
     pub(crate) looks: Looks,
+    pub(crate) last_psn: u32,
+    pub(crate) service: Service,
+    pub(crate) encapsulation: Encapsulation,
+    /// Seen since the table was last swept.
+    touched: bool,
+    /// The next packet begins a new epoch: CM said so.
+    pub(crate) renew: bool,
+    pub(crate) peer: Option<FlowId>,
     pub(crate) opcodes: Opcodes,
     pub(crate) ids: IdOrder,
+    pub(crate) completeness: u8,
+    pub(crate) ecn_ect: u64,
     pub(crate) requests: Requests,
     pub(crate) responses: Responses,
+    pub(crate) epoch: u32,
+    pub(crate) first_psn: u32,
+    pub(crate) peer_qp: Option<u32>,
+    pub(crate) first_time: i64,
+    pub(crate) acks: u64,
+    rare: Lazy<Rare>,
+    pub(crate) paired_by: Option<PairedBy>,
+    pub(crate) evidence: u16,
+    /// Attempts to find the opposite flow.
+    pub(crate) attempts: u16,
 }
 
 /// What most flows have none of.
@@ -455,6 +456,13 @@ impl Flow {
             && opcode.direction() == Direction::Request
             && matches!(opcode.position(), Position::First | Position::Only)
             && seq.unwrap(psn).abs_diff(seq.hi) > FAR
+    }
+
+    /// Reads what every packet needs, so that it is in the cache when they come: something of each line.
+    #[inline(always)]
+    pub(crate) fn touch(&self) -> u64 {
+        let own = self.key.src[0] ^ self.packets ^ self.icrc[1] ^ self.opcodes.packets[0];
+        own ^ self.opcodes.packets[3] ^ self.ecn_ect ^ self.requests.touch()
     }
 
     fn grow_within(&mut self, room: &Room) {
@@ -576,13 +584,16 @@ impl Flows {
     /// The flow of this key, if it is known.
     #[inline]
     pub(crate) fn find(&self, key: &Key) -> Option<FlowId> {
+        if let Some(at) = self.recent.find(key) {
+            return Some(FlowId(at));
+        }
         let flows = &self.flows;
         self.table.find(self.hash(key), |&at| flows[at as usize].key == *key).map(|&at| FlowId(at))
     }
 
     /// The flow of this key, known or new.
     #[inline]
-    pub(crate) fn get(
+    pub(crate) fn get_or_add(
         &mut self,
         key: &Key,
         service: Service,
@@ -646,6 +657,27 @@ impl Flows {
         flow.epoch = old.epoch + 1;
         flow.grow_within(&self.room);
         Box::new(std::mem::replace(old, flow))
+    }
+
+    /// More than the processor's caches hold.
+    #[inline(always)]
+    pub(crate) fn are_many(&self) -> bool {
+        self.flows.len() > 1024
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self, id: FlowId) -> &Flow {
+        &self.flows[id.0 as usize]
+    }
+
+    /// What a packet of a flow will need beyond the flow itself.
+    #[inline(always)]
+    pub(crate) fn touch_beyond(&self, id: FlowId, facts: &Facts) -> u64 {
+        let flow = self.get(id);
+        if facts.opcode.shape().direction == Direction::Request {
+            return flow.requests.seq.ring.touch(facts.psn);
+        }
+        flow.peer.map_or(0, |peer| self.get(peer).requests.touch())
     }
 
     #[inline]

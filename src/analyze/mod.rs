@@ -158,6 +158,8 @@ pub struct Analysis {
     strays: Vec<Stray>,
     trust: Trust,
     metrics: Vec<Box<dyn Metric + Send>>,
+    /// Packets that are looked at together.
+    collected: Vec<(Facts, State)>,
     /// Frames whose first ICRCs are wrong, until it is known whether all are.
     held: Vec<Held>,
     held_bad: u64,
@@ -166,6 +168,9 @@ pub struct Analysis {
     /// The interfaces' names.
     links: Vec<String>,
 }
+
+/// Packets that are looked at together where there are many flows.
+const TOGETHER: usize = 32;
 
 /// A flow put away: evicted, or of an epoch that is over.
 pub(crate) struct Gone {
@@ -261,6 +266,7 @@ impl Analysis {
             strays: Vec::new(),
             trust: Trust::default(),
             metrics: Vec::new(),
+            collected: Vec::new(),
             held: Vec::new(),
             held_bad: 0,
             passed_over: 0,
@@ -307,6 +313,9 @@ impl Analysis {
         let (options, verify) = (self.options.dissect, self.options.verify_icrc && known.is_none());
         let seen = Facts::plain(&options, record, verify, |facts, icrc| {
             let icrc = known.unwrap_or(icrc);
+            if self.flows.are_many() && self.observer.is_none() {
+                return self.collect(facts, icrc);
+            }
             let is_settled = self.is_settled(icrc);
             if is_settled {
                 self.see_plain(facts, icrc);
@@ -314,6 +323,54 @@ impl Analysis {
             is_settled
         });
         seen == Some(true)
+    }
+
+    /// Puts a packet to those that are looked at together, because their flows are not in the processor's caches. Whether
+    /// it could be.
+    fn collect(&mut self, facts: &Facts, icrc: State) -> bool {
+        if icrc == State::Bad && self.trust.icrc_checked == 0 {
+            self.see_collected();
+        }
+        if !self.is_settled(icrc) {
+            return false;
+        }
+        self.collected.push((*facts, icrc));
+        if self.collected.len() == TOGETHER {
+            self.see_collected();
+        }
+        true
+    }
+
+    /// Looks at the packets collected: first for their flows, all at once, so that memory is waited for but once.
+    #[inline(never)]
+    fn see_collected(&mut self) {
+        let collected = std::mem::take(&mut self.collected);
+        let mut flows = [None; TOGETHER];
+        for (flow, (facts, _)) in flows.iter_mut().zip(&collected) {
+            *flow = self.flows.find(&facts.key);
+        }
+        for flow in flows.iter().flatten() {
+            std::hint::black_box(self.flows.get(*flow).touch());
+            std::hint::black_box(self.asked.entropy.touch(*flow));
+        }
+        for (flow, (facts, _)) in flows.iter().zip(&collected) {
+            if let Some(flow) = flow {
+                std::hint::black_box(self.flows.touch_beyond(*flow, facts));
+            }
+        }
+        for (facts, icrc) in &collected {
+            self.see_plain(facts, *icrc);
+        }
+        self.collected = collected;
+        self.collected.clear();
+    }
+
+    /// Nothing waits any more.
+    #[inline(always)]
+    fn catch_up(&mut self) {
+        if !self.collected.is_empty() {
+            self.see_collected();
+        }
     }
 
     #[inline(never)]
@@ -374,6 +431,7 @@ impl Analysis {
         if record.time.0.unsigned_abs() > FARTHEST as u64 {
             return self.see_far(record, d, icrc);
         }
+        self.catch_up();
         self.capture.see(&Frame::of(record, d));
         if d.tunnel_depth() > 0 {
             self.see_mirror(d);
@@ -461,7 +519,7 @@ impl Analysis {
                 }
             }
         } else {
-            match self.flows.get(key, service, facts.wrap, time, psn.0) {
+            match self.flows.get_or_add(key, service, facts.wrap, time, psn.0) {
                 Found::Known(id) => id,
                 found => self.appeared(found, service, opcode.is_cnp()),
             }
@@ -864,6 +922,7 @@ impl Analysis {
     /// Pass over a frame: it is not analyzed, but has its number.
     #[inline]
     pub fn pass_over(&mut self) {
+        self.catch_up();
         self.passed_over += 1;
     }
 
@@ -881,7 +940,7 @@ impl Analysis {
 
     /// Frames seen so far.
     pub fn packets(&self) -> u64 {
-        self.capture.packets
+        self.capture.packets + self.collected.len() as u64
     }
 
     /// Bytes of memory that the flows take.

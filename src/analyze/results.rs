@@ -94,6 +94,7 @@ impl Analysis {
     /// What was found. The analysis is over: what was undecided is decided as well as may be.
     pub fn finish(mut self) -> report::Analysis {
         self.release();
+        self.catch_up();
         self.connections.by_port(&mut self.flows);
         for at in 0..self.flows.flows.len() {
             let flow = &mut self.flows.flows[at];
@@ -115,7 +116,8 @@ impl Analysis {
     }
 
     /// What is known so far, of an analysis that goes on: what is undecided is not in it.
-    pub fn so_far(&self) -> report::Analysis {
+    pub fn so_far(&mut self) -> report::Analysis {
+        self.catch_up();
         self.report()
     }
 
@@ -335,7 +337,7 @@ fn responses(flow: &Flow, peer: Option<&Flow>, verified: bool) -> report::Stream
     counts.lost(Place::Downstream, 0, flow.responses.acks_seen);
     if let Some(peer) = peer {
         counts.lost(Place::Upstream, 0, peer.requests.acks_not_seen);
-        let on_ack_path = peer.requests.counts.losses[Place::AckPath as usize];
+        let on_ack_path = peer.requests.counts.lost_at(Place::AckPath);
         counts.lost(Place::Upstream, 0, on_ack_path.most as u64);
     }
     stream(&counts, flow.responses.read.seq.rare.holes.psns(), flow, verified)
@@ -344,7 +346,7 @@ fn responses(flow: &Flow, peer: Option<&Flow>, verified: bool) -> report::Stream
 fn stream(counts: &Counts, gap_psns: u64, flow: &Flow, verified: bool) -> report::Stream {
     let mut why = report::Why::new();
     let bounds = |place: Place| {
-        let Bounds { least, most } = counts.losses[place as usize];
+        let Bounds { least, most } = counts.lost_at(place);
         Some([least as u64, most as u64])
     };
     let tracked = flow.service.is_reliable() || flow.service == Service::Uc;

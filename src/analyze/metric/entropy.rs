@@ -25,7 +25,7 @@ const MAX_LISTED: usize = 100;
 /// How often a flow must come back to a port that it has left.
 const MIN_RETURNS: u64 = 8;
 
-/// The metric. A flow of one port costs 40 bytes and a few additions a packet.
+/// The metric. A flow of one port costs 32 bytes and a few additions a packet.
 #[derive(Clone, Debug, Default)]
 pub struct Entropy {
     flows: Vec<Flow>,
@@ -41,7 +41,6 @@ struct Flow {
     qp: u32,
     /// The port of the last packet, and what it had since the flow came to it.
     port: u16,
-    packets: u64,
     bytes: u64,
     /// Once there was a second port.
     many: Option<Box<Many>>,
@@ -58,12 +57,11 @@ struct Many {
 #[derive(Clone, Copy, Debug)]
 struct Used {
     port: u16,
-    packets: u64,
     bytes: u64,
 }
 
-/// Nobody yet: a flow without packets.
-const NOBODY: Flow = Flow { pair: 0, qp: 0, port: 0, packets: 0, bytes: 0, many: None };
+/// Nobody yet: a flow of no bytes.
+const NOBODY: Flow = Flow { pair: 0, qp: 0, port: 0, bytes: 0, many: None };
 
 /// A flow of one port.
 #[derive(Clone, Copy, Debug)]
@@ -99,11 +97,8 @@ impl Entropy {
         }
         let bytes = seen.facts.l1_bytes as u64;
         match self.flows.get_mut(flow as usize) {
-            Some(flow) if flow.port == port && flow.packets > 0 => {
-                flow.packets += 1;
-                flow.bytes += bytes;
-            }
-            Some(flow) if flow.packets > 0 => flow.switch(port, seen.facts),
+            Some(flow) if flow.port == port && flow.bytes > 0 => flow.bytes += bytes,
+            Some(flow) if flow.bytes > 0 => flow.switch(port, seen.facts),
             _ => self.start(flow as usize, port, seen.facts),
         }
     }
@@ -117,39 +112,44 @@ impl Flow {
             return;
         }
         let bytes = facts.l1_bytes as u64;
-        let (left, packets, left_bytes) = (self.port, self.packets, self.bytes);
-        (self.port, self.packets, self.bytes) = (port, 1, bytes);
+        let (left, left_bytes) = (self.port, self.bytes);
+        (self.port, self.bytes) = (port, bytes);
         let many = self.many.get_or_insert_default();
-        many.add(left, packets, left_bytes);
+        many.add(left, left_bytes);
         many.switches += 1;
         if many.ports.iter().any(|used| used.port == port) {
             many.returns += 1;
         }
     }
 
-    /// Ports with their packets and bytes.
+    /// Ports with their bytes.
     fn ports(&self) -> Vec<Used> {
         let mut many = self.many.as_deref().cloned().unwrap_or_default();
-        many.add(self.port, self.packets, self.bytes);
+        many.add(self.port, self.bytes);
         many.ports
     }
 }
 
 impl Many {
-    fn add(&mut self, port: u16, packets: u64, bytes: u64) {
+    fn add(&mut self, port: u16, bytes: u64) {
         let is_full = self.ports.len() >= MAX_PORTS;
         let at = self.ports.iter().position(|used| used.port == port);
         match at.or(is_full.then_some(MAX_PORTS - 1)).and_then(|at| self.ports.get_mut(at)) {
             Some(used) => {
-                used.packets += packets;
                 used.bytes += bytes;
             }
-            None => self.ports.push(Used { port, packets, bytes }),
+            None => self.ports.push(Used { port, bytes }),
         }
     }
 }
 
 impl Entropy {
+    /// Reads what there is of a flow, to have it in the cache.
+    #[inline(always)]
+    pub(crate) fn touch(&self, FlowId(flow): FlowId) -> u64 {
+        self.flows.get(flow as usize).map_or(0, |flow| flow.bytes)
+    }
+
     #[cold]
     fn start(&mut self, at: usize, port: u16, facts: &Facts) {
         let Some(ends) = Ends::of(facts) else { return };
@@ -165,7 +165,7 @@ impl Entropy {
             pairs.len() as u32 - 1
         });
         let (qp, bytes) = (facts.key.dest_qp(), facts.l1_bytes as u64);
-        self.flows[at] = Flow { pair, qp, port, packets: 1, bytes, many: None };
+        self.flows[at] = Flow { pair, qp, port, bytes, many: None };
     }
 
     /// The report's section: `None` where no flow has UDP ports. `known` says where a flow stands in the report.
@@ -175,7 +175,7 @@ impl Entropy {
         let mut by_port: BTreeMap<u16, u64> = BTreeMap::new();
         let mut same = Vec::new();
         let mut by_flow = Vec::new();
-        for (id, flow) in (0..).map(FlowId).zip(&self.flows).filter(|(_, flow)| flow.packets > 0) {
+        for (id, flow) in (0..).map(FlowId).zip(&self.flows).filter(|(_, flow)| flow.bytes > 0) {
             let ports = flow.ports();
             report.flows += 1;
             by_flow.push(ports.iter().map(|used| used.bytes).sum());

@@ -159,40 +159,41 @@ struct Suspect {
     time: i64,
 }
 
-/// The requests of a flow.
+/// The requests of a flow. In this order, what every packet needs is together, and comes first.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct Requests {
-    pub(crate) seq: Sequence,
     /// One past the largest PSN acknowledged; 0 before the first.
     pub(crate) una: u64,
-    /// PSNs acknowledged that the tap never saw.
-    pub(crate) acked_unseen: u64,
-    pub(crate) acks_seen: u64,
-    pub(crate) counts: Counts,
-    shadow: Shadow,
-    last_progress: i64,
-    reads: Lazy<Reads>,
-    waiting: VecDeque<Waiting>,
-    assembly: Option<Assembly>,
-    pub(crate) rtt_min: Option<u32>,
-    /// Of the acknowledgements' round trips, the 99th percentile so far.
-    rtt_p99: u64,
-    /// Messages acknowledged together with a later one: their own acknowledgement was not sent, or was lost.
-    pub(crate) acks_not_seen: u64,
-    /// The most PSNs that were ever outstanding.
-    reach: u64,
-    pub(crate) fatal: Option<u8>,
     /// Goodput: payload of first transmissions.
     pub(crate) goodput: u64,
-    pub(crate) mtu: Mtu,
-    pub(crate) messages_completed: u64,
-    pub(crate) messages_broken: u64,
-    /// Bytes of messages.
-    pub(crate) sizes: Distribution,
-    pub(crate) more: Option<Box<More>>,
+    pub(crate) counts: Counts,
     trouble: Lazy<Trouble>,
+    reads: Lazy<Reads>,
+    shadow: Shadow,
+    assembly: Option<Assembly>,
+    /// Of the acknowledgements' round trips, the 99th percentile so far.
+    rtt_p99: u64,
+    pub(crate) mtu: Mtu,
     /// The last episode is not over.
     is_recovering: bool,
+    pub(crate) fatal: Option<u8>,
+    pub(crate) seq: Sequence,
+    pub(crate) messages_completed: u64,
+    waiting: VecDeque<Waiting>,
+    pub(crate) acks_seen: u64,
+    last_progress: i64,
+    /// The most PSNs that were ever outstanding.
+    reach: u64,
+    pub(crate) rtt_min: Option<u32>,
+    pub(crate) more: Option<Box<More>>,
+    /// Bytes of messages.
+    pub(crate) sizes: Distribution,
+    /// PSNs acknowledged that the tap never saw.
+    pub(crate) acked_unseen: u64,
+    /// Messages acknowledged together with a later one: their own acknowledgement was not sent, or was lost.
+    pub(crate) acks_not_seen: u64,
+    pub(crate) messages_broken: u64,
 }
 
 /// What only flows with READs or atomics have.
@@ -311,6 +312,12 @@ impl Requests {
         self.more.get_or_insert_default()
     }
 
+    /// Reads something of each line that a packet needs.
+    #[inline(always)]
+    pub(crate) fn touch(&self) -> u64 {
+        self.una ^ self.rtt_p99 ^ self.seq.base ^ self.messages_completed ^ self.reach
+    }
+
     fn context<'a>(&self, ids: &'a IdOrder, knobs: &Knobs) -> Context<'a> {
         Context {
             rtt_min: self.rtt_min,
@@ -369,7 +376,7 @@ impl Requests {
     /// After a silence as long as a timeout: sent before, perhaps, and lost.
     #[inline(never)]
     fn after_silence(&mut self, id: Option<u16>, ids: &IdOrder) {
-        self.counts.lost(Place::Upstream, 0, unseen(id, ids).max(1));
+        self.counts.lost_perhaps(unseen(id, ids).max(1));
     }
 
     /// A request. Its class, or `None` where that has to wait: then it is among `resolved`, later.

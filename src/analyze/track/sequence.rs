@@ -116,8 +116,9 @@ pub(crate) struct Step {
     pub(crate) before: Option<(i64, u32)>,
 }
 
-/// The sequence.
+/// The sequence. In this order, what every packet needs comes first.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct Sequence {
     started: bool,
     in_pass: bool,
@@ -127,18 +128,18 @@ pub(crate) struct Sequence {
     went_back: u16,
     /// Holes filled one by one, and acknowledged without going back.
     selective: u16,
-    /// First PSN that counts.
-    pub(crate) base: u64,
     /// One past the highest.
     pub(crate) hi: u64,
     /// One past the last of the current pass.
     pub(crate) cur: u64,
-    start_time: i64,
-    start_id: Option<u16>,
     pub(crate) last_time: i64,
     pub(crate) ring: Ring,
     /// Once a PSN was passed over, or came again.
     pub(crate) rare: Lazy<Rare>,
+    /// First PSN that counts.
+    pub(crate) base: u64,
+    start_time: i64,
+    start_id: Option<u16>,
 }
 
 /// What a sequence without gaps and repetitions does not have.
