@@ -495,7 +495,11 @@ impl Flow {
 
 /// Flows over IPv4 that were found lately, each in the one place where it can be: what most look-ups come down to.
 #[derive(Debug)]
-struct Recent(Box<[Slot; RECENT]>);
+struct Recent {
+    slots: Vec<Slot>,
+    /// Bits of the product that are not part of a place.
+    shift: u32,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Slot {
@@ -504,35 +508,38 @@ struct Slot {
     at: u32,
 }
 
-/// 64 KiB of them.
-const RECENT: usize = 4096;
 /// No flow has this number.
 const NOBODY: u32 = u32::MAX;
+const EMPTY: Slot = Slot { addresses: 0, qp: 0, at: NOBODY };
+/// Slots at first, and at most: 64 KiB, 16 MiB.
+const FEWEST: usize = 1 << 12;
+const MOST: usize = 1 << 20;
 
 impl Default for Recent {
     fn default() -> Recent {
-        Recent(Box::new([Slot { addresses: 0, qp: 0, at: NOBODY }; RECENT]))
+        Recent { slots: vec![EMPTY; FEWEST], shift: u64::BITS - FEWEST.trailing_zeros() }
     }
 }
 
 impl Recent {
     #[inline(always)]
-    fn place(addresses: u64, qp: u32) -> usize {
-        let mixed = (addresses ^ (qp as u64) << 20).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed >> (u64::BITS - RECENT.trailing_zeros())) as usize
+    fn place(&self, addresses: u64, qp: u32) -> usize {
+        ((addresses ^ (qp as u64) << 20).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
     #[inline(always)]
     fn find(&self, key: &Key) -> Option<u32> {
         let addresses = key.ipv4_addresses()?;
-        let slot = &self.0[Self::place(addresses, key.qp) % RECENT];
+        let slot = self.slots.get(self.place(addresses, key.qp))?;
         (slot.addresses == addresses && slot.qp == key.qp && slot.at != NOBODY).then_some(slot.at)
     }
 
     #[inline]
     fn put(&mut self, key: &Key, at: u32) {
-        if let Some(addresses) = key.ipv4_addresses() {
-            self.0[Self::place(addresses, key.qp) % RECENT] = Slot { addresses, qp: key.qp, at };
+        let Some(addresses) = key.ipv4_addresses() else { return };
+        let place = self.place(addresses, key.qp);
+        if let Some(slot) = self.slots.get_mut(place) {
+            *slot = Slot { addresses, qp: key.qp, at };
         }
     }
 
@@ -540,6 +547,15 @@ impl Recent {
     fn forget(&mut self, key: &Key) {
         if self.find(key).is_some() {
             self.put(key, NOBODY);
+        }
+    }
+
+    /// There are so many flows: twice as many places keep most of them apart. Who was found lately is found again.
+    fn make_room(&mut self, flows: usize) {
+        let slots = (2 * flows).next_power_of_two().clamp(FEWEST, MOST);
+        if slots > self.slots.len() {
+            self.slots = vec![EMPTY; slots];
+            self.shift = u64::BITS - slots.trailing_zeros();
         }
     }
 }
@@ -622,6 +638,7 @@ impl Flows {
         if self.flows.len() < self.max {
             let at = self.flows.len() as u32;
             self.flows.push(flow);
+            self.recent.make_room(self.flows.len());
             let (flows, hasher) = (&self.flows, &self.hasher);
             self.table.insert_unique(hash, at, |&at| hasher.hash_one(flows[at as usize].key));
             return Found::New(FlowId(at));

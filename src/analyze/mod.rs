@@ -181,13 +181,30 @@ pub(crate) struct Gone {
 /// Flows put away that are reported one by one; the others are counted.
 const MAX_GONE: usize = 4096;
 
-/// A frame held back.
-struct Held {
-    time: Time,
-    link: Link,
-    interface: u16,
-    wire_len: u32,
-    frame: Box<[u8]>,
+/// A frame held back, or what there is to know of it.
+enum Held {
+    Frame { time: Time, link: Link, interface: u16, wire_len: u32, frame: Box<[u8]>, icrc: State },
+    Facts(Facts, State),
+}
+
+impl Held {
+    fn frame(record: &Record<'_>, icrc: State) -> Held {
+        let &Record { time, link, interface, wire_len, frame } = record;
+        Held::Frame { time, link, interface, wire_len, frame: frame.into(), icrc }
+    }
+
+    fn icrc(&self) -> State {
+        match *self {
+            Held::Frame { icrc, .. } | Held::Facts(_, icrc) => icrc,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Held::Frame { frame, .. } => frame.len(),
+            Held::Facts(..) => size_of::<Facts>(),
+        }
+    }
 }
 
 /// Wrong ICRCs in a row, from the first one on, after which none is believed.
@@ -244,6 +261,38 @@ impl Trust {
     }
 }
 
+/// What can be known of a frame by itself, whatever came before: so it can be found out on another thread.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    facts: Option<Facts>,
+    icrc: State,
+}
+
+impl Prepared {
+    /// Prepares a frame for an analysis with these options.
+    #[inline]
+    pub fn new(options: &Options, record: &Record<'_>) -> Prepared {
+        let keep = |facts: &Facts, icrc| Prepared { facts: Some(*facts), icrc };
+        let plain = Facts::plain(&options.dissect, record, options.verify_icrc, keep);
+        plain.unwrap_or_else(|| {
+            let d = dissect_with(options.dissect, record.link, record.frame, record.wire_len);
+            let icrc = if options.verify_icrc { icrc::verify(&d) } else { State::Unchecked };
+            Prepared { facts: None, icrc }
+        })
+    }
+
+    /// What became of its ICRC.
+    pub fn icrc(&self) -> State {
+        self.icrc
+    }
+
+    /// Whether the frame's bytes are not needed any more.
+    #[inline]
+    pub fn is_all(&self) -> bool {
+        self.facts.is_some()
+    }
+}
+
 impl Analysis {
     /// An analysis that has seen nothing.
     pub fn new(options: Options) -> Analysis {
@@ -290,39 +339,44 @@ impl Analysis {
     /// One frame.
     #[inline]
     pub fn see(&mut self, record: &Record<'_>) {
-        if !self.see_if_plain(record, None) {
+        let (options, verify) = (self.options.dissect, self.options.verify_icrc);
+        let seen = Facts::plain(&options, record, verify, |facts, icrc| self.see_if_plain(facts, icrc));
+        if seen != Some(true) {
             self.see_any(record);
         }
     }
 
-    /// [`see`](Analysis::see) of a frame whose ICRC was verified by somebody else, on another thread perhaps.
+    /// [`see`](Analysis::see) of a frame that was prepared, on another thread perhaps, with the same options. Where that is
+    /// [all](Prepared::is_all) there is to know, and no metric was [added](Analysis::with), the record may be without its bytes.
     #[inline]
-    pub fn see_verified(&mut self, record: &Record<'_>, icrc: State) {
-        if !self.see_if_plain(record, Some(icrc)) {
-            let d = dissect_with(self.options.dissect, record.link, record.frame, record.wire_len);
-            self.see_or_hold(record, &d, icrc);
+    pub fn see_prepared(&mut self, record: &Record<'_>, prepared: &Prepared) {
+        match &prepared.facts {
+            Some(facts) if self.metrics.is_empty() => {
+                if !self.see_if_plain(facts, prepared.icrc) {
+                    self.hold(Held::Facts(*facts, prepared.icrc));
+                }
+            }
+            _ => {
+                let d = dissect_with(self.options.dissect, record.link, record.frame, record.wire_len);
+                self.see_or_hold(record, &d, prepared.icrc);
+            }
         }
     }
 
     /// Most frames need not be dissected, where nobody asks for more than the facts. Whether this was one.
     #[inline(always)]
-    fn see_if_plain(&mut self, record: &Record<'_>, known: Option<State>) -> bool {
-        if !self.metrics.is_empty() || record.time.0.unsigned_abs() > FARTHEST as u64 {
+    fn see_if_plain(&mut self, facts: &Facts, icrc: State) -> bool {
+        if !self.metrics.is_empty() {
             return false;
         }
-        let (options, verify) = (self.options.dissect, self.options.verify_icrc && known.is_none());
-        let seen = Facts::plain(&options, record, verify, |facts, icrc| {
-            let icrc = known.unwrap_or(icrc);
-            if self.flows.are_many() && self.observer.is_none() {
-                return self.collect(facts, icrc);
-            }
-            let is_settled = self.is_settled(icrc);
-            if is_settled {
-                self.see_plain(facts, icrc);
-            }
-            is_settled
-        });
-        seen == Some(true)
+        if self.flows.are_many() && self.observer.is_none() {
+            return self.collect(facts, icrc);
+        }
+        let is_settled = self.is_settled(icrc);
+        if is_settled {
+            self.see_plain(facts, icrc);
+        }
+        is_settled
     }
 
     /// Puts a packet to those that are looked at together, because their flows are not in the processor's caches. Whether
@@ -383,7 +437,7 @@ impl Analysis {
     fn see_or_hold(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
         match self.is_settled(icrc) {
             true => self.see_dissected(record, d, icrc),
-            false => self.hold(record, icrc),
+            false => self.hold(Held::frame(record, icrc)),
         }
     }
 
@@ -395,11 +449,12 @@ impl Analysis {
 
     /// The first ICRC that could be verified is wrong: that packet alone, or all of them? The next few tell.
     #[cold]
-    fn hold(&mut self, record: &Record<'_>, icrc: State) {
-        let &Record { time, link, interface, wire_len, frame } = record;
-        self.held.push(Held { time, link, interface, wire_len, frame: frame.into() });
+    fn hold(&mut self, held: Held) {
+        self.catch_up();
+        let icrc = held.icrc();
+        self.held.push(held);
         self.held_bad += (icrc == State::Bad) as u64;
-        let bytes: usize = self.held.iter().map(|held| held.frame.len()).sum();
+        let bytes: usize = self.held.iter().map(Held::bytes).sum();
         let is_full = self.held.len() >= MAX_HELD || bytes >= MAX_HELD_BYTES;
         if icrc == State::Good || self.held_bad >= HELD_BAD || is_full {
             self.release();
@@ -411,10 +466,14 @@ impl Analysis {
             // Something rewrites packets, or nobody computes it.
             (self.trust.icrc_checked, self.trust.icrc_bad) = (HELD_BAD, 2 * HELD_BAD);
         }
-        for Held { time, link, interface, wire_len, frame } in std::mem::take(&mut self.held) {
-            let d = dissect_with(self.options.dissect, link, &frame, wire_len);
-            let icrc = icrc::verify(&d);
-            self.see_dissected(&Record { time, link, interface, wire_len, frame: &frame }, &d, icrc);
+        for held in std::mem::take(&mut self.held) {
+            match held {
+                Held::Facts(facts, icrc) => self.see_plain(&facts, icrc),
+                Held::Frame { time, link, interface, wire_len, frame, icrc } => {
+                    let d = dissect_with(self.options.dissect, link, &frame, wire_len);
+                    self.see_dissected(&Record { time, link, interface, wire_len, frame: &frame }, &d, icrc);
+                }
+            }
         }
     }
 

@@ -291,8 +291,7 @@ impl Analyze {
             let mut held = analysis.lock().unwrap_or_else(PoisonError::into_inner);
             let is_alone = self.merge || self.files.len() == 1;
             let is_long = source.info().total_bytes.is_some_and(|bytes| bytes >= long(source.info()));
-            // Asked for only: on two busy cores it was no faster than one thread, and took more of both.
-            if self.threads > 1 && is_alone && is_long {
+            if self.threads() > 1 && is_alone && is_long {
                 self.feed_on_threads(source, filter, &mut held);
             } else {
                 self.feed(source, filter, &mut *held);
@@ -377,15 +376,15 @@ impl Analyze {
         let options = self.options();
         let mut progress = Progress::new(source.info());
         let mut number = 0;
-        let (dissect, verify) = (options.dissect, options.verify_icrc);
-        let result = pipeline::run(source, dissect, verify, self.threads(), &STOP, |step| match step {
-            Step::Frame(record, icrc) => {
+        let whole = filter.is_some();
+        let result = pipeline::run(source, &options, self.threads(), whole, &STOP, |step| match step {
+            Step::Frame(record, prepared) => {
                 number += 1;
                 match filter {
-                    None => analysis.see_verified(&record, icrc),
+                    None => analysis.see_prepared(&record, prepared),
                     Some(filter) => {
-                        let d = dissect_with(dissect, record.link, record.frame, record.wire_len);
-                        see_if_matching(analysis, &record, &d, icrc, filter, number);
+                        let d = dissect_with(options.dissect, record.link, record.frame, record.wire_len);
+                        see_if_matching(analysis, &record, &d, prepared.icrc(), filter, number);
                     }
                 }
             }
