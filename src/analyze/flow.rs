@@ -91,9 +91,8 @@ impl Key {
 
     /// The same, of a packet over IPv4 without a tunnel.
     #[inline(always)]
-    pub(crate) fn of_ipv4(ip: &Ipv4, dest_qp: Qpn) -> Key {
-        let (src, dst) = ([0, u32::from(ip.src()) as u64], [0, u32::from(ip.dst()) as u64]);
-        Key { src, dst, qp: (IPV4 as u32) << 24 | dest_qp.0, vni: 0 }
+    pub(crate) fn of_ipv4(src: u32, dst: u32, dest_qp: u32) -> Key {
+        Key { src: [0, src as u64], dst: [0, dst as u64], qp: (IPV4 as u32) << 24 | dest_qp, vni: 0 }
     }
 
     /// The key of packets from an address to an end; `None` where the two are not of one kind.
@@ -689,10 +688,10 @@ impl Flows {
 
     /// What a packet of a flow will need beyond the flow itself.
     #[inline(always)]
-    pub(crate) fn touch_beyond(&self, id: FlowId, facts: &Facts) -> u64 {
+    pub(crate) fn touch_beyond(&self, id: FlowId, facts: &impl Facts) -> u64 {
         let flow = self.get(id);
-        if facts.opcode.shape().direction == Direction::Request {
-            return flow.requests.seq.ring.touch(facts.psn);
+        if facts.opcode().shape().direction == Direction::Request {
+            return flow.requests.seq.ring.touch(facts.psn());
         }
         flow.peer.map_or(0, |peer| self.get(peer).requests.touch())
     }

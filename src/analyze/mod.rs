@@ -25,7 +25,7 @@ pub use flow::Address;
 pub use track::{Class, Trigger};
 
 use connection::Connections;
-use facts::{Facts, Frame};
+use facts::{Dissected, Facts, Frame, Plain};
 use flow::{Flow, Flows, Found, Key, Opcodes};
 use metric::{Metric, Metrics, overhead};
 use track::{
@@ -159,7 +159,7 @@ pub struct Analysis {
     trust: Trust,
     metrics: Vec<Box<dyn Metric + Send>>,
     /// Packets that are looked at together.
-    collected: Vec<(Facts, State)>,
+    collected: Vec<Plain>,
     /// Frames whose first ICRCs are wrong, until it is known whether all are.
     held: Vec<Held>,
     held_bad: u64,
@@ -184,7 +184,7 @@ const MAX_GONE: usize = 4096;
 /// A frame held back, or what there is to know of it.
 enum Held {
     Frame { time: Time, link: Link, interface: u16, wire_len: u32, frame: Box<[u8]>, icrc: State },
-    Facts(Facts, State),
+    Plain(Plain),
 }
 
 impl Held {
@@ -195,14 +195,15 @@ impl Held {
 
     fn icrc(&self) -> State {
         match *self {
-            Held::Frame { icrc, .. } | Held::Facts(_, icrc) => icrc,
+            Held::Frame { icrc, .. } => icrc,
+            Held::Plain(ref facts) => facts.icrc(),
         }
     }
 
     fn bytes(&self) -> usize {
         match self {
             Held::Frame { frame, .. } => frame.len(),
-            Held::Facts(..) => size_of::<Facts>(),
+            Held::Plain(_) => size_of::<Plain>(),
         }
     }
 }
@@ -264,7 +265,7 @@ impl Trust {
 /// What can be known of a frame by itself, whatever came before: so it can be found out on another thread.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    facts: Option<Facts>,
+    facts: Option<Plain>,
     icrc: State,
 }
 
@@ -272,13 +273,12 @@ impl Prepared {
     /// Prepares a frame for an analysis with these options.
     #[inline]
     pub fn new(options: &Options, record: &Record<'_>) -> Prepared {
-        let keep = |facts: &Facts, icrc| Prepared { facts: Some(*facts), icrc };
-        let plain = Facts::plain(&options.dissect, record, options.verify_icrc, keep);
-        plain.unwrap_or_else(|| {
-            let d = dissect_with(options.dissect, record.link, record.frame, record.wire_len);
-            let icrc = if options.verify_icrc { icrc::verify(&d) } else { State::Unchecked };
-            Prepared { facts: None, icrc }
-        })
+        if let Some(facts) = Plain::of(&options.dissect, record, options.verify_icrc) {
+            return Prepared { icrc: facts.icrc(), facts: Some(facts) };
+        }
+        let d = dissect_with(options.dissect, record.link, record.frame, record.wire_len);
+        let icrc = if options.verify_icrc { icrc::verify(&d) } else { State::Unchecked };
+        Prepared { facts: None, icrc }
     }
 
     /// What became of its ICRC.
@@ -340,9 +340,9 @@ impl Analysis {
     #[inline]
     pub fn see(&mut self, record: &Record<'_>) {
         let (options, verify) = (self.options.dissect, self.options.verify_icrc);
-        let seen = Facts::plain(&options, record, verify, |facts, icrc| self.see_if_plain(facts, icrc));
-        if seen != Some(true) {
-            self.see_any(record);
+        match Plain::of(&options, record, verify) {
+            Some(facts) if self.metrics.is_empty() => self.see_or_hold_plain(&facts),
+            _ => self.see_any(record),
         }
     }
 
@@ -351,11 +351,7 @@ impl Analysis {
     #[inline]
     pub fn see_prepared(&mut self, record: &Record<'_>, prepared: &Prepared) {
         match &prepared.facts {
-            Some(facts) if self.metrics.is_empty() => {
-                if !self.see_if_plain(facts, prepared.icrc) {
-                    self.hold(Held::Facts(*facts, prepared.icrc));
-                }
-            }
+            Some(facts) if self.metrics.is_empty() => self.see_or_hold_plain(facts),
             _ => {
                 let d = dissect_with(self.options.dissect, record.link, record.frame, record.wire_len);
                 self.see_or_hold(record, &d, prepared.icrc);
@@ -363,36 +359,35 @@ impl Analysis {
         }
     }
 
-    /// Most frames need not be dissected, where nobody asks for more than the facts. Whether this was one.
+    /// Most frames need not be dissected, where nobody asks for more than the facts.
     #[inline(always)]
-    fn see_if_plain(&mut self, facts: &Facts, icrc: State) -> bool {
-        if !self.metrics.is_empty() {
-            return false;
+    fn see_or_hold_plain(&mut self, facts: &Plain) {
+        if !self.is_settled(facts.icrc()) {
+            self.hold_plain(facts);
+        } else if self.flows.are_many() && self.observer.is_none() {
+            self.collect(facts);
+        } else {
+            self.see_plain(facts);
         }
-        if self.flows.are_many() && self.observer.is_none() {
-            return self.collect(facts, icrc);
-        }
-        let is_settled = self.is_settled(icrc);
-        if is_settled {
-            self.see_plain(facts, icrc);
-        }
-        is_settled
     }
 
-    /// Puts a packet to those that are looked at together, because their flows are not in the processor's caches. Whether
-    /// it could be.
-    fn collect(&mut self, facts: &Facts, icrc: State) -> bool {
-        if icrc == State::Bad && self.trust.icrc_checked == 0 {
-            self.see_collected();
+    #[cold]
+    fn hold_plain(&mut self, facts: &Plain) {
+        // Those before it may settle it.
+        self.catch_up();
+        match self.is_settled(facts.icrc()) {
+            true => self.see_plain(facts),
+            false => self.hold(Held::Plain(*facts)),
         }
-        if !self.is_settled(icrc) {
-            return false;
-        }
-        self.collected.push((*facts, icrc));
+    }
+
+    /// Puts a packet to those that are looked at together, because their flows are not in the processor's caches.
+    #[inline]
+    fn collect(&mut self, facts: &Plain) {
+        self.collected.push(*facts);
         if self.collected.len() == TOGETHER {
             self.see_collected();
         }
-        true
     }
 
     /// Looks at the packets collected: first for their flows, all at once, so that memory is waited for but once.
@@ -400,20 +395,20 @@ impl Analysis {
     fn see_collected(&mut self) {
         let collected = std::mem::take(&mut self.collected);
         let mut flows = [None; TOGETHER];
-        for (flow, (facts, _)) in flows.iter_mut().zip(&collected) {
-            *flow = self.flows.find(&facts.key);
+        for (flow, facts) in flows.iter_mut().zip(&collected) {
+            *flow = facts.key().and_then(|key| self.flows.find(&key));
         }
         for flow in flows.iter().flatten() {
             std::hint::black_box(self.flows.get(*flow).touch());
             std::hint::black_box(self.asked.entropy.touch(*flow));
         }
-        for (flow, (facts, _)) in flows.iter().zip(&collected) {
+        for (flow, facts) in flows.iter().zip(&collected) {
             if let Some(flow) = flow {
                 std::hint::black_box(self.flows.touch_beyond(*flow, facts));
             }
         }
-        for (facts, icrc) in &collected {
-            self.see_plain(facts, *icrc);
+        for facts in &collected {
+            self.see_plain(facts);
         }
         self.collected = collected;
         self.collected.clear();
@@ -468,7 +463,7 @@ impl Analysis {
         }
         for held in std::mem::take(&mut self.held) {
             match held {
-                Held::Facts(facts, icrc) => self.see_plain(&facts, icrc),
+                Held::Plain(facts) => self.see_plain(&facts),
                 Held::Frame { time, link, interface, wire_len, frame, icrc } => {
                     let d = dissect_with(self.options.dissect, link, &frame, wire_len);
                     self.see_dissected(&Record { time, link, interface, wire_len, frame: &frame }, &d, icrc);
@@ -479,9 +474,9 @@ impl Analysis {
 
     /// A packet of which nothing but its facts is needed.
     #[inline]
-    fn see_plain(&mut self, facts: &Facts, icrc: State) {
-        self.capture.see(&facts.frame);
-        let (flow, class) = self.see_transport(facts, icrc, None);
+    fn see_plain(&mut self, facts: &Plain) {
+        self.capture.see(&facts.frame());
+        let (flow, class) = self.see_transport(facts, None);
         self.count(facts, flow, class);
     }
 
@@ -506,10 +501,10 @@ impl Analysis {
             is_capture_duplicate: false,
             class: None,
         };
-        if let Some(facts) = Facts::of(record, d) {
-            let (flow, class) = self.see_transport(&facts, icrc, Some(d));
+        if let Some(facts) = Dissected::of(record, d, icrc) {
+            let (flow, class) = self.see_transport(&facts, Some(d));
             self.count(&facts, flow, class);
-            (event.l1_bytes, event.flow, event.class) = (facts.l1_bytes, flow, class);
+            (event.l1_bytes, event.flow, event.class) = (facts.l1_bytes(), flow, class);
             event.is_capture_duplicate = class == Some(Class::CaptureDuplicate);
             event.peer = flow.and_then(|id| self.flows.get_mut(id).peer);
         } else {
@@ -525,13 +520,13 @@ impl Analysis {
 
     /// A packet in its place, for the questions that are always asked.
     #[inline(always)]
-    fn count(&mut self, facts: &Facts, flow: Option<FlowId>, class: Option<Class>) {
+    fn count(&mut self, facts: &impl Facts, flow: Option<FlowId>, class: Option<Class>) {
         let is_capture_duplicate = class == Some(Class::CaptureDuplicate);
         let seen = metric::Seen { facts, flow, class, is_capture_duplicate };
         self.overhead.packet(&seen);
         self.asked.packet(&seen);
         if class == Some(Class::Retransmission) {
-            self.overhead.retransmitted(facts.wrap, facts.l1_bytes);
+            self.overhead.retransmitted(facts.wrap(), facts.l1_bytes());
         }
     }
 
@@ -554,19 +549,18 @@ impl Analysis {
     #[inline(always)]
     fn see_transport(
         &mut self,
-        facts: &Facts,
-        icrc: State,
+        facts: &impl Facts,
         whole: Option<&Dissection<'_>>,
     ) -> (Option<FlowId>, Option<Class>) {
         self.capture.rdma_packets += 1;
-        let corrupt = self.is_corrupt(facts, icrc);
-        if !facts.has_key {
+        let corrupt = self.is_corrupt(facts);
+        let Some(key) = &facts.key() else {
             self.say(None, Class::Unsequenced);
             return (None, None);
-        }
-        let &Facts { ref key, opcode, psn, l1_bytes, .. } = facts;
+        };
+        let (opcode, psn, l1_bytes, icrc) = (facts.opcode(), facts.psn(), facts.l1_bytes(), facts.icrc());
         let service = opcode.service();
-        let time = facts.frame.time;
+        let time = facts.time();
         let id = if corrupt {
             // A wrong packet proves nothing, not even that there is such a flow.
             match self.flows.find(key) {
@@ -578,7 +572,7 @@ impl Analysis {
                 }
             }
         } else {
-            match self.flows.get_or_add(key, service, facts.wrap, time, psn.0) {
+            match self.flows.get_or_add(key, service, facts.wrap(), time, psn.0) {
                 Found::Known(id) => id,
                 found => self.appeared(found, service, opcode.is_cnp()),
             }
@@ -601,18 +595,18 @@ impl Analysis {
         if corrupt {
             return (Some(id), self.see_corrupt(id, opcode));
         }
-        match facts.tos & 3 {
+        match facts.ecn().0 {
             0 => {}
             3 => flow.ecn_ce += 1,
             _ => flow.ecn_ect += 1,
         }
-        flow.looks.add(facts.look);
-        let payload = facts.payload;
+        flow.looks.add(facts.look());
+        let payload = facts.payload();
         let shape = opcode.shape();
         let operation = match shape.operation {
             Some(Operation::Cnp) => {
                 flow.cnps += 1;
-                if let Some(id) = facts.ip_id {
+                if let Some(id) = facts.ip_id() {
                     flow.ids.see(id);
                 }
                 self.say(None, Class::Unsequenced);
@@ -641,7 +635,7 @@ impl Analysis {
         let flow = self.flows.get_mut(id);
         if is_request && flow.requests.see_expected(facts, frame, &flow.ids, &self.knobs) {
             flow.completeness |= REQUESTS;
-            if let Some(ip_id) = facts.ip_id {
+            if let Some(ip_id) = facts.ip_id() {
                 flow.ids.see(ip_id);
             }
             self.say(Some(direction), Class::New);
@@ -654,18 +648,18 @@ impl Analysis {
             frame,
             bytes: payload,
             l1_bytes,
-            fingerprint: facts.fingerprint,
-            id: facts.ip_id,
+            fingerprint: facts.fingerprint(),
+            id: facts.ip_id(),
             vantage: facts.vantage(),
             ack_expected: is_request && facts.is_ack_expected(),
         };
-        let mut request = Request { packet, operation, position, message_bytes: facts.dma_len };
+        let mut request = Request { packet, operation, position, message_bytes: facts.dma_len() };
         let class = match is_request {
             true => self.see_request(id, &mut request),
             false => self.see_response(id, &request, facts),
         };
         let is_duplicate = class == Some(Class::CaptureDuplicate);
-        if !is_duplicate && let Some(ip_id) = facts.ip_id {
+        if !is_duplicate && let Some(ip_id) = facts.ip_id() {
             self.flows.get_mut(id).ids.see(ip_id);
         }
         self.capture.duplicates += is_duplicate as u64;
@@ -697,21 +691,21 @@ impl Analysis {
 
     /// A packet in no PSN space that could be followed.
     #[inline(never)]
-    fn see_datagram(&mut self, id: FlowId, facts: &Facts, whole: Option<&Dissection<'_>>) {
+    fn see_datagram(&mut self, id: FlowId, facts: &impl Facts, whole: Option<&Dissection<'_>>) {
         let flow = self.flows.get_mut(id);
         flow.requests.counts.packets += 1;
         flow.requests.counts.class(Class::Unsequenced);
-        flow.requests.goodput += facts.payload as u64;
-        flow.payload_bytes += facts.payload as u64;
-        flow.last_psn = facts.psn.0;
-        if let Some(id) = facts.ip_id {
+        flow.requests.goodput += facts.payload() as u64;
+        flow.payload_bytes += facts.payload() as u64;
+        flow.last_psn = facts.psn().0;
+        if let Some(id) = facts.ip_id() {
             flow.ids.see(id);
         }
-        if facts.opcode.service() == Service::Ud
-            && facts.key.dest_qp() == 1
-            && let Some(d) = whole
+        if facts.opcode().service() == Service::Ud
+            && let (Some(key), Some(d)) = (facts.key(), whole)
+            && key.dest_qp() == 1
         {
-            self.see_management(d, &facts.key, facts.frame.time);
+            self.see_management(d, &key, facts.time());
         }
         self.say(Some(Direction::Request), Class::Unsequenced);
     }
@@ -748,13 +742,14 @@ impl Analysis {
     }
 
     #[inline]
-    fn see_response(&mut self, id: FlowId, response: &Request, facts: &Facts) -> Option<Class> {
+    fn see_response(&mut self, id: FlowId, response: &Request, facts: &impl Facts) -> Option<Class> {
         let &Request { ref packet, operation, position, .. } = response;
-        let aeth = facts.aeth.as_ref();
+        let aeth = facts.aeth();
+        let aeth = aeth.as_ref();
         let psn = packet.psn;
         if self.flows.get_mut(id).peer.is_none() {
             let exact = operation != Operation::Acknowledge;
-            self.connections.attempt(&mut self.flows, id, psn, exact, facts.port);
+            self.connections.attempt(&mut self.flows, id, psn, exact, facts.port());
         }
         let peer = self.flows.get_mut(id).peer;
         let (flow, peer) = self.flows.two(id, peer);
@@ -892,7 +887,8 @@ impl Analysis {
 
     /// Wrong packets, unless all are wrong.
     #[inline(always)]
-    fn is_corrupt(&mut self, facts: &Facts, icrc: State) -> bool {
+    fn is_corrupt(&mut self, facts: &impl Facts) -> bool {
+        let icrc = facts.icrc();
         let mut corrupt = false;
         if icrc != State::Unchecked {
             let bad = icrc == State::Bad;
@@ -900,7 +896,7 @@ impl Analysis {
             self.trust.icrc_bad += bad as u64;
             corrupt = bad && Trust::believes(self.trust.icrc_bad, self.trust.icrc_checked);
         }
-        if let Some(right) = facts.ip_right {
+        if let Some(right) = facts.ip_right() {
             self.trust.ip_checked += 1;
             if !right {
                 self.trust.ip_bad += 1;

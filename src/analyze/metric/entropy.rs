@@ -90,12 +90,12 @@ impl Metric for Entropy {
 impl Entropy {
     /// A packet of the transport.
     #[inline(always)]
-    pub(crate) fn packet(&mut self, seen: &Seen<'_>) {
-        let (Some(FlowId(flow)), Some(port)) = (seen.flow, seen.facts.port) else { return };
+    pub(crate) fn packet(&mut self, seen: &Seen<'_, impl Facts>) {
+        let (Some(FlowId(flow)), Some(port)) = (seen.flow, seen.facts.port()) else { return };
         if seen.is_capture_duplicate {
             return;
         }
-        let bytes = seen.facts.l1_bytes as u64;
+        let bytes = seen.facts.l1_bytes() as u64;
         match self.flows.get_mut(flow as usize) {
             Some(flow) if flow.port == port && flow.bytes > 0 => flow.bytes += bytes,
             Some(flow) if flow.bytes > 0 => flow.switch(port, seen.facts),
@@ -106,12 +106,12 @@ impl Entropy {
 
 impl Flow {
     #[cold]
-    fn switch(&mut self, port: u16, facts: &Facts) {
+    fn switch(&mut self, port: u16, facts: &impl Facts) {
         // A CNP is no part of what its flow sends: adapters give it a port of its own.
-        if facts.opcode.is_cnp() {
+        if facts.opcode().is_cnp() {
             return;
         }
-        let bytes = facts.l1_bytes as u64;
+        let bytes = facts.l1_bytes() as u64;
         let (left, left_bytes) = (self.port, self.bytes);
         (self.port, self.bytes) = (port, bytes);
         let many = self.many.get_or_insert_default();
@@ -151,9 +151,9 @@ impl Entropy {
     }
 
     #[cold]
-    fn start(&mut self, at: usize, port: u16, facts: &Facts) {
+    fn start(&mut self, at: usize, port: u16, facts: &impl Facts) {
         let Some(ends) = Ends::of(facts) else { return };
-        if at >= MAX_FLOWS || facts.opcode.is_cnp() {
+        if at >= MAX_FLOWS || facts.opcode().is_cnp() {
             return;
         }
         if self.flows.len() <= at {
@@ -164,7 +164,7 @@ impl Entropy {
             pairs.push(ends);
             pairs.len() as u32 - 1
         });
-        let (qp, bytes) = (facts.key.dest_qp(), facts.l1_bytes as u64);
+        let (qp, bytes) = (facts.key().unwrap_or_default().dest_qp(), facts.l1_bytes() as u64);
         self.flows[at] = Flow { pair, qp, port, bytes, many: None };
     }
 

@@ -341,9 +341,15 @@ impl Requests {
     /// Takes a request that is the expected one of a flow without trouble at the moment, which nearly all are: then
     /// what [`see`](Self::see) would do comes down to this. Whether it did.
     #[inline(always)]
-    pub(crate) fn see_expected(&mut self, facts: &Facts, frame: u64, ids: &IdOrder, knobs: &Knobs) -> bool {
-        let shape = facts.opcode.shape();
-        let (time, bytes) = (facts.frame.time, facts.payload);
+    pub(crate) fn see_expected(
+        &mut self,
+        facts: &impl Facts,
+        frame: u64,
+        ids: &IdOrder,
+        knobs: &Knobs,
+    ) -> bool {
+        let shape = facts.opcode().shape();
+        let (time, bytes) = (facts.time(), facts.payload());
         let is_plain = matches!(shape.operation, Some(Operation::Write | Operation::Send))
             && self.seq.expects(facts, ids)
             && self.reads.get().is_none_or(|reads| reads.guess.is_none())
@@ -353,7 +359,7 @@ impl Requests {
             return false;
         }
         if time - self.seq.last_time > self.timeout_floor(knobs) {
-            self.after_silence(facts.ip_id, ids);
+            self.after_silence(facts.ip_id(), ids);
         }
         let x = self.seq.take_expected(facts, frame, self.una);
         self.shadow.see(x, 1, time);
