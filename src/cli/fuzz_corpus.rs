@@ -12,9 +12,9 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::{Outcome, files::beside};
+use super::Outcome;
 use rdmawire::{
-    capture::{self, Interface, Record, Sink, Source, Time},
+    capture::{self, Interface, Record, Sink, Source, Time, make_beside},
     craft::mutate::{Base, Mutant, Mutants},
     dissect::{Dissection, dissect},
     opcode::Opcode,
@@ -95,8 +95,8 @@ impl FuzzCorpus {
             None => (Base::all(), true),
         };
         // All in a directory of its own first, so that an error leaves nothing.
-        let folder = beside(&target).with_context(|| name.to_string())?;
-        fs::create_dir(&folder).with_context(|| folder.display().to_string())?;
+        let (folder, ()) =
+            make_beside(&target, |folder| fs::create_dir(folder)).with_context(|| name.to_string())?;
         let done = self.fill(&folder, bases).and_then(|()| {
             if !is_empty {
                 return move_into(&folder, &target);

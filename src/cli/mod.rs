@@ -6,7 +6,6 @@ mod capture;
 mod craft;
 mod dissect;
 mod explain;
-mod files;
 mod fuzz_corpus;
 #[cfg(all(unix, feature = "live"))]
 mod interfaces;
