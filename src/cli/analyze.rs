@@ -20,6 +20,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::{
     Outcome,
     pipeline::{self, Step},
+    terminal::{self, Color},
     units,
 };
 use rdmawire::{
@@ -105,17 +106,6 @@ enum Check {
     Verify,
     /// Do not.
     Off,
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum Color {
-    /// On a terminal, unless NO_COLOR is set.
-    #[default]
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
 }
 
 fn sort(name: &str) -> Result<text::Sort, String> {
@@ -414,15 +404,7 @@ impl Analyze {
     }
 
     fn style(&self) -> text::Options {
-        let auto = || {
-            io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-        };
-        let colour = match self.color {
-            Color::Auto => auto(),
-            Color::Always => true,
-            Color::Never => false,
-        };
-        text::Options { width: super::units::terminal_width(), colour, top: self.top, sort: self.sort }
+        text::Options { width: terminal::width(), colour: self.color.is_on(), top: self.top, sort: self.sort }
     }
 
     fn print(&self, report: &Report) -> anyhow::Result<()> {

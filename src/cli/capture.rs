@@ -1,7 +1,7 @@
 //! `rdmawire capture`: an interface into a file, or straight into the analysis.
 
 use std::{
-    io::{self, IsTerminal, Write},
+    io::{self, Write},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -13,7 +13,12 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 
-use super::{Outcome, craft::format_of, units};
+use super::{
+    Outcome,
+    craft::format_of,
+    terminal::{self, Color},
+    units,
+};
 use rdmawire::{
     analyze::{Analysis, Options},
     capture::{
@@ -197,9 +202,8 @@ impl Capture {
             serde_json::to_writer(&mut out, &report).map_err(io::Error::from)?;
             writeln!(out)?;
         } else {
-            let colour = io::stdout().is_terminal()
-                && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-            let style = text::Options { width: units::terminal_width(), colour, ..text::Options::default() };
+            let (width, colour) = (terminal::width(), Color::Auto.is_on());
+            let style = text::Options { width, colour, ..text::Options::default() };
             text::write(&report, &style, &mut out)?;
         }
         Ok(out.flush()?)

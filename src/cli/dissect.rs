@@ -8,7 +8,7 @@ use std::{
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 
-use super::{Outcome, say};
+use super::{Outcome, say, terminal::Color};
 use rdmawire::{
     capture::{self, Source},
     dissect::{Options, ROCE_PORT, dissect_with},
@@ -110,17 +110,6 @@ enum Check {
     Off,
 }
 
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum Color {
-    /// On a terminal, unless NO_COLOR is set.
-    #[default]
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
-
 impl Dissect {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let filter = match &self.filter {
@@ -171,7 +160,7 @@ impl Dissect {
             Err(error) => return out.complain(&error),
         };
         let options = self.options();
-        let mut line = Line::new(self.clock(), self.coloured());
+        let mut line = Line::new(self.clock(), self.color.is_on());
         // Only a pcap file says so before the first frame is there.
         line.nanoseconds = reader.info().format != capture::Format::PcapMicros;
         let file = (self.files.len() > 1).then(|| path.display().to_string());
@@ -256,17 +245,6 @@ impl Dissect {
         match self.names {
             NamesOf::Rdmawire => Names::Own,
             NamesOf::Wireshark => Names::Wireshark,
-        }
-    }
-
-    fn coloured(&self) -> bool {
-        match self.color {
-            Color::Auto => {
-                io::stdout().is_terminal()
-                    && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-            }
-            Color::Always => true,
-            Color::Never => false,
         }
     }
 }

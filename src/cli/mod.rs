@@ -17,6 +17,7 @@ mod rewrite;
 mod scenario;
 #[cfg(all(unix, feature = "live"))]
 mod send;
+mod terminal;
 mod units;
 
 use std::{

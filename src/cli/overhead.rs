@@ -1,11 +1,11 @@
 //! `rdmawire overhead`: what a message costs on the wire, without a capture.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 
-use super::{Outcome, units};
+use super::{Outcome, terminal::Color, units};
 use rdmawire::{
     cost::{self, Envelope, Message},
     dissect::Encapsulation,
@@ -84,7 +84,7 @@ impl Overhead {
             serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from)?;
             writeln!(out)?;
         } else {
-            let options = text::Options { colour: out.is_terminal(), ..text::Options::default() };
+            let options = text::Options { colour: Color::Auto.is_on(), ..text::Options::default() };
             text::write_overhead(&report, &options, &mut out)?;
         }
         Ok(Outcome::Done)

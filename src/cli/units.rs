@@ -47,14 +47,6 @@ pub(super) fn number_of_qp(text: &str) -> Option<u32> {
     number.ok().filter(|&number| number < 1 << 24)
 }
 
-/// Columns of the terminal; 120 where the output goes elsewhere. COLUMNS goes before both.
-pub(super) fn terminal_width() -> usize {
-    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    columns
-        .or_else(|| terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0 as usize))
-        .unwrap_or(120)
-}
-
 fn number(text: &str, units: &[(&str, u64)], expected: &str) -> Result<u64, String> {
     let text = text.trim().to_lowercase();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
