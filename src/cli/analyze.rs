@@ -145,9 +145,9 @@ fn qp_map(path: &str) -> Result<QpMap, String> {
                 let address = end_address(address).ok_or_else(|| {
                     format!("line {n}: {address:?} is neither an IP address, nor gid:, nor lid:")
                 })?;
-                let qp = units::number_of_qp(qp)
-                    .ok_or_else(|| format!("line {n}: {qp:?} is not the number of a queue pair"))?;
-                Ok::<_, String>((Some(address), qp))
+                let qp = units::qpn(qp)
+                    .map_err(|_| format!("line {n}: {qp:?} is not the number of a queue pair"))?;
+                Ok::<_, String>((Some(address), qp.0))
             };
             Ok(KnownConnection { a: end(a, a_qp)?, b: end(b, b_qp)? })
         })
@@ -160,7 +160,7 @@ fn end_address(text: &str) -> Option<Address> {
         return gid.parse().ok().map(Address::Gid);
     }
     if let Some(lid) = text.strip_prefix("lid:") {
-        return units::number_of_qp(lid).and_then(|lid| u16::try_from(lid).ok()).map(Address::Lid);
+        return u16::try_from(units::integer(lid).ok()?).ok().map(Address::Lid);
     }
     text.parse().ok().map(Address::Ip)
 }

@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Outcome, scenario};
+use super::{Outcome, scenario, units};
 use rdmawire::{
     capture::{self, Format, Record, Sink, Source, Time},
     craft::{self, Auto, Channel, Data, Edit, Hold, Packet, Request, recipe},
@@ -92,7 +92,7 @@ struct Answer {
     #[arg(long = "flow-of", visible_alias = "of", value_name = "FILE:N")]
     of: Place,
     /// The queue pair that sent it, where the capture does not show it.
-    #[arg(long, value_name = "QPN", value_parser = qpn)]
+    #[arg(long, value_name = "QPN", value_parser = units::qpn)]
     dest_qp: Option<Qpn>,
     /// The responder's count of messages.
     #[arg(long, default_value_t = 0)]
@@ -149,10 +149,10 @@ struct Message {
     #[arg(long, default_value = "rc", value_parser = service)]
     service: Service,
     /// The sender's queue pair.
-    #[arg(long, default_value = "0x12", value_parser = qpn)]
+    #[arg(long, default_value = "0x12", value_parser = units::qpn)]
     src_qp: Qpn,
     /// The receiver's queue pair.
-    #[arg(long, default_value = "0x11", value_parser = qpn)]
+    #[arg(long, default_value = "0x11", value_parser = units::qpn)]
     dest_qp: Qpn,
     /// The first packet's PSN.
     #[arg(long, default_value_t = 0)]
@@ -164,13 +164,13 @@ struct Message {
     #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u16).range(256..=4096))]
     mtu: u16,
     /// Remote virtual address.
-    #[arg(long, value_parser = any_number, default_value = "0x10000")]
+    #[arg(long, value_parser = units::integer, default_value = "0x10000")]
     va: u64,
     /// Remote key.
-    #[arg(long, value_parser = any_number, default_value = "0x1234")]
+    #[arg(long, value_parser = units::integer, default_value = "0x1234")]
     r_key: u64,
     /// Immediate data.
-    #[arg(long, value_parser = any_number)]
+    #[arg(long, value_parser = units::integer)]
     imm: Option<u64>,
     #[command(flatten)]
     out: Out,
@@ -702,23 +702,6 @@ pub(super) fn edit(text: &str) -> Result<Edit, String> {
     Edit::parse(text)
 }
 
-fn qpn(text: &str) -> Result<Qpn, String> {
-    let value = any_number(text)?;
-    u32::try_from(value)
-        .ok()
-        .filter(|&qpn| qpn < 1 << 24)
-        .map(Qpn)
-        .ok_or("a queue pair number has 24 bits".into())
-}
-
-fn any_number(text: &str) -> Result<u64, String> {
-    let value = match text.strip_prefix("0x") {
-        Some(hex) => u64::from_str_radix(hex, 16),
-        None => text.parse(),
-    };
-    value.map_err(|_| "expected a number, decimal or 0x hexadecimal".into())
-}
-
 fn mac(text: &str) -> Result<Mac, String> {
     text.parse().map_err(str::to_owned)
 }
@@ -769,6 +752,6 @@ fn scaled(text: &str, step: u64) -> Result<u64, String> {
             _ => (text, 0),
         },
     };
-    let n = any_number(digits).ok().and_then(|n| n.checked_mul(step.pow(power)));
+    let n = units::integer(digits).ok().and_then(|n| n.checked_mul(step.pow(power)));
     n.ok_or("expected a number, or one with K, M, G or T".into())
 }

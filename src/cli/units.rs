@@ -1,4 +1,6 @@
-//! Numbers with units, as they are typed.
+//! Numbers as they are typed, with their units.
+
+use rdmawire::wire::Qpn;
 
 /// Bytes: "1048576", "1MiB", "64kB". A bare "K" could mean either and is refused.
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
@@ -38,13 +40,19 @@ pub(super) fn speed(text: &str) -> Result<u64, String> {
     if bps == 0 { Err("a speed above 0".into()) } else { Ok(bps) }
 }
 
-/// 24 bits, decimal or hexadecimal.
-pub(super) fn number_of_qp(text: &str) -> Option<u32> {
-    let number = match text.strip_prefix("0x") {
-        Some(hex) => u32::from_str_radix(hex, 16),
+/// A number without a unit, decimal or hexadecimal after 0x.
+pub(super) fn integer(text: &str) -> Result<u64, String> {
+    let value = match text.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16),
         None => text.parse(),
     };
-    number.ok().filter(|&number| number < 1 << 24)
+    value.map_err(|_| "expected a number, decimal or 0x hexadecimal".into())
+}
+
+/// The number of a queue pair.
+pub(super) fn qpn(text: &str) -> Result<Qpn, String> {
+    let value = u32::try_from(integer(text)?).ok().filter(|&value| value < 1 << 24);
+    value.map(Qpn).ok_or("a queue pair number has 24 bits".into())
 }
 
 fn number(text: &str, units: &[(&str, u64)], expected: &str) -> Result<u64, String> {
