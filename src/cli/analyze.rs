@@ -19,14 +19,17 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
     Outcome,
+    arg::{self, RocePorts},
+    end_on_ctrl_c,
     pipeline::{self, Step},
+    say,
     terminal::{self, Color},
     units,
 };
 use rdmawire::{
     analyze::{Address, Analysis, KnownConnection, Options},
     capture::{self, Info, Interface, Merge, Reader, Source},
-    dissect::{self, ROCE_PORT, dissect_with},
+    dissect::dissect_with,
     filter::{Filter, FrameMeta},
     icrc,
     report::{
@@ -73,9 +76,8 @@ pub(super) struct Analyze {
     /// Whether ICRCs are verified.
     #[arg(long, value_enum, default_value_t)]
     icrc: Check,
-    /// UDP destination port of RoCEv2; a second one may follow.
-    #[arg(long, value_name = "PORT", value_delimiter = ',', num_args = 1, default_values_t = [ROCE_PORT])]
-    roce_port: Vec<u16>,
+    #[command(flatten)]
+    roce: RocePorts,
     /// Which queue pairs belong together: a line each with ADDRESS,QP,ADDRESS,QP, or what `rdma -j resource show qp`
     /// prints.
     #[arg(long, value_name = "FILE", value_parser = qp_map)]
@@ -175,16 +177,8 @@ static STOP: AtomicBool = AtomicBool::new(false);
 
 impl Analyze {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        let filter = match &self.filter {
-            Some(text) => Some(Filter::parse(text).map_err(|error| anyhow!("--filter: {error}"))?),
-            None => None,
-        };
-        // The first Ctrl-C ends the reading and gives the report, the second one ends the program.
-        let _ = ctrlc::set_handler(|| {
-            if STOP.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-        });
+        let filter = arg::filter(&self.filter)?;
+        end_on_ctrl_c(&STOP);
         let (reports, all_read) = if self.merge { self.merged(&filter)? } else { self.each(&filter)? };
         let is_one = self.merge || self.files.len() == 1;
         match (is_one, &reports[..]) {
@@ -248,7 +242,7 @@ impl Analyze {
                 Ok(Some(report))
             }
             Err(error) => {
-                eprintln!("rdmawire: {error}");
+                say(format_args!("{error}"));
                 Ok(None)
             }
         }
@@ -260,7 +254,7 @@ impl Analyze {
             match open(path) {
                 Ok(reader) => readers.push(reader),
                 Err(error) => {
-                    eprintln!("rdmawire: {error}");
+                    say(format_args!("{error}"));
                     all_read = false;
                 }
             }
@@ -338,7 +332,7 @@ impl Analyze {
                 Ok(None) => break,
                 Err(error) => {
                     progress.clear();
-                    eprintln!("rdmawire: {error}");
+                    say(format_args!("{error}"));
                     break;
                 }
             };
@@ -385,14 +379,13 @@ impl Analyze {
         });
         progress.clear();
         if let Err(error) = result {
-            eprintln!("rdmawire: {error}");
+            say(format_args!("{error}"));
         }
     }
 
     fn options(&self) -> Options {
-        let port = |i| self.roce_port.get(i).copied().unwrap_or(0);
         Options {
-            dissect: dissect::Options { roce_ports: [port(0), port(1)] },
+            dissect: self.roce.options(),
             verify_icrc: self.icrc == Check::Verify,
             max_flows: self.max_flows.max(1),
             late_ns: i64::try_from(self.ooo_us.saturating_mul(1000)).unwrap_or(i64::MAX),
@@ -565,7 +558,7 @@ fn describe<'a>(report: &mut Report, infos: impl Iterator<Item = &'a Info>) {
                 0 => String::new(),
                 n => format!(" (and {n} more places)"),
             };
-            eprintln!("rdmawire: warning: {}: {first}{more}", info.name);
+            say(format_args!("warning: {}: {first}{more}", info.name));
         }
         let problem = |damage: &capture::Damage| CaptureProblem {
             file: info.name.clone(),

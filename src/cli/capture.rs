@@ -3,10 +3,7 @@
 use std::{
     io::{self, Write},
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -15,7 +12,8 @@ use clap::Args;
 
 use super::{
     Outcome,
-    craft::format_of,
+    arg::format_of,
+    end_on_ctrl_c,
     terminal::{self, Color},
     units,
 };
@@ -94,12 +92,7 @@ impl Capture {
             _ => None,
         };
         let mut analysis = self.analyze.then(|| Analysis::new(Options::default()));
-        // The first Ctrl-C ends the capture, the second one the program.
-        let _ = ctrlc::set_handler(move || {
-            if stop.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-        });
+        end_on_ctrl_c(stop);
         if !self.quiet {
             super::say(format_args!("capturing on {}; Ctrl-C ends it", self.interface));
         }

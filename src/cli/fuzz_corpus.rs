@@ -202,14 +202,11 @@ fn shapes(path: &Path) -> anyhow::Result<(Vec<Base>, bool)> {
             bases.push(Base::of(format!("frame-{number}-{what}"), &d));
         }
     }
-    let info = reader.info();
-    for problem in &info.problems {
-        super::say(format_args!("warning: {}: {problem}", path.display()));
-    }
+    let all_read = !super::warn_of_damage(reader.info());
     if bases.is_empty() {
         bail!("{}: no frame to mutate", path.display());
     }
-    Ok((bases, info.problem_count == 0))
+    Ok((bases, all_read))
 }
 
 type Shape = (u16, Vec<Kind>, Option<u8>, Vec<String>);

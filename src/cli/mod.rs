@@ -1,10 +1,12 @@
 //! The command line: one file a command; no logic that a library user would miss.
 
 mod analyze;
+mod arg;
 #[cfg(all(unix, feature = "live"))]
 mod capture;
 mod craft;
 mod dissect;
+mod emit;
 mod explain;
 mod fuzz_corpus;
 #[cfg(all(unix, feature = "live"))]
@@ -23,10 +25,13 @@ mod units;
 use std::{
     fmt,
     io::{self, Write},
+    ops::Deref,
     process::ExitCode,
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use clap::{Parser, Subcommand};
+use rdmawire::capture::Info;
 
 /// The packet-level toolkit for RoCEv2 and InfiniBand.
 #[derive(Debug, Parser)]
@@ -100,6 +105,23 @@ impl Cli {
 /// A line on standard error, whoever reads it: a closed one is no reason to stop.
 fn say(line: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "rdmawire: {line}");
+}
+
+/// A line on standard error for each thing wrong with a file; whether there is any.
+fn warn_of_damage(info: &Info) -> bool {
+    for problem in &info.problems {
+        say(format_args!("warning: {}: {problem}", info.name));
+    }
+    info.problem_count > 0
+}
+
+/// The first Ctrl-C sets `stop`, which ends the work with what there is so far; the second one ends the program.
+fn end_on_ctrl_c(stop: impl Deref<Target = AtomicBool> + Send + 'static) {
+    let _ = ctrlc::set_handler(move || {
+        if stop.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
 }
 
 /// Whether the reader of our output went away.

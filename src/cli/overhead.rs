@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 
-use super::{Outcome, terminal::Color, units};
+use super::{Outcome, arg::encapsulation, terminal::Color, units};
 use rdmawire::{
     cost::{self, Envelope, Message},
     dissect::Encapsulation,
@@ -67,13 +67,6 @@ enum ServiceName {
     Ud,
     Rd,
     Xrc,
-}
-
-fn encapsulation(name: &str) -> Result<Encapsulation, String> {
-    let all = Encapsulation::ALL;
-    all.into_iter()
-        .find(|wrap| wrap.name() == name)
-        .ok_or_else(|| format!("expected one of {}", all.map(Encapsulation::name).join(", ")))
 }
 
 impl Overhead {

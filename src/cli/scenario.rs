@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use super::{Outcome, craft::format_of};
+use super::{Outcome, arg::format_of};
 use rdmawire::{
     capture::{self, Interface, Record, Sink, Time, WholeFile},
     craft::scenario::{self, Run, Scenario},

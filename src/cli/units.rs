@@ -40,6 +40,42 @@ pub(super) fn speed(text: &str) -> Result<u64, String> {
     if bps == 0 { Err("a speed above 0".into()) } else { Ok(bps) }
 }
 
+/// Nanoseconds from "10us", "1.28ms", "3s", "250ns", rounded; none is one too.
+pub(super) fn interval(text: &str) -> Result<u64, String> {
+    let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+    let found = units
+        .into_iter()
+        .find_map(|(unit, ns)| Some((text.strip_suffix(unit)?.trim().parse::<f64>().ok()?, ns)));
+    match found {
+        Some((n, ns)) if n >= 0.0 && n * ns <= 1e18 => Ok((n * ns).round() as u64),
+        _ => Err("expected a time with its unit: 250ns, 10us, 1.28ms, 3s".into()),
+    }
+}
+
+/// A number with K, M, G or T: thousands.
+pub(super) fn amount(text: &str) -> Result<u64, String> {
+    stepped(text, 1000)
+}
+
+/// The same in steps of 1024.
+pub(super) fn amount_binary(text: &str) -> Result<u64, String> {
+    stepped(text, 1024)
+}
+
+fn stepped(text: &str, step: u64) -> Result<u64, String> {
+    let (digits, power) = match text.strip_suffix(['K', 'k']) {
+        Some(digits) => (digits, 1),
+        None => match (text.strip_suffix('M'), text.strip_suffix('G'), text.strip_suffix('T')) {
+            (Some(digits), ..) => (digits, 2),
+            (_, Some(digits), _) => (digits, 3),
+            (.., Some(digits)) => (digits, 4),
+            _ => (text, 0),
+        },
+    };
+    let n = integer(digits).ok().and_then(|n| n.checked_mul(step.pow(power)));
+    n.ok_or("expected a number, or one with K, M, G or T".into())
+}
+
 /// A number without a unit, decimal or hexadecimal after 0x.
 pub(super) fn integer(text: &str) -> Result<u64, String> {
     let value = match text.strip_prefix("0x") {
