@@ -152,25 +152,8 @@ impl Envelope {
 /// Bytes of the extended headers of an operation code: those between the BTH and the payload.
 #[inline]
 pub fn extended_len(opcode: Opcode) -> u32 {
-    EXTENDED_LEN[opcode.0 as usize] as u32
+    opcode.shape().extended as u32
 }
-
-static EXTENDED_LEN: [u8; 256] = {
-    let mut table = [0; 256];
-    let mut code = 0;
-    while code < 256 {
-        let chain = Opcode(code as u8).const_chain();
-        let mut i = 0;
-        while i < chain.len() {
-            if let Some(info) = Kind::info(chain[i]) {
-                table[code] += info.len as u8;
-            }
-            i += 1;
-        }
-        code += 1;
-    }
-    table
-};
 
 /// A message to be priced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

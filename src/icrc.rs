@@ -105,6 +105,27 @@ pub fn of_parts(network: Kind, udp: bool, headers: &[u8], rest: &[&[u8]]) -> [u8
     crc.finalize().to_le_bytes()
 }
 
+/// [`of_parts`] of RoCEv2 over IPv4 without options, all headers at hand and in their places.
+#[inline]
+pub(crate) fn of_rocev2_ipv4(headers: &[u8; PLAIN], rest: &[u8]) -> [u8; 4] {
+    let mut block = [0xff; ONES + PLAIN];
+    block[ONES..].copy_from_slice(headers);
+    for (offset, mask) in IPV4_MASK {
+        block[ONES + offset] |= mask;
+    }
+    const BTH: usize = PLAIN - Bth::LEN;
+    for offset in [BTH + BTH_RESV8A, BTH - 2, BTH - 1] {
+        block[ONES + offset] = 0xff;
+    }
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&block);
+    crc.update(rest);
+    crc.finalize().to_le_bytes()
+}
+
+/// IPv4, UDP, BTH.
+const PLAIN: usize = Ipv4::LEN + Udp::LEN + Bth::LEN;
+
 /// Byte of a header, and the bits that are set before the CRC.
 type Mask = (usize, u8);
 

@@ -244,7 +244,54 @@ static TABLE: [Row; 256] = {
     table
 };
 
+/// What is asked of an operation code for every packet, close together: eight bytes each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) operation: Option<Operation>,
+    pub(crate) position: Position,
+    pub(crate) direction: Direction,
+    pub(crate) payload: PayloadRule,
+    /// Bytes of extended headers.
+    pub(crate) extended: u8,
+    /// A connected service whose chain begins with an AETH, a RETH, or is without either.
+    pub(crate) is_plain: bool,
+    pub(crate) has_aeth: bool,
+    pub(crate) has_reth: bool,
+}
+
+static SHAPES: [Shape; 256] = {
+    let mut table = [Opcode(0).find_shape(); 256];
+    let mut i = 0;
+    while i < 256 {
+        table[i] = Opcode(i as u8).find_shape();
+        i += 1;
+    }
+    table
+};
+
 impl Opcode {
+    const fn find_shape(self) -> Shape {
+        let row = Opcode::row(self.0);
+        let (mut extended, mut i) = (0, 0);
+        while i < row.chain.len() {
+            if let Some(info) = row.chain[i].info() {
+                extended += info.len as u8;
+            }
+            i += 1;
+        }
+        let first = if row.chain.is_empty() { None } else { Some(row.chain[0]) };
+        Shape {
+            operation: self.find_operation(),
+            position: row.position,
+            direction: row.direction,
+            payload: row.payload,
+            extended,
+            is_plain: row.known && matches!(self.service(), Service::Rc | Service::Uc),
+            has_aeth: matches!(first, Some(Kind::Aeth)),
+            has_reth: matches!(first, Some(Kind::Reth)),
+        }
+    }
+
     #[inline(always)]
     fn get_row(self) -> &'static Row {
         &TABLE[self.0 as usize]
@@ -281,6 +328,12 @@ impl Opcode {
         })
     }
 
+    /// What the hot paths ask of it.
+    #[inline(always)]
+    pub(crate) fn shape(self) -> Shape {
+        SHAPES[self.0 as usize]
+    }
+
     /// The transport service.
     #[inline]
     pub const fn service(self) -> Service {
@@ -298,13 +351,13 @@ impl Opcode {
     /// The place in the message; `Only` for codes outside the table.
     #[inline]
     pub fn position(self) -> Position {
-        self.get_row().position
+        self.shape().position
     }
 
     /// The PSN space; `Request` for codes outside the table.
     #[inline]
     pub fn direction(self) -> Direction {
-        self.get_row().direction
+        self.shape().direction
     }
 
     /// The headers between the BTH and the payload, in order; none for codes outside the table.
@@ -330,16 +383,20 @@ impl Opcode {
     /// What follows the headers.
     #[inline]
     pub fn payload_rule(self) -> PayloadRule {
-        self.get_row().payload
+        self.shape().payload
     }
 
     /// What the message does; `None` for codes outside the table.
     #[inline]
     pub fn operation(self) -> Option<Operation> {
-        if !self.is_known() {
+        self.shape().operation
+    }
+
+    const fn find_operation(self) -> Option<Operation> {
+        if !Self::row(self.0).known {
             return None;
         }
-        if self.service() == Service::Cn {
+        if matches!(self.service(), Service::Cn) {
             return Some(Operation::Cnp);
         }
         Some(match self.0 & 0x1f {

@@ -125,7 +125,7 @@ impl Connections {
             let Some(mut bits) = evidence_of_psn(&candidate.requests, psn, exact) else { continue };
             let mut by = PairedBy::Psn;
             let formula = Udp::linux_source_port(Qpn(key.dest_qp()), Qpn(candidate.key.dest_qp()));
-            let ports = candidate.ports.list();
+            let ports = candidate.looks.ports();
             if port == Some(formula) && ports.contains(&formula) {
                 bits += 28;
                 by = if bits > 36 { PairedBy::Psn } else { PairedBy::UdpPort };
@@ -162,10 +162,12 @@ impl Connections {
                         continue;
                     }
                     let formula = Udp::linux_source_port(Qpn(one.key.dest_qp()), Qpn(two.key.dest_qp()));
-                    let same = one.ports.list() == [formula] && two.ports.list() == [formula];
+                    let same = one.looks.ports() == [formula] && two.looks.ports() == [formula];
                     // Among many flows between two hosts some product fits by chance.
-                    let others =
-                        list.iter().filter(|&&c| flows.flows[c.0 as usize].ports.list() == [formula]).count();
+                    let others = list
+                        .iter()
+                        .filter(|&&c| flows.flows[c.0 as usize].looks.ports() == [formula])
+                        .count();
                     if same && others == 2 {
                         join(flows, a, b, PairedBy::UdpPort, 28);
                     }

@@ -14,6 +14,7 @@
 //! ```
 
 mod connection;
+mod facts;
 mod finding;
 mod flow;
 pub mod metric;
@@ -24,6 +25,7 @@ pub use flow::Address;
 pub use track::{Class, Trigger};
 
 use connection::Connections;
+use facts::{Facts, Frame};
 use flow::{Flow, Flows, Found, Key, Opcodes};
 use metric::{Metric, Metrics, overhead};
 use track::{
@@ -34,10 +36,9 @@ use track::{
 
 use crate::{
     capture::{Record, Time},
-    checksum,
     dissect::{self, Dissection, Encapsulation, Link, dissect_with},
     icrc::{self, State},
-    opcode::{Direction, Operation, PayloadRule, Position, Service},
+    opcode::{Direction, Opcode, Operation, PayloadRule, Service},
     wire::*,
 };
 
@@ -157,6 +158,8 @@ pub struct Analysis {
     strays: Vec<Stray>,
     trust: Trust,
     metrics: Vec<Box<dyn Metric + Send>>,
+    /// Packets that are looked at together.
+    collected: Vec<(Facts, State)>,
     /// Frames whose first ICRCs are wrong, until it is known whether all are.
     held: Vec<Held>,
     held_bad: u64,
@@ -165,6 +168,9 @@ pub struct Analysis {
     /// The interfaces' names.
     links: Vec<String>,
 }
+
+/// Packets that are looked at together where there are many flows.
+const TOGETHER: usize = 32;
 
 /// A flow put away: evicted, or of an epoch that is over.
 pub(crate) struct Gone {
@@ -175,13 +181,30 @@ pub(crate) struct Gone {
 /// Flows put away that are reported one by one; the others are counted.
 const MAX_GONE: usize = 4096;
 
-/// A frame held back.
-struct Held {
-    time: Time,
-    link: Link,
-    interface: u16,
-    wire_len: u32,
-    frame: Box<[u8]>,
+/// A frame held back, or what there is to know of it.
+enum Held {
+    Frame { time: Time, link: Link, interface: u16, wire_len: u32, frame: Box<[u8]>, icrc: State },
+    Facts(Facts, State),
+}
+
+impl Held {
+    fn frame(record: &Record<'_>, icrc: State) -> Held {
+        let &Record { time, link, interface, wire_len, frame } = record;
+        Held::Frame { time, link, interface, wire_len, frame: frame.into(), icrc }
+    }
+
+    fn icrc(&self) -> State {
+        match *self {
+            Held::Frame { icrc, .. } | Held::Facts(_, icrc) => icrc,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Held::Frame { frame, .. } => frame.len(),
+            Held::Facts(..) => size_of::<Facts>(),
+        }
+    }
 }
 
 /// Wrong ICRCs in a row, from the first one on, after which none is believed.
@@ -193,6 +216,10 @@ const MAX_HELD_BYTES: usize = 1 << 20;
 
 /// Nanoseconds from 1970 beyond which times count as this: 146 years. Any two differ by less than an `i64` holds.
 const FARTHEST: i64 = (1 << 62) - 1;
+
+/// What a flow was seen to have.
+const REQUESTS: u8 = 8;
+const RESPONSES: u8 = 16;
 
 /// A queue pair silent for so long may be another one when it is heard again.
 const SILENCE_NS: i64 = 1_000_000_000;
@@ -234,6 +261,38 @@ impl Trust {
     }
 }
 
+/// What can be known of a frame by itself, whatever came before: so it can be found out on another thread.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    facts: Option<Facts>,
+    icrc: State,
+}
+
+impl Prepared {
+    /// Prepares a frame for an analysis with these options.
+    #[inline]
+    pub fn new(options: &Options, record: &Record<'_>) -> Prepared {
+        let keep = |facts: &Facts, icrc| Prepared { facts: Some(*facts), icrc };
+        let plain = Facts::plain(&options.dissect, record, options.verify_icrc, keep);
+        plain.unwrap_or_else(|| {
+            let d = dissect_with(options.dissect, record.link, record.frame, record.wire_len);
+            let icrc = if options.verify_icrc { icrc::verify(&d) } else { State::Unchecked };
+            Prepared { facts: None, icrc }
+        })
+    }
+
+    /// What became of its ICRC.
+    pub fn icrc(&self) -> State {
+        self.icrc
+    }
+
+    /// Whether the frame's bytes are not needed any more.
+    #[inline]
+    pub fn is_all(&self) -> bool {
+        self.facts.is_some()
+    }
+}
+
 impl Analysis {
     /// An analysis that has seen nothing.
     pub fn new(options: Options) -> Analysis {
@@ -256,6 +315,7 @@ impl Analysis {
             strays: Vec::new(),
             trust: Trust::default(),
             metrics: Vec::new(),
+            collected: Vec::new(),
             held: Vec::new(),
             held_bad: 0,
             passed_over: 0,
@@ -279,34 +339,122 @@ impl Analysis {
     /// One frame.
     #[inline]
     pub fn see(&mut self, record: &Record<'_>) {
+        let (options, verify) = (self.options.dissect, self.options.verify_icrc);
+        let seen = Facts::plain(&options, record, verify, |facts, icrc| self.see_if_plain(facts, icrc));
+        if seen != Some(true) {
+            self.see_any(record);
+        }
+    }
+
+    /// [`see`](Analysis::see) of a frame that was prepared, on another thread perhaps, with the same options. Where that is
+    /// [all](Prepared::is_all) there is to know, and no metric was [added](Analysis::with), the record may be without its bytes.
+    #[inline]
+    pub fn see_prepared(&mut self, record: &Record<'_>, prepared: &Prepared) {
+        match &prepared.facts {
+            Some(facts) if self.metrics.is_empty() => {
+                if !self.see_if_plain(facts, prepared.icrc) {
+                    self.hold(Held::Facts(*facts, prepared.icrc));
+                }
+            }
+            _ => {
+                let d = dissect_with(self.options.dissect, record.link, record.frame, record.wire_len);
+                self.see_or_hold(record, &d, prepared.icrc);
+            }
+        }
+    }
+
+    /// Most frames need not be dissected, where nobody asks for more than the facts. Whether this was one.
+    #[inline(always)]
+    fn see_if_plain(&mut self, facts: &Facts, icrc: State) -> bool {
+        if !self.metrics.is_empty() {
+            return false;
+        }
+        if self.flows.are_many() && self.observer.is_none() {
+            return self.collect(facts, icrc);
+        }
+        let is_settled = self.is_settled(icrc);
+        if is_settled {
+            self.see_plain(facts, icrc);
+        }
+        is_settled
+    }
+
+    /// Puts a packet to those that are looked at together, because their flows are not in the processor's caches. Whether
+    /// it could be.
+    fn collect(&mut self, facts: &Facts, icrc: State) -> bool {
+        if icrc == State::Bad && self.trust.icrc_checked == 0 {
+            self.see_collected();
+        }
+        if !self.is_settled(icrc) {
+            return false;
+        }
+        self.collected.push((*facts, icrc));
+        if self.collected.len() == TOGETHER {
+            self.see_collected();
+        }
+        true
+    }
+
+    /// Looks at the packets collected: first for their flows, all at once, so that memory is waited for but once.
+    #[inline(never)]
+    fn see_collected(&mut self) {
+        let collected = std::mem::take(&mut self.collected);
+        let mut flows = [None; TOGETHER];
+        for (flow, (facts, _)) in flows.iter_mut().zip(&collected) {
+            *flow = self.flows.find(&facts.key);
+        }
+        for flow in flows.iter().flatten() {
+            std::hint::black_box(self.flows.get(*flow).touch());
+            std::hint::black_box(self.asked.entropy.touch(*flow));
+        }
+        for (flow, (facts, _)) in flows.iter().zip(&collected) {
+            if let Some(flow) = flow {
+                std::hint::black_box(self.flows.touch_beyond(*flow, facts));
+            }
+        }
+        for (facts, icrc) in &collected {
+            self.see_plain(facts, *icrc);
+        }
+        self.collected = collected;
+        self.collected.clear();
+    }
+
+    /// Nothing waits any more.
+    #[inline(always)]
+    fn catch_up(&mut self) {
+        if !self.collected.is_empty() {
+            self.see_collected();
+        }
+    }
+
+    #[inline(never)]
+    fn see_any(&mut self, record: &Record<'_>) {
         let d = dissect_with(self.options.dissect, record.link, record.frame, record.wire_len);
         let icrc = if self.options.verify_icrc { icrc::verify(&d) } else { State::Unchecked };
-        self.see_first(record, &d, icrc);
+        self.see_or_hold(record, &d, icrc);
     }
 
-    /// [`see`](Analysis::see) of a frame whose ICRC was verified by somebody else, on another thread perhaps.
-    #[inline]
-    pub fn see_verified(&mut self, record: &Record<'_>, icrc: State) {
-        let d = dissect_with(self.options.dissect, record.link, record.frame, record.wire_len);
-        self.see_first(record, &d, icrc);
-    }
-
-    #[inline]
-    fn see_first(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
-        if icrc == State::Bad && self.trust.icrc_checked == 0 || !self.held.is_empty() {
-            self.hold(record, icrc);
-            return;
+    fn see_or_hold(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
+        match self.is_settled(icrc) {
+            true => self.see_dissected(record, d, icrc),
+            false => self.hold(Held::frame(record, icrc)),
         }
-        self.see_dissected(record, d, icrc);
+    }
+
+    /// Whether it is known what to think of this ICRC.
+    #[inline(always)]
+    fn is_settled(&self, icrc: State) -> bool {
+        self.held.is_empty() && (icrc != State::Bad || self.trust.icrc_checked > 0)
     }
 
     /// The first ICRC that could be verified is wrong: that packet alone, or all of them? The next few tell.
     #[cold]
-    fn hold(&mut self, record: &Record<'_>, icrc: State) {
-        let &Record { time, link, interface, wire_len, frame } = record;
-        self.held.push(Held { time, link, interface, wire_len, frame: frame.into() });
+    fn hold(&mut self, held: Held) {
+        self.catch_up();
+        let icrc = held.icrc();
+        self.held.push(held);
         self.held_bad += (icrc == State::Bad) as u64;
-        let bytes: usize = self.held.iter().map(|held| held.frame.len()).sum();
+        let bytes: usize = self.held.iter().map(Held::bytes).sum();
         let is_full = self.held.len() >= MAX_HELD || bytes >= MAX_HELD_BYTES;
         if icrc == State::Good || self.held_bad >= HELD_BAD || is_full {
             self.release();
@@ -318,52 +466,79 @@ impl Analysis {
             // Something rewrites packets, or nobody computes it.
             (self.trust.icrc_checked, self.trust.icrc_bad) = (HELD_BAD, 2 * HELD_BAD);
         }
-        for Held { time, link, interface, wire_len, frame } in std::mem::take(&mut self.held) {
-            let d = dissect_with(self.options.dissect, link, &frame, wire_len);
-            let icrc = icrc::verify(&d);
-            self.see_dissected(&Record { time, link, interface, wire_len, frame: &frame }, &d, icrc);
+        for held in std::mem::take(&mut self.held) {
+            match held {
+                Held::Facts(facts, icrc) => self.see_plain(&facts, icrc),
+                Held::Frame { time, link, interface, wire_len, frame, icrc } => {
+                    let d = dissect_with(self.options.dissect, link, &frame, wire_len);
+                    self.see_dissected(&Record { time, link, interface, wire_len, frame: &frame }, &d, icrc);
+                }
+            }
         }
     }
 
-    /// One frame that was dissected, and its ICRC verified, by somebody else.
+    /// A packet of which nothing but its facts is needed.
     #[inline]
+    fn see_plain(&mut self, facts: &Facts, icrc: State) {
+        self.capture.see(&facts.frame);
+        let (flow, class) = self.see_transport(facts, icrc, None);
+        self.count(facts, flow, class);
+    }
+
+    /// One frame that was dissected, and its ICRC verified, by somebody else.
     pub fn see_dissected(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
         if record.time.0.unsigned_abs() > FARTHEST as u64 {
             return self.see_far(record, d, icrc);
         }
-        self.capture.see(record, d);
+        self.catch_up();
+        self.capture.see(&Frame::of(record, d));
         if d.tunnel_depth() > 0 {
             self.see_mirror(d);
         }
-        let number = self.capture.packets + self.passed_over;
-        let l1_bytes = overhead::l1_bytes(d);
         let mut event = Event {
-            number,
+            number: self.number(),
             record,
             packet: d,
             icrc,
-            l1_bytes,
+            l1_bytes: 0,
             flow: None,
             peer: None,
             is_capture_duplicate: false,
             class: None,
         };
-        match d.get::<Bth>() {
-            Some(bth) => self.see_transport(&mut event, bth),
-            None => {
-                if let Some(observer) = &mut self.observer {
-                    observer(number, None, Class::Unsequenced);
-                }
-            }
-        }
-        self.overhead.see(&event);
-        self.asked.see(&event);
-        if event.class == Some(Class::Retransmission) {
-            self.overhead.retransmitted(&event);
+        if let Some(facts) = Facts::of(record, d) {
+            let (flow, class) = self.see_transport(&facts, icrc, Some(d));
+            self.count(&facts, flow, class);
+            (event.l1_bytes, event.flow, event.class) = (facts.l1_bytes, flow, class);
+            event.is_capture_duplicate = class == Some(Class::CaptureDuplicate);
+            event.peer = flow.and_then(|id| self.flows.get_mut(id).peer);
+        } else {
+            event.l1_bytes = facts::l1_bytes(d);
+            self.say(None, Class::Unsequenced);
+            self.overhead.other(&event);
+            self.asked.other(&event);
         }
         for metric in &mut self.metrics {
             metric.see(&event);
         }
+    }
+
+    /// A packet in its place, for the questions that are always asked.
+    #[inline(always)]
+    fn count(&mut self, facts: &Facts, flow: Option<FlowId>, class: Option<Class>) {
+        let is_capture_duplicate = class == Some(Class::CaptureDuplicate);
+        let seen = metric::Seen { facts, flow, class, is_capture_duplicate };
+        self.overhead.packet(&seen);
+        self.asked.packet(&seen);
+        if class == Some(Class::Retransmission) {
+            self.overhead.retransmitted(facts.wrap, facts.l1_bytes);
+        }
+    }
+
+    /// The number of the frame at hand.
+    #[inline(always)]
+    fn number(&self) -> u64 {
+        self.capture.packets + self.passed_over
     }
 
     /// A frame of a time that only a forged or damaged capture has.
@@ -374,167 +549,178 @@ impl Analysis {
         self.see_dissected(&Record { time, ..*record }, d, icrc);
     }
 
-    #[inline]
-    fn see_transport(&mut self, event: &mut Event<'_>, bth: &Bth) {
-        let d = event.packet;
+    /// A packet of the transport: its flow, and its class where that is known at once. `whole` is there for what
+    /// facts do not tell: management.
+    #[inline(always)]
+    fn see_transport(
+        &mut self,
+        facts: &Facts,
+        icrc: State,
+        whole: Option<&Dissection<'_>>,
+    ) -> (Option<FlowId>, Option<Class>) {
         self.capture.rdma_packets += 1;
-        let corrupt = self.is_corrupt(event);
-        let (Some(key), Some(encapsulation)) = (Key::of(d, bth), d.encapsulation()) else {
-            if let Some(observer) = &mut self.observer {
-                observer(event.number, None, Class::Unsequenced);
-            }
-            return;
-        };
-        let opcode = bth.opcode();
+        let corrupt = self.is_corrupt(facts, icrc);
+        if !facts.has_key {
+            self.say(None, Class::Unsequenced);
+            return (None, None);
+        }
+        let &Facts { ref key, opcode, psn, l1_bytes, .. } = facts;
         let service = opcode.service();
-        let time = event.record.time.0;
-        let psn = bth.psn();
+        let time = facts.frame.time;
         let id = if corrupt {
             // A wrong packet proves nothing, not even that there is such a flow.
-            match self.flows.find(&key) {
+            match self.flows.find(key) {
                 Some(id) => id,
                 None => {
-                    self.remember_stray(&key, opcode.0, event.l1_bytes, event.icrc);
-                    if let Some(observer) = &mut self.observer {
-                        observer(event.number, None, Class::Corrupt);
-                    }
-                    return;
+                    self.remember_stray(key, opcode.0, l1_bytes, icrc);
+                    self.say(None, Class::Corrupt);
+                    return (None, None);
                 }
             }
         } else {
-            match self.flows.get(&key, service, encapsulation, time, psn.0) {
+            match self.flows.get_or_add(key, service, facts.wrap, time, psn.0) {
                 Found::Known(id) => id,
                 found => self.appeared(found, service, opcode.is_cnp()),
             }
         };
-        let flow = self.flows.get_mut(id);
+        let mut flow = self.flows.get_mut(id);
         if flow.renew || time - flow.last_time > SILENCE_NS && flow.is_reused(opcode, psn) {
             self.renew(id, service, time, psn.0);
+            flow = self.flows.get_mut(id);
         }
-        let flow = self.flows.get_mut(id);
         if flow.service == Service::Cn {
             // Only notifications so far: they do not tell.
             flow.service = service;
         }
-        event.flow = Some(id);
-        event.peer = flow.peer;
 
         flow.packets += 1;
         flow.last_time = flow.last_time.max(time);
-        flow.wire_bytes += event.l1_bytes as u64;
-        flow.icrc[event.icrc as usize] += 1;
+        flow.wire_bytes += l1_bytes as u64;
+        flow.icrc[icrc as usize] += 1;
         flow.opcodes.add(opcode.0);
         if corrupt {
-            let operation = opcode.operation();
-            let direction = operation.map(|_| opcode.direction());
-            let counts = match direction {
-                Some(Direction::Response) => &mut flow.responses.counts,
-                _ => &mut flow.requests.counts,
-            };
-            counts.packets += 1;
-            counts.class(Class::Corrupt);
-            counts.lost(track::class::Place::Corrupt, 1, 1);
-            if direction == Some(Direction::Request) {
-                flow.requests.corrupt();
-            }
-            self.say(event, direction, Class::Corrupt);
-            return;
+            return (Some(id), self.see_corrupt(id, opcode));
         }
-        let (ip_id, vantage_ttl, ecn) = attributes(flow, d);
-        match ecn {
-            Ecn(0) => {}
-            Ecn::CE => flow.ecn_ce += 1,
+        match facts.tos & 3 {
+            0 => {}
+            3 => flow.ecn_ce += 1,
             _ => flow.ecn_ect += 1,
         }
-        let port = d.get::<Udp>().map(|udp| udp.src_port());
-        if let Some(port) = port {
-            flow.ports.add(port);
+        flow.looks.add(facts.look);
+        let payload = facts.payload;
+        let shape = opcode.shape();
+        let operation = match shape.operation {
+            Some(Operation::Cnp) => {
+                flow.cnps += 1;
+                if let Some(id) = facts.ip_id {
+                    flow.ids.see(id);
+                }
+                self.say(None, Class::Unsequenced);
+                return (Some(id), None);
+            }
+            Some(operation) if matches!(service, Service::Rc | Service::Uc | Service::Xrc | Service::Rd) => {
+                operation
+            }
+            _ => {
+                self.see_datagram(id, facts, whole);
+                return (Some(id), None);
+            }
+        };
+        let (position, direction) = (shape.position, shape.direction);
+        let is_request = direction == Direction::Request;
+        let frame = self.capture.packets + self.passed_over;
+        flow.last_psn = psn.0;
+        flow.payload_bytes += payload as u64;
+        if shape.payload == PayloadRule::Full {
+            match flow.peer {
+                _ if is_request => flow.requests.full_packet(payload),
+                Some(peer) => self.flows.get_mut(peer).requests.full_packet(payload),
+                None => {}
+            }
         }
-        let vantage = event.record.interface << 8 | vantage_ttl as u16;
-        let fingerprint = fingerprint(ip_id, port, bth, d);
-        let payload = d.payload_len();
-        let mut packet = Packet {
+        let flow = self.flows.get_mut(id);
+        if is_request && flow.requests.see_expected(facts, frame, &flow.ids, &self.knobs) {
+            flow.completeness |= REQUESTS;
+            if let Some(ip_id) = facts.ip_id {
+                flow.ids.see(ip_id);
+            }
+            self.say(Some(direction), Class::New);
+            return (Some(id), Some(Class::New));
+        }
+        let packet = Packet {
             psn,
             n: 1,
             time,
-            frame: event.number,
+            frame,
             bytes: payload,
-            l1_bytes: event.l1_bytes,
-            fingerprint,
-            id: ip_id,
-            vantage,
-            ack_expected: false,
+            l1_bytes,
+            fingerprint: facts.fingerprint,
+            id: facts.ip_id,
+            vantage: facts.vantage(),
+            ack_expected: is_request && facts.is_ack_expected(),
         };
-        let operation = opcode.operation();
-        match operation {
-            Some(Operation::Cnp) => {
-                flow.cnps += 1;
-                if let Some(id) = ip_id {
-                    flow.ids.see(id);
-                }
-                self.say(event, None, Class::Unsequenced);
-                return;
-            }
-            Some(_) if matches!(service, Service::Rc | Service::Uc | Service::Xrc | Service::Rd) => {}
-            _ => {
-                flow.requests.counts.packets += 1;
-                flow.requests.counts.class(Class::Unsequenced);
-                flow.requests.goodput += payload as u64;
-                flow.payload_bytes += payload as u64;
-                flow.last_psn = psn.0;
-                if let Some(id) = ip_id {
-                    flow.ids.see(id);
-                }
-                if service == Service::Ud && bth.dest_qp().0 == 1 {
-                    self.see_management(d, &key, time);
-                }
-                self.say(event, Some(Direction::Request), Class::Unsequenced);
-                return;
-            }
-        }
-        let Some(operation) = operation else { return };
-        flow.last_psn = psn.0;
-        if opcode.payload_rule() == PayloadRule::Full {
-            match opcode.direction() {
-                Direction::Request => flow.requests.full_packet(payload),
-                Direction::Response => {
-                    if let Some(peer) = flow.peer {
-                        self.flows.get_mut(peer).requests.full_packet(payload);
-                    }
-                }
-            }
-        }
-        let flow = self.flows.get_mut(id);
-        flow.payload_bytes += payload as u64;
-        let class = match opcode.direction() {
-            Direction::Request => {
-                let position = opcode.position();
-                let length = d.get::<Reth>().map(|reth| reth.dma_len());
-                packet.ack_expected = bth.ack_req() || matches!(position, Position::Last | Position::Only);
-                let mut request = Request { packet, operation, position, message_bytes: length };
-                self.see_request(id, &mut request, event)
-            }
-            Direction::Response => self.see_response(id, &packet, operation, opcode.position(), port, event),
+        let mut request = Request { packet, operation, position, message_bytes: facts.dma_len };
+        let class = match is_request {
+            true => self.see_request(id, &mut request),
+            false => self.see_response(id, &request, facts),
         };
+        let is_duplicate = class == Some(Class::CaptureDuplicate);
+        if !is_duplicate && let Some(ip_id) = facts.ip_id {
+            self.flows.get_mut(id).ids.see(ip_id);
+        }
+        self.capture.duplicates += is_duplicate as u64;
+        if let Some(class) = class {
+            self.say(Some(direction), class);
+        }
+        (Some(id), class)
+    }
+
+    /// A wrong packet of a flow that was seen before.
+    #[cold]
+    #[inline(never)]
+    fn see_corrupt(&mut self, id: FlowId, opcode: Opcode) -> Option<Class> {
         let flow = self.flows.get_mut(id);
-        if class != Some(Class::CaptureDuplicate)
-            && let Some(id) = ip_id
-        {
+        let direction = opcode.operation().map(|_| opcode.direction());
+        let counts = match direction {
+            Some(Direction::Response) => &mut flow.responses.counts,
+            _ => &mut flow.requests.counts,
+        };
+        counts.packets += 1;
+        counts.class(Class::Corrupt);
+        counts.lost(track::class::Place::Corrupt, 1, 1);
+        if direction == Some(Direction::Request) {
+            flow.requests.corrupt();
+        }
+        self.say(direction, Class::Corrupt);
+        None
+    }
+
+    /// A packet in no PSN space that could be followed.
+    #[inline(never)]
+    fn see_datagram(&mut self, id: FlowId, facts: &Facts, whole: Option<&Dissection<'_>>) {
+        let flow = self.flows.get_mut(id);
+        flow.requests.counts.packets += 1;
+        flow.requests.counts.class(Class::Unsequenced);
+        flow.requests.goodput += facts.payload as u64;
+        flow.payload_bytes += facts.payload as u64;
+        flow.last_psn = facts.psn.0;
+        if let Some(id) = facts.ip_id {
             flow.ids.see(id);
         }
-        event.class = class;
-        event.is_capture_duplicate = class == Some(Class::CaptureDuplicate);
-        self.capture.duplicates += event.is_capture_duplicate as u64;
-        if let Some(class) = class {
-            self.say(event, Some(opcode.direction()), class);
+        if facts.opcode.service() == Service::Ud
+            && facts.key.dest_qp() == 1
+            && let Some(d) = whole
+        {
+            self.see_management(d, &facts.key, facts.frame.time);
         }
+        self.say(Some(Direction::Request), Class::Unsequenced);
     }
 
     #[inline]
-    fn see_request(&mut self, id: FlowId, request: &mut Request, event: &Event<'_>) -> Option<Class> {
+    fn see_request(&mut self, id: FlowId, request: &mut Request) -> Option<Class> {
         let psn = request.packet.psn;
         let flow = self.flows.get_mut(id);
-        flow.completeness |= 8;
+        flow.completeness |= REQUESTS;
         let before =
             if request.operation == Operation::ReadRequest { flow.requests.counts.triggers } else { [0; 5] };
         let class = flow.requests.see(request, &flow.ids, &self.knobs, &mut self.resolved);
@@ -545,7 +731,7 @@ impl Analysis {
                 &mut self.resolved,
                 &mut self.overhead,
                 (Direction::Request, wrap),
-                event.number,
+                request.packet.frame,
             );
         }
         let flow = self.flows.get_mut(id);
@@ -562,24 +748,17 @@ impl Analysis {
     }
 
     #[inline]
-    fn see_response(
-        &mut self,
-        id: FlowId,
-        packet: &Packet,
-        operation: Operation,
-        position: Position,
-        port: Option<u16>,
-        event: &Event<'_>,
-    ) -> Option<Class> {
-        let aeth = event.packet.get::<Aeth>();
+    fn see_response(&mut self, id: FlowId, response: &Request, facts: &Facts) -> Option<Class> {
+        let &Request { ref packet, operation, position, .. } = response;
+        let aeth = facts.aeth.as_ref();
         let psn = packet.psn;
         if self.flows.get_mut(id).peer.is_none() {
             let exact = operation != Operation::Acknowledge;
-            self.connections.attempt(&mut self.flows, id, psn, exact, port);
+            self.connections.attempt(&mut self.flows, id, psn, exact, facts.port);
         }
         let peer = self.flows.get_mut(id).peer;
         let (flow, peer) = self.flows.two(id, peer);
-        flow.completeness |= 16;
+        flow.completeness |= RESPONSES;
         let class = if operation == Operation::ReadResponse {
             flow.follow_reads();
             let requests = peer.as_deref().map(|peer| &peer.requests);
@@ -597,7 +776,7 @@ impl Analysis {
         let wrap = flow.encapsulation;
         if !self.resolved.is_empty() {
             let place = (Direction::Response, wrap);
-            tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, event.number);
+            tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, packet.frame);
         }
         if class == Some(Class::CaptureDuplicate) {
             return class;
@@ -617,7 +796,7 @@ impl Analysis {
             peer.requests.answer(&response, &mut self.resolved, &self.knobs);
             if !self.resolved.is_empty() {
                 let place = (Direction::Request, wrap);
-                tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, event.number);
+                tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, packet.frame);
             }
         }
         class
@@ -712,18 +891,18 @@ impl Analysis {
     }
 
     /// Wrong packets, unless all are wrong.
-    #[inline]
-    fn is_corrupt(&mut self, event: &Event<'_>) -> bool {
+    #[inline(always)]
+    fn is_corrupt(&mut self, facts: &Facts, icrc: State) -> bool {
         let mut corrupt = false;
-        if event.icrc != State::Unchecked {
-            let bad = event.icrc == State::Bad;
+        if icrc != State::Unchecked {
+            let bad = icrc == State::Bad;
             self.trust.icrc_checked += 1;
             self.trust.icrc_bad += bad as u64;
             corrupt = bad && Trust::believes(self.trust.icrc_bad, self.trust.icrc_checked);
         }
-        if let Some(ip) = event.packet.get::<Ipv4>() {
+        if let Some(right) = facts.ip_right {
             self.trust.ip_checked += 1;
-            if ip.ihl() == 5 && checksum::internet(ip.bytes()) != 0 {
+            if !right {
                 self.trust.ip_bad += 1;
                 corrupt |= Trust::believes(self.trust.ip_bad, self.trust.ip_checked);
             }
@@ -790,16 +969,19 @@ impl Analysis {
         self.capture.mirrored = true;
     }
 
-    #[inline]
-    fn say(&mut self, event: &Event<'_>, space: Option<Space>, class: Class) {
+    /// Tell the observer of the packet at hand.
+    #[inline(always)]
+    fn say(&mut self, space: Option<Space>, class: Class) {
+        let number = self.number();
         if let Some(observer) = &mut self.observer {
-            observer(event.number, space, class);
+            observer(number, space, class);
         }
     }
 
     /// Pass over a frame: it is not analyzed, but has its number.
     #[inline]
     pub fn pass_over(&mut self) {
+        self.catch_up();
         self.passed_over += 1;
     }
 
@@ -817,7 +999,7 @@ impl Analysis {
 
     /// Frames seen so far.
     pub fn packets(&self) -> u64 {
-        self.capture.packets
+        self.capture.packets + self.collected.len() as u64
     }
 
     /// Bytes of memory that the flows take.
@@ -837,7 +1019,7 @@ fn tell(
 ) {
     for verdict in resolved.drain(..).filter(|verdict| verdict.fill.frame != number) {
         if verdict.class == Class::Retransmission {
-            overhead.retransmitted_before(wrap, verdict.fill.l1_bytes);
+            overhead.retransmitted(wrap, verdict.fill.l1_bytes);
         }
         if let Some(observer) = observer {
             observer(verdict.fill.frame, Some(space), verdict.class);
@@ -863,40 +1045,6 @@ fn count_acknowledgement(flow: &mut Flow, aeth: Option<&Aeth>) {
         }
         _ => {}
     }
-}
-
-/// Identification, TTL and ECN; the flow remembers what else may tell paths apart.
-#[inline]
-fn attributes(flow: &mut Flow, d: &Dissection<'_>) -> (Option<u16>, u8, Ecn) {
-    if let Some(vlan) = d.get::<Vlan>() {
-        flow.vlans.add(vlan.vid());
-    }
-    if let Some(ip) = d.get::<Ipv4>() {
-        flow.dscps.add(ip.dscp());
-        flow.ttls.add(ip.ttl());
-        (Some(ip.id().0), ip.ttl(), ip.ecn())
-    } else if let Some(ip) = d.get::<Ipv6>() {
-        flow.dscps.add(ip.dscp());
-        flow.ttls.add(ip.hop_limit());
-        (None, ip.hop_limit(), ip.ecn())
-    } else if let Some(grh) = d.get::<Grh>() {
-        flow.dscps.add(grh.t_class().0 >> 2);
-        flow.ttls.add(grh.hop_lmt());
-        (None, grh.hop_lmt(), Ecn(grh.t_class().0 & 3))
-    } else {
-        (None, 0, Ecn(0))
-    }
-}
-
-/// What tells one transmission of a PSN from another, as far as the headers do.
-#[inline]
-fn fingerprint(id: Option<u16>, port: Option<u16>, bth: &Bth, d: &Dissection<'_>) -> u32 {
-    let bytes = bth.bytes();
-    let flags = u16::from_be_bytes([bytes[0], bytes[1]]) ^ (bytes[8] as u16) << 3;
-    let rest = flags.rotate_left(5) ^ port.unwrap_or(0) ^ (d.payload_len() as u16).rotate_left(9);
-    let syndrome =
-        d.get::<Aeth>().map_or(0, |aeth| aeth.syndrome().0 as u16 ^ (aeth.msn() as u16).rotate_left(4));
-    (id.unwrap_or(0) as u32) << 16 | (rest ^ syndrome) as u32
 }
 
 impl Trigger {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Analysis, FlowId, finding,
+    Analysis, FlowId,
+    facts::Frame,
+    finding,
     flow::Flow,
     metric::entropy::Known,
     track::{
@@ -13,8 +15,6 @@ use super::{
     },
 };
 use crate::{
-    capture::Record,
-    dissect::{Dissection, Severity},
     opcode::{Opcode, Service},
     report::analysis::{self as report, Reason},
 };
@@ -42,18 +42,16 @@ pub(crate) struct CaptureCounts {
 }
 
 impl CaptureCounts {
-    #[inline]
-    pub(crate) fn see(&mut self, record: &Record<'_>, d: &Dissection<'_>) {
+    #[inline(always)]
+    pub(crate) fn see(&mut self, frame: &Frame) {
         self.packets += 1;
-        self.captured += record.frame.len() as u64;
-        self.on_wire += d.wire_len() as u64;
-        self.truncated += d.is_cut() as u64;
-        if !d.notes().is_empty() {
-            self.malformed += (d.severity() == Some(Severity::Error)) as u64;
-        }
-        let time = record.time.0;
-        if self.links != record.link.0 as u32 + 1 {
-            self.new_link(record.link.0);
+        self.captured += frame.captured as u64;
+        self.on_wire += frame.wire_len as u64;
+        self.truncated += frame.is_cut as u64;
+        self.malformed += frame.is_malformed as u64;
+        let time = frame.time;
+        if self.links != frame.link as u32 + 1 {
+            self.new_link(frame.link);
         }
         if self.first.is_none() {
             self.first = Some(time);
@@ -65,10 +63,21 @@ impl CaptureCounts {
             self.steps_back += 1;
         }
         self.last = self.last.max(time);
-        if self.resolution > 1 {
-            while self.resolution > 1 && time % self.resolution as i64 != 0 {
-                self.resolution /= 10;
-            }
+        // Divisions by what is known beforehand are cheap.
+        let is_multiple = match self.resolution {
+            1 => true,
+            1000 => time % 1000 == 0,
+            other => time % other as i64 == 0,
+        };
+        if !is_multiple {
+            self.finer(time);
+        }
+    }
+
+    #[cold]
+    fn finer(&mut self, time: i64) {
+        while self.resolution > 1 && time % self.resolution as i64 != 0 {
+            self.resolution /= 10;
         }
     }
 
@@ -85,6 +94,7 @@ impl Analysis {
     /// What was found. The analysis is over: what was undecided is decided as well as may be.
     pub fn finish(mut self) -> report::Analysis {
         self.release();
+        self.catch_up();
         self.connections.by_port(&mut self.flows);
         for at in 0..self.flows.flows.len() {
             let flow = &mut self.flows.flows[at];
@@ -106,7 +116,8 @@ impl Analysis {
     }
 
     /// What is known so far, of an analysis that goes on: what is undecided is not in it.
-    pub fn so_far(&self) -> report::Analysis {
+    pub fn so_far(&mut self) -> report::Analysis {
+        self.catch_up();
         self.report()
     }
 
@@ -259,10 +270,10 @@ fn flow_report(flow: &Flow, peer: Option<&Flow>, verified: bool) -> report::Flow
         connection: None,
         peer_qp: flow.peer_qp,
         paired_by: flow.paired_by.map(|by| by.name()),
-        vlans: flow.vlans.list(),
-        dscps: flow.dscps.list(),
-        udp_src_ports: flow.ports.list(),
-        ttls: flow.ttls.list(),
+        vlans: flow.looks.vlans(),
+        dscps: flow.looks.dscps(),
+        udp_src_ports: flow.looks.ports(),
+        ttls: flow.looks.ttls(),
         first_ns: flow.first_time,
         last_ns: flow.last_time,
         packets: flow.packets,
@@ -326,7 +337,7 @@ fn responses(flow: &Flow, peer: Option<&Flow>, verified: bool) -> report::Stream
     counts.lost(Place::Downstream, 0, flow.responses.acks_seen);
     if let Some(peer) = peer {
         counts.lost(Place::Upstream, 0, peer.requests.acks_not_seen);
-        let on_ack_path = peer.requests.counts.losses[Place::AckPath as usize];
+        let on_ack_path = peer.requests.counts.lost_at(Place::AckPath);
         counts.lost(Place::Upstream, 0, on_ack_path.most as u64);
     }
     stream(&counts, flow.responses.read.seq.rare.holes.psns(), flow, verified)
@@ -335,7 +346,7 @@ fn responses(flow: &Flow, peer: Option<&Flow>, verified: bool) -> report::Stream
 fn stream(counts: &Counts, gap_psns: u64, flow: &Flow, verified: bool) -> report::Stream {
     let mut why = report::Why::new();
     let bounds = |place: Place| {
-        let Bounds { least, most } = counts.losses[place as usize];
+        let Bounds { least, most } = counts.lost_at(place);
         Some([least as u64, most as u64])
     };
     let tracked = flow.service.is_reliable() || flow.service == Service::Uc;

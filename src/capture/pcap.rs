@@ -24,6 +24,7 @@
 
 use std::io;
 
+use super::erf;
 use super::reader::Place;
 use super::window::Input;
 use super::{Format, Info, Interface, Problem, Time, frame_limit};
@@ -102,6 +103,26 @@ impl Pcap {
         });
         input.pos += FILE_HEADER;
         Ok(pcap)
+    }
+
+    /// The next record, if it is as nearly all are: of the machine's byte order, all there, nothing odd about it.
+    #[inline(always)]
+    pub(super) fn advance_if_plain(&mut self, input: &mut Input, info: &mut Info) -> Option<Place> {
+        let rest = input.rest();
+        let header = rest.first_chunk::<16>()?;
+        let number = |at| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let (seconds, captured, wire_len) = (number(0), number(8), number(12));
+        let len = captured as usize;
+        let is_usual = !self.big && self.header == 16 && self.link != erf::LINK;
+        if !is_usual || captured > self.plain.min(wire_len) || 16 + len > rest.len() {
+            return None;
+        }
+        let time = self.time(seconds, number(4));
+        self.seconds = Some(seconds);
+        info.frames += 1;
+        let at = input.pos + 16;
+        input.pos = at + len;
+        Some(Place { time, link: self.link, interface: 0, wire_len, at, len })
     }
 
     #[inline]

@@ -95,11 +95,19 @@ impl Reader {
     }
 
     /// The frame at a place that [`advance`](Reader::advance) just gave.
-    #[inline]
+    #[inline(always)]
     pub(super) fn record(&self, place: Place) -> Record<'_> {
         let Place { time, link, interface, wire_len, at, len } = place;
         let frame = self.input.bytes().get(at..at + len).unwrap_or_default();
         Record { time, link, interface, wire_len, frame }
+    }
+
+    #[inline(never)]
+    fn next_any(&mut self) -> Result<Option<Record<'_>>, Error> {
+        match self.advance()? {
+            Some(place) => Ok(Some(self.record(place))),
+            None => Ok(None),
+        }
     }
 
     fn new(mut info: Info, mut input: Input) -> Result<Reader, Error> {
@@ -141,11 +149,15 @@ impl Reader {
 }
 
 impl Source for Reader {
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Result<Option<Record<'_>>, Error> {
-        match self.advance()? {
+        let plain = match &mut self.frames {
+            Frames::Pcap(pcap) => pcap.advance_if_plain(&mut self.input, &mut self.info),
+            _ => None,
+        };
+        match plain {
             Some(place) => Ok(Some(self.record(place))),
-            None => Ok(None),
+            None => self.next_any(),
         }
     }
 

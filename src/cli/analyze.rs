@@ -29,7 +29,7 @@ use super::{
 use rdmawire::{
     analyze::{Address, Analysis, KnownConnection, Options},
     capture::{self, Info, Interface, Merge, Reader, Source},
-    dissect::dissect_with,
+    dissect::{Dissection, dissect_with},
     filter::{Filter, FrameMeta},
     icrc,
     report::{
@@ -275,11 +275,10 @@ impl Analyze {
             let mut held = analysis.lock().unwrap_or_else(PoisonError::into_inner);
             let is_alone = self.merge || self.files.len() == 1;
             let is_long = source.info().total_bytes.is_some_and(|bytes| bytes >= long(source.info()));
-            // Asked for only: on two busy cores it was no faster than one thread, and took more of both.
-            if self.threads > 1 && is_alone && is_long {
+            if self.threads() > 1 && is_alone && is_long {
                 self.feed_on_threads(source, filter, &mut held);
             } else {
-                self.feed(source, filter, &mut |with| with(&mut held));
+                self.feed(source, filter, &mut *held);
             }
             drop(held);
             return Ok(analysis.into_inner().unwrap_or_else(PoisonError::into_inner).finish());
@@ -305,9 +304,7 @@ impl Analyze {
                     }
                 }
             });
-            self.feed(source, filter, &mut |with| {
-                with(&mut analysis.lock().unwrap_or_else(PoisonError::into_inner));
-            });
+            self.feed(source, filter, &analysis);
             *over.lock().unwrap_or_else(PoisonError::into_inner) = true;
             changed.notify_all();
             reporter.join()
@@ -316,13 +313,8 @@ impl Analyze {
         Ok(analysis.into_inner().unwrap_or_else(PoisonError::into_inner).finish())
     }
 
-    /// Shows all frames of a source to the analysis, which `to` gives access to.
-    fn feed(
-        &self,
-        source: &mut impl Source,
-        filter: &Option<Filter>,
-        to: &mut impl FnMut(&mut dyn FnMut(&mut Analysis)),
-    ) {
+    /// Shows all frames of a source to the analysis.
+    fn feed(&self, source: &mut impl Source, filter: &Option<Filter>, mut to: impl Access) {
         let options = self.options();
         let mut progress = Progress::new(source.info());
         let (mut interfaces, mut number) = (0, 0u64);
@@ -337,10 +329,13 @@ impl Analyze {
                 }
             };
             number += 1;
-            to(&mut |analysis| see(analysis, &record, filter, number, &options));
+            match filter {
+                None => to.with(|analysis| analysis.see(&record)),
+                Some(filter) => to.with(|analysis| see_filtered(analysis, &record, filter, number, &options)),
+            }
             let known = source.info().interfaces.len();
             if known != interfaces {
-                to(&mut |analysis| {
+                to.with(|analysis| {
                     name_interfaces(analysis, &source.info().interfaces[interfaces..], interfaces)
                 });
                 interfaces = known;
@@ -365,13 +360,16 @@ impl Analyze {
         let options = self.options();
         let mut progress = Progress::new(source.info());
         let mut number = 0;
-        let (dissect, verify) = (options.dissect, options.verify_icrc);
-        let result = pipeline::run(source, dissect, verify, self.threads(), &STOP, |step| match step {
-            Step::Frame(record, icrc) => {
+        let whole = filter.is_some();
+        let result = pipeline::run(source, &options, self.threads(), whole, &STOP, |step| match step {
+            Step::Frame(record, prepared) => {
                 number += 1;
                 match filter {
-                    None => analysis.see_verified(&record, icrc),
-                    Some(filter) => see_filtered(analysis, &record, icrc, filter, number, &options),
+                    None => analysis.see_prepared(&record, prepared),
+                    Some(filter) => {
+                        let d = dissect_with(options.dissect, record.link, record.frame, record.wire_len);
+                        see_if_matching(analysis, &record, &d, prepared.icrc(), filter, number);
+                    }
                 }
             }
             Step::Interfaces(from, interfaces) => name_interfaces(analysis, interfaces, from),
@@ -511,34 +509,47 @@ impl Read for Interruptible {
     }
 }
 
-#[inline]
-fn see(
-    analysis: &mut Analysis,
-    record: &capture::Record<'_>,
-    filter: &Option<Filter>,
-    number: u64,
-    options: &Options,
-) {
-    let Some(filter) = filter else { return analysis.see(record) };
-    let icrc = match options.verify_icrc {
-        true => icrc::verify(&dissect_with(options.dissect, record.link, record.frame, record.wire_len)),
-        false => icrc::State::Unchecked,
-    };
-    see_filtered(analysis, record, icrc, filter, number, options);
+/// An analysis at hand, or one that a reporter looks at too.
+trait Access {
+    fn with(&mut self, see: impl FnOnce(&mut Analysis));
+}
+
+impl Access for &mut Analysis {
+    #[inline(always)]
+    fn with(&mut self, see: impl FnOnce(&mut Analysis)) {
+        see(self);
+    }
+}
+
+impl Access for &Mutex<Analysis> {
+    fn with(&mut self, see: impl FnOnce(&mut Analysis)) {
+        see(&mut self.lock().unwrap_or_else(PoisonError::into_inner));
+    }
 }
 
 fn see_filtered(
     analysis: &mut Analysis,
     record: &capture::Record<'_>,
-    icrc: icrc::State,
     filter: &Filter,
     number: u64,
     options: &Options,
 ) {
     let d = dissect_with(options.dissect, record.link, record.frame, record.wire_len);
+    let icrc = if options.verify_icrc { icrc::verify(&d) } else { icrc::State::Unchecked };
+    see_if_matching(analysis, record, &d, icrc, filter, number);
+}
+
+fn see_if_matching(
+    analysis: &mut Analysis,
+    record: &capture::Record<'_>,
+    d: &Dissection<'_>,
+    icrc: icrc::State,
+    filter: &Filter,
+    number: u64,
+) {
     let meta = FrameMeta { number, time_ns: record.time.0, icrc: Some(icrc) };
-    match filter.matches(&d, &meta) {
-        true => analysis.see_dissected(record, &d, icrc),
+    match filter.matches(d, &meta) {
+        true => analysis.see_dissected(record, d, icrc),
         false => analysis.pass_over(),
     }
 }

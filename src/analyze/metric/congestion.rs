@@ -9,12 +9,11 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use hdrhistogram::Histogram;
 
-use super::{Metric, ends::Ends, facts};
+use super::{Metric, Seen, ends::Ends};
 use crate::{
-    analyze::{Address, Event},
-    dissect::Dissection,
+    analyze::{Address, Event, facts::Facts},
     report::analysis::{CnpIntervals, Congestion as Report, Summary},
-    wire::{Bth, Ecn, Syndrome},
+    wire::{Ecn, Syndrome},
 };
 
 /// A CNP so close to a NAK of the same pair was caused by the loss, not by a mark.
@@ -68,42 +67,50 @@ impl Default for Recent {
 }
 
 impl Metric for Congestion {
-    #[inline]
     fn see(&mut self, event: &Event<'_>) {
-        let d = event.packet;
-        if event.is_capture_duplicate {
-            return;
-        }
-        let Some(bth) = d.get::<Bth>() else { return };
-        let opcode = bth.opcode();
-        let (is_ack, is_cnp) = (facts::is_acknowledge(opcode), opcode.is_cnp());
-        let is_control = is_ack || is_cnp;
-        let ecn = facts::ecn(d, bth);
-        let is_marked = ecn == Ecn::CE;
-        self.packets[is_control as usize][ecn.0 as usize & 3] += 1;
-        if is_marked && !is_control {
-            self.mark(d, bth);
-        }
-        if is_cnp {
-            self.cnp(event.record.time.0, d, bth);
-        } else if facts::syndrome(d, opcode) == Some(Syndrome::PSN_SEQUENCE_ERROR) {
-            self.nak(event.record.time.0, d, bth);
-        }
+        Seen::show(event, |seen| self.packet(seen));
     }
 }
 
 impl Congestion {
-    #[cold]
-    fn mark(&mut self, d: &Dissection<'_>, bth: &Bth) {
-        if let Some(sender) = Ends::of(d, bth).and_then(|ends| kept(&mut self.senders, ends.src)) {
-            sender.is_marked = true;
+    /// A packet of the transport.
+    #[inline(always)]
+    pub(crate) fn packet(&mut self, seen: &Seen<'_>) {
+        let facts = seen.facts;
+        if seen.is_capture_duplicate {
+            return;
+        }
+        let is_control = facts.is_acknowledge() || facts.opcode.is_cnp();
+        self.packets[is_control as usize][facts.mark.0 as usize & 3] += 1;
+        if facts.mark == Ecn::CE && !is_control {
+            self.mark(facts);
+        }
+        if is_control {
+            self.control(facts);
         }
     }
 
     #[cold]
-    fn cnp(&mut self, now: i64, d: &Dissection<'_>, bth: &Bth) {
+    fn mark(&mut self, facts: &Facts) {
+        if let Some(sender) = Ends::of(facts).and_then(|ends| kept(&mut self.senders, ends.src)) {
+            sender.is_marked = true;
+        }
+    }
+
+    #[inline]
+    fn control(&mut self, facts: &Facts) {
+        if facts.opcode.is_cnp() {
+            self.cnp(facts);
+        } else if facts.syndrome() == Some(Syndrome::PSN_SEQUENCE_ERROR) {
+            self.nak(facts);
+        }
+    }
+
+    #[cold]
+    fn cnp(&mut self, facts: &Facts) {
+        let now = facts.frame.time;
         self.cnps += 1;
-        let Some(ends) = Ends::of(d, bth) else {
+        let Some(ends) = Ends::of(facts) else {
             self.cnps_of_unknown_senders += 1;
             return;
         };
@@ -111,7 +118,7 @@ impl Congestion {
             Some(sender) => sender.cnps += 1,
             None => self.cnps_of_unknown_senders += 1,
         }
-        self.per_qp.see(now, (ends, bth.dest_qp().0));
+        self.per_qp.see(now, (ends, facts.key.dest_qp()));
         self.per_ip_pair.see(now, ends);
         self.per_port.see(now, ends.src);
         if let Some(recent) = kept(&mut self.pairs, ends) {
@@ -125,8 +132,9 @@ impl Congestion {
     }
 
     #[cold]
-    fn nak(&mut self, now: i64, d: &Dissection<'_>, bth: &Bth) {
-        let Some(recent) = Ends::of(d, bth).and_then(|ends| kept(&mut self.pairs, ends)) else { return };
+    fn nak(&mut self, facts: &Facts) {
+        let now = facts.frame.time;
+        let Some(recent) = Ends::of(facts).and_then(|ends| kept(&mut self.pairs, ends)) else { return };
         recent.nak = now;
         for cnp in recent.cnps.iter_mut().filter(|cnp| near(**cnp, now)) {
             *cnp = LONG_AGO;

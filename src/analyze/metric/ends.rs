@@ -1,10 +1,6 @@
 //! Where a packet comes from and where it goes, for tables that are looked into seldom.
 
-use crate::{
-    analyze::{Address, flow::Key},
-    dissect::Dissection,
-    wire::Bth,
-};
+use crate::analyze::{Address, facts::Facts};
 
 /// Who sends, who receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,8 +13,7 @@ pub struct Ends {
 
 impl Ends {
     /// Of the innermost packet; `None` where it has no address that this toolkit reads.
-    pub fn of(d: &Dissection<'_>, bth: &Bth) -> Option<Ends> {
-        let key = Key::of(d, bth)?;
-        Some(Ends { src: key.source(), dst: key.destination() })
+    pub(crate) fn of(facts: &Facts) -> Option<Ends> {
+        facts.has_key.then(|| Ends { src: facts.key.source(), dst: facts.key.destination() })
     }
 }

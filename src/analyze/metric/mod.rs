@@ -3,19 +3,37 @@
 pub mod congestion;
 pub mod ends;
 pub mod entropy;
-pub mod facts;
 pub mod latency;
 pub mod overhead;
 pub mod pause;
 pub mod rate;
 
-use super::{Event, FlowId};
+use super::{Class, Event, FlowId, facts::Facts};
 use crate::report::analysis::{Analysis as Report, Reason};
 
 /// One question asked of a trace.
 pub trait Metric {
     /// A frame. Allocates nothing per packet.
     fn see(&mut self, event: &Event<'_>);
+}
+
+/// A packet of the InfiniBand transport in its place: what the analysis' own metrics see of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen<'a> {
+    pub(crate) facts: &'a Facts,
+    pub(crate) flow: Option<FlowId>,
+    pub(crate) class: Option<Class>,
+    pub(crate) is_capture_duplicate: bool,
+}
+
+impl Seen<'_> {
+    /// Shows a packet to a metric; `None` for what is no packet of the transport.
+    fn show(event: &Event<'_>, to: impl FnOnce(&Seen<'_>)) -> Option<()> {
+        let facts = &Facts::of(event.record, event.packet)?;
+        let Event { flow, class, is_capture_duplicate, .. } = *event;
+        to(&Seen { facts, flow, class, is_capture_duplicate });
+        Some(())
+    }
 }
 
 /// The questions that every analysis asks beside its flows' own: marks, pauses, source ports, traffic over time.
@@ -62,12 +80,18 @@ impl Metrics {
     }
 }
 
-impl Metric for Metrics {
-    #[inline]
-    fn see(&mut self, event: &Event<'_>) {
-        self.congestion.see(event);
+impl Metrics {
+    /// A packet of the transport.
+    #[inline(always)]
+    pub(crate) fn packet(&mut self, seen: &Seen<'_>) {
+        self.congestion.packet(seen);
+        self.entropy.packet(seen);
+        self.rate.packet(seen);
+    }
+
+    /// A frame of anything else.
+    pub(crate) fn other(&mut self, event: &Event<'_>) {
         self.pause.see(event);
-        self.entropy.see(event);
-        self.rate.see(event);
+        self.rate.other(event);
     }
 }

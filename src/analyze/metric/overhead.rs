@@ -4,70 +4,15 @@
 //! around the packet, MPLS labels among them, are not charged. A packet whose link header was not captured (raw IP,
 //! Linux cooked) is charged an Ethernet header. Capture duplicates are not counted.
 
-use super::{Metric, facts};
+use super::{Metric, Seen};
+pub use crate::analyze::facts::l1_bytes;
 use crate::{
-    analyze::Event,
-    cost::{self, Envelope, FCS, GAP, PREAMBLE, SHORTEST_FRAME, VCRC},
-    dissect::{Dissection, Encapsulation, Link},
+    analyze::{Event, facts::Facts},
+    cost::{self, Envelope, GAP, PREAMBLE, SHORTEST_FRAME},
+    dissect::Encapsulation,
     report::analysis::{Cost, LayerBytes, Overhead as Section, Price},
-    wire::{Bth, Ethernet, Grh, Header, Ipv4, Kind, LinkPacket, Sll, Sll2, Udp, Vlan},
+    wire::{Grh, Header, Ipv4, Kind},
 };
-
-/// Bytes that the frame takes on the wire: with preamble, frame check sequence and inter-frame gap if it is an Ethernet
-/// frame, from LRH to VCRC if it is native InfiniBand. By the lengths that its headers state, never by what was
-/// captured; of the innermost packet, where there are tunnels.
-#[inline]
-pub fn l1_bytes(d: &Dissection<'_>) -> u32 {
-    if d.link() != Link::ETHERNET {
-        if let Some(lrh) = d.offset(Kind::Lrh) {
-            return d.end().saturating_sub(lrh as u32).saturating_add(VCRC);
-        }
-        if d.has(Kind::LinkPacket) {
-            return LinkPacket::LEN as u32;
-        }
-    }
-    let frame = match network(d) {
-        Some(network) => {
-            (Ethernet::LEN as u32 + vlan_bytes(d) + FCS).saturating_add(d.end().saturating_sub(network))
-        }
-        None => other_frame(d),
-    };
-    frame.max(SHORTEST_FRAME).saturating_add(PREAMBLE + GAP)
-}
-
-/// Where the network header starts.
-#[inline]
-fn network(d: &Dissection<'_>) -> Option<u32> {
-    let at = d.offset(Kind::Ipv4).or_else(|| d.offset(Kind::Ipv6)).or_else(|| d.offset(Kind::Grh))?;
-    Some(at as u32)
-}
-
-/// A frame that is not of a network protocol this toolkit reads, without its preamble and gap.
-#[cold]
-fn other_frame(d: &Dissection<'_>) -> u32 {
-    let from = d.offset(Kind::Ethernet).unwrap_or(0) as u32;
-    // An ERF record of an Ethernet frame counts its frame check sequence; the other formats' rarely have it.
-    let fcs = if d.link() == Link::ERF && !d.end_is_known() { 0 } else { FCS };
-    d.end().saturating_sub(from).saturating_add(fcs)
-}
-
-/// Bytes of VLAN tags.
-#[inline]
-fn vlan_bytes(d: &Dissection<'_>) -> u32 {
-    match d.offset(Kind::Vlan) {
-        Some(last) => tags_to(d, last),
-        None => 0,
-    }
-}
-
-fn tags_to(d: &Dissection<'_>, last: usize) -> u32 {
-    let after = |kind, len| d.offset(kind).map(|at| at + len);
-    let first = after(Kind::Ethernet, Ethernet::LEN)
-        .or_else(|| after(Kind::Sll, Sll::LEN))
-        .or_else(|| after(Kind::Sll2, Sll2::LEN))
-        .unwrap_or(last);
-    (last + Vlan::LEN).saturating_sub(first) as u32
-}
 
 /// The metric: sums over the packets of each encapsulation. 600 bytes, whatever it sees.
 #[derive(Clone, Debug, Default)]
@@ -95,28 +40,34 @@ struct Sums {
 }
 
 impl Metric for Overhead {
-    #[inline]
     fn see(&mut self, event: &Event<'_>) {
-        if event.is_capture_duplicate {
+        if Seen::show(event, |seen| self.packet(seen)).is_none() {
+            self.other(event);
+        }
+    }
+}
+
+const IPV4_LEN: u32 = Ipv4::LEN as u32;
+/// A RoCEv2 frame over IPv4 that has nothing after its BTH, with its frame check sequence.
+const PLAIN_IPV4: u32 = Envelope::new(Encapsulation::RoceV2Ipv4).fixed() - PREAMBLE - GAP;
+/// Bytes that are free in the shortest frame.
+const ROOM_IPV4: u32 = SHORTEST_FRAME - PLAIN_IPV4;
+
+// No other encapsulation has frames that need padding.
+const _: () = assert!(Envelope::new(Encapsulation::RoceV2Ipv6).fixed() >= PREAMBLE + SHORTEST_FRAME + GAP);
+const _: () = assert!(Envelope::new(Encapsulation::RoceV1).fixed() >= PREAMBLE + SHORTEST_FRAME + GAP);
+
+impl Overhead {
+    /// A packet of the transport.
+    #[inline(always)]
+    pub(crate) fn packet(&mut self, seen: &Seen<'_>) {
+        if seen.is_capture_duplicate {
             return;
         }
-        let d = event.packet;
-        let (Some(wrap), Some(bth)) = (d.encapsulation(), d.get::<Bth>()) else {
-            if d.has(Kind::MacControl) {
-                self.mac_control += event.l1_bytes as u64;
-            }
-            return;
-        };
-        let at = d.offset(Kind::Bth).unwrap_or(0) as u32;
-        let opcode = bth.opcode();
-        let contents = facts::contents(d, bth);
-        let vlan = vlan_bytes(d);
-        let before = if d.has(Kind::Udp) { at.saturating_sub(Udp::LEN as u32) } else { at };
-        let network = network(d).map_or(0, |from| before.saturating_sub(from));
-
+        let &Facts { wrap, contents, vlan_bytes: vlan, network, l1_bytes, .. } = seen.facts;
         let sums = &mut self.sums[wrap as usize];
         sums.packets += 1;
-        sums.l1_bytes += event.l1_bytes as u64;
+        sums.l1_bytes += l1_bytes as u64;
         sums.payload += contents.payload as u64;
         sums.extended += contents.extended as u64;
         if contents.pad + vlan > 0 {
@@ -133,33 +84,20 @@ impl Metric for Overhead {
             sums.padding += (SHORTEST_FRAME - frame) as u64;
         }
         // ACKs, NAKs and CNPs only steer.
-        if opcode.is_cnp() || facts::is_acknowledge(opcode) {
-            sums.control += event.l1_bytes as u64;
-        }
-    }
-}
-
-const IPV4_LEN: u32 = Ipv4::LEN as u32;
-/// A RoCEv2 frame over IPv4 that has nothing after its BTH, with its frame check sequence.
-const PLAIN_IPV4: u32 = Envelope::new(Encapsulation::RoceV2Ipv4).fixed() - PREAMBLE - GAP;
-/// Bytes that are free in the shortest frame.
-const ROOM_IPV4: u32 = SHORTEST_FRAME - PLAIN_IPV4;
-
-// No other encapsulation has frames that need padding.
-const _: () = assert!(Envelope::new(Encapsulation::RoceV2Ipv6).fixed() >= PREAMBLE + SHORTEST_FRAME + GAP);
-const _: () = assert!(Envelope::new(Encapsulation::RoceV1).fixed() >= PREAMBLE + SHORTEST_FRAME + GAP);
-
-impl Overhead {
-    /// Says that this packet, which was seen, is a retransmission.
-    #[inline]
-    pub fn retransmitted(&mut self, event: &Event<'_>) {
-        if let Some(wrap) = event.packet.encapsulation() {
-            self.sums[wrap as usize].retransmitted += event.l1_bytes as u64;
+        if seen.facts.opcode.is_cnp() || seen.facts.is_acknowledge() {
+            sums.control += l1_bytes as u64;
         }
     }
 
-    /// Says that a packet of so many bytes on the wire, seen before, was a retransmission.
-    pub fn retransmitted_before(&mut self, wrap: Encapsulation, l1_bytes: u32) {
+    /// A frame of anything else.
+    pub(crate) fn other(&mut self, event: &Event<'_>) {
+        if event.packet.has(Kind::MacControl) && !event.is_capture_duplicate {
+            self.mac_control += event.l1_bytes as u64;
+        }
+    }
+
+    /// Says that a packet of so many bytes on the wire, which was seen, is a retransmission.
+    pub fn retransmitted(&mut self, wrap: Encapsulation, l1_bytes: u32) {
         self.sums[wrap as usize].retransmitted += l1_bytes as u64;
     }
 

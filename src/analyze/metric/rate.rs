@@ -1,10 +1,10 @@
 //! How much, when? Traffic in bins of time.
 
-use super::{Metric, facts};
+use super::{Metric, Seen};
 use crate::{
     analyze::{Class, Event},
     report::analysis::Interval,
-    wire::{Bth, Ecn, Kind},
+    wire::{Ecn, Kind},
 };
 
 /// Bins that are kept: when there are more, they become twice as long until there are not.
@@ -74,36 +74,32 @@ impl Rate {
     }
 }
 
-impl Metric for Rate {
-    #[inline]
-    fn see(&mut self, event: &Event<'_>) {
-        if self.width == 0 {
+impl Rate {
+    /// A packet of the transport.
+    #[inline(always)]
+    pub(crate) fn packet(&mut self, seen: &Seen<'_>) {
+        if self.width > 0 {
+            self.binned(seen);
+        }
+    }
+
+    #[inline(never)]
+    fn binned(&mut self, seen: &Seen<'_>) {
+        let facts = seen.facts;
+        let Some(bin) = self.bin(facts.frame.time) else { return };
+        if seen.is_capture_duplicate {
             return;
         }
-        let time = event.record.time.0;
-        if time < self.start || time >= self.end {
-            self.go_to(time);
-        }
-        let Some(bin) = self.bins.get_mut(self.at) else { return };
-        if event.is_capture_duplicate {
-            return;
-        }
-        let d = event.packet;
         bin.packets += 1;
-        bin.l1_bytes += event.l1_bytes as u64;
-        let Some(bth) = d.get::<Bth>() else {
-            bin.pause_frames += d.has(Kind::MacControl) as u64;
-            return;
-        };
-        let opcode = bth.opcode();
-        if opcode.is_cnp() {
+        bin.l1_bytes += facts.l1_bytes as u64;
+        if facts.opcode.is_cnp() {
             bin.cnps += 1;
-        } else if let Some(syndrome) = facts::syndrome(d, opcode) {
+        } else if let Some(syndrome) = facts.syndrome() {
             bin.naks += syndrome.is_nak() as u64;
         } else {
-            let payload = facts::contents(d, bth).payload as u64;
+            let payload = facts.contents.payload as u64;
             bin.payload_bytes += payload;
-            match event.class {
+            match seen.class {
                 Some(Class::First | Class::New | Class::NewAfterGap | Class::Unsequenced | Class::Resync) => {
                     bin.goodput_bytes += payload;
                 }
@@ -115,7 +111,35 @@ impl Metric for Rate {
                 _ => {}
             }
         }
-        bin.ce += (facts::ecn(d, bth) == Ecn::CE) as u64;
+        bin.ce += (facts.mark == Ecn::CE) as u64;
+    }
+
+    /// A frame of anything else.
+    pub(crate) fn other(&mut self, event: &Event<'_>) {
+        if self.width == 0 {
+            return;
+        }
+        let Some(bin) = self.bin(event.record.time.0) else { return };
+        if !event.is_capture_duplicate {
+            bin.packets += 1;
+            bin.l1_bytes += event.l1_bytes as u64;
+            bin.pause_frames += event.packet.has(Kind::MacControl) as u64;
+        }
+    }
+
+    fn bin(&mut self, time: i64) -> Option<&mut Interval> {
+        if time < self.start || time >= self.end {
+            self.go_to(time);
+        }
+        self.bins.get_mut(self.at)
+    }
+}
+
+impl Metric for Rate {
+    fn see(&mut self, event: &Event<'_>) {
+        if Seen::show(event, |seen| self.packet(seen)).is_none() {
+            self.other(event);
+        }
     }
 }
 

@@ -28,14 +28,15 @@ impl IdOrder {
             return;
         }
         let step = id.wrapping_sub(self.last) as i16;
-        if step == 0 {
-            self.same = self.same.saturating_add(1);
-        } else if (1..0x1000).contains(&step) {
-            self.up = self.up.saturating_add(1);
+        let count = if (1..0x1000).contains(&step) {
+            &mut self.up
+        } else if step == 0 {
+            &mut self.same
         } else {
-            self.other = self.other.saturating_add(1);
-        }
-        if self.up == u16::MAX || self.other == u16::MAX || self.same == u16::MAX {
+            &mut self.other
+        };
+        *count += 1;
+        if *count == u16::MAX {
             (self.up, self.same, self.other) = (self.up / 2, self.same / 2, self.other / 2);
         }
         self.last = id;

@@ -20,7 +20,7 @@ use super::{
     order::IdOrder,
     ring::{ACK_EXPECTED, Ring, SEEN_TWICE, Sent},
 };
-use crate::wire::Psn;
+use crate::{analyze::facts::Facts, wire::Psn};
 
 /// A packet of the sequence.
 #[derive(Clone, Copy, Debug)]
@@ -116,8 +116,9 @@ pub(crate) struct Step {
     pub(crate) before: Option<(i64, u32)>,
 }
 
-/// The sequence.
+/// The sequence. In this order, what every packet needs comes first.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct Sequence {
     started: bool,
     in_pass: bool,
@@ -127,18 +128,18 @@ pub(crate) struct Sequence {
     went_back: u16,
     /// Holes filled one by one, and acknowledged without going back.
     selective: u16,
-    /// First PSN that counts.
-    pub(crate) base: u64,
     /// One past the highest.
     pub(crate) hi: u64,
     /// One past the last of the current pass.
     pub(crate) cur: u64,
-    start_time: i64,
-    start_id: Option<u16>,
     pub(crate) last_time: i64,
     pub(crate) ring: Ring,
     /// Once a PSN was passed over, or came again.
     pub(crate) rare: Lazy<Rare>,
+    /// First PSN that counts.
+    pub(crate) base: u64,
+    start_time: i64,
+    start_id: Option<u16>,
 }
 
 /// What a sequence without gaps and repetitions does not have.
@@ -256,6 +257,41 @@ impl Sequence {
         apart < context.rtt_min.map_or(DUPLICATE_NS, |rtt| (rtt as i64 / 2).min(DUPLICATE_NS))
     }
 
+    /// Whether a packet is the next one and nothing else: no pass of repetitions ends with it, nothing waits for it,
+    /// and it was not overtaken.
+    #[inline(always)]
+    pub(crate) fn expects(&self, facts: &Facts, ids: &IdOrder) -> bool {
+        let is_next = facts.psn.0 == self.hi as u32 & (Psn::SPACE - 1) && self.started && !self.in_pass;
+        let waits = || self.rare.get().is_some_and(|rare| !rare.pending.is_empty());
+        let overtaken = || facts.ip_id.is_some_and(|id| ids.ahead(id) < 0 && ids.counts_up());
+        is_next && !waits() && !overtaken()
+    }
+
+    /// Takes a packet that it expects: its place. `una` as in [`Context`].
+    #[inline(always)]
+    pub(crate) fn take_expected(&mut self, facts: &Facts, frame: u64, una: u64) -> u64 {
+        let x = self.hi;
+        let outstanding = self.outstanding(x, una);
+        (self.hi, self.cur, self.last_time) = (x + 1, x + 1, facts.frame.time);
+        let sent = Sent {
+            time: facts.frame.time,
+            frame: frame as u32,
+            fingerprint: facts.fingerprint,
+            vantage: facts.vantage(),
+            count: 1,
+            flags: if facts.is_ack_expected() { ACK_EXPECTED } else { 0 },
+            ..Sent::default()
+        };
+        self.ring.put(x, outstanding, sent);
+        x
+    }
+
+    /// Room for what is outstanding, and for mirrors that copy a packet late; none that the flow never needed.
+    #[inline(always)]
+    fn outstanding(&self, x: u64, una: u64) -> u64 {
+        (x - self.base).min((x.saturating_sub(una)).clamp(LATE_COPIES, 1 << 16))
+    }
+
     /// The next packet. `missing`: what a step ahead passed over that ought to have come; by default all of it.
     #[inline]
     pub(crate) fn see(
@@ -346,10 +382,9 @@ impl Sequence {
             }
         }
         if p.time - self.last_time > context.timeout_ns {
-            step.unseen += unseen(p, context).saturating_sub(gap);
+            step.unseen += unseen(p.id, context.ids).saturating_sub(gap);
         }
-        // Room for what is outstanding, and for mirrors that copy a packet late; none that the flow never needed.
-        let outstanding = (x - self.base).min((x.saturating_sub(context.una)).clamp(LATE_COPIES, 1 << 16));
+        let outstanding = self.outstanding(x, context.una);
         self.hi = end;
         if !self.in_pass {
             self.cur = end;
@@ -481,7 +516,7 @@ impl Sequence {
             self.end_pass();
             let rare = &mut *self.rare;
             step.skipped = rare.pass_holes.take() + std::mem::take(&mut rare.pass_holes_left);
-            step.unseen = unseen(p, context);
+            step.unseen = unseen(p.id, context.ids);
             self.go_back(resolved);
             (self.cur, self.in_pass) = (end, true);
         }
@@ -661,9 +696,9 @@ impl Sequence {
 }
 
 /// Identifications passed over since the newest.
-fn unseen(p: &Packet, context: &Context<'_>) -> u64 {
-    match p.id {
-        Some(id) if context.ids.counts_up() => (context.ids.ahead(id) as i64 - 1).max(0) as u64,
+pub(crate) fn unseen(id: Option<u16>, ids: &IdOrder) -> u64 {
+    match id {
+        Some(id) if ids.counts_up() => (ids.ahead(id) as i64 - 1).max(0) as u64,
         _ => 0,
     }
 }

@@ -1,0 +1,379 @@
+//! What the analysis reads from a packet: all of it, once, and nothing that refers to the frame.
+//!
+//! [`Facts::of`] reads them from a dissection, whatever the packet is wrapped in. [`Facts::plain`] reads the same from
+//! fixed offsets, of the frames that nearly all are: RoCEv2 over IPv4 in an Ethernet frame, with one VLAN tag at most and no
+//! length that lies. It refuses everything else; `tests/facts.rs` and the fuzz target `analysis` hold the two against
+//! each other. Dissecting took a third of an analysis; this takes a tenth.
+
+use super::{FARTHEST, flow::Key};
+use crate::{
+    capture::Record,
+    checksum,
+    cost::{self, Contents, FCS, GAP, ICRC, PREAMBLE, SHORTEST_FRAME, extended_len},
+    dissect::{self, Dissection, Encapsulation, Link, Severity},
+    icrc::{self, State},
+    opcode::{Opcode, Operation, PayloadRule, Position},
+    wire::*,
+};
+
+/// What the capture says of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    pub(crate) time: i64,
+    /// Bytes on the wire, and those captured.
+    pub(crate) wire_len: u32,
+    pub(crate) captured: u32,
+    pub(crate) link: u16,
+    pub(crate) interface: u16,
+    pub(crate) is_cut: bool,
+    pub(crate) is_malformed: bool,
+}
+
+impl Frame {
+    #[inline]
+    pub(crate) fn of(record: &Record<'_>, d: &Dissection<'_>) -> Frame {
+        Frame {
+            time: record.time.0,
+            wire_len: d.wire_len(),
+            captured: record.frame.len() as u32,
+            link: record.link.0,
+            interface: record.interface,
+            is_cut: d.is_cut(),
+            is_malformed: !d.notes().is_empty() && d.severity() == Some(Severity::Error),
+        }
+    }
+}
+
+/// What the packet says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Facts {
+    pub(crate) frame: Frame,
+    pub(crate) key: Key,
+    /// Whether it has addresses that the key could be made of.
+    pub(crate) has_key: bool,
+    pub(crate) wrap: Encapsulation,
+    pub(crate) opcode: Opcode,
+    pub(crate) ack_req: bool,
+    pub(crate) psn: Psn,
+    /// IPv4 identification.
+    pub(crate) ip_id: Option<u16>,
+    /// Whether the IPv4 header's checksum is right; `None` without one.
+    pub(crate) ip_right: Option<bool>,
+    /// The network header's TTL and traffic class; `None` without one.
+    pub(crate) ttl: Option<u8>,
+    pub(crate) tos: u8,
+    pub(crate) vlan: Option<u16>,
+    /// UDP source port.
+    pub(crate) port: Option<u16>,
+    /// VLAN, DSCP, TTL and source port, as one number that is never 0.
+    pub(crate) look: u64,
+    /// The mark: in the network header, or FECN of native InfiniBand, where all packets are capable.
+    pub(crate) mark: Ecn,
+    /// By the lengths that the packet states; of those that lie, as far as they can be followed.
+    pub(crate) payload: u32,
+    pub(crate) contents: Contents,
+    pub(crate) vlan_bytes: u32,
+    /// Bytes of the network header, options and extension headers included.
+    pub(crate) network: u32,
+    /// Bytes that the frame takes on the wire, see [`l1_bytes`].
+    pub(crate) l1_bytes: u32,
+    pub(crate) aeth: Option<Aeth>,
+    pub(crate) dma_len: Option<u32>,
+    /// What tells one transmission of a PSN from another, as far as the headers do.
+    pub(crate) fingerprint: u32,
+}
+
+impl Facts {
+    /// Of a packet that has a BTH.
+    pub(crate) fn of(record: &Record<'_>, d: &Dissection<'_>) -> Option<Facts> {
+        let (bth, wrap) = (d.get::<Bth>()?, d.encapsulation()?);
+        let key = Key::of(d, bth);
+        let udp = d.get::<Udp>();
+        let (ip_id, ttl, tos) = if let Some(ip) = d.get::<Ipv4>() {
+            (Some(ip.id().0), Some(ip.ttl()), ip.dscp() << 2 | ip.ecn().0)
+        } else if let Some(ip) = d.get::<Ipv6>() {
+            (None, Some(ip.hop_limit()), ip.dscp() << 2 | ip.ecn().0)
+        } else if let Some(grh) = d.get::<Grh>() {
+            (None, Some(grh.hop_lmt()), grh.t_class().0)
+        } else {
+            (None, None, 0)
+        };
+        let is_right = |ip: &Ipv4| ip.ihl() != 5 || checksum::internet(ip.bytes()) == 0;
+        let mark = match wrap {
+            Encapsulation::RoceV2Ipv4 | Encapsulation::RoceV2Ipv6 | Encapsulation::RoceV1 => Ecn(tos & 3),
+            _ if d.has(Kind::Ipv4) || d.has(Kind::Ipv6) => Ecn(tos & 3),
+            _ if d.has(Kind::Lrh) && bth.fecn() => Ecn::CE,
+            _ => Ecn::ECT0,
+        };
+        let at = d.offset(Kind::Bth).unwrap_or(0) as u32;
+        let before = if udp.is_some() { at.saturating_sub(Udp::LEN as u32) } else { at };
+        let aeth = d.get::<Aeth>().copied();
+        Some(Facts {
+            frame: Frame::of(record, d),
+            key: key.unwrap_or_default(),
+            has_key: key.is_some(),
+            wrap,
+            opcode: bth.opcode(),
+            ack_req: bth.ack_req(),
+            psn: bth.psn(),
+            ip_id,
+            ip_right: d.get::<Ipv4>().map(is_right),
+            ttl,
+            tos,
+            vlan: d.get::<Vlan>().map(Vlan::vid),
+            port: udp.map(Udp::src_port),
+            look: look::of(d.get::<Vlan>().map(Vlan::vid), ttl, tos, udp.map(Udp::src_port)),
+            mark,
+            payload: d.payload_len(),
+            contents: contents(d.end().saturating_sub(at), bth),
+            vlan_bytes: vlan_bytes(d),
+            network: network(d).map_or(0, |from| before.saturating_sub(from)),
+            l1_bytes: l1_bytes(d),
+            dma_len: d.get::<Reth>().map(Reth::dma_len),
+            fingerprint: fingerprint(ip_id, udp.map(Udp::src_port), bth, d.payload_len(), aeth.as_ref()),
+            aeth,
+        })
+    }
+
+    /// Of a plain packet, shown to `see`; `None` of any other, and nothing is shown. Its ICRC is verified on the way if
+    /// that is wanted: the headers are at hand. Facts are not given back because moving them costs as much as reading them.
+    #[inline(always)]
+    pub(crate) fn plain<R>(
+        options: &dissect::Options,
+        record: &Record<'_>,
+        verify: bool,
+        see: impl FnOnce(&Facts, State) -> R,
+    ) -> Option<R> {
+        let frame = record.frame;
+        if record.link != Link::ETHERNET || record.time.0.unsigned_abs() > FARTHEST as u64 {
+            return None;
+        }
+        let (ethernet, rest) = Ethernet::view(frame)?;
+        let (rest, vlan) = match ethernet.ether_type() {
+            EtherType::IPV4 => (rest, None),
+            EtherType::VLAN => {
+                let (tag, rest) = Vlan::view(rest)?;
+                if tag.ether_type() != EtherType::IPV4 {
+                    return None;
+                }
+                (rest, Some(tag.vid()))
+            }
+            _ => return None,
+        };
+        let headers: &[u8; HEADERS] = rest.first_chunk()?;
+        let (ip, after) = Ipv4::view(headers)?;
+        let (udp, after) = Udp::view(after)?;
+        let (bth, _) = Bth::view(after)?;
+        let (opcode, from) = (bth.opcode(), (frame.len() - rest.len()) as u32);
+        let row = opcode.shape();
+        let total = ip.total_len() as u32;
+        let wire_len = record.wire_len.max(frame.len() as u32);
+        let end = from + total;
+        let port = udp.dst_port();
+        let is_plain = (ip.bytes()[0] == 0x45)
+            & !ip.mf()
+            & (ip.fragment_offset() == 0)
+            & (ip.protocol() == IpProtocol::UDP)
+            & (port == options.roce_ports[0] || port == options.roce_ports[1] && port != 0)
+            & (udp.length() as u32 + Ipv4::LEN as u32 == total)
+            & (end <= wire_len)
+            & (bth.tver() == 0)
+            & row.is_plain;
+        let extended = row.extended as u32;
+        let fixed = HEADERS as u32 + extended + ICRC;
+        if !is_plain || total < fixed || rest.len() < HEADERS + extended as usize {
+            return None;
+        }
+        let (room, pad) = (total - fixed, bth.pad_cnt() as u32);
+        let payload = room.wrapping_sub(pad);
+        let fits = match row.payload {
+            PayloadRule::Full => payload.is_power_of_two() && (256..=4096).contains(&payload),
+            PayloadRule::Some => payload.wrapping_sub(1) <= u16::MAX as u32,
+            PayloadRule::Any => payload <= u16::MAX as u32,
+            PayloadRule::None => payload == 0,
+            PayloadRule::Eight => payload == 8,
+        };
+        let dest_qp = bth.dest_qp();
+        if !fits || dest_qp.0 <= 1 {
+            return None;
+        }
+        let body = &rest[HEADERS..];
+        let aeth = if row.has_aeth { Aeth::view(body).map(|(aeth, _)| *aeth) } else { None };
+        let dma_len = if row.has_reth { Reth::view(body).map(|(reth, _)| reth.dma_len()) } else { None };
+        let icrc = match rest.get(HEADERS..total as usize) {
+            Some(covered) if verify => verify_plain(headers, covered),
+            _ => State::Unchecked,
+        };
+        let vlan_bytes = from - Ethernet::LEN as u32;
+        let (ip_id, source) = (Some(ip.id().0), Some(udp.src_port()));
+        let tos = ip.bytes()[1];
+        let facts = Facts {
+            frame: Frame {
+                time: record.time.0,
+                wire_len,
+                captured: frame.len() as u32,
+                link: record.link.0,
+                interface: record.interface,
+                is_cut: (frame.len() as u32) < wire_len,
+                is_malformed: false,
+            },
+            key: Key::of_ipv4(ip, dest_qp),
+            has_key: true,
+            wrap: Encapsulation::RoceV2Ipv4,
+            opcode,
+            ack_req: bth.ack_req(),
+            psn: bth.psn(),
+            ip_id,
+            ip_right: Some(checksum::internet_of_twenty(ip.bytes()) == 0),
+            ttl: Some(ip.ttl()),
+            tos,
+            vlan,
+            port: source,
+            look: look::of(vlan, Some(ip.ttl()), tos, source),
+            mark: Ecn(tos & 3),
+            payload,
+            contents: Contents { extended, payload, pad },
+            vlan_bytes,
+            network: Ipv4::LEN as u32,
+            l1_bytes: (Ethernet::LEN as u32 + vlan_bytes + total + FCS).max(SHORTEST_FRAME) + PREAMBLE + GAP,
+            fingerprint: fingerprint(ip_id, source, bth, payload, aeth.as_ref()),
+            aeth,
+            dma_len,
+        };
+        Some(see(&facts, icrc))
+    }
+
+    /// Where it was seen: capture interface and TTL.
+    #[inline(always)]
+    pub(crate) fn vantage(&self) -> u16 {
+        self.frame.interface << 8 | self.ttl.unwrap_or(0) as u16
+    }
+
+    /// An acknowledgement of this request is due.
+    #[inline(always)]
+    pub(crate) fn is_ack_expected(&self) -> bool {
+        self.ack_req || matches!(self.opcode.shape().position, Position::Last | Position::Only)
+    }
+
+    /// An ACK or a NAK; not the acknowledgement of an atomic, which carries data.
+    #[inline]
+    pub(crate) fn is_acknowledge(&self) -> bool {
+        self.opcode.operation() == Some(Operation::Acknowledge)
+    }
+
+    /// What an acknowledgement says.
+    #[inline]
+    pub(crate) fn syndrome(&self) -> Option<Syndrome> {
+        if self.is_acknowledge() { self.aeth.map(|aeth| aeth.syndrome()) } else { None }
+    }
+}
+
+/// IPv4, UDP and BTH.
+const HEADERS: usize = Ipv4::LEN + Udp::LEN + Bth::LEN;
+
+/// `covered` is what follows the BTH, ICRC included.
+#[inline]
+fn verify_plain(headers: &[u8; HEADERS], covered: &[u8]) -> State {
+    let Some((body, there)) = covered.split_last_chunk::<4>() else { return State::Unchecked };
+    if icrc::of_rocev2_ipv4(headers, body) == *there { State::Good } else { State::Bad }
+}
+
+/// Bytes of extended headers, payload and pad, by the lengths that the packet states, captured or not. `left`: from
+/// its BTH on.
+fn contents(left: u32, bth: &Bth) -> Contents {
+    let room = left.saturating_sub(Bth::LEN as u32 + ICRC);
+    let extended = extended_len(bth.opcode());
+    let pad = (bth.pad_cnt() as u32).min(room.saturating_sub(extended));
+    Contents { extended, payload: room.saturating_sub(extended + pad), pad }
+}
+
+#[inline(always)]
+fn fingerprint(id: Option<u16>, port: Option<u16>, bth: &Bth, payload: u32, aeth: Option<&Aeth>) -> u32 {
+    let bytes = bth.bytes();
+    let flags = u16::from_be_bytes([bytes[0], bytes[1]]) ^ (bytes[8] as u16) << 3;
+    let rest = flags.rotate_left(5) ^ port.unwrap_or(0) ^ (payload as u16).rotate_left(9);
+    let syndrome = aeth.map_or(0, |aeth| aeth.syndrome().0 as u16 ^ (aeth.msn() as u16).rotate_left(4));
+    (id.unwrap_or(0) as u32) << 16 | (rest ^ syndrome) as u32
+}
+
+/// Bytes that the frame takes on the wire: with preamble, frame check sequence and inter-frame gap if it is an Ethernet
+/// frame, from LRH to VCRC if it is native InfiniBand. By the lengths that its headers state, never by what was
+/// captured; of the innermost packet, where there are tunnels.
+pub fn l1_bytes(d: &Dissection<'_>) -> u32 {
+    if d.link() != Link::ETHERNET {
+        if let Some(lrh) = d.offset(Kind::Lrh) {
+            return d.end().saturating_sub(lrh as u32).saturating_add(cost::VCRC);
+        }
+        if d.has(Kind::LinkPacket) {
+            return LinkPacket::LEN as u32;
+        }
+    }
+    let frame = match network(d) {
+        Some(network) => {
+            (Ethernet::LEN as u32 + vlan_bytes(d) + FCS).saturating_add(d.end().saturating_sub(network))
+        }
+        None => other_frame(d),
+    };
+    frame.max(SHORTEST_FRAME).saturating_add(PREAMBLE + GAP)
+}
+
+/// Where the network header starts.
+fn network(d: &Dissection<'_>) -> Option<u32> {
+    let at = d.offset(Kind::Ipv4).or_else(|| d.offset(Kind::Ipv6)).or_else(|| d.offset(Kind::Grh))?;
+    Some(at as u32)
+}
+
+/// A frame that is not of a network protocol this toolkit reads, without its preamble and gap.
+#[cold]
+fn other_frame(d: &Dissection<'_>) -> u32 {
+    let from = d.offset(Kind::Ethernet).unwrap_or(0) as u32;
+    // An ERF record of an Ethernet frame counts its frame check sequence; the other formats' rarely have it.
+    let fcs = if d.link() == Link::ERF && !d.end_is_known() { 0 } else { FCS };
+    d.end().saturating_sub(from).saturating_add(fcs)
+}
+
+/// Bytes of VLAN tags.
+fn vlan_bytes(d: &Dissection<'_>) -> u32 {
+    let Some(last) = d.offset(Kind::Vlan) else { return 0 };
+    let after = |kind, len| d.offset(kind).map(|at| at + len);
+    let first = after(Kind::Ethernet, Ethernet::LEN)
+        .or_else(|| after(Kind::Sll, Sll::LEN))
+        .or_else(|| after(Kind::Sll2, Sll2::LEN))
+        .unwrap_or(last);
+    (last + Vlan::LEN).saturating_sub(first) as u32
+}
+
+/// VLAN, DSCP, TTL and source port as one number that is never 0: each with a bit that says whether it is there.
+pub(crate) mod look {
+    const THERE: u64 = 1 << 16;
+    const NETWORK: u32 = 20;
+    const VLAN: u32 = 40;
+
+    #[inline(always)]
+    pub(super) fn of(vlan: Option<u16>, ttl: Option<u8>, tos: u8, port: Option<u16>) -> u64 {
+        let vlan = vlan.map_or(0, |vlan| THERE | vlan as u64);
+        let network = ttl.map_or(0, |ttl| THERE | (ttl as u64) << 8 | (tos >> 2) as u64);
+        let port = port.map_or(0, |port| THERE | port as u64);
+        1 << 63 | vlan << VLAN | network << NETWORK | port
+    }
+
+    pub(crate) fn vlan(look: u64) -> Option<u16> {
+        part(look >> VLAN)
+    }
+
+    pub(crate) fn ttl(look: u64) -> Option<u8> {
+        part(look >> NETWORK).map(|part| (part >> 8) as u8)
+    }
+
+    pub(crate) fn dscp(look: u64) -> Option<u8> {
+        part(look >> NETWORK).map(|part| part as u8)
+    }
+
+    pub(crate) fn port(look: u64) -> Option<u16> {
+        part(look)
+    }
+
+    fn part(look: u64) -> Option<u16> {
+        (look & THERE != 0).then_some(look as u16)
+    }
+}
