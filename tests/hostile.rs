@@ -2,10 +2,12 @@
 //! exit status.
 #![cfg(all(target_os = "linux", feature = "cli", feature = "compression"))]
 
+mod scratch;
+
 use std::{
     fs::{self, File},
     io::{BufWriter, Write},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
@@ -16,18 +18,12 @@ use rdmawire::{
     opcode::Opcode,
     wire::*,
 };
+use scratch::Scratch;
 
 /// Address space, in KiB.
 const MEMORY: u32 = 512 << 10;
 /// Of a debug build on a busy machine; what takes a second there is much.
 const TIME: Duration = Duration::from_secs(120);
-
-fn directory(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile").join(name);
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).unwrap();
-    path
-}
 
 /// Run it; its exit status and its errors. What it prints is thrown away.
 fn run(args: &[&str]) -> (i32, String) {
@@ -116,7 +112,7 @@ fn section() -> Vec<u8> {
 
 #[test]
 fn bombs() {
-    let folder = directory("bombs");
+    let folder = Scratch::new("bombs");
     let zeros = vec![0; 1 << 20];
     let fill = |to: &mut dyn Write, head: &[u8], mib: usize| {
         to.write_all(head).unwrap();
@@ -146,7 +142,7 @@ fn bombs() {
 
 #[test]
 fn blocks_that_lie() {
-    let folder = directory("pcapng");
+    let folder = Scratch::new("pcapng");
     let frame = |captured: u32, body: &[u8]| {
         let words =
             [0u32, 0, 0, captured, captured].iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
@@ -184,7 +180,7 @@ fn blocks_that_lie() {
 
 #[test]
 fn headers_without_end() {
-    let folder = directory("headers");
+    let folder = Scratch::new("headers");
     // ERF records in a pcap file, which says that they are: nothing but extension headers.
     let mut erf = Erf::default()
         .with_extension(true)
@@ -240,7 +236,8 @@ fn headers_without_end() {
 /// More flows than are kept, each a packet of its own: the memory is that of those that are kept.
 #[test]
 fn forged_queue_pairs() {
-    let path = directory("queue-pairs").join("forged.pcap");
+    let folder = Scratch::new("queue-pairs");
+    let path = folder.join("forged.pcap");
     let mut file = BufWriter::new(File::create(&path).unwrap());
     file.write_all(&pcap_head(1)).unwrap();
     let packet = Packet::rocev2(std::net::Ipv4Addr::new(10, 0, 0, 1), std::net::Ipv4Addr::new(10, 0, 0, 2))
@@ -266,7 +263,8 @@ fn forged_queue_pairs() {
 /// Three packets of each, with PSNs far apart: what is outstanding between them is only said.
 #[test]
 fn forged_psns() {
-    let path = directory("psns").join("forged.pcap");
+    let folder = Scratch::new("psns");
+    let path = folder.join("forged.pcap");
     let packet = |psn: u32| {
         let bth = Bth::default().with_opcode(Opcode::RC_SEND_ONLY).with_psn(Psn(psn));
         Packet::rocev2(std::net::Ipv4Addr::new(10, 0, 0, 1), std::net::Ipv4Addr::new(10, 0, 0, 2))
@@ -288,7 +286,7 @@ fn forged_psns() {
 
 #[test]
 fn text_without_end() {
-    let folder = directory("text");
+    let folder = Scratch::new("text");
     let capture = folder.join("one.pcap");
     pcap(&capture, 1, &[vec![0; 60]], 1);
     let capture = capture.to_str().unwrap();
@@ -327,7 +325,8 @@ fn text_without_end() {
 /// A file that becomes shorter while it is read has an end, as any other.
 #[test]
 fn a_file_that_shrinks() {
-    let path = directory("shrinks").join("shrinks.pcap");
+    let folder = Scratch::new("shrinks");
+    let path = folder.join("shrinks.pcap");
     let frame = vec![0; 1400];
     pcap(&path, 1, &[frame], 60_000);
     let name = path.to_str().unwrap().to_owned();
@@ -347,7 +346,7 @@ fn a_file_that_shrinks() {
 /// Nothing is written over, and what is written is whole.
 #[test]
 fn files_that_are_there_stay() {
-    let folder = directory("stay");
+    let folder = Scratch::new("stay");
     let capture = folder.join("in.pcap");
     pcap(&capture, 1, &[vec![0; 60]], 3);
     let there = folder.join("there.pcap");
@@ -371,5 +370,5 @@ fn files_that_are_there_stay() {
         fs::write(&there, "mine").unwrap();
     }
     // No temporary file is left.
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 3);
+    assert_eq!(fs::read_dir(&*folder).unwrap().count(), 3);
 }

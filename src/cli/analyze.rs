@@ -19,13 +19,17 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
     Outcome,
+    arg::{self, RocePorts},
+    end_on_ctrl_c,
     pipeline::{self, Step},
+    say,
+    terminal::{self, Color},
     units,
 };
 use rdmawire::{
     analyze::{Address, Analysis, KnownConnection, Options},
     capture::{self, Info, Interface, Merge, Reader, Source},
-    dissect::{self, Dissection, ROCE_PORT, dissect_with},
+    dissect::{Dissection, dissect_with},
     filter::{Filter, FrameMeta},
     icrc,
     report::{
@@ -72,9 +76,8 @@ pub(super) struct Analyze {
     /// Whether ICRCs are verified.
     #[arg(long, value_enum, default_value_t)]
     icrc: Check,
-    /// UDP destination port of RoCEv2; a second one may follow.
-    #[arg(long, value_name = "PORT", value_delimiter = ',', num_args = 1, default_values_t = [ROCE_PORT])]
-    roce_port: Vec<u16>,
+    #[command(flatten)]
+    roce: RocePorts,
     /// Which queue pairs belong together: a line each with ADDRESS,QP,ADDRESS,QP, or what `rdma -j resource show qp`
     /// prints.
     #[arg(long, value_name = "FILE", value_parser = qp_map)]
@@ -105,17 +108,6 @@ enum Check {
     Verify,
     /// Do not.
     Off,
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum Color {
-    /// On a terminal, unless NO_COLOR is set.
-    #[default]
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
 }
 
 fn sort(name: &str) -> Result<text::Sort, String> {
@@ -155,9 +147,9 @@ fn qp_map(path: &str) -> Result<QpMap, String> {
                 let address = end_address(address).ok_or_else(|| {
                     format!("line {n}: {address:?} is neither an IP address, nor gid:, nor lid:")
                 })?;
-                let qp = units::number_of_qp(qp)
-                    .ok_or_else(|| format!("line {n}: {qp:?} is not the number of a queue pair"))?;
-                Ok::<_, String>((Some(address), qp))
+                let qp = units::qpn(qp)
+                    .map_err(|_| format!("line {n}: {qp:?} is not the number of a queue pair"))?;
+                Ok::<_, String>((Some(address), qp.0))
             };
             Ok(KnownConnection { a: end(a, a_qp)?, b: end(b, b_qp)? })
         })
@@ -170,7 +162,7 @@ fn end_address(text: &str) -> Option<Address> {
         return gid.parse().ok().map(Address::Gid);
     }
     if let Some(lid) = text.strip_prefix("lid:") {
-        return units::number_of_qp(lid).and_then(|lid| u16::try_from(lid).ok()).map(Address::Lid);
+        return u16::try_from(units::integer(lid).ok()?).ok().map(Address::Lid);
     }
     text.parse().ok().map(Address::Ip)
 }
@@ -185,16 +177,8 @@ static STOP: AtomicBool = AtomicBool::new(false);
 
 impl Analyze {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        let filter = match &self.filter {
-            Some(text) => Some(Filter::parse(text).map_err(|error| anyhow!("--filter: {error}"))?),
-            None => None,
-        };
-        // The first Ctrl-C ends the reading and gives the report, the second one ends the program.
-        let _ = ctrlc::set_handler(|| {
-            if STOP.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-        });
+        let filter = arg::filter(&self.filter)?;
+        end_on_ctrl_c(&STOP);
         let (reports, all_read) = if self.merge { self.merged(&filter)? } else { self.each(&filter)? };
         let is_one = self.merge || self.files.len() == 1;
         match (is_one, &reports[..]) {
@@ -258,7 +242,7 @@ impl Analyze {
                 Ok(Some(report))
             }
             Err(error) => {
-                eprintln!("rdmawire: {error}");
+                say(format_args!("{error}"));
                 Ok(None)
             }
         }
@@ -270,7 +254,7 @@ impl Analyze {
             match open(path) {
                 Ok(reader) => readers.push(reader),
                 Err(error) => {
-                    eprintln!("rdmawire: {error}");
+                    say(format_args!("{error}"));
                     all_read = false;
                 }
             }
@@ -340,7 +324,7 @@ impl Analyze {
                 Ok(None) => break,
                 Err(error) => {
                     progress.clear();
-                    eprintln!("rdmawire: {error}");
+                    say(format_args!("{error}"));
                     break;
                 }
             };
@@ -393,14 +377,13 @@ impl Analyze {
         });
         progress.clear();
         if let Err(error) = result {
-            eprintln!("rdmawire: {error}");
+            say(format_args!("{error}"));
         }
     }
 
     fn options(&self) -> Options {
-        let port = |i| self.roce_port.get(i).copied().unwrap_or(0);
         Options {
-            dissect: dissect::Options { roce_ports: [port(0), port(1)] },
+            dissect: self.roce.options(),
             verify_icrc: self.icrc == Check::Verify,
             max_flows: self.max_flows.max(1),
             late_ns: i64::try_from(self.ooo_us.saturating_mul(1000)).unwrap_or(i64::MAX),
@@ -412,15 +395,7 @@ impl Analyze {
     }
 
     fn style(&self) -> text::Options {
-        let auto = || {
-            io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-        };
-        let colour = match self.color {
-            Color::Auto => auto(),
-            Color::Always => true,
-            Color::Never => false,
-        };
-        text::Options { width: super::units::terminal_width(), colour, top: self.top, sort: self.sort }
+        text::Options { width: terminal::width(), colour: self.color.is_on(), top: self.top, sort: self.sort }
     }
 
     fn print(&self, report: &Report) -> anyhow::Result<()> {
@@ -594,7 +569,7 @@ fn describe<'a>(report: &mut Report, infos: impl Iterator<Item = &'a Info>) {
                 0 => String::new(),
                 n => format!(" (and {n} more places)"),
             };
-            eprintln!("rdmawire: warning: {}: {first}{more}", info.name);
+            say(format_args!("warning: {}: {first}{more}", info.name));
         }
         let problem = |damage: &capture::Damage| CaptureProblem {
             file: info.name.clone(),

@@ -1,12 +1,13 @@
 //! The command line: one file a command; no logic that a library user would miss.
 
 mod analyze;
+mod arg;
 #[cfg(all(unix, feature = "live"))]
 mod capture;
 mod craft;
 mod dissect;
+mod emit;
 mod explain;
-mod files;
 mod fuzz_corpus;
 #[cfg(all(unix, feature = "live"))]
 mod interfaces;
@@ -18,15 +19,19 @@ mod rewrite;
 mod scenario;
 #[cfg(all(unix, feature = "live"))]
 mod send;
+mod terminal;
 mod units;
 
 use std::{
     fmt,
     io::{self, Write},
+    ops::Deref,
     process::ExitCode,
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use clap::{Parser, Subcommand};
+use rdmawire::capture::Info;
 
 /// The packet-level toolkit for RoCEv2 and InfiniBand.
 #[derive(Debug, Parser)]
@@ -59,9 +64,6 @@ enum Command {
 pub(crate) enum Outcome {
     /// Done: exit status 0.
     Done,
-    /// Found what the user asked to fail on: exit status 1.
-    #[allow(dead_code, reason = "no command looks for faults yet")]
-    Found,
     /// Some of it could not be done, which was said on standard error: exit status 2.
     Failed,
 }
@@ -71,7 +73,6 @@ pub(crate) fn main() -> ExitCode {
     let cli = Cli::parse();
     match cli.run() {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Found) => ExitCode::from(1),
         Ok(Outcome::Failed) => ExitCode::from(2),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -104,6 +105,23 @@ impl Cli {
 /// A line on standard error, whoever reads it: a closed one is no reason to stop.
 fn say(line: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "rdmawire: {line}");
+}
+
+/// A line on standard error for each thing wrong with a file; whether there is any.
+fn warn_of_damage(info: &Info) -> bool {
+    for problem in &info.problems {
+        say(format_args!("warning: {}: {problem}", info.name));
+    }
+    info.problem_count > 0
+}
+
+/// The first Ctrl-C sets `stop`, which ends the work with what there is so far; the second one ends the program.
+fn end_on_ctrl_c(stop: impl Deref<Target = AtomicBool> + Send + 'static) {
+    let _ = ctrlc::set_handler(move || {
+        if stop.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
 }
 
 /// Whether the reader of our output went away.
