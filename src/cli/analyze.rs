@@ -258,7 +258,7 @@ impl Analyze {
                 Ok(Some(report))
             }
             Err(error) => {
-                eprintln!("rdmawire: {error}");
+                super::say(format_args!("{error}"));
                 Ok(None)
             }
         }
@@ -270,7 +270,7 @@ impl Analyze {
             match open(path) {
                 Ok(reader) => readers.push(reader),
                 Err(error) => {
-                    eprintln!("rdmawire: {error}");
+                    super::say(format_args!("{error}"));
                     all_read = false;
                 }
             }
@@ -348,7 +348,7 @@ impl Analyze {
                 Ok(None) => break,
                 Err(error) => {
                     progress.clear();
-                    eprintln!("rdmawire: {error}");
+                    super::say(format_args!("{error}"));
                     break;
                 }
             };
@@ -395,7 +395,7 @@ impl Analyze {
         });
         progress.clear();
         if let Err(error) = result {
-            eprintln!("rdmawire: {error}");
+            super::say(format_args!("{error}"));
         }
     }
 
@@ -428,8 +428,7 @@ impl Analyze {
     fn print(&self, report: &Report) -> anyhow::Result<()> {
         let mut out = io::BufWriter::new(io::stdout().lock());
         if self.json {
-            serde_json::to_writer(&mut out, report).map_err(io::Error::from)?;
-            writeln!(out)?;
+            super::write_json(&mut out, report)?;
         } else if let Some(which) = &self.flow {
             let index = text::find_flow(report, which).map_err(|error| anyhow!("--flow: {error}"))?;
             text::write_flow(report, index, &self.style(), &mut out)?;
@@ -443,8 +442,7 @@ impl Analyze {
         let set = Set::new(reports);
         let mut out = io::BufWriter::new(io::stdout().lock());
         if self.json {
-            serde_json::to_writer(&mut out, &set).map_err(io::Error::from)?;
-            writeln!(out)?;
+            super::write_json(&mut out, &set)?;
             return Ok(out.flush()?);
         }
         let style = self.style();
@@ -583,7 +581,7 @@ fn describe<'a>(report: &mut Report, infos: impl Iterator<Item = &'a Info>) {
                 0 => String::new(),
                 n => format!(" (and {n} more places)"),
             };
-            eprintln!("rdmawire: warning: {}: {first}{more}", info.name);
+            super::say(format_args!("warning: {}: {first}{more}", info.name));
         }
         let problem = |damage: &capture::Damage| CaptureProblem {
             file: info.name.clone(),

@@ -194,8 +194,7 @@ impl Capture {
         report.capture.capture_drops = drops;
         let mut out = io::BufWriter::new(io::stdout().lock());
         if self.json {
-            serde_json::to_writer(&mut out, &report).map_err(io::Error::from)?;
-            writeln!(out)?;
+            super::write_json(&mut out, &report)?;
         } else {
             let colour = io::stdout().is_terminal()
                 && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());

@@ -642,7 +642,7 @@ impl Emit {
             edits.zip(&self.unused).filter(|(_, unused)| **unused).map(|(edit, _)| edit).collect();
         if self.number > 0 && !unused.is_empty() {
             for edit in unused {
-                eprintln!("rdmawire: --set {edit}: no packet has this header");
+                super::say(format_args!("--set {edit}: no packet has this header"));
             }
             return Ok(Outcome::Failed);
         }
