@@ -8,7 +8,7 @@ use rdmawire::{
     craft::{Channel, Path},
     dissect::Link,
     opcode::{Opcode, PayloadRule},
-    report,
+    report::{self, text},
     wire::*,
 };
 
@@ -93,7 +93,20 @@ pub fn sequence(data: &[u8]) {
     let so_far = analysis.packets();
     assert!(so_far <= sent && so_far + 256 >= sent);
     conserves(&analysis.so_far(), so_far, false);
-    conserves(&analysis.finish(), sent, true);
+    let report = analysis.finish();
+    conserves(&report, sent, true);
+    shown(&report, a as usize);
+}
+
+/// The report as text: bounded, and nothing in it steers a terminal.
+fn shown(report: &report::analysis::Analysis, width: usize) {
+    let mut text = Vec::new();
+    let options = text::Options { width, top: 3, ..text::Options::default() };
+    text::write(report, &options, &mut text).expect("memory does not fail");
+    text::write_flow(report, width % 4, &options, &mut text).expect("memory does not fail");
+    let text = String::from_utf8(text).expect("text");
+    assert!(text.len() < 1 << 20, "{} bytes", text.len());
+    assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
 }
 
 /// Every packet is counted once.

@@ -29,6 +29,8 @@ pub fn scenario(data: &[u8]) {
                 played.expect(tap);
             }
         }
-        Err(error) => assert!(!error.what.is_empty() && !error.to_string().contains(char::is_control), "{error:?}"),
+        Err(error) => {
+            assert!(!error.what.is_empty() && !error.to_string().contains(char::is_control), "{error:?}")
+        }
     }
 }
