@@ -95,7 +95,7 @@ pub fn sequence(data: &[u8]) {
     conserves(&analysis.so_far(), so_far, false);
     let report = analysis.finish();
     conserves(&report, sent, true);
-    shown(&report, a as usize);
+    shown(&report, *a as usize);
 }
 
 /// The report as text: bounded, and nothing in it steers a terminal.
