@@ -80,7 +80,7 @@ pub(super) struct Analyze {
     #[arg(long, value_name = "FILE", value_parser = qp_map)]
     qp_map: Option<QpMap>,
     /// Flows kept at a time; beyond, the ones silent longest are put away. As many flows of one packet each take about 300
-    /// MB with their report; flows with many packets outstanding take more.
+    /// MB with their report; flows with many packets outstanding take more. Never more than fit into memory.
     #[arg(long, value_name = "N", default_value_t = Options::default().max_flows)]
     max_flows: usize,
     /// A packet that comes within so many microseconds of one sent later is late, where nothing better is known.
@@ -404,7 +404,7 @@ impl Analyze {
         Options {
             dissect: dissect::Options { roce_ports: [port(0), port(1)] },
             verify_icrc: self.icrc == Check::Verify,
-            max_flows: self.max_flows.max(1),
+            max_flows: super::memory::flows_that_fit(self.max_flows.max(1)),
             late_ns: i64::try_from(self.ooo_us.saturating_mul(1000)).unwrap_or(i64::MAX),
             ack_timeout_ns: self.ack_timeout,
             speed_bps: self.speed,

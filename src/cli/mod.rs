@@ -10,6 +10,7 @@ mod files;
 mod fuzz_corpus;
 #[cfg(all(unix, feature = "live"))]
 mod interfaces;
+mod memory;
 mod overhead;
 #[cfg(all(unix, feature = "live", not(feature = "libpcap")))]
 mod pcap_filter;
