@@ -83,7 +83,7 @@ pub(super) struct Analyze {
     #[arg(long, value_name = "FILE", value_parser = qp_map)]
     qp_map: Option<QpMap>,
     /// Flows kept at a time; beyond, the ones silent longest are put away. As many flows of one packet each take about 300
-    /// MB with their report; flows with many packets outstanding take more.
+    /// MB with their report; flows with many packets outstanding take more. Never more than fit into memory.
     #[arg(long, value_name = "N", default_value_t = Options::default().max_flows)]
     max_flows: usize,
     /// A packet that comes within so many microseconds of one sent later is late, where nothing better is known.
@@ -385,7 +385,7 @@ impl Analyze {
         Options {
             dissect: self.roce.options(),
             verify_icrc: self.icrc == Check::Verify,
-            max_flows: self.max_flows.max(1),
+            max_flows: super::memory::flows_that_fit(self.max_flows.max(1)),
             late_ns: i64::try_from(self.ooo_us.saturating_mul(1000)).unwrap_or(i64::MAX),
             ack_timeout_ns: self.ack_timeout,
             speed_bps: self.speed,
@@ -401,8 +401,7 @@ impl Analyze {
     fn print(&self, report: &Report) -> anyhow::Result<()> {
         let mut out = io::BufWriter::new(io::stdout().lock());
         if self.json {
-            serde_json::to_writer(&mut out, report).map_err(io::Error::from)?;
-            writeln!(out)?;
+            super::write_json(&mut out, report)?;
         } else if let Some(which) = &self.flow {
             let index = text::find_flow(report, which).map_err(|error| anyhow!("--flow: {error}"))?;
             text::write_flow(report, index, &self.style(), &mut out)?;
@@ -416,8 +415,7 @@ impl Analyze {
         let set = Set::new(reports);
         let mut out = io::BufWriter::new(io::stdout().lock());
         if self.json {
-            serde_json::to_writer(&mut out, &set).map_err(io::Error::from)?;
-            writeln!(out)?;
+            super::write_json(&mut out, &set)?;
             return Ok(out.flush()?);
         }
         let style = self.style();

@@ -192,8 +192,7 @@ impl Capture {
         report.capture.capture_drops = drops;
         let mut out = io::BufWriter::new(io::stdout().lock());
         if self.json {
-            serde_json::to_writer(&mut out, &report).map_err(io::Error::from)?;
-            writeln!(out)?;
+            super::write_json(&mut out, &report)?;
         } else {
             let (width, colour) = (terminal::width(), Color::Auto.is_on());
             let style = text::Options { width, colour, ..text::Options::default() };

@@ -138,7 +138,7 @@ impl Dissect {
                 break;
             }
             if self.files.len() > 1 && matches!(style, Style::Line | Style::Tree(_)) {
-                out.text.push_str(&format!("==> {} <==\n", path.display()));
+                out.text.push_str(&format!("==> {} <==\n", super::plain(&path.display().to_string())));
             }
             if !self.file(path, &filter, &style, &mut out, &mut left)? {
                 outcome = Outcome::Failed;

@@ -11,6 +11,7 @@ mod explain;
 mod fuzz_corpus;
 #[cfg(all(unix, feature = "live"))]
 mod interfaces;
+mod memory;
 mod overhead;
 #[cfg(all(unix, feature = "live", not(feature = "libpcap")))]
 mod pcap_filter;
@@ -70,7 +71,10 @@ pub(crate) enum Outcome {
 
 /// Run the command line; errors are one line on standard error, a closed pipe is success.
 pub(crate) fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refused(&error),
+    };
     match cli.run() {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Failed) => ExitCode::from(2),
@@ -80,6 +84,17 @@ pub(crate) fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// What the arguments are not, or the help that was asked for.
+fn refused(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    // Arguments stand in the message as they came: a pattern of the shell's may have made them of names of files.
+    if error.use_stderr() && plain(&text) != text {
+        let _ = write!(io::stderr(), "{}", plain(&text));
+        return ExitCode::from(2);
+    }
+    error.exit()
 }
 
 impl Cli {
@@ -104,7 +119,32 @@ impl Cli {
 
 /// A line on standard error, whoever reads it: a closed one is no reason to stop.
 fn say(line: fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "rdmawire: {line}");
+    let _ = writeln!(io::stderr(), "rdmawire: {}", plain(&line.to_string()));
+}
+
+/// Text without what would steer a terminal: names of files and what stands in them are as strangers chose them.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '?' } else { c }).collect()
+}
+
+/// A value as JSON on a line.
+fn write_json<T: serde::Serialize>(out: &mut impl Write, value: &T) -> io::Result<()> {
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, PlainJson))?;
+    writeln!(out)
+}
+
+/// JSON with every control character escaped: it asks for those of ASCII only, and terminals obey others too.
+struct PlainJson;
+
+impl serde_json::ser::Formatter for PlainJson {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, text: &str) -> io::Result<()> {
+        let mut rest = text;
+        while let Some((at, c)) = rest.char_indices().find(|(_, c)| c.is_control()) {
+            write!(writer, "{}\\u{:04x}", &rest[..at], c as u32)?;
+            rest = &rest[at + c.len_utf8()..];
+        }
+        writer.write_all(rest.as_bytes())
+    }
 }
 
 /// A line on standard error for each thing wrong with a file; whether there is any.
