@@ -143,7 +143,7 @@ fn bombs() {
 /// Compressed twice, in members without end, in frames to be skipped, with a name without end, and with a checksum that is not its own.
 #[test]
 fn compressed_in_odd_ways() {
-    let folder = directory("compressed");
+    let folder = Scratch::new("compressed");
     let gzip = |bytes: &[u8]| {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
         gzip.write_all(bytes).unwrap();
@@ -361,7 +361,8 @@ fn forged_queue_pairs() {
 /// Queue pairs and times of day as a forger likes: each of its intervals, and each report on the way, is bounded as the last one is.
 #[test]
 fn forged_times() {
-    let path = directory("times").join("forged.pcap");
+    let folder = Scratch::new("times");
+    let path = folder.join("forged.pcap");
     let packet = Packet::rocev2(std::net::Ipv4Addr::new(10, 0, 0, 1), std::net::Ipv4Addr::new(10, 0, 0, 2))
         .push(Bth::default().with_opcode(Opcode::RC_SEND_ONLY))
         .payload(vec![0; 16])
@@ -508,7 +509,7 @@ fn files_that_are_there_stay() {
 #[test]
 fn nothing_steers_the_terminal() {
     const STEER: &str = "\u{1b}[31m\u{7}\u{9b}2J\r";
-    let folder = directory("terminal");
+    let folder = Scratch::new("terminal");
     let file = |name: &str, bytes: &[u8]| {
         let path = folder.join(format!("{name}{STEER}"));
         fs::write(&path, bytes).unwrap();

@@ -5,8 +5,8 @@ use std::{fs, path::Path};
 use rdmawire::{
     analyze::{Analysis, Event, Options, metric::Metric},
     capture::{self, Record, Source, Time},
-    craft::mutate::Mutator,
-    dissect::Link,
+    craft::mutate::{Base, Mutants},
+    dissect::dissect,
 };
 
 /// It asks for nothing, but every frame has to be dissected for it.
@@ -40,4 +40,38 @@ fn captures_have_one_report() {
         captures += 1;
     }
     assert!(captures > 5 || cfg!(not(feature = "compression")), "{captures}");
+}
+
+#[test]
+fn mutants_have_one_report() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps/loss1_rc_write-B-300.pcap");
+    let mut bases = Vec::new();
+    let mut source = capture::open(&path).expect("the capture is there");
+    while let Ok(Some(record)) = source.next() {
+        bases.push(Base::of("", &dissect(record.link, record.frame, record.wire_len)));
+    }
+    assert!(bases.len() > 100);
+    let (mut seen, mut malformed) = (0, 0);
+    for mutant in Mutants::new(bases, 7).take(20_000) {
+        let mut record = Record {
+            time: Time(1_000),
+            link: mutant.link,
+            interface: 0,
+            wire_len: mutant.wire_len,
+            frame: &mutant.frame,
+        };
+        let mut plain = Analysis::new(options());
+        let mut dissected = Analysis::new(options()).with(Nothing);
+        for n in 0..2 {
+            record.time = Time(1_000 + n);
+            plain.see(&record);
+            dissected.see(&record);
+        }
+        let plain = plain.finish();
+        malformed += plain.capture.malformed_packets;
+        seen += plain.flows.len();
+        let (plain, dissected) = (serde_json::to_string(&plain), serde_json::to_string(&dissected.finish()));
+        assert!(plain.ok() == dissected.ok(), "{}", mutant.mutation);
+    }
+    assert!(seen > 5_000 && malformed > 1_000, "{seen} {malformed}");
 }
