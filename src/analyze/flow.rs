@@ -492,7 +492,7 @@ impl Flow {
     }
 }
 
-/// Flows over IPv4 that were found lately, each in the one place where it can be: what most look-ups come down to.
+/// Flows over IPv4 that were found lately, each in one of the two places where it can be: what most look-ups come down to.
 #[derive(Debug)]
 struct Recent {
     slots: Vec<Slot>,
@@ -529,23 +529,33 @@ impl Recent {
     #[inline(always)]
     fn find(&self, key: &Key) -> Option<u32> {
         let addresses = key.ipv4_addresses()?;
-        let slot = self.slots.get(self.place(addresses, key.qp))?;
-        (slot.addresses == addresses && slot.qp == key.qp && slot.at != NOBODY).then_some(slot.at)
+        let is_it = |slot: &&Slot| slot.addresses == addresses && slot.qp == key.qp && slot.at != NOBODY;
+        let place = self.place(addresses, key.qp);
+        let slot = self.slots.get(place).filter(is_it);
+        // Its neighbour is in the same cache line.
+        slot.or_else(|| self.slots.get(place ^ 1).filter(is_it)).map(|slot| slot.at)
     }
 
+    /// Whoever had the place before moves to the neighbour's.
     #[inline]
     fn put(&mut self, key: &Key, at: u32) {
         let Some(addresses) = key.ipv4_addresses() else { return };
         let place = self.place(addresses, key.qp);
-        if let Some(slot) = self.slots.get_mut(place) {
-            *slot = Slot { addresses, qp: key.qp, at };
+        if let Ok([here, there]) = self.slots.get_disjoint_mut([place, place ^ 1]) {
+            *there = std::mem::replace(here, Slot { addresses, qp: key.qp, at });
         }
     }
 
     /// Forgets a flow that is no more.
     fn forget(&mut self, key: &Key) {
-        if self.find(key).is_some() {
-            self.put(key, NOBODY);
+        let Some(addresses) = key.ipv4_addresses() else { return };
+        let place = self.place(addresses, key.qp);
+        for place in [place, place ^ 1] {
+            if let Some(slot) = self.slots.get_mut(place)
+                && (slot.addresses, slot.qp) == (addresses, key.qp)
+            {
+                *slot = EMPTY;
+            }
         }
     }
 
