@@ -1,8 +1,10 @@
 //! Reports of several captures, each by itself, and what they add up to.
 
+use std::io::{self, Write};
+
 use serde::Serialize;
 
-use super::analysis::{Analysis, Stream};
+use super::analysis::{Analysis, Flow, List};
 
 /// The schema's name and number.
 pub const SCHEMA: &str = "rdmawire.analysis-set/1";
@@ -46,38 +48,87 @@ pub struct Totals {
 impl Set {
     /// Puts reports together.
     pub fn new(reports: Vec<Analysis>) -> Set {
-        let summaries: Vec<Totals> = reports.iter().map(Totals::of).collect();
+        let summaries = reports.iter().map(Totals::of).collect();
+        Set { reports, ..Set::of_summaries(summaries) }
+    }
+
+    /// The same without the reports.
+    pub fn of_summaries(summaries: Vec<Totals>) -> Set {
         let mut total = Totals::default();
         summaries.iter().for_each(|one| total.add(one));
-        Set { schema: SCHEMA, reports, summaries, total }
+        Set { schema: SCHEMA, reports: Vec::new(), summaries, total }
+    }
+}
+
+/// Writes a [`Set`] as JSON, report by report, of which it keeps the sums only.
+pub struct Writer<W: Write> {
+    out: W,
+    summaries: Vec<Totals>,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins.
+    ///
+    /// # Errors
+    /// The output's; so those of the other methods.
+    pub fn new(mut out: W) -> io::Result<Writer<W>> {
+        write!(out, r#"{{"schema":"{SCHEMA}","reports":["#)?;
+        Ok(Writer { out, summaries: Vec::new() })
+    }
+
+    /// The next report.
+    pub fn report<F, C, E>(&mut self, report: &Analysis<F, C, E>) -> io::Result<()>
+    where
+        F: List<Row = Flow> + Serialize,
+        C: Serialize,
+        E: Serialize,
+    {
+        if !self.summaries.is_empty() {
+            self.out.write_all(b",")?;
+        }
+        self.summaries.push(Totals::of(report));
+        Ok(serde_json::to_writer(&mut self.out, report)?)
+    }
+
+    /// Ends it, and gives the output back.
+    pub fn end(mut self) -> io::Result<W> {
+        let Set { summaries, total, .. } = Set::of_summaries(self.summaries);
+        self.out.write_all(br#"],"summaries":"#)?;
+        serde_json::to_writer(&mut self.out, &summaries)?;
+        self.out.write_all(br#","total":"#)?;
+        serde_json::to_writer(&mut self.out, &total)?;
+        self.out.write_all(b"}")?;
+        Ok(self.out)
     }
 }
 
 impl Totals {
     /// A report's sums.
-    pub fn of(report: &Analysis) -> Totals {
-        let flows = |of: fn(&super::analysis::Flow) -> u64| report.flows.iter().map(of).sum();
+    pub fn of<C, E>(report: &Analysis<impl List<Row = Flow>, C, E>) -> Totals {
         let severity = |wanted: &str| report.findings.iter().filter(|f| f.severity == wanted).count() as u64;
-        let streams = |of: fn(&Stream) -> u64| {
-            report.flows.iter().map(|flow| of(&flow.requests) + of(&flow.responses)).sum()
-        };
-        Totals {
+        let mut totals = Totals {
             files: report.capture.files.clone(),
             packets: report.capture.packets,
             rdma_packets: report.capture.rdma_packets,
             flows: report.flows.len() as u64,
-            retransmits: streams(|s| s.retransmits),
-            out_of_order: streams(|s| s.out_of_order),
-            capture_duplicates: streams(|s| s.capture_duplicates),
-            naks: flows(|f| f.naks.total()),
-            rnr_naks: flows(|f| f.rnr_naks),
-            timeouts: streams(|s| s.triggers.timeout),
             cnps: report.congestion.cnps,
             ce_packets: report.congestion.ce_packets,
             errors: severity("error"),
             warnings: severity("warning"),
             problems: report.capture.problems.len() as u64,
+            ..Totals::default()
+        };
+        for flow in report.flows.outlines() {
+            totals.naks += flow.naks.total();
+            totals.rnr_naks += flow.rnr_naks;
+            for stream in [&flow.requests, &flow.responses] {
+                totals.retransmits += stream.retransmits;
+                totals.out_of_order += stream.out_of_order;
+                totals.capture_duplicates += stream.capture_duplicates;
+                totals.timeouts += stream.triggers.timeout;
+            }
         }
+        totals
     }
 
     fn add(&mut self, other: &Totals) {
