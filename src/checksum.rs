@@ -24,7 +24,8 @@ pub fn internet_parts(parts: &[&[u8]]) -> u16 {
 #[inline(always)]
 pub(crate) fn internet_of_twenty(bytes: &[u8]) -> u16 {
     let Some(bytes) = bytes.first_chunk::<20>() else { return internet(bytes) };
-    let word = |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]) as u64;
+    let word =
+        |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]) as u64;
     let sum = word(0) + word(4) + word(8) + word(12) + word(16);
     // Two halves, twice: the carries of five words are few.
     let sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);

@@ -1,9 +1,10 @@
 //! Capture files: what is written is read, and whatever a file claims, reading it ends well.
 
+mod scratch;
+
 use std::fs;
 use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,7 @@ use rdmawire::capture::{
     Sink, Source, Time,
 };
 use rdmawire::dissect::Link;
+use scratch::Scratch;
 
 /// A record that owns its frame, to compare.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,43 +57,15 @@ fn frames(count: usize) -> Vec<Frame> {
         .collect()
 }
 
-/// A directory of its own for a test, gone afterwards.
-struct Dir(PathBuf);
-
-impl Dir {
-    fn new() -> Dir {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("rdmawire-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).unwrap();
-        Dir(path)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
-        fs::write(self.path(name), bytes).unwrap();
-        self.path(name)
-    }
-}
-
-impl Drop for Dir {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// A file of `frames`, as bytes.
 fn written(format: Format, interfaces: &[Interface], frames: &[Frame]) -> Vec<u8> {
-    let dir = Dir::new();
-    let mut writer = capture::create(&dir.path("x"), format, interfaces, Options::default()).unwrap();
+    let dir = Scratch::new("capture");
+    let mut writer = capture::create(&dir.join("x"), format, interfaces, Options::default()).unwrap();
     for frame in frames {
         writer.put(&frame.record()).unwrap();
     }
     writer.finish().unwrap();
-    fs::read(dir.path("x")).unwrap()
+    fs::read(dir.join("x")).unwrap()
 }
 
 fn ethernet(format: Format, frames: &[Frame]) -> Vec<u8> {
@@ -277,8 +251,8 @@ fn records_of_several_links_go_into_pcapng_only() {
     let (read, info) = read(&written(Format::Pcapng, &[Interface::new(Link(1))], &frames));
     assert_eq!(read, frames);
     assert_eq!(info.interfaces.iter().map(|interface| interface.link.0).collect::<Vec<_>>(), [1, 247, 113]);
-    let dir = Dir::new();
-    let mut writer = capture::create(&dir.path("x"), Format::Pcap, &[], Options::default()).unwrap();
+    let dir = Scratch::new("capture");
+    let mut writer = capture::create(&dir.join("x"), Format::Pcap, &[], Options::default()).unwrap();
     writer.put(&frames[0].record()).unwrap();
     assert_eq!(writer.put(&frames[1].record()).unwrap_err().kind(), ErrorKind::Unfit);
 }
@@ -368,13 +342,13 @@ fn pcapng_with_everything() {
 
 #[test]
 fn comments_and_drops_are_written() {
-    let dir = Dir::new();
+    let dir = Scratch::new("capture");
     let interface = Interface { drops: Some(9), name: Some("eth7".into()), ..Interface::new(Link(1)) };
     let mut writer =
-        capture::create(&dir.path("x"), Format::Pcapng, &[interface], Options::default()).unwrap();
+        capture::create(&dir.join("x"), Format::Pcapng, &[interface], Options::default()).unwrap();
     writer.put_with_comment(&frames(1)[0].record(), Some("why: ü")).unwrap();
     writer.finish().unwrap();
-    let mut reader = capture::open(&dir.path("x")).unwrap();
+    let mut reader = capture::open(&dir.join("x")).unwrap();
     reader.next().unwrap().unwrap();
     assert_eq!(reader.comment().as_deref(), Some("why: ü"));
     assert!(reader.next().unwrap().is_none());
@@ -663,7 +637,7 @@ mod compressed {
         {
             // Several members, split within a frame.
             let parts: Vec<u8> = plain.chunks(100_001).flat_map(pack).collect();
-            let dir = Dir::new();
+            let dir = Scratch::new("capture");
             let (some, info) = drain(capture::open(&dir.file("capture", &parts)).unwrap());
             assert!(some == frames);
             assert_eq!((info.compression, info.problem_count), (compression, 0));
@@ -677,11 +651,11 @@ mod compressed {
     fn a_name_says_how_it_is_written() {
         let frames = frames(500);
         for (name, compression) in [("x.pcap.gz", Compression::Gzip), ("x.pcap.zst", Compression::Zstd)] {
-            let dir = Dir::new();
-            let mut writer = capture::create(&dir.path(name), Format::Pcap, &[], Options::default()).unwrap();
+            let dir = Scratch::new("capture");
+            let mut writer = capture::create(&dir.join(name), Format::Pcap, &[], Options::default()).unwrap();
             frames.iter().for_each(|frame| writer.put(&frame.record()).unwrap());
             writer.finish().unwrap();
-            let (some, info) = drain(capture::open(&dir.path(name)).unwrap());
+            let (some, info) = drain(capture::open(&dir.join(name)).unwrap());
             assert!(some == frames);
             assert_eq!(info.compression, compression);
         }
@@ -728,7 +702,7 @@ mod compressed {
 
 #[test]
 fn what_is_no_capture_says_so_in_a_line() {
-    let dir = Dir::new();
+    let dir = Scratch::new("capture");
     let failed = |path: PathBuf| -> Error { capture::open(&path).unwrap_err() };
     let cases: &[(&[u8], ErrorKind, &str)] = &[
         (b"", ErrorKind::Empty, "is empty"),
@@ -755,13 +729,13 @@ fn what_is_no_capture_says_so_in_a_line() {
         let line = error.to_string();
         assert!(line.starts_with(&format!("{}: {text}", path.display())) && !line.contains('\n'), "{line}");
     }
-    assert_eq!(failed(dir.path("nothing")).kind(), ErrorKind::NotFound);
-    assert_eq!(failed(dir.0.clone()).kind(), ErrorKind::Directory);
+    assert_eq!(failed(dir.join("nothing")).kind(), ErrorKind::NotFound);
+    assert_eq!(failed(dir.to_path_buf()).kind(), ErrorKind::Directory);
 }
 
 #[test]
 fn a_file_that_shrinks_is_an_error() {
-    let dir = Dir::new();
+    let dir = Scratch::new("capture");
     let path = dir.file("x", &ethernet(Format::Pcap, &frames(40_000)));
     let len = fs::metadata(&path).unwrap().len();
     let options = Options { window: 1 << 16, ..Options::default() };
@@ -781,10 +755,10 @@ fn a_file_that_shrinks_is_an_error() {
 
 #[test]
 fn a_file_is_whole_or_not_there() {
-    let dir = Dir::new();
-    let path = dir.path("x");
+    let dir = Scratch::new("capture");
+    let path = dir.join("x");
     let create = |force| capture::create(&path, Format::Pcap, &[], Options { force, ..Options::default() });
-    let listed = || fs::read_dir(&dir.0).unwrap().count();
+    let listed = || fs::read_dir(&*dir).unwrap().count();
     let mut writer = create(false).unwrap();
     writer.put(&frames(1)[0].record()).unwrap();
     assert!(!path.exists());
@@ -806,8 +780,8 @@ fn a_file_is_whole_or_not_there() {
 #[cfg(unix)]
 #[test]
 fn a_pipe_that_is_closed_is_told_from_other_errors() {
-    let dir = Dir::new();
-    let path = dir.path("pipe");
+    let dir = Scratch::new("capture");
+    let path = dir.join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
     let other_end = path.clone();
     let reading =

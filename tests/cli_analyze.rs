@@ -3,10 +3,11 @@
 #![cfg(all(unix, feature = "cli"))]
 
 mod frames;
+mod scratch;
 
 use std::{
     io::{Read, Write},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Command, Output, Stdio},
     time::Duration,
 };
@@ -17,14 +18,8 @@ use rdmawire::{
     dissect::Link,
     opcode::Opcode,
 };
+use scratch::Scratch;
 use serde_json::Value;
-
-/// A directory of this test's own.
-fn directory(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::create_dir_all(&path).unwrap();
-    path
-}
 
 /// A capture of SENDs with these PSNs.
 fn trace(path: &Path, psns: impl IntoIterator<Item = u32>, pause: bool) {
@@ -65,7 +60,8 @@ fn json(args: &[&str]) -> Value {
 
 #[test]
 fn a_file_and_its_sections() {
-    let path = directory("one").join("a.pcap");
+    let directory = Scratch::new("one");
+    let path = directory.join("a.pcap");
     trace(&path, 0..100, true);
     let path = path.to_str().unwrap();
     let report = json(&[path, "--interval", "100us", "--speed", "100G"]);
@@ -87,7 +83,7 @@ fn a_file_and_its_sections() {
 
 #[test]
 fn several_files_each_or_as_one() {
-    let directory = directory("several");
+    let directory = Scratch::new("several");
     let [a, b] = ["a.pcap", "b.pcap"].map(|name| directory.join(name));
     trace(&a, 0..50, false);
     trace(&b, 0..50, false);
@@ -109,7 +105,8 @@ fn several_files_each_or_as_one() {
 
 #[test]
 fn a_damaged_file_is_told_of_once() {
-    let path = directory("damaged").join("cut.pcap");
+    let directory = Scratch::new("damaged");
+    let path = directory.join("cut.pcap");
     trace(&path, 0..50, false);
     let bytes = std::fs::read(&path).unwrap();
     std::fs::write(&path, &bytes[..bytes.len() - 10]).unwrap();
@@ -122,7 +119,7 @@ fn a_damaged_file_is_told_of_once() {
 
 #[test]
 fn a_map_of_queue_pairs() {
-    let directory = directory("map");
+    let directory = Scratch::new("map");
     let [path, map, wrong] = ["a.pcap", "map.csv", "wrong.csv"].map(|name| directory.join(name));
     trace(&path, 0..5, false);
     std::fs::write(&map, "# the tested pair\n10.0.0.2, 0x11, 10.0.0.1, 34\n").unwrap();
@@ -137,7 +134,8 @@ fn a_map_of_queue_pairs() {
 
 #[test]
 fn what_is_asked_wrong_is_told() {
-    let path = directory("asked").join("a.pcap");
+    let directory = Scratch::new("asked");
+    let path = directory.join("a.pcap");
     trace(&path, 0..5, false);
     let path = path.to_str().unwrap();
     for (args, told) in [
@@ -168,7 +166,8 @@ fn wait(mut child: Child) -> (Option<i32>, String) {
 
 #[test]
 fn a_pipe_that_does_not_end_has_reports_all_the_same() {
-    let path = directory("pipe").join("a.pcap");
+    let directory = Scratch::new("pipe");
+    let path = directory.join("a.pcap");
     trace(&path, 0..50, false);
     let bytes = std::fs::read(&path).unwrap();
     let mut child =

@@ -1,49 +1,26 @@
 //! The binary's `dissect` and `explain`: what they print, and what becomes of bad input.
 
+mod samples;
+mod scratch;
+
 use std::{
     fs,
     io::{Read, Write},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output, Stdio},
 };
 
+use rdmawire::dissect::Link;
+use samples::Sample;
+use scratch::Scratch;
 use serde_json::Value;
-
-/// A directory of a test's own.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(test: &str) -> Scratch {
-        let path =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("dissect-{test}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Scratch(path)
-    }
-
-    fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
-        let path = self.0.join(name);
-        fs::write(&path, bytes).unwrap();
-        path
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 /// A pcap with microseconds of every Ethernet vector, one a second from 2020-09-13 on.
 fn capture() -> Vec<u8> {
-    let all: Vec<Value> = serde_json::from_str(include_str!("data/vectors.json")).unwrap();
     let mut file = Vec::new();
     file.extend(0xa1b2_c3d4_u32.to_le_bytes());
     file.extend([2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0]);
-    let ethernet = all.iter().filter(|v| v["link_type"] == 1);
-    for (i, v) in ethernet.enumerate() {
-        let hex = v["hex"].as_str().unwrap();
-        let frame: Vec<u8> =
-            (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect();
+    for (i, Sample { frame, .. }) in ethernet().into_iter().enumerate() {
         for word in [1_600_000_000 + i as u32, 250_000, frame.len() as u32, frame.len() as u32] {
             file.extend(word.to_le_bytes());
         }
@@ -52,9 +29,8 @@ fn capture() -> Vec<u8> {
     file
 }
 
-fn frames() -> usize {
-    let all: Vec<Value> = serde_json::from_str(include_str!("data/vectors.json")).unwrap();
-    all.iter().filter(|v| v["link_type"] == 1).count()
+fn ethernet() -> Vec<Sample> {
+    samples::vectors().into_iter().filter(|sample| sample.link == Link::ETHERNET).collect()
 }
 
 fn rdmawire() -> Command {
@@ -91,7 +67,7 @@ fn lines_are_those_of_the_golden_file() {
         assert_eq!(line, wanted);
     }
     assert_eq!(lines.lines().count(), wanted.lines().count());
-    assert_eq!(lines.lines().count(), frames());
+    assert_eq!(lines.lines().count(), ethernet().len());
 }
 
 #[test]
@@ -106,7 +82,7 @@ fn json_is_an_object_a_line() {
         assert_eq!(v["layers"][0]["name"], "ethernet");
         assert!(v.get("file").is_none());
     }
-    assert_eq!(out.lines().count(), frames());
+    assert_eq!(out.lines().count(), ethernet().len());
     // The names of Wireshark, and the ICRC not looked at.
     let line = printed(&["--json", "--names", "wireshark", "-c1", "--icrc", "off"], &path);
     let v: Value = serde_json::from_str(&line).unwrap();
@@ -132,7 +108,7 @@ fn filters_counts_and_skips() {
     assert_eq!(numbers(&["-f", "frame.number > 3 && cnp", "-c0"]), [""; 0]);
     let cnps = numbers(&["-f", "cnp"]);
     assert_eq!(numbers(&["-f", "infiniband.bth.opcode in {0x80, 0x81}"]), cnps);
-    assert!(!cnps.is_empty() && cnps.len() < frames());
+    assert!(!cnps.is_empty() && cnps.len() < ethernet().len());
     let bad = run(&["-f", "bth.psn = 3"], &path);
     assert_eq!(bad.status.code(), Some(2));
     assert_eq!(
@@ -217,7 +193,7 @@ fn standard_input() {
     child.stdin.take().unwrap().write_all(&capture()).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
-    assert_eq!(text(&output.stdout).lines().count(), frames());
+    assert_eq!(text(&output.stdout).lines().count(), ethernet().len());
 }
 
 #[test]
@@ -225,10 +201,13 @@ fn what_is_no_capture_is_one_line_and_status_2() {
     let scratch = Scratch::new("bad");
     let empty = scratch.file("empty.pcap", b"");
     let words = scratch.file("words.txt", b"These are words, not frames.\nMore of them follow here.\n");
-    let nowhere = scratch.0.join("nowhere.pcap");
-    for (path, says) in
-        [(&nowhere, "no such file"), (&empty, "is empty"), (&words, ""), (&scratch.0, "is a directory")]
-    {
+    let nowhere = scratch.join("nowhere.pcap");
+    for (path, says) in [
+        (&nowhere, "no such file"),
+        (&empty, "is empty"),
+        (&words, ""),
+        (&scratch.to_path_buf(), "is a directory"),
+    ] {
         let output = run(&[], path);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{said}");
@@ -262,7 +241,7 @@ fn a_cut_file_gives_what_there_is_and_says_where_it_ends() {
     let scratch = Scratch::new("cut");
     let whole = capture();
     let output = run(&[], &scratch.file("cut.pcap", &whole[..whole.len() - 5]));
-    assert_eq!(text(&output.stdout).lines().count(), frames() - 1);
+    assert_eq!(text(&output.stdout).lines().count(), ethernet().len() - 1);
     assert_eq!(output.status.code(), Some(0));
     let said = text(&output.stderr);
     assert!(said.starts_with("rdmawire: warning: ") && said.contains("cut.pcap: at byte "), "{said}");
@@ -281,9 +260,9 @@ fn of_several_files_the_good_ones_are_done() {
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["file"].take())
         .collect();
-    assert_eq!(files.len(), 2 * frames());
+    assert_eq!(files.len(), 2 * ethernet().len());
     assert_eq!(files[0].as_str(), one.to_str());
-    assert_eq!(files[frames()].as_str(), two.to_str());
+    assert_eq!(files[ethernet().len()].as_str(), two.to_str());
     let lines = rdmawire().arg("dissect").args([&one, &two]).output().unwrap();
     assert_eq!(text(&lines.stdout).lines().filter(|line| line.starts_with("==> ")).count(), 2);
 }

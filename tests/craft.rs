@@ -1,5 +1,7 @@
 //! Packets: built, dissected to the same fields, and rebuilt bit for bit.
 
+mod samples;
+
 use bytes::Bytes;
 use proptest::prelude::*;
 use rdmawire::{
@@ -9,22 +11,11 @@ use rdmawire::{
     opcode::Opcode,
     wire::*,
 };
+use samples::Sample;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-fn vectors() -> Vec<(String, Link, Vec<u8>)> {
-    let mut all: Vec<serde_json::Value> = serde_json::from_str(include_str!("data/vectors.json")).unwrap();
-    if let Ok(path) = std::env::var("RDMAWIRE_VECTORS") {
-        let text = std::fs::read_to_string(path).unwrap();
-        all.extend(serde_json::from_str::<Vec<serde_json::Value>>(&text).unwrap());
-    }
-    all.iter()
-        .map(|v| {
-            let hex = v["hex"].as_str().unwrap();
-            let frame = (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap());
-            let link = Link(v["link_type"].as_u64().unwrap() as u16);
-            (v["name"].as_str().unwrap().to_owned(), link, frame.collect())
-        })
-        .collect()
+fn vectors() -> Vec<Sample> {
+    samples::vectors_and_more().iter().map(Sample::from).collect()
 }
 
 /// Rebuilt as captured, and nothing kept that need not be.
@@ -37,7 +28,7 @@ fn rebuilds(link: Link, frame: &[u8], wire_len: u32) -> Packet {
 
 #[test]
 fn every_vector_rebuilds_bit_for_bit_whole_and_cut() {
-    for (name, link, frame) in vectors() {
+    for Sample { name, link, frame, .. } in vectors() {
         let packet = rebuilds(link, &frame, frame.len() as u32);
         assert_eq!(packet.wire_len() as usize, frame.len(), "{name}");
         for cut in 0..frame.len() {
@@ -49,7 +40,7 @@ fn every_vector_rebuilds_bit_for_bit_whole_and_cut() {
 
 #[test]
 fn what_is_right_is_computed_again_and_what_is_wrong_is_kept() {
-    for (name, link, frame) in vectors() {
+    for Sample { name, link, frame, .. } in vectors() {
         let d = dissect(link, &frame, frame.len() as u32);
         let packet = Packet::from(&d);
         match icrc::verify(&d) {
@@ -256,7 +247,7 @@ fn settled(kind: Kind, field: &str) -> bool {
 
 #[test]
 fn every_vector_is_a_recipe() {
-    for (name, link, frame) in vectors() {
+    for Sample { name, link, frame, .. } in vectors() {
         for cut in [frame.len(), frame.len() / 2] {
             let packet = rebuilds(link, &frame[..cut], frame.len() as u32);
             let text = recipe::print(&packet);
@@ -399,7 +390,7 @@ proptest! {
     #[test]
     fn any_damage_rebuilds(n in 0usize..10_000, at in 0usize..10_000, to in any::<[u8; 3]>(), cut in any::<bool>()) {
         let all = vectors();
-        let (_, link, mut frame) = all[n % all.len()].clone();
+        let Sample { link, mut frame, .. } = all[n % all.len()].clone();
         for (i, byte) in to.into_iter().enumerate() {
             let len = frame.len();
             frame[(at * (i + 1)) % len] = byte;

@@ -1,35 +1,18 @@
 //! Filters: what they match on known packets, how they complain, and that no text makes them panic.
 
+mod samples;
+
 use proptest::prelude::*;
 use rdmawire::{
     dissect::{Link, dissect},
     filter::{Filter, FrameMeta},
     icrc::State,
 };
-use serde_json::Value;
-
-struct Vector {
-    name: String,
-    link: Link,
-    frame: Vec<u8>,
-}
-
-fn vectors() -> Vec<Vector> {
-    let all: Vec<Value> = serde_json::from_str(include_str!("data/vectors.json")).unwrap();
-    let hex =
-        |s: &str| (0..s.len()).step_by(2).map(|i| u8::from_str_radix(&s[i..i + 2], 16).unwrap()).collect();
-    all.iter()
-        .map(|v| Vector {
-            name: v["name"].as_str().unwrap().to_owned(),
-            link: Link(v["link_type"].as_u64().unwrap() as u16),
-            frame: hex(v["hex"].as_str().unwrap()),
-        })
-        .collect()
-}
+use samples::{Sample, vectors};
 
 fn matching(filter: &str) -> Vec<String> {
     let filter = Filter::parse(filter).unwrap_or_else(|error| panic!("{error}"));
-    let matches = |v: &Vector| {
+    let matches = |v: &Sample| {
         let d = dissect(v.link, &v.frame, v.frame.len() as u32);
         filter.matches(&d, &FrameMeta { number: 3, time_ns: 1_500_000_000, icrc: None })
     };
@@ -38,7 +21,7 @@ fn matching(filter: &str) -> Vec<String> {
 
 /// Frames for which this is so, by other means than a filter.
 fn where_(is: impl Fn(&rdmawire::dissect::Dissection<'_>) -> bool) -> Vec<String> {
-    let is = |v: &Vector| is(&dissect(v.link, &v.frame, v.frame.len() as u32));
+    let is = |v: &Sample| is(&dissect(v.link, &v.frame, v.frame.len() as u32));
     vectors().into_iter().filter(is).map(|v| v.name).collect()
 }
 

@@ -1,49 +1,19 @@
 //! Frames as lines, trees, JSON and columns: for every vector, and every truncation of it.
 
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    cell::Cell,
-    collections::HashSet,
-    fmt,
-};
+mod samples;
+
+use std::{collections::HashSet, fmt};
 
 use rdmawire::{
     dissect::{Link, dissect},
     frame::*,
 };
+use samples::{Sample, vectors};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-/// Counts this thread's allocations.
-struct Counting;
-
-thread_local!(static ALLOCATIONS: Cell<u64> = const { Cell::new(0) });
-
-// SAFETY: everything is passed on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-fn vectors() -> Vec<(String, Link, Vec<u8>)> {
-    let all: Vec<Value> = serde_json::from_str(include_str!("data/vectors.json")).unwrap();
-    let hex =
-        |s: &str| (0..s.len()).step_by(2).map(|i| u8::from_str_radix(&s[i..i + 2], 16).unwrap()).collect();
-    all.iter()
-        .map(|v| {
-            let link = Link(v["link_type"].as_u64().unwrap() as u16);
-            (v["name"].as_str().unwrap().to_owned(), link, hex(v["hex"].as_str().unwrap()))
-        })
-        .collect()
-}
+static ALLOCATOR: samples::memory::Counting = samples::memory::Counting;
 
 /// JSON in which no object has a name twice.
 struct Strict;
@@ -95,7 +65,7 @@ impl<'de> Visitor<'de> for Strict {
 fn json_is_json_without_repeated_names_for_every_truncation() {
     let writers = [Json::new(Names::Own), Json::new(Names::Wireshark)];
     let mut text = String::new();
-    for (name, link, bytes) in vectors() {
+    for Sample { name, link, frame: bytes, .. } in vectors() {
         for len in 0..=bytes.len() {
             let d = dissect(link, &bytes[..len], bytes.len() as u32);
             for json in &writers {
@@ -110,7 +80,7 @@ fn json_is_json_without_repeated_names_for_every_truncation() {
 
 #[test]
 fn json_has_what_the_contract_names() {
-    for (name, link, bytes) in vectors() {
+    for Sample { name, link, frame: bytes, .. } in vectors() {
         let d = dissect(link, &bytes, bytes.len() as u32 + 4);
         let mut text = String::new();
         let frame = Frame::new(9, 1_500_000_000_000_000_001, &d).verified();
@@ -168,7 +138,7 @@ fn lines_trees_and_columns_take_every_truncation() {
         ["frame.number", "src", "dst", "info", "bth.psn", "ip.addr", "note", "icrc", "cm.local_qpn"];
     let columns = Columns::parse(columns, Separator::Comma, Names::Own).unwrap();
     let mut text = String::new();
-    for (_, link, bytes) in vectors() {
+    for Sample { link, frame: bytes, .. } in vectors() {
         for len in 0..=bytes.len() {
             let d = dissect(link, &bytes[..len], bytes.len() as u32);
             let frame = Frame::new(u64::MAX, i64::MIN, &d).verified();
@@ -219,15 +189,16 @@ fn nothing_is_allocated_for_a_frame() {
     )
     .unwrap();
     let mut text = String::with_capacity(1 << 20);
-    let before = ALLOCATIONS.get();
-    for (_, link, bytes) in &vectors {
-        text.clear();
-        let d = dissect(*link, bytes, bytes.len() as u32);
-        let frame = Frame::new(1, 7, &d).verified();
-        line.write(&frame, &mut text).unwrap();
-        json.write(&frame, None, &mut text).unwrap();
-        columns.write(&frame, &mut text).unwrap();
-        filter.matches(&d, &rdmawire::filter::FrameMeta::default());
-    }
-    assert_eq!(ALLOCATIONS.get() - before, 0);
+    let ((), allocated) = samples::memory::during(|| {
+        for Sample { link, frame: bytes, .. } in &vectors {
+            text.clear();
+            let d = dissect(*link, bytes, bytes.len() as u32);
+            let frame = Frame::new(1, 7, &d).verified();
+            line.write(&frame, &mut text).unwrap();
+            json.write(&frame, None, &mut text).unwrap();
+            columns.write(&frame, &mut text).unwrap();
+            filter.matches(&d, &rdmawire::filter::FrameMeta::default());
+        }
+    });
+    assert_eq!(allocated.calls, 0);
 }

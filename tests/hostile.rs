@@ -2,10 +2,12 @@
 //! exit status.
 #![cfg(all(target_os = "linux", feature = "cli", feature = "compression"))]
 
+mod scratch;
+
 use std::{
     fs::{self, File},
     io::{BufWriter, Write},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
@@ -16,18 +18,12 @@ use rdmawire::{
     opcode::Opcode,
     wire::*,
 };
+use scratch::Scratch;
 
 /// Address space, in KiB.
 const MEMORY: u32 = 512 << 10;
 /// Of a debug build on a busy machine; what takes a second there is much.
 const TIME: Duration = Duration::from_secs(120);
-
-fn directory(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile").join(name);
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).unwrap();
-    path
-}
 
 /// Run it; its exit status and its errors. What it prints is thrown away.
 fn run(args: &[&str]) -> (i32, String) {
@@ -116,7 +112,7 @@ fn section() -> Vec<u8> {
 
 #[test]
 fn bombs() {
-    let folder = directory("bombs");
+    let folder = Scratch::new("bombs");
     let zeros = vec![0; 1 << 20];
     let fill = |to: &mut dyn Write, head: &[u8], mib: usize| {
         to.write_all(head).unwrap();
@@ -144,9 +140,49 @@ fn bombs() {
     assert_eq!(each(&path), [2; 4]);
 }
 
+/// Compressed twice, in members without end, in frames to be skipped, with a name without end, and with a checksum that is not its own.
+#[test]
+fn compressed_in_odd_ways() {
+    let folder = Scratch::new("compressed");
+    let gzip = |bytes: &[u8]| {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        gzip.write_all(bytes).unwrap();
+        gzip.finish().unwrap()
+    };
+    let skipped = [0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0];
+    let head = [0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 3];
+    let cases = [
+        ("twice.gz", gzip(&gzip(&pcap_head(1)))),
+        ("thrice.gz", gzip(&gzip(&gzip(&vec![0; 64 << 20])))),
+        ("members.gz", gzip(&[]).repeat(100_000)),
+        ("name.gz", [&head[..], &vec![b'a'; 8 << 20]].concat()),
+        ("frames.zst", zstd::encode_all(&[][..], 1).unwrap().repeat(100_000)),
+        ("skipped.zst", skipped.repeat(500_000)),
+        // It says four gigabytes are to be skipped; it says it holds 2^60 bytes in one segment.
+        ("skip.zst", [&[0x50, 0x2a, 0x4d, 0x18, 0xf0, 0xff, 0xff, 0xff][..], &[0; 100]].concat()),
+        (
+            "segment.zst",
+            [&[0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0, 0, 0, 0, 0, 0x10, 2, 0, 0][..], &[0; 50]].concat(),
+        ),
+    ];
+    for (name, bytes) in cases {
+        let path = folder.join(name);
+        fs::write(&path, bytes).unwrap();
+        assert_eq!(each(&path), [2; 4], "{name}");
+    }
+    let mut frames = pcap_head(1);
+    (0..1000).for_each(|n| record(n, &[0; 60], &mut frames));
+    let mut bytes = gzip(&frames);
+    let end = bytes.len();
+    bytes[end - 8..end - 4].fill(0);
+    let path = folder.join("checksum.pcap.gz");
+    fs::write(&path, bytes).unwrap();
+    assert_eq!(each(&path), [0, 0, 2, 2], "what came before the checksum is delivered");
+}
+
 #[test]
 fn blocks_that_lie() {
-    let folder = directory("pcapng");
+    let folder = Scratch::new("pcapng");
     let frame = |captured: u32, body: &[u8]| {
         let words =
             [0u32, 0, 0, captured, captured].iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
@@ -167,6 +203,19 @@ fn blocks_that_lie() {
         ("interfaces", [section(), block(1, &[1, 0, 0, 0, 0, 0, 0, 0]).repeat(300_000)].concat()),
         ("nothing", [section(), [6, 0, 0, 0, 0, 0, 0, 0].repeat(100_000)].concat()),
         ("name", [section(), name].concat()),
+        (
+            "options without end",
+            [
+                section(),
+                block(1, &[&[1, 0, 0, 0, 0, 0, 0, 0][..], &[0x77, 0x77, 0, 0].repeat(400_000)].concat()),
+            ]
+            .concat(),
+        ),
+        ("packets of nothing", [section(), frame(0, &[]).repeat(100_000)].concat()),
+        (
+            "no interface",
+            [block(0x0a0d_0d0a, &section()[8..24]), frame(60, &[0; 60]).repeat(50_000)].concat(),
+        ),
         // Options that are longer than their block, and a block in a block.
         ("options", [section(), block(1, &[1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0xff, 0xff])].concat()),
         ("inside", [section(), block(6, &section().repeat(1000))].concat()),
@@ -184,7 +233,7 @@ fn blocks_that_lie() {
 
 #[test]
 fn headers_without_end() {
-    let folder = directory("headers");
+    let folder = Scratch::new("headers");
     // ERF records in a pcap file, which says that they are: nothing but extension headers.
     let mut erf = Erf::default()
         .with_extension(true)
@@ -195,6 +244,20 @@ fn headers_without_end() {
     erf.resize(60_000, 0x80);
     pcap(&folder.join("erf.pcap"), 197, &[erf], 200);
     assert_eq!(each(&folder.join("erf.pcap"))[..2], [0, 0]);
+
+    // And in a file of their own, whole records and such as end before their headers do.
+    let erf = |record_len: u16, body: usize| {
+        let head =
+            Erf::default().with_extension(true).with_record_type(ErfType(21)).with_record_len(record_len);
+        let mut erf = head.with_wire_len(65_535).bytes().to_vec();
+        erf[..8].copy_from_slice(&(0x5f00_0000u64 << 32).to_le_bytes());
+        erf.resize(16 + body, 0x80);
+        erf
+    };
+    for (name, record) in [("whole.erf", erf(65_528, 65_512)), ("short.erf", erf(40, 24))] {
+        fs::write(folder.join(name), record.repeat(300)).unwrap();
+        assert_eq!(each(&folder.join(name)), [0, 0, 2, 2], "{name}: damage is said");
+    }
 
     let vlans = |n: usize| [vec![0; 12], [0x81, 0, 0, 1].repeat(n), vec![0; 60]].concat();
     let ip_in_ip = |n: usize| {
@@ -229,8 +292,34 @@ fn headers_without_end() {
         [60, 0, 0, 0, 0, 0, 0, 0].repeat(8000),
     ]
     .concat();
-    let frames =
-        [vlans(64), vlans(15_000), ip_in_ip(5), ip_in_ip(3000), vxlan(5), vxlan(200), mpls, extensions];
+    // An Ethernet frame in GENEVE with all the options there can be, in one that has as many, and so on.
+    let geneve = |n: usize| {
+        let udp = |inner: Vec<u8>| {
+            let mut udp = template(Kind::Udp);
+            udp[2..4].copy_from_slice(&6081u16.to_be_bytes());
+            udp[4..6].copy_from_slice(&((8 + inner.len()) as u16).to_be_bytes());
+            [udp, inner].concat()
+        };
+        let ip = |inner: Vec<u8>| {
+            let mut ip = template(Kind::Ipv4);
+            ip[2..4].copy_from_slice(&((20 + inner.len()) as u16).to_be_bytes());
+            [vec![0; 12], vec![8, 0], ip, inner].concat()
+        };
+        let options = [63, 0, 0x65, 0x58, 0, 0, 7, 0].into_iter().chain([1, 2, 0x80, 0].repeat(63));
+        (0..n).fold(vec![0; 60], |inner, _| ip(udp(options.clone().chain(inner).collect())))
+    };
+    let frames = [
+        vlans(64),
+        vlans(15_000),
+        ip_in_ip(5),
+        ip_in_ip(3000),
+        vxlan(5),
+        vxlan(200),
+        geneve(5),
+        geneve(200),
+        mpls,
+        extensions,
+    ];
     pcap(&folder.join("deep.pcap"), 1, &frames, 100);
     assert_eq!(each(&folder.join("deep.pcap")), [0; 4]);
     assert_eq!(run(&["dissect", "--json", folder.join("deep.pcap").to_str().unwrap()]).0, 0);
@@ -240,7 +329,8 @@ fn headers_without_end() {
 /// More flows than are kept, each a packet of its own: the memory is that of those that are kept.
 #[test]
 fn forged_queue_pairs() {
-    let path = directory("queue-pairs").join("forged.pcap");
+    let folder = Scratch::new("queue-pairs");
+    let path = folder.join("forged.pcap");
     let mut file = BufWriter::new(File::create(&path).unwrap());
     file.write_all(&pcap_head(1)).unwrap();
     let packet = Packet::rocev2(std::net::Ipv4Addr::new(10, 0, 0, 1), std::net::Ipv4Addr::new(10, 0, 0, 2))
@@ -256,17 +346,57 @@ fn forged_queue_pairs() {
     }
     file.into_inner().unwrap();
     // Their ICRCs are those of the first: what a forger does not mind either.
-    for more in [&["--icrc", "off"][..], &["--icrc", "off", "--json"], &[]] {
+    for more in [
+        &["--icrc", "off"][..],
+        &["--icrc", "off", "--json"],
+        &["--icrc", "off", "--max-flows", "18446744073709551615"],
+        &[],
+    ] {
         let args = [&["analyze", path.to_str().unwrap()][..], more].concat();
         assert_eq!(run(&args).0, 0, "{more:?}");
     }
     fs::remove_file(&path).unwrap();
 }
 
+/// Queue pairs and times of day as a forger likes: each of its intervals, and each report on the way, is bounded as the last one is.
+#[test]
+fn forged_times() {
+    let folder = Scratch::new("times");
+    let path = folder.join("forged.pcap");
+    let packet = Packet::rocev2(std::net::Ipv4Addr::new(10, 0, 0, 1), std::net::Ipv4Addr::new(10, 0, 0, 2))
+        .push(Bth::default().with_opcode(Opcode::RC_SEND_ONLY))
+        .payload(vec![0; 16])
+        .build();
+    let (mut frame, mut file) = (packet.to_vec(), pcap_head(1));
+    for n in 0..1u32 << 17 {
+        // Multiplied by odd numbers: all over, and the same every time.
+        let (qp, time) = (n.wrapping_mul(0x9e37_79b1), n.wrapping_mul(0x85eb_ca6b));
+        frame[47..50].copy_from_slice(&qp.to_be_bytes()[1..]);
+        record(0, &frame, &mut file);
+        let at = file.len() - frame.len() - 16;
+        file[at..at + 4].copy_from_slice(&time.to_le_bytes());
+    }
+    fs::write(&path, file).unwrap();
+    let path = path.to_str().unwrap();
+    for more in [
+        &["--interval", "1ns", "--json"][..],
+        &["--interval", "1us", "--max-flows", "1"],
+        &["--interval", "60s"],
+        &["--merge", "--threads", "2", path],
+        &["--every", "1", "--max-flows", "1000"],
+        &["--top", "18446744073709551615", "--sort", "latency"],
+    ] {
+        let args = [&["analyze", "--icrc", "off", path][..], more].concat();
+        let code = run(&args).0;
+        assert!(matches!(code, 0 | 2), "{more:?}: {code}");
+    }
+}
+
 /// Three packets of each, with PSNs far apart: what is outstanding between them is only said.
 #[test]
 fn forged_psns() {
-    let path = directory("psns").join("forged.pcap");
+    let folder = Scratch::new("psns");
+    let path = folder.join("forged.pcap");
     let packet = |psn: u32| {
         let bth = Bth::default().with_opcode(Opcode::RC_SEND_ONLY).with_psn(Psn(psn));
         Packet::rocev2(std::net::Ipv4Addr::new(10, 0, 0, 1), std::net::Ipv4Addr::new(10, 0, 0, 2))
@@ -288,7 +418,7 @@ fn forged_psns() {
 
 #[test]
 fn text_without_end() {
-    let folder = directory("text");
+    let folder = Scratch::new("text");
     let capture = folder.join("one.pcap");
     pcap(&capture, 1, &[vec![0; 60]], 1);
     let capture = capture.to_str().unwrap();
@@ -327,7 +457,8 @@ fn text_without_end() {
 /// A file that becomes shorter while it is read has an end, as any other.
 #[test]
 fn a_file_that_shrinks() {
-    let path = directory("shrinks").join("shrinks.pcap");
+    let folder = Scratch::new("shrinks");
+    let path = folder.join("shrinks.pcap");
     let frame = vec![0; 1400];
     pcap(&path, 1, &[frame], 60_000);
     let name = path.to_str().unwrap().to_owned();
@@ -347,7 +478,7 @@ fn a_file_that_shrinks() {
 /// Nothing is written over, and what is written is whole.
 #[test]
 fn files_that_are_there_stay() {
-    let folder = directory("stay");
+    let folder = Scratch::new("stay");
     let capture = folder.join("in.pcap");
     pcap(&capture, 1, &[vec![0; 60]], 3);
     let there = folder.join("there.pcap");
@@ -371,5 +502,65 @@ fn files_that_are_there_stay() {
         fs::write(&there, "mine").unwrap();
     }
     // No temporary file is left.
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 3);
+    assert_eq!(fs::read_dir(&*folder).unwrap().count(), 3);
+}
+
+/// Names of files, what stands in files, and arguments: no output and no error steers the terminal that shows it.
+#[test]
+fn nothing_steers_the_terminal() {
+    const STEER: &str = "\u{1b}[31m\u{7}\u{9b}2J\r";
+    let folder = Scratch::new("terminal");
+    let file = |name: &str, bytes: &[u8]| {
+        let path = folder.join(format!("{name}{STEER}"));
+        fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let mut frames = pcap_head(1);
+    (0..3).for_each(|n| record(n, &[0; 60], &mut frames));
+    let whole = file("whole", &frames);
+    let damaged = [
+        file("cut", &frames[..150]),
+        file("noise", STEER.as_bytes()),
+        file("gzip", &[&[0x1f, 0x8b, 8, 0, 0, 0][..], STEER.as_bytes()].concat()),
+        folder.join(format!("nowhere{STEER}")).to_str().unwrap().to_owned(),
+    ];
+    let scenario = file("scenario.toml", format!("[[connection]]\n'{STEER}' = 1\n").as_bytes());
+    let map = file("map.json", format!("{{{STEER}").as_bytes());
+    let (to, field) = (file("there", b"mine"), format!("{STEER}=1"));
+    let mut all = vec![
+        vec!["dissect", &whole, &whole],
+        vec!["dissect", "-f", STEER, &whole],
+        vec!["dissect", "--fields", STEER, &whole],
+        vec![STEER],
+        vec!["dissect", "--icrc", STEER, &whole],
+        vec!["analyze", "--qp-map", &map, &whole],
+        vec!["analyze", "--flow", STEER, &whole],
+        vec!["rewrite", &whole, &to],
+        vec!["rewrite", "--set", &field, &whole, "/dev/null"],
+        vec!["craft", "--from", &whole, "-o", &to],
+        vec!["craft", &scenario, "-o", &to],
+        vec!["craft", STEER],
+        vec!["craft", "--set", &field, "eth"],
+        vec!["explain", STEER],
+        vec!["overhead", "--op", STEER],
+        vec!["fuzz-corpus", "-o", &to],
+    ];
+    for path in [&whole].into_iter().chain(&damaged) {
+        all.extend([
+            vec!["dissect", path],
+            vec!["dissect", "--json", path],
+            vec!["analyze", path],
+            vec!["analyze", "--json", path],
+            vec!["analyze", "--merge", "--json", path, &whole],
+            vec!["craft", "--from", path, "--recipes"],
+            vec!["fuzz-corpus", "-o", &to, "--from", path],
+        ]);
+    }
+    for args in all {
+        let out = Command::new(env!("CARGO_BIN_EXE_rdmawire")).args(&args).output().unwrap();
+        for text in [&out.stdout, &out.stderr].map(|bytes| String::from_utf8_lossy(bytes)) {
+            assert!(!text.contains(|c: char| c.is_control() && c != '\n' && c != '\t'), "{args:?}: {text:?}");
+        }
+    }
+    assert_eq!(fs::read(&to).unwrap(), b"mine");
 }

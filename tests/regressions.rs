@@ -194,3 +194,12 @@ fn errors_of_recipes_are_a_line() {
     let error = recipe::parse(&"y".repeat(50_000)).unwrap_err();
     assert!(error.to_string().len() < 1000);
 }
+
+/// A field's name in quotes stood in the error as it was, with its line ends.
+#[test]
+fn errors_of_recipes_with_line_ends_in_names_are_a_line() {
+    for text in ["sll2 '~_index\n\r\n=3 address'=4", "eth 'a\u{1b}[31m\u{9b}'=1", "'eth\n'"] {
+        let error = recipe::parse(text).unwrap_err().to_string();
+        assert!(!error.contains(char::is_control), "{text:?}: {error:?}");
+    }
+}

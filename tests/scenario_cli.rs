@@ -1,6 +1,8 @@
 //! `rdmawire craft scenario.toml`, end to end: every format, several taps, errors.
 #![cfg(feature = "cli")]
 
+mod scratch;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -8,26 +10,7 @@ use std::{
 };
 
 use rdmawire::capture::{self, Source};
-
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let path = std::env::temp_dir().join(format!("rdmawire-scenario-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Scratch(path)
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+use scratch::Scratch;
 
 fn craft(arguments: &[&Path]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_rdmawire")).arg("craft").args(arguments).output().unwrap()
@@ -51,7 +34,7 @@ fn every_format_holds_the_same_frames() {
     let scratch = Scratch::new("formats");
     let mut all = Vec::new();
     for name in ["x.pcap", "x.pcapng", "x.erf"] {
-        let (output, expect) = (scratch.at(name), scratch.at(&format!("{name}.json")));
+        let (output, expect) = (scratch.join(name), scratch.join(format!("{name}.json")));
         let done = craft(&[&example("rnr.toml"), "-o".as_ref(), &output, "--expect".as_ref(), &expect]);
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         let expected: serde_json::Value = serde_json::from_slice(&fs::read(expect).unwrap()).unwrap();
@@ -67,19 +50,19 @@ fn every_format_holds_the_same_frames() {
 #[test]
 fn several_taps_write_several_files() {
     let scratch = Scratch::new("taps");
-    let (output, expect) = (scratch.at("x.pcapng"), scratch.at("x.json"));
+    let (output, expect) = (scratch.join("x.pcapng"), scratch.join("x.json"));
     let done = craft(&[&example("two-taps.toml"), "-o".as_ref(), &output, "--expect".as_ref(), &expect]);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    let [a, b] = ["x-A.pcapng", "x-B.pcapng"].map(|name| frames(&scratch.at(name)));
+    let [a, b] = ["x-A.pcapng", "x-B.pcapng"].map(|name| frames(&scratch.join(name)));
     assert!(!a.is_empty() && !b.is_empty() && a != b);
-    assert!(scratch.at("x-A.json").exists() && scratch.at("x-B.json").exists());
+    assert!(scratch.join("x-A.json").exists() && scratch.join("x-B.json").exists());
 }
 
 #[test]
 fn seeds_and_files_that_exist() {
     let scratch = Scratch::new("seeds");
     let bytes = |name: &str, seed: &str| {
-        let output = scratch.at(name);
+        let output = scratch.join(name);
         let done =
             craft(&[&example("corruption.toml"), "-o".as_ref(), &output, "--seed".as_ref(), seed.as_ref()]);
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
@@ -87,23 +70,23 @@ fn seeds_and_files_that_exist() {
     };
     let first = bytes("1.pcap", "5");
     assert!(first == bytes("2.pcap", "5") && first != bytes("3.pcap", "6"));
-    let again = craft(&[&example("corruption.toml"), "-o".as_ref(), &scratch.at("1.pcap")]);
+    let again = craft(&[&example("corruption.toml"), "-o".as_ref(), &scratch.join("1.pcap")]);
     assert_eq!(again.status.code(), Some(2));
-    assert_eq!(fs::read(scratch.at("1.pcap")).unwrap(), first);
+    assert_eq!(fs::read(scratch.join("1.pcap")).unwrap(), first);
 }
 
 #[test]
 fn errors_are_one_line_that_says_where() {
     let scratch = Scratch::new("errors");
-    let path = scratch.at("bad.toml");
+    let path = scratch.join("bad.toml");
     fs::write(&path, "seed = 1\n[[connection]]\nmtu = \"big\"\n").unwrap();
-    let output = scratch.at("x.pcap");
+    let output = scratch.join("x.pcap");
     let done = craft(&[&path, "-o".as_ref(), &output]);
     let message = String::from_utf8(done.stderr).unwrap();
     assert_eq!((done.status.code(), message.lines().count()), (Some(2), 1), "{message}");
     assert!(message.contains("bad.toml: line 3:") && message.contains("invalid type"), "{message}");
     assert!(!output.exists());
-    let none = craft(&[&scratch.at("none.toml"), "-o".as_ref(), &output]);
+    let none = craft(&[&scratch.join("none.toml"), "-o".as_ref(), &output]);
     assert_eq!(none.status.code(), Some(2));
     let nothing = craft(&[&example("rnr.toml")]);
     assert!(String::from_utf8_lossy(&nothing.stderr).contains("--output"));

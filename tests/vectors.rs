@@ -1,30 +1,21 @@
 //! Published and self-made packets with known fields, ICRCs and VCRCs (`tests/data/vectors.json`), and the table of
 //! operation codes (`tests/data/opcodes.csv`). With `RDMAWIRE_VECTORS` set, that file's vectors are checked too.
 
+mod samples;
+
 use rdmawire::{
     dissect::{Link, dissect},
     icrc::{self, State},
     opcode::{Direction, Opcode, PayloadRule},
     wire::*,
 };
+use samples::{bytes, vectors_and_more};
 use serde_json::Value;
-
-fn vectors() -> Vec<Value> {
-    let mut all: Vec<Value> = serde_json::from_str(include_str!("data/vectors.json")).unwrap();
-    if let Ok(path) = std::env::var("RDMAWIRE_VECTORS") {
-        all.extend(serde_json::from_str::<Vec<Value>>(&std::fs::read_to_string(path).unwrap()).unwrap());
-    }
-    all
-}
-
-fn bytes(hex: &str) -> Vec<u8> {
-    (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect()
-}
 
 #[test]
 fn every_vector_verifies_as_it_should() {
     let (mut good, mut bad) = (0, 0);
-    for v in vectors() {
+    for v in vectors_and_more() {
         let name = v["name"].as_str().unwrap();
         let frame = bytes(v["hex"].as_str().unwrap());
         let d = dissect(Link(v["link_type"].as_u64().unwrap() as u16), &frame, frame.len() as u32);
@@ -49,7 +40,7 @@ fn every_vector_verifies_as_it_should() {
 #[test]
 fn every_vector_has_the_fields_it_should() {
     let mut checked = 0;
-    for v in vectors() {
+    for v in vectors_and_more() {
         let name = v["name"].as_str().unwrap();
         let frame = bytes(v["hex"].as_str().unwrap());
         let d = dissect(Link(v["link_type"].as_u64().unwrap() as u16), &frame, frame.len() as u32);

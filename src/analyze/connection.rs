@@ -125,7 +125,7 @@ impl Connections {
             let Some(mut bits) = evidence_of_psn(&candidate.requests, psn, exact) else { continue };
             let mut by = PairedBy::Psn;
             let formula = Udp::linux_source_port(Qpn(key.dest_qp()), Qpn(candidate.key.dest_qp()));
-            let ports = candidate.ports.list();
+            let ports = candidate.looks.ports();
             if port == Some(formula) && ports.contains(&formula) {
                 bits += 28;
                 by = if bits > 36 { PairedBy::Psn } else { PairedBy::UdpPort };
@@ -152,7 +152,7 @@ impl Connections {
             ports.clear();
             ports.extend(list.iter().filter_map(|&id| {
                 let flow = flows.flows.get(id.0 as usize).filter(|flow| flow.key.pair() == *pair)?;
-                match flow.ports.list()[..] {
+                match flow.looks.ports()[..] {
                     [only] => Some((only, id)),
                     _ => None,
                 }

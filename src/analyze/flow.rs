@@ -3,14 +3,16 @@
 use std::{
     hash::{BuildHasher, Hash, Hasher},
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    ops::{Deref, DerefMut},
 };
 
 use hashbrown::HashTable;
 
 use super::{
     FlowId,
-    facts::Facts,
+    facts::{Facts, look},
     track::{
+        lazy::{Lazy, quiet},
         order::IdOrder,
         request::Requests,
         response::Responses,
@@ -44,11 +46,19 @@ impl std::fmt::Display for Address {
     }
 }
 
+/// An address as a number, the upper half first: aligned like its halves, flows and facts are smaller.
+pub(crate) type Wide = [u64; 2];
+
+#[inline(always)]
+fn wide(number: u128) -> Wide {
+    [(number >> 64) as u64, number as u64]
+}
+
 /// What a flow is found by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
-    pub(crate) src: u128,
-    pub(crate) dst: u128,
+    pub(crate) src: Wide,
+    pub(crate) dst: Wide,
     /// Destination queue pair, and the kind of address above it.
     qp: u32,
     /// The virtual network of an overlay; 0 for none.
@@ -66,14 +76,14 @@ impl Key {
     pub(crate) fn of(d: &Dissection<'_>, bth: &Bth) -> Option<Key> {
         let qp = bth.dest_qp().0;
         let (family, src, dst) = if let Some(ip) = d.get::<Ipv4>() {
-            (IPV4, u32::from(ip.src()) as u128, u32::from(ip.dst()) as u128)
+            (IPV4, [0, u32::from(ip.src()) as u64], [0, u32::from(ip.dst()) as u64])
         } else if let Some(ip) = d.get::<Ipv6>() {
-            (IPV6, u128::from(ip.src()), u128::from(ip.dst()))
+            (IPV6, wide(ip.src().into()), wide(ip.dst().into()))
         } else if let Some(grh) = d.get::<Grh>() {
-            (GID, u128::from(grh.sgid()), u128::from(grh.dgid()))
+            (GID, wide(grh.sgid().into()), wide(grh.dgid().into()))
         } else {
             let lrh = d.get::<Lrh>()?;
-            (LID, lrh.slid().0 as u128, lrh.dlid().0 as u128)
+            (LID, [0, lrh.slid().0 as u64], [0, lrh.dlid().0 as u64])
         };
         let vni = if d.tunnel_depth() > 0 { vni(d) } else { 0 };
         Some(Key { src, dst, qp: (family as u32) << 24 | qp, vni })
@@ -81,9 +91,8 @@ impl Key {
 
     /// The same, of a packet over IPv4 without a tunnel.
     #[inline(always)]
-    pub(crate) fn of_ipv4(ip: &Ipv4, dest_qp: Qpn) -> Key {
-        let (src, dst) = (u32::from(ip.src()) as u128, u32::from(ip.dst()) as u128);
-        Key { src, dst, qp: (IPV4 as u32) << 24 | dest_qp.0, vni: 0 }
+    pub(crate) fn of_ipv4(src: u32, dst: u32, dest_qp: u32) -> Key {
+        Key { src: [0, src as u64], dst: [0, dst as u64], qp: (IPV4 as u32) << 24 | dest_qp, vni: 0 }
     }
 
     /// The key of packets from an address to an end; `None` where the two are not of one kind.
@@ -97,7 +106,7 @@ impl Key {
     #[inline(always)]
     fn ipv4_addresses(&self) -> Option<u64> {
         let is_ipv4 = self.qp >> 24 == IPV4 as u32 && self.vni == 0;
-        is_ipv4.then_some((self.src as u64) << 32 | self.dst as u64)
+        is_ipv4.then_some(self.src[1] << 32 | self.dst[1])
     }
 
     pub(crate) fn dest_qp(&self) -> u32 {
@@ -136,8 +145,9 @@ impl Hash for Key {
             state.write_u128((addresses as u128) << 64 | self.qp as u128);
             return;
         }
-        state.write_u128(self.src);
-        state.write_u128(self.dst);
+        for half in self.src.into_iter().chain(self.dst) {
+            state.write_u64(half);
+        }
         state.write_u64((self.vni as u64) << 32 | self.qp as u64);
     }
 }
@@ -145,27 +155,28 @@ impl Hash for Key {
 /// Two addresses, whatever the direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Pair {
-    low: u128,
-    high: u128,
+    low: Wide,
+    high: Wide,
     family: u8,
     vni: u32,
 }
 
-fn address(family: u8, value: u128) -> Address {
+fn address(family: u8, [high, low]: Wide) -> Address {
+    let long = Ipv6Addr::from((high as u128) << 64 | low as u128);
     match family {
-        IPV4 => Address::Ip(IpAddr::V4(Ipv4Addr::from(value as u32))),
-        IPV6 => Address::Ip(IpAddr::V6(Ipv6Addr::from(value))),
-        GID => Address::Gid(Ipv6Addr::from(value)),
-        _ => Address::Lid(value as u16),
+        IPV4 => Address::Ip(IpAddr::V4(Ipv4Addr::from(low as u32))),
+        IPV6 => Address::Ip(IpAddr::V6(long)),
+        GID => Address::Gid(long),
+        _ => Address::Lid(low as u16),
     }
 }
 
-fn value(address: Address) -> (u8, u128) {
+fn value(address: Address) -> (u8, Wide) {
     match address {
-        Address::Ip(IpAddr::V4(ip)) => (IPV4, u32::from(ip) as u128),
-        Address::Ip(IpAddr::V6(ip)) => (IPV6, u128::from(ip)),
-        Address::Gid(gid) => (GID, u128::from(gid)),
-        Address::Lid(lid) => (LID, lid as u128),
+        Address::Ip(IpAddr::V4(ip)) => (IPV4, [0, u32::from(ip) as u64]),
+        Address::Ip(IpAddr::V6(ip)) => (IPV6, wide(ip.into())),
+        Address::Gid(gid) => (GID, wide(gid.into())),
+        Address::Lid(lid) => (LID, [0, lid as u64]),
     }
 }
 
@@ -198,50 +209,91 @@ impl PairedBy {
     }
 }
 
-/// A few values, in the order in which they came.
-#[derive(Clone, Debug)]
-pub(crate) struct Few<T> {
-    last: T,
-    any: bool,
-    /// The values before the last one changed for the first time.
-    #[allow(clippy::box_collection)]
-    more: Option<Box<Vec<T>>>,
+/// What may tell paths apart: VLANs, DSCPs, TTLs and source ports, in the order in which they came.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Looks {
+    /// Of the last packet, see [`Facts::look`]; 0 before the first.
+    last: u64,
+    /// Once there were several.
+    lists: Option<Box<Lists>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Lists {
+    vlans: Vec<u16>,
+    dscps: Vec<u8>,
+    ttls: Vec<u8>,
+    ports: Vec<u16>,
 }
 
 /// Values kept of each.
 const FEW: usize = 32;
 
-impl<T: Copy + PartialEq + Default> Few<T> {
-    #[inline]
-    pub(crate) fn add(&mut self, value: T) {
-        if !self.any || self.last != value {
-            self.changed(value);
+impl Looks {
+    #[inline(always)]
+    pub(crate) fn add(&mut self, look: u64) {
+        if look != self.last {
+            self.changed(look);
         }
     }
 
     #[cold]
-    fn changed(&mut self, value: T) {
-        if self.any {
-            let more = self.more.get_or_insert_with(|| Box::new(vec![self.last]));
-            if more.len() < FEW && !more.contains(&value) {
-                more.push(value);
-            }
+    fn changed(&mut self, look: u64) {
+        if self.last != 0 {
+            let lists = self.lists.get_or_insert_with(|| Box::new(Lists::of(self.last)));
+            lists.add(look);
         }
-        (self.last, self.any) = (value, true);
+        self.last = look;
     }
 
-    pub(crate) fn list(&self) -> Vec<T> {
-        match &self.more {
-            Some(more) => more.to_vec(),
-            None if self.any => vec![self.last],
-            None => Vec::new(),
-        }
+    fn lists(&self) -> Lists {
+        self.lists.as_deref().cloned().unwrap_or_else(|| Lists::of(self.last))
+    }
+
+    pub(crate) fn vlans(&self) -> Vec<u16> {
+        self.lists().vlans
+    }
+
+    pub(crate) fn dscps(&self) -> Vec<u8> {
+        self.lists().dscps
+    }
+
+    pub(crate) fn ttls(&self) -> Vec<u8> {
+        self.lists().ttls
+    }
+
+    pub(crate) fn ports(&self) -> Vec<u16> {
+        self.lists().ports
+    }
+
+    fn heap(&self) -> usize {
+        self.lists.as_ref().map_or(0, |lists| {
+            let wide = lists.vlans.capacity() + lists.ports.capacity();
+            size_of::<Lists>() + 2 * wide + lists.dscps.capacity() + lists.ttls.capacity()
+        })
     }
 }
 
-impl<T: Default> Default for Few<T> {
-    fn default() -> Self {
-        Few { last: T::default(), any: false, more: None }
+impl Lists {
+    fn of(look: u64) -> Lists {
+        let mut lists = Lists::default();
+        lists.add(look);
+        lists
+    }
+
+    fn add(&mut self, look: u64) {
+        fn add<T: PartialEq>(list: &mut Vec<T>, value: Option<T>) {
+            if let Some(value) = value
+                && list.len() < FEW
+                && !list.contains(&value)
+            {
+                list.push(value);
+            }
+        }
+        add(&mut self.vlans, look::vlan(look));
+        add(&mut self.dscps, look::dscp(look));
+        add(&mut self.ttls, look::ttl(look));
+        add(&mut self.ports, look::port(look));
     }
 }
 
@@ -298,48 +350,66 @@ impl Opcodes {
     }
 }
 
-/// A flow.
+/// A flow. In this order, what every packet needs is together: half of it.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Flow {
     pub(crate) key: Key,
-    pub(crate) epoch: u32,
-    pub(crate) service: Service,
-    pub(crate) encapsulation: Encapsulation,
-    pub(crate) peer: Option<FlowId>,
-    pub(crate) peer_qp: Option<u32>,
-    pub(crate) paired_by: Option<PairedBy>,
-    pub(crate) evidence: u16,
-    /// Attempts to find the opposite flow.
-    pub(crate) attempts: u16,
-    /// Seen since the table was last swept.
-    touched: bool,
-    pub(crate) completeness: u8,
-    /// The next packet begins a new epoch: CM said so.
-    pub(crate) renew: bool,
-    pub(crate) first_time: i64,
     pub(crate) last_time: i64,
     pub(crate) packets: u64,
     pub(crate) wire_bytes: u64,
     pub(crate) payload_bytes: u64,
-    pub(crate) cnps: u64,
-    pub(crate) acks: u64,
-    pub(crate) rnr_naks: u64,
-    pub(crate) naks: [u32; 5],
-    pub(crate) ecn_ect: u64,
-    pub(crate) ecn_ce: u64,
     pub(crate) icrc: [u64; 3],
-    pub(crate) first_psn: u32,
+    pub(crate) looks: Looks,
     pub(crate) last_psn: u32,
-    /// The last packet's, all in one.
-    look: u64,
-    pub(crate) vlans: Few<u16>,
-    pub(crate) dscps: Few<u8>,
-    pub(crate) ports: Few<u16>,
-    pub(crate) ttls: Few<u8>,
+    pub(crate) service: Service,
+    pub(crate) encapsulation: Encapsulation,
+    /// Seen since the table was last swept.
+    touched: bool,
+    /// The next packet begins a new epoch: CM said so.
+    pub(crate) renew: bool,
+    pub(crate) peer: Option<FlowId>,
     pub(crate) opcodes: Opcodes,
     pub(crate) ids: IdOrder,
+    pub(crate) completeness: u8,
+    pub(crate) ecn_ect: u64,
     pub(crate) requests: Requests,
     pub(crate) responses: Responses,
+    pub(crate) epoch: u32,
+    pub(crate) first_psn: u32,
+    pub(crate) peer_qp: Option<u32>,
+    pub(crate) first_time: i64,
+    pub(crate) acks: u64,
+    rare: Lazy<Rare>,
+    pub(crate) paired_by: Option<PairedBy>,
+    pub(crate) evidence: u16,
+    /// Attempts to find the opposite flow.
+    pub(crate) attempts: u16,
+}
+
+/// What most flows have none of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rare {
+    pub(crate) cnps: u64,
+    pub(crate) rnr_naks: u64,
+    pub(crate) naks: [u32; 5],
+    pub(crate) ecn_ce: u64,
+}
+
+quiet!(Rare);
+
+impl Deref for Flow {
+    type Target = Rare;
+
+    fn deref(&self) -> &Rare {
+        &self.rare
+    }
+}
+
+impl DerefMut for Flow {
+    fn deref_mut(&mut self) -> &mut Rare {
+        &mut self.rare
+    }
 }
 
 impl Flow {
@@ -362,20 +432,13 @@ impl Flow {
             packets: 0,
             wire_bytes: 0,
             payload_bytes: 0,
-            cnps: 0,
             acks: 0,
-            rnr_naks: 0,
-            naks: [0; 5],
             ecn_ect: 0,
-            ecn_ce: 0,
+            rare: Lazy::default(),
             icrc: [0; 3],
             first_psn: psn,
             last_psn: psn,
-            look: 0,
-            vlans: Few::default(),
-            dscps: Few::default(),
-            ports: Few::default(),
-            ttls: Few::default(),
+            looks: Looks::default(),
             opcodes: Opcodes::default(),
             ids: IdOrder::default(),
             requests: Requests::default(),
@@ -394,27 +457,11 @@ impl Flow {
             && seq.unwrap(psn).abs_diff(seq.hi) > FAR
     }
 
-    /// Remembers what may tell paths apart.
+    /// Reads what every packet needs, so that it is in the cache when they come: something of each line.
     #[inline(always)]
-    pub(crate) fn look(&mut self, facts: &Facts) {
-        if facts.look != self.look {
-            self.new_look(facts);
-        }
-    }
-
-    #[cold]
-    fn new_look(&mut self, facts: &Facts) {
-        self.look = facts.look;
-        if let Some(vlan) = facts.vlan {
-            self.vlans.add(vlan);
-        }
-        if let Some(ttl) = facts.ttl {
-            self.dscps.add(facts.tos >> 2);
-            self.ttls.add(ttl);
-        }
-        if let Some(port) = facts.port {
-            self.ports.add(port);
-        }
+    pub(crate) fn touch(&self) -> u64 {
+        let own = self.key.src[0] ^ self.packets ^ self.icrc[1] ^ self.opcodes.packets[0];
+        own ^ self.opcodes.packets[3] ^ self.ecn_ect ^ self.requests.touch()
     }
 
     fn grow_within(&mut self, room: &Room) {
@@ -440,13 +487,18 @@ impl Flow {
     }
 
     pub(crate) fn heap(&self) -> usize {
-        self.requests.heap() + self.responses.heap() + self.opcodes.heap()
+        let own = self.opcodes.heap() + self.looks.heap() + self.rare.heap();
+        self.requests.heap() + self.responses.heap() + own
     }
 }
 
 /// Flows over IPv4 that were found lately, each in the one place where it can be: what most look-ups come down to.
 #[derive(Debug)]
-struct Recent(Box<[Slot; RECENT]>);
+struct Recent {
+    slots: Vec<Slot>,
+    /// Bits of the product that are not part of a place.
+    shift: u32,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Slot {
@@ -455,35 +507,38 @@ struct Slot {
     at: u32,
 }
 
-/// 64 KiB of them.
-const RECENT: usize = 4096;
 /// No flow has this number.
 const NOBODY: u32 = u32::MAX;
+const EMPTY: Slot = Slot { addresses: 0, qp: 0, at: NOBODY };
+/// Slots at first, and at most: 64 KiB, 16 MiB.
+const FEWEST: usize = 1 << 12;
+const MOST: usize = 1 << 20;
 
 impl Default for Recent {
     fn default() -> Recent {
-        Recent(Box::new([Slot { addresses: 0, qp: 0, at: NOBODY }; RECENT]))
+        Recent { slots: vec![EMPTY; FEWEST], shift: u64::BITS - FEWEST.trailing_zeros() }
     }
 }
 
 impl Recent {
     #[inline(always)]
-    fn place(addresses: u64, qp: u32) -> usize {
-        let mixed = (addresses ^ (qp as u64) << 20).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed >> (u64::BITS - RECENT.trailing_zeros())) as usize
+    fn place(&self, addresses: u64, qp: u32) -> usize {
+        ((addresses ^ (qp as u64) << 20).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
     #[inline(always)]
     fn find(&self, key: &Key) -> Option<u32> {
         let addresses = key.ipv4_addresses()?;
-        let slot = &self.0[Self::place(addresses, key.qp) % RECENT];
+        let slot = self.slots.get(self.place(addresses, key.qp))?;
         (slot.addresses == addresses && slot.qp == key.qp && slot.at != NOBODY).then_some(slot.at)
     }
 
     #[inline]
     fn put(&mut self, key: &Key, at: u32) {
-        if let Some(addresses) = key.ipv4_addresses() {
-            self.0[Self::place(addresses, key.qp) % RECENT] = Slot { addresses, qp: key.qp, at };
+        let Some(addresses) = key.ipv4_addresses() else { return };
+        let place = self.place(addresses, key.qp);
+        if let Some(slot) = self.slots.get_mut(place) {
+            *slot = Slot { addresses, qp: key.qp, at };
         }
     }
 
@@ -491,6 +546,15 @@ impl Recent {
     fn forget(&mut self, key: &Key) {
         if self.find(key).is_some() {
             self.put(key, NOBODY);
+        }
+    }
+
+    /// There are so many flows: twice as many places keep most of them apart. Who was found lately is found again.
+    fn make_room(&mut self, flows: usize) {
+        let slots = (2 * flows).next_power_of_two().clamp(FEWEST, MOST);
+        if slots > self.slots.len() {
+            self.slots = vec![EMPTY; slots];
+            self.shift = u64::BITS - slots.trailing_zeros();
         }
     }
 }
@@ -535,13 +599,16 @@ impl Flows {
     /// The flow of this key, if it is known.
     #[inline]
     pub(crate) fn find(&self, key: &Key) -> Option<FlowId> {
+        if let Some(at) = self.recent.find(key) {
+            return Some(FlowId(at));
+        }
         let flows = &self.flows;
         self.table.find(self.hash(key), |&at| flows[at as usize].key == *key).map(|&at| FlowId(at))
     }
 
     /// The flow of this key, known or new.
     #[inline]
-    pub(crate) fn get(
+    pub(crate) fn get_or_add(
         &mut self,
         key: &Key,
         service: Service,
@@ -570,6 +637,7 @@ impl Flows {
         if self.flows.len() < self.max {
             let at = self.flows.len() as u32;
             self.flows.push(flow);
+            self.recent.make_room(self.flows.len());
             let (flows, hasher) = (&self.flows, &self.hasher);
             self.table.insert_unique(hash, at, |&at| hasher.hash_one(flows[at as usize].key));
             return Found::New(FlowId(at));
@@ -607,6 +675,27 @@ impl Flows {
         Box::new(std::mem::replace(old, flow))
     }
 
+    /// More than the processor's caches hold.
+    #[inline(always)]
+    pub(crate) fn are_many(&self) -> bool {
+        self.flows.len() > 1024
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self, id: FlowId) -> &Flow {
+        &self.flows[id.0 as usize]
+    }
+
+    /// What a packet of a flow will need beyond the flow itself.
+    #[inline(always)]
+    pub(crate) fn touch_beyond(&self, id: FlowId, facts: &impl Facts) -> u64 {
+        let flow = self.get(id);
+        if facts.opcode().shape().direction == Direction::Request {
+            return flow.requests.seq.ring.touch(facts.psn());
+        }
+        flow.peer.map_or(0, |peer| self.get(peer).requests.touch())
+    }
+
     #[inline]
     pub(crate) fn get_mut(&mut self, id: FlowId) -> &mut Flow {
         &mut self.flows[id.0 as usize]
@@ -631,6 +720,6 @@ mod tests {
     #[test]
     fn a_quiet_flow_is_small() {
         // With a ring of four transmissions, two acknowledgements or messages, and their distributions.
-        assert!(size_of::<Flow>() <= 832, "{}", size_of::<Flow>());
+        assert!(size_of::<Flow>() <= 704, "{}", size_of::<Flow>());
     }
 }

@@ -28,7 +28,7 @@ pub use results::{Ended, Streamed};
 pub use track::{Class, Trigger};
 
 use connection::Connections;
-use facts::{Facts, Frame};
+use facts::{Dissected, Facts, Frame, Plain};
 use flow::{Flow, Flows, Found, Key, Opcodes};
 use metric::{Metric, Metrics, overhead};
 use track::{
@@ -161,6 +161,8 @@ pub struct Analysis {
     strays: Vec<Stray>,
     trust: Trust,
     metrics: Vec<Box<dyn Metric + Send>>,
+    /// Packets that are looked at together.
+    collected: Vec<Plain>,
     /// Frames whose first ICRCs are wrong, until it is known whether all are.
     held: Vec<Held>,
     held_bad: u64,
@@ -169,6 +171,9 @@ pub struct Analysis {
     /// The interfaces' names.
     links: Vec<String>,
 }
+
+/// Packets that are looked at together where there are many flows.
+const TOGETHER: usize = 32;
 
 /// A flow put away: evicted, or of an epoch that is over.
 pub(crate) struct Gone {
@@ -179,13 +184,31 @@ pub(crate) struct Gone {
 /// Flows put away that are reported one by one; the others are counted.
 const MAX_GONE: usize = 4096;
 
-/// A frame held back.
-struct Held {
-    time: Time,
-    link: Link,
-    interface: u16,
-    wire_len: u32,
-    frame: Box<[u8]>,
+/// A frame held back, or what there is to know of it.
+enum Held {
+    Frame { time: Time, link: Link, interface: u16, wire_len: u32, frame: Box<[u8]>, icrc: State },
+    Plain(Plain),
+}
+
+impl Held {
+    fn frame(record: &Record<'_>, icrc: State) -> Held {
+        let &Record { time, link, interface, wire_len, frame } = record;
+        Held::Frame { time, link, interface, wire_len, frame: frame.into(), icrc }
+    }
+
+    fn icrc(&self) -> State {
+        match *self {
+            Held::Frame { icrc, .. } => icrc,
+            Held::Plain(ref facts) => facts.icrc(),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Held::Frame { frame, .. } => frame.len(),
+            Held::Plain(_) => size_of::<Plain>(),
+        }
+    }
 }
 
 /// Wrong ICRCs in a row, from the first one on, after which none is believed.
@@ -242,6 +265,37 @@ impl Trust {
     }
 }
 
+/// What can be known of a frame by itself, whatever came before: so it can be found out on another thread.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    facts: Option<Plain>,
+    icrc: State,
+}
+
+impl Prepared {
+    /// Prepares a frame for an analysis with these options.
+    #[inline]
+    pub fn new(options: &Options, record: &Record<'_>) -> Prepared {
+        if let Some(facts) = Plain::of(&options.dissect, record, options.verify_icrc) {
+            return Prepared { icrc: facts.icrc(), facts: Some(facts) };
+        }
+        let d = dissect_with(options.dissect, record.link, record.frame, record.wire_len);
+        let icrc = if options.verify_icrc { icrc::verify(&d) } else { State::Unchecked };
+        Prepared { facts: None, icrc }
+    }
+
+    /// What became of its ICRC.
+    pub fn icrc(&self) -> State {
+        self.icrc
+    }
+
+    /// Whether the frame's bytes are not needed any more.
+    #[inline]
+    pub fn is_all(&self) -> bool {
+        self.facts.is_some()
+    }
+}
+
 impl Analysis {
     /// An analysis that has seen nothing.
     pub fn new(options: Options) -> Analysis {
@@ -264,6 +318,7 @@ impl Analysis {
             strays: Vec::new(),
             trust: Trust::default(),
             metrics: Vec::new(),
+            collected: Vec::new(),
             held: Vec::new(),
             held_bad: 0,
             passed_over: 0,
@@ -287,36 +342,87 @@ impl Analysis {
     /// One frame.
     #[inline]
     pub fn see(&mut self, record: &Record<'_>) {
-        if !self.see_if_plain(record, None) {
-            self.see_any(record);
+        let (options, verify) = (self.options.dissect, self.options.verify_icrc);
+        match Plain::of(&options, record, verify) {
+            Some(facts) if self.metrics.is_empty() => self.see_or_hold_plain(&facts),
+            _ => self.see_any(record),
         }
     }
 
-    /// [`see`](Analysis::see) of a frame whose ICRC was verified by somebody else, on another thread perhaps.
+    /// [`see`](Analysis::see) of a frame that was prepared, on another thread perhaps, with the same options. Where that is
+    /// [all](Prepared::is_all) there is to know, and no metric was [added](Analysis::with), the record may be without its bytes.
     #[inline]
-    pub fn see_verified(&mut self, record: &Record<'_>, icrc: State) {
-        if !self.see_if_plain(record, Some(icrc)) {
-            let d = dissect_with(self.options.dissect, record.link, record.frame, record.wire_len);
-            self.see_or_hold(record, &d, icrc);
+    pub fn see_prepared(&mut self, record: &Record<'_>, prepared: &Prepared) {
+        match &prepared.facts {
+            Some(facts) if self.metrics.is_empty() => self.see_or_hold_plain(facts),
+            _ => {
+                let d = dissect_with(self.options.dissect, record.link, record.frame, record.wire_len);
+                self.see_or_hold(record, &d, prepared.icrc);
+            }
         }
     }
 
-    /// Most frames need not be dissected, where nobody asks for more than the facts. Whether this was one.
+    /// Most frames need not be dissected, where nobody asks for more than the facts.
     #[inline(always)]
-    fn see_if_plain(&mut self, record: &Record<'_>, known: Option<State>) -> bool {
-        if !self.metrics.is_empty() || record.time.0.unsigned_abs() > FARTHEST as u64 {
-            return false;
+    fn see_or_hold_plain(&mut self, facts: &Plain) {
+        if !self.is_settled(facts.icrc()) {
+            self.hold_plain(facts);
+        } else if self.flows.are_many() && self.observer.is_none() {
+            self.collect(facts);
+        } else {
+            self.see_plain(facts);
         }
-        let (options, verify) = (self.options.dissect, self.options.verify_icrc && known.is_none());
-        let seen = Facts::plain(&options, record, verify, |facts, icrc| {
-            let icrc = known.unwrap_or(icrc);
-            let is_settled = self.is_settled(icrc);
-            if is_settled {
-                self.see_plain(facts, icrc);
+    }
+
+    #[cold]
+    fn hold_plain(&mut self, facts: &Plain) {
+        // Those before it may settle it.
+        self.catch_up();
+        match self.is_settled(facts.icrc()) {
+            true => self.see_plain(facts),
+            false => self.hold(Held::Plain(*facts)),
+        }
+    }
+
+    /// Puts a packet to those that are looked at together, because their flows are not in the processor's caches.
+    #[inline]
+    fn collect(&mut self, facts: &Plain) {
+        self.collected.push(*facts);
+        if self.collected.len() == TOGETHER {
+            self.see_collected();
+        }
+    }
+
+    /// Looks at the packets collected: first for their flows, all at once, so that memory is waited for but once.
+    #[inline(never)]
+    fn see_collected(&mut self) {
+        let collected = std::mem::take(&mut self.collected);
+        let mut flows = [None; TOGETHER];
+        for (flow, facts) in flows.iter_mut().zip(&collected) {
+            *flow = facts.key().and_then(|key| self.flows.find(&key));
+        }
+        for flow in flows.iter().flatten() {
+            std::hint::black_box(self.flows.get(*flow).touch());
+            std::hint::black_box(self.asked.entropy.touch(*flow));
+        }
+        for (flow, facts) in flows.iter().zip(&collected) {
+            if let Some(flow) = flow {
+                std::hint::black_box(self.flows.touch_beyond(*flow, facts));
             }
-            is_settled
-        });
-        seen == Some(true)
+        }
+        for facts in &collected {
+            self.see_plain(facts);
+        }
+        self.collected = collected;
+        self.collected.clear();
+    }
+
+    /// Nothing waits any more.
+    #[inline(always)]
+    fn catch_up(&mut self) {
+        if !self.collected.is_empty() {
+            self.see_collected();
+        }
     }
 
     #[inline(never)]
@@ -329,7 +435,7 @@ impl Analysis {
     fn see_or_hold(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
         match self.is_settled(icrc) {
             true => self.see_dissected(record, d, icrc),
-            false => self.hold(record, icrc),
+            false => self.hold(Held::frame(record, icrc)),
         }
     }
 
@@ -341,11 +447,12 @@ impl Analysis {
 
     /// The first ICRC that could be verified is wrong: that packet alone, or all of them? The next few tell.
     #[cold]
-    fn hold(&mut self, record: &Record<'_>, icrc: State) {
-        let &Record { time, link, interface, wire_len, frame } = record;
-        self.held.push(Held { time, link, interface, wire_len, frame: frame.into() });
+    fn hold(&mut self, held: Held) {
+        self.catch_up();
+        let icrc = held.icrc();
+        self.held.push(held);
         self.held_bad += (icrc == State::Bad) as u64;
-        let bytes: usize = self.held.iter().map(|held| held.frame.len()).sum();
+        let bytes: usize = self.held.iter().map(Held::bytes).sum();
         let is_full = self.held.len() >= MAX_HELD || bytes >= MAX_HELD_BYTES;
         if icrc == State::Good || self.held_bad >= HELD_BAD || is_full {
             self.release();
@@ -357,18 +464,22 @@ impl Analysis {
             // Something rewrites packets, or nobody computes it.
             (self.trust.icrc_checked, self.trust.icrc_bad) = (HELD_BAD, 2 * HELD_BAD);
         }
-        for Held { time, link, interface, wire_len, frame } in std::mem::take(&mut self.held) {
-            let d = dissect_with(self.options.dissect, link, &frame, wire_len);
-            let icrc = icrc::verify(&d);
-            self.see_dissected(&Record { time, link, interface, wire_len, frame: &frame }, &d, icrc);
+        for held in std::mem::take(&mut self.held) {
+            match held {
+                Held::Plain(facts) => self.see_plain(&facts),
+                Held::Frame { time, link, interface, wire_len, frame, icrc } => {
+                    let d = dissect_with(self.options.dissect, link, &frame, wire_len);
+                    self.see_dissected(&Record { time, link, interface, wire_len, frame: &frame }, &d, icrc);
+                }
+            }
         }
     }
 
     /// A packet of which nothing but its facts is needed.
     #[inline]
-    fn see_plain(&mut self, facts: &Facts, icrc: State) {
-        self.capture.see(&facts.frame);
-        let (flow, class) = self.see_transport(facts, icrc, None);
+    fn see_plain(&mut self, facts: &Plain) {
+        self.capture.see(&facts.frame());
+        let (flow, class) = self.see_transport(facts, None);
         self.count(facts, flow, class);
     }
 
@@ -377,6 +488,7 @@ impl Analysis {
         if record.time.0.unsigned_abs() > FARTHEST as u64 {
             return self.see_far(record, d, icrc);
         }
+        self.catch_up();
         self.capture.see(&Frame::of(record, d));
         if d.tunnel_depth() > 0 {
             self.see_mirror(d);
@@ -392,10 +504,10 @@ impl Analysis {
             is_capture_duplicate: false,
             class: None,
         };
-        if let Some(facts) = Facts::of(record, d) {
-            let (flow, class) = self.see_transport(&facts, icrc, Some(d));
+        if let Some(facts) = Dissected::of(record, d, icrc) {
+            let (flow, class) = self.see_transport(&facts, Some(d));
             self.count(&facts, flow, class);
-            (event.l1_bytes, event.flow, event.class) = (facts.l1_bytes, flow, class);
+            (event.l1_bytes, event.flow, event.class) = (facts.l1_bytes(), flow, class);
             event.is_capture_duplicate = class == Some(Class::CaptureDuplicate);
             event.peer = flow.and_then(|id| self.flows.get_mut(id).peer);
         } else {
@@ -411,13 +523,13 @@ impl Analysis {
 
     /// A packet in its place, for the questions that are always asked.
     #[inline(always)]
-    fn count(&mut self, facts: &Facts, flow: Option<FlowId>, class: Option<Class>) {
+    fn count(&mut self, facts: &impl Facts, flow: Option<FlowId>, class: Option<Class>) {
         let is_capture_duplicate = class == Some(Class::CaptureDuplicate);
         let seen = metric::Seen { facts, flow, class, is_capture_duplicate };
         self.overhead.packet(&seen);
         self.asked.packet(&seen);
         if class == Some(Class::Retransmission) {
-            self.overhead.retransmitted(facts.wrap, facts.l1_bytes);
+            self.overhead.retransmitted(facts.wrap(), facts.l1_bytes());
         }
     }
 
@@ -440,19 +552,18 @@ impl Analysis {
     #[inline(always)]
     fn see_transport(
         &mut self,
-        facts: &Facts,
-        icrc: State,
+        facts: &impl Facts,
         whole: Option<&Dissection<'_>>,
     ) -> (Option<FlowId>, Option<Class>) {
         self.capture.rdma_packets += 1;
-        let corrupt = self.is_corrupt(facts, icrc);
-        if !facts.has_key {
+        let corrupt = self.is_corrupt(facts);
+        let Some(key) = &facts.key() else {
             self.say(None, Class::Unsequenced);
             return (None, None);
-        }
-        let &Facts { ref key, opcode, psn, l1_bytes, .. } = facts;
+        };
+        let (opcode, psn, l1_bytes, icrc) = (facts.opcode(), facts.psn(), facts.l1_bytes(), facts.icrc());
         let service = opcode.service();
-        let time = facts.frame.time;
+        let time = facts.time();
         let id = if corrupt {
             // A wrong packet proves nothing, not even that there is such a flow.
             match self.flows.find(key) {
@@ -464,7 +575,7 @@ impl Analysis {
                 }
             }
         } else {
-            match self.flows.get(key, service, facts.wrap, time, psn.0) {
+            match self.flows.get_or_add(key, service, facts.wrap(), time, psn.0) {
                 Found::Known(id) => id,
                 found => self.appeared(found, service, opcode.is_cnp()),
             }
@@ -487,26 +598,24 @@ impl Analysis {
         if corrupt {
             return (Some(id), self.see_corrupt(id, opcode));
         }
-        match facts.tos & 3 {
+        match facts.ecn().0 {
             0 => {}
             3 => flow.ecn_ce += 1,
             _ => flow.ecn_ect += 1,
         }
-        flow.look(facts);
-        let payload = facts.payload;
+        flow.looks.add(facts.look());
+        let payload = facts.payload();
         let shape = opcode.shape();
         let operation = match shape.operation {
             Some(Operation::Cnp) => {
                 flow.cnps += 1;
-                if let Some(id) = facts.ip_id {
+                if let Some(id) = facts.ip_id() {
                     flow.ids.see(id);
                 }
                 self.say(None, Class::Unsequenced);
                 return (Some(id), None);
             }
-            Some(operation)
-                if matches!(service, Service::Rc | Service::Uc | Service::Xrc | Service::Rd) =>
-            {
+            Some(operation) if matches!(service, Service::Rc | Service::Uc | Service::Xrc | Service::Rd) => {
                 operation
             }
             _ => {
@@ -529,7 +638,7 @@ impl Analysis {
         let flow = self.flows.get_mut(id);
         if is_request && flow.requests.see_expected(facts, frame, &flow.ids, &self.knobs) {
             flow.completeness |= REQUESTS;
-            if let Some(ip_id) = facts.ip_id {
+            if let Some(ip_id) = facts.ip_id() {
                 flow.ids.see(ip_id);
             }
             self.say(Some(direction), Class::New);
@@ -542,18 +651,18 @@ impl Analysis {
             frame,
             bytes: payload,
             l1_bytes,
-            fingerprint: facts.fingerprint,
-            id: facts.ip_id,
+            fingerprint: facts.fingerprint(),
+            id: facts.ip_id(),
             vantage: facts.vantage(),
             ack_expected: is_request && facts.is_ack_expected(),
         };
-        let mut request = Request { packet, operation, position, message_bytes: facts.dma_len };
+        let mut request = Request { packet, operation, position, message_bytes: facts.dma_len() };
         let class = match is_request {
             true => self.see_request(id, &mut request),
             false => self.see_response(id, &request, facts),
         };
         let is_duplicate = class == Some(Class::CaptureDuplicate);
-        if !is_duplicate && let Some(ip_id) = facts.ip_id {
+        if !is_duplicate && let Some(ip_id) = facts.ip_id() {
             self.flows.get_mut(id).ids.see(ip_id);
         }
         self.capture.duplicates += is_duplicate as u64;
@@ -585,21 +694,21 @@ impl Analysis {
 
     /// A packet in no PSN space that could be followed.
     #[inline(never)]
-    fn see_datagram(&mut self, id: FlowId, facts: &Facts, whole: Option<&Dissection<'_>>) {
+    fn see_datagram(&mut self, id: FlowId, facts: &impl Facts, whole: Option<&Dissection<'_>>) {
         let flow = self.flows.get_mut(id);
         flow.requests.counts.packets += 1;
         flow.requests.counts.class(Class::Unsequenced);
-        flow.requests.goodput += facts.payload as u64;
-        flow.payload_bytes += facts.payload as u64;
-        flow.last_psn = facts.psn.0;
-        if let Some(id) = facts.ip_id {
+        flow.requests.goodput += facts.payload() as u64;
+        flow.payload_bytes += facts.payload() as u64;
+        flow.last_psn = facts.psn().0;
+        if let Some(id) = facts.ip_id() {
             flow.ids.see(id);
         }
-        if facts.opcode.service() == Service::Ud
-            && facts.key.dest_qp() == 1
-            && let Some(d) = whole
+        if facts.opcode().service() == Service::Ud
+            && let (Some(key), Some(d)) = (facts.key(), whole)
+            && key.dest_qp() == 1
         {
-            self.see_management(d, &facts.key, facts.frame.time);
+            self.see_management(d, &key, facts.time());
         }
         self.say(Some(Direction::Request), Class::Unsequenced);
     }
@@ -636,18 +745,14 @@ impl Analysis {
     }
 
     #[inline]
-    fn see_response(
-        &mut self,
-        id: FlowId,
-        response: &Request,
-        facts: &Facts,
-    ) -> Option<Class> {
+    fn see_response(&mut self, id: FlowId, response: &Request, facts: &impl Facts) -> Option<Class> {
         let &Request { ref packet, operation, position, .. } = response;
-        let aeth = facts.aeth.as_ref();
+        let aeth = facts.aeth();
+        let aeth = aeth.as_ref();
         let psn = packet.psn;
         if self.flows.get_mut(id).peer.is_none() {
             let exact = operation != Operation::Acknowledge;
-            self.connections.attempt(&mut self.flows, id, psn, exact, facts.port);
+            self.connections.attempt(&mut self.flows, id, psn, exact, facts.port());
         }
         let peer = self.flows.get_mut(id).peer;
         let (flow, peer) = self.flows.two(id, peer);
@@ -785,7 +890,8 @@ impl Analysis {
 
     /// Wrong packets, unless all are wrong.
     #[inline(always)]
-    fn is_corrupt(&mut self, facts: &Facts, icrc: State) -> bool {
+    fn is_corrupt(&mut self, facts: &impl Facts) -> bool {
+        let icrc = facts.icrc();
         let mut corrupt = false;
         if icrc != State::Unchecked {
             let bad = icrc == State::Bad;
@@ -793,7 +899,7 @@ impl Analysis {
             self.trust.icrc_bad += bad as u64;
             corrupt = bad && Trust::believes(self.trust.icrc_bad, self.trust.icrc_checked);
         }
-        if let Some(right) = facts.ip_right {
+        if let Some(right) = facts.ip_right() {
             self.trust.ip_checked += 1;
             if !right {
                 self.trust.ip_bad += 1;
@@ -874,6 +980,7 @@ impl Analysis {
     /// Pass over a frame: it is not analyzed, but has its number.
     #[inline]
     pub fn pass_over(&mut self) {
+        self.catch_up();
         self.passed_over += 1;
     }
 
@@ -891,7 +998,7 @@ impl Analysis {
 
     /// Frames seen so far.
     pub fn packets(&self) -> u64 {
-        self.capture.packets
+        self.capture.packets + self.collected.len() as u64
     }
 
     /// Bytes of memory that the flows take.

@@ -112,8 +112,8 @@ impl Analysis {
     }
 
     /// What is known so far, of an analysis that goes on: what is undecided is not in it.
-    pub fn so_far(&self) -> report::Analysis {
-        self.report().collect()
+    pub fn so_far(&mut self) -> report::Analysis {
+        self.report_so_far().collect()
     }
 
     /// The analysis is over: what was undecided is decided as well as may be. Its report can be made row by row.
@@ -124,6 +124,7 @@ impl Analysis {
 
     fn decide(&mut self) {
         self.release();
+        self.catch_up();
         self.connections.by_port(&mut self.flows);
         for at in 0..self.flows.flows.len() {
             let flow = &mut self.flows.flows[at];
@@ -145,7 +146,12 @@ impl Analysis {
 
     /// What is known [so far](Analysis::so_far). Flows, connections and episodes are made one by one, when they are
     /// asked for or written, and not kept.
-    pub fn report(&self) -> Streamed<'_> {
+    pub fn report_so_far(&mut self) -> Streamed<'_> {
+        self.catch_up();
+        self.report()
+    }
+
+    fn report(&self) -> Streamed<'_> {
         let index = Arc::new(Index::new(self));
         let mut report = report::Analysis::<(), (), ()> { schema: report::SCHEMA, ..Default::default() };
         report.overhead = self.overhead.section();
@@ -283,10 +289,10 @@ pub(super) fn flow_report(flow: &Flow, peer: Option<&Flow>, verified: bool, in_f
     report::Flow {
         src: flow.key.source().to_string(),
         dst: flow.key.destination().to_string(),
-        vlans: flow.vlans.list(),
-        dscps: flow.dscps.list(),
-        udp_src_ports: flow.ports.list(),
-        ttls: flow.ttls.list(),
+        vlans: flow.looks.vlans(),
+        dscps: flow.looks.dscps(),
+        udp_src_ports: flow.looks.ports(),
+        ttls: flow.looks.ttls(),
         opcodes: flow.opcodes.iter().map(|(code, n)| (Opcode(code).to_string(), n)).collect(),
         messages: report::Messages { size_bytes: flow.requests.sizes.summary(), ..outline.messages },
         path_mtu: mtu.map(|mtu| mtu.bytes),
@@ -307,21 +313,25 @@ fn path_mtu(flow: &Flow, peer: Option<&Flow>) -> Option<Mtu> {
     own.or_else(|| peer.map(|peer| peer.requests.mtu).filter(|mtu| mtu.by != MtuBy::Unknown))
 }
 
+/// In the order of their numbers.
+const PLACES: [Place; 5] =
+    [Place::Upstream, Place::Downstream, Place::AckPath, Place::Corrupt, Place::Capture];
+
 fn requests(flow: &Flow, verified: bool, in_full: bool) -> report::Stream {
     let counts = &flow.requests.counts;
-    stream(counts, counts.losses, flow.requests.seq.rare.holes.psns(), flow, verified, in_full)
+    stream(counts, PLACES.map(|place| counts.lost_at(place)), flow.requests.seq.rare.holes.psns(), flow, verified, in_full)
 }
 
 /// The responses' losses: of data they were tracked, of acknowledgements little can be known.
 fn responses(flow: &Flow, peer: Option<&Flow>, verified: bool, in_full: bool) -> report::Stream {
     let counts = &flow.responses.counts;
-    let mut losses = counts.losses;
+    let mut losses = PLACES.map(|place| counts.lost_at(place));
     // One that was lost behind the tap leaves no trace where a later one says the same.
     losses[Place::Downstream as usize].add(0, flow.responses.acks_seen);
     if let Some(peer) = peer {
         let upstream = &mut losses[Place::Upstream as usize];
         upstream.add(0, peer.requests.acks_not_seen);
-        let on_ack_path = peer.requests.counts.losses[Place::AckPath as usize];
+        let on_ack_path = peer.requests.counts.lost_at(Place::AckPath);
         upstream.add(0, on_ack_path.most as u64);
     }
     stream(counts, losses, flow.responses.read.seq.rare.holes.psns(), flow, verified, in_full)

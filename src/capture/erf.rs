@@ -113,19 +113,15 @@ impl Erf {
             return Ok(there);
         }
         self.done = true;
-        let have = input.rest().len();
-        if let Some(reason) = input.take_corrupt() {
-            info.damaged(input.offset(), Problem::Compressed { reason }, 0, true);
-        } else if have >= HEADER {
-            info.damaged(
-                input.offset(),
-                Problem::CutRecord { need: need as u64, have: have as u64 },
-                0,
-                true,
-            );
-        } else if have > 0 {
-            info.damaged(input.offset(), Problem::CutHeader { have: have as u64 }, 0, true);
-        }
+        let (need, have) = (need as u64, input.rest().len() as u64);
+        input.end(
+            info,
+            match have as usize {
+                0 => None,
+                1..HEADER => Some(Problem::CutHeader { have }),
+                _ => Some(Problem::CutRecord { need, have }),
+            },
+        );
         Ok(false)
     }
 

@@ -40,6 +40,7 @@ mod pcap;
 mod pcapng;
 mod reader;
 mod sniff;
+mod whole;
 mod window;
 mod writer;
 
@@ -51,6 +52,7 @@ pub use merge::Merge;
 
 pub use options::Options;
 pub use reader::{Reader, open, open_with};
+pub use whole::{WholeFile, make_beside};
 pub use writer::{Writer, create};
 
 use crate::dissect::Link;

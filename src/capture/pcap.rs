@@ -160,7 +160,8 @@ impl Pcap {
             let rest = input.rest();
             let (true, Some(header)) = (there, rest.first_chunk::<16>()) else {
                 let have = rest.len() as u64;
-                return self.end(input, info, Problem::CutHeader { have }, have > 0);
+                input.end(info, (have > 0).then_some(Problem::CutHeader { have }));
+                break;
             };
             let header = *header;
             let (seconds, captured, wire) =
@@ -181,7 +182,8 @@ impl Pcap {
                 {
                     continue;
                 }
-                return self.end(input, info, Problem::CutRecord { need, have }, true);
+                input.end(info, Some(Problem::CutRecord { need, have }));
+                break;
             }
             info.bytes_read = input.bytes_read();
             let offset = input.offset();
@@ -209,24 +211,7 @@ impl Pcap {
             let (link, len) = (self.link, captured as usize);
             return Ok(Some(Place { time, link, interface: 0, wire_len, at, len }));
         }
-        Ok(None)
-    }
-
-    /// Ends the reading: where the file ends, or where the compressed data broke.
-    fn end(
-        &mut self,
-        input: &mut Input,
-        info: &mut Info,
-        cut: Problem,
-        is_cut: bool,
-    ) -> io::Result<Option<Place>> {
         self.done = true;
-        info.bytes_read = input.bytes_read();
-        if let Some(reason) = input.take_corrupt() {
-            info.damaged(input.offset(), Problem::Compressed { reason }, 0, true);
-        } else if is_cut {
-            info.damaged(input.offset(), cut, 0, true);
-        }
         Ok(None)
     }
 

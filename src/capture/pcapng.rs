@@ -127,8 +127,9 @@ impl Pcapng {
             let rest = input.rest();
             let (true, Some(head)) = (there, rest.first_chunk::<12>()) else {
                 let have = rest.len() as u64;
-                self.end(input, info, Problem::CutHeader { have }, have > 0)?;
-                continue;
+                self.done = true;
+                input.end(info, (have > 0).then_some(Problem::CutHeader { have }));
+                break;
             };
             let head = *head;
             let block = self.u32(&head, 0);
@@ -163,7 +164,8 @@ impl Pcapng {
             if !input.fill(size)? {
                 let have = input.rest().len() as u64;
                 if !self.find_next_if_any(input, info, Problem::BlockLength { block, says: total })? {
-                    self.end(input, info, Problem::CutRecord { need: total.into(), have }, true)?;
+                    self.done = true;
+                    input.end(info, Some(Problem::CutRecord { need: total.into(), have }));
                 }
                 continue;
             }
@@ -376,7 +378,9 @@ impl Pcapng {
         if have < body || !input.fill(4)? {
             let have = have + input.rest().len() as u64;
             input.skip(4)?;
-            return self.end(input, info, Problem::CutRecord { need: total.into(), have }, true);
+            self.done = true;
+            input.end(info, Some(Problem::CutRecord { need: total.into(), have }));
+            return Ok(());
         }
         let tail = input.rest().first_chunk::<4>().map_or(0, |tail| self.u32(tail, 0));
         input.pos += 4;
@@ -384,18 +388,6 @@ impl Pcapng {
             info.damaged(offset, Problem::BlockEnd { block, head: total, tail }, 0, false);
         }
         info.skipped += 1;
-        Ok(())
-    }
-
-    /// Ends the reading: where the file ends, or where the compressed data broke.
-    fn end(&mut self, input: &mut Input, info: &mut Info, cut: Problem, is_cut: bool) -> io::Result<()> {
-        self.done = true;
-        info.bytes_read = input.bytes_read();
-        if let Some(reason) = input.take_corrupt() {
-            info.damaged(input.offset(), Problem::Compressed { reason }, 0, true);
-        } else if is_cut {
-            info.damaged(input.offset(), cut, 0, true);
-        }
         Ok(())
     }
 

@@ -31,6 +31,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use super::compressed::{Corrupt, Meter};
+use super::{Info, Problem};
 
 /// How far a search for the next believable record goes.
 pub(super) const SEARCH: usize = 1 << 20;
@@ -105,6 +106,16 @@ impl Input {
     /// Why the compressed data ended before its end, once.
     pub(super) fn take_corrupt(&mut self) -> Option<String> {
         self.corrupt.take()
+    }
+
+    /// Notes how the reading ended, once nothing more can be read: where the compressed data broke, or else with `cut`.
+    #[cold]
+    pub(super) fn end(&mut self, info: &mut Info, cut: Option<Problem>) {
+        info.bytes_read = self.bytes_read();
+        let corrupt = self.take_corrupt().map(|reason| Problem::Compressed { reason });
+        if let Some(problem) = corrupt.or(cut) {
+            info.damaged(self.offset(), problem, 0, true);
+        }
     }
 
     /// Sees to it that `need` bytes are at hand; false if the file ends before. `need` must be bounded by the caller:

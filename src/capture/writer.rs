@@ -1,12 +1,11 @@
 //! Writing a capture, whole or not at all.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::Path;
 
 use super::options::Options;
+use super::whole::WholeFile;
 use super::{Error, ErrorKind, Format, Interface, Record, Sink, erf, pcapng};
 use crate::dissect::Link;
 
@@ -28,7 +27,36 @@ pub fn create(
     interfaces: &[Interface],
     options: Options,
 ) -> Result<Writer, Error> {
-    Writer::create(path, format, interfaces, options)
+    let name = path.display().to_string();
+    let unfit = |text: &str| Err(Error::new(&name, ErrorKind::Unfit, text));
+    if format == Format::PcapModified {
+        return unfit("the modified pcap format is read, not written");
+    }
+    let is_pcap = matches!(format, Format::Pcap | Format::PcapMicros);
+    if is_pcap && interfaces.windows(2).any(|pair| pair[0].link != pair[1].link) {
+        return unfit("frames of several link types go into a pcapng file, not into pcap");
+    }
+    let out = Output::create(&name, path, options.force)?;
+    let mut writer = Writer {
+        name,
+        format,
+        out,
+        gathered: Vec::with_capacity(GATHER + 4096),
+        interfaces: interfaces.to_vec(),
+        added: HashMap::new(),
+        link: None,
+        last: super::Time(0),
+        finished: false,
+    };
+    if format == Format::Pcapng {
+        pcapng::write_section(&mut writer.gathered);
+        for interface in interfaces {
+            pcapng::write_interface(&mut writer.gathered, interface);
+        }
+    } else if let (true, Some(first)) = (is_pcap, interfaces.first()) {
+        writer.begin_pcap(first.link);
+    }
+    Ok(writer)
 }
 
 /// A capture being written.
@@ -48,45 +76,6 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Creates a capture: see [`create`].
-    pub fn create(
-        path: &Path,
-        format: Format,
-        interfaces: &[Interface],
-        options: Options,
-    ) -> Result<Writer, Error> {
-        let name = path.display().to_string();
-        let unfit = |text: &str| Err(Error::new(&name, ErrorKind::Unfit, text));
-        if format == Format::PcapModified {
-            return unfit("the modified pcap format is read, not written");
-        }
-        let is_pcap = matches!(format, Format::Pcap | Format::PcapMicros);
-        if is_pcap && interfaces.windows(2).any(|pair| pair[0].link != pair[1].link) {
-            return unfit("frames of several link types go into a pcapng file, not into pcap");
-        }
-        let out = Output::create(&name, path, options.force)?;
-        let mut writer = Writer {
-            name,
-            format,
-            out,
-            gathered: Vec::with_capacity(GATHER + 4096),
-            interfaces: interfaces.to_vec(),
-            added: HashMap::new(),
-            link: None,
-            last: super::Time(0),
-            finished: false,
-        };
-        if format == Format::Pcapng {
-            pcapng::write_section(&mut writer.gathered);
-            for interface in interfaces {
-                pcapng::write_interface(&mut writer.gathered, interface);
-            }
-        } else if let (true, Some(first)) = (is_pcap, interfaces.first()) {
-            writer.begin_pcap(first.link);
-        }
-        Ok(writer)
-    }
-
     /// Takes one frame with a comment on it, which only pcapng keeps.
     pub fn put_with_comment(&mut self, record: &Record<'_>, comment: Option<&str>) -> Result<(), Error> {
         match self.format {
@@ -217,133 +206,34 @@ impl Sink for Writer {
     }
 }
 
-/// Where the bytes go.
-#[derive(Debug)]
+/// Where the bytes go, as they are or compressed.
 enum Output {
-    Direct(Pack),
-    /// To another name first.
-    File(Pack, Target),
+    Stdout(io::Stdout),
+    File(WholeFile),
+    #[cfg(feature = "compression")]
+    Gzip(flate2::write::GzEncoder<WholeFile>),
+    #[cfg(feature = "compression")]
+    Zstd(zstd::Encoder<'static, WholeFile>),
     Done,
 }
 
 impl Output {
     fn create(name: &str, path: &Path, force: bool) -> Result<Output, Error> {
-        let failed = |error| Error::io(name, "creating", error);
         if path == Path::new("-") {
-            return Ok(Output::Direct(Pack::Plain(Plain::Stdout(io::stdout()))));
+            return Ok(Output::Stdout(io::stdout()));
         }
-        // A link stays a link, and what it points to is replaced.
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        match fs::metadata(&target) {
-            Ok(there) if there.is_dir() => return Err(failed(io::ErrorKind::IsADirectory.into())),
-            Ok(there) if !there.is_file() => {
-                let file = OpenOptions::new().write(true).open(&target).map_err(failed)?;
-                return Ok(Output::Direct(Pack::new(name, path, file)?));
-            }
-            Ok(_) if !force => return Err(failed(io::ErrorKind::AlreadyExists.into())),
-            _ => {}
-        }
-        let (file, target) = Target::create(target, force).map_err(failed)?;
-        Ok(Output::File(Pack::new(name, path, file)?, target))
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Output::Direct(pack) | Output::File(pack, _) => pack.write(bytes),
-            Output::Done => Ok(()),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Output::Direct(pack) | Output::File(pack, _) => pack.flush(),
-            Output::Done => Ok(()),
-        }
-    }
-
-    fn finish(self) -> io::Result<()> {
-        match self {
-            Output::Direct(pack) => pack.finish(),
-            Output::File(pack, target) => {
-                pack.finish()?;
-                target.keep()
-            }
-            Output::Done => Ok(()),
-        }
-    }
-}
-
-/// A file under a name of its own until it is complete. Dropped, it is gone.
-#[derive(Debug)]
-struct Target {
-    path: PathBuf,
-    temporary: Option<PathBuf>,
-    force: bool,
-}
-
-impl Target {
-    fn create(path: PathBuf, force: bool) -> io::Result<(File, Target)> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let file_name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
-        loop {
-            let mut name = std::ffi::OsString::from(".");
-            name.push(&file_name);
-            name.push(format!(".{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
-            let temporary = path.with_file_name(name);
-            match OpenOptions::new().write(true).create_new(true).open(&temporary) {
-                Ok(file) => return Ok((file, Target { path, temporary: Some(temporary), force })),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    fn keep(mut self) -> io::Result<()> {
-        let Some(temporary) = &self.temporary else { return Ok(()) };
-        if !self.force {
-            // A link fails if the name was taken meanwhile, which renaming would not notice.
-            match fs::hard_link(temporary, &self.path) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
-                Ok(()) => return Ok(()),
-                // Some file systems have no links.
-                Err(_) if self.path.try_exists()? => return Err(io::ErrorKind::AlreadyExists.into()),
-                Err(_) => {}
-            }
-        }
-        fs::rename(temporary, &self.path)?;
-        self.temporary = None;
-        Ok(())
-    }
-}
-
-impl Drop for Target {
-    fn drop(&mut self) {
-        if let Some(temporary) = &self.temporary {
-            let _ = fs::remove_file(temporary);
-        }
-    }
-}
-
-/// The bytes as they are, or compressed.
-enum Pack {
-    Plain(Plain),
-    #[cfg(feature = "compression")]
-    Gzip(flate2::write::GzEncoder<File>),
-    #[cfg(feature = "compression")]
-    Zstd(zstd::Encoder<'static, File>),
-}
-
-impl Pack {
-    fn new(name: &str, path: &Path, file: File) -> Result<Pack, Error> {
+        let file = WholeFile::create(path, force).map_err(|error| Error::io(name, "creating", error))?;
         let extension = path.extension().unwrap_or_default();
         if extension != "gz" && extension != "zst" {
-            return Ok(Pack::Plain(Plain::File(file)));
+            return Ok(Output::File(file));
         }
         #[cfg(feature = "compression")]
         return if extension == "gz" {
-            Ok(Pack::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::new(6))))
+            Ok(Output::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::new(6))))
         } else {
-            zstd::Encoder::new(file, 3).map(Pack::Zstd).map_err(|error| Error::io(name, "compressing", error))
+            zstd::Encoder::new(file, 3)
+                .map(Output::Zstd)
+                .map_err(|error| Error::io(name, "compressing", error))
         };
         #[cfg(not(feature = "compression"))]
         Err(Error::new(
@@ -355,52 +245,43 @@ impl Pack {
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
-            Pack::Plain(plain) => plain.write(bytes),
+            Output::Stdout(out) => out.write_all(bytes),
+            Output::File(file) => file.write_all(bytes),
             #[cfg(feature = "compression")]
-            Pack::Gzip(encoder) => encoder.write_all(bytes),
+            Output::Gzip(encoder) => encoder.write_all(bytes),
             #[cfg(feature = "compression")]
-            Pack::Zstd(encoder) => encoder.write_all(bytes),
+            Output::Zstd(encoder) => encoder.write_all(bytes),
+            Output::Done => Ok(()),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Pack::Plain(Plain::File(file)) => file.flush(),
-            Pack::Plain(Plain::Stdout(out)) => out.flush(),
+            Output::Stdout(out) => out.flush(),
+            Output::File(file) => file.flush(),
             #[cfg(feature = "compression")]
-            Pack::Gzip(encoder) => encoder.flush(),
+            Output::Gzip(encoder) => encoder.flush(),
             #[cfg(feature = "compression")]
-            Pack::Zstd(encoder) => encoder.flush(),
+            Output::Zstd(encoder) => encoder.flush(),
+            Output::Done => Ok(()),
         }
     }
 
-    fn finish(mut self) -> io::Result<()> {
+    fn finish(self) -> io::Result<()> {
         match self {
-            Pack::Plain(_) => self.flush(),
+            Output::Stdout(mut out) => out.flush(),
+            Output::File(file) => file.keep(),
             #[cfg(feature = "compression")]
-            Pack::Gzip(encoder) => encoder.finish().map(drop),
+            Output::Gzip(encoder) => encoder.finish()?.keep(),
             #[cfg(feature = "compression")]
-            Pack::Zstd(encoder) => encoder.finish().map(drop),
+            Output::Zstd(encoder) => encoder.finish()?.keep(),
+            Output::Done => Ok(()),
         }
     }
 }
 
-impl std::fmt::Debug for Pack {
+impl std::fmt::Debug for Output {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Pack")
-    }
-}
-
-enum Plain {
-    File(File),
-    Stdout(io::Stdout),
-}
-
-impl Plain {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Plain::File(file) => file.write_all(bytes),
-            Plain::Stdout(out) => out.write_all(bytes),
-        }
+        f.write_str("Output")
     }
 }

@@ -20,13 +20,17 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
     Outcome,
+    arg::{self, RocePorts},
+    end_on_ctrl_c,
     pipeline::{self, Step},
+    say,
+    terminal::{self, Color},
     units,
 };
 use rdmawire::{
     analyze::{Address, Analysis, Ended, KnownConnection, Options, Streamed},
     capture::{self, Info, Interface, Merge, Reader, Source},
-    dissect::{self, Dissection, ROCE_PORT, dissect_with},
+    dissect::{Dissection, dissect_with},
     filter::{Filter, FrameMeta},
     icrc,
     report::{
@@ -73,15 +77,14 @@ pub(super) struct Analyze {
     /// Whether ICRCs are verified.
     #[arg(long, value_enum, default_value_t)]
     icrc: Check,
-    /// UDP destination port of RoCEv2; a second one may follow.
-    #[arg(long, value_name = "PORT", value_delimiter = ',', num_args = 1, default_values_t = [ROCE_PORT])]
-    roce_port: Vec<u16>,
+    #[command(flatten)]
+    roce: RocePorts,
     /// Which queue pairs belong together: a line each with ADDRESS,QP,ADDRESS,QP, or what `rdma -j resource show qp`
     /// prints.
     #[arg(long, value_name = "FILE", value_parser = qp_map)]
     qp_map: Option<QpMap>,
     /// Flows kept at a time; beyond, the ones silent longest are put away. As many flows of one packet each take about 300
-    /// MB with their report; flows with many packets outstanding take more.
+    /// MB with their report; flows with many packets outstanding take more. Never more than fit into memory.
     #[arg(long, value_name = "N", default_value_t = Options::default().max_flows)]
     max_flows: usize,
     /// A packet that comes within so many microseconds of one sent later is late, where nothing better is known.
@@ -106,17 +109,6 @@ enum Check {
     Verify,
     /// Do not.
     Off,
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum Color {
-    /// On a terminal, unless NO_COLOR is set.
-    #[default]
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
 }
 
 fn sort(name: &str) -> Result<text::Sort, String> {
@@ -156,9 +148,9 @@ fn qp_map(path: &str) -> Result<QpMap, String> {
                 let address = end_address(address).ok_or_else(|| {
                     format!("line {n}: {address:?} is neither an IP address, nor gid:, nor lid:")
                 })?;
-                let qp = units::number_of_qp(qp)
-                    .ok_or_else(|| format!("line {n}: {qp:?} is not the number of a queue pair"))?;
-                Ok::<_, String>((Some(address), qp))
+                let qp = units::qpn(qp)
+                    .map_err(|_| format!("line {n}: {qp:?} is not the number of a queue pair"))?;
+                Ok::<_, String>((Some(address), qp.0))
             };
             Ok(KnownConnection { a: end(a, a_qp)?, b: end(b, b_qp)? })
         })
@@ -171,7 +163,7 @@ fn end_address(text: &str) -> Option<Address> {
         return gid.parse().ok().map(Address::Gid);
     }
     if let Some(lid) = text.strip_prefix("lid:") {
-        return units::number_of_qp(lid).and_then(|lid| u16::try_from(lid).ok()).map(Address::Lid);
+        return u16::try_from(units::integer(lid).ok()?).ok().map(Address::Lid);
     }
     text.parse().ok().map(Address::Ip)
 }
@@ -186,16 +178,8 @@ static STOP: AtomicBool = AtomicBool::new(false);
 
 impl Analyze {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        let filter = match &self.filter {
-            Some(text) => Some(Filter::parse(text).map_err(|error| anyhow!("--filter: {error}"))?),
-            None => None,
-        };
-        // The first Ctrl-C ends the reading and gives the report, the second one ends the program.
-        let _ = ctrlc::set_handler(|| {
-            if STOP.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-        });
+        let filter = arg::filter(&self.filter)?;
+        end_on_ctrl_c(&STOP);
         let printer = Mutex::new(Printer::new(&self));
         let all_read =
             if self.merge { self.merged(&filter, &printer)? } else { self.each(&filter, &printer)? };
@@ -256,7 +240,7 @@ impl Analyze {
                 Ok(Some(Done { analysis, files: FilesSay::new([reader.info()].into_iter()) }))
             }
             Err(error) => {
-                eprintln!("rdmawire: {error}");
+                say(format_args!("{error}"));
                 Ok(None)
             }
         }
@@ -268,7 +252,7 @@ impl Analyze {
             match open(path) {
                 Ok(reader) => readers.push(reader),
                 Err(error) => {
-                    eprintln!("rdmawire: {error}");
+                    say(format_args!("{error}"));
                     all_read = false;
                 }
             }
@@ -290,8 +274,7 @@ impl Analyze {
             let mut held = analysis.lock().unwrap_or_else(PoisonError::into_inner);
             let is_alone = self.is_one();
             let is_long = source.info().total_bytes.is_some_and(|bytes| bytes >= long(source.info()));
-            // Asked for only: on two busy cores it was no faster than one thread, and took more of both.
-            if self.threads > 1 && is_alone && is_long {
+            if self.threads() > 1 && is_alone && is_long {
                 self.feed_on_threads(source, filter, &mut held);
             } else {
                 self.feed(source, filter, &mut *held);
@@ -330,8 +313,8 @@ impl Analyze {
     /// The report of an analysis that goes on, which waits meanwhile: for the report only, or where that is too long to
     /// be kept, for whoever reads it too.
     fn print_so_far(&self, analysis: &Mutex<Analysis>, name: &str) -> anyhow::Result<()> {
-        let held = analysis.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut report = held.report();
+        let mut held = analysis.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut report = held.report_so_far();
         report.capture.files = vec![name.to_owned()];
         let mut out = stdout();
         if report.flows.len() > MAX_BUFFERED {
@@ -357,7 +340,7 @@ impl Analyze {
                 Ok(None) => break,
                 Err(error) => {
                     progress.clear();
-                    eprintln!("rdmawire: {error}");
+                    say(format_args!("{error}"));
                     break;
                 }
             };
@@ -393,15 +376,15 @@ impl Analyze {
         let options = self.options();
         let mut progress = Progress::new(source.info());
         let mut number = 0;
-        let (dissect, verify) = (options.dissect, options.verify_icrc);
-        let result = pipeline::run(source, dissect, verify, self.threads(), &STOP, |step| match step {
-            Step::Frame(record, icrc) => {
+        let whole = filter.is_some();
+        let result = pipeline::run(source, &options, self.threads(), whole, &STOP, |step| match step {
+            Step::Frame(record, prepared) => {
                 number += 1;
                 match filter {
-                    None => analysis.see_verified(&record, icrc),
+                    None => analysis.see_prepared(&record, prepared),
                     Some(filter) => {
-                        let d = dissect_with(dissect, record.link, record.frame, record.wire_len);
-                        see_if_matching(analysis, &record, &d, icrc, filter, number);
+                        let d = dissect_with(options.dissect, record.link, record.frame, record.wire_len);
+                        see_if_matching(analysis, &record, &d, prepared.icrc(), filter, number);
                     }
                 }
             }
@@ -410,16 +393,15 @@ impl Analyze {
         });
         progress.clear();
         if let Err(error) = result {
-            eprintln!("rdmawire: {error}");
+            say(format_args!("{error}"));
         }
     }
 
     fn options(&self) -> Options {
-        let port = |i| self.roce_port.get(i).copied().unwrap_or(0);
         Options {
-            dissect: dissect::Options { roce_ports: [port(0), port(1)] },
+            dissect: self.roce.options(),
             verify_icrc: self.icrc == Check::Verify,
-            max_flows: self.max_flows.max(1),
+            max_flows: super::memory::flows_that_fit(self.max_flows.max(1)),
             late_ns: i64::try_from(self.ooo_us.saturating_mul(1000)).unwrap_or(i64::MAX),
             ack_timeout_ns: self.ack_timeout,
             speed_bps: self.speed,
@@ -429,15 +411,7 @@ impl Analyze {
     }
 
     fn style(&self) -> text::Options {
-        let auto = || {
-            io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-        };
-        let colour = match self.color {
-            Color::Auto => auto(),
-            Color::Always => true,
-            Color::Never => false,
-        };
-        text::Options { width: super::units::terminal_width(), colour, top: self.top, sort: self.sort }
+        text::Options { width: terminal::width(), colour: self.color.is_on(), top: self.top, sort: self.sort }
     }
 
     /// Whether there is one report, whatever the number of files.
@@ -445,10 +419,9 @@ impl Analyze {
         self.merge || self.files.len() == 1
     }
 
-    fn write(&self, report: &Streamed<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
+    fn write(&self, report: &Streamed<'_>, mut out: &mut dyn Write) -> anyhow::Result<()> {
         if self.json {
-            serde_json::to_writer(&mut *out, report).map_err(io::Error::from)?;
-            writeln!(out)?;
+            super::write_json(&mut out, report)?;
         } else if let Some(which) = &self.flow {
             let index = text::find_flow(report, which).map_err(|error| anyhow!("--flow: {error}"))?;
             text::write_flow(report, index, &self.style(), out)?;
@@ -490,7 +463,6 @@ struct Printer<'a> {
     /// Whose turn it is.
     next: usize,
     waiting: BTreeMap<usize, Option<Done>>,
-    json: Option<set::Writer<Out>>,
     summaries: Vec<Totals>,
     is_flow_found: bool,
 }
@@ -498,7 +470,7 @@ struct Printer<'a> {
 impl Printer<'_> {
     fn new(asked: &Analyze) -> Printer<'_> {
         let (waiting, summaries) = (BTreeMap::new(), Vec::new());
-        Printer { asked, next: 0, waiting, json: None, summaries, is_flow_found: false }
+        Printer { asked, next: 0, waiting, summaries, is_flow_found: false }
     }
 
     /// A file is done with.
@@ -516,13 +488,19 @@ impl Printer<'_> {
         for (_, done) in std::mem::take(&mut self.waiting) {
             self.print(done)?;
         }
-        if let Some(json) = self.json.take() {
-            let mut out = json.end()?;
-            writeln!(out)?;
-            return Ok(out.flush()?);
-        }
         if self.summaries.is_empty() {
             return Ok(());
+        }
+        let mut out = stdout();
+        let set = Set::of_summaries(self.summaries);
+        if self.asked.json {
+            // What a serialized `Set` has behind its reports.
+            write!(out, r#"],"summaries":"#)?;
+            super::to_json(&mut out, &set.summaries)?;
+            write!(out, r#","total":"#)?;
+            super::to_json(&mut out, &set.total)?;
+            writeln!(out, "}}")?;
+            return Ok(out.flush()?);
         }
         if let Some(which) = &self.asked.flow {
             return if self.is_flow_found {
@@ -531,8 +509,7 @@ impl Printer<'_> {
                 Err(anyhow!("--flow: no file has a flow {which}"))
             };
         }
-        let mut out = stdout();
-        text::write_set(&Set::of_summaries(self.summaries), &self.asked.style(), &mut out)?;
+        text::write_set(&set, &self.asked.style(), &mut out)?;
         Ok(out.flush()?)
     }
 
@@ -545,13 +522,16 @@ impl Printer<'_> {
             asked.write(&report, &mut out)?;
             return Ok(out.flush()?);
         }
-        if asked.json {
-            if self.json.is_none() {
-                self.json = Some(set::Writer::new(stdout())?);
-            }
-            return Ok(self.json.iter_mut().try_for_each(|json| json.report(&report))?);
-        }
+        let is_first = self.summaries.is_empty();
         self.summaries.push(Totals::of(&report));
+        if asked.json {
+            match is_first {
+                true => write!(out, r#"{{"schema":"{}","reports":["#, set::SCHEMA)?,
+                false => write!(out, ",")?,
+            }
+            super::to_json(&mut out, &report)?;
+            return Ok(out.flush()?);
+        }
         if let Some(which) = &asked.flow {
             let Ok(index) = text::find_flow(&report, which) else { return Ok(()) };
             self.is_flow_found = true;
@@ -691,27 +671,27 @@ struct FilesSay {
 impl FilesSay {
     /// Damage is a line on standard error too.
     fn new<'a>(infos: impl Iterator<Item = &'a Info>) -> FilesSay {
-        let mut say = FilesSay::default();
+        let mut all = FilesSay::default();
         for info in infos {
             if let Some(first) = info.problems.first() {
                 let more = match info.problem_count.saturating_sub(1) {
                     0 => String::new(),
                     n => format!(" (and {n} more places)"),
                 };
-                eprintln!("rdmawire: warning: {}: {first}{more}", info.name);
+                say(format_args!("warning: {}: {first}{more}", info.name));
             }
             let problem = |damage: &capture::Damage| CaptureProblem {
                 file: info.name.clone(),
                 offset: damage.offset,
                 what: damage.problem.to_string(),
             };
-            say.names.push(info.name.clone());
-            say.problems.extend(info.problems.iter().map(problem));
+            all.names.push(info.name.clone());
+            all.problems.extend(info.problems.iter().map(problem));
             for drops in info.interfaces.iter().filter_map(|interface| interface.drops) {
-                *say.drops.get_or_insert(0) += drops;
+                *all.drops.get_or_insert(0) += drops;
             }
         }
-        say
+        all
     }
 }
 

@@ -1,19 +1,22 @@
 //! `rdmawire capture`: an interface into a file, or straight into the analysis.
 
 use std::{
-    io::{self, IsTerminal, Write},
+    io::{self, Write},
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::AtomicBool},
     time::Duration,
 };
 
 use anyhow::bail;
 use clap::Args;
 
-use super::{Outcome, craft::format_of, units};
+use super::{
+    Outcome,
+    arg::format_of,
+    end_on_ctrl_c,
+    terminal::{self, Color},
+    units,
+};
 use rdmawire::{
     analyze::{Analysis, Options},
     capture::{
@@ -89,12 +92,7 @@ impl Capture {
             _ => None,
         };
         let mut analysis = self.analyze.then(|| Analysis::new(Options::default()));
-        // The first Ctrl-C ends the capture, the second one the program.
-        let _ = ctrlc::set_handler(move || {
-            if stop.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-        });
+        end_on_ctrl_c(stop);
         if !self.quiet {
             super::say(format_args!("capturing on {}; Ctrl-C ends it", self.interface));
         }
@@ -194,12 +192,10 @@ impl Capture {
         report.capture.capture_drops = drops;
         let mut out = io::BufWriter::new(io::stdout().lock());
         if self.json {
-            serde_json::to_writer(&mut out, &report).map_err(io::Error::from)?;
-            writeln!(out)?;
+            super::write_json(&mut out, &report)?;
         } else {
-            let colour = io::stdout().is_terminal()
-                && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-            let style = text::Options { width: units::terminal_width(), colour, ..text::Options::default() };
+            let (width, colour) = (terminal::width(), Color::Auto.is_on());
+            let style = text::Options { width, colour, ..text::Options::default() };
             text::write(&report, &style, &mut out)?;
         }
         Ok(out.flush()?)

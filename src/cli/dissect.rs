@@ -8,10 +8,16 @@ use std::{
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 
-use super::{Outcome, say};
+use super::{
+    Outcome,
+    arg::{self, RocePorts},
+    say,
+    terminal::Color,
+    warn_of_damage,
+};
 use rdmawire::{
     capture::{self, Source},
-    dissect::{Options, ROCE_PORT, dissect_with},
+    dissect::dissect_with,
     filter::{Filter, FrameMeta},
     frame::{Clock, Columns, Frame, Json, Line, Names, Separator, write_hex, write_tree},
     icrc::State,
@@ -59,9 +65,8 @@ pub(super) struct Dissect {
     /// Whether ICRCs are verified.
     #[arg(long, value_enum, default_value_t)]
     icrc: Check,
-    /// UDP destination port of RoCEv2; a second one may follow.
-    #[arg(long, value_name = "PORT", value_delimiter = ',', num_args = 1, default_values_t = [ROCE_PORT])]
-    roce_port: Vec<u16>,
+    #[command(flatten)]
+    roce: RocePorts,
     /// When lines are coloured.
     #[arg(long, value_enum, default_value_t)]
     color: Color,
@@ -110,23 +115,9 @@ enum Check {
     Off,
 }
 
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum Color {
-    /// On a terminal, unless NO_COLOR is set.
-    #[default]
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
-
 impl Dissect {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        let filter = match &self.filter {
-            Some(text) => Some(Filter::parse(text).map_err(|error| anyhow::anyhow!("--filter: {error}"))?),
-            None => None,
-        };
+        let filter = arg::filter(&self.filter)?;
         let columns = self.columns()?;
         let mut out = Out::new(self.line_buffered);
         if let Some(columns) = &columns
@@ -147,7 +138,7 @@ impl Dissect {
                 break;
             }
             if self.files.len() > 1 && matches!(style, Style::Line | Style::Tree(_)) {
-                out.text.push_str(&format!("==> {} <==\n", path.display()));
+                out.text.push_str(&format!("==> {} <==\n", super::plain(&path.display().to_string())));
             }
             if !self.file(path, &filter, &style, &mut out, &mut left)? {
                 outcome = Outcome::Failed;
@@ -170,8 +161,8 @@ impl Dissect {
             Ok(reader) => reader,
             Err(error) => return out.complain(&error),
         };
-        let options = self.options();
-        let mut line = Line::new(self.clock(), self.coloured());
+        let options = self.roce.options();
+        let mut line = Line::new(self.clock(), self.color.is_on());
         // Only a pcap file says so before the first frame is there.
         line.nanoseconds = reader.info().format != capture::Format::PcapMicros;
         let file = (self.files.len() > 1).then(|| path.display().to_string());
@@ -217,9 +208,7 @@ impl Dissect {
         let info = reader.info();
         if !info.problems.is_empty() {
             out.flush()?;
-            for damage in &info.problems {
-                say(format_args!("warning: {}: {damage}", info.name));
-            }
+            warn_of_damage(info);
             let more = info.problem_count.saturating_sub(info.problems.len() as u64);
             if more > 0 {
                 say(format_args!("warning: {}: and {more} more places", info.name));
@@ -238,11 +227,6 @@ impl Dissect {
         columns.map(Some).map_err(|error| anyhow::anyhow!("--fields: {error}"))
     }
 
-    fn options(&self) -> Options {
-        let port = |i| self.roce_port.get(i).copied().unwrap_or(0);
-        Options { roce_ports: [port(0), port(1)] }
-    }
-
     fn clock(&self) -> Clock {
         match self.time {
             TimeAs::Relative => Clock::Relative,
@@ -256,17 +240,6 @@ impl Dissect {
         match self.names {
             NamesOf::Rdmawire => Names::Own,
             NamesOf::Wireshark => Names::Wireshark,
-        }
-    }
-
-    fn coloured(&self) -> bool {
-        match self.color {
-            Color::Auto => {
-                io::stdout().is_terminal()
-                    && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-            }
-            Color::Always => true,
-            Color::Never => false,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 
-use super::Outcome;
+use super::{Outcome, units};
 use rdmawire::{
     dissect::Problem,
     filter::{Name, Pseudo, nearest},
@@ -242,11 +242,8 @@ fn cli_name(ident: &str) -> String {
 }
 
 fn syndrome(text: &str, to: &mut String) -> anyhow::Result<()> {
-    let value = match text.strip_prefix("0x") {
-        Some(hex) => u8::from_str_radix(hex, 16),
-        None => text.parse(),
-    };
-    let Ok(value) = value else {
+    let value = units::integer(text).ok().and_then(|value| u8::try_from(value).ok());
+    let Some(value) = value else {
         bail!("explain: a syndrome is a number from 0 to 255, like 0x60; not {text:?}")
     };
     let syndrome = Syndrome(value);

@@ -12,9 +12,9 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::{Outcome, files::beside};
+use super::Outcome;
 use rdmawire::{
-    capture::{self, Interface, Record, Sink, Source, Time},
+    capture::{self, Interface, Record, Sink, Source, Time, make_beside},
     craft::mutate::{Base, Mutant, Mutants},
     dissect::{Dissection, dissect},
     opcode::Opcode,
@@ -95,8 +95,8 @@ impl FuzzCorpus {
             None => (Base::all(), true),
         };
         // All in a directory of its own first, so that an error leaves nothing.
-        let folder = beside(&target).with_context(|| name.to_string())?;
-        fs::create_dir(&folder).with_context(|| folder.display().to_string())?;
+        let (folder, ()) =
+            make_beside(&target, |folder| fs::create_dir(folder)).with_context(|| name.to_string())?;
         let done = self.fill(&folder, bases).and_then(|()| {
             if !is_empty {
                 return move_into(&folder, &target);
@@ -202,14 +202,11 @@ fn shapes(path: &Path) -> anyhow::Result<(Vec<Base>, bool)> {
             bases.push(Base::of(format!("frame-{number}-{what}"), &d));
         }
     }
-    let info = reader.info();
-    for problem in &info.problems {
-        super::say(format_args!("warning: {}: {problem}", path.display()));
-    }
+    let all_read = !super::warn_of_damage(reader.info());
     if bases.is_empty() {
         bail!("{}: no frame to mutate", path.display());
     }
-    Ok((bases, info.problem_count == 0))
+    Ok((bases, all_read))
 }
 
 type Shape = (u16, Vec<Kind>, Option<u8>, Vec<String>);

@@ -6,7 +6,7 @@ use clap::Args;
 use comfy_table::{Table, presets};
 use serde_json::json;
 
-use super::{Outcome, units};
+use super::{Outcome, terminal};
 use rdmawire::capture::live::{self, NetInterface};
 
 /// List the network interfaces, for `send` and `capture`.
@@ -28,7 +28,7 @@ impl Interfaces {
             return Ok(Outcome::Done);
         }
         let mut table = Table::new();
-        table.load_preset(presets::NOTHING).set_width(units::terminal_width().try_into().unwrap_or(u16::MAX));
+        table.load_preset(presets::NOTHING).set_width(terminal::width().try_into().unwrap_or(u16::MAX));
         table.set_header(["interface", "state", "MTU", "speed", "MAC", "addresses", "RDMA"]);
         for interface in &all {
             let or_dash = |text: Option<String>| text.filter(|text| !text.is_empty()).unwrap_or("-".into());

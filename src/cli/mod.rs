@@ -1,15 +1,17 @@
 //! The command line: one file a command; no logic that a library user would miss.
 
 mod analyze;
+mod arg;
 #[cfg(all(unix, feature = "live"))]
 mod capture;
 mod craft;
 mod dissect;
+mod emit;
 mod explain;
-mod files;
 mod fuzz_corpus;
 #[cfg(all(unix, feature = "live"))]
 mod interfaces;
+mod memory;
 mod overhead;
 #[cfg(all(unix, feature = "live", not(feature = "libpcap")))]
 mod pcap_filter;
@@ -18,15 +20,19 @@ mod rewrite;
 mod scenario;
 #[cfg(all(unix, feature = "live"))]
 mod send;
+mod terminal;
 mod units;
 
 use std::{
     fmt,
     io::{self, Write},
+    ops::Deref,
     process::ExitCode,
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use clap::{Parser, Subcommand};
+use rdmawire::capture::Info;
 
 /// The packet-level toolkit for RoCEv2 and InfiniBand.
 #[derive(Debug, Parser)]
@@ -59,19 +65,18 @@ enum Command {
 pub(crate) enum Outcome {
     /// Done: exit status 0.
     Done,
-    /// Found what the user asked to fail on: exit status 1.
-    #[allow(dead_code, reason = "no command looks for faults yet")]
-    Found,
     /// Some of it could not be done, which was said on standard error: exit status 2.
     Failed,
 }
 
 /// Run the command line; errors are one line on standard error, a closed pipe is success.
 pub(crate) fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refused(&error),
+    };
     match cli.run() {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Found) => ExitCode::from(1),
         Ok(Outcome::Failed) => ExitCode::from(2),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -79,6 +84,17 @@ pub(crate) fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// What the arguments are not, or the help that was asked for.
+fn refused(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    // Arguments stand in the message as they came: a pattern of the shell's may have made them of names of files.
+    if error.use_stderr() && plain(&text) != text {
+        let _ = write!(io::stderr(), "{}", plain(&text));
+        return ExitCode::from(2);
+    }
+    error.exit()
 }
 
 impl Cli {
@@ -103,7 +119,54 @@ impl Cli {
 
 /// A line on standard error, whoever reads it: a closed one is no reason to stop.
 fn say(line: fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "rdmawire: {line}");
+    let _ = writeln!(io::stderr(), "rdmawire: {}", plain(&line.to_string()));
+}
+
+/// Text without what would steer a terminal: names of files and what stands in them are as strangers chose them.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '?' } else { c }).collect()
+}
+
+/// A value as JSON on a line.
+fn write_json<T: serde::Serialize>(out: &mut impl Write, value: &T) -> io::Result<()> {
+    to_json(out, value)?;
+    writeln!(out)
+}
+
+/// A value as JSON.
+fn to_json<T: serde::Serialize>(out: &mut impl Write, value: &T) -> io::Result<()> {
+    Ok(value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, PlainJson))?)
+}
+
+/// JSON with every control character escaped: it asks for those of ASCII only, and terminals obey others too.
+struct PlainJson;
+
+impl serde_json::ser::Formatter for PlainJson {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, text: &str) -> io::Result<()> {
+        let mut rest = text;
+        while let Some((at, c)) = rest.char_indices().find(|(_, c)| c.is_control()) {
+            write!(writer, "{}\\u{:04x}", &rest[..at], c as u32)?;
+            rest = &rest[at + c.len_utf8()..];
+        }
+        writer.write_all(rest.as_bytes())
+    }
+}
+
+/// A line on standard error for each thing wrong with a file; whether there is any.
+fn warn_of_damage(info: &Info) -> bool {
+    for problem in &info.problems {
+        say(format_args!("warning: {}: {problem}", info.name));
+    }
+    info.problem_count > 0
+}
+
+/// The first Ctrl-C sets `stop`, which ends the work with what there is so far; the second one ends the program.
+fn end_on_ctrl_c(stop: impl Deref<Target = AtomicBool> + Send + 'static) {
+    let _ = ctrlc::set_handler(move || {
+        if stop.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
 }
 
 /// Whether the reader of our output went away.

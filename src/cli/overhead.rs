@@ -1,11 +1,11 @@
 //! `rdmawire overhead`: what a message costs on the wire, without a capture.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 
-use super::{Outcome, units};
+use super::{Outcome, arg::encapsulation, terminal::Color, units};
 use rdmawire::{
     cost::{self, Envelope, Message},
     dissect::Encapsulation,
@@ -69,13 +69,6 @@ enum ServiceName {
     Xrc,
 }
 
-fn encapsulation(name: &str) -> Result<Encapsulation, String> {
-    let all = Encapsulation::ALL;
-    all.into_iter()
-        .find(|wrap| wrap.name() == name)
-        .ok_or_else(|| format!("expected one of {}", all.map(Encapsulation::name).join(", ")))
-}
-
 impl Overhead {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let report = self.price()?;
@@ -84,7 +77,7 @@ impl Overhead {
             serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from)?;
             writeln!(out)?;
         } else {
-            let options = text::Options { colour: out.is_terminal(), ..text::Options::default() };
+            let options = text::Options { colour: Color::Auto.is_on(), ..text::Options::default() };
             text::write_overhead(&report, &options, &mut out)?;
         }
         Ok(Outcome::Done)

@@ -1,5 +1,7 @@
 //! The words of tcpdump's filters that our own language can say too: `udp port 4791 and host 10.0.0.1`.
 
+use super::units;
+
 /// The expression in the language of `rdmawire explain filter`.
 ///
 /// Of pcap-filter(7): `ip ip6 udp tcp icmp arp vlan`, `[src|dst] [host] ADDRESS`, `[src|dst] net PREFIX`,
@@ -134,11 +136,8 @@ fn either(side: Option<&str>, src: &str, dst: &str, value: &str) -> String {
 }
 
 fn number(word: &str) -> Result<String, String> {
-    let number = match word.strip_prefix("0x") {
-        Some(hex) => u16::from_str_radix(hex, 16),
-        None => word.parse(),
-    };
-    number.map(|number| number.to_string()).map_err(|_| format!("{word:?} is not a number below 65536"))
+    let number = units::integer(word).ok().and_then(|number| u16::try_from(number).ok());
+    number.map(|number| number.to_string()).ok_or_else(|| format!("{word:?} is not a number below 65536"))
 }
 
 fn address(word: &str) -> Result<String, String> {

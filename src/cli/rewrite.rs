@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{
     Outcome,
-    craft::{edit, encapsulation, format_of},
+    arg::{edit, encapsulation, format_of},
 };
 use rdmawire::{
     capture::{self, Record, Sink, Source},
@@ -88,7 +88,7 @@ impl Rewrite {
         sink.finish()?;
         let (counts, info) = (rewriter.counts(), reader.info());
         for problem in &info.problems {
-            eprintln!("rdmawire: {}: {problem}", self.input.display());
+            super::say(format_args!("{}: {problem}", self.input.display()));
         }
         if counts.frames != info.frames {
             bail!("{} frames read and {} written", info.frames, counts.frames);
@@ -107,7 +107,7 @@ impl Rewrite {
             if self.anonymize && streamed {
                 text.push_str("; UDP source ports were left, since a stream cannot be read twice");
             }
-            eprintln!("rdmawire: {text}");
+            super::say(format_args!("{text}"));
         }
         Ok(if info.problem_count > 0 { Outcome::Failed } else { Outcome::Done })
     }

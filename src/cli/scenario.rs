@@ -8,9 +8,9 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use super::{Outcome, craft::format_of, files::write_whole};
+use super::{Outcome, arg::format_of};
 use rdmawire::{
-    capture::{self, Interface, Record, Sink, Time},
+    capture::{self, Interface, Record, Sink, Time, WholeFile},
     craft::scenario::{self, Run, Scenario},
 };
 
@@ -97,7 +97,9 @@ impl Play<'_> {
             io::stdout().lock().write_all(text.as_bytes())?;
             return Ok(());
         }
-        write_whole(path, text.as_bytes(), self.force).with_context(|| path.display().to_string())
+        WholeFile::create(path, self.force)
+            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.keep()))
+            .with_context(|| path.display().to_string())
     }
 }
 

@@ -11,10 +11,10 @@ use std::{
 use anyhow::{anyhow, bail};
 use clap::Args;
 
-use super::{Outcome, units};
+use super::{Outcome, arg, end_on_ctrl_c, units, warn_of_damage};
 use rdmawire::{
     capture::{
-        self, ErrorKind, Info, Record, Source,
+        self, ErrorKind, Record, Source,
         live::{self, LiveSink, Misfit, NetInterface},
     },
     dissect::dissect,
@@ -67,10 +67,7 @@ static STOP: AtomicBool = AtomicBool::new(false);
 
 impl Send {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        let filter = match &self.filter {
-            Some(text) => Some(Filter::parse(text).map_err(|error| anyhow!("--filter: {error}"))?),
-            None => None,
-        };
+        let filter = arg::filter(&self.filter)?;
         let is_stream = self.file == Path::new("-");
         if is_stream && (self.r#loop != 1 || self.dry_run) {
             bail!("standard input can be read but once: --loop and --dry-run take a file");
@@ -95,11 +92,7 @@ impl Send {
             self.preflight(&tally, &interface);
         }
         if let Some(sink) = &mut sink {
-            let _ = ctrlc::set_handler(|| {
-                if STOP.swap(true, Ordering::Relaxed) {
-                    std::process::exit(130);
-                }
-            });
+            end_on_ctrl_c(&STOP);
             let left_out = self.send(sink, &filter, is_stream)?;
             if left_out > 0 {
                 super::say(format_args!("{left_out} frames could not be sent"));
@@ -297,13 +290,6 @@ fn each(
             return Ok(());
         }
     }
-}
-
-fn warn_of_damage(info: &Info) -> bool {
-    for problem in &info.problems {
-        super::say(format_args!("warning: {}: {problem}", info.name));
-    }
-    info.problem_count > 0
 }
 
 /// Sleeps while it is long, then watches the clock. False: asked to stop meanwhile.

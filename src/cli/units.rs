@@ -1,4 +1,6 @@
-//! Numbers with units, as they are typed.
+//! Numbers as they are typed, with their units.
+
+use rdmawire::wire::Qpn;
 
 /// Bytes: "1048576", "1MiB", "64kB". A bare "K" could mean either and is refused.
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
@@ -38,21 +40,55 @@ pub(super) fn speed(text: &str) -> Result<u64, String> {
     if bps == 0 { Err("a speed above 0".into()) } else { Ok(bps) }
 }
 
-/// 24 bits, decimal or hexadecimal.
-pub(super) fn number_of_qp(text: &str) -> Option<u32> {
-    let number = match text.strip_prefix("0x") {
-        Some(hex) => u32::from_str_radix(hex, 16),
-        None => text.parse(),
-    };
-    number.ok().filter(|&number| number < 1 << 24)
+/// Nanoseconds from "10us", "1.28ms", "3s", "250ns", rounded; none is one too.
+pub(super) fn interval(text: &str) -> Result<u64, String> {
+    let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+    let found = units
+        .into_iter()
+        .find_map(|(unit, ns)| Some((text.strip_suffix(unit)?.trim().parse::<f64>().ok()?, ns)));
+    match found {
+        Some((n, ns)) if n >= 0.0 && n * ns <= 1e18 => Ok((n * ns).round() as u64),
+        _ => Err("expected a time with its unit: 250ns, 10us, 1.28ms, 3s".into()),
+    }
 }
 
-/// Columns of the terminal; 120 where the output goes elsewhere. COLUMNS goes before both.
-pub(super) fn terminal_width() -> usize {
-    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    columns
-        .or_else(|| terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0 as usize))
-        .unwrap_or(120)
+/// A number with K, M, G or T: thousands.
+pub(super) fn amount(text: &str) -> Result<u64, String> {
+    stepped(text, 1000)
+}
+
+/// The same in steps of 1024.
+pub(super) fn amount_binary(text: &str) -> Result<u64, String> {
+    stepped(text, 1024)
+}
+
+fn stepped(text: &str, step: u64) -> Result<u64, String> {
+    let (digits, power) = match text.strip_suffix(['K', 'k']) {
+        Some(digits) => (digits, 1),
+        None => match (text.strip_suffix('M'), text.strip_suffix('G'), text.strip_suffix('T')) {
+            (Some(digits), ..) => (digits, 2),
+            (_, Some(digits), _) => (digits, 3),
+            (.., Some(digits)) => (digits, 4),
+            _ => (text, 0),
+        },
+    };
+    let n = integer(digits).ok().and_then(|n| n.checked_mul(step.pow(power)));
+    n.ok_or("expected a number, or one with K, M, G or T".into())
+}
+
+/// A number without a unit, decimal or hexadecimal after 0x.
+pub(super) fn integer(text: &str) -> Result<u64, String> {
+    let value = match text.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16),
+        None => text.parse(),
+    };
+    value.map_err(|_| "expected a number, decimal or 0x hexadecimal".into())
+}
+
+/// The number of a queue pair.
+pub(super) fn qpn(text: &str) -> Result<Qpn, String> {
+    let value = u32::try_from(integer(text)?).ok().filter(|&value| value < 1 << 24);
+    value.map(Qpn).ok_or("a queue pair number has 24 bits".into())
 }
 
 fn number(text: &str, units: &[(&str, u64)], expected: &str) -> Result<u64, String> {

@@ -46,13 +46,13 @@ pub struct Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // One line, whatever the text.
+        // One line, whatever the text: a name in quotes holds anything.
         const LONGEST: usize = 200;
         let clip = |text: &str| match text.char_indices().nth(LONGEST) {
             Some((end, _)) => format!("{}…", &text[..end]),
             None => text.to_owned(),
         };
-        let message = clip(&self.message);
+        let message = clip(&self.message).replace(char::is_control, "?");
         match self.found.as_str() {
             "" => write!(f, "recipe, column {}: {message}", self.at + 1),
             found => write!(f, "recipe, column {}, at {:?}: {message}", self.at + 1, clip(found)),

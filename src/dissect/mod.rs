@@ -5,6 +5,7 @@
 //! bytes, so a cut frame never shows a bad one. Checksums and CRCs are verified by whoever asks
 //! ([`crate::icrc`], [`crate::checksum`]).
 
+mod extended;
 mod layers;
 mod note;
 mod walk;
@@ -259,7 +260,7 @@ impl<'a> Dissection<'a> {
             Kind::Bth => self.bth as usize,
             Kind::Payload => self.payload as usize,
             Kind::Icrc => self.body_end as usize,
-            _ => match walk::extended_offset(self.opcode_byte(), kind) {
+            _ => match extended::offset(self.opcode_byte(), kind) {
                 Some(offset) => self.bth as usize + offset,
                 None => return self.find(kind),
             },
@@ -404,7 +405,7 @@ impl walk::Visitor for Dissection<'_> {
 
     #[inline(always)]
     fn extended(&mut self, opcode: Opcode, _at: usize) {
-        self.has |= walk::extended_kinds(opcode);
+        self.has |= extended::kinds(opcode);
     }
 
     #[cold]

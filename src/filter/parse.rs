@@ -40,7 +40,7 @@ impl fmt::Display for Error {
         let before = self.expression.get(..self.at).unwrap_or("");
         let wrong = self.expression.get(self.at..self.at + self.len).unwrap_or("");
         let (column, width) = (before.chars().count(), wrong.chars().count().max(1));
-        write!(f, "column {}: {}", column + 1, self.message)?;
+        write!(f, "column {}: {}", column + 1, line(&self.message))?;
         // What is far from the wrong part is left away.
         let from = before.char_indices().rev().nth(59).map_or(0, |(at, _)| at);
         let shown = line(self.expression.get(from..).unwrap_or(""));

@@ -2,6 +2,8 @@
 
 use std::fmt::{Result, Write};
 
+use time::OffsetDateTime;
+
 /// A number in decimal.
 #[inline]
 pub(crate) fn dec<W: Write + ?Sized>(w: &mut W, mut n: u64) -> Result {
@@ -108,23 +110,16 @@ fn fraction<W: Write + ?Sized>(w: &mut W, ns: u64, decimals: usize) -> Result {
 /// A time in UTC: "2026-11-21 12:05:38.000000".
 pub(crate) fn utc<W: Write + ?Sized>(w: &mut W, ns: i64, decimals: usize) -> Result {
     let (second, ns) = (ns.div_euclid(1_000_000_000), ns.rem_euclid(1_000_000_000) as u64);
-    let (day, second) = (second.div_euclid(86_400), second.rem_euclid(86_400) as u64);
-    // Days since 0000-03-01, then the era of 400 years: Howard Hinnant's `civil_from_days`.
-    let day = day + 719_468;
-    let (era, day) = (day.div_euclid(146_097), day.rem_euclid(146_097));
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let of_month = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year + era * 400 + (month <= 2) as i64;
+    // 64 bits of nanoseconds end in 2262: all their times have a date.
+    let time = OffsetDateTime::from_unix_timestamp(second).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    let ((year, month, day), (hour, minute, second)) = (time.to_calendar_date(), time.to_hms());
     for (value, width, after) in [
-        (year as u64, 4, "-"),
-        (month as u64, 2, "-"),
-        (of_month as u64, 2, " "),
-        (second / 3600, 2, ":"),
-        (second / 60 % 60, 2, ":"),
-        (second % 60, 2, "."),
+        (year.unsigned_abs().into(), 4, "-"),
+        (u8::from(month).into(), 2, "-"),
+        (day.into(), 2, " "),
+        (hour.into(), 2, ":"),
+        (minute.into(), 2, ":"),
+        (second.into(), 2, "."),
     ] {
         dec_wide(w, value, width)?;
         w.write_str(after)?;

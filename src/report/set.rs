@@ -1,7 +1,5 @@
 //! Reports of several captures, each by itself, and what they add up to.
 
-use std::io::{self, Write};
-
 use serde::Serialize;
 
 use super::analysis::{Analysis, Flow, List};
@@ -57,48 +55,6 @@ impl Set {
         let mut total = Totals::default();
         summaries.iter().for_each(|one| total.add(one));
         Set { schema: SCHEMA, reports: Vec::new(), summaries, total }
-    }
-}
-
-/// Writes a [`Set`] as JSON, report by report, of which it keeps the sums only.
-pub struct Writer<W: Write> {
-    out: W,
-    summaries: Vec<Totals>,
-}
-
-impl<W: Write> Writer<W> {
-    /// Begins.
-    ///
-    /// # Errors
-    /// The output's; so those of the other methods.
-    pub fn new(mut out: W) -> io::Result<Writer<W>> {
-        write!(out, r#"{{"schema":"{SCHEMA}","reports":["#)?;
-        Ok(Writer { out, summaries: Vec::new() })
-    }
-
-    /// The next report.
-    pub fn report<F, C, E>(&mut self, report: &Analysis<F, C, E>) -> io::Result<()>
-    where
-        F: List<Row = Flow> + Serialize,
-        C: Serialize,
-        E: Serialize,
-    {
-        if !self.summaries.is_empty() {
-            self.out.write_all(b",")?;
-        }
-        self.summaries.push(Totals::of(report));
-        Ok(serde_json::to_writer(&mut self.out, report)?)
-    }
-
-    /// Ends it, and gives the output back.
-    pub fn end(mut self) -> io::Result<W> {
-        let Set { summaries, total, .. } = Set::of_summaries(self.summaries);
-        self.out.write_all(br#"],"summaries":"#)?;
-        serde_json::to_writer(&mut self.out, &summaries)?;
-        self.out.write_all(br#","total":"#)?;
-        serde_json::to_writer(&mut self.out, &total)?;
-        self.out.write_all(b"}")?;
-        Ok(self.out)
     }
 }
 

@@ -93,7 +93,24 @@ pub fn sequence(data: &[u8]) {
     let so_far = analysis.packets();
     assert!(so_far <= sent && so_far + 256 >= sent);
     conserves(&analysis.so_far(), so_far, false);
-    conserves(&analysis.finish(), sent, true);
+    let report = analysis.finish();
+    conserves(&report, sent, true);
+    #[cfg(feature = "cli")]
+    shown(&report, *a as usize);
+}
+
+/// The report as text: bounded, and nothing in it steers a terminal.
+#[cfg(feature = "cli")]
+fn shown(report: &report::analysis::Analysis, width: usize) {
+    use report::text::{Options, write, write_flow};
+
+    let mut text = Vec::new();
+    let options = Options { width, top: 3, ..Options::default() };
+    write(report, &options, &mut text).expect("memory does not fail");
+    write_flow(report, width % 4, &options, &mut text).expect("memory does not fail");
+    let text = String::from_utf8(text).expect("text");
+    assert!(text.len() < 1 << 20, "{} bytes", text.len());
+    assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
 }
 
 /// Every packet is counted once.

@@ -10,7 +10,7 @@ pub fn scenario(data: &[u8]) {
         Ok(scenario) => scenario,
         Err(error) => {
             assert!(error.line <= text.lines().count() + 1 && !error.what.is_empty(), "{error:?}");
-            return assert!(!error.to_string().contains('\n'), "{error:?}");
+            return assert!(!error.to_string().contains(char::is_control), "{error:?}");
         }
     };
     scenario.limit = scenario.limit.min(500);
@@ -29,6 +29,8 @@ pub fn scenario(data: &[u8]) {
                 played.expect(tap);
             }
         }
-        Err(error) => assert!(!error.what.is_empty() && !error.to_string().contains('\n'), "{error:?}"),
+        Err(error) => {
+            assert!(!error.what.is_empty() && !error.to_string().contains(char::is_control), "{error:?}")
+        }
     }
 }

@@ -9,6 +9,7 @@ use rdmawire::{
     capture::{self, Source},
     dissect::Link,
 };
+use serde_json::Value;
 
 /// A frame and where it is from.
 #[derive(Clone)]
@@ -21,18 +22,30 @@ pub struct Sample {
 
 /// Every frame of `tests/data/vectors.json`.
 pub fn vectors() -> Vec<Sample> {
-    let all: Vec<serde_json::Value> = serde_json::from_str(include_str!("../data/vectors.json")).unwrap();
-    all.iter()
-        .map(|v| {
-            let frame = bytes(v["hex"].as_str().unwrap());
-            Sample {
-                name: v["name"].as_str().unwrap().to_owned(),
-                link: Link(v["link_type"].as_u64().unwrap() as u16),
-                wire_len: frame.len() as u32,
-                frame,
-            }
-        })
-        .collect()
+    serde_json::from_str::<Vec<Value>>(VECTORS).unwrap().iter().map(Sample::from).collect()
+}
+
+/// The same with all that is known of them, and those of the file that `RDMAWIRE_VECTORS` names.
+pub fn vectors_and_more() -> Vec<Value> {
+    let mut all: Vec<Value> = serde_json::from_str(VECTORS).unwrap();
+    if let Ok(path) = std::env::var("RDMAWIRE_VECTORS") {
+        all.extend(serde_json::from_str::<Vec<Value>>(&std::fs::read_to_string(path).unwrap()).unwrap());
+    }
+    all
+}
+
+const VECTORS: &str = include_str!("../data/vectors.json");
+
+impl From<&Value> for Sample {
+    fn from(v: &Value) -> Sample {
+        let frame = bytes(v["hex"].as_str().unwrap());
+        Sample {
+            name: v["name"].as_str().unwrap().to_owned(),
+            link: Link(v["link_type"].as_u64().unwrap() as u16),
+            wire_len: frame.len() as u32,
+            frame,
+        }
+    }
 }
 
 /// At most `each` frames of every shipped capture, evenly spread over its first `within`.

@@ -75,14 +75,14 @@ impl Metric for Congestion {
 impl Congestion {
     /// A packet of the transport.
     #[inline(always)]
-    pub(crate) fn packet(&mut self, seen: &Seen<'_>) {
+    pub(crate) fn packet(&mut self, seen: &Seen<'_, impl Facts>) {
         let facts = seen.facts;
         if seen.is_capture_duplicate {
             return;
         }
-        let is_control = facts.is_acknowledge() || facts.opcode.is_cnp();
-        self.packets[is_control as usize][facts.mark.0 as usize & 3] += 1;
-        if facts.mark == Ecn::CE && !is_control {
+        let is_control = facts.is_acknowledge() || facts.opcode().is_cnp();
+        self.packets[is_control as usize][facts.mark().0 as usize & 3] += 1;
+        if facts.mark() == Ecn::CE && !is_control {
             self.mark(facts);
         }
         if is_control {
@@ -91,15 +91,15 @@ impl Congestion {
     }
 
     #[cold]
-    fn mark(&mut self, facts: &Facts) {
+    fn mark(&mut self, facts: &impl Facts) {
         if let Some(sender) = Ends::of(facts).and_then(|ends| kept(&mut self.senders, ends.src)) {
             sender.is_marked = true;
         }
     }
 
     #[inline]
-    fn control(&mut self, facts: &Facts) {
-        if facts.opcode.is_cnp() {
+    fn control(&mut self, facts: &impl Facts) {
+        if facts.opcode().is_cnp() {
             self.cnp(facts);
         } else if facts.syndrome() == Some(Syndrome::PSN_SEQUENCE_ERROR) {
             self.nak(facts);
@@ -107,8 +107,8 @@ impl Congestion {
     }
 
     #[cold]
-    fn cnp(&mut self, facts: &Facts) {
-        let now = facts.frame.time;
+    fn cnp(&mut self, facts: &impl Facts) {
+        let now = facts.time();
         self.cnps += 1;
         let Some(ends) = Ends::of(facts) else {
             self.cnps_of_unknown_senders += 1;
@@ -118,7 +118,7 @@ impl Congestion {
             Some(sender) => sender.cnps += 1,
             None => self.cnps_of_unknown_senders += 1,
         }
-        self.per_qp.see(now, (ends, facts.key.dest_qp()));
+        self.per_qp.see(now, (ends, facts.key().unwrap_or_default().dest_qp()));
         self.per_ip_pair.see(now, ends);
         self.per_port.see(now, ends.src);
         if let Some(recent) = kept(&mut self.pairs, ends) {
@@ -132,8 +132,8 @@ impl Congestion {
     }
 
     #[cold]
-    fn nak(&mut self, facts: &Facts) {
-        let now = facts.frame.time;
+    fn nak(&mut self, facts: &impl Facts) {
+        let now = facts.time();
         let Some(recent) = Ends::of(facts).and_then(|ends| kept(&mut self.pairs, ends)) else { return };
         recent.nak = now;
         for cnp in recent.cnps.iter_mut().filter(|cnp| near(**cnp, now)) {

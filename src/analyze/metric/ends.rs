@@ -13,7 +13,7 @@ pub struct Ends {
 
 impl Ends {
     /// Of the innermost packet; `None` where it has no address that this toolkit reads.
-    pub(crate) fn of(facts: &Facts) -> Option<Ends> {
-        facts.has_key.then(|| Ends { src: facts.key.source(), dst: facts.key.destination() })
+    pub(crate) fn of(facts: &impl Facts) -> Option<Ends> {
+        facts.key().map(|key| Ends { src: key.source(), dst: key.destination() })
     }
 }

@@ -6,6 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
 use super::{Metric, Seen, ends::Ends};
 use crate::{
     analyze::{Event, FlowId, facts::Facts},
@@ -22,19 +25,22 @@ const MAX_LISTED: usize = 100;
 /// How often a flow must come back to a port that it has left.
 const MIN_RETURNS: u64 = 8;
 
-/// The metric. A flow of one port costs 80 bytes and a few additions a packet.
+/// The metric. A flow of one port costs 32 bytes and a few additions a packet.
 #[derive(Clone, Debug, Default)]
 pub struct Entropy {
-    flows: Vec<Option<Flow>>,
+    flows: Vec<Flow>,
+    /// Pairs of hosts, of which there are fewer.
+    pairs: Vec<Ends>,
+    numbers: HashMap<Ends, u32, RandomState>,
 }
 
 #[derive(Clone, Debug)]
 struct Flow {
-    ends: Ends,
+    /// Which of the pairs.
+    pair: u32,
     qp: u32,
     /// The port of the last packet, and what it had since the flow came to it.
     port: u16,
-    packets: u64,
     bytes: u64,
     /// Once there was a second port.
     many: Option<Box<Many>>,
@@ -51,8 +57,19 @@ struct Many {
 #[derive(Clone, Copy, Debug)]
 struct Used {
     port: u16,
-    packets: u64,
     bytes: u64,
+}
+
+/// Nobody yet: a flow of no bytes.
+const NOBODY: Flow = Flow { pair: 0, qp: 0, port: 0, bytes: 0, many: None };
+
+/// A flow of one port.
+#[derive(Clone, Copy, Debug)]
+struct Alone {
+    pair: u32,
+    port: u16,
+    qp: u32,
+    id: FlowId,
 }
 
 /// What the report has to know of a flow.
@@ -73,18 +90,15 @@ impl Metric for Entropy {
 impl Entropy {
     /// A packet of the transport.
     #[inline(always)]
-    pub(crate) fn packet(&mut self, seen: &Seen<'_>) {
-        let (Some(FlowId(flow)), Some(port)) = (seen.flow, seen.facts.port) else { return };
+    pub(crate) fn packet(&mut self, seen: &Seen<'_, impl Facts>) {
+        let (Some(FlowId(flow)), Some(port)) = (seen.flow, seen.facts.port()) else { return };
         if seen.is_capture_duplicate {
             return;
         }
-        let bytes = seen.facts.l1_bytes as u64;
+        let bytes = seen.facts.l1_bytes() as u64;
         match self.flows.get_mut(flow as usize) {
-            Some(Some(flow)) if flow.port == port => {
-                flow.packets += 1;
-                flow.bytes += bytes;
-            }
-            Some(Some(flow)) => flow.switch(port, seen.facts),
+            Some(flow) if flow.port == port && flow.bytes > 0 => flow.bytes += bytes,
+            Some(flow) if flow.bytes > 0 => flow.switch(port, seen.facts),
             _ => self.start(flow as usize, port, seen.facts),
         }
     }
@@ -92,71 +106,76 @@ impl Entropy {
 
 impl Flow {
     #[cold]
-    fn switch(&mut self, port: u16, facts: &Facts) {
+    fn switch(&mut self, port: u16, facts: &impl Facts) {
         // A CNP is no part of what its flow sends: adapters give it a port of its own.
-        if facts.opcode.is_cnp() {
+        if facts.opcode().is_cnp() {
             return;
         }
-        let bytes = facts.l1_bytes as u64;
-        let (left, packets, left_bytes) = (self.port, self.packets, self.bytes);
-        (self.port, self.packets, self.bytes) = (port, 1, bytes);
+        let bytes = facts.l1_bytes() as u64;
+        let (left, left_bytes) = (self.port, self.bytes);
+        (self.port, self.bytes) = (port, bytes);
         let many = self.many.get_or_insert_default();
-        many.add(left, packets, left_bytes);
+        many.add(left, left_bytes);
         many.switches += 1;
         if many.ports.iter().any(|used| used.port == port) {
             many.returns += 1;
         }
     }
 
-    /// Ports with their packets and bytes.
+    /// Ports with their bytes.
     fn ports(&self) -> Vec<Used> {
         let mut many = self.many.as_deref().cloned().unwrap_or_default();
-        many.add(self.port, self.packets, self.bytes);
+        many.add(self.port, self.bytes);
         many.ports
     }
 }
 
 impl Many {
-    fn add(&mut self, port: u16, packets: u64, bytes: u64) {
+    fn add(&mut self, port: u16, bytes: u64) {
         let is_full = self.ports.len() >= MAX_PORTS;
         let at = self.ports.iter().position(|used| used.port == port);
         match at.or(is_full.then_some(MAX_PORTS - 1)).and_then(|at| self.ports.get_mut(at)) {
             Some(used) => {
-                used.packets += packets;
                 used.bytes += bytes;
             }
-            None => self.ports.push(Used { port, packets, bytes }),
+            None => self.ports.push(Used { port, bytes }),
         }
     }
 }
 
 impl Entropy {
+    /// Reads what there is of a flow, to have it in the cache.
+    #[inline(always)]
+    pub(crate) fn touch(&self, FlowId(flow): FlowId) -> u64 {
+        self.flows.get(flow as usize).map_or(0, |flow| flow.bytes)
+    }
+
     #[cold]
-    fn start(&mut self, at: usize, port: u16, facts: &Facts) {
+    fn start(&mut self, at: usize, port: u16, facts: &impl Facts) {
         let Some(ends) = Ends::of(facts) else { return };
-        if at >= MAX_FLOWS || facts.opcode.is_cnp() {
+        if at >= MAX_FLOWS || facts.opcode().is_cnp() {
             return;
         }
         if self.flows.len() <= at {
-            self.flows.resize_with(at + 1, || None);
+            self.flows.resize(at + 1, NOBODY);
         }
-        let (qp, bytes) = (facts.key.dest_qp(), facts.l1_bytes as u64);
-        self.flows[at] = Some(Flow { ends, qp, port, packets: 1, bytes, many: None });
+        let pairs = &mut self.pairs;
+        let pair = *self.numbers.entry(ends).or_insert_with(|| {
+            pairs.push(ends);
+            pairs.len() as u32 - 1
+        });
+        let (qp, bytes) = (facts.key().unwrap_or_default().dest_qp(), facts.l1_bytes() as u64);
+        self.flows[at] = Flow { pair, qp, port, bytes, many: None };
     }
 
     /// The report's section: `None` where no flow has UDP ports. `known` says where a flow stands in the report.
     pub fn section(&self, known: impl Fn(FlowId) -> Option<Known>) -> Option<Report> {
-        let flows = || {
-            let flow = |(n, flow): (usize, &'_ Option<Flow>)| flow.as_ref().map(|_| FlowId(n as u32));
-            self.flows.iter().enumerate().filter_map(flow)
-        };
         let mut report = Report::default();
         // In order: sums of fractions depend on it.
         let mut by_port: BTreeMap<u16, u64> = BTreeMap::new();
-        let mut same: BTreeMap<(Ends, u16), Vec<(u32, FlowId)>> = BTreeMap::new();
+        let mut same = Vec::new();
         let mut by_flow = Vec::new();
-        for id in flows() {
-            let Some(flow) = self.flows.get(id.0 as usize).and_then(|flow| flow.as_ref()) else { continue };
+        for (id, flow) in (0..).map(FlowId).zip(&self.flows).filter(|(_, flow)| flow.bytes > 0) {
             let ports = flow.ports();
             report.flows += 1;
             by_flow.push(ports.iter().map(|used| used.bytes).sum());
@@ -165,7 +184,7 @@ impl Entropy {
             }
             let known = known(id);
             if let [only] = ports[..] {
-                same.entry((flow.ends, only.port)).or_default().push((flow.qp, id));
+                same.push(Alone { pair: flow.pair, port: only.port, qp: flow.qp, id });
                 if let Some(peer) = known.and_then(|known| known.peer_qp) {
                     let is_linux = only.port == Udp::linux_source_port(Qpn(flow.qp), Qpn(peer));
                     let linux = report.linux_formula.get_or_insert_default();
@@ -196,18 +215,21 @@ impl Entropy {
         report.entropy_bits = rounded(entropy(by_port.values().copied()));
         report.effective_flows = rounded(report.entropy_bits.exp2());
         report.flow_entropy_bits = rounded(entropy(by_flow.into_iter()));
-        for ((ends, port), flows) in same {
-            let is_several = flows.iter().any(|(qp, _)| *qp != flows[0].0);
-            if !is_several {
+        let place = |one: &Alone| (self.pairs[one.pair as usize], one.port);
+        same.sort_by_key(place);
+        for flows in same.chunk_by(|a, b| (a.pair, a.port) == (b.pair, b.port)) {
+            let Some(&first) = flows.first().filter(|first| flows.iter().any(|one| one.qp != first.qp))
+            else {
                 continue;
-            }
+            };
             report.collisions += 1;
             if report.collision_groups.len() < MAX_LISTED {
+                let (ends, udp_src_port) = place(&first);
                 report.collision_groups.push(PortCollision {
                     src: ends.src.to_string(),
                     dst: ends.dst.to_string(),
-                    udp_src_port: port,
-                    flows: flows.iter().filter_map(|(_, id)| known(*id).map(|known| known.index)).collect(),
+                    udp_src_port,
+                    flows: flows.iter().filter_map(|one| known(one.id).map(|known| known.index)).collect(),
                 });
             }
         }

@@ -8,7 +8,10 @@ pub mod overhead;
 pub mod pause;
 pub mod rate;
 
-use super::{Class, Event, FlowId, facts::Facts};
+use super::{
+    Class, Event, FlowId,
+    facts::{Dissected, Facts},
+};
 use crate::report::analysis::{Analysis as Report, Reason};
 
 /// One question asked of a trace.
@@ -19,17 +22,17 @@ pub trait Metric {
 
 /// A packet of the InfiniBand transport in its place: what the analysis' own metrics see of it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen<'a> {
-    pub(crate) facts: &'a Facts,
+pub(crate) struct Seen<'a, F> {
+    pub(crate) facts: &'a F,
     pub(crate) flow: Option<FlowId>,
     pub(crate) class: Option<Class>,
     pub(crate) is_capture_duplicate: bool,
 }
 
-impl Seen<'_> {
+impl Seen<'_, Dissected> {
     /// Shows a packet to a metric; `None` for what is no packet of the transport.
-    fn show(event: &Event<'_>, to: impl FnOnce(&Seen<'_>)) -> Option<()> {
-        let facts = &Facts::of(event.record, event.packet)?;
+    fn show(event: &Event<'_>, to: impl FnOnce(&Seen<'_, Dissected>)) -> Option<()> {
+        let facts = &Dissected::of(event.record, event.packet, event.icrc)?;
         let Event { flow, class, is_capture_duplicate, .. } = *event;
         to(&Seen { facts, flow, class, is_capture_duplicate });
         Some(())
@@ -83,7 +86,7 @@ impl Metrics {
 impl Metrics {
     /// A packet of the transport.
     #[inline(always)]
-    pub(crate) fn packet(&mut self, seen: &Seen<'_>) {
+    pub(crate) fn packet(&mut self, seen: &Seen<'_, impl Facts>) {
         self.congestion.packet(seen);
         self.entropy.packet(seen);
         self.rate.packet(seen);

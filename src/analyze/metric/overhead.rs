@@ -60,11 +60,14 @@ const _: () = assert!(Envelope::new(Encapsulation::RoceV1).fixed() >= PREAMBLE +
 impl Overhead {
     /// A packet of the transport.
     #[inline(always)]
-    pub(crate) fn packet(&mut self, seen: &Seen<'_>) {
+    pub(crate) fn packet(&mut self, seen: &Seen<'_, impl Facts>) {
         if seen.is_capture_duplicate {
             return;
         }
-        let &Facts { wrap, contents, vlan_bytes: vlan, network, l1_bytes, .. } = seen.facts;
+        let facts = seen.facts;
+        let (wrap, contents, network, l1_bytes) =
+            (facts.wrap(), facts.contents(), facts.network(), facts.l1_bytes());
+        let vlan = facts.vlan_bytes();
         let sums = &mut self.sums[wrap as usize];
         sums.packets += 1;
         sums.l1_bytes += l1_bytes as u64;
@@ -84,7 +87,7 @@ impl Overhead {
             sums.padding += (SHORTEST_FRAME - frame) as u64;
         }
         // ACKs, NAKs and CNPs only steer.
-        if seen.facts.opcode.is_cnp() || seen.facts.is_acknowledge() {
+        if seen.facts.opcode().is_cnp() || seen.facts.is_acknowledge() {
             sums.control += l1_bytes as u64;
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Metric, Seen};
 use crate::{
-    analyze::{Class, Event},
+    analyze::{Class, Event, facts::Facts},
     report::analysis::Interval,
     wire::{Ecn, Kind},
 };
@@ -77,27 +77,27 @@ impl Rate {
 impl Rate {
     /// A packet of the transport.
     #[inline(always)]
-    pub(crate) fn packet(&mut self, seen: &Seen<'_>) {
+    pub(crate) fn packet(&mut self, seen: &Seen<'_, impl Facts>) {
         if self.width > 0 {
             self.binned(seen);
         }
     }
 
     #[inline(never)]
-    fn binned(&mut self, seen: &Seen<'_>) {
+    fn binned(&mut self, seen: &Seen<'_, impl Facts>) {
         let facts = seen.facts;
-        let Some(bin) = self.bin(facts.frame.time) else { return };
+        let Some(bin) = self.bin(facts.time()) else { return };
         if seen.is_capture_duplicate {
             return;
         }
         bin.packets += 1;
-        bin.l1_bytes += facts.l1_bytes as u64;
-        if facts.opcode.is_cnp() {
+        bin.l1_bytes += facts.l1_bytes() as u64;
+        if facts.opcode().is_cnp() {
             bin.cnps += 1;
         } else if let Some(syndrome) = facts.syndrome() {
             bin.naks += syndrome.is_nak() as u64;
         } else {
-            let payload = facts.contents.payload as u64;
+            let payload = facts.contents().payload as u64;
             bin.payload_bytes += payload;
             match seen.class {
                 Some(Class::First | Class::New | Class::NewAfterGap | Class::Unsequenced | Class::Resync) => {
@@ -111,7 +111,7 @@ impl Rate {
                 _ => {}
             }
         }
-        bin.ce += (facts.mark == Ecn::CE) as u64;
+        bin.ce += (facts.mark() == Ecn::CE) as u64;
     }
 
     /// A frame of anything else.

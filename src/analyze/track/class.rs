@@ -129,8 +129,10 @@ impl Bounds {
 pub(crate) struct Counts {
     pub(crate) packets: u64,
     new: u64,
-    first: u32,
     unsequenced: u32,
+    first: u16,
+    /// What may have been lost upstream, for all that is known, of flows that fall silent: no trouble.
+    perhaps: u16,
     trouble: Lazy<Trouble>,
 }
 
@@ -140,6 +142,7 @@ pub(crate) struct Trouble {
     pub(crate) retransmitted_bytes: u64,
     classes: [u64; Class::ALL.len()],
     pub(crate) triggers: [u32; 5],
+    /// See [`Counts::lost_at`].
     pub(crate) losses: [Bounds; 5],
     pub(crate) spurious: u32,
     /// Retransmissions that were overtaken too.
@@ -170,7 +173,7 @@ impl Counts {
     pub(crate) fn class(&mut self, class: Class) {
         match class {
             Class::New => self.new += 1,
-            Class::First if self.first < u32::MAX => self.first += 1,
+            Class::First if self.first < u16::MAX => self.first += 1,
             Class::Unsequenced if self.unsequenced < u32::MAX => self.unsequenced += 1,
             _ => self.rare_class(class),
         }
@@ -201,6 +204,24 @@ impl Counts {
             return;
         }
         self.losses[place as usize].add(least, most.max(least));
+    }
+
+    /// So many may have been lost upstream, or none.
+    #[inline]
+    pub(crate) fn lost_perhaps(&mut self, most: u64) {
+        match u16::try_from(most).ok().and_then(|most| self.perhaps.checked_add(most)) {
+            Some(sum) => self.perhaps = sum,
+            None => self.lost(Place::Upstream, 0, most),
+        }
+    }
+
+    /// What was lost at this place.
+    pub(crate) fn lost_at(&self, place: Place) -> Bounds {
+        let mut bounds = self.losses[place as usize];
+        if place == Place::Upstream {
+            bounds.add(0, self.perhaps as u64);
+        }
+        bounds
     }
 
     pub(crate) fn triggered(&mut self, trigger: Trigger) {

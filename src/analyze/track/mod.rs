@@ -11,3 +11,17 @@ pub(crate) mod sequence;
 mod shadow;
 
 pub use class::{Class, Trigger};
+
+use std::collections::VecDeque;
+
+/// Adds to a queue of the last so many. Its room doubles from one on: most flows never need more.
+#[inline]
+fn push_last<T>(queue: &mut VecDeque<T>, most: usize, value: T) {
+    if queue.len() >= most {
+        queue.pop_front();
+    }
+    if queue.len() == queue.capacity() {
+        queue.reserve_exact(queue.len().max(1));
+    }
+    queue.push_back(value);
+}

@@ -1,11 +1,15 @@
 //! A flow's requests, and what the other direction says of them.
 
-use std::collections::VecDeque;
+use std::{
+    collections::VecDeque,
+    ops::{Deref, DerefMut},
+};
 
 use super::{
     class::{Class, Counts, Place, Trigger},
     lazy::{Lazy, quiet},
     order::IdOrder,
+    push_last,
     ring::ACK_EXPECTED,
     sequence::{Context, Packet, Resolved, Sequence, Step, unseen},
     shadow::{Nakked, Shadow},
@@ -155,44 +159,54 @@ struct Suspect {
     time: i64,
 }
 
-/// The requests of a flow.
+/// The requests of a flow. In this order, what every packet needs is together, and comes first.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct Requests {
-    pub(crate) seq: Sequence,
     /// One past the largest PSN acknowledged; 0 before the first.
     pub(crate) una: u64,
-    /// PSNs acknowledged that the tap never saw.
-    pub(crate) acked_unseen: u64,
-    pub(crate) acks_seen: u64,
+    /// Goodput: payload of first transmissions.
+    pub(crate) goodput: u64,
     pub(crate) counts: Counts,
+    trouble: Lazy<Trouble>,
+    reads: Lazy<Reads>,
     shadow: Shadow,
-    last_progress: i64,
-    reads: VecDeque<Read>,
-    waiting: VecDeque<Waiting>,
     assembly: Option<Assembly>,
-    pub(crate) rtt_min: Option<u32>,
     /// Of the acknowledgements' round trips, the 99th percentile so far.
     rtt_p99: u64,
+    pub(crate) mtu: Mtu,
+    /// The last episode is not over.
+    is_recovering: bool,
+    pub(crate) fatal: Option<u8>,
+    pub(crate) seq: Sequence,
+    pub(crate) messages_completed: u64,
+    waiting: VecDeque<Waiting>,
+    pub(crate) acks_seen: u64,
+    last_progress: i64,
+    /// The most PSNs that were ever outstanding.
+    reach: u64,
+    pub(crate) rtt_min: Option<u32>,
+    pub(crate) more: Option<Box<More>>,
+    /// Bytes of messages.
+    pub(crate) sizes: Distribution,
+    /// PSNs acknowledged that the tap never saw.
+    pub(crate) acked_unseen: u64,
     /// Messages acknowledged together with a later one: their own acknowledgement was not sent, or was lost.
     pub(crate) acks_not_seen: u64,
+    pub(crate) messages_broken: u64,
+}
+
+/// What only flows with READs or atomics have.
+#[derive(Clone, Debug, Default)]
+struct Reads {
+    list: VecDeque<Read>,
+    /// A response beyond the expected one passed the tap.
     out_of_sequence: bool,
     /// A READ whose number of PSNs is a guess, and its length.
     guess: Option<(u64, u32)>,
-    /// The most PSNs that were ever outstanding.
-    reach: u64,
-    pub(crate) fatal: Option<u8>,
-    /// Goodput: payload of first transmissions.
-    pub(crate) goodput: u64,
-    pub(crate) mtu: Mtu,
-    pub(crate) messages_completed: u64,
-    pub(crate) messages_broken: u64,
-    /// Bytes of messages.
-    pub(crate) sizes: Distribution,
-    pub(crate) more: Option<Box<More>>,
-    trouble: Lazy<Trouble>,
-    /// The last episode is not over.
-    is_recovering: bool,
 }
+
+quiet!(Reads);
 
 /// What is open with a flow that had trouble.
 #[derive(Clone, Debug, Default)]
@@ -216,11 +230,17 @@ struct Trouble {
 
 quiet!(Trouble);
 
-/// What only flows with trouble, or with answers, have.
+/// What only flows with answers have.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct More {
     pub(crate) ack_rtt: Tracked,
     pub(crate) completion: Distribution,
+    rare: Lazy<Rare>,
+}
+
+/// What only flows with READs, NAKs or timeouts have.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rare {
     pub(crate) read_first: Distribution,
     pub(crate) read_last: Distribution,
     pub(crate) nak_generation: Distribution,
@@ -233,6 +253,22 @@ pub(crate) struct More {
     pub(crate) episodes: Vec<Episode>,
     /// Episodes that there was no room for.
     pub(crate) episodes_dropped: u64,
+}
+
+quiet!(Rare);
+
+impl Deref for More {
+    type Target = Rare;
+
+    fn deref(&self) -> &Rare {
+        &self.rare
+    }
+}
+
+impl DerefMut for More {
+    fn deref_mut(&mut self) -> &mut Rare {
+        &mut self.rare
+    }
 }
 
 /// Path MTU and where it is known from.
@@ -276,6 +312,12 @@ impl Requests {
         self.more.get_or_insert_default()
     }
 
+    /// Reads something of each line that a packet needs.
+    #[inline(always)]
+    pub(crate) fn touch(&self) -> u64 {
+        self.una ^ self.rtt_p99 ^ self.seq.base ^ self.messages_completed ^ self.reach
+    }
+
     fn context<'a>(&self, ids: &'a IdOrder, knobs: &Knobs) -> Context<'a> {
         Context {
             rtt_min: self.rtt_min,
@@ -299,19 +341,25 @@ impl Requests {
     /// Takes a request that is the expected one of a flow without trouble at the moment, which nearly all are: then
     /// what [`see`](Self::see) would do comes down to this. Whether it did.
     #[inline(always)]
-    pub(crate) fn see_expected(&mut self, facts: &Facts, frame: u64, ids: &IdOrder, knobs: &Knobs) -> bool {
-        let shape = facts.opcode.shape();
-        let (time, bytes) = (facts.frame.time, facts.payload);
+    pub(crate) fn see_expected(
+        &mut self,
+        facts: &impl Facts,
+        frame: u64,
+        ids: &IdOrder,
+        knobs: &Knobs,
+    ) -> bool {
+        let shape = facts.opcode().shape();
+        let (time, bytes) = (facts.time(), facts.payload());
         let is_plain = matches!(shape.operation, Some(Operation::Write | Operation::Send))
             && self.seq.expects(facts, ids)
-            && self.guess.is_none()
+            && self.reads.get().is_none_or(|reads| reads.guess.is_none())
             && !self.is_recovering
             && self.trouble.get().is_none_or(|trouble| trouble.corrupted == 0);
         if !is_plain {
             return false;
         }
         if time - self.seq.last_time > self.timeout_floor(knobs) {
-            self.after_silence(facts.ip_id, ids);
+            self.after_silence(facts.ip_id(), ids);
         }
         let x = self.seq.take_expected(facts, frame, self.una);
         self.shadow.see(x, 1, time);
@@ -334,7 +382,7 @@ impl Requests {
     /// After a silence as long as a timeout: sent before, perhaps, and lost.
     #[inline(never)]
     fn after_silence(&mut self, id: Option<u16>, ids: &IdOrder) {
-        self.counts.lost(Place::Upstream, 0, unseen(id, ids).max(1));
+        self.counts.lost_perhaps(unseen(id, ids).max(1));
     }
 
     /// A request. Its class, or `None` where that has to wait: then it is among `resolved`, later.
@@ -346,7 +394,7 @@ impl Requests {
         knobs: &Knobs,
         resolved: &mut Vec<Resolved>,
     ) -> Option<Class> {
-        if self.guess.is_some() {
+        if self.reads.guess.is_some() {
             self.solve(request.packet.psn);
         }
         if request.operation == Operation::ReadRequest {
@@ -379,7 +427,9 @@ impl Requests {
                 self.last_progress = p.time;
                 self.una = 0;
                 self.waiting.clear();
-                self.reads.clear();
+                if let Some(reads) = self.reads.get_mut() {
+                    reads.list.clear();
+                }
                 self.assembly = None;
             }
             // The verdict was given in `settle`, with the others.
@@ -412,10 +462,7 @@ impl Requests {
         if step.gap > 0 && self.trouble.corrupted > 0 {
             // Wrong packets came in the place of those that are missing.
             let n = self.trouble.corrupted.min(step.gap);
-            if self.trouble.corrupt_gaps.len() == MAX_CORRUPT_GAPS {
-                self.trouble.corrupt_gaps.pop_front();
-            }
-            self.trouble.corrupt_gaps.push_back((step.x - step.gap..step.x, n));
+            push_last(&mut self.trouble.corrupt_gaps, MAX_CORRUPT_GAPS, (step.x - step.gap..step.x, n));
         }
         if let Some(trouble) = self.trouble.get_mut() {
             trouble.skipped_late += trouble.corrupted.min(step.pass_gap);
@@ -448,7 +495,7 @@ impl Requests {
     /// The request after a READ tells how many PSNs that took, and so the path MTU.
     #[cold]
     fn solve(&mut self, next: Psn) {
-        let Some((x, length)) = self.guess.take() else { return };
+        let Some((x, length)) = self.take_guess() else { return };
         let took = self.seq.unwrap(next).wrapping_sub(x);
         let mtu = [4096u16, 2048, 1024, 512, 256]
             .into_iter()
@@ -459,10 +506,14 @@ impl Requests {
         }
     }
 
+    fn take_guess(&mut self) -> Option<(u64, u32)> {
+        self.reads.get_mut()?.guess.take()
+    }
+
     fn set_mtu(&mut self, mtu: Mtu, x: u64, length: u32) {
         self.mtu = mtu;
         let end = x + self.psns_of_read(length) as u64;
-        if let Some(read) = self.reads.iter_mut().rev().find(|read| read.first == x) {
+        if let Some(read) = self.reads.list.iter_mut().rev().find(|read| read.first == x) {
             if self.seq.hi == read.end {
                 self.seq.hi = end;
                 self.seq.cur = end;
@@ -605,13 +656,14 @@ impl Requests {
         let asked = trouble.asked.take_if(|nak| x >= nak.x && x <= nak.hi.max(nak.x) && nak.time <= time);
         let asked = asked.or_else(|| trouble.asked_before.take_if(|nak| nak.x == x && nak.time <= time));
         let not_ready = trouble.not_ready.take_if(|rnr| rnr.x == x && rnr.time <= time);
-        let read = self.reads.iter().rev().find(|read| read.first <= x && x < read.end).copied();
+        let read = self.reads.list.iter().rev().find(|read| read.first <= x && x < read.end).copied();
         let waited = time - self.last_progress.max(before.map_or(i64::MIN, |(sent, _)| sent));
         let trigger = if not_ready.is_some() {
             Trigger::Rnr
         } else if asked.is_some() {
             Trigger::Nak
-        } else if read.is_some() && (self.out_of_sequence || self.reads.iter().any(|read| read.next > x + 1))
+        } else if read.is_some()
+            && (self.reads.out_of_sequence || self.reads.list.iter().any(|read| read.next > x + 1))
         {
             // A response beyond the missing one passed the tap, and went on to the requester.
             Trigger::ImpliedNak
@@ -623,7 +675,9 @@ impl Requests {
             Trigger::Unknown
         };
         self.counts.triggered(trigger);
-        self.out_of_sequence = false;
+        if let Some(reads) = self.reads.get_mut() {
+            reads.out_of_sequence = false;
+        }
         let retries = match self.trouble.last_retry {
             Some((before, n)) if before == x => n + 1,
             _ => 1,
@@ -725,19 +779,17 @@ impl Requests {
             return;
         }
         let end = x + request.packet.n as u64;
-        let retried = self.reads.iter_mut().rev().find(|read| read.first <= x && end <= read.end);
+        let retried = self.reads.list.iter_mut().rev().find(|read| read.first <= x && end <= read.end);
         if let Some(read) = retried {
             read.retried = true;
             read.next = x;
             return;
         }
         if request.operation == Operation::ReadRequest && self.mtu.by <= MtuBy::ReadPsns {
-            self.guess = request.message_bytes.map(|length| (x, length)).filter(|&(_, length)| length > 256);
+            self.reads.guess =
+                request.message_bytes.map(|length| (x, length)).filter(|&(_, length)| length > 256);
         }
-        if self.reads.len() == MAX_READS {
-            self.reads.pop_front();
-        }
-        self.reads.push_back(Read {
+        let read = Read {
             first: x,
             end,
             time: request.packet.time,
@@ -745,7 +797,8 @@ impl Requests {
             answered: false,
             complete: false,
             retried: false,
-        });
+        };
+        push_last(&mut self.reads.list, MAX_READS, read);
     }
 
     /// Bytes on the heap, without what distributions have there.
@@ -754,14 +807,15 @@ impl Requests {
             + self.counts.heap()
             + self.shadow.heap()
             + self.trouble.heap()
-            + self.reads.capacity() * size_of::<Read>()
+            + self.reads.heap()
+            + self.reads.list.capacity() * size_of::<Read>()
             + self.waiting.capacity() * size_of::<Waiting>()
-            + self.more.as_ref().map_or(0, |_| size_of::<More>())
+            + self.more.as_ref().map_or(0, |more| size_of::<More>() + more.rare.heap())
     }
 
     /// READs and atomics whose PSNs lie in this range: what responses may be missing there.
     pub(crate) fn reads(&self) -> impl Iterator<Item = &Read> {
-        self.reads.iter()
+        self.reads.list.iter()
     }
 
     /// Follow the operation codes: messages, their sizes, those that do not add up.
@@ -802,10 +856,8 @@ impl Requests {
         let answered =
             !matches!(whole.operation, Operation::ReadRequest | Operation::CompareSwap | Operation::FetchAdd);
         if answered {
-            if self.waiting.len() == MAX_WAITING {
-                self.waiting.pop_front();
-            }
-            self.waiting.push_back(Waiting { last: whole.next - 1, first_time: whole.first_time });
+            let waiting = Waiting { last: whole.next - 1, first_time: whole.first_time };
+            push_last(&mut self.waiting, MAX_WAITING, waiting);
         }
     }
 
@@ -985,14 +1037,13 @@ impl Requests {
     }
 
     fn read_response(&mut self, x: u64, response: &Response, resolved: &mut Vec<Resolved>, knobs: &Knobs) {
-        let found = self.reads.iter().rposition(|read| read.first <= x && x < read.end);
-        let Some(read) = found.and_then(|at| self.reads.get_mut(at)) else { return };
+        let Some(reads) = self.reads.get_mut() else { return };
+        let found = reads.list.iter_mut().rfind(|read| read.first <= x && x < read.end);
+        let Some(read) = found else { return };
         let (sent, retried) = (read.time, read.retried);
         let mut first = None;
         let mut last = None;
-        if x > read.next && !response.repeated {
-            self.out_of_sequence = true;
-        }
+        reads.out_of_sequence |= x > read.next && !response.repeated;
         if x >= read.next {
             read.next = x + 1;
         }
@@ -1014,7 +1065,7 @@ impl Requests {
             self.more().completion.add(took.max(0) as u64);
         }
         self.shadow.acknowledged(x + 1);
-        if !self.out_of_sequence {
+        if !self.reads.out_of_sequence {
             self.progress(x + 1, response.time, resolved, knobs);
         }
     }
@@ -1024,7 +1075,7 @@ impl Requests {
     pub(crate) fn full_packet(&mut self, bytes: u32) {
         if self.mtu.by < MtuBy::FullPackets && bytes.is_power_of_two() && (256..=4096).contains(&bytes) {
             let mtu = Mtu { bytes: bytes as u16, by: MtuBy::FullPackets };
-            match self.guess.take() {
+            match self.take_guess() {
                 Some((x, length)) => self.set_mtu(mtu, x, length),
                 None => self.mtu = mtu,
             }

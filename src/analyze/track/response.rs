@@ -6,6 +6,7 @@ use super::{
     class::{Class, Counts, Place, Trigger},
     lazy::{Lazy, quiet},
     order::IdOrder,
+    push_last,
     request::{Knobs, Requests},
     sequence::{Context, Packet, Resolved, Sequence, Step},
 };
@@ -82,10 +83,7 @@ impl Responses {
         if self.acks.iter().any(|before| before.is_same(&ack, ids_vary, said.recorded_twice)) {
             return Class::CaptureDuplicate;
         }
-        if self.acks.len() == ACKS {
-            self.acks.pop_front();
-        }
-        self.acks.push_back(ack);
+        push_last(&mut self.acks, ACKS, ack);
         let Some((last, last_msn)) = self.last_ack else {
             self.last_ack = Some((p.psn, msn.unwrap_or(0)));
             return if self.read.get().is_some_and(|read| read.seq.is_started()) {

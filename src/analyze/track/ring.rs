@@ -5,6 +5,8 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+use crate::wire::Psn;
+
 /// One transmission.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sent {
@@ -86,6 +88,13 @@ impl Ring {
     /// The room it grows within.
     pub(crate) fn room(&self) -> Option<&Room> {
         self.room.as_ref()
+    }
+
+    /// Reads where a PSN has its place, to have it in the cache.
+    #[inline(always)]
+    pub(crate) fn touch(&self, psn: Psn) -> u64 {
+        let at = psn.0 as usize & self.slots.len().wrapping_sub(1);
+        self.slots.get(at).map_or(0, |slot| slot.time as u64)
     }
 
     #[inline]

@@ -116,8 +116,9 @@ pub(crate) struct Step {
     pub(crate) before: Option<(i64, u32)>,
 }
 
-/// The sequence.
+/// The sequence. In this order, what every packet needs comes first.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct Sequence {
     started: bool,
     in_pass: bool,
@@ -127,18 +128,18 @@ pub(crate) struct Sequence {
     went_back: u16,
     /// Holes filled one by one, and acknowledged without going back.
     selective: u16,
-    /// First PSN that counts.
-    pub(crate) base: u64,
     /// One past the highest.
     pub(crate) hi: u64,
     /// One past the last of the current pass.
     pub(crate) cur: u64,
-    start_time: i64,
-    start_id: Option<u16>,
     pub(crate) last_time: i64,
     pub(crate) ring: Ring,
     /// Once a PSN was passed over, or came again.
     pub(crate) rare: Lazy<Rare>,
+    /// First PSN that counts.
+    pub(crate) base: u64,
+    start_time: i64,
+    start_id: Option<u16>,
 }
 
 /// What a sequence without gaps and repetitions does not have.
@@ -259,23 +260,23 @@ impl Sequence {
     /// Whether a packet is the next one and nothing else: no pass of repetitions ends with it, nothing waits for it,
     /// and it was not overtaken.
     #[inline(always)]
-    pub(crate) fn expects(&self, facts: &Facts, ids: &IdOrder) -> bool {
-        let is_next = facts.psn.0 == self.hi as u32 & (Psn::SPACE - 1) && self.started && !self.in_pass;
+    pub(crate) fn expects(&self, facts: &impl Facts, ids: &IdOrder) -> bool {
+        let is_next = facts.psn().0 == self.hi as u32 & (Psn::SPACE - 1) && self.started && !self.in_pass;
         let waits = || self.rare.get().is_some_and(|rare| !rare.pending.is_empty());
-        let overtaken = || facts.ip_id.is_some_and(|id| ids.ahead(id) < 0 && ids.counts_up());
+        let overtaken = || facts.ip_id().is_some_and(|id| ids.ahead(id) < 0 && ids.counts_up());
         is_next && !waits() && !overtaken()
     }
 
     /// Takes a packet that it expects: its place. `una` as in [`Context`].
     #[inline(always)]
-    pub(crate) fn take_expected(&mut self, facts: &Facts, frame: u64, una: u64) -> u64 {
+    pub(crate) fn take_expected(&mut self, facts: &impl Facts, frame: u64, una: u64) -> u64 {
         let x = self.hi;
         let outstanding = self.outstanding(x, una);
-        (self.hi, self.cur, self.last_time) = (x + 1, x + 1, facts.frame.time);
+        (self.hi, self.cur, self.last_time) = (x + 1, x + 1, facts.time());
         let sent = Sent {
-            time: facts.frame.time,
+            time: facts.time(),
             frame: frame as u32,
-            fingerprint: facts.fingerprint,
+            fingerprint: facts.fingerprint(),
             vantage: facts.vantage(),
             count: 1,
             flags: if facts.is_ack_expected() { ACK_EXPECTED } else { 0 },

@@ -7,22 +7,13 @@ use std::{
 
 use pnet_datalink::{Channel, Config, DataLinkReceiver, DataLinkSender, NetworkInterface, channel};
 
+use super::{Received, copy};
 use crate::capture::Time;
 
 /// Frames of an interface.
 pub(super) struct Socket {
     sender: Box<dyn DataLinkSender>,
     receiver: Box<dyn DataLinkReceiver>,
-}
-
-/// What is known of a frame.
-pub(super) struct Received {
-    /// When it was fetched.
-    pub(super) time: Time,
-    /// Its length, which may be more than the buffer's.
-    pub(super) len: usize,
-    /// A VLAN tag that was taken off behind the addresses.
-    pub(super) tag: Option<[u8; 4]>,
 }
 
 impl Socket {
@@ -65,9 +56,7 @@ impl Socket {
             Err(error) => return Err(error),
         };
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
-        for (to, from) in buffer.iter_mut().zip(frame) {
-            *to = *from;
-        }
+        copy(frame, buffer);
         Ok(Some(Received { time: Time(i64::try_from(now).unwrap_or(i64::MAX)), len: frame.len(), tag: None }))
     }
 

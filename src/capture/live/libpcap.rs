@@ -1,18 +1,11 @@
 //! libpcap: filters in the kernel, a ring buffer that it shares with us.
 
-use std::{
-    io,
-    os::fd::{AsFd, BorrowedFd},
-    time::Duration,
-};
+use std::{io, os::fd::AsFd, time::Duration};
 
-use nix::{
-    errno::Errno,
-    poll::{PollFd, PollFlags, PollTimeout, poll},
-};
+use nix::poll::PollFlags;
 use pcap::{Active, Capture, Linktype, Precision};
 
-use super::{LiveOptions, lacks_privilege};
+use super::{LiveOptions, Received, copy, lacks_privilege, wait};
 use crate::capture::{Error, ErrorKind, Time};
 
 /// An interface opened by libpcap.
@@ -21,16 +14,6 @@ pub(super) struct Socket {
     /// libpcap counts in 32 bits; together with what wrapped.
     drops: u64,
     last: u32,
-}
-
-/// What is known of a frame.
-pub(super) struct Received {
-    /// When the kernel saw it.
-    pub(super) time: Time,
-    /// Its length, which may be more than the buffer's.
-    pub(super) len: usize,
-    /// libpcap puts a tag back itself.
-    pub(super) tag: Option<[u8; 4]>,
 }
 
 impl Socket {
@@ -65,7 +48,7 @@ impl Socket {
     }
 
     /// The next frame, into the buffer; `None` if none comes for so long.
-    pub(super) fn receive(&mut self, buffer: &mut [u8], wait: Duration) -> io::Result<Option<Received>> {
+    pub(super) fn receive(&mut self, buffer: &mut [u8], time: Duration) -> io::Result<Option<Received>> {
         for attempt in 0..2 {
             match self.capture.next_packet() {
                 Ok(packet) => {
@@ -73,16 +56,16 @@ impl Socket {
                     // With nanoseconds asked for, that is what the field of microseconds holds.
                     #[allow(clippy::useless_conversion, reason = "they are 32 bits wide elsewhere")]
                     let (seconds, ns) = (i64::from(header.ts.tv_sec), i64::from(header.ts.tv_usec));
-                    for (to, from) in buffer.iter_mut().zip(packet.data) {
-                        *to = *from;
-                    }
+                    copy(packet.data, buffer);
                     let time = Time(seconds.saturating_mul(1_000_000_000).saturating_add(ns));
+                    // A tag that was taken off, libpcap puts back itself.
                     return Ok(Some(Received { time, len: header.len as usize, tag: None }));
                 }
                 Err(pcap::Error::TimeoutExpired) => {}
                 Err(error) => return Err(io::Error::other(error.to_string())),
             }
-            if attempt == 0 && !self.wait(wait)? {
+            // libpcap by itself may wait for ever.
+            if attempt == 0 && !wait(self.capture.as_fd(), PollFlags::POLLIN, time)? {
                 return Ok(None);
             }
         }
@@ -96,19 +79,5 @@ impl Socket {
         self.drops += u64::from(now.wrapping_sub(self.last));
         self.last = now;
         Some(self.drops)
-    }
-
-    /// Whether something came in time: libpcap by itself may wait for ever.
-    fn wait(&self, time: Duration) -> io::Result<bool> {
-        let mut fds = [PollFd::new(self.fd(), PollFlags::POLLIN)];
-        match poll(&mut fds, PollTimeout::try_from(time).unwrap_or(PollTimeout::MAX)) {
-            Ok(n) => Ok(n > 0),
-            Err(Errno::EINTR) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn fd(&self) -> BorrowedFd<'_> {
-        self.capture.as_fd()
     }
 }

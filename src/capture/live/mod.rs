@@ -18,6 +18,14 @@ mod socket;
 mod source;
 
 use std::io;
+#[cfg(any(target_os = "linux", feature = "libpcap"))]
+use std::{os::fd::BorrowedFd, time::Duration};
+
+#[cfg(any(target_os = "linux", feature = "libpcap"))]
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+};
 
 pub use interface::{NetInterface, interfaces};
 pub use sink::{LiveSink, Misfit, misfit};
@@ -26,7 +34,35 @@ pub use source::{LiveOptions, LiveSource};
 #[cfg(not(target_os = "linux"))]
 use channel as socket;
 
-use super::{Error, ErrorKind};
+use super::{Error, ErrorKind, Time};
+
+/// What is known of a received frame beside its bytes.
+struct Received {
+    /// When the kernel saw it, or, where it does not say, when it was fetched.
+    time: Time,
+    /// Its length, which may be more than the buffer's.
+    len: usize,
+    /// The VLAN tag that was taken off behind the addresses and not put back.
+    tag: Option<[u8; 4]>,
+}
+
+/// As much of a frame as the buffer holds.
+#[cfg(any(not(target_os = "linux"), feature = "libpcap"))]
+fn copy(frame: &[u8], buffer: &mut [u8]) {
+    let len = frame.len().min(buffer.len());
+    buffer[..len].copy_from_slice(&frame[..len]);
+}
+
+/// Whether something happened on a socket in time.
+#[cfg(any(target_os = "linux", feature = "libpcap"))]
+fn wait(socket: BorrowedFd<'_>, what: PollFlags, time: Duration) -> io::Result<bool> {
+    let mut fds = [PollFd::new(socket, what)];
+    match poll(&mut fds, PollTimeout::try_from(time).unwrap_or(PollTimeout::MAX)) {
+        Ok(n) => Ok(n > 0),
+        Err(Errno::EINTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
 
 /// The interface with this name, as pnet wants it.
 fn find(name: &str) -> Result<pnet_datalink::NetworkInterface, Error> {

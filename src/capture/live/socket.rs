@@ -9,7 +9,7 @@ use std::{
 use nix::{
     errno::Errno,
     getsockopt_impl,
-    poll::{PollFd, PollFlags, PollTimeout, poll},
+    poll::PollFlags,
     setsockopt_impl, sockopt_impl,
     sys::{
         socket::{
@@ -21,6 +21,7 @@ use nix::{
 };
 use pnet_datalink::{Channel, Config, NetworkInterface, channel};
 
+use super::{Received, wait};
 use crate::capture::Time;
 
 // What was taken off a frame's head: packet(7), PACKET_AUXDATA.
@@ -36,16 +37,6 @@ pub(super) struct Socket {
     control: Vec<u8>,
     is_loopback: bool,
     drops: u64,
-}
-
-/// What came with a frame.
-pub(super) struct Received {
-    /// When the kernel saw it.
-    pub(super) time: Time,
-    /// Its length, which may be more than the buffer's.
-    pub(super) len: usize,
-    /// The VLAN tag that the kernel took off behind the addresses.
-    pub(super) tag: Option<[u8; 4]>,
 }
 
 impl Socket {
@@ -89,7 +80,7 @@ impl Socket {
         match send(self.fd.as_raw_fd(), frame, MsgFlags::empty()) {
             Ok(_) => Ok(()),
             Err(Errno::EAGAIN) => {
-                self.wait(PollFlags::POLLOUT, Duration::from_millis(100))?;
+                wait(self.fd.as_fd(), PollFlags::POLLOUT, Duration::from_millis(100))?;
                 Err(Errno::EAGAIN.into())
             }
             Err(error) => Err(error.into()),
@@ -97,7 +88,7 @@ impl Socket {
     }
 
     /// The next frame, into the buffer; `None` if none comes for so long.
-    pub(super) fn receive(&mut self, buffer: &mut [u8], wait: Duration) -> io::Result<Option<Received>> {
+    pub(super) fn receive(&mut self, buffer: &mut [u8], time: Duration) -> io::Result<Option<Received>> {
         loop {
             let mut parts = [IoSliceMut::new(buffer)];
             let flags = MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT;
@@ -131,7 +122,7 @@ impl Socket {
                     return Ok(Some(received));
                 }
                 Err(Errno::EAGAIN) => {
-                    if !self.wait(PollFlags::POLLIN, wait)? {
+                    if !wait(self.fd.as_fd(), PollFlags::POLLIN, time)? {
                         return Ok(None);
                     }
                 }
@@ -146,17 +137,6 @@ impl Socket {
         let statistics = getsockopt(&self.fd, Statistics).ok()?;
         self.drops += u64::from(statistics.tp_drops);
         Some(self.drops)
-    }
-
-    /// Whether something happened in time.
-    fn wait(&self, what: PollFlags, time: Duration) -> io::Result<bool> {
-        let mut fds = [PollFd::new(self.fd.as_fd(), what)];
-        let time = PollTimeout::try_from(time).unwrap_or(PollTimeout::MAX);
-        match poll(&mut fds, time) {
-            Ok(n) => Ok(n > 0),
-            Err(Errno::EINTR) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
     }
 }
 

@@ -7,9 +7,9 @@ use std::{
 
 use super::{
     Connection, Encapsulation, End, Error, IpId, Operation, Scenario, Side, Tap, UdpPort, Verb, check,
-    host::Qp,
     manage::Management,
     network::{Held, Target},
+    qp::Qp,
     rng::{Rng, splitmix},
 };
 use crate::{

@@ -28,8 +28,8 @@
 use super::{
     Service, Side,
     engine::{Cause, Journey, NONE, Run, Transmission},
-    host::is_sequenced,
     network::NOWHERE,
+    qp::is_sequenced,
 };
 use crate::opcode::{Direction, Operation};
 

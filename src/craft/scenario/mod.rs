@@ -28,18 +28,17 @@
 //! # }
 //! ```
 
-pub mod label;
-
 pub mod accuracy;
 pub mod expect;
+pub mod label;
 
 mod check;
 mod engine;
-
-mod host;
 mod manage;
 mod network;
+mod qp;
 mod render;
+mod requester;
 mod responder;
 mod rng;
 mod text;

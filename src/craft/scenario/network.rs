@@ -3,7 +3,7 @@
 use super::{
     Action, End, Error, Faults, Kind, Side, Spread, Where,
     engine::{Control, Journey, NONE, Sighting, Sim, What},
-    host::is_sequenced,
+    qp::is_sequenced,
     rng::splitmix,
 };
 use crate::opcode::{Direction, Opcode, Operation, Service};

@@ -3,7 +3,7 @@
 use super::{
     Pacing, PartialRead, Recovery, Service, Verb,
     engine::{Cause, NONE, Sim, Transmission, What},
-    host::{Answer, note},
+    qp::{Answer, note},
 };
 use crate::{opcode::Opcode, wire::Psn};
 

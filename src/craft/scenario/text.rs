@@ -51,7 +51,8 @@ impl fmt::Display for Error {
         if self.line > 0 {
             write!(f, "line {}: ", self.line)?;
         }
-        f.write_str(&self.what)
+        // Names and values stand in it as the text has them.
+        f.write_str(&self.what.replace(char::is_control, "?"))
     }
 }
 

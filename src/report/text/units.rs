@@ -1,5 +1,7 @@
 //! Numbers as people read them.
 
+use time::OffsetDateTime;
+
 /// "1,234,567".
 pub(super) fn count(n: u64) -> String {
     let digits = n.to_string();
@@ -73,17 +75,10 @@ pub(super) fn percent(ratio: f64) -> String {
 /// "2026-11-21 12:05:38 UTC".
 pub(super) fn utc(ns: i64) -> String {
     let second = ns.div_euclid(1_000_000_000);
-    let (day, second) = (second.div_euclid(86_400) + 719_468, second.rem_euclid(86_400));
-    // Days since 0000-03-01 in eras of 400 years: Howard Hinnant's `civil_from_days`.
-    let (era, day) = (day.div_euclid(146_097), day.rem_euclid(146_097));
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let of_month = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year + era * 400 + i64::from(month <= 2);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{of_month:02} {hour:02}:{minute:02}:{second:02} UTC")
+    // 64 bits of nanoseconds end in 2262: all their times have a date.
+    let time = OffsetDateTime::from_unix_timestamp(second).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    let ((year, month, day), (hour, minute, second)) = (time.to_calendar_date(), time.to_hms());
+    format!("{year:04}-{:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC", u8::from(month))
 }
 
 /// Text without what would steer a terminal.

@@ -1,0 +1,108 @@
+//! Files written whole or not at all.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A file being written under another name in the same directory until [`keep`](WholeFile::keep); dropped before, it
+/// is gone. Devices and pipes are written to directly.
+#[derive(Debug)]
+pub struct WholeFile {
+    file: File,
+    target: Option<Target>,
+}
+
+/// What a file is to become.
+#[derive(Debug)]
+struct Target {
+    path: PathBuf,
+    temporary: PathBuf,
+    force: bool,
+}
+
+impl WholeFile {
+    /// Begins to write what is to become `path`.
+    ///
+    /// # Errors
+    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists): there is such a file, and `force` does not replace it. Besides,
+    /// what the system says.
+    pub fn create(path: &Path, force: bool) -> io::Result<WholeFile> {
+        // A link stays a link, and what it points to is replaced.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        match fs::metadata(&path) {
+            Ok(there) if there.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Ok(there) if !there.is_file() => {
+                let file = OpenOptions::new().write(true).open(&path)?;
+                return Ok(WholeFile { file, target: None });
+            }
+            Ok(_) if !force => return Err(io::ErrorKind::AlreadyExists.into()),
+            _ => {}
+        }
+        let (temporary, file) =
+            make_beside(&path, |temporary| OpenOptions::new().write(true).create_new(true).open(temporary))?;
+        Ok(WholeFile { file, target: Some(Target { path, temporary, force }) })
+    }
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists): somebody else took the name meanwhile. Besides, what the system
+    /// says.
+    pub fn keep(mut self) -> io::Result<()> {
+        let Some(Target { path, temporary, force }) = &self.target else { return Ok(()) };
+        if !force {
+            // A link fails if the name was taken meanwhile, which renaming would not notice.
+            match fs::hard_link(temporary, path) {
+                Ok(()) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
+                // Some file systems have no links.
+                Err(_) if path.try_exists()? => return Err(io::ErrorKind::AlreadyExists.into()),
+                Err(_) => {}
+            }
+        }
+        fs::rename(temporary, path)?;
+        self.target = None;
+        Ok(())
+    }
+}
+
+impl Write for WholeFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for WholeFile {
+    fn drop(&mut self) {
+        if let Some(target) = &self.target {
+            let _ = fs::remove_file(&target.temporary);
+        }
+    }
+}
+
+/// Makes something under a name that is free in the directory of `path`, and gives that name too. `make` fails with
+/// [`AlreadyExists`](io::ErrorKind::AlreadyExists) where a name is taken, and is given the next one.
+///
+/// # Errors
+/// [`InvalidInput`](io::ErrorKind::InvalidInput): `path` names no file. Besides, what `make` says.
+pub fn make_beside<T>(path: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(PathBuf, T)> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let file_name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    loop {
+        let mut name = OsString::from(".");
+        name.push(file_name);
+        name.push(format!(".{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
+        let temporary = path.with_file_name(name);
+        match make(&temporary) {
+            Ok(made) => return Ok((temporary, made)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Arguments that several commands take.
+
+use std::path::Path;
+
+use anyhow::{anyhow, bail};
+use clap::Args;
+
+use rdmawire::{
+    capture::Format,
+    craft::Edit,
+    dissect::{self, Encapsulation, ROCE_PORT},
+    filter::Filter,
+};
+
+/// Where RoCEv2 is looked for.
+#[derive(Debug, Args)]
+pub(super) struct RocePorts {
+    /// UDP destination port of RoCEv2; a second one may follow.
+    #[arg(long, value_name = "PORT", value_delimiter = ',', num_args = 1, default_values_t = [ROCE_PORT])]
+    roce_port: Vec<u16>,
+}
+
+impl RocePorts {
+    pub(super) fn options(&self) -> dissect::Options {
+        let port = |i| self.roce_port.get(i).copied().unwrap_or(0);
+        dissect::Options { roce_ports: [port(0), port(1)] }
+    }
+}
+
+/// What `--filter` says, if it is given.
+pub(super) fn filter(text: &Option<String>) -> anyhow::Result<Option<Filter>> {
+    let parse = |text: &String| Filter::parse(text).map_err(|error| anyhow!("--filter: {error}"));
+    text.as_ref().map(parse).transpose()
+}
+
+/// An encapsulation by its name.
+pub(super) fn encapsulation(name: &str) -> Result<Encapsulation, String> {
+    let all = Encapsulation::ALL;
+    all.into_iter()
+        .find(|wrap| wrap.name() == name)
+        .ok_or_else(|| format!("expected one of {}", all.map(Encapsulation::name).join(", ")))
+}
+
+/// What `--set` changes.
+pub(super) fn edit(text: &str) -> Result<Edit, String> {
+    Edit::parse(text)
+}
+
+/// How a file is written, by its name.
+pub(super) fn format_of(path: &Path) -> anyhow::Result<Format> {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
+    match name.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("pcap" | "cap") => Ok(Format::Pcap),
+        Some("pcapng" | "ntar") => Ok(Format::Pcapng),
+        Some("erf") => Ok(Format::Erf),
+        _ if path == Path::new("-") => Ok(Format::Pcap),
+        _ => bail!("{}: which format? a name that ends in .pcap, .pcapng or .erf says", path.display()),
+    }
+}

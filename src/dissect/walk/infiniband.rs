@@ -1,0 +1,166 @@
+//! The walk from the local route header, or the BTH, to the end of the packet.
+
+use super::{Body, Visitor, Walk, clip};
+use crate::{
+    dissect::{Problem, extended::EXTENDED},
+    opcode::Opcode,
+    wire::*,
+};
+
+impl<V: Visitor> Walk<'_, '_, V> {
+    pub(super) fn infiniband(&mut self) -> Option<()> {
+        let from = self.at;
+        let lrh = self.take::<Lrh>()?;
+        if lrh.lver() != 0 {
+            self.note(Kind::Lrh, from, Problem::Version { says: lrh.lver() });
+        }
+        let frame_end = self.end;
+        self.limit(Kind::Lrh, from, lrh.pkt_len() as usize * 4);
+        if self.known && self.end + 2 <= frame_end.min(self.captured) {
+            self.vcrc = self.end;
+        }
+        match lrh.lnh() {
+            Lnh::LOCAL => self.transport(),
+            Lnh::GLOBAL => {
+                self.grh()?;
+                self.transport()
+            }
+            Lnh::IPV6 => self.ipv6(),
+            _ => {
+                let ether_type = self.take::<Rwh>()?.ether_type();
+                self.note(Kind::Payload, self.at, Problem::Unread { protocol: ether_type.0 });
+                None
+            }
+        }
+    }
+
+    pub(super) fn grh(&mut self) -> Option<()> {
+        let from = self.at;
+        let grh = self.take::<Grh>()?;
+        if grh.ip_ver() != 6 {
+            self.note(Kind::Grh, from, Problem::Version { says: grh.ip_ver() });
+        }
+        self.limit(Kind::Grh, self.at, grh.pay_len() as usize);
+        if grh.nxt_hdr() != IpProtocol::IBA {
+            self.note(Kind::Payload, self.at, Problem::Unread { protocol: grh.nxt_hdr().0 as u16 });
+            return None;
+        }
+        Some(())
+    }
+
+    #[inline(always)]
+    pub(super) fn transport(&mut self) -> Option<()> {
+        let from = self.at;
+        let bth = self.take::<Bth>()?;
+        let opcode = bth.opcode();
+        if bth.tver() != 0 {
+            self.note(Kind::Bth, from, Problem::Version { says: bth.tver() });
+        }
+        let extended = EXTENDED[opcode.0 as usize].len as usize;
+        if self.left().len() < extended {
+            return self.extended_in_part(opcode);
+        }
+        self.visitor.extended(opcode, self.at);
+        self.at += extended;
+        self.body(from, opcode, bth.pad_cnt());
+        if V::DETAIL && opcode == Opcode::UD_SEND_ONLY {
+            self.mad(bth);
+        }
+        Some(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn extended_in_part(&mut self, opcode: Opcode) -> Option<()> {
+        for &kind in opcode.chain() {
+            self.take_bytes(kind, kind.info()?.len)?;
+        }
+        None
+    }
+
+    /// Payload, pad and ICRC.
+    #[inline(always)]
+    fn body(&mut self, bth: usize, opcode: Opcode, pad: u8) {
+        // Where no length field can be believed, nothing says that the last four bytes are an ICRC.
+        let room = self.end.saturating_sub(self.at);
+        let (icrc, end) = match self.known {
+            true if room >= 4 => (self.end <= self.captured, self.end - 4),
+            true => {
+                self.short(Kind::Icrc, 4);
+                (false, self.end)
+            }
+            false => (false, self.end),
+        };
+        let room = end.saturating_sub(self.at);
+        let pad_fits = pad as usize <= room;
+        let payload = if pad_fits { room - pad as usize } else { room };
+        self.body = Some(Body { end, pad: if pad_fits { pad } else { 0 }, icrc });
+        let row = &EXTENDED[opcode.0 as usize];
+        // One test for all the rules: which it is nobody could predict.
+        let right = (payload.wrapping_sub(row.least as usize) <= row.more as usize)
+            & (!row.is_full | payload.is_power_of_two());
+        if !(right & pad_fits & row.is_known) {
+            self.wrong_body(bth, opcode, pad, pad_fits, right, payload);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wrong_body(
+        &mut self,
+        bth: usize,
+        opcode: Opcode,
+        pad: u8,
+        pad_fits: bool,
+        right: bool,
+        payload: usize,
+    ) {
+        if !opcode.is_known() {
+            self.visitor.note(Kind::Bth, bth, Problem::Opcode { says: opcode.0 });
+        }
+        if !pad_fits {
+            self.visitor.note(Kind::Bth, bth, Problem::Pad { says: pad });
+        }
+        if !right && self.known {
+            self.visitor.note(Kind::Bth, bth, Problem::Payload { have: clip(payload) });
+        }
+    }
+
+    /// A management datagram: 256 bytes to or from queue pair 0 or 1.
+    fn mad(&mut self, bth: &Bth) {
+        let from = self.at;
+        let size = self.body.as_ref().map_or(0, |body| body.end.saturating_sub(from));
+        let source = self.frame.get(from - 3..from).map(|b| u32::from_be_bytes([0, b[0], b[1], b[2]]));
+        let version = self.frame.get(from).copied();
+        let is_mad = (bth.dest_qp().0 <= 1 || source.is_some_and(|qp| qp <= 1))
+            && (version == Some(1) && size == 256 || version == Some(0x80));
+        if is_mad {
+            self.mad_headers(from, size);
+        }
+        // They are headers within the payload: the payload is the whole of them.
+        self.at = from;
+    }
+
+    fn mad_headers(&mut self, from: usize, size: usize) -> Option<()> {
+        let mad = self.take::<Mad>()?;
+        if mad.mgmt_class() != MgmtClass::CM {
+            return None;
+        }
+        match mad.attribute_id().0 {
+            cm_attribute::REQ => {
+                let rdma_cm = self.take::<CmReq>()?.service_id().is_rdma_cm();
+                if rdma_cm {
+                    self.take::<IpCm>()?;
+                }
+            }
+            cm_attribute::MRA => self.take::<CmMra>().map(|_| ())?,
+            cm_attribute::REJ => self.take::<CmRej>().map(|_| ())?,
+            cm_attribute::REP => self.take::<CmRep>().map(|_| ())?,
+            cm_attribute::RTU => self.take::<CmRtu>().map(|_| ())?,
+            cm_attribute::DREQ => self.take::<CmDreq>().map(|_| ())?,
+            cm_attribute::DREP => self.take::<CmDrep>().map(|_| ())?,
+            _ => return None,
+        }
+        self.take_bytes(Kind::CmPrivate, (from + size).saturating_sub(self.at)).map(|_| ())
+    }
+}
