@@ -147,30 +147,26 @@ impl Connections {
 
     /// The source port alone, for flows whose responses cannot be matched.
     pub(crate) fn by_port(&mut self, flows: &mut Flows) {
-        for list in self.unpaired.values() {
-            for &a in list {
-                for &b in list {
-                    if a >= b {
-                        continue;
-                    }
-                    let (one, two) = (&flows.flows[a.0 as usize], &flows.flows[b.0 as usize]);
-                    if one.peer.is_some()
-                        || two.peer.is_some()
-                        || one.key.src != two.key.dst
-                        || one.key.dst != two.key.src
-                    {
-                        continue;
-                    }
-                    let formula = Udp::linux_source_port(Qpn(one.key.dest_qp()), Qpn(two.key.dest_qp()));
-                    let same = one.looks.ports() == [formula] && two.looks.ports() == [formula];
-                    // Among many flows between two hosts some product fits by chance.
-                    let others = list
-                        .iter()
-                        .filter(|&&c| flows.flows[c.0 as usize].looks.ports() == [formula])
-                        .count();
-                    if same && others == 2 {
-                        join(flows, a, b, PairedBy::UdpPort, 28);
-                    }
+        let mut ports: Vec<(u16, FlowId)> = Vec::new();
+        for (pair, list) in &self.unpaired {
+            ports.clear();
+            ports.extend(list.iter().filter_map(|&id| {
+                let flow = flows.flows.get(id.0 as usize).filter(|flow| flow.key.pair() == *pair)?;
+                match flow.looks.ports()[..] {
+                    [only] => Some((only, id)),
+                    _ => None,
+                }
+            }));
+            ports.sort_unstable();
+            // Among many flows between two hosts some product fits by chance: of three with a port, none is told.
+            for same in ports.chunk_by(|(port, _), (other, _)| port == other) {
+                let &[(port, a), (_, b)] = same else { continue };
+                let (one, two) = (&flows.flows[a.0 as usize], &flows.flows[b.0 as usize]);
+                let are_opposite = one.key.src == two.key.dst && one.key.dst == two.key.src;
+                let are_free = one.peer.is_none() && two.peer.is_none();
+                let formula = Udp::linux_source_port(Qpn(one.key.dest_qp()), Qpn(two.key.dest_qp()));
+                if are_opposite && are_free && port == formula {
+                    join(flows, a, b, PairedBy::UdpPort, 28);
                 }
             }
         }

@@ -1,6 +1,9 @@
 //! What stands out, in plain words, most serious first.
 
-use crate::report::analysis::{Analysis, Episode, Finding, Flow, Stream};
+use std::{cell::OnceCell, cmp::Reverse};
+
+use super::lists::Index;
+use crate::report::analysis::{self as report, Analysis, Episode, Finding, Stream};
 
 const ERROR: &str = "error";
 const WARNING: &str = "warning";
@@ -11,26 +14,107 @@ const MAX_OF_A_KIND: usize = 8;
 /// Frames named as evidence.
 const MAX_FRAMES: usize = 8;
 
-/// Look through a report for what a person would want to be told of, and say what the capture can prove.
-pub(crate) fn find(report: &mut Analysis) {
-    report.capture.proves = proves(report);
-    let mut findings = Vec::new();
-    for (at, flow) in report.flows.iter().enumerate() {
-        let episodes: Vec<&Episode> = report.episodes.iter().filter(|episode| episode.flow == at).collect();
-        of_flow(at, flow, &episodes, &mut findings);
+/// What a person would want to be told of, found by looking at every flow once. It keeps what it will tell, no more.
+#[derive(Default)]
+pub(super) struct Survey {
+    kinds: Vec<Kind>,
+    /// What could be told so far.
+    said: u64,
+    /// Flows with acknowledgements, and those of them whose opposite is known.
+    reliable: u64,
+    paired: u64,
+    is_cut_into_messages: bool,
+    icrc_bad: u64,
+    icrc_good: u64,
+}
+
+/// Findings with the same id, in their order.
+struct Kind {
+    id: &'static str,
+    most: Vec<(Weight, Finding)>,
+}
+
+/// The most serious first; of one severity, what weighs most; then what was found first.
+type Weight = (u8, Reverse<u64>, u64);
+
+/// What is told of a finding: what, what to do next, the frames that show it.
+type Told = (String, &'static str, Vec<u64>);
+
+/// A flow under survey: its counts, and what takes longer to make, when it is wanted.
+struct Subject<'a> {
+    at: usize,
+    flow: report::Flow,
+    index: &'a Index<'a>,
+    in_full: OnceCell<report::Flow>,
+    episodes: OnceCell<Vec<Episode>>,
+}
+
+impl Subject<'_> {
+    fn in_full(&self) -> &report::Flow {
+        self.in_full.get_or_init(|| self.index.report(self.at, true))
     }
-    of_capture(report, &mut findings);
-    // The most serious first; of one severity, what weighs most.
-    findings.sort_by_key(|(weight, finding)| (rank(finding.severity), std::cmp::Reverse(*weight)));
-    let mut seen: Vec<(&str, usize)> = Vec::new();
-    findings.retain(|(_, finding)| {
-        match seen.iter_mut().find(|(id, _)| *id == finding.id) {
-            Some((_, n)) => *n += 1,
-            None => seen.push((finding.id, 1)),
+
+    fn episodes(&self) -> &[Episode] {
+        self.episodes.get_or_init(|| self.index.episodes(self.at))
+    }
+
+    fn name(&self) -> String {
+        let flow = self.in_full();
+        format!("QP {:#x} {} → {}", flow.dest_qp, flow.src, flow.dst)
+    }
+}
+
+impl Survey {
+    /// The flow at a place of the report.
+    pub(super) fn flow(&mut self, at: usize, index: &Index<'_>) {
+        let (in_full, episodes) = (OnceCell::new(), OnceCell::new());
+        let subject = Subject { at, flow: index.report(at, false), index, in_full, episodes };
+        let flow = &subject.flow;
+        let is_reliable = matches!(flow.service, "RC" | "XRC" | "RD");
+        self.reliable += is_reliable as u64;
+        self.paired += (is_reliable && flow.connection.is_some()) as u64;
+        self.icrc_bad += flow.icrc.bad;
+        self.icrc_good += flow.icrc.good;
+        self.is_cut_into_messages = self.is_cut_into_messages
+            || flow.messages.broken > 0
+                && subject.in_full().opcodes.keys().any(|name| name.ends_with("Middle"));
+        of_flow(&subject, self);
+    }
+
+    /// Writes the findings, and what the capture can prove.
+    pub(super) fn finish<F, C, E>(mut self, report: &mut Analysis<F, C, E>) {
+        report.capture.proves = proves(report, &self);
+        of_capture(report, &mut self);
+        let mut all: Vec<_> = self.kinds.into_iter().flat_map(|kind| kind.most).collect();
+        all.sort_by_key(|&(weight, _)| weight);
+        report.findings = all.into_iter().map(|(_, finding)| finding).collect();
+    }
+
+    /// A finding, which is put into words only where it is among those that are told.
+    fn say(
+        &mut self,
+        flow: Option<usize>,
+        severity: &'static str,
+        id: &'static str,
+        weight: u64,
+        tell: impl FnOnce() -> Told,
+    ) {
+        let weight = (rank(severity), Reverse(weight), self.said);
+        self.said += 1;
+        let at = self.kinds.iter().position(|kind| kind.id == id).unwrap_or(self.kinds.len());
+        if at == self.kinds.len() {
+            self.kinds.push(Kind { id, most: Vec::new() });
         }
-        seen.iter().any(|&(id, n)| id == finding.id && n <= MAX_OF_A_KIND)
-    });
-    report.findings = findings.into_iter().map(|(_, finding)| finding).collect();
+        let most = &mut self.kinds[at].most;
+        let place = most.partition_point(|(other, _)| *other < weight);
+        if place == MAX_OF_A_KIND {
+            return;
+        }
+        let (text, next, mut frames) = tell();
+        frames.truncate(MAX_FRAMES);
+        most.insert(place, (weight, Finding { severity, id, text, next: next.to_owned(), frames, flow }));
+        most.truncate(MAX_OF_A_KIND);
+    }
 }
 
 fn rank(severity: &str) -> u8 {
@@ -41,18 +125,11 @@ fn rank(severity: &str) -> u8 {
     }
 }
 
-type Weighed = (u64, Finding);
-
-fn name(flow: &Flow) -> String {
-    format!("QP {:#x} {} → {}", flow.dest_qp, flow.src, flow.dst)
-}
-
-fn of_flow(at: usize, flow: &Flow, episodes: &[&Episode], out: &mut Vec<Weighed>) {
-    let mut say = |severity, id, weight: u64, text: String, next: &str, frames: Vec<u64>| {
-        let frames = frames.into_iter().take(MAX_FRAMES).collect();
-        out.push((weight, Finding { severity, id, text, next: next.to_owned(), frames, flow: Some(at) }));
+fn of_flow(subject: &Subject<'_>, survey: &mut Survey) {
+    let mut say = |severity, id, weight: u64, tell: &dyn Fn() -> Told| {
+        survey.say(Some(subject.at), severity, id, weight, tell);
     };
-    let who = name(flow);
+    let flow = &subject.flow;
     let naks = &flow.naks;
     let fatal = [
         (
@@ -74,84 +151,92 @@ fn of_flow(at: usize, flow: &Flow, episodes: &[&Episode], out: &mut Vec<Weighed>
     ];
     for (n, what, next) in fatal {
         if n > 0 {
-            let text = format!("{who} refuses requests: {n} NAK with {what}; the connection ends with that");
-            say(ERROR, "nak.fatal", 1_000_000 + n, text, next, Vec::new());
+            say(ERROR, "nak.fatal", 1_000_000 + n, &|| {
+                let who = subject.name();
+                let text =
+                    format!("{who} refuses requests: {n} NAK with {what}; the connection ends with that");
+                (text, next, Vec::new())
+            });
         }
     }
-    of_stream(&who, "requests", &flow.requests, episodes, &mut say);
-    of_stream(&who, "READ responses", &flow.responses, &[], &mut say);
+    of_stream(subject, "requests", |flow| &flow.requests, &mut say);
+    of_stream(subject, "READ responses", |flow| &flow.responses, &mut say);
     let timeouts = flow.requests.triggers.timeout;
     if timeouts > 0 {
-        let longest = flow.timeouts.iter().max_by_key(|timeout| timeout.waited_ns);
-        let waited = longest.map_or_else(String::new, |timeout| {
-            format!(
-                "; the longest waited {} (nearest exponent {})",
-                time(timeout.waited_ns),
-                timeout.nearest_exponent
-            )
+        say(WARNING, "timeout", timeouts, &|| {
+            let seen = &subject.in_full().timeouts;
+            let longest = seen.iter().max_by_key(|timeout| timeout.waited_ns);
+            let waited = longest.map_or_else(String::new, |timeout| {
+                format!(
+                    "; the longest waited {} (nearest exponent {})",
+                    time(timeout.waited_ns),
+                    timeout.nearest_exponent
+                )
+            });
+            let who = subject.name();
+            let text = format!("{who} sent again after {timeouts} timeout{}{waited}", plural(timeouts));
+            let next = "a timeout means that nothing came back: the last packet of a burst was lost, its acknowledgement was, or the responder was too slow; compare the queue pair's timeout exponent with the round trip";
+            (text, next, seen.iter().map(|timeout| timeout.frame).collect())
         });
-        let text = format!("{who} sent again after {timeouts} timeout{}{waited}", plural(timeouts));
-        let next = "a timeout means that nothing came back: the last packet of a burst was lost, its acknowledgement was, or the responder was too slow; compare the queue pair's timeout exponent with the round trip";
-        say(WARNING, "timeout", timeouts, text, next, flow.timeouts.iter().map(|t| t.frame).collect());
     }
     if let Some(spurious) = flow.requests.spurious.filter(|&n| n > 0) {
-        let text = format!(
-            "{who} sent {spurious} packet{} again that had been acknowledged before",
-            plural(spurious)
-        );
-        let next = "the acknowledgement was lost behind the tap, or came later than the timer allows: raise the timeout, or look at the way back";
-        say(WARNING, "retransmit.spurious", spurious, text, next, Vec::new());
+        say(WARNING, "retransmit.spurious", spurious, &|| {
+            let text = format!(
+                "{} sent {spurious} packet{} again that had been acknowledged before",
+                subject.name(),
+                plural(spurious)
+            );
+            let next = "the acknowledgement was lost behind the tap, or came later than the timer allows: raise the timeout, or look at the way back";
+            (text, next, Vec::new())
+        });
     }
     if let Some(rnr) = &flow.rnr {
-        let waited =
-            rnr.waited_ns.map_or_else(String::new, |waited| format!(", waited {} at most", time(waited.max)));
-        let text = format!(
-            "{who} met a receiver that was not ready {} time{}: asked to wait {}{waited}, {} stalled in all",
-            rnr.asked_ns.count,
-            plural(rnr.asked_ns.count),
-            time(rnr.asked_ns.p50),
-            time(rnr.stalled_ns)
-        );
-        let next =
-            "this is the receiver's software, not the network: post receive buffers earlier, or more of them";
-        let frames =
-            episodes.iter().filter(|episode| episode.trigger == "rnr").map(|e| e.first_retransmit_frame);
-        say(WARNING, "rnr", rnr.asked_ns.count, text, next, frames.collect());
+        say(WARNING, "rnr", rnr.asked_ns.count, &|| {
+            let waited = rnr
+                .waited_ns
+                .map_or_else(String::new, |waited| format!(", waited {} at most", time(waited.max)));
+            let text = format!(
+                "{} met a receiver that was not ready {} time{}: asked to wait {}{waited}, {} stalled in all",
+                subject.name(),
+                rnr.asked_ns.count,
+                plural(rnr.asked_ns.count),
+                time(rnr.asked_ns.p50),
+                time(rnr.stalled_ns)
+            );
+            let next = "this is the receiver's software, not the network: post receive buffers earlier, or more of them";
+            let mine = subject.episodes().iter().filter(|episode| episode.trigger == "rnr");
+            (text, next, mine.map(|episode| episode.first_retransmit_frame).collect())
+        });
     }
-    if flow.messages.broken > 0 && flow.requests.retransmits == 0 && flow.service == "UC" {
-        let text = format!("{who}: {} messages are broken; UC sends nothing again", flow.messages.broken);
-        say(
-            WARNING,
-            "messages.broken",
-            flow.messages.broken,
-            text,
-            "look for the loss upstream of the tap",
-            Vec::new(),
-        );
+    let broken = flow.messages.broken;
+    if broken > 0 && flow.requests.retransmits == 0 && flow.service == "UC" {
+        say(WARNING, "messages.broken", broken, &|| {
+            let text = format!("{}: {broken} messages are broken; UC sends nothing again", subject.name());
+            (text, "look for the loss upstream of the tap", Vec::new())
+        });
     }
-    if flow.udp_src_ports.len() > 1 && flow.requests.out_of_order > 0 {
-        let text = format!(
-            "{who} comes from {} source ports, and out of order: it takes several paths",
-            flow.udp_src_ports.len()
-        );
-        say(
-            NOTE,
-            "spray",
-            flow.requests.out_of_order,
-            text,
-            "check that the receiver tolerates reordering",
-            Vec::new(),
-        );
+    let late = flow.requests.out_of_order;
+    if late > 0 && subject.in_full().udp_src_ports.len() > 1 {
+        say(NOTE, "spray", late, &|| {
+            let text = format!(
+                "{} comes from {} source ports, and out of order: it takes several paths",
+                subject.name(),
+                subject.in_full().udp_src_ports.len()
+            );
+            (text, "check that the receiver tolerates reordering", Vec::new())
+        });
     }
 }
 
 fn of_stream(
-    who: &str,
+    subject: &Subject<'_>,
     what: &str,
-    stream: &Stream,
-    episodes: &[&Episode],
-    say: &mut impl FnMut(&'static str, &'static str, u64, String, &str, Vec<u64>),
+    stream: impl Fn(&report::Flow) -> &Stream,
+    say: &mut impl FnMut(&'static str, &'static str, u64, &dyn Fn() -> Told),
 ) {
+    let stream = stream(&subject.flow);
+    // Acknowledgements go the other way: no episode is theirs.
+    let episodes = || if what == "requests" { subject.episodes() } else { &[] };
     let losses = &stream.losses;
     let places = [
         (
@@ -171,70 +256,82 @@ fn of_stream(
     ];
     for (bounds, place, id, location, next) in places {
         let Some([least, most]) = bounds.filter(|&[least, _]| least > 0) else { continue };
-        let range =
-            if least == most { format!("{least}") } else { format!("at least {least} (at most {most})") };
-        let mine = || episodes.iter().filter(|episode| episode.location == location);
-        let detail = mine().next().map_or_else(String::new, |first| {
-            let nak = first.nak_frame.map_or_else(String::new, |nak| format!("NAK in frame {nak}, "));
-            let stalled =
-                first.recovered_ns.map_or_else(String::new, |ns| format!("; recovered after {}", time(ns)));
-            format!(
-                ": first {nak}resent {} packet{} from frame {}{stalled}",
-                first.retransmitted_packets,
-                plural(first.retransmitted_packets),
-                first.first_retransmit_frame
-            )
+        say(ERROR, id, least, &|| {
+            let range =
+                if least == most { format!("{least}") } else { format!("at least {least} (at most {most})") };
+            let mine = || episodes().iter().filter(|episode| episode.location == location);
+            let detail = mine().next().map_or_else(String::new, |first| {
+                let nak = first.nak_frame.map_or_else(String::new, |nak| format!("NAK in frame {nak}, "));
+                let stalled = first
+                    .recovered_ns
+                    .map_or_else(String::new, |ns| format!("; recovered after {}", time(ns)));
+                format!(
+                    ": first {nak}resent {} packet{} from frame {}{stalled}",
+                    first.retransmitted_packets,
+                    plural(first.retransmitted_packets),
+                    first.first_retransmit_frame
+                )
+            });
+            let text = format!("{} lost {range} {what} {place}{detail}", subject.name());
+            let frames = mine().flat_map(|e| e.nak_frame.into_iter().chain([e.first_retransmit_frame]));
+            (text, next, frames.take(MAX_FRAMES).collect())
         });
-        let text = format!("{who} lost {range} {what} {place}{detail}");
-        let frames = mine().flat_map(|e| e.nak_frame.into_iter().chain([e.first_retransmit_frame])).collect();
-        say(ERROR, id, least, text, next, frames);
     }
     if let Some([least, _]) = losses.capture.filter(|&[least, _]| least > 0) {
-        let text = format!(
-            "{who}: {least} {what} were acknowledged and never captured: the capture lost them, or they took another path"
-        );
-        let next = "trust no loss figure of this time span; look at the capturing side's drop counters, or tap every path";
-        say(WARNING, "loss.capture", least, text, next, Vec::new());
+        say(WARNING, "loss.capture", least, &|| {
+            let text = format!(
+                "{}: {least} {what} were acknowledged and never captured: the capture lost them, or they took another path",
+                subject.name()
+            );
+            let next = "trust no loss figure of this time span; look at the capturing side's drop counters, or tap every path";
+            (text, next, Vec::new())
+        });
     }
     if let Some([least, _]) = losses.corrupt.filter(|&[least, _]| least > 0) {
-        let text = format!("{who}: {least} {what} had a wrong ICRC or IP checksum: corrupted before the tap");
-        let next = "look for a bad cable, optic or memory before the tap; link error counters tell where";
-        say(ERROR, "corrupt", least, text, next, Vec::new());
+        say(ERROR, "corrupt", least, &|| {
+            let who = subject.name();
+            let text =
+                format!("{who}: {least} {what} had a wrong ICRC or IP checksum: corrupted before the tap");
+            let next = "look for a bad cable, optic or memory before the tap; link error counters tell where";
+            (text, next, Vec::new())
+        });
     }
     if let Some(reordering) = &stream.reordering {
-        let naks = match reordering.then_nak {
-            0 => String::new(),
-            n => format!("; {n} of them provoked a NAK: nothing was lost, and yet it is sent again"),
-        };
-        let text = format!(
-            "{who}: {} {what} came out of order, by up to {} packets and {}{naks}",
-            stream.out_of_order,
-            reordering.max_extent_packets,
-            time(reordering.max_late_ns)
-        );
-        let next = "several paths at once (spraying, adaptive routing) need a receiver that takes packets out of order";
         let severity = if reordering.then_nak > 0 { ERROR } else { NOTE };
-        say(severity, "reorder", stream.out_of_order, text, next, Vec::new());
+        say(severity, "reorder", stream.out_of_order, &|| {
+            let naks = match reordering.then_nak {
+                0 => String::new(),
+                n => format!("; {n} of them provoked a NAK: nothing was lost, and yet it is sent again"),
+            };
+            let text = format!(
+                "{}: {} {what} came out of order, by up to {} packets and {}{naks}",
+                subject.name(),
+                stream.out_of_order,
+                reordering.max_extent_packets,
+                time(reordering.max_late_ns)
+            );
+            let next = "several paths at once (spraying, adaptive routing) need a receiver that takes packets out of order";
+            (text, next, Vec::new())
+        });
     }
     if stream.ambiguous > 0 {
-        let text = format!(
-            "{who}: {} {what} were either late or sent again: the capture does not tell",
-            stream.ambiguous
-        );
-        say(NOTE, "ambiguous", stream.ambiguous, text, "capture the other direction too", Vec::new());
+        say(NOTE, "ambiguous", stream.ambiguous, &|| {
+            let text = format!(
+                "{}: {} {what} were either late or sent again: the capture does not tell",
+                subject.name(),
+                stream.ambiguous
+            );
+            (text, "capture the other direction too", Vec::new())
+        });
     }
 }
 
-fn of_capture(report: &Analysis, out: &mut Vec<Weighed>) {
-    let mut say = |severity, id, weight: u64, text: String, next: &str| {
-        out.push((
-            weight,
-            Finding { severity, id, text, next: next.to_owned(), frames: Vec::new(), flow: None },
-        ));
+fn of_capture<F, C, E>(report: &Analysis<F, C, E>, survey: &mut Survey) {
+    let [bad, good] = [survey.icrc_bad, survey.icrc_good];
+    let mut say = |severity, id, weight: u64, text: String, next: &'static str| {
+        survey.say(None, severity, id, weight, || (text, next, Vec::new()));
     };
     let capture = &report.capture;
-    let [bad, good] =
-        report.flows.iter().fold([0, 0], |[bad, good], flow| [bad + flow.icrc.bad, good + flow.icrc.good]);
     if bad > 8 && bad > good {
         let text = format!(
             "{bad} of {} ICRCs are wrong: something rewrites the packets, or the sender computes none; they are not believed here",
@@ -338,11 +435,10 @@ fn of_capture(report: &Analysis, out: &mut Vec<Weighed>) {
 }
 
 /// What this capture can prove, and what it cannot.
-fn proves(report: &Analysis) -> Vec<String> {
+fn proves<F, C, E>(report: &Analysis<F, C, E>, survey: &Survey) -> Vec<String> {
     let capture = &report.capture;
     let mut proves = Vec::new();
-    let reliable = || report.flows.iter().filter(|flow| matches!(flow.service, "RC" | "XRC" | "RD"));
-    let (paired, all) = (reliable().filter(|flow| flow.connection.is_some()).count(), reliable().count());
+    let (paired, all) = (survey.paired, survey.reliable);
     if all > 0 {
         proves.push(match paired {
             0 => "One direction only: no loss behind the tap, no latency, no cause of a retransmission can be shown.".to_owned(),
@@ -353,11 +449,7 @@ fn proves(report: &Analysis) -> Vec<String> {
     if capture.truncated_packets > 0 {
         proves.push(format!("{} frames are cut: their ICRCs cannot be verified.", capture.truncated_packets));
     }
-    let middle = report
-        .flows
-        .iter()
-        .filter(|flow| flow.opcodes.keys().any(|name| name.ends_with("Middle")) && flow.messages.broken > 0);
-    if middle.count() > 0 {
+    if survey.is_cut_into_messages {
         proves.push("It begins, or ends, in the middle of messages: what came before its first packet is not counted.".to_owned());
     }
     match capture.timestamp_resolution_ns {

@@ -17,11 +17,14 @@ mod connection;
 mod facts;
 mod finding;
 mod flow;
+mod lists;
 pub mod metric;
 mod results;
 mod track;
 
 pub use flow::Address;
+pub use lists::{Connections as ConnectionList, Episodes as EpisodeList, Flows as FlowList};
+pub use results::{Ended, Streamed};
 pub use track::{Class, Trigger};
 
 use connection::Connections;

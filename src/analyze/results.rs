@@ -1,12 +1,13 @@
 //! From what was tracked to what is reported.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    Analysis, FlowId,
+    Analysis,
     facts::Frame,
-    finding,
+    finding::Survey,
     flow::Flow,
+    lists::{Connections, Episodes, Flows, Index},
     metric::entropy::Known,
     track::{
         Class, Trigger,
@@ -90,9 +91,38 @@ impl CaptureCounts {
     }
 }
 
+/// An analysis that is over.
+pub struct Ended(Analysis);
+
+impl Ended {
+    /// What was found. Flows, connections and episodes are made one by one, when they are asked for or written, and
+    /// not kept: beside the analysis itself this takes 12 bytes a flow and 24 an episode.
+    pub fn report(&self) -> Streamed<'_> {
+        self.0.report()
+    }
+}
+
+/// A report whose flows, connections and episodes are made one by one.
+pub type Streamed<'a> = report::Analysis<Flows<'a>, Connections<'a>, Episodes<'a>>;
+
 impl Analysis {
     /// What was found. The analysis is over: what was undecided is decided as well as may be.
-    pub fn finish(mut self) -> report::Analysis {
+    pub fn finish(self) -> report::Analysis {
+        self.end().report().collect()
+    }
+
+    /// What is known so far, of an analysis that goes on: what is undecided is not in it.
+    pub fn so_far(&mut self) -> report::Analysis {
+        self.report_so_far().collect()
+    }
+
+    /// The analysis is over: what was undecided is decided as well as may be. Its report can be made row by row.
+    pub fn end(mut self) -> Ended {
+        self.decide();
+        Ended(self)
+    }
+
+    fn decide(&mut self) {
         self.release();
         self.catch_up();
         self.connections.by_port(&mut self.flows);
@@ -112,70 +142,18 @@ impl Analysis {
                 0,
             );
         }
-        self.report()
     }
 
-    /// What is known so far, of an analysis that goes on: what is undecided is not in it.
-    pub fn so_far(&mut self) -> report::Analysis {
+    /// What is known [so far](Analysis::so_far). Flows, connections and episodes are made one by one, when they are
+    /// asked for or written, and not kept.
+    pub fn report_so_far(&mut self) -> Streamed<'_> {
         self.catch_up();
         self.report()
     }
 
-    fn report(&self) -> report::Analysis {
-        let mut order: Vec<Entry<'_>> = Vec::with_capacity(self.gone.len() + self.flows.flows.len());
-        for gone in &self.gone {
-            order.push(Entry { flow: &gone.flow, id: None, evicted: gone.evicted });
-        }
-        for (at, flow) in self.flows.flows.iter().enumerate() {
-            order.push(Entry { flow, id: Some(FlowId(at as u32)), evicted: false });
-        }
-        order.sort_by(|a, b| {
-            b.flow.packets.cmp(&a.flow.packets).then_with(|| {
-                (a.flow.first_time, a.flow.key, a.flow.epoch).cmp(&(
-                    b.flow.first_time,
-                    b.flow.key,
-                    b.flow.epoch,
-                ))
-            })
-        });
-        let mut place = vec![usize::MAX; self.flows.flows.len()];
-        for (at, entry) in order.iter().enumerate() {
-            if let Some(id) = entry.id {
-                place[id.0 as usize] = at;
-            }
-        }
-        let mut report = report::Analysis { schema: report::SCHEMA, ..report::Analysis::default() };
-        report.flows.reserve_exact(order.len());
-        let mut connections = Vec::new();
-        for (at, entry) in order.iter().enumerate() {
-            let peer =
-                entry.flow.peer.filter(|_| entry.id.is_some()).map(|peer| &self.flows.flows[peer.0 as usize]);
-            let mut flow = flow_report(entry.flow, peer, self.options.verify_icrc);
-            if let (Some(id), Some(peer)) = (entry.id, entry.flow.peer) {
-                let other = place[peer.0 as usize];
-                flow.connection = Some(match other < at {
-                    true => connections
-                        .iter()
-                        .position(|c: &report::Connection| c.flows == [other, at])
-                        .unwrap_or(0) as u32,
-                    false => {
-                        connections.push(self.connection(connections.len() as u32, id, peer, [at, other]));
-                        connections.len() as u32 - 1
-                    }
-                });
-            }
-            if entry.evicted {
-                flow.why.insert("evicted", Reason::PartialPath);
-            }
-            for episode in entry.flow.requests.more.iter().flat_map(|more| &more.episodes) {
-                report.episodes.push(episode_report(episode, at, entry.flow));
-            }
-            report.flows.push(flow);
-        }
-        report.connections = connections;
-        report
-            .episodes
-            .sort_by_key(|episode| (episode.start_ns, episode.first_retransmit_frame, episode.flow));
+    fn report(&self) -> Streamed<'_> {
+        let index = Arc::new(Index::new(self));
+        let mut report = report::Analysis::<(), (), ()> { schema: report::SCHEMA, ..Default::default() };
         report.overhead = self.overhead.section();
         report.capture = self.capture_report();
         self.asked.fill(
@@ -185,28 +163,16 @@ impl Analysis {
                 _ => format!("if{interface}"),
             },
             |id| {
-                let index = *place.get(id.0 as usize).filter(|&&at| at != usize::MAX)?;
-                Some(Known { index, peer_qp: self.flows.flows.get(id.0 as usize)?.peer_qp })
+                let peer_qp = self.flows.flows.get(id.0 as usize)?.peer_qp;
+                Some(Known { index: index.place(id)?, peer_qp })
             },
         );
-        finding::find(&mut report);
-        report
-    }
-
-    fn connection(&self, number: u32, id: FlowId, peer: FlowId, places: [usize; 2]) -> report::Connection {
-        let (a, b) = (&self.flows.flows[id.0 as usize], &self.flows.flows[peer.0 as usize]);
-        let unseen = a.requests.acked_unseen + b.requests.acked_unseen;
-        report::Connection {
-            id: number,
-            // An end is where the opposite flow's packets go.
-            a: report::End { addr: a.key.source().to_string(), qp: b.key.dest_qp() },
-            b: report::End { addr: a.key.destination().to_string(), qp: a.key.dest_qp() },
-            flows: places,
-            completeness: a.completeness | b.completeness,
-            visibility: if unseen == 0 { "full" } else { "capture_lossy" },
-            paired_by: a.paired_by.map_or("", |by| by.name()),
-            evidence_bits: a.evidence as u32,
+        let mut survey = Survey::default();
+        for at in 0..index.len() {
+            survey.flow(at, &index);
         }
+        survey.finish(&mut report);
+        report.with_lists(Flows(index.clone()), Connections(index.clone()), Episodes(index))
     }
 
     fn capture_report(&self) -> report::Capture {
@@ -231,20 +197,80 @@ impl Analysis {
     }
 }
 
-struct Entry<'a> {
-    flow: &'a Flow,
-    id: Option<FlowId>,
-    evicted: bool,
+/// A connection of two flows that stand at these places.
+pub(super) fn connection_report(number: u32, [a, b]: [&Flow; 2], flows: [usize; 2]) -> report::Connection {
+    let unseen = a.requests.acked_unseen + b.requests.acked_unseen;
+    report::Connection {
+        id: number,
+        // An end is where the opposite flow's packets go.
+        a: report::End { addr: a.key.source().to_string(), qp: b.key.dest_qp() },
+        b: report::End { addr: a.key.destination().to_string(), qp: a.key.dest_qp() },
+        flows,
+        completeness: a.completeness | b.completeness,
+        visibility: if unseen == 0 { "full" } else { "capture_lossy" },
+        paired_by: a.paired_by.map_or("", |by| by.name()),
+        evidence_bits: a.evidence as u32,
+    }
 }
 
-fn flow_report(flow: &Flow, peer: Option<&Flow>, verified: bool) -> report::Flow {
+/// What is told of a flow; in full, or without what takes long to make: texts, lists, distributions, reasons.
+pub(super) fn flow_report(flow: &Flow, peer: Option<&Flow>, verified: bool, in_full: bool) -> report::Flow {
+    let more = flow.requests.more.as_deref();
+    let outline = report::Flow {
+        dest_qp: flow.key.dest_qp(),
+        epoch: flow.epoch,
+        service: flow.service.name(),
+        encapsulation: flow.encapsulation.name(),
+        peer_qp: flow.peer_qp,
+        paired_by: flow.paired_by.map(|by| by.name()),
+        first_ns: flow.first_time,
+        last_ns: flow.last_time,
+        packets: flow.packets,
+        wire_bytes: flow.wire_bytes,
+        payload_bytes: flow.payload_bytes,
+        goodput_bytes: flow.requests.goodput + flow.responses.read.goodput,
+        requests: requests(flow, verified, in_full),
+        responses: responses(flow, peer, verified, in_full),
+        acks: flow.acks,
+        naks: report::Naks {
+            psn_sequence_error: flow.naks[0] as u64,
+            invalid_request: flow.naks[1] as u64,
+            remote_access_error: flow.naks[2] as u64,
+            remote_operational_error: flow.naks[3] as u64,
+            invalid_rd_request: flow.naks[4] as u64,
+        },
+        rnr_naks: flow.rnr_naks,
+        cnps: flow.cnps,
+        ecn_ect: flow.ecn_ect,
+        ecn_ce: flow.ecn_ce,
+        icrc: report::Icrc { good: flow.icrc[0], bad: flow.icrc[1], unchecked: flow.icrc[2] },
+        messages: report::Messages {
+            completed: flow.requests.messages_completed,
+            open: flow.requests.messages_open(),
+            broken: flow.requests.messages_broken,
+            size_bytes: None,
+        },
+        recovery_mode: flow.requests.seq.recovery_mode(),
+        rnr: more.and_then(|more| {
+            Some(report::Rnr {
+                asked_ns: more.rnr_asked.summary()?,
+                waited_ns: more.rnr_waited.summary(),
+                early_resends: more.rnr_early,
+                stalled_ns: more.rnr_stalled,
+            })
+        }),
+        psn: report::Psns { first: flow.first_psn, last: flow.last_psn },
+        ..report::Flow::default()
+    };
+    if !in_full {
+        return outline;
+    }
     let mut why = report::Why::new();
     let reliable = flow.service.is_reliable();
     let paired = peer.is_some();
     if !paired && reliable {
         why.insert("connection", Reason::Unpaired);
     }
-    let more = flow.requests.more.as_deref();
     let summary = |pick: fn(&super::track::request::More) -> &super::metric::latency::Distribution| {
         more.and_then(|more| pick(more).summary())
     };
@@ -263,65 +289,22 @@ fn flow_report(flow: &Flow, peer: Option<&Flow>, verified: bool) -> report::Flow
     report::Flow {
         src: flow.key.source().to_string(),
         dst: flow.key.destination().to_string(),
-        dest_qp: flow.key.dest_qp(),
-        epoch: flow.epoch,
-        service: flow.service.name(),
-        encapsulation: flow.encapsulation.name(),
-        connection: None,
-        peer_qp: flow.peer_qp,
-        paired_by: flow.paired_by.map(|by| by.name()),
         vlans: flow.looks.vlans(),
         dscps: flow.looks.dscps(),
         udp_src_ports: flow.looks.ports(),
         ttls: flow.looks.ttls(),
-        first_ns: flow.first_time,
-        last_ns: flow.last_time,
-        packets: flow.packets,
-        wire_bytes: flow.wire_bytes,
-        payload_bytes: flow.payload_bytes,
-        goodput_bytes: flow.requests.goodput + flow.responses.read.goodput,
-        requests: stream(&flow.requests.counts, flow.requests.seq.rare.holes.psns(), flow, verified),
-        responses: responses(flow, peer, verified),
-        acks: flow.acks,
-        naks: report::Naks {
-            psn_sequence_error: flow.naks[0] as u64,
-            invalid_request: flow.naks[1] as u64,
-            remote_access_error: flow.naks[2] as u64,
-            remote_operational_error: flow.naks[3] as u64,
-            invalid_rd_request: flow.naks[4] as u64,
-        },
-        rnr_naks: flow.rnr_naks,
-        cnps: flow.cnps,
-        ecn_ect: flow.ecn_ect,
-        ecn_ce: flow.ecn_ce,
-        icrc: report::Icrc { good: flow.icrc[0], bad: flow.icrc[1], unchecked: flow.icrc[2] },
         opcodes: flow.opcodes.iter().map(|(code, n)| (Opcode(code).to_string(), n)).collect(),
-        messages: report::Messages {
-            completed: flow.requests.messages_completed,
-            open: flow.requests.messages_open(),
-            broken: flow.requests.messages_broken,
-            size_bytes: flow.requests.sizes.summary(),
-        },
+        messages: report::Messages { size_bytes: flow.requests.sizes.summary(), ..outline.messages },
         path_mtu: mtu.map(|mtu| mtu.bytes),
         path_mtu_by: mtu.map(|mtu| match mtu.by {
             MtuBy::Cm => "cm",
             MtuBy::FullPackets => "full_packets",
             MtuBy::ReadPsns | MtuBy::Unknown => "read_psns",
         }),
-        recovery_mode: flow.requests.seq.recovery_mode(),
         latency_ns,
         timeouts: more.map_or_else(Vec::new, |more| more.timeouts.clone()),
-        rnr: more.and_then(|more| {
-            Some(report::Rnr {
-                asked_ns: more.rnr_asked.summary()?,
-                waited_ns: more.rnr_waited.summary(),
-                early_resends: more.rnr_early,
-                stalled_ns: more.rnr_stalled,
-            })
-        }),
-        psn: report::Psns { first: flow.first_psn, last: flow.last_psn },
-        visibility: None,
         why,
+        ..outline
     }
 }
 
@@ -330,23 +313,46 @@ fn path_mtu(flow: &Flow, peer: Option<&Flow>) -> Option<Mtu> {
     own.or_else(|| peer.map(|peer| peer.requests.mtu).filter(|mtu| mtu.by != MtuBy::Unknown))
 }
 
-/// The responses' losses: of data they were tracked, of acknowledgements little can be known.
-fn responses(flow: &Flow, peer: Option<&Flow>, verified: bool) -> report::Stream {
-    let mut counts = flow.responses.counts.clone();
-    // One that was lost behind the tap leaves no trace where a later one says the same.
-    counts.lost(Place::Downstream, 0, flow.responses.acks_seen);
-    if let Some(peer) = peer {
-        counts.lost(Place::Upstream, 0, peer.requests.acks_not_seen);
-        let on_ack_path = peer.requests.counts.lost_at(Place::AckPath);
-        counts.lost(Place::Upstream, 0, on_ack_path.most as u64);
-    }
-    stream(&counts, flow.responses.read.seq.rare.holes.psns(), flow, verified)
+/// In the order of their numbers.
+const PLACES: [Place; 5] =
+    [Place::Upstream, Place::Downstream, Place::AckPath, Place::Corrupt, Place::Capture];
+
+fn requests(flow: &Flow, verified: bool, in_full: bool) -> report::Stream {
+    let counts = &flow.requests.counts;
+    stream(counts, PLACES.map(|place| counts.lost_at(place)), flow.requests.seq.rare.holes.psns(), flow, verified, in_full)
 }
 
-fn stream(counts: &Counts, gap_psns: u64, flow: &Flow, verified: bool) -> report::Stream {
+/// The responses' losses: of data they were tracked, of acknowledgements little can be known.
+fn responses(flow: &Flow, peer: Option<&Flow>, verified: bool, in_full: bool) -> report::Stream {
+    let counts = &flow.responses.counts;
+    let mut losses = PLACES.map(|place| counts.lost_at(place));
+    // One that was lost behind the tap leaves no trace where a later one says the same.
+    losses[Place::Downstream as usize].add(0, flow.responses.acks_seen);
+    if let Some(peer) = peer {
+        let upstream = &mut losses[Place::Upstream as usize];
+        upstream.add(0, peer.requests.acks_not_seen);
+        let on_ack_path = peer.requests.counts.lost_at(Place::AckPath);
+        upstream.add(0, on_ack_path.most as u64);
+    }
+    stream(counts, losses, flow.responses.read.seq.rare.holes.psns(), flow, verified, in_full)
+}
+
+fn stream(
+    counts: &Counts,
+    found: [Bounds; 5],
+    gap_psns: u64,
+    flow: &Flow,
+    verified: bool,
+    in_full: bool,
+) -> report::Stream {
     let mut why = report::Why::new();
+    let mut because = |field, reason| {
+        if in_full {
+            why.insert(field, reason);
+        }
+    };
     let bounds = |place: Place| {
-        let Bounds { least, most } = counts.lost_at(place);
+        let Bounds { least, most } = found[place as usize];
         Some([least as u64, most as u64])
     };
     let tracked = flow.service.is_reliable() || flow.service == Service::Uc;
@@ -359,23 +365,23 @@ fn stream(counts: &Counts, gap_psns: u64, flow: &Flow, verified: bool) -> report
     };
     if !tracked {
         losses = report::Losses { corrupt: losses.corrupt, ..report::Losses::default() };
-        why.insert("losses", Reason::PartialPath);
+        because("losses", Reason::PartialPath);
     }
     if flow.service == Service::Uc {
         // Nobody acknowledges: what was lost behind the tap does not show.
         (losses.downstream, losses.ack_path) = (None, None);
-        why.insert("losses.downstream", Reason::OneWay);
+        because("losses.downstream", Reason::OneWay);
     } else if flow.evidence == 0 && tracked {
         // Nobody says what arrived: nothing is certain, and of what lies behind the tap nothing is known.
         (losses.downstream, losses.ack_path) = (None, None);
         for bounds in [&mut losses.upstream, &mut losses.capture] {
             *bounds = bounds.map(|[_, most]| [0, most]);
         }
-        why.insert("losses.downstream", Reason::Unpaired);
+        because("losses.downstream", Reason::Unpaired);
     }
     if flow.icrc[0] + flow.icrc[1] == 0 {
         losses.corrupt = None;
-        why.insert("losses.corrupt", if verified { Reason::Truncated } else { Reason::NotRequested });
+        because("losses.corrupt", if verified { Reason::Truncated } else { Reason::NotRequested });
     }
     let late = counts.of(Class::LateOriginal);
     let first_transmissions =
@@ -389,7 +395,7 @@ fn stream(counts: &Counts, gap_psns: u64, flow: &Flow, verified: bool) -> report
         gap_psns,
         retransmitted_bytes: counts.retransmitted_bytes,
         spurious: tracked.then_some(counts.spurious as u64),
-        classes: classes(counts),
+        classes: if in_full { classes(counts) } else { BTreeMap::new() },
         triggers: report::Triggers {
             nak: counts.triggers[Trigger::Nak as usize] as u64,
             timeout: counts.triggers[Trigger::Timeout as usize] as u64,
@@ -412,7 +418,7 @@ fn classes(counts: &Counts) -> BTreeMap<&'static str, u64> {
     Class::ALL.iter().map(|&class| (class.name(), counts.of(class))).filter(|&(_, n)| n > 0).collect()
 }
 
-fn episode_report(episode: &Episode, flow: usize, of: &Flow) -> report::Episode {
+pub(super) fn episode_report(episode: &Episode, flow: usize) -> report::Episode {
     let place = match episode.place {
         Some(Place::Upstream) => "upstream",
         Some(Place::Downstream) => "downstream",
@@ -423,7 +429,6 @@ fn episode_report(episode: &Episode, flow: usize, of: &Flow) -> report::Episode 
         None => "unknown",
     };
     let since = |from: Option<i64>| from.map(|from| (episode.start - from).max(0) as u64);
-    let _ = of;
     report::Episode {
         flow,
         space: "request",

@@ -1,6 +1,7 @@
 //! `rdmawire analyze`: who retransmits, what was lost and where.
 
 use std::{
+    collections::BTreeMap,
     fs::File,
     io::{self, IsTerminal, Read, Write},
     path::{Path, PathBuf},
@@ -27,14 +28,14 @@ use super::{
     units,
 };
 use rdmawire::{
-    analyze::{Address, Analysis, KnownConnection, Options},
+    analyze::{Address, Analysis, Ended, KnownConnection, Options, Streamed},
     capture::{self, Info, Interface, Merge, Reader, Source},
     dissect::{Dissection, dissect_with},
     filter::{Filter, FrameMeta},
     icrc,
     report::{
-        analysis::{Analysis as Report, CaptureProblem},
-        set::Set,
+        analysis::{CaptureProblem, List},
+        set::{self, Set, Totals},
         text,
     },
 };
@@ -179,21 +180,19 @@ impl Analyze {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let filter = arg::filter(&self.filter)?;
         end_on_ctrl_c(&STOP);
-        let (reports, all_read) = if self.merge { self.merged(&filter)? } else { self.each(&filter)? };
-        let is_one = self.merge || self.files.len() == 1;
-        match (is_one, &reports[..]) {
-            (_, []) => {}
-            (true, [report, ..]) => self.print(report)?,
-            (false, _) => self.print_set(reports)?,
-        }
+        let printer = Mutex::new(Printer::new(&self));
+        let all_read =
+            if self.merge { self.merged(&filter, &printer)? } else { self.each(&filter, &printer)? };
+        printer.into_inner().unwrap_or_else(PoisonError::into_inner).end()?;
         Ok(if all_read { Outcome::Done } else { Outcome::Failed })
     }
 
-    /// Every file by itself, several at a time; the reports in the files' order, and whether all could be read.
-    fn each(&self, filter: &Option<Filter>) -> anyhow::Result<(Vec<Report>, bool)> {
+    /// Every file by itself, several at a time, printed in the files' order; whether all could be read.
+    fn each(&self, filter: &Option<Filter>, printer: &Mutex<Printer<'_>>) -> anyhow::Result<bool> {
         let threads = self.threads().min(self.files.len()).max(1);
         let next = AtomicUsize::new(0);
-        let done: Mutex<Vec<(usize, anyhow::Result<Option<Report>>)>> = Mutex::new(Vec::new());
+        let all_read = AtomicBool::new(true);
+        let failed: Mutex<Option<anyhow::Error>> = Mutex::new(None);
         let work = || {
             while let Some((at, path)) = {
                 let at = next.fetch_add(1, Ordering::Relaxed);
@@ -202,9 +201,16 @@ impl Analyze {
                 if STOP.load(Ordering::Relaxed) {
                     break;
                 }
-                let result = self.file(path, filter);
-                if let Ok(mut done) = done.lock() {
-                    done.push((at, result));
+                let result = self.file(path, filter).and_then(|done| {
+                    if done.is_none() {
+                        all_read.store(false, Ordering::Relaxed);
+                    }
+                    printer.lock().unwrap_or_else(PoisonError::into_inner).put(at, done)
+                });
+                if let Err(error) = result {
+                    // Nobody reads what the others would find.
+                    STOP.store(true, Ordering::Relaxed);
+                    failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                 }
             }
         };
@@ -213,16 +219,10 @@ impl Analyze {
         } else {
             thread::scope(|scope| (0..threads).for_each(|_| _ = scope.spawn(work)));
         }
-        let mut done = done.into_inner().unwrap_or_default();
-        done.sort_by_key(|(at, _)| *at);
-        let (mut reports, mut all_read) = (Vec::new(), true);
-        for (_, result) in done {
-            match result? {
-                Some(report) => reports.push(report),
-                None => all_read = false,
-            }
+        match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => Ok(all_read.into_inner()),
         }
-        Ok((reports, all_read))
     }
 
     fn threads(&self) -> usize {
@@ -233,13 +233,11 @@ impl Analyze {
     }
 
     /// One file; `None` where it could not be opened, which was said.
-    fn file(&self, path: &Path, filter: &Option<Filter>) -> anyhow::Result<Option<Report>> {
+    fn file(&self, path: &Path, filter: &Option<Filter>) -> anyhow::Result<Option<Done>> {
         match open(path) {
             Ok(mut reader) => {
-                let mut report = self.analyze(&mut reader, filter)?;
-                report.capture.files = vec![reader.info().name.clone()];
-                describe(&mut report, [reader.info()].into_iter());
-                Ok(Some(report))
+                let analysis = self.analyze(&mut reader, filter)?;
+                Ok(Some(Done { analysis, files: FilesSay::new([reader.info()].into_iter()) }))
             }
             Err(error) => {
                 say(format_args!("{error}"));
@@ -248,7 +246,7 @@ impl Analyze {
         }
     }
 
-    fn merged(&self, filter: &Option<Filter>) -> anyhow::Result<(Vec<Report>, bool)> {
+    fn merged(&self, filter: &Option<Filter>, printer: &Mutex<Printer<'_>>) -> anyhow::Result<bool> {
         let (mut readers, mut all_read) = (Vec::new(), true);
         for path in &self.files {
             match open(path) {
@@ -260,20 +258,21 @@ impl Analyze {
             }
         }
         if readers.is_empty() {
-            return Ok((Vec::new(), false));
+            return Ok(false);
         }
         let mut merge = Merge::new(readers);
-        let mut report = self.analyze(&mut merge, filter)?;
-        report.capture.files = merge.readers().map(|reader| reader.info().name.clone()).collect();
-        describe(&mut report, merge.readers().map(|reader| reader.info()));
-        Ok((vec![report], all_read))
+        let analysis = self.analyze(&mut merge, filter)?;
+        let files = FilesSay::new(merge.readers().map(|reader| reader.info()));
+        let done = Done { analysis, files };
+        printer.lock().unwrap_or_else(PoisonError::into_inner).put(0, Some(done))?;
+        Ok(all_read)
     }
 
-    fn analyze(&self, source: &mut (impl Source + Send), filter: &Option<Filter>) -> anyhow::Result<Report> {
+    fn analyze(&self, source: &mut (impl Source + Send), filter: &Option<Filter>) -> anyhow::Result<Ended> {
         let analysis = Mutex::new(Analysis::new(self.options()));
         let Some(seconds) = self.every else {
             let mut held = analysis.lock().unwrap_or_else(PoisonError::into_inner);
-            let is_alone = self.merge || self.files.len() == 1;
+            let is_alone = self.is_one();
             let is_long = source.info().total_bytes.is_some_and(|bytes| bytes >= long(source.info()));
             if self.threads() > 1 && is_alone && is_long {
                 self.feed_on_threads(source, filter, &mut held);
@@ -281,7 +280,7 @@ impl Analyze {
                 self.feed(source, filter, &mut *held);
             }
             drop(held);
-            return Ok(analysis.into_inner().unwrap_or_else(PoisonError::into_inner).finish());
+            return Ok(analysis.into_inner().unwrap_or_else(PoisonError::into_inner).end());
         };
         // The clock must not wait for the next frame, which may never come: a thread of its own looks at it.
         let (over, changed) = (Mutex::new(false), Condvar::new());
@@ -296,9 +295,7 @@ impl Analyze {
                     if *is_over {
                         return Ok(());
                     }
-                    let mut report = analysis.lock().unwrap_or_else(PoisonError::into_inner).so_far();
-                    report.capture.files = vec![name.clone()];
-                    if let Err(error) = self.print(&report) {
+                    if let Err(error) = self.print_so_far(&analysis, &name) {
                         STOP.store(true, Ordering::Relaxed);
                         return Err(error);
                     }
@@ -310,7 +307,26 @@ impl Analyze {
             reporter.join()
         });
         reported.map_err(|_| anyhow!("the report could not be made"))??;
-        Ok(analysis.into_inner().unwrap_or_else(PoisonError::into_inner).finish())
+        Ok(analysis.into_inner().unwrap_or_else(PoisonError::into_inner).end())
+    }
+
+    /// The report of an analysis that goes on, which waits meanwhile: for the report only, or where that is too long to
+    /// be kept, for whoever reads it too.
+    fn print_so_far(&self, analysis: &Mutex<Analysis>, name: &str) -> anyhow::Result<()> {
+        let mut held = analysis.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut report = held.report_so_far();
+        report.capture.files = vec![name.to_owned()];
+        let mut out = stdout();
+        if report.flows.len() > MAX_BUFFERED {
+            self.write(&report, &mut out)?;
+        } else {
+            let mut text = Vec::new();
+            self.write(&report, &mut text)?;
+            drop(report);
+            drop(held);
+            out.write_all(&text)?;
+        }
+        Ok(out.flush()?)
     }
 
     /// Shows all frames of a source to the analysis.
@@ -398,47 +414,132 @@ impl Analyze {
         text::Options { width: terminal::width(), colour: self.color.is_on(), top: self.top, sort: self.sort }
     }
 
-    fn print(&self, report: &Report) -> anyhow::Result<()> {
-        let mut out = io::BufWriter::new(io::stdout().lock());
+    /// Whether there is one report, whatever the number of files.
+    fn is_one(&self) -> bool {
+        self.merge || self.files.len() == 1
+    }
+
+    fn write(&self, report: &Streamed<'_>, mut out: &mut dyn Write) -> anyhow::Result<()> {
         if self.json {
             super::write_json(&mut out, report)?;
         } else if let Some(which) = &self.flow {
             let index = text::find_flow(report, which).map_err(|error| anyhow!("--flow: {error}"))?;
-            text::write_flow(report, index, &self.style(), &mut out)?;
+            text::write_flow(report, index, &self.style(), out)?;
         } else {
-            text::write(report, &self.style(), &mut out)?;
+            text::write(report, &self.style(), out)?;
         }
+        Ok(())
+    }
+}
+
+/// Flows whose report is kept, so that the analysis need not wait for its reader.
+const MAX_BUFFERED: usize = 4096;
+
+type Out = io::BufWriter<io::Stdout>;
+
+fn stdout() -> Out {
+    io::BufWriter::with_capacity(1 << 16, io::stdout())
+}
+
+/// A capture that was read.
+struct Done {
+    analysis: Ended,
+    files: FilesSay,
+}
+
+impl Done {
+    fn report(&self) -> Streamed<'_> {
+        let mut report = self.analysis.report();
+        report.capture.files = self.files.names.clone();
+        report.capture.problems = self.files.problems.clone();
+        report.capture.capture_drops = self.files.drops;
+        report
+    }
+}
+
+/// Prints reports in the order of the files, each as soon as it is its turn, and of several the summary behind them.
+struct Printer<'a> {
+    asked: &'a Analyze,
+    /// Whose turn it is.
+    next: usize,
+    waiting: BTreeMap<usize, Option<Done>>,
+    summaries: Vec<Totals>,
+    is_flow_found: bool,
+}
+
+impl Printer<'_> {
+    fn new(asked: &Analyze) -> Printer<'_> {
+        let (waiting, summaries) = (BTreeMap::new(), Vec::new());
+        Printer { asked, next: 0, waiting, summaries, is_flow_found: false }
+    }
+
+    /// A file is done with.
+    fn put(&mut self, at: usize, done: Option<Done>) -> anyhow::Result<()> {
+        self.waiting.insert(at, done);
+        while let Some(done) = self.waiting.remove(&self.next) {
+            self.next += 1;
+            self.print(done)?;
+        }
+        Ok(())
+    }
+
+    /// What waits for files that were not begun, and the summary.
+    fn end(mut self) -> anyhow::Result<()> {
+        for (_, done) in std::mem::take(&mut self.waiting) {
+            self.print(done)?;
+        }
+        if self.summaries.is_empty() {
+            return Ok(());
+        }
+        let mut out = stdout();
+        let set = Set::of_summaries(self.summaries);
+        if self.asked.json {
+            // What a serialized `Set` has behind its reports.
+            write!(out, r#"],"summaries":"#)?;
+            super::to_json(&mut out, &set.summaries)?;
+            write!(out, r#","total":"#)?;
+            super::to_json(&mut out, &set.total)?;
+            writeln!(out, "}}")?;
+            return Ok(out.flush()?);
+        }
+        if let Some(which) = &self.asked.flow {
+            return if self.is_flow_found {
+                Ok(())
+            } else {
+                Err(anyhow!("--flow: no file has a flow {which}"))
+            };
+        }
+        text::write_set(&set, &self.asked.style(), &mut out)?;
         Ok(out.flush()?)
     }
 
-    fn print_set(&self, reports: Vec<Report>) -> anyhow::Result<()> {
-        let set = Set::new(reports);
-        let mut out = io::BufWriter::new(io::stdout().lock());
-        if self.json {
-            super::write_json(&mut out, &set)?;
+    fn print(&mut self, done: Option<Done>) -> anyhow::Result<()> {
+        let Some(done) = done else { return Ok(()) };
+        let report = done.report();
+        let asked = self.asked;
+        let mut out = stdout();
+        if asked.is_one() {
+            asked.write(&report, &mut out)?;
             return Ok(out.flush()?);
         }
-        let style = self.style();
-        let mut is_found = self.flow.is_none();
-        for report in &set.reports {
-            match &self.flow {
-                None => text::write(report, &style, &mut out)?,
-                Some(which) => match text::find_flow(report, which) {
-                    Ok(index) => {
-                        is_found = true;
-                        text::write_flow(report, index, &style, &mut out)?;
-                    }
-                    Err(_) => continue,
-                },
+        let is_first = self.summaries.is_empty();
+        self.summaries.push(Totals::of(&report));
+        if asked.json {
+            match is_first {
+                true => write!(out, r#"{{"schema":"{}","reports":["#, set::SCHEMA)?,
+                false => write!(out, ",")?,
             }
-            writeln!(out)?;
+            super::to_json(&mut out, &report)?;
+            return Ok(out.flush()?);
         }
-        if let (false, Some(which)) = (is_found, &self.flow) {
-            return Err(anyhow!("--flow: no file has a flow {which}"));
+        if let Some(which) = &asked.flow {
+            let Ok(index) = text::find_flow(&report, which) else { return Ok(()) };
+            self.is_flow_found = true;
+            text::write_flow(&report, index, &asked.style(), &mut out)?;
+        } else {
+            text::write(&report, &asked.style(), &mut out)?;
         }
-        if self.flow.is_none() {
-            text::write_set(&set, &style, &mut out)?;
-        }
+        writeln!(out)?;
         Ok(out.flush()?)
     }
 }
@@ -559,25 +660,38 @@ fn name_interfaces(analysis: &mut Analysis, new: &[Interface], from: usize) {
     }
 }
 
-/// What the files say of themselves: damage, drops. Damage is a line on standard error too.
-fn describe<'a>(report: &mut Report, infos: impl Iterator<Item = &'a Info>) {
-    for info in infos {
-        if let Some(first) = info.problems.first() {
-            let more = match info.problem_count.saturating_sub(1) {
-                0 => String::new(),
-                n => format!(" (and {n} more places)"),
+/// What the files say of themselves: damage, drops.
+#[derive(Default)]
+struct FilesSay {
+    names: Vec<String>,
+    problems: Vec<CaptureProblem>,
+    drops: Option<u64>,
+}
+
+impl FilesSay {
+    /// Damage is a line on standard error too.
+    fn new<'a>(infos: impl Iterator<Item = &'a Info>) -> FilesSay {
+        let mut all = FilesSay::default();
+        for info in infos {
+            if let Some(first) = info.problems.first() {
+                let more = match info.problem_count.saturating_sub(1) {
+                    0 => String::new(),
+                    n => format!(" (and {n} more places)"),
+                };
+                say(format_args!("warning: {}: {first}{more}", info.name));
+            }
+            let problem = |damage: &capture::Damage| CaptureProblem {
+                file: info.name.clone(),
+                offset: damage.offset,
+                what: damage.problem.to_string(),
             };
-            say(format_args!("warning: {}: {first}{more}", info.name));
+            all.names.push(info.name.clone());
+            all.problems.extend(info.problems.iter().map(problem));
+            for drops in info.interfaces.iter().filter_map(|interface| interface.drops) {
+                *all.drops.get_or_insert(0) += drops;
+            }
         }
-        let problem = |damage: &capture::Damage| CaptureProblem {
-            file: info.name.clone(),
-            offset: damage.offset,
-            what: damage.problem.to_string(),
-        };
-        report.capture.problems.extend(info.problems.iter().map(problem));
-        for drops in info.interfaces.iter().filter_map(|interface| interface.drops) {
-            *report.capture.capture_drops.get_or_insert(0) += drops;
-        }
+        all
     }
 }
 

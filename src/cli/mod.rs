@@ -129,8 +129,13 @@ fn plain(text: &str) -> String {
 
 /// A value as JSON on a line.
 fn write_json<T: serde::Serialize>(out: &mut impl Write, value: &T) -> io::Result<()> {
-    value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, PlainJson))?;
+    to_json(out, value)?;
     writeln!(out)
+}
+
+/// A value as JSON.
+fn to_json<T: serde::Serialize>(out: &mut impl Write, value: &T) -> io::Result<()> {
+    Ok(value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, PlainJson))?)
 }
 
 /// JSON with every control character escaped: it asks for those of ASCII only, and terminals obey others too.

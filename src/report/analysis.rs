@@ -1,7 +1,7 @@
 //! What `analyze` finds, as it stands in JSON. Units stand in the names; a figure that the capture cannot prove is
 //! `None`, and the object's `why` says why not.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use serde::Serialize;
 
@@ -35,17 +35,17 @@ pub enum Reason {
     NotRequested,
 }
 
-/// The whole report.
+/// The whole report. Its long lists are kept, or made row by row when they are asked for: see [`List`].
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Analysis {
+pub struct Analysis<F = Vec<Flow>, C = Vec<Connection>, E = Vec<Episode>> {
     /// [`SCHEMA`].
     pub schema: &'static str,
     /// What was read.
     pub capture: Capture,
     /// One per flow and epoch, most packets first.
-    pub flows: Vec<Flow>,
+    pub flows: F,
     /// Pairs of flows.
-    pub connections: Vec<Connection>,
+    pub connections: C,
     /// Per link, sender and priority.
     pub pause: Option<Vec<Pause>>,
     /// Marks and notifications.
@@ -55,7 +55,7 @@ pub struct Analysis {
     /// How flows spread over source ports; `None` where none has UDP.
     pub ports: Option<Ports>,
     /// Loss and recovery, one by one.
-    pub episodes: Vec<Episode>,
+    pub episodes: E,
     /// Length of one of the intervals, longer than asked for where there were too many.
     pub interval_ns: Option<u64>,
     /// Traffic over time, where asked for: those that had some.
@@ -65,6 +65,88 @@ pub struct Analysis {
     /// Why figures are missing.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub why: Why,
+}
+
+/// Rows of a report: a `Vec` has them, other lists make each when it is asked for.
+pub trait List {
+    /// What a row is.
+    type Row: Clone;
+
+    /// How many rows there are.
+    fn len(&self) -> usize;
+
+    /// A row; `None` behind the last one.
+    fn row(&self, at: usize) -> Option<Cow<'_, Self::Row>>;
+
+    /// A row's counts: texts, lists and distributions may be missing where they would have to be made.
+    fn outline(&self, at: usize) -> Option<Cow<'_, Self::Row>> {
+        self.row(at)
+    }
+
+    /// Whether there are no rows.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All rows.
+    fn rows(&self) -> impl Iterator<Item = Cow<'_, Self::Row>> {
+        (0..self.len()).map_while(|at| self.row(at))
+    }
+
+    /// All rows' [outlines](List::outline).
+    fn outlines(&self) -> impl Iterator<Item = Cow<'_, Self::Row>> {
+        (0..self.len()).map_while(|at| self.outline(at))
+    }
+}
+
+impl<T: Clone> List for Vec<T> {
+    type Row = T;
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn row(&self, at: usize) -> Option<Cow<'_, T>> {
+        self.get(at).map(Cow::Borrowed)
+    }
+}
+
+impl<F, C, E> Analysis<F, C, E> {
+    /// The same with other lists.
+    pub fn with_lists<G, D, H>(self, flows: G, connections: D, episodes: H) -> Analysis<G, D, H> {
+        let Analysis { schema, capture, pause, congestion, overhead, ports, .. } = self;
+        let Analysis { interval_ns, intervals, findings, why, .. } = self;
+        Analysis {
+            schema,
+            capture,
+            flows,
+            connections,
+            pause,
+            congestion,
+            overhead,
+            ports,
+            episodes,
+            interval_ns,
+            intervals,
+            findings,
+            why,
+        }
+    }
+}
+
+impl<F, C, E> Analysis<F, C, E>
+where
+    F: List<Row = Flow>,
+    C: List<Row = Connection>,
+    E: List<Row = Episode>,
+{
+    /// The same with all rows made, and kept.
+    pub fn collect(self) -> Analysis {
+        let flows = self.flows.rows().map(Cow::into_owned).collect();
+        let connections = self.connections.rows().map(Cow::into_owned).collect();
+        let episodes = self.episodes.rows().map(Cow::into_owned).collect();
+        self.with_lists(flows, connections, episodes)
+    }
 }
 
 /// What was read.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::analysis::{Analysis, Stream};
+use super::analysis::{Analysis, Flow, List};
 
 /// The schema's name and number.
 pub const SCHEMA: &str = "rdmawire.analysis-set/1";
@@ -46,38 +46,45 @@ pub struct Totals {
 impl Set {
     /// Puts reports together.
     pub fn new(reports: Vec<Analysis>) -> Set {
-        let summaries: Vec<Totals> = reports.iter().map(Totals::of).collect();
+        let summaries = reports.iter().map(Totals::of).collect();
+        Set { reports, ..Set::of_summaries(summaries) }
+    }
+
+    /// The same without the reports.
+    pub fn of_summaries(summaries: Vec<Totals>) -> Set {
         let mut total = Totals::default();
         summaries.iter().for_each(|one| total.add(one));
-        Set { schema: SCHEMA, reports, summaries, total }
+        Set { schema: SCHEMA, reports: Vec::new(), summaries, total }
     }
 }
 
 impl Totals {
     /// A report's sums.
-    pub fn of(report: &Analysis) -> Totals {
-        let flows = |of: fn(&super::analysis::Flow) -> u64| report.flows.iter().map(of).sum();
+    pub fn of<C, E>(report: &Analysis<impl List<Row = Flow>, C, E>) -> Totals {
         let severity = |wanted: &str| report.findings.iter().filter(|f| f.severity == wanted).count() as u64;
-        let streams = |of: fn(&Stream) -> u64| {
-            report.flows.iter().map(|flow| of(&flow.requests) + of(&flow.responses)).sum()
-        };
-        Totals {
+        let mut totals = Totals {
             files: report.capture.files.clone(),
             packets: report.capture.packets,
             rdma_packets: report.capture.rdma_packets,
             flows: report.flows.len() as u64,
-            retransmits: streams(|s| s.retransmits),
-            out_of_order: streams(|s| s.out_of_order),
-            capture_duplicates: streams(|s| s.capture_duplicates),
-            naks: flows(|f| f.naks.total()),
-            rnr_naks: flows(|f| f.rnr_naks),
-            timeouts: streams(|s| s.triggers.timeout),
             cnps: report.congestion.cnps,
             ce_packets: report.congestion.ce_packets,
             errors: severity("error"),
             warnings: severity("warning"),
             problems: report.capture.problems.len() as u64,
+            ..Totals::default()
+        };
+        for flow in report.flows.outlines() {
+            totals.naks += flow.naks.total();
+            totals.rnr_naks += flow.rnr_naks;
+            for stream in [&flow.requests, &flow.responses] {
+                totals.retransmits += stream.retransmits;
+                totals.out_of_order += stream.out_of_order;
+                totals.capture_duplicates += stream.capture_duplicates;
+                totals.timeouts += stream.triggers.timeout;
+            }
         }
+        totals
     }
 
     fn add(&mut self, other: &Totals) {

@@ -5,11 +5,18 @@ mod overhead;
 mod set;
 mod units;
 
-use std::io::{self, Write};
+use std::{
+    borrow::Cow,
+    cmp::Reverse,
+    collections::BinaryHeap,
+    io::{self, Write},
+};
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
-use super::analysis::{Analysis, Bounds, Congestion, Flow, Losses, Overhead, Pause, Ports, Reason, Stream};
+use super::analysis::{
+    Analysis, Bounds, Congestion, Flow, List, Losses, Overhead, Pause, Ports, Reason, Stream,
+};
 pub use flow::write_flow;
 pub use overhead::write_overhead;
 pub use set::write_set;
@@ -117,18 +124,34 @@ fn lost(losses: &Losses) -> Option<Bounds> {
 }
 
 /// Flows of a report, by their index, in an order.
-pub fn sorted(report: &Analysis, sort: Sort) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..report.flows.len()).collect();
-    order.sort_by_key(|&i| {
-        let flow = &report.flows[i];
-        std::cmp::Reverse((sort.key(flow), flow.packets))
-    });
-    order
+pub fn sorted<C, E>(report: &Analysis<impl List<Row = Flow>, C, E>, sort: Sort) -> Vec<usize> {
+    first(report, sort, usize::MAX)
+}
+
+/// The first `most` of them.
+fn first<C, E>(report: &Analysis<impl List<Row = Flow>, C, E>, sort: Sort, most: usize) -> Vec<usize> {
+    // The smallest on top, for the next one to take its place.
+    let mut first = BinaryHeap::new();
+    let flows = &report.flows;
+    for at in 0..flows.len() {
+        let flow = match sort {
+            Sort::Latency => flows.row(at),
+            _ => flows.outline(at),
+        };
+        let Some(flow) = flow else { break };
+        let key = (Reverse((sort.key(&flow), flow.packets)), at);
+        if first.len() < most {
+            first.push(key);
+        } else if let Some(mut last) = first.peek_mut().filter(|last| key < **last) {
+            *last = key;
+        }
+    }
+    first.into_sorted_vec().into_iter().map(|(_, at)| at).collect()
 }
 
 /// The flow that somebody means by `which`: its number in the list, or source, destination and queue pair
 /// ("10.0.0.1,10.0.0.2,0x12"); of several epochs the last. The error says what is wrong.
-pub fn find_flow(report: &Analysis, which: &str) -> Result<usize, String> {
+pub fn find_flow<C, E>(report: &Analysis<impl List<Row = Flow>, C, E>, which: &str) -> Result<usize, String> {
     let flows = report.flows.len();
     if let Ok(number) = which.trim_start_matches('#').parse::<usize>() {
         return match number < flows {
@@ -145,19 +168,23 @@ pub fn find_flow(report: &Analysis, which: &str) -> Result<usize, String> {
         None => qp.parse(),
     };
     let qp = number.map_err(|_| format!("{qp:?} is not the number of a queue pair"))?;
-    let same = |flow: &Flow| flow.src == src && flow.dst == dst && flow.dest_qp == qp;
+    let same = |flow: &Flow| flow.src == src && flow.dst == dst;
     report
         .flows
-        .iter()
+        .outlines()
         .enumerate()
-        .filter(|(_, flow)| same(flow))
+        .filter(|(at, flow)| flow.dest_qp == qp && report.flows.row(*at).is_some_and(|flow| same(&flow)))
         .max_by_key(|(_, flow)| flow.epoch)
         .map(|(index, _)| index)
         .ok_or_else(|| format!("no flow from {src} to {dst} queue pair {qp:#x}"))
 }
 
 /// The whole report.
-pub fn write(report: &Analysis, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+pub fn write<C, E>(
+    report: &Analysis<impl List<Row = Flow>, C, E>,
+    options: &Options,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let style = Style { colour: options.colour, width: options.width.clamp(40, 400) };
     capture(report, style, out)?;
     findings(report, options, style, out)?;
@@ -235,7 +262,7 @@ fn put(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn capture(report: &Analysis, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn capture<F, C, E>(report: &Analysis<F, C, E>, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let capture = &report.capture;
     let mut name = capture.files.first().map_or_else(|| "no file".into(), |file| clean(file));
     if capture.files.len() > 1 {
@@ -294,7 +321,12 @@ fn limit(all: usize, top: usize) -> (usize, usize) {
     (shown, all - shown)
 }
 
-fn findings(report: &Analysis, options: &Options, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn findings<F, C, E>(
+    report: &Analysis<F, C, E>,
+    options: &Options,
+    style: Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if report.findings.is_empty() {
         return writeln!(out, "{}  nothing stands out\n", style.heading("Findings"));
     }
@@ -422,7 +454,12 @@ fn both(a: Option<Bounds>, b: Option<Bounds>) -> String {
     }
 }
 
-fn flows(report: &Analysis, options: &Options, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn flows<C, E>(
+    report: &Analysis<impl List<Row = Flow>, C, E>,
+    options: &Options,
+    style: Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let all = report.flows.len();
     if all == 0 {
         return writeln!(out, "{}  none\n", style.heading("Flows"));
@@ -431,8 +468,9 @@ fn flows(report: &Analysis, options: &Options, style: Style, out: &mut dyn Write
     let by = Sort::ALL.iter().find(|(_, sort)| *sort == options.sort).map_or("", |(name, _)| *name);
     let of = if left > 0 { format!("{shown} of {}", count(all as u64)) } else { count(all as u64) };
     writeln!(out, "{}  {of} by {by}", style.heading("Flows"))?;
-    let order = sorted(report, options.sort);
-    let rows: Vec<(usize, &Flow)> = order[..shown].iter().map(|&i| (i, &report.flows[i])).collect();
+    let order = first(report, options.sort, shown);
+    let rows: Vec<(usize, Cow<'_, Flow>)> =
+        order.into_iter().filter_map(|at| Some((at, report.flows.row(at)?))).collect();
     let mut columns: Vec<(&Column, Vec<String>)> = COLUMNS
         .iter()
         .map(|column| (column, rows.iter().map(|(_, flow)| (column.value)(flow)).collect::<Vec<_>>()))
@@ -472,7 +510,7 @@ fn queue_pair(flow: &Flow) -> String {
     }
 }
 
-fn blocks(report: &Analysis, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn blocks<F, C, E>(report: &Analysis<F, C, E>, style: Style, out: &mut dyn Write) -> io::Result<()> {
     const LEAD: usize = 12;
     let block = |name: &str, text: String, out: &mut dyn Write| {
         let lead = format!("{}{}", style.heading(name), " ".repeat(LEAD - name.len()));
@@ -613,7 +651,12 @@ fn source_ports(ports: &Ports) -> String {
 /// Bins that are written even if all are asked for: a screen is not a plot.
 const MAX_INTERVALS: usize = 60;
 
-fn intervals(report: &Analysis, _: &Options, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn intervals<F, C, E>(
+    report: &Analysis<F, C, E>,
+    _: &Options,
+    style: Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let (Some(bins), Some(width)) = (&report.intervals, report.interval_ns) else { return Ok(()) };
     writeln!(out, "\n{}  of {}", style.heading("Intervals"), duration(width))?;
     let head = ["at", "rate", "goodput", "packets", "resent", "late", "NAK", "CNP", "CE", "pause"];

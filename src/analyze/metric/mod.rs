@@ -64,9 +64,9 @@ impl Metrics {
     }
 
     /// Writes the report's sections. `link` names an interface, `known` says where a flow stands in the report.
-    pub fn fill(
+    pub fn fill<F, C, E>(
         &self,
-        report: &mut Report,
+        report: &mut Report<F, C, E>,
         link: impl Fn(u16) -> String,
         known: impl Fn(FlowId) -> Option<entropy::Known>,
     ) {

@@ -3,14 +3,20 @@
 use std::io::{self, Write};
 
 use super::{Options, Style, bounds, frames, limit, put, queue_pair, rate, reason};
-use crate::report::analysis::{Analysis, Flow, Stream, Summary};
+use crate::report::analysis::{Analysis, Connection, Episode, Flow, List, Stream, Summary};
 
 use super::units::{bytes, clean, count, duration, percent, utc};
 
 /// Everything about the flow with this index; an index that is not there writes nothing.
-pub fn write_flow(report: &Analysis, index: usize, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_flow(
+    report: &Analysis<impl List<Row = Flow>, impl List<Row = Connection>, impl List<Row = Episode>>,
+    index: usize,
+    options: &Options,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let style = Style { colour: options.colour, width: options.width.clamp(40, 400) };
-    let Some(flow) = report.flows.get(index) else { return Ok(()) };
+    let Some(flow) = report.flows.row(index) else { return Ok(()) };
+    let flow = &*flow;
     identity(report, index, flow, style, out)?;
     streams(flow, style, out)?;
     latency(flow, style, out)?;
@@ -46,8 +52,8 @@ fn list<T>(values: &[T], one: impl Fn(&T) -> String) -> Option<String> {
     Some(text)
 }
 
-fn identity(
-    report: &Analysis,
+fn identity<F, E>(
+    report: &Analysis<F, impl List<Row = Connection>, E>,
     index: usize,
     flow: &Flow,
     style: Style,
@@ -60,7 +66,7 @@ fn identity(
             let by = by.map_or(String::new(), |by| format!(", by {by}"));
             let connection = flow
                 .connection
-                .and_then(|id| report.connections.iter().find(|connection| connection.id == id));
+                .and_then(|id| report.connections.row(id as usize).filter(|connection| connection.id == id));
             let of =
                 connection.map_or(String::new(), |c| format!("; connection {} ({})", c.id, c.visibility));
             format!("QP {qp:#x}{by}{of}")
@@ -268,14 +274,14 @@ fn trouble(flow: &Flow, options: &Options, style: Style, out: &mut dyn Write) ->
     Ok(())
 }
 
-fn episodes(
-    report: &Analysis,
+fn episodes<F, C>(
+    report: &Analysis<F, C, impl List<Row = Episode>>,
     index: usize,
     options: &Options,
     style: Style,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let all: Vec<_> = report.episodes.iter().filter(|episode| episode.flow == index).collect();
+    let all: Vec<_> = report.episodes.rows().filter(|episode| episode.flow == index).collect();
     if all.is_empty() {
         return Ok(());
     }

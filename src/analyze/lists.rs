@@ -1,0 +1,219 @@
+//! The report's long lists, of which each row is made when it is asked for: a report of a million flows takes no more
+//! memory than the flows themselves and some bytes for their order.
+
+use std::{borrow::Cow, cmp::Reverse, sync::Arc};
+
+use serde::{Serialize, Serializer};
+
+use super::{Analysis, FlowId, flow::Flow, results};
+use crate::report::analysis::{self as report, List, Reason};
+
+/// Flows, connections and episodes in the report's order.
+pub(super) struct Index<'a> {
+    analysis: &'a Analysis,
+    /// Numbers of flows, those put away first, by their place in the report.
+    order: Vec<u32>,
+    /// A flow's place in the report, by its number in the table.
+    places: Vec<u32>,
+    /// A flow's connection, by its place in the report.
+    connections: Vec<u32>,
+    /// The place of a connection's first flow, by the connection's number.
+    first: Vec<u32>,
+    /// Episodes by time.
+    episodes: Vec<At>,
+}
+
+/// An episode: when it starts, the first frame, the flow's place, the episode's place among the flow's.
+type At = (i64, u64, u32, u32);
+
+/// No connection.
+const NONE: u32 = u32::MAX;
+
+impl<'a> Index<'a> {
+    pub(super) fn new(analysis: &'a Analysis) -> Index<'a> {
+        let all = analysis.gone.len() + analysis.flows.flows.len();
+        let mut index = Index {
+            analysis,
+            order: Vec::new(),
+            places: vec![0; analysis.flows.flows.len()],
+            connections: Vec::new(),
+            first: Vec::new(),
+            episodes: Vec::new(),
+        };
+        // What is compared most stands side by side.
+        let mut order: Vec<(Reverse<u64>, i64, u32)> = (0..all as u32)
+            .map(|n| (Reverse(index.numbered(n).packets), index.numbered(n).first_time, n))
+            .collect();
+        order.sort_unstable_by(|a, b| {
+            (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| {
+                let [one, other] = [a, b].map(|&(_, _, n)| index.numbered(n));
+                (one.key, one.epoch, a.2).cmp(&(other.key, other.epoch, b.2))
+            })
+        });
+        index.order = order.iter().map(|&(_, _, n)| n).collect();
+        drop(order);
+        for at in 0..index.order.len() {
+            if let Some(FlowId(id)) = index.id(at) {
+                index.places[id as usize] = at as u32;
+            }
+        }
+        index.connect();
+        for at in 0..index.order.len() {
+            for (n, episode) in index.episodes_of_flow(at).iter().enumerate() {
+                index.episodes.push((episode.start, episode.first_frame, at as u32, n as u32));
+            }
+        }
+        index.episodes.sort_unstable();
+        index
+    }
+
+    /// Numbers the connections in the order of their first flows.
+    fn connect(&mut self) {
+        self.connections = vec![NONE; self.order.len()];
+        for at in 0..self.order.len() {
+            let Some(other) = self.peer(at) else { continue };
+            let is_mutual = self.peer(other) == Some(at);
+            self.connections[at] = match is_mutual && other < at {
+                true => self.connections[other],
+                false => {
+                    self.first.push(at as u32);
+                    self.first.len() as u32 - 1
+                }
+            };
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// A flow by its number: those put away come first.
+    fn numbered(&self, n: u32) -> &'a Flow {
+        let analysis = self.analysis;
+        let n = n as usize;
+        match analysis.gone.get(n) {
+            Some(gone) => &gone.flow,
+            None => &analysis.flows.flows[n - analysis.gone.len()],
+        }
+    }
+
+    /// The flow at a place of the report.
+    pub(super) fn flow(&self, at: usize) -> &'a Flow {
+        self.numbered(self.order[at])
+    }
+
+    /// Its number in the table; `None` for those put away.
+    fn id(&self, at: usize) -> Option<FlowId> {
+        self.order[at].checked_sub(self.analysis.gone.len() as u32).map(FlowId)
+    }
+
+    /// The place of the opposite flow.
+    fn peer(&self, at: usize) -> Option<usize> {
+        self.id(at)?;
+        self.flow(at).peer.map(|peer| self.places[peer.0 as usize] as usize)
+    }
+
+    /// Where a flow of the table stands in the report.
+    pub(super) fn place(&self, id: FlowId) -> Option<usize> {
+        self.places.get(id.0 as usize).map(|&at| at as usize)
+    }
+
+    /// What is reported of the flow at a place: in full, or its counts.
+    pub(super) fn report(&self, at: usize, in_full: bool) -> report::Flow {
+        let peer = self.peer(at).map(|peer| self.flow(peer));
+        let verified = self.analysis.options.verify_icrc;
+        let mut row = results::flow_report(self.flow(at), peer, verified, in_full);
+        row.connection = Some(self.connections[at]).filter(|&number| number != NONE);
+        if in_full && self.analysis.gone.get(self.order[at] as usize).is_some_and(|gone| gone.evicted) {
+            row.why.insert("evicted", Reason::PartialPath);
+        }
+        row
+    }
+
+    fn episodes_of_flow(&self, at: usize) -> &'a [super::track::request::Episode] {
+        self.flow(at).requests.more.as_deref().map_or(&[], |more| &more.episodes)
+    }
+
+    /// The episodes of the flow at a place, by time.
+    pub(super) fn episodes(&self, at: usize) -> Vec<report::Episode> {
+        let mut episodes: Vec<_> = self.episodes_of_flow(at).iter().collect();
+        episodes.sort_by_key(|episode| (episode.start, episode.first_frame));
+        episodes.into_iter().map(|episode| results::episode_report(episode, at)).collect()
+    }
+}
+
+/// The report's flows, each made when it is asked for.
+#[derive(Clone)]
+pub struct Flows<'a>(pub(super) Arc<Index<'a>>);
+
+/// The report's connections, each made when it is asked for.
+#[derive(Clone)]
+pub struct Connections<'a>(pub(super) Arc<Index<'a>>);
+
+/// The report's episodes, each made when it is asked for.
+#[derive(Clone)]
+pub struct Episodes<'a>(pub(super) Arc<Index<'a>>);
+
+impl List for Flows<'_> {
+    type Row = report::Flow;
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn row(&self, at: usize) -> Option<Cow<'_, report::Flow>> {
+        (at < self.len()).then(|| Cow::Owned(self.0.report(at, true)))
+    }
+
+    fn outline(&self, at: usize) -> Option<Cow<'_, report::Flow>> {
+        (at < self.len()).then(|| Cow::Owned(self.0.report(at, false)))
+    }
+}
+
+impl List for Connections<'_> {
+    type Row = report::Connection;
+
+    fn len(&self) -> usize {
+        self.0.first.len()
+    }
+
+    fn row(&self, number: usize) -> Option<Cow<'_, report::Connection>> {
+        let index = &self.0;
+        let at = *index.first.get(number)? as usize;
+        let other = index.peer(at)?;
+        let flows = [index.flow(at), index.flow(other)];
+        Some(Cow::Owned(results::connection_report(number as u32, flows, [at, other])))
+    }
+}
+
+impl List for Episodes<'_> {
+    type Row = report::Episode;
+
+    fn len(&self) -> usize {
+        self.0.episodes.len()
+    }
+
+    fn row(&self, nth: usize) -> Option<Cow<'_, report::Episode>> {
+        let &(_, _, at, n) = self.0.episodes.get(nth)?;
+        let episode = self.0.episodes_of_flow(at as usize).get(n as usize)?;
+        Some(Cow::Owned(results::episode_report(episode, at as usize)))
+    }
+}
+
+impl Serialize for Flows<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.rows())
+    }
+}
+
+impl Serialize for Connections<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.rows())
+    }
+}
+
+impl Serialize for Episodes<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.rows())
+    }
+}
