@@ -3,8 +3,8 @@
 //! [`Dissected`] holds the facts of a dissection, whatever the packet is wrapped in. [`Plain`] holds those of the frames
 //! that nearly all are: RoCEv2 over IPv4 in an Ethernet frame, with one VLAN tag at most and no length that lies, read
 //! from fixed offsets. It refuses everything else. It is as long as a cache line, for it is what threads hand on; the
-//! rest follows from it. Dissecting took a third of an analysis; this takes a sixth. A test, and the fuzz target `analysis`,
-//! hold the two against each other.
+//! rest follows from it. Dissecting took a third of an analysis; this takes a sixth. `tests/plain.rs` and the fuzz target
+//! `analysis` hold the two against each other.
 
 use super::{FARTHEST, flow::Key};
 use crate::{
