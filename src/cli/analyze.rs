@@ -189,6 +189,12 @@ impl Analyze {
             Some(text) => Some(Filter::parse(text).map_err(|error| anyhow!("--filter: {error}"))?),
             None => None,
         };
+        let max_flows = self.max_flows();
+        if max_flows < self.max_flows {
+            super::say(format_args!(
+                "{max_flows} flows at a time are kept of each file: more do not fit into memory"
+            ));
+        }
         // The first Ctrl-C ends the reading and gives the report, the second one ends the program.
         let _ = ctrlc::set_handler(|| {
             if STOP.swap(true, Ordering::Relaxed) {
@@ -399,12 +405,18 @@ impl Analyze {
         }
     }
 
+    /// Files by themselves are analyzed at the same time, and their reports wait for each other.
+    fn max_flows(&self) -> usize {
+        let analyses = if self.merge { 1 } else { self.files.len() };
+        super::memory::flows_that_fit(self.max_flows.max(1), analyses)
+    }
+
     fn options(&self) -> Options {
         let port = |i| self.roce_port.get(i).copied().unwrap_or(0);
         Options {
             dissect: dissect::Options { roce_ports: [port(0), port(1)] },
             verify_icrc: self.icrc == Check::Verify,
-            max_flows: super::memory::flows_that_fit(self.max_flows.max(1)),
+            max_flows: self.max_flows(),
             late_ns: i64::try_from(self.ooo_us.saturating_mul(1000)).unwrap_or(i64::MAX),
             ack_timeout_ns: self.ack_timeout,
             speed_bps: self.speed,

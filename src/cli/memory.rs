@@ -5,11 +5,12 @@ use std::fs;
 /// Bytes that a flow takes at most times, with its part of the table while that grows, and of the report.
 const PER_FLOW: u64 = 8000;
 
-/// As many flows as fit into memory, of those asked for: a table that does not fit would end the process, and not say why.
-pub(super) fn flows_that_fit(asked: usize) -> usize {
+/// As many flows as fit into memory, of those asked for in each of so many analyses: a table that does not fit would end the process, and
+/// not say why.
+pub(super) fn flows_that_fit(asked: usize, analyses: usize) -> usize {
     let Some(bytes) = limit() else { return asked };
     // Tables double.
-    let fit = (bytes / PER_FLOW).max(1).ilog2();
+    let fit = (bytes / PER_FLOW / analyses.max(1) as u64).max(1).ilog2();
     asked.min(1usize.checked_shl(fit).unwrap_or(usize::MAX))
 }
 
@@ -57,6 +58,6 @@ mod tests {
         assert_eq!(address_space(&limits("unlimited")), None);
         assert_eq!(total("MemTotal:       24683520 kB\nMemFree: 1 kB\n"), Some(24_683_520 << 10));
         assert_eq!((address_space(""), total("MemTotal: many")), (None, None));
-        assert!(flows_that_fit(1) == 1 && flows_that_fit(usize::MAX) >= 1);
+        assert!(flows_that_fit(1, 0) == 1 && flows_that_fit(usize::MAX, usize::MAX) >= 1);
     }
 }
