@@ -386,7 +386,7 @@ fn forged_times() {
         &["--interval", "60s"],
         &["--merge", "--threads", "2", path],
         &["--threads", "2", path],
-        &["--threads", "3", path, path, path],
+        &["--threads", "8", path, path, path, path, path, path, path],
         &["--every", "1", "--max-flows", "1000"],
         &["--top", "18446744073709551615", "--sort", "latency"],
     ] {

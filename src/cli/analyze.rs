@@ -248,10 +248,10 @@ impl Analyze {
     }
 
     fn threads(&self) -> usize {
-        match self.threads {
+        super::memory::threads_that_fit(match self.threads {
             0 => thread::available_parallelism().map_or(1, |n| n.get()),
             n => n,
-        }
+        })
     }
 
     /// One file; `None` where it could not be opened, which was said.

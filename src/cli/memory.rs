@@ -14,6 +14,13 @@ pub(super) fn flows_that_fit(asked: usize, analyses: usize) -> usize {
     asked.min(1usize.checked_shl(fit).unwrap_or(usize::MAX))
 }
 
+/// As many threads as have memory to work in: each reserves some for itself that others do not get.
+pub(super) fn threads_that_fit(asked: usize) -> usize {
+    const EACH: u64 = 256 << 20;
+    let fit = limit().map_or(u64::MAX, |bytes| (bytes / EACH).max(1));
+    asked.min(usize::try_from(fit).unwrap_or(usize::MAX))
+}
+
 /// Bytes: the least of what was set for the process, what was set for its group, and what the machine has. None where the system does
 /// not say.
 fn limit() -> Option<u64> {
