@@ -5,6 +5,9 @@ cargo fuzz build -O --debug-assertions
 for target in fuzz/fuzz_targets/*.rs; do
     name="$(basename "$target" .rs)"
     cp "fuzz/target/x86_64-unknown-linux-gnu/release/$name" "$OUT/"
-    zip --quiet --recurse-paths --junk-paths "$OUT/${name}_seed_corpus.zip" "fuzz/corpus/$name"
+    corpus=("fuzz/corpus/$name")
+    # Those that take a frame share their inputs.
+    case "$name" in crc | dissect | frame | outer | rebuild) corpus=(fuzz/corpus/{crc,dissect,frame,outer,rebuild}) ;; esac
+    find "${corpus[@]}" -type f | sort -t / -k 4 -u | zip --quiet --junk-paths -@ "$OUT/${name}_seed_corpus.zip"
     cp fuzz/roce.dict "$OUT/$name.dict"
 done

@@ -383,6 +383,8 @@ fn forged_times() {
         &["--interval", "1us", "--max-flows", "1"],
         &["--interval", "60s"],
         &["--merge", "--threads", "2", path],
+        &["--threads", "2", path],
+        &["--threads", "8", path, path, path, path, path, path, path],
         &["--every", "1", "--max-flows", "1000"],
         &["--top", "18446744073709551615", "--sort", "latency"],
     ] {

@@ -319,7 +319,14 @@ const PLACES: [Place; 5] =
 
 fn requests(flow: &Flow, verified: bool, in_full: bool) -> report::Stream {
     let counts = &flow.requests.counts;
-    stream(counts, PLACES.map(|place| counts.lost_at(place)), flow.requests.seq.rare.holes.psns(), flow, verified, in_full)
+    stream(
+        counts,
+        PLACES.map(|place| counts.lost_at(place)),
+        flow.requests.seq.rare.holes.psns(),
+        flow,
+        verified,
+        in_full,
+    )
 }
 
 /// The responses' losses: of data they were tracked, of acknowledgements little can be known.

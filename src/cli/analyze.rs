@@ -179,6 +179,12 @@ static STOP: AtomicBool = AtomicBool::new(false);
 impl Analyze {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let filter = arg::filter(&self.filter)?;
+        let max_flows = self.max_flows();
+        if max_flows < self.max_flows {
+            say(format_args!(
+                "{max_flows} flows at a time are kept of each file: more do not fit into memory"
+            ));
+        }
         end_on_ctrl_c(&STOP);
         let printer = Mutex::new(Printer::new(&self));
         let all_read =
@@ -226,10 +232,10 @@ impl Analyze {
     }
 
     fn threads(&self) -> usize {
-        match self.threads {
+        super::memory::threads_that_fit(match self.threads {
             0 => thread::available_parallelism().map_or(1, |n| n.get()),
             n => n,
-        }
+        })
     }
 
     /// One file; `None` where it could not be opened, which was said.
@@ -397,11 +403,17 @@ impl Analyze {
         }
     }
 
+    /// Files by themselves are analyzed at the same time.
+    fn max_flows(&self) -> usize {
+        let analyses = if self.merge { 1 } else { self.threads().min(self.files.len()) };
+        super::memory::flows_that_fit(self.max_flows.max(1), analyses)
+    }
+
     fn options(&self) -> Options {
         Options {
             dissect: self.roce.options(),
             verify_icrc: self.icrc == Check::Verify,
-            max_flows: super::memory::flows_that_fit(self.max_flows.max(1)),
+            max_flows: self.max_flows(),
             late_ns: i64::try_from(self.ooo_us.saturating_mul(1000)).unwrap_or(i64::MAX),
             ack_timeout_ns: self.ack_timeout,
             speed_bps: self.speed,
