@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::{
     FlowId, KnownConnection,
-    flow::{Flows, Key, Pair, PairedBy},
+    flow::{Flow, Flows, Key, Pair, PairedBy},
 };
 use crate::wire::{CmRep, CmReq, PathMtu, Psn, Qpn, Udp};
 
@@ -108,16 +108,14 @@ impl Connections {
         flow.attempts += 1;
         let key = flow.key;
         let Some(list) = self.unpaired.get_mut(&key.pair()) else { return };
-        list.retain(|&other| {
-            flows
-                .flows
-                .get(other.0 as usize)
-                .is_some_and(|other| other.peer.is_none() && other.key.pair() == key.pair())
-        });
         let mut best: Option<(u32, PairedBy, FlowId)> = None;
-        let mut second = 0;
+        let (mut second, mut stale) = (0, false);
         for &other in list.iter() {
-            let candidate = &flows.flows[other.0 as usize];
+            let candidate = flows.flows.get(other.0 as usize);
+            let Some(candidate) = candidate.filter(|other| is_unpaired(other, &key)) else {
+                stale = true;
+                continue;
+            };
             let opposite = candidate.key.src == key.dst && candidate.key.dst == key.src;
             if !opposite || other == id || !candidate.requests.seq.is_started() {
                 continue;
@@ -137,6 +135,11 @@ impl Connections {
                     best = Some((bits, by, other));
                 }
             }
+        }
+        if stale {
+            list.retain(|&other| {
+                flows.flows.get(other.0 as usize).is_some_and(|other| is_unpaired(other, &key))
+            });
         }
         let Some((bits, by, other)) = best else { return };
         // Evidence of several responses adds up only as far as each could have been chance.
@@ -262,6 +265,11 @@ fn evidence_of_psn(requests: &super::track::request::Requests, psn: Psn, exact: 
     }
     let window = (seq.hi - seq.base.max(seq.hi.saturating_sub(WINDOW)) + 65).max(2);
     Some(24 - window.ilog2())
+}
+
+/// Whether it may still be the opposite, or a sibling, of a flow with that key; its place may be another flow's by now.
+fn is_unpaired(flow: &Flow, key: &Key) -> bool {
+    flow.peer.is_none() && flow.key.pair() == key.pair()
 }
 
 fn join(flows: &mut Flows, a: FlowId, b: FlowId, by: PairedBy, bits: u32) {
