@@ -132,9 +132,9 @@ impl Analysis {
             let wrap = *encapsulation;
             requests.finish(ids, &self.knobs, &mut self.resolved);
             let place = (super::Space::Request, wrap);
-            super::tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, 0);
+            super::transport::tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, 0);
             responses.finish(ids, &self.knobs, &mut self.resolved);
-            super::tell(
+            super::transport::tell(
                 &mut self.observer,
                 &mut self.resolved,
                 &mut self.overhead,

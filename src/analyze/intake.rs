@@ -1,0 +1,220 @@
+//! How frames come in: read from fixed offsets or dissected, held back until ICRCs can be believed, looked at together
+//! where there are many flows.
+
+use super::{
+    Analysis, Options,
+    facts::{Facts, Plain},
+};
+use crate::{
+    capture::{Record, Time},
+    dissect::{Dissection, Link, dissect_with},
+    icrc::{self, State},
+};
+
+/// A frame held back, or what there is to know of it.
+pub(super) enum Held {
+    Frame { time: Time, link: Link, interface: u16, wire_len: u32, frame: Box<[u8]>, icrc: State },
+    Plain(Plain),
+}
+
+impl Held {
+    pub(super) fn frame(record: &Record<'_>, icrc: State) -> Held {
+        let &Record { time, link, interface, wire_len, frame } = record;
+        Held::Frame { time, link, interface, wire_len, frame: frame.into(), icrc }
+    }
+
+    pub(super) fn icrc(&self) -> State {
+        match *self {
+            Held::Frame { icrc, .. } => icrc,
+            Held::Plain(ref facts) => facts.icrc(),
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Held::Frame { frame, .. } => frame.len(),
+            Held::Plain(_) => size_of::<Plain>(),
+        }
+    }
+}
+
+/// Wrong ICRCs in a row, from the first one on, after which none is believed.
+pub(super) const HELD_BAD: u64 = 8;
+
+/// Frames held back until that is known.
+pub(super) const MAX_HELD: usize = 256;
+
+/// Their bytes, which no snap length bounds.
+pub(super) const MAX_HELD_BYTES: usize = 1 << 20;
+
+/// Packets that are looked at together where there are many flows.
+pub(super) const TOGETHER: usize = 32;
+
+/// What can be known of a frame by itself, whatever came before: so it can be found out on another thread.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    facts: Option<Plain>,
+    icrc: State,
+}
+
+impl Prepared {
+    /// Prepares a frame for an analysis with these options.
+    #[inline]
+    pub fn new(options: &Options, record: &Record<'_>) -> Prepared {
+        if let Some(facts) = Plain::of(&options.dissect, record, options.verify_icrc) {
+            return Prepared { icrc: facts.icrc(), facts: Some(facts) };
+        }
+        let d = dissect_with(options.dissect, record.link, record.frame, record.wire_len);
+        let icrc = if options.verify_icrc { icrc::verify(&d) } else { State::Unchecked };
+        Prepared { facts: None, icrc }
+    }
+
+    /// What became of its ICRC.
+    pub fn icrc(&self) -> State {
+        self.icrc
+    }
+
+    /// Whether the frame's bytes are not needed any more.
+    #[inline]
+    pub fn is_all(&self) -> bool {
+        self.facts.is_some()
+    }
+}
+
+impl Analysis {
+    /// One frame.
+    #[inline]
+    pub fn see(&mut self, record: &Record<'_>) {
+        let (options, verify) = (self.options.dissect, self.options.verify_icrc);
+        match Plain::of(&options, record, verify) {
+            Some(facts) if self.metrics.is_empty() => self.see_or_hold_plain(&facts),
+            _ => self.see_any(record),
+        }
+    }
+
+    /// [`see`](Analysis::see) of a frame that was prepared, on another thread perhaps, with the same options. Where that is
+    /// [all](Prepared::is_all) there is to know, and no metric was [added](Analysis::with), the record may be without its bytes.
+    #[inline]
+    pub fn see_prepared(&mut self, record: &Record<'_>, prepared: &Prepared) {
+        match &prepared.facts {
+            Some(facts) if self.metrics.is_empty() => self.see_or_hold_plain(facts),
+            _ => {
+                let d = dissect_with(self.options.dissect, record.link, record.frame, record.wire_len);
+                self.see_or_hold(record, &d, prepared.icrc);
+            }
+        }
+    }
+
+    /// Most frames need not be dissected, where nobody asks for more than the facts.
+    #[inline(always)]
+    pub(super) fn see_or_hold_plain(&mut self, facts: &Plain) {
+        if !self.is_settled(facts.icrc()) {
+            self.hold_plain(facts);
+        } else if self.flows.are_many() && self.observer.is_none() {
+            self.collect(facts);
+        } else {
+            self.see_plain(facts);
+        }
+    }
+
+    #[cold]
+    pub(super) fn hold_plain(&mut self, facts: &Plain) {
+        // Those before it may settle it.
+        self.catch_up();
+        match self.is_settled(facts.icrc()) {
+            true => self.see_plain(facts),
+            false => self.hold(Held::Plain(*facts)),
+        }
+    }
+
+    /// Puts a packet to those that are looked at together, because their flows are not in the processor's caches.
+    #[inline]
+    pub(super) fn collect(&mut self, facts: &Plain) {
+        self.collected.push(*facts);
+        if self.collected.len() == TOGETHER {
+            self.see_collected();
+        }
+    }
+
+    /// Looks at the packets collected: first for their flows, all at once, so that memory is waited for but once.
+    #[inline(never)]
+    pub(super) fn see_collected(&mut self) {
+        let collected = std::mem::take(&mut self.collected);
+        let mut flows = [None; TOGETHER];
+        for (flow, facts) in flows.iter_mut().zip(&collected) {
+            *flow = facts.key().and_then(|key| self.flows.find(&key));
+        }
+        for flow in flows.iter().flatten() {
+            std::hint::black_box(self.flows.get(*flow).touch());
+            std::hint::black_box(self.asked.entropy.touch(*flow));
+        }
+        for (flow, facts) in flows.iter().zip(&collected) {
+            if let Some(flow) = flow {
+                std::hint::black_box(self.flows.touch_beyond(*flow, facts));
+            }
+        }
+        for facts in &collected {
+            self.see_plain(facts);
+        }
+        self.collected = collected;
+        self.collected.clear();
+    }
+
+    /// Nothing waits any more.
+    #[inline(always)]
+    pub(super) fn catch_up(&mut self) {
+        if !self.collected.is_empty() {
+            self.see_collected();
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn see_any(&mut self, record: &Record<'_>) {
+        let d = dissect_with(self.options.dissect, record.link, record.frame, record.wire_len);
+        let icrc = if self.options.verify_icrc { icrc::verify(&d) } else { State::Unchecked };
+        self.see_or_hold(record, &d, icrc);
+    }
+
+    pub(super) fn see_or_hold(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
+        match self.is_settled(icrc) {
+            true => self.see_dissected(record, d, icrc),
+            false => self.hold(Held::frame(record, icrc)),
+        }
+    }
+
+    /// Whether it is known what to think of this ICRC.
+    #[inline(always)]
+    pub(super) fn is_settled(&self, icrc: State) -> bool {
+        self.held.is_empty() && (icrc != State::Bad || self.trust.icrc_checked > 0)
+    }
+
+    /// The first ICRC that could be verified is wrong: that packet alone, or all of them? The next few tell.
+    #[cold]
+    pub(super) fn hold(&mut self, held: Held) {
+        self.catch_up();
+        let icrc = held.icrc();
+        self.held.push(held);
+        self.held_bad += (icrc == State::Bad) as u64;
+        let bytes: usize = self.held.iter().map(Held::bytes).sum();
+        let is_full = self.held.len() >= MAX_HELD || bytes >= MAX_HELD_BYTES;
+        if icrc == State::Good || self.held_bad >= HELD_BAD || is_full {
+            self.release();
+        }
+    }
+
+    pub(super) fn release(&mut self) {
+        if self.held_bad >= HELD_BAD {
+            // Something rewrites packets, or nobody computes it.
+            (self.trust.icrc_checked, self.trust.icrc_bad) = (HELD_BAD, 2 * HELD_BAD);
+        }
+        for held in std::mem::take(&mut self.held) {
+            match held {
+                Held::Plain(facts) => self.see_plain(&facts),
+                Held::Frame { time, link, interface, wire_len, frame, icrc } => {
+                    let d = dissect_with(self.options.dissect, link, &frame, wire_len);
+                    self.see_dissected(&Record { time, link, interface, wire_len, frame: &frame }, &d, icrc);
+                }
+            }
+        }
+    }
+}
