@@ -129,8 +129,8 @@ impl Default for Options {
         Options {
             dissect: dissect::Options::default(),
             verify_icrc: true,
-            // With its part of the report a flow of one packet takes about 6 KB.
-            max_flows: 1 << 16,
+            // A flow of one packet takes about 1 KB: all 2^24 queue pairs of a forged capture, 263 MiB.
+            max_flows: 1 << 18,
             late_ns: 50_000,
             ack_timeout_ns: None,
             speed_bps: None,

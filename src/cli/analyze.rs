@@ -83,8 +83,8 @@ pub(super) struct Analyze {
     /// prints.
     #[arg(long, value_name = "FILE", value_parser = qp_map)]
     qp_map: Option<QpMap>,
-    /// Flows kept at a time; beyond, the ones silent longest are put away. As many flows of one packet each take about 300
-    /// MB with their report; flows with many packets outstanding take more. Never more than fit into memory.
+    /// Flows kept at a time; beyond, the ones silent longest are put away. As many flows of one packet each take about 270
+    /// MB; flows with many packets outstanding take more. Never more than fit into memory.
     #[arg(long, value_name = "N", default_value_t = Options::default().max_flows)]
     max_flows: usize,
     /// A packet that comes within so many microseconds of one sent later is late, where nothing better is known.

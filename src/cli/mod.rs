@@ -143,6 +143,10 @@ struct PlainJson;
 
 impl serde_json::ser::Formatter for PlainJson {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, text: &str) -> io::Result<()> {
+        // DEL is 7f, and those beyond ASCII are c2 80 to c2 9f: most texts have neither byte.
+        if !text.bytes().any(|byte| matches!(byte, 0x7f | 0xc2)) {
+            return writer.write_all(text.as_bytes());
+        }
         let mut rest = text;
         while let Some((at, c)) = rest.char_indices().find(|(_, c)| c.is_control()) {
             write!(writer, "{}\\u{:04x}", &rest[..at], c as u32)?;
