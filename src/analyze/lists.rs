@@ -138,7 +138,8 @@ impl<'a> Index<'a> {
     pub(super) fn episodes(&self, at: usize) -> Vec<report::Episode> {
         let mut episodes: Vec<_> = self.episodes_of_flow(at).iter().collect();
         episodes.sort_by_key(|episode| (episode.start, episode.first_frame));
-        episodes.into_iter().map(|episode| results::episode_report(episode, at)).collect()
+        let is_paired = self.peer(at).is_some();
+        episodes.into_iter().map(|episode| results::episode_report(episode, at, is_paired)).collect()
     }
 }
 
@@ -196,7 +197,8 @@ impl List for Episodes<'_> {
     fn row(&self, nth: usize) -> Option<Cow<'_, report::Episode>> {
         let &(_, _, at, n) = self.0.episodes.get(nth)?;
         let episode = self.0.episodes_of_flow(at as usize).get(n as usize)?;
-        Some(Cow::Owned(results::episode_report(episode, at as usize)))
+        let at = at as usize;
+        Some(Cow::Owned(results::episode_report(episode, at, self.0.peer(at).is_some())))
     }
 }
 

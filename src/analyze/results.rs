@@ -425,7 +425,17 @@ fn classes(counts: &Counts) -> BTreeMap<&'static str, u64> {
     Class::ALL.iter().map(|&class| (class.name(), counts.of(class))).filter(|&(_, n)| n > 0).collect()
 }
 
-pub(super) fn episode_report(episode: &Episode, flow: usize) -> report::Episode {
+/// What is told of an episode of the flow at this place; the flow's peer is known or not.
+pub(super) fn episode_report(episode: &Episode, flow: usize, is_paired: bool) -> report::Episode {
+    let mut why = report::Why::new();
+    for (field, rate) in
+        [("goodput_before_bps", episode.goodput_before), ("goodput_after_bps", episode.goodput_after)]
+    {
+        if rate.is_none() {
+            // Without acknowledgements there is no round trip; with them the flow had begun, ended or stopped too near.
+            why.insert(field, if is_paired { Reason::Midstream } else { Reason::Unpaired });
+        }
+    }
     let place = match episode.place {
         Some(Place::Upstream) => "upstream",
         Some(Place::Downstream) => "downstream",
@@ -450,10 +460,13 @@ pub(super) fn episode_report(episode: &Episode, flow: usize) -> report::Episode 
         nak_generation_ns: episode.nak_generation,
         nak_reaction_ns: since(episode.nak_time),
         retransmission_ns: since(episode.original_time),
+        goodput_before_bps: episode.goodput_before,
+        goodput_after_bps: episode.goodput_after,
         recovered_ns: episode.recovered.map(|at| (at - episode.start).max(0) as u64),
         retransmitted_packets: episode.packets,
         retransmitted_bytes: episode.bytes,
         needless_packets: episode.needless,
         retries: episode.retries,
+        why,
     }
 }

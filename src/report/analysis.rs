@@ -658,10 +658,17 @@ pub struct Episode {
     pub nak_reaction_ns: Option<u64>,
     pub retransmission_ns: Option<u64>,
     pub recovered_ns: Option<u64>,
+    /// Payload sent for the first time, in bit/s, over ten round trips or some more before it began; the silence before
+    /// a timeout is no part of them.
+    pub goodput_before_bps: Option<u64>,
+    /// The same after it was over; `None` too where the flow stopped, or the next episode began, sooner.
+    pub goodput_after_bps: Option<u64>,
     pub retransmitted_packets: u64,
     pub retransmitted_bytes: u64,
     pub needless_packets: u64,
     pub retries: u32,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub why: Why,
 }
 
 /// Traffic in a span of time.

@@ -1,6 +1,7 @@
 //! The state machines of a flow: what each packet means on its connection.
 
 pub(crate) mod class;
+mod goodput;
 pub(crate) mod holes;
 pub(crate) mod lazy;
 pub(crate) mod order;

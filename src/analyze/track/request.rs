@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     class::{Class, Counts, Place, Trigger},
+    goodput::Marks,
     lazy::{Lazy, quiet},
     order::IdOrder,
     push_last,
@@ -132,6 +133,9 @@ pub(crate) struct Episode {
     pub(crate) first_frame: u64,
     pub(crate) start: i64,
     pub(crate) recovered: Option<i64>,
+    /// Goodput in bit/s in the ten round trips before it began and after it was over, or some more.
+    pub(crate) goodput_before: Option<u64>,
+    pub(crate) goodput_after: Option<u64>,
     /// What had been reached when it began.
     hi: u64,
     pub(crate) packets: u64,
@@ -235,6 +239,7 @@ quiet!(Trouble);
 pub(crate) struct More {
     pub(crate) ack_rtt: Tracked,
     pub(crate) completion: Distribution,
+    marks: Marks,
     rare: Lazy<Rare>,
 }
 
@@ -481,7 +486,7 @@ impl Requests {
             && class != Class::Retransmission
         {
             episode.recovered = Some(p.time);
-            self.is_recovering = false;
+            self.recovered(p.time);
         }
         Some(class)
     }
@@ -696,6 +701,8 @@ impl Requests {
             first_frame: frame,
             start: time,
             recovered: None,
+            goodput_before: self.rate_before(x, time, before),
+            goodput_after: None,
             hi: self.seq.hi,
             packets: 0,
             bytes: 0,
@@ -962,8 +969,34 @@ impl Requests {
             && una >= episode.hi
         {
             episode.recovered = Some(time);
-            self.is_recovering = false;
+            self.recovered(time);
         }
+        let (goodput, rtt) = (self.goodput, self.rtt_min);
+        if let Some(more) = &mut self.more
+            && let Some((since, rate)) = more.marks.pass(time, goodput, rtt)
+            && let Some(rare) = more.rare.get_mut()
+            && let Some(last) = rare.episodes.last_mut().filter(|last| last.recovered == Some(since))
+        {
+            last.goodput_after = rate;
+        }
+    }
+
+    /// The last episode is over.
+    #[cold]
+    fn recovered(&mut self, time: i64) {
+        self.is_recovering = false;
+        let goodput = self.goodput;
+        self.more().marks.restart(time, goodput);
+    }
+
+    /// The rate until the newest packet passed the tap: the silence before a timeout is no part of it.
+    fn rate_before(&self, x: u64, time: i64, before: Option<(i64, u32)>) -> Option<u64> {
+        let newest = self.seq.hi.saturating_sub(1);
+        let sent = match before {
+            Some((sent, _)) if x == newest => Some(sent),
+            _ => self.seq.ring.get(newest).map(|sent| sent.time),
+        };
+        self.more.as_ref()?.marks.rate(sent.map_or(time, |sent| sent.min(time)), self.goodput)
     }
 
     /// Karn: only packets sent once are timed, and only those that an acknowledgement is due for.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::{Options, Style, bounds, frames, limit, put, queue_pair, rate, reason};
 use crate::report::analysis::{Analysis, Connection, Episode, Flow, List, Stream, Summary};
 
-use super::units::{bytes, clean, count, duration, percent, utc};
+use super::units::{bits, bytes, clean, count, duration, percent, utc};
 
 /// Everything about the flow with this index; an index that is not there writes nothing.
 pub fn write_flow(
@@ -285,7 +285,7 @@ fn episodes<F, C>(
     if all.is_empty() {
         return Ok(());
     }
-    let head = [
+    let mut head = vec![
         "episode",
         "cause",
         "where",
@@ -297,11 +297,17 @@ fn episodes<F, C>(
         "needless",
         "took",
     ];
+    let has_rates = all.iter().any(|e| e.goodput_before_bps.or(e.goodput_after_bps).is_some());
+    if has_rates {
+        head.extend(["goodput before", "after"]);
+    }
     let mut table = style.table(&head, &[0, 1, 2]);
     let (shown, left) = limit(all.len(), options.top);
     let frame = |frame: Option<u64>| frame.map_or(String::new(), |n| n.to_string());
     for e in &all[..shown] {
-        table.add_row([
+        let rates = [e.goodput_before_bps, e.goodput_after_bps];
+        let rates = rates.map(|bps| bps.map_or("?".into(), |bps| bits(bps as f64)));
+        let cells = [
             e.space.to_owned(),
             e.trigger.to_owned(),
             e.location.replace('_', " "),
@@ -312,7 +318,8 @@ fn episodes<F, C>(
             count(e.retransmitted_packets),
             count(e.needless_packets),
             e.recovered_ns.map_or("?".into(), duration),
-        ]);
+        ];
+        table.add_row(cells.into_iter().chain(rates.into_iter().filter(|_| has_rates)));
     }
     put(&table, out)?;
     more(left, out)?;

@@ -1,0 +1,97 @@
+//! What a flow delivered lately, at the cost of a comparison per acknowledgement: two marks, of which the older one is
+//! given up when the newer one is old enough.
+
+/// Where a flow's goodput stood.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    time: i64,
+    bytes: u64,
+}
+
+/// No mark.
+const NEVER: Mark = Mark { time: i64::MIN, bytes: 0 };
+
+/// Marks at least ten round trips apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Marks {
+    older: Mark,
+    newer: Mark,
+}
+
+/// Round trips that a rate is taken over, at least.
+const SPAN: i64 = 10;
+/// ... and at most: a flow that nobody acknowledges for so long has stopped.
+const STALL: i64 = 100;
+
+impl Marks {
+    /// The flow stands here. Where ten round trips are over since the newer mark, its rate since then in bit/s.
+    #[inline]
+    pub(crate) fn pass(&mut self, time: i64, bytes: u64, rtt: Option<u32>) -> Option<(i64, Option<u64>)> {
+        let rtt = rtt? as i64;
+        if time.saturating_sub(self.newer.time) < (SPAN * rtt).max(1) {
+            return None;
+        }
+        Some(self.turn(Mark { time, bytes }, rtt))
+    }
+
+    /// When the newer mark was set, and the rate since then.
+    #[cold]
+    fn turn(&mut self, now: Mark, rtt: i64) -> (i64, Option<u64>) {
+        let past = self.newer;
+        let has_stopped = now.time.saturating_sub(past.time) > STALL * rtt;
+        *self = Marks { older: if has_stopped { NEVER } else { past }, newer: now };
+        (past.time, if has_stopped { None } else { past.rate_to(now) })
+    }
+
+    /// The flow begins anew.
+    pub(crate) fn restart(&mut self, time: i64, bytes: u64) {
+        *self = Marks { older: NEVER, newer: Mark { time, bytes } };
+    }
+
+    /// The rate from the older mark on, in bit/s.
+    pub(crate) fn rate(&self, time: i64, bytes: u64) -> Option<u64> {
+        self.older.rate_to(Mark { time, bytes })
+    }
+}
+
+impl Default for Marks {
+    fn default() -> Marks {
+        Marks { older: NEVER, newer: NEVER }
+    }
+}
+
+impl Mark {
+    fn rate_to(self, now: Mark) -> Option<u64> {
+        if self.time == NEVER.time {
+            return None;
+        }
+        let ns = u64::try_from(now.time.checked_sub(self.time)?).ok().filter(|&ns| ns > 0)?;
+        let bits = 8 * now.bytes.checked_sub(self.bytes)? as u128;
+        u64::try_from(bits * 1_000_000_000 / ns as u128).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_taken_over_ten_round_trips_and_more() {
+        let (mut marks, rtt) = (Marks::default(), Some(1_000));
+        // 1 byte a nanosecond: 8 Gbit/s.
+        let at = |marks: &mut Marks, time: i64| marks.pass(time, time as u64, rtt);
+        assert_eq!(at(&mut marks, 0).map(|(_, rate)| rate), Some(None));
+        assert_eq!((at(&mut marks, 9_999), marks.rate(9_999, 9_999)), (None, None));
+        assert_eq!(at(&mut marks, 10_000), Some((0, Some(8_000_000_000))));
+        assert_eq!(marks.rate(15_000, 15_000), Some(8_000_000_000));
+        // Nothing for a while: what was before tells nothing of now.
+        assert_eq!(at(&mut marks, 200_000), Some((10_000, None)));
+        assert_eq!(marks.rate(205_000, 205_000), None);
+        marks.restart(300_000, 300_000);
+        assert_eq!((marks.rate(301_000, 301_000), at(&mut marks, 309_999)), (None, None));
+        // Half as fast.
+        assert_eq!(marks.pass(310_000, 305_000, rtt), Some((300_000, Some(4_000_000_000))));
+        // Neither a step back in time nor one of the counter is a rate.
+        assert_eq!((marks.rate(299_999, 400_000), marks.rate(400_000, 1)), (None, None));
+    }
+}
