@@ -1,7 +1,7 @@
 //! The report's long lists, of which each row is made when it is asked for: a report of a million flows takes no more
 //! memory than the flows themselves and some bytes for their order.
 
-use std::{borrow::Cow, cmp::Reverse, sync::Arc};
+use std::{borrow::Cow, cmp::Reverse, rc::Rc};
 
 use serde::{Serialize, Serializer};
 
@@ -145,15 +145,15 @@ impl<'a> Index<'a> {
 
 /// The report's flows, each made when it is asked for.
 #[derive(Clone)]
-pub struct Flows<'a>(pub(super) Arc<Index<'a>>);
+pub struct Flows<'a>(pub(super) Rc<Index<'a>>);
 
 /// The report's connections, each made when it is asked for.
 #[derive(Clone)]
-pub struct Connections<'a>(pub(super) Arc<Index<'a>>);
+pub struct Connections<'a>(pub(super) Rc<Index<'a>>);
 
 /// The report's episodes, each made when it is asked for.
 #[derive(Clone)]
-pub struct Episodes<'a>(pub(super) Arc<Index<'a>>);
+pub struct Episodes<'a>(pub(super) Rc<Index<'a>>);
 
 impl List for Flows<'_> {
     type Row = report::Flow;
