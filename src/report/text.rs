@@ -454,6 +454,9 @@ fn both(a: Option<Bounds>, b: Option<Bounds>) -> String {
     }
 }
 
+/// Flows that are written even if all are asked for: a table is laid out as a whole, and takes kilobytes a row.
+const MAX_FLOWS: usize = 1 << 14;
+
 fn flows<C, E>(
     report: &Analysis<impl List<Row = Flow>, C, E>,
     options: &Options,
@@ -464,7 +467,8 @@ fn flows<C, E>(
     if all == 0 {
         return writeln!(out, "{}  none\n", style.heading("Flows"));
     }
-    let (shown, left) = limit(all, options.top);
+    let shown = limit(all, options.top).0.min(MAX_FLOWS);
+    let left = all - shown;
     let by = Sort::ALL.iter().find(|(_, sort)| *sort == options.sort).map_or("", |(name, _)| *name);
     let of = if left > 0 { format!("{shown} of {}", count(all as u64)) } else { count(all as u64) };
     writeln!(out, "{}  {of} by {by}", style.heading("Flows"))?;
