@@ -14,6 +14,7 @@ use std::{
 
 use frames::Roce;
 use rdmawire::{
+    analyze::{Analysis, Files, Options},
     capture::{self, Record, Sink, Time},
     dissect::Link,
     opcode::Opcode,
@@ -185,4 +186,25 @@ fn a_pipe_that_does_not_end_has_reports_all_the_same() {
     // One by the clock, one at the end.
     let reports = out.matches("  50 packets, 50 of them RDMA").count();
     assert!(reports >= 2, "{out}");
+}
+
+/// What a file says of itself is evidence as what its frames say is.
+#[test]
+fn damage_and_drops_are_in_the_report() {
+    let directory = Scratch::new("damaged");
+    let path = directory.join("a.pcap");
+    trace(&path, 0..100, false);
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() - 20]).unwrap();
+    let (code, out, error) = run(&[path.to_str().unwrap()]);
+    assert_eq!(code, Some(0));
+    assert!(error.contains("the file ends within a record"), "{error}");
+    assert!(out.contains("The file is damaged") && out.contains("Damaged: "), "{out}");
+
+    let files = Files { drops: Some(3), ..Files::default() };
+    let ended = Analysis::new(Options::default()).end().from(files);
+    let report = ended.report();
+    assert_eq!(report.capture.capture_drops, Some(3));
+    let finding = report.findings.iter().find(|finding| finding.id == "capture.drops").unwrap();
+    assert!(finding.text.contains("dropped 3 frames"), "{}", finding.text);
 }

@@ -28,7 +28,7 @@ mod transport;
 pub use flow::Address;
 pub use intake::Prepared;
 pub use lists::{Connections as ConnectionList, Episodes as EpisodeList, Flows as FlowList};
-pub use results::{Ended, Streamed};
+pub use results::{Ended, Files, Streamed};
 pub use track::{Class, Trigger};
 
 use connection::Connections;
@@ -172,6 +172,7 @@ pub struct Analysis {
     passed_over: u64,
     /// The interfaces' names.
     links: Vec<String>,
+    files: Files,
 }
 
 /// A flow put away: evicted, or of an epoch that is over.
@@ -213,6 +214,7 @@ impl Analysis {
             held_bad: 0,
             passed_over: 0,
             links: Vec::new(),
+            files: Files::default(),
             options,
         }
     }

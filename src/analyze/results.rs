@@ -91,10 +91,28 @@ impl CaptureCounts {
     }
 }
 
+/// What the files, or the interface, say of themselves beside their frames.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    /// Their names.
+    pub names: Vec<String>,
+    /// Damage in them.
+    pub problems: Vec<report::CaptureProblem>,
+    /// Frames that the capturing system dropped, where it counted.
+    pub drops: Option<u64>,
+}
+
 /// An analysis that is over.
 pub struct Ended(Analysis);
 
 impl Ended {
+    /// Where the frames came from: part of the report, and evidence for its findings.
+    #[must_use]
+    pub fn from(mut self, files: Files) -> Ended {
+        self.0.files = files;
+        self
+    }
+
     /// What was found. Flows, connections and episodes are made one by one, when they are asked for or written, and
     /// not kept: beside the analysis itself this takes 12 bytes a flow and 24 an episode.
     pub fn report(&self) -> Streamed<'_> {
@@ -192,6 +210,9 @@ impl Analysis {
             mirror_lost_packets: counts.mirrored.then_some(counts.mirror_lost),
             time_steps_back: counts.steps_back,
             evicted_flows: counts.evicted_flows,
+            files: self.files.names.clone(),
+            problems: self.files.problems.clone(),
+            capture_drops: self.files.drops,
             ..report::Capture::default()
         }
     }

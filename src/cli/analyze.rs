@@ -28,7 +28,7 @@ use super::{
     units,
 };
 use rdmawire::{
-    analyze::{Address, Analysis, Ended, KnownConnection, Options, Streamed},
+    analyze::{Address, Analysis, Ended, Files, KnownConnection, Options, Streamed},
     capture::{self, Info, Interface, Merge, Reader, Source},
     dissect::{Dissection, dissect_with},
     filter::{Filter, FrameMeta},
@@ -239,11 +239,11 @@ impl Analyze {
     }
 
     /// One file; `None` where it could not be opened, which was said.
-    fn file(&self, path: &Path, filter: &Option<Filter>) -> anyhow::Result<Option<Done>> {
+    fn file(&self, path: &Path, filter: &Option<Filter>) -> anyhow::Result<Option<Ended>> {
         match open(path) {
             Ok(mut reader) => {
                 let analysis = self.analyze(&mut reader, filter)?;
-                Ok(Some(Done { analysis, files: FilesSay::new([reader.info()].into_iter()) }))
+                Ok(Some(analysis.from(describe([reader.info()].into_iter()))))
             }
             Err(error) => {
                 say(format_args!("{error}"));
@@ -268,8 +268,7 @@ impl Analyze {
         }
         let mut merge = Merge::new(readers);
         let analysis = self.analyze(&mut merge, filter)?;
-        let files = FilesSay::new(merge.readers().map(|reader| reader.info()));
-        let done = Done { analysis, files };
+        let done = analysis.from(describe(merge.readers().map(|reader| reader.info())));
         printer.lock().unwrap_or_else(PoisonError::into_inner).put(0, Some(done))?;
         Ok(all_read)
     }
@@ -453,28 +452,12 @@ fn stdout() -> Out {
     io::BufWriter::with_capacity(1 << 16, io::stdout())
 }
 
-/// A capture that was read.
-struct Done {
-    analysis: Ended,
-    files: FilesSay,
-}
-
-impl Done {
-    fn report(&self) -> Streamed<'_> {
-        let mut report = self.analysis.report();
-        report.capture.files = self.files.names.clone();
-        report.capture.problems = self.files.problems.clone();
-        report.capture.capture_drops = self.files.drops;
-        report
-    }
-}
-
 /// Prints reports in the order of the files, each as soon as it is its turn, and of several the summary behind them.
 struct Printer<'a> {
     asked: &'a Analyze,
     /// Whose turn it is.
     next: usize,
-    waiting: BTreeMap<usize, Option<Done>>,
+    waiting: BTreeMap<usize, Option<Ended>>,
     summaries: Vec<Totals>,
     is_flow_found: bool,
 }
@@ -486,7 +469,7 @@ impl Printer<'_> {
     }
 
     /// A file is done with.
-    fn put(&mut self, at: usize, done: Option<Done>) -> anyhow::Result<()> {
+    fn put(&mut self, at: usize, done: Option<Ended>) -> anyhow::Result<()> {
         self.waiting.insert(at, done);
         while let Some(done) = self.waiting.remove(&self.next) {
             self.next += 1;
@@ -525,7 +508,7 @@ impl Printer<'_> {
         Ok(out.flush()?)
     }
 
-    fn print(&mut self, done: Option<Done>) -> anyhow::Result<()> {
+    fn print(&mut self, done: Option<Ended>) -> anyhow::Result<()> {
         let Some(done) = done else { return Ok(()) };
         let report = done.report();
         let asked = self.asked;
@@ -672,39 +655,29 @@ fn name_interfaces(analysis: &mut Analysis, new: &[Interface], from: usize) {
     }
 }
 
-/// What the files say of themselves: damage, drops.
-#[derive(Default)]
-struct FilesSay {
-    names: Vec<String>,
-    problems: Vec<CaptureProblem>,
-    drops: Option<u64>,
-}
-
-impl FilesSay {
-    /// Damage is a line on standard error too.
-    fn new<'a>(infos: impl Iterator<Item = &'a Info>) -> FilesSay {
-        let mut all = FilesSay::default();
-        for info in infos {
-            if let Some(first) = info.problems.first() {
-                let more = match info.problem_count.saturating_sub(1) {
-                    0 => String::new(),
-                    n => format!(" (and {n} more places)"),
-                };
-                say(format_args!("warning: {}: {first}{more}", info.name));
-            }
-            let problem = |damage: &capture::Damage| CaptureProblem {
-                file: info.name.clone(),
-                offset: damage.offset,
-                what: damage.problem.to_string(),
+/// What files say of themselves. Damage is a line on standard error too.
+fn describe<'a>(infos: impl Iterator<Item = &'a Info>) -> Files {
+    let mut all = Files::default();
+    for info in infos {
+        if let Some(first) = info.problems.first() {
+            let more = match info.problem_count.saturating_sub(1) {
+                0 => String::new(),
+                n => format!(" (and {n} more places)"),
             };
-            all.names.push(info.name.clone());
-            all.problems.extend(info.problems.iter().map(problem));
-            for drops in info.interfaces.iter().filter_map(|interface| interface.drops) {
-                *all.drops.get_or_insert(0) += drops;
-            }
+            say(format_args!("warning: {}: {first}{more}", info.name));
         }
-        all
+        let problem = |damage: &capture::Damage| CaptureProblem {
+            file: info.name.clone(),
+            offset: damage.offset,
+            what: damage.problem.to_string(),
+        };
+        all.names.push(info.name.clone());
+        all.problems.extend(info.problems.iter().map(problem));
+        for drops in info.interfaces.iter().filter_map(|interface| interface.drops) {
+            *all.drops.get_or_insert(0) += drops;
+        }
     }
+    all
 }
 
 /// A bar on standard error, if that is a terminal and it takes long.

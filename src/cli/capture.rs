@@ -18,7 +18,7 @@ use super::{
     units,
 };
 use rdmawire::{
-    analyze::{Analysis, Options},
+    analyze::{Analysis, Files, Options},
     capture::{
         self, Format, Sink, Source,
         live::{LiveOptions, LiveSource},
@@ -187,9 +187,9 @@ impl Capture {
     }
 
     fn report(&self, analysis: Analysis, drops: Option<u64>) -> anyhow::Result<()> {
-        let mut report = analysis.finish();
-        report.capture.files = vec![self.interface.clone()];
-        report.capture.capture_drops = drops;
+        let files = Files { names: vec![self.interface.clone()], drops, ..Files::default() };
+        let analysis = analysis.end().from(files);
+        let report = analysis.report();
         let mut out = io::BufWriter::new(io::stdout().lock());
         if self.json {
             super::write_json(&mut out, &report)?;
