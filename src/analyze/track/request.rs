@@ -1,19 +1,24 @@
 //! A flow's requests, and what the other direction says of them.
 
+mod answer;
+mod recovery;
+
 use std::{
     collections::VecDeque,
     ops::{Deref, DerefMut},
 };
 
+pub(crate) use answer::Response;
+pub(crate) use recovery::Episode;
+
 use super::{
-    class::{Class, Counts, Place, Trigger},
+    class::{Class, Counts, Place},
     goodput::Marks,
     lazy::{Lazy, quiet},
     order::IdOrder,
     push_last,
-    ring::ACK_EXPECTED,
-    sequence::{Context, Packet, Resolved, Sequence, Step, unseen},
-    shadow::{Nakked, Shadow},
+    sequence::{Context, Packet, Resolved, Sequence, unseen},
+    shadow::Shadow,
 };
 use crate::{
     analyze::{
@@ -22,8 +27,9 @@ use crate::{
     },
     opcode::{Operation, Position},
     report::analysis,
-    wire::{Acknowledgement, NakCode, Psn, Syndrome},
+    wire::Psn,
 };
+use recovery::{MAX_CORRUPT_GAPS, Trouble};
 
 /// A request, beside its place in the sequence.
 #[derive(Clone, Copy, Debug)]
@@ -57,18 +63,6 @@ impl Request {
     }
 }
 
-/// An acknowledgement, or a response that is one too.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Response {
-    pub(crate) psn: Psn,
-    pub(crate) operation: Operation,
-    pub(crate) syndrome: Option<Syndrome>,
-    pub(crate) time: i64,
-    pub(crate) frame: u64,
-    /// The response stream had it before.
-    pub(crate) repeated: bool,
-}
-
 /// A READ or atomic whose response is awaited, or came not long ago.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Read {
@@ -98,69 +92,6 @@ struct Assembly {
     bytes: u64,
     first_time: i64,
     operation: Operation,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Asked {
-    x: u64,
-    time: i64,
-    frame: u64,
-    /// When the packet behind the missing one passed the tap, if that is known.
-    cause_time: Option<i64>,
-    hi: u64,
-    downstream: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct NotReady {
-    x: u64,
-    time: i64,
-    timer_ns: u64,
-}
-
-/// A loss or a timeout, and how it is overcome.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Episode {
-    pub(crate) trigger: Trigger,
-    pub(crate) place: Option<Place>,
-    pub(crate) certain: bool,
-    pub(crate) x: u64,
-    pub(crate) original_frame: Option<u64>,
-    pub(crate) original_time: Option<i64>,
-    pub(crate) nak_frame: Option<u64>,
-    pub(crate) nak_time: Option<i64>,
-    pub(crate) nak_generation: Option<u64>,
-    pub(crate) first_frame: u64,
-    pub(crate) start: i64,
-    pub(crate) recovered: Option<i64>,
-    /// Goodput in bit/s in the ten round trips before it began and after it was over, or some more.
-    pub(crate) goodput_before: Option<u64>,
-    pub(crate) goodput_after: Option<u64>,
-    /// What had been reached when it began.
-    hi: u64,
-    pub(crate) packets: u64,
-    pub(crate) bytes: u64,
-    pub(crate) needless: u64,
-    pub(crate) retries: u32,
-}
-
-/// A packet that passed the tap and that the responder asked for.
-#[derive(Clone, Copy, Debug)]
-struct LostBehind {
-    x: u64,
-    /// As many may be lost with it.
-    most: u64,
-    /// When it was sent again.
-    resent: Option<i64>,
-}
-
-/// A timeout whose cause shows only later.
-#[derive(Clone, Copy, Debug)]
-struct Suspect {
-    x: u64,
-    end: u64,
-    acks: u32,
-    time: i64,
 }
 
 /// The requests of a flow. In this order, what every packet needs is together, and comes first.
@@ -211,28 +142,6 @@ struct Reads {
 }
 
 quiet!(Reads);
-
-/// What is open with a flow that had trouble.
-#[derive(Clone, Debug, Default)]
-struct Trouble {
-    asked: Option<Asked>,
-    asked_before: Option<Asked>,
-    not_ready: Option<NotReady>,
-    suspect: Option<Suspect>,
-    last_retry: Option<(u64, u32)>,
-    /// Wrong packets since the last right one.
-    corrupted: u64,
-    /// Gaps in whose place wrong packets came, and how many.
-    corrupt_gaps: VecDeque<(std::ops::Range<u64>, u64)>,
-    lost_behind: Option<LostBehind>,
-    lost_behind_sure: u32,
-    late_behind: u32,
-    /// Repetitions that passes passed over, and those of them that came late.
-    skipped: u64,
-    skipped_late: u64,
-}
-
-quiet!(Trouble);
 
 /// What only flows with answers have.
 #[derive(Clone, Debug, Default)]
@@ -298,12 +207,8 @@ pub(crate) enum MtuBy {
 
 /// What most paths have, until something better is known.
 const LIKELY_MTU: u32 = 1024;
-const MAX_CORRUPT_GAPS: usize = 64;
 const MAX_READS: usize = 256;
 const MAX_WAITING: usize = 1024;
-const MAX_EPISODES: usize = 256;
-const MAX_TIMEOUTS: usize = 64;
-
 /// What the analysis as a whole knows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Knobs {
@@ -528,258 +433,6 @@ impl Requests {
         self.shadow.acknowledged(end);
     }
 
-    #[inline]
-    fn open_episode(&mut self) -> Option<&mut Episode> {
-        if !self.is_recovering {
-            return None;
-        }
-        self.more.as_mut()?.episodes.last_mut().filter(|episode| episode.recovered.is_none())
-    }
-
-    /// Verdicts on packets that waited.
-    #[cold]
-    fn settle(&mut self, from: usize, resolved: &[Resolved], knobs: &Knobs) {
-        for verdict in &resolved[from..] {
-            let fill = verdict.fill;
-            self.counts.class(verdict.class);
-            match verdict.class {
-                Class::Retransmission => {
-                    self.counts.retransmitted_bytes += fill.bytes as u64;
-                    self.counts.overtaken_again += fill.overtaken as u64;
-                    if !self.was_corrupt(fill.x) {
-                        self.counts.lost(Place::Upstream, 1, 1);
-                    }
-                    let asked = self.trouble.get().and_then(|trouble| trouble.asked);
-                    let asked = asked.is_some_and(|nak| nak.x == fill.x && nak.time <= fill.time);
-                    if verdict.went_back || asked || self.open_episode().is_none() {
-                        let lost = Some(Place::Upstream);
-                        self.begin(fill.x, fill.end, fill.time, fill.frame, None, lost, knobs);
-                    }
-                    if let Some(episode) = self.open_episode() {
-                        episode.packets += 1;
-                        episode.bytes += fill.bytes as u64;
-                    }
-                }
-                Class::LateOriginal => {
-                    self.counts.max_extent = self.counts.max_extent.max(fill.extent);
-                    let late = (fill.time - fill.hole_time).max(0) as u64;
-                    self.counts.max_late_ns = self.counts.max_late_ns.max(late);
-                    if self.shadow.was_asked(fill.x) {
-                        self.counts.reordered_then_nak += 1;
-                    }
-                }
-                Class::Ambiguous => self.counts.lost(Place::Upstream, 0, 1),
-                _ => {}
-            }
-        }
-    }
-
-    /// A PSN that was seen before.
-    #[cold]
-    fn again(&mut self, request: &Request, step: &Step, knobs: &Knobs) {
-        let p = &request.packet;
-        let x = step.x;
-        let end = x + p.n as u64;
-        self.counts.retransmitted_bytes += p.bytes as u64;
-        self.counts.overtaken_again += step.overtaken as u64;
-        if step.skipped > 0 {
-            self.trouble.skipped += step.skipped;
-        }
-        self.trouble.skipped_late += step.not_lost as u64;
-        if step.unseen > 0 {
-            self.counts.lost(Place::Upstream, 0, step.unseen);
-        } else if step.went_back {
-            // How much of the burst's end was lost before the sender went back, nobody can tell who did not see it.
-            let room = self.reach.saturating_sub(self.seq.hi.saturating_sub(self.una));
-            self.counts.lost(Place::Upstream, 0, room.min(1 << 16));
-        }
-        if let Some(lost) = self.trouble.get_mut().and_then(|trouble| trouble.lost_behind.as_mut())
-            && lost.x == x
-            && lost.resent.is_none()
-        {
-            lost.resent = Some(p.time);
-        }
-        if end <= self.una {
-            self.counts.spurious += 1;
-        }
-        // A sender that repeats single packets goes on to the next one asked for.
-        let asked = self.trouble.get().and_then(|trouble| trouble.asked).is_some_and(|nak| nak.x == x);
-        if step.went_back || step.pass_gap > 0 && asked {
-            self.begin(x, end, p.time, p.frame, step.before, None, knobs);
-        }
-        let una = self.una;
-        if let Some(episode) = self.more.as_mut().and_then(|more| more.episodes.last_mut()) {
-            episode.packets += 1;
-            episode.bytes += p.bytes as u64;
-            // What lies behind the missing packet had arrived, as far as the tap knows.
-            episode.needless += (x > episode.x || end <= una) as u64;
-        }
-    }
-
-    /// A packet with a wrong ICRC, or IP checksum.
-    pub(crate) fn corrupt(&mut self) {
-        self.trouble.corrupted = self.trouble.corrupted.saturating_add(1);
-    }
-
-    /// Whether a packet that was missing had come, but wrong: then it was not lost upstream, and is counted already.
-    fn was_corrupt(&mut self, x: u64) -> bool {
-        let Some(trouble) = self.trouble.get_mut() else { return false };
-        let Some((_, n)) = trouble.corrupt_gaps.iter_mut().find(|(gap, n)| *n > 0 && gap.contains(&x)) else {
-            return false;
-        };
-        *n -= 1;
-        true
-    }
-
-    /// The responder lacked what the tap had seen: lost behind it, or only overtaken there?
-    fn judge_lost_behind(&mut self, una: u64, time: i64) {
-        let Some(lost) = self.trouble.lost_behind.filter(|lost| una > lost.x) else { return };
-        self.trouble.lost_behind = None;
-        // Before it was sent again, or sooner than that can have got there and back: it had only been late.
-        let late = match lost.resent {
-            None => true,
-            Some(resent) => self.rtt_min.is_some_and(|rtt| time - resent < rtt as i64),
-        };
-        self.trouble.late_behind += late as u32;
-        self.trouble.lost_behind_sure += !late as u32;
-        self.counts.lost(Place::Downstream, !late as u64, lost.most);
-    }
-
-    /// The sender went back to `x`: why, and what does it tell of losses?
-    #[allow(clippy::too_many_arguments)]
-    fn begin(
-        &mut self,
-        x: u64,
-        end: u64,
-        time: i64,
-        frame: u64,
-        before: Option<(i64, u32)>,
-        place: Option<Place>,
-        knobs: &Knobs,
-    ) {
-        let trouble = &mut *self.trouble;
-        let asked = trouble.asked.take_if(|nak| x >= nak.x && x <= nak.hi.max(nak.x) && nak.time <= time);
-        let asked = asked.or_else(|| trouble.asked_before.take_if(|nak| nak.x == x && nak.time <= time));
-        let not_ready = trouble.not_ready.take_if(|rnr| rnr.x == x && rnr.time <= time);
-        let read = self.reads.list.iter().rev().find(|read| read.first <= x && x < read.end).copied();
-        let waited = time - self.last_progress.max(before.map_or(i64::MIN, |(sent, _)| sent));
-        let trigger = if not_ready.is_some() {
-            Trigger::Rnr
-        } else if asked.is_some() {
-            Trigger::Nak
-        } else if read.is_some()
-            && (self.reads.out_of_sequence || self.reads.list.iter().any(|read| read.next > x + 1))
-        {
-            // A response beyond the missing one passed the tap, and went on to the requester.
-            Trigger::ImpliedNak
-        } else if self.acks_seen == 0 {
-            Trigger::Unknown
-        } else if waited >= self.timeout_floor(knobs) {
-            Trigger::Timeout
-        } else {
-            Trigger::Unknown
-        };
-        self.counts.triggered(trigger);
-        if let Some(reads) = self.reads.get_mut() {
-            reads.out_of_sequence = false;
-        }
-        let retries = match self.trouble.last_retry {
-            Some((before, n)) if before == x => n + 1,
-            _ => 1,
-        };
-        self.trouble.last_retry = Some((x, retries));
-        let mut episode = Episode {
-            trigger,
-            place,
-            certain: place.is_some(),
-            x,
-            original_frame: before.map(|(_, frame)| frame as u64),
-            original_time: before.map(|(sent, _)| sent),
-            nak_frame: asked.map(|nak| nak.frame),
-            nak_time: asked.map(|nak| nak.time),
-            nak_generation: asked.and_then(|nak| Some((nak.time - nak.cause_time?).max(0) as u64)),
-            first_frame: frame,
-            start: time,
-            recovered: None,
-            goodput_before: self.rate_before(x, time, before),
-            goodput_after: None,
-            hi: self.seq.hi,
-            packets: 0,
-            bytes: 0,
-            needless: 0,
-            retries,
-        };
-        match trigger {
-            Trigger::Nak => {
-                if let Some(nak) = asked {
-                    let reaction = (time - nak.time).max(0) as u64;
-                    self.more().nak_reaction.add(reaction);
-                    if nak.downstream {
-                        (episode.place, episode.certain) = (Some(Place::Downstream), true);
-                    }
-                }
-            }
-            Trigger::Rnr => {
-                if let Some(rnr) = not_ready {
-                    let waited = (time - rnr.time).max(0) as u64;
-                    let more = self.more();
-                    more.rnr_waited.add(waited);
-                    more.rnr_stalled += waited;
-                    more.rnr_early += (waited < rnr.timer_ns) as u64;
-                }
-            }
-            Trigger::Timeout if place.is_none() => {
-                let exponent = nearest_exponent(waited.max(0) as u64);
-                let more = self.more();
-                if more.timeouts.len() < MAX_TIMEOUTS {
-                    more.timeouts.push(analysis::Timeout {
-                        frame,
-                        waited_ns: waited.max(0) as u64,
-                        nearest_exponent: exponent,
-                    });
-                }
-                if end <= self.una {
-                    // Its acknowledgement passed the tap before: lost behind it, or too late for the timer.
-                    self.counts.lost(Place::AckPath, 0, 1);
-                } else {
-                    self.suspect(x, end, time);
-                }
-            }
-            Trigger::ImpliedNak | Trigger::Timeout | Trigger::Unknown => {
-                if place.is_none() && end > self.una {
-                    self.suspect(x, end, time);
-                }
-            }
-        }
-        self.is_recovering = true;
-        let more = self.more();
-        if more.episodes.len() < MAX_EPISODES {
-            more.episodes.push(episode);
-        } else {
-            more.episodes_dropped += 1;
-            // The last one is the one that packets are added to.
-            if let Some(last) = more.episodes.last_mut() {
-                *last = episode;
-            }
-        }
-    }
-
-    /// A timeout on a packet that had passed the tap: it, or its acknowledgement, was lost, or neither.
-    fn suspect(&mut self, x: u64, end: u64, time: i64) {
-        self.judge_suspect();
-        self.trouble.suspect = Some(Suspect { x, end, acks: 0, time });
-    }
-
-    fn judge_suspect(&mut self) {
-        let Some(suspect) = self.trouble.get_mut().and_then(|trouble| trouble.suspect.take()) else { return };
-        // Two acknowledgements of two transmissions: both had arrived.
-        if suspect.acks < 2 {
-            let outstanding = self.seq.hi.saturating_sub(suspect.x).max(1);
-            self.counts.lost(Place::Downstream, 0, outstanding);
-            self.counts.lost(Place::AckPath, 0, 1);
-        }
-    }
-
     fn remember_read(&mut self, request: &Request, x: u64) {
         if !matches!(request.operation, Operation::ReadRequest | Operation::CompareSwap | Operation::FetchAdd)
         {
@@ -879,230 +532,6 @@ impl Requests {
         self.assembly.is_some() as u64
     }
 
-    /// What the responder says.
-    #[inline]
-    pub(crate) fn answer(&mut self, response: &Response, resolved: &mut Vec<Resolved>, knobs: &Knobs) {
-        if !self.seq.is_started() {
-            return;
-        }
-        self.acks_seen += 1;
-        let x = self.seq.unwrap(response.psn);
-        let meaning = response.syndrome.map_or(Acknowledgement::Ack { credits: None }, Syndrome::meaning);
-        match (response.operation, meaning) {
-            (Operation::Acknowledge, Acknowledgement::Ack { .. }) => {
-                self.acknowledge(x, response, resolved, knobs)
-            }
-            (Operation::Acknowledge, Acknowledgement::RnrNak { timer_us }) => self.rnr(x, timer_us, response),
-            (Operation::Acknowledge, Acknowledgement::Nak(NakCode::PsnSequenceError)) => {
-                self.nak(x, response, resolved, knobs)
-            }
-            (Operation::Acknowledge, Acknowledgement::Nak(_)) => {
-                self.fatal = response.syndrome.map(|s| s.0);
-                self.progress(x, response.time, resolved, knobs);
-            }
-            (Operation::ReadResponse | Operation::AtomicAcknowledge, _) => {
-                self.read_response(x, response, resolved, knobs)
-            }
-            _ => {}
-        }
-    }
-
-    #[inline]
-    fn acknowledge(&mut self, x: u64, response: &Response, resolved: &mut Vec<Resolved>, knobs: &Knobs) {
-        if x >= self.seq.hi {
-            // Acknowledged, and never seen: the capture lost it, or it went another way.
-            self.acked_unseen += (x + 1).saturating_sub(self.seq.hi.max(self.una)).min(1 << 20);
-        }
-        if self.una != 0 && x + 1 < self.una {
-            return;
-        }
-        self.time_ack(x, response.time);
-        if let Some(suspect) = self.trouble.get_mut().and_then(|trouble| trouble.suspect.as_mut()) {
-            if x >= suspect.x && x < suspect.end {
-                suspect.acks += 1;
-            } else if x >= suspect.end {
-                self.judge_suspect_by(x, response.time);
-            }
-        }
-        let mut together = 0;
-        while let Some(message) = self.waiting.front().copied().filter(|message| message.last <= x) {
-            together += 1;
-            self.acks_not_seen += (together > 1) as u64;
-            self.waiting.pop_front();
-            let took = (response.time - message.first_time).max(0) as u64;
-            self.more().completion.add(took);
-        }
-        self.shadow.acknowledged(x + 1);
-        self.progress(x + 1, response.time, resolved, knobs);
-    }
-
-    /// An acknowledgement beyond what was sent again: if that much was not sent again yet, the original had arrived.
-    #[cold]
-    fn judge_suspect_by(&mut self, x: u64, time: i64) {
-        let Some(suspect) = self.trouble.suspect else { return };
-        let soon = self.rtt_min.is_some_and(|rtt| time - suspect.time < rtt as i64);
-        if x >= self.seq.cur || soon {
-            self.trouble.suspect = None;
-            self.counts.lost(Place::AckPath, 0, 1);
-        } else {
-            self.judge_suspect();
-        }
-    }
-
-    #[inline]
-    fn progress(&mut self, una: u64, time: i64, resolved: &mut Vec<Resolved>, knobs: &Knobs) {
-        if una <= self.una {
-            return;
-        }
-        if self.trouble.get().is_some_and(|trouble| trouble.lost_behind.is_some()) {
-            self.judge_lost_behind(una, time);
-        }
-        self.reach = self.reach.max(self.seq.hi.saturating_sub(self.una.max(self.seq.base)));
-        self.una = una;
-        self.last_progress = time;
-        let began = resolved.len();
-        self.seq.acknowledged(una, resolved);
-        if resolved.len() > began {
-            self.settle(began, resolved, knobs);
-        }
-        if let Some(episode) = self.open_episode()
-            && una >= episode.hi
-        {
-            episode.recovered = Some(time);
-            self.recovered(time);
-        }
-        let (goodput, rtt) = (self.goodput, self.rtt_min);
-        if let Some(more) = &mut self.more
-            && let Some((since, rate)) = more.marks.pass(time, goodput, rtt)
-            && let Some(rare) = more.rare.get_mut()
-            && let Some(last) = rare.episodes.last_mut().filter(|last| last.recovered == Some(since))
-        {
-            last.goodput_after = rate;
-        }
-    }
-
-    /// The last episode is over.
-    #[cold]
-    fn recovered(&mut self, time: i64) {
-        self.is_recovering = false;
-        let goodput = self.goodput;
-        self.more().marks.restart(time, goodput);
-    }
-
-    /// The rate until the newest packet passed the tap: the silence before a timeout is no part of it.
-    fn rate_before(&self, x: u64, time: i64, before: Option<(i64, u32)>) -> Option<u64> {
-        let newest = self.seq.hi.saturating_sub(1);
-        let sent = match before {
-            Some((sent, _)) if x == newest => Some(sent),
-            _ => self.seq.ring.get(newest).map(|sent| sent.time),
-        };
-        self.more.as_ref()?.marks.rate(sent.map_or(time, |sent| sent.min(time)), self.goodput)
-    }
-
-    /// Karn: only packets sent once are timed, and only those that an acknowledgement is due for.
-    #[inline]
-    fn time_ack(&mut self, x: u64, time: i64) {
-        let Some(sent) = self.seq.ring.get(x) else { return };
-        if sent.count != 1 || sent.flags & ACK_EXPECTED == 0 || x < self.una {
-            return;
-        }
-        let rtt = time - sent.time;
-        if rtt < 0 {
-            return;
-        }
-        let short = rtt.min(u32::MAX as i64) as u32;
-        self.rtt_min = Some(self.rtt_min.map_or(short, |min| min.min(short)));
-        let tracked = &mut self.more().ack_rtt;
-        tracked.add(rtt as u64);
-        self.rtt_p99 = tracked.p99().unwrap_or(0);
-    }
-
-    #[cold]
-    fn nak(&mut self, x: u64, response: &Response, resolved: &mut Vec<Resolved>, knobs: &Knobs) {
-        // The requester may have gone back already, and the NAK is then of the pass before.
-        let hi = self.seq.hi;
-        let outcome = self.shadow.nakked(x, response.time);
-        let mut downstream = false;
-        // What followed the missing packet may have been lost behind the tap too: a responder asks but once.
-        self.counts.lost(Place::Downstream, 0, self.shadow.sent_since(x).saturating_sub(1));
-        let mut cause_time = None;
-        match outcome {
-            // Before the first packet seen: the tap cannot have seen what is missing.
-            _ if x < self.seq.base => self.counts.lost(Place::Upstream, 0, 1),
-            Nakked::Expected { since } => cause_time = Some(since),
-            Nakked::Again => {}
-            Nakked::Ahead if x < hi && self.seq.rare.holes.get(x).is_none() => {
-                // What the tap saw, of a responder that has more than its shadow: one that keeps what comes early.
-                downstream = true;
-                self.judge_lost_behind(x, response.time);
-                self.trouble.lost_behind = Some(LostBehind { x, most: hi - x, resent: None });
-            }
-            Nakked::Downstream { sent_since } => {
-                downstream = true;
-                self.judge_lost_behind(x, response.time);
-                self.trouble.lost_behind = Some(LostBehind { x, most: sent_since.max(1), resent: None });
-            }
-            Nakked::Ahead | Nakked::Unseen => {
-                let unseen = x.saturating_sub(hi);
-                self.counts.lost(Place::Capture, 0, unseen.max(1));
-            }
-        }
-        if let Some(since) = cause_time {
-            self.more().nak_generation.add((response.time - since).max(0) as u64);
-        }
-        // The same NAK again is not another question; another one may come before the answer to this is seen.
-        let trouble = &mut *self.trouble;
-        if trouble.asked.is_none_or(|nak| nak.x != x) {
-            trouble.asked_before = trouble.asked;
-            trouble.asked =
-                Some(Asked { x, time: response.time, frame: response.frame, cause_time, hi, downstream });
-        }
-        self.trouble.suspect = None;
-        self.progress(x, response.time, resolved, knobs);
-    }
-
-    #[cold]
-    fn rnr(&mut self, x: u64, timer_us: u32, response: &Response) {
-        let timer_ns = timer_us as u64 * 1000;
-        self.more().rnr_asked.add(timer_ns);
-        self.trouble.not_ready = Some(NotReady { x, time: response.time, timer_ns });
-        self.shadow.not_ready(x);
-    }
-
-    fn read_response(&mut self, x: u64, response: &Response, resolved: &mut Vec<Resolved>, knobs: &Knobs) {
-        let Some(reads) = self.reads.get_mut() else { return };
-        let found = reads.list.iter_mut().rfind(|read| read.first <= x && x < read.end);
-        let Some(read) = found else { return };
-        let (sent, retried) = (read.time, read.retried);
-        let mut first = None;
-        let mut last = None;
-        reads.out_of_sequence |= x > read.next && !response.repeated;
-        if x >= read.next {
-            read.next = x + 1;
-        }
-        if !read.answered {
-            read.answered = true;
-            first = (x == read.first && !retried).then_some(response.time - sent);
-        }
-        if x + 1 == read.end && !read.complete {
-            read.complete = true;
-            last = (!retried).then_some(response.time - sent);
-        }
-        if let Some(took) = first {
-            self.more().read_first.add(took.max(0) as u64);
-            let short = took.clamp(0, u32::MAX as i64) as u32;
-            self.rtt_min = Some(self.rtt_min.map_or(short, |min| min.min(short)));
-        }
-        if let Some(took) = last {
-            self.more().read_last.add(took.max(0) as u64);
-            self.more().completion.add(took.max(0) as u64);
-        }
-        self.shadow.acknowledged(x + 1);
-        if !self.reads.out_of_sequence {
-            self.progress(x + 1, response.time, resolved, knobs);
-        }
-    }
-
     /// A full packet's payload tells the path MTU.
     #[inline]
     pub(crate) fn full_packet(&mut self, bytes: u32) {
@@ -1151,10 +580,4 @@ impl Requests {
         self.counts.lost(Place::Upstream, 0, open);
         self.counts.lost(Place::Capture, self.acked_unseen, self.acked_unseen);
     }
-}
-
-/// The exponent of the nearest IBTA timeout: 4.096 us times two to it.
-pub(crate) fn nearest_exponent(ns: u64) -> u8 {
-    let ratio = ns.max(1) as f64 / 4096.0;
-    ratio.log2().round().clamp(0.0, 31.0) as u8
 }

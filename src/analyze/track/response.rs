@@ -189,24 +189,9 @@ impl Responses {
 
     fn settle(&mut self, resolved: &[Resolved]) {
         for verdict in resolved {
-            let fill = verdict.fill;
-            self.counts.class(verdict.class);
-            match verdict.class {
-                Class::Retransmission => {
-                    self.counts.retransmitted_bytes += fill.bytes as u64;
-                    self.counts.overtaken_again += fill.overtaken as u64;
-                    self.counts.lost(Place::Upstream, 1, 1);
-                    if verdict.went_back {
-                        self.counts.triggered(self.read.asked_by.unwrap_or(Trigger::Unknown));
-                    }
-                }
-                Class::LateOriginal => {
-                    self.counts.max_extent = self.counts.max_extent.max(fill.extent);
-                    let late = (fill.time - fill.hole_time).max(0) as u64;
-                    self.counts.max_late_ns = self.counts.max_late_ns.max(late);
-                }
-                Class::Ambiguous => self.counts.lost(Place::Upstream, 0, 1),
-                _ => {}
+            verdict.count(&mut self.counts, true);
+            if verdict.class == Class::Retransmission && verdict.went_back {
+                self.counts.triggered(self.read.asked_by.unwrap_or(Trigger::Unknown));
             }
         }
     }

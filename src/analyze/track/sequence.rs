@@ -14,7 +14,7 @@
 use std::ops::Range;
 
 use super::{
-    class::Class,
+    class::{Class, Counts, Place},
     holes::{Hole, Holes},
     lazy::{Lazy, quiet},
     order::IdOrder,
@@ -85,6 +85,28 @@ pub(crate) struct Resolved {
     pub(crate) class: Class,
     /// It opened a pass of repetitions: its sender went back.
     pub(crate) went_back: bool,
+}
+
+impl Resolved {
+    /// Counts it. A retransmission that filled a hole was lost upstream, unless it is known to have come, but wrong.
+    pub(crate) fn count(&self, counts: &mut Counts, lost_upstream: bool) {
+        let fill = &self.fill;
+        counts.class(self.class);
+        match self.class {
+            Class::Retransmission => {
+                counts.retransmitted_bytes += fill.bytes as u64;
+                counts.overtaken_again += fill.overtaken as u64;
+                counts.lost(Place::Upstream, lost_upstream as u64, lost_upstream as u64);
+            }
+            Class::LateOriginal => {
+                counts.max_extent = counts.max_extent.max(fill.extent);
+                let late = (fill.time - fill.hole_time).max(0) as u64;
+                counts.max_late_ns = counts.max_late_ns.max(late);
+            }
+            Class::Ambiguous => counts.lost(Place::Upstream, 0, 1),
+            _ => {}
+        }
+    }
 }
 
 /// What became of a packet.

@@ -1,0 +1,230 @@
+//! What the other direction says of requests.
+
+use super::{
+    Knobs, Requests,
+    recovery::{Asked, LostBehind, NotReady},
+};
+use crate::{
+    analyze::track::{class::Place, ring::ACK_EXPECTED, sequence::Resolved, shadow::Nakked},
+    opcode::Operation,
+    wire::{Acknowledgement, NakCode, Psn, Syndrome},
+};
+
+/// An acknowledgement, or a response that is one too.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Response {
+    pub(crate) psn: Psn,
+    pub(crate) operation: Operation,
+    pub(crate) syndrome: Option<Syndrome>,
+    pub(crate) time: i64,
+    pub(crate) frame: u64,
+    /// The response stream had it before.
+    pub(crate) repeated: bool,
+}
+
+impl Requests {
+    /// What the responder says.
+    #[inline]
+    pub(crate) fn answer(&mut self, response: &Response, resolved: &mut Vec<Resolved>, knobs: &Knobs) {
+        if !self.seq.is_started() {
+            return;
+        }
+        self.acks_seen += 1;
+        let x = self.seq.unwrap(response.psn);
+        let meaning = response.syndrome.map_or(Acknowledgement::Ack { credits: None }, Syndrome::meaning);
+        match (response.operation, meaning) {
+            (Operation::Acknowledge, Acknowledgement::Ack { .. }) => {
+                self.acknowledge(x, response, resolved, knobs)
+            }
+            (Operation::Acknowledge, Acknowledgement::RnrNak { timer_us }) => self.rnr(x, timer_us, response),
+            (Operation::Acknowledge, Acknowledgement::Nak(NakCode::PsnSequenceError)) => {
+                self.nak(x, response, resolved, knobs)
+            }
+            (Operation::Acknowledge, Acknowledgement::Nak(_)) => {
+                self.fatal = response.syndrome.map(|s| s.0);
+                self.progress(x, response.time, resolved, knobs);
+            }
+            (Operation::ReadResponse | Operation::AtomicAcknowledge, _) => {
+                self.read_response(x, response, resolved, knobs)
+            }
+            _ => {}
+        }
+    }
+
+    #[inline]
+    pub(super) fn acknowledge(
+        &mut self,
+        x: u64,
+        response: &Response,
+        resolved: &mut Vec<Resolved>,
+        knobs: &Knobs,
+    ) {
+        if x >= self.seq.hi {
+            // Acknowledged, and never seen: the capture lost it, or it went another way.
+            self.acked_unseen += (x + 1).saturating_sub(self.seq.hi.max(self.una)).min(1 << 20);
+        }
+        if self.una != 0 && x + 1 < self.una {
+            return;
+        }
+        self.time_ack(x, response.time);
+        if let Some(suspect) = self.trouble.get_mut().and_then(|trouble| trouble.suspect.as_mut()) {
+            if x >= suspect.x && x < suspect.end {
+                suspect.acks += 1;
+            } else if x >= suspect.end {
+                self.judge_suspect_by(x, response.time);
+            }
+        }
+        let mut together = 0;
+        while let Some(message) = self.waiting.front().copied().filter(|message| message.last <= x) {
+            together += 1;
+            self.acks_not_seen += (together > 1) as u64;
+            self.waiting.pop_front();
+            let took = (response.time - message.first_time).max(0) as u64;
+            self.more().completion.add(took);
+        }
+        self.shadow.acknowledged(x + 1);
+        self.progress(x + 1, response.time, resolved, knobs);
+    }
+
+    #[inline]
+    pub(super) fn progress(&mut self, una: u64, time: i64, resolved: &mut Vec<Resolved>, knobs: &Knobs) {
+        if una <= self.una {
+            return;
+        }
+        if self.trouble.get().is_some_and(|trouble| trouble.lost_behind.is_some()) {
+            self.judge_lost_behind(una, time);
+        }
+        self.reach = self.reach.max(self.seq.hi.saturating_sub(self.una.max(self.seq.base)));
+        self.una = una;
+        self.last_progress = time;
+        let began = resolved.len();
+        self.seq.acknowledged(una, resolved);
+        if resolved.len() > began {
+            self.settle(began, resolved, knobs);
+        }
+        if let Some(episode) = self.open_episode()
+            && una >= episode.hi
+        {
+            episode.recovered = Some(time);
+            self.recovered(time);
+        }
+        let (goodput, rtt) = (self.goodput, self.rtt_min);
+        if let Some(more) = &mut self.more
+            && let Some((since, rate)) = more.marks.pass(time, goodput, rtt)
+            && let Some(rare) = more.rare.get_mut()
+            && let Some(last) = rare.episodes.last_mut().filter(|last| last.recovered == Some(since))
+        {
+            last.goodput_after = rate;
+        }
+    }
+
+    /// Karn: only packets sent once are timed, and only those that an acknowledgement is due for.
+    #[inline]
+    pub(super) fn time_ack(&mut self, x: u64, time: i64) {
+        let Some(sent) = self.seq.ring.get(x) else { return };
+        if sent.count != 1 || sent.flags & ACK_EXPECTED == 0 || x < self.una {
+            return;
+        }
+        let rtt = time - sent.time;
+        if rtt < 0 {
+            return;
+        }
+        let short = rtt.min(u32::MAX as i64) as u32;
+        self.rtt_min = Some(self.rtt_min.map_or(short, |min| min.min(short)));
+        let tracked = &mut self.more().ack_rtt;
+        tracked.add(rtt as u64);
+        self.rtt_p99 = tracked.p99().unwrap_or(0);
+    }
+
+    #[cold]
+    pub(super) fn nak(&mut self, x: u64, response: &Response, resolved: &mut Vec<Resolved>, knobs: &Knobs) {
+        // The requester may have gone back already, and the NAK is then of the pass before.
+        let hi = self.seq.hi;
+        let outcome = self.shadow.nakked(x, response.time);
+        let mut downstream = false;
+        // What followed the missing packet may have been lost behind the tap too: a responder asks but once.
+        self.counts.lost(Place::Downstream, 0, self.shadow.sent_since(x).saturating_sub(1));
+        let mut cause_time = None;
+        match outcome {
+            // Before the first packet seen: the tap cannot have seen what is missing.
+            _ if x < self.seq.base => self.counts.lost(Place::Upstream, 0, 1),
+            Nakked::Expected { since } => cause_time = Some(since),
+            Nakked::Again => {}
+            Nakked::Ahead if x < hi && self.seq.rare.holes.get(x).is_none() => {
+                // What the tap saw, of a responder that has more than its shadow: one that keeps what comes early.
+                downstream = true;
+                self.judge_lost_behind(x, response.time);
+                self.trouble.lost_behind = Some(LostBehind { x, most: hi - x, resent: None });
+            }
+            Nakked::Downstream { sent_since } => {
+                downstream = true;
+                self.judge_lost_behind(x, response.time);
+                self.trouble.lost_behind = Some(LostBehind { x, most: sent_since.max(1), resent: None });
+            }
+            Nakked::Ahead | Nakked::Unseen => {
+                let unseen = x.saturating_sub(hi);
+                self.counts.lost(Place::Capture, 0, unseen.max(1));
+            }
+        }
+        if let Some(since) = cause_time {
+            self.more().nak_generation.add((response.time - since).max(0) as u64);
+        }
+        // The same NAK again is not another question; another one may come before the answer to this is seen.
+        let trouble = &mut *self.trouble;
+        if trouble.asked.is_none_or(|nak| nak.x != x) {
+            trouble.asked_before = trouble.asked;
+            trouble.asked =
+                Some(Asked { x, time: response.time, frame: response.frame, cause_time, hi, downstream });
+        }
+        self.trouble.suspect = None;
+        self.progress(x, response.time, resolved, knobs);
+    }
+
+    #[cold]
+    pub(super) fn rnr(&mut self, x: u64, timer_us: u32, response: &Response) {
+        let timer_ns = timer_us as u64 * 1000;
+        self.more().rnr_asked.add(timer_ns);
+        self.trouble.not_ready = Some(NotReady { x, time: response.time, timer_ns });
+        self.shadow.not_ready(x);
+    }
+
+    pub(super) fn read_response(
+        &mut self,
+        x: u64,
+        response: &Response,
+        resolved: &mut Vec<Resolved>,
+        knobs: &Knobs,
+    ) {
+        let Some(reads) = self.reads.get_mut() else { return };
+        let found = reads.list.iter_mut().rfind(|read| read.first <= x && x < read.end);
+        let Some(read) = found else { return };
+        let (sent, retried) = (read.time, read.retried);
+        let mut first = None;
+        let mut last = None;
+        reads.out_of_sequence |= x > read.next && !response.repeated;
+        if x >= read.next {
+            read.next = x + 1;
+        }
+        if !read.answered {
+            read.answered = true;
+            first = (x == read.first && !retried).then_some(response.time - sent);
+        }
+        if x + 1 == read.end && !read.complete {
+            read.complete = true;
+            last = (!retried).then_some(response.time - sent);
+        }
+        if let Some(took) = first {
+            self.more().read_first.add(took.max(0) as u64);
+            let short = took.clamp(0, u32::MAX as i64) as u32;
+            self.rtt_min = Some(self.rtt_min.map_or(short, |min| min.min(short)));
+        }
+        if let Some(took) = last {
+            self.more().read_last.add(took.max(0) as u64);
+            self.more().completion.add(took.max(0) as u64);
+        }
+        self.shadow.acknowledged(x + 1);
+        if !self.reads.out_of_sequence {
+            self.progress(x + 1, response.time, resolved, knobs);
+        }
+    }
+}

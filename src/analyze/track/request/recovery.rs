@@ -1,0 +1,383 @@
+//! Losses and timeouts, and how they are overcome: what was asked for, what was sent again and why, where it was lost.
+
+use std::collections::VecDeque;
+
+use super::{Knobs, Request, Requests};
+use crate::{
+    analyze::track::{
+        class::{Class, Place, Trigger},
+        lazy::quiet,
+        sequence::{Resolved, Step},
+    },
+    report::analysis,
+};
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    pub(super) x: u64,
+    pub(super) time: i64,
+    pub(super) frame: u64,
+    /// When the packet behind the missing one passed the tap, if that is known.
+    pub(super) cause_time: Option<i64>,
+    pub(super) hi: u64,
+    pub(super) downstream: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NotReady {
+    pub(super) x: u64,
+    pub(super) time: i64,
+    pub(super) timer_ns: u64,
+}
+
+/// A loss or a timeout, and how it is overcome.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Episode {
+    pub(crate) trigger: Trigger,
+    pub(crate) place: Option<Place>,
+    pub(crate) certain: bool,
+    pub(crate) x: u64,
+    pub(crate) original_frame: Option<u64>,
+    pub(crate) original_time: Option<i64>,
+    pub(crate) nak_frame: Option<u64>,
+    pub(crate) nak_time: Option<i64>,
+    pub(crate) nak_generation: Option<u64>,
+    pub(crate) first_frame: u64,
+    pub(crate) start: i64,
+    pub(crate) recovered: Option<i64>,
+    /// Goodput in bit/s in the ten round trips before it began and after it was over, or some more.
+    pub(crate) goodput_before: Option<u64>,
+    pub(crate) goodput_after: Option<u64>,
+    /// What had been reached when it began.
+    pub(super) hi: u64,
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
+    pub(crate) needless: u64,
+    pub(crate) retries: u32,
+}
+
+/// A packet that passed the tap and that the responder asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LostBehind {
+    pub(super) x: u64,
+    /// As many may be lost with it.
+    pub(super) most: u64,
+    /// When it was sent again.
+    pub(super) resent: Option<i64>,
+}
+
+/// A timeout whose cause shows only later.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Suspect {
+    pub(super) x: u64,
+    pub(super) end: u64,
+    pub(super) acks: u32,
+    pub(super) time: i64,
+}
+
+/// What is open with a flow that had trouble.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trouble {
+    pub(super) asked: Option<Asked>,
+    pub(super) asked_before: Option<Asked>,
+    pub(super) not_ready: Option<NotReady>,
+    pub(super) suspect: Option<Suspect>,
+    pub(super) last_retry: Option<(u64, u32)>,
+    /// Wrong packets since the last right one.
+    pub(super) corrupted: u64,
+    /// Gaps in whose place wrong packets came, and how many.
+    pub(super) corrupt_gaps: VecDeque<(std::ops::Range<u64>, u64)>,
+    pub(super) lost_behind: Option<LostBehind>,
+    pub(super) lost_behind_sure: u32,
+    pub(super) late_behind: u32,
+    /// Repetitions that passes passed over, and those of them that came late.
+    pub(super) skipped: u64,
+    pub(super) skipped_late: u64,
+}
+
+quiet!(Trouble);
+
+pub(super) const MAX_CORRUPT_GAPS: usize = 64;
+
+pub(super) const MAX_EPISODES: usize = 256;
+
+pub(super) const MAX_TIMEOUTS: usize = 64;
+
+impl Requests {
+    #[inline]
+    pub(super) fn open_episode(&mut self) -> Option<&mut Episode> {
+        if !self.is_recovering {
+            return None;
+        }
+        self.more.as_mut()?.episodes.last_mut().filter(|episode| episode.recovered.is_none())
+    }
+
+    /// Verdicts on packets that waited.
+    #[cold]
+    pub(super) fn settle(&mut self, from: usize, resolved: &[Resolved], knobs: &Knobs) {
+        for verdict in &resolved[from..] {
+            let fill = verdict.fill;
+            let lost_upstream = verdict.class == Class::Retransmission && !self.was_corrupt(fill.x);
+            verdict.count(&mut self.counts, lost_upstream);
+            match verdict.class {
+                Class::Retransmission => {
+                    let asked = self.trouble.get().and_then(|trouble| trouble.asked);
+                    let asked = asked.is_some_and(|nak| nak.x == fill.x && nak.time <= fill.time);
+                    if verdict.went_back || asked || self.open_episode().is_none() {
+                        let lost = Some(Place::Upstream);
+                        self.begin(fill.x, fill.end, fill.time, fill.frame, None, lost, knobs);
+                    }
+                    if let Some(episode) = self.open_episode() {
+                        episode.packets += 1;
+                        episode.bytes += fill.bytes as u64;
+                    }
+                }
+                Class::LateOriginal if self.shadow.was_asked(fill.x) => self.counts.reordered_then_nak += 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// A PSN that was seen before.
+    #[cold]
+    pub(super) fn again(&mut self, request: &Request, step: &Step, knobs: &Knobs) {
+        let p = &request.packet;
+        let x = step.x;
+        let end = x + p.n as u64;
+        self.counts.retransmitted_bytes += p.bytes as u64;
+        self.counts.overtaken_again += step.overtaken as u64;
+        if step.skipped > 0 {
+            self.trouble.skipped += step.skipped;
+        }
+        self.trouble.skipped_late += step.not_lost as u64;
+        if step.unseen > 0 {
+            self.counts.lost(Place::Upstream, 0, step.unseen);
+        } else if step.went_back {
+            // How much of the burst's end was lost before the sender went back, nobody can tell who did not see it.
+            let room = self.reach.saturating_sub(self.seq.hi.saturating_sub(self.una));
+            self.counts.lost(Place::Upstream, 0, room.min(1 << 16));
+        }
+        if let Some(lost) = self.trouble.get_mut().and_then(|trouble| trouble.lost_behind.as_mut())
+            && lost.x == x
+            && lost.resent.is_none()
+        {
+            lost.resent = Some(p.time);
+        }
+        if end <= self.una {
+            self.counts.spurious += 1;
+        }
+        // A sender that repeats single packets goes on to the next one asked for.
+        let asked = self.trouble.get().and_then(|trouble| trouble.asked).is_some_and(|nak| nak.x == x);
+        if step.went_back || step.pass_gap > 0 && asked {
+            self.begin(x, end, p.time, p.frame, step.before, None, knobs);
+        }
+        let una = self.una;
+        if let Some(episode) = self.more.as_mut().and_then(|more| more.episodes.last_mut()) {
+            episode.packets += 1;
+            episode.bytes += p.bytes as u64;
+            // What lies behind the missing packet had arrived, as far as the tap knows.
+            episode.needless += (x > episode.x || end <= una) as u64;
+        }
+    }
+
+    /// A packet with a wrong ICRC, or IP checksum.
+    pub(crate) fn corrupt(&mut self) {
+        self.trouble.corrupted = self.trouble.corrupted.saturating_add(1);
+    }
+
+    /// Whether a packet that was missing had come, but wrong: then it was not lost upstream, and is counted already.
+    pub(super) fn was_corrupt(&mut self, x: u64) -> bool {
+        let Some(trouble) = self.trouble.get_mut() else { return false };
+        let Some((_, n)) = trouble.corrupt_gaps.iter_mut().find(|(gap, n)| *n > 0 && gap.contains(&x)) else {
+            return false;
+        };
+        *n -= 1;
+        true
+    }
+
+    /// The responder lacked what the tap had seen: lost behind it, or only overtaken there?
+    pub(super) fn judge_lost_behind(&mut self, una: u64, time: i64) {
+        let Some(lost) = self.trouble.lost_behind.filter(|lost| una > lost.x) else { return };
+        self.trouble.lost_behind = None;
+        // Before it was sent again, or sooner than that can have got there and back: it had only been late.
+        let late = match lost.resent {
+            None => true,
+            Some(resent) => self.rtt_min.is_some_and(|rtt| time - resent < rtt as i64),
+        };
+        self.trouble.late_behind += late as u32;
+        self.trouble.lost_behind_sure += !late as u32;
+        self.counts.lost(Place::Downstream, !late as u64, lost.most);
+    }
+
+    /// The sender went back to `x`: why, and what does it tell of losses?
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn begin(
+        &mut self,
+        x: u64,
+        end: u64,
+        time: i64,
+        frame: u64,
+        before: Option<(i64, u32)>,
+        place: Option<Place>,
+        knobs: &Knobs,
+    ) {
+        let trouble = &mut *self.trouble;
+        let asked = trouble.asked.take_if(|nak| x >= nak.x && x <= nak.hi.max(nak.x) && nak.time <= time);
+        let asked = asked.or_else(|| trouble.asked_before.take_if(|nak| nak.x == x && nak.time <= time));
+        let not_ready = trouble.not_ready.take_if(|rnr| rnr.x == x && rnr.time <= time);
+        let read = self.reads.list.iter().rev().find(|read| read.first <= x && x < read.end).copied();
+        let waited = time - self.last_progress.max(before.map_or(i64::MIN, |(sent, _)| sent));
+        let trigger = if not_ready.is_some() {
+            Trigger::Rnr
+        } else if asked.is_some() {
+            Trigger::Nak
+        } else if read.is_some()
+            && (self.reads.out_of_sequence || self.reads.list.iter().any(|read| read.next > x + 1))
+        {
+            // A response beyond the missing one passed the tap, and went on to the requester.
+            Trigger::ImpliedNak
+        } else if self.acks_seen == 0 {
+            Trigger::Unknown
+        } else if waited >= self.timeout_floor(knobs) {
+            Trigger::Timeout
+        } else {
+            Trigger::Unknown
+        };
+        self.counts.triggered(trigger);
+        if let Some(reads) = self.reads.get_mut() {
+            reads.out_of_sequence = false;
+        }
+        let retries = match self.trouble.last_retry {
+            Some((before, n)) if before == x => n + 1,
+            _ => 1,
+        };
+        self.trouble.last_retry = Some((x, retries));
+        let mut episode = Episode {
+            trigger,
+            place,
+            certain: place.is_some(),
+            x,
+            original_frame: before.map(|(_, frame)| frame as u64),
+            original_time: before.map(|(sent, _)| sent),
+            nak_frame: asked.map(|nak| nak.frame),
+            nak_time: asked.map(|nak| nak.time),
+            nak_generation: asked.and_then(|nak| Some((nak.time - nak.cause_time?).max(0) as u64)),
+            first_frame: frame,
+            start: time,
+            recovered: None,
+            goodput_before: self.rate_before(x, time, before),
+            goodput_after: None,
+            hi: self.seq.hi,
+            packets: 0,
+            bytes: 0,
+            needless: 0,
+            retries,
+        };
+        match trigger {
+            Trigger::Nak => {
+                if let Some(nak) = asked {
+                    let reaction = (time - nak.time).max(0) as u64;
+                    self.more().nak_reaction.add(reaction);
+                    if nak.downstream {
+                        (episode.place, episode.certain) = (Some(Place::Downstream), true);
+                    }
+                }
+            }
+            Trigger::Rnr => {
+                if let Some(rnr) = not_ready {
+                    let waited = (time - rnr.time).max(0) as u64;
+                    let more = self.more();
+                    more.rnr_waited.add(waited);
+                    more.rnr_stalled += waited;
+                    more.rnr_early += (waited < rnr.timer_ns) as u64;
+                }
+            }
+            Trigger::Timeout if place.is_none() => {
+                let exponent = nearest_exponent(waited.max(0) as u64);
+                let more = self.more();
+                if more.timeouts.len() < MAX_TIMEOUTS {
+                    more.timeouts.push(analysis::Timeout {
+                        frame,
+                        waited_ns: waited.max(0) as u64,
+                        nearest_exponent: exponent,
+                    });
+                }
+                if end <= self.una {
+                    // Its acknowledgement passed the tap before: lost behind it, or too late for the timer.
+                    self.counts.lost(Place::AckPath, 0, 1);
+                } else {
+                    self.suspect(x, end, time);
+                }
+            }
+            Trigger::ImpliedNak | Trigger::Timeout | Trigger::Unknown => {
+                if place.is_none() && end > self.una {
+                    self.suspect(x, end, time);
+                }
+            }
+        }
+        self.is_recovering = true;
+        let more = self.more();
+        if more.episodes.len() < MAX_EPISODES {
+            more.episodes.push(episode);
+        } else {
+            more.episodes_dropped += 1;
+            // The last one is the one that packets are added to.
+            if let Some(last) = more.episodes.last_mut() {
+                *last = episode;
+            }
+        }
+    }
+
+    /// A timeout on a packet that had passed the tap: it, or its acknowledgement, was lost, or neither.
+    pub(super) fn suspect(&mut self, x: u64, end: u64, time: i64) {
+        self.judge_suspect();
+        self.trouble.suspect = Some(Suspect { x, end, acks: 0, time });
+    }
+
+    pub(super) fn judge_suspect(&mut self) {
+        let Some(suspect) = self.trouble.get_mut().and_then(|trouble| trouble.suspect.take()) else { return };
+        // Two acknowledgements of two transmissions: both had arrived.
+        if suspect.acks < 2 {
+            let outstanding = self.seq.hi.saturating_sub(suspect.x).max(1);
+            self.counts.lost(Place::Downstream, 0, outstanding);
+            self.counts.lost(Place::AckPath, 0, 1);
+        }
+    }
+
+    /// An acknowledgement beyond what was sent again: if that much was not sent again yet, the original had arrived.
+    #[cold]
+    pub(super) fn judge_suspect_by(&mut self, x: u64, time: i64) {
+        let Some(suspect) = self.trouble.suspect else { return };
+        let soon = self.rtt_min.is_some_and(|rtt| time - suspect.time < rtt as i64);
+        if x >= self.seq.cur || soon {
+            self.trouble.suspect = None;
+            self.counts.lost(Place::AckPath, 0, 1);
+        } else {
+            self.judge_suspect();
+        }
+    }
+
+    /// The last episode is over.
+    #[cold]
+    pub(super) fn recovered(&mut self, time: i64) {
+        self.is_recovering = false;
+        let goodput = self.goodput;
+        self.more().marks.restart(time, goodput);
+    }
+
+    /// The rate until the newest packet passed the tap: the silence before a timeout is no part of it.
+    pub(super) fn rate_before(&self, x: u64, time: i64, before: Option<(i64, u32)>) -> Option<u64> {
+        let newest = self.seq.hi.saturating_sub(1);
+        let sent = match before {
+            Some((sent, _)) if x == newest => Some(sent),
+            _ => self.seq.ring.get(newest).map(|sent| sent.time),
+        };
+        self.more.as_ref()?.marks.rate(sent.map_or(time, |sent| sent.min(time)), self.goodput)
+    }
+}
+
+/// The exponent of the nearest IBTA timeout: 4.096 us times two to it.
+fn nearest_exponent(ns: u64) -> u8 {
+    let ratio = ns.max(1) as f64 / 4096.0;
+    ratio.log2().round().clamp(0.0, 31.0) as u8
+}
