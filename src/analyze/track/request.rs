@@ -137,6 +137,8 @@ struct Reads {
     list: VecDeque<Read>,
     /// A response beyond the expected one passed the tap.
     out_of_sequence: bool,
+    /// When the last response passed it.
+    last_time: i64,
     /// A READ whose number of PSNs is a guess, and its length.
     guess: Option<(u64, u32)>,
 }
@@ -570,14 +572,19 @@ impl Requests {
         }
         self.acks_not_seen += self.waiting.len() as u64;
         let una = self.una;
-        let (mut covered, mut open) = (0, 0);
+        let (mut least, mut covered, mut open) = (0, 0, 0);
         for hole in self.seq.rare.holes.iter() {
-            covered += hole.end.min(una).saturating_sub(hole.start);
+            let psns = hole.end.min(una).saturating_sub(hole.start);
+            // A READ request of many PSNs is one packet.
+            least += if self.reads.get().is_some() { psns.min(1) } else { psns };
+            covered += psns;
             open += hole.end.saturating_sub(hole.start.max(una));
         }
         // Acknowledged, and no transmission of it ever seen: the network did not lose it.
-        self.counts.lost(Place::Capture, covered, covered + open);
+        self.counts.lost(Place::Capture, least, covered + open);
         self.counts.lost(Place::Upstream, 0, open);
-        self.counts.lost(Place::Capture, self.acked_unseen, self.acked_unseen);
+        // Those beyond the highest one seen; the others are holes.
+        let beyond = if una > 0 { una.saturating_sub(self.seq.hi).min(self.acked_unseen) } else { 0 };
+        self.counts.lost(Place::Capture, beyond, beyond);
     }
 }

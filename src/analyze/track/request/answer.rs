@@ -201,6 +201,7 @@ impl Requests {
         let (sent, retried) = (read.time, read.retried);
         let mut first = None;
         let mut last = None;
+        reads.last_time = response.time;
         reads.out_of_sequence |= x > read.next && !response.repeated;
         if x >= read.next {
             read.next = x + 1;

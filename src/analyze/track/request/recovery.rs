@@ -233,8 +233,9 @@ impl Requests {
             Trigger::Nak
         } else if read.is_some()
             && (self.reads.out_of_sequence || self.reads.list.iter().any(|read| read.next > x + 1))
+            && time - self.reads.last_time < self.timeout_floor(knobs)
         {
-            // A response beyond the missing one passed the tap, and went on to the requester.
+            // A response beyond the missing one passed the tap, and went on to the requester, which answers at once.
             Trigger::ImpliedNak
         } else if self.acks_seen == 0 {
             Trigger::Unknown
