@@ -233,7 +233,7 @@ impl Requests {
             Trigger::Nak
         } else if read.is_some()
             && (self.reads.out_of_sequence || self.reads.list.iter().any(|read| read.next > x + 1))
-            && time - self.reads.last_time < self.timeout_floor(knobs)
+            && time - self.reads.last_time < self.patience(knobs)
         {
             // A response beyond the missing one passed the tap, and went on to the requester, which answers at once.
             Trigger::ImpliedNak
@@ -327,6 +327,13 @@ impl Requests {
                 *last = episode;
             }
         }
+    }
+
+    /// How long an answer to a READ response may take. Readers are slow at times: what they took for a READ tells, where
+    /// nothing is acknowledged.
+    fn patience(&self, knobs: &Knobs) -> i64 {
+        let first = self.more.as_ref().and_then(|more| more.read_first.quantile(0.99)).unwrap_or(0);
+        self.timeout_floor(knobs).max(3 * i64::try_from(first).unwrap_or(i64::MAX / 3))
     }
 
     /// A timeout on a packet that had passed the tap: it, or its acknowledgement, was lost, or neither.
