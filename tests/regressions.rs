@@ -2,13 +2,16 @@
 
 mod properties;
 
+use std::net::Ipv4Addr;
+
 use properties::dissect::invariants;
 use rdmawire::{
     analyze::{Analysis, Options},
     capture::{Record, Time},
-    craft::recipe,
+    craft::{Packet, recipe},
     dissect::{Dissection, Link, Problem, dissect},
     icrc::{self, State},
+    opcode::Opcode,
     wire::*,
 };
 
@@ -202,4 +205,26 @@ fn errors_of_recipes_with_line_ends_in_names_are_a_line() {
         let error = recipe::parse(text).unwrap_err().to_string();
         assert!(!error.contains(char::is_control), "{text:?}: {error:?}");
     }
+}
+
+/// Three times a round trip of centuries, as forged times make it, overflowed.
+#[test]
+fn a_round_trip_of_two_centuries() {
+    let (a, b) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+    let bth = |opcode, qp, psn| {
+        Bth::default().with_opcode(opcode).with_dest_qp(Qpn(qp)).with_psn(Psn(psn)).with_ack_req(true)
+    };
+    let send =
+        |psn| Packet::rocev2(a, b).push(bth(Opcode::RC_SEND_ONLY, 0x11, psn)).payload(vec![0; 8]).build();
+    let aeth = Aeth::default().with_syndrome(Syndrome::ACK).with_msn(1);
+    let ack = Packet::rocev2(b, a).push(bth(Opcode::RC_ACKNOWLEDGE, 0x12, 7)).push(aeth).build();
+    let mut analysis = Analysis::new(Options::default());
+    for (time, frame) in [(i64::MIN, send(7)), (i64::MAX, ack), (i64::MAX, send(8)), (i64::MAX, send(10))] {
+        let (time, link, wire_len) = (Time(time), Link::ETHERNET, frame.len() as u32);
+        analysis.see(&Record { time, link, interface: 0, wire_len, frame: &frame });
+    }
+    let report = analysis.finish();
+    let rtt = report.flows[0].latency_ns.ack_rtt.expect("the acknowledgement was for it");
+    assert!(rtt.max > i64::MAX as u64 / 2, "{rtt:?}");
+    assert_eq!(report.flows[0].requests.packets, 3);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Knobs, Request, Requests};
+use super::{Knobs, Request, Requests, thrice};
 use crate::{
     analyze::track::{
         class::{Class, Place, Trigger},
@@ -333,7 +333,7 @@ impl Requests {
     /// nothing is acknowledged.
     fn patience(&self, knobs: &Knobs) -> i64 {
         let first = self.more.as_ref().and_then(|more| more.read_first.quantile(0.99)).unwrap_or(0);
-        self.timeout_floor(knobs).max(3 * i64::try_from(first).unwrap_or(i64::MAX / 3))
+        self.timeout_floor(knobs).max(thrice(first))
     }
 
     /// A timeout on a packet that had passed the tap: it, or its acknowledgement, was lost, or neither.
