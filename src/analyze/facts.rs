@@ -13,7 +13,7 @@ use crate::{
     cost::{self, Contents, FCS, GAP, ICRC, PREAMBLE, SHORTEST_FRAME, extended_len},
     dissect::{self, Dissection, Encapsulation, Link, Severity},
     icrc::{self, State},
-    opcode::{Opcode, Operation, PayloadRule, Position},
+    opcode::{Direction, Opcode, Operation, PayloadRule, Position},
     wire::*,
 };
 
@@ -94,10 +94,12 @@ pub(crate) trait Facts {
         self.frame().interface << 8 | look::ttl(self.look()).unwrap_or(0) as u16
     }
 
-    /// An acknowledgement of this request is due.
+    /// It is a request that an acknowledgement is due for.
     #[inline(always)]
     fn is_ack_expected(&self) -> bool {
-        self.ack_req() || matches!(self.opcode().shape().position, Position::Last | Position::Only)
+        let shape = self.opcode().shape();
+        let is_due = self.ack_req() || matches!(shape.position, Position::Last | Position::Only);
+        is_due && shape.direction == Direction::Request
     }
 
     /// An ACK or a NAK; not the acknowledgement of an atomic, which carries data.

@@ -18,19 +18,19 @@ pub(super) enum Held {
 }
 
 impl Held {
-    pub(super) fn frame(record: &Record<'_>, icrc: State) -> Held {
+    fn frame(record: &Record<'_>, icrc: State) -> Held {
         let &Record { time, link, interface, wire_len, frame } = record;
         Held::Frame { time, link, interface, wire_len, frame: frame.into(), icrc }
     }
 
-    pub(super) fn icrc(&self) -> State {
+    fn icrc(&self) -> State {
         match *self {
             Held::Frame { icrc, .. } => icrc,
             Held::Plain(ref facts) => facts.icrc(),
         }
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         match self {
             Held::Frame { frame, .. } => frame.len(),
             Held::Plain(_) => size_of::<Plain>(),
@@ -39,16 +39,16 @@ impl Held {
 }
 
 /// Wrong ICRCs in a row, from the first one on, after which none is believed.
-pub(super) const HELD_BAD: u64 = 8;
+const HELD_BAD: u64 = 8;
 
 /// Frames held back until that is known.
-pub(super) const MAX_HELD: usize = 256;
+const MAX_HELD: usize = 256;
 
 /// Their bytes, which no snap length bounds.
-pub(super) const MAX_HELD_BYTES: usize = 1 << 20;
+const MAX_HELD_BYTES: usize = 1 << 20;
 
 /// Packets that are looked at together where there are many flows.
-pub(super) const TOGETHER: usize = 32;
+const TOGETHER: usize = 32;
 
 /// What can be known of a frame by itself, whatever came before: so it can be found out on another thread.
 #[derive(Clone, Debug)]
@@ -64,9 +64,7 @@ impl Prepared {
         if let Some(facts) = Plain::of(&options.dissect, record, options.verify_icrc) {
             return Prepared { icrc: facts.icrc(), facts: Some(facts) };
         }
-        let d = dissect_with(options.dissect, record.link, record.frame, record.wire_len);
-        let icrc = if options.verify_icrc { icrc::verify(&d) } else { State::Unchecked };
-        Prepared { facts: None, icrc }
+        Prepared { facts: None, icrc: options.examine(record).1 }
     }
 
     /// What became of its ICRC.
@@ -81,14 +79,25 @@ impl Prepared {
     }
 }
 
+impl Options {
+    /// Dissects a frame, and verifies its ICRC if that is wanted.
+    pub fn examine<'a>(&self, record: &Record<'a>) -> (Dissection<'a>, State) {
+        let d = dissect_with(self.dissect, record.link, record.frame, record.wire_len);
+        let icrc = if self.verify_icrc { icrc::verify(&d) } else { State::Unchecked };
+        (d, icrc)
+    }
+}
+
 impl Analysis {
     /// One frame.
     #[inline]
     pub fn see(&mut self, record: &Record<'_>) {
         let (options, verify) = (self.options.dissect, self.options.verify_icrc);
-        match Plain::of(&options, record, verify) {
-            Some(facts) if self.metrics.is_empty() => self.see_or_hold_plain(&facts),
-            _ => self.see_any(record),
+        // Metrics that were added want the dissection.
+        let plain = if self.metrics.is_empty() { Plain::of(&options, record, verify) } else { None };
+        match plain {
+            Some(facts) => self.see_or_hold_plain(&facts),
+            None => self.see_any(record),
         }
     }
 
@@ -107,7 +116,7 @@ impl Analysis {
 
     /// Most frames need not be dissected, where nobody asks for more than the facts.
     #[inline(always)]
-    pub(super) fn see_or_hold_plain(&mut self, facts: &Plain) {
+    fn see_or_hold_plain(&mut self, facts: &Plain) {
         if !self.is_settled(facts.icrc()) {
             self.hold_plain(facts);
         } else if self.flows.are_many() && self.observer.is_none() {
@@ -118,7 +127,7 @@ impl Analysis {
     }
 
     #[cold]
-    pub(super) fn hold_plain(&mut self, facts: &Plain) {
+    fn hold_plain(&mut self, facts: &Plain) {
         // Those before it may settle it.
         self.catch_up();
         match self.is_settled(facts.icrc()) {
@@ -129,7 +138,7 @@ impl Analysis {
 
     /// Puts a packet to those that are looked at together, because their flows are not in the processor's caches.
     #[inline]
-    pub(super) fn collect(&mut self, facts: &Plain) {
+    fn collect(&mut self, facts: &Plain) {
         self.collected.push(*facts);
         if self.collected.len() == TOGETHER {
             self.see_collected();
@@ -138,7 +147,7 @@ impl Analysis {
 
     /// Looks at the packets collected: first for their flows, all at once, so that memory is waited for but once.
     #[inline(never)]
-    pub(super) fn see_collected(&mut self) {
+    fn see_collected(&mut self) {
         let collected = std::mem::take(&mut self.collected);
         let mut flows = [None; TOGETHER];
         for (flow, facts) in flows.iter_mut().zip(&collected) {
@@ -169,13 +178,12 @@ impl Analysis {
     }
 
     #[inline(never)]
-    pub(super) fn see_any(&mut self, record: &Record<'_>) {
-        let d = dissect_with(self.options.dissect, record.link, record.frame, record.wire_len);
-        let icrc = if self.options.verify_icrc { icrc::verify(&d) } else { State::Unchecked };
+    fn see_any(&mut self, record: &Record<'_>) {
+        let (d, icrc) = self.options.examine(record);
         self.see_or_hold(record, &d, icrc);
     }
 
-    pub(super) fn see_or_hold(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
+    fn see_or_hold(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
         match self.is_settled(icrc) {
             true => self.see_dissected(record, d, icrc),
             false => self.hold(Held::frame(record, icrc)),
@@ -184,13 +192,13 @@ impl Analysis {
 
     /// Whether it is known what to think of this ICRC.
     #[inline(always)]
-    pub(super) fn is_settled(&self, icrc: State) -> bool {
+    fn is_settled(&self, icrc: State) -> bool {
         self.held.is_empty() && (icrc != State::Bad || self.trust.icrc_checked > 0)
     }
 
     /// The first ICRC that could be verified is wrong: that packet alone, or all of them? The next few tell.
     #[cold]
-    pub(super) fn hold(&mut self, held: Held) {
+    fn hold(&mut self, held: Held) {
         self.catch_up();
         let icrc = held.icrc();
         self.held.push(held);

@@ -156,7 +156,6 @@ pub struct Analysis {
     overhead: overhead::Overhead,
     asked: Metrics,
     gone: Vec<Gone>,
-    gone_more: u64,
     resolved: Vec<Resolved>,
     observer: Option<Observer>,
     mirrors: Vec<Mirror>,
@@ -181,7 +180,7 @@ pub(crate) struct Gone {
     pub(crate) evicted: bool,
 }
 
-/// Flows put away that are reported one by one; the others are counted.
+/// Flows put away that are reported one by one; of the others, the evicted ones are counted.
 const MAX_GONE: usize = 4096;
 
 /// Nanoseconds from 1970 beyond which times count as this: 146 years. Any two differ by less than an `i64` holds.
@@ -202,7 +201,6 @@ impl Analysis {
             overhead: overhead::Overhead::default(),
             asked: Metrics::new(options.speed_bps, options.interval_ns),
             gone: Vec::new(),
-            gone_more: 0,
             resolved: Vec::new(),
             observer: None,
             mirrors: Vec::new(),
@@ -363,15 +361,13 @@ impl Analysis {
         flow.forget();
         if self.gone.len() < MAX_GONE {
             self.gone.push(Gone { flow, evicted });
-        } else {
-            self.gone_more += 1;
         }
     }
 
     /// Connections announce themselves.
     #[cold]
     #[inline(never)]
-    fn see_management(&mut self, d: &Dissection<'_>, key: &Key, _time: i64) {
+    fn see_management(&mut self, d: &Dissection<'_>, key: &Key) {
         if let Some(req) = d.get::<CmReq>() {
             self.connections.request(*key, req);
         }

@@ -20,11 +20,11 @@ use crate::{
 };
 
 /// What a flow was seen to have.
-pub(super) const REQUESTS: u8 = 8;
-pub(super) const RESPONSES: u8 = 16;
+const REQUESTS: u8 = 8;
+const RESPONSES: u8 = 16;
 
 /// A queue pair silent for so long may be another one when it is heard again.
-pub(super) const SILENCE_NS: i64 = 1_000_000_000;
+const SILENCE_NS: i64 = 1_000_000_000;
 
 impl Analysis {
     /// A packet of the transport: its flow, and its class where that is known at once. `whole` is there for what
@@ -43,7 +43,7 @@ impl Analysis {
         };
         let (opcode, psn, l1_bytes, icrc) = (facts.opcode(), facts.psn(), facts.l1_bytes(), facts.icrc());
         let service = opcode.service();
-        let time = facts.time();
+        let (time, frame) = (facts.time(), self.number());
         let id = if corrupt {
             // A wrong packet proves nothing, not even that there is such a flow.
             match self.flows.find(key) {
@@ -105,7 +105,6 @@ impl Analysis {
         };
         let (position, direction) = (shape.position, shape.direction);
         let is_request = direction == Direction::Request;
-        let frame = self.capture.packets + self.passed_over;
         flow.last_psn = psn.0;
         flow.payload_bytes += payload as u64;
         if shape.payload == PayloadRule::Full {
@@ -124,18 +123,7 @@ impl Analysis {
             self.say(Some(direction), Class::New);
             return (Some(id), Some(Class::New));
         }
-        let packet = Packet {
-            psn,
-            n: 1,
-            time,
-            frame,
-            bytes: payload,
-            l1_bytes,
-            fingerprint: facts.fingerprint(),
-            id: facts.ip_id(),
-            vantage: facts.vantage(),
-            ack_expected: is_request && facts.is_ack_expected(),
-        };
+        let packet = Packet::of(facts, frame);
         let mut request = Request { packet, operation, position, message_bytes: facts.dma_len() };
         let class = match is_request {
             true => self.see_request(id, &mut request),
@@ -155,7 +143,7 @@ impl Analysis {
     /// A wrong packet of a flow that was seen before.
     #[cold]
     #[inline(never)]
-    pub(super) fn see_corrupt(&mut self, id: FlowId, opcode: Opcode) -> Option<Class> {
+    fn see_corrupt(&mut self, id: FlowId, opcode: Opcode) -> Option<Class> {
         let flow = self.flows.get_mut(id);
         let direction = opcode.operation().map(|_| opcode.direction());
         let counts = match direction {
@@ -174,7 +162,7 @@ impl Analysis {
 
     /// A packet in no PSN space that could be followed.
     #[inline(never)]
-    pub(super) fn see_datagram(&mut self, id: FlowId, facts: &impl Facts, whole: Option<&Dissection<'_>>) {
+    fn see_datagram(&mut self, id: FlowId, facts: &impl Facts, whole: Option<&Dissection<'_>>) {
         let flow = self.flows.get_mut(id);
         flow.requests.counts.packets += 1;
         flow.requests.counts.class(Class::Unsequenced);
@@ -188,13 +176,13 @@ impl Analysis {
             && let (Some(key), Some(d)) = (facts.key(), whole)
             && key.dest_qp() == 1
         {
-            self.see_management(d, &key, facts.time());
+            self.see_management(d, &key);
         }
         self.say(Some(Direction::Request), Class::Unsequenced);
     }
 
     #[inline]
-    pub(super) fn see_request(&mut self, id: FlowId, request: &mut Request) -> Option<Class> {
+    fn see_request(&mut self, id: FlowId, request: &mut Request) -> Option<Class> {
         let psn = request.packet.psn;
         let flow = self.flows.get_mut(id);
         flow.completeness |= REQUESTS;
@@ -225,15 +213,9 @@ impl Analysis {
     }
 
     #[inline]
-    pub(super) fn see_response(
-        &mut self,
-        id: FlowId,
-        response: &Request,
-        facts: &impl Facts,
-    ) -> Option<Class> {
+    fn see_response(&mut self, id: FlowId, response: &Request, facts: &impl Facts) -> Option<Class> {
         let &Request { ref packet, operation, position, .. } = response;
-        let aeth = facts.aeth();
-        let aeth = aeth.as_ref();
+        let (syndrome, msn) = facts.aeth().map(|aeth| (aeth.syndrome(), aeth.msn())).unzip();
         let psn = packet.psn;
         if self.flows.get_mut(id).peer.is_none() {
             let exact = operation != Operation::Acknowledge;
@@ -247,9 +229,8 @@ impl Analysis {
             let requests = peer.as_deref().map(|peer| &peer.requests);
             flow.responses.read(packet, position, requests, &flow.ids, &self.knobs, &mut self.resolved)
         } else {
-            let syndrome = aeth.map(Aeth::syndrome);
             let said = Acknowledged {
-                msn: aeth.map(Aeth::msn),
+                msn,
                 negative: syndrome.is_some_and(|s| !s.is_ack()),
                 atomic: operation == Operation::AtomicAcknowledge,
                 recorded_twice: self.capture.duplicates > 0,
@@ -265,13 +246,13 @@ impl Analysis {
             return class;
         }
         if operation == Operation::Acknowledge {
-            count_acknowledgement(flow, aeth);
+            count_acknowledgement(flow, syndrome);
         }
         if let Some(peer) = peer {
             let response = Response {
                 psn,
                 operation,
-                syndrome: aeth.map(Aeth::syndrome),
+                syndrome,
                 time: packet.time,
                 frame: packet.frame,
                 repeated: class == Some(Class::Retransmission),
@@ -305,8 +286,8 @@ pub(super) fn tell(
 }
 
 #[inline]
-pub(super) fn count_acknowledgement(flow: &mut Flow, aeth: Option<&Aeth>) {
-    match aeth.map(|aeth| aeth.syndrome().meaning()) {
+fn count_acknowledgement(flow: &mut Flow, syndrome: Option<Syndrome>) {
+    match syndrome.map(Syndrome::meaning) {
         Some(Acknowledgement::Ack { .. }) => flow.acks += 1,
         Some(Acknowledgement::RnrNak { .. }) => flow.rnr_naks += 1,
         Some(Acknowledgement::Nak(code)) => {
@@ -326,7 +307,7 @@ pub(super) fn count_acknowledgement(flow: &mut Flow, aeth: Option<&Aeth>) {
 
 impl Trigger {
     /// Which count went up.
-    pub(super) fn of_change(before: &[u32; 5], after: &[u32; 5]) -> Option<Trigger> {
+    fn of_change(before: &[u32; 5], after: &[u32; 5]) -> Option<Trigger> {
         const ALL: [Trigger; 5] =
             [Trigger::Nak, Trigger::Timeout, Trigger::Rnr, Trigger::ImpliedNak, Trigger::Unknown];
         ALL.into_iter().find(|&trigger| after[trigger as usize] > before[trigger as usize])

@@ -93,8 +93,8 @@ pub(super) struct Analyze {
     /// The queue pairs' acknowledgement timeout: IBTA's exponent (14), or a time (67ms).
     #[arg(long, value_name = "TIMEOUT", value_parser = ack_timeout)]
     ack_timeout: Option<i64>,
-    /// Threads: of several files, so many are analyzed at a time (0: as many as there are processors). One file alone is
-    /// read by several only where a number above 1 is given; the report is the same.
+    /// Threads (0: as many as there are processors): of several files, so many are analyzed at a time. Of one large file, one
+    /// reads, one follows the flows, and the others verify; the report is the same.
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
     /// When the text is coloured.
@@ -352,7 +352,10 @@ impl Analyze {
             number += 1;
             match filter {
                 None => to.with(|analysis| analysis.see(&record)),
-                Some(filter) => to.with(|analysis| see_filtered(analysis, &record, filter, number, &options)),
+                Some(filter) => {
+                    let (d, icrc) = options.examine(&record);
+                    to.with(|analysis| see_if_matching(analysis, &record, &d, icrc, filter, number));
+                }
             }
             let known = source.info().interfaces.len();
             if known != interfaces {
@@ -619,18 +622,6 @@ impl Access for &Mutex<Analysis> {
     fn with(&mut self, see: impl FnOnce(&mut Analysis)) {
         see(&mut self.lock().unwrap_or_else(PoisonError::into_inner));
     }
-}
-
-fn see_filtered(
-    analysis: &mut Analysis,
-    record: &capture::Record<'_>,
-    filter: &Filter,
-    number: u64,
-    options: &Options,
-) {
-    let d = dissect_with(options.dissect, record.link, record.frame, record.wire_len);
-    let icrc = if options.verify_icrc { icrc::verify(&d) } else { icrc::State::Unchecked };
-    see_if_matching(analysis, record, &d, icrc, filter, number);
 }
 
 fn see_if_matching(

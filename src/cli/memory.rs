@@ -1,6 +1,6 @@
 //! How much memory there is for this process.
 
-use std::fs;
+use std::{fs, sync::OnceLock};
 
 /// Bytes that a flow takes at most times: about 1 KB where it has few packets, more where much is outstanding. Its report
 /// is written as it is made, and takes none.
@@ -25,6 +25,11 @@ pub(super) fn threads_that_fit(asked: usize) -> usize {
 /// Bytes: the least of what was set for the process, what was set for its group, and what the machine has. None where the system does
 /// not say.
 fn limit() -> Option<u64> {
+    static LIMIT: OnceLock<Option<u64>> = OnceLock::new();
+    *LIMIT.get_or_init(find_limit)
+}
+
+fn find_limit() -> Option<u64> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     [
         address_space(&read("/proc/self/limits")),

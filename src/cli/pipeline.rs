@@ -32,7 +32,7 @@ const FRAMES: usize = 512;
 /// More workers than these have nothing to do: a reader is not that fast.
 const MAX_WORKERS: usize = 16;
 
-/// Frames, copied from where they were read.
+/// Frames, and what is known of each; copied from where they were read as far as that is needed.
 #[derive(Default)]
 struct Batch {
     bytes: Vec<u8>,
@@ -94,8 +94,8 @@ pub(super) fn run(
         let reader = scope.spawn(move || read(source, &mut fill, &to, &empty, stop));
         // In turns, as the reader deals them.
         'all: loop {
-            for verified in &from {
-                let Ok(mut batch) = verified.recv() else { break 'all };
+            for prepared in &from {
+                let Ok(mut batch) = prepared.recv() else { break 'all };
                 batch.show(&mut see);
                 batch.clear();
                 let _ = recycle.try_send(batch);

@@ -278,13 +278,7 @@ impl Requests {
         self.counts.packets += 1;
         self.counts.class(Class::New);
         self.goodput += bytes as u64;
-        if let (Position::Middle, Some(assembly)) = (shape.position, &mut self.assembly)
-            && assembly.next == x
-            && Some(assembly.operation) == shape.operation
-        {
-            assembly.next = x + 1;
-            assembly.bytes += bytes as u64;
-        } else if let Some(operation) = shape.operation {
+        if let Some(operation) = shape.operation {
             let part = Part { operation, position: shape.position, n: 1, time, bytes: bytes as u64 };
             self.assemble(&part, x, false);
         }
@@ -481,7 +475,7 @@ impl Requests {
     }
 
     /// Follow the operation codes: messages, their sizes, those that do not add up.
-    #[inline]
+    #[inline(always)]
     fn assemble(&mut self, part: &Part, x: u64, filled: bool) {
         let &Part { operation, position, n, time, bytes } = part;
         let whole = match position {
@@ -491,7 +485,7 @@ impl Requests {
                 return;
             }
             Position::Middle | Position::Last => {
-                let Some(mut assembly) = self.assembly else { return };
+                let Some(assembly) = &mut self.assembly else { return };
                 if assembly.next != x || assembly.operation != operation {
                     if !filled && x >= assembly.next {
                         self.assembly = None;
@@ -502,11 +496,11 @@ impl Requests {
                 assembly.next = x + 1;
                 assembly.bytes += bytes;
                 if position == Position::Middle {
-                    self.assembly = Some(assembly);
                     return;
                 }
+                let whole = *assembly;
                 self.assembly = None;
-                assembly
+                whole
             }
             Position::Only => {
                 self.broken_if_open(filled);

@@ -41,6 +41,25 @@ pub(crate) struct Packet {
     pub(crate) ack_expected: bool,
 }
 
+impl Packet {
+    /// Of one PSN: what a READ request takes is known only to who follows the flow's requests.
+    #[inline(always)]
+    pub(crate) fn of(facts: &impl Facts, frame: u64) -> Packet {
+        Packet {
+            psn: facts.psn(),
+            n: 1,
+            time: facts.time(),
+            frame,
+            bytes: facts.payload(),
+            l1_bytes: facts.l1_bytes(),
+            fingerprint: facts.fingerprint(),
+            id: facts.ip_id(),
+            vantage: facts.vantage(),
+            ack_expected: facts.is_ack_expected(),
+        }
+    }
+}
+
 /// What is known beside the sequence itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context<'a> {
@@ -295,16 +314,7 @@ impl Sequence {
         let x = self.hi;
         let outstanding = self.outstanding(x, una);
         (self.hi, self.cur, self.last_time) = (x + 1, x + 1, facts.time());
-        let sent = Sent {
-            time: facts.time(),
-            frame: frame as u32,
-            fingerprint: facts.fingerprint(),
-            vantage: facts.vantage(),
-            count: 1,
-            flags: if facts.is_ack_expected() { ACK_EXPECTED } else { 0 },
-            ..Sent::default()
-        };
-        self.ring.put(x, outstanding, sent);
+        self.ring.put(x, outstanding, sent(&Packet::of(facts, frame), 1));
         x
     }
 
@@ -728,7 +738,7 @@ pub(crate) fn unseen(id: Option<u16>, ids: &IdOrder) -> u64 {
 /// The first transmission seen of this PSN was a retransmission.
 const RETRANSMITTED: u8 = 4;
 
-#[inline]
+#[inline(always)]
 fn sent(p: &Packet, count: u8) -> Sent {
     Sent {
         time: p.time,
