@@ -45,6 +45,8 @@ fn one_file_has_one_report() {
         same(&path, &[]);
         same(&path, &["--icrc", "off"]);
         same(&path, &["--filter", "bth.psn > 100", "--interval", "100us"]);
+        // Frames that cannot be held on to where they were read.
+        same(&path, &["--merge", &path.display().to_string()]);
     }
     fs::remove_file(&path).expect("what was made can be removed");
 }
