@@ -192,14 +192,18 @@ fn read(
     empty: &Receiver<Batch>,
     stop: &AtomicBool,
 ) -> Result<(), Error> {
-    let mut known = 0;
+    // Frames that would have to be copied are better prepared at once.
+    let (mut known, mut is_lending) = (0, true);
     for worker in to.iter().cycle() {
         let mut batch = empty.try_recv().unwrap_or_default();
-        let prepares = fill.waiting.is_some_and(Waiting::are_enough);
+        let prepares = fill.waiting.is_some_and(|waiting| !is_lending || waiting.are_enough());
         let end = loop {
             match source.next_lent() {
                 Ok(Some(lent)) if prepares => batch.push_prepared(&lent, fill),
-                Ok(Some(lent)) => batch.push(&lent),
+                Ok(Some(lent)) => {
+                    is_lending = lent.place.is_some();
+                    batch.push(&lent);
+                }
                 Ok(None) => break Some(Ok(())),
                 Err(error) => break Some(Err(error)),
             }
