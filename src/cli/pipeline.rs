@@ -18,9 +18,9 @@
 //! | 128 bytes of each frame | 17 % | 20 % | 63 % | 1.6 |
 //! | full frames of 1 KiB | 45 % | 25 % | 30 % | 2.2 |
 //!
-//! Two threads gain 1.4 and 1.5 to 1.6. Most of the reading is the system's copying from its page cache, which two threads
-//! that read every other megabyte do in half the time; tracking is serial as long as a path and a connection join flows.
-//! Files by themselves share nothing.
+//! Two threads gained 1.2 to 1.5 and 1.4 to 1.8, on two cores whose memory others use too. Most of the reading is the
+//! system's copying from its page cache, which two threads that read every other megabyte do in half the time; tracking
+//! is serial as long as a path and a connection join flows. Files by themselves share nothing.
 
 use std::{
     sync::{
