@@ -2,6 +2,7 @@
 
 mod scratch;
 
+use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
@@ -9,8 +10,8 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use rdmawire::capture::{
-    self, Error, ErrorKind, Format, Info, Interface, MAX_PROBLEMS, Merge, Options, Problem, Reader, Record,
-    Sink, Source, Time,
+    self, Buffer, Error, ErrorKind, Format, Info, Interface, Lent, MAX_PROBLEMS, Merge, Options, Problem,
+    Reader, Record, Sink, Source, Time,
 };
 use rdmawire::dissect::Link;
 use scratch::Scratch;
@@ -408,6 +409,39 @@ fn a_pipe_gives_the_same_however_slow() {
             let (some, info) = drain(reader);
             assert_eq!(some, all);
             assert_eq!((info.problem_count, info.total_bytes), (0, None));
+        }
+    }
+}
+
+/// Reading goes on elsewhere while somebody holds on to what was read, all of it or the last few.
+#[test]
+fn what_is_held_on_to_stays() {
+    let mut frames = frames(3000);
+    for frame in frames.iter_mut().step_by(20) {
+        // More than the few windows that are held.
+        frame.bytes = vec![frame.time as u8; 60_000];
+        frame.wire_len = 60_000;
+    }
+    for format in [Format::Pcap, Format::Pcapng, Format::Erf] {
+        let bytes = ethernet(format, &frames);
+        let (all, _) = read(&bytes);
+        for (held, step) in [(1, 40_000), (3, usize::MAX), (20, 5000), (usize::MAX, 1 << 20)] {
+            let mut reader = Reader::from_read(Drip(Cursor::new(bytes.clone()), step), "pipe").unwrap();
+            let (mut some, mut count) = (VecDeque::new(), 0);
+            let mut same = |(buffer, at, frame): (Buffer, usize, Frame)| {
+                assert!(buffer.get(at..).unwrap().starts_with(&frame.bytes));
+                assert_eq!(frame, all[count]);
+                count += 1;
+            };
+            while let Some(Lent { record, place }) = reader.next_lent().unwrap() {
+                let (buffer, at) = place.expect("a file is read through buffers");
+                some.push_back((buffer.clone(), at, record.into()));
+                if some.len() > held {
+                    some.pop_front().into_iter().for_each(&mut same);
+                }
+            }
+            some.into_iter().for_each(same);
+            assert_eq!(count, all.len());
         }
     }
 }

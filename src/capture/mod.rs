@@ -28,6 +28,7 @@
 //! # Ok::<(), capture::Error>(())
 //! ```
 
+mod buffer;
 mod compressed;
 mod damage;
 mod erf;
@@ -46,6 +47,7 @@ mod writer;
 
 use std::fmt;
 
+pub use buffer::{Buffer, Lent};
 pub use damage::{Damage, Problem};
 pub use error::{Error, ErrorKind};
 pub use merge::Merge;
@@ -97,6 +99,11 @@ pub trait Source {
     /// The next frame, or `None` after the last one.
     fn next(&mut self) -> Result<Option<Record<'_>>, Error>;
 
+    /// The same as [`next`](Source::next), with the buffer that the frame lies in where a source has such.
+    fn next_lent(&mut self) -> Result<Option<Lent<'_>>, Error> {
+        Ok(self.next()?.map(|record| Lent { record, place: None }))
+    }
+
     /// What is known so far about where the frames come from.
     fn info(&self) -> &Info;
 }
@@ -115,6 +122,10 @@ impl<S: Source + ?Sized> Source for Box<S> {
         (**self).next()
     }
 
+    fn next_lent(&mut self) -> Result<Option<Lent<'_>>, Error> {
+        (**self).next_lent()
+    }
+
     fn info(&self) -> &Info {
         (**self).info()
     }
@@ -123,6 +134,10 @@ impl<S: Source + ?Sized> Source for Box<S> {
 impl<S: Source + ?Sized> Source for &mut S {
     fn next(&mut self) -> Result<Option<Record<'_>>, Error> {
         (**self).next()
+    }
+
+    fn next_lent(&mut self) -> Result<Option<Lent<'_>>, Error> {
+        (**self).next_lent()
     }
 
     fn info(&self) -> &Info {

@@ -388,11 +388,16 @@ impl Analyze {
         let result = pipeline::run(source, &options, self.threads(), whole, &STOP, |step| match step {
             Step::Frame(record, prepared) => {
                 number += 1;
-                match filter {
-                    None => analysis.see_prepared(&record, prepared),
-                    Some(filter) => {
+                match (filter, prepared) {
+                    (None, Some(prepared)) => analysis.see_prepared(record, prepared),
+                    (None, None) => analysis.see(record),
+                    (Some(filter), Some(prepared)) => {
                         let d = dissect_with(options.dissect, record.link, record.frame, record.wire_len);
-                        see_if_matching(analysis, &record, &d, prepared.icrc(), filter, number);
+                        see_if_matching(analysis, record, &d, prepared.icrc(), filter, number);
+                    }
+                    (Some(filter), None) => {
+                        let (d, icrc) = options.examine(record);
+                        see_if_matching(analysis, record, &d, icrc, filter, number);
                     }
                 }
             }

@@ -5,7 +5,9 @@
 //!        --batch--> worker 1 -->
 //!   ^----------------- empty batches ------'
 //! ```
-//! With two threads there is no worker: the reader prepares frames while they are in its cache.
+//! With two threads there is no worker, and whoever has time prepares: the reader hands frames on as they are when the
+//! caller is about to run out of them, and else prepares them while they are in its cache. Frames are not copied: batches
+//! hold on to the buffers they were read into.
 //!
 //! What the caller sees does not depend on the number of threads, so neither does the report. Reading and tracking are
 //! serial, each a stage of its own; what the cores share is what can be known of a frame by itself: its headers, and its
@@ -14,7 +16,7 @@
 
 use std::{
     sync::{
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread,
@@ -22,22 +24,32 @@ use std::{
 
 use rdmawire::{
     analyze::{Options, Prepared},
-    capture::{Error, Info, Interface, Record, Source, Time},
+    capture::{Buffer, Error, Info, Interface, Lent, Record, Source, Time},
     dissect::Link,
 };
 
 /// Bytes and frames after which a batch is handed on: it stays in a core's second-level cache.
 const BYTES: usize = 128 << 10;
 const FRAMES: usize = 512;
+/// Batches on their way from the reader to the caller, at most, where there is no worker in between, and how many of them
+/// are enough for the caller: beyond, the reader prepares frames itself. They vary with what is in the frames, and with
+/// what else the processors do; so many that neither waits for the other.
+const DEPTH: usize = 8;
+const ENOUGH: usize = 6;
 /// More workers than these have nothing to do: a reader is not that fast.
 const MAX_WORKERS: usize = 16;
 
-/// Frames, and what is known of each; copied from where they were read as far as that is needed.
+/// Frames, and what is known of each.
 #[derive(Default)]
 struct Batch {
+    /// Bytes of frames that could not be held on to where they were read, and the buffers of the others.
     bytes: Vec<u8>,
+    buffers: Vec<Buffer>,
     frames: Vec<Frame>,
+    /// One for each frame, or none.
     prepared: Vec<Prepared>,
+    /// Bytes of all frames.
+    len: usize,
     /// Interfaces that were new with the last frame, and the number of the first of them.
     interfaces: Vec<Interface>,
     from: usize,
@@ -49,14 +61,20 @@ struct Frame {
     time: Time,
     link: Link,
     interface: u16,
+    /// Index among the batch's buffers; of those copied, one that none has.
+    buffer: u16,
     wire_len: u32,
+    len: u32,
     at: usize,
 }
 
+/// Where frames are that were copied.
+const COPIED: u16 = u16::MAX;
+
 /// What happens in a file, in its order.
 pub(super) enum Step<'a> {
-    /// A frame, and what is known of it by itself.
-    Frame(Record<'a>, &'a Prepared),
+    /// A frame, and what is known of it by itself if that was found out already.
+    Frame(&'a Record<'a>, Option<&'a Prepared>),
     /// Interfaces became known, from this number on.
     Interfaces(usize, &'a [Interface]),
     /// So many bytes of the file are read.
@@ -74,8 +92,9 @@ pub(super) fn run(
     mut see: impl FnMut(Step<'_>),
 ) -> Result<(), Error> {
     let workers = threads.saturating_sub(2).min(MAX_WORKERS);
+    let waiting = AtomicUsize::new(0);
     thread::scope(|scope| {
-        let (recycle, empty) = sync_channel::<Batch>(3 * workers + 4);
+        let (recycle, empty) = sync_channel::<Batch>(3 * workers + DEPTH + 2);
         let (mut to, mut from) = (Vec::new(), Vec::new());
         for _ in 0..workers {
             let (sender, batches) = sync_channel::<Batch>(1);
@@ -84,18 +103,18 @@ pub(super) fn run(
             to.push(sender);
             from.push(prepared);
         }
-        let mut fill = Fill { options, prepares: workers == 0, whole };
         if workers == 0 {
-            // Nobody in between: frames that are prepared where they are read need not be copied.
-            let (done, prepared) = sync_channel::<Batch>(2);
+            let (done, prepared) = sync_channel::<Batch>(DEPTH);
             to.push(done);
             from.push(prepared);
         }
-        let reader = scope.spawn(move || read(source, &mut fill, &to, &empty, stop));
+        let fill = Fill { options, waiting: &waiting, helps: workers == 0, whole };
+        let reader = scope.spawn(move || read(source, &fill, &to, &empty, stop));
         // In turns, as the reader deals them.
         'all: loop {
             for prepared in &from {
                 let Ok(mut batch) = prepared.recv() else { break 'all };
+                waiting.fetch_sub(1, Ordering::Relaxed);
                 batch.show(&mut see);
                 batch.clear();
                 let _ = recycle.try_send(batch);
@@ -109,26 +128,22 @@ pub(super) fn run(
 /// How frames come into a batch.
 struct Fill<'a> {
     options: &'a Options,
-    prepares: bool,
+    /// Batches that the caller has not come to.
+    waiting: &'a AtomicUsize,
+    /// Whether the reader prepares frames when the caller has enough to do.
+    helps: bool,
     whole: bool,
 }
 
 impl Fill<'_> {
-    #[inline]
-    fn push(&mut self, batch: &mut Batch, record: &Record<'_>) {
-        if !self.prepares {
-            return batch.push(record);
-        }
-        let prepared = Prepared::new(self.options, record);
-        let is_needed = self.whole || !prepared.is_all();
-        batch.push(&Record { frame: if is_needed { record.frame } else { &[] }, ..*record });
-        batch.prepared.push(prepared);
+    fn prepares(&self) -> bool {
+        self.helps && self.waiting.load(Ordering::Relaxed) >= ENOUGH
     }
 }
 
 fn read(
     source: &mut impl Source,
-    fill: &mut Fill<'_>,
+    fill: &Fill<'_>,
     to: &[SyncSender<Batch>],
     empty: &Receiver<Batch>,
     stop: &AtomicBool,
@@ -136,9 +151,11 @@ fn read(
     let mut known = 0;
     for worker in to.iter().cycle() {
         let mut batch = empty.try_recv().unwrap_or_default();
+        let prepares = fill.prepares();
         let end = loop {
-            match source.next() {
-                Ok(Some(record)) => fill.push(&mut batch, &record),
+            match source.next_lent() {
+                Ok(Some(lent)) if prepares => batch.push_prepared(&lent, fill),
+                Ok(Some(lent)) => batch.push(&lent),
                 Ok(None) => break Some(Ok(())),
                 Err(error) => break Some(Err(error)),
             }
@@ -152,6 +169,7 @@ fn read(
             }
         };
         batch.progress = source.info().bytes_read;
+        fill.waiting.fetch_add(1, Ordering::Relaxed);
         if worker.send(batch).is_err() {
             return Ok(());
         }
@@ -174,15 +192,42 @@ fn work(batches: &Receiver<Batch>, done: &SyncSender<Batch>, options: &Options) 
 }
 
 impl Batch {
-    fn push(&mut self, record: &Record<'_>) {
-        let Record { time, link, interface, wire_len, frame } = *record;
-        let at = self.bytes.len();
-        self.bytes.extend_from_slice(frame);
-        self.frames.push(Frame { time, link, interface, wire_len, at });
+    #[inline]
+    fn push_prepared(&mut self, lent: &Lent<'_>, fill: &Fill<'_>) {
+        let prepared = Prepared::new(fill.options, &lent.record);
+        if fill.whole || !prepared.is_all() {
+            self.push(lent);
+        } else {
+            let Record { time, link, interface, wire_len, frame } = lent.record;
+            self.len += frame.len();
+            self.frames.push(Frame { time, link, interface, wire_len, buffer: COPIED, at: 0, len: 0 });
+        }
+        self.prepared.push(prepared);
     }
 
+    #[inline]
+    fn push(&mut self, lent: &Lent<'_>) {
+        let Record { time, link, interface, wire_len, frame } = lent.record;
+        self.len += frame.len();
+        let (buffer, at) = match lent.place {
+            Some((buffer, at)) => {
+                if !self.buffers.last().is_some_and(|last| last.is(buffer)) {
+                    self.buffers.push(buffer.clone());
+                }
+                (self.buffers.len() as u16 - 1, at)
+            }
+            None => {
+                let at = self.bytes.len();
+                self.bytes.extend_from_slice(frame);
+                (COPIED, at)
+            }
+        };
+        self.frames.push(Frame { time, link, interface, wire_len, buffer, at, len: frame.len() as u32 });
+    }
+
+    /// A batch keeps its buffers from being read into: they are not to be many.
     fn is_full(&self) -> bool {
-        self.bytes.len() >= BYTES || self.frames.len() >= FRAMES
+        self.len >= BYTES || self.frames.len() >= FRAMES || self.buffers.len() > 1
     }
 
     fn name(&mut self, info: &Info, from: usize) {
@@ -197,16 +242,20 @@ impl Batch {
     }
 
     fn records(&self) -> impl Iterator<Item = Record<'_>> {
-        let ends = self.frames.iter().skip(1).map(|frame| frame.at).chain([self.bytes.len()]);
-        self.frames.iter().zip(ends).map(|(&Frame { time, link, interface, wire_len, at }, end)| {
-            let frame = self.bytes.get(at..end).unwrap_or_default();
+        self.frames.iter().map(|&Frame { time, link, interface, buffer, wire_len, len, at }| {
+            let bytes = self.buffers.get(buffer as usize).map_or(&self.bytes[..], |buffer| buffer);
+            let frame = bytes.get(at..at + len as usize).unwrap_or_default();
             Record { time, link, interface, wire_len, frame }
         })
     }
 
     fn show(&self, see: &mut impl FnMut(Step<'_>)) {
-        for (record, prepared) in self.records().zip(&self.prepared) {
-            see(Step::Frame(record, prepared));
+        if self.prepared.is_empty() {
+            self.records().for_each(|record| see(Step::Frame(&record, None)));
+        } else {
+            for (record, prepared) in self.records().zip(&self.prepared) {
+                see(Step::Frame(&record, Some(prepared)));
+            }
         }
         if !self.interfaces.is_empty() {
             see(Step::Interfaces(self.from, &self.interfaces));
@@ -216,8 +265,10 @@ impl Batch {
 
     fn clear(&mut self) {
         self.bytes.clear();
+        self.buffers.clear();
         self.frames.clear();
         self.prepared.clear();
         self.interfaces.clear();
+        self.len = 0;
     }
 }
