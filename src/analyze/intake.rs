@@ -87,7 +87,7 @@ impl Options {
 
 impl Analysis {
     /// One frame.
-    #[inline]
+    #[inline(always)]
     pub fn see(&mut self, record: &Record<'_>) {
         let (options, verify) = (self.options.dissect, self.options.verify_icrc);
         // Metrics that were added want the dissection.

@@ -52,11 +52,7 @@ impl CaptureCounts {
         self.malformed += frame.is_malformed as u64;
         let time = frame.time;
         if self.links != frame.link as u32 + 1 {
-            self.new_link(frame.link);
-        }
-        if self.first.is_none() {
-            self.first = Some(time);
-            (self.last, self.resolution) = (time, Resolution::COARSEST);
+            self.new_link(frame);
         }
         // Captures of several queues step back by some nanoseconds.
         const JITTER_NS: i64 = 50;
@@ -70,8 +66,12 @@ impl CaptureCounts {
     }
 
     #[cold]
-    fn new_link(&mut self, link: u16) {
+    fn new_link(&mut self, frame: &Frame) {
+        let (link, time) = (frame.link, frame.time);
         self.links = link as u32 + 1;
+        if self.first.is_none() {
+            (self.first, self.last, self.resolution) = (Some(time), time, Resolution::COARSEST);
+        }
         if !self.link_types.contains(&link) && self.link_types.len() < 32 {
             self.link_types.push(link);
         }
