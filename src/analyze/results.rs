@@ -52,7 +52,7 @@ impl CaptureCounts {
         self.malformed += frame.is_malformed as u64;
         let time = frame.time;
         if self.links != frame.link as u32 + 1 {
-            self.new_link(frame);
+            self.new_link(frame.link, time);
         }
         // Captures of several queues step back by some nanoseconds.
         const JITTER_NS: i64 = 50;
@@ -66,8 +66,7 @@ impl CaptureCounts {
     }
 
     #[cold]
-    fn new_link(&mut self, frame: &Frame) {
-        let (link, time) = (frame.link, frame.time);
+    fn new_link(&mut self, link: u16, time: i64) {
         self.links = link as u32 + 1;
         if self.first.is_none() {
             (self.first, self.last, self.resolution) = (Some(time), time, Resolution::COARSEST);
