@@ -20,19 +20,6 @@ pub fn internet_parts(parts: &[&[u8]]) -> u16 {
     !fold(sum)
 }
 
-/// The same of twenty bytes, an IPv4 header without options: added as five words.
-#[inline(always)]
-pub(crate) fn internet_of_twenty(bytes: &[u8]) -> u16 {
-    let Some(bytes) = bytes.first_chunk::<20>() else { return internet(bytes) };
-    let word =
-        |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]) as u64;
-    let sum = word(0) + word(4) + word(8) + word(12) + word(16);
-    // Two halves, twice: the carries of five words are few.
-    let sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
-    let sum = (sum & 0xffff) + (sum >> 16);
-    !(((sum & 0xffff) + (sum >> 16)) as u16)
-}
-
 fn fold(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
@@ -47,17 +34,6 @@ mod tests {
     #[test]
     fn the_example_of_rfc_1071() {
         assert_eq!(internet(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
-    }
-
-    #[test]
-    fn twenty_bytes_are_summed_like_any() {
-        let mut bytes = [0xff; 20];
-        assert_eq!(internet_of_twenty(&bytes), internet(&bytes));
-        for n in 0..5000u32 {
-            let at = n as usize % 20;
-            bytes[at] = bytes[at].wrapping_mul(29).wrapping_add((n >> 3) as u8);
-            assert_eq!(internet_of_twenty(&bytes), internet(&bytes), "{bytes:02x?}");
-        }
     }
 
     #[test]

@@ -253,8 +253,8 @@ pub(crate) struct Shape {
     pub(crate) payload: PayloadRule,
     /// Bytes of extended headers.
     pub(crate) extended: u8,
-    /// A connected service whose chain begins with an AETH, a RETH, or is without either.
-    pub(crate) is_plain: bool,
+    /// A part of a SEND or of a WRITE over a connection.
+    pub(crate) is_streamed: bool,
     pub(crate) has_aeth: bool,
     pub(crate) has_reth: bool,
 }
@@ -280,13 +280,15 @@ impl Opcode {
             i += 1;
         }
         let first = if row.chain.is_empty() { None } else { Some(row.chain[0]) };
+        let operation = self.find_operation();
         Shape {
-            operation: self.find_operation(),
+            operation,
             position: row.position,
             direction: row.direction,
             payload: row.payload,
             extended,
-            is_plain: row.known && matches!(self.service(), Service::Rc | Service::Uc),
+            is_streamed: matches!(operation, Some(Operation::Send | Operation::Write))
+                && matches!(self.service(), Service::Rc | Service::Uc | Service::Rd | Service::Xrc),
             has_aeth: matches!(first, Some(Kind::Aeth)),
             has_reth: matches!(first, Some(Kind::Reth)),
         }
@@ -330,8 +332,8 @@ impl Opcode {
 
     /// What the hot paths ask of it.
     #[inline(always)]
-    pub(crate) fn shape(self) -> Shape {
-        SHAPES[self.0 as usize]
+    pub(crate) fn shape(self) -> &'static Shape {
+        &SHAPES[self.0 as usize]
     }
 
     /// The transport service.

@@ -1,19 +1,16 @@
 //! What the analysis reads from a packet: all of it, once, and nothing that refers to the frame.
 //!
-//! [`Dissected`] holds the facts of a dissection, whatever the packet is wrapped in. [`Plain`] holds those of the frames
-//! that nearly all are: RoCEv2 over IPv4 in an Ethernet frame, with one VLAN tag at most and no length that lies, read
-//! from fixed offsets. It refuses everything else. It is as long as a cache line, for it is what threads hand on; the
-//! rest follows from it. Dissecting took a third of an analysis; this takes a sixth. `tests/plain.rs` and the fuzz target
-//! `analysis` hold the two against each other.
+//! [`Dissected`] holds the facts of a dissection, whatever the packet is wrapped in;
+//! [`Plain`](super::plain::Plain) those of the frames that nearly all are, which need not be dissected.
 
-use super::{FARTHEST, flow::Key};
+use super::flow::Key;
 use crate::{
     capture::Record,
     checksum,
     cost::{self, Contents, FCS, GAP, ICRC, PREAMBLE, SHORTEST_FRAME, extended_len},
-    dissect::{self, Dissection, Encapsulation, Link, Severity},
-    icrc::{self, State},
-    opcode::{Direction, Opcode, Operation, PayloadRule, Position},
+    dissect::{Dissection, Encapsulation, Link, Severity},
+    icrc::State,
+    opcode::{Direction, Opcode, Operation, Position},
     wire::*,
 };
 
@@ -91,7 +88,8 @@ pub(crate) trait Facts {
     /// Where it was seen: capture interface and TTL.
     #[inline(always)]
     fn vantage(&self) -> u16 {
-        self.frame().interface << 8 | look::ttl(self.look()).unwrap_or(0) as u16
+        // Without a TTL it is 0.
+        self.frame().interface << 8 | (self.look() >> 56) as u16
     }
 
     /// It is a request that an acknowledgement is due for.
@@ -106,6 +104,12 @@ pub(crate) trait Facts {
     #[inline(always)]
     fn is_acknowledge(&self) -> bool {
         self.opcode().operation() == Some(Operation::Acknowledge)
+    }
+
+    /// ACKs, NAKs and CNPs only steer.
+    #[inline(always)]
+    fn is_control(&self) -> bool {
+        self.is_acknowledge() || self.opcode().is_cnp()
     }
 
     /// What an acknowledgement says.
@@ -185,7 +189,15 @@ impl Dissected {
             network: network(d).map_or(0, |from| before.saturating_sub(from)),
             l1_bytes: l1_bytes(d),
             dma_len: d.get::<Reth>().map(Reth::dma_len),
-            fingerprint: fingerprint(ip_id, port, bth, d.payload_len(), aeth.as_ref()),
+            fingerprint: Marks {
+                id: ip_id.unwrap_or(0),
+                port: port.unwrap_or(0),
+                opcode: u16::from_be_bytes([bth.bytes()[0], bth.bytes()[1]]),
+                ack: bth.bytes()[8],
+                payload: d.payload_len(),
+                aeth: aeth.map_or(0, |aeth| (aeth.syndrome().0 as u32) << 24 | aeth.msn()),
+            }
+            .fingerprint(),
             aeth,
         })
     }
@@ -208,233 +220,6 @@ impl Facts for Dissected {
     }
 }
 
-/// The facts of a plain packet.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Plain {
-    time: i64,
-    look: u64,
-    src: u32,
-    dst: u32,
-    dest_qp: u32,
-    psn: u32,
-    fingerprint: u32,
-    /// The AETH, or the RETH's length.
-    said: u32,
-    wire_len: u32,
-    captured: u32,
-    ip_id: u16,
-    /// The IPv4 header's total length.
-    total: u16,
-    interface: u16,
-    opcode: u8,
-    ecn: u8,
-    pad: u8,
-    icrc: State,
-    ack_req: bool,
-    ip_right: bool,
-}
-
-const _: () = assert!(size_of::<Plain>() == 64);
-
-impl Plain {
-    /// Of a plain packet; `None` of any other. Its ICRC is verified on the way if that is wanted: the headers are at hand.
-    #[inline(always)]
-    pub(crate) fn of(options: &dissect::Options, record: &Record<'_>, verify: bool) -> Option<Plain> {
-        let frame = record.frame;
-        if record.link != Link::ETHERNET || record.time.0.unsigned_abs() > FARTHEST as u64 {
-            return None;
-        }
-        let (ethernet, rest) = Ethernet::view(frame)?;
-        let (rest, vlan) = match ethernet.ether_type() {
-            EtherType::IPV4 => (rest, None),
-            EtherType::VLAN => {
-                let (tag, rest) = Vlan::view(rest)?;
-                if tag.ether_type() != EtherType::IPV4 {
-                    return None;
-                }
-                (rest, Some(tag.vid()))
-            }
-            _ => return None,
-        };
-        let headers: &[u8; HEADERS] = rest.first_chunk()?;
-        let (ip, after) = Ipv4::view(headers)?;
-        let (udp, after) = Udp::view(after)?;
-        let (bth, _) = Bth::view(after)?;
-        let opcode = bth.opcode();
-        let shape = opcode.shape();
-        let total = ip.total_len();
-        let captured = frame.len() as u32;
-        let wire_len = record.wire_len.max(captured);
-        let (port, dest_qp) = (udp.dst_port(), bth.dest_qp());
-        let is_plain = (ip.bytes()[0] == 0x45)
-            & !ip.mf()
-            & (ip.fragment_offset() == 0)
-            & (ip.protocol() == IpProtocol::UDP)
-            & (port == options.roce_ports[0] || port == options.roce_ports[1] && port != 0)
-            & (udp.length() as u32 + Ipv4::LEN as u32 == total as u32)
-            & (captured - rest.len() as u32 + total as u32 <= wire_len)
-            & (bth.tver() == 0)
-            & shape.is_plain
-            & (dest_qp.0 > 1);
-        let extended = shape.extended as u32;
-        let fixed = HEADERS as u32 + extended + ICRC;
-        if !is_plain || (total as u32) < fixed || rest.len() < HEADERS + extended as usize {
-            return None;
-        }
-        let pad = bth.pad_cnt();
-        let payload = (total as u32 - fixed).wrapping_sub(pad as u32);
-        let fits = match shape.payload {
-            PayloadRule::Full => payload.is_power_of_two() && (256..=4096).contains(&payload),
-            PayloadRule::Some => payload.wrapping_sub(1) <= u16::MAX as u32,
-            PayloadRule::Any => payload <= u16::MAX as u32,
-            PayloadRule::None => payload == 0,
-            PayloadRule::Eight => payload == 8,
-        };
-        if !fits {
-            return None;
-        }
-        let body = &rest[HEADERS..];
-        let aeth = if shape.has_aeth { Aeth::view(body).map(|(aeth, _)| aeth) } else { None };
-        let reth = if shape.has_reth { Reth::view(body).map(|(reth, _)| reth) } else { None };
-        let said = match reth {
-            Some(reth) => reth.dma_len(),
-            None => body.first_chunk().map_or(0, |word| u32::from_be_bytes(*word)),
-        };
-        let icrc = match rest.get(HEADERS..total as usize) {
-            Some(covered) if verify => verify_plain(headers, covered),
-            _ => State::Unchecked,
-        };
-        let (ip_id, source, tos) = (ip.id().0, udp.src_port(), ip.bytes()[1]);
-        Some(Plain {
-            time: record.time.0,
-            look: look::of(vlan, Some(ip.ttl()), tos, Some(source)),
-            src: ip.src().into(),
-            dst: ip.dst().into(),
-            dest_qp: dest_qp.0,
-            psn: bth.psn().0,
-            fingerprint: fingerprint(Some(ip_id), Some(source), bth, payload, aeth),
-            said,
-            wire_len,
-            captured,
-            ip_id,
-            total,
-            interface: record.interface,
-            opcode: opcode.0,
-            ecn: tos & 3,
-            pad,
-            icrc,
-            ack_req: bth.ack_req(),
-            ip_right: checksum::internet_of_twenty(ip.bytes()) == 0,
-        })
-    }
-}
-
-impl Facts for Plain {
-    #[inline(always)]
-    fn frame(&self) -> Frame {
-        Frame {
-            time: self.time,
-            wire_len: self.wire_len,
-            captured: self.captured,
-            link: Link::ETHERNET.0,
-            interface: self.interface,
-            is_cut: self.captured < self.wire_len,
-            is_malformed: false,
-        }
-    }
-
-    #[inline(always)]
-    fn key(&self) -> Option<Key> {
-        Some(Key::of_ipv4(self.src, self.dst, self.dest_qp))
-    }
-
-    #[inline(always)]
-    fn wrap(&self) -> Encapsulation {
-        Encapsulation::RoceV2Ipv4
-    }
-
-    told! { icrc: State, ack_req: bool, look: u64, fingerprint: u32 }
-
-    #[inline(always)]
-    fn opcode(&self) -> Opcode {
-        Opcode(self.opcode)
-    }
-
-    #[inline(always)]
-    fn psn(&self) -> Psn {
-        Psn(self.psn)
-    }
-
-    #[inline(always)]
-    fn ip_id(&self) -> Option<u16> {
-        Some(self.ip_id)
-    }
-
-    #[inline(always)]
-    fn ip_right(&self) -> Option<bool> {
-        Some(self.ip_right)
-    }
-
-    #[inline(always)]
-    fn ecn(&self) -> Ecn {
-        Ecn(self.ecn)
-    }
-
-    #[inline(always)]
-    fn mark(&self) -> Ecn {
-        Ecn(self.ecn)
-    }
-
-    #[inline(always)]
-    fn payload(&self) -> u32 {
-        let fixed = HEADERS as u32 + self.opcode().shape().extended as u32 + ICRC;
-        (self.total as u32).wrapping_sub(fixed + self.pad as u32)
-    }
-
-    #[inline(always)]
-    fn contents(&self) -> Contents {
-        let extended = self.opcode().shape().extended as u32;
-        Contents { extended, payload: self.payload(), pad: self.pad as u32 }
-    }
-
-    #[inline(always)]
-    fn vlan_bytes(&self) -> u32 {
-        if look::vlan(self.look).is_some() { Vlan::LEN as u32 } else { 0 }
-    }
-
-    #[inline(always)]
-    fn network(&self) -> u32 {
-        Ipv4::LEN as u32
-    }
-
-    #[inline(always)]
-    fn l1_bytes(&self) -> u32 {
-        let frame = Ethernet::LEN as u32 + self.vlan_bytes() + self.total as u32 + FCS;
-        frame.max(SHORTEST_FRAME) + PREAMBLE + GAP
-    }
-
-    #[inline(always)]
-    fn aeth(&self) -> Option<Aeth> {
-        let aeth = || Aeth::view(&self.said.to_be_bytes()).map(|(aeth, _)| *aeth);
-        if self.opcode().shape().has_aeth { aeth() } else { None }
-    }
-
-    #[inline(always)]
-    fn dma_len(&self) -> Option<u32> {
-        self.opcode().shape().has_reth.then_some(self.said)
-    }
-}
-
-/// IPv4, UDP and BTH.
-const HEADERS: usize = Ipv4::LEN + Udp::LEN + Bth::LEN;
-
-/// `covered` is what follows the BTH, ICRC included.
-#[inline]
-fn verify_plain(headers: &[u8; HEADERS], covered: &[u8]) -> State {
-    let Some((body, there)) = covered.split_last_chunk::<4>() else { return State::Unchecked };
-    if icrc::of_rocev2_ipv4(headers, body) == *there { State::Good } else { State::Bad }
-}
-
 /// Bytes of extended headers, payload and pad, by the lengths that the packet states, captured or not. `left`: from
 /// its BTH on.
 fn contents(left: u32, bth: &Bth) -> Contents {
@@ -444,13 +229,27 @@ fn contents(left: u32, bth: &Bth) -> Contents {
     Contents { extended, payload: room.saturating_sub(extended + pad), pad }
 }
 
-#[inline(always)]
-fn fingerprint(id: Option<u16>, port: Option<u16>, bth: &Bth, payload: u32, aeth: Option<&Aeth>) -> u32 {
-    let bytes = bth.bytes();
-    let flags = u16::from_be_bytes([bytes[0], bytes[1]]) ^ (bytes[8] as u16) << 3;
-    let rest = flags.rotate_left(5) ^ port.unwrap_or(0) ^ (payload as u16).rotate_left(9);
-    let syndrome = aeth.map_or(0, |aeth| aeth.syndrome().0 as u16 ^ (aeth.msn() as u16).rotate_left(4));
-    (id.unwrap_or(0) as u32) << 16 | (rest ^ syndrome) as u32
+/// What tells one transmission of a PSN from another.
+pub(super) struct Marks {
+    pub(super) id: u16,
+    pub(super) port: u16,
+    /// The BTH's first two bytes.
+    pub(super) opcode: u16,
+    /// Its ninth, with the AckReq bit.
+    pub(super) ack: u8,
+    pub(super) payload: u32,
+    /// Syndrome and MSN.
+    pub(super) aeth: u32,
+}
+
+impl Marks {
+    #[inline(always)]
+    pub(super) fn fingerprint(&self) -> u32 {
+        let flags = self.opcode ^ (self.ack as u16) << 3;
+        let rest = flags.rotate_left(5) ^ self.port ^ (self.payload as u16).rotate_left(9);
+        let aeth = (self.aeth >> 24) as u16 ^ (self.aeth as u16).rotate_left(4);
+        (self.id as u32) << 16 | (rest ^ aeth) as u32
+    }
 }
 
 /// Bytes that the frame takes on the wire: with preamble, frame check sequence and inter-frame gap if it is an Ethernet
@@ -500,37 +299,47 @@ fn vlan_bytes(d: &Dissection<'_>) -> u32 {
     (last + Vlan::LEN).saturating_sub(first) as u32
 }
 
-/// VLAN, DSCP, TTL and source port as one number that is never 0: each with a bit that says whether it is there.
-pub(crate) mod look {
-    const THERE: u64 = 1 << 16;
-    const NETWORK: u32 = 20;
-    const VLAN: u32 = 40;
+/// VLAN, DSCP, TTL and source port as one number that is never 0: where words of headers have them, so that they need not be
+/// moved, and with a bit each that says whether they are there.
+///
+/// ```text
+/// 63   56 55  50       31         16 15  14      13       12    11    0
+/// |  TTL | DSCP |     | source port | 1 |port?|network?|VLAN?|   VID   |
+/// ```
+pub(super) mod look {
+    pub(crate) const TTL: u64 = 0xff << 56;
+    pub(crate) const DSCP: u64 = 0x3f << 50;
+    pub(crate) const PORT: u64 = 0xffff << 16;
+    const VID: u64 = 0xfff;
+    pub(crate) const HAS_VLAN: u64 = 1 << 12;
+    pub(crate) const VLAN: u64 = HAS_VLAN | VID;
+    const HAS_NETWORK: u64 = 1 << 13;
+    const HAS_PORT: u64 = 1 << 14;
+    const SOME: u64 = 1 << 15;
+    /// That it has all but a VLAN.
+    pub(crate) const PLAIN: u64 = HAS_NETWORK | HAS_PORT | SOME;
 
-    #[inline(always)]
     pub(super) fn of(vlan: Option<u16>, ttl: Option<u8>, tos: u8, port: Option<u16>) -> u64 {
-        let vlan = vlan.map_or(0, |vlan| THERE | vlan as u64);
-        let network = ttl.map_or(0, |ttl| THERE | (ttl as u64) << 8 | (tos >> 2) as u64);
-        let port = port.map_or(0, |port| THERE | port as u64);
-        1 << 63 | vlan << VLAN | network << NETWORK | port
+        let vlan = vlan.map_or(0, |vlan| HAS_VLAN | vlan as u64 & VID);
+        let network = ttl.map_or(0, |ttl| HAS_NETWORK | (ttl as u64) << 56 | (tos as u64) << 48 & DSCP);
+        let port = port.map_or(0, |port| HAS_PORT | (port as u64) << 16);
+        SOME | vlan | network | port
     }
 
     pub(crate) fn vlan(look: u64) -> Option<u16> {
-        part(look >> VLAN)
+        (look & HAS_VLAN != 0).then_some((look & VID) as u16)
     }
 
     pub(crate) fn ttl(look: u64) -> Option<u8> {
-        part(look >> NETWORK).map(|part| (part >> 8) as u8)
+        (look & HAS_NETWORK != 0).then_some((look >> 56) as u8)
     }
 
     pub(crate) fn dscp(look: u64) -> Option<u8> {
-        part(look >> NETWORK).map(|part| part as u8)
+        (look & HAS_NETWORK != 0).then_some((look >> 50 & 0x3f) as u8)
     }
 
+    #[inline(always)]
     pub(crate) fn port(look: u64) -> Option<u16> {
-        part(look)
-    }
-
-    fn part(look: u64) -> Option<u16> {
-        (look & THERE != 0).then_some(look as u16)
+        (look & HAS_PORT != 0).then_some((look >> 16) as u16)
     }
 }

@@ -14,14 +14,14 @@ use super::{
     track::{
         lazy::{Lazy, quiet},
         order::IdOrder,
-        request::Requests,
+        request::{Knobs, Requests},
         response::Responses,
         ring::{Ring, Room},
     },
 };
 use crate::{
     dissect::{Dissection, Encapsulation},
-    opcode::{Direction, Opcode, Position, Service},
+    opcode::{Direction, Opcode, PayloadRule, Position, Service, Shape},
     wire::*,
 };
 
@@ -314,13 +314,15 @@ const HERE: usize = 4;
 impl Opcodes {
     #[inline]
     pub(crate) fn add(&mut self, opcode: u8) {
-        for (at, &code) in self.codes.iter().enumerate() {
-            if code == opcode && at < self.used as usize {
-                self.packets[at] += 1;
-                return;
-            }
+        // All codes are compared at once: a byte that is zero afterwards borrows, and the lowest one that does is right.
+        const ONES: u32 = u32::from_ne_bytes([1; HERE]);
+        let differences = u32::from_le_bytes(self.codes) ^ (ONES * opcode as u32);
+        let zeros = differences.wrapping_sub(ONES) & !differences & ONES << 7;
+        let at = zeros.trailing_zeros() as usize / 8;
+        match self.packets.get_mut(at) {
+            Some(packets) if at < self.used as usize => *packets += 1,
+            _ => self.another(opcode),
         }
-        self.another(opcode);
     }
 
     #[inline(never)]
@@ -349,6 +351,10 @@ impl Opcodes {
             .map_or(0, |more| size_of::<Vec<(u8, u64)>>() + more.capacity() * size_of::<(u8, u64)>())
     }
 }
+
+/// What a flow was seen to have.
+pub(super) const REQUESTS: u8 = 8;
+pub(super) const RESPONSES: u8 = 16;
 
 /// A flow. In this order, what every packet needs is together: half of it.
 #[derive(Debug)]
@@ -444,6 +450,57 @@ impl Flow {
             requests: Requests::default(),
             responses: Responses::default(),
         }
+    }
+
+    /// Whether a packet is a request as nearly all are: the next one of a flow where nothing is open or in doubt.
+    #[inline(always)]
+    pub(crate) fn expects(&self, facts: &impl Facts, shape: &Shape) -> bool {
+        let is_usual = !self.renew && !self.was_silent(facts.time()) && self.service != Service::Cn;
+        is_usual
+            && (shape.payload != PayloadRule::Full || self.requests.knows_mtu())
+            && self.requests.expects(facts, &self.ids)
+    }
+
+    /// Takes a packet that it expects.
+    #[inline(always)]
+    pub(crate) fn take_expected(&mut self, facts: &impl Facts, shape: &Shape, frame: u64, knobs: &Knobs) {
+        self.count(facts);
+        self.look_at(facts);
+        self.last_psn = facts.psn().0;
+        self.payload_bytes += facts.payload() as u64;
+        self.requests.take_expected(facts, shape, frame, &self.ids, knobs);
+        self.completeness |= REQUESTS;
+        if let Some(ip_id) = facts.ip_id() {
+            self.ids.see(ip_id);
+        }
+    }
+
+    /// Counts a packet, wrong or not.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, facts: &impl Facts) {
+        (self.packets, self.touched) = (self.packets + 1, true);
+        self.last_time = self.last_time.max(facts.time());
+        self.wire_bytes += facts.l1_bytes() as u64;
+        self.icrc[facts.icrc() as usize] += 1;
+        self.opcodes.add(facts.opcode().0);
+    }
+
+    /// What a right packet has in its network header and around it.
+    #[inline(always)]
+    pub(crate) fn look_at(&mut self, facts: &impl Facts) {
+        match facts.ecn().0 {
+            0 => {}
+            3 => self.ecn_ce += 1,
+            _ => self.ecn_ect += 1,
+        }
+        self.looks.add(facts.look());
+    }
+
+    /// A queue pair silent for so long may be another one when it is heard again.
+    #[inline(always)]
+    pub(crate) fn was_silent(&self, time: i64) -> bool {
+        const SILENCE_NS: i64 = 1_000_000_000;
+        time - self.last_time > SILENCE_NS
     }
 
     /// A queue pair number used anew: a message begins far from where the last one was.
@@ -616,6 +673,23 @@ impl Flows {
         self.table.find(self.hash(key), |&at| flows[at as usize].key == *key).map(|&at| FlowId(at))
     }
 
+    /// The flow of a packet, if it is known.
+    #[inline(always)]
+    pub(crate) fn find_of(&mut self, facts: &impl Facts) -> Option<FlowId> {
+        match self.recent.find(&facts.key()?) {
+            Some(at) => Some(FlowId(at)),
+            None => self.find_in_table(&facts.key()?),
+        }
+    }
+
+    #[inline(never)]
+    fn find_in_table(&mut self, key: &Key) -> Option<FlowId> {
+        let flows = &self.flows;
+        let at = *self.table.find(self.hash(key), |&at| flows[at as usize].key == *key)?;
+        self.recent.put(key, at);
+        Some(FlowId(at))
+    }
+
     /// The flow of this key, known or new.
     #[inline]
     pub(crate) fn get_or_add(
@@ -626,20 +700,12 @@ impl Flows {
         time: i64,
         psn: u32,
     ) -> Found {
-        if let Some(at) = self.recent.find(key) {
-            self.flows[at as usize].touched = true;
-            return Found::Known(FlowId(at));
-        }
-        let hash = self.hash(key);
-        let flows = &mut self.flows;
-        if let Some(&at) = self.table.find(hash, |&at| flows[at as usize].key == *key) {
-            flows[at as usize].touched = true;
-            self.recent.put(key, at);
-            return Found::Known(FlowId(at));
+        if let Some(id) = self.recent.find(key).map(FlowId).or_else(|| self.find_in_table(key)) {
+            return Found::Known(id);
         }
         let mut flow = Flow::new(*key, service, encapsulation, time, psn);
         flow.grow_within(&self.room);
-        self.add(hash, flow)
+        self.add(self.hash(key), flow)
     }
 
     #[cold]

@@ -1,10 +1,7 @@
 //! How frames come in: read from fixed offsets or dissected, held back until ICRCs can be believed, looked at together
 //! where there are many flows.
 
-use super::{
-    Analysis, Options,
-    facts::{Facts, Plain},
-};
+use super::{Analysis, Options, facts::Facts, plain::Plain};
 use crate::{
     capture::{Record, Time},
     dissect::{Dissection, Link, dissect_with},
@@ -90,7 +87,7 @@ impl Options {
 
 impl Analysis {
     /// One frame.
-    #[inline]
+    #[inline(always)]
     pub fn see(&mut self, record: &Record<'_>) {
         let (options, verify) = (self.options.dissect, self.options.verify_icrc);
         // Metrics that were added want the dissection.

@@ -21,6 +21,7 @@ mod flow;
 mod intake;
 mod lists;
 pub mod metric;
+mod plain;
 mod results;
 mod track;
 mod transport;
@@ -33,10 +34,11 @@ pub use track::{Class, Trigger};
 
 use connection::Connections;
 use doubt::{Mirror, Stray, Trust};
-use facts::{Dissected, Facts, Frame, Plain};
+use facts::{Dissected, Facts, Frame};
 use flow::{Flow, Flows, Found, Key};
 use intake::Held;
 use metric::{Metric, Metrics, overhead};
+use plain::Plain;
 use track::{request::Knobs, sequence::Resolved};
 
 use crate::{
@@ -233,8 +235,7 @@ impl Analysis {
     #[inline]
     fn see_plain(&mut self, facts: &Plain) {
         self.capture.see(&facts.frame());
-        let (flow, class) = self.see_transport(facts, None);
-        self.count(facts, flow, class);
+        self.see_transport(facts, None);
     }
 
     /// One frame that was dissected, and its ICRC verified, by somebody else.
@@ -260,7 +261,6 @@ impl Analysis {
         };
         if let Some(facts) = Dissected::of(record, d, icrc) {
             let (flow, class) = self.see_transport(&facts, Some(d));
-            self.count(&facts, flow, class);
             (event.l1_bytes, event.flow, event.class) = (facts.l1_bytes(), flow, class);
             event.is_capture_duplicate = class == Some(Class::CaptureDuplicate);
             event.peer = flow.and_then(|id| self.flows.get_mut(id).peer);
@@ -275,11 +275,16 @@ impl Analysis {
         }
     }
 
-    /// A packet in its place, for the questions that are always asked.
+    /// A packet in its place, for the questions that are always asked. One that `is_control` only steers.
     #[inline(always)]
-    fn count(&mut self, facts: &impl Facts, flow: Option<FlowId>, class: Option<Class>) {
+    fn count(
+        &mut self,
+        facts: &impl Facts,
+        (flow, class): (Option<FlowId>, Option<Class>),
+        is_control: bool,
+    ) {
         let is_capture_duplicate = class == Some(Class::CaptureDuplicate);
-        let seen = metric::Seen { facts, flow, class, is_capture_duplicate };
+        let seen = metric::Seen { facts, flow, class, is_capture_duplicate, is_control };
         self.overhead.packet(&seen);
         self.asked.packet(&seen);
         if class == Some(Class::Retransmission) {

@@ -33,7 +33,7 @@ pub(crate) struct CaptureCounts {
     last: i64,
     steps_back: u64,
     /// The coarsest unit of ten that all timestamps are multiples of.
-    resolution: u64,
+    resolution: Resolution,
     links: u32,
     pub(crate) link_types: Vec<u16>,
     pub(crate) mirrored: bool,
@@ -52,11 +52,7 @@ impl CaptureCounts {
         self.malformed += frame.is_malformed as u64;
         let time = frame.time;
         if self.links != frame.link as u32 + 1 {
-            self.new_link(frame.link);
-        }
-        if self.first.is_none() {
-            self.first = Some(time);
-            (self.last, self.resolution) = (time, 1_000_000_000);
+            self.new_link(frame.link, time);
         }
         // Captures of several queues step back by some nanoseconds.
         const JITTER_NS: i64 = 50;
@@ -64,30 +60,67 @@ impl CaptureCounts {
             self.steps_back += 1;
         }
         self.last = self.last.max(time);
-        // Divisions by what is known beforehand are cheap.
-        let is_multiple = match self.resolution {
-            1 => true,
-            1000 => time % 1000 == 0,
-            other => time % other as i64 == 0,
-        };
-        if !is_multiple {
-            self.finer(time);
+        if !self.resolution.divides(time) {
+            self.resolution = self.resolution.divisor_of(time);
         }
     }
 
     #[cold]
-    fn finer(&mut self, time: i64) {
-        while self.resolution > 1 && time % self.resolution as i64 != 0 {
-            self.resolution /= 10;
-        }
-    }
-
-    #[cold]
-    fn new_link(&mut self, link: u16) {
+    fn new_link(&mut self, link: u16, time: i64) {
         self.links = link as u32 + 1;
+        if self.first.is_none() {
+            (self.first, self.last, self.resolution) = (Some(time), time, Resolution::COARSEST);
+        }
         if !self.link_types.contains(&link) && self.link_types.len() < 32 {
             self.link_types.push(link);
         }
+    }
+}
+
+/// A power of ten, and how to tell its multiples without dividing: those times the inverse of its odd part modulo 2^64 are,
+/// turned right by its factors of two, no larger than the largest multiple's quotient (Warren, Hacker's Delight, 10-17).
+#[derive(Clone, Copy, Debug)]
+struct Resolution {
+    ns: u64,
+    inverse: u64,
+    quotients: u64,
+    twos: u32,
+}
+
+impl Default for Resolution {
+    fn default() -> Resolution {
+        Resolution::of(1)
+    }
+}
+
+impl Resolution {
+    const COARSEST: Resolution = Resolution::of(1_000_000_000);
+
+    const fn of(ns: u64) -> Resolution {
+        let twos = ns.trailing_zeros();
+        let odd = ns >> twos;
+        // Each step doubles the bits that are right; three are to begin with.
+        let (mut inverse, mut step) = (odd, 0);
+        while step < 5 {
+            inverse = inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)));
+            step += 1;
+        }
+        Resolution { ns, inverse, quotients: u64::MAX / ns, twos }
+    }
+
+    #[inline(always)]
+    fn divides(self, time: i64) -> bool {
+        time.unsigned_abs().wrapping_mul(self.inverse).rotate_right(self.twos) <= self.quotients
+    }
+
+    /// The coarsest one that divides a time too.
+    #[cold]
+    fn divisor_of(self, time: i64) -> Resolution {
+        let mut ns = self.ns;
+        while ns > 1 && time % ns as i64 != 0 {
+            ns /= 10;
+        }
+        Resolution::of(ns)
     }
 }
 
@@ -205,7 +238,7 @@ impl Analysis {
             first_ns: counts.first,
             last_ns: counts.first.map(|_| counts.last),
             duration_ns: counts.first.map(|first| counts.last - first),
-            timestamp_resolution_ns: counts.first.map(|_| counts.resolution),
+            timestamp_resolution_ns: counts.first.map(|_| counts.resolution.ns),
             link_types: counts.link_types.clone(),
             mirror_lost_packets: counts.mirrored.then_some(counts.mirror_lost),
             time_steps_back: counts.steps_back,

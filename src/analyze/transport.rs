@@ -3,7 +3,7 @@
 use super::{
     Analysis, FlowId, Observer, Space,
     facts::Facts,
-    flow::{Flow, Found},
+    flow::{Flow, Found, REQUESTS, RESPONSES},
     metric::overhead,
     track::{
         Class, Trigger,
@@ -19,13 +19,6 @@ use crate::{
     wire::*,
 };
 
-/// What a flow was seen to have.
-const REQUESTS: u8 = 8;
-const RESPONSES: u8 = 16;
-
-/// A queue pair silent for so long may be another one when it is heard again.
-const SILENCE_NS: i64 = 1_000_000_000;
-
 impl Analysis {
     /// A packet of the transport: its flow, and its class where that is known at once. `whole` is there for what
     /// facts do not tell: management.
@@ -37,6 +30,53 @@ impl Analysis {
     ) -> (Option<FlowId>, Option<Class>) {
         self.capture.rdma_packets += 1;
         let corrupt = self.is_corrupt(facts);
+        if !corrupt && let Some(id) = self.see_expected(facts) {
+            let seen = (Some(id), Some(Class::New));
+            self.count(facts, seen, false);
+            return seen;
+        }
+        self.see_in_full(facts, whole, corrupt)
+    }
+
+    /// Takes a packet that nothing needs to be found out about, as nearly all are: see [`Flow::expects`]. What
+    /// [`place`](Self::place) would do comes down to this then.
+    #[inline(always)]
+    fn see_expected(&mut self, facts: &impl Facts) -> Option<FlowId> {
+        let shape = facts.opcode().shape();
+        if !shape.is_streamed {
+            return None;
+        }
+        let (id, frame) = (self.flows.find_of(facts)?, self.number());
+        let flow = self.flows.get_mut(id);
+        if !flow.expects(facts, shape) {
+            return None;
+        }
+        flow.take_expected(facts, shape, frame, &self.knobs);
+        self.say(Some(Direction::Request), Class::New);
+        Some(id)
+    }
+
+    /// The same of any packet.
+    #[inline(never)]
+    fn see_in_full(
+        &mut self,
+        facts: &impl Facts,
+        whole: Option<&Dissection<'_>>,
+        corrupt: bool,
+    ) -> (Option<FlowId>, Option<Class>) {
+        let seen = self.place(facts, whole, corrupt);
+        self.count(facts, seen, facts.is_control());
+        seen
+    }
+
+    /// A packet finds its flow, its PSN space and its class.
+    #[inline(always)]
+    fn place(
+        &mut self,
+        facts: &impl Facts,
+        whole: Option<&Dissection<'_>>,
+        corrupt: bool,
+    ) -> (Option<FlowId>, Option<Class>) {
         let Some(key) = &facts.key() else {
             self.say(None, Class::Unsequenced);
             return (None, None);
@@ -61,7 +101,7 @@ impl Analysis {
             }
         };
         let mut flow = self.flows.get_mut(id);
-        if flow.renew || time - flow.last_time > SILENCE_NS && flow.is_reused(opcode, psn) {
+        if flow.renew || flow.was_silent(time) && flow.is_reused(opcode, psn) {
             self.renew(id, service, time, psn.0);
             flow = self.flows.get_mut(id);
         }
@@ -70,20 +110,11 @@ impl Analysis {
             flow.service = service;
         }
 
-        flow.packets += 1;
-        flow.last_time = flow.last_time.max(time);
-        flow.wire_bytes += l1_bytes as u64;
-        flow.icrc[icrc as usize] += 1;
-        flow.opcodes.add(opcode.0);
+        flow.count(facts);
         if corrupt {
             return (Some(id), self.see_corrupt(id, opcode));
         }
-        match facts.ecn().0 {
-            0 => {}
-            3 => flow.ecn_ce += 1,
-            _ => flow.ecn_ect += 1,
-        }
-        flow.looks.add(facts.look());
+        flow.look_at(facts);
         let payload = facts.payload();
         let shape = opcode.shape();
         let operation = match shape.operation {
@@ -113,15 +144,6 @@ impl Analysis {
                 Some(peer) => self.flows.get_mut(peer).requests.full_packet(payload),
                 None => {}
             }
-        }
-        let flow = self.flows.get_mut(id);
-        if is_request && flow.requests.see_expected(facts, frame, &flow.ids, &self.knobs) {
-            flow.completeness |= REQUESTS;
-            if let Some(ip_id) = facts.ip_id() {
-                flow.ids.see(ip_id);
-            }
-            self.say(Some(direction), Class::New);
-            return (Some(id), Some(Class::New));
         }
         let packet = Packet::of(facts, frame);
         let mut request = Request { packet, operation, position, message_bytes: facts.dma_len() };

@@ -162,6 +162,8 @@ impl Reader {
 impl Source for Reader {
     #[inline(always)]
     fn next(&mut self) -> Result<Option<Record<'_>>, Error> {
+        // A place is taken apart in registers. A record that came out of a function would be copied in pieces larger than
+        // those it was written in, which processors wait for: a tenth of an analysis.
         Ok(self.step()?.map(|place| self.record(place)))
     }
 

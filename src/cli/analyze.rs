@@ -335,6 +335,7 @@ impl Analyze {
     }
 
     /// Shows all frames of a source to the analysis.
+    #[inline(never)]
     fn feed(&self, source: &mut impl Source, filter: &Option<Filter>, mut to: impl Access) {
         let options = self.options();
         let mut progress = Progress::new(source.info());

@@ -80,7 +80,7 @@ impl Congestion {
         if seen.is_capture_duplicate {
             return;
         }
-        let is_control = facts.is_acknowledge() || facts.opcode().is_cnp();
+        let is_control = seen.is_control;
         self.packets[is_control as usize][facts.mark().0 as usize & 3] += 1;
         if facts.mark() == Ecn::CE && !is_control {
             self.mark(facts);

@@ -27,6 +27,8 @@ pub(crate) struct Seen<'a, F> {
     pub(crate) flow: Option<FlowId>,
     pub(crate) class: Option<Class>,
     pub(crate) is_capture_duplicate: bool,
+    /// An ACK, a NAK or a CNP.
+    pub(crate) is_control: bool,
 }
 
 impl Seen<'_, Dissected> {
@@ -34,7 +36,8 @@ impl Seen<'_, Dissected> {
     fn show(event: &Event<'_>, to: impl FnOnce(&Seen<'_, Dissected>)) -> Option<()> {
         let facts = &Dissected::of(event.record, event.packet, event.icrc)?;
         let Event { flow, class, is_capture_duplicate, .. } = *event;
-        to(&Seen { facts, flow, class, is_capture_duplicate });
+        let is_control = facts.is_control();
+        to(&Seen { facts, flow, class, is_capture_duplicate, is_control });
         Some(())
     }
 }

@@ -86,8 +86,7 @@ impl Overhead {
         if frame < SHORTEST_FRAME && wrap == Encapsulation::RoceV2Ipv4 {
             sums.padding += (SHORTEST_FRAME - frame) as u64;
         }
-        // ACKs, NAKs and CNPs only steer.
-        if seen.facts.opcode().is_cnp() || seen.facts.is_acknowledge() {
+        if seen.is_control {
             sums.control += l1_bytes as u64;
         }
     }

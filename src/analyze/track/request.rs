@@ -25,7 +25,7 @@ use crate::{
         facts::Facts,
         metric::latency::{Distribution, Tracked},
     },
-    opcode::{Operation, Position},
+    opcode::{Operation, Position, Shape},
     report::analysis,
     wire::Psn,
 };
@@ -107,8 +107,8 @@ pub(crate) struct Requests {
     reads: Lazy<Reads>,
     shadow: Shadow,
     assembly: Option<Assembly>,
-    /// Of the acknowledgements' round trips, the 99th percentile so far.
-    rtt_p99: u64,
+    /// Three times the 99th percentile of the acknowledgements' round trips so far.
+    thrice_rtt: i64,
     pub(crate) mtu: Mtu,
     /// The last episode is not over.
     is_recovering: bool,
@@ -227,7 +227,7 @@ impl Requests {
     /// Reads something of each line that a packet needs.
     #[inline(always)]
     pub(crate) fn touch(&self) -> u64 {
-        self.una ^ self.rtt_p99 ^ self.seq.base ^ self.messages_completed ^ self.reach
+        self.una ^ self.thrice_rtt as u64 ^ self.seq.base ^ self.messages_completed ^ self.reach
     }
 
     fn context<'a>(&self, ids: &'a IdOrder, knobs: &Knobs) -> Context<'a> {
@@ -247,29 +247,29 @@ impl Requests {
         if let Some(timeout) = knobs.ack_timeout_ns {
             return timeout;
         }
-        thrice(self.rtt_p99).max(20_000)
+        self.thrice_rtt.max(20_000)
     }
 
-    /// Takes a request that is the expected one of a flow without trouble at the moment, which nearly all are: then
-    /// what [`see`](Self::see) would do comes down to this. Whether it did.
+    /// Whether a part of a SEND or WRITE is the expected one of a flow without trouble at the moment, which nearly all are.
     #[inline(always)]
-    pub(crate) fn see_expected(
+    pub(crate) fn expects(&self, facts: &impl Facts, ids: &IdOrder) -> bool {
+        self.seq.expects(facts, ids)
+            && self.reads.get().is_none_or(|reads| reads.guess.is_none())
+            && !self.is_recovering
+            && self.trouble.get().is_none_or(|trouble| trouble.corrupted == 0)
+    }
+
+    /// Takes a request that it expects: what [`see`](Self::see) would do comes down to this.
+    #[inline(always)]
+    pub(crate) fn take_expected(
         &mut self,
         facts: &impl Facts,
+        shape: &Shape,
         frame: u64,
         ids: &IdOrder,
         knobs: &Knobs,
-    ) -> bool {
-        let shape = facts.opcode().shape();
-        let (time, bytes) = (facts.time(), facts.payload());
-        let is_plain = matches!(shape.operation, Some(Operation::Write | Operation::Send))
-            && self.seq.expects(facts, ids)
-            && self.reads.get().is_none_or(|reads| reads.guess.is_none())
-            && !self.is_recovering
-            && self.trouble.get().is_none_or(|trouble| trouble.corrupted == 0);
-        if !is_plain {
-            return false;
-        }
+    ) {
+        let (time, bytes) = (facts.time(), facts.payload() as u64);
         if time - self.seq.last_time > self.timeout_floor(knobs) {
             self.after_silence(facts.ip_id(), ids);
         }
@@ -277,12 +277,10 @@ impl Requests {
         self.shadow.see(x, 1, time);
         self.counts.packets += 1;
         self.counts.class(Class::New);
-        self.goodput += bytes as u64;
+        self.goodput += bytes;
         if let Some(operation) = shape.operation {
-            let part = Part { operation, position: shape.position, n: 1, time, bytes: bytes as u64 };
-            self.assemble(&part, x, false);
+            self.assemble(&Part { operation, position: shape.position, n: 1, time, bytes }, x, false);
         }
-        true
     }
 
     /// After a silence as long as a timeout: sent before, perhaps, and lost.
@@ -528,10 +526,16 @@ impl Requests {
         self.assembly.is_some() as u64
     }
 
+    /// Whether a full packet's payload tells nothing new.
+    #[inline(always)]
+    pub(crate) fn knows_mtu(&self) -> bool {
+        self.mtu.by >= MtuBy::FullPackets
+    }
+
     /// A full packet's payload tells the path MTU.
     #[inline]
     pub(crate) fn full_packet(&mut self, bytes: u32) {
-        if self.mtu.by < MtuBy::FullPackets && bytes.is_power_of_two() && (256..=4096).contains(&bytes) {
+        if !self.knows_mtu() && bytes.is_power_of_two() && (256..=4096).contains(&bytes) {
             let mtu = Mtu { bytes: bytes as u16, by: MtuBy::FullPackets };
             match self.take_guess() {
                 Some((x, length)) => self.set_mtu(mtu, x, length),

@@ -109,19 +109,36 @@ impl Ring {
         self.slots.get_mut(at).filter(|slot| slot.x == x as u32 && slot.count > 0)
     }
 
-    /// A transmission. `outstanding`: PSNs between the oldest that matters and this one.
-    #[inline]
-    pub(crate) fn put(&mut self, x: u64, outstanding: u64, mut sent: Sent) {
-        if outstanding >= self.slots.len() as u64 && self.slots.len() < LARGEST {
+    /// Whether so many PSNs between the oldest that matters and the newest need no more room, or there is no more.
+    #[inline(always)]
+    pub(crate) fn has_room_for(&self, outstanding: u64) -> bool {
+        outstanding < self.slots.len() as u64 || self.slots.len() >= LARGEST
+    }
+
+    #[inline(never)]
+    pub(crate) fn make_room(&mut self, outstanding: u64) {
+        if !self.has_room_for(outstanding) {
             self.grow(outstanding);
         }
-        sent.x = x as u32;
-        let at = x as usize & (self.slots.len() - 1);
-        self.slots[at] = sent;
+    }
+
+    /// A transmission. `outstanding`: PSNs between the oldest that matters and this one.
+    pub(crate) fn put(&mut self, x: u64, outstanding: u64, sent: Sent) {
+        self.make_room(outstanding);
+        self.put_in_room(x, sent);
+    }
+
+    /// The same where there is room.
+    #[inline(always)]
+    pub(crate) fn put_in_room(&mut self, x: u64, sent: Sent) {
+        // Their number is a power of two: there is always one.
+        let at = x as usize & self.slots.len().wrapping_sub(1);
+        if let Some(slot) = self.slots.get_mut(at) {
+            *slot = Sent { x: x as u32, ..sent };
+        }
     }
 
     #[cold]
-    #[inline(never)]
     fn grow(&mut self, outstanding: u64) {
         let mut len =
             (outstanding.min(LARGEST as u64 - 1) as usize + 1).next_power_of_two().clamp(SMALLEST, LARGEST);

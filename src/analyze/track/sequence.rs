@@ -312,9 +312,12 @@ impl Sequence {
     #[inline(always)]
     pub(crate) fn take_expected(&mut self, facts: &impl Facts, frame: u64, una: u64) -> u64 {
         let x = self.hi;
-        let outstanding = self.outstanding(x, una);
         (self.hi, self.cur, self.last_time) = (x + 1, x + 1, facts.time());
-        self.ring.put(x, outstanding, sent(&Packet::of(facts, frame), 1));
+        // Nothing more than this can be outstanding.
+        if !self.ring.has_room_for(x.saturating_sub(una).max(LATE_COPIES)) {
+            self.ring.make_room(self.outstanding(x, una));
+        }
+        self.ring.put_in_room(x, sent(&Packet::of(facts, frame), 1));
         x
     }
 

@@ -3,6 +3,7 @@
 use super::{
     Knobs, Requests,
     recovery::{Asked, LostBehind, NotReady},
+    thrice,
 };
 use crate::{
     analyze::track::{class::Place, ring::ACK_EXPECTED, sequence::Resolved, shadow::Nakked},
@@ -133,7 +134,7 @@ impl Requests {
         self.rtt_min = Some(self.rtt_min.map_or(short, |min| min.min(short)));
         let tracked = &mut self.more().ack_rtt;
         tracked.add(rtt as u64);
-        self.rtt_p99 = tracked.p99().unwrap_or(0);
+        self.thrice_rtt = tracked.p99().map_or(0, thrice);
     }
 
     #[cold]

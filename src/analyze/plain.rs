@@ -1,0 +1,350 @@
+//! The frames that nearly all are: RoCEv2 over IPv4 in an Ethernet frame, with one VLAN tag at most and no length that
+//! lies.
+//!
+//! Their headers are always at the same places, so they are not dissected but kept, as five words; what the analysis
+//! asks is a shift away. Everything else is refused. [`Plain`] is as long as a cache line, for it is what threads hand
+//! on. Dissecting took a third of an analysis. `tests/plain.rs` and the fuzz target `analysis` hold this against
+//! [`Dissected`](super::facts::Dissected).
+
+use super::{
+    FARTHEST,
+    facts::{Facts, Frame, Marks, look},
+    flow::Key,
+};
+use crate::{
+    capture::Record,
+    cost::{Contents, FCS, GAP, ICRC, PREAMBLE, SHORTEST_FRAME},
+    dissect::{self, Encapsulation, Link},
+    icrc::{self, State},
+    opcode::{Opcode, PayloadRule, Service, Shape},
+    wire::*,
+};
+
+/// The facts of a plain packet.
+///
+/// ```text
+///            63            48 47            32 31            16 15             0
+/// headers 0 |4 | 5 |   TOS   |  total length  | identification |flags, offset  |
+///         1 |  TTL | protocol| header checksum|         source address         |
+///         2 |       destination address       |  source port   | dest. port    |
+///         3 |   UDP length   |  UDP checksum  |opcode|S M Pad TVer|   P_Key    |
+///         4 |F B resv|  destination QP        |A resv|         PSN            |
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plain {
+    time: i64,
+    headers: [u64; WORDS],
+    /// The AETH, or the RETH's length.
+    said: u32,
+    wire_len: u32,
+    captured: u32,
+    interface: u16,
+    /// VLAN as in [`look`], and the bits below.
+    tags: u16,
+}
+
+const _: () = assert!(size_of::<Plain>() == 64);
+
+/// The [`State`] of its ICRC is above the VLAN; whether the header checksum is right, above that.
+const ICRC_STATE: u32 = 13;
+const IP_RIGHT: u16 = 1 << 15;
+
+/// IPv4, UDP and BTH.
+const HEADERS: usize = Ipv4::LEN + Udp::LEN + Bth::LEN;
+const WORDS: usize = HEADERS / 8;
+
+/// Bits that every plain packet has alike, and how: version 4 without options and no fragment, UDP, the BTH's version 0.
+const VERSION_AND_FRAGMENT: u64 = 0xff00_0000_0000_3fff;
+const VERSION_4_WHOLE: u64 = 0x45 << 56;
+const PROTOCOL: u64 = 0xff << 48;
+const PROTOCOL_UDP: u64 = (IpProtocol::UDP.0 as u64) << 48;
+const TRANSPORT_VERSION: u64 = 0xf << 16;
+
+impl Plain {
+    /// Of a plain packet; `None` of any other. Its ICRC is verified on the way if that is wanted: the headers are at hand.
+    #[inline(always)]
+    pub(crate) fn of(options: &dissect::Options, record: &Record<'_>, verify: bool) -> Option<Plain> {
+        let frame = record.frame;
+        if record.link != Link::ETHERNET || record.time.0.unsigned_abs() > FARTHEST as u64 {
+            return None;
+        }
+        let (ethernet, rest) = Ethernet::view(frame)?;
+        let (rest, mut tags) = match ethernet.ether_type() {
+            EtherType::IPV4 => (rest, 0),
+            EtherType::VLAN => {
+                let (tag, rest) = Vlan::view(rest)?;
+                if tag.ether_type() != EtherType::IPV4 {
+                    return None;
+                }
+                (rest, look::HAS_VLAN as u16 | tag.vid())
+            }
+            _ => return None,
+        };
+        let bytes: &[u8; HEADERS] = rest.first_chunk()?;
+        let headers = words(bytes);
+        let captured = frame.len() as u32;
+        let wire_len = record.wire_len.max(captured);
+        let interface = record.interface;
+        let packet = Plain { time: record.time.0, headers, said: 0, wire_len, captured, interface, tags };
+        let [network, protocol, ports, lengths, _] = headers;
+        let odd = network & VERSION_AND_FRAGMENT ^ VERSION_4_WHOLE
+            | protocol & PROTOCOL ^ PROTOCOL_UDP
+            | lengths & TRANSPORT_VERSION;
+        let (total, port, shape) = (packet.total(), ports as u16, packet.opcode().shape());
+        let is_plain = (odd == 0)
+            & (port == options.roce_ports[0] || port == options.roce_ports[1] && port != 0)
+            & ((lengths >> 48) as u32 + Ipv4::LEN as u32 == total)
+            & (captured - rest.len() as u32 + total <= wire_len)
+            & (shape.operation.is_some() && matches!(packet.opcode().service(), Service::Rc | Service::Uc))
+            & (packet.dest_qp() > 1);
+        let extended = shape.extended as u32;
+        if !is_plain || total < HEADERS as u32 + extended + ICRC || rest.len() < HEADERS + extended as usize {
+            return None;
+        }
+        if !has_room(shape, packet.payload()) {
+            return None;
+        }
+        let at = HEADERS + if shape.has_reth { RETH_LENGTH } else { 0 };
+        let said =
+            rest.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u32::from_be_bytes(*word));
+        let icrc = match rest.get(HEADERS..total as usize) {
+            Some(covered) if verify => verify_plain(bytes, covered),
+            _ => State::Unchecked,
+        };
+        tags |= (icrc as u16) << ICRC_STATE | if sum(headers) == 0xffff { IP_RIGHT } else { 0 };
+        Some(Plain { said, tags, ..packet })
+    }
+
+    /// The IPv4 header's total length.
+    #[inline(always)]
+    fn total(&self) -> u32 {
+        (self.headers[0] >> 32) as u16 as u32
+    }
+
+    #[inline(always)]
+    fn tos(&self) -> u8 {
+        (self.headers[0] >> 48) as u8
+    }
+
+    #[inline(always)]
+    fn id(&self) -> u16 {
+        (self.headers[0] >> 16) as u16
+    }
+
+    #[inline(always)]
+    fn source_port(&self) -> u16 {
+        (self.headers[2] >> 16) as u16
+    }
+
+    #[inline(always)]
+    fn pad(&self) -> u32 {
+        (self.headers[3] >> 20) as u32 & 3
+    }
+
+    #[inline(always)]
+    fn dest_qp(&self) -> u32 {
+        (self.headers[4] >> 32) as u32 & 0xff_ffff
+    }
+
+    #[inline(always)]
+    fn aeth_word(&self) -> u32 {
+        if self.opcode().shape().has_aeth { self.said } else { 0 }
+    }
+}
+
+impl Facts for Plain {
+    #[inline(always)]
+    fn frame(&self) -> Frame {
+        Frame {
+            time: self.time,
+            wire_len: self.wire_len,
+            captured: self.captured,
+            link: Link::ETHERNET.0,
+            interface: self.interface,
+            is_cut: self.captured < self.wire_len,
+            is_malformed: false,
+        }
+    }
+
+    #[inline(always)]
+    fn key(&self) -> Option<Key> {
+        let (src, dst) = (self.headers[1] as u32, (self.headers[2] >> 32) as u32);
+        Some(Key::of_ipv4(src, dst, self.dest_qp()))
+    }
+
+    #[inline(always)]
+    fn wrap(&self) -> Encapsulation {
+        Encapsulation::RoceV2Ipv4
+    }
+
+    #[inline(always)]
+    fn icrc(&self) -> State {
+        const GOOD: u16 = State::Good as u16;
+        const BAD: u16 = State::Bad as u16;
+        match self.tags >> ICRC_STATE & 3 {
+            GOOD => State::Good,
+            BAD => State::Bad,
+            _ => State::Unchecked,
+        }
+    }
+
+    #[inline(always)]
+    fn opcode(&self) -> Opcode {
+        Opcode((self.headers[3] >> 24) as u8)
+    }
+
+    #[inline(always)]
+    fn ack_req(&self) -> bool {
+        self.headers[4] as u32 >> 31 != 0
+    }
+
+    #[inline(always)]
+    fn psn(&self) -> Psn {
+        Psn(self.headers[4] as u32 & (Psn::SPACE - 1))
+    }
+
+    #[inline(always)]
+    fn ip_id(&self) -> Option<u16> {
+        Some(self.id())
+    }
+
+    #[inline(always)]
+    fn ip_right(&self) -> Option<bool> {
+        Some(self.tags & IP_RIGHT != 0)
+    }
+
+    #[inline(always)]
+    fn look(&self) -> u64 {
+        let [network, protocol, ports, ..] = self.headers;
+        let vlan = self.tags as u64 & look::VLAN;
+        network & look::DSCP | protocol & look::TTL | ports & look::PORT | vlan | look::PLAIN
+    }
+
+    #[inline(always)]
+    fn ecn(&self) -> Ecn {
+        Ecn(self.tos() & 3)
+    }
+
+    #[inline(always)]
+    fn mark(&self) -> Ecn {
+        self.ecn()
+    }
+
+    #[inline(always)]
+    fn payload(&self) -> u32 {
+        let fixed = HEADERS as u32 + self.opcode().shape().extended as u32 + ICRC;
+        self.total().wrapping_sub(fixed + self.pad())
+    }
+
+    #[inline(always)]
+    fn contents(&self) -> Contents {
+        let extended = self.opcode().shape().extended as u32;
+        Contents { extended, payload: self.payload(), pad: self.pad() }
+    }
+
+    #[inline(always)]
+    fn vlan_bytes(&self) -> u32 {
+        if self.tags & look::HAS_VLAN as u16 != 0 { Vlan::LEN as u32 } else { 0 }
+    }
+
+    #[inline(always)]
+    fn network(&self) -> u32 {
+        Ipv4::LEN as u32
+    }
+
+    #[inline(always)]
+    fn l1_bytes(&self) -> u32 {
+        let frame = Ethernet::LEN as u32 + self.vlan_bytes() + self.total() + FCS;
+        frame.max(SHORTEST_FRAME) + PREAMBLE + GAP
+    }
+
+    #[inline(always)]
+    fn aeth(&self) -> Option<Aeth> {
+        let aeth = || Aeth::view(&self.said.to_be_bytes()).map(|(aeth, _)| *aeth);
+        if self.opcode().shape().has_aeth { aeth() } else { None }
+    }
+
+    #[inline(always)]
+    fn dma_len(&self) -> Option<u32> {
+        self.opcode().shape().has_reth.then_some(self.said)
+    }
+
+    #[inline(always)]
+    fn fingerprint(&self) -> u32 {
+        Marks {
+            id: self.id(),
+            port: self.source_port(),
+            opcode: (self.headers[3] >> 16) as u16,
+            ack: (self.headers[4] >> 24) as u8,
+            payload: self.payload(),
+            aeth: self.aeth_word(),
+        }
+        .fingerprint()
+    }
+}
+
+/// Where a RETH has its length.
+const RETH_LENGTH: usize = 12;
+
+#[inline(always)]
+fn words(bytes: &[u8; HEADERS]) -> [u64; WORDS] {
+    let mut words = [0; WORDS];
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+        *word = u64::from_be_bytes(*bytes);
+    }
+    words
+}
+
+/// Whether a packet of this operation code may have so much payload. A length below its headers' is a very large one.
+#[inline(always)]
+fn has_room(shape: &Shape, payload: u32) -> bool {
+    let (least, most, is_power) = match shape.payload {
+        PayloadRule::Full => (256, 4096, u32::MAX),
+        PayloadRule::Some => (1, u16::MAX as u32, 0),
+        PayloadRule::Any => (0, u16::MAX as u32, 0),
+        PayloadRule::None => (0, 0, 0),
+        PayloadRule::Eight => (8, 8, 0),
+    };
+    (payload >= least) & (payload <= most) & (payload & payload.wrapping_sub(1) & is_power == 0)
+}
+
+/// The sum of an IPv4 header's halves of words (RFC 1071), all ones where it is right.
+#[inline(always)]
+fn sum([first, second, third, ..]: [u64; WORDS]) -> u64 {
+    let low = |word: u64| word & 0xffff_ffff;
+    // Five words of 32 bits, then twice two halves: their carries are few.
+    let sum = (first >> 32) + low(first) + (second >> 32) + low(second) + (third >> 32);
+    let sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    (sum & 0xffff) + (sum >> 16)
+}
+
+/// `covered` is what follows the BTH, ICRC included.
+#[inline]
+fn verify_plain(headers: &[u8; HEADERS], covered: &[u8]) -> State {
+    let Some((body, there)) = covered.split_last_chunk::<4>() else { return State::Unchecked };
+    if icrc::of_rocev2_ipv4(headers, body) == *there { State::Good } else { State::Bad }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checksum::internet;
+
+    #[test]
+    fn headers_are_summed_like_any_bytes() {
+        let mut bytes = [0xff; HEADERS];
+        for n in 0..5000u32 {
+            let right = internet(&bytes[..Ipv4::LEN]) == 0;
+            assert_eq!(sum(words(&bytes)) == 0xffff, right, "{bytes:02x?}");
+            // Made right where it was not, and so about every other time.
+            let at = n as usize % Ipv4::LEN;
+            bytes[at] = bytes[at].wrapping_mul(29).wrapping_add((n >> 3) as u8);
+            if n % 2 == 0 {
+                bytes[10..12].fill(0);
+                let checksum = internet(&bytes[..Ipv4::LEN]);
+                bytes[10..12].copy_from_slice(&checksum.to_be_bytes());
+            }
+        }
+    }
+}
