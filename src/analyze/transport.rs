@@ -2,8 +2,9 @@
 
 use super::{
     Analysis, FlowId, Observer, Space,
+    connection::{Place as PlaceOfRequests, is_new_place},
     facts::Facts,
-    flow::{Flow, Found},
+    flow::Flow,
     metric::overhead,
     track::{
         Class, Trigger,
@@ -55,9 +56,9 @@ impl Analysis {
                 }
             }
         } else {
-            match self.flows.get_or_add(key, service, facts.wrap(), time, psn.0) {
-                Found::Known(id) => id,
-                found => self.appeared(found, service, opcode.is_cnp()),
+            match self.flows.see(key) {
+                Some(id) => id,
+                None => self.begin(key, facts),
             }
         };
         let mut flow = self.flows.get_mut(id);
@@ -108,10 +109,13 @@ impl Analysis {
         flow.last_psn = psn.0;
         flow.payload_bytes += payload as u64;
         if shape.payload == PayloadRule::Full {
-            match flow.peer {
-                _ if is_request => flow.requests.full_packet(payload),
-                Some(peer) => self.flows.get_mut(peer).requests.full_packet(payload),
-                None => {}
+            let moved = match flow.peer {
+                _ if is_request => flow.requests.full_packet(payload).then_some(id),
+                Some(peer) => self.flows.get_mut(peer).requests.full_packet(payload).then_some(peer),
+                None => None,
+            };
+            if let Some(id) = moved {
+                self.connections.moved(&self.flows, id);
             }
         }
         let flow = self.flows.get_mut(id);
@@ -119,6 +123,9 @@ impl Analysis {
             flow.completeness |= REQUESTS;
             if let Some(ip_id) = facts.ip_id() {
                 flow.ids.see(ip_id);
+            }
+            if is_new_place(flow) {
+                self.connections.moved(&self.flows, id);
             }
             self.say(Some(direction), Class::New);
             return (Some(id), Some(Class::New));
@@ -186,6 +193,7 @@ impl Analysis {
         let psn = request.packet.psn;
         let flow = self.flows.get_mut(id);
         flow.completeness |= REQUESTS;
+        let place = PlaceOfRequests::of(flow);
         let before =
             if request.operation == Operation::ReadRequest { flow.requests.counts.triggers } else { [0; 5] };
         let class = flow.requests.see(request, &flow.ids, &self.knobs, &mut self.resolved);
@@ -198,6 +206,9 @@ impl Analysis {
                 (Direction::Request, wrap),
                 request.packet.frame,
             );
+        }
+        if PlaceOfRequests::of(self.flows.get(id)) != place {
+            self.connections.moved(&self.flows, id);
         }
         let flow = self.flows.get_mut(id);
         // A READ asked for again tells what became of its response.
