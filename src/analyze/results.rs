@@ -186,7 +186,7 @@ impl Analysis {
             },
         );
         let mut survey = Survey::default();
-        for at in 0..index.len() {
+        for at in index.in_memory() {
             survey.flow(at, &index);
         }
         survey.finish(&mut report);
