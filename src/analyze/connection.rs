@@ -14,7 +14,9 @@ use crate::wire::{CmRep, CmReq, PathMtu, Psn, Qpn, Udp};
 #[derive(Default)]
 pub(crate) struct Connections {
     /// Flows by their two addresses, unpaired ones of either direction.
-    unpaired: HashMap<Pair, VecDeque<FlowId>, foldhash::fast::RandomState>,
+    unpaired: HashMap<Pair, Unpaired, foldhash::fast::RandomState>,
+    /// In how many of these lists a flow's number stands.
+    listed: Vec<u8>,
     /// Requests seen, by the sender's communication ID.
     requests: VecDeque<Request>,
     /// From a flow's key to its opposite's.
@@ -61,7 +63,7 @@ const MARGIN_BITS: u32 = 6;
 impl Connections {
     /// A new flow of a connected service.
     pub(crate) fn appeared(&mut self, flows: &mut Flows, id: FlowId) {
-        let key = flows.get_mut(id).key;
+        let key = flows.get(id).key;
         if let Some(known) = self.known.get(&key).copied() {
             if let Some(bytes) = known.mtu {
                 flows.get_mut(id).requests.mtu =
@@ -70,25 +72,60 @@ impl Connections {
             flows.get_mut(id).peer_qp = Some(known.peer.dest_qp());
             flows.get_mut(id).paired_by = Some(known.by);
             if let Some(peer) = flows.find(&known.peer) {
-                join(flows, id, peer, known.by, 48);
+                self.join(flows, id, peer, known.by, 48);
                 return;
             }
         }
         if let Some(peer) = self.by_queue_pair(flows, &key) {
-            join(flows, id, peer, PairedBy::Map, 48);
+            self.join(flows, id, peer, PairedBy::Map, 48);
             return;
         }
         if self.unpaired.len() >= MAX_PAIRS {
             return;
         }
         let list = self.unpaired.entry(key.pair()).or_default();
-        if list.contains(&id) {
-            return;
+        list.put(id, Place::of(flows.get(id)), &mut self.listed);
+    }
+
+    /// A flow is about to give its number to another one.
+    pub(crate) fn disappears(&mut self, flows: &Flows, id: FlowId) {
+        self.doubt(&flows.get(id).key, id);
+    }
+
+    /// A flow's requests may be in another [place](Place).
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn moved(&mut self, flows: &Flows, id: FlowId) {
+        let flow = flows.get(id);
+        if flow.peer.is_none()
+            && let Some((list, at)) = self.find(&flow.key, id)
+        {
+            list.set(at, Place::of(flow));
         }
-        if list.len() == MAX_UNPAIRED {
-            list.pop_front();
+    }
+
+    /// A flow of that key has its opposite, or is no more.
+    fn doubt(&mut self, key: &Key, id: FlowId) {
+        if let Some((list, at)) = self.find(key, id) {
+            list.set(at, DOUBTFUL);
         }
-        list.push_back(id);
+    }
+
+    /// Where a flow's number stands in the list of its two addresses.
+    fn find(&mut self, key: &Key, id: FlowId) -> Option<(&mut Unpaired, usize)> {
+        if self.listed.get(id.0 as usize).is_none_or(|&lists| lists == 0) {
+            return None;
+        }
+        let list = self.unpaired.get_mut(&key.pair())?;
+        let at = list.position(id)?;
+        Some((list, at))
+    }
+
+    fn join(&mut self, flows: &mut Flows, a: FlowId, b: FlowId, by: PairedBy, bits: u32) {
+        join(flows, a, b, by, bits);
+        for id in [a, b] {
+            self.doubt(&flows.get(id).key, id);
+        }
     }
 
     /// A response of a flow whose opposite is not known. `exact`: it is the first response to a READ.
@@ -108,23 +145,20 @@ impl Connections {
         flow.attempts += 1;
         let key = flow.key;
         let Some(list) = self.unpaired.get_mut(&key.pair()) else { return };
+        list.take_out_paired(flows, &key, &mut self.listed);
         let mut best: Option<(u32, PairedBy, FlowId)> = None;
-        let (mut second, mut stale) = (0, false);
-        for &other in list.iter() {
-            let candidate = flows.flows.get(other.0 as usize);
-            let Some(candidate) = candidate.filter(|other| is_unpaired(other, &key)) else {
-                stale = true;
-                continue;
-            };
+        let mut second = 0;
+        let wanted = Wanted::of(&key, psn, exact);
+        list.look(wanted, |other| {
+            let Some(candidate) = flows.flows.get(other.0 as usize) else { return };
             let opposite = candidate.key.src == key.dst && candidate.key.dst == key.src;
             if !opposite || other == id || !candidate.requests.seq.is_started() {
-                continue;
+                return;
             }
-            let Some(mut bits) = evidence_of_psn(&candidate.requests, psn, exact) else { continue };
+            let Some(mut bits) = evidence_of_psn(&candidate.requests, psn, exact) else { return };
             let mut by = PairedBy::Psn;
             let formula = Udp::linux_source_port(Qpn(key.dest_qp()), Qpn(candidate.key.dest_qp()));
-            let ports = candidate.looks.ports();
-            if port == Some(formula) && ports.contains(&formula) {
+            if port == Some(formula) && candidate.looks.has_port(formula) {
                 bits += 28;
                 by = if bits > 36 { PairedBy::Psn } else { PairedBy::UdpPort };
             }
@@ -135,16 +169,11 @@ impl Connections {
                     best = Some((bits, by, other));
                 }
             }
-        }
-        if stale {
-            list.retain(|&other| {
-                flows.flows.get(other.0 as usize).is_some_and(|other| is_unpaired(other, &key))
-            });
-        }
+        });
         let Some((bits, by, other)) = best else { return };
         // Evidence of several responses adds up only as far as each could have been chance.
         if bits >= ENOUGH_BITS && bits >= second + MARGIN_BITS {
-            join(flows, id, other, by, bits);
+            self.join(flows, id, other, by, bits);
         }
     }
 
@@ -153,12 +182,9 @@ impl Connections {
         let mut ports: Vec<(u16, FlowId)> = Vec::new();
         for (pair, list) in &self.unpaired {
             ports.clear();
-            ports.extend(list.iter().filter_map(|&id| {
+            ports.extend(list.ids.iter().filter_map(|&id| {
                 let flow = flows.flows.get(id.0 as usize).filter(|flow| flow.key.pair() == *pair)?;
-                match flow.looks.ports()[..] {
-                    [only] => Some((only, id)),
-                    _ => None,
-                }
+                Some((flow.looks.only_port()?, id))
             }));
             ports.sort_unstable();
             // Among many flows between two hosts some product fits by chance: of three with a port, none is told.
@@ -240,7 +266,7 @@ impl Connections {
             return None;
         }
         let list = self.unpaired.get(&key.pair())?;
-        let mut fitting = list.iter().copied().filter(|other| {
+        let mut fitting = list.ids.iter().copied().filter(|other| {
             flows.flows.get(other.0 as usize).is_some_and(|other| {
                 other.peer.is_none()
                     && other.key.src == key.dst
@@ -250,6 +276,153 @@ impl Connections {
         });
         fitting.next().filter(|_| fitting.next().is_none())
     }
+}
+
+/// Flows between two addresses, of either direction, in the order in which they came. Some may have found their
+/// opposites meanwhile, or be no more.
+#[derive(Default)]
+struct Unpaired {
+    ids: VecDeque<FlowId>,
+    /// What tells whether to look at one: most flows are not in the cache.
+    places: VecDeque<Place>,
+    /// Of the places, the [`DOUBTFUL`] ones.
+    doubtful: usize,
+}
+
+impl Unpaired {
+    /// Most are looked for when they have just come.
+    fn position(&self, id: FlowId) -> Option<usize> {
+        self.ids.iter().rposition(|&other| other == id)
+    }
+
+    fn set(&mut self, at: usize, place: Place) {
+        let was = std::mem::replace(&mut self.places[at], place);
+        self.doubtful += (place == DOUBTFUL) as usize;
+        self.doubtful -= (was == DOUBTFUL) as usize;
+    }
+
+    fn put(&mut self, id: FlowId, place: Place, listed: &mut Vec<u8>) {
+        let slot = id.0 as usize;
+        if listed.len() <= slot {
+            listed.resize(slot + 1, 0);
+        }
+        if listed[slot] > 0
+            && let Some(at) = self.position(id)
+        {
+            self.set(at, place);
+            return;
+        }
+        if self.ids.len() == MAX_UNPAIRED {
+            self.take_out(0, listed);
+        }
+        self.ids.push_back(id);
+        self.places.push_back(place);
+        listed[slot] = listed[slot].saturating_add(1);
+    }
+
+    fn take_out(&mut self, at: usize, listed: &mut [u8]) {
+        self.doubtful -= (self.places.remove(at) == Some(DOUBTFUL)) as usize;
+        let slot = self.ids.remove(at).and_then(|id| listed.get_mut(id.0 as usize));
+        if let Some(lists) = slot.filter(|lists| **lists < u8::MAX) {
+            *lists -= 1;
+        }
+    }
+
+    /// Looks at those in doubt: some have no opposite any more, or again.
+    fn take_out_paired(&mut self, flows: &Flows, key: &Key, listed: &mut [u8]) {
+        let mut at = 0;
+        while self.doubtful > 0 && at < self.ids.len() {
+            if self.places[at] == DOUBTFUL {
+                let flow = flows.flows.get(self.ids[at].0 as usize);
+                let Some(flow) = flow.filter(|flow| is_unpaired(flow, key)) else {
+                    self.take_out(at, listed);
+                    continue;
+                };
+                self.set(at, Place::of(flow));
+            }
+            at += 1;
+        }
+    }
+
+    /// Shows those that are in a wanted place.
+    fn look(&self, wanted: Wanted, mut at: impl FnMut(FlowId)) {
+        let (front, back) = self.places.as_slices();
+        for (from, places) in [(0, front), (front.len(), back)] {
+            // Without a branch for each, many are compared at once.
+            const MANY: usize = 32;
+            for (n, many) in places.chunks(MANY).enumerate() {
+                if !many.iter().fold(false, |any, &place| any | wanted.has(place)) {
+                    continue;
+                }
+                let hits = many.iter().enumerate().filter(|(_, place)| wanted.has(**place));
+                hits.for_each(|(k, _)| at(self.ids[from + n * MANY + k]));
+            }
+        }
+    }
+}
+
+/// What an unpaired flow's requests have to be for a response to be theirs, roughly: their direction, whether READs are
+/// among them, and the upper bits of the highest PSN. These seldom change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place(u16);
+
+/// PSNs of a place, and how many places there are.
+const NEIGHBOURS: u32 = WINDOW as u32;
+const PLACES: u32 = Psn::SPACE / NEIGHBOURS;
+const DOWNWARDS: u16 = 1 << 14;
+const READS: u16 = 1 << 13;
+/// Nothing to respond to.
+const NOWHERE: Place = Place(1 << 15);
+/// The flow may have found its opposite, or be another one: it has to be looked at.
+const DOUBTFUL: Place = Place(u16::MAX);
+const _: () = assert!(PLACES <= READS as u32);
+
+impl Place {
+    #[inline]
+    pub(crate) fn of(flow: &Flow) -> Place {
+        let requests = &flow.requests;
+        if !requests.seq.is_started() {
+            return NOWHERE;
+        }
+        let near = (requests.seq.hi as u32 % Psn::SPACE / NEIGHBOURS) as u16;
+        let direction = if flow.key.src > flow.key.dst { DOWNWARDS } else { 0 };
+        let reads = if requests.reads().next().is_some() { READS } else { 0 };
+        Place(near | direction | reads)
+    }
+}
+
+/// The places of requests that a response may belong to.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    relevant: u16,
+    either: u16,
+    or: u16,
+}
+
+impl Wanted {
+    fn of(key: &Key, psn: Psn, exact: bool) -> Wanted {
+        let direction = if key.dst > key.src { DOWNWARDS } else { 0 };
+        if exact {
+            let reads = direction | READS;
+            return Wanted { relevant: NOWHERE.0 | DOWNWARDS | READS, either: reads, or: reads };
+        }
+        // The highest PSN is the one acknowledged, or one within the window behind it.
+        let near = psn.0 / NEIGHBOURS;
+        let or = direction | ((near + 1) % PLACES) as u16;
+        Wanted { relevant: !READS, either: direction | near as u16, or }
+    }
+
+    #[inline(always)]
+    fn has(self, place: Place) -> bool {
+        let place = place.0 & self.relevant;
+        (place == self.either) | (place == self.or)
+    }
+}
+
+/// Whether the request that was just taken was the last one of a [place](Place).
+#[inline(always)]
+pub(crate) fn is_new_place(flow: &Flow) -> bool {
+    (flow.requests.seq.hi as u32).is_multiple_of(NEIGHBOURS)
 }
 
 /// Bits of evidence that a response with this PSN answers these requests.

@@ -34,8 +34,8 @@ struct Kind {
     most: Vec<(Weight, Finding)>,
 }
 
-/// The most serious first; of one severity, what weighs most; then what was found first.
-type Weight = (u8, Reverse<u64>, u64);
+/// The most serious first; of one severity, what weighs most; then by the flow's place, and what was found first.
+type Weight = (u8, Reverse<u64>, usize, u64);
 
 /// What is told of a finding: what, what to do next, the frames that show it.
 type Told = (String, &'static str, Vec<u64>);
@@ -65,7 +65,7 @@ impl Subject<'_> {
 }
 
 impl Survey {
-    /// The flow at a place of the report.
+    /// The flow at a place of the report; in whatever order.
     pub(super) fn flow(&mut self, at: usize, index: &Index<'_>) {
         let (in_full, episodes) = (OnceCell::new(), OnceCell::new());
         let subject = Subject { at, flow: index.report(at, false), index, in_full, episodes };
@@ -99,7 +99,7 @@ impl Survey {
         weight: u64,
         tell: impl FnOnce() -> Told,
     ) {
-        let weight = (rank(severity), Reverse(weight), self.said);
+        let weight = (rank(severity), Reverse(weight), flow.unwrap_or(usize::MAX), self.said);
         self.said += 1;
         let at = self.kinds.iter().position(|kind| kind.id == id).unwrap_or(self.kinds.len());
         if at == self.kinds.len() {

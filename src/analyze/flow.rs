@@ -2,11 +2,10 @@
 
 use std::{
     hash::{BuildHasher, Hash, Hasher},
+    hint::black_box,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
     ops::{Deref, DerefMut},
 };
-
-use hashbrown::HashTable;
 
 use super::{
     FlowId,
@@ -218,12 +217,13 @@ pub(crate) struct Looks {
     lists: Option<Box<Lists>>,
 }
 
+/// Each in the order in which they came.
 #[derive(Clone, Debug, Default)]
-struct Lists {
-    vlans: Vec<u16>,
-    dscps: Vec<u8>,
-    ttls: Vec<u8>,
-    ports: Vec<u16>,
+pub(crate) struct Lists {
+    pub(crate) vlans: Vec<u16>,
+    pub(crate) dscps: Vec<u8>,
+    pub(crate) ttls: Vec<u8>,
+    pub(crate) ports: Vec<u16>,
 }
 
 /// Values kept of each.
@@ -246,24 +246,25 @@ impl Looks {
         self.last = look;
     }
 
-    fn lists(&self) -> Lists {
+    pub(crate) fn lists(&self) -> Lists {
         self.lists.as_deref().cloned().unwrap_or_else(|| Lists::of(self.last))
     }
 
-    pub(crate) fn vlans(&self) -> Vec<u16> {
-        self.lists().vlans
+    /// Whether some packet had this source port.
+    pub(crate) fn has_port(&self, port: u16) -> bool {
+        match &self.lists {
+            Some(lists) => lists.ports.contains(&port),
+            None => look::port(self.last) == Some(port),
+        }
     }
 
-    pub(crate) fn dscps(&self) -> Vec<u8> {
-        self.lists().dscps
-    }
-
-    pub(crate) fn ttls(&self) -> Vec<u8> {
-        self.lists().ttls
-    }
-
-    pub(crate) fn ports(&self) -> Vec<u16> {
-        self.lists().ports
+    /// The source port, where it was always the same.
+    pub(crate) fn only_port(&self) -> Option<u16> {
+        match self.lists.as_deref().map(|lists| &lists.ports[..]) {
+            Some(&[only]) => Some(only),
+            Some(_) => None,
+            None => look::port(self.last),
+        }
     }
 
     fn heap(&self) -> usize {
@@ -370,8 +371,6 @@ pub(crate) struct Flow {
     pub(crate) last_psn: u32,
     pub(crate) service: Service,
     pub(crate) encapsulation: Encapsulation,
-    /// Seen since the table was last swept.
-    touched: bool,
     /// The next packet begins a new epoch: CM said so.
     pub(crate) renew: bool,
     pub(crate) peer: Option<FlowId>,
@@ -419,7 +418,8 @@ impl DerefMut for Flow {
 }
 
 impl Flow {
-    fn new(key: Key, service: Service, encapsulation: Encapsulation, time: i64, psn: u32) -> Flow {
+    fn new(begin: &Begin) -> Flow {
+        let &Begin { key, service, encapsulation, time, psn } = begin;
         Flow {
             key,
             epoch: 0,
@@ -430,7 +430,6 @@ impl Flow {
             paired_by: None,
             evidence: 0,
             attempts: 0,
-            touched: true,
             completeness: 0,
             renew: false,
             first_time: time,
@@ -478,7 +477,7 @@ impl Flow {
     /// Counts a packet, wrong or not.
     #[inline(always)]
     pub(crate) fn count(&mut self, facts: &impl Facts) {
-        (self.packets, self.touched) = (self.packets + 1, true);
+        self.packets += 1;
         self.last_time = self.last_time.max(facts.time());
         self.wire_bytes += facts.l1_bytes() as u64;
         self.icrc[facts.icrc() as usize] += 1;
@@ -521,6 +520,13 @@ impl Flow {
         own ^ self.opcodes.packets[3] ^ self.ecn_ect ^ self.requests.touch()
     }
 
+    /// The same for all that is reported.
+    #[inline(always)]
+    pub(crate) fn touch_all(&self) -> u64 {
+        let rest = self.requests.acks_not_seen ^ self.acks ^ self.attempts as u64;
+        self.touch() ^ self.responses.touch() ^ rest
+    }
+
     fn grow_within(&mut self, room: &Room) {
         self.requests.seq.ring.grow_within(room);
     }
@@ -553,8 +559,6 @@ impl Flow {
 #[derive(Debug)]
 struct Recent {
     slots: Vec<Slot>,
-    /// Bits of the product that are not part of a place.
-    shift: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -567,27 +571,27 @@ struct Slot {
 /// No flow has this number.
 const NOBODY: u32 = u32::MAX;
 const EMPTY: Slot = Slot { addresses: 0, qp: 0, at: NOBODY };
-/// Slots at first, and at most: 64 KiB, 16 MiB.
-const FEWEST: usize = 1 << 12;
-const MOST: usize = 1 << 20;
+/// 64 KiB.
+const SLOTS: usize = 1 << 12;
 
 impl Default for Recent {
     fn default() -> Recent {
-        Recent { slots: vec![EMPTY; FEWEST], shift: u64::BITS - FEWEST.trailing_zeros() }
+        Recent { slots: vec![EMPTY; SLOTS] }
     }
 }
 
 impl Recent {
     #[inline(always)]
-    fn place(&self, addresses: u64, qp: u32) -> usize {
-        ((addresses ^ (qp as u64) << 20).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
+    fn place(addresses: u64, qp: u32) -> usize {
+        let product = (addresses ^ (qp as u64) << 20).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (product >> (u64::BITS - SLOTS.trailing_zeros())) as usize
     }
 
     #[inline(always)]
     fn find(&self, key: &Key) -> Option<u32> {
         let addresses = key.ipv4_addresses()?;
         let is_it = |slot: &&Slot| slot.addresses == addresses && slot.qp == key.qp && slot.at != NOBODY;
-        let place = self.place(addresses, key.qp);
+        let place = Recent::place(addresses, key.qp);
         let slot = self.slots.get(place).filter(is_it);
         // Its neighbour is in the same cache line.
         slot.or_else(|| self.slots.get(place ^ 1).filter(is_it)).map(|slot| slot.at)
@@ -597,7 +601,7 @@ impl Recent {
     #[inline]
     fn put(&mut self, key: &Key, at: u32) {
         let Some(addresses) = key.ipv4_addresses() else { return };
-        let place = self.place(addresses, key.qp);
+        let place = Recent::place(addresses, key.qp);
         if let Ok([here, there]) = self.slots.get_disjoint_mut([place, place ^ 1]) {
             *there = std::mem::replace(here, Slot { addresses, qp: key.qp, at });
         }
@@ -606,149 +610,268 @@ impl Recent {
     /// Forgets a flow that is no more.
     fn forget(&mut self, key: &Key) {
         let Some(addresses) = key.ipv4_addresses() else { return };
-        let place = self.place(addresses, key.qp);
+        let place = Recent::place(addresses, key.qp);
         for place in [place, place ^ 1] {
-            if let Some(slot) = self.slots.get_mut(place)
-                && (slot.addresses, slot.qp) == (addresses, key.qp)
-            {
+            let slot = &mut self.slots[place];
+            if (slot.addresses, slot.qp) == (addresses, key.qp) {
                 *slot = EMPTY;
             }
         }
     }
+}
 
-    /// There are so many flows: twice as many places keep most of them apart. Who was found lately is found again.
-    fn make_room(&mut self, flows: usize) {
-        let slots = (2 * flows).next_power_of_two().clamp(FEWEST, MOST);
-        if slots > self.slots.len() {
-            self.slots = vec![EMPTY; slots];
-            self.shift = u64::BITS - slots.trailing_zeros();
+/// Where flows are, by the hashes of their keys. Where there are many, a look-up reads one cache line here, and the flow.
+#[derive(Debug, Default)]
+struct Table {
+    /// A power of two, at least twice as many as there are flows. Each is a flow's number below its hash, and stands
+    /// where the hash's upper bits say or, where others do, behind them.
+    entries: Vec<u64>,
+    used: usize,
+}
+
+const VACANT: u64 = u64::MAX;
+
+impl Table {
+    #[inline(always)]
+    fn home(&self, hash: u32) -> usize {
+        ((hash as u64 * self.entries.len() as u64) >> u32::BITS) as usize
+    }
+
+    /// Reads where a look-up begins, to have it in the cache.
+    #[inline(always)]
+    fn touch(&self, hash: u32) -> u64 {
+        self.entries.get(self.home(hash)).copied().unwrap_or_default()
+    }
+
+    #[inline(always)]
+    fn find(&self, hash: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+        self.position(hash, is_it).map(|at| self.entries[at] as u32)
+    }
+
+    #[inline(always)]
+    fn position(&self, hash: u32, is_it: impl Fn(u32) -> bool) -> Option<usize> {
+        let mut at = self.home(hash);
+        loop {
+            let entry = *self.entries.get(at)?;
+            if entry == VACANT {
+                return None;
+            }
+            if (entry >> u32::BITS) as u32 == hash && is_it(entry as u32) {
+                return Some(at);
+            }
+            at = self.next(at);
         }
+    }
+
+    #[inline(always)]
+    fn next(&self, at: usize) -> usize {
+        (at + 1) & (self.entries.len() - 1)
+    }
+
+    fn insert(&mut self, hash: u32, flow: u32) {
+        if 2 * (self.used + 1) > self.entries.len() {
+            self.grow();
+        }
+        self.used += 1;
+        self.put((hash as u64) << u32::BITS | flow as u64);
+    }
+
+    fn put(&mut self, entry: u64) {
+        let mut at = self.home((entry >> u32::BITS) as u32);
+        while self.entries[at] != VACANT {
+            at = self.next(at);
+        }
+        self.entries[at] = entry;
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let len = (2 * self.entries.len()).max(SLOTS);
+        let old = std::mem::replace(&mut self.entries, vec![VACANT; len]);
+        old.into_iter().filter(|&entry| entry != VACANT).for_each(|entry| self.put(entry));
+    }
+
+    fn remove(&mut self, hash: u32, flow: u32) {
+        let Some(mut gap) = self.position(hash, |at| at == flow) else { return };
+        self.used -= 1;
+        // What would not be found behind the gap moves into it.
+        let mask = self.entries.len() - 1;
+        let mut at = self.next(gap);
+        while self.entries[at] != VACANT {
+            let home = self.home((self.entries[at] >> u32::BITS) as u32);
+            if at.wrapping_sub(home) & mask >= at.wrapping_sub(gap) & mask {
+                self.entries[gap] = self.entries[at];
+                gap = at;
+            }
+            at = self.next(at);
+        }
+        self.entries[gap] = VACANT;
     }
 }
 
 /// All flows.
 pub(crate) struct Flows {
-    table: HashTable<u32>,
+    table: Table,
     recent: Recent,
     hasher: foldhash::fast::RandomState,
     pub(crate) flows: Vec<Flow>,
+    /// Which were seen since the clock's hand last came by.
+    seen: Vec<bool>,
     max: usize,
     room: Room,
     hand: usize,
+    /// Which will make room next, as it looks; read into the cache.
+    ahead: usize,
 }
 
-/// What became of a look-up.
-pub(crate) enum Found {
-    Known(FlowId),
-    New(FlowId),
-    /// There was no room: this one was put away for it.
-    Evicted(FlowId, Box<Flow>),
+/// How a flow begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begin {
+    pub(crate) key: Key,
+    pub(crate) service: Service,
+    pub(crate) encapsulation: Encapsulation,
+    pub(crate) time: i64,
+    pub(crate) psn: u32,
 }
 
 impl Flows {
     pub(crate) fn new(max: usize) -> Flows {
         Flows {
-            table: HashTable::new(),
+            table: Table::default(),
             recent: Recent::default(),
             hasher: foldhash::fast::RandomState::default(),
             flows: Vec::new(),
+            seen: Vec::new(),
             max: max.max(2),
             room: Room::default(),
             hand: 0,
+            ahead: 0,
         }
     }
 
     #[inline]
-    fn hash(&self, key: &Key) -> u64 {
-        self.hasher.hash_one(key)
+    fn hash(&self, key: &Key) -> u32 {
+        (self.hasher.hash_one(key) >> u32::BITS) as u32
     }
 
     /// The flow of this key, if it is known.
-    #[inline]
+    #[cold]
     pub(crate) fn find(&self, key: &Key) -> Option<FlowId> {
-        if let Some(at) = self.recent.find(key) {
-            return Some(FlowId(at));
-        }
-        let flows = &self.flows;
-        self.table.find(self.hash(key), |&at| flows[at as usize].key == *key).map(|&at| FlowId(at))
+        self.recent.find(key).or_else(|| self.look_up(key, self.hash(key))).map(FlowId)
     }
 
-    /// The flow of a packet, if it is known.
     #[inline(always)]
-    pub(crate) fn find_of(&mut self, facts: &impl Facts) -> Option<FlowId> {
-        match self.recent.find(&facts.key()?) {
-            Some(at) => Some(FlowId(at)),
-            None => self.find_in_table(&facts.key()?),
+    fn look_up(&self, key: &Key, hash: u32) -> Option<u32> {
+        self.table.find(hash, |at| self.flows.get(at as usize).is_some_and(|flow| flow.key == *key))
+    }
+
+    /// Which flows many packets are likely of, by the hashes of their keys: memory is waited for but once.
+    #[inline]
+    pub(crate) fn likely<const N: usize>(&self, keys: &[Option<Key>; N]) -> [Option<FlowId>; N] {
+        let hashes = keys.each_ref().map(|key| {
+            let hash = key.as_ref().map_or(0, |key| self.hash(key));
+            black_box(self.table.touch(hash));
+            hash
+        });
+        hashes.map(|hash| self.table.find(hash, |at| (at as usize) < self.flows.len()).map(FlowId))
+    }
+
+    /// They are found again soon, those that are what they were likely to be.
+    #[inline]
+    pub(crate) fn remember<const N: usize>(&mut self, keys: &[Option<Key>; N], likely: &[Option<FlowId>; N]) {
+        for (key, id) in keys.iter().zip(likely) {
+            if let (Some(key), Some(id)) = (key, id)
+                && self.get(*id).key == *key
+                && self.recent.find(key).is_none()
+            {
+                self.recent.put(key, id.0);
+            }
         }
     }
 
-    #[inline(never)]
-    fn find_in_table(&mut self, key: &Key) -> Option<FlowId> {
-        let flows = &self.flows;
-        let at = *self.table.find(self.hash(key), |&at| flows[at as usize].key == *key)?;
-        self.recent.put(key, at);
+    /// The same for a packet of that flow.
+    #[inline(always)]
+    pub(crate) fn see(&mut self, key: &Key) -> Option<FlowId> {
+        let at = match self.recent.find(key) {
+            Some(at) => at,
+            None => self.recall(key)?,
+        };
+        self.seen[at as usize] = true;
         Some(FlowId(at))
     }
 
-    /// The flow of this key, known or new.
-    #[inline]
-    pub(crate) fn get_or_add(
-        &mut self,
-        key: &Key,
-        service: Service,
-        encapsulation: Encapsulation,
-        time: i64,
-        psn: u32,
-    ) -> Found {
-        if let Some(id) = self.recent.find(key).map(FlowId).or_else(|| self.find_in_table(key)) {
-            return Found::Known(id);
-        }
-        let mut flow = Flow::new(*key, service, encapsulation, time, psn);
-        flow.grow_within(&self.room);
-        self.add(self.hash(key), flow)
+    /// One that was not found lately.
+    #[inline(never)]
+    fn recall(&mut self, key: &Key) -> Option<u32> {
+        let at = self.look_up(key, self.hash(key))?;
+        self.recent.put(key, at);
+        Some(at)
     }
 
-    #[cold]
-    fn add(&mut self, hash: u64, flow: Flow) -> Found {
-        if self.flows.len() < self.max {
-            let at = self.flows.len() as u32;
-            self.flows.push(flow);
-            self.recent.make_room(self.flows.len());
-            let (flows, hasher) = (&self.flows, &self.hasher);
-            self.table.insert_unique(hash, at, |&at| hasher.hash_one(flows[at as usize].key));
-            return Found::New(FlowId(at));
+    /// A new flow; `None` where there is no room.
+    pub(crate) fn add(&mut self, begin: &Begin) -> Option<FlowId> {
+        if self.flows.len() >= self.max {
+            return None;
         }
-        // The clock goes round: what was not seen since it last came by makes room.
-        while std::mem::take(&mut self.flows[self.hand].touched) {
-            self.hand = (self.hand + 1) % self.flows.len();
-        }
-        let at = self.hand;
-        self.hand = (self.hand + 1) % self.flows.len();
-        let old_key = self.flows[at].key;
-        self.recent.forget(&old_key);
-        let old_hash = self.hash(&old_key);
-        if let Ok(entry) = self.table.find_entry(old_hash, |&slot| slot == at as u32) {
-            entry.remove();
-        }
-        let old = std::mem::replace(&mut self.flows[at], flow);
-        let (flows, hasher) = (&self.flows, &self.hasher);
-        self.table.insert_unique(hash, at as u32, |&at| hasher.hash_one(flows[at as usize].key));
-        if let Some(peer) = old.peer
-            && let Some(peer) =
-                self.flows.get_mut(peer.0 as usize).filter(|peer| peer.peer == Some(FlowId(at as u32)))
+        let id = FlowId(self.flows.len() as u32);
+        let flow = self.new_flow(begin);
+        self.flows.push(flow);
+        self.seen.push(true);
+        self.enter(id);
+        Some(id)
+    }
+
+    pub(crate) fn new_flow(&self, begin: &Begin) -> Flow {
+        let mut flow = Flow::new(begin);
+        flow.grow_within(&self.room);
+        flow
+    }
+
+    /// From now on a flow is found.
+    pub(crate) fn enter(&mut self, id: FlowId) {
+        let key = self.get(id).key;
+        self.table.insert(self.hash(&key), id.0);
+        self.recent.put(&key, id.0);
+    }
+
+    /// A flow is not found any more, and nobody's opposite: it is about to be put away.
+    pub(crate) fn leave(&mut self, id: FlowId) {
+        let old = self.get(id);
+        let (key, peer) = (old.key, old.peer);
+        self.recent.forget(&key);
+        self.table.remove(self.hash(&key), id.0);
+        if let Some(peer) = peer
+            && let Some(peer) = self.flows.get_mut(peer.0 as usize).filter(|peer| peer.peer == Some(id))
         {
             peer.peer = None;
         }
-        Found::Evicted(FlowId(at as u32), Box::new(old))
     }
 
-    /// The flow begins a new epoch: what it was until now.
-    pub(crate) fn renew(&mut self, id: FlowId, service: Service, time: i64, psn: u32) -> Box<Flow> {
-        let old = &mut self.flows[id.0 as usize];
-        let mut flow = Flow::new(old.key, service, old.encapsulation, time, psn);
-        flow.epoch = old.epoch + 1;
-        flow.grow_within(&self.room);
-        Box::new(std::mem::replace(old, flow))
+    /// The clock goes round: what was not seen since it last came by makes room.
+    pub(crate) fn oldest(&mut self) -> FlowId {
+        while std::mem::take(&mut self.seen[self.hand]) {
+            self.hand = (self.hand + 1) % self.flows.len();
+        }
+        let at = self.hand;
+        if at >= self.ahead || at == 0 {
+            self.touch_ahead();
+        }
+        self.hand = (at + 1) % self.flows.len();
+        self.seen[at] = true;
+        FlowId(at as u32)
+    }
+
+    /// Reads the flows that are put away next, and where they are found, all at once.
+    fn touch_ahead(&mut self) {
+        const MANY: usize = 8;
+        let next = || (self.hand..self.flows.len()).filter(|&at| !self.seen[at]).take(MANY);
+        for at in next() {
+            black_box(self.flows[at].touch_all());
+        }
+        for at in next() {
+            black_box(self.table.touch(self.hash(&self.flows[at].key)));
+        }
+        self.ahead = next().last().map_or(self.flows.len(), |last| last + 1);
     }
 
     /// More than the processor's caches hold.
@@ -769,7 +892,19 @@ impl Flows {
         if facts.opcode().shape().direction == Direction::Request {
             return flow.requests.seq.ring.touch(facts.psn());
         }
-        flow.peer.map_or(0, |peer| self.get(peer).requests.touch())
+        flow.responses.touch() ^ flow.acks ^ flow.peer.map_or(0, |peer| self.get(peer).requests.touch())
+    }
+
+    /// ... and beyond that: what a message that ends adds to, or its acknowledgement.
+    #[inline(always)]
+    pub(crate) fn touch_farther(&self, id: FlowId, facts: &impl Facts) -> u64 {
+        let (flow, shape) = (self.get(id), facts.opcode().shape());
+        if shape.direction == Direction::Response {
+            let answered = flow.peer.map_or(0, |peer| self.get(peer).requests.touch_answered(facts.psn()));
+            return flow.responses.touch_last() ^ answered;
+        }
+        let ends = matches!(shape.position, Position::Last | Position::Only);
+        if ends { flow.requests.touch_message() } else { 0 }
     }
 
     #[inline]
@@ -792,6 +927,25 @@ impl Flows {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_finds_what_was_put_into_it_and_not_removed() {
+        let mut table = Table::default();
+        // Few different hashes, the largest among them: entries stand in each other's places, and go round the end.
+        let hash = |flow: u32| (flow % 97).wrapping_mul(0xffff_ffff / 96);
+        let is_there = |table: &Table, flow| table.find(hash(flow), |at| at == flow) == Some(flow);
+        for flow in 0..6000 {
+            table.insert(hash(flow), flow);
+            if flow % 3 == 0 {
+                table.remove(hash(flow / 2), flow / 2);
+            }
+        }
+        let removed = |flow: u32| flow < 3000 && flow % 3 != 2;
+        for flow in 0..6000 {
+            assert_eq!(is_there(&table, flow), !removed(flow), "{flow}");
+        }
+        assert_eq!(table.entries.iter().filter(|&&entry| entry != VACANT).count(), table.used);
+    }
 
     #[test]
     fn a_quiet_flow_is_small() {

@@ -1,6 +1,8 @@
 //! How frames come in: read from fixed offsets or dissected, held back until ICRCs can be believed, looked at together
 //! where there are many flows.
 
+use std::hint::black_box;
+
 use super::{Analysis, Options, facts::Facts, plain::Plain};
 use crate::{
     capture::{Record, Time},
@@ -146,19 +148,20 @@ impl Analysis {
     #[inline(never)]
     fn see_collected(&mut self) {
         let collected = std::mem::take(&mut self.collected);
-        let mut flows = [None; TOGETHER];
-        for (flow, facts) in flows.iter_mut().zip(&collected) {
-            *flow = facts.key().and_then(|key| self.flows.find(&key));
-        }
+        let keys: [_; TOGETHER] = std::array::from_fn(|n| collected.get(n).and_then(Facts::key));
+        let flows = self.flows.likely(&keys);
         for flow in flows.iter().flatten() {
-            std::hint::black_box(self.flows.get(*flow).touch());
-            std::hint::black_box(self.asked.entropy.touch(*flow));
+            black_box(self.flows.get(*flow).touch());
+            black_box(self.asked.entropy.touch(*flow));
         }
-        for (flow, facts) in flows.iter().zip(&collected) {
-            if let Some(flow) = flow {
-                std::hint::black_box(self.flows.touch_beyond(*flow, facts));
-            }
+        let packets = || flows.iter().zip(&collected).filter_map(|(flow, facts)| Some(((*flow)?, facts)));
+        for (flow, facts) in packets() {
+            black_box(self.flows.touch_beyond(flow, facts));
         }
+        for (flow, facts) in packets() {
+            black_box(self.flows.touch_farther(flow, facts));
+        }
+        self.flows.remember(&keys, &flows);
         for facts in &collected {
             self.see_plain(facts);
         }

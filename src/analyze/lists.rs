@@ -1,11 +1,11 @@
 //! The report's long lists, of which each row is made when it is asked for: a report of a million flows takes no more
 //! memory than the flows themselves and some bytes for their order.
 
-use std::{borrow::Cow, cmp::Reverse, rc::Rc};
+use std::{borrow::Cow, cmp::Reverse, hint::black_box, rc::Rc};
 
 use serde::{Serialize, Serializer};
 
-use super::{Analysis, FlowId, flow::Flow, results};
+use super::{Analysis, FlowId, flow::Flow, results, track::request::Episode};
 use crate::report::analysis::{self as report, List, Reason};
 
 /// Flows, connections and episodes in the report's order.
@@ -58,29 +58,47 @@ impl<'a> Index<'a> {
             }
         }
         index.connect();
-        for at in 0..index.order.len() {
-            for (n, episode) in index.episodes_of_flow(at).iter().enumerate() {
-                index.episodes.push((episode.start, episode.first_frame, at as u32, n as u32));
-            }
-        }
-        index.episodes.sort_unstable();
+        index.list_episodes();
         index
     }
 
     /// Numbers the connections in the order of their first flows.
     fn connect(&mut self) {
         self.connections = vec![NONE; self.order.len()];
-        for at in 0..self.order.len() {
-            let Some(other) = self.peer(at) else { continue };
-            let is_mutual = self.peer(other) == Some(at);
-            self.connections[at] = match is_mutual && other < at {
-                true => self.connections[other],
+        // In the order of the table, for it is not in the cache.
+        let mut peers = vec![NONE; self.order.len()];
+        for (&at, flow) in self.places.iter().zip(&self.analysis.flows.flows) {
+            if let Some(FlowId(peer)) = flow.peer {
+                peers[at as usize] = self.places[peer as usize];
+            }
+        }
+        for (at, &other) in peers.iter().enumerate().filter(|(_, other)| **other != NONE) {
+            let is_mutual = peers[other as usize] == at as u32;
+            self.connections[at] = match is_mutual && (other as usize) < at {
+                true => self.connections[other as usize],
                 false => {
                     self.first.push(at as u32);
                     self.first.len() as u32 - 1
                 }
             };
         }
+    }
+
+    fn list_episodes(&mut self) {
+        let mut episodes = Vec::new();
+        for at in self.in_memory() {
+            let own = self.episodes_of_flow(at).iter().zip(0..);
+            episodes.extend(own.map(|(episode, n)| (episode.start, episode.first_frame, at as u32, n)));
+        }
+        episodes.sort_unstable();
+        self.episodes = episodes;
+    }
+
+    /// The places of all flows, in the order in which these are in memory.
+    pub(super) fn in_memory(&self) -> impl Iterator<Item = usize> {
+        let gone = self.analysis.gone.len() as u32;
+        let places_of_gone = (0..).zip(&self.order).filter(move |(_, n)| **n < gone);
+        places_of_gone.map(|(at, _)| at).chain(self.places.iter().map(|&at| at as usize))
     }
 
     pub(super) fn len(&self) -> usize {
@@ -118,6 +136,22 @@ impl<'a> Index<'a> {
         self.places.get(id.0 as usize).map(|&at| at as usize)
     }
 
+    /// Reads what the rows from here on will be made of, many at once: they are all over the memory.
+    #[inline]
+    fn touch_ahead(&self, at: usize) {
+        const MANY: usize = 16;
+        if !at.is_multiple_of(MANY) {
+            return;
+        }
+        let next = || self.order.iter().skip(at).take(MANY).map(|&n| self.numbered(n));
+        for flow in next() {
+            black_box(flow.touch_all());
+        }
+        for flow in next() {
+            black_box(flow.requests.sizes.touch());
+        }
+    }
+
     /// What is reported of the flow at a place: in full, or its counts.
     pub(super) fn report(&self, at: usize, in_full: bool) -> report::Flow {
         let peer = self.peer(at).map(|peer| self.flow(peer));
@@ -130,7 +164,7 @@ impl<'a> Index<'a> {
         row
     }
 
-    fn episodes_of_flow(&self, at: usize) -> &'a [super::track::request::Episode] {
+    fn episodes_of_flow(&self, at: usize) -> &'a [Episode] {
         self.flow(at).requests.more.as_deref().map_or(&[], |more| &more.episodes)
     }
 
@@ -163,10 +197,12 @@ impl List for Flows<'_> {
     }
 
     fn row(&self, at: usize) -> Option<Cow<'_, report::Flow>> {
+        self.0.touch_ahead(at);
         (at < self.len()).then(|| Cow::Owned(self.0.report(at, true)))
     }
 
     fn outline(&self, at: usize) -> Option<Cow<'_, report::Flow>> {
+        self.0.touch_ahead(at);
         (at < self.len()).then(|| Cow::Owned(self.0.report(at, false)))
     }
 }

@@ -35,7 +35,7 @@ pub use track::{Class, Trigger};
 use connection::Connections;
 use doubt::{Mirror, Stray, Trust};
 use facts::{Dissected, Facts, Frame};
-use flow::{Flow, Flows, Found, Key};
+use flow::{Begin, Flow, Flows, Key};
 use intake::Held;
 use metric::{Metric, Metrics, overhead};
 use plain::Plain;
@@ -306,18 +306,14 @@ impl Analysis {
         self.see_dissected(&Record { time, ..*record }, d, icrc);
     }
 
+    /// The first packet of a flow.
     #[cold]
     #[inline(never)]
-    fn appeared(&mut self, found: Found, service: Service, is_cnp: bool) -> FlowId {
-        let id = match found {
-            Found::Known(id) | Found::New(id) => id,
-            Found::Evicted(id, old) => {
-                self.capture.evicted_flows += 1;
-                self.put_away(old, true);
-                id
-            }
-        };
-        let key = self.flows.get_mut(id).key;
+    fn begin(&mut self, key: &Key, facts: &impl Facts) -> FlowId {
+        let (opcode, psn) = (facts.opcode(), facts.psn().0);
+        let (key, service, is_cnp) = (*key, opcode.service(), opcode.is_cnp());
+        let begin = &Begin { key, service, encapsulation: facts.wrap(), time: facts.time(), psn };
+        let id = self.flows.add(begin).unwrap_or_else(|| self.evict_for(begin));
         if let Some(at) = self.strays.iter().position(|stray| stray.key == key) {
             let stray = self.strays.swap_remove(at);
             let flow = self.flows.get_mut(id);
@@ -341,11 +337,25 @@ impl Analysis {
         id
     }
 
+    /// Puts a flow away for another one.
+    fn evict_for(&mut self, begin: &Begin) -> FlowId {
+        let id = self.flows.oldest();
+        self.capture.evicted_flows += 1;
+        self.connections.disappears(&self.flows, id);
+        self.flows.leave(id);
+        let new = self.flows.new_flow(begin);
+        self.put_away(id, new, true);
+        self.flows.enter(id);
+        id
+    }
+
     #[cold]
     fn renew(&mut self, id: FlowId, service: Service, time: i64, psn: u32) {
-        let old = self.flows.renew(id, service, time, psn);
-        let (peer, epoch) = (old.peer, old.epoch + 1);
-        self.put_away(old, false);
+        let old = self.flows.get(id);
+        let (key, encapsulation, peer, epoch) = (old.key, old.encapsulation, old.peer, old.epoch + 1);
+        let mut new = self.flows.new_flow(&Begin { key, service, encapsulation, time, psn });
+        new.epoch = epoch;
+        self.put_away(id, new, false);
         if let Some(peer) = peer {
             let peer = self.flows.get_mut(peer);
             if peer.peer == Some(id) {
@@ -357,16 +367,21 @@ impl Analysis {
         self.connections.appeared(&mut self.flows, id);
     }
 
-    fn put_away(&mut self, flow: Box<Flow>, evicted: bool) {
-        let mut flow = flow;
+    /// Puts a new flow into an old one's place, and that to those that are gone while they are reported one by one.
+    fn put_away(&mut self, id: FlowId, mut new: Flow, evicted: bool) {
+        let place = self.flows.get_mut(id);
+        if self.gone.len() >= MAX_GONE {
+            new.requests.seq.ring.take_over(&mut place.requests.seq.ring);
+            *place = new;
+            return;
+        }
+        let mut flow = Box::new(std::mem::replace(place, new));
         let Flow { requests, responses, ids, .. } = &mut *flow;
         requests.finish(ids, &self.knobs, &mut self.resolved);
         responses.finish(ids, &self.knobs, &mut self.resolved);
         self.resolved.clear();
         flow.forget();
-        if self.gone.len() < MAX_GONE {
-            self.gone.push(Gone { flow, evicted });
-        }
+        self.gone.push(Gone { flow, evicted });
     }
 
     /// Connections announce themselves.

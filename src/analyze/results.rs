@@ -219,7 +219,7 @@ impl Analysis {
             },
         );
         let mut survey = Survey::default();
-        for at in 0..index.len() {
+        for at in index.in_memory() {
             survey.flow(at, &index);
         }
         survey.finish(&mut report);
@@ -340,14 +340,15 @@ pub(super) fn flow_report(flow: &Flow, peer: Option<&Flow>, verified: bool, in_f
         why.insert("latency_ns", if paired { Reason::Midstream } else { Reason::Unpaired });
     }
     let mtu = path_mtu(flow, peer);
+    let looks = flow.looks.lists();
     report::Flow {
         src: flow.key.source().to_string(),
         dst: flow.key.destination().to_string(),
-        vlans: flow.looks.vlans(),
-        dscps: flow.looks.dscps(),
-        udp_src_ports: flow.looks.ports(),
-        ttls: flow.looks.ttls(),
-        opcodes: flow.opcodes.iter().map(|(code, n)| (Opcode(code).to_string(), n)).collect(),
+        vlans: looks.vlans,
+        dscps: looks.dscps,
+        udp_src_ports: looks.ports,
+        ttls: looks.ttls,
+        opcodes: opcodes(flow),
         messages: report::Messages { size_bytes: flow.requests.sizes.summary(), ..outline.messages },
         path_mtu: mtu.map(|mtu| mtu.bytes),
         path_mtu_by: mtu.map(|mtu| match mtu.by {
@@ -475,8 +476,25 @@ fn stream(
     }
 }
 
+// One by one: collecting would make a list first, and sort that.
+fn opcodes(flow: &Flow) -> BTreeMap<String, u64> {
+    let mut opcodes = BTreeMap::new();
+    for (code, n) in flow.opcodes.iter() {
+        let name = Opcode(code).name().map_or_else(|| Opcode(code).to_string(), str::to_owned);
+        opcodes.insert(name, n);
+    }
+    opcodes
+}
+
 fn classes(counts: &Counts) -> BTreeMap<&'static str, u64> {
-    Class::ALL.iter().map(|&class| (class.name(), counts.of(class))).filter(|&(_, n)| n > 0).collect()
+    let mut classes = BTreeMap::new();
+    for class in Class::ALL {
+        let n = counts.of(class);
+        if n > 0 {
+            classes.insert(class.name(), n);
+        }
+    }
+    classes
 }
 
 /// What is told of an episode of the flow at this place; the flow's peer is known or not.

@@ -2,8 +2,9 @@
 
 use super::{
     Analysis, FlowId, Observer, Space,
+    connection::{Place as PlaceOfRequests, is_new_place},
     facts::Facts,
-    flow::{Flow, Found, REQUESTS, RESPONSES},
+    flow::{Flow, REQUESTS, RESPONSES},
     metric::overhead,
     track::{
         Class, Trigger,
@@ -46,12 +47,15 @@ impl Analysis {
         if !shape.is_streamed {
             return None;
         }
-        let (id, frame) = (self.flows.find_of(facts)?, self.number());
+        let (id, frame) = (self.flows.see(&facts.key()?)?, self.number());
         let flow = self.flows.get_mut(id);
         if !flow.expects(facts, shape) {
             return None;
         }
         flow.take_expected(facts, shape, frame, &self.knobs);
+        if is_new_place(flow) {
+            self.connections.moved(&self.flows, id);
+        }
         self.say(Some(Direction::Request), Class::New);
         Some(id)
     }
@@ -95,9 +99,9 @@ impl Analysis {
                 }
             }
         } else {
-            match self.flows.get_or_add(key, service, facts.wrap(), time, psn.0) {
-                Found::Known(id) => id,
-                found => self.appeared(found, service, opcode.is_cnp()),
+            match self.flows.see(key) {
+                Some(id) => id,
+                None => self.begin(key, facts),
             }
         };
         let mut flow = self.flows.get_mut(id);
@@ -139,10 +143,13 @@ impl Analysis {
         flow.last_psn = psn.0;
         flow.payload_bytes += payload as u64;
         if shape.payload == PayloadRule::Full {
-            match flow.peer {
-                _ if is_request => flow.requests.full_packet(payload),
-                Some(peer) => self.flows.get_mut(peer).requests.full_packet(payload),
-                None => {}
+            let moved = match flow.peer {
+                _ if is_request => flow.requests.full_packet(payload).then_some(id),
+                Some(peer) => self.flows.get_mut(peer).requests.full_packet(payload).then_some(peer),
+                None => None,
+            };
+            if let Some(id) = moved {
+                self.connections.moved(&self.flows, id);
             }
         }
         let packet = Packet::of(facts, frame);
@@ -208,6 +215,7 @@ impl Analysis {
         let psn = request.packet.psn;
         let flow = self.flows.get_mut(id);
         flow.completeness |= REQUESTS;
+        let place = PlaceOfRequests::of(flow);
         let before =
             if request.operation == Operation::ReadRequest { flow.requests.counts.triggers } else { [0; 5] };
         let class = flow.requests.see(request, &flow.ids, &self.knobs, &mut self.resolved);
@@ -220,6 +228,9 @@ impl Analysis {
                 (Direction::Request, wrap),
                 request.packet.frame,
             );
+        }
+        if PlaceOfRequests::of(self.flows.get(id)) != place {
+            self.connections.moved(&self.flows, id);
         }
         let flow = self.flows.get_mut(id);
         // A READ asked for again tells what became of its response.

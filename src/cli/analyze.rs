@@ -22,6 +22,7 @@ use super::{
     Outcome,
     arg::{self, RocePorts},
     end_on_ctrl_c,
+    json::{to_json, write_json},
     pipeline::{self, Step},
     say,
     terminal::{self, Color},
@@ -441,7 +442,7 @@ impl Analyze {
 
     fn write(&self, report: &Streamed<'_>, mut out: &mut dyn Write) -> anyhow::Result<()> {
         if self.json {
-            super::write_json(&mut out, report)?;
+            write_json(&mut out, report)?;
         } else if let Some(which) = &self.flow {
             let index = text::find_flow(report, which).map_err(|error| anyhow!("--flow: {error}"))?;
             text::write_flow(report, index, &self.style(), out)?;
@@ -500,9 +501,9 @@ impl Printer<'_> {
         if self.asked.json {
             // What a serialized `Set` has behind its reports.
             write!(out, r#"],"summaries":"#)?;
-            super::to_json(&mut out, &set.summaries)?;
+            to_json(&mut out, &set.summaries)?;
             write!(out, r#","total":"#)?;
-            super::to_json(&mut out, &set.total)?;
+            to_json(&mut out, &set.total)?;
             writeln!(out, "}}")?;
             return Ok(out.flush()?);
         }
@@ -524,7 +525,11 @@ impl Printer<'_> {
         let mut out = stdout();
         if asked.is_one() {
             asked.write(&report, &mut out)?;
-            return Ok(out.flush()?);
+            out.flush()?;
+            drop(report);
+            // The process ends: its memory is free sooner than a million flows.
+            std::mem::forget(done);
+            return Ok(());
         }
         let is_first = self.summaries.is_empty();
         self.summaries.push(Totals::of(&report));
@@ -533,7 +538,7 @@ impl Printer<'_> {
                 true => write!(out, r#"{{"schema":"{}","reports":["#, set::SCHEMA)?,
                 false => write!(out, ",")?,
             }
-            super::to_json(&mut out, &report)?;
+            to_json(&mut out, &report)?;
             return Ok(out.flush()?);
         }
         if let Some(which) = &asked.flow {

@@ -14,6 +14,7 @@ use super::{
     Outcome,
     arg::format_of,
     end_on_ctrl_c,
+    json::write_json,
     terminal::{self, Color},
     units,
 };
@@ -192,7 +193,7 @@ impl Capture {
         let report = analysis.report();
         let mut out = io::BufWriter::new(io::stdout().lock());
         if self.json {
-            super::write_json(&mut out, &report)?;
+            write_json(&mut out, &report)?;
         } else {
             let (width, colour) = (terminal::width(), Color::Auto.is_on());
             let style = text::Options { width, colour, ..text::Options::default() };

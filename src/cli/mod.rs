@@ -11,6 +11,7 @@ mod explain;
 mod fuzz_corpus;
 #[cfg(all(unix, feature = "live"))]
 mod interfaces;
+mod json;
 mod memory;
 mod overhead;
 #[cfg(all(unix, feature = "live", not(feature = "libpcap")))]
@@ -125,35 +126,6 @@ fn say(line: fmt::Arguments<'_>) {
 /// Text without what would steer a terminal: names of files and what stands in them are as strangers chose them.
 fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' { '?' } else { c }).collect()
-}
-
-/// A value as JSON on a line.
-fn write_json<T: serde::Serialize>(out: &mut impl Write, value: &T) -> io::Result<()> {
-    to_json(out, value)?;
-    writeln!(out)
-}
-
-/// A value as JSON.
-fn to_json<T: serde::Serialize>(out: &mut impl Write, value: &T) -> io::Result<()> {
-    Ok(value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, PlainJson))?)
-}
-
-/// JSON with every control character escaped: it asks for those of ASCII only, and terminals obey others too.
-struct PlainJson;
-
-impl serde_json::ser::Formatter for PlainJson {
-    fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, text: &str) -> io::Result<()> {
-        // DEL is 7f, and those beyond ASCII are c2 80 to c2 9f: most texts have neither byte.
-        if !text.bytes().any(|byte| matches!(byte, 0x7f | 0xc2)) {
-            return writer.write_all(text.as_bytes());
-        }
-        let mut rest = text;
-        while let Some((at, c)) = rest.char_indices().find(|(_, c)| c.is_control()) {
-            write!(writer, "{}\\u{:04x}", &rest[..at], c as u32)?;
-            rest = &rest[at + c.len_utf8()..];
-        }
-        writer.write_all(rest.as_bytes())
-    }
 }
 
 /// A line on standard error for each thing wrong with a file; whether there is any.

@@ -4,7 +4,7 @@
 //! queue pairs of two hosts. Few ports, or the same port for several queue pairs, put flows onto the same path. A flow
 //! whose packets have several ports in turns is sprayed: then it arrives out of order without any loss.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, slice};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -40,8 +40,7 @@ struct Flow {
     pair: u32,
     qp: u32,
     /// The port of the last packet, and what it had since the flow came to it.
-    port: u16,
-    bytes: u64,
+    used: Used,
     /// Once there was a second port.
     many: Option<Box<Many>>,
 }
@@ -61,7 +60,7 @@ struct Used {
 }
 
 /// Nobody yet: a flow of no bytes.
-const NOBODY: Flow = Flow { pair: 0, qp: 0, port: 0, bytes: 0, many: None };
+const NOBODY: Flow = Flow { pair: 0, qp: 0, used: Used { port: 0, bytes: 0 }, many: None };
 
 /// A flow of one port.
 #[derive(Clone, Copy, Debug)]
@@ -97,8 +96,8 @@ impl Entropy {
         }
         let bytes = seen.facts.l1_bytes() as u64;
         match self.flows.get_mut(flow as usize) {
-            Some(flow) if flow.port == port && flow.bytes > 0 => flow.bytes += bytes,
-            Some(flow) if flow.bytes > 0 => flow.switch(port, seen.facts),
+            Some(flow) if flow.used.port == port && flow.used.bytes > 0 => flow.used.bytes += bytes,
+            Some(flow) if flow.used.bytes > 0 => flow.switch(port, seen.facts),
             _ => self.start(flow as usize, port, seen.facts),
         }
     }
@@ -112,10 +111,9 @@ impl Flow {
             return;
         }
         let bytes = facts.l1_bytes() as u64;
-        let (left, left_bytes) = (self.port, self.bytes);
-        (self.port, self.bytes) = (port, bytes);
+        let left = std::mem::replace(&mut self.used, Used { port, bytes });
         let many = self.many.get_or_insert_default();
-        many.add(left, left_bytes);
+        many.add(left);
         many.switches += 1;
         if many.ports.iter().any(|used| used.port == port) {
             many.returns += 1;
@@ -123,22 +121,23 @@ impl Flow {
     }
 
     /// Ports with their bytes.
-    fn ports(&self) -> Vec<Used> {
-        let mut many = self.many.as_deref().cloned().unwrap_or_default();
-        many.add(self.port, self.bytes);
-        many.ports
+    fn ports(&self) -> Cow<'_, [Used]> {
+        let Some(many) = &self.many else {
+            return Cow::Borrowed(slice::from_ref(&self.used));
+        };
+        let mut many = many.clone();
+        many.add(self.used);
+        Cow::Owned(many.ports)
     }
 }
 
 impl Many {
-    fn add(&mut self, port: u16, bytes: u64) {
+    fn add(&mut self, more: Used) {
         let is_full = self.ports.len() >= MAX_PORTS;
-        let at = self.ports.iter().position(|used| used.port == port);
+        let at = self.ports.iter().position(|used| used.port == more.port);
         match at.or(is_full.then_some(MAX_PORTS - 1)).and_then(|at| self.ports.get_mut(at)) {
-            Some(used) => {
-                used.bytes += bytes;
-            }
-            None => self.ports.push(Used { port, bytes }),
+            Some(used) => used.bytes += more.bytes,
+            None => self.ports.push(more),
         }
     }
 }
@@ -147,7 +146,7 @@ impl Entropy {
     /// Reads what there is of a flow, to have it in the cache.
     #[inline(always)]
     pub(crate) fn touch(&self, FlowId(flow): FlowId) -> u64 {
-        self.flows.get(flow as usize).map_or(0, |flow| flow.bytes)
+        self.flows.get(flow as usize).map_or(0, |flow| flow.used.bytes)
     }
 
     #[cold]
@@ -165,25 +164,36 @@ impl Entropy {
             pairs.len() as u32 - 1
         });
         let (qp, bytes) = (facts.key().unwrap_or_default().dest_qp(), facts.l1_bytes() as u64);
-        self.flows[at] = Flow { pair, qp, port, bytes, many: None };
+        self.flows[at] = Flow { pair, qp, used: Used { port, bytes }, many: None };
+    }
+
+    /// Where each pair of hosts stands in their order.
+    fn ranks(&self) -> Vec<u32> {
+        let mut order: Vec<usize> = (0..self.pairs.len()).collect();
+        order.sort_unstable_by_key(|&pair| self.pairs[pair]);
+        let mut ranks = vec![0; order.len()];
+        for (rank, pair) in (0..).zip(order) {
+            ranks[pair] = rank;
+        }
+        ranks
     }
 
     /// The report's section: `None` where no flow has UDP ports. `known` says where a flow stands in the report.
     pub fn section(&self, known: impl Fn(FlowId) -> Option<Known>) -> Option<Report> {
         let mut report = Report::default();
         // In order: sums of fractions depend on it.
-        let mut by_port: BTreeMap<u16, u64> = BTreeMap::new();
+        let mut by_port = vec![0; 1 << u16::BITS];
         let mut same = Vec::new();
         let mut by_flow = Vec::new();
-        for (id, flow) in (0..).map(FlowId).zip(&self.flows).filter(|(_, flow)| flow.bytes > 0) {
+        for (id, flow) in (0..).map(FlowId).zip(&self.flows).filter(|(_, flow)| flow.used.bytes > 0) {
             let ports = flow.ports();
             report.flows += 1;
             by_flow.push(ports.iter().map(|used| used.bytes).sum());
-            for used in &ports {
-                *by_port.entry(used.port).or_default() += used.bytes;
+            for used in &*ports {
+                by_port[used.port as usize] += used.bytes;
             }
             let known = known(id);
-            if let [only] = ports[..] {
+            if let [only] = *ports {
                 same.push(Alone { pair: flow.pair, port: only.port, qp: flow.qp, id });
                 if let Some(peer) = known.and_then(|known| known.peer_qp) {
                     let is_linux = only.port == Udp::linux_source_port(Qpn(flow.qp), Qpn(peer));
@@ -209,14 +219,15 @@ impl Entropy {
         if report.flows == 0 {
             return None;
         }
+        by_port.retain(|&bytes| bytes > 0);
         report.ports = by_port.len() as u64;
         // Sums of fractions differ in their last digits with the order of the ports, which says nothing.
         let rounded = |bits: f64| (bits * 1e9).round() / 1e9;
-        report.entropy_bits = rounded(entropy(by_port.values().copied()));
+        report.entropy_bits = rounded(entropy(by_port.iter().copied()));
         report.effective_flows = rounded(report.entropy_bits.exp2());
         report.flow_entropy_bits = rounded(entropy(by_flow.into_iter()));
-        let place = |one: &Alone| (self.pairs[one.pair as usize], one.port);
-        same.sort_by_key(place);
+        let ranks = self.ranks();
+        same.sort_by_key(|one| (ranks[one.pair as usize], one.port));
         for flows in same.chunk_by(|a, b| (a.pair, a.port) == (b.pair, b.port)) {
             let Some(&first) = flows.first().filter(|first| flows.iter().any(|one| one.qp != first.qp))
             else {
@@ -224,7 +235,7 @@ impl Entropy {
             };
             report.collisions += 1;
             if report.collision_groups.len() < MAX_LISTED {
-                let (ends, udp_src_port) = place(&first);
+                let (ends, udp_src_port) = (self.pairs[first.pair as usize], first.port);
                 report.collision_groups.push(PortCollision {
                     src: ends.src.to_string(),
                     dst: ends.dst.to_string(),

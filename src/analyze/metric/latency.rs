@@ -162,6 +162,16 @@ impl Distribution {
         }
     }
 
+    /// Reads where the next sample goes, roughly, to have it in the cache.
+    #[inline]
+    pub(crate) fn touch(&self) -> u64 {
+        match &self.0 {
+            Inner::Few(few) => few.last().copied().unwrap_or(0),
+            Inner::Buffered(buffered) => buffered.used as u64,
+            _ => 0,
+        }
+    }
+
     /// How many samples.
     pub fn count(&self) -> u64 {
         match &self.0 {

@@ -227,7 +227,22 @@ impl Requests {
     /// Reads something of each line that a packet needs.
     #[inline(always)]
     pub(crate) fn touch(&self) -> u64 {
-        self.una ^ self.thrice_rtt as u64 ^ self.seq.base ^ self.messages_completed ^ self.reach
+        let reads = self.reads.get().is_some() as u64;
+        self.una ^ reads ^ self.thrice_rtt as u64 ^ self.seq.base ^ self.messages_completed ^ self.reach
+    }
+
+    /// Reads what a message that ends adds to.
+    #[inline(always)]
+    pub(crate) fn touch_message(&self) -> u64 {
+        self.sizes.touch() ^ self.waiting.back().map_or(0, |waiting| waiting.last)
+    }
+
+    /// Reads what an acknowledgement of this PSN adds to.
+    #[inline(always)]
+    pub(crate) fn touch_answered(&self, psn: Psn) -> u64 {
+        let message = self.waiting.front().map_or(0, |waiting| waiting.last) ^ self.seq.ring.touch(psn);
+        let more = self.more.as_ref();
+        message ^ more.map_or(0, |more| more.completion.touch() ^ more.ack_rtt.all().touch())
     }
 
     fn context<'a>(&self, ids: &'a IdOrder, knobs: &Knobs) -> Context<'a> {
@@ -532,16 +547,20 @@ impl Requests {
         self.mtu.by >= MtuBy::FullPackets
     }
 
-    /// A full packet's payload tells the path MTU.
+    /// A full packet's payload tells the path MTU. Whether that changed where a READ ends.
     #[inline]
-    pub(crate) fn full_packet(&mut self, bytes: u32) {
+    pub(crate) fn full_packet(&mut self, bytes: u32) -> bool {
         if !self.knows_mtu() && bytes.is_power_of_two() && (256..=4096).contains(&bytes) {
             let mtu = Mtu { bytes: bytes as u16, by: MtuBy::FullPackets };
             match self.take_guess() {
-                Some((x, length)) => self.set_mtu(mtu, x, length),
+                Some((x, length)) => {
+                    self.set_mtu(mtu, x, length);
+                    return true;
+                }
                 None => self.mtu = mtu,
             }
         }
+        false
     }
 
     /// The capture is over.

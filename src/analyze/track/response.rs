@@ -66,6 +66,18 @@ struct Ack {
 const ACKS: usize = 8;
 
 impl Responses {
+    /// Reads something of each line that a response needs, to have it in the cache.
+    #[inline(always)]
+    pub(crate) fn touch(&self) -> u64 {
+        self.counts.packets ^ self.acks_seen
+    }
+
+    /// The same of what is on the heap.
+    #[inline(always)]
+    pub(crate) fn touch_last(&self) -> u64 {
+        self.acks.back().map_or(0, |ack| ack.time as u64)
+    }
+
     /// An acknowledgement: of requests, of an atomic, negative ones too.
     #[inline]
     pub(crate) fn acknowledge(&mut self, p: &Packet, ack: &Acknowledged, ids: &IdOrder) -> Class {

@@ -85,6 +85,14 @@ impl Ring {
         self.room = Some(room.clone());
     }
 
+    /// Takes the memory of a ring that nobody needs any more, if that is what it would take anyway.
+    pub(crate) fn take_over(&mut self, other: &mut Ring) {
+        if other.slots.len() == SMALLEST {
+            self.slots = std::mem::take(&mut other.slots);
+            self.slots.fill(Sent::default());
+        }
+    }
+
     /// The room it grows within.
     pub(crate) fn room(&self) -> Option<&Room> {
         self.room.as_ref()
