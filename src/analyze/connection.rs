@@ -6,7 +6,9 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::{
     FlowId, KnownConnection,
-    flow::{Flow, Flows, Key, Pair, PairedBy},
+    flow::{Flow, PairedBy},
+    flows::Flows,
+    key::{Key, Pair},
 };
 use crate::wire::{CmRep, CmReq, PathMtu, Psn, Qpn, Udp};
 

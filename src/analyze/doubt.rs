@@ -1,10 +1,6 @@
 //! What a capture says of itself: packets that are wrong, ICRCs that nobody computed, mirrors that lost copies.
 
-use super::{
-    Analysis,
-    facts::Facts,
-    flow::{Key, Opcodes},
-};
+use super::{Analysis, facts::Facts, flow::Opcodes, key::Key};
 use crate::{dissect::Dissection, icrc::State, wire::*};
 
 /// A mirror's sequence of copies.

@@ -3,7 +3,7 @@
 //! [`Dissected`] holds the facts of a dissection, whatever the packet is wrapped in;
 //! [`Plain`](super::plain::Plain) those of the frames that nearly all are, which need not be dissected.
 
-use super::flow::Key;
+use super::key::Key;
 use crate::{
     capture::Record,
     checksum,

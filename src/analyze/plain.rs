@@ -9,7 +9,7 @@
 use super::{
     FARTHEST,
     facts::{Facts, Frame, Marks, look},
-    flow::Key,
+    key::Key,
 };
 use crate::{
     capture::Record,

@@ -1,0 +1,311 @@
+//! The table of all flows.
+
+use std::{hash::BuildHasher, hint::black_box};
+
+use hashbrown::HashTable;
+
+use super::{FlowId, facts::Facts, flow::Flow, key::Key, track::ring::Room};
+use crate::{
+    dissect::Encapsulation,
+    opcode::{Direction, Position, Service},
+};
+
+/// All flows.
+pub(crate) struct Flows {
+    table: HashTable<Entry>,
+    recent: Recent,
+    hasher: foldhash::fast::RandomState,
+    pub(crate) flows: Vec<Flow>,
+    /// Which were seen since the clock's hand last came by.
+    seen: Vec<bool>,
+    max: usize,
+    room: Room,
+    hand: usize,
+    /// Which will make room next, as it looks; read into the cache.
+    ahead: usize,
+}
+
+/// How a flow begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begin {
+    pub(crate) key: Key,
+    pub(crate) service: Service,
+    pub(crate) encapsulation: Encapsulation,
+    pub(crate) time: i64,
+    pub(crate) psn: u32,
+}
+
+impl Flows {
+    pub(crate) fn new(max: usize) -> Flows {
+        Flows {
+            table: HashTable::new(),
+            recent: Recent::default(),
+            hasher: foldhash::fast::RandomState::default(),
+            flows: Vec::new(),
+            seen: Vec::new(),
+            max: max.max(2),
+            room: Room::default(),
+            hand: 0,
+            ahead: 0,
+        }
+    }
+
+    #[inline]
+    fn hash(&self, key: &Key) -> u32 {
+        (self.hasher.hash_one(key) >> u32::BITS) as u32
+    }
+
+    /// The first entry of this hash that is it.
+    #[inline(always)]
+    fn entry(&self, hash: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+        let found = self.table.find(spread(hash), |entry| entry.hash == hash && is_it(entry.flow));
+        found.map(|entry| entry.flow)
+    }
+
+    /// The flow of this key, if it is known.
+    #[cold]
+    pub(crate) fn find(&self, key: &Key) -> Option<FlowId> {
+        self.recent.find(key).or_else(|| self.look_up(key, self.hash(key))).map(FlowId)
+    }
+
+    #[inline(always)]
+    fn look_up(&self, key: &Key, hash: u32) -> Option<u32> {
+        self.entry(hash, |at| self.flows.get(at as usize).is_some_and(|flow| flow.key == *key))
+    }
+
+    /// Which flows many packets are likely of, by the hashes of their keys: memory is waited for but once.
+    #[inline]
+    pub(crate) fn likely<const N: usize>(&self, keys: &[Option<Key>; N]) -> [Option<FlowId>; N] {
+        let hashes = keys.each_ref().map(|key| key.as_ref().map_or(0, |key| self.hash(key)));
+        hashes.map(|hash| self.entry(hash, |_| true).map(FlowId))
+    }
+
+    /// They are found again soon, those that are what they were likely to be.
+    #[inline]
+    pub(crate) fn remember<const N: usize>(&mut self, keys: &[Option<Key>; N], likely: &[Option<FlowId>; N]) {
+        for (key, id) in keys.iter().zip(likely) {
+            if let (Some(key), Some(id)) = (key, id)
+                && self.get(*id).key == *key
+                && self.recent.find(key).is_none()
+            {
+                self.recent.put(key, id.0);
+            }
+        }
+    }
+
+    /// The same for a packet of that flow.
+    #[inline(always)]
+    pub(crate) fn see(&mut self, key: &Key) -> Option<FlowId> {
+        let at = match self.recent.find(key) {
+            Some(at) => at,
+            None => self.recall(key)?,
+        };
+        self.seen[at as usize] = true;
+        Some(FlowId(at))
+    }
+
+    /// One that was not found lately.
+    #[inline(never)]
+    fn recall(&mut self, key: &Key) -> Option<u32> {
+        let at = self.look_up(key, self.hash(key))?;
+        self.recent.put(key, at);
+        Some(at)
+    }
+
+    /// A new flow; `None` where there is no room.
+    pub(crate) fn add(&mut self, begin: &Begin) -> Option<FlowId> {
+        if self.flows.len() >= self.max {
+            return None;
+        }
+        let id = FlowId(self.flows.len() as u32);
+        let flow = self.new_flow(begin);
+        self.flows.push(flow);
+        self.seen.push(true);
+        self.enter(id);
+        Some(id)
+    }
+
+    pub(crate) fn new_flow(&self, begin: &Begin) -> Flow {
+        let mut flow = Flow::new(begin);
+        flow.grow_within(&self.room);
+        flow
+    }
+
+    /// From now on a flow is found.
+    pub(crate) fn enter(&mut self, id: FlowId) {
+        let key = self.get(id).key;
+        let hash = self.hash(&key);
+        self.table.insert_unique(spread(hash), Entry { hash, flow: id.0 }, |entry| spread(entry.hash));
+        self.recent.put(&key, id.0);
+    }
+
+    /// A flow is not found any more, and nobody's opposite: it is about to be put away.
+    pub(crate) fn leave(&mut self, id: FlowId) {
+        let old = self.get(id);
+        let (key, peer) = (old.key, old.peer);
+        self.recent.forget(&key);
+        if let Ok(entry) = self.table.find_entry(spread(self.hash(&key)), |entry| entry.flow == id.0) {
+            entry.remove();
+        }
+        if let Some(peer) = peer
+            && let Some(peer) = self.flows.get_mut(peer.0 as usize).filter(|peer| peer.peer == Some(id))
+        {
+            peer.peer = None;
+        }
+    }
+
+    /// The clock goes round: what was not seen since it last came by makes room.
+    pub(crate) fn oldest(&mut self) -> FlowId {
+        while std::mem::take(&mut self.seen[self.hand]) {
+            self.hand = (self.hand + 1) % self.flows.len();
+        }
+        let at = self.hand;
+        if at >= self.ahead || at == 0 {
+            self.touch_ahead();
+        }
+        self.hand = (at + 1) % self.flows.len();
+        self.seen[at] = true;
+        FlowId(at as u32)
+    }
+
+    /// Reads the flows that are put away next, and where they are found, all at once.
+    fn touch_ahead(&mut self) {
+        const MANY: usize = 8;
+        let next = || (self.hand..self.flows.len()).filter(|&at| !self.seen[at]).take(MANY);
+        for at in next() {
+            black_box(self.flows[at].touch_all());
+        }
+        for at in next() {
+            black_box(self.entry(self.hash(&self.flows[at].key), |_| true));
+        }
+        self.ahead = next().last().map_or(self.flows.len(), |last| last + 1);
+    }
+
+    /// More than the processor's caches hold.
+    #[inline(always)]
+    pub(crate) fn are_many(&self) -> bool {
+        self.flows.len() > 1024
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self, id: FlowId) -> &Flow {
+        &self.flows[id.0 as usize]
+    }
+
+    /// What a packet of a flow will need beyond the flow itself.
+    #[inline(always)]
+    pub(crate) fn touch_beyond(&self, id: FlowId, facts: &impl Facts) -> u64 {
+        let flow = self.get(id);
+        if facts.opcode().shape().direction == Direction::Request {
+            return flow.requests.seq.ring.touch(facts.psn());
+        }
+        flow.responses.touch() ^ flow.acks ^ flow.peer.map_or(0, |peer| self.get(peer).requests.touch())
+    }
+
+    /// ... and beyond that: what a message that ends adds to, or its acknowledgement.
+    #[inline(always)]
+    pub(crate) fn touch_farther(&self, id: FlowId, facts: &impl Facts) -> u64 {
+        let (flow, shape) = (self.get(id), facts.opcode().shape());
+        if shape.direction == Direction::Response {
+            let answered = flow.peer.map_or(0, |peer| self.get(peer).requests.touch_answered(facts.psn()));
+            return flow.responses.touch_last() ^ answered;
+        }
+        let ends = matches!(shape.position, Position::Last | Position::Only);
+        if ends { flow.requests.touch_message() } else { 0 }
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: FlowId) -> &mut Flow {
+        &mut self.flows[id.0 as usize]
+    }
+
+    /// Two flows at once; `None` for the second where there is none, or where it is the first.
+    #[inline]
+    pub(crate) fn two(&mut self, a: FlowId, b: Option<FlowId>) -> (&mut Flow, Option<&mut Flow>) {
+        let (a, b) = (a.0 as usize, b.map_or(usize::MAX, |b| b.0 as usize));
+        if b == usize::MAX || a == b || b >= self.flows.len() {
+            return (&mut self.flows[a], None);
+        }
+        let (low, high) = self.flows.split_at_mut(a.max(b));
+        if a < b { (&mut low[a], Some(&mut high[0])) } else { (&mut high[0], Some(&mut low[b])) }
+    }
+}
+
+/// Flows over IPv4 that were found lately, each in one of the two places where it can be: what most look-ups come down to.
+#[derive(Debug)]
+struct Recent {
+    slots: Vec<Slot>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    addresses: u64,
+    qp: u32,
+    at: u32,
+}
+
+/// No flow has this number.
+const NOBODY: u32 = u32::MAX;
+const EMPTY: Slot = Slot { addresses: 0, qp: 0, at: NOBODY };
+/// 64 KiB.
+const SLOTS: usize = 1 << 12;
+
+impl Default for Recent {
+    fn default() -> Recent {
+        Recent { slots: vec![EMPTY; SLOTS] }
+    }
+}
+
+impl Recent {
+    #[inline(always)]
+    fn place(addresses: u64, qp: u32) -> usize {
+        let product = (addresses ^ (qp as u64) << 20).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (product >> (u64::BITS - SLOTS.trailing_zeros())) as usize
+    }
+
+    #[inline(always)]
+    fn find(&self, key: &Key) -> Option<u32> {
+        let addresses = key.ipv4_addresses()?;
+        let is_it =
+            |slot: &&Slot| slot.addresses == addresses && slot.qp == key.dest_qp() && slot.at != NOBODY;
+        let place = Recent::place(addresses, key.dest_qp());
+        let slot = self.slots.get(place).filter(is_it);
+        // Its neighbour is in the same cache line.
+        slot.or_else(|| self.slots.get(place ^ 1).filter(is_it)).map(|slot| slot.at)
+    }
+
+    /// Whoever had the place before moves to the neighbour's.
+    #[inline]
+    fn put(&mut self, key: &Key, at: u32) {
+        let Some(addresses) = key.ipv4_addresses() else { return };
+        let place = Recent::place(addresses, key.dest_qp());
+        if let Ok([here, there]) = self.slots.get_disjoint_mut([place, place ^ 1]) {
+            *there = std::mem::replace(here, Slot { addresses, qp: key.dest_qp(), at });
+        }
+    }
+
+    /// Forgets a flow that is no more.
+    fn forget(&mut self, key: &Key) {
+        let Some(addresses) = key.ipv4_addresses() else { return };
+        let place = Recent::place(addresses, key.dest_qp());
+        for place in [place, place ^ 1] {
+            let slot = &mut self.slots[place];
+            if (slot.addresses, slot.qp) == (addresses, key.dest_qp()) {
+                *slot = EMPTY;
+            }
+        }
+    }
+}
+
+/// A flow's number, and its key's hash: the table grows, and tells nearly all other flows, without looking at any.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    hash: u32,
+    flow: u32,
+}
+
+/// A hash of as many bits as the table asks for.
+#[inline(always)]
+fn spread(hash: u32) -> u64 {
+    (hash as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
