@@ -346,6 +346,7 @@ impl Analysis {
         let id = self.flows.oldest();
         self.capture.evicted_flows += 1;
         self.connections.disappears(&self.flows, id);
+        self.asked.entropy.put_away(id);
         self.flows.leave(id);
         let new = self.flows.new_flow(begin);
         self.put_away(id, new, true);

@@ -16,7 +16,7 @@ use crate::{
     wire::{Qpn, Udp},
 };
 
-/// Flows that are kept; those with higher numbers are not looked at.
+/// Flows that are kept, those that are gone too; others are not looked at.
 const MAX_FLOWS: usize = 1 << 20;
 /// Ports that are told apart per flow; packets of others count for the last of these.
 const MAX_PORTS: usize = 64;
@@ -29,6 +29,8 @@ const MIN_RETURNS: u64 = 8;
 #[derive(Clone, Debug, Default)]
 pub struct Entropy {
     flows: Vec<Flow>,
+    /// Flows whose numbers are others' by now.
+    gone: Vec<Flow>,
     /// Pairs of hosts, of which there are fewer.
     pairs: Vec<Ends>,
     numbers: HashMap<Ends, u32, RandomState>,
@@ -68,7 +70,7 @@ struct Alone {
     pair: u32,
     port: u16,
     qp: u32,
-    id: FlowId,
+    known: Option<Known>,
 }
 
 /// What the report has to know of a flow.
@@ -167,6 +169,16 @@ impl Entropy {
         self.flows[at] = Flow { pair, qp, used: Used { port, bytes }, many: None };
     }
 
+    /// A flow's number is about to be another one's.
+    pub(crate) fn put_away(&mut self, FlowId(flow): FlowId) {
+        let room = MAX_FLOWS.saturating_sub(self.flows.len());
+        let Some(flow) = self.flows.get_mut(flow as usize).filter(|flow| flow.used.bytes > 0) else { return };
+        let gone = std::mem::replace(flow, NOBODY);
+        if self.gone.len() < room {
+            self.gone.push(gone);
+        }
+    }
+
     /// Where each pair of hosts stands in their order.
     fn ranks(&self) -> Vec<u32> {
         let mut order: Vec<usize> = (0..self.pairs.len()).collect();
@@ -185,16 +197,18 @@ impl Entropy {
         let mut by_port = vec![0; 1 << u16::BITS];
         let mut same = Vec::new();
         let mut by_flow = Vec::new();
-        for (id, flow) in (0..).map(FlowId).zip(&self.flows).filter(|(_, flow)| flow.used.bytes > 0) {
+        let here = (0..).map(FlowId).zip(&self.flows).map(|(id, flow)| (Some(id), flow));
+        let all = here.chain(self.gone.iter().map(|flow| (None, flow)));
+        for (id, flow) in all.filter(|(_, flow)| flow.used.bytes > 0) {
             let ports = flow.ports();
             report.flows += 1;
             by_flow.push(ports.iter().map(|used| used.bytes).sum());
             for used in &*ports {
                 by_port[used.port as usize] += used.bytes;
             }
-            let known = known(id);
+            let known = id.and_then(&known);
             if let [only] = *ports {
-                same.push(Alone { pair: flow.pair, port: only.port, qp: flow.qp, id });
+                same.push(Alone { pair: flow.pair, port: only.port, qp: flow.qp, known });
                 if let Some(peer) = known.and_then(|known| known.peer_qp) {
                     let is_linux = only.port == Udp::linux_source_port(Qpn(flow.qp), Qpn(peer));
                     let linux = report.linux_formula.get_or_insert_default();
@@ -240,7 +254,7 @@ impl Entropy {
                     src: ends.src.to_string(),
                     dst: ends.dst.to_string(),
                     udp_src_port,
-                    flows: flows.iter().filter_map(|one| known(one.id).map(|known| known.index)).collect(),
+                    flows: flows.iter().filter_map(|one| one.known.map(|known| known.index)).collect(),
                 });
             }
         }
