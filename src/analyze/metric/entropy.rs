@@ -16,8 +16,10 @@ use crate::{
     wire::{Qpn, Udp},
 };
 
-/// Flows that are kept, those that are gone too; others are not looked at.
+/// Flows that are kept; those with higher numbers are not looked at.
 const MAX_FLOWS: usize = 1 << 20;
+/// Flows that are gone and stay in the sums: 8 MiB.
+const MAX_GONE: usize = 1 << 18;
 /// Ports that are told apart per flow; packets of others count for the last of these.
 const MAX_PORTS: usize = 64;
 /// Collisions and sprayed flows that are listed.
@@ -171,10 +173,9 @@ impl Entropy {
 
     /// A flow's number is about to be another one's.
     pub(crate) fn put_away(&mut self, FlowId(flow): FlowId) {
-        let room = MAX_FLOWS.saturating_sub(self.flows.len());
         let Some(flow) = self.flows.get_mut(flow as usize).filter(|flow| flow.used.bytes > 0) else { return };
         let gone = std::mem::replace(flow, NOBODY);
-        if self.gone.len() < room {
+        if self.gone.len() < MAX_GONE {
             self.gone.push(gone);
         }
     }
