@@ -72,7 +72,7 @@ struct Alone {
     pair: u32,
     port: u16,
     qp: u32,
-    known: Option<Known>,
+    id: Option<FlowId>,
 }
 
 /// What the report has to know of a flow.
@@ -209,7 +209,7 @@ impl Entropy {
             }
             let known = id.and_then(&known);
             if let [only] = *ports {
-                same.push(Alone { pair: flow.pair, port: only.port, qp: flow.qp, known });
+                same.push(Alone { pair: flow.pair, port: only.port, qp: flow.qp, id });
                 if let Some(peer) = known.and_then(|known| known.peer_qp) {
                     let is_linux = only.port == Udp::linux_source_port(Qpn(flow.qp), Qpn(peer));
                     let linux = report.linux_formula.get_or_insert_default();
@@ -255,7 +255,7 @@ impl Entropy {
                     src: ends.src.to_string(),
                     dst: ends.dst.to_string(),
                     udp_src_port,
-                    flows: flows.iter().filter_map(|one| one.known.map(|known| known.index)).collect(),
+                    flows: flows.iter().filter_map(|one| known(one.id?).map(|known| known.index)).collect(),
                 });
             }
         }
