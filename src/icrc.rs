@@ -5,8 +5,6 @@
 //! where native InfiniBand with a GRH has its LRH set to ones. It stands least significant byte first (IBTA
 //! vol. 1, 7.8.1 and annex A17; Linux drivers/infiniband/sw/rxe/rxe_icrc.c).
 
-use std::sync::LazyLock;
-
 use crate::{
     dissect::Dissection,
     wire::{Bth, Grh, Header, Ipv4, Ipv6, Kind, Lrh, Udp},
@@ -89,7 +87,7 @@ pub fn of_parts(network: Kind, udp: bool, headers: &[u8], rest: &[&[u8]]) -> [u8
         last[1] = (bth.wrapping_sub(2), 0xff);
         last[2] = (bth.wrapping_sub(1), 0xff);
     }
-    let mut crc = NOTHING.clone();
+    let mut crc = crc32fast::Hasher::new();
     // Once, unless there are extension headers.
     let mut block = [0xff; ONES + BLOCK];
     for (n, headers) in headers.chunks(BLOCK).enumerate() {
@@ -119,14 +117,11 @@ pub(crate) fn of_rocev2_ipv4(headers: &[u8; PLAIN], rest: &[u8]) -> [u8; 4] {
     for offset in [BTH + BTH_RESV8A, BTH - 2, BTH - 1] {
         block[ONES + offset] = 0xff;
     }
-    let mut crc = NOTHING.clone();
+    let mut crc = crc32fast::Hasher::new();
     crc.update(&block);
     crc.update(rest);
     crc.finalize().to_le_bytes()
 }
-
-/// The CRC of nothing. A new one asks what the processor can, a copy does not.
-static NOTHING: LazyLock<crc32fast::Hasher> = LazyLock::new(crc32fast::Hasher::new);
 
 /// IPv4, UDP, BTH.
 const PLAIN: usize = Ipv4::LEN + Udp::LEN + Bth::LEN;
@@ -208,7 +203,7 @@ pub fn fcs(bytes: &[u8]) -> [u8; 4] {
 
 /// The frame check sequence of several runs of bytes, in wire order.
 pub fn fcs_of_parts(parts: &[&[u8]]) -> [u8; 4] {
-    let mut crc = NOTHING.clone();
+    let mut crc = crc32fast::Hasher::new();
     parts.iter().for_each(|part| crc.update(part));
     crc.finalize().to_le_bytes()
 }

@@ -93,7 +93,7 @@ impl Flows {
         }
     }
 
-    /// The same for a packet of that flow.
+    /// The flow of this key, if it is known, of which a packet came.
     #[inline(always)]
     pub(crate) fn see(&mut self, key: &Key) -> Option<FlowId> {
         let at = match self.recent.find(key) {
@@ -244,6 +244,8 @@ struct Slot {
     at: u32,
 }
 
+/// 2^64 over the golden ratio: multiplied by it, numbers spread (Knuth, The Art of Computer Programming, 6.4).
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 /// No flow has this number.
 const NOBODY: u32 = u32::MAX;
 const EMPTY: Slot = Slot { addresses: 0, qp: 0, at: NOBODY };
@@ -259,7 +261,7 @@ impl Default for Recent {
 impl Recent {
     #[inline(always)]
     fn place(addresses: u64, qp: u32) -> usize {
-        let product = (addresses ^ (qp as u64) << 20).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let product = (addresses ^ (qp as u64) << 20).wrapping_mul(GOLDEN);
         (product >> (u64::BITS - SLOTS.trailing_zeros())) as usize
     }
 
@@ -307,5 +309,5 @@ struct Entry {
 /// A hash of as many bits as the table asks for.
 #[inline(always)]
 fn spread(hash: u32) -> u64 {
-    (hash as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    (hash as u64).wrapping_mul(GOLDEN)
 }

@@ -79,9 +79,14 @@ impl Prepared {
 }
 
 impl Options {
-    /// Dissects a frame, and verifies its ICRC if that is wanted.
+    /// Dissects a frame as an analysis with these options does.
+    pub fn dissection<'a>(&self, record: &Record<'a>) -> Dissection<'a> {
+        dissect_with(self.dissect, record.link, record.frame, record.wire_len)
+    }
+
+    /// The same, and verifies its ICRC if that is wanted.
     pub fn examine<'a>(&self, record: &Record<'a>) -> (Dissection<'a>, State) {
-        let d = dissect_with(self.dissect, record.link, record.frame, record.wire_len);
+        let d = self.dissection(record);
         let icrc = if self.verify_icrc { icrc::verify(&d) } else { State::Unchecked };
         (d, icrc)
     }
@@ -107,7 +112,7 @@ impl Analysis {
         match &prepared.facts {
             Some(facts) if self.metrics.is_empty() => self.see_or_hold_plain(facts),
             _ => {
-                let d = dissect_with(self.options.dissect, record.link, record.frame, record.wire_len);
+                let d = self.options.dissection(record);
                 self.see_or_hold(record, &d, prepared.icrc);
             }
         }
@@ -219,8 +224,9 @@ impl Analysis {
             match held {
                 Held::Plain(facts) => self.see_plain(&facts),
                 Held::Frame { time, link, interface, wire_len, frame, icrc } => {
-                    let d = dissect_with(self.options.dissect, link, &frame, wire_len);
-                    self.see_dissected(&Record { time, link, interface, wire_len, frame: &frame }, &d, icrc);
+                    let record = &Record { time, link, interface, wire_len, frame: &frame };
+                    let d = self.options.dissection(record);
+                    self.see_dissected(record, &d, icrc);
                 }
             }
         }

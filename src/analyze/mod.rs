@@ -14,6 +14,7 @@
 //! ```
 
 mod connection;
+mod counts;
 mod doubt;
 mod facts;
 mod finding;
@@ -35,6 +36,7 @@ pub use results::{Ended, Files, Streamed};
 pub use track::{Class, Trigger};
 
 use connection::Connections;
+use counts::CaptureCounts;
 use doubt::{Mirror, Stray, Trust};
 use facts::{Dissected, Facts, Frame};
 use flow::Flow;
@@ -158,7 +160,7 @@ pub struct Analysis {
     knobs: Knobs,
     flows: Flows,
     connections: Connections,
-    capture: results::CaptureCounts,
+    capture: CaptureCounts,
     overhead: overhead::Overhead,
     asked: Metrics,
     gone: Vec<Gone>,
@@ -203,7 +205,7 @@ impl Analysis {
             knobs: Knobs { late_ns: options.late_ns, ack_timeout_ns: options.ack_timeout_ns },
             flows: Flows::new(options.max_flows),
             connections,
-            capture: results::CaptureCounts::default(),
+            capture: CaptureCounts::default(),
             overhead: overhead::Overhead::default(),
             asked: Metrics::new(options.speed_bps, options.interval_ns),
             gone: Vec::new(),

@@ -31,7 +31,7 @@ use super::{
 use rdmawire::{
     analyze::{Address, Analysis, Ended, Files, KnownConnection, Options, Streamed},
     capture::{self, Info, Interface, Merge, Reader, Source},
-    dissect::{Dissection, dissect_with},
+    dissect::Dissection,
     filter::{Filter, FrameMeta},
     icrc,
     report::{
@@ -393,12 +393,11 @@ impl Analyze {
                 match (filter, prepared) {
                     (None, Some(prepared)) => analysis.see_prepared(record, prepared),
                     (None, None) => analysis.see(record),
-                    (Some(filter), Some(prepared)) => {
-                        let d = dissect_with(options.dissect, record.link, record.frame, record.wire_len);
-                        see_if_matching(analysis, record, &d, prepared.icrc(), filter, number);
-                    }
-                    (Some(filter), None) => {
-                        let (d, icrc) = options.examine(record);
+                    (Some(filter), _) => {
+                        let (d, icrc) = match prepared {
+                            Some(prepared) => (options.dissection(record), prepared.icrc()),
+                            None => options.examine(record),
+                        };
                         see_if_matching(analysis, record, &d, icrc, filter, number);
                     }
                 }
