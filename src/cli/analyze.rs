@@ -95,7 +95,7 @@ pub(super) struct Analyze {
     #[arg(long, value_name = "TIMEOUT", value_parser = ack_timeout)]
     ack_timeout: Option<i64>,
     /// Threads (0: as many as there are processors): of several files, so many are analyzed at a time. Of one large file, one
-    /// reads, one follows the flows, and the others verify; the report is the same.
+    /// reads, one follows the flows, and whoever has time verifies; the report is the same.
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
     /// When the text is coloured.
