@@ -152,6 +152,7 @@ impl Connections {
         let mut second = 0;
         let wanted = Wanted::of(&key, psn, exact);
         list.look(wanted, |other| {
+            flows.settle(other);
             let Some(candidate) = flows.flows.get(other.0 as usize) else { return };
             let opposite = candidate.key.src == key.dst && candidate.key.dst == key.src;
             if !opposite || other == id || !candidate.requests.seq.is_started() {
@@ -331,10 +332,11 @@ impl Unpaired {
     }
 
     /// Looks at those in doubt: some have no opposite any more, or again.
-    fn take_out_paired(&mut self, flows: &Flows, key: &Key, listed: &mut [u8]) {
+    fn take_out_paired(&mut self, flows: &mut Flows, key: &Key, listed: &mut [u8]) {
         let mut at = 0;
         while self.doubtful > 0 && at < self.ids.len() {
             if self.places[at] == DOUBTFUL {
+                flows.settle(self.ids[at]);
                 let flow = flows.flows.get(self.ids[at].0 as usize);
                 let Some(flow) = flow.filter(|flow| is_unpaired(flow, key)) else {
                     self.take_out(at, listed);

@@ -3,7 +3,7 @@
 //! [`Dissected`] holds the facts of a dissection, whatever the packet is wrapped in;
 //! [`Plain`](super::plain::Plain) those of the frames that nearly all are, which need not be dissected.
 
-use super::key::Key;
+use super::{key::Key, plain::Plain};
 use crate::{
     capture::Record,
     checksum,
@@ -73,6 +73,12 @@ pub(crate) trait Facts {
     fn dma_len(&self) -> Option<u32>;
     /// What tells one transmission of a PSN from another, as far as the headers do.
     fn fingerprint(&self) -> u32;
+
+    /// Of a packet that is plain.
+    #[inline(always)]
+    fn as_plain(&self) -> Option<&Plain> {
+        None
+    }
 
     #[inline(always)]
     fn time(&self) -> i64 {
@@ -315,7 +321,7 @@ pub(super) mod look {
     pub(crate) const VLAN: u64 = HAS_VLAN | VID;
     const HAS_NETWORK: u64 = 1 << 13;
     const HAS_PORT: u64 = 1 << 14;
-    const SOME: u64 = 1 << 15;
+    pub(crate) const SOME: u64 = 1 << 15;
     /// That it has all but a VLAN.
     pub(crate) const PLAIN: u64 = HAS_NETWORK | HAS_PORT | SOME;
 

@@ -1,6 +1,9 @@
 //! A flow: what is known of the packets from one host to a queue pair of another.
 
-use std::ops::{Deref, DerefMut};
+use std::{
+    num::NonZeroU16,
+    ops::{Deref, DerefMut},
+};
 
 use super::{
     FlowId,
@@ -145,32 +148,44 @@ pub(crate) struct Opcodes {
 /// Operation codes that are counted in the flow itself.
 const HERE: usize = 4;
 
+/// Where a code stands among some; where it does not, a number that none has.
+#[inline(always)]
+pub(super) fn find(codes: [u8; HERE], code: u8) -> usize {
+    // All codes are compared at once: a byte that is zero afterwards borrows, and the lowest one that does is right.
+    const ONES: u32 = u32::from_ne_bytes([1; HERE]);
+    let differences = u32::from_le_bytes(codes) ^ (ONES * code as u32);
+    let zeros = differences.wrapping_sub(ONES) & !differences & ONES << 7;
+    zeros.trailing_zeros() as usize / 8
+}
+
 impl Opcodes {
     #[inline]
     pub(crate) fn add(&mut self, opcode: u8) {
-        // All codes are compared at once: a byte that is zero afterwards borrows, and the lowest one that does is right.
-        const ONES: u32 = u32::from_ne_bytes([1; HERE]);
-        let differences = u32::from_le_bytes(self.codes) ^ (ONES * opcode as u32);
-        let zeros = differences.wrapping_sub(ONES) & !differences & ONES << 7;
-        let at = zeros.trailing_zeros() as usize / 8;
+        self.add_many(opcode, 1);
+    }
+
+    /// So many of one code.
+    #[inline]
+    pub(crate) fn add_many(&mut self, opcode: u8, n: u64) {
+        let at = find(self.codes, opcode);
         match self.packets.get_mut(at) {
-            Some(packets) if at < self.used as usize => *packets += 1,
-            _ => self.another(opcode),
+            Some(packets) if at < self.used as usize => *packets += n,
+            _ => self.another(opcode, n),
         }
     }
 
     #[inline(never)]
-    fn another(&mut self, opcode: u8) {
+    fn another(&mut self, opcode: u8, n: u64) {
         let at = self.used as usize;
         if at < HERE {
-            (self.codes[at], self.packets[at]) = (opcode, 1);
+            (self.codes[at], self.packets[at]) = (opcode, n);
             self.used += 1;
             return;
         }
         let more = self.more.get_or_insert_default();
         match more.iter_mut().find(|(code, _)| *code == opcode) {
-            Some((_, n)) => *n += 1,
-            None => more.push((opcode, 1)),
+            Some((_, packets)) => *packets += n,
+            None => more.push((opcode, n)),
         }
     }
 
@@ -210,6 +225,8 @@ pub(crate) struct Flow {
     pub(crate) opcodes: Opcodes,
     pub(crate) ids: IdOrder,
     pub(crate) completeness: u8,
+    /// Where its packets are counted at the moment, if not here.
+    pub(super) stretch: Option<Slot>,
     pub(crate) ecn_ect: u64,
     pub(crate) requests: Requests,
     pub(crate) responses: Responses,
@@ -223,6 +240,21 @@ pub(crate) struct Flow {
     pub(crate) evidence: u16,
     /// Attempts to find the opposite flow.
     pub(crate) attempts: u16,
+}
+
+/// A place where packets of a [stretch](super::stretch::Stretch) are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slot(NonZeroU16);
+
+impl Slot {
+    pub(super) fn new(at: usize) -> Option<Slot> {
+        NonZeroU16::new(u16::try_from(at).ok()?.checked_add(1)?).map(Slot)
+    }
+
+    #[inline(always)]
+    pub(super) fn at(self) -> usize {
+        self.0.get() as usize - 1
+    }
 }
 
 /// What most flows have none of.
@@ -263,6 +295,7 @@ impl Flow {
             paired_by: None,
             evidence: 0,
             attempts: 0,
+            stretch: None,
             completeness: 0,
             renew: false,
             first_time: time,

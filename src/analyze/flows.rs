@@ -4,7 +4,18 @@ use std::{hash::BuildHasher, hint::black_box};
 
 use hashbrown::HashTable;
 
-use super::{FlowId, facts::Facts, flow::Flow, key::Key, track::ring::Room};
+use super::{
+    FlowId,
+    facts::Facts,
+    flow::{Flow, Slot},
+    key::Key,
+    plain::Plain,
+    stretch::{Stretch, Sum},
+    track::{
+        request::{Knobs, Waiting},
+        ring::Room,
+    },
+};
 use crate::{
     dissect::Encapsulation,
     opcode::{Direction, Position, Service},
@@ -14,6 +25,12 @@ use crate::{
 pub(crate) struct Flows {
     table: HashTable<Entry>,
     recent: Recent,
+    /// For each place of a flow found lately, its packets while they are a stretch; none before the first such.
+    stretches: Vec<Stretch>,
+    /// Stretches that go on.
+    going_on: usize,
+    /// What was counted in those that are over, until it is [taken](Self::take_sums).
+    sums: Vec<Sum>,
     hasher: foldhash::fast::RandomState,
     pub(crate) flows: Vec<Flow>,
     /// Which were seen since the clock's hand last came by.
@@ -40,6 +57,9 @@ impl Flows {
         Flows {
             table: HashTable::new(),
             recent: Recent::default(),
+            stretches: Vec::new(),
+            going_on: 0,
+            sums: Vec::new(),
             hasher: foldhash::fast::RandomState::default(),
             flows: Vec::new(),
             seen: Vec::new(),
@@ -88,7 +108,7 @@ impl Flows {
                 && self.get(*id).key == *key
                 && self.recent.find(key).is_none()
             {
-                self.recent.put(key, id.0);
+                self.put_recent(key, id.0);
             }
         }
     }
@@ -108,8 +128,20 @@ impl Flows {
     #[inline(never)]
     fn recall(&mut self, key: &Key) -> Option<u32> {
         let at = self.look_up(key, self.hash(key))?;
-        self.recent.put(key, at);
+        self.put_recent(key, at);
         Some(at)
+    }
+
+    #[inline]
+    fn put_recent(&mut self, key: &Key, at: u32) {
+        if self.going_on > 0
+            && let Some(addresses) = key.ipv4_addresses()
+        {
+            let place = Recent::place(addresses, key.dest_qp());
+            self.end_at(place);
+            self.end_at(place ^ 1);
+        }
+        self.recent.put(key, at);
     }
 
     /// A new flow; `None` where there is no room.
@@ -136,11 +168,12 @@ impl Flows {
         let key = self.get(id).key;
         let hash = self.hash(&key);
         self.table.insert_unique(spread(hash), Entry { hash, flow: id.0 }, |entry| spread(entry.hash));
-        self.recent.put(&key, id.0);
+        self.put_recent(&key, id.0);
     }
 
     /// A flow is not found any more, and nobody's opposite: it is about to be put away.
     pub(crate) fn leave(&mut self, id: FlowId) {
+        self.settle(id);
         let old = self.get(id);
         let (key, peer) = (old.key, old.peer);
         self.recent.forget(&key);
@@ -187,9 +220,126 @@ impl Flows {
         self.flows.len() > 1024
     }
 
+    /// A flow as it was before its stretch, if it has one.
     #[inline(always)]
     pub(crate) fn get(&self, id: FlowId) -> &Flow {
         &self.flows[id.0 as usize]
+    }
+
+    /// A flow and, of the places of those found lately, its own, if it was and is that of a plain packet.
+    #[inline(always)]
+    pub(crate) fn found(&self, facts: &Plain) -> Option<(usize, FlowId)> {
+        let (addresses, qp) = facts.ends();
+        let place = self.recent.position(addresses, qp)?;
+        Some((place, FlowId(self.recent.slots[place].at)))
+    }
+
+    /// The stretch whose packets are counted at a place.
+    #[inline(always)]
+    pub(crate) fn stretch(&mut self, place: usize) -> Option<&mut Stretch> {
+        self.stretches.get_mut(place)
+    }
+
+    /// A message of a flow's stretch is complete.
+    #[inline(always)]
+    pub(crate) fn completed(&mut self, id: FlowId, bytes: u64, waiting: Waiting) {
+        if let Some(flow) = self.flows.get_mut(id.0 as usize) {
+            flow.requests.completed(bytes, waiting);
+        }
+    }
+
+    /// A packet of a flow came.
+    #[inline(always)]
+    pub(crate) fn was_seen(&mut self, FlowId(at): FlowId) {
+        if let Some(seen) = self.seen.get_mut(at as usize) {
+            *seen = true;
+        }
+    }
+
+    /// A stretch of a flow begins behind this packet, if it can.
+    pub(crate) fn begin_stretch(&mut self, id: FlowId, facts: &Plain, knobs: &Knobs) {
+        // Many would have to give their places to others before they are worth it.
+        if self.are_many() {
+            return;
+        }
+        let (addresses, qp) = facts.ends();
+        let Some(place) = self.recent.position(addresses, qp) else { return };
+        if self.stretches.is_empty() {
+            self.stretches.resize_with(SLOTS, Stretch::default);
+        }
+        let flow = &mut self.flows[id.0 as usize];
+        if self.stretches[place].begin(id, flow, facts, knobs) {
+            flow.stretch = Slot::new(place);
+            self.going_on += 1;
+        }
+    }
+
+    /// Ends the stretch at a place.
+    #[inline]
+    pub(crate) fn end_at(&mut self, place: usize) {
+        let Some(stretch) = self.stretches.get_mut(place).filter(|stretch| stretch.is_open()) else { return };
+        let flow = &mut self.flows[stretch.flow().0 as usize];
+        flow.stretch = None;
+        self.going_on -= 1;
+        self.sums.extend(stretch.end(flow));
+    }
+
+    /// A flow that responds, and the opposite one whose requests it responds to, for an acknowledgement: neither's stretch
+    /// ends. `None` where there is no other such.
+    #[inline(always)]
+    pub(crate) fn responder(&mut self, id: FlowId) -> Option<Responder<'_>> {
+        let FlowId(peer) = self.flows.get(id.0 as usize)?.peer?;
+        let [flow, peer] = self.flows.get_disjoint_mut([id.0 as usize, peer as usize]).ok()?;
+        let places = [flow.stretch, peer.stretch].map(|slot| slot.map_or(SLOTS, Slot::at));
+        let (own, asked) = match places {
+            [SLOTS, SLOTS] => (None, None),
+            [SLOTS, asked] => (None, self.stretches.get_mut(asked)),
+            [own, SLOTS] => (self.stretches.get_mut(own), None),
+            both => {
+                let [own, asked] = self.stretches.get_disjoint_mut(both).ok()?;
+                (Some(own), Some(asked))
+            }
+        };
+        Some(Responder { flow, peer, own, asked, seen: self.seen.get_mut(id.0 as usize)? })
+    }
+
+    /// Ends a flow's stretch: it knows of all its packets then.
+    #[inline(always)]
+    pub(crate) fn settle(&mut self, id: FlowId) {
+        if let Some(slot) = self.flows.get(id.0 as usize).and_then(|flow| flow.stretch) {
+            self.end_at(slot.at());
+        }
+    }
+
+    /// Ends the stretch of the opposite flow.
+    #[cold]
+    pub(crate) fn settle_peer(&mut self, id: FlowId) {
+        if let Some(peer) = self.get(id).peer {
+            self.settle(peer);
+        }
+    }
+
+    /// Ends all stretches.
+    pub(crate) fn settle_all(&mut self) {
+        (0..self.stretches.len()).for_each(|place| self.end_at(place));
+    }
+
+    /// Whether stretches ended whose sums were not taken.
+    #[inline(always)]
+    pub(crate) fn has_sums(&self) -> bool {
+        !self.sums.is_empty()
+    }
+
+    /// What was counted in stretches that are over.
+    pub(crate) fn take_sums(&mut self) -> impl Iterator<Item = Sum> + '_ {
+        self.sums.drain(..)
+    }
+
+    /// Bytes of memory that the flows take.
+    pub(crate) fn memory(&self) -> usize {
+        let own = self.flows.capacity() * size_of::<Flow>();
+        let heap: usize = self.flows.iter().map(Flow::heap).sum();
+        own + heap + self.stretches.iter().map(Stretch::heap).sum::<usize>()
     }
 
     /// What a packet of a flow will need beyond the flow itself.
@@ -214,14 +364,18 @@ impl Flows {
         if ends { flow.requests.touch_message() } else { 0 }
     }
 
+    /// A flow that knows of all its packets.
     #[inline]
     pub(crate) fn get_mut(&mut self, id: FlowId) -> &mut Flow {
+        self.settle(id);
         &mut self.flows[id.0 as usize]
     }
 
     /// Two flows at once; `None` for the second where there is none, or where it is the first.
     #[inline]
     pub(crate) fn two(&mut self, a: FlowId, b: Option<FlowId>) -> (&mut Flow, Option<&mut Flow>) {
+        self.settle(a);
+        b.inspect(|&b| self.settle(b));
         let (a, b) = (a.0 as usize, b.map_or(usize::MAX, |b| b.0 as usize));
         if b == usize::MAX || a == b || b >= self.flows.len() {
             return (&mut self.flows[a], None);
@@ -231,14 +385,27 @@ impl Flows {
     }
 }
 
+/// What an acknowledgement changes.
+pub(crate) struct Responder<'a> {
+    /// Whose it is.
+    pub(crate) flow: &'a mut Flow,
+    /// Whose requests it acknowledges.
+    pub(crate) peer: &'a mut Flow,
+    /// Their stretches, where they have some.
+    pub(crate) own: Option<&'a mut Stretch>,
+    pub(crate) asked: Option<&'a mut Stretch>,
+    /// That a packet of the flow came.
+    pub(crate) seen: &'a mut bool,
+}
+
 /// Flows over IPv4 that were found lately, each in one of the two places where it can be: what most look-ups come down to.
 #[derive(Debug)]
 struct Recent {
-    slots: Vec<Slot>,
+    slots: Box<[Lately; SLOTS]>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct Lately {
     addresses: u64,
     qp: u32,
     at: u32,
@@ -248,13 +415,13 @@ struct Slot {
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 /// No flow has this number.
 const NOBODY: u32 = u32::MAX;
-const EMPTY: Slot = Slot { addresses: 0, qp: 0, at: NOBODY };
+const EMPTY: Lately = Lately { addresses: 0, qp: 0, at: NOBODY };
 /// 64 KiB.
 const SLOTS: usize = 1 << 12;
 
 impl Default for Recent {
     fn default() -> Recent {
-        Recent { slots: vec![EMPTY; SLOTS] }
+        Recent { slots: Box::new([EMPTY; SLOTS]) }
     }
 }
 
@@ -267,13 +434,19 @@ impl Recent {
 
     #[inline(always)]
     fn find(&self, key: &Key) -> Option<u32> {
-        let addresses = key.ipv4_addresses()?;
-        let is_it =
-            |slot: &&Slot| slot.addresses == addresses && slot.qp == key.dest_qp() && slot.at != NOBODY;
-        let place = Recent::place(addresses, key.dest_qp());
-        let slot = self.slots.get(place).filter(is_it);
+        let place = self.position(key.ipv4_addresses()?, key.dest_qp())?;
+        Some(self.slots[place].at)
+    }
+
+    #[inline(always)]
+    fn position(&self, addresses: u64, qp: u32) -> Option<usize> {
+        let is_it = |&place: &usize| {
+            let slot = &self.slots[place];
+            slot.addresses == addresses && slot.qp == qp && slot.at != NOBODY
+        };
+        let place = Recent::place(addresses, qp);
         // Its neighbour is in the same cache line.
-        slot.or_else(|| self.slots.get(place ^ 1).filter(is_it)).map(|slot| slot.at)
+        Some(place).filter(is_it).or_else(|| Some(place ^ 1).filter(is_it))
     }
 
     /// Whoever had the place before moves to the neighbour's.
@@ -282,7 +455,7 @@ impl Recent {
         let Some(addresses) = key.ipv4_addresses() else { return };
         let place = Recent::place(addresses, key.dest_qp());
         if let Ok([here, there]) = self.slots.get_disjoint_mut([place, place ^ 1]) {
-            *there = std::mem::replace(here, Slot { addresses, qp: key.dest_qp(), at });
+            *there = std::mem::replace(here, Lately { addresses, qp: key.dest_qp(), at });
         }
     }
 

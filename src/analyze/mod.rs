@@ -26,6 +26,7 @@ mod lists;
 pub mod metric;
 mod plain;
 mod results;
+mod stretch;
 mod track;
 mod transport;
 
@@ -241,7 +242,9 @@ impl Analysis {
     #[inline]
     fn see_plain(&mut self, facts: &Plain) {
         self.capture.see(&facts.frame());
-        self.see_transport(facts, None);
+        if !self.goes_on(facts) {
+            self.see_transport(facts, None);
+        }
     }
 
     /// One frame that was dissected, and its ICRC verified, by somebody else.
@@ -291,6 +294,7 @@ impl Analysis {
     ) {
         let is_capture_duplicate = class == Some(Class::CaptureDuplicate);
         let seen = metric::Seen { facts, flow, class, is_capture_duplicate, is_control };
+        self.gather();
         self.overhead.packet(&seen);
         self.asked.packet(&seen);
         if class == Some(Class::Retransmission) {
@@ -347,6 +351,8 @@ impl Analysis {
     fn evict_for(&mut self, begin: &Begin) -> FlowId {
         let id = self.flows.oldest();
         self.capture.evicted_flows += 1;
+        self.flows.settle(id);
+        self.gather();
         self.connections.disappears(&self.flows, id);
         self.asked.entropy.put_away(id);
         self.flows.leave(id);
@@ -442,7 +448,6 @@ impl Analysis {
 
     /// Bytes of memory that the flows take.
     pub fn memory(&self) -> usize {
-        self.flows.flows.capacity() * size_of::<Flow>()
-            + self.flows.flows.iter().map(Flow::heap).sum::<usize>()
+        self.flows.memory()
     }
 }

@@ -48,6 +48,9 @@ const _: () = assert!(size_of::<Plain>() == 64);
 /// The [`State`] of its ICRC is above the VLAN; whether the header checksum is right, above that.
 const ICRC_STATE: u32 = 13;
 const IP_RIGHT: u16 = 1 << 15;
+const _: () =
+    assert!(look::SOME == IP_RIGHT as u64, "where others say that there is a look, likenesses have this");
+const ECN: u64 = 3 << 48;
 
 /// IPv4, UDP and BTH.
 const HEADERS: usize = Ipv4::LEN + Udp::LEN + Bth::LEN;
@@ -115,9 +118,38 @@ impl Plain {
         Some(Plain { said, tags, ..packet })
     }
 
+    /// What the packets of a stretch have alike: how they [look](Facts::look), their ECN field, and whether their header
+    /// checksums are right.
+    #[inline(always)]
+    pub(super) fn likeness(&self) -> u64 {
+        let (ecn, right) = (self.headers[0] & ECN, (self.tags & IP_RIGHT) as u64);
+        self.look() & !look::SOME | ecn | right
+    }
+
+    /// Whether the header checksums of packets alike are right.
+    pub(super) fn is_right(likeness: u64) -> bool {
+        likeness & IP_RIGHT as u64 != 0
+    }
+
+    /// The ECN field of packets alike.
+    pub(super) fn ecn_of(likeness: u64) -> Ecn {
+        Ecn((likeness >> 48) as u8 & 3)
+    }
+
+    /// Bytes of VLAN tags of packets alike.
+    pub(super) fn vlan_bytes_of(likeness: u64) -> u32 {
+        if likeness & look::HAS_VLAN != 0 { Vlan::LEN as u32 } else { 0 }
+    }
+
+    /// Both addresses, and the destination's queue pair.
+    #[inline(always)]
+    pub(super) fn ends(&self) -> (u64, u32) {
+        (self.headers[1] << 32 | self.headers[2] >> 32, self.dest_qp())
+    }
+
     /// The IPv4 header's total length.
     #[inline(always)]
-    fn total(&self) -> u32 {
+    pub(super) fn total(&self) -> u32 {
         (self.headers[0] >> 32) as u16 as u32
     }
 
@@ -127,7 +159,7 @@ impl Plain {
     }
 
     #[inline(always)]
-    fn id(&self) -> u16 {
+    pub(super) fn id(&self) -> u16 {
         (self.headers[0] >> 16) as u16
     }
 
@@ -153,6 +185,11 @@ impl Plain {
 }
 
 impl Facts for Plain {
+    #[inline(always)]
+    fn as_plain(&self) -> Option<&Plain> {
+        Some(self)
+    }
+
     #[inline(always)]
     fn frame(&self) -> Frame {
         Frame {

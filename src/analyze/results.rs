@@ -71,6 +71,7 @@ impl Analysis {
     fn decide(&mut self) {
         self.release();
         self.catch_up();
+        self.settle_all();
         self.connections.by_port(&mut self.flows);
         for at in 0..self.flows.flows.len() {
             let flow = &mut self.flows.flows[at];
@@ -94,6 +95,7 @@ impl Analysis {
     /// asked for or written, and not kept.
     pub fn report_so_far(&mut self) -> Streamed<'_> {
         self.catch_up();
+        self.settle_all();
         self.report()
     }
 

@@ -56,6 +56,9 @@ impl Analysis {
         if is_new_place(flow) {
             self.connections.moved(&self.flows, id);
         }
+        if let Some(plain) = facts.as_plain() {
+            self.flows.begin_stretch(id, plain, &self.knobs);
+        }
         self.say(Some(Direction::Request), Class::New);
         Some(id)
     }

@@ -11,7 +11,7 @@ use hdrhistogram::Histogram;
 
 use super::{Metric, Seen, ends::Ends};
 use crate::{
-    analyze::{Address, Event, facts::Facts},
+    analyze::{Address, Event, facts::Facts, stretch::Sum},
     report::analysis::{CnpIntervals, Congestion as Report, Summary},
     wire::{Ecn, Syndrome},
 };
@@ -88,6 +88,11 @@ impl Congestion {
         if is_control {
             self.control(facts);
         }
+    }
+
+    /// Packets of a stretch: none only steers, none is marked.
+    pub(crate) fn stretch(&mut self, sum: &Sum) {
+        self.packets[0][sum.ecn.0 as usize & 3] += sum.packets;
     }
 
     #[cold]

@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 
 use super::{Metric, Seen, ends::Ends};
 use crate::{
-    analyze::{Event, FlowId, facts::Facts},
+    analyze::{Event, FlowId, facts::Facts, stretch::Sum},
     report::analysis::{PortCollision, Ports as Report, SprayedFlow},
     wire::{Qpn, Udp},
 };
@@ -169,6 +169,13 @@ impl Entropy {
         });
         let (qp, bytes) = (facts.key().unwrap_or_default().dest_qp(), facts.l1_bytes() as u64);
         self.flows[at] = Flow { pair, qp, used: Used { port, bytes }, many: None };
+    }
+
+    /// Packets of a stretch: their port is that of the flow's last packet before.
+    pub(crate) fn stretch(&mut self, sum: &Sum) {
+        if let Some(flow) = self.flows.get_mut(sum.flow.0 as usize).filter(|flow| flow.used.bytes > 0) {
+            flow.used.bytes += sum.l1_bytes;
+        }
     }
 
     /// A flow's number is about to be another one's.

@@ -7,7 +7,7 @@
 use super::{Metric, Seen};
 pub use crate::analyze::facts::l1_bytes;
 use crate::{
-    analyze::{Event, facts::Facts},
+    analyze::{Event, facts::Facts, stretch::Sum},
     cost::{self, Envelope, GAP, PREAMBLE, SHORTEST_FRAME},
     dissect::Encapsulation,
     report::analysis::{Cost, LayerBytes, Overhead as Section, Price},
@@ -89,6 +89,18 @@ impl Overhead {
         if seen.is_control {
             sums.control += l1_bytes as u64;
         }
+    }
+
+    /// Packets of a stretch. None of them is so short that its frame is padded.
+    pub(crate) fn stretch(&mut self, sum: &Sum) {
+        let sums = &mut self.sums[Encapsulation::RoceV2Ipv4 as usize];
+        sums.packets += sum.packets;
+        sums.l1_bytes += sum.l1_bytes;
+        sums.payload += sum.payload;
+        sums.extended += sum.extended;
+        sums.pad += sum.pad;
+        sums.vlan += sum.vlan;
+        sums.network += sum.network;
     }
 
     /// A frame of anything else.

@@ -179,6 +179,11 @@ impl Counts {
         }
     }
 
+    /// So many packets of the expected PSN.
+    pub(crate) fn are_new(&mut self, packets: u64) {
+        self.new += packets;
+    }
+
     #[cold]
     fn rare_class(&mut self, class: Class) {
         self.classes[class as usize] += 1;

@@ -1,6 +1,7 @@
 //! A flow's requests, and what the other direction says of them.
 
 mod answer;
+mod course;
 mod recovery;
 
 use std::{
@@ -9,6 +10,7 @@ use std::{
 };
 
 pub(crate) use answer::Response;
+pub(crate) use course::Course;
 pub(crate) use recovery::Episode;
 
 use super::{
@@ -80,7 +82,7 @@ pub(crate) struct Read {
 
 /// A message on the wire that is not acknowledged yet.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+pub(crate) struct Waiting {
     last: u64,
     first_time: i64,
 }
@@ -268,8 +270,13 @@ impl Requests {
     /// Whether a part of a SEND or WRITE is the expected one of a flow without trouble at the moment, which nearly all are.
     #[inline(always)]
     pub(crate) fn expects(&self, facts: &impl Facts, ids: &IdOrder) -> bool {
-        self.seq.expects(facts, ids)
-            && self.reads.get().is_none_or(|reads| reads.guess.is_none())
+        self.seq.expects(facts, ids) && self.is_quiet()
+    }
+
+    /// Whether there is no trouble at the moment, and no READ that the next request tells the length of.
+    #[inline(always)]
+    fn is_quiet(&self) -> bool {
+        self.reads.get().is_none_or(|reads| reads.guess.is_none())
             && !self.is_recovering
             && self.trouble.get().is_none_or(|trouble| trouble.corrupted == 0)
     }
@@ -520,14 +527,22 @@ impl Requests {
                 Assembly { next: x + n as u64, bytes, first_time: time, operation }
             }
         };
-        self.messages_completed += 1;
-        self.sizes.add(whole.bytes);
         let answered =
             !matches!(whole.operation, Operation::ReadRequest | Operation::CompareSwap | Operation::FetchAdd);
         if answered {
-            let waiting = Waiting { last: whole.next - 1, first_time: whole.first_time };
-            push_last(&mut self.waiting, MAX_WAITING, waiting);
+            self.completed(whole.bytes, Waiting { last: whole.next - 1, first_time: whole.first_time });
+        } else {
+            self.messages_completed += 1;
+            self.sizes.add(whole.bytes);
         }
+    }
+
+    /// A message that an acknowledgement is due for is complete.
+    #[inline(always)]
+    pub(crate) fn completed(&mut self, bytes: u64, waiting: Waiting) {
+        self.messages_completed += 1;
+        self.sizes.add(bytes);
+        push_last(&mut self.waiting, MAX_WAITING, waiting);
     }
 
     #[inline]

@@ -38,6 +38,8 @@ pub(crate) struct Ring {
     room: Option<Room>,
 }
 
+/// Packets between a transmission and a late copy of it.
+pub(super) const LATE_COPIES: u64 = 63;
 const SMALLEST: usize = 4;
 /// Slots that every ring may have.
 const FEW: usize = 8;
@@ -139,11 +141,24 @@ impl Ring {
     /// The same where there is room.
     #[inline(always)]
     pub(crate) fn put_in_room(&mut self, x: u64, sent: Sent) {
-        // Their number is a power of two: there is always one.
-        let at = x as usize & self.slots.len().wrapping_sub(1);
-        if let Some(slot) = self.slots.get_mut(at) {
-            *slot = Sent { x: x as u32, ..sent };
+        put(&mut self.slots, x, sent);
+    }
+
+    /// The first PSN there may be no room for, while nothing before `una` matters and the first one of all was `base`:
+    /// see [`outstanding`].
+    pub(crate) fn room_until(&self, base: u64, una: u64) -> u64 {
+        let len = self.slots.len() as u64;
+        match len {
+            _ if len >= LARGEST as u64 => u64::MAX,
+            _ if len > LATE_COPIES => (base + len).max(una + len),
+            _ => base + len,
         }
+    }
+
+    /// Its slots, for who puts transmissions into them and swaps them back. Meanwhile it has those it is given.
+    #[inline(always)]
+    pub(crate) fn swap(&mut self, slots: &mut Box<[Sent]>) {
+        std::mem::swap(&mut self.slots, slots);
     }
 
     #[cold]
@@ -167,6 +182,23 @@ impl Ring {
     pub(crate) fn heap(&self) -> usize {
         size_of_val(&*self.slots)
     }
+}
+
+/// A transmission goes where its PSN has its place.
+#[inline(always)]
+pub(super) fn put(slots: &mut [Sent], x: u64, sent: Sent) {
+    // Their number is a power of two: there is always one.
+    let at = x as usize & slots.len().wrapping_sub(1);
+    if let Some(slot) = slots.get_mut(at) {
+        *slot = Sent { x: x as u32, ..sent };
+    }
+}
+
+/// PSNs that a sequence needs a place for when `x` is put: what is outstanding, and what mirrors may copy late; none
+/// that the flow never needed.
+#[inline(always)]
+pub(super) fn outstanding(x: u64, base: u64, una: u64) -> u64 {
+    (x - base).min((x.saturating_sub(una)).clamp(LATE_COPIES, 1 << 16))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use super::{
     holes::{Hole, Holes},
     lazy::{Lazy, quiet},
     order::IdOrder,
-    ring::{ACK_EXPECTED, Ring, SEEN_TWICE, Sent},
+    ring::{ACK_EXPECTED, LATE_COPIES, Ring, SEEN_TWICE, Sent, outstanding},
 };
 use crate::{analyze::facts::Facts, wire::Psn};
 
@@ -215,8 +215,6 @@ enum Next {
     End,
 }
 
-/// Packets between a transmission and a late copy of it.
-const LATE_COPIES: u64 = 63;
 /// A step further than this is no gap.
 const MAX_GAP: u64 = 1 << 20;
 /// How far before the first packet another one may lie and still belong to the sequence.
@@ -298,14 +296,27 @@ impl Sequence {
         apart < context.rtt_min.map_or(DUPLICATE_NS, |rtt| (rtt as i64 / 2).min(DUPLICATE_NS))
     }
 
+    /// Whether the next packet, should it come next, is that and nothing else: no pass of repetitions ends with it, and
+    /// nothing waits for it.
+    #[inline(always)]
+    pub(super) fn is_undisturbed(&self) -> bool {
+        let waits = || self.rare.get().is_some_and(|rare| !rare.pending.is_empty());
+        self.started && !self.in_pass && !waits()
+    }
+
+    /// The packets up to this one came one after the other.
+    #[inline(always)]
+    pub(super) fn go_on(&mut self, next: u64, time: i64) {
+        (self.hi, self.cur, self.last_time) = (next, next, time);
+    }
+
     /// Whether a packet is the next one and nothing else: no pass of repetitions ends with it, nothing waits for it,
     /// and it was not overtaken.
     #[inline(always)]
     pub(crate) fn expects(&self, facts: &impl Facts, ids: &IdOrder) -> bool {
-        let is_next = facts.psn().0 == self.hi as u32 & (Psn::SPACE - 1) && self.started && !self.in_pass;
-        let waits = || self.rare.get().is_some_and(|rare| !rare.pending.is_empty());
+        let is_next = facts.psn().0 == self.hi as u32 & (Psn::SPACE - 1);
         let overtaken = || facts.ip_id().is_some_and(|id| ids.ahead(id) < 0 && ids.counts_up());
-        is_next && !waits() && !overtaken()
+        is_next && self.is_undisturbed() && !overtaken()
     }
 
     /// Takes a packet that it expects: its place. `una` as in [`Context`].
@@ -315,16 +326,10 @@ impl Sequence {
         (self.hi, self.cur, self.last_time) = (x + 1, x + 1, facts.time());
         // Nothing more than this can be outstanding.
         if !self.ring.has_room_for(x.saturating_sub(una).max(LATE_COPIES)) {
-            self.ring.make_room(self.outstanding(x, una));
+            self.ring.make_room(outstanding(x, self.base, una));
         }
         self.ring.put_in_room(x, sent(&Packet::of(facts, frame), 1));
         x
-    }
-
-    /// Room for what is outstanding, and for mirrors that copy a packet late; none that the flow never needed.
-    #[inline(always)]
-    fn outstanding(&self, x: u64, una: u64) -> u64 {
-        (x - self.base).min((x.saturating_sub(una)).clamp(LATE_COPIES, 1 << 16))
     }
 
     /// The next packet. `missing`: what a step ahead passed over that ought to have come; by default all of it.
@@ -419,7 +424,7 @@ impl Sequence {
         if p.time - self.last_time > context.timeout_ns {
             step.unseen += unseen(p.id, context.ids).saturating_sub(gap);
         }
-        let outstanding = self.outstanding(x, context.una);
+        let outstanding = outstanding(x, self.base, context.una);
         self.hi = end;
         if !self.in_pass {
             self.cur = end;
@@ -742,7 +747,7 @@ pub(crate) fn unseen(id: Option<u16>, ids: &IdOrder) -> u64 {
 const RETRANSMITTED: u8 = 4;
 
 #[inline(always)]
-fn sent(p: &Packet, count: u8) -> Sent {
+pub(super) fn sent(p: &Packet, count: u8) -> Sent {
     Sent {
         time: p.time,
         frame: p.frame as u32,

@@ -58,6 +58,18 @@ impl Shadow {
         *self = Shadow { expected: x, ..Shadow::default() };
     }
 
+    /// Whether it waits for this PSN, and no other.
+    #[inline(always)]
+    pub(crate) fn waits_for(&self, x: u64) -> bool {
+        self.expected == x
+    }
+
+    /// What it waited for came, and then one after the other.
+    #[inline(always)]
+    pub(crate) fn go_on(&mut self, next: u64) {
+        (self.expected, self.asked, self.reached) = (next, false, next);
+    }
+
     /// A good request passed the tap.
     #[inline]
     pub(crate) fn see(&mut self, x: u64, n: u32, time: i64) {

@@ -1,0 +1,332 @@
+//! A stretch of a flow: packets that look alike and follow each other, while nothing happens to them. They are counted
+//! where all of them need is close together, and the flow, which takes a dozen cache lines, learns of them when the
+//! stretch ends: with a packet that is not the next one, or is of another kind, or when somebody asks for the flow.
+
+use super::{
+    Analysis, Class, FlowId,
+    facts::Facts,
+    flow::{Flow, RESPONSES, find},
+    flows::Responder,
+    metric::Seen,
+    plain::Plain,
+    track::{
+        order::IdOrder,
+        request::{Course, Knobs, Response, Waiting},
+        response::Acknowledged,
+        sequence::{Packet, Resolved},
+    },
+    transport::tell,
+};
+use crate::{
+    cost::{FCS, GAP, ICRC, PREAMBLE, SHORTEST_FRAME},
+    icrc::State,
+    opcode::{Direction, Opcode, Operation, PayloadRule, Service, Shape},
+    wire::*,
+};
+
+/// Where a flow's packets are counted while they are a stretch.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub(crate) struct Stretch {
+    /// What its packets have alike, see [`Plain::likeness`]; 0 where there is no stretch.
+    likeness: u64,
+    course: Course,
+    ids: IdOrder,
+    flow: u32,
+    /// The operation codes, and how often each was there.
+    codes: [u8; KINDS],
+    packets: [u16; KINDS],
+    /// Bytes of all, from their network headers on.
+    bytes: u32,
+    /// How many ICRCs were right.
+    good: u16,
+    /// The flow's last packet was one of these.
+    is_last: bool,
+}
+
+const _: () = assert!(size_of::<Stretch>() == 128);
+
+/// Kinds of packets in a stretch.
+const KINDS: usize = 4;
+/// An operation code of no streamed packet.
+const NONE: u8 = 0xff;
+
+/// What the packets of a stretch add to the sums over all flows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sum {
+    pub(crate) flow: FlowId,
+    pub(crate) ecn: Ecn,
+    pub(crate) packets: u64,
+    pub(crate) l1_bytes: u64,
+    pub(crate) payload: u64,
+    pub(crate) extended: u64,
+    pub(crate) pad: u64,
+    pub(crate) vlan: u64,
+    pub(crate) network: u64,
+}
+
+impl Stretch {
+    /// From now on a flow's packets are counted here, if they can be: the last one was this.
+    pub(crate) fn begin(&mut self, id: FlowId, flow: &mut Flow, facts: &Plain, knobs: &Knobs) -> bool {
+        let likeness = facts.likeness();
+        if facts.ecn() == Ecn::CE || !Plain::is_right(likeness) {
+            return false;
+        }
+        let Some(course) = flow.requests.begin_course(knobs) else { return false };
+        let (FlowId(flow), ids) = (id, flow.ids);
+        *self = Stretch { likeness, course, ids, flow, codes: [NONE; KINDS], ..Stretch::default() };
+        true
+    }
+
+    /// Whether a packet is the next one: it is counted then, all but a message that it ends.
+    #[inline(always)]
+    pub(crate) fn take(
+        &mut self,
+        facts: &Plain,
+        shape: &Shape,
+        frame: u64,
+    ) -> Option<Option<(u64, Waiting)>> {
+        let is_alike =
+            (facts.likeness() == self.likeness) & (facts.icrc() != State::Bad) & (facts.total() >= SHORTEST);
+        if !is_alike {
+            return None;
+        }
+        let next = self.course.next(facts, shape, &self.ids)?;
+        let kind = match find(self.codes, facts.opcode().0) {
+            kind if kind < KINDS => kind,
+            _ => self.another(facts.opcode(), shape)?,
+        };
+        self.packets[kind] += 1;
+        self.bytes += facts.total();
+        self.good += (facts.icrc() == State::Good) as u16;
+        self.is_last = true;
+        let message = self.course.take(next, facts, shape, frame, &self.ids);
+        self.ids.see(facts.id());
+        Some(message)
+    }
+
+    /// Room for one more kind of packets.
+    #[cold]
+    fn another(&mut self, opcode: Opcode, shape: &Shape) -> Option<usize> {
+        if shape.payload == PayloadRule::Full && !self.course.knows_mtu() {
+            return None;
+        }
+        let kind = self.codes.iter().position(|&code| code == NONE)?;
+        self.codes[kind] = opcode.0;
+        Some(kind)
+    }
+
+    /// The stretch is over: its flow learns what there was.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn end(&mut self, flow: &mut Flow) -> Option<Sum> {
+        let Stretch { likeness, course, ids, flow: id, codes, packets, bytes, good, is_last } =
+            std::mem::take(self);
+        let (payload, time, last) = (course.payload() as u64, course.time(), course.last());
+        let n: u64 = packets.iter().map(|&n| n as u64).sum();
+        flow.requests.end_course(course, n);
+        flow.ids = ids;
+        if n == 0 {
+            return None;
+        }
+        flow.packets += n;
+        flow.last_time = flow.last_time.max(time);
+        flow.payload_bytes += payload;
+        flow.icrc[State::Good as usize] += good as u64;
+        flow.icrc[State::Unchecked as usize] += n - good as u64;
+        if is_last {
+            flow.last_psn = last.0;
+        }
+        let mut extended = 0;
+        for (&code, &n) in codes.iter().zip(&packets).filter(|(_, n)| **n > 0) {
+            flow.opcodes.add_many(code, n as u64);
+            extended += Opcode(code).shape().extended as u64 * n as u64;
+        }
+        let ecn = Plain::ecn_of(likeness);
+        if ecn != Ecn::default() {
+            flow.ecn_ect += n;
+        }
+        let vlan = Plain::vlan_bytes_of(likeness) as u64 * n;
+        let (bytes, network) = (bytes as u64, Ipv4::LEN as u64 * n);
+        let l1_bytes = bytes + vlan + AROUND as u64 * n;
+        flow.wire_bytes += l1_bytes;
+        let headers = network + (Udp::LEN + Bth::LEN) as u64 * n + ICRC as u64 * n;
+        let pad = bytes - headers - extended - payload;
+        Some(Sum { flow: FlowId(id), ecn, packets: n, l1_bytes, payload, extended, pad, vlan, network })
+    }
+
+    /// Whether there is one.
+    #[inline(always)]
+    pub(crate) fn is_open(&self) -> bool {
+        self.likeness != 0
+    }
+
+    /// Whose it is.
+    pub(crate) fn flow(&self) -> FlowId {
+        FlowId(self.flow)
+    }
+
+    /// What a response of the same flow needs of it: it is the flow's last packet now.
+    #[inline(always)]
+    pub(crate) fn interrupt(&mut self) -> &mut IdOrder {
+        self.is_last = false;
+        &mut self.ids
+    }
+
+    /// Whether its packets have this source port.
+    #[inline(always)]
+    pub(crate) fn has_port_of(&self, facts: &Plain) -> bool {
+        (facts.likeness() ^ self.likeness) & super::facts::look::PORT == 0
+    }
+
+    /// What a response says of its requests. Whether it can go on.
+    #[inline(always)]
+    fn answer(
+        &mut self,
+        flow: &mut Flow,
+        response: &Response,
+        resolved: &mut Vec<Resolved>,
+        knobs: &Knobs,
+    ) -> bool {
+        flow.requests.catch_up(&mut self.course);
+        flow.requests.answer(response, resolved, knobs);
+        flow.requests.go_on(&mut self.course, knobs)
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn heap(&self) -> usize {
+        self.course.heap()
+    }
+}
+
+/// Bytes of a frame before its network header and after its packet, but for VLAN tags.
+const AROUND: u32 = PREAMBLE + Ethernet::LEN as u32 + FCS + GAP;
+/// The shortest packet, from its network header on, whose frame needs no padding.
+const SHORTEST: u32 = SHORTEST_FRAME - Ethernet::LEN as u32 - FCS;
+
+impl Analysis {
+    /// Takes a packet, if it is the next one of a stretch.
+    #[inline(always)]
+    pub(super) fn goes_on(&mut self, facts: &Plain) -> bool {
+        let shape = facts.opcode().shape();
+        if !shape.is_streamed {
+            return facts.is_acknowledge() && self.acknowledges(facts);
+        }
+        let frame = self.number();
+        let Some((place, id)) = self.flows.found(facts) else { return false };
+        let Some(stretch) = self.flows.stretch(place) else { return false };
+        let Some(message) = stretch.take(facts, shape, frame) else { return false };
+        self.flows.was_seen(id);
+        self.capture.rdma_packets += 1;
+        self.trust.icrc_checked += (facts.icrc() == State::Good) as u64;
+        self.trust.ip_checked += 1;
+        if let Some((bytes, waiting)) = message {
+            self.flows.completed(id, bytes, waiting);
+        }
+        self.say(Some(Direction::Request), Class::New);
+        let class = Some(Class::New);
+        self.asked.rate.packet(&Seen {
+            facts,
+            flow: Some(id),
+            class,
+            is_capture_duplicate: false,
+            is_control: false,
+        });
+        true
+    }
+
+    /// Takes an acknowledgement of a flow whose opposite is known, if it is neither wrong nor negative: what
+    /// [`place`](Self::place) would do comes down to this, and stretches go on.
+    #[inline]
+    fn acknowledges(&mut self, facts: &Plain) -> bool {
+        let Some(aeth) = facts.aeth().filter(|aeth| aeth.syndrome().is_ack()) else { return false };
+        if facts.icrc() == State::Bad || facts.ip_right() != Some(true) {
+            return false;
+        }
+        let Some((_, id)) = self.flows.found(facts) else { return false };
+        let frame = self.number();
+        let Some(Responder { flow, peer, mut own, asked, seen }) = self.flows.responder(id) else {
+            return false;
+        };
+        let is_usual = !flow.renew && !flow.was_silent(facts.time()) && flow.service != Service::Cn;
+        if !is_usual || own.as_ref().is_some_and(|own| !own.has_port_of(facts)) {
+            return false;
+        }
+        self.capture.rdma_packets += 1;
+        self.trust.icrc_checked += (facts.icrc() == State::Good) as u64;
+        self.trust.ip_checked += 1;
+        *seen = true;
+        flow.count(facts);
+        flow.look_at(facts);
+        flow.last_psn = facts.psn().0;
+        flow.completeness |= RESPONSES;
+        let ids = match &mut own {
+            Some(own) => own.interrupt(),
+            None => &mut flow.ids,
+        };
+        let packet = Packet::of(facts, frame);
+        let said = Acknowledged {
+            msn: Some(aeth.msn()),
+            negative: false,
+            atomic: false,
+            recorded_twice: self.capture.duplicates > 0,
+        };
+        let class = flow.responses.acknowledge(&packet, &said, ids);
+        if class == Class::CaptureDuplicate {
+            self.capture.duplicates += 1;
+        } else {
+            ids.see(facts.id());
+            flow.acks += 1;
+            let response = Response {
+                psn: facts.psn(),
+                operation: Operation::Acknowledge,
+                syndrome: Some(aeth.syndrome()),
+                time: facts.time(),
+                frame,
+                repeated: false,
+            };
+            let wrap = flow.encapsulation;
+            let goes_on = match asked {
+                Some(asked) => asked.answer(peer, &response, &mut self.resolved, &self.knobs),
+                None => {
+                    peer.requests.answer(&response, &mut self.resolved, &self.knobs);
+                    true
+                }
+            };
+            if !goes_on {
+                self.flows.settle_peer(id);
+            }
+            if !self.resolved.is_empty() {
+                let place = (Direction::Request, wrap);
+                tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, frame);
+            }
+        }
+        self.say(Some(Direction::Response), class);
+        self.count(facts, (Some(id), Some(class)), true);
+        true
+    }
+
+    /// Flows and sums know of all packets.
+    pub(super) fn settle_all(&mut self) {
+        self.flows.settle_all();
+        self.gather();
+    }
+
+    /// Adds what was counted in stretches that are over to the sums over all flows.
+    #[inline(always)]
+    pub(super) fn gather(&mut self) {
+        if self.flows.has_sums() {
+            self.gather_sums();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn gather_sums(&mut self) {
+        for sum in self.flows.take_sums() {
+            self.overhead.stretch(&sum);
+            self.asked.congestion.stretch(&sum);
+            self.asked.entropy.stretch(&sum);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The course of a flow's requests while each is the next one, and nothing is open or in doubt. What every packet needs
+//! of the sequence is together then, and all else stays as it was.
+
+use super::{Assembly, Knobs, Requests, Waiting};
+use crate::{
+    analyze::{
+        facts::Facts,
+        track::{
+            order::IdOrder,
+            ring::{self, Sent},
+            sequence::{Packet, sent, unseen},
+        },
+    },
+    opcode::{Operation, Position, Shape},
+    wire::Psn,
+};
+
+/// Requests that follow each other.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub(crate) struct Course {
+    /// The next PSN, unwrapped.
+    next: u64,
+    /// When the last one came.
+    time: i64,
+    /// When the message that is open began.
+    first_time: i64,
+    ring: Box<[Sent]>,
+    /// Where the course ends, whatever comes; the low bits.
+    stop: u32,
+    /// A silence longer than this may hide a loss.
+    floor: u32,
+    /// Payload bytes, and how many of them the requests know of.
+    payload: u32,
+    told: u32,
+    /// The payload bytes when the message that is open began, modulo 2^32.
+    begin: u32,
+    /// What may have been lost in silences.
+    perhaps: u32,
+    /// The message that is open.
+    open: Option<Operation>,
+    knows_mtu: bool,
+}
+
+/// PSNs after which a course ends: its counts are small, and requests of a flow that looks for its opposite are looked at
+/// again (see [`Place`](crate::analyze::connection::Place)).
+const LONGEST: u64 = 8192;
+
+/// A silence after which a queue pair may be another one.
+const SILENCE_NS: u64 = 1_000_000_000;
+
+/// What the next packet of a course is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Next {
+    silence: u64,
+}
+
+impl Course {
+    /// Whether a part of a SEND or WRITE is the next one, of the message that is open or of a new one.
+    #[inline(always)]
+    pub(crate) fn next(&self, facts: &impl Facts, shape: &Shape, ids: &IdOrder) -> Option<Next> {
+        let silence = facts.time().wrapping_sub(self.time) as u64;
+        let is_next = (facts.psn().0 ^ self.next as u32) & (Psn::SPACE - 1) == 0;
+        let goes_on = matches!(shape.position, Position::Middle | Position::Last);
+        let fits = self.open.is_none() | (goes_on & (self.open == shape.operation));
+        let goes_far = (self.next as u32 != self.stop) & (silence <= SILENCE_NS);
+        if !(is_next & fits & goes_far) {
+            return None;
+        }
+        let overtaken = facts.ip_id().is_some_and(|id| ids.ahead(id) < 0 && ids.counts_up());
+        (!overtaken).then_some(Next { silence })
+    }
+
+    /// Takes it. A message that it ends, and its bytes.
+    #[inline(always)]
+    pub(crate) fn take(
+        &mut self,
+        next: Next,
+        facts: &impl Facts,
+        shape: &Shape,
+        frame: u64,
+        ids: &IdOrder,
+    ) -> Option<(u64, Waiting)> {
+        let (x, time) = (self.next, facts.time());
+        if next.silence > self.floor as u64 {
+            self.perhaps += unseen(facts.ip_id(), ids).max(1) as u32;
+        }
+        ring::put(&mut self.ring, x, sent(&Packet::of(facts, frame), 1));
+        (self.next, self.time) = (x + 1, time);
+        if matches!(shape.position, Position::First | Position::Only) {
+            (self.begin, self.first_time) = (self.payload, time);
+        }
+        self.payload += facts.payload();
+        match shape.position {
+            Position::First => self.open = shape.operation,
+            Position::Last if self.open.is_some() => self.open = None,
+            Position::Only => {}
+            _ => return None,
+        }
+        if shape.position == Position::First {
+            return None;
+        }
+        let bytes = self.payload.wrapping_sub(self.begin) as u64;
+        Some((bytes, Waiting { last: x, first_time: self.first_time }))
+    }
+
+    /// Full packets tell the path MTU: the first one of a flow is to be looked at.
+    pub(crate) fn knows_mtu(&self) -> bool {
+        self.knows_mtu
+    }
+
+    /// Payload bytes of all its packets.
+    pub(crate) fn payload(&self) -> u32 {
+        self.payload
+    }
+
+    /// The last PSN.
+    pub(crate) fn last(&self) -> Psn {
+        Psn(self.next.wrapping_sub(1) as u32 & (Psn::SPACE - 1))
+    }
+
+    /// When its last packet came.
+    pub(crate) fn time(&self) -> i64 {
+        self.time
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn heap(&self) -> usize {
+        size_of_val(&*self.ring)
+    }
+}
+
+impl Requests {
+    /// From now on requests are taken by a course, if that can be. They are as they were until it [ends](Self::end_course).
+    pub(crate) fn begin_course(&mut self, knobs: &Knobs) -> Option<Course> {
+        let next = self.seq.hi;
+        let stop = self.stop(next);
+        let is_open = match &self.assembly {
+            Some(assembly) => assembly.next == next && assembly.bytes <= u32::MAX as u64 / 2,
+            None => true,
+        };
+        if !is_open || !self.is_on_course() || stop <= next {
+            return None;
+        }
+        let mut course = Course {
+            next,
+            time: self.seq.last_time,
+            stop: stop as u32,
+            floor: self.floor(knobs),
+            knows_mtu: self.knows_mtu(),
+            ..Course::default()
+        };
+        if let Some(assembly) = self.assembly.take() {
+            course.begin = 0u32.wrapping_sub(assembly.bytes as u32);
+            (course.first_time, course.open) = (assembly.first_time, Some(assembly.operation));
+        }
+        self.seq.ring.swap(&mut course.ring);
+        Some(course)
+    }
+
+    /// The course is over. It had so many packets.
+    pub(crate) fn end_course(&mut self, mut course: Course, packets: u64) {
+        self.catch_up(&mut course);
+        self.counts.packets += packets;
+        self.counts.are_new(packets);
+        if course.perhaps > 0 {
+            self.counts.lost_perhaps(course.perhaps as u64);
+        }
+        self.assembly = course.open.map(|operation| Assembly {
+            next: course.next,
+            bytes: course.payload.wrapping_sub(course.begin) as u64,
+            first_time: course.first_time,
+            operation,
+        });
+    }
+
+    /// Learns what an acknowledgement needs of a course that goes on. Afterwards it has to [go on](Self::go_on).
+    #[inline(always)]
+    pub(crate) fn catch_up(&mut self, course: &mut Course) {
+        if course.next != self.seq.hi {
+            self.seq.go_on(course.next, course.time);
+            self.shadow.go_on(course.next);
+        }
+        self.goodput += (course.payload - course.told) as u64;
+        course.told = course.payload;
+        self.seq.ring.swap(&mut course.ring);
+    }
+
+    /// Goes on with a course after an acknowledgement, if that can be: else it is to end.
+    #[inline(always)]
+    pub(crate) fn go_on(&mut self, course: &mut Course, knobs: &Knobs) -> bool {
+        (course.stop, course.floor) = (self.stop(course.next) as u32, self.floor(knobs));
+        self.seq.ring.swap(&mut course.ring);
+        self.is_on_course() && self.seq.hi == course.next
+    }
+
+    #[inline(always)]
+    fn is_on_course(&self) -> bool {
+        self.is_quiet() && self.seq.is_undisturbed() && self.shadow.waits_for(self.seq.hi)
+    }
+
+    /// Where a course that is here has to end.
+    #[inline(always)]
+    fn stop(&self, next: u64) -> u64 {
+        let room = self.seq.ring.room_until(self.seq.base, self.una);
+        room.min((next / LONGEST + 1) * LONGEST - 1).max(next)
+    }
+
+    #[inline(always)]
+    fn floor(&self, knobs: &Knobs) -> u32 {
+        self.timeout_floor(knobs).clamp(0, u32::MAX as i64) as u32
+    }
+}
