@@ -96,6 +96,20 @@ impl Analysis {
     /// One frame.
     #[inline(always)]
     pub fn see(&mut self, record: &Record<'_>) {
+        if !(self.may_go_on() && self.goes_on(record)) {
+            self.see_another(record);
+        }
+    }
+
+    /// Whether nothing is to be done before a packet of a stretch is seen, and metrics that were added do not want the
+    /// dissection.
+    #[inline(always)]
+    fn may_go_on(&self) -> bool {
+        self.held.is_empty() && self.collected.is_empty() && self.metrics.is_empty()
+    }
+
+    #[inline(never)]
+    fn see_another(&mut self, record: &Record<'_>) {
         let (options, verify) = (self.options.dissect, self.options.verify_icrc);
         // Metrics that were added want the dissection.
         let plain = if self.metrics.is_empty() { Plain::of(&options, record, verify) } else { None };
@@ -110,6 +124,7 @@ impl Analysis {
     #[inline]
     pub fn see_prepared(&mut self, record: &Record<'_>, prepared: &Prepared) {
         match &prepared.facts {
+            Some(facts) if self.may_go_on() && self.goes_on_with_plain(facts) => {}
             Some(facts) if self.metrics.is_empty() => self.see_or_hold_plain(facts),
             _ => {
                 let d = self.options.dissection(record);

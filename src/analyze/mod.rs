@@ -242,7 +242,7 @@ impl Analysis {
     #[inline]
     fn see_plain(&mut self, facts: &Plain) {
         self.capture.see(&facts.frame());
-        if !self.goes_on(facts) {
+        if !(facts.is_acknowledge() && self.acknowledges(facts)) {
             self.see_transport(facts, None);
         }
     }

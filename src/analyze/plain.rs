@@ -50,7 +50,40 @@ const ICRC_STATE: u32 = 13;
 const IP_RIGHT: u16 = 1 << 15;
 const _: () =
     assert!(look::SOME == IP_RIGHT as u64, "where others say that there is a look, likenesses have this");
-const ECN: u64 = 3 << 48;
+
+/// What the packets of a stretch have alike, beside their addresses and queue pair.
+///
+/// ```text
+///         63            48 47            32 31            16 15             0
+/// network |4 | 5 |   TOS   |  source port   |   dest. port   | fragment offset|
+///                                    around |has VLAN?| VID | TTL  | protocol |
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Alike {
+    network: u64,
+    around: u32,
+}
+
+impl Alike {
+    /// Whether there is such a packet.
+    #[inline(always)]
+    pub(super) fn is_some(self) -> bool {
+        self.network != 0
+    }
+
+    pub(super) fn ecn(self) -> Ecn {
+        Ecn((self.network >> 48) as u8 & 3)
+    }
+
+    pub(super) fn vlan_bytes(self) -> u32 {
+        if self.around >> 16 & look::HAS_VLAN as u32 != 0 { Vlan::LEN as u32 } else { 0 }
+    }
+
+    #[inline(always)]
+    pub(super) fn source_port(self) -> u16 {
+        (self.network >> 32) as u16
+    }
+}
 
 /// IPv4, UDP and BTH.
 const HEADERS: usize = Ipv4::LEN + Udp::LEN + Bth::LEN;
@@ -59,20 +92,21 @@ const WORDS: usize = HEADERS / 8;
 /// Bits that every plain packet has alike, and how: version 4 without options and no fragment, UDP, the BTH's version 0.
 const VERSION_AND_FRAGMENT: u64 = 0xff00_0000_0000_3fff;
 const VERSION_4_WHOLE: u64 = 0x45 << 56;
+const TOS: u64 = 0xff << 48;
 const PROTOCOL: u64 = 0xff << 48;
 const PROTOCOL_UDP: u64 = (IpProtocol::UDP.0 as u64) << 48;
 const TRANSPORT_VERSION: u64 = 0xf << 16;
 
 impl Plain {
-    /// Of a plain packet; `None` of any other. Its ICRC is verified on the way if that is wanted: the headers are at hand.
+    /// What a packet would be, if it is plain, and what follows its link header: it may be anything.
     #[inline(always)]
-    pub(crate) fn of(options: &dissect::Options, record: &Record<'_>, verify: bool) -> Option<Plain> {
+    pub(super) fn candidate<'a>(record: &Record<'a>) -> Option<(Plain, &'a [u8])> {
         let frame = record.frame;
-        if record.link != Link::ETHERNET || record.time.0.unsigned_abs() > FARTHEST as u64 {
+        if record.link != Link::ETHERNET {
             return None;
         }
         let (ethernet, rest) = Ethernet::view(frame)?;
-        let (rest, mut tags) = match ethernet.ether_type() {
+        let (rest, tags) = match ethernet.ether_type() {
             EtherType::IPV4 => (rest, 0),
             EtherType::VLAN => {
                 let (tag, rest) = Vlan::view(rest)?;
@@ -83,62 +117,80 @@ impl Plain {
             }
             _ => return None,
         };
-        let bytes: &[u8; HEADERS] = rest.first_chunk()?;
-        let headers = words(bytes);
+        let headers = words(rest.first_chunk()?);
         let captured = frame.len() as u32;
         let wire_len = record.wire_len.max(captured);
         let interface = record.interface;
-        let packet = Plain { time: record.time.0, headers, said: 0, wire_len, captured, interface, tags };
-        let [network, protocol, ports, lengths, _] = headers;
+        Some((Plain { time: record.time.0, headers, said: 0, wire_len, captured, interface, tags }, rest))
+    }
+
+    /// Of a plain packet; `None` of any other. Its ICRC is verified on the way if that is wanted: the headers are at hand.
+    #[inline(always)]
+    pub(crate) fn of(options: &dissect::Options, record: &Record<'_>, verify: bool) -> Option<Plain> {
+        let (packet, rest) = Plain::candidate(record)?;
+        let [network, protocol, ports, lengths, _] = packet.headers;
         let odd = network & VERSION_AND_FRAGMENT ^ VERSION_4_WHOLE
             | protocol & PROTOCOL ^ PROTOCOL_UDP
             | lengths & TRANSPORT_VERSION;
-        let (total, port, shape) = (packet.total(), ports as u16, packet.opcode().shape());
+        let (port, shape, total) = (ports as u16, packet.opcode().shape(), packet.total());
         let is_plain = (odd == 0)
+            & (record.time.0.unsigned_abs() <= FARTHEST as u64)
             & (port == options.roce_ports[0] || port == options.roce_ports[1] && port != 0)
-            & ((lengths >> 48) as u32 + Ipv4::LEN as u32 == total)
-            & (captured - rest.len() as u32 + total <= wire_len)
             & (shape.operation.is_some() && matches!(packet.opcode().service(), Service::Rc | Service::Uc))
             & (packet.dest_qp() > 1);
-        let extended = shape.extended as u32;
-        if !is_plain || total < HEADERS as u32 + extended + ICRC || rest.len() < HEADERS + extended as usize {
-            return None;
-        }
-        if !has_room(shape, packet.payload()) {
+        if !is_plain || !packet.is_whole(shape, rest.len()) {
             return None;
         }
         let at = HEADERS + if shape.has_reth { RETH_LENGTH } else { 0 };
         let said =
             rest.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u32::from_be_bytes(*word));
-        let icrc = match rest.get(HEADERS..total as usize) {
-            Some(covered) if verify => verify_plain(bytes, covered),
-            _ => State::Unchecked,
-        };
-        tags |= (icrc as u16) << ICRC_STATE | if sum(headers) == 0xffff { IP_RIGHT } else { 0 };
-        Some(Plain { said, tags, ..packet })
+        let icrc = if verify { verify_plain(rest, total) } else { State::Unchecked };
+        let right = if sum(packet.headers) == 0xffff { IP_RIGHT } else { 0 };
+        Some(Plain { said, tags: packet.tags | (icrc as u16) << ICRC_STATE | right, ..packet })
     }
 
-    /// What the packets of a stretch have alike: how they [look](Facts::look), their ECN field, and whether their header
-    /// checksums are right.
+    /// Whether its lengths do not lie, it has what its operation code asks for, and all headers are captured; `rest`:
+    /// bytes captured after the link header.
     #[inline(always)]
-    pub(super) fn likeness(&self) -> u64 {
-        let (ecn, right) = (self.headers[0] & ECN, (self.tags & IP_RIGHT) as u64);
-        self.look() & !look::SOME | ecn | right
+    pub(super) fn is_whole(&self, shape: &Shape, rest: usize) -> bool {
+        let (total, extended) = (self.total(), shape.extended as u32);
+        let before = Ethernet::LEN as u32 + self.vlan_bytes();
+        ((self.headers[3] >> 48) as u32 + Ipv4::LEN as u32 == total)
+            & (before + total <= self.wire_len)
+            & (total >= HEADERS as u32 + extended + ICRC)
+            & (rest >= HEADERS + extended as usize)
+            & has_room(shape, self.payload())
     }
 
-    /// Whether the header checksums of packets alike are right.
-    pub(super) fn is_right(likeness: u64) -> bool {
-        likeness & IP_RIGHT as u64 != 0
+    /// What the packets of a stretch have alike beside their flow.
+    #[inline(always)]
+    pub(super) fn alike(&self) -> Alike {
+        let [network, protocol, ports, ..] = self.headers;
+        let vlan = (self.tags as u32 & look::VLAN as u32) << 16;
+        Alike {
+            network: network & (VERSION_AND_FRAGMENT | TOS) | (ports & 0xffff_ffff) << 16,
+            around: (protocol >> 48) as u32 | vlan,
+        }
     }
 
-    /// The ECN field of packets alike.
-    pub(super) fn ecn_of(likeness: u64) -> Ecn {
-        Ecn((likeness >> 48) as u8 & 3)
+    /// The sum of what the packets of a stretch have alike in their network headers.
+    pub(super) fn sum_alike(&self) -> u32 {
+        let [network, protocol, ports, ..] = self.headers;
+        let half = |word: u64, at: u32| (word >> at) as u32 & 0xffff;
+        let addresses = half(protocol, 16) + half(protocol, 0) + half(ports, 48) + half(ports, 32);
+        half(network, 48) + half(protocol, 48) + addresses
     }
 
-    /// Bytes of VLAN tags of packets alike.
-    pub(super) fn vlan_bytes_of(likeness: u64) -> u32 {
-        if likeness & look::HAS_VLAN != 0 { Vlan::LEN as u32 } else { 0 }
+    /// Whether the header checksum is right, given [that](Self::sum_alike).
+    #[inline(always)]
+    pub(super) fn is_right(&self, sum_alike: u32) -> bool {
+        let [network, protocol, ..] = self.headers;
+        let half = |word: u64, at: u32| (word >> at) as u32 & 0xffff;
+        let sum = sum_alike + half(network, 32) + half(network, 16) + half(network, 0) + half(protocol, 32);
+        // Whether it is a multiple of 65535, see `Resolution`; it is not 0, for the version is not.
+        const INVERSE: u32 = 0xfffe_ffff;
+        const _: () = assert!(INVERSE.wrapping_mul(0xffff) == 1);
+        sum.wrapping_mul(INVERSE) <= u32::MAX / 0xffff
     }
 
     /// Both addresses, and the destination's queue pair.
@@ -164,7 +216,7 @@ impl Plain {
     }
 
     #[inline(always)]
-    fn source_port(&self) -> u16 {
+    pub(super) fn source_port(&self) -> u16 {
         (self.headers[2] >> 16) as u16
     }
 
@@ -356,9 +408,16 @@ fn sum([first, second, third, ..]: [u64; WORDS]) -> u64 {
     (sum & 0xffff) + (sum >> 16)
 }
 
-/// `covered` is what follows the BTH, ICRC included.
-#[inline]
-fn verify_plain(headers: &[u8; HEADERS], covered: &[u8]) -> State {
+/// What is to be said of a plain packet's ICRC, where all of it was captured. `rest`: from its network header on, of which
+/// `total` bytes are the packet.
+#[inline(always)]
+pub(super) fn verify_plain(rest: &[u8], total: u32) -> State {
+    if rest.len() < total as usize { State::Unchecked } else { verify_whole(&rest[..total as usize]) }
+}
+
+#[inline(never)]
+fn verify_whole(packet: &[u8]) -> State {
+    let Some((headers, covered)) = packet.split_first_chunk::<HEADERS>() else { return State::Unchecked };
     let Some((body, there)) = covered.split_last_chunk::<4>() else { return State::Unchecked };
     if icrc::of_rocev2_ipv4(headers, body) == *there { State::Good } else { State::Bad }
 }

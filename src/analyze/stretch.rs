@@ -3,12 +3,12 @@
 //! stretch ends: with a packet that is not the next one, or is of another kind, or when somebody asks for the flow.
 
 use super::{
-    Analysis, Class, FlowId,
+    Analysis, Class, FARTHEST, FlowId,
     facts::Facts,
     flow::{Flow, RESPONSES, find},
     flows::Responder,
     metric::Seen,
-    plain::Plain,
+    plain::{Alike, Plain, verify_plain},
     track::{
         order::IdOrder,
         request::{Course, Knobs, Response, Waiting},
@@ -18,6 +18,7 @@ use super::{
     transport::tell,
 };
 use crate::{
+    capture::Record,
     cost::{FCS, GAP, ICRC, PREAMBLE, SHORTEST_FRAME},
     icrc::State,
     opcode::{Direction, Opcode, Operation, PayloadRule, Service, Shape},
@@ -28,8 +29,8 @@ use crate::{
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(crate) struct Stretch {
-    /// What its packets have alike, see [`Plain::likeness`]; 0 where there is no stretch.
-    likeness: u64,
+    /// What its packets have alike; nothing where there is no stretch.
+    alike: Alike,
     course: Course,
     ids: IdOrder,
     flow: u32,
@@ -38,6 +39,8 @@ pub(crate) struct Stretch {
     packets: [u16; KINDS],
     /// Bytes of all, from their network headers on.
     bytes: u32,
+    /// See [`Plain::sum_alike`].
+    sum_alike: u32,
     /// How many ICRCs were right.
     good: u16,
     /// The flow's last packet was one of these.
@@ -45,6 +48,13 @@ pub(crate) struct Stretch {
 }
 
 const _: () = assert!(size_of::<Stretch>() == 128);
+
+/// What the next packet of a stretch is.
+struct Next {
+    /// Since the one before.
+    silence: u64,
+    kind: usize,
+}
 
 /// Kinds of packets in a stretch.
 const KINDS: usize = 4;
@@ -68,41 +78,51 @@ pub(crate) struct Sum {
 impl Stretch {
     /// From now on a flow's packets are counted here, if they can be: the last one was this.
     pub(crate) fn begin(&mut self, id: FlowId, flow: &mut Flow, facts: &Plain, knobs: &Knobs) -> bool {
-        let likeness = facts.likeness();
-        if facts.ecn() == Ecn::CE || !Plain::is_right(likeness) {
+        // Further from the end of time than a stretch is long.
+        let is_near = facts.time().unsigned_abs() <= FARTHEST as u64 / 2;
+        if facts.ecn() == Ecn::CE || facts.ip_right() != Some(true) || !is_near {
             return false;
         }
         let Some(course) = flow.requests.begin_course(knobs) else { return false };
-        let (FlowId(flow), ids) = (id, flow.ids);
-        *self = Stretch { likeness, course, ids, flow, codes: [NONE; KINDS], ..Stretch::default() };
+        let (alike, sum_alike, FlowId(flow), ids) = (facts.alike(), facts.sum_alike(), id, flow.ids);
+        *self = Stretch { alike, sum_alike, course, ids, flow, codes: [NONE; KINDS], ..Stretch::default() };
         true
     }
 
-    /// Whether a packet is the next one: it is counted then, all but a message that it ends.
+    /// Whether what would be a packet is plain, and the next one. `rest`: bytes captured after the link header.
     #[inline(always)]
-    pub(crate) fn take(
-        &mut self,
-        facts: &Plain,
-        shape: &Shape,
-        frame: u64,
-    ) -> Option<Option<(u64, Waiting)>> {
-        let is_alike =
-            (facts.likeness() == self.likeness) & (facts.icrc() != State::Bad) & (facts.total() >= SHORTEST);
+    fn next(&mut self, packet: &Plain, shape: &Shape, rest: usize) -> Option<Next> {
+        let is_alike = packet.alike() == self.alike
+            && packet.is_right(self.sum_alike)
+            && packet.is_whole(shape, rest) & (packet.total() >= SHORTEST);
         if !is_alike {
             return None;
         }
-        let next = self.course.next(facts, shape, &self.ids)?;
-        let kind = match find(self.codes, facts.opcode().0) {
+        let silence = self.course.next(packet, shape, &self.ids)?;
+        let kind = match find(self.codes, packet.opcode().0) {
             kind if kind < KINDS => kind,
-            _ => self.another(facts.opcode(), shape)?,
+            _ => self.another(packet.opcode(), shape)?,
         };
-        self.packets[kind] += 1;
-        self.bytes += facts.total();
-        self.good += (facts.icrc() == State::Good) as u16;
+        Some(Next { silence, kind })
+    }
+
+    /// Takes it. What it ends is a message of so many bytes.
+    #[inline(always)]
+    fn take(
+        &mut self,
+        next: Next,
+        packet: &Plain,
+        shape: &Shape,
+        frame: u64,
+        icrc: State,
+    ) -> Option<(u64, Waiting)> {
+        self.packets[next.kind] += 1;
+        self.bytes += packet.total();
+        self.good += (icrc == State::Good) as u16;
         self.is_last = true;
-        let message = self.course.take(next, facts, shape, frame, &self.ids);
-        self.ids.see(facts.id());
-        Some(message)
+        let message = self.course.take(next.silence, packet, shape, frame, &self.ids);
+        self.ids.see_another(packet.id());
+        message
     }
 
     /// Room for one more kind of packets.
@@ -120,7 +140,7 @@ impl Stretch {
     #[cold]
     #[inline(never)]
     pub(crate) fn end(&mut self, flow: &mut Flow) -> Option<Sum> {
-        let Stretch { likeness, course, ids, flow: id, codes, packets, bytes, good, is_last } =
+        let Stretch { alike, course, ids, flow: id, codes, packets, bytes, good, is_last, .. } =
             std::mem::take(self);
         let (payload, time, last) = (course.payload() as u64, course.time(), course.last());
         let n: u64 = packets.iter().map(|&n| n as u64).sum();
@@ -142,11 +162,11 @@ impl Stretch {
             flow.opcodes.add_many(code, n as u64);
             extended += Opcode(code).shape().extended as u64 * n as u64;
         }
-        let ecn = Plain::ecn_of(likeness);
+        let ecn = alike.ecn();
         if ecn != Ecn::default() {
             flow.ecn_ect += n;
         }
-        let vlan = Plain::vlan_bytes_of(likeness) as u64 * n;
+        let vlan = alike.vlan_bytes() as u64 * n;
         let (bytes, network) = (bytes as u64, Ipv4::LEN as u64 * n);
         let l1_bytes = bytes + vlan + AROUND as u64 * n;
         flow.wire_bytes += l1_bytes;
@@ -158,7 +178,7 @@ impl Stretch {
     /// Whether there is one.
     #[inline(always)]
     pub(crate) fn is_open(&self) -> bool {
-        self.likeness != 0
+        self.alike.is_some()
     }
 
     /// Whose it is.
@@ -176,7 +196,7 @@ impl Stretch {
     /// Whether its packets have this source port.
     #[inline(always)]
     pub(crate) fn has_port_of(&self, facts: &Plain) -> bool {
-        (facts.likeness() ^ self.likeness) & super::facts::look::PORT == 0
+        facts.source_port() == self.alike.source_port()
     }
 
     /// What a response says of its requests. Whether it can go on.
@@ -205,40 +225,64 @@ const AROUND: u32 = PREAMBLE + Ethernet::LEN as u32 + FCS + GAP;
 const SHORTEST: u32 = SHORTEST_FRAME - Ethernet::LEN as u32 - FCS;
 
 impl Analysis {
+    /// Takes a frame, if it is the next packet of a stretch, whatever it may be.
+    #[inline(never)]
+    pub(super) fn goes_on(&mut self, record: &Record<'_>) -> bool {
+        let Some((packet, rest)) = Plain::candidate(record) else { return false };
+        let (verify, total) = (self.options.verify_icrc, packet.total());
+        self.goes_on_with(packet, rest.len(), || {
+            if verify { verify_plain(rest, total) } else { State::Unchecked }
+        })
+    }
+
     /// Takes a packet, if it is the next one of a stretch.
+    #[inline(never)]
+    pub(super) fn goes_on_with_plain(&mut self, packet: &Plain) -> bool {
+        let icrc = packet.icrc();
+        self.goes_on_with(*packet, usize::MAX, || icrc)
+    }
+
     #[inline(always)]
-    pub(super) fn goes_on(&mut self, facts: &Plain) -> bool {
-        let shape = facts.opcode().shape();
+    fn goes_on_with(&mut self, packet: Plain, rest: usize, icrc: impl FnOnce() -> State) -> bool {
+        let packet = &packet;
+        let shape = packet.opcode().shape();
         if !shape.is_streamed {
-            return facts.is_acknowledge() && self.acknowledges(facts);
+            return false;
         }
-        let frame = self.number();
-        let Some((place, id)) = self.flows.found(facts) else { return false };
+        let frame = self.number() + 1;
+        let Some((place, id)) = self.flows.found(packet) else { return false };
         let Some(stretch) = self.flows.stretch(place) else { return false };
-        let Some(message) = stretch.take(facts, shape, frame) else { return false };
-        self.flows.was_seen(id);
-        self.capture.rdma_packets += 1;
-        self.trust.icrc_checked += (facts.icrc() == State::Good) as u64;
-        self.trust.ip_checked += 1;
-        if let Some((bytes, waiting)) = message {
+        let Some(next) = stretch.next(packet, shape, rest) else { return false };
+        let icrc = icrc();
+        if icrc == State::Bad {
+            return false;
+        }
+        if let Some((bytes, waiting)) = stretch.take(next, packet, shape, frame, icrc) {
             self.flows.completed(id, bytes, waiting);
         }
+        self.flows.was_seen(id);
+        self.capture.see(&packet.frame());
+        self.capture.rdma_packets += 1;
+        self.trust.icrc_checked += (icrc == State::Good) as u64;
+        self.trust.ip_checked += 1;
         self.say(Some(Direction::Request), Class::New);
-        let class = Some(Class::New);
-        self.asked.rate.packet(&Seen {
-            facts,
-            flow: Some(id),
-            class,
-            is_capture_duplicate: false,
-            is_control: false,
-        });
+        if self.asked.rate.is_asked() {
+            // A copy of its own: the other packets stay in registers.
+            self.asked.rate.packet(&Seen {
+                facts: &Plain::clone(packet),
+                flow: Some(id),
+                class: Some(Class::New),
+                is_capture_duplicate: false,
+                is_control: false,
+            });
+        }
         true
     }
 
     /// Takes an acknowledgement of a flow whose opposite is known, if it is neither wrong nor negative: what
     /// [`place`](Self::place) would do comes down to this, and stretches go on.
     #[inline]
-    fn acknowledges(&mut self, facts: &Plain) -> bool {
+    pub(super) fn acknowledges(&mut self, facts: &Plain) -> bool {
         let Some(aeth) = facts.aeth().filter(|aeth| aeth.syndrome().is_ack()) else { return false };
         if facts.icrc() == State::Bad || facts.ip_right() != Some(true) {
             return false;

@@ -22,6 +22,8 @@ enum Inner {
 struct Buffered {
     used: usize,
     waiting: [u64; FEW],
+    /// For who follows a percentile.
+    followed: Followed,
     histogram: Histogram<u32>,
 }
 
@@ -52,47 +54,48 @@ impl From<&Buffered> for Distribution {
     }
 }
 
-/// The distribution's 99th percentile, followed from sample to sample: a tracker asks for it after each.
+/// The distribution's 99th percentile, followed from sample to sample: a tracker asks for it after each. The histogram,
+/// which is seldom in the cache, is looked at only when the percentile moves.
 #[derive(Clone, Debug, Default)]
 pub struct Tracked {
     all: Distribution,
-    /// The percentile, and how many samples do not exceed it.
     p99: u64,
+}
+
+/// Where in a histogram a percentile is.
+#[derive(Clone, Debug, Default)]
+struct Followed {
+    /// The smallest value that the histogram does not tell from it.
+    low: u64,
+    /// How many samples there are, how many of them do not exceed it, and how many are not told from it.
+    count: u64,
     upto: u64,
+    here: u64,
 }
 
 impl Tracked {
     /// One more sample.
     #[inline]
     pub fn add(&mut self, value: u64) {
-        self.all.add_now(value);
-        let Inner::Many(histogram) = &self.all.0 else {
-            self.p99 = self.p99.max(value);
-            return;
-        };
-        let due = (0.99 * histogram.len() as f64).ceil() as u64;
-        if self.upto == 0 {
-            self.p99 = histogram.value_at_quantile(0.99);
-            self.upto = histogram
-                .iter_recorded()
-                .take_while(|step| step.value_iterated_to() <= self.p99)
-                .map(|step| step.count_since_last_iteration())
-                .sum();
-            return;
+        let Inner::Buffered(buffered) = &mut self.all.0 else { return self.add_to_few(value) };
+        buffered.add(value);
+        let Followed { low, count, upto, here } = &mut buffered.followed;
+        *count += 1;
+        *upto += (value <= self.p99) as u64;
+        *here += (*low <= value && value <= self.p99) as u64;
+        let due = share(*count);
+        if *upto < due || *upto - *here >= due {
+            self.p99 = buffered.follow(self.p99);
         }
-        self.upto += (value <= self.p99) as u64;
-        // Up, or down, over the steps between; a sample moves the percentile by one occupied step at most.
-        while self.upto < due {
-            self.p99 = histogram.highest_equivalent(self.p99 + 1);
-            self.upto += histogram.count_at(self.p99) as u64;
-        }
-        loop {
-            let here = histogram.count_at(self.p99) as u64;
-            if self.upto - here < due {
-                return;
-            }
-            self.upto -= here;
-            self.p99 = histogram.lowest_equivalent(self.p99) - 1;
+    }
+
+    /// Until there is a histogram, the percentile is the largest; then it is found.
+    #[cold]
+    fn add_to_few(&mut self, value: u64) {
+        self.all.add(value);
+        self.p99 = self.p99.max(value);
+        if let Inner::Buffered(buffered) = &mut self.all.0 {
+            self.p99 = buffered.find();
         }
     }
 
@@ -106,6 +109,50 @@ impl Tracked {
     pub fn all(&self) -> &Distribution {
         &self.all
     }
+}
+
+impl Buffered {
+    /// Finds the 99th percentile, to follow it.
+    fn find(&mut self) -> u64 {
+        self.flush();
+        let p99 = self.histogram.value_at_quantile(0.99);
+        let steps = self.histogram.iter_recorded().take_while(|step| step.value_iterated_to() <= p99);
+        self.followed = Followed {
+            low: self.histogram.lowest_equivalent(p99),
+            count: self.histogram.len(),
+            upto: steps.map(|step| step.count_since_last_iteration()).sum(),
+            here: self.histogram.count_at(p99) as u64,
+        };
+        p99
+    }
+
+    /// The percentile moves over the steps between; a sample moves it by one occupied step at most.
+    #[inline(never)]
+    fn follow(&mut self, mut p99: u64) -> u64 {
+        self.flush();
+        let (histogram, Followed { low, count, upto, here }) = (&self.histogram, &mut self.followed);
+        let due = share(*count);
+        while *upto < due {
+            p99 = histogram.highest_equivalent(p99 + 1);
+            *here = histogram.count_at(p99) as u64;
+            *upto += *here;
+        }
+        while *upto - *here >= due {
+            *upto -= *here;
+            p99 = histogram.lowest_equivalent(p99) - 1;
+            *here = histogram.count_at(p99) as u64;
+        }
+        *low = histogram.lowest_equivalent(p99);
+        p99
+    }
+}
+
+/// How many of so many samples the 99th percentile is not to be exceeded by: rounded up.
+#[inline]
+fn share(count: u64) -> u64 {
+    let exact = 0.99 * count as f64;
+    let whole = exact as u64;
+    whole + ((whole as f64) < exact) as u64
 }
 
 /// The histogram grows with its values, which `saturating_record` would not let it do.
@@ -130,20 +177,6 @@ impl Distribution {
         }
     }
 
-    /// The same, and the histogram has it at once.
-    #[inline]
-    fn add_now(&mut self, value: u64) {
-        match &mut self.0 {
-            Inner::Many(histogram) => record(histogram, value),
-            _ => {
-                self.add_to_few(value);
-                if let Inner::Buffered(buffered) = &self.0 {
-                    *self = Distribution::from(&**buffered);
-                }
-            }
-        }
-    }
-
     #[cold]
     fn add_to_few(&mut self, value: u64) {
         match &mut self.0 {
@@ -155,7 +188,12 @@ impl Distribution {
                 let Ok(mut histogram) = Histogram::new(DIGITS) else { return };
                 histogram.auto(true);
                 few.iter().chain([&value]).for_each(|&v| record(&mut histogram, v));
-                self.0 = Inner::Buffered(Box::new(Buffered { used: 0, waiting: [0; FEW], histogram }));
+                self.0 = Inner::Buffered(Box::new(Buffered {
+                    used: 0,
+                    waiting: [0; FEW],
+                    followed: Followed::default(),
+                    histogram,
+                }));
             }
             Inner::Many(histogram) => record(histogram, value),
             Inner::Buffered(buffered) => buffered.add(value),

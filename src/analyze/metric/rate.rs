@@ -75,10 +75,16 @@ impl Rate {
 }
 
 impl Rate {
+    /// Whether bins are asked for.
+    #[inline(always)]
+    pub(crate) fn is_asked(&self) -> bool {
+        self.width > 0
+    }
+
     /// A packet of the transport.
     #[inline(always)]
     pub(crate) fn packet(&mut self, seen: &Seen<'_, impl Facts>) {
-        if self.width > 0 {
+        if self.is_asked() {
             self.binned(seen);
         }
     }

@@ -27,8 +27,14 @@ impl IdOrder {
             (self.started, self.newest, self.last) = (true, id, id);
             return;
         }
-        let step = id.wrapping_sub(self.last) as i16;
-        let count = if (1..0x1000).contains(&step) {
+        self.see_another(id);
+    }
+
+    /// One that is not the first.
+    #[inline(always)]
+    pub(crate) fn see_another(&mut self, id: u16) {
+        let step = id.wrapping_sub(self.last);
+        let count = if step.wrapping_sub(1) < 0xfff {
             &mut self.up
         } else if step == 0 {
             &mut self.same
@@ -37,12 +43,17 @@ impl IdOrder {
         };
         *count += 1;
         if *count == u16::MAX {
-            (self.up, self.same, self.other) = (self.up / 2, self.same / 2, self.other / 2);
+            self.halve();
         }
         self.last = id;
         if (id.wrapping_sub(self.newest) as i16) > 0 {
             self.newest = id;
         }
+    }
+
+    #[cold]
+    fn halve(&mut self) {
+        (self.up, self.same, self.other) = (self.up / 2, self.same / 2, self.other / 2);
     }
 
     /// How far this identification is ahead of the newest one seen.

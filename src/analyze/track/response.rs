@@ -21,6 +21,8 @@ pub(crate) struct Responses {
     /// The last acknowledgements, to tell one recorded twice.
     acks: VecDeque<Ack>,
     last_ack: Option<(Psn, u32)>,
+    /// So many of them may be ahead of the last one, in whatever way.
+    ahead: u8,
     pub(crate) read: Lazy<Data>,
 }
 
@@ -64,6 +66,8 @@ struct Ack {
 
 /// Acknowledgements remembered.
 const ACKS: usize = 8;
+/// Steps of PSNs of which so many together do not go round.
+const FAR: i32 = 1 << 19;
 
 impl Responses {
     /// Reads something of each line that a response needs, to have it in the cache.
@@ -91,11 +95,16 @@ impl Responses {
     fn class_of_ack(&mut self, p: &Packet, said: &Acknowledged, ids: &IdOrder) -> Class {
         let Acknowledged { msn, negative, .. } = *said;
         let ack = Ack { psn: p.psn, fingerprint: p.fingerprint, time: p.time, vantage: p.vantage };
-        let ids_vary = p.id.is_some() && ids.varies();
-        if self.acks.iter().any(|before| before.is_same(&ack, ids_vary, said.recorded_twice)) {
+        let step = self.last_ack.map_or(0, |(last, _)| p.psn.distance_from(last));
+        // Ahead of all that are remembered it is none of them.
+        let is_newest = self.ahead == 0 && (1..FAR).contains(&step);
+        let ids_vary = || p.id.is_some() && ids.varies();
+        if !is_newest && self.is_among(&ack, ids_vary(), said.recorded_twice) {
             return Class::CaptureDuplicate;
         }
         push_last(&mut self.acks, ACKS, ack);
+        self.ahead =
+            if step >= FAR || step < 0 && negative { ACKS as u8 } else { self.ahead.saturating_sub(1) };
         let Some((last, last_msn)) = self.last_ack else {
             self.last_ack = Some((p.psn, msn.unwrap_or(0)));
             return if self.read.get().is_some_and(|read| read.seq.is_started()) {
@@ -118,6 +127,11 @@ impl Responses {
             _ => !said.atomic && msn.is_some_and(|msn| Psn(msn).distance_from(Psn(last_msn)) < 0),
         };
         if overtaken { Class::LateOriginal } else { Class::RepeatedAck }
+    }
+
+    #[inline(never)]
+    fn is_among(&self, ack: &Ack, ids_vary: bool, recorded_twice: bool) -> bool {
+        self.acks.iter().any(|before| before.is_same(ack, ids_vary, recorded_twice))
     }
 
     /// A READ response. `requests`: those it answers, where they are known.
