@@ -244,8 +244,9 @@ static TABLE: [Row; 256] = {
     table
 };
 
-/// What is asked of an operation code for every packet, close together: eight bytes each.
+/// What is asked of an operation code for every packet, close together: sixteen bytes each.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(16))]
 pub(crate) struct Shape {
     pub(crate) operation: Option<Operation>,
     pub(crate) position: Position,
@@ -257,6 +258,23 @@ pub(crate) struct Shape {
     pub(crate) is_streamed: bool,
     pub(crate) has_aeth: bool,
     pub(crate) has_reth: bool,
+    /// A message begins, or ends, with it.
+    pub(crate) begins: bool,
+    pub(crate) ends: bool,
+    /// Bytes of payload there may be, by the [rule](PayloadRule).
+    least: u16,
+    most: u16,
+}
+
+impl Shape {
+    /// Whether a packet may have so much payload.
+    #[inline(always)]
+    pub(crate) fn has_room(&self, payload: u32) -> bool {
+        let is_full = self.payload as u8 == PayloadRule::Full as u8;
+        (payload >= self.least as u32)
+            & (payload <= self.most as u32)
+            & (!is_full | (payload & payload.wrapping_sub(1) == 0))
+    }
 }
 
 static SHAPES: [Shape; 256] = {
@@ -281,6 +299,13 @@ impl Opcode {
         }
         let first = if row.chain.is_empty() { None } else { Some(row.chain[0]) };
         let operation = self.find_operation();
+        let (least, most) = match row.payload {
+            PayloadRule::Full => (256, 4096),
+            PayloadRule::Some => (1, u16::MAX),
+            PayloadRule::Any => (0, u16::MAX),
+            PayloadRule::None => (0, 0),
+            PayloadRule::Eight => (8, 8),
+        };
         Shape {
             operation,
             position: row.position,
@@ -291,6 +316,10 @@ impl Opcode {
                 && matches!(self.service(), Service::Rc | Service::Uc | Service::Rd | Service::Xrc),
             has_aeth: matches!(first, Some(Kind::Aeth)),
             has_reth: matches!(first, Some(Kind::Reth)),
+            begins: matches!(row.position, Position::First | Position::Only),
+            ends: matches!(row.position, Position::Last | Position::Only),
+            least,
+            most,
         }
     }
 

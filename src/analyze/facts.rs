@@ -10,7 +10,7 @@ use crate::{
     cost::{self, Contents, FCS, GAP, ICRC, PREAMBLE, SHORTEST_FRAME, extended_len},
     dissect::{Dissection, Encapsulation, Link, Severity},
     icrc::State,
-    opcode::{Direction, Opcode, Operation, Position},
+    opcode::{Direction, Opcode, Operation},
     wire::*,
 };
 
@@ -102,8 +102,7 @@ pub(crate) trait Facts {
     #[inline(always)]
     fn is_ack_expected(&self) -> bool {
         let shape = self.opcode().shape();
-        let is_due = self.ack_req() || matches!(shape.position, Position::Last | Position::Only);
-        is_due && shape.direction == Direction::Request
+        (self.ack_req() | shape.ends) & (shape.direction == Direction::Request)
     }
 
     /// An ACK or a NAK; not the acknowledgement of an atomic, which carries data.

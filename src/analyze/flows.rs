@@ -413,9 +413,8 @@ struct Lately {
 
 /// 2^64 over the golden ratio: multiplied by it, numbers spread (Knuth, The Art of Computer Programming, 6.4).
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-/// No flow has this number.
-const NOBODY: u32 = u32::MAX;
-const EMPTY: Lately = Lately { addresses: 0, qp: 0, at: NOBODY };
+/// No flow has this queue pair.
+const EMPTY: Lately = Lately { addresses: 0, qp: u32::MAX, at: 0 };
 /// 64 KiB.
 const SLOTS: usize = 1 << 12;
 
@@ -442,7 +441,7 @@ impl Recent {
     fn position(&self, addresses: u64, qp: u32) -> Option<usize> {
         let is_it = |&place: &usize| {
             let slot = &self.slots[place];
-            slot.addresses == addresses && slot.qp == qp && slot.at != NOBODY
+            slot.addresses == addresses && slot.qp == qp
         };
         let place = Recent::place(addresses, qp);
         // Its neighbour is in the same cache line.

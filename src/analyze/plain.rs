@@ -16,7 +16,7 @@ use crate::{
     cost::{Contents, FCS, GAP, ICRC, PREAMBLE, SHORTEST_FRAME},
     dissect::{self, Encapsulation, Link},
     icrc::{self, State},
-    opcode::{Opcode, PayloadRule, Service, Shape},
+    opcode::{Opcode, Service, Shape},
     wire::*,
 };
 
@@ -159,7 +159,7 @@ impl Plain {
             & (before + total <= self.wire_len)
             & (total >= HEADERS as u32 + extended + ICRC)
             & (rest >= HEADERS + extended as usize)
-            & has_room(shape, self.payload())
+            & shape.has_room(self.payload())
     }
 
     /// What the packets of a stretch have alike beside their flow.
@@ -382,19 +382,6 @@ fn words(bytes: &[u8; HEADERS]) -> [u64; WORDS] {
         *word = u64::from_be_bytes(*bytes);
     }
     words
-}
-
-/// Whether a packet of this operation code may have so much payload. A length below its headers' is a very large one.
-#[inline(always)]
-fn has_room(shape: &Shape, payload: u32) -> bool {
-    let (least, most, is_power) = match shape.payload {
-        PayloadRule::Full => (256, 4096, u32::MAX),
-        PayloadRule::Some => (1, u16::MAX as u32, 0),
-        PayloadRule::Any => (0, u16::MAX as u32, 0),
-        PayloadRule::None => (0, 0, 0),
-        PayloadRule::Eight => (8, 8, 0),
-    };
-    (payload >= least) & (payload <= most) & (payload & payload.wrapping_sub(1) & is_power == 0)
 }
 
 /// The sum of an IPv4 header's halves of words (RFC 1071), all ones where it is right.

@@ -128,7 +128,8 @@ impl Stretch {
     /// Room for one more kind of packets.
     #[cold]
     fn another(&mut self, opcode: Opcode, shape: &Shape) -> Option<usize> {
-        if shape.payload == PayloadRule::Full && !self.course.knows_mtu() {
+        let is_plain = matches!(opcode.service(), Service::Rc | Service::Uc);
+        if !is_plain || shape.payload == PayloadRule::Full && !self.course.knows_mtu() {
             return None;
         }
         let kind = self.codes.iter().position(|&code| code == NONE)?;
@@ -226,7 +227,7 @@ const SHORTEST: u32 = SHORTEST_FRAME - Ethernet::LEN as u32 - FCS;
 
 impl Analysis {
     /// Takes a frame, if it is the next packet of a stretch, whatever it may be.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn goes_on(&mut self, record: &Record<'_>) -> bool {
         let Some((packet, rest)) = Plain::candidate(record) else { return false };
         let (verify, total) = (self.options.verify_icrc, packet.total());

@@ -43,6 +43,8 @@ pub(super) struct Pcap {
     snaplen: u32,
     /// Longest frame that needs no second look.
     plain: u32,
+    /// One more, if records are as [nearly all](Self::advance_if_plain); else none is.
+    usual: u32,
     /// Longest frame believed.
     limit: u32,
     /// Seconds of the last frame, against which records found by searching are judged.
@@ -73,6 +75,7 @@ impl Pcap {
             link: Link(0),
             snaplen: 0,
             plain: 0,
+            usual: 0,
             limit: 0,
             seconds: None,
             done: false,
@@ -95,6 +98,9 @@ impl Pcap {
             info.damaged(20, Problem::LinkType { says: link }, 0, false);
         }
         pcap.link = portable(link as u16);
+        if !pcap.big && pcap.header == 16 && pcap.link != erf::LINK {
+            pcap.usual = pcap.plain.saturating_add(1);
+        }
         info.interfaces.push(Interface {
             snaplen,
             resolution_ns: pcap.unit,
@@ -113,8 +119,7 @@ impl Pcap {
         let number = |at| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         let (seconds, captured, wire_len) = (number(0), number(8), number(12));
         let len = captured as usize;
-        let is_usual = !self.big && self.header == 16 && self.link != erf::LINK;
-        if !is_usual || captured > self.plain.min(wire_len) || 16 + len > rest.len() {
+        if captured >= self.usual || captured > wire_len || 16 + len > rest.len() {
             return None;
         }
         let time = self.time(seconds, number(4));

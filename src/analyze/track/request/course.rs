@@ -11,7 +11,7 @@ use crate::{
             sequence::{Packet, sent, unseen},
         },
     },
-    opcode::{Operation, Position, Shape},
+    opcode::{Operation, Shape},
     wire::Psn,
 };
 
@@ -56,8 +56,7 @@ impl Course {
     pub(crate) fn next(&self, facts: &impl Facts, shape: &Shape, ids: &IdOrder) -> Option<u64> {
         let silence = facts.time().wrapping_sub(self.time) as u64;
         let is_next = (facts.psn().0 ^ self.next as u32) & (Psn::SPACE - 1) == 0;
-        let goes_on = matches!(shape.position, Position::Middle | Position::Last);
-        let fits = self.open.is_none() | (goes_on & (self.open == shape.operation));
+        let fits = self.open.is_none() | (!shape.begins & (self.open == shape.operation));
         let goes_far = (self.next as u32 != self.stop) & (silence <= SILENCE_NS);
         if !(is_next & fits & goes_far) {
             return None;
@@ -82,20 +81,20 @@ impl Course {
         self.perhaps += unseen(facts.ip_id(), ids).max(1) as u32 * is_silent as u32;
         ring::put(&mut self.ring, x, sent(&Packet::of(facts, frame), 1));
         (self.next, self.time) = (x + 1, time);
-        if matches!(shape.position, Position::First | Position::Only) {
-            (self.begin, self.first_time) = (self.payload, time);
-        }
+        (self.begin, self.first_time) =
+            if shape.begins { (self.payload, time) } else { (self.begin, self.first_time) };
         self.payload += facts.payload();
-        if shape.position == Position::First {
-            self.open = shape.operation;
+        let is_complete = shape.ends & (shape.begins | self.open.is_some());
+        self.open = if shape.ends {
+            None
+        } else if shape.begins {
+            shape.operation
+        } else {
+            self.open
+        };
+        if !is_complete {
             return None;
         }
-        let ends =
-            shape.position == Position::Only || shape.position == Position::Last && self.open.is_some();
-        if !ends {
-            return None;
-        }
-        self.open = None;
         let bytes = self.payload.wrapping_sub(self.begin) as u64;
         Some((bytes, Waiting { last: x, first_time: self.first_time }))
     }
