@@ -58,17 +58,17 @@ const _: () =
 /// network |4 | 5 |   TOS   |  source port   |   dest. port   | fragment offset|
 ///                                    around |has VLAN?| VID | TTL  | protocol |
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Alike {
     network: u64,
     around: u32,
 }
 
 impl Alike {
-    /// Whether there is such a packet.
+    /// Whether some packet can be like that.
     #[inline(always)]
     pub(super) fn is_some(self) -> bool {
-        self.network != 0
+        self.network != u64::MAX
     }
 
     pub(super) fn ecn(self) -> Ecn {
@@ -82,6 +82,13 @@ impl Alike {
     #[inline(always)]
     pub(super) fn source_port(self) -> u16 {
         (self.network >> 32) as u16
+    }
+}
+
+impl Default for Alike {
+    /// As no packet is: two bits that tell nothing are 0 in all of them.
+    fn default() -> Alike {
+        Alike { network: u64::MAX, around: 0 }
     }
 }
 

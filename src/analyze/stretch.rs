@@ -89,12 +89,16 @@ impl Stretch {
         true
     }
 
-    /// Whether what would be a packet is plain, and the next one. `rest`: bytes captured after the link header.
+    /// Whether a packet is right, and the next one. Of one that is not `KNOWN` to be plain, it is to be found out too;
+    /// `rest`: bytes captured after its link header.
     #[inline(always)]
-    fn next(&mut self, packet: &Plain, shape: &Shape, rest: usize) -> Option<Next> {
+    fn next<const KNOWN: bool>(&mut self, packet: &Plain, shape: &Shape, rest: usize) -> Option<Next> {
         let is_alike = packet.alike() == self.alike
-            && packet.is_right(self.sum_alike)
-            && packet.is_whole(shape, rest) & (packet.total() >= SHORTEST);
+            && packet.total() >= SHORTEST
+            && match KNOWN {
+                true => packet.ip_right() == Some(true),
+                false => packet.is_right(self.sum_alike) && packet.is_whole(shape, rest),
+            };
         if !is_alike {
             return None;
         }
@@ -230,21 +234,25 @@ impl Analysis {
     #[inline(always)]
     pub(super) fn goes_on(&mut self, record: &Record<'_>) -> bool {
         let Some((packet, rest)) = Plain::candidate(record) else { return false };
-        let (verify, total) = (self.options.verify_icrc, packet.total());
-        self.goes_on_with(packet, rest.len(), || {
-            if verify { verify_plain(rest, total) } else { State::Unchecked }
-        })
+        let (verify, total, len) = (self.options.verify_icrc, packet.total(), rest.len());
+        let icrc = || if verify { verify_plain(rest, total) } else { State::Unchecked };
+        self.goes_on_with::<false>(packet, len, icrc)
     }
 
     /// Takes a packet, if it is the next one of a stretch.
     #[inline(never)]
     pub(super) fn goes_on_with_plain(&mut self, packet: &Plain) -> bool {
         let icrc = packet.icrc();
-        self.goes_on_with(*packet, usize::MAX, || icrc)
+        self.goes_on_with::<true>(*packet, 0, || icrc)
     }
 
     #[inline(always)]
-    fn goes_on_with(&mut self, packet: Plain, rest: usize, icrc: impl FnOnce() -> State) -> bool {
+    fn goes_on_with<const KNOWN: bool>(
+        &mut self,
+        packet: Plain,
+        rest: usize,
+        icrc: impl FnOnce() -> State,
+    ) -> bool {
         let packet = &packet;
         let shape = packet.opcode().shape();
         if !shape.is_streamed {
@@ -253,7 +261,7 @@ impl Analysis {
         let frame = self.number() + 1;
         let Some((place, id)) = self.flows.found(packet) else { return false };
         let Some(stretch) = self.flows.stretch(place) else { return false };
-        let Some(next) = stretch.next(packet, shape, rest) else { return false };
+        let Some(next) = stretch.next::<KNOWN>(packet, shape, rest) else { return false };
         let icrc = icrc();
         if icrc == State::Bad {
             return false;
