@@ -3,10 +3,10 @@
 use std::{fs, path::Path};
 
 use rdmawire::{
-    analyze::{Analysis, Event, Options, metric::Metric},
+    analyze::{Analysis, Event, Options, Prepared, metric::Metric},
     capture::{self, Record, Source, Time},
     craft::mutate::{Base, Mutants},
-    dissect::dissect,
+    dissect::{Link, dissect},
 };
 
 /// It asks for nothing, but every frame has to be dissected for it.
@@ -74,4 +74,103 @@ fn mutants_have_one_report() {
         assert!(plain.ok() == dissected.ok(), "{}", mutant.mutation);
     }
     assert!(seen > 5_000 && malformed > 1_000, "{seen} {malformed}");
+}
+
+/// A frame of a capture.
+#[derive(Clone)]
+struct Frame {
+    time: i64,
+    link: Link,
+    wire_len: u32,
+    bytes: Vec<u8>,
+}
+
+impl Frame {
+    fn record(&self) -> Record<'_> {
+        let &Frame { time, link, wire_len, ref bytes } = self;
+        Record { time: Time(time), link, interface: 0, wire_len, frame: bytes }
+    }
+}
+
+/// Numbers that look random (xorshift, Marsaglia 2003).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 20) as usize % n
+    }
+}
+
+/// What happens to packets on their way, and what does not: one in thirty is lost, doubled, late, wrong or sent anew.
+fn damaged(frames: &[Frame], random: &mut Random) -> Vec<Frame> {
+    let mut damaged: Vec<Frame> = Vec::new();
+    let mut pause = 0;
+    for frame in frames {
+        let mut frame = frame.clone();
+        frame.time += pause;
+        let len = frame.bytes.len();
+        match random.below(270) {
+            0 => continue,
+            1 => damaged.push(frame.clone()),
+            2 => {
+                let at = damaged.len().saturating_sub(1 + random.below(8));
+                damaged.insert(at, frame);
+                continue;
+            }
+            // The PSN, or the queue pair, of a packet over IPv4.
+            3 if len > 54 => frame.bytes[53] = frame.bytes[53].wrapping_add(random.below(19) as u8),
+            4 if len > 54 => frame.bytes[51] ^= 1 << random.below(8),
+            5 if len > 54 => frame.bytes[49] = random.below(32) as u8,
+            6 => frame.bytes[random.below(len.clamp(1, 80))] ^= 1 << random.below(8),
+            7 => pause += [50_000, 3_000_000, 2_000_000_000][random.below(3)],
+            8 => frame.time -= random.below(100_000) as i64,
+            9 => frame.bytes.truncate(random.below(len + 1)),
+            _ => {}
+        }
+        damaged.push(frame);
+    }
+    damaged
+}
+
+#[test]
+fn damaged_captures_have_one_report() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps");
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let (mut traces, mut packets) = (0, 0);
+    for entry in fs::read_dir(dir).expect("the captures are there").flatten() {
+        let Ok(mut source) = capture::open(&entry.path()) else { continue };
+        let mut frames = Vec::new();
+        while let (true, Ok(Some(Record { time, link, wire_len, frame, .. }))) =
+            (frames.len() < 10_000, source.next())
+        {
+            frames.push(Frame { time: time.0, link, wire_len, bytes: frame.to_vec() });
+        }
+        for turn in 0..4 {
+            let max_flows = if turn == 0 { 3 } else { options().max_flows };
+            let options = Options { max_flows, verify_icrc: random.below(4) > 0, ..options() };
+            let mut plain = Analysis::new(options.clone());
+            let mut prepared = Analysis::new(options.clone());
+            let mut dissected = Analysis::new(options.clone()).with(Nothing);
+            let damaged = damaged(&frames, &mut random);
+            for (n, frame) in damaged.iter().enumerate() {
+                let record = &frame.record();
+                plain.see(record);
+                prepared.see_prepared(record, &Prepared::new(&options, record));
+                dissected.see(record);
+                if n == damaged.len() / 2 {
+                    // Asking on the way changes nothing.
+                    plain.so_far();
+                }
+            }
+            packets += plain.packets();
+            let [plain, prepared, dissected] = [plain, prepared, dissected].map(report);
+            assert!(plain == dissected, "{}, turn {turn}", entry.path().display());
+            assert!(plain == prepared, "{}, turn {turn}, prepared", entry.path().display());
+            traces += 1;
+        }
+    }
+    assert!(traces > 10 && packets > 10_000 || cfg!(not(feature = "compression")), "{traces} {packets}");
 }
