@@ -62,6 +62,14 @@ impl Analysis {
         corrupt
     }
 
+    /// A packet over IPv4 that is not wrong.
+    #[inline(always)]
+    pub(super) fn see_right(&mut self, icrc: State) {
+        self.capture.rdma_packets += 1;
+        self.trust.icrc_checked += (icrc == State::Good) as u64;
+        self.trust.ip_checked += 1;
+    }
+
     /// A wrong packet of a flow that was not seen: counted, should the flow appear.
     #[cold]
     pub(super) fn remember_stray(&mut self, key: &Key, opcode: u8, l1_bytes: u32, icrc: State) {

@@ -11,6 +11,7 @@ use super::{
     flows::Begin,
     key::Key,
     track::{
+        SILENCE_NS,
         lazy::{Lazy, quiet},
         order::IdOrder,
         request::{Knobs, Requests},
@@ -361,10 +362,9 @@ impl Flow {
         self.looks.add(facts.look());
     }
 
-    /// A queue pair silent for so long may be another one when it is heard again.
+    /// Whether this may be another queue pair.
     #[inline(always)]
     pub(crate) fn was_silent(&self, time: i64) -> bool {
-        const SILENCE_NS: i64 = 1_000_000_000;
         time - self.last_time > SILENCE_NS
     }
 

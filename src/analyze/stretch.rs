@@ -32,7 +32,9 @@ pub(crate) struct Stretch {
     /// What its packets have alike; nothing where there is no stretch.
     alike: Alike,
     course: Course,
+    /// The flow's.
     ids: IdOrder,
+    /// Whose it is.
     flow: u32,
     /// The operation codes, and how often each was there.
     codes: [u8; KINDS],
@@ -271,9 +273,7 @@ impl Analysis {
         }
         self.flows.was_seen(id);
         self.capture.see(&packet.frame());
-        self.capture.rdma_packets += 1;
-        self.trust.icrc_checked += (icrc == State::Good) as u64;
-        self.trust.ip_checked += 1;
+        self.see_right(icrc);
         self.say(Some(Direction::Request), Class::New);
         if self.asked.rate.is_asked() {
             // A copy of its own: the other packets stay in registers.
@@ -302,12 +302,10 @@ impl Analysis {
             return false;
         };
         let is_usual = !flow.renew && !flow.was_silent(facts.time()) && flow.service != Service::Cn;
+        // Ports are told apart by the order in which they come.
         if !is_usual || own.as_ref().is_some_and(|own| !own.has_port_of(facts)) {
             return false;
         }
-        self.capture.rdma_packets += 1;
-        self.trust.icrc_checked += (facts.icrc() == State::Good) as u64;
-        self.trust.ip_checked += 1;
         *seen = true;
         flow.count(facts);
         flow.look_at(facts);
@@ -354,6 +352,7 @@ impl Analysis {
                 tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, frame);
             }
         }
+        self.see_right(facts.icrc());
         self.say(Some(Direction::Response), class);
         self.count(facts, (Some(id), Some(class)), true);
         true

@@ -13,7 +13,6 @@ enum Inner {
     #[default]
     Empty,
     Few(Vec<u64>),
-    Many(Box<Histogram<u32>>),
     /// Samples wait until there are some: a histogram is seldom in the cache.
     Buffered(Box<Buffered>),
 }
@@ -44,13 +43,12 @@ impl Buffered {
         self.waiting[..self.used].iter().for_each(|&value| record(&mut self.histogram, value));
         self.used = 0;
     }
-}
 
-impl From<&Buffered> for Distribution {
-    fn from(buffered: &Buffered) -> Distribution {
-        let mut all = buffered.clone();
+    /// The histogram of all samples.
+    fn all(&self) -> Histogram<u32> {
+        let mut all = self.clone();
         all.flush();
-        Distribution(Inner::Many(Box::new(all.histogram)))
+        all.histogram
     }
 }
 
@@ -195,7 +193,6 @@ impl Distribution {
                     histogram,
                 }));
             }
-            Inner::Many(histogram) => record(histogram, value),
             Inner::Buffered(buffered) => buffered.add(value),
         }
     }
@@ -215,7 +212,6 @@ impl Distribution {
         match &self.0 {
             Inner::Empty => 0,
             Inner::Few(few) => few.len() as u64,
-            Inner::Many(histogram) => histogram.len(),
             Inner::Buffered(buffered) => buffered.histogram.len() + buffered.used as u64,
         }
     }
@@ -237,22 +233,23 @@ impl Distribution {
                     max: few[few.len() - 1],
                 })
             }
-            Inner::Many(histogram) => Some(Summary {
-                count: histogram.len(),
-                min: histogram.min(),
-                p50: histogram.value_at_quantile(0.5),
-                p99: histogram.value_at_quantile(0.99),
-                max: histogram.max(),
-            }),
-            Inner::Buffered(buffered) => Distribution::from(&**buffered).summary(),
+            Inner::Buffered(buffered) => {
+                let all = buffered.all();
+                Some(Summary {
+                    count: all.len(),
+                    min: all.min(),
+                    p50: all.value_at_quantile(0.5),
+                    p99: all.value_at_quantile(0.99),
+                    max: all.max(),
+                })
+            }
         }
     }
 
     /// The value that this share of the samples, from 0 to 1, does not exceed.
     pub fn quantile(&self, share: f64) -> Option<u64> {
         match &self.0 {
-            Inner::Many(histogram) => Some(histogram.value_at_quantile(share)),
-            Inner::Buffered(buffered) => Distribution::from(&**buffered).quantile(share),
+            Inner::Buffered(buffered) => Some(buffered.all().value_at_quantile(share)),
             _ => self.summary().map(|s| if share < 0.9 { s.p50 } else { s.p99 }),
         }
     }

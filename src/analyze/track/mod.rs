@@ -15,6 +15,9 @@ pub use class::{Class, Trigger};
 
 use std::collections::VecDeque;
 
+/// A queue pair silent for longer may be another one when it is heard again.
+pub(crate) const SILENCE_NS: i64 = 1_000_000_000;
+
 /// Adds to a queue of the last so many. Its room doubles from one on: most flows never need more.
 #[inline]
 fn push_last<T>(queue: &mut VecDeque<T>, most: usize, value: T) {

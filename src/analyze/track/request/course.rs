@@ -6,6 +6,7 @@ use crate::{
     analyze::{
         facts::Facts,
         track::{
+            SILENCE_NS,
             order::IdOrder,
             ring::{self, Sent},
             sequence::{Packet, sent, unseen},
@@ -46,9 +47,6 @@ pub(crate) struct Course {
 /// again (see [`Place`](crate::analyze::connection::Place)).
 const LONGEST: u64 = 8192;
 
-/// A silence after which a queue pair may be another one.
-const SILENCE_NS: u64 = 1_000_000_000;
-
 impl Course {
     /// Whether a part of a SEND or WRITE is the next one, of the message that is open or of a new one: how long it was
     /// silent before.
@@ -57,7 +55,7 @@ impl Course {
         let silence = facts.time().wrapping_sub(self.time) as u64;
         let is_next = (facts.psn().0 ^ self.next as u32) & (Psn::SPACE - 1) == 0;
         let fits = self.open.is_none() | (!shape.begins & (self.open == shape.operation));
-        let goes_far = (self.next as u32 != self.stop) & (silence <= SILENCE_NS);
+        let goes_far = (self.next as u32 != self.stop) & (silence <= SILENCE_NS as u64);
         if !(is_next & fits & goes_far) {
             return None;
         }
