@@ -15,10 +15,10 @@
 //!
 //! | | reading | headers, ICRC | tracking, report | 32 cores gain at most |
 //! |---|---|---|---|---|
-//! | 128 bytes of each frame | 17 % | 20 % | 63 % | 1.6 |
-//! | full frames of 1 KiB | 45 % | 25 % | 30 % | 2.2 |
+//! | 128 bytes of each frame | 29 % | 17 % | 54 % | 1.9 |
+//! | full frames of 1 KiB | 51 % | 19 % | 30 % | 2.0 |
 //!
-//! Two threads gained 1.2 to 1.5 and 1.4 to 1.8, on two cores whose memory others use too. Most of the reading is the
+//! Two threads gained 1.2 to 1.4 and 1.4 to 1.5, on two cores whose memory others use too. Most of the reading is the
 //! system's copying from its page cache, which two threads that read every other megabyte do in half the time; tracking
 //! is serial as long as a path and a connection join flows. Files by themselves share nothing.
 
@@ -41,10 +41,10 @@ const BYTES: usize = 128 << 10;
 const FRAMES: usize = 1024;
 /// Batches that wait for the caller where there is no worker in between: with so many, the reader sleeps, until there are
 /// so few. Waking it for every batch takes the caller's time.
-const MOST: usize = 12;
-const FEW: usize = 8;
+const MOST: usize = 24;
+const FEW: usize = 16;
 /// With fewer than these, the caller is about to wait: it gets frames that are not prepared.
-const ENOUGH: usize = 6;
+const ENOUGH: usize = 20;
 /// More workers than these have nothing to do: a reader is not that fast.
 const MAX_WORKERS: usize = 16;
 
