@@ -1,7 +1,7 @@
 //! What the analysis reads from a packet: all of it, once, and nothing that refers to the frame.
 //!
 //! [`Dissected`] holds the facts of a dissection, whatever the packet is wrapped in;
-//! [`Plain`](super::plain::Plain) those of the frames that nearly all are, which need not be dissected.
+//! [`Plain`] those of the frames that nearly all are, which need not be dissected.
 
 use super::{key::Key, plain::Plain};
 use crate::{
