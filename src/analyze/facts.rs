@@ -320,7 +320,7 @@ pub(super) mod look {
     pub(crate) const VLAN: u64 = HAS_VLAN | VID;
     const HAS_NETWORK: u64 = 1 << 13;
     const HAS_PORT: u64 = 1 << 14;
-    pub(crate) const SOME: u64 = 1 << 15;
+    const SOME: u64 = 1 << 15;
     /// That it has all but a VLAN.
     pub(crate) const PLAIN: u64 = HAS_NETWORK | HAS_PORT | SOME;
 

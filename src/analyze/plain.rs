@@ -48,8 +48,6 @@ const _: () = assert!(size_of::<Plain>() == 64);
 /// The [`State`] of its ICRC is above the VLAN; whether the header checksum is right, above that.
 const ICRC_STATE: u32 = 13;
 const IP_RIGHT: u16 = 1 << 15;
-const _: () =
-    assert!(look::SOME == IP_RIGHT as u64, "where others say that there is a look, likenesses have this");
 
 /// What the packets of a stretch have alike, beside their addresses and queue pair.
 ///
