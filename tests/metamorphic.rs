@@ -6,47 +6,25 @@ use std::path::Path;
 use proptest::prelude::*;
 use rdmawire::{
     analyze::{Analysis, Options},
-    capture::{self, Record, Source, Time},
+    capture::{Record, Time},
     craft::Packet,
-    dissect::{Link, dissect},
+    dissect::dissect,
     report::analysis,
     wire::{Bth, Psn},
 };
 use serde_json::Value;
 
-/// A frame that is owned.
-#[derive(Clone)]
-struct Frame {
-    time: i64,
-    link: Link,
-    wire_len: u32,
-    bytes: Vec<u8>,
-}
+mod trace;
+use trace::Frame;
 
 fn read(path: &str) -> Vec<Frame> {
-    let mut trace = capture::open(Path::new(path)).unwrap();
-    let mut frames = Vec::new();
-    while let Some(record) = trace.next().unwrap() {
-        frames.push(Frame {
-            time: record.time.0,
-            link: record.link,
-            wire_len: record.wire_len,
-            bytes: record.frame.to_vec(),
-        });
-    }
-    frames
+    trace::read(Path::new(path)).unwrap()
 }
 
 fn analyze(frames: &[Frame]) -> analysis::Analysis {
     let mut analysis = Analysis::new(Options::default());
     for frame in frames {
-        analysis.see(&Record {
-            time: Time(frame.time),
-            link: frame.link,
-            interface: 0,
-            wire_len: frame.wire_len,
-            frame: &frame.bytes,
-        });
+        analysis.see(&frame.record());
     }
     analysis.finish()
 }

@@ -6,8 +6,13 @@ use rdmawire::{
     analyze::{Analysis, Event, Options, Prepared, metric::Metric},
     capture::{self, Record, Source, Time},
     craft::mutate::{Base, Mutants},
-    dissect::{Link, dissect},
+    dissect::dissect,
 };
+
+mod properties;
+mod trace;
+use properties::Random;
+use trace::Frame;
 
 /// It asks for nothing, but every frame has to be dissected for it.
 struct Nothing;
@@ -76,34 +81,6 @@ fn mutants_have_one_report() {
     assert!(seen > 5_000 && malformed > 1_000, "{seen} {malformed}");
 }
 
-/// A frame of a capture.
-#[derive(Clone)]
-struct Frame {
-    time: i64,
-    link: Link,
-    wire_len: u32,
-    bytes: Vec<u8>,
-}
-
-impl Frame {
-    fn record(&self) -> Record<'_> {
-        let &Frame { time, link, wire_len, ref bytes } = self;
-        Record { time: Time(time), link, interface: 0, wire_len, frame: bytes }
-    }
-}
-
-/// Numbers that look random (xorshift, Marsaglia 2003).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 20) as usize % n
-    }
-}
-
 /// What happens to packets on their way, and what does not: one in thirty is lost, doubled, late, wrong or sent anew.
 fn damaged(frames: &[Frame], random: &mut Random) -> Vec<Frame> {
     let mut damaged: Vec<Frame> = Vec::new();
@@ -138,16 +115,11 @@ fn damaged(frames: &[Frame], random: &mut Random) -> Vec<Frame> {
 #[test]
 fn damaged_captures_have_one_report() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps");
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random::new(1);
     let (mut traces, mut packets) = (0, 0);
     for entry in fs::read_dir(dir).expect("the captures are there").flatten() {
-        let Ok(mut source) = capture::open(&entry.path()) else { continue };
-        let mut frames = Vec::new();
-        while let (true, Ok(Some(Record { time, link, wire_len, frame, .. }))) =
-            (frames.len() < 10_000, source.next())
-        {
-            frames.push(Frame { time: time.0, link, wire_len, bytes: frame.to_vec() });
-        }
+        let Ok(mut frames) = trace::read(&entry.path()) else { continue };
+        frames.truncate(10_000);
         for turn in 0..4 {
             let max_flows = if turn == 0 { 3 } else { options().max_flows };
             let options = Options { max_flows, verify_icrc: random.below(4) > 0, ..options() };
