@@ -460,13 +460,9 @@ impl Recent {
 
     /// Forgets a flow that is no more.
     fn forget(&mut self, key: &Key) {
-        let Some(addresses) = key.ipv4_addresses() else { return };
-        let place = Recent::place(addresses, key.dest_qp());
-        for place in [place, place ^ 1] {
-            let slot = &mut self.slots[place];
-            if (slot.addresses, slot.qp) == (addresses, key.dest_qp()) {
-                *slot = EMPTY;
-            }
+        let addresses = key.ipv4_addresses();
+        if let Some(place) = addresses.and_then(|addresses| self.position(addresses, key.dest_qp())) {
+            self.slots[place] = EMPTY;
         }
     }
 }

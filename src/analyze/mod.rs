@@ -330,7 +330,7 @@ impl Analysis {
             flow.packets += stray.packets;
             flow.wire_bytes += stray.l1_bytes;
             for (opcode, n) in stray.opcodes.iter() {
-                (0..n).for_each(|_| flow.opcodes.add(opcode));
+                flow.opcodes.add_many(opcode, n);
             }
             flow.icrc[State::Bad as usize] += stray.icrc[State::Bad as usize];
             flow.icrc[State::Good as usize] += stray.icrc[State::Good as usize];
@@ -351,11 +351,10 @@ impl Analysis {
     fn evict_for(&mut self, begin: &Begin) -> FlowId {
         let id = self.flows.oldest();
         self.capture.evicted_flows += 1;
-        self.flows.settle(id);
-        self.gather();
         self.connections.disappears(&self.flows, id);
-        self.asked.entropy.put_away(id);
         self.flows.leave(id);
+        self.gather();
+        self.asked.entropy.put_away(id);
         let new = self.flows.new_flow(begin);
         self.put_away(id, new, true);
         self.flows.enter(id);

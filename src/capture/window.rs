@@ -24,8 +24,8 @@
 //! step. Prefetching helps only as long as the guess at later lengths is right, and real traces mix data with ACKs;
 //! the system copies at the memory's full speed and leaves the window in the cache. Asking for pages together
 //! (MADV_POPULATE_READ) and prefetching every line measured no better. With the whole analysis behind it, 128-byte
-//! records took 80 ns mapped and 75 through the window, 1 KiB frames 259 and 165. A mapping would need `unsafe`, and a signal
-//! handler for files that shrink, to gain a fifth on files of equal frames and to lose half on the others.
+//! records took 80 ns mapped and 75 through the window, 1 KiB frames 259 and 165. A mapping would need `unsafe`, and
+//! a signal handler for files that shrink, to gain a fifth on files of equal frames and to lose half on the others.
 //! `cargo bench --bench capture` measures it again.
 
 use std::fmt;

@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use hdrhistogram::Histogram;
 
-use super::{Metric, Seen, ends::Ends};
+use super::{Metric, Seen, ends::Ends, latency::summary};
 use crate::{
     analyze::{Address, Event, facts::Facts, stretch::Sum},
     report::analysis::{CnpIntervals, Congestion as Report, Summary},
@@ -284,16 +284,5 @@ impl Gaps {
         }
         let (low, least) = (self.all.value_at_quantile(0.01), self.least.value_at_quantile(0.5));
         (least > 0 && low as f64 >= 0.9 * least as f64).then(|| self.least.min())
-    }
-}
-
-/// A histogram's summary: its values are right to two digits.
-fn summary(histogram: &Histogram<u32>) -> Summary {
-    Summary {
-        count: histogram.len(),
-        min: histogram.min(),
-        p50: histogram.value_at_quantile(0.5),
-        p99: histogram.value_at_quantile(0.99),
-        max: histogram.max(),
     }
 }

@@ -153,6 +153,17 @@ fn share(count: u64) -> u64 {
     whole + ((whole as f64) < exact) as u64
 }
 
+/// A histogram's summary: its values are right to two digits.
+pub(super) fn summary(histogram: &Histogram<u32>) -> Summary {
+    Summary {
+        count: histogram.len(),
+        min: histogram.min(),
+        p50: histogram.value_at_quantile(0.5),
+        p99: histogram.value_at_quantile(0.99),
+        max: histogram.max(),
+    }
+}
+
 /// The histogram grows with its values, which `saturating_record` would not let it do.
 #[inline]
 fn record(histogram: &mut Histogram<u32>, value: u64) {
@@ -233,16 +244,7 @@ impl Distribution {
                     max: few[few.len() - 1],
                 })
             }
-            Inner::Buffered(buffered) => {
-                let all = buffered.all();
-                Some(Summary {
-                    count: all.len(),
-                    min: all.min(),
-                    p50: all.value_at_quantile(0.5),
-                    p99: all.value_at_quantile(0.99),
-                    max: all.max(),
-                })
-            }
+            Inner::Buffered(buffered) => Some(summary(&buffered.all())),
         }
     }
 
