@@ -1,6 +1,6 @@
 //! Distributions of times and sizes: a few samples as they are, many in a histogram.
 
-use hdrhistogram::Histogram;
+use hdrhistogram::{Counter, Histogram};
 
 use crate::report::analysis::Summary;
 
@@ -23,7 +23,27 @@ struct Buffered {
     waiting: [u64; FEW],
     /// For who follows a percentile.
     followed: Followed,
-    histogram: Histogram<u32>,
+    histogram: Counted,
+}
+
+/// A histogram with counters as wide as the number of its samples needs: most flows have few, and many flows' histograms
+/// are what their memory is.
+#[derive(Clone, Debug)]
+enum Counted {
+    Bytes(Histogram<u8>),
+    Shorts(Histogram<u16>),
+    Longs(Histogram<u32>),
+}
+
+/// The same of each of them.
+macro_rules! of_each {
+    ($counted:expr, $histogram:ident => $result:expr) => {
+        match $counted {
+            Counted::Bytes($histogram) => $result,
+            Counted::Shorts($histogram) => $result,
+            Counted::Longs($histogram) => $result,
+        }
+    };
 }
 
 impl Buffered {
@@ -40,12 +60,12 @@ impl Buffered {
 
     #[inline(never)]
     fn flush(&mut self) {
-        self.waiting[..self.used].iter().for_each(|&value| record(&mut self.histogram, value));
+        self.histogram.record(&self.waiting[..self.used]);
         self.used = 0;
     }
 
     /// The histogram of all samples.
-    fn all(&self) -> Histogram<u32> {
+    fn all(&self) -> Counted {
         let mut all = self.clone();
         all.flush();
         all.histogram
@@ -113,36 +133,82 @@ impl Buffered {
     /// Finds the 99th percentile, to follow it.
     fn find(&mut self) -> u64 {
         self.flush();
-        let p99 = self.histogram.value_at_quantile(0.99);
-        let steps = self.histogram.iter_recorded().take_while(|step| step.value_iterated_to() <= p99);
-        self.followed = Followed {
-            low: self.histogram.lowest_equivalent(p99),
-            count: self.histogram.len(),
-            upto: steps.map(|step| step.count_since_last_iteration()).sum(),
-            here: self.histogram.count_at(p99) as u64,
-        };
+        let (p99, followed) = of_each!(&self.histogram, histogram => find(histogram));
+        self.followed = followed;
         p99
     }
 
     /// The percentile moves over the steps between; a sample moves it by one occupied step at most.
     #[inline(never)]
-    fn follow(&mut self, mut p99: u64) -> u64 {
+    fn follow(&mut self, p99: u64) -> u64 {
         self.flush();
-        let (histogram, Followed { low, count, upto, here }) = (&self.histogram, &mut self.followed);
-        let due = share(*count);
-        while *upto < due {
-            p99 = histogram.highest_equivalent(p99 + 1);
-            *here = histogram.count_at(p99) as u64;
-            *upto += *here;
-        }
-        while *upto - *here >= due {
-            *upto -= *here;
-            p99 = histogram.lowest_equivalent(p99) - 1;
-            *here = histogram.count_at(p99) as u64;
-        }
-        *low = histogram.lowest_equivalent(p99);
-        p99
+        of_each!(&self.histogram, histogram => follow(histogram, &mut self.followed, p99))
     }
+}
+
+fn find<C: Counter>(histogram: &Histogram<C>) -> (u64, Followed) {
+    let p99 = histogram.value_at_quantile(0.99);
+    let steps = histogram.iter_recorded().take_while(|step| step.value_iterated_to() <= p99);
+    let followed = Followed {
+        low: histogram.lowest_equivalent(p99),
+        count: histogram.len(),
+        upto: steps.map(|step| step.count_since_last_iteration()).sum(),
+        here: histogram.count_at(p99).as_u64(),
+    };
+    (p99, followed)
+}
+
+fn follow<C: Counter>(histogram: &Histogram<C>, followed: &mut Followed, mut p99: u64) -> u64 {
+    let Followed { low, count, upto, here } = followed;
+    let due = share(*count);
+    while *upto < due {
+        p99 = histogram.highest_equivalent(p99 + 1);
+        *here = histogram.count_at(p99).as_u64();
+        *upto += *here;
+    }
+    while *upto - *here >= due {
+        *upto -= *here;
+        p99 = histogram.lowest_equivalent(p99) - 1;
+        *here = histogram.count_at(p99).as_u64();
+    }
+    *low = histogram.lowest_equivalent(p99);
+    p99
+}
+
+impl Counted {
+    /// Without samples; `None` where there is no such.
+    fn new() -> Option<Counted> {
+        // Only a number of digits that does not exist is refused.
+        let mut histogram = Histogram::new(DIGITS).ok()?;
+        histogram.auto(true);
+        Some(Counted::Bytes(histogram))
+    }
+
+    /// Some more samples.
+    fn record(&mut self, values: &[u64]) {
+        let count = of_each!(self, histogram => histogram.len()) + values.len() as u64;
+        match self {
+            Counted::Bytes(narrow) if count > u8::MAX.into() => *self = Counted::Shorts(wider(narrow)),
+            Counted::Shorts(narrow) if count > u16::MAX.into() => *self = Counted::Longs(wider(narrow)),
+            _ => {}
+        }
+        // Refused is only what no histogram that resizes itself refuses; `saturating_record` would not let it grow.
+        of_each!(self, histogram => values.iter().for_each(|&value| _ = histogram.record(value)));
+    }
+
+    fn summary(&self) -> Summary {
+        of_each!(self, histogram => summary(histogram))
+    }
+}
+
+/// The same histogram with wider counters.
+#[cold]
+fn wider<C: Counter, W: Counter + From<C>>(narrow: &Histogram<C>) -> Histogram<W> {
+    let mut wide = Histogram::new_from(narrow);
+    for step in narrow.iter_recorded() {
+        let _ = wide.record_n(step.value_iterated_to(), step.count_at_value().into());
+    }
+    wide
 }
 
 /// How many of so many samples the 99th percentile is not to be exceeded by: rounded up.
@@ -154,7 +220,7 @@ fn share(count: u64) -> u64 {
 }
 
 /// A histogram's summary: its values are right to two digits.
-pub(super) fn summary(histogram: &Histogram<u32>) -> Summary {
+pub(super) fn summary<C: Counter>(histogram: &Histogram<C>) -> Summary {
     Summary {
         count: histogram.len(),
         min: histogram.min(),
@@ -162,13 +228,6 @@ pub(super) fn summary(histogram: &Histogram<u32>) -> Summary {
         p99: histogram.value_at_quantile(0.99),
         max: histogram.max(),
     }
-}
-
-/// The histogram grows with its values, which `saturating_record` would not let it do.
-#[inline]
-fn record(histogram: &mut Histogram<u32>, value: u64) {
-    // Refused is only what no histogram that resizes itself refuses.
-    let _ = histogram.record(value);
 }
 
 /// Samples kept as they are.
@@ -193,10 +252,9 @@ impl Distribution {
             Inner::Few(few) if few.len() < FEW => few.push(value),
             Inner::Few(few) => {
                 let few = std::mem::take(few);
-                // Only a number of digits that does not exist is refused.
-                let Ok(mut histogram) = Histogram::new(DIGITS) else { return };
-                histogram.auto(true);
-                few.iter().chain([&value]).for_each(|&v| record(&mut histogram, v));
+                let Some(mut histogram) = Counted::new() else { return };
+                histogram.record(&few);
+                histogram.record(&[value]);
                 self.0 = Inner::Buffered(Box::new(Buffered {
                     used: 0,
                     waiting: [0; FEW],
@@ -223,7 +281,9 @@ impl Distribution {
         match &self.0 {
             Inner::Empty => 0,
             Inner::Few(few) => few.len() as u64,
-            Inner::Buffered(buffered) => buffered.histogram.len() + buffered.used as u64,
+            Inner::Buffered(buffered) => {
+                of_each!(&buffered.histogram, histogram => histogram.len()) + buffered.used as u64
+            }
         }
     }
 
@@ -244,14 +304,16 @@ impl Distribution {
                     max: few[few.len() - 1],
                 })
             }
-            Inner::Buffered(buffered) => Some(summary(&buffered.all())),
+            Inner::Buffered(buffered) => Some(buffered.all().summary()),
         }
     }
 
     /// The value that this share of the samples, from 0 to 1, does not exceed.
     pub fn quantile(&self, share: f64) -> Option<u64> {
         match &self.0 {
-            Inner::Buffered(buffered) => Some(buffered.all().value_at_quantile(share)),
+            Inner::Buffered(buffered) => {
+                Some(of_each!(buffered.all(), histogram => histogram.value_at_quantile(share)))
+            }
             _ => self.summary().map(|s| if share < 0.9 { s.p50 } else { s.p99 }),
         }
     }
@@ -271,6 +333,23 @@ mod tests {
             let most = 1 << (8 + (n / 2000) * 3 % 25);
             tracked.add((random >> 33) % most);
             assert_eq!(tracked.p99(), tracked.all().quantile(0.99), "after {n}");
+        }
+    }
+
+    #[test]
+    fn counters_grow_wider_and_nothing_is_lost() {
+        let mut distribution = Distribution::default();
+        let mut plain = Histogram::<u32>::new(DIGITS).unwrap();
+        plain.auto(true);
+        for n in 0..70_000u64 {
+            // Zeros, one value that no narrow counter could count, and a spread.
+            let value = if n % 7 < 5 { n % 2 * 1234 } else { n * n };
+            distribution.add(value);
+            plain.record(value).unwrap();
+            if [200, 256, 288, 1000, 65_535, 65_568, 69_999].contains(&n) {
+                assert_eq!(distribution.summary(), Some(summary(&plain)), "after {n}");
+                assert_eq!(distribution.count(), n + 1);
+            }
         }
     }
 
