@@ -5,10 +5,12 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+use zerocopy::FromZeros;
+
 use crate::wire::Psn;
 
-/// One transmission.
-#[derive(Clone, Copy, Debug, Default)]
+/// One transmission. All zeros: none.
+#[derive(Clone, Copy, Debug, Default, FromZeros)]
 pub(crate) struct Sent {
     /// Nanoseconds.
     pub(crate) time: i64,
@@ -172,7 +174,7 @@ impl Ring {
                 return;
             }
         }
-        let old = std::mem::replace(&mut self.slots, vec![Sent::default(); len].into_boxed_slice());
+        let old = std::mem::replace(&mut self.slots, empty(len));
         for sent in old.iter().filter(|sent| sent.count > 0) {
             self.slots[sent.x as usize & (len - 1)] = *sent;
         }
@@ -182,6 +184,12 @@ impl Ring {
     pub(crate) fn heap(&self) -> usize {
         size_of_val(&*self.slots)
     }
+}
+
+/// So many slots. The system gives zeros, and memory for them only when they are written to: flows whose PSNs jump write to
+/// few of very many.
+fn empty(len: usize) -> Box<[Sent]> {
+    <[Sent]>::new_box_zeroed_with_elems(len).unwrap_or_else(|_| vec![Sent::default(); len].into_boxed_slice())
 }
 
 /// A transmission goes where its PSN has its place.
