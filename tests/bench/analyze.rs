@@ -2,8 +2,9 @@
 //!
 //! `cargo bench --bench analyze [-- SCALE]`, SCALE a share of the sizes, 1 if absent, 0.02 for a quick look;
 //! `-- SCALE DIR` leaves the files in DIR. The files are generated, seeded. Passes over a file are interleaved; figures
-//! are medians of [`RUNS`], files in the page cache. "In process" is the library alone, one thread; the others are
-//! whole processes, start-up included. Slow programs get a cut of the file, scaled by its packets.
+//! are medians of [`RUNS`], files in the page cache. "In process" is the library alone, one thread, "in memory" the walk
+//! over bytes that were read before; the others are whole processes, start-up included. Slow programs get a cut of the
+//! file, scaled by its packets.
 
 use std::{
     fs,
@@ -22,6 +23,9 @@ use rdmawire::{
     opcode::{Opcode, PayloadRule},
 };
 
+#[path = "floor.rs"]
+#[allow(dead_code)] // What only the bench `capture` needs.
+mod floor;
 #[path = "traffic.rs"]
 mod traffic;
 use traffic::{Mix, Traffic};
@@ -29,10 +33,21 @@ use traffic::{Mix, Traffic};
 const RUNS: usize = 5;
 /// All flows are kept.
 const JSON: [&str; 4] = ["--json", "--max-flows", "1048576", "FILE"];
+/// The same in words, one thread.
+const ALONE: [&str; 6] = ["analyze", "--max-flows", "1048576", "--threads", "1", "FILE"];
 /// Packets that slow programs get.
 const CUT: u64 = 20_000;
 
+/// Asks this program for nothing but the walk over a mapped file, as a process of its own.
+const WALK: &str = "walk-mapped";
+
 fn main() {
+    if let [_, what, path] = &std::env::args().collect::<Vec<_>>()[..]
+        && what == WALK
+    {
+        let walked = floor::mapped(path.as_ref(), floor::walk::<0>);
+        std::process::exit(if walked.is_some_and(|packets| packets > 0) { 0 } else { 1 });
+    }
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
     let scale: f64 = args.first().and_then(|arg| arg.parse().ok()).unwrap_or(1.0);
     let kept = args.get(1).map(PathBuf::from);
@@ -41,7 +56,7 @@ fn main() {
     });
     fs::create_dir_all(&dir).expect("the temporary directory takes a directory");
     let count = |n: f64| ((n * scale) as u64).max(2000);
-    println!("ns a packet, medians of {RUNS}; ratio to the bare walk over the file's bytes in memory");
+    println!("ns a packet, medians of {RUNS}; ratio to the bare walk over the mapped file, round by round");
     println!("{:<16} {:>8} {:<34} {:>9} {:>8}", "file", "packets", "pass", "ns", "ratio");
     let plain = Traffic { packets: 0, qps: 256, payload: 1024, cut: None, mix: Mix::Write };
     let files = [
@@ -68,6 +83,7 @@ fn main() {
 
 fn bench(name: &str, path: &Path, traffic: &Traffic, is_everything: bool) {
     let program = Path::new(env!("CARGO_BIN_EXE_rdmawire"));
+    let this = std::env::current_exe().expect("this program is somewhere");
     let bytes = fs::read(path).expect("just written");
     let packets = traffic.packets;
     let cut = path.with_extension("cut.pcap");
@@ -80,12 +96,18 @@ fn bench(name: &str, path: &Path, traffic: &Traffic, is_everything: bool) {
         command
     };
     let run = |mut command: Command| command.status().is_ok_and(|status| status.success());
+    // What two cores do at best: two processes that share nothing but memory and its caches.
+    let twice = |one: &dyn Fn() -> Command| {
+        let both = [one(), one()].map(|mut one| one.spawn());
+        both.into_iter().all(|one| one.and_then(|mut one| one.wait()).is_ok_and(|status| status.success()))
+    };
     let ours = |args: &[&str]| run(command(program, &[&["analyze"], args].concat(), path));
     let theirs = |program: &str, args: &[&str], path: &Path| run(command(Path::new(program), args, path));
 
     type Pass<'a> = (&'a str, u64, Box<dyn Fn() -> bool + 'a>);
     let mut passes: Vec<Pass<'_>> = vec![
-        ("walk (the floor)", packets, Box::new(|| walk(&bytes) == packets)),
+        ("walk, in memory", packets, Box::new(|| floor::walk::<0>(&bytes) == packets)),
+        ("walk, mapped (the floor)", packets, Box::new(|| run(command(&this, &[WALK, "FILE"], path)))),
         ("analyze, in process", packets, Box::new(|| analyze(path, true) == packets)),
         ("analyze, in process, no ICRC", packets, Box::new(|| analyze(path, false) == packets)),
         (
@@ -98,6 +120,8 @@ fn bench(name: &str, path: &Path, traffic: &Traffic, is_everything: bool) {
             packets,
             Box::new(|| ours(&[&JSON[..], &["--threads", "1", "--icrc", "off"]].concat())),
         ),
+        ("analyze --threads 1", packets, Box::new(|| run(command(program, &ALONE, path)))),
+        ("... twice at a time", 2 * packets, Box::new(|| twice(&|| command(program, &ALONE, path)))),
         ("analyze --json", packets, Box::new(|| ours(&JSON))),
         ("analyze", packets, Box::new(|| ours(&JSON[1..]))),
         (
@@ -150,17 +174,18 @@ fn bench(name: &str, path: &Path, traffic: &Traffic, is_everything: bool) {
             }
         }
     }
-    let mut floor = f64::NAN;
+    // Of each pass to the floor of the same round.
+    let floors = times[1].clone();
     for ((pass, ..), times) in passes.iter().zip(&mut times) {
+        let mut ratios: Vec<f64> = times.iter().zip(&floors).map(|(ns, floor)| ns / floor).collect();
+        ratios.sort_by(f64::total_cmp);
         times.sort_by(f64::total_cmp);
-        let Some(ns) = times.get(times.len() / 2) else {
+        let (Some(ns), ratio) = (times.get(times.len() / 2), ratios.get(ratios.len() / 2)) else {
             println!("{name:<16} {packets:>8} {pass:<34} {:>9} {:>8}", "-", "-");
             continue;
         };
-        if floor.is_nan() {
-            floor = *ns;
-        }
-        println!("{name:<16} {packets:>8} {pass:<34} {ns:>9.1} {:>8.2}", ns / floor);
+        let ratio = ratio.copied().unwrap_or(f64::NAN);
+        println!("{name:<16} {packets:>8} {pass:<34} {ns:>9.1} {ratio:>8.2}");
     }
     fs::remove_file(&cut).expect("what was made can be removed");
 }
@@ -177,23 +202,4 @@ fn analyze(path: &Path, verify_icrc: bool) -> u64 {
     let packets = analysis.packets();
     black_box(analysis.end().report().findings.len());
     packets
-}
-
-/// The floor: record to record by their lengths, reading ports, opcode, queue pair and PSN of each.
-fn walk(bytes: &[u8]) -> u64 {
-    let (mut at, mut count, mut sum) = (24, 0, 0u32);
-    while let Some(header) = bytes.get(at..).and_then(|rest| rest.first_chunk::<16>()) {
-        let len = u32::from_le_bytes([header[8], header[9], header[10], header[11]]) as usize;
-        let Some(frame) = bytes.get(at + 16..at + 16 + len) else { break };
-        if let Some(headers) = frame.first_chunk::<54>() {
-            let word = |at: usize| {
-                u32::from_be_bytes([headers[at], headers[at + 1], headers[at + 2], headers[at + 3]])
-            };
-            sum ^= word(34) ^ word(42) ^ word(46) ^ word(50);
-        }
-        count += 1;
-        at += 16 + len;
-    }
-    black_box(sum);
-    count
 }

@@ -13,6 +13,10 @@ use std::time::Instant;
 use rdmawire::capture::{self, Format, Interface, Options, Record, Sink, Source, Time};
 use rdmawire::dissect::Link;
 
+#[path = "floor.rs"]
+mod floor;
+use floor::{mapped, touch, walk};
+
 const RUNS: usize = 7;
 
 fn main() {
@@ -123,63 +127,6 @@ impl Pass {
             }
         }
     }
-}
-
-/// What an analyzer reads first of a RoCEv2 frame.
-#[inline(always)]
-fn touch(frame: &[u8]) -> u64 {
-    let Some(headers) = frame.first_chunk::<54>() else { return 0 };
-    let word =
-        |at: usize| u32::from_be_bytes([headers[at], headers[at + 1], headers[at + 2], headers[at + 3]]);
-    // Ports, opcode, destination QP, PSN.
-    u64::from(word(34) ^ word(42)) << 32 | u64::from(word(46) ^ word(50))
-}
-
-/// The floor: record to record by their lengths, with the least that keeps it from running over the end. Prefetches
-/// `AHEAD` records ahead, by the guess that they are all of one length.
-fn walk<const AHEAD: usize>(bytes: &[u8]) -> u64 {
-    let (mut at, mut count, mut sum) = (24, 0, 0);
-    while let Some(header) = bytes.get(at..).and_then(|rest| rest.first_chunk::<16>()) {
-        let len = u32::from_le_bytes([header[8], header[9], header[10], header[11]]) as usize;
-        let Some(frame) = bytes.get(at + 16..at + 16 + len) else { break };
-        #[cfg(target_arch = "x86_64")]
-        if AHEAD > 0 {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            for line in [0, 64] {
-                let ahead = bytes.as_ptr().wrapping_add(at + (16 + len) * AHEAD + line);
-                // SAFETY: a prefetch accesses nothing, wherever it points.
-                unsafe { _mm_prefetch::<_MM_HINT_T0>(ahead.cast()) };
-            }
-        }
-        sum ^= touch(frame);
-        count += 1;
-        at += 16 + len;
-    }
-    black_box(sum);
-    count
-}
-
-#[cfg(target_os = "linux")]
-fn mapped(path: &Path, walk: fn(&[u8]) -> u64) -> Option<u64> {
-    use std::os::fd::AsRawFd;
-    let file = fs::File::open(path).ok()?;
-    let len = file.metadata().ok()?.len() as usize;
-    // SAFETY: a new mapping of a file that nothing else writes to, gone before this returns.
-    unsafe {
-        let start =
-            libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0);
-        if start == libc::MAP_FAILED {
-            return None;
-        }
-        let count = walk(std::slice::from_raw_parts(start.cast(), len));
-        libc::munmap(start, len);
-        Some(count)
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn mapped(_: &Path, _: fn(&[u8]) -> u64) -> Option<u64> {
-    None
 }
 
 /// RoCEv2-looking frames of 256 QPs; `lens` gives captured and wire length from a random number.
