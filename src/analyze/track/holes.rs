@@ -25,7 +25,7 @@ pub(crate) struct Holes {
 const MAX_HOLES: usize = 4096;
 
 impl Holes {
-    /// A range beyond all others was passed over.
+    /// A range was passed over: nearly always beyond all others.
     pub(crate) fn push(&mut self, range: Range<u64>, time: i64, id: Option<u16>) {
         if range.is_empty() {
             return;
@@ -34,7 +34,12 @@ impl Holes {
             let old: u64 = self.holes.drain(..MAX_HOLES / 4).map(|hole| hole.end - hole.start).sum();
             self.forgotten += old;
         }
-        let at = self.holes.partition_point(|hole| hole.start < range.start);
+        let at = match self.holes.last() {
+            Some(last) if last.start >= range.start => {
+                self.holes.partition_point(|hole| hole.start < range.start)
+            }
+            _ => self.holes.len(),
+        };
         self.holes.insert(at, Hole { start: range.start, end: range.end, time, id });
     }
 
@@ -46,19 +51,26 @@ impl Holes {
     }
 
     fn index(&self, x: u64) -> Option<usize> {
-        let at = self.holes.partition_point(|hole| hole.end <= x);
+        let at = self.first_behind(x);
         (self.holes.get(at)?.start <= x).then_some(at)
+    }
+
+    /// Where the first one is that does not end before this PSN. Most that are asked for are beyond all of them.
+    fn first_behind(&self, x: u64) -> usize {
+        match self.holes.last() {
+            Some(last) if last.end > x => self.holes.partition_point(|hole| hole.end <= x),
+            _ => self.holes.len(),
+        }
     }
 
     /// Whether any of these PSNs is in a hole.
     pub(crate) fn touches(&self, range: &Range<u64>) -> bool {
-        let at = self.holes.partition_point(|hole| hole.end <= range.start);
-        self.holes.get(at).is_some_and(|hole| hole.start < range.end)
+        self.holes.get(self.first_behind(range.start)).is_some_and(|hole| hole.start < range.end)
     }
 
     /// These PSNs have come.
     pub(crate) fn fill(&mut self, range: Range<u64>) {
-        let mut at = self.holes.partition_point(|hole| hole.end <= range.start);
+        let mut at = self.first_behind(range.start);
         while let Some(&hole) = self.holes.get(at) {
             if hole.start >= range.end {
                 break;
