@@ -5,6 +5,7 @@ use std::{fs, path::Path};
 use rdmawire::{
     analyze::{Analysis, Event, Options, Prepared, metric::Metric},
     capture::{self, Record, Source, Time},
+    checksum::internet,
     craft::mutate::{Base, Mutants},
     dissect::dissect,
 };
@@ -112,6 +113,29 @@ fn damaged(frames: &[Frame], random: &mut Random) -> Vec<Frame> {
     damaged
 }
 
+/// Two reports of damaged frames, the same as that of all of them dissected: of frames as they are, and of prepared ones.
+fn assert_one_report(frames: &[Frame], random: &mut Random, options: Options, what: &str) -> u64 {
+    let mut plain = Analysis::new(options.clone());
+    let mut prepared = Analysis::new(options.clone());
+    let mut dissected = Analysis::new(options.clone()).with(Nothing);
+    let damaged = damaged(frames, random);
+    for (n, frame) in damaged.iter().enumerate() {
+        let record = &frame.record();
+        plain.see(record);
+        prepared.see_prepared(record, &Prepared::new(&options, record));
+        dissected.see(record);
+        if n == damaged.len() / 2 {
+            // Asking on the way changes nothing.
+            plain.so_far();
+        }
+    }
+    let packets = plain.packets();
+    let [plain, prepared, dissected] = [plain, prepared, dissected].map(report);
+    assert!(plain == dissected, "{what}");
+    assert!(plain == prepared, "{what}, prepared");
+    packets
+}
+
 #[test]
 fn damaged_captures_have_one_report() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps");
@@ -123,26 +147,45 @@ fn damaged_captures_have_one_report() {
         for turn in 0..4 {
             let max_flows = if turn == 0 { 3 } else { options().max_flows };
             let options = Options { max_flows, verify_icrc: random.below(4) > 0, ..options() };
-            let mut plain = Analysis::new(options.clone());
-            let mut prepared = Analysis::new(options.clone());
-            let mut dissected = Analysis::new(options.clone()).with(Nothing);
-            let damaged = damaged(&frames, &mut random);
-            for (n, frame) in damaged.iter().enumerate() {
-                let record = &frame.record();
-                plain.see(record);
-                prepared.see_prepared(record, &Prepared::new(&options, record));
-                dissected.see(record);
-                if n == damaged.len() / 2 {
-                    // Asking on the way changes nothing.
-                    plain.so_far();
-                }
-            }
-            packets += plain.packets();
-            let [plain, prepared, dissected] = [plain, prepared, dissected].map(report);
-            assert!(plain == dissected, "{}, turn {turn}", entry.path().display());
-            assert!(plain == prepared, "{}, turn {turn}, prepared", entry.path().display());
+            let what = format!("{}, turn {turn}", entry.path().display());
+            packets += assert_one_report(&frames, &mut random, options, &what);
             traces += 1;
         }
     }
     assert!(traces > 10 && packets > 10_000 || cfg!(not(feature = "compression")), "{traces} {packets}");
+}
+
+/// The same frames, cut, between many pairs of hosts at about the same time.
+fn multiplied(frames: &[Frame], pairs: u16) -> Vec<Frame> {
+    let mut all = Vec::new();
+    for frame in frames.iter().filter(|frame| frame.bytes.get(12..15) == Some(&[8, 0, 0x45])) {
+        let goes_there = frame.bytes[26..30] < frame.bytes[30..34];
+        for pair in 0..pairs {
+            let mut frame = frame.clone();
+            frame.time += pair as i64 * 10;
+            frame.bytes.truncate(96);
+            let (low, high) = if goes_there { (28..30, 32..34) } else { (32..34, 28..30) };
+            frame.bytes[low].copy_from_slice(&(2 * pair).to_be_bytes());
+            frame.bytes[high].copy_from_slice(&(2 * pair + 1).to_be_bytes());
+            frame.bytes[24..26].fill(0);
+            let checksum = internet(&frame.bytes[14..34]);
+            frame.bytes[24..26].copy_from_slice(&checksum.to_be_bytes());
+            all.push(frame);
+        }
+    }
+    all
+}
+
+#[test]
+fn damaged_captures_of_many_flows_have_one_report() {
+    const PAIRS: u16 = 600;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps/loss1_rc_write-B-300.pcap");
+    let frames = multiplied(&trace::read(&path).expect("the capture is there"), PAIRS);
+    let mut random = Random::new(2);
+    for max_flows in [usize::from(PAIRS) * 3, 1_100] {
+        // The ICRCs of frames that were not cut are those of other addresses.
+        let options = Options { verify_icrc: false, max_flows, ..options() };
+        let packets = assert_one_report(&frames, &mut random, options, &format!("{max_flows} flows"));
+        assert!(packets > 150_000, "{packets}");
+    }
 }

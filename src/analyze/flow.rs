@@ -1,9 +1,6 @@
 //! A flow: what is known of the packets from one host to a queue pair of another.
 
-use std::{
-    num::NonZeroU16,
-    ops::{Deref, DerefMut},
-};
+use std::ops::{Deref, DerefMut};
 
 use super::{
     FlowId,
@@ -226,8 +223,8 @@ pub(crate) struct Flow {
     pub(crate) opcodes: Opcodes,
     pub(crate) ids: IdOrder,
     pub(crate) completeness: u8,
-    /// Where its packets are counted at the moment, if not here.
-    pub(super) stretch: Option<Slot>,
+    /// Its packets are counted in a [stretch](super::stretch::Stretch) at the moment.
+    pub(super) in_stretch: bool,
     pub(crate) ecn_ect: u64,
     pub(crate) requests: Requests,
     pub(crate) responses: Responses,
@@ -241,21 +238,6 @@ pub(crate) struct Flow {
     pub(crate) evidence: u16,
     /// Attempts to find the opposite flow.
     pub(crate) attempts: u16,
-}
-
-/// A place where packets of a [stretch](super::stretch::Stretch) are counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Slot(NonZeroU16);
-
-impl Slot {
-    pub(super) fn new(at: usize) -> Option<Slot> {
-        NonZeroU16::new(u16::try_from(at).ok()?.checked_add(1)?).map(Slot)
-    }
-
-    #[inline(always)]
-    pub(super) fn at(self) -> usize {
-        self.0.get() as usize - 1
-    }
 }
 
 /// What most flows have none of.
@@ -296,7 +278,7 @@ impl Flow {
             paired_by: None,
             evidence: 0,
             attempts: 0,
-            stretch: None,
+            in_stretch: false,
             completeness: 0,
             renew: false,
             first_time: time,

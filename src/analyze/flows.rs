@@ -7,7 +7,7 @@ use hashbrown::HashTable;
 use super::{
     FlowId,
     facts::Facts,
-    flow::{Flow, Slot},
+    flow::Flow,
     key::Key,
     plain::Plain,
     stretch::{Stretch, Sum},
@@ -19,16 +19,15 @@ use super::{
 use crate::{
     dissect::Encapsulation,
     opcode::{Direction, Position, Service},
+    wire::Psn,
 };
 
 /// All flows.
 pub(crate) struct Flows {
     table: HashTable<Entry>,
     recent: Recent,
-    /// For each place of a flow found lately, its packets while they are a stretch; none before the first such.
+    /// For each of the first flows, its packets while they are a stretch; as far as there was one.
     stretches: Vec<Stretch>,
-    /// Stretches that go on.
-    going_on: usize,
     /// What was counted in those that are over, until it is [taken](Self::take_sums).
     sums: Vec<Sum>,
     hasher: foldhash::fast::RandomState,
@@ -58,7 +57,6 @@ impl Flows {
             table: HashTable::new(),
             recent: Recent::default(),
             stretches: Vec::new(),
-            going_on: 0,
             sums: Vec::new(),
             hasher: foldhash::fast::RandomState::default(),
             flows: Vec::new(),
@@ -108,7 +106,7 @@ impl Flows {
                 && self.get(*id).key == *key
                 && self.recent.find(key).is_none()
             {
-                self.put_recent(key, id.0);
+                self.recent.put(key, id.0);
             }
         }
     }
@@ -128,20 +126,8 @@ impl Flows {
     #[inline(never)]
     fn recall(&mut self, key: &Key) -> Option<u32> {
         let at = self.look_up(key, self.hash(key))?;
-        self.put_recent(key, at);
-        Some(at)
-    }
-
-    #[inline]
-    fn put_recent(&mut self, key: &Key, at: u32) {
-        if self.going_on > 0
-            && let Some(addresses) = key.ipv4_addresses()
-        {
-            let place = Recent::place(addresses, key.dest_qp());
-            self.end_at(place);
-            self.end_at(place ^ 1);
-        }
         self.recent.put(key, at);
+        Some(at)
     }
 
     /// A new flow; `None` where there is no room.
@@ -168,7 +154,7 @@ impl Flows {
         let key = self.get(id).key;
         let hash = self.hash(&key);
         self.table.insert_unique(spread(hash), Entry { hash, flow: id.0 }, |entry| spread(entry.hash));
-        self.put_recent(&key, id.0);
+        self.recent.put(&key, id.0);
     }
 
     /// A flow is not found any more, and nobody's opposite: it is about to be put away.
@@ -226,18 +212,18 @@ impl Flows {
         &self.flows[id.0 as usize]
     }
 
-    /// A flow and, of the places of those found lately, its own, if it was and is that of a plain packet.
+    /// The flow of a plain packet, if it was found lately.
     #[inline(always)]
-    pub(crate) fn found(&self, facts: &Plain) -> Option<(usize, FlowId)> {
+    pub(crate) fn found(&self, facts: &Plain) -> Option<FlowId> {
         let (addresses, qp) = facts.ends();
         let place = self.recent.position(addresses, qp)?;
-        Some((place, FlowId(self.recent.slots[place].at)))
+        Some(FlowId(self.recent.slots[place].at))
     }
 
-    /// The stretch whose packets are counted at a place.
+    /// Where a flow's packets are counted while they are a stretch, if it ever had one.
     #[inline(always)]
-    pub(crate) fn stretch(&mut self, place: usize) -> Option<&mut Stretch> {
-        self.stretches.get_mut(place)
+    pub(crate) fn stretch(&mut self, FlowId(at): FlowId) -> Option<&mut Stretch> {
+        self.stretches.get_mut(at as usize)
     }
 
     /// A message of a flow's stretch is complete.
@@ -257,57 +243,53 @@ impl Flows {
     }
 
     /// A stretch of a flow begins behind this packet, if it can.
-    pub(crate) fn begin_stretch(&mut self, id: FlowId, facts: &Plain, knobs: &Knobs) {
-        // Many would have to give their places to others before they are worth it.
-        if self.are_many() {
+    pub(crate) fn begin_stretch(&mut self, FlowId(id): FlowId, facts: &Plain, knobs: &Knobs) {
+        let at = id as usize;
+        // To begin and to end one reads as much of a flow as some packets do that are counted there.
+        if self.are_many() && (at >= MOST_STRETCHES || self.flows[at].packets < WORTH_IT) {
             return;
         }
-        let (addresses, qp) = facts.ends();
-        let Some(place) = self.recent.position(addresses, qp) else { return };
-        if self.stretches.is_empty() {
-            self.stretches.resize_with(SLOTS, Stretch::default);
+        if self.stretches.len() <= at {
+            self.stretches.resize_with(at + 1, Stretch::default);
         }
-        let flow = &mut self.flows[id.0 as usize];
-        if self.stretches[place].begin(id, flow, facts, knobs) {
-            flow.stretch = Slot::new(place);
-            self.going_on += 1;
-        }
+        let (flow, stretch) = (&mut self.flows[at], &mut self.stretches[at]);
+        flow.in_stretch = stretch.begin(flow, facts, knobs);
     }
 
-    /// Ends the stretch at a place.
-    #[inline]
-    pub(crate) fn end_at(&mut self, place: usize) {
-        let Some(stretch) = self.stretches.get_mut(place).filter(|stretch| stretch.is_open()) else { return };
-        let flow = &mut self.flows[stretch.flow().0 as usize];
-        flow.stretch = None;
-        self.going_on -= 1;
-        self.sums.extend(stretch.end(flow));
+    /// Ends a flow's stretch.
+    #[inline(never)]
+    fn end_stretch(&mut self, at: usize) {
+        let (Some(flow), Some(stretch)) = (self.flows.get_mut(at), self.stretches.get_mut(at)) else {
+            return;
+        };
+        flow.in_stretch = false;
+        self.sums.extend(stretch.end(FlowId(at as u32), flow));
     }
 
     /// A flow that responds, and the opposite one whose requests it responds to, for an acknowledgement: neither's stretch
     /// ends. `None` where there is no other such.
     #[inline(always)]
     pub(crate) fn responder(&mut self, id: FlowId) -> Option<Responder<'_>> {
-        let FlowId(peer) = self.flows.get(id.0 as usize)?.peer?;
-        let [flow, peer] = self.flows.get_disjoint_mut([id.0 as usize, peer as usize]).ok()?;
-        let places = [flow.stretch, peer.stretch].map(|slot| slot.map_or(SLOTS, Slot::at));
-        let (own, asked) = match places {
-            [SLOTS, SLOTS] => (None, None),
-            [SLOTS, asked] => (None, self.stretches.get_mut(asked)),
-            [own, SLOTS] => (self.stretches.get_mut(own), None),
-            both => {
-                let [own, asked] = self.stretches.get_disjoint_mut(both).ok()?;
+        let answering = id.0 as usize;
+        let asked = self.flows.get(answering)?.peer?.0 as usize;
+        let [flow, peer] = self.flows.get_disjoint_mut([answering, asked]).ok()?;
+        let (own, asked) = match (flow.in_stretch, peer.in_stretch) {
+            (false, false) => (None, None),
+            (false, true) => (None, self.stretches.get_mut(asked)),
+            (true, false) => (self.stretches.get_mut(answering), None),
+            (true, true) => {
+                let [own, asked] = self.stretches.get_disjoint_mut([answering, asked]).ok()?;
                 (Some(own), Some(asked))
             }
         };
-        Some(Responder { flow, peer, own, asked, seen: self.seen.get_mut(id.0 as usize)? })
+        Some(Responder { flow, peer, own, asked, seen: self.seen.get_mut(answering)? })
     }
 
     /// Ends a flow's stretch: it knows of all its packets then.
     #[inline(always)]
     pub(crate) fn settle(&mut self, id: FlowId) {
-        if let Some(slot) = self.flows.get(id.0 as usize).and_then(|flow| flow.stretch) {
-            self.end_at(slot.at());
+        if self.flows.get(id.0 as usize).is_some_and(|flow| flow.in_stretch) {
+            self.end_stretch(id.0 as usize);
         }
     }
 
@@ -321,7 +303,7 @@ impl Flows {
 
     /// Ends all stretches.
     pub(crate) fn settle_all(&mut self) {
-        (0..self.stretches.len()).for_each(|place| self.end_at(place));
+        (0..self.stretches.len() as u32).for_each(|at| self.settle(FlowId(at)));
     }
 
     /// Whether stretches ended whose sums were not taken.
@@ -337,9 +319,29 @@ impl Flows {
 
     /// Bytes of memory that the flows take.
     pub(crate) fn memory(&self) -> usize {
-        let own = self.flows.capacity() * size_of::<Flow>();
+        let own =
+            self.flows.capacity() * size_of::<Flow>() + self.stretches.capacity() * size_of::<Stretch>();
         let heap: usize = self.flows.iter().map(Flow::heap).sum();
         own + heap + self.stretches.iter().map(Stretch::heap).sum::<usize>()
+    }
+
+    /// Reads where a flow's packets are counted, if it ever had a stretch.
+    #[inline(always)]
+    pub(crate) fn touch_stretch(&self, FlowId(at): FlowId) -> u64 {
+        self.stretches.get(at as usize).map_or(0, Stretch::touch)
+    }
+
+    /// Whether a packet likely goes on with this flow's stretch: it is of the flow then.
+    #[inline(always)]
+    pub(crate) fn has_stretch_for(&self, FlowId(at): FlowId, packet: &Plain) -> bool {
+        packet.opcode().shape().is_streamed
+            && self.stretches.get(at as usize).is_some_and(|stretch| stretch.is_of(packet))
+    }
+
+    /// Reads where it will go then.
+    #[inline(always)]
+    pub(crate) fn touch_ring(&self, FlowId(at): FlowId, psn: Psn) -> u64 {
+        self.stretches.get(at as usize).map_or(0, |stretch| stretch.touch_ring(psn))
     }
 
     /// What a packet of a flow will need beyond the flow itself.
@@ -349,7 +351,8 @@ impl Flows {
         if facts.opcode().shape().direction == Direction::Request {
             return flow.requests.seq.ring.touch(facts.psn());
         }
-        flow.responses.touch() ^ flow.acks ^ flow.peer.map_or(0, |peer| self.get(peer).requests.touch())
+        let asked = |peer: FlowId| self.get(peer).requests.touch() ^ self.touch_stretch(peer);
+        flow.responses.touch() ^ flow.acks ^ flow.peer.map_or(0, asked)
     }
 
     /// ... and beyond that: what a message that ends adds to, or its acknowledgement.
@@ -384,6 +387,11 @@ impl Flows {
         if a < b { (&mut low[a], Some(&mut high[0])) } else { (&mut high[0], Some(&mut low[b])) }
     }
 }
+
+/// Flows that can have stretches where there are many: of those, they take 8 MiB.
+const MOST_STRETCHES: usize = 1 << 16;
+/// Packets that such a flow has had before.
+const WORTH_IT: u64 = 16;
 
 /// What an acknowledgement changes.
 pub(crate) struct Responder<'a> {

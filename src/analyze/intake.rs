@@ -171,19 +171,32 @@ impl Analysis {
         let keys: [_; TOGETHER] = std::array::from_fn(|n| collected.get(n).and_then(Facts::key));
         let flows = self.flows.likely(&keys);
         for flow in flows.iter().flatten() {
-            black_box(self.flows.get(*flow).touch());
-            black_box(self.asked.entropy.touch(*flow));
+            black_box(self.flows.touch_stretch(*flow));
         }
-        let packets = || flows.iter().zip(&collected).filter_map(|(flow, facts)| Some(((*flow)?, facts)));
+        // Those that go on with stretches need nothing else of their flows.
+        let (mut going_on, mut others) = ([None; TOGETHER], flows);
+        for (n, facts) in collected.iter().enumerate() {
+            let Some(flow) = flows[n] else { continue };
+            if self.flows.has_stretch_for(flow, facts) {
+                black_box(self.flows.touch_ring(flow, facts.psn()));
+                (going_on[n], others[n]) = (Some(flow), None);
+            } else {
+                black_box(self.flows.get(flow).touch());
+                black_box(self.asked.entropy.touch(flow));
+            }
+        }
+        let packets = || others.iter().zip(&collected).filter_map(|(flow, facts)| Some(((*flow)?, facts)));
         for (flow, facts) in packets() {
             black_box(self.flows.touch_beyond(flow, facts));
         }
         for (flow, facts) in packets() {
             black_box(self.flows.touch_farther(flow, facts));
         }
-        self.flows.remember(&keys, &flows);
-        for facts in &collected {
-            self.see_plain(facts);
+        self.flows.remember(&keys, &others);
+        for (facts, flow) in collected.iter().zip(going_on) {
+            if !flow.is_some_and(|flow| self.goes_on_in::<true>(flow, facts, 0, || facts.icrc())) {
+                self.see_plain(facts);
+            }
         }
         self.collected = collected;
         self.collected.clear();

@@ -49,26 +49,24 @@ const _: () = assert!(size_of::<Plain>() == 64);
 const ICRC_STATE: u32 = 13;
 const IP_RIGHT: u16 = 1 << 15;
 
-/// What the packets of a stretch have alike, beside their addresses and queue pair.
+/// What the packets of a stretch have alike.
 ///
 /// ```text
-///         63            48 47            32 31            16 15             0
-/// network |4 | 5 |   TOS   |  source port   |   dest. port   | fragment offset|
-///                                    around |has VLAN?| VID | TTL  | protocol |
+///           63            48 47            32 31            16 15             0
+/// network   |4 | 5 |   TOS   |  source port   |   dest. port   | fragment offset|
+/// addresses |         source address          |       destination address       |
+///                                      around |has VLAN?| VID | TTL  | protocol |
+///                                          qp |   0   |      destination QP     |
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Alike {
     network: u64,
+    addresses: u64,
     around: u32,
+    qp: u32,
 }
 
 impl Alike {
-    /// Whether some packet can be like that.
-    #[inline(always)]
-    pub(super) fn is_some(self) -> bool {
-        self.network != u64::MAX
-    }
-
     pub(super) fn ecn(self) -> Ecn {
         Ecn((self.network >> 48) as u8 & 3)
     }
@@ -86,7 +84,7 @@ impl Alike {
 impl Default for Alike {
     /// As no packet is: two bits that tell nothing are 0 in all of them.
     fn default() -> Alike {
-        Alike { network: u64::MAX, around: 0 }
+        Alike { network: u64::MAX, addresses: 0, around: 0, qp: 0 }
     }
 }
 
@@ -167,14 +165,17 @@ impl Plain {
             & shape.has_room(self.payload())
     }
 
-    /// What the packets of a stretch have alike beside their flow.
+    /// What the packets of a stretch have alike.
     #[inline(always)]
     pub(super) fn alike(&self) -> Alike {
         let [network, protocol, ports, ..] = self.headers;
+        let (addresses, qp) = self.ends();
         let vlan = (self.tags as u32 & look::VLAN as u32) << 16;
         Alike {
             network: network & (VERSION_AND_FRAGMENT | TOS) | (ports & 0xffff_ffff) << 16,
+            addresses,
             around: (protocol >> 48) as u32 | vlan,
+            qp,
         }
     }
 

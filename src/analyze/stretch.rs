@@ -1,6 +1,7 @@
 //! A stretch of a flow: packets that look alike and follow each other, while nothing happens to them. They are counted
 //! where all of them need is close together, and the flow, which takes a dozen cache lines, learns of them when the
-//! stretch ends: with a packet that is not the next one, or is of another kind, or when somebody asks for the flow.
+//! stretch ends: with a packet that is not the next one, or is of another kind, or when somebody asks for the flow. Where
+//! there are more flows than caches hold, two lines are waited for instead of a dozen.
 
 use super::{
     Analysis, Class, FARTHEST, FlowId,
@@ -34,8 +35,6 @@ pub(crate) struct Stretch {
     course: Course,
     /// The flow's.
     ids: IdOrder,
-    /// Whose it is.
-    flow: u32,
     /// The operation codes, and how often each was there.
     codes: [u8; KINDS],
     packets: [u16; KINDS],
@@ -43,10 +42,6 @@ pub(crate) struct Stretch {
     bytes: u32,
     /// See [`Plain::sum_alike`].
     sum_alike: u32,
-    /// How many ICRCs were right.
-    good: u16,
-    /// The flow's last packet was one of these.
-    is_last: bool,
 }
 
 const _: () = assert!(size_of::<Stretch>() == 128);
@@ -79,15 +74,15 @@ pub(crate) struct Sum {
 
 impl Stretch {
     /// From now on a flow's packets are counted here, if they can be: the last one was this.
-    pub(crate) fn begin(&mut self, id: FlowId, flow: &mut Flow, facts: &Plain, knobs: &Knobs) -> bool {
+    pub(crate) fn begin(&mut self, flow: &mut Flow, facts: &Plain, knobs: &Knobs) -> bool {
         // Further from the end of time than a stretch is long.
         let is_near = facts.time().unsigned_abs() <= FARTHEST as u64 / 2;
         if facts.ecn() == Ecn::CE || facts.ip_right() != Some(true) || !is_near {
             return false;
         }
         let Some(course) = flow.requests.begin_course(knobs) else { return false };
-        let (alike, sum_alike, FlowId(flow), ids) = (facts.alike(), facts.sum_alike(), id, flow.ids);
-        *self = Stretch { alike, sum_alike, course, ids, flow, codes: [NONE; KINDS], ..Stretch::default() };
+        let (alike, sum_alike, ids) = (facts.alike(), facts.sum_alike(), flow.ids);
+        *self = Stretch { alike, sum_alike, course, ids, codes: [NONE; KINDS], ..Stretch::default() };
         true
     }
 
@@ -124,9 +119,7 @@ impl Stretch {
     ) -> Option<(u64, Waiting)> {
         self.packets[next.kind] += 1;
         self.bytes += packet.total();
-        self.good += (icrc == State::Good) as u16;
-        self.is_last = true;
-        let message = self.course.take(next.silence, packet, shape, frame, &self.ids);
+        let message = self.course.take(next.silence, packet, shape, frame, icrc, &self.ids);
         self.ids.see_another(packet.id());
         message
     }
@@ -146,10 +139,10 @@ impl Stretch {
     /// The stretch is over: its flow learns what there was.
     #[cold]
     #[inline(never)]
-    pub(crate) fn end(&mut self, flow: &mut Flow) -> Option<Sum> {
-        let Stretch { alike, course, ids, flow: id, codes, packets, bytes, good, is_last, .. } =
-            std::mem::take(self);
-        let (payload, time, last) = (course.payload() as u64, course.time(), course.last());
+    pub(crate) fn end(&mut self, id: FlowId, flow: &mut Flow) -> Option<Sum> {
+        let Stretch { alike, course, ids, codes, packets, bytes, .. } = std::mem::take(self);
+        let (payload, time) = (course.payload() as u64, course.time());
+        let (last, good) = (course.last(), course.good() as u64);
         let n: u64 = packets.iter().map(|&n| n as u64).sum();
         flow.requests.end_course(course, n);
         flow.ids = ids;
@@ -159,10 +152,10 @@ impl Stretch {
         flow.packets += n;
         flow.last_time = flow.last_time.max(time);
         flow.payload_bytes += payload;
-        flow.icrc[State::Good as usize] += good as u64;
-        flow.icrc[State::Unchecked as usize] += n - good as u64;
-        if is_last {
-            flow.last_psn = last.0;
+        flow.icrc[State::Good as usize] += good;
+        flow.icrc[State::Unchecked as usize] += n - good;
+        if let Some(psn) = last {
+            flow.last_psn = psn.0;
         }
         let mut extended = 0;
         for (&code, &n) in codes.iter().zip(&packets).filter(|(_, n)| **n > 0) {
@@ -179,24 +172,31 @@ impl Stretch {
         flow.wire_bytes += l1_bytes;
         let headers = network + (Udp::LEN + Bth::LEN) as u64 * n + ICRC as u64 * n;
         let pad = bytes - headers - extended - payload;
-        Some(Sum { flow: FlowId(id), ecn, packets: n, l1_bytes, payload, extended, pad, vlan, network })
+        Some(Sum { flow: id, ecn, packets: n, l1_bytes, payload, extended, pad, vlan, network })
     }
 
-    /// Whether there is one.
+    /// Whether a packet is of its flow, and looks as it may.
     #[inline(always)]
-    pub(crate) fn is_open(&self) -> bool {
-        self.alike.is_some()
+    pub(crate) fn is_of(&self, packet: &Plain) -> bool {
+        self.alike == packet.alike()
     }
 
-    /// Whose it is.
-    pub(crate) fn flow(&self) -> FlowId {
-        FlowId(self.flow)
+    /// Reads what a packet needs, to have it in the cache.
+    #[inline(always)]
+    pub(crate) fn touch(&self) -> u64 {
+        self.course.payload() as u64 ^ self.bytes as u64
+    }
+
+    /// Reads where a packet of its flow goes.
+    #[inline(always)]
+    pub(crate) fn touch_ring(&self, psn: Psn) -> u64 {
+        self.course.touch(psn)
     }
 
     /// What a response of the same flow needs of it: it is the flow's last packet now.
     #[inline(always)]
     pub(crate) fn interrupt(&mut self) -> &mut IdOrder {
-        self.is_last = false;
+        self.course.interrupt();
         &mut self.ids
     }
 
@@ -260,9 +260,21 @@ impl Analysis {
         if !shape.is_streamed {
             return false;
         }
-        let frame = self.number() + 1;
-        let Some((place, id)) = self.flows.found(packet) else { return false };
-        let Some(stretch) = self.flows.stretch(place) else { return false };
+        let Some(id) = self.flows.found(packet) else { return false };
+        self.goes_on_in::<KNOWN>(id, packet, rest, icrc)
+    }
+
+    /// Takes a packet, if it is the next one of this flow's stretch.
+    #[inline(always)]
+    pub(super) fn goes_on_in<const KNOWN: bool>(
+        &mut self,
+        id: FlowId,
+        packet: &Plain,
+        rest: usize,
+        icrc: impl FnOnce() -> State,
+    ) -> bool {
+        let (shape, frame) = (packet.opcode().shape(), self.number() + 1);
+        let Some(stretch) = self.flows.stretch(id) else { return false };
         let Some(next) = stretch.next::<KNOWN>(packet, shape, rest) else { return false };
         let icrc = icrc();
         if icrc == State::Bad {
@@ -296,7 +308,7 @@ impl Analysis {
         if facts.icrc() == State::Bad || facts.ip_right() != Some(true) {
             return false;
         }
-        let Some((_, id)) = self.flows.found(facts) else { return false };
+        let Some(id) = self.flows.found(facts) else { return false };
         let frame = self.number();
         let Some(Responder { flow, peer, mut own, asked, seen }) = self.flows.responder(id) else {
             return false;

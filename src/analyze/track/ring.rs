@@ -105,8 +105,7 @@ impl Ring {
     /// Reads where a PSN has its place, to have it in the cache.
     #[inline(always)]
     pub(crate) fn touch(&self, psn: Psn) -> u64 {
-        let at = psn.0 as usize & self.slots.len().wrapping_sub(1);
-        self.slots.get(at).map_or(0, |slot| slot.time as u64)
+        touch(&self.slots, psn)
     }
 
     #[inline]
@@ -190,6 +189,12 @@ impl Ring {
 /// few of very many.
 fn empty(len: usize) -> Box<[Sent]> {
     <[Sent]>::new_box_zeroed_with_elems(len).unwrap_or_else(|_| vec![Sent::default(); len].into_boxed_slice())
+}
+
+/// See [`Ring::touch`].
+#[inline(always)]
+pub(super) fn touch(slots: &[Sent], psn: Psn) -> u64 {
+    slots.get(psn.0 as usize & slots.len().wrapping_sub(1)).map_or(0, |slot| slot.time as u64)
 }
 
 /// A transmission goes where its PSN has its place.

@@ -12,6 +12,7 @@ use crate::{
             sequence::{Packet, sent, unseen},
         },
     },
+    icrc::State,
     opcode::{Operation, Shape},
     wire::Psn,
 };
@@ -41,6 +42,10 @@ pub(crate) struct Course {
     /// The message that is open.
     open: Option<Operation>,
     knows_mtu: bool,
+    /// The flow's last packet was one of these.
+    is_last: bool,
+    /// How many ICRCs were right.
+    good: u16,
 }
 
 /// PSNs after which a course ends: its counts are small, and requests of a flow that looks for its opposite are looked at
@@ -71,6 +76,7 @@ impl Course {
         facts: &impl Facts,
         shape: &Shape,
         frame: u64,
+        icrc: State,
         ids: &IdOrder,
     ) -> Option<(u64, Waiting)> {
         let (x, time) = (self.next, facts.time());
@@ -78,7 +84,8 @@ impl Course {
         let is_silent = silence > self.floor as u64;
         self.perhaps += unseen(facts.ip_id(), ids).max(1) as u32 * is_silent as u32;
         ring::put(&mut self.ring, x, sent(&Packet::of(facts, frame), 1));
-        (self.next, self.time) = (x + 1, time);
+        (self.next, self.time, self.is_last) = (x + 1, time, true);
+        self.good += (icrc == State::Good) as u16;
         (self.begin, self.first_time) =
             if shape.begins { (self.payload, time) } else { (self.begin, self.first_time) };
         self.payload += facts.payload();
@@ -97,6 +104,12 @@ impl Course {
         Some((bytes, Waiting { last: x, first_time: self.first_time }))
     }
 
+    /// Reads where a packet goes, to have it in the cache.
+    #[inline(always)]
+    pub(crate) fn touch(&self, psn: Psn) -> u64 {
+        ring::touch(&self.ring, psn)
+    }
+
     /// Full packets tell the path MTU: the first one of a flow is to be looked at.
     pub(crate) fn knows_mtu(&self) -> bool {
         self.knows_mtu
@@ -107,9 +120,20 @@ impl Course {
         self.payload
     }
 
-    /// The last PSN.
-    pub(crate) fn last(&self) -> Psn {
-        Psn(self.next.wrapping_sub(1) as u32 & (Psn::SPACE - 1))
+    /// The PSN of its last packet, if that was the flow's last one.
+    pub(crate) fn last(&self) -> Option<Psn> {
+        self.is_last.then(|| Psn(self.next.wrapping_sub(1) as u32 & (Psn::SPACE - 1)))
+    }
+
+    /// A response is the flow's last packet now.
+    #[inline(always)]
+    pub(crate) fn interrupt(&mut self) {
+        self.is_last = false;
+    }
+
+    /// How many ICRCs were right.
+    pub(crate) fn good(&self) -> u16 {
+        self.good
     }
 
     /// When its last packet came.
