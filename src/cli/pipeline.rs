@@ -18,9 +18,10 @@
 //! | 128 bytes of each frame | 29 % | 17 % | 54 % | 1.9 |
 //! | full frames of 1 KiB | 51 % | 19 % | 30 % | 2.0 |
 //!
-//! Two threads gained 1.2 to 1.4 and 1.4 to 1.5, on two cores whose memory others use too. Most of the reading is the
-//! system's copying from its page cache, which two threads that read every other megabyte do in half the time; tracking
-//! is serial as long as a path and a connection join flows. Files by themselves share nothing.
+//! Two threads gained 0.9 to 1.4 and 1.4 to 1.6, on two cores whose memory others use too; two processes that share nothing
+//! gained 1.3 to 1.9 there. Most of the reading is the system's copying from its page cache, which two threads that read
+//! every other megabyte do in half the time; tracking is serial as long as a path and a connection join flows. Files by
+//! themselves share nothing.
 
 use std::{
     sync::{
