@@ -13,7 +13,7 @@ use rdmawire::{
 
 #[test]
 fn a_quiet_flow_takes_less_than_a_kilobyte() {
-    const CONNECTIONS: u32 = 1 << 11;
+    const CONNECTIONS: u32 = 1 << 13;
     let (a, b) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
     let mut analysis = Analysis::new(Options::default());
     let mut time = 0;
