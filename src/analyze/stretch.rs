@@ -181,10 +181,10 @@ impl Stretch {
         self.alike == packet.alike()
     }
 
-    /// Reads what a packet needs, to have it in the cache.
+    /// Reads something of each line, to have them in the cache.
     #[inline(always)]
     pub(crate) fn touch(&self) -> u64 {
-        self.course.payload() as u64 ^ self.bytes as u64
+        self.alike.source_port() as u64 ^ self.bytes as u64
     }
 
     /// Reads where a packet of its flow goes.

@@ -110,13 +110,13 @@ impl Ring {
 
     #[inline]
     pub(crate) fn get(&self, x: u64) -> Option<&Sent> {
-        let slot = self.slots.get(x as usize & self.slots.len().wrapping_sub(1))?;
+        let slot = self.slots.get(place(&self.slots, x))?;
         (slot.x == x as u32 && slot.count > 0).then_some(slot)
     }
 
     #[inline]
     pub(crate) fn get_mut(&mut self, x: u64) -> Option<&mut Sent> {
-        let at = x as usize & self.slots.len().wrapping_sub(1);
+        let at = place(&self.slots, x);
         self.slots.get_mut(at).filter(|slot| slot.x == x as u32 && slot.count > 0)
     }
 
@@ -191,17 +191,22 @@ fn empty(len: usize) -> Box<[Sent]> {
     <[Sent]>::new_box_zeroed_with_elems(len).unwrap_or_else(|_| vec![Sent::default(); len].into_boxed_slice())
 }
 
+/// Where a PSN has its place. The number of slots is a power of two: there is always one, unless there is no slot.
+#[inline(always)]
+fn place(slots: &[Sent], x: u64) -> usize {
+    x as usize & slots.len().wrapping_sub(1)
+}
+
 /// See [`Ring::touch`].
 #[inline(always)]
 pub(super) fn touch(slots: &[Sent], psn: Psn) -> u64 {
-    slots.get(psn.0 as usize & slots.len().wrapping_sub(1)).map_or(0, |slot| slot.time as u64)
+    slots.get(place(slots, psn.0 as u64)).map_or(0, |slot| slot.time as u64)
 }
 
 /// A transmission goes where its PSN has its place.
 #[inline(always)]
 pub(super) fn put(slots: &mut [Sent], x: u64, sent: Sent) {
-    // Their number is a power of two: there is always one.
-    let at = x as usize & slots.len().wrapping_sub(1);
+    let at = place(slots, x);
     if let Some(slot) = slots.get_mut(at) {
         *slot = Sent { x: x as u32, ..sent };
     }
