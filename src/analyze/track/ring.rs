@@ -46,6 +46,9 @@ const SMALLEST: usize = 4;
 /// Slots that every ring may have.
 const FEW: usize = 8;
 const LARGEST: usize = 8192;
+/// Slots of a flow of which nothing was ever acknowledged, as where one direction is captured: what is outstanding, nobody
+/// knows. Senders have less on the way.
+const UNANSWERED: usize = 1024;
 /// Bytes that all rings of more than [`FEW`] slots have together, 48 MiB: of 256 full ones.
 const ROOM: usize = 256 * LARGEST * size_of::<Sent>();
 
@@ -150,7 +153,7 @@ impl Ring {
     pub(crate) fn room_until(&self, base: u64, una: u64) -> u64 {
         let len = self.slots.len() as u64;
         match len {
-            _ if len >= LARGEST as u64 => u64::MAX,
+            _ if len >= LARGEST as u64 || una == 0 && len >= UNANSWERED as u64 => u64::MAX,
             _ if len > LATE_COPIES => (base + len).max(una + len),
             _ => base + len,
         }
@@ -216,12 +219,35 @@ pub(super) fn put(slots: &mut [Sent], x: u64, sent: Sent) {
 /// that the flow never needed.
 #[inline(always)]
 pub(super) fn outstanding(x: u64, base: u64, una: u64) -> u64 {
-    (x - base).min((x.saturating_sub(una)).clamp(LATE_COPIES, 1 << 16))
+    let behind = match una {
+        0 => UNANSWERED as u64 - 1,
+        _ => x.saturating_sub(una).clamp(LATE_COPIES, 1 << 16),
+    };
+    (x - base).min(behind)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn unanswered_packets_are_not_all_kept() {
+        let (base, n) = (1 << 24, 10 * LARGEST as u64);
+        let mut ring = Ring::default();
+        for x in base..base + n {
+            ring.put(x, outstanding(x, base, 0), Sent { count: 1, ..Sent::default() });
+        }
+        assert_eq!(ring.slots.len(), UNANSWERED);
+        assert_eq!(ring.room_until(base, 0), u64::MAX);
+        let last = base + n - 1;
+        assert!(
+            ring.get(last + 1 - UNANSWERED as u64).is_some() && ring.get(last - UNANSWERED as u64).is_none()
+        );
+        // Of what was sent since the last acknowledgement, more are.
+        ring.put(last + 1, outstanding(last + 1, base, last - 5000), Sent { count: 1, ..Sent::default() });
+        assert_eq!(ring.slots.len(), LARGEST);
+        assert!(ring.room_until(base, last - 5000) == u64::MAX && ring.get(last).is_some());
+    }
 
     #[test]
     fn rings_share_a_room() {
