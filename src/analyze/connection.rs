@@ -141,7 +141,7 @@ impl Connections {
         port: Option<u16>,
     ) {
         let flow = flows.get_mut(id);
-        if flow.attempts >= MAX_ATTEMPTS {
+        if !is_tried(flow) {
             return;
         }
         flow.attempts += 1;
@@ -279,6 +279,12 @@ impl Connections {
         });
         fitting.next().filter(|_| fitting.next().is_none())
     }
+}
+
+/// Whether the next response of a flow whose opposite is not known is [tried](Connections::attempt).
+#[inline(always)]
+pub(crate) fn is_tried(flow: &Flow) -> bool {
+    flow.attempts < MAX_ATTEMPTS
 }
 
 /// Flows between two addresses, of either direction, in the order in which they came. Some may have found their

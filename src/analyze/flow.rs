@@ -312,15 +312,39 @@ impl Flow {
     /// Takes a packet that it expects.
     #[inline(always)]
     pub(crate) fn take_expected(&mut self, facts: &impl Facts, shape: &Shape, frame: u64, knobs: &Knobs) {
-        self.count(facts);
-        self.look_at(facts);
-        self.last_psn = facts.psn().0;
-        self.payload_bytes += facts.payload() as u64;
+        self.count_right(facts);
         self.requests.take_expected(facts, shape, frame, &self.ids, knobs);
         self.completeness |= REQUESTS;
         if let Some(ip_id) = facts.ip_id() {
             self.ids.see(ip_id);
         }
+    }
+
+    /// Whether a READ response is as nearly all are: the next one of a flow whose responses follow each other.
+    #[inline(always)]
+    pub(crate) fn expects_data(&self, facts: &impl Facts) -> bool {
+        let is_usual = !self.renew && !self.was_silent(facts.time()) && self.service != Service::Cn;
+        is_usual && self.responses.expects_data(facts, &self.ids)
+    }
+
+    /// Takes a READ response that it expects.
+    #[inline(always)]
+    pub(crate) fn take_expected_data(&mut self, facts: &impl Facts, shape: &Shape, frame: u64) {
+        self.count_right(facts);
+        self.responses.take_expected_data(facts, shape, frame);
+        self.completeness |= RESPONSES;
+        if let Some(ip_id) = facts.ip_id() {
+            self.ids.see(ip_id);
+        }
+    }
+
+    /// Counts a packet of the transport that is right.
+    #[inline(always)]
+    fn count_right(&mut self, facts: &impl Facts) {
+        self.count(facts);
+        self.look_at(facts);
+        self.last_psn = facts.psn().0;
+        self.payload_bytes += facts.payload() as u64;
     }
 
     /// Counts a packet, wrong or not.

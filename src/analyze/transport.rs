@@ -2,7 +2,7 @@
 
 use super::{
     Analysis, FlowId, Observer, Space,
-    connection::{Place as PlaceOfRequests, is_new_place},
+    connection::{Place as PlaceOfRequests, is_new_place, is_tried},
     facts::Facts,
     flow::{Flow, REQUESTS, RESPONSES},
     metric::overhead,
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     dissect::{Dissection, Encapsulation},
-    opcode::{Direction, Opcode, Operation, PayloadRule, Service},
+    opcode::{Direction, Opcode, Operation, PayloadRule, Service, Shape},
     wire::*,
 };
 
@@ -45,7 +45,8 @@ impl Analysis {
     fn see_expected(&mut self, facts: &impl Facts) -> Option<FlowId> {
         let shape = facts.opcode().shape();
         if !shape.is_streamed {
-            return None;
+            let is_data = shape.operation == Some(Operation::ReadResponse);
+            return if is_data { self.see_expected_data(facts, shape) } else { None };
         }
         let (id, frame) = (self.flows.see(&facts.key()?)?, self.number());
         let flow = self.flows.get_mut(id);
@@ -60,6 +61,37 @@ impl Analysis {
             self.flows.begin_stretch(id, plain, &self.knobs);
         }
         self.say(Some(Direction::Request), Class::New);
+        Some(id)
+    }
+
+    /// The same of a READ response.
+    #[inline(never)]
+    fn see_expected_data(&mut self, facts: &impl Facts, shape: &Shape) -> Option<FlowId> {
+        let (id, frame) = (self.flows.see(&facts.key()?)?, self.number());
+        let peer = self.flows.get(id).peer;
+        let (flow, peer) = self.flows.two(id, peer);
+        let tells_mtu = shape.payload == PayloadRule::Full
+            && peer.as_ref().is_some_and(|peer| !peer.requests.knows_mtu());
+        if tells_mtu || peer.is_none() && is_tried(flow) || !flow.expects_data(facts) {
+            return None;
+        }
+        flow.take_expected_data(facts, shape, frame);
+        if let Some(peer) = peer {
+            let response = Response {
+                psn: facts.psn(),
+                operation: Operation::ReadResponse,
+                syndrome: facts.aeth().map(|aeth| aeth.syndrome()),
+                time: facts.time(),
+                frame,
+                repeated: false,
+            };
+            peer.requests.answer(&response, &mut self.resolved, &self.knobs);
+            if !self.resolved.is_empty() {
+                let place = (Direction::Request, flow.encapsulation);
+                tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, frame);
+            }
+        }
+        self.say(Some(Direction::Response), Class::New);
         Some(id)
     }
 

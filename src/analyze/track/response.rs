@@ -10,7 +10,11 @@ use super::{
     request::{Knobs, Requests},
     sequence::{Context, Packet, Resolved, Sequence, Step},
 };
-use crate::{opcode::Position, wire::Psn};
+use crate::{
+    analyze::facts::Facts,
+    opcode::{Position, Shape},
+    wire::Psn,
+};
 
 /// The responses of a flow.
 #[derive(Debug, Default)]
@@ -132,6 +136,26 @@ impl Responses {
     #[inline(never)]
     fn is_among(&self, ack: &Ack, ids_vary: bool, recorded_twice: bool) -> bool {
         self.acks.iter().any(|before| before.is_same(ack, ids_vary, recorded_twice))
+    }
+
+    /// Whether a READ response is the next one, and nothing else: there were some before.
+    #[inline(always)]
+    pub(crate) fn expects_data(&self, facts: &impl Facts, ids: &IdOrder) -> bool {
+        self.read.get().is_some_and(|read| read.seq.expects(facts, ids))
+    }
+
+    /// Takes a READ response that it expects: what [`read`](Self::read) would do comes down to this.
+    #[inline(always)]
+    pub(crate) fn take_expected_data(&mut self, facts: &impl Facts, shape: &Shape, frame: u64) {
+        let Some(read) = self.read.get_mut() else { return };
+        let x = read.seq.take_expected(facts, frame, 0);
+        if x == read.expected || read.expected == 0 {
+            read.expected = x + 1;
+        }
+        read.open = !shape.ends;
+        read.goodput += facts.payload() as u64;
+        self.counts.packets += 1;
+        self.counts.class(Class::New);
     }
 
     /// A READ response. `requests`: those it answers, where they are known.

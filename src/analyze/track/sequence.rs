@@ -18,7 +18,7 @@ use super::{
     holes::{Hole, Holes},
     lazy::{Lazy, quiet},
     order::IdOrder,
-    ring::{ACK_EXPECTED, LATE_COPIES, Ring, SEEN_TWICE, Sent, outstanding},
+    ring::{ACK_EXPECTED, Ring, SEEN_TWICE, Sent, outstanding},
 };
 use crate::{analyze::facts::Facts, wire::Psn};
 
@@ -324,9 +324,9 @@ impl Sequence {
     pub(crate) fn take_expected(&mut self, facts: &impl Facts, frame: u64, una: u64) -> u64 {
         let x = self.hi;
         (self.hi, self.cur, self.last_time) = (x + 1, x + 1, facts.time());
-        // Nothing more than this can be outstanding.
-        if !self.ring.has_room_for(x.saturating_sub(una).max(LATE_COPIES)) {
-            self.ring.make_room(outstanding(x, self.base, una));
+        let outstanding = outstanding(x, self.base, una);
+        if !self.ring.has_room_for(outstanding) {
+            self.ring.make_room(outstanding);
         }
         self.ring.put_in_room(x, sent(&Packet::of(facts, frame), 1));
         x
