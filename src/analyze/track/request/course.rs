@@ -39,9 +39,10 @@ pub(crate) struct Course {
     begin: u32,
     /// What may have been lost in silences.
     perhaps: u32,
-    /// The message that is open.
-    open: Option<Operation>,
     knows_mtu: bool,
+    /// The message that is open. Not where a word begins: its byte would be read together with the three behind it, and
+    /// reading what was just written in part waits until all writes before it, to the ring too, are done.
+    open: Option<Operation>,
     /// The flow's last packet was one of these.
     is_last: bool,
     /// How many ICRCs were right.
