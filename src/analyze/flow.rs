@@ -388,8 +388,19 @@ impl Flow {
     /// Reads what every packet needs, so that it is in the cache when they come: something of each line.
     #[inline(always)]
     pub(crate) fn touch(&self) -> u64 {
+        self.touch_own() ^ self.requests.touch()
+    }
+
+    /// The same for a response.
+    #[inline(always)]
+    pub(crate) fn touch_answering(&self) -> u64 {
+        self.touch_own() ^ self.responses.touch() ^ self.acks
+    }
+
+    #[inline(always)]
+    fn touch_own(&self) -> u64 {
         let own = self.key.src[0] ^ self.packets ^ self.icrc[1] ^ self.opcodes.packets[0];
-        own ^ self.opcodes.packets[3] ^ self.ecn_ect ^ self.requests.touch()
+        own ^ self.opcodes.packets[3] ^ self.ecn_ect
     }
 
     /// The same for all that is reported.

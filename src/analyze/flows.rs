@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     dissect::Encapsulation,
-    opcode::{Direction, Position, Service},
+    opcode::{Direction, Service},
     wire::Psn,
 };
 
@@ -344,27 +344,40 @@ impl Flows {
         self.stretches.get(at as usize).map_or(0, |stretch| stretch.touch_ring(psn))
     }
 
-    /// What a packet of a flow will need beyond the flow itself.
+    /// Reads what a message adds to that it ends.
+    #[inline(always)]
+    pub(crate) fn touch_completed(&self, id: FlowId, facts: &impl Facts) -> u64 {
+        if facts.opcode().shape().ends { self.get(id).requests.touch_message() } else { 0 }
+    }
+
+    /// Reads what a packet of a flow needs that is no stretch's next one.
+    #[inline(always)]
+    pub(crate) fn touch(&self, id: FlowId, facts: &impl Facts) -> u64 {
+        let flow = self.get(id);
+        if is_response(facts) { flow.touch_answering() } else { flow.touch() }
+    }
+
+    /// What it will need beyond the flow itself.
     #[inline(always)]
     pub(crate) fn touch_beyond(&self, id: FlowId, facts: &impl Facts) -> u64 {
         let flow = self.get(id);
-        if facts.opcode().shape().direction == Direction::Request {
+        if !is_response(facts) {
             return flow.requests.seq.ring.touch(facts.psn());
         }
         let asked = |peer: FlowId| self.get(peer).requests.touch() ^ self.touch_stretch(peer);
-        flow.responses.touch() ^ flow.acks ^ flow.peer.map_or(0, asked)
+        flow.peer.map_or(0, asked)
     }
 
     /// ... and beyond that: what a message that ends adds to, or its acknowledgement.
     #[inline(always)]
     pub(crate) fn touch_farther(&self, id: FlowId, facts: &impl Facts) -> u64 {
-        let (flow, shape) = (self.get(id), facts.opcode().shape());
-        if shape.direction == Direction::Response {
-            let answered = flow.peer.map_or(0, |peer| self.get(peer).requests.touch_answered(facts.psn()));
-            return flow.responses.touch_last() ^ answered;
+        let flow = self.get(id);
+        if !is_response(facts) {
+            return self.touch_completed(id, facts);
         }
-        let ends = matches!(shape.position, Position::Last | Position::Only);
-        if ends { flow.requests.touch_message() } else { 0 }
+        let psn = facts.psn();
+        let asked = |peer: FlowId| self.get(peer).requests.touch_answered(psn) ^ self.touch_ring(peer, psn);
+        flow.responses.touch_last() ^ flow.peer.map_or(0, asked)
     }
 
     /// A flow that knows of all its packets.
@@ -386,6 +399,11 @@ impl Flows {
         let (low, high) = self.flows.split_at_mut(a.max(b));
         if a < b { (&mut low[a], Some(&mut high[0])) } else { (&mut high[0], Some(&mut low[b])) }
     }
+}
+
+#[inline(always)]
+fn is_response(facts: &impl Facts) -> bool {
+    facts.opcode().shape().direction == Direction::Response
 }
 
 /// Flows that can have stretches where there are many: of those, they take 8 MiB.

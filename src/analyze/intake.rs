@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use super::{Analysis, Options, facts::Facts, plain::Plain};
+use super::{Analysis, FlowId, Options, facts::Facts, plain::Plain};
 use crate::{
     capture::{Record, Time},
     dissect::{Dissection, Link, dissect_with},
@@ -170,28 +170,20 @@ impl Analysis {
         let collected = std::mem::take(&mut self.collected);
         let keys: [_; TOGETHER] = std::array::from_fn(|n| collected.get(n).and_then(Facts::key));
         let flows = self.flows.likely(&keys);
-        for flow in flows.iter().flatten() {
-            black_box(self.flows.touch_stretch(*flow));
-        }
-        // Those that go on with stretches need nothing else of their flows.
+        touch_each(&flows, &collected, |flow, _| self.flows.touch_stretch(flow));
+        // Those that go on with stretches need little else of their flows.
         let (mut going_on, mut others) = ([None; TOGETHER], flows);
         for (n, facts) in collected.iter().enumerate() {
-            let Some(flow) = flows[n] else { continue };
-            if self.flows.has_stretch_for(flow, facts) {
-                black_box(self.flows.touch_ring(flow, facts.psn()));
+            if let Some(flow) = flows[n].filter(|flow| self.flows.has_stretch_for(*flow, facts)) {
                 (going_on[n], others[n]) = (Some(flow), None);
-            } else {
-                black_box(self.flows.get(flow).touch());
-                black_box(self.asked.entropy.touch(flow));
             }
         }
-        let packets = || others.iter().zip(&collected).filter_map(|(flow, facts)| Some(((*flow)?, facts)));
-        for (flow, facts) in packets() {
-            black_box(self.flows.touch_beyond(flow, facts));
-        }
-        for (flow, facts) in packets() {
-            black_box(self.flows.touch_farther(flow, facts));
-        }
+        touch_each(&going_on, &collected, |flow, facts| self.flows.touch_ring(flow, facts.psn()));
+        touch_each(&going_on, &collected, |flow, facts| self.flows.touch_completed(flow, facts));
+        touch_each(&others, &collected, |flow, facts| self.flows.touch(flow, facts));
+        touch_each(&others, &collected, |flow, _| self.asked.entropy.touch(flow));
+        touch_each(&others, &collected, |flow, facts| self.flows.touch_beyond(flow, facts));
+        touch_each(&others, &collected, |flow, facts| self.flows.touch_farther(flow, facts));
         self.flows.remember(&keys, &others);
         for (facts, flow) in collected.iter().zip(going_on) {
             if !flow.is_some_and(|flow| self.goes_on_in::<true>(flow, facts, 0, || facts.icrc())) {
@@ -259,4 +251,12 @@ impl Analysis {
             }
         }
     }
+}
+
+/// Reads something for each packet whose flow is there, to have it in the cache. A short loop: the more packets the
+/// processor has in view, the more it waits for at a time.
+#[inline(always)]
+fn touch_each(flows: &[Option<FlowId>; TOGETHER], packets: &[Plain], touch: impl Fn(FlowId, &Plain) -> u64) {
+    let known = flows.iter().zip(packets).filter_map(|(flow, packet)| Some(((*flow)?, packet)));
+    black_box(known.fold(0, |read, (flow, packet)| read ^ touch(flow, packet)));
 }
