@@ -12,6 +12,11 @@ pub struct Distribution(Inner);
 enum Inner {
     #[default]
     Empty,
+    /// So many, all alike: the messages of many a queue pair are of one size.
+    Alike {
+        value: u64,
+        count: u64,
+    },
     Few(Vec<u64>),
     /// Samples wait until there are some: a histogram is seldom in the cache.
     Buffered(Box<Buffered>),
@@ -110,6 +115,9 @@ impl Tracked {
     /// Until there is a histogram, the percentile is the largest; then it is found.
     #[cold]
     fn add_to_few(&mut self, value: u64) {
+        if self.all.count() == FEW as u64 {
+            self.all.buffer();
+        }
         self.all.add(value);
         self.p99 = self.p99.max(value);
         if let Inner::Buffered(buffered) = &mut self.all.0 {
@@ -184,14 +192,39 @@ impl Counted {
         Some(Counted::Bytes(histogram))
     }
 
+    /// So many samples, all alike.
+    fn of(value: u64, count: u64) -> Option<Counted> {
+        let mut counted = Counted::new()?;
+        counted.widen_for(count);
+        // No counter counts more.
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        let _ = match &mut counted {
+            Counted::Bytes(histogram) => histogram.record_n(value, count as u8),
+            Counted::Shorts(histogram) => histogram.record_n(value, count as u16),
+            Counted::Longs(histogram) => histogram.record_n(value, count),
+        };
+        Some(counted)
+    }
+
+    /// Makes the counters wide enough for some more samples.
+    #[inline]
+    fn widen_for(&mut self, more: u64) {
+        let count = of_each!(self, histogram => histogram.len()) + more;
+        if let Counted::Bytes(narrow) = self
+            && count > u8::MAX.into()
+        {
+            *self = Counted::Shorts(wider(narrow));
+        }
+        if let Counted::Shorts(narrow) = self
+            && count > u16::MAX.into()
+        {
+            *self = Counted::Longs(wider(narrow));
+        }
+    }
+
     /// Some more samples.
     fn record(&mut self, values: &[u64]) {
-        let count = of_each!(self, histogram => histogram.len()) + values.len() as u64;
-        match self {
-            Counted::Bytes(narrow) if count > u8::MAX.into() => *self = Counted::Shorts(wider(narrow)),
-            Counted::Shorts(narrow) if count > u16::MAX.into() => *self = Counted::Longs(wider(narrow)),
-            _ => {}
-        }
+        self.widen_for(values.len() as u64);
         // Refused is only what no histogram that resizes itself refuses; `saturating_record` would not let it grow.
         of_each!(self, histogram => values.iter().for_each(|&value| _ = histogram.record(value)));
     }
@@ -241,6 +274,7 @@ impl Distribution {
     pub fn add(&mut self, value: u64) {
         match &mut self.0 {
             Inner::Buffered(buffered) => buffered.add(value),
+            Inner::Alike { value: all, count } if *all == value => *count += 1,
             _ => self.add_to_few(value),
         }
     }
@@ -248,21 +282,39 @@ impl Distribution {
     #[cold]
     fn add_to_few(&mut self, value: u64) {
         match &mut self.0 {
-            Inner::Empty => self.0 = Inner::Few(vec![value]),
-            Inner::Few(few) if few.len() < FEW => few.push(value),
-            Inner::Few(few) => {
-                let few = std::mem::take(few);
-                let Some(mut histogram) = Counted::new() else { return };
-                histogram.record(&few);
-                histogram.record(&[value]);
-                self.0 = Inner::Buffered(Box::new(Buffered {
-                    used: 0,
-                    waiting: [0; FEW],
-                    followed: Followed::default(),
-                    histogram,
-                }));
+            Inner::Empty => self.0 = Inner::Alike { value, count: 1 },
+            &mut Inner::Alike { value: all, count } if count < FEW as u64 => {
+                let few = std::iter::repeat_n(all, count as usize).chain([value]);
+                self.0 = Inner::Few(few.collect());
             }
-            Inner::Buffered(buffered) => buffered.add(value),
+            Inner::Few(few) if few.len() < FEW => few.push(value),
+            _ => {
+                self.buffer();
+                if let Inner::Buffered(buffered) = &mut self.0 {
+                    buffered.add(value);
+                }
+            }
+        }
+    }
+
+    /// From now on there is a histogram.
+    fn buffer(&mut self) {
+        if let Some(histogram) = self.histogram() {
+            let (used, waiting, followed) = (0, [0; FEW], Followed::default());
+            self.0 = Inner::Buffered(Box::new(Buffered { used, waiting, followed, histogram }));
+        }
+    }
+
+    /// A histogram of all samples.
+    fn histogram(&self) -> Option<Counted> {
+        match &self.0 {
+            Inner::Empty => Counted::new(),
+            &Inner::Alike { value, count } => Counted::of(value, count),
+            Inner::Few(few) => Counted::new().map(|mut histogram| {
+                histogram.record(few);
+                histogram
+            }),
+            Inner::Buffered(buffered) => Some(buffered.all()),
         }
     }
 
@@ -280,6 +332,7 @@ impl Distribution {
     pub fn count(&self) -> u64 {
         match &self.0 {
             Inner::Empty => 0,
+            &Inner::Alike { count, .. } => count,
             Inner::Few(few) => few.len() as u64,
             Inner::Buffered(buffered) => {
                 of_each!(&buffered.histogram, histogram => histogram.len()) + buffered.used as u64
@@ -291,6 +344,9 @@ impl Distribution {
     pub fn summary(&self) -> Option<Summary> {
         match &self.0 {
             Inner::Empty => None,
+            &Inner::Alike { value, count } if count <= FEW as u64 => {
+                Some(Summary { count, min: value, p50: value, p99: value, max: value })
+            }
             Inner::Few(few) => {
                 let mut few = few.clone();
                 few.sort_unstable();
@@ -304,15 +360,15 @@ impl Distribution {
                     max: few[few.len() - 1],
                 })
             }
-            Inner::Buffered(buffered) => Some(buffered.all().summary()),
+            Inner::Alike { .. } | Inner::Buffered(_) => Some(self.histogram()?.summary()),
         }
     }
 
     /// The value that this share of the samples, from 0 to 1, does not exceed.
     pub fn quantile(&self, share: f64) -> Option<u64> {
         match &self.0 {
-            Inner::Buffered(buffered) => {
-                Some(of_each!(buffered.all(), histogram => histogram.value_at_quantile(share)))
+            Inner::Alike { .. } | Inner::Buffered(_) if self.count() > FEW as u64 => {
+                Some(of_each!(self.histogram()?, histogram => histogram.value_at_quantile(share)))
             }
             _ => self.summary().map(|s| if share < 0.9 { s.p50 } else { s.p99 }),
         }
@@ -351,6 +407,33 @@ mod tests {
                 assert_eq!(distribution.count(), n + 1);
             }
         }
+    }
+
+    #[test]
+    fn samples_that_are_alike_are_counted_as_others_are() {
+        for alike in [1, 2, 31, 32, 33, 255, 256, 300, 65_535, 65_600] {
+            let (mut distribution, mut tracked) = (Distribution::default(), Tracked::default());
+            let mut plain = Histogram::<u32>::new(DIGITS).unwrap();
+            plain.auto(true);
+            for n in 0..alike + 40 {
+                // Then one that is not, and some more.
+                let value = if n < alike { 1_048_577 } else { (n - alike) * 12_345 };
+                distribution.add(value);
+                tracked.add(value);
+                plain.record(value).unwrap();
+                if n + 2 > alike && n >= FEW as u64 {
+                    assert_eq!(distribution.summary(), Some(summary(&plain)), "{n} of {alike}");
+                    assert_eq!(distribution.quantile(0.99), Some(plain.value_at_quantile(0.99)));
+                    assert_eq!(tracked.p99(), distribution.quantile(0.99), "{n} of {alike}");
+                }
+            }
+            assert_eq!(distribution.count(), alike + 40);
+        }
+        let mut few = Distribution::default();
+        (0..FEW).for_each(|_| few.add(1_048_577));
+        let summary = few.summary().unwrap();
+        assert_eq!((summary.count, summary.min, summary.max), (FEW as u64, 1_048_577, 1_048_577));
+        assert_eq!(few.quantile(0.5), Some(1_048_577));
     }
 
     #[test]
