@@ -365,7 +365,7 @@ impl Flows {
             return flow.requests.seq.ring.touch(facts.psn());
         }
         let asked = |peer: FlowId| self.get(peer).requests.touch() ^ self.touch_stretch(peer);
-        flow.peer.map_or(0, asked)
+        flow.responses.touch() ^ flow.peer.map_or(0, asked)
     }
 
     /// ... and beyond that: what a message that ends adds to, or its acknowledgement.

@@ -390,7 +390,9 @@ impl Analysis {
         let mut flow = Box::new(std::mem::replace(place, new));
         let Flow { requests, responses, ids, .. } = &mut *flow;
         requests.finish(ids, &self.knobs, &mut self.resolved);
-        responses.finish(ids, &self.knobs, &mut self.resolved);
+        if let Some(responses) = responses.get_mut() {
+            responses.finish(ids, &self.knobs, &mut self.resolved);
+        }
         self.resolved.clear();
         flow.forget();
         self.gone.push(Gone { flow, evicted });

@@ -80,7 +80,9 @@ impl Analysis {
             requests.finish(ids, &self.knobs, &mut self.resolved);
             let place = (super::Space::Request, wrap);
             super::transport::tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, 0);
-            responses.finish(ids, &self.knobs, &mut self.resolved);
+            if let Some(responses) = responses.get_mut() {
+                responses.finish(ids, &self.knobs, &mut self.resolved);
+            }
             super::transport::tell(
                 &mut self.observer,
                 &mut self.resolved,

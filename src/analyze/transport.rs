@@ -274,7 +274,9 @@ impl Analysis {
             if let (Some(by), Some(peer)) = (by, flow.peer) {
                 let x = flow.requests.seq.unwrap(psn);
                 let middle = flow.requests.reads().any(|read| read.first < x && x < read.end);
-                self.flows.get_mut(peer).responses.asked_again(psn, request.packet.time, middle, by);
+                if let Some(responses) = self.flows.get_mut(peer).responses.get_mut() {
+                    responses.asked_again(psn, request.packet.time, middle, by);
+                }
             }
         }
         class

@@ -58,6 +58,7 @@ pub(crate) struct Acknowledged {
     pub(crate) recorded_twice: bool,
 }
 
+quiet!(Responses);
 quiet!(Data);
 
 #[derive(Clone, Copy, Debug)]
