@@ -138,8 +138,8 @@ impl Default for Options {
         Options {
             dissect: dissect::Options::default(),
             verify_icrc: true,
-            // A flow of one packet takes about 1 KB: all 2^24 queue pairs of a forged capture, 263 MiB.
-            max_flows: 1 << 18,
+            // A million, in less than 1 GiB if each has few packets, however many more a forged capture has.
+            max_flows: 1 << 20,
             late_ns: 50_000,
             ack_timeout_ns: None,
             speed_bps: None,

@@ -84,10 +84,10 @@ pub(super) struct Analyze {
     /// prints.
     #[arg(long, value_name = "FILE", value_parser = qp_map)]
     qp_map: Option<QpMap>,
-    /// Flows kept at a time; beyond, the ones silent longest are put away. As many flows of one packet each take about 270
-    /// MB; flows with many packets outstanding take more. Never more than fit into memory.
-    #[arg(long, value_name = "N", default_value_t = Options::default().max_flows)]
-    max_flows: usize,
+    /// Flows kept at a time; beyond, the ones silent longest are put away. By default 1048576, which take just under 1
+    /// GiB if each has few packets; flows with many take some 4 KB. Never more than fit into memory.
+    #[arg(long, value_name = "N")]
+    max_flows: Option<usize>,
     /// A packet that comes within so many microseconds of one sent later is late, where nothing better is known.
     #[arg(long, value_name = "US", default_value_t = (Options::default().late_ns / 1000) as u64)]
     ooo_us: u64,
@@ -181,7 +181,7 @@ impl Analyze {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let filter = arg::filter(&self.filter)?;
         let max_flows = self.max_flows();
-        if max_flows < self.max_flows {
+        if self.max_flows.is_some_and(|asked| max_flows < asked) {
             say(format_args!(
                 "{max_flows} flows at a time are kept of each file: more do not fit into memory"
             ));
@@ -414,7 +414,8 @@ impl Analyze {
     /// Files by themselves are analyzed at the same time.
     fn max_flows(&self) -> usize {
         let analyses = if self.merge { 1 } else { self.threads().min(self.files.len()) };
-        super::memory::flows_that_fit(self.max_flows.max(1), analyses)
+        let asked = self.max_flows.unwrap_or(Options::default().max_flows);
+        super::memory::flows_that_fit(asked.max(1), analyses)
     }
 
     fn options(&self) -> Options {

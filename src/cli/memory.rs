@@ -2,9 +2,9 @@
 
 use std::{fs, sync::OnceLock};
 
-/// Bytes that a flow takes at most times: about 1 KB where it has few packets, more where much is outstanding. Its report
+/// Bytes that a flow takes at most times: less than 1 KB where it has few packets, some 4 KB where it has many. Its report
 /// is written as it is made, and takes none.
-const PER_FLOW: u64 = 2048;
+const PER_FLOW: u64 = 4096;
 
 /// As many flows as fit into memory, of those asked for in each of so many analyses: a table that does not fit would end the process, and
 /// not say why.
