@@ -66,9 +66,15 @@ const FEW: usize = 32;
 impl Looks {
     #[inline(always)]
     pub(crate) fn add(&mut self, look: u64) {
-        if look != self.last {
+        if !self.is_as_last(look) {
             self.changed(look);
         }
+    }
+
+    /// Whether the last packet looked so too.
+    #[inline(always)]
+    pub(crate) fn is_as_last(&self, look: u64) -> bool {
+        look == self.last
     }
 
     #[cold]

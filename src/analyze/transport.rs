@@ -53,11 +53,13 @@ impl Analysis {
         if !flow.expects(facts, shape) {
             return None;
         }
+        let is_alike = flow.looks.is_as_last(facts.look());
         flow.take_expected(facts, shape, frame, &self.knobs);
         if is_new_place(flow) {
             self.connections.moved(&self.flows, id);
         }
-        if let Some(plain) = facts.as_plain() {
+        // One that has another source port with every packet would have as many stretches.
+        if let (Some(plain), true) = (facts.as_plain(), is_alike) {
             self.flows.begin_stretch(id, plain, &self.knobs);
         }
         self.say(Some(Direction::Request), Class::New);

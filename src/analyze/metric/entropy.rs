@@ -51,7 +51,9 @@ struct Flow {
 
 #[derive(Clone, Debug, Default)]
 struct Many {
-    ports: Vec<Used>,
+    /// In the order in which they came, and the bytes of each.
+    ports: Vec<u16>,
+    bytes: Vec<u64>,
     switches: u64,
     /// Switches to a port that the flow had before.
     returns: u64,
@@ -119,9 +121,7 @@ impl Flow {
         let many = self.many.get_or_insert_default();
         many.add(left);
         many.switches += 1;
-        if many.ports.iter().any(|used| used.port == port) {
-            many.returns += 1;
-        }
+        many.returns += many.find(port).is_some() as u64;
     }
 
     /// Ports with their bytes.
@@ -131,18 +131,30 @@ impl Flow {
         };
         let mut many = many.clone();
         many.add(self.used);
-        Cow::Owned(many.ports)
+        let used = many.ports.iter().zip(&many.bytes).map(|(&port, &bytes)| Used { port, bytes });
+        Cow::Owned(used.collect())
     }
 }
 
 impl Many {
     fn add(&mut self, more: Used) {
         let is_full = self.ports.len() >= MAX_PORTS;
-        let at = self.ports.iter().position(|used| used.port == more.port);
-        match at.or(is_full.then_some(MAX_PORTS - 1)).and_then(|at| self.ports.get_mut(at)) {
-            Some(used) => used.bytes += more.bytes,
-            None => self.ports.push(more),
+        let at = self.find(more.port).or(is_full.then_some(MAX_PORTS - 1));
+        match at.and_then(|at| self.bytes.get_mut(at)) {
+            Some(bytes) => *bytes += more.bytes,
+            None => {
+                self.ports.push(more.port);
+                self.bytes.push(more.bytes);
+            }
         }
+    }
+
+    /// Where a port stands. Most that a sprayed flow comes to are told to be nowhere many at a time.
+    fn find(&self, port: u16) -> Option<usize> {
+        let is_among = |ports: &[u16; 16]| ports.iter().fold(false, |is_any, &one| is_any | (one == port));
+        let (many, _) = self.ports.as_chunks();
+        let before = many.iter().take_while(|&ports| !is_among(ports)).count() * 16;
+        self.ports.get(before..)?.iter().position(|&one| one == port).map(|at| before + at)
     }
 }
 
