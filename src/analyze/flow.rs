@@ -145,8 +145,15 @@ pub(crate) struct Opcodes {
     used: u8,
     packets: [u64; HERE],
     /// Those beyond.
-    #[allow(clippy::box_collection)]
-    more: Option<Box<Vec<(u8, u64)>>>,
+    more: Option<Box<MoreOpcodes>>,
+}
+
+#[derive(Clone, Debug)]
+struct MoreOpcodes {
+    /// Where each code stands, counted from one; 0 where it does not.
+    places: [u8; 1 << u8::BITS],
+    /// In the order in which they came.
+    packets: Vec<(u8, u64)>,
 }
 
 /// Operation codes that are counted in the flow itself.
@@ -186,22 +193,26 @@ impl Opcodes {
             self.used += 1;
             return;
         }
-        let more = self.more.get_or_insert_default();
-        match more.iter_mut().find(|(code, _)| *code == opcode) {
+        let none = || Box::new(MoreOpcodes { places: [0; _], packets: Vec::new() });
+        let MoreOpcodes { places, packets } = &mut **self.more.get_or_insert_with(none);
+        let place = &mut places[opcode as usize];
+        match packets.get_mut((*place as usize).wrapping_sub(1)) {
             Some((_, packets)) => *packets += n,
-            None => more.push((opcode, n)),
+            None => {
+                packets.push((opcode, n));
+                *place = packets.len() as u8;
+            }
         }
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u8, u64)> {
         let here = self.codes.into_iter().zip(self.packets).take(self.used as usize);
-        here.chain(self.more.iter().flat_map(|more| more.iter().copied()))
+        here.chain(self.more.iter().flat_map(|more| more.packets.iter().copied()))
     }
 
     fn heap(&self) -> usize {
-        self.more
-            .as_ref()
-            .map_or(0, |more| size_of::<Vec<(u8, u64)>>() + more.capacity() * size_of::<(u8, u64)>())
+        let more = self.more.as_ref();
+        more.map_or(0, |more| size_of::<MoreOpcodes>() + more.packets.capacity() * size_of::<(u8, u64)>())
     }
 }
 
