@@ -29,3 +29,139 @@ fn push_last<T>(queue: &mut VecDeque<T>, most: usize, value: T) {
     }
     queue.push_back(value);
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::{
+        class::Class,
+        order::IdOrder,
+        request::{Knobs, Request, Requests},
+        response::Responses,
+        sequence::Packet,
+    };
+    use crate::{
+        analyze::{facts::Facts, plain::Plain},
+        capture::{Record, Time},
+        craft,
+        dissect::{self, Link},
+        opcode::Opcode,
+        wire::*,
+    };
+
+    const KNOBS: Knobs = Knobs { late_ns: 50_000, ack_timeout_ns: None };
+
+    fn packet(opcode: Opcode, psn: u32, id: u16, time: i64) -> Plain {
+        let bth = Bth::default().with_opcode(opcode).with_dest_qp(Qpn(0x11)).with_psn(Psn(psn % Psn::SPACE));
+        let ip = craft::Packet::rocev2(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)).push(bth);
+        let whole = match opcode.shape() {
+            shape if shape.has_reth => ip.push(Reth::default()),
+            shape if shape.has_aeth => ip.push(Aeth::default()),
+            _ => ip,
+        };
+        let mut frame = whole.payload(vec![0; 256]).build().to_vec();
+        frame[18..20].copy_from_slice(&id.to_be_bytes());
+        let (time, link, wire_len) = (Time(time), Link::ETHERNET, frame.len() as u32);
+        let record = Record { time, link, interface: 0, wire_len, frame: &frame };
+        Plain::of(&dissect::Options::default(), &record, false).expect("it is plain")
+    }
+
+    /// Messages of one to five packets, of which some are lost, doubled, late or sent again, or come after a silence.
+    fn packets([first, middle, last, only]: [Opcode; 4], mut seed: u64) -> Vec<Plain> {
+        let mut random = |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        let (mut packets, mut psn, mut time) = (Vec::new(), 0xff_ff00, 0);
+        for _ in 0..400 {
+            let len = 1 + random(5) as u32;
+            for n in 0..len {
+                let opcode = match n {
+                    0 if len == 1 => only,
+                    0 => first,
+                    _ if n + 1 == len => last,
+                    _ => middle,
+                };
+                time += 1_000;
+                let next = packet(opcode, psn, packets.len() as u16, time);
+                match random(60) {
+                    0 => {}
+                    1 => packets.extend([next, next]),
+                    2 => packets.insert(packets.len().saturating_sub(3), next),
+                    3 => psn -= random(6) as u32,
+                    4 => time += [40_000, 5_000_000][random(2) as usize],
+                    _ => packets.push(next),
+                }
+                psn += 1;
+            }
+        }
+        packets
+    }
+
+    #[test]
+    fn requests_that_are_expected_are_taken_as_others_are() {
+        let opcodes =
+            [Opcode::RC_SEND_FIRST, Opcode::RC_SEND_MIDDLE, Opcode::RC_SEND_LAST, Opcode::RC_SEND_ONLY];
+        for seed in 0..8 {
+            let (mut short, mut general, mut ids) =
+                (Requests::default(), Requests::default(), IdOrder::default());
+            let (mut resolved, mut expected) = (Vec::new(), 0);
+            for (frame, facts) in packets(opcodes, seed).iter().enumerate() {
+                let shape = facts.opcode().shape();
+                let mut request = Request {
+                    packet: Packet::of(facts, frame as u64),
+                    operation: shape.operation.expect("a SEND"),
+                    position: shape.position,
+                    message_bytes: None,
+                };
+                if short.expects(facts, &ids) {
+                    short.take_expected(facts, shape, frame as u64, &ids, &KNOBS);
+                    expected += 1;
+                } else {
+                    short.see(&mut request, &ids, &KNOBS, &mut resolved);
+                }
+                let class = general.see(&mut request, &ids, &KNOBS, &mut resolved);
+                if frame % 8 == 0 {
+                    assert_eq!(format!("{short:?}"), format!("{general:?}"), "seed {seed}, packet {frame}");
+                }
+                if class != Some(Class::CaptureDuplicate) {
+                    ids.see(facts.id());
+                }
+            }
+            assert!(expected > 600, "{expected}");
+        }
+    }
+
+    #[test]
+    fn data_that_is_expected_is_taken_as_other_is() {
+        let opcodes = [
+            Opcode::RC_READ_RESPONSE_FIRST,
+            Opcode::RC_READ_RESPONSE_MIDDLE,
+            Opcode::RC_READ_RESPONSE_LAST,
+            Opcode::RC_READ_RESPONSE_ONLY,
+        ];
+        for seed in 0..8 {
+            let (mut short, mut general, mut ids) =
+                (Responses::default(), Responses::default(), IdOrder::default());
+            let (mut resolved, mut expected) = (Vec::new(), 0);
+            for (frame, facts) in packets(opcodes, seed).iter().enumerate() {
+                let (shape, packet) = (facts.opcode().shape(), Packet::of(facts, frame as u64));
+                if short.expects_data(facts, &ids) {
+                    short.take_expected_data(facts, shape, frame as u64);
+                    expected += 1;
+                } else {
+                    short.read(&packet, shape.position, None, &ids, &KNOBS, &mut resolved);
+                }
+                let class = general.read(&packet, shape.position, None, &ids, &KNOBS, &mut resolved);
+                if frame % 8 == 0 {
+                    assert_eq!(format!("{short:?}"), format!("{general:?}"), "seed {seed}, packet {frame}");
+                }
+                if class != Some(Class::CaptureDuplicate) {
+                    ids.see(facts.id());
+                }
+            }
+            assert!(expected > 600, "{expected}");
+        }
+    }
+}

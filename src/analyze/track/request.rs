@@ -368,11 +368,9 @@ impl Requests {
                 return Some(class);
             }
             Class::Retransmission => self.again(request, &step, knobs),
-            Class::NewAfterGap | Class::New if step.unseen > 0 => {
-                self.counts.lost(Place::Upstream, 0, step.unseen)
-            }
+            Class::NewAfterGap | Class::New if step.unseen > 0 => self.counts.lost_perhaps(step.unseen),
             // After a silence as long as a timeout: sent before, perhaps, and lost.
-            Class::New if silent > context.timeout_ns => self.counts.lost(Place::Upstream, 0, 1),
+            Class::New if silent > context.timeout_ns => self.counts.lost_perhaps(1),
             _ => {}
         }
         self.counts.class(class);
