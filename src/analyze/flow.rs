@@ -193,7 +193,7 @@ impl Opcodes {
             self.used += 1;
             return;
         }
-        let none = || Box::new(MoreOpcodes { places: [0; _], packets: Vec::new() });
+        let none = || Box::new(MoreOpcodes { places: [0; 1 << u8::BITS], packets: Vec::new() });
         let MoreOpcodes { places, packets } = &mut **self.more.get_or_insert_with(none);
         let place = &mut places[opcode as usize];
         match packets.get_mut((*place as usize).wrapping_sub(1)) {
