@@ -85,15 +85,23 @@ fn drain(mut source: impl Source) -> (Vec<Frame>, Info) {
 }
 
 fn read(bytes: &[u8]) -> (Vec<Frame>, Info) {
-    drain(Reader::from_read(Cursor::new(bytes.to_vec()), "test").unwrap())
+    Reader::from_read(Cursor::new(bytes.to_vec()), "test").unwrap();
+    read_any(bytes)
 }
 
-/// The frames and problems, with nothing if it is no capture.
+/// The frames and problems, with nothing if it is no capture. Whoever is shown the frames gets the same.
 fn read_any(bytes: &[u8]) -> (Vec<Frame>, Info) {
-    match Reader::from_read(Cursor::new(bytes.to_vec()), "test") {
-        Ok(reader) => drain(reader),
-        Err(_) => Default::default(),
+    let open = || Reader::from_read(Cursor::new(bytes.to_vec()), "test");
+    let (Ok(reader), Ok(mut shown)) = (open(), open()) else { return Default::default() };
+    let (frames, info) = drain(reader);
+    let (mut same, mut number) = (Vec::new(), 0);
+    while let count @ 1.. = shown.show(|record| same.push(Frame::from(*record))).unwrap() {
+        number += count;
     }
+    assert!(same == frames);
+    assert_eq!((number, shown.info().frames), (info.frames, info.frames));
+    assert_eq!(format!("{:?}", shown.info()), format!("{info:?}"));
+    (frames, info)
 }
 
 /// Gives its bytes a few at a time, as a slow pipe does.

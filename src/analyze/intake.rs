@@ -97,7 +97,8 @@ impl Analysis {
     #[inline(always)]
     pub fn see(&mut self, record: &Record<'_>) {
         if !(self.may_go_on() && self.goes_on(record)) {
-            self.see_another(record);
+            // A copy of its own: the others stay in registers.
+            self.see_another(&Record { ..*record });
         }
     }
 

@@ -104,6 +104,18 @@ pub trait Source {
         Ok(self.next()?.map(|record| Lent { record, place: None }))
     }
 
+    /// Shows the next frame, and those behind it that are at hand: quicker than to ask for each. How many they were; none
+    /// after the last one.
+    #[inline(always)]
+    fn show(&mut self, mut see: impl FnMut(&Record<'_>)) -> Result<u64, Error>
+    where
+        Self: Sized,
+    {
+        let Some(record) = self.next()? else { return Ok(0) };
+        see(&record);
+        Ok(1)
+    }
+
     /// What is known so far about where the frames come from.
     fn info(&self) -> &Info;
 }

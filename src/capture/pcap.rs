@@ -27,11 +27,14 @@ use std::io;
 use super::erf;
 use super::reader::Place;
 use super::window::Input;
-use super::{Format, Info, Interface, Problem, Time, frame_limit};
+use super::{Format, Info, Interface, Problem, Record, Time, frame_limit};
 use crate::dissect::Link;
 
 /// Bytes of the file header.
 pub(super) const FILE_HEADER: usize = 24;
+
+/// Bytes before a plain record's frame.
+const PLAIN_HEADER: usize = 16;
 
 pub(super) struct Pcap {
     big: bool,
@@ -111,23 +114,37 @@ impl Pcap {
         Ok(pcap)
     }
 
-    /// The next record, if it is as nearly all are: of the machine's byte order, all there, nothing odd about it.
+    /// The next record, if it is [plain](Self::plain).
     #[inline(always)]
     pub(super) fn advance_if_plain(&mut self, input: &mut Input, info: &mut Info) -> Option<Place> {
-        let rest = input.rest();
-        let header = rest.first_chunk::<16>()?;
-        let number = |at| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
-        let (seconds, captured, wire_len) = (number(0), number(8), number(12));
-        let len = captured as usize;
-        if captured >= self.usual || captured > wire_len || 16 + len > rest.len() {
-            return None;
-        }
-        let time = self.time(seconds, number(4));
-        self.seconds = Some(seconds);
-        info.frames += 1;
-        let at = input.pos + 16;
+        let (record, _) = self.plain(input.rest())?;
+        let (time, wire_len, len) = (record.time, record.wire_len, record.frame.len());
+        self.passed(1, time, info);
+        let at = input.pos + PLAIN_HEADER;
         input.pos = at + len;
         Some(Place { time, link: self.link, interface: 0, wire_len, at, len })
+    }
+
+    /// The record here and what is behind it, if it is as nearly all are: of the machine's byte order, all there, nothing
+    /// odd about it.
+    #[inline(always)]
+    pub(super) fn plain<'a>(&self, rest: &'a [u8]) -> Option<(Record<'a>, &'a [u8])> {
+        let (header, behind) = rest.split_first_chunk::<PLAIN_HEADER>()?;
+        let number = |at| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let (captured, wire_len) = (number(8), number(12));
+        if captured >= self.usual || captured > wire_len {
+            return None;
+        }
+        let (frame, behind) = behind.split_at_checked(captured as usize)?;
+        let time = self.time(number(0), number(4));
+        Some((Record { time, link: self.link, interface: 0, wire_len, frame }, behind))
+    }
+
+    /// Counts plain records, the last of which was of this time.
+    #[inline(always)]
+    pub(super) fn passed(&mut self, count: u64, last: Time, info: &mut Info) {
+        self.seconds = Some(last.parts().0 as u32);
+        info.frames += count;
     }
 
     #[inline]

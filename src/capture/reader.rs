@@ -175,6 +175,26 @@ impl Source for Reader {
         Ok(place.map(lent))
     }
 
+    #[inline(always)]
+    fn show(&mut self, mut see: impl FnMut(&Record<'_>)) -> Result<u64, Error> {
+        let Some(place) = self.step()? else { return Ok(0) };
+        let (mut record, mut rest) = (self.record(place), self.input.rest());
+        let (all, mut count) = (rest.len(), 1);
+        loop {
+            see(&record);
+            let Frames::Pcap(pcap) = &self.frames else { break };
+            let Some((next, behind)) = pcap.plain(rest) else { break };
+            (record, rest) = (next, behind);
+            count += 1;
+        }
+        let (passed, last) = (all - rest.len(), record.time);
+        if let Frames::Pcap(pcap) = &mut self.frames {
+            pcap.passed(count - 1, last, &mut self.info);
+        }
+        self.input.pos += passed;
+        Ok(count)
+    }
+
     fn info(&self) -> &Info {
         &self.info
     }

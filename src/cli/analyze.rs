@@ -340,23 +340,23 @@ impl Analyze {
     fn feed(&self, source: &mut impl Source, filter: &Option<Filter>, mut to: impl Access) {
         let options = self.options();
         let mut progress = Progress::new(source.info());
-        let (mut interfaces, mut number) = (0, 0u64);
+        let (mut interfaces, mut number, mut untold) = (0, 0u64, 0);
         loop {
-            let record = match source.next() {
-                Ok(Some(record)) => record,
-                Ok(None) => break,
+            let shown = match filter {
+                None => source.show(|record| to.with(|analysis| analysis.see(record))),
+                Some(filter) => source.show(|record| {
+                    let (d, icrc) = options.examine(record);
+                    number += 1;
+                    to.with(|analysis| see_if_matching(analysis, record, &d, icrc, filter, number));
+                }),
+            };
+            match shown {
+                Ok(0) => break,
+                Ok(frames) => untold += frames,
                 Err(error) => {
                     progress.clear();
                     say(format_args!("{error}"));
                     break;
-                }
-            };
-            number += 1;
-            match filter {
-                None => to.with(|analysis| analysis.see(&record)),
-                Some(filter) => {
-                    let (d, icrc) = options.examine(&record);
-                    to.with(|analysis| see_if_matching(analysis, &record, &d, icrc, filter, number));
                 }
             }
             let known = source.info().interfaces.len();
@@ -369,7 +369,8 @@ impl Analyze {
             if STOP.load(Ordering::Relaxed) {
                 break;
             }
-            if number & 0xffff == 0 {
+            if untold > 0xffff {
+                untold = 0;
                 progress.show(source.info().bytes_read);
             }
         }
