@@ -406,7 +406,7 @@ fn is_response(facts: &impl Facts) -> bool {
     facts.opcode().shape().direction == Direction::Response
 }
 
-/// Flows that can have stretches where there are many: of those, they take 8 MiB.
+/// Flows that can have stretches where there are many: of those, they take 12 MiB.
 const MOST_STRETCHES: usize = 1 << 16;
 /// Packets that such a flow has had before.
 const WORTH_IT: u64 = 16;
@@ -480,7 +480,10 @@ impl Recent {
         let Some(addresses) = key.ipv4_addresses() else { return };
         let place = Recent::place(addresses, key.dest_qp());
         if let Ok([here, there]) = self.slots.get_disjoint_mut([place, place ^ 1]) {
-            *there = std::mem::replace(here, Lately { addresses, qp: key.dest_qp(), at });
+            let before = std::mem::replace(here, Lately { addresses, qp: key.dest_qp(), at });
+            if before.qp != EMPTY.qp {
+                *there = before;
+            }
         }
     }
 
@@ -504,4 +507,35 @@ struct Entry {
 #[inline(always)]
 fn spread(hash: u32) -> u64 {
     (hash as u64).wrapping_mul(GOLDEN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_flows_that_share_places_are_both_found() {
+        let key = |qp| Key::of_ipv4(0x0a00_0001, 0x0a00_0002, qp);
+        let place = |qp| Recent::place(key(qp).ipv4_addresses().expect("it is of IPv4"), qp);
+        let (mut same, mut neighbours) = (0, 0);
+        let qps: Vec<u32> =
+            (1..600u64).map(|n| (n.wrapping_mul(GOLDEN).rotate_left(17) & 0xff_ffff) as u32).collect();
+        for (n, &a) in qps.iter().enumerate() {
+            for &b in &qps[..n] {
+                if place(a) ^ place(b) > 1 {
+                    continue;
+                }
+                *(if place(a) == place(b) { &mut same } else { &mut neighbours }) += 1;
+                let mut recent = Recent::default();
+                // The second time they are there.
+                for (qp, at) in [(a, 1), (b, 2), (a, 1), (b, 2)] {
+                    if recent.find(&key(qp)).is_none() {
+                        recent.put(&key(qp), at);
+                    }
+                }
+                assert_eq!((recent.find(&key(a)), recent.find(&key(b))), (Some(1), Some(2)), "{a} {b}");
+            }
+        }
+        assert!(same > 5 && neighbours > 5, "{same} {neighbours}");
+    }
 }
