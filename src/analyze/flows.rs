@@ -173,9 +173,14 @@ impl Flows {
         }
     }
 
-    /// The clock goes round: what was not seen since it last came by makes room.
+    /// The clock goes round: what was not seen since it last came by makes room. What packets a stretch had is known when
+    /// it ends.
     pub(crate) fn oldest(&mut self) -> FlowId {
-        while std::mem::take(&mut self.seen[self.hand]) {
+        loop {
+            self.settle(FlowId(self.hand as u32));
+            if !std::mem::take(&mut self.seen[self.hand]) {
+                break;
+            }
             self.hand = (self.hand + 1) % self.flows.len();
         }
         let at = self.hand;
@@ -220,6 +225,17 @@ impl Flows {
         Some(FlowId(self.recent.slots[place].at))
     }
 
+    /// The flow of a plain packet, if it was found lately and has a stretch that the packet is of. That tells the flow too:
+    /// where it was found is not compared.
+    #[inline(always)]
+    pub(crate) fn with_stretch_for(&self, packet: &Plain) -> Option<FlowId> {
+        let (addresses, qp) = packet.ends();
+        let place = Recent::place(addresses, qp);
+        let [here, there] = [place, place ^ 1].map(|place| self.recent.slots[place].at);
+        let is_of = |at: u32| self.stretches.get(at as usize).is_some_and(|stretch| stretch.is_of(packet));
+        if is_of(here) { Some(FlowId(here)) } else { Some(FlowId(there)).filter(|_| is_of(there)) }
+    }
+
     /// Where a flow's packets are counted while they are a stretch, if it ever had one.
     #[inline(always)]
     pub(crate) fn stretch(&mut self, FlowId(at): FlowId) -> Option<&mut Stretch> {
@@ -231,14 +247,6 @@ impl Flows {
     pub(crate) fn completed(&mut self, id: FlowId, bytes: u64, waiting: Waiting) {
         if let Some(flow) = self.flows.get_mut(id.0 as usize) {
             flow.requests.completed(bytes, waiting);
-        }
-    }
-
-    /// A packet of a flow came.
-    #[inline(always)]
-    pub(crate) fn was_seen(&mut self, FlowId(at): FlowId) {
-        if let Some(seen) = self.seen.get_mut(at as usize) {
-            *seen = true;
         }
     }
 
@@ -263,7 +271,10 @@ impl Flows {
             return;
         };
         flow.in_stretch = false;
-        self.sums.extend(stretch.end(FlowId(at as u32), flow));
+        if let Some(sum) = stretch.end(FlowId(at as u32), flow) {
+            self.sums.push(sum);
+            self.seen[at] = true;
+        }
     }
 
     /// A flow that responds, and the opposite one whose requests it responds to, for an acknowledgement: neither's stretch

@@ -106,7 +106,7 @@ impl Analysis {
     /// dissection.
     #[inline(always)]
     fn may_go_on(&self) -> bool {
-        self.held.is_empty() && self.collected.is_empty() && self.metrics.is_empty()
+        self.held.len() | self.collected.len() | self.metrics.len() == 0
     }
 
     #[inline(never)]
@@ -187,6 +187,7 @@ impl Analysis {
         touch_each(&others, &collected, |flow, facts| self.flows.touch_farther(flow, facts));
         self.flows.remember(&keys, &others);
         for (facts, flow) in collected.iter().zip(going_on) {
+            let flow = flow.filter(|flow| self.flows.has_stretch_for(*flow, facts));
             if !flow.is_some_and(|flow| self.goes_on_in::<true>(flow, facts, 0, || facts.icrc())) {
                 self.see_plain(facts);
             }

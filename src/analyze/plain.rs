@@ -156,12 +156,12 @@ impl Plain {
     /// bytes captured after the link header.
     #[inline(always)]
     pub(super) fn is_whole(&self, shape: &Shape, rest: usize) -> bool {
-        let (total, extended) = (self.total(), shape.extended as u32);
+        let total = self.total();
         let before = Ethernet::LEN as u32 + self.vlan_bytes();
         ((self.headers[3] >> 48) as u32 + Ipv4::LEN as u32 == total)
             & (before + total <= self.wire_len)
-            & (total >= HEADERS as u32 + extended + ICRC)
-            & (rest >= HEADERS + extended as usize)
+            & (rest >= HEADERS + shape.extended as usize)
+            // Where the total is too short, this wraps around, and is more than there may be.
             & shape.has_room(self.payload())
     }
 

@@ -86,17 +86,16 @@ impl Stretch {
         true
     }
 
-    /// Whether a packet is right, and the next one. Of one that is not `KNOWN` to be plain, it is to be found out too;
+    /// Whether a packet [of its flow](Self::is_of) is right, and the next one. Of one that is not `KNOWN` to be plain, it is to be found out too;
     /// `rest`: bytes captured after its link header.
     #[inline(always)]
     fn next<const KNOWN: bool>(&mut self, packet: &Plain, shape: &Shape, rest: usize) -> Option<Next> {
-        let is_alike = packet.alike() == self.alike
-            && packet.total() >= SHORTEST
+        let is_right = packet.total() >= SHORTEST
             && match KNOWN {
                 true => packet.ip_right() == Some(true),
                 false => packet.is_right(self.sum_alike) && packet.is_whole(shape, rest),
             };
-        if !is_alike {
+        if !is_right {
             return None;
         }
         let silence = self.course.next(packet, shape, &self.ids)?;
@@ -260,11 +259,11 @@ impl Analysis {
         if !shape.is_streamed {
             return false;
         }
-        let Some(id) = self.flows.found(packet) else { return false };
+        let Some(id) = self.flows.with_stretch_for(packet) else { return false };
         self.goes_on_in::<KNOWN>(id, packet, rest, icrc)
     }
 
-    /// Takes a packet, if it is the next one of this flow's stretch.
+    /// Takes a packet, if it is the next one of this flow's stretch, [of which](Stretch::is_of) it is.
     #[inline(always)]
     pub(super) fn goes_on_in<const KNOWN: bool>(
         &mut self,
@@ -283,7 +282,6 @@ impl Analysis {
         if let Some((bytes, waiting)) = stretch.take(next, packet, shape, frame, icrc) {
             self.flows.completed(id, bytes, waiting);
         }
-        self.flows.was_seen(id);
         self.capture.see(&packet.frame());
         self.see_right(icrc);
         self.say(Some(Direction::Request), Class::New);

@@ -68,6 +68,13 @@ impl IdOrder {
         self.up >= ENOUGH && self.up / 4 >= self.other && self.same <= self.up / 8
     }
 
+    /// Whether this identification may tell of more than one that was not seen: quicker to say, and `true` wherever it
+    /// does.
+    #[inline(always)]
+    pub(crate) fn may_skip(&self, id: u16) -> bool {
+        (self.ahead(id) > 2) & (self.up > self.other)
+    }
+
     /// Whether they vary from packet to packet.
     #[inline]
     pub(crate) fn varies(&self) -> bool {
