@@ -19,12 +19,21 @@ pub(crate) struct Connections {
     unpaired: HashMap<Pair, Unpaired, foldhash::fast::RandomState>,
     /// In how many of these lists a flow's number stands.
     listed: Vec<u8>,
+    /// By flow number, what its last attempt had no use for.
+    in_vain: Vec<InVain>,
     /// Requests seen, by the sender's communication ID.
     requests: VecDeque<Request>,
     /// From a flow's key to its opposite's.
     known: HashMap<Key, Known, foldhash::fast::RandomState>,
     /// Local and remote queue pairs, between whatever hosts.
     queue_pairs: HashSet<(u32, u32)>,
+}
+
+/// A source port that the queue pairs of no flow in the list explain, and how often the list had grown by then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct InVain {
+    grown: u32,
+    port: u16,
 }
 
 struct Request {
@@ -66,6 +75,9 @@ impl Connections {
     /// A new flow of a connected service.
     pub(crate) fn appeared(&mut self, flows: &mut Flows, id: FlowId) {
         let key = flows.get(id).key;
+        if let Some(of_another) = self.in_vain.get_mut(id.0 as usize) {
+            *of_another = InVain::default();
+        }
         if let Some(known) = self.known.get(&key).copied() {
             if let Some(bytes) = known.mtu {
                 flows.get_mut(id).requests.mtu =
@@ -86,7 +98,7 @@ impl Connections {
             return;
         }
         let list = self.unpaired.entry(key.pair()).or_default();
-        list.put(id, Place::of(flows.get(id)), &mut self.listed);
+        list.put(Member { id, dest_qp: key.dest_qp() }, Place::of(flows.get(id)), &mut self.listed);
     }
 
     /// A flow is about to give its number to another one.
@@ -145,23 +157,30 @@ impl Connections {
             return;
         }
         flow.attempts += 1;
-        let key = flow.key;
+        let (key, attempts) = (flow.key, flow.attempts);
         let Some(list) = self.unpaired.get_mut(&key.pair()) else { return };
         list.take_out_paired(flows, &key, &mut self.listed);
         let mut best: Option<(u32, PairedBy, FlowId)> = None;
         let mut second = 0;
         let wanted = Wanted::of(&key, psn, exact);
-        list.look(wanted, |other| {
-            flows.settle(other);
-            let Some(candidate) = flows.flows.get(other.0 as usize) else { return };
+        let now = InVain { grown: list.grown, port: port.unwrap_or_default() };
+        let is_in_vain = self.in_vain.get(id.0 as usize) == Some(&now);
+        list.look(wanted, |other, dest_qp| {
+            let formula = Udp::linux_source_port(Qpn(key.dest_qp()), Qpn(dest_qp));
+            let has_port = port == Some(formula);
+            // Where two have much, neither has more than the other without a port.
+            if !has_port && second + MARGIN_BITS > most_bits_of_psn(exact) {
+                return !is_in_vain;
+            }
+            flows.catch_up(other);
+            let Some(candidate) = flows.flows.get(other.0 as usize) else { return true };
             let opposite = candidate.key.src == key.dst && candidate.key.dst == key.src;
             if !opposite || other == id || !candidate.requests.seq.is_started() {
-                return;
+                return true;
             }
-            let Some(mut bits) = evidence_of_psn(&candidate.requests, psn, exact) else { return };
+            let Some(mut bits) = evidence_of_psn(&candidate.requests, psn, exact) else { return true };
             let mut by = PairedBy::Psn;
-            let formula = Udp::linux_source_port(Qpn(key.dest_qp()), Qpn(candidate.key.dest_qp()));
-            if port == Some(formula) && candidate.looks.has_port(formula) {
+            if has_port && candidate.looks.has_port(formula) {
                 bits += 28;
                 by = if bits > 36 { PairedBy::Psn } else { PairedBy::UdpPort };
             }
@@ -172,11 +191,21 @@ impl Connections {
                     best = Some((bits, by, other));
                 }
             }
+            true
         });
-        let Some((bits, by, other)) = best else { return };
         // Evidence of several responses adds up only as far as each could have been chance.
-        if bits >= ENOUGH_BITS && bits >= second + MARGIN_BITS {
+        if let Some((bits, by, other)) = best
+            && bits >= ENOUGH_BITS
+            && bits >= second + MARGIN_BITS
+        {
             self.join(flows, id, other, by, bits);
+            return;
+        }
+        // To find out takes as long as an attempt: not before there were some.
+        let is_worth_it = attempts > 2 && attempts.is_power_of_two();
+        if is_worth_it && !is_in_vain && !list.explains(port, &key) {
+            self.in_vain.resize(self.in_vain.len().max(id.0 as usize + 1), InVain::default());
+            self.in_vain[id.0 as usize] = now;
         }
     }
 
@@ -185,7 +214,7 @@ impl Connections {
         let mut ports: Vec<(u16, FlowId)> = Vec::new();
         for (pair, list) in &self.unpaired {
             ports.clear();
-            ports.extend(list.ids.iter().filter_map(|&id| {
+            ports.extend(list.members.iter().filter_map(|&Member { id, .. }| {
                 let flow = flows.flows.get(id.0 as usize).filter(|flow| flow.key.pair() == *pair)?;
                 Some((flow.looks.only_port()?, id))
             }));
@@ -269,7 +298,7 @@ impl Connections {
             return None;
         }
         let list = self.unpaired.get(&key.pair())?;
-        let mut fitting = list.ids.iter().copied().filter(|other| {
+        let mut fitting = list.members.iter().map(|member| member.id).filter(|other| {
             flows.flows.get(other.0 as usize).is_some_and(|other| {
                 other.peer.is_none()
                     && other.key.src == key.dst
@@ -291,17 +320,25 @@ pub(crate) fn is_tried(flow: &Flow) -> bool {
 /// opposites meanwhile, or be no more.
 #[derive(Default)]
 struct Unpaired {
-    ids: VecDeque<FlowId>,
+    members: VecDeque<Member>,
     /// What tells whether to look at one: most flows are not in the cache.
     places: VecDeque<Place>,
     /// Of the places, the [`DOUBTFUL`] ones.
     doubtful: usize,
+    /// How often another queue pair came.
+    grown: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    id: FlowId,
+    dest_qp: u32,
 }
 
 impl Unpaired {
     /// Most are looked for when they have just come.
     fn position(&self, id: FlowId) -> Option<usize> {
-        self.ids.iter().rposition(|&other| other == id)
+        self.members.iter().rposition(|other| other.id == id)
     }
 
     fn set(&mut self, at: usize, place: Place) {
@@ -310,28 +347,31 @@ impl Unpaired {
         self.doubtful -= (was == DOUBTFUL) as usize;
     }
 
-    fn put(&mut self, id: FlowId, place: Place, listed: &mut Vec<u8>) {
-        let slot = id.0 as usize;
+    fn put(&mut self, member: Member, place: Place, listed: &mut Vec<u8>) {
+        let slot = member.id.0 as usize;
         if listed.len() <= slot {
             listed.resize(slot + 1, 0);
         }
         if listed[slot] > 0
-            && let Some(at) = self.position(id)
+            && let Some(at) = self.position(member.id)
         {
+            self.members[at] = member;
+            self.grown = self.grown.wrapping_add(1);
             self.set(at, place);
             return;
         }
-        if self.ids.len() == MAX_UNPAIRED {
+        if self.members.len() == MAX_UNPAIRED {
             self.take_out(0, listed);
         }
-        self.ids.push_back(id);
+        self.members.push_back(member);
+        self.grown = self.grown.wrapping_add(1);
         self.places.push_back(place);
         listed[slot] = listed[slot].saturating_add(1);
     }
 
     fn take_out(&mut self, at: usize, listed: &mut [u8]) {
         self.doubtful -= (self.places.remove(at) == Some(DOUBTFUL)) as usize;
-        let slot = self.ids.remove(at).and_then(|id| listed.get_mut(id.0 as usize));
+        let slot = self.members.remove(at).and_then(|member| listed.get_mut(member.id.0 as usize));
         if let Some(lists) = slot.filter(|lists| **lists < u8::MAX) {
             *lists -= 1;
         }
@@ -340,22 +380,33 @@ impl Unpaired {
     /// Looks at those in doubt: some have no opposite any more, or again.
     fn take_out_paired(&mut self, flows: &mut Flows, key: &Key, listed: &mut [u8]) {
         let mut at = 0;
-        while self.doubtful > 0 && at < self.ids.len() {
+        while self.doubtful > 0 && at < self.members.len() {
             if self.places[at] == DOUBTFUL {
-                flows.settle(self.ids[at]);
-                let flow = flows.flows.get(self.ids[at].0 as usize);
+                let id = self.members[at].id;
+                flows.catch_up(id);
+                let flow = flows.flows.get(id.0 as usize);
                 let Some(flow) = flow.filter(|flow| is_unpaired(flow, key)) else {
                     self.take_out(at, listed);
                     continue;
                 };
+                let is_another = self.members[at].dest_qp != flow.key.dest_qp();
+                self.grown = self.grown.wrapping_add(is_another as u32);
+                self.members[at].dest_qp = flow.key.dest_qp();
                 self.set(at, Place::of(flow));
             }
             at += 1;
         }
     }
 
-    /// Shows those that are in a wanted place.
-    fn look(&self, wanted: Wanted, mut at: impl FnMut(FlowId)) {
+    /// Whether Linux would give this port to a flow of that key and another one that is here.
+    fn explains(&self, port: Option<u16>, key: &Key) -> bool {
+        let is_it =
+            |other: &Member| port == Some(Udp::linux_source_port(Qpn(key.dest_qp()), Qpn(other.dest_qp)));
+        self.members.iter().any(is_it)
+    }
+
+    /// Shows those that are in a wanted place, and their queue pairs, as long as more are wanted.
+    fn look(&self, wanted: Wanted, mut at: impl FnMut(FlowId, u32) -> bool) {
         let (front, back) = self.places.as_slices();
         for (from, places) in [(0, front), (front.len(), back)] {
             // Without a branch for each, many are compared at once.
@@ -364,8 +415,14 @@ impl Unpaired {
                 if !many.iter().fold(false, |any, &place| any | wanted.has(place)) {
                     continue;
                 }
-                let hits = many.iter().enumerate().filter(|(_, place)| wanted.has(**place));
-                hits.for_each(|(k, _)| at(self.ids[from + n * MANY + k]));
+                let mut hits = many.iter().enumerate().filter(|(_, place)| wanted.has(**place));
+                let goes_on = hits.all(|(k, _)| {
+                    let Member { id, dest_qp } = self.members[from + n * MANY + k];
+                    at(id, dest_qp)
+                });
+                if !goes_on {
+                    return;
+                }
             }
         }
     }
@@ -435,19 +492,31 @@ pub(crate) fn is_new_place(flow: &Flow) -> bool {
     (flow.requests.seq.hi as u32).is_multiple_of(NEIGHBOURS)
 }
 
+/// The most that [`evidence_of_psn`] can be.
+fn most_bits_of_psn(exact: bool) -> u32 {
+    if exact { OF_READ_BITS } else { OF_WINDOW_BITS - AROUND_WINDOW.ilog2() }
+}
+
+/// The evidence that a READ's response was asked for.
+const OF_READ_BITS: u32 = 22;
+/// ... and that an acknowledged PSN is one of a window's: of so many bits, as many fewer as the window has.
+const OF_WINDOW_BITS: u32 = 24;
+/// PSNs around those that were sent.
+const AROUND_WINDOW: u64 = 65;
+
 /// Bits of evidence that a response with this PSN answers these requests.
 fn evidence_of_psn(requests: &super::track::request::Requests, psn: Psn, exact: bool) -> Option<u32> {
     let seq = &requests.seq;
     let x = seq.unwrap(psn);
     if exact {
-        return requests.reads().any(|read| read.first <= x && x < read.end).then_some(22);
+        return requests.reads().any(|read| read.first <= x && x < read.end).then_some(OF_READ_BITS);
     }
     // A NAK may ask for the next one, or for one before the first.
     if x > seq.hi || x + WINDOW < seq.hi || x + 64 < seq.base {
         return None;
     }
-    let window = (seq.hi - seq.base.max(seq.hi.saturating_sub(WINDOW)) + 65).max(2);
-    Some(24 - window.ilog2())
+    let window = seq.hi - seq.base.max(seq.hi.saturating_sub(WINDOW)) + AROUND_WINDOW;
+    Some(OF_WINDOW_BITS - window.ilog2())
 }
 
 /// Whether it may still be the opposite, or a sibling, of a flow with that key; its place may be another flow's by now.
@@ -460,4 +529,106 @@ fn join(flows: &mut Flows, a: FlowId, b: FlowId, by: PairedBy, bits: u32) {
     (one.peer, one.peer_qp, one.paired_by) = (Some(b), Some(two.key.dest_qp()), Some(by));
     (two.peer, two.peer_qp, two.paired_by) = (Some(a), Some(one.key.dest_qp()), Some(by));
     (one.evidence, two.evidence) = (bits as u16, bits as u16);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+    use crate::{
+        analyze::{Analysis, Options},
+        capture::{Record, Time},
+        craft,
+        dissect::Link,
+        opcode::Opcode,
+        wire::*,
+    };
+
+    /// Whom a response of a flow finds among all that it could be of: the one with more evidence than any other.
+    fn found(analysis: &mut Analysis, key: &Key, psn: Psn, port: u16) -> Option<FlowId> {
+        let flows = &mut analysis.flows;
+        let id = flows.find(key);
+        let members: Vec<FlowId> =
+            analysis.connections.unpaired.get(&key.pair())?.members.iter().map(|member| member.id).collect();
+        let mut evidence = Vec::new();
+        for other in members {
+            flows.catch_up(other);
+            let flow = flows.get(other);
+            let is_opposite = flow.key.src == key.dst && flow.key.dst == key.src;
+            // It may have been found.
+            let is_free = flow.key.pair() == key.pair() && (flow.peer.is_none() || flow.peer == id);
+            if !is_opposite || !is_free || !flow.requests.seq.is_started() {
+                continue;
+            }
+            let formula = Udp::linux_source_port(Qpn(key.dest_qp()), Qpn(flow.key.dest_qp()));
+            let of_port = if port == formula && flow.looks.has_port(formula) { 28 } else { 0 };
+            evidence.extend(evidence_of_psn(&flow.requests, psn, false).map(|bits| (bits + of_port, other)));
+        }
+        evidence.sort_unstable();
+        let (bits, best) = evidence.pop()?;
+        let second = evidence.pop().map_or(0, |(bits, _)| bits);
+        (bits >= ENOUGH_BITS && bits >= second + MARGIN_BITS).then_some(best)
+    }
+
+    /// Many queue pairs between two hosts, some of which begin with the same PSN: what an attempt leaves out changes nothing.
+    #[test]
+    fn responses_find_the_requests_with_most_evidence() {
+        const HOSTS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
+        let (mut pairs, mut in_vain, mut stretches) = (0, 0, 0);
+        for seed in 0..12 {
+            let mut state = seed;
+            let mut random = |below: u64| {
+                state = u64::wrapping_add(
+                    u64::wrapping_mul(state, 6_364_136_223_846_793_005),
+                    1_442_695_040_888_963_407,
+                );
+                (state >> 33) % below
+            };
+            let max_flows = if seed % 3 == 0 { 30 } else { 1 << 20 };
+            let mut analysis = Analysis::new(Options { verify_icrc: false, max_flows, ..Options::default() });
+            let mut connections: Vec<_> = (0..40u32)
+                .map(|n| {
+                    let psn = [0, 0, 100, 7_000, 0xff_fff0, random(1 << 24) as u32][random(6) as usize];
+                    let (asking, answering) = (Qpn(0x100 + n), Qpn(0x11 + 3 * n));
+                    let port = match random(3) {
+                        0 => Udp::linux_source_port(asking, answering),
+                        _ => 0xc000 + n as u16 % 7,
+                    };
+                    (asking, answering, port, psn, psn)
+                })
+                .collect();
+            for n in 0..4_000 {
+                let (asking, answering, port, first, next) = &mut connections[random(40) as usize];
+                let is_ack = random(6) == 0 && first != next;
+                let (psn, end) = match is_ack {
+                    true => (next.wrapping_sub(1 + random(3) as u32) % Psn::SPACE, *asking),
+                    false => (*next, *answering),
+                };
+                let opcode = if is_ack { Opcode::RC_ACKNOWLEDGE } else { Opcode::RC_SEND_ONLY };
+                let (from, to) = (HOSTS[is_ack as usize], HOSTS[!is_ack as usize]);
+                let bth = Bth::default().with_opcode(opcode).with_dest_qp(end).with_psn(Psn(psn));
+                let ip = craft::Packet::rocev2(from, to).push(bth);
+                let frame = if is_ack { ip.push(Aeth::default()) } else { ip.payload(vec![0; 64]) };
+                let mut frame = frame.build().to_vec();
+                frame[34..36].copy_from_slice(&port.to_be_bytes());
+                let (time, link, wire_len) = (Time(n * 700), Link::ETHERNET, frame.len() as u32);
+                let record = Record { time, link, interface: 0, wire_len, frame: &frame };
+                let key = Key::of_ipv4(from.into(), to.into(), end.0);
+                let before = analysis.flows.find(&key).map(|id| analysis.flows.get(id));
+                let is_attempt = is_ack && before.is_some_and(|flow| flow.peer.is_none() && is_tried(flow));
+                analysis.see(&record);
+                if is_attempt && let Some(id) = analysis.flows.find(&key) {
+                    let expected = found(&mut analysis, &key, Psn(psn), *port);
+                    assert_eq!(analysis.flows.get(id).peer, expected, "seed {seed}, packet {n}");
+                    *(if expected.is_some() { &mut pairs } else { &mut in_vain }) += 1;
+                }
+                if !is_ack {
+                    *next = (*next + if random(150) == 0 { 3_000 } else { 1 }) % Psn::SPACE;
+                }
+            }
+            stretches += analysis.flows.flows.iter().filter(|flow| flow.in_stretch).count();
+        }
+        assert!(pairs > 50 && in_vain > 500 && stretches > 50, "{pairs} {in_vain} {stretches}");
+    }
 }

@@ -304,6 +304,14 @@ impl Flows {
         }
     }
 
+    /// A flow's requests know of all its packets then, and its stretch goes on.
+    pub(crate) fn catch_up(&mut self, FlowId(at): FlowId) {
+        let (flow, stretch) = (self.flows.get_mut(at as usize), self.stretches.get_mut(at as usize));
+        if let (Some(flow), Some(stretch)) = (flow.filter(|flow| flow.in_stretch), stretch) {
+            stretch.catch_up(flow);
+        }
+    }
+
     /// Ends the stretch of the opposite flow.
     #[cold]
     pub(crate) fn settle_peer(&mut self, id: FlowId) {

@@ -205,6 +205,11 @@ impl Stretch {
         facts.source_port() == self.alike.source_port()
     }
 
+    /// Its flow's requests learn what they can while it goes on.
+    pub(crate) fn catch_up(&mut self, flow: &mut Flow) {
+        flow.requests.learn(&mut self.course);
+    }
+
     /// What a response says of its requests. Whether it can go on.
     #[inline(always)]
     fn answer(

@@ -198,13 +198,19 @@ impl Requests {
     /// Learns what an acknowledgement needs of a course that goes on. Afterwards it has to [go on](Self::go_on).
     #[inline(always)]
     pub(crate) fn catch_up(&mut self, course: &mut Course) {
+        self.learn(course);
+        self.seq.ring.swap(&mut course.ring);
+    }
+
+    /// Learns what there was, but for the single transmissions.
+    #[inline(always)]
+    pub(crate) fn learn(&mut self, course: &mut Course) {
         if course.next != self.seq.hi {
             self.seq.go_on(course.next, course.time);
             self.shadow.go_on(course.next);
         }
         self.goodput += (course.payload - course.told) as u64;
         course.told = course.payload;
-        self.seq.ring.swap(&mut course.ring);
     }
 
     /// Goes on with a course after an acknowledgement, if that can be: else it is to end.
