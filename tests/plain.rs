@@ -82,14 +82,19 @@ fn mutants_have_one_report() {
     assert!(seen > 5_000 && malformed > 1_000, "{seen} {malformed}");
 }
 
-/// What happens to packets on their way, and what does not: one in thirty is lost, doubled, late, wrong or sent anew.
+/// What happens to packets on their way, and what does not: one in thirty is lost, doubled, late, wrong or sent anew. In
+/// some captures few IP headers are right, or none.
 fn damaged(frames: &[Frame], random: &mut Random) -> Vec<Frame> {
     let mut damaged: Vec<Frame> = Vec::new();
     let mut pause = 0;
+    let not_right = [0, 0, 2, 48, 52, 100][random.below(6)];
     for frame in frames {
         let mut frame = frame.clone();
         frame.time += pause;
         let len = frame.bytes.len();
+        if len > 34 && random.below(100) < not_right {
+            frame.bytes[24] ^= 0x5a;
+        }
         match random.below(270) {
             0 => continue,
             1 => damaged.push(frame.clone()),

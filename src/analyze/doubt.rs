@@ -62,12 +62,19 @@ impl Analysis {
         corrupt
     }
 
-    /// A packet over IPv4 that is not wrong.
+    /// Whether one more IP header whose checksum may be right is not that of a wrong packet.
     #[inline(always)]
-    pub(super) fn see_right(&mut self, icrc: State) {
+    pub(super) fn accepts_ip(&self, is_right: bool) -> bool {
+        is_right || !Trust::believes(self.trust.ip_bad + 1, self.trust.ip_checked + 1)
+    }
+
+    /// A packet over IPv4 that is not wrong, whose header's checksum may be.
+    #[inline(always)]
+    pub(super) fn see_right(&mut self, icrc: State, is_ip_right: bool) {
         self.capture.rdma_packets += 1;
         self.trust.icrc_checked += (icrc == State::Good) as u64;
         self.trust.ip_checked += 1;
+        self.trust.ip_bad += !is_ip_right as u64;
     }
 
     /// A wrong packet of a flow that was not seen: counted, should the flow appear.

@@ -238,7 +238,13 @@ impl Flows {
 
     /// Where a flow's packets are counted while they are a stretch, if it ever had one.
     #[inline(always)]
-    pub(crate) fn stretch(&mut self, FlowId(at): FlowId) -> Option<&mut Stretch> {
+    pub(crate) fn stretch(&self, FlowId(at): FlowId) -> Option<&Stretch> {
+        self.stretches.get(at as usize)
+    }
+
+    /// The same, to count there.
+    #[inline(always)]
+    pub(crate) fn stretch_mut(&mut self, FlowId(at): FlowId) -> Option<&mut Stretch> {
         self.stretches.get_mut(at as usize)
     }
 
@@ -425,7 +431,7 @@ fn is_response(facts: &impl Facts) -> bool {
     facts.opcode().shape().direction == Direction::Response
 }
 
-/// Flows that can have stretches where there are many: of those, they take 12 MiB.
+/// Flows that can have stretches where there are many: of those, they take 8 MiB.
 const MOST_STRETCHES: usize = 1 << 16;
 /// Packets that such a flow has had before.
 const WORTH_IT: u64 = 16;

@@ -77,7 +77,7 @@ impl Stretch {
     pub(crate) fn begin(&mut self, flow: &mut Flow, facts: &Plain, knobs: &Knobs) -> bool {
         // Further from the end of time than a stretch is long.
         let is_near = facts.time().unsigned_abs() <= FARTHEST as u64 / 2;
-        if facts.ecn() == Ecn::CE || facts.ip_right() != Some(true) || !is_near {
+        if facts.ecn() == Ecn::CE || !is_near {
             return false;
         }
         let Some(course) = flow.requests.begin_course(knobs) else { return false };
@@ -86,16 +86,11 @@ impl Stretch {
         true
     }
 
-    /// Whether a packet [of its flow](Self::is_of) is right, and the next one. Of one that is not `KNOWN` to be plain, it is to be found out too;
-    /// `rest`: bytes captured after its link header.
+    /// Whether a packet [of its flow](Self::is_of) is the next one. Of one that is not `KNOWN` to be plain, it is to be
+    /// found out too; `rest`: bytes captured after its link header.
     #[inline(always)]
     fn next<const KNOWN: bool>(&mut self, packet: &Plain, shape: &Shape, rest: usize) -> Option<Next> {
-        let is_right = packet.total() >= SHORTEST
-            && match KNOWN {
-                true => packet.ip_right() == Some(true),
-                false => packet.is_right(self.sum_alike) && packet.is_whole(shape, rest),
-            };
-        if !is_right {
+        if packet.total() < SHORTEST || !KNOWN && !packet.is_whole(shape, rest) {
             return None;
         }
         let silence = self.course.next(packet, shape, &self.ids)?;
@@ -104,6 +99,12 @@ impl Stretch {
             _ => self.another(packet.opcode(), shape)?,
         };
         Some(Next { silence, kind })
+    }
+
+    /// Whether a packet's IP checksum is right.
+    #[inline(always)]
+    fn is_right<const KNOWN: bool>(&self, packet: &Plain) -> bool {
+        if KNOWN { packet.ip_right() == Some(true) } else { packet.is_right(self.sum_alike) }
     }
 
     /// Takes it. What it ends is a message of so many bytes.
@@ -279,6 +280,11 @@ impl Analysis {
     ) -> bool {
         let (shape, frame) = (packet.opcode().shape(), self.number() + 1);
         let Some(stretch) = self.flows.stretch(id) else { return false };
+        let is_right = stretch.is_right::<KNOWN>(packet);
+        if !self.accepts_ip(is_right) {
+            return false;
+        }
+        let Some(stretch) = self.flows.stretch_mut(id) else { return false };
         let Some(next) = stretch.next::<KNOWN>(packet, shape, rest) else { return false };
         let icrc = icrc();
         if icrc == State::Bad {
@@ -288,7 +294,7 @@ impl Analysis {
             self.flows.completed(id, bytes, waiting);
         }
         self.capture.see(&packet.frame());
-        self.see_right(icrc);
+        self.see_right(icrc, is_right);
         self.say(Some(Direction::Request), Class::New);
         if self.asked.rate.is_asked() {
             // A copy of its own: the other packets stay in registers.
@@ -308,7 +314,8 @@ impl Analysis {
     #[inline]
     pub(super) fn acknowledges(&mut self, facts: &Plain) -> bool {
         let Some(aeth) = facts.aeth().filter(|aeth| aeth.syndrome().is_ack()) else { return false };
-        if facts.icrc() == State::Bad || facts.ip_right() != Some(true) {
+        let is_right = facts.ip_right() == Some(true);
+        if facts.icrc() == State::Bad || !self.accepts_ip(is_right) {
             return false;
         }
         let Some(id) = self.flows.found(facts) else { return false };
@@ -367,7 +374,7 @@ impl Analysis {
                 tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, frame);
             }
         }
-        self.see_right(facts.icrc());
+        self.see_right(facts.icrc(), is_right);
         self.say(Some(Direction::Response), class);
         self.count(facts, (Some(id), Some(class)), true);
         true
