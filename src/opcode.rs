@@ -256,6 +256,8 @@ pub(crate) struct Shape {
     pub(crate) extended: u8,
     /// A part of a SEND or of a WRITE over a connection.
     pub(crate) is_streamed: bool,
+    /// Of those parts, which one: below [`Shape::PARTS`].
+    pub(crate) part: u8,
     pub(crate) has_aeth: bool,
     pub(crate) has_reth: bool,
     /// A message begins, or ends, with it.
@@ -267,6 +269,9 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
+    /// Kinds of parts that SENDs and WRITEs have.
+    pub(crate) const PARTS: usize = 14;
+
     /// Whether a packet may have so much payload.
     #[inline(always)]
     pub(crate) fn has_room(&self, payload: u32) -> bool {
@@ -314,6 +319,7 @@ impl Opcode {
             extended,
             is_streamed: matches!(operation, Some(Operation::Send | Operation::Write))
                 && matches!(self.service(), Service::Rc | Service::Uc | Service::Rd | Service::Xrc),
+            part: self.part(),
             has_aeth: matches!(first, Some(Kind::Aeth)),
             has_reth: matches!(first, Some(Kind::Reth)),
             begins: matches!(row.position, Position::First | Position::Only),
@@ -321,6 +327,17 @@ impl Opcode {
             least,
             most,
         }
+    }
+
+    /// SENDs and WRITEs come first, and behind all other operations the SENDs that invalidate.
+    const fn part(self) -> u8 {
+        let operation = self.0 & 0x1f;
+        if operation >= 22 { operation - 10 } else { operation }
+    }
+
+    /// The operation code of a service, whose upper bits these are, with this [part](Shape::part).
+    pub(crate) const fn of_part(service: u8, part: u8) -> Opcode {
+        Opcode(service & 0xe0 | if part >= 12 { part + 10 } else { part })
     }
 
     #[inline(always)]

@@ -161,7 +161,7 @@ const HERE: usize = 4;
 
 /// Where a code stands among some; where it does not, a number that none has.
 #[inline(always)]
-pub(super) fn find(codes: [u8; HERE], code: u8) -> usize {
+fn find(codes: [u8; HERE], code: u8) -> usize {
     // All codes are compared at once: a byte that is zero afterwards borrows, and the lowest one that does is right.
     const ONES: u32 = u32::from_ne_bytes([1; HERE]);
     let differences = u32::from_le_bytes(codes) ^ (ONES * code as u32);

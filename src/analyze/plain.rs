@@ -55,7 +55,7 @@ const IP_RIGHT: u16 = 1 << 15;
 ///           63            48 47            32 31            16 15             0
 /// network   |4 | 5 |   TOS   |  source port   |   dest. port   | fragment offset|
 /// addresses |         source address          |       destination address       |
-///                                      around |has VLAN?| VID | TTL  | protocol |
+///                                      around |ser-|V| VID    | TTL  | protocol |
 ///                                          qp |   0   |      destination QP     |
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,16 @@ impl Alike {
     pub(super) fn source_port(self) -> u16 {
         (self.network >> 32) as u16
     }
+
+    /// The upper bits of their operation codes.
+    pub(super) fn service(self) -> u8 {
+        ((self.around & SERVICE) >> 24) as u8
+    }
 }
+
+/// The service, in an operation code where a BTH's first four bytes have it. Above the bits of a VLAN tag.
+const SERVICE: u32 = 0xe0 << 24;
+const _: () = assert!((look::VLAN as u32) << 16 & SERVICE == 0 && look::VLAN <= 0xffff);
 
 impl Default for Alike {
     /// As no packet is: two bits that tell nothing are 0 in all of them.
@@ -171,29 +180,33 @@ impl Plain {
         let [network, protocol, ports, ..] = self.headers;
         let (addresses, qp) = self.ends();
         let vlan = (self.tags as u32 & look::VLAN as u32) << 16;
+        let service = self.headers[3] as u32 & SERVICE;
         Alike {
             network: network & (VERSION_AND_FRAGMENT | TOS) | (ports & 0xffff_ffff) << 16,
             addresses,
-            around: (protocol >> 48) as u32 | vlan,
+            around: (protocol >> 48) as u32 | vlan | service,
             qp,
         }
     }
 
-    /// The sum of what the packets of a stretch have alike in their network headers (RFC 1071), not folded.
+    /// The sum of what the packets of a stretch have alike in their network headers (RFC 1071).
     #[inline(always)]
-    pub(super) fn sum_alike(&self) -> u32 {
+    pub(super) fn sum_alike(&self) -> u16 {
         let [network, protocol, ports, ..] = self.headers;
         let half = |word: u64, at: u32| (word >> at) as u32 & 0xffff;
         let addresses = half(protocol, 16) + half(protocol, 0) + half(ports, 48) + half(ports, 32);
-        half(network, 48) + half(protocol, 48) + addresses
+        let sum = half(network, 48) + half(protocol, 48) + addresses;
+        let folded = (sum & 0xffff) + (sum >> 16);
+        ((folded & 0xffff) + (folded >> 16)) as u16
     }
 
     /// Whether the header checksum is right, given [that](Self::sum_alike).
     #[inline(always)]
-    pub(super) fn is_right(&self, sum_alike: u32) -> bool {
+    pub(super) fn is_right(&self, sum_alike: u16) -> bool {
         let [network, protocol, ..] = self.headers;
         let half = |word: u64, at: u32| (word >> at) as u32 & 0xffff;
-        let sum = sum_alike + half(network, 32) + half(network, 16) + half(network, 0) + half(protocol, 32);
+        let sum =
+            sum_alike as u32 + half(network, 32) + half(network, 16) + half(network, 0) + half(protocol, 32);
         // Whether it is a multiple of 65535, see `Resolution`; it is not 0, for the version is not.
         const INVERSE: u32 = 0xfffe_ffff;
         const _: () = assert!(INVERSE.wrapping_mul(0xffff) == 1);

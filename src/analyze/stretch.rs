@@ -6,7 +6,7 @@
 use super::{
     Analysis, Class, FARTHEST, FlowId,
     facts::Facts,
-    flow::{Flow, RESPONSES, find},
+    flow::{Flow, RESPONSES},
     flows::Responder,
     metric::Seen,
     plain::{Alike, Plain, verify_plain},
@@ -33,15 +33,14 @@ pub(crate) struct Stretch {
     /// What its packets have alike; nothing where there is no stretch.
     alike: Alike,
     course: Course,
-    /// The flow's.
-    ids: IdOrder,
-    /// The operation codes, and how often each was there.
-    codes: [u8; KINDS],
-    packets: [u16; KINDS],
     /// Bytes of all, from their network headers on.
     bytes: u32,
+    /// The flow's.
+    ids: IdOrder,
     /// See [`Plain::sum_alike`].
-    sum_alike: u32,
+    sum_alike: u16,
+    /// How often each [part](Shape::part) was there.
+    packets: [u8; Shape::PARTS],
 }
 
 const _: () = assert!(size_of::<Stretch>() == 128);
@@ -50,13 +49,9 @@ const _: () = assert!(size_of::<Stretch>() == 128);
 struct Next {
     /// Since the one before.
     silence: u64,
-    kind: usize,
+    /// How many there are of its part then.
+    packets: u8,
 }
-
-/// Kinds of packets in a stretch.
-const KINDS: usize = 4;
-/// An operation code of no streamed packet.
-const NONE: u8 = 0xff;
 
 /// What the packets of a stretch add to the sums over all flows.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +77,7 @@ impl Stretch {
         }
         let Some(course) = flow.requests.begin_course(knobs) else { return false };
         let (alike, sum_alike, ids) = (facts.alike(), facts.sum_alike(), flow.ids);
-        *self = Stretch { alike, sum_alike, course, ids, codes: [NONE; KINDS], ..Stretch::default() };
+        *self = Stretch { alike, sum_alike, course, ids, ..Stretch::default() };
         true
     }
 
@@ -94,11 +89,11 @@ impl Stretch {
             return None;
         }
         let silence = self.course.next(packet, shape, &self.ids)?;
-        let kind = match find(self.codes, packet.opcode().0) {
-            kind if kind < KINDS => kind,
-            _ => self.another(packet.opcode(), shape)?,
-        };
-        Some(Next { silence, kind })
+        let packets = self.packets.get(shape.part as usize)?.checked_add(1)?;
+        if packets == 1 && shape.payload == PayloadRule::Full && !self.course.knows_mtu() {
+            return None;
+        }
+        Some(Next { silence, packets })
     }
 
     /// Whether a packet's IP checksum is right.
@@ -117,30 +112,20 @@ impl Stretch {
         frame: u64,
         icrc: State,
     ) -> Option<(u64, Waiting)> {
-        self.packets[next.kind] += 1;
+        if let Some(packets) = self.packets.get_mut(shape.part as usize) {
+            *packets = next.packets;
+        }
         self.bytes += packet.total();
         let message = self.course.take(next.silence, packet, shape, frame, icrc, &self.ids);
         self.ids.see_another(packet.id());
         message
     }
 
-    /// Room for one more kind of packets.
-    #[cold]
-    fn another(&mut self, opcode: Opcode, shape: &Shape) -> Option<usize> {
-        let is_plain = matches!(opcode.service(), Service::Rc | Service::Uc);
-        if !is_plain || shape.payload == PayloadRule::Full && !self.course.knows_mtu() {
-            return None;
-        }
-        let kind = self.codes.iter().position(|&code| code == NONE)?;
-        self.codes[kind] = opcode.0;
-        Some(kind)
-    }
-
     /// The stretch is over: its flow learns what there was.
     #[cold]
     #[inline(never)]
     pub(crate) fn end(&mut self, id: FlowId, flow: &mut Flow) -> Option<Sum> {
-        let Stretch { alike, course, ids, codes, packets, bytes, .. } = std::mem::take(self);
+        let Stretch { alike, course, ids, packets, bytes, .. } = std::mem::take(self);
         let (payload, time) = (course.payload() as u64, course.time());
         let (last, good) = (course.last(), course.good() as u64);
         let n: u64 = packets.iter().map(|&n| n as u64).sum();
@@ -158,9 +143,10 @@ impl Stretch {
             flow.last_psn = psn.0;
         }
         let mut extended = 0;
-        for (&code, &n) in codes.iter().zip(&packets).filter(|(_, n)| **n > 0) {
-            flow.opcodes.add_many(code, n as u64);
-            extended += Opcode(code).shape().extended as u64 * n as u64;
+        for (part, &n) in (0..).zip(&packets).filter(|(_, n)| **n > 0) {
+            let opcode = Opcode::of_part(alike.service(), part);
+            flow.opcodes.add_many(opcode.0, n as u64);
+            extended += opcode.shape().extended as u64 * n as u64;
         }
         let ecn = alike.ecn();
         if ecn != Ecn::default() {
