@@ -83,17 +83,20 @@ fn mutants_have_one_report() {
 }
 
 /// What happens to packets on their way, and what does not: one in thirty is lost, doubled, late, wrong or sent anew. In
-/// some captures few IP headers are right, or none.
+/// some captures few IP headers are right, or few ICRCs, or none.
 fn damaged(frames: &[Frame], random: &mut Random) -> Vec<Frame> {
     let mut damaged: Vec<Frame> = Vec::new();
     let mut pause = 0;
-    let not_right = [0, 0, 2, 48, 52, 100][random.below(6)];
+    let [ip_wrong, icrc_wrong] = [(); 2].map(|()| [0, 0, 2, 48, 52, 100][random.below(6)]);
     for frame in frames {
         let mut frame = frame.clone();
         frame.time += pause;
         let len = frame.bytes.len();
-        if len > 34 && random.below(100) < not_right {
+        if len > 34 && random.below(100) < ip_wrong {
             frame.bytes[24] ^= 0x5a;
+        }
+        if len > 58 && random.below(100) < icrc_wrong {
+            frame.bytes[len - 1] ^= 0x5a;
         }
         match random.below(270) {
             0 => continue,

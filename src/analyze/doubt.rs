@@ -38,6 +38,18 @@ impl Trust {
     pub(super) fn believes(bad: u64, checked: u64) -> bool {
         bad * 2 <= checked + Self::DOUBT
     }
+
+    /// Whether one more packet with an ICRC that may be wrong is not a wrong packet.
+    #[inline(always)]
+    pub(super) fn accepts(&self, icrc: State) -> bool {
+        icrc != State::Bad || !Trust::believes(self.icrc_bad + 1, self.icrc_checked + 1)
+    }
+
+    /// The same of one whose IP header's checksum may be wrong.
+    #[inline(always)]
+    pub(super) fn accepts_ip(&self, is_right: bool) -> bool {
+        is_right || !Trust::believes(self.ip_bad + 1, self.ip_checked + 1)
+    }
 }
 
 impl Analysis {
@@ -62,18 +74,20 @@ impl Analysis {
         corrupt
     }
 
-    /// Whether one more IP header whose checksum may be right is not that of a wrong packet.
-    #[inline(always)]
-    pub(super) fn accepts_ip(&self, is_right: bool) -> bool {
-        is_right || !Trust::believes(self.trust.ip_bad + 1, self.trust.ip_checked + 1)
-    }
-
-    /// A packet over IPv4 that is not wrong, whose header's checksum may be.
+    /// A packet over IPv4 that is not wrong, though its header's checksum or its ICRC may be.
     #[inline(always)]
     pub(super) fn see_right(&mut self, icrc: State, is_ip_right: bool) {
         self.capture.rdma_packets += 1;
-        self.trust.icrc_checked += (icrc == State::Good) as u64;
+        self.trust.icrc_checked += (icrc != State::Unchecked) as u64;
         self.trust.ip_checked += 1;
+        if icrc == State::Bad || !is_ip_right {
+            self.see_doubtful(icrc, is_ip_right);
+        }
+    }
+
+    #[inline(never)]
+    fn see_doubtful(&mut self, icrc: State, is_ip_right: bool) {
+        self.trust.icrc_bad += (icrc == State::Bad) as u64;
         self.trust.ip_bad += !is_ip_right as u64;
     }
 

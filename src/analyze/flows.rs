@@ -238,13 +238,7 @@ impl Flows {
 
     /// Where a flow's packets are counted while they are a stretch, if it ever had one.
     #[inline(always)]
-    pub(crate) fn stretch(&self, FlowId(at): FlowId) -> Option<&Stretch> {
-        self.stretches.get(at as usize)
-    }
-
-    /// The same, to count there.
-    #[inline(always)]
-    pub(crate) fn stretch_mut(&mut self, FlowId(at): FlowId) -> Option<&mut Stretch> {
+    pub(crate) fn stretch(&mut self, FlowId(at): FlowId) -> Option<&mut Stretch> {
         self.stretches.get_mut(at as usize)
     }
 

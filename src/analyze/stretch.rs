@@ -127,7 +127,7 @@ impl Stretch {
     pub(crate) fn end(&mut self, id: FlowId, flow: &mut Flow) -> Option<Sum> {
         let Stretch { alike, course, ids, packets, bytes, .. } = std::mem::take(self);
         let (payload, time) = (course.payload() as u64, course.time());
-        let (last, good) = (course.last(), course.good() as u64);
+        let (last, good, bad) = (course.last(), course.good() as u64, course.bad() as u64);
         let n: u64 = packets.iter().map(|&n| n as u64).sum();
         flow.requests.end_course(course, n);
         flow.ids = ids;
@@ -138,7 +138,8 @@ impl Stretch {
         flow.last_time = flow.last_time.max(time);
         flow.payload_bytes += payload;
         flow.icrc[State::Good as usize] += good;
-        flow.icrc[State::Unchecked as usize] += n - good;
+        flow.icrc[State::Bad as usize] += bad;
+        flow.icrc[State::Unchecked as usize] += n - good - bad;
         if let Some(psn) = last {
             flow.last_psn = psn.0;
         }
@@ -267,13 +268,12 @@ impl Analysis {
         let (shape, frame) = (packet.opcode().shape(), self.number() + 1);
         let Some(stretch) = self.flows.stretch(id) else { return false };
         let is_right = stretch.is_right::<KNOWN>(packet);
-        if !self.accepts_ip(is_right) {
+        if !self.trust.accepts_ip(is_right) {
             return false;
         }
-        let Some(stretch) = self.flows.stretch_mut(id) else { return false };
         let Some(next) = stretch.next::<KNOWN>(packet, shape, rest) else { return false };
         let icrc = icrc();
-        if icrc == State::Bad {
+        if !self.trust.accepts(icrc) {
             return false;
         }
         if let Some((bytes, waiting)) = stretch.take(next, packet, shape, frame, icrc) {
@@ -301,7 +301,7 @@ impl Analysis {
     pub(super) fn acknowledges(&mut self, facts: &Plain) -> bool {
         let Some(aeth) = facts.aeth().filter(|aeth| aeth.syndrome().is_ack()) else { return false };
         let is_right = facts.ip_right() == Some(true);
-        if facts.icrc() == State::Bad || !self.accepts_ip(is_right) {
+        if !self.trust.accepts(facts.icrc()) || !self.trust.accepts_ip(is_right) {
             return false;
         }
         let Some(id) = self.flows.found(facts) else { return false };

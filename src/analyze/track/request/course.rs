@@ -45,8 +45,9 @@ pub(crate) struct Course {
     open: Option<Operation>,
     /// The flow's last packet was one of these.
     is_last: bool,
-    /// How many ICRCs were right.
+    /// How many ICRCs were right, and how many were not.
     good: u16,
+    bad: u16,
 }
 
 /// PSNs after which a course ends: its counts are small, and requests of a flow that looks for its opposite are looked at
@@ -89,7 +90,10 @@ impl Course {
         };
         ring::put(&mut self.ring, x, sent(&Packet::of(facts, frame), 1));
         (self.next, self.time, self.is_last) = (x + 1, time, true);
-        self.good += (icrc == State::Good) as u16;
+        if icrc != State::Unchecked {
+            self.good += (icrc == State::Good) as u16;
+            self.bad += (icrc == State::Bad) as u16;
+        }
         (self.begin, self.first_time) =
             if shape.begins { (self.payload, time) } else { (self.begin, self.first_time) };
         self.payload += facts.payload();
@@ -138,6 +142,11 @@ impl Course {
     /// How many ICRCs were right.
     pub(crate) fn good(&self) -> u16 {
         self.good
+    }
+
+    /// How many were not.
+    pub(crate) fn bad(&self) -> u16 {
+        self.bad
     }
 
     /// When its last packet came.
