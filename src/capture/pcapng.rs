@@ -24,7 +24,7 @@ use std::io;
 use super::pcap::portable;
 use super::reader::Place;
 use super::window::Input;
-use super::{Info, Interface, MAX_FRAME_STATED, Problem, Time, frame_limit};
+use super::{Info, Interface, MAX_FRAME_STATED, Problem, Record, Time, frame_limit};
 use crate::dissect::Link;
 
 /// First word of every pcapng file, the same in both byte orders.
@@ -36,6 +36,8 @@ const OLD_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const STATISTICS: u32 = 5;
 const PACKET: u32 = 6;
+/// Bytes before an Enhanced Packet Block's frame.
+const PACKET_HEADER: usize = 28;
 
 /// Bytes of a block that are held at most: the longest frame that is believed, and room for options.
 const BLOCK_LIMIT: usize = MAX_FRAME_STATED as usize + (1 << 20);
@@ -76,35 +78,41 @@ impl Pcapng {
     #[inline]
     pub(super) fn advance(&mut self, input: &mut Input, info: &mut Info) -> io::Result<Option<Place>> {
         let rest = input.rest();
-        if let Some(head) = rest.first_chunk::<28>() {
-            let total = self.u32(head, 4) as usize;
-            let (captured, wire) = (self.u32(head, 20), self.u32(head, 24));
-            let options = 28 + captured.checked_next_multiple_of(4).unwrap_or(captured) as usize;
-            // Everything that can be said of a packet block without options, and nothing else.
-            if self.u32(head, 0) == PACKET
-                && total == options + 4
-                && captured <= wire
-                && let Some(interface) = self.interfaces.get(self.u32(head, 8) as usize)
-                && captured <= interface.plain
-                && let Some(tail) = rest.get(options..).and_then(|tail| tail.first_chunk::<4>())
-                && self.u32(tail, 0) as usize == total
-            {
-                let ticks = u64::from(self.u32(head, 12)) << 32 | u64::from(self.u32(head, 16));
-                let place = Place {
-                    time: interface.clock.time(ticks),
-                    link: interface.link,
-                    interface: interface.index,
-                    wire_len: wire,
-                    at: input.pos + 28,
-                    len: captured as usize,
-                };
-                input.pos += total;
-                info.frames += 1;
-                self.options = (0, 0);
-                return Ok(Some(place));
-            }
+        let Some((record, behind)) = self.plain(rest) else { return self.advance_slowly(input, info) };
+        let Record { time, link, interface, wire_len, frame } = record;
+        let (at, len, passed) = (input.pos + PACKET_HEADER, frame.len(), rest.len() - behind.len());
+        self.passed(1, info);
+        input.pos += passed;
+        Ok(Some(Place { time, link, interface, wire_len, at, len }))
+    }
+
+    /// The frame of the packet block here and what is behind the block, if it is as nearly all are: without options, all
+    /// there, nothing odd about it.
+    #[inline(always)]
+    pub(super) fn plain<'a>(&self, rest: &'a [u8]) -> Option<(Record<'a>, &'a [u8])> {
+        let (head, behind) = rest.split_first_chunk::<PACKET_HEADER>()?;
+        let (total, captured, wire_len) =
+            (self.u32(head, 4) as usize, self.u32(head, 20), self.u32(head, 24));
+        let interface = self.interfaces.get(self.u32(head, 8) as usize)?;
+        if self.u32(head, 0) != PACKET || captured > wire_len || captured > interface.plain {
+            return None;
         }
-        self.advance_slowly(input, info)
+        let len = captured as usize;
+        let (frame, behind) = behind.split_at_checked(len.next_multiple_of(4))?;
+        let (tail, behind) = behind.split_first_chunk::<4>()?;
+        if total != PACKET_HEADER + frame.len() + tail.len() || self.u32(tail, 0) as usize != total {
+            return None;
+        }
+        let ticks = u64::from(self.u32(head, 12)) << 32 | u64::from(self.u32(head, 16));
+        let (time, link, interface) = (interface.clock.time(ticks), interface.link, interface.index);
+        Some((Record { time, link, interface, wire_len, frame: frame.get(..len)? }, behind))
+    }
+
+    /// Counts plain packets.
+    #[inline(always)]
+    pub(super) fn passed(&mut self, count: u64, info: &mut Info) {
+        info.frames += count;
+        self.options = (0, 0);
     }
 
     /// The current packet's first comment.

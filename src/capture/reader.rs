@@ -182,14 +182,20 @@ impl Source for Reader {
         let (all, mut count) = (rest.len(), 1);
         loop {
             see(&record);
-            let Frames::Pcap(pcap) = &self.frames else { break };
-            let Some((next, behind)) = pcap.plain(rest) else { break };
+            let next = match &self.frames {
+                Frames::Pcap(pcap) => pcap.plain(rest),
+                Frames::Pcapng(pcapng) => pcapng.plain(rest),
+                Frames::Erf(_) => None,
+            };
+            let Some((next, behind)) = next else { break };
             (record, rest) = (next, behind);
             count += 1;
         }
         let (passed, last) = (all - rest.len(), record.time);
-        if let Frames::Pcap(pcap) = &mut self.frames {
-            pcap.passed(count - 1, last, &mut self.info);
+        match &mut self.frames {
+            Frames::Pcap(pcap) => pcap.passed(count - 1, last, &mut self.info),
+            Frames::Pcapng(pcapng) if count > 1 => pcapng.passed(count - 1, &mut self.info),
+            _ => {}
         }
         self.input.pos += passed;
         Ok(count)
