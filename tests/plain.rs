@@ -6,8 +6,12 @@ use rdmawire::{
     analyze::{Analysis, Event, Options, Prepared, metric::Metric},
     capture::{self, Record, Source, Time},
     checksum::internet,
-    craft::mutate::{Base, Mutants},
-    dissect::dissect,
+    craft::{
+        mutate::{Base, Mutants},
+        rewrite::{Plan, Rewriter},
+    },
+    dissect::{Encapsulation, Link, dissect},
+    wire::Kind,
 };
 
 mod properties;
@@ -92,12 +96,22 @@ fn damaged(frames: &[Frame], random: &mut Random) -> Vec<Frame> {
         let mut frame = frame.clone();
         frame.time += pause;
         let len = frame.bytes.len();
-        if len > 34 && random.below(100) < ip_wrong {
-            frame.bytes[24] ^= 0x5a;
+        let d = dissect(frame.link, &frame.bytes, frame.wire_len);
+        let [ipv4, bth] = [Kind::Ipv4, Kind::Bth].map(|kind| d.offset(kind));
+        if let Some(at) = ipv4
+            && random.below(100) < ip_wrong
+        {
+            frame.bytes[at + 10] ^= 0x5a;
         }
-        if len > 58 && random.below(100) < icrc_wrong {
+        if bth.is_some() && random.below(100) < icrc_wrong {
             frame.bytes[len - 1] ^= 0x5a;
         }
+        // The PSN, the queue pair, or the operation code.
+        let mut of_bth = |at: usize, change: fn(u8, usize) -> u8, by: usize| {
+            if let Some(byte) = bth.and_then(|bth| frame.bytes.get_mut(bth + at)) {
+                *byte = change(*byte, by);
+            }
+        };
         match random.below(270) {
             0 => continue,
             1 => damaged.push(frame.clone()),
@@ -106,14 +120,14 @@ fn damaged(frames: &[Frame], random: &mut Random) -> Vec<Frame> {
                 damaged.insert(at, frame);
                 continue;
             }
-            // The PSN, or the queue pair, of a packet over IPv4.
-            3 if len > 54 => frame.bytes[53] = frame.bytes[53].wrapping_add(random.below(19) as u8),
-            4 if len > 54 => frame.bytes[51] ^= 1 << random.below(8),
-            5 if len > 54 => frame.bytes[49] = random.below(32) as u8,
+            3 => of_bth(11, |psn, by| psn.wrapping_add(by as u8), random.below(19)),
+            4 => of_bth(9, |psn, bit| psn ^ 1 << bit, random.below(8)),
+            5 => of_bth(7, |_, qp| qp as u8, random.below(32)),
+            8 => of_bth(0, |_, opcode| opcode as u8, random.below(32)),
             6 => frame.bytes[random.below(len.clamp(1, 80))] ^= 1 << random.below(8),
             7 => pause += [50_000, 3_000_000, 2_000_000_000][random.below(3)],
-            8 => frame.time -= random.below(100_000) as i64,
-            9 => frame.bytes.truncate(random.below(len + 1)),
+            9 => frame.time -= random.below(100_000) as i64,
+            10 => frame.bytes.truncate(random.below(len + 1)),
             _ => {}
         }
         damaged.push(frame);
@@ -156,6 +170,79 @@ fn damaged_captures_have_one_report() {
             let max_flows = if turn == 0 { 3 } else { options().max_flows };
             let options = Options { max_flows, verify_icrc: random.below(4) > 0, ..options() };
             let what = format!("{}, turn {turn}", entry.path().display());
+            packets += assert_one_report(&frames, &mut random, options, &what);
+            traces += 1;
+        }
+    }
+    assert!(traces > 10 && packets > 10_000 || cfg!(not(feature = "compression")), "{traces} {packets}");
+}
+
+/// How the packets of a capture are wrapped.
+#[derive(Clone, Copy, Debug)]
+enum Network {
+    Ipv4,
+    Ipv6,
+    /// Either, as it comes.
+    Both,
+}
+
+const LINKS: [(Link, bool); 6] = [
+    (Link::ETHERNET, false),
+    (Link::ETHERNET, true),
+    (Link::LINUX_SLL, false),
+    (Link::LINUX_SLL2, false),
+    (Link::RAW, false),
+    (Link::IPV6, false),
+];
+
+/// The same frame, over IPv6 perhaps, with another link header, or a VLAN tag. Frames of anything else are as they were.
+fn wrapped(frame: &Frame, to_ipv6: &mut Rewriter, is_ipv6: bool, (link, tag): (Link, bool)) -> Frame {
+    let mut wrapped = frame.clone();
+    if is_ipv6 && let Ok(over_ipv6) = to_ipv6.rewrite(&frame.record()) {
+        (wrapped.bytes, wrapped.wire_len) = (over_ipv6.frame.to_vec(), over_ipv6.wire_len);
+    }
+    let rest = match (wrapped.link, wrapped.bytes.split_at_checked(14)) {
+        (Link::ETHERNET, Some((ethernet, rest))) if matches!(ethernet[12..], [8, 0] | [0x86, 0xdd]) => rest,
+        _ => return wrapped,
+    };
+    let (ether_type, ethernet) = (&wrapped.bytes[12..14], &wrapped.bytes[..12]);
+    let cooked = [0, 4, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0];
+    let cooked2 = [0, 0, 0, 0, 0, 2, 0, 1, 4, 6, 2, 0, 0, 0, 0, 1, 0, 0];
+    let header = match link {
+        Link::ETHERNET if tag => [ethernet, &[0x81, 0, 0x60, 0x64], ether_type].concat(),
+        Link::ETHERNET => [ethernet, ether_type].concat(),
+        Link::LINUX_SLL => [&cooked, ether_type].concat(),
+        Link::LINUX_SLL2 => [ether_type, &cooked2].concat(),
+        Link::IPV6 if ether_type != [0x86, 0xdd] => return wrapped,
+        _ => Vec::new(),
+    };
+    let wire_len = wrapped.wire_len - 14 + header.len() as u32;
+    Frame { link, wire_len, bytes: [&header, rest].concat(), ..wrapped }
+}
+
+#[test]
+fn damaged_captures_have_one_report_however_they_are_wrapped() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps");
+    let mut random = Random::new(3);
+    let (mut traces, mut packets) = (0, 0);
+    for entry in fs::read_dir(dir).expect("the captures are there").flatten() {
+        let Ok(mut frames) = trace::read(&entry.path()) else { continue };
+        frames.truncate(4_000);
+        for network in [Network::Ipv4, Network::Ipv6, Network::Both] {
+            let link = LINKS[random.below(LINKS.len())];
+            let to = Some(Encapsulation::RoceV2Ipv6);
+            let mut to_ipv6 = Rewriter::new(Plan { to, ..Plan::default() });
+            let mut wrap = |frame: &Frame| {
+                let is_ipv6 = match network {
+                    Network::Ipv4 => false,
+                    Network::Ipv6 => true,
+                    Network::Both => random.below(2) > 0,
+                };
+                wrapped(frame, &mut to_ipv6, is_ipv6, link)
+            };
+            let frames: Vec<Frame> = frames.iter().map(&mut wrap).collect();
+            let options = Options { verify_icrc: random.below(4) > 0, ..options() };
+            let what = format!("{}, {network:?}, {link:?}", entry.path().display());
             packets += assert_one_report(&frames, &mut random, options, &what);
             traces += 1;
         }

@@ -74,12 +74,13 @@ impl Analysis {
         corrupt
     }
 
-    /// A packet over IPv4 that is not wrong, though its header's checksum or its ICRC may be.
+    /// A packet that is not wrong, though its IPv4 header's checksum, if it has one, or its ICRC may be.
     #[inline(always)]
-    pub(super) fn see_right(&mut self, icrc: State, is_ip_right: bool) {
+    pub(super) fn see_right(&mut self, icrc: State, is_ip_right: Option<bool>) {
         self.capture.rdma_packets += 1;
         self.trust.icrc_checked += (icrc != State::Unchecked) as u64;
-        self.trust.ip_checked += 1;
+        self.trust.ip_checked += is_ip_right.is_some() as u64;
+        let is_ip_right = is_ip_right != Some(false);
         if icrc == State::Bad || !is_ip_right {
             self.see_doubtful(icrc, is_ip_right);
         }

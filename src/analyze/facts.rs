@@ -1,9 +1,9 @@
 //! What the analysis reads from a packet: all of it, once, and nothing that refers to the frame.
 //!
 //! [`Dissected`] holds the facts of a dissection, whatever the packet is wrapped in;
-//! [`Plain`] those of the frames that nearly all are, which need not be dissected.
+//! [`Plain`](super::plain::Plain) those of the frames that nearly all are, which need not be dissected.
 
-use super::{key::Key, plain::Plain};
+use super::{key::Key, plain::Alike};
 use crate::{
     capture::Record,
     checksum,
@@ -74,9 +74,9 @@ pub(crate) trait Facts {
     /// What tells one transmission of a PSN from another, as far as the headers do.
     fn fingerprint(&self) -> u32;
 
-    /// Of a packet that is plain.
+    /// Of a plain packet, what those of a stretch have alike, and the sum (RFC 1071) of what their IPv4 headers have.
     #[inline(always)]
-    fn as_plain(&self) -> Option<&Plain> {
+    fn alike(&self) -> Option<(Alike, u16)> {
         None
     }
 

@@ -9,7 +9,7 @@ use super::{
     facts::Facts,
     flow::Flow,
     key::Key,
-    plain::Plain,
+    plain::{AnyPlain, Plain},
     stretch::{Stretch, Sum},
     track::{
         request::{Knobs, Waiting},
@@ -83,7 +83,7 @@ impl Flows {
     /// The flow of this key, if it is known.
     #[cold]
     pub(crate) fn find(&self, key: &Key) -> Option<FlowId> {
-        self.recent.find(key).or_else(|| self.look_up(key, self.hash(key))).map(FlowId)
+        self.lately(key).or_else(|| self.look_up(key, self.hash(key))).map(FlowId)
     }
 
     #[inline(always)]
@@ -104,7 +104,7 @@ impl Flows {
         for (key, id) in keys.iter().zip(likely) {
             if let (Some(key), Some(id)) = (key, id)
                 && self.get(*id).key == *key
-                && self.recent.find(key).is_none()
+                && self.lately(key).is_none()
             {
                 self.recent.put(key, id.0);
             }
@@ -114,12 +114,19 @@ impl Flows {
     /// The flow of this key, if it is known, of which a packet came.
     #[inline(always)]
     pub(crate) fn see(&mut self, key: &Key) -> Option<FlowId> {
-        let at = match self.recent.find(key) {
+        let at = match self.lately(key) {
             Some(at) => at,
             None => self.recall(key)?,
         };
         self.seen[at as usize] = true;
         Some(FlowId(at))
+    }
+
+    /// The flow of this key, if it was found lately.
+    #[inline(always)]
+    fn lately(&self, key: &Key) -> Option<u32> {
+        let at = self.recent.find(key)?;
+        (key.is_ipv4() || self.key(at).as_ref() == Some(key)).then_some(at)
     }
 
     /// One that was not found lately.
@@ -219,20 +226,29 @@ impl Flows {
 
     /// The flow of a plain packet, if it was found lately.
     #[inline(always)]
-    pub(crate) fn found(&self, facts: &Plain) -> Option<FlowId> {
+    pub(super) fn found(&self, facts: &impl AnyPlain) -> Option<FlowId> {
         let (addresses, qp) = facts.ends();
         let place = self.recent.position(addresses, qp)?;
-        Some(FlowId(self.recent.slots[place].at))
+        let at = self.recent.slots[place].at;
+        facts.is_of(|| self.key(at)).then_some(FlowId(at))
+    }
+
+    #[inline(always)]
+    fn key(&self, at: u32) -> Option<Key> {
+        self.flows.get(at as usize).map(|flow| flow.key)
     }
 
     /// The flow of a plain packet, if it was found lately and has a stretch that the packet is of. That tells the flow too:
     /// where it was found is not compared.
     #[inline(always)]
-    pub(crate) fn with_stretch_for(&self, packet: &Plain) -> Option<FlowId> {
+    pub(super) fn with_stretch_for(&self, packet: &impl AnyPlain) -> Option<FlowId> {
         let (addresses, qp) = packet.ends();
         let place = Recent::place(addresses, qp);
         let [here, there] = [place, place ^ 1].map(|place| self.recent.slots[place].at);
-        let is_of = |at: u32| self.stretches.get(at as usize).is_some_and(|stretch| stretch.is_of(packet));
+        let is_of = |at: u32| {
+            let stretch = self.stretches.get(at as usize);
+            stretch.is_some_and(|stretch| stretch.is_of(packet)) && packet.is_of(|| self.key(at))
+        };
         if is_of(here) { Some(FlowId(here)) } else { Some(FlowId(there)).filter(|_| is_of(there)) }
     }
 
@@ -251,8 +267,8 @@ impl Flows {
     }
 
     /// A stretch of a flow begins behind this packet, if it can.
-    pub(crate) fn begin_stretch(&mut self, FlowId(id): FlowId, facts: &Plain, knobs: &Knobs) {
-        let at = id as usize;
+    pub(crate) fn begin_stretch(&mut self, FlowId(id): FlowId, facts: &impl Facts, knobs: &Knobs) {
+        let (at, Some(alike)) = (id as usize, facts.alike()) else { return };
         // To begin and to end one reads as much of a flow as some packets do that are counted there.
         if self.are_many() && (at >= MOST_STRETCHES || self.flows[at].packets < WORTH_IT) {
             return;
@@ -261,7 +277,7 @@ impl Flows {
             self.stretches.resize_with(at + 1, Stretch::default);
         }
         let (flow, stretch) = (&mut self.flows[at], &mut self.stretches[at]);
-        flow.in_stretch = stretch.begin(flow, facts, knobs);
+        flow.in_stretch = stretch.begin(flow, facts, alike, knobs);
     }
 
     /// Ends a flow's stretch.
@@ -443,7 +459,8 @@ pub(crate) struct Responder<'a> {
     pub(crate) seen: &'a mut bool,
 }
 
-/// Flows over IPv4 that were found lately, each in one of the two places where it can be: what most look-ups come down to.
+/// Flows over IP that were found lately, each in one of the two places where it can be, by their keys' [short](Key::short)
+/// form: what most look-ups come down to.
 #[derive(Debug)]
 struct Recent {
     slots: Box<[Lately; SLOTS]>,
@@ -478,8 +495,8 @@ impl Recent {
 
     #[inline(always)]
     fn find(&self, key: &Key) -> Option<u32> {
-        let place = self.position(key.ipv4_addresses()?, key.dest_qp())?;
-        Some(self.slots[place].at)
+        let (addresses, qp) = key.short()?;
+        Some(self.slots[self.position(addresses, qp)?].at)
     }
 
     #[inline(always)]
@@ -496,10 +513,10 @@ impl Recent {
     /// Whoever had the place before moves to the neighbour's.
     #[inline]
     fn put(&mut self, key: &Key, at: u32) {
-        let Some(addresses) = key.ipv4_addresses() else { return };
-        let place = Recent::place(addresses, key.dest_qp());
+        let Some((addresses, qp)) = key.short() else { return };
+        let place = Recent::place(addresses, qp);
         if let Ok([here, there]) = self.slots.get_disjoint_mut([place, place ^ 1]) {
-            let before = std::mem::replace(here, Lately { addresses, qp: key.dest_qp(), at });
+            let before = std::mem::replace(here, Lately { addresses, qp, at });
             if before.qp != EMPTY.qp {
                 *there = before;
             }
@@ -508,8 +525,7 @@ impl Recent {
 
     /// Forgets a flow that is no more.
     fn forget(&mut self, key: &Key) {
-        let addresses = key.ipv4_addresses();
-        if let Some(place) = addresses.and_then(|addresses| self.position(addresses, key.dest_qp())) {
+        if let Some(place) = key.short().and_then(|(addresses, qp)| self.position(addresses, qp)) {
             self.slots[place] = EMPTY;
         }
     }
@@ -535,7 +551,7 @@ mod tests {
     #[test]
     fn two_flows_that_share_places_are_both_found() {
         let key = |qp| Key::of_ipv4(0x0a00_0001, 0x0a00_0002, qp);
-        let place = |qp| Recent::place(key(qp).ipv4_addresses().expect("it is of IPv4"), qp);
+        let place = |qp| Recent::place(key(qp).short().expect("it is of IPv4").0, qp);
         let (mut same, mut neighbours) = (0, 0);
         let qps: Vec<u32> =
             (1..600u64).map(|n| (n.wrapping_mul(GOLDEN).rotate_left(17) & 0xff_ffff) as u32).collect();

@@ -3,7 +3,11 @@
 
 use std::hint::black_box;
 
-use super::{Analysis, FlowId, Options, facts::Facts, plain::Plain};
+use super::{
+    Analysis, FlowId, Options,
+    facts::Facts,
+    plain::{Plain, Wrapped},
+};
 use crate::{
     capture::{Record, Time},
     dissect::{Dissection, Link, dissect_with},
@@ -63,7 +67,11 @@ impl Prepared {
         if let Some(facts) = Plain::of(&options.dissect, record, options.verify_icrc) {
             return Prepared { icrc: facts.icrc(), facts: Some(facts) };
         }
-        Prepared { facts: None, icrc: options.examine(record).1 }
+        let icrc = match Wrapped::of(&options.dissect, record, options.verify_icrc) {
+            Some(facts) => facts.icrc(),
+            None => options.examine(record).1,
+        };
+        Prepared { facts: None, icrc }
     }
 
     /// What became of its ICRC.
@@ -116,7 +124,34 @@ impl Analysis {
         let plain = if self.metrics.is_empty() { Plain::of(&options, record, verify) } else { None };
         match plain {
             Some(facts) => self.see_or_hold_plain(&facts),
+            None if self.see_wrapped(record, None) => {}
             None => self.see_any(record),
+        }
+    }
+
+    /// Takes a packet that is wrapped otherwise, if it is plain. What became of its ICRC may be known.
+    #[inline(never)]
+    fn see_wrapped(&mut self, record: &Record<'_>, icrc: Option<State>) -> bool {
+        let Some((packet, rest)) = Wrapped::candidate(record) else { return false };
+        self.catch_up();
+        if !self.may_go_on() {
+            return false;
+        }
+        let (options, verify) = (self.options.dissect, self.options.verify_icrc);
+        let icrc = || match icrc {
+            Some(icrc) => icrc,
+            None if verify => packet.verify(rest),
+            None => State::Unchecked,
+        };
+        if self.goes_on_wrapped(&packet, rest, icrc) {
+            return true;
+        }
+        match packet.checked(&options, rest, icrc) {
+            Some(facts) if self.is_settled(facts.icrc()) => {
+                self.see_plain(&facts);
+                true
+            }
+            _ => false,
         }
     }
 
@@ -127,6 +162,7 @@ impl Analysis {
         match &prepared.facts {
             Some(facts) if self.may_go_on() && self.goes_on_with_plain(facts) => {}
             Some(facts) if self.metrics.is_empty() => self.see_or_hold_plain(facts),
+            None if self.see_wrapped(record, Some(prepared.icrc)) => {}
             _ => {
                 let d = self.options.dissection(record);
                 self.see_or_hold(record, &d, prepared.icrc);

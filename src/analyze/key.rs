@@ -77,6 +77,12 @@ impl Key {
         Key { src: [0, src as u64], dst: [0, dst as u64], qp: (IPV4 as u32) << 24 | dest_qp, vni: 0 }
     }
 
+    /// The same, over IPv6.
+    #[inline(always)]
+    pub(super) fn of_ipv6(src: Wide, dst: Wide, dest_qp: u32) -> Key {
+        Key { src, dst, qp: (IPV6 as u32) << 24 | dest_qp, vni: 0 }
+    }
+
     /// The key of packets from an address to an end; `None` where the two are not of one kind.
     pub(crate) fn between(from: Address, to: (Address, u32)) -> Option<Key> {
         let (family, src) = value(from);
@@ -89,6 +95,30 @@ impl Key {
     pub(super) fn ipv4_addresses(&self) -> Option<u64> {
         let is_ipv4 = self.qp >> 24 == IPV4 as u32 && self.vni == 0;
         is_ipv4.then_some(self.src[1] << 32 | self.dst[1])
+    }
+
+    /// The addresses as one word, and [kind and queue pair](Self::kind_and_qp), outside of overlays: of IPv4 all there is to
+    /// tell it from others, of IPv6 the addresses are mixed, and others may have the same.
+    #[inline(always)]
+    pub(super) fn short(&self) -> Option<(u64, u32)> {
+        let addresses = match self.ipv4_addresses() {
+            Some(addresses) => addresses,
+            None if self.family() == IPV6 && self.vni == 0 => mixed(self.src, self.dst),
+            None => return None,
+        };
+        Some((addresses, self.qp))
+    }
+
+    /// Whether it is of IPv4, and tells by its [short](Self::short) form.
+    #[inline(always)]
+    pub(super) fn is_ipv4(&self) -> bool {
+        self.ipv4_addresses().is_some()
+    }
+
+    /// The destination's queue pair, and the kind of address above it.
+    #[inline(always)]
+    pub(super) fn kind_and_qp(&self) -> u32 {
+        self.qp
     }
 
     pub(crate) fn dest_qp(&self) -> u32 {
@@ -141,6 +171,15 @@ pub(crate) struct Pair {
     high: Wide,
     family: u8,
     vni: u32,
+}
+
+/// Both addresses in one word, whichever of their bits differ from others'.
+#[inline(always)]
+pub(super) fn mixed([src_high, src_low]: Wide, [dst_high, dst_low]: Wide) -> u64 {
+    // Odd, and of no pattern: the fraction of the square root of two.
+    const ODD: u64 = 0x6a09_e667_f3bc_c909;
+    let src = (src_low ^ src_high.rotate_left(17)).wrapping_mul(ODD);
+    src.rotate_left(29) ^ dst_low ^ dst_high.rotate_left(43)
 }
 
 fn address(family: u8, [high, low]: Wide) -> Address {

@@ -45,7 +45,7 @@ use flows::{Begin, Flows};
 use intake::Held;
 use key::Key;
 use metric::{Metric, Metrics, overhead};
-use plain::Plain;
+use plain::{AnyPlain, Plain};
 use track::{request::Knobs, sequence::Resolved};
 
 use crate::{
@@ -240,7 +240,7 @@ impl Analysis {
 
     /// A packet of which nothing but its facts is needed.
     #[inline]
-    fn see_plain(&mut self, facts: &Plain) {
+    fn see_plain(&mut self, facts: &impl AnyPlain) {
         self.capture.see(&facts.frame());
         if !(facts.is_acknowledge() && self.acknowledges(facts)) {
             self.see_transport(facts, None);

@@ -5,6 +5,12 @@
 //! asks is a shift away. Everything else is refused. [`Plain`] is as long as a cache line, for it is what threads hand
 //! on. Dissecting took a third of an analysis. `tests/plain.rs` and the fuzz target `analysis` hold this against
 //! [`Dissected`](super::facts::Dissected).
+//!
+//! [`Wrapped`] are the same packets over IPv6, or with another link header.
+
+mod wrapped;
+
+pub(crate) use wrapped::Wrapped;
 
 use super::{
     FARTHEST,
@@ -56,10 +62,12 @@ const IP_RIGHT: u16 = 1 << 15;
 /// network   |4 | 5 |   TOS   |  source port   |   dest. port   | fragment offset|
 /// addresses |         source address          |       destination address       |
 ///                                      around |ser-|V| VID    | TTL  | protocol |
-///                                          qp |   0   |      destination QP     |
+///                                          qp |  kind |      destination QP     |
 /// ```
+///
+/// Addresses of IPv6 are mixed: see [`Key::short`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Alike {
+pub(crate) struct Alike {
     network: u64,
     addresses: u64,
     around: u32,
@@ -78,6 +86,11 @@ impl Alike {
     #[inline(always)]
     pub(super) fn source_port(self) -> u16 {
         (self.network >> 32) as u16
+    }
+
+    /// Bytes of their network headers.
+    pub(super) fn network(self) -> u32 {
+        if self.network & VERSION_AND_FRAGMENT == VERSION_6 { Ipv6::LEN as u32 } else { Ipv4::LEN as u32 }
     }
 
     /// The upper bits of their operation codes.
@@ -104,6 +117,10 @@ const WORDS: usize = HEADERS / 8;
 /// Bits that every plain packet has alike, and how: version 4 without options and no fragment, UDP, the BTH's version 0.
 const VERSION_AND_FRAGMENT: u64 = 0xff00_0000_0000_3fff;
 const VERSION_4_WHOLE: u64 = 0x45 << 56;
+/// The same of IPv6, as [`Wrapped`] has it.
+const VERSION_6: u64 = 0x60 << 56;
+/// Bytes that its header is longer.
+const IPV6_MORE: u32 = (Ipv6::LEN - Ipv4::LEN) as u32;
 const TOS: u64 = 0xff << 48;
 const PROTOCOL: u64 = 0xff << 48;
 const PROTOCOL_UDP: u64 = (IpProtocol::UDP.0 as u64) << 48;
@@ -129,7 +146,7 @@ impl Plain {
             }
             _ => return None,
         };
-        let headers = words(rest.first_chunk()?);
+        let headers = words::<HEADERS, WORDS>(rest.first_chunk()?);
         let captured = frame.len() as u32;
         let wire_len = record.wire_len.max(captured);
         let interface = record.interface;
@@ -140,25 +157,37 @@ impl Plain {
     #[inline(always)]
     pub(crate) fn of(options: &dissect::Options, record: &Record<'_>, verify: bool) -> Option<Plain> {
         let (packet, rest) = Plain::candidate(record)?;
-        let [network, protocol, ports, lengths, _] = packet.headers;
-        let odd = network & VERSION_AND_FRAGMENT ^ VERSION_4_WHOLE
+        let said = packet.said(options, VERSION_4_WHOLE, rest.get(HEADERS..)?)?;
+        let icrc = if verify { verify_plain(rest, packet.total()) } else { State::Unchecked };
+        Some(packet.with(said, icrc))
+    }
+
+    /// What it says in the part of its extended headers that is asked for, if it is plain; else `None`. `version`: how a
+    /// network header of its kind begins; `behind`: bytes captured after its BTH.
+    #[inline(always)]
+    fn said(&self, options: &dissect::Options, version: u64, behind: &[u8]) -> Option<u32> {
+        let [network, protocol, ports, lengths, _] = self.headers;
+        let odd = network & VERSION_AND_FRAGMENT ^ version
             | protocol & PROTOCOL ^ PROTOCOL_UDP
             | lengths & TRANSPORT_VERSION;
-        let (port, shape, total) = (ports as u16, packet.opcode().shape(), packet.total());
+        let (port, shape) = (ports as u16, self.opcode().shape());
         let is_plain = (odd == 0)
-            & (record.time.0.unsigned_abs() <= FARTHEST as u64)
+            & (self.time.unsigned_abs() <= FARTHEST as u64)
             & (port == options.roce_ports[0] || port == options.roce_ports[1] && port != 0)
-            & (shape.operation.is_some() && matches!(packet.opcode().service(), Service::Rc | Service::Uc))
-            & (packet.dest_qp() > 1);
-        if !is_plain || !packet.is_whole(shape, rest.len()) {
+            & (shape.operation.is_some() && matches!(self.opcode().service(), Service::Rc | Service::Uc))
+            & (self.dest_qp() > 1);
+        if !is_plain || !self.is_whole(shape, HEADERS + behind.len()) {
             return None;
         }
-        let at = HEADERS + if shape.has_reth { RETH_LENGTH } else { 0 };
-        let said =
-            rest.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u32::from_be_bytes(*word));
-        let icrc = if verify { verify_plain(rest, total) } else { State::Unchecked };
-        let right = if packet.is_right(packet.sum_alike()) { IP_RIGHT } else { 0 };
-        Some(Plain { said, tags: packet.tags | (icrc as u16) << ICRC_STATE | right, ..packet })
+        let at = if shape.has_reth { RETH_LENGTH } else { 0 };
+        let word = behind.get(at..).and_then(|behind| behind.first_chunk());
+        Some(word.map_or(0, |word| u32::from_be_bytes(*word)))
+    }
+
+    #[inline(always)]
+    fn with(self, said: u32, icrc: State) -> Plain {
+        let right = if self.is_right(self.sum_alike()) { IP_RIGHT } else { 0 };
+        Plain { said, tags: self.tags | (icrc as u16) << ICRC_STATE | right, ..self }
     }
 
     /// Whether its lengths do not lie, it has what its operation code asks for, and all headers are captured; `rest`:
@@ -174,11 +203,10 @@ impl Plain {
             & shape.has_room(self.payload())
     }
 
-    /// What the packets of a stretch have alike.
+    /// What the packets of a stretch have alike, but for their ends.
     #[inline(always)]
-    pub(super) fn alike(&self) -> Alike {
+    fn alike_of(&self, (addresses, qp): (u64, u32)) -> Alike {
         let [network, protocol, ports, ..] = self.headers;
-        let (addresses, qp) = self.ends();
         let vlan = (self.tags as u32 & look::VLAN as u32) << 16;
         let service = self.headers[3] as u32 & SERVICE;
         Alike {
@@ -191,7 +219,7 @@ impl Plain {
 
     /// The sum of what the packets of a stretch have alike in their network headers (RFC 1071).
     #[inline(always)]
-    pub(super) fn sum_alike(&self) -> u16 {
+    fn sum_alike(&self) -> u16 {
         let [network, protocol, ports, ..] = self.headers;
         let half = |word: u64, at: u32| (word >> at) as u32 & 0xffff;
         let addresses = half(protocol, 16) + half(protocol, 0) + half(ports, 48) + half(ports, 32);
@@ -202,7 +230,7 @@ impl Plain {
 
     /// Whether the header checksum is right, given [that](Self::sum_alike).
     #[inline(always)]
-    pub(super) fn is_right(&self, sum_alike: u16) -> bool {
+    fn is_right(&self, sum_alike: u16) -> bool {
         let [network, protocol, ..] = self.headers;
         let half = |word: u64, at: u32| (word >> at) as u32 & 0xffff;
         let sum =
@@ -211,12 +239,6 @@ impl Plain {
         const INVERSE: u32 = 0xfffe_ffff;
         const _: () = assert!(INVERSE.wrapping_mul(0xffff) == 1);
         sum.wrapping_mul(INVERSE) <= u32::MAX / 0xffff
-    }
-
-    /// Both addresses, and the destination's queue pair.
-    #[inline(always)]
-    pub(super) fn ends(&self) -> (u64, u32) {
-        (self.headers[1] << 32 | self.headers[2] >> 32, self.dest_qp())
     }
 
     /// The IPv4 header's total length.
@@ -256,10 +278,48 @@ impl Plain {
     }
 }
 
+/// The facts of a plain packet, whatever its network header and what is before that.
+pub(super) trait AnyPlain: Facts + Clone {
+    /// What it would be over IPv4 in an Ethernet frame.
+    fn plain(&self) -> &Plain;
+
+    /// Addresses and the destination's queue pair, as [`Key::short`] has them.
+    fn ends(&self) -> (u64, u32);
+
+    /// Whether this is its flow's key, where the ends are the same.
+    fn is_of(&self, key: impl FnOnce() -> Option<Key>) -> bool;
+
+    /// Whether its IPv4 header's checksum is right, given the [sum](Facts::alike) of what packets of its stretch have alike;
+    /// `None` without one.
+    fn is_ip_right(&self, sum_alike: u16) -> Option<bool>;
+}
+
+impl AnyPlain for Plain {
+    #[inline(always)]
+    fn plain(&self) -> &Plain {
+        self
+    }
+
+    #[inline(always)]
+    fn ends(&self) -> (u64, u32) {
+        (self.headers[1] << 32 | self.headers[2] >> 32, self.dest_qp())
+    }
+
+    #[inline(always)]
+    fn is_of(&self, _: impl FnOnce() -> Option<Key>) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn is_ip_right(&self, sum_alike: u16) -> Option<bool> {
+        Some(self.is_right(sum_alike))
+    }
+}
+
 impl Facts for Plain {
     #[inline(always)]
-    fn as_plain(&self) -> Option<&Plain> {
-        Some(self)
+    fn alike(&self) -> Option<(Alike, u16)> {
+        Some((self.alike_of(self.ends()), self.sum_alike()))
     }
 
     #[inline(always)]
@@ -396,7 +456,8 @@ impl Facts for Plain {
 const RETH_LENGTH: usize = 12;
 
 #[inline(always)]
-fn words(bytes: &[u8; HEADERS]) -> [u64; WORDS] {
+fn words<const BYTES: usize, const WORDS: usize>(bytes: &[u8; BYTES]) -> [u64; WORDS] {
+    const { assert!(BYTES == 8 * WORDS) };
     let mut words = [0; WORDS];
     for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
         *word = u64::from_be_bytes(*bytes);

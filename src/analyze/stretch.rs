@@ -9,7 +9,7 @@ use super::{
     flow::{Flow, RESPONSES},
     flows::Responder,
     metric::Seen,
-    plain::{Alike, Plain, verify_plain},
+    plain::{Alike, AnyPlain, Plain, Wrapped, verify_plain},
     track::{
         order::IdOrder,
         request::{Course, Knobs, Response, Waiting},
@@ -21,6 +21,7 @@ use super::{
 use crate::{
     capture::Record,
     cost::{FCS, GAP, ICRC, PREAMBLE, SHORTEST_FRAME},
+    dissect::Encapsulation,
     icrc::State,
     opcode::{Direction, Opcode, Operation, PayloadRule, Service, Shape},
     wire::*,
@@ -57,6 +58,7 @@ struct Next {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sum {
     pub(crate) flow: FlowId,
+    pub(crate) wrap: Encapsulation,
     pub(crate) ecn: Ecn,
     pub(crate) packets: u64,
     pub(crate) l1_bytes: u64,
@@ -69,23 +71,34 @@ pub(crate) struct Sum {
 
 impl Stretch {
     /// From now on a flow's packets are counted here, if they can be: the last one was this.
-    pub(crate) fn begin(&mut self, flow: &mut Flow, facts: &Plain, knobs: &Knobs) -> bool {
+    pub(super) fn begin(
+        &mut self,
+        flow: &mut Flow,
+        facts: &impl Facts,
+        (alike, sum_alike): (Alike, u16),
+        knobs: &Knobs,
+    ) -> bool {
         // Further from the end of time than a stretch is long.
         let is_near = facts.time().unsigned_abs() <= FARTHEST as u64 / 2;
         if facts.ecn() == Ecn::CE || !is_near {
             return false;
         }
         let Some(course) = flow.requests.begin_course(knobs) else { return false };
-        let (alike, sum_alike, ids) = (facts.alike(), facts.sum_alike(), flow.ids);
-        *self = Stretch { alike, sum_alike, course, ids, ..Stretch::default() };
+        *self = Stretch { alike, sum_alike, course, ids: flow.ids, ..Stretch::default() };
         true
     }
 
     /// Whether a packet [of its flow](Self::is_of) is the next one. Of one that is not `KNOWN` to be plain, it is to be
-    /// found out too; `rest`: bytes captured after its link header.
+    /// found out too; `rest`: bytes captured after its link header, as many as there were if it were over IPv4.
     #[inline(always)]
-    fn next<const KNOWN: bool>(&mut self, packet: &Plain, shape: &Shape, rest: usize) -> Option<Next> {
-        if packet.total() < SHORTEST || !KNOWN && !packet.is_whole(shape, rest) {
+    fn next<const KNOWN: bool>(
+        &mut self,
+        packet: &impl AnyPlain,
+        shape: &Shape,
+        rest: usize,
+    ) -> Option<Next> {
+        let plain = packet.plain();
+        if plain.total() < SHORTEST || !KNOWN && !plain.is_whole(shape, rest) {
             return None;
         }
         let silence = self.course.next(packet, shape, &self.ids)?;
@@ -98,8 +111,8 @@ impl Stretch {
 
     /// Whether a packet's IP checksum is right.
     #[inline(always)]
-    fn is_right<const KNOWN: bool>(&self, packet: &Plain) -> bool {
-        if KNOWN { packet.ip_right() == Some(true) } else { packet.is_right(self.sum_alike) }
+    fn is_right<const KNOWN: bool>(&self, packet: &impl AnyPlain) -> Option<bool> {
+        if KNOWN { packet.ip_right() } else { packet.is_ip_right(self.sum_alike) }
     }
 
     /// Takes it. What it ends is a message of so many bytes.
@@ -107,7 +120,7 @@ impl Stretch {
     fn take(
         &mut self,
         next: Next,
-        packet: &Plain,
+        packet: &impl AnyPlain,
         shape: &Shape,
         frame: u64,
         icrc: State,
@@ -115,9 +128,11 @@ impl Stretch {
         if let Some(packets) = self.packets.get_mut(shape.part as usize) {
             *packets = next.packets;
         }
-        self.bytes += packet.total();
+        self.bytes += packet.plain().total();
         let message = self.course.take(next.silence, packet, shape, frame, icrc, &self.ids);
-        self.ids.see_another(packet.id());
+        if let Some(id) = packet.ip_id() {
+            self.ids.see_another(id);
+        }
         message
     }
 
@@ -154,18 +169,20 @@ impl Stretch {
             flow.ecn_ect += n;
         }
         let vlan = alike.vlan_bytes() as u64 * n;
-        let (bytes, network) = (bytes as u64, Ipv4::LEN as u64 * n);
-        let l1_bytes = bytes + vlan + AROUND as u64 * n;
-        flow.wire_bytes += l1_bytes;
-        let headers = network + (Udp::LEN + Bth::LEN) as u64 * n + ICRC as u64 * n;
+        let (bytes, network) = (bytes as u64, alike.network() as u64 * n);
+        // Those of IPv6 were counted as if they were of IPv4.
+        let headers = (Ipv4::LEN + Udp::LEN + Bth::LEN) as u64 * n + ICRC as u64 * n;
         let pad = bytes - headers - extended - payload;
-        Some(Sum { flow: id, ecn, packets: n, l1_bytes, payload, extended, pad, vlan, network })
+        let l1_bytes = bytes - Ipv4::LEN as u64 * n + network + vlan + AROUND as u64 * n;
+        flow.wire_bytes += l1_bytes;
+        let wrap = flow.encapsulation;
+        Some(Sum { flow: id, wrap, ecn, packets: n, l1_bytes, payload, extended, pad, vlan, network })
     }
 
     /// Whether a packet is of its flow, and looks as it may.
     #[inline(always)]
-    pub(crate) fn is_of(&self, packet: &Plain) -> bool {
-        self.alike == packet.alike()
+    pub(crate) fn is_of(&self, packet: &impl Facts) -> bool {
+        packet.alike().is_some_and(|(alike, _)| alike == self.alike)
     }
 
     /// Reads something of each line, to have them in the cache.
@@ -189,8 +206,8 @@ impl Stretch {
 
     /// Whether its packets have this source port.
     #[inline(always)]
-    pub(crate) fn has_port_of(&self, facts: &Plain) -> bool {
-        facts.source_port() == self.alike.source_port()
+    pub(crate) fn has_port_of(&self, facts: &impl Facts) -> bool {
+        facts.port() == Some(self.alike.source_port())
     }
 
     /// Its flow's requests learn what they can while it goes on.
@@ -233,6 +250,17 @@ impl Analysis {
         self.goes_on_with::<false>(packet, len, icrc)
     }
 
+    /// The same of a packet that is [wrapped](Wrapped) otherwise. `rest`: from its network header on.
+    #[inline(always)]
+    pub(super) fn goes_on_wrapped(
+        &mut self,
+        packet: &Wrapped,
+        rest: &[u8],
+        icrc: impl FnOnce() -> State,
+    ) -> bool {
+        self.goes_on_with::<false>(*packet, rest.len() - packet.more(), icrc)
+    }
+
     /// Takes a packet, if it is the next one of a stretch.
     #[inline(never)]
     pub(super) fn goes_on_with_plain(&mut self, packet: &Plain) -> bool {
@@ -243,7 +271,7 @@ impl Analysis {
     #[inline(always)]
     fn goes_on_with<const KNOWN: bool>(
         &mut self,
-        packet: Plain,
+        packet: impl AnyPlain,
         rest: usize,
         icrc: impl FnOnce() -> State,
     ) -> bool {
@@ -261,14 +289,14 @@ impl Analysis {
     pub(super) fn goes_on_in<const KNOWN: bool>(
         &mut self,
         id: FlowId,
-        packet: &Plain,
+        packet: &impl AnyPlain,
         rest: usize,
         icrc: impl FnOnce() -> State,
     ) -> bool {
         let (shape, frame) = (packet.opcode().shape(), self.number() + 1);
         let Some(stretch) = self.flows.stretch(id) else { return false };
         let is_right = stretch.is_right::<KNOWN>(packet);
-        if !self.trust.accepts_ip(is_right) {
+        if !is_right.is_none_or(|is_right| self.trust.accepts_ip(is_right)) {
             return false;
         }
         let Some(next) = stretch.next::<KNOWN>(packet, shape, rest) else { return false };
@@ -285,7 +313,7 @@ impl Analysis {
         if self.asked.rate.is_asked() {
             // A copy of its own: the other packets stay in registers.
             self.asked.rate.packet(&Seen {
-                facts: &Plain::clone(packet),
+                facts: &packet.clone(),
                 flow: Some(id),
                 class: Some(Class::New),
                 is_capture_duplicate: false,
@@ -298,10 +326,11 @@ impl Analysis {
     /// Takes an acknowledgement of a flow whose opposite is known, if it is neither wrong nor negative: what
     /// [`place`](Self::place) would do comes down to this, and stretches go on.
     #[inline]
-    pub(super) fn acknowledges(&mut self, facts: &Plain) -> bool {
+    pub(super) fn acknowledges(&mut self, facts: &impl AnyPlain) -> bool {
         let Some(aeth) = facts.aeth().filter(|aeth| aeth.syndrome().is_ack()) else { return false };
-        let is_right = facts.ip_right() == Some(true);
-        if !self.trust.accepts(facts.icrc()) || !self.trust.accepts_ip(is_right) {
+        let is_right = facts.ip_right();
+        let accepts_ip = is_right.is_none_or(|is_right| self.trust.accepts_ip(is_right));
+        if !accepts_ip || !self.trust.accepts(facts.icrc()) {
             return false;
         }
         let Some(id) = self.flows.found(facts) else { return false };
@@ -334,7 +363,9 @@ impl Analysis {
         if class == Class::CaptureDuplicate {
             self.capture.duplicates += 1;
         } else {
-            ids.see(facts.id());
+            if let Some(id) = facts.ip_id() {
+                ids.see(id);
+            }
             flow.acks += 1;
             let response = Response {
                 psn: facts.psn(),

@@ -59,8 +59,8 @@ impl Analysis {
             self.connections.moved(&self.flows, id);
         }
         // One that has another source port with every packet would have as many stretches.
-        if let (Some(plain), true) = (facts.as_plain(), is_alike) {
-            self.flows.begin_stretch(id, plain, &self.knobs);
+        if is_alike {
+            self.flows.begin_stretch(id, facts, &self.knobs);
         }
         self.say(Some(Direction::Request), Class::New);
         Some(id)

@@ -93,7 +93,7 @@ impl Overhead {
 
     /// Packets of a stretch. None of them is so short that its frame is padded.
     pub(crate) fn stretch(&mut self, sum: &Sum) {
-        let sums = &mut self.sums[Encapsulation::RoceV2Ipv4 as usize];
+        let sums = &mut self.sums[sum.wrap as usize];
         sums.packets += sum.packets;
         sums.l1_bytes += sum.l1_bytes;
         sums.payload += sum.payload;

@@ -1,0 +1,305 @@
+//! Plain packets that are wrapped otherwise: over IPv6, or over either IP with another link header than Ethernet's.
+
+use super::{AnyPlain, HEADERS, IPV6_MORE, Plain, VERSION_4_WHOLE, VERSION_6, verify_plain, words};
+use crate::{
+    analyze::{
+        facts::{Facts, Frame, look},
+        key::Key,
+        plain::Alike,
+    },
+    capture::Record,
+    cost::{Contents, FCS, GAP, PREAMBLE, SHORTEST_FRAME},
+    dissect::{self, Encapsulation, Link},
+    icrc::{self, State},
+    opcode::Opcode,
+    wire::*,
+};
+
+/// The facts of such a packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wrapped {
+    /// What it would be over IPv4 in an Ethernet frame, as much longer or shorter as the headers before UDP are then.
+    plain: Plain,
+    key: Key,
+    frame: Frame,
+}
+
+/// What a frame's network header is, and what is before it.
+struct Link3<'a> {
+    is_ipv4: bool,
+    tags: u16,
+    /// From the network header on.
+    rest: &'a [u8],
+}
+
+impl<'a> Link3<'a> {
+    #[inline(always)]
+    fn of(record: &Record<'a>) -> Option<Link3<'a>> {
+        let frame = record.frame;
+        let (ether_type, rest) = match record.link {
+            Link::ETHERNET => {
+                let (ethernet, rest) = Ethernet::view(frame)?;
+                if ethernet.ether_type() == EtherType::VLAN {
+                    let (tag, rest) = Vlan::view(rest)?;
+                    let tags = look::HAS_VLAN as u16 | tag.vid();
+                    return (tag.ether_type() == EtherType::IPV6).then_some(Link3 {
+                        is_ipv4: false,
+                        tags,
+                        rest,
+                    });
+                }
+                // Over IPv4 it is not wrapped otherwise.
+                (Some(ethernet.ether_type()).filter(|&ether_type| ether_type == EtherType::IPV6)?, rest)
+            }
+            Link::LINUX_SLL => Sll::view(frame).map(|(sll, rest)| (sll.ether_type(), rest))?,
+            Link::LINUX_SLL2 => Sll2::view(frame).map(|(sll, rest)| (sll.ether_type(), rest))?,
+            Link::RAW => match frame.first()? >> 4 {
+                4 => (EtherType::IPV4, frame),
+                _ => (EtherType::IPV6, frame),
+            },
+            Link::IPV4 => (EtherType::IPV4, frame),
+            Link::IPV6 => (EtherType::IPV6, frame),
+            _ => return None,
+        };
+        let is_ipv4 = ether_type == EtherType::IPV4;
+        (is_ipv4 || ether_type == EtherType::IPV6).then_some(Link3 { is_ipv4, tags: 0, rest })
+    }
+}
+
+impl Wrapped {
+    /// What a packet would be, if it is plain, and what follows its link header: it may be anything.
+    #[inline(always)]
+    pub(crate) fn candidate<'a>(record: &Record<'a>) -> Option<(Wrapped, &'a [u8])> {
+        let Link3 { is_ipv4, tags, rest } = Link3::of(record)?;
+        let (headers, key) = if is_ipv4 {
+            let headers = words::<HEADERS, _>(rest.first_chunk()?);
+            let [_, protocol, ports, _, qp] = headers;
+            (headers, Key::of_ipv4(protocol as u32, (ports >> 32) as u32, (qp >> 32) as u32 & 0xff_ffff))
+        } else {
+            as_over_ipv4(rest.first_chunk()?)?
+        };
+        let captured = record.frame.len() as u32;
+        let wire_len = record.wire_len.max(captured);
+        let frame = Frame {
+            time: record.time.0,
+            wire_len,
+            captured,
+            link: record.link.0,
+            interface: record.interface,
+            is_cut: captured < wire_len,
+            is_malformed: false,
+        };
+        let before = captured - rest.len() as u32;
+        let vlan = if tags == 0 { 0 } else { Vlan::LEN as u32 };
+        let more = if is_ipv4 { 0 } else { IPV6_MORE };
+        let as_ipv4 = |len: u32| (len - before - more).saturating_add(Ethernet::LEN as u32 + vlan);
+        let plain = Plain {
+            time: frame.time,
+            headers,
+            said: 0,
+            wire_len: as_ipv4(wire_len),
+            captured: as_ipv4(captured),
+            interface: record.interface,
+            tags,
+        };
+        Some((Wrapped { plain, key, frame }, rest))
+    }
+
+    /// Of a plain packet; `None` of any other. Its ICRC is verified on the way if that is wanted.
+    #[inline]
+    pub(crate) fn of(options: &dissect::Options, record: &Record<'_>, verify: bool) -> Option<Wrapped> {
+        let (packet, rest) = Wrapped::candidate(record)?;
+        packet.checked(options, rest, || if verify { packet.verify(rest) } else { State::Unchecked })
+    }
+
+    /// The candidate, if it is plain, with what is known of its ICRC.
+    #[inline(always)]
+    pub(crate) fn checked(
+        self,
+        options: &dissect::Options,
+        rest: &[u8],
+        icrc: impl FnOnce() -> State,
+    ) -> Option<Wrapped> {
+        let version = if self.is_ipv4() { VERSION_4_WHOLE } else { VERSION_6 };
+        let said = self.plain.said(options, version, rest.get(HEADERS + self.more()..)?)?;
+        Some(Wrapped { plain: self.plain.with(said, icrc()), ..self })
+    }
+
+    /// What is to be said of its ICRC, where all of it was captured.
+    #[inline(always)]
+    pub(crate) fn verify(&self, rest: &[u8]) -> State {
+        let total = self.plain.total();
+        if self.is_ipv4() { verify_plain(rest, total) } else { verify_ipv6(rest, total + IPV6_MORE) }
+    }
+
+    #[inline(always)]
+    fn is_ipv4(&self) -> bool {
+        self.key.is_ipv4()
+    }
+
+    /// Bytes that its network header is longer than IPv4's.
+    #[inline(always)]
+    pub(crate) fn more(&self) -> usize {
+        if self.is_ipv4() { 0 } else { IPV6_MORE as usize }
+    }
+}
+
+/// IPv6, UDP and BTH.
+const HEADERS_IPV6: usize = HEADERS + IPV6_MORE as usize;
+
+/// These headers, as they would be over IPv4, and the flow's key: see [`Plain`]. The addresses are mixed.
+#[inline(always)]
+fn as_over_ipv4(bytes: &[u8; HEADERS_IPV6]) -> Option<([u64; HEADERS / 8], Key)> {
+    let (network, rest) = bytes.split_first_chunk::<{ Ipv6::LEN }>()?;
+    let [first, src_high, src_low, dst_high, dst_low] = words(network);
+    let (ports, rest) = rest.split_first_chunk::<4>()?;
+    let [lengths, bth] = words(rest.first_chunk::<16>()?);
+    // | 6 | traffic class | flow label | payload length | next header | hop limit |
+    let (class, len, protocol, hops) =
+        (first >> 52 & 0xff, first >> 16 & 0xffff, first >> 8 & 0xff, first & 0xff);
+    let total = len + Ipv4::LEN as u64;
+    if total > u16::MAX as u64 {
+        return None;
+    }
+    let key = Key::of_ipv6([src_high, src_low], [dst_high, dst_low], (bth >> 32) as u32 & 0xff_ffff);
+    let (addresses, _) = key.short()?;
+    let headers = [
+        first >> 60 << 60 | class << 48 | total << 32,
+        hops << 56 | protocol << 48 | addresses >> 32,
+        addresses << 32 | u32::from_be_bytes(*ports) as u64,
+        lengths,
+        bth,
+    ];
+    Some((headers, key))
+}
+
+#[inline(never)]
+fn verify_ipv6(rest: &[u8], total: u32) -> State {
+    let Some(packet) = rest.get(..total as usize) else { return State::Unchecked };
+    let Some((headers, covered)) = packet.split_at_checked(HEADERS_IPV6) else { return State::Unchecked };
+    let Some((body, there)) = covered.split_last_chunk::<4>() else { return State::Unchecked };
+    let right = icrc::of_parts(Kind::Ipv6, true, headers, &[body]);
+    if right == *there { State::Good } else { State::Bad }
+}
+
+impl AnyPlain for Wrapped {
+    #[inline(always)]
+    fn plain(&self) -> &Plain {
+        &self.plain
+    }
+
+    #[inline(always)]
+    fn ends(&self) -> (u64, u32) {
+        (self.plain.ends().0, self.key.kind_and_qp())
+    }
+
+    #[inline(always)]
+    fn is_of(&self, key: impl FnOnce() -> Option<Key>) -> bool {
+        self.is_ipv4() || key() == Some(self.key)
+    }
+
+    #[inline(always)]
+    fn is_ip_right(&self, sum_alike: u16) -> Option<bool> {
+        self.is_ipv4().then(|| self.plain.is_right(sum_alike))
+    }
+}
+
+macro_rules! told {
+    ($($name:ident: $type:ty),*) => { $(
+        #[inline(always)]
+        fn $name(&self) -> $type {
+            self.plain.$name()
+        }
+    )* };
+}
+
+impl Facts for Wrapped {
+    told! {
+        icrc: State, opcode: Opcode, ack_req: bool, psn: Psn, look: u64, ecn: Ecn, mark: Ecn, payload: u32,
+        contents: Contents, vlan_bytes: u32, aeth: Option<Aeth>, dma_len: Option<u32>, fingerprint: u32
+    }
+
+    #[inline(always)]
+    fn alike(&self) -> Option<(Alike, u16)> {
+        Some((self.plain.alike_of(self.ends()), self.plain.sum_alike()))
+    }
+
+    #[inline(always)]
+    fn frame(&self) -> Frame {
+        self.frame
+    }
+
+    #[inline(always)]
+    fn key(&self) -> Option<Key> {
+        Some(self.key)
+    }
+
+    #[inline(always)]
+    fn wrap(&self) -> Encapsulation {
+        if self.is_ipv4() { Encapsulation::RoceV2Ipv4 } else { Encapsulation::RoceV2Ipv6 }
+    }
+
+    #[inline(always)]
+    fn ip_id(&self) -> Option<u16> {
+        if self.is_ipv4() { self.plain.ip_id() } else { None }
+    }
+
+    #[inline(always)]
+    fn ip_right(&self) -> Option<bool> {
+        if self.is_ipv4() { self.plain.ip_right() } else { None }
+    }
+
+    #[inline(always)]
+    fn network(&self) -> u32 {
+        (Ipv4::LEN + self.more()) as u32
+    }
+
+    #[inline(always)]
+    fn l1_bytes(&self) -> u32 {
+        let packet = self.plain.total() + self.more() as u32;
+        let frame = Ethernet::LEN as u32 + self.vlan_bytes() + packet + FCS;
+        frame.max(SHORTEST_FRAME) + PREAMBLE + GAP
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        analyze::{Analysis, Options, key::mixed},
+        capture::Time,
+    };
+
+    /// A SEND of eight bytes.
+    fn frame(src: [u64; 2], dst: [u64; 2], psn: u8) -> Vec<u8> {
+        let mut frame = vec![2; 12];
+        frame.extend([0x86, 0xdd, 0x60, 0, 0, 0, 0, 32, 17, 64]);
+        frame.extend([src, dst].as_flattened().iter().flat_map(|word| word.to_be_bytes()));
+        frame.extend([0xc0, 0, 0x12, 0xb7, 0, 32, 0, 0]);
+        frame.extend([4, 0, 0xff, 0xff, 0, 0, 0, 9, 0, 0, 0, psn]);
+        frame.extend([0; 8 + 4]);
+        frame
+    }
+
+    #[test]
+    fn addresses_that_are_mixed_to_the_same_are_two_flows() {
+        let (src, other) = ([0x2001_0db8_0000_0000, 1], [0x2001_0db8_0000_0000, 2]);
+        let to = [0x2001_0db8_0000_0000, 3];
+        let as_well = [to[0], to[1] ^ mixed(src, [0, 0]) ^ mixed(other, [0, 0])];
+        assert_eq!(mixed(src, to), mixed(other, as_well));
+        let mut analysis = Analysis::new(Options { verify_icrc: false, ..Options::default() });
+        for n in 0..64 {
+            // Now in turns, now one after the other.
+            let is_first = if n < 32 { n % 2 == 0 } else { n < 48 };
+            let (src, dst) = if is_first { (src, to) } else { (other, as_well) };
+            let psn = if n < 32 { n / 2 } else { 16 + n % 16 };
+            let frame = frame(src, dst, psn);
+            let (time, link, wire_len) = (Time(n as i64 * 1000), Link::ETHERNET, frame.len() as u32);
+            analysis.see(&Record { time, link, interface: 0, wire_len, frame: &frame });
+        }
+        let report = analysis.finish();
+        let counts: Vec<_> =
+            report.flows.iter().map(|flow| (flow.packets, flow.requests.retransmits)).collect();
+        assert_eq!(counts, [(32, 0), (32, 0)]);
+    }
+}
