@@ -107,24 +107,37 @@ pub fn of_parts(network: Kind, udp: bool, headers: &[u8], rest: &[&[u8]]) -> [u8
 
 /// [`of_parts`] of RoCEv2 over IPv4 without options, all headers at hand and in their places.
 #[inline]
-pub(crate) fn of_rocev2_ipv4(headers: &[u8; PLAIN], rest: &[u8]) -> [u8; 4] {
-    let mut block = [0xff; ONES + PLAIN];
+pub(crate) fn of_rocev2_ipv4(headers: &[u8; Ipv4::LEN + BEHIND], rest: &[u8]) -> [u8; 4] {
+    of_rocev2(&IPV4_MASK, headers, rest)
+}
+
+/// The same over IPv6 without extension headers.
+#[inline]
+pub(crate) fn of_rocev2_ipv6(headers: &[u8; Ipv6::LEN + BEHIND], rest: &[u8]) -> [u8; 4] {
+    of_rocev2(&IPV6_MASK, headers, rest)
+}
+
+/// UDP and BTH.
+const BEHIND: usize = Udp::LEN + Bth::LEN;
+
+#[inline(always)]
+fn of_rocev2<const N: usize>(network: &[Mask], headers: &[u8; N], rest: &[u8]) -> [u8; 4] {
+    const { assert!(N <= BLOCK) };
+    let mut block = [0xff; ONES + BLOCK];
+    let block = &mut block[..ONES + N];
     block[ONES..].copy_from_slice(headers);
-    for (offset, mask) in IPV4_MASK {
+    for &(offset, mask) in network {
         block[ONES + offset] |= mask;
     }
-    const BTH: usize = PLAIN - Bth::LEN;
-    for offset in [BTH + BTH_RESV8A, BTH - 2, BTH - 1] {
-        block[ONES + offset] = 0xff;
+    let bth = ONES + N - Bth::LEN;
+    for at in [bth + BTH_RESV8A, bth - 2, bth - 1] {
+        block[at] = 0xff;
     }
     let mut crc = crc32fast::Hasher::new();
-    crc.update(&block);
+    crc.update(block);
     crc.update(rest);
     crc.finalize().to_le_bytes()
 }
-
-/// IPv4, UDP, BTH.
-const PLAIN: usize = Ipv4::LEN + Udp::LEN + Bth::LEN;
 
 /// Byte of a header, and the bits that are set before the CRC.
 type Mask = (usize, u8);

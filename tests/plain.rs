@@ -230,8 +230,7 @@ fn damaged_captures_have_one_report_however_they_are_wrapped() {
         frames.truncate(4_000);
         for network in [Network::Ipv4, Network::Ipv6, Network::Both] {
             let link = LINKS[random.below(LINKS.len())];
-            let to = Some(Encapsulation::RoceV2Ipv6);
-            let mut to_ipv6 = Rewriter::new(Plan { to, ..Plan::default() });
+            let mut to_ipv6 = to_ipv6();
             let mut wrap = |frame: &Frame| {
                 let is_ipv6 = match network {
                     Network::Ipv4 => false,
@@ -277,10 +276,21 @@ fn damaged_captures_of_many_flows_have_one_report() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps/loss1_rc_write-B-300.pcap");
     let frames = multiplied(&trace::read(&path).expect("the capture is there"), PAIRS);
     let mut random = Random::new(2);
-    for max_flows in [usize::from(PAIRS) * 3, 1_100] {
+    for (max_flows, over_ipv6) in [(usize::from(PAIRS) * 3, 0), (1_100, 0), (1 << 12, 1), (1 << 12, 2)] {
         // The ICRCs of frames that were not cut are those of other addresses.
         let options = Options { verify_icrc: false, max_flows, ..options() };
+        // None, all, or about half of them.
+        let mut to_ipv6 = to_ipv6();
+        let mut wrap = |frame: &Frame| {
+            let is_ipv6 = over_ipv6 == 1 || over_ipv6 == 2 && random.below(2) > 0;
+            wrapped(frame, &mut to_ipv6, is_ipv6, (Link::ETHERNET, false))
+        };
+        let frames: Vec<Frame> = frames.iter().map(&mut wrap).collect();
         let packets = assert_one_report(&frames, &mut random, options, &format!("{max_flows} flows"));
         assert!(packets > 150_000, "{packets}");
     }
+}
+
+fn to_ipv6() -> Rewriter {
+    Rewriter::new(Plan { to: Some(Encapsulation::RoceV2Ipv6), ..Plan::default() })
 }

@@ -9,7 +9,7 @@ use super::{
     facts::Facts,
     flow::Flow,
     key::Key,
-    plain::{AnyPlain, Plain},
+    plain::AnyPlain,
     stretch::{Stretch, Sum},
     track::{
         request::{Knobs, Waiting},
@@ -362,15 +362,21 @@ impl Flows {
 
     /// Reads where a flow's packets are counted, if it ever had a stretch.
     #[inline(always)]
-    pub(crate) fn touch_stretch(&self, FlowId(at): FlowId) -> u64 {
+    pub(super) fn touch_own(&self, FlowId(at): FlowId, packet: &impl AnyPlain) -> u64 {
+        self.touch_stretch(FlowId(at)) ^ packet.is_of(|| self.key(at)) as u64
+    }
+
+    #[inline(always)]
+    fn touch_stretch(&self, FlowId(at): FlowId) -> u64 {
         self.stretches.get(at as usize).map_or(0, Stretch::touch)
     }
 
     /// Whether a packet likely goes on with this flow's stretch: it is of the flow then.
     #[inline(always)]
-    pub(crate) fn has_stretch_for(&self, FlowId(at): FlowId, packet: &Plain) -> bool {
+    pub(super) fn has_stretch_for(&self, FlowId(at): FlowId, packet: &impl AnyPlain) -> bool {
         packet.opcode().shape().is_streamed
             && self.stretches.get(at as usize).is_some_and(|stretch| stretch.is_of(packet))
+            && packet.is_of(|| self.key(at))
     }
 
     /// Reads where it will go then.

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use super::{
     Analysis, FlowId, Options,
     facts::Facts,
-    plain::{Plain, Wrapped},
+    plain::{AnyPlain, Plain, Wrapped},
 };
 use crate::{
     capture::{Record, Time},
@@ -52,6 +52,15 @@ const MAX_HELD_BYTES: usize = 1 << 20;
 
 /// Packets that are looked at together where there are many flows.
 const TOGETHER: usize = 32;
+
+/// Packets that wait to be looked at together: of one kind at a time, for they are seen in their order.
+#[derive(Default)]
+pub(super) struct Collected {
+    /// How many they are.
+    pub(super) len: usize,
+    plain: Vec<Plain>,
+    wrapped: Vec<Wrapped>,
+}
 
 /// What can be known of a frame by itself, whatever came before: so it can be found out on another thread.
 #[derive(Clone, Debug)]
@@ -114,7 +123,7 @@ impl Analysis {
     /// dissection.
     #[inline(always)]
     fn may_go_on(&self) -> bool {
-        self.held.len() | self.collected.len() | self.metrics.len() == 0
+        self.held.len() | self.collected.len | self.metrics.len() == 0
     }
 
     #[inline(never)]
@@ -133,8 +142,7 @@ impl Analysis {
     #[inline(never)]
     fn see_wrapped(&mut self, record: &Record<'_>, icrc: Option<State>) -> bool {
         let Some((packet, rest)) = Wrapped::candidate(record) else { return false };
-        self.catch_up();
-        if !self.may_go_on() {
+        if self.held.len() + self.metrics.len() > 0 {
             return false;
         }
         let (options, verify) = (self.options.dissect, self.options.verify_icrc);
@@ -143,16 +151,20 @@ impl Analysis {
             None if verify => packet.verify(rest),
             None => State::Unchecked,
         };
-        if self.goes_on_wrapped(&packet, rest, icrc) {
+        if self.may_go_on() && self.goes_on_wrapped(&packet, rest, icrc) {
             return true;
         }
-        match packet.checked(&options, rest, icrc) {
-            Some(facts) if self.is_settled(facts.icrc()) => {
-                self.see_plain(&facts);
-                true
-            }
-            _ => false,
+        let Some(facts) = packet.checked(&options, rest, icrc) else { return false };
+        if !self.is_settled(facts.icrc()) {
+            return false;
         }
+        if self.flows.are_many() && self.observer.is_none() {
+            self.collect_wrapped(&facts);
+        } else {
+            self.catch_up();
+            self.see_plain(&facts);
+        }
+        true
     }
 
     /// [`see`](Analysis::see) of a frame that was prepared, on another thread perhaps, with the same options. Where that is
@@ -195,19 +207,49 @@ impl Analysis {
     /// Puts a packet to those that are looked at together, because their flows are not in the processor's caches.
     #[inline]
     fn collect(&mut self, facts: &Plain) {
-        self.collected.push(*facts);
-        if self.collected.len() == TOGETHER {
+        if !self.collected.wrapped.is_empty() {
+            self.catch_up();
+        }
+        self.collected.plain.push(*facts);
+        self.one_more_is_collected();
+    }
+
+    fn collect_wrapped(&mut self, facts: &Wrapped) {
+        if !self.collected.plain.is_empty() {
+            self.catch_up();
+        }
+        self.collected.wrapped.push(*facts);
+        self.one_more_is_collected();
+    }
+
+    #[inline]
+    fn one_more_is_collected(&mut self) {
+        self.collected.len += 1;
+        if self.collected.len == TOGETHER {
             self.see_collected();
         }
     }
 
-    /// Looks at the packets collected: first for their flows, all at once, so that memory is waited for but once.
+    /// Sees the packets collected.
     #[inline(never)]
     fn see_collected(&mut self) {
-        let collected = std::mem::take(&mut self.collected);
+        let Collected { mut plain, mut wrapped, .. } = std::mem::take(&mut self.collected);
+        if !plain.is_empty() {
+            self.see_together(&plain);
+        } else {
+            self.see_together(&wrapped);
+        }
+        plain.clear();
+        wrapped.clear();
+        self.collected = Collected { len: 0, plain, wrapped };
+    }
+
+    /// Looks at packets first for their flows, all at once, so that memory is waited for but once.
+    #[inline]
+    fn see_together(&mut self, collected: &[impl AnyPlain]) {
         let keys: [_; TOGETHER] = std::array::from_fn(|n| collected.get(n).and_then(Facts::key));
         let flows = self.flows.likely(&keys);
-        touch_each(&flows, &collected, |flow, _| self.flows.touch_stretch(flow));
+        touch_each(&flows, collected, |flow, facts| self.flows.touch_own(flow, facts));
         // Those that go on with stretches need little else of their flows.
         let (mut going_on, mut others) = ([None; TOGETHER], flows);
         for (n, facts) in collected.iter().enumerate() {
@@ -215,12 +257,12 @@ impl Analysis {
                 (going_on[n], others[n]) = (Some(flow), None);
             }
         }
-        touch_each(&going_on, &collected, |flow, facts| self.flows.touch_ring(flow, facts.psn()));
-        touch_each(&going_on, &collected, |flow, facts| self.flows.touch_completed(flow, facts));
-        touch_each(&others, &collected, |flow, facts| self.flows.touch(flow, facts));
-        touch_each(&others, &collected, |flow, _| self.asked.entropy.touch(flow));
-        touch_each(&others, &collected, |flow, facts| self.flows.touch_beyond(flow, facts));
-        touch_each(&others, &collected, |flow, facts| self.flows.touch_farther(flow, facts));
+        touch_each(&going_on, collected, |flow, facts| self.flows.touch_ring(flow, facts.psn()));
+        touch_each(&going_on, collected, |flow, facts| self.flows.touch_completed(flow, facts));
+        touch_each(&others, collected, |flow, facts| self.flows.touch(flow, facts));
+        touch_each(&others, collected, |flow, _| self.asked.entropy.touch(flow));
+        touch_each(&others, collected, |flow, facts| self.flows.touch_beyond(flow, facts));
+        touch_each(&others, collected, |flow, facts| self.flows.touch_farther(flow, facts));
         self.flows.remember(&keys, &others);
         for (facts, flow) in collected.iter().zip(going_on) {
             let flow = flow.filter(|flow| self.flows.has_stretch_for(*flow, facts));
@@ -228,14 +270,12 @@ impl Analysis {
                 self.see_plain(facts);
             }
         }
-        self.collected = collected;
-        self.collected.clear();
     }
 
     /// Nothing waits any more.
     #[inline(always)]
     pub(super) fn catch_up(&mut self) {
-        if !self.collected.is_empty() {
+        if self.collected.len > 0 {
             self.see_collected();
         }
     }
@@ -294,7 +334,7 @@ impl Analysis {
 /// Reads something for each packet whose flow is there, to have it in the cache. A short loop: the more packets the
 /// processor has in view, the more it waits for at a time.
 #[inline(always)]
-fn touch_each(flows: &[Option<FlowId>; TOGETHER], packets: &[Plain], touch: impl Fn(FlowId, &Plain) -> u64) {
+fn touch_each<P>(flows: &[Option<FlowId>; TOGETHER], packets: &[P], touch: impl Fn(FlowId, &P) -> u64) {
     let known = flows.iter().zip(packets).filter_map(|(flow, packet)| Some(((*flow)?, packet)));
     black_box(known.fold(0, |read, (flow, packet)| read ^ touch(flow, packet)));
 }

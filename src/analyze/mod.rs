@@ -42,10 +42,10 @@ use doubt::{Mirror, Stray, Trust};
 use facts::{Dissected, Facts, Frame};
 use flow::Flow;
 use flows::{Begin, Flows};
-use intake::Held;
+use intake::{Collected, Held};
 use key::Key;
 use metric::{Metric, Metrics, overhead};
-use plain::{AnyPlain, Plain};
+use plain::AnyPlain;
 use track::{request::Knobs, sequence::Resolved};
 
 use crate::{
@@ -172,7 +172,7 @@ pub struct Analysis {
     trust: Trust,
     metrics: Vec<Box<dyn Metric + Send>>,
     /// Packets that are looked at together.
-    collected: Vec<Plain>,
+    collected: Collected,
     /// Frames whose first ICRCs are wrong, until it is known whether all are.
     held: Vec<Held>,
     held_bad: u64,
@@ -216,7 +216,7 @@ impl Analysis {
             strays: Vec::new(),
             trust: Trust::default(),
             metrics: Vec::new(),
-            collected: Vec::new(),
+            collected: Collected::default(),
             held: Vec::new(),
             held_bad: 0,
             passed_over: 0,
@@ -444,7 +444,7 @@ impl Analysis {
 
     /// Frames seen so far.
     pub fn packets(&self) -> u64 {
-        self.capture.packets + self.collected.len() as u64
+        self.capture.packets + self.collected.len as u64
     }
 
     /// Bytes of memory that the flows take.

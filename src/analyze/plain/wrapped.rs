@@ -176,10 +176,9 @@ fn as_over_ipv4(bytes: &[u8; HEADERS_IPV6]) -> Option<([u64; HEADERS / 8], Key)>
 #[inline(never)]
 fn verify_ipv6(rest: &[u8], total: u32) -> State {
     let Some(packet) = rest.get(..total as usize) else { return State::Unchecked };
-    let Some((headers, covered)) = packet.split_at_checked(HEADERS_IPV6) else { return State::Unchecked };
+    let Some((headers, covered)) = packet.split_first_chunk() else { return State::Unchecked };
     let Some((body, there)) = covered.split_last_chunk::<4>() else { return State::Unchecked };
-    let right = icrc::of_parts(Kind::Ipv6, true, headers, &[body]);
-    if right == *there { State::Good } else { State::Bad }
+    if icrc::of_rocev2_ipv6(headers, body) == *there { State::Good } else { State::Bad }
 }
 
 impl AnyPlain for Wrapped {
