@@ -88,7 +88,7 @@ impl Flows {
 
     #[inline(always)]
     fn look_up(&self, key: &Key, hash: u32) -> Option<u32> {
-        self.entry(hash, |at| self.flows.get(at as usize).is_some_and(|flow| flow.key == *key))
+        self.entry(hash, |at| self.is_of(at, key))
     }
 
     /// Which flows many packets are likely of, by the hashes of their keys: memory is waited for but once.
@@ -125,8 +125,12 @@ impl Flows {
     /// The flow of this key, if it was found lately.
     #[inline(always)]
     fn lately(&self, key: &Key) -> Option<u32> {
-        let at = self.recent.find(key)?;
-        (key.is_ipv4() || self.key(at).as_ref() == Some(key)).then_some(at)
+        self.recent.find(key.short()?, |at| self.is_of(at, key))
+    }
+
+    #[inline(always)]
+    fn is_of(&self, at: u32, key: &Key) -> bool {
+        self.flows.get(at as usize).is_some_and(|flow| flow.key == *key)
     }
 
     /// One that was not found lately.
@@ -169,7 +173,7 @@ impl Flows {
         self.settle(id);
         let old = self.get(id);
         let (key, peer) = (old.key, old.peer);
-        self.recent.forget(&key);
+        self.recent.forget(&key, id.0);
         if let Ok(entry) = self.table.find_entry(spread(self.hash(&key)), |entry| entry.flow == id.0) {
             entry.remove();
         }
@@ -227,10 +231,8 @@ impl Flows {
     /// The flow of a plain packet, if it was found lately.
     #[inline(always)]
     pub(super) fn found(&self, facts: &impl AnyPlain) -> Option<FlowId> {
-        let (addresses, qp) = facts.ends();
-        let place = self.recent.position(addresses, qp)?;
-        let at = self.recent.slots[place].at;
-        facts.is_of(|| self.key(at)).then_some(FlowId(at))
+        let key = facts.key()?;
+        self.recent.find(facts.ends(), |at| self.is_of(at, &key)).map(FlowId)
     }
 
     #[inline(always)]
@@ -242,14 +244,11 @@ impl Flows {
     /// where it was found is not compared.
     #[inline(always)]
     pub(super) fn with_stretch_for(&self, packet: &impl AnyPlain) -> Option<FlowId> {
-        let (addresses, qp) = packet.ends();
-        let place = Recent::place(addresses, qp);
-        let [here, there] = [place, place ^ 1].map(|place| self.recent.slots[place].at);
         let is_of = |at: u32| {
             let stretch = self.stretches.get(at as usize);
             stretch.is_some_and(|stretch| stretch.is_of(packet)) && packet.is_of(|| self.key(at))
         };
-        if is_of(here) { Some(FlowId(here)) } else { Some(FlowId(there)).filter(|_| is_of(there)) }
+        self.recent.find(packet.ends(), is_of).map(FlowId)
     }
 
     /// Where a flow's packets are counted while they are a stretch, if it ever had one.
@@ -466,24 +465,18 @@ pub(crate) struct Responder<'a> {
 }
 
 /// Flows over IP that were found lately, each in one of the two places where it can be, by their keys' [short](Key::short)
-/// form: what most look-ups come down to.
+/// form: what most look-ups come down to. The flows tell whether they are it, so that all that are seen at a time fit into
+/// the fastest cache.
 #[derive(Debug)]
 struct Recent {
-    slots: Box<[Lately; SLOTS]>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Lately {
-    addresses: u64,
-    qp: u32,
-    at: u32,
+    slots: Box<[u32; SLOTS]>,
 }
 
 /// 2^64 over the golden ratio: multiplied by it, numbers spread (Knuth, The Art of Computer Programming, 6.4).
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-/// No flow has this queue pair.
-const EMPTY: Lately = Lately { addresses: 0, qp: u32::MAX, at: 0 };
-/// 64 KiB.
+/// No flow has this number.
+const EMPTY: u32 = u32::MAX;
+/// 16 KiB.
 const SLOTS: usize = 1 << 12;
 
 impl Default for Recent {
@@ -494,45 +487,38 @@ impl Default for Recent {
 
 impl Recent {
     #[inline(always)]
-    fn place(addresses: u64, qp: u32) -> usize {
+    fn place((addresses, qp): (u64, u32)) -> usize {
         let product = (addresses ^ (qp as u64) << 20).wrapping_mul(GOLDEN);
         (product >> (u64::BITS - SLOTS.trailing_zeros())) as usize
     }
 
     #[inline(always)]
-    fn find(&self, key: &Key) -> Option<u32> {
-        let (addresses, qp) = key.short()?;
-        Some(self.slots[self.position(addresses, qp)?].at)
-    }
-
-    #[inline(always)]
-    fn position(&self, addresses: u64, qp: u32) -> Option<usize> {
-        let is_it = |&place: &usize| {
-            let slot = &self.slots[place];
-            slot.addresses == addresses && slot.qp == qp
-        };
-        let place = Recent::place(addresses, qp);
+    fn find(&self, short: (u64, u32), is_it: impl Fn(u32) -> bool) -> Option<u32> {
+        let place = Recent::place(short);
         // Its neighbour is in the same cache line.
-        Some(place).filter(is_it).or_else(|| Some(place ^ 1).filter(is_it))
+        let [here, there] = [place, place ^ 1].map(|place| self.slots[place]);
+        if is_it(here) { Some(here) } else { Some(there).filter(|&there| is_it(there)) }
     }
 
     /// Whoever had the place before moves to the neighbour's.
     #[inline]
     fn put(&mut self, key: &Key, at: u32) {
-        let Some((addresses, qp)) = key.short() else { return };
-        let place = Recent::place(addresses, qp);
+        let Some(place) = key.short().map(Recent::place) else { return };
         if let Ok([here, there]) = self.slots.get_disjoint_mut([place, place ^ 1]) {
-            let before = std::mem::replace(here, Lately { addresses, qp, at });
-            if before.qp != EMPTY.qp {
+            let before = std::mem::replace(here, at);
+            if before != EMPTY {
                 *there = before;
             }
         }
     }
 
     /// Forgets a flow that is no more.
-    fn forget(&mut self, key: &Key) {
-        if let Some(place) = key.short().and_then(|(addresses, qp)| self.position(addresses, qp)) {
-            self.slots[place] = EMPTY;
+    fn forget(&mut self, key: &Key, at: u32) {
+        let Some(place) = key.short().map(Recent::place) else { return };
+        for place in [place, place ^ 1] {
+            if self.slots[place] == at {
+                self.slots[place] = EMPTY;
+            }
         }
     }
 }
@@ -557,7 +543,8 @@ mod tests {
     #[test]
     fn two_flows_that_share_places_are_both_found() {
         let key = |qp| Key::of_ipv4(0x0a00_0001, 0x0a00_0002, qp);
-        let place = |qp| Recent::place(key(qp).short().expect("it is of IPv4").0, qp);
+        let short = |qp| key(qp).short().expect("it is of IPv4");
+        let place = |qp| Recent::place(short(qp));
         let (mut same, mut neighbours) = (0, 0);
         let qps: Vec<u32> =
             (1..600u64).map(|n| (n.wrapping_mul(GOLDEN).rotate_left(17) & 0xff_ffff) as u32).collect();
@@ -570,11 +557,12 @@ mod tests {
                 let mut recent = Recent::default();
                 // The second time they are there.
                 for (qp, at) in [(a, 1), (b, 2), (a, 1), (b, 2)] {
-                    if recent.find(&key(qp)).is_none() {
+                    if recent.find(short(qp), |found| found == at).is_none() {
                         recent.put(&key(qp), at);
                     }
                 }
-                assert_eq!((recent.find(&key(a)), recent.find(&key(b))), (Some(1), Some(2)), "{a} {b}");
+                let found = [(a, 1), (b, 2)].map(|(qp, at)| recent.find(short(qp), |found| found == at));
+                assert_eq!(found, [Some(1), Some(2)], "{a} {b}");
             }
         }
         assert!(same > 5 && neighbours > 5, "{same} {neighbours}");
