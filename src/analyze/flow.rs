@@ -149,12 +149,17 @@ pub(crate) struct Opcodes {
 }
 
 #[derive(Clone, Debug)]
+#[repr(C)]
 struct MoreOpcodes {
-    /// Where each code stands, counted from one; 0 where it does not.
-    places: [u8; 1 << u8::BITS],
-    /// In the order in which they came.
-    packets: Vec<(u8, u64)>,
+    /// The upper bits of the codes that are counted here: queue pairs are of one service.
+    service: u8,
+    /// By operation code, where some are of another: 2 KiB that hardly any flow has.
+    others: Option<Box<[u64; 1 << u8::BITS]>>,
+    packets: [u64; OF_SERVICE],
 }
+
+/// Operation codes of a service.
+const OF_SERVICE: usize = 32;
 
 /// Operation codes that are counted in the flow itself.
 const HERE: usize = 4;
@@ -193,26 +198,30 @@ impl Opcodes {
             self.used += 1;
             return;
         }
-        let none = || Box::new(MoreOpcodes { places: [0; 1 << u8::BITS], packets: Vec::new() });
-        let MoreOpcodes { places, packets } = &mut **self.more.get_or_insert_with(none);
-        let place = &mut places[opcode as usize];
-        match packets.get_mut((*place as usize).wrapping_sub(1)) {
-            Some((_, packets)) => *packets += n,
-            None => {
-                packets.push((opcode, n));
-                *place = packets.len() as u8;
-            }
+        let (code, service) = (opcode as usize % OF_SERVICE, opcode / OF_SERVICE as u8);
+        let none = || Box::new(MoreOpcodes { service, others: None, packets: [0; _] });
+        let more = &mut **self.more.get_or_insert_with(none);
+        if service == more.service {
+            more.packets[code] += n;
+        } else {
+            more.others.get_or_insert_with(|| Box::new([0; _]))[opcode as usize] += n;
         }
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u8, u64)> {
         let here = self.codes.into_iter().zip(self.packets).take(self.used as usize);
-        here.chain(self.more.iter().flat_map(|more| more.packets.iter().copied()))
+        let of_service = |more: &MoreOpcodes| (more.service * OF_SERVICE as u8..=u8::MAX).zip(more.packets);
+        let more = self.more.as_deref();
+        let others = more.and_then(|more| more.others.as_deref());
+        let others = others.into_iter().flat_map(|others| (0..=u8::MAX).zip(others.iter().copied()));
+        let more = more.into_iter().flat_map(of_service).chain(others);
+        here.chain(more.filter(|&(_, packets)| packets > 0))
     }
 
     fn heap(&self) -> usize {
-        let more = self.more.as_ref();
-        more.map_or(0, |more| size_of::<MoreOpcodes>() + more.packets.capacity() * size_of::<(u8, u64)>())
+        self.more.as_ref().map_or(0, |more| {
+            size_of::<MoreOpcodes>() + more.others.as_ref().map_or(0, |others| size_of_val(&**others))
+        })
     }
 }
 
