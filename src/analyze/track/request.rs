@@ -137,6 +137,8 @@ pub(crate) struct Requests {
 #[derive(Clone, Debug, Default)]
 struct Reads {
     list: VecDeque<Read>,
+    /// None of them ends beyond this.
+    end: u64,
     /// A response beyond the expected one passed the tap.
     out_of_sequence: bool,
     /// When the last response passed it.
@@ -443,6 +445,7 @@ impl Requests {
                 self.seq.cur = end;
             }
             read.end = end;
+            self.reads.end = self.reads.end.max(end);
         }
         self.shadow.acknowledged(end);
     }
@@ -453,8 +456,12 @@ impl Requests {
             return;
         }
         let end = x + request.packet.n as u64;
-        let retried = self.reads.list.iter_mut().rev().find(|read| read.first <= x && end <= read.end);
-        if let Some(read) = retried {
+        // One beyond all others is none of them.
+        let known = match end <= self.reads.end {
+            true => self.reads.list.iter_mut().rev().find(|read| read.first <= x && end <= read.end),
+            false => None,
+        };
+        if let Some(read) = known {
             read.retried = true;
             read.next = x;
             return;
@@ -472,6 +479,7 @@ impl Requests {
             complete: false,
             retried: false,
         };
+        self.reads.end = self.reads.end.max(end);
         push_last(&mut self.reads.list, MAX_READS, read);
     }
 
