@@ -124,7 +124,7 @@ fn damaged(frames: &[Frame], random: &mut Random) -> Vec<Frame> {
             4 => of_bth(9, |psn, bit| psn ^ 1 << bit, random.below(8)),
             5 => of_bth(7, |_, qp| qp as u8, random.below(32)),
             8 => of_bth(0, |_, opcode| opcode as u8, random.below(32)),
-            6 => frame.bytes[random.below(len.clamp(1, 80))] ^= 1 << random.below(8),
+            6 => frame.bytes[random.below(len.clamp(1, 130))] ^= 1 << random.below(8),
             7 => pause += [50_000, 3_000_000, 2_000_000_000][random.below(3)],
             9 => frame.time -= random.below(100_000) as i64,
             10 => frame.bytes.truncate(random.below(len + 1)),
@@ -186,38 +186,143 @@ enum Network {
     Both,
 }
 
-const LINKS: [(Link, bool); 6] = [
-    (Link::ETHERNET, false),
-    (Link::ETHERNET, true),
-    (Link::LINUX_SLL, false),
-    (Link::LINUX_SLL2, false),
-    (Link::RAW, false),
-    (Link::IPV6, false),
+/// What is around the network header.
+#[derive(Clone, Copy, Debug)]
+enum Around {
+    Ethernet,
+    Vlan,
+    Cooked,
+    Cooked2,
+    Raw,
+    RawIpv6,
+    /// In one of two virtual networks.
+    Vxlan,
+    Gre,
+    Erspan2,
+    Erspan3,
+}
+
+const AROUND: [Around; 10] = [
+    Around::Ethernet,
+    Around::Vlan,
+    Around::Cooked,
+    Around::Cooked2,
+    Around::Raw,
+    Around::RawIpv6,
+    Around::Vxlan,
+    Around::Gre,
+    Around::Erspan2,
+    Around::Erspan3,
 ];
 
-/// The same frame, over IPv6 perhaps, with another link header, or a VLAN tag. Frames of anything else are as they were.
-fn wrapped(frame: &Frame, to_ipv6: &mut Rewriter, is_ipv6: bool, (link, tag): (Link, bool)) -> Frame {
-    let mut wrapped = frame.clone();
-    if is_ipv6 && let Ok(over_ipv6) = to_ipv6.rewrite(&frame.record()) {
-        (wrapped.bytes, wrapped.wire_len) = (over_ipv6.frame.to_vec(), over_ipv6.wire_len);
+/// Wraps frames otherwise.
+struct Wrapper {
+    to_ipv6: Rewriter,
+    around: Around,
+    /// Copies that a mirror made.
+    copies: u32,
+    random: Random,
+}
+
+impl Wrapper {
+    fn new(around: Around, seed: u64) -> Wrapper {
+        let plan = Plan { to: Some(Encapsulation::RoceV2Ipv6), ..Plan::default() };
+        Wrapper { to_ipv6: Rewriter::new(plan), around, copies: 0, random: Random::new(seed) }
     }
-    let rest = match (wrapped.link, wrapped.bytes.split_at_checked(14)) {
-        (Link::ETHERNET, Some((ethernet, rest))) if matches!(ethernet[12..], [8, 0] | [0x86, 0xdd]) => rest,
-        _ => return wrapped,
-    };
-    let (ether_type, ethernet) = (&wrapped.bytes[12..14], &wrapped.bytes[..12]);
-    let cooked = [0, 4, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0];
-    let cooked2 = [0, 0, 0, 0, 0, 2, 0, 1, 4, 6, 2, 0, 0, 0, 0, 1, 0, 0];
-    let header = match link {
-        Link::ETHERNET if tag => [ethernet, &[0x81, 0, 0x60, 0x64], ether_type].concat(),
-        Link::ETHERNET => [ethernet, ether_type].concat(),
-        Link::LINUX_SLL => [&cooked, ether_type].concat(),
-        Link::LINUX_SLL2 => [ether_type, &cooked2].concat(),
-        Link::IPV6 if ether_type != [0x86, 0xdd] => return wrapped,
-        _ => Vec::new(),
-    };
-    let wire_len = wrapped.wire_len - 14 + header.len() as u32;
-    Frame { link, wire_len, bytes: [&header, rest].concat(), ..wrapped }
+
+    /// The same frame, over IPv6 perhaps. Frames of anything else are as they were.
+    fn wrap(&mut self, frame: &Frame, is_ipv6: bool) -> Frame {
+        let mut wrapped = frame.clone();
+        if is_ipv6 && let Ok(over_ipv6) = self.to_ipv6.rewrite(&frame.record()) {
+            (wrapped.bytes, wrapped.wire_len) = (over_ipv6.frame.to_vec(), over_ipv6.wire_len);
+        }
+        let rest = match (wrapped.link, wrapped.bytes.split_at_checked(14)) {
+            (Link::ETHERNET, Some((ethernet, rest))) if matches!(ethernet[12..], [8, 0] | [0x86, 0xdd]) => {
+                rest
+            }
+            _ => return wrapped,
+        };
+        let (ether_type, ethernet) = (&wrapped.bytes[12..14], &wrapped.bytes[..12]);
+        let tagged = || [ethernet, &[0x81, 0, 0x60, 0x64], ether_type].concat();
+        let cooked = [0, 4, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0];
+        let cooked2 = [0, 0, 0, 0, 0, 2, 0, 1, 4, 6, 2, 0, 0, 0, 0, 1, 0, 0];
+        let (link, header) = match self.around {
+            Around::Ethernet => (Link::ETHERNET, [ethernet, ether_type].concat()),
+            Around::Vlan => (Link::ETHERNET, tagged()),
+            Around::Cooked => (Link::LINUX_SLL, [&cooked, ether_type].concat()),
+            Around::Cooked2 => (Link::LINUX_SLL2, [ether_type, &cooked2].concat()),
+            Around::Raw => (Link::RAW, Vec::new()),
+            Around::RawIpv6 if is_ipv6 => (Link::IPV6, Vec::new()),
+            Around::RawIpv6 => (Link::IPV4, Vec::new()),
+            _ => {
+                let is_tagged = self.random.below(2) > 0;
+                let header = if is_tagged { tagged() } else { [ethernet, ether_type].concat() };
+                let inner = [&header, rest].concat();
+                return self.tunneled(&wrapped, &inner, wrapped.bytes.len() < wrapped.wire_len as usize);
+            }
+        };
+        let wire_len = wrapped.wire_len - 14 + header.len() as u32;
+        Frame { link, wire_len, bytes: [&header, rest].concat(), ..wrapped }
+    }
+
+    fn tunneled(&mut self, frame: &Frame, inner: &[u8], is_cut: bool) -> Frame {
+        // Some mirrors keep the beginning.
+        let keeps = if self.random.below(20) == 0 { 100.min(inner.len()) } else { inner.len() };
+        self.copies = match self.random.below(50) {
+            0 => self.copies + 5,
+            1 => self.copies.wrapping_sub(1),
+            _ => self.copies + 1,
+        };
+        let number = self.copies.to_be_bytes();
+        let session = self.random.below(2) as u8;
+        let (protocol, header) = match self.around {
+            Around::Vxlan => {
+                let udp_len = (16 + keeps) as u16;
+                let udp = [[0xc0, 1, 0x12, 0xb5], [(udp_len >> 8) as u8, udp_len as u8, 0, 0]].concat();
+                (17, [&udp[..], &[8, 0, 0, 0, 0, 0, session, 0]].concat())
+            }
+            Around::Gre => (47, [&[0x30, 0, 0x65, 0x58, 0, 0, 0, 7][..], &number].concat()),
+            Around::Erspan2 => {
+                (47, [&[0x10, 0, 0x88, 0xbe][..], &number, &[0x10, 0, 0, session, 0, 0, 0, 0]].concat())
+            }
+            _ => {
+                let (flags, platform) = if session == 0 { (0, &[][..]) } else { (1, &[9; 8][..]) };
+                let erspan = [0x20, 0, 0, session, 1, 2, 3, 4, 0, 0, 0, flags];
+                (47, [&[0x10, 0, 0x22, 0xeb][..], &number, &erspan, platform].concat())
+            }
+        };
+        let total = (20 + header.len() + keeps) as u16;
+        let mut ip = [
+            0x45,
+            0,
+            (total >> 8) as u8,
+            total as u8,
+            0,
+            0,
+            0,
+            0,
+            64,
+            protocol,
+            0,
+            0,
+            10,
+            9,
+            0,
+            1,
+            10,
+            9,
+            0,
+            2,
+        ];
+        let checksum = internet(&ip);
+        ip[10..12].copy_from_slice(&checksum.to_be_bytes());
+        // A frame may go on behind its packet: with what the packet does not have any more, too.
+        let behind = if self.random.below(10) == 0 { &[&inner[keeps..], &[7; 9]].concat()[..] } else { &[] };
+        let bytes = [&[2; 12], &[8, 0][..], &ip, &header, &inner[..keeps], behind].concat();
+        // What the capture cut cannot be told from what the mirror did, but by the frame's length.
+        let wire_len = bytes.len() as u32 + if is_cut { 900 } else { 0 };
+        Frame { link: Link::ETHERNET, wire_len, bytes, ..frame.clone() }
+    }
 }
 
 #[test]
@@ -229,19 +334,19 @@ fn damaged_captures_have_one_report_however_they_are_wrapped() {
         let Ok(mut frames) = trace::read(&entry.path()) else { continue };
         frames.truncate(4_000);
         for network in [Network::Ipv4, Network::Ipv6, Network::Both] {
-            let link = LINKS[random.below(LINKS.len())];
-            let mut to_ipv6 = to_ipv6();
+            let around = AROUND[random.below(AROUND.len())];
+            let mut wrapper = Wrapper::new(around, random.below(1000) as u64);
             let mut wrap = |frame: &Frame| {
                 let is_ipv6 = match network {
                     Network::Ipv4 => false,
                     Network::Ipv6 => true,
                     Network::Both => random.below(2) > 0,
                 };
-                wrapped(frame, &mut to_ipv6, is_ipv6, link)
+                wrapper.wrap(frame, is_ipv6)
             };
             let frames: Vec<Frame> = frames.iter().map(&mut wrap).collect();
             let options = Options { verify_icrc: random.below(4) > 0, ..options() };
-            let what = format!("{}, {network:?}, {link:?}", entry.path().display());
+            let what = format!("{}, {network:?}, {around:?}", entry.path().display());
             packets += assert_one_report(&frames, &mut random, options, &what);
             traces += 1;
         }
@@ -276,21 +381,20 @@ fn damaged_captures_of_many_flows_have_one_report() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps/loss1_rc_write-B-300.pcap");
     let frames = multiplied(&trace::read(&path).expect("the capture is there"), PAIRS);
     let mut random = Random::new(2);
-    for (max_flows, over_ipv6) in [(usize::from(PAIRS) * 3, 0), (1_100, 0), (1 << 12, 1), (1 << 12, 2)] {
+    let (many, ethernet) = (usize::from(PAIRS) * 3, Around::Ethernet);
+    let turns =
+        [(many, 0, ethernet), (1_100, 0, ethernet), (1 << 12, 1, ethernet), (1 << 12, 2, Around::Vxlan)];
+    for (max_flows, over_ipv6, around) in turns {
         // The ICRCs of frames that were not cut are those of other addresses.
         let options = Options { verify_icrc: false, max_flows, ..options() };
         // None, all, or about half of them.
-        let mut to_ipv6 = to_ipv6();
+        let mut wrapper = Wrapper::new(around, 5);
         let mut wrap = |frame: &Frame| {
             let is_ipv6 = over_ipv6 == 1 || over_ipv6 == 2 && random.below(2) > 0;
-            wrapped(frame, &mut to_ipv6, is_ipv6, (Link::ETHERNET, false))
+            wrapper.wrap(frame, is_ipv6)
         };
         let frames: Vec<Frame> = frames.iter().map(&mut wrap).collect();
         let packets = assert_one_report(&frames, &mut random, options, &format!("{max_flows} flows"));
         assert!(packets > 150_000, "{packets}");
     }
-}
-
-fn to_ipv6() -> Rewriter {
-    Rewriter::new(Plan { to: Some(Encapsulation::RoceV2Ipv6), ..Plan::default() })
 }

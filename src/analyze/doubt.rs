@@ -9,6 +9,13 @@ pub(super) struct Mirror {
     pub(super) next: u32,
 }
 
+/// A copy that a mirror made, by its sender, receiver and session.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copy {
+    pub(super) key: (u128, u128, u16),
+    pub(super) number: u32,
+}
+
 pub(super) const MAX_MIRRORS: usize = 256;
 
 /// Wrong packets of a flow that was not seen yet.
@@ -135,8 +142,15 @@ impl Analysis {
         let session = at(Kind::Erspan2).and_then(Erspan2::view).map(|(h, _)| h.session_id());
         let session =
             session.or_else(|| at(Kind::Erspan3).and_then(Erspan3::view).map(|(h, _)| h.session_id()));
-        let key = (src, dst, session.unwrap_or(u16::MAX));
-        let number = sequence.sequence_number();
+        self.see_copy(&Copy {
+            key: (src, dst, session.unwrap_or(u16::MAX)),
+            number: sequence.sequence_number(),
+        });
+    }
+
+    /// One more copy of a mirror.
+    #[inline(never)]
+    pub(super) fn see_copy(&mut self, &Copy { key, number }: &Copy) {
         let room = self.mirrors.len() < MAX_MIRRORS;
         match self.mirrors.iter_mut().find(|mirror| mirror.key == key) {
             Some(mirror) => {

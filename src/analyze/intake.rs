@@ -6,7 +6,7 @@ use std::hint::black_box;
 use super::{
     Analysis, FlowId, Options,
     facts::Facts,
-    plain::{AnyPlain, Plain, Wrapped},
+    plain::{AnyPlain, Inside, Plain, Wrapped},
 };
 use crate::{
     capture::{Record, Time},
@@ -141,7 +141,8 @@ impl Analysis {
     /// Takes a packet that is wrapped otherwise, if it is plain. What became of its ICRC may be known.
     #[inline(never)]
     fn see_wrapped(&mut self, record: &Record<'_>, icrc: Option<State>) -> bool {
-        let Some((packet, rest)) = Wrapped::candidate(record) else { return false };
+        let Some((packet, inside)) = Wrapped::candidate(&self.options.dissect, record) else { return false };
+        let rest = inside.rest;
         if self.held.len() + self.metrics.len() > 0 {
             return false;
         }
@@ -152,12 +153,14 @@ impl Analysis {
             None => State::Unchecked,
         };
         if self.may_go_on() && self.goes_on_wrapped(&packet, rest, icrc) {
+            self.see_copy_of(&inside);
             return true;
         }
         let Some(facts) = packet.checked(&options, rest, icrc) else { return false };
         if !self.is_settled(facts.icrc()) {
             return false;
         }
+        self.see_copy_of(&inside);
         if self.flows.are_many() && self.observer.is_none() {
             self.collect_wrapped(&facts);
         } else {
@@ -165,6 +168,13 @@ impl Analysis {
             self.see_plain(&facts);
         }
         true
+    }
+
+    #[inline(always)]
+    fn see_copy_of(&mut self, inside: &Inside<'_>) {
+        if let Some(copy) = &inside.copy {
+            self.see_copy(copy);
+        }
     }
 
     /// [`see`](Analysis::see) of a frame that was prepared, on another thread perhaps, with the same options. Where that is

@@ -52,6 +52,10 @@ const IPV6: u8 = 1;
 const GID: u8 = 2;
 const LID: u8 = 3;
 
+/// Above a virtual network's number: whose it is.
+const VXLAN: u32 = 1 << 24;
+const GENEVE: u32 = 2 << 24;
+
 impl Key {
     /// The key of a frame's flow.
     #[inline]
@@ -97,28 +101,36 @@ impl Key {
         is_ipv4.then_some(self.src[1] << 32 | self.dst[1])
     }
 
-    /// The addresses as one word, and [kind and queue pair](Self::kind_and_qp), outside of overlays: of IPv4 all there is to
-    /// tell it from others, of IPv6 the addresses are mixed, and others may have the same.
+    /// The same in an overlay's virtual network, as [`of`](Self::of) tells them.
     #[inline(always)]
-    pub(super) fn short(&self) -> Option<(u64, u32)> {
-        let addresses = match self.ipv4_addresses() {
-            Some(addresses) => addresses,
-            None if self.family() == IPV6 && self.vni == 0 => mixed(self.src, self.dst),
-            None => return None,
-        };
-        Some((addresses, self.qp))
+    pub(super) fn in_vxlan(self, vni: u32) -> Key {
+        Key { vni: vni | VXLAN, ..self }
     }
 
-    /// Whether it is of IPv4, and tells by its [short](Self::short) form.
+    /// The addresses as one word, and the queue pair with the kind of address above it: of IPv4 outside of overlays all there
+    /// is to tell it from others ([`is_short`](Self::is_short)), of IPv6 and in overlays mixed, and others may have the same.
     #[inline(always)]
-    pub(super) fn is_ipv4(&self) -> bool {
+    pub(super) fn short(&self) -> Option<(u64, u32)> {
+        const OVERLAY: u32 = 1 << 31;
+        match self.ipv4_addresses() {
+            Some(addresses) => Some((addresses, self.qp)),
+            None if self.family() <= IPV6 => {
+                let overlay = if self.vni == 0 { 0 } else { OVERLAY };
+                Some((mixed(self.src, self.dst) ^ (self.vni as u64) << 24, self.qp | overlay))
+            }
+            None => None,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn is_short(&self) -> bool {
         self.ipv4_addresses().is_some()
     }
 
-    /// The destination's queue pair, and the kind of address above it.
+    /// Whether its addresses are of IPv4.
     #[inline(always)]
-    pub(super) fn kind_and_qp(&self) -> u32 {
-        self.qp
+    pub(super) fn is_ipv4(&self) -> bool {
+        self.family() == IPV4
     }
 
     pub(crate) fn dest_qp(&self) -> u32 {
@@ -205,7 +217,7 @@ fn value(address: Address) -> (u8, Wide) {
 fn vni(d: &Dissection<'_>) -> u32 {
     let at = |kind| d.offset(kind).and_then(|at| d.frame().get(at..));
     if let Some((vxlan, _)) = at(Kind::Vxlan).and_then(Vxlan::view) {
-        return vxlan.vni() | 1 << 24;
+        return vxlan.vni() | VXLAN;
     }
-    at(Kind::Geneve).and_then(Geneve::view).map_or(0, |(geneve, _)| geneve.vni() | 2 << 24)
+    at(Kind::Geneve).and_then(Geneve::view).map_or(0, |(geneve, _)| geneve.vni() | GENEVE)
 }

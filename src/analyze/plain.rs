@@ -6,10 +6,12 @@
 //! on. Dissecting took a third of an analysis. `tests/plain.rs` and the fuzz target `analysis` hold this against
 //! [`Dissected`](super::facts::Dissected).
 //!
-//! [`Wrapped`] are the same packets over IPv6, or with another link header.
+//! [`Wrapped`] are the same packets over IPv6, with another link header, or in a tunnel.
 
+mod inside;
 mod wrapped;
 
+pub(crate) use inside::Inside;
 pub(crate) use wrapped::Wrapped;
 
 use super::{

@@ -12,6 +12,7 @@ mod walk;
 
 pub use layers::{Layer, Layers};
 pub use note::{Note, Problem, Severity};
+pub(crate) use walk::VXLAN_PORT;
 
 use crate::{
     opcode::Opcode,

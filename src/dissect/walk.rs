@@ -42,7 +42,7 @@ pub(super) const MAX_TAGS: u8 = 16;
 /// No tunnel and no part of variable length goes on beyond this offset, so that headers start below 64 KiB.
 const MAX_OFFSET: usize = 0xe000;
 
-const VXLAN_PORT: u16 = 4789;
+pub(crate) const VXLAN_PORT: u16 = 4789;
 const GENEVE_PORT: u16 = 6081;
 
 #[inline(always)]

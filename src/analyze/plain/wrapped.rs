@@ -1,15 +1,17 @@
-//! Plain packets that are wrapped otherwise: over IPv6, or over either IP with another link header than Ethernet's.
+//! Plain packets that are wrapped otherwise: over IPv6, with another link header than Ethernet's, in a tunnel.
 
-use super::{AnyPlain, HEADERS, IPV6_MORE, Plain, VERSION_4_WHOLE, VERSION_6, verify_plain, words};
+use super::{
+    AnyPlain, HEADERS, IPV6_MORE, Plain, VERSION_4_WHOLE, VERSION_6, inside::Inside, verify_plain, words,
+};
 use crate::{
     analyze::{
-        facts::{Facts, Frame, look},
+        facts::{Facts, Frame},
         key::Key,
         plain::Alike,
     },
     capture::Record,
     cost::{Contents, FCS, GAP, PREAMBLE, SHORTEST_FRAME},
-    dissect::{self, Encapsulation, Link},
+    dissect::{self, Encapsulation},
     icrc::{self, State},
     opcode::Opcode,
     wire::*,
@@ -21,94 +23,55 @@ pub(crate) struct Wrapped {
     /// What it would be over IPv4 in an Ethernet frame, as much longer or shorter as the headers before UDP are then.
     plain: Plain,
     key: Key,
+    /// See [`Key::short`].
+    short: (u64, u32),
     frame: Frame,
 }
 
-/// What a frame's network header is, and what is before it.
-struct Link3<'a> {
-    is_ipv4: bool,
-    tags: u16,
-    /// From the network header on.
-    rest: &'a [u8],
-}
-
-impl<'a> Link3<'a> {
-    #[inline(always)]
-    fn of(record: &Record<'a>) -> Option<Link3<'a>> {
-        let frame = record.frame;
-        let (ether_type, rest) = match record.link {
-            Link::ETHERNET => {
-                let (ethernet, rest) = Ethernet::view(frame)?;
-                if ethernet.ether_type() == EtherType::VLAN {
-                    let (tag, rest) = Vlan::view(rest)?;
-                    let tags = look::HAS_VLAN as u16 | tag.vid();
-                    return (tag.ether_type() == EtherType::IPV6).then_some(Link3 {
-                        is_ipv4: false,
-                        tags,
-                        rest,
-                    });
-                }
-                // Over IPv4 it is not wrapped otherwise.
-                (Some(ethernet.ether_type()).filter(|&ether_type| ether_type == EtherType::IPV6)?, rest)
-            }
-            Link::LINUX_SLL => Sll::view(frame).map(|(sll, rest)| (sll.ether_type(), rest))?,
-            Link::LINUX_SLL2 => Sll2::view(frame).map(|(sll, rest)| (sll.ether_type(), rest))?,
-            Link::RAW => match frame.first()? >> 4 {
-                4 => (EtherType::IPV4, frame),
-                _ => (EtherType::IPV6, frame),
-            },
-            Link::IPV4 => (EtherType::IPV4, frame),
-            Link::IPV6 => (EtherType::IPV6, frame),
-            _ => return None,
-        };
-        let is_ipv4 = ether_type == EtherType::IPV4;
-        (is_ipv4 || ether_type == EtherType::IPV6).then_some(Link3 { is_ipv4, tags: 0, rest })
-    }
-}
-
 impl Wrapped {
-    /// What a packet would be, if it is plain, and what follows its link header: it may be anything.
+    /// What a packet would be, if it is plain, and where it was found: it may be anything.
     #[inline(always)]
-    pub(crate) fn candidate<'a>(record: &Record<'a>) -> Option<(Wrapped, &'a [u8])> {
-        let Link3 { is_ipv4, tags, rest } = Link3::of(record)?;
-        let (headers, key) = if is_ipv4 {
-            let headers = words::<HEADERS, _>(rest.first_chunk()?);
-            let [_, protocol, ports, _, qp] = headers;
-            (headers, Key::of_ipv4(protocol as u32, (ports >> 32) as u32, (qp >> 32) as u32 & 0xff_ffff))
-        } else {
-            as_over_ipv4(rest.first_chunk()?)?
+    pub(crate) fn candidate<'a>(
+        options: &dissect::Options,
+        record: &Record<'a>,
+    ) -> Option<(Wrapped, Inside<'a>)> {
+        let inside = Inside::of(options, record)?;
+        let Inside { is_ipv4, tags, vni, rest, wire_len, .. } = inside;
+        let (headers, key) =
+            if is_ipv4 { over_ipv4(rest.first_chunk()?) } else { over_ipv6(rest.first_chunk()?)? };
+        let key = match vni {
+            Some(vni) => key.in_vxlan(vni),
+            None => key,
         };
         let captured = record.frame.len() as u32;
-        let wire_len = record.wire_len.max(captured);
         let frame = Frame {
             time: record.time.0,
-            wire_len,
+            wire_len: record.wire_len.max(captured),
             captured,
             link: record.link.0,
             interface: record.interface,
-            is_cut: captured < wire_len,
+            is_cut: captured < record.wire_len,
             is_malformed: false,
         };
-        let before = captured - rest.len() as u32;
         let vlan = if tags == 0 { 0 } else { Vlan::LEN as u32 };
         let more = if is_ipv4 { 0 } else { IPV6_MORE };
-        let as_ipv4 = |len: u32| (len - before - more).saturating_add(Ethernet::LEN as u32 + vlan);
+        let as_ipv4 = |len: u32| (len - more).saturating_add(Ethernet::LEN as u32 + vlan);
         let plain = Plain {
             time: frame.time,
             headers,
             said: 0,
             wire_len: as_ipv4(wire_len),
-            captured: as_ipv4(captured),
+            captured: as_ipv4(rest.len() as u32),
             interface: record.interface,
             tags,
         };
-        Some((Wrapped { plain, key, frame }, rest))
+        Some((Wrapped { plain, key, short: key.short()?, frame }, inside))
     }
 
     /// Of a plain packet; `None` of any other. Its ICRC is verified on the way if that is wanted.
     #[inline]
     pub(crate) fn of(options: &dissect::Options, record: &Record<'_>, verify: bool) -> Option<Wrapped> {
-        let (packet, rest) = Wrapped::candidate(record)?;
+        let (packet, Inside { rest, .. }) = Wrapped::candidate(options, record)?;
         packet.checked(options, rest, || if verify { packet.verify(rest) } else { State::Unchecked })
     }
 
@@ -147,30 +110,36 @@ impl Wrapped {
 /// IPv6, UDP and BTH.
 const HEADERS_IPV6: usize = HEADERS + IPV6_MORE as usize;
 
-/// These headers, as they would be over IPv4, and the flow's key: see [`Plain`]. The addresses are mixed.
+/// These headers, and the flow's key: see [`Plain`].
 #[inline(always)]
-fn as_over_ipv4(bytes: &[u8; HEADERS_IPV6]) -> Option<([u64; HEADERS / 8], Key)> {
+fn over_ipv4(bytes: &[u8; HEADERS]) -> ([u64; HEADERS / 8], Key) {
+    let headers = words(bytes);
+    let [_, protocol, ports, _, qp] = headers;
+    (headers, Key::of_ipv4(protocol as u32, (ports >> 32) as u32, (qp >> 32) as u32 & 0xff_ffff))
+}
+
+/// The same headers, as they would be over IPv4, without addresses.
+#[inline(always)]
+fn over_ipv6(bytes: &[u8; HEADERS_IPV6]) -> Option<([u64; HEADERS / 8], Key)> {
     let (network, rest) = bytes.split_first_chunk::<{ Ipv6::LEN }>()?;
     let [first, src_high, src_low, dst_high, dst_low] = words(network);
     let (ports, rest) = rest.split_first_chunk::<4>()?;
     let [lengths, bth] = words(rest.first_chunk::<16>()?);
     // | 6 | traffic class | flow label | payload length | next header | hop limit |
-    let (class, len, protocol, hops) =
-        (first >> 52 & 0xff, first >> 16 & 0xffff, first >> 8 & 0xff, first & 0xff);
-    let total = len + Ipv4::LEN as u64;
+    let [class, protocol, hops] = [52, 8, 0].map(|at| first >> at & 0xff);
+    let total = (first >> 16 & 0xffff) + Ipv4::LEN as u64;
     if total > u16::MAX as u64 {
         return None;
     }
-    let key = Key::of_ipv6([src_high, src_low], [dst_high, dst_low], (bth >> 32) as u32 & 0xff_ffff);
-    let (addresses, _) = key.short()?;
     let headers = [
         first >> 60 << 60 | class << 48 | total << 32,
-        hops << 56 | protocol << 48 | addresses >> 32,
-        addresses << 32 | u32::from_be_bytes(*ports) as u64,
+        hops << 56 | protocol << 48,
+        u32::from_be_bytes(*ports) as u64,
         lengths,
         bth,
     ];
-    Some((headers, key))
+    let qp = (bth >> 32) as u32 & 0xff_ffff;
+    Some((headers, Key::of_ipv6([src_high, src_low], [dst_high, dst_low], qp)))
 }
 
 #[inline(never)]
@@ -189,12 +158,12 @@ impl AnyPlain for Wrapped {
 
     #[inline(always)]
     fn ends(&self) -> (u64, u32) {
-        (self.plain.ends().0, self.key.kind_and_qp())
+        self.short
     }
 
     #[inline(always)]
     fn is_of(&self, key: impl FnOnce() -> Option<Key>) -> bool {
-        self.is_ipv4() || key() == Some(self.key)
+        self.key.is_short() || key() == Some(self.key)
     }
 
     #[inline(always)]
@@ -267,6 +236,7 @@ mod tests {
     use crate::{
         analyze::{Analysis, Options, key::mixed},
         capture::Time,
+        dissect::Link,
     };
 
     /// A SEND of eight bytes.
