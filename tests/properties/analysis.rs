@@ -1,6 +1,6 @@
 //! The analyzer over any sequence of packets: it counts each once, its memory is bounded by the number of flows, it ends.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use rdmawire::{
     analyze::{Analysis, Event, Options, metric::Metric},
@@ -19,7 +19,9 @@ const PACKETS: usize = 2000;
 /// A fuzzer's input: two bytes of options, then packets of eight.
 ///
 /// ```text
-/// options: | max_flows - 1 (5 bits), ICRCs verified, late_ns 0, interval | speed, ack timeout, begin at the end of time, or at its beginning |
+/// options: | max_flows - 1 (5 bits), ICRCs verified, late_ns 0, interval | speed, ack timeout, begin at the end of time, or at its beginning,
+///            long steps of time, around (3 bits): nothing; IPv6; IPv6 for some flows; no link header; VXLAN, ERSPAN or VLAN over
+///            these |
 /// packet:  | flow and direction | operation code | how | PSN's step (24, signed) or PSN | time's step (16, signed) |
 /// how & 1: the PSN as it is; & 2: a step of time 2^16 times as long, or 2^44; & 4: a forged queue pair; & 8: payload;
 /// & 16: CE; & 32: a wrong ICRC; & 64: cut; & 128: the frame before this one once more
@@ -58,7 +60,11 @@ pub fn sequence(data: &[u8]) {
             psns[place] = if how & 1 != 0 { value } else { psns[place].wrapping_add(value) } & 0xff_ffff;
             let n = (flow >> 1 & 7) as u32;
             let qp = if how & 4 != 0 { value } else { 0x10 + n };
-            let path = Path::rocev2(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+            let path = match b >> 5 {
+                1 | 5 => Path::rocev2(IPV6[0], IPV6[1]),
+                2 | 4 if flow & 4 != 0 => Path::rocev2(IPV6[0], IPV6[1]),
+                _ => Path::rocev2(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)),
+            };
             let path = if flow & 1 != 0 { path.reversed() } else { path };
             let channel = Channel::rc(path, Qpn(0x20 + n), Qpn(qp));
             let opcode = Opcode(opcode);
@@ -79,12 +85,13 @@ pub fn sequence(data: &[u8]) {
             }
             frame.clear();
             packet.build_into(&mut frame);
+            around(b >> 5, value, &mut frame);
         }
         let wire_len = frame.len() as u32;
         let cut = if how & 64 != 0 { frame.len().min(t0 as usize) } else { frame.len() };
         let record = Record {
             time: Time(time),
-            link: Link::ETHERNET,
+            link: if b >> 5 == 3 { Link::RAW } else { Link::ETHERNET },
             interface: (flow >> 6) as u16,
             wire_len,
             frame: &frame[..cut],
@@ -104,6 +111,37 @@ pub fn sequence(data: &[u8]) {
     assert_eq!(text(&report), text(&dissected.finish()));
     #[cfg(feature = "cli")]
     shown(&report, *a as usize);
+}
+
+const IPV6: [Ipv6Addr; 2] =
+    [Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 2)];
+
+/// Wraps a frame otherwise. What `value` says of it may lie.
+fn around(how: u8, value: u32, frame: &mut Vec<u8>) {
+    const IPV4: [u8; 2] = [8, 0];
+    let (protocol, header) = match how {
+        3 => return drop(frame.drain(..14)),
+        4 => {
+            let len = (16 + frame.len()) as u16;
+            let udp = Udp::default().with_src_port(1).with_dst_port(4789).with_length(len);
+            let vxlan = Vxlan::default().with_vni(value & 1);
+            (IpProtocol::UDP, [udp.bytes(), vxlan.bytes()].concat())
+        }
+        5 | 6 => {
+            let gre = Gre::default().with_has_sequence(true).with_protocol(EtherType::ERSPAN);
+            let sequence = GreSequence::default().with_sequence_number(value);
+            let erspan = Erspan2::default().with_version(1).with_session_id(value as u16 & 1);
+            (IpProtocol::GRE, [gre.bytes(), sequence.bytes(), erspan.bytes()].concat())
+        }
+        7 => return drop(frame.splice(12..12, [0x81, 0, 0x60, value as u8 & 3])),
+        _ => return,
+    };
+    // Now and then the outer packet is said to be shorter or longer than it is.
+    let lie = if value % 16 == 15 { (value >> 4) as u16 % 64 } else { 0 };
+    let len = (Ipv4::LEN + header.len() + frame.len()) as u16;
+    let ip = Ipv4::default().with_ihl(5).with_version(4).with_protocol(protocol);
+    let ip = ip.with_total_len((len + 20).wrapping_sub(lie).wrapping_sub(if lie == 0 { 20 } else { 0 }));
+    frame.splice(..0, [&[2; 12], &IPV4[..], ip.bytes(), &header].concat());
 }
 
 /// Asks nothing.
