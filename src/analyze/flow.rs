@@ -154,11 +154,12 @@ struct MoreOpcodes {
     /// The upper bits of the codes that are counted here: queue pairs are of one service.
     service: u8,
     /// By operation code, where some are of another: 2 KiB that hardly any flow has.
-    others: Option<Box<[u64; 1 << u8::BITS]>>,
+    others: Option<Box<[u64; CODES]>>,
     packets: [u64; OF_SERVICE],
 }
 
-/// Operation codes of a service.
+/// Operation codes that there may be, and those of a service.
+const CODES: usize = 1 << u8::BITS;
 const OF_SERVICE: usize = 32;
 
 /// Operation codes that are counted in the flow itself.
@@ -199,12 +200,12 @@ impl Opcodes {
             return;
         }
         let (code, service) = (opcode as usize % OF_SERVICE, opcode / OF_SERVICE as u8);
-        let none = || Box::new(MoreOpcodes { service, others: None, packets: [0; _] });
+        let none = || Box::new(MoreOpcodes { service, others: None, packets: [0; OF_SERVICE] });
         let more = &mut **self.more.get_or_insert_with(none);
         if service == more.service {
             more.packets[code] += n;
         } else {
-            more.others.get_or_insert_with(|| Box::new([0; _]))[opcode as usize] += n;
+            more.others.get_or_insert_with(|| Box::new([0; CODES]))[opcode as usize] += n;
         }
     }
 
