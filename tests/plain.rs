@@ -269,9 +269,9 @@ impl Wrapper {
         // Some mirrors keep the beginning.
         let keeps = if self.random.below(20) == 0 { 100.min(inner.len()) } else { inner.len() };
         self.copies = match self.random.below(50) {
-            0 => self.copies + 5,
+            0 => self.copies.wrapping_add(5),
             1 => self.copies.wrapping_sub(1),
-            _ => self.copies + 1,
+            _ => self.copies.wrapping_add(1),
         };
         let number = self.copies.to_be_bytes();
         let session = self.random.below(2) as u8;
