@@ -11,7 +11,7 @@ pub(super) struct Mirror {
 
 /// A copy that a mirror made, by its sender, receiver and session.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Copy {
+pub(crate) struct MirrorCopy {
     pub(super) key: (u128, u128, u16),
     pub(super) number: u32,
 }
@@ -52,10 +52,10 @@ impl Trust {
         icrc != State::Bad || !Trust::believes(self.icrc_bad + 1, self.icrc_checked + 1)
     }
 
-    /// The same of one whose IP header's checksum may be wrong.
+    /// The same of one whose IPv4 header's checksum may be wrong, if it has one.
     #[inline(always)]
-    pub(super) fn accepts_ip(&self, is_right: bool) -> bool {
-        is_right || !Trust::believes(self.ip_bad + 1, self.ip_checked + 1)
+    pub(super) fn accepts_ip(&self, is_right: Option<bool>) -> bool {
+        is_right != Some(false) || !Trust::believes(self.ip_bad + 1, self.ip_checked + 1)
     }
 }
 
@@ -142,7 +142,7 @@ impl Analysis {
         let session = at(Kind::Erspan2).and_then(Erspan2::view).map(|(h, _)| h.session_id());
         let session =
             session.or_else(|| at(Kind::Erspan3).and_then(Erspan3::view).map(|(h, _)| h.session_id()));
-        self.see_copy(&Copy {
+        self.see_copy(&MirrorCopy {
             key: (src, dst, session.unwrap_or(u16::MAX)),
             number: sequence.sequence_number(),
         });
@@ -150,7 +150,7 @@ impl Analysis {
 
     /// One more copy of a mirror.
     #[inline(never)]
-    pub(super) fn see_copy(&mut self, &Copy { key, number }: &Copy) {
+    pub(super) fn see_copy(&mut self, &MirrorCopy { key, number }: &MirrorCopy) {
         let room = self.mirrors.len() < MAX_MIRRORS;
         match self.mirrors.iter_mut().find(|mirror| mirror.key == key) {
             Some(mirror) => {

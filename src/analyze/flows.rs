@@ -235,20 +235,24 @@ impl Flows {
         self.recent.find(facts.ends(), |at| self.is_of(at, &key)).map(FlowId)
     }
 
+    /// Whether a packet is of the flow, where its ends are.
     #[inline(always)]
-    fn key(&self, at: u32) -> Option<Key> {
-        self.flows.get(at as usize).map(|flow| flow.key)
+    fn has(&self, at: u32, packet: &impl AnyPlain) -> bool {
+        packet.is_told_by_ends() || packet.key().is_some_and(|key| self.is_of(at, &key))
+    }
+
+    /// Whether a packet is of the flow, and of its stretch.
+    #[inline(always)]
+    fn has_in_stretch(&self, at: u32, packet: &impl AnyPlain) -> bool {
+        let stretch = self.stretches.get(at as usize);
+        stretch.is_some_and(|stretch| stretch.is_of(packet)) && self.has(at, packet)
     }
 
     /// The flow of a plain packet, if it was found lately and has a stretch that the packet is of. That tells the flow too:
     /// where it was found is not compared.
     #[inline(always)]
     pub(super) fn with_stretch_for(&self, packet: &impl AnyPlain) -> Option<FlowId> {
-        let is_of = |at: u32| {
-            let stretch = self.stretches.get(at as usize);
-            stretch.is_some_and(|stretch| stretch.is_of(packet)) && packet.is_of(|| self.key(at))
-        };
-        self.recent.find(packet.ends(), is_of).map(FlowId)
+        self.recent.find(packet.ends(), |at| self.has_in_stretch(at, packet)).map(FlowId)
     }
 
     /// Where a flow's packets are counted while they are a stretch, if it ever had one.
@@ -362,7 +366,7 @@ impl Flows {
     /// Reads where a flow's packets are counted, if it ever had a stretch.
     #[inline(always)]
     pub(super) fn touch_own(&self, FlowId(at): FlowId, packet: &impl AnyPlain) -> u64 {
-        self.touch_stretch(FlowId(at)) ^ packet.is_of(|| self.key(at)) as u64
+        self.touch_stretch(FlowId(at)) ^ self.has(at, packet) as u64
     }
 
     #[inline(always)]
@@ -373,9 +377,7 @@ impl Flows {
     /// Whether a packet likely goes on with this flow's stretch: it is of the flow then.
     #[inline(always)]
     pub(super) fn has_stretch_for(&self, FlowId(at): FlowId, packet: &impl AnyPlain) -> bool {
-        packet.opcode().shape().is_streamed
-            && self.stretches.get(at as usize).is_some_and(|stretch| stretch.is_of(packet))
-            && packet.is_of(|| self.key(at))
+        packet.opcode().shape().is_streamed && self.has_in_stretch(at, packet)
     }
 
     /// Reads where it will go then.

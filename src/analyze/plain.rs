@@ -136,18 +136,10 @@ impl Plain {
         if record.link != Link::ETHERNET {
             return None;
         }
-        let (ethernet, rest) = Ethernet::view(frame)?;
-        let (rest, tags) = match ethernet.ether_type() {
-            EtherType::IPV4 => (rest, 0),
-            EtherType::VLAN => {
-                let (tag, rest) = Vlan::view(rest)?;
-                if tag.ether_type() != EtherType::IPV4 {
-                    return None;
-                }
-                (rest, look::HAS_VLAN as u16 | tag.vid())
-            }
-            _ => return None,
-        };
+        let (ether_type, tags, rest) = inside::ethernet(frame)?;
+        if ether_type != EtherType::IPV4 {
+            return None;
+        }
         let headers = words::<HEADERS, WORDS>(rest.first_chunk()?);
         let captured = frame.len() as u32;
         let wire_len = record.wire_len.max(captured);
@@ -249,6 +241,13 @@ impl Plain {
         (self.headers[0] >> 32) as u16 as u32
     }
 
+    /// Bytes that its frame takes on the wire, with a network header so much longer.
+    #[inline(always)]
+    fn l1_bytes_with(&self, more: u32) -> u32 {
+        let frame = Ethernet::LEN as u32 + self.vlan_bytes() + self.total() + more + FCS;
+        frame.max(SHORTEST_FRAME) + PREAMBLE + GAP
+    }
+
     #[inline(always)]
     fn tos(&self) -> u8 {
         (self.headers[0] >> 48) as u8
@@ -260,7 +259,7 @@ impl Plain {
     }
 
     #[inline(always)]
-    pub(super) fn source_port(&self) -> u16 {
+    fn source_port(&self) -> u16 {
         (self.headers[2] >> 16) as u16
     }
 
@@ -288,8 +287,8 @@ pub(super) trait AnyPlain: Facts + Clone {
     /// Addresses and the destination's queue pair, as [`Key::short`] has them.
     fn ends(&self) -> (u64, u32);
 
-    /// Whether this is its flow's key, where the ends are the same.
-    fn is_of(&self, key: impl FnOnce() -> Option<Key>) -> bool;
+    /// Whether no other flow has the same ends.
+    fn is_told_by_ends(&self) -> bool;
 
     /// Whether its IPv4 header's checksum is right, given the [sum](Facts::alike) of what packets of its stretch have alike;
     /// `None` without one.
@@ -308,7 +307,7 @@ impl AnyPlain for Plain {
     }
 
     #[inline(always)]
-    fn is_of(&self, _: impl FnOnce() -> Option<Key>) -> bool {
+    fn is_told_by_ends(&self) -> bool {
         true
     }
 
@@ -425,8 +424,7 @@ impl Facts for Plain {
 
     #[inline(always)]
     fn l1_bytes(&self) -> u32 {
-        let frame = Ethernet::LEN as u32 + self.vlan_bytes() + self.total() + FCS;
-        frame.max(SHORTEST_FRAME) + PREAMBLE + GAP
+        self.l1_bytes_with(0)
     }
 
     #[inline(always)]
@@ -471,14 +469,20 @@ fn words<const BYTES: usize, const WORDS: usize>(bytes: &[u8; BYTES]) -> [u64; W
 /// `total` bytes are the packet.
 #[inline(always)]
 pub(super) fn verify_plain(rest: &[u8], total: u32) -> State {
-    if rest.len() < total as usize { State::Unchecked } else { verify_whole(&rest[..total as usize]) }
+    verify(rest, total, icrc::of_rocev2_ipv4)
+}
+
+/// The same, by what tells the ICRC from the headers and what is behind them.
+#[inline(always)]
+fn verify<const N: usize>(rest: &[u8], total: u32, icrc: impl Fn(&[u8; N], &[u8]) -> [u8; 4]) -> State {
+    if rest.len() < total as usize { State::Unchecked } else { verify_whole(&rest[..total as usize], icrc) }
 }
 
 #[inline(never)]
-fn verify_whole(packet: &[u8]) -> State {
-    let Some((headers, covered)) = packet.split_first_chunk::<HEADERS>() else { return State::Unchecked };
+fn verify_whole<const N: usize>(packet: &[u8], icrc: impl Fn(&[u8; N], &[u8]) -> [u8; 4]) -> State {
+    let Some((headers, covered)) = packet.split_first_chunk() else { return State::Unchecked };
     let Some((body, there)) = covered.split_last_chunk::<4>() else { return State::Unchecked };
-    if icrc::of_rocev2_ipv4(headers, body) == *there { State::Good } else { State::Bad }
+    if icrc(headers, body) == *there { State::Good } else { State::Bad }
 }
 
 #[cfg(test)]

@@ -296,7 +296,7 @@ impl Analysis {
         let (shape, frame) = (packet.opcode().shape(), self.number() + 1);
         let Some(stretch) = self.flows.stretch(id) else { return false };
         let is_right = stretch.is_right::<KNOWN>(packet);
-        if !is_right.is_none_or(|is_right| self.trust.accepts_ip(is_right)) {
+        if !self.trust.accepts_ip(is_right) {
             return false;
         }
         let Some(next) = stretch.next::<KNOWN>(packet, shape, rest) else { return false };
@@ -329,8 +329,7 @@ impl Analysis {
     pub(super) fn acknowledges(&mut self, facts: &impl AnyPlain) -> bool {
         let Some(aeth) = facts.aeth().filter(|aeth| aeth.syndrome().is_ack()) else { return false };
         let is_right = facts.ip_right();
-        let accepts_ip = is_right.is_none_or(|is_right| self.trust.accepts_ip(is_right));
-        if !accepts_ip || !self.trust.accepts(facts.icrc()) {
+        if !self.trust.accepts(facts.icrc()) || !self.trust.accepts_ip(is_right) {
             return false;
         }
         let Some(id) = self.flows.found(facts) else { return false };

@@ -1,7 +1,7 @@
 //! Where the packet is in a frame: behind a link header, or in a tunnel between an overlay's hosts, or from a mirror.
 
 use crate::{
-    analyze::{doubt::Copy, facts::look},
+    analyze::{doubt::MirrorCopy, facts::look},
     capture::Record,
     dissect::{self, Link, VXLAN_PORT},
     wire::*,
@@ -16,7 +16,7 @@ pub(crate) struct Inside<'a> {
     /// The overlay's virtual network.
     pub(super) vni: Option<u32>,
     /// A mirror made it.
-    pub(crate) copy: Option<Copy>,
+    pub(crate) copy: Option<MirrorCopy>,
     /// What was captured of it, from the network header on.
     pub(crate) rest: &'a [u8],
     /// Bytes that there were on the wire.
@@ -53,7 +53,7 @@ impl<'a> Inside<'a> {
 
 /// What is in an Ethernet frame with one VLAN tag at most, and that tag.
 #[inline(always)]
-fn ethernet(frame: &[u8]) -> Option<(EtherType, u16, &[u8])> {
+pub(super) fn ethernet(frame: &[u8]) -> Option<(EtherType, u16, &[u8])> {
     let (ethernet, rest) = Ethernet::view(frame)?;
     if ethernet.ether_type() != EtherType::VLAN {
         return Some((ethernet.ether_type(), 0, rest));
@@ -102,7 +102,7 @@ fn tunneled<'a>(options: &dissect::Options, outer: &'a [u8], wire_len: u32) -> O
             let (frame, numbered) = mirrored(rest)?;
             copy = numbered.map(|(session, number)| {
                 let key = (u32::from(ip.src()) as u128, u32::from(ip.dst()) as u128, session);
-                Copy { key, number }
+                MirrorCopy { key, number }
             });
             frame
         }

@@ -1,16 +1,17 @@
 //! Plain packets that are wrapped otherwise: over IPv6, with another link header than Ethernet's, in a tunnel.
 
 use super::{
-    AnyPlain, HEADERS, IPV6_MORE, Plain, VERSION_4_WHOLE, VERSION_6, inside::Inside, verify_plain, words,
+    AnyPlain, HEADERS, IPV6_MORE, Plain, VERSION_4_WHOLE, VERSION_6, WORDS, inside::Inside, verify,
+    verify_plain, words,
 };
 use crate::{
     analyze::{
         facts::{Facts, Frame},
-        key::Key,
+        key::{Key, Wide},
         plain::Alike,
     },
     capture::Record,
-    cost::{Contents, FCS, GAP, PREAMBLE, SHORTEST_FRAME},
+    cost::Contents,
     dissect::{self, Encapsulation},
     icrc::{self, State},
     opcode::Opcode,
@@ -37,11 +38,9 @@ impl Wrapped {
     ) -> Option<(Wrapped, Inside<'a>)> {
         let inside = Inside::of(options, record)?;
         let Inside { is_ipv4, tags, vni, rest, wire_len, .. } = inside;
-        let (headers, key) =
-            if is_ipv4 { over_ipv4(rest.first_chunk()?) } else { over_ipv6(rest.first_chunk()?)? };
-        let key = match vni {
-            Some(vni) => key.in_vxlan(vni),
-            None => key,
+        let (headers, ipv6) = match is_ipv4 {
+            true => (words::<HEADERS, WORDS>(rest.first_chunk()?), None),
+            false => over_ipv6(rest.first_chunk()?).map(|(headers, addresses)| (headers, Some(addresses)))?,
         };
         let captured = record.frame.len() as u32;
         let frame = Frame {
@@ -64,6 +63,14 @@ impl Wrapped {
             captured: as_ipv4(rest.len() as u32),
             interface: record.interface,
             tags,
+        };
+        let key = match ipv6 {
+            None => plain.key()?,
+            Some([src, dst]) => Key::of_ipv6(src, dst, plain.dest_qp()),
+        };
+        let key = match vni {
+            Some(vni) => key.in_vxlan(vni),
+            None => key,
         };
         Some((Wrapped { plain, key, short: key.short()?, frame }, inside))
     }
@@ -92,7 +99,10 @@ impl Wrapped {
     #[inline(always)]
     pub(crate) fn verify(&self, rest: &[u8]) -> State {
         let total = self.plain.total();
-        if self.is_ipv4() { verify_plain(rest, total) } else { verify_ipv6(rest, total + IPV6_MORE) }
+        match self.is_ipv4() {
+            true => verify_plain(rest, total),
+            false => verify(rest, total + IPV6_MORE, icrc::of_rocev2_ipv6),
+        }
     }
 
     #[inline(always)]
@@ -110,17 +120,9 @@ impl Wrapped {
 /// IPv6, UDP and BTH.
 const HEADERS_IPV6: usize = HEADERS + IPV6_MORE as usize;
 
-/// These headers, and the flow's key: see [`Plain`].
+/// These headers as they would be over IPv4, without addresses: see [`Plain`]. And the addresses.
 #[inline(always)]
-fn over_ipv4(bytes: &[u8; HEADERS]) -> ([u64; HEADERS / 8], Key) {
-    let headers = words(bytes);
-    let [_, protocol, ports, _, qp] = headers;
-    (headers, Key::of_ipv4(protocol as u32, (ports >> 32) as u32, (qp >> 32) as u32 & 0xff_ffff))
-}
-
-/// The same headers, as they would be over IPv4, without addresses.
-#[inline(always)]
-fn over_ipv6(bytes: &[u8; HEADERS_IPV6]) -> Option<([u64; HEADERS / 8], Key)> {
+fn over_ipv6(bytes: &[u8; HEADERS_IPV6]) -> Option<([u64; WORDS], [Wide; 2])> {
     let (network, rest) = bytes.split_first_chunk::<{ Ipv6::LEN }>()?;
     let [first, src_high, src_low, dst_high, dst_low] = words(network);
     let (ports, rest) = rest.split_first_chunk::<4>()?;
@@ -138,16 +140,7 @@ fn over_ipv6(bytes: &[u8; HEADERS_IPV6]) -> Option<([u64; HEADERS / 8], Key)> {
         lengths,
         bth,
     ];
-    let qp = (bth >> 32) as u32 & 0xff_ffff;
-    Some((headers, Key::of_ipv6([src_high, src_low], [dst_high, dst_low], qp)))
-}
-
-#[inline(never)]
-fn verify_ipv6(rest: &[u8], total: u32) -> State {
-    let Some(packet) = rest.get(..total as usize) else { return State::Unchecked };
-    let Some((headers, covered)) = packet.split_first_chunk() else { return State::Unchecked };
-    let Some((body, there)) = covered.split_last_chunk::<4>() else { return State::Unchecked };
-    if icrc::of_rocev2_ipv6(headers, body) == *there { State::Good } else { State::Bad }
+    Some((headers, [[src_high, src_low], [dst_high, dst_low]]))
 }
 
 impl AnyPlain for Wrapped {
@@ -162,8 +155,8 @@ impl AnyPlain for Wrapped {
     }
 
     #[inline(always)]
-    fn is_of(&self, key: impl FnOnce() -> Option<Key>) -> bool {
-        self.key.is_short() || key() == Some(self.key)
+    fn is_told_by_ends(&self) -> bool {
+        self.key.is_short()
     }
 
     #[inline(always)]
@@ -224,9 +217,7 @@ impl Facts for Wrapped {
 
     #[inline(always)]
     fn l1_bytes(&self) -> u32 {
-        let packet = self.plain.total() + self.more() as u32;
-        let frame = Ethernet::LEN as u32 + self.vlan_bytes() + packet + FCS;
-        frame.max(SHORTEST_FRAME) + PREAMBLE + GAP
+        self.plain.l1_bytes_with(self.more() as u32)
     }
 }
 
