@@ -1,6 +1,9 @@
 //! Most packets are read from fixed offsets, the others dissected: what comes out is the same.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use rdmawire::{
     analyze::{Analysis, Event, Options, Prepared, metric::Metric},
@@ -11,12 +14,12 @@ use rdmawire::{
         rewrite::{Plan, Rewriter},
     },
     dissect::{Encapsulation, Link, dissect},
-    wire::Kind,
+    wire::*,
 };
 
 mod properties;
 mod trace;
-use properties::Random;
+use properties::{Random, tunnel};
 use trace::Frame;
 
 /// It asks for nothing, but every frame has to be dissected for it.
@@ -36,17 +39,16 @@ fn options() -> Options {
 
 #[test]
 fn captures_have_one_report() {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps");
     let mut captures = 0;
-    for entry in fs::read_dir(dir).expect("the captures are there").flatten() {
-        let Ok(mut source) = capture::open(&entry.path()) else { continue };
+    for path in files() {
+        let Ok(mut source) = capture::open(&path) else { continue };
         let mut plain = Analysis::new(options());
         let mut dissected = Analysis::new(options()).with(Nothing);
         while let Ok(Some(record)) = source.next() {
             plain.see(&record);
             dissected.see(&record);
         }
-        assert!(report(plain) == report(dissected), "{}", entry.path().display());
+        assert!(report(plain) == report(dissected), "{}", path.display());
         captures += 1;
     }
     assert!(captures > 5 || cfg!(not(feature = "compression")), "{captures}");
@@ -158,23 +160,38 @@ fn assert_one_report(frames: &[Frame], random: &mut Random, options: Options, wh
     packets
 }
 
+/// The shipped captures, so many frames of each, and where they are.
+fn captures(most: usize) -> impl Iterator<Item = (Vec<Frame>, PathBuf)> {
+    files().filter_map(move |path| {
+        let mut frames = trace::read(&path).ok()?;
+        frames.truncate(most);
+        Some((frames, path))
+    })
+}
+
+fn files() -> impl Iterator<Item = PathBuf> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps");
+    fs::read_dir(dir).expect("the captures are there").flatten().map(|entry| entry.path())
+}
+
+fn assert_enough(traces: u64, packets: u64) {
+    assert!(traces > 10 && packets > 10_000 || cfg!(not(feature = "compression")), "{traces} {packets}");
+}
+
 #[test]
 fn damaged_captures_have_one_report() {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps");
     let mut random = Random::new(1);
     let (mut traces, mut packets) = (0, 0);
-    for entry in fs::read_dir(dir).expect("the captures are there").flatten() {
-        let Ok(mut frames) = trace::read(&entry.path()) else { continue };
-        frames.truncate(10_000);
+    for (frames, path) in captures(10_000) {
         for turn in 0..4 {
             let max_flows = if turn == 0 { 3 } else { options().max_flows };
             let options = Options { max_flows, verify_icrc: random.below(4) > 0, ..options() };
-            let what = format!("{}, turn {turn}", entry.path().display());
+            let what = format!("{}, turn {turn}", path.display());
             packets += assert_one_report(&frames, &mut random, options, &what);
             traces += 1;
         }
     }
-    assert!(traces > 10 && packets > 10_000 || cfg!(not(feature = "compression")), "{traces} {packets}");
+    assert_enough(traces, packets);
 }
 
 /// How the packets of a capture are wrapped.
@@ -273,52 +290,28 @@ impl Wrapper {
             1 => self.copies.wrapping_sub(1),
             _ => self.copies.wrapping_add(1),
         };
-        let number = self.copies.to_be_bytes();
-        let session = self.random.below(2) as u8;
+        let (number, session) = (self.copies, self.random.below(2) as u16);
         let (protocol, header) = match self.around {
-            Around::Vxlan => {
-                let udp_len = (16 + keeps) as u16;
-                let udp = [[0xc0, 1, 0x12, 0xb5], [(udp_len >> 8) as u8, udp_len as u8, 0, 0]].concat();
-                (17, [&udp[..], &[8, 0, 0, 0, 0, 0, session, 0]].concat())
+            Around::Vxlan => (IpProtocol::UDP, tunnel::vxlan(session.into(), keeps as u16)),
+            Around::Gre => {
+                let gre = Gre::default().with_has_sequence(true).with_has_key(true);
+                let gre = gre.with_protocol(EtherType::ETHERNET);
+                let sequence = GreSequence::default().with_sequence_number(number);
+                (IpProtocol::GRE, [gre.bytes(), GreKey::default().bytes(), sequence.bytes()].concat())
             }
-            Around::Gre => (47, [&[0x30, 0, 0x65, 0x58, 0, 0, 0, 7][..], &number].concat()),
-            Around::Erspan2 => {
-                (47, [&[0x10, 0, 0x88, 0xbe][..], &number, &[0x10, 0, 0, session, 0, 0, 0, 0]].concat())
-            }
+            Around::Erspan2 => (IpProtocol::GRE, tunnel::erspan2(session, number)),
             _ => {
-                let (flags, platform) = if session == 0 { (0, &[][..]) } else { (1, &[9; 8][..]) };
-                let erspan = [0x20, 0, 0, session, 1, 2, 3, 4, 0, 0, 0, flags];
-                (47, [&[0x10, 0, 0x22, 0xeb][..], &number, &erspan, platform].concat())
+                let erspan = Erspan3::default().with_version(2).with_session_id(session);
+                let erspan = erspan.with_optional(session > 0);
+                let platform = if session > 0 { &[9; ErspanPlatform::LEN][..] } else { &[] };
+                let gre = tunnel::gre(EtherType::ERSPAN3, number);
+                (IpProtocol::GRE, [&gre, erspan.bytes(), platform].concat())
             }
         };
-        let total = (20 + header.len() + keeps) as u16;
-        let mut ip = [
-            0x45,
-            0,
-            (total >> 8) as u8,
-            total as u8,
-            0,
-            0,
-            0,
-            0,
-            64,
-            protocol,
-            0,
-            0,
-            10,
-            9,
-            0,
-            1,
-            10,
-            9,
-            0,
-            2,
-        ];
-        let checksum = internet(&ip);
-        ip[10..12].copy_from_slice(&checksum.to_be_bytes());
         // A frame may go on behind its packet: with what the packet does not have any more, too.
         let behind = if self.random.below(10) == 0 { &[&inner[keeps..], &[7; 9]].concat()[..] } else { &[] };
-        let bytes = [&[2; 12], &[8, 0][..], &ip, &header, &inner[..keeps], behind].concat();
+        let inside = [&inner[..keeps], behind].concat();
+        let bytes = tunnel::frame(protocol, &header, &inside, keeps as u16);
         // What the capture cut cannot be told from what the mirror did, but by the frame's length.
         let wire_len = bytes.len() as u32 + if is_cut { 900 } else { 0 };
         Frame { link: Link::ETHERNET, wire_len, bytes, ..frame.clone() }
@@ -327,12 +320,9 @@ impl Wrapper {
 
 #[test]
 fn damaged_captures_have_one_report_however_they_are_wrapped() {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps");
     let mut random = Random::new(3);
     let (mut traces, mut packets) = (0, 0);
-    for entry in fs::read_dir(dir).expect("the captures are there").flatten() {
-        let Ok(mut frames) = trace::read(&entry.path()) else { continue };
-        frames.truncate(4_000);
+    for (frames, path) in captures(4_000) {
         for network in [Network::Ipv4, Network::Ipv6, Network::Both] {
             let around = AROUND[random.below(AROUND.len())];
             let mut wrapper = Wrapper::new(around, random.below(1000) as u64);
@@ -346,12 +336,12 @@ fn damaged_captures_have_one_report_however_they_are_wrapped() {
             };
             let frames: Vec<Frame> = frames.iter().map(&mut wrap).collect();
             let options = Options { verify_icrc: random.below(4) > 0, ..options() };
-            let what = format!("{}, {network:?}, {around:?}", entry.path().display());
+            let what = format!("{}, {network:?}, {around:?}", path.display());
             packets += assert_one_report(&frames, &mut random, options, &what);
             traces += 1;
         }
     }
-    assert!(traces > 10 && packets > 10_000 || cfg!(not(feature = "compression")), "{traces} {packets}");
+    assert_enough(traces, packets);
 }
 
 /// The same frames, cut, between many pairs of hosts at about the same time.

@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use super::tunnel;
 use rdmawire::{
     analyze::{Analysis, Event, Options, metric::Metric},
     capture::{Record, Time},
@@ -118,30 +119,20 @@ const IPV6: [Ipv6Addr; 2] =
 
 /// Wraps a frame otherwise. What `value` says of it may lie.
 fn around(how: u8, value: u32, frame: &mut Vec<u8>) {
-    const IPV4: [u8; 2] = [8, 0];
+    let len = frame.len() as u16;
     let (protocol, header) = match how {
         3 => return drop(frame.drain(..14)),
-        4 => {
-            let len = (16 + frame.len()) as u16;
-            let udp = Udp::default().with_src_port(1).with_dst_port(4789).with_length(len);
-            let vxlan = Vxlan::default().with_vni(value & 1);
-            (IpProtocol::UDP, [udp.bytes(), vxlan.bytes()].concat())
-        }
-        5 | 6 => {
-            let gre = Gre::default().with_has_sequence(true).with_protocol(EtherType::ERSPAN);
-            let sequence = GreSequence::default().with_sequence_number(value);
-            let erspan = Erspan2::default().with_version(1).with_session_id(value as u16 & 1);
-            (IpProtocol::GRE, [gre.bytes(), sequence.bytes(), erspan.bytes()].concat())
-        }
+        4 => (IpProtocol::UDP, tunnel::vxlan(value & 1, len)),
+        5 | 6 => (IpProtocol::GRE, tunnel::erspan2(value as u16 & 1, value)),
         7 => return drop(frame.splice(12..12, [0x81, 0, 0x60, value as u8 & 3])),
         _ => return,
     };
     // Now and then the outer packet is said to be shorter or longer than it is.
-    let lie = if value % 16 == 15 { (value >> 4) as u16 % 64 } else { 0 };
-    let len = (Ipv4::LEN + header.len() + frame.len()) as u16;
-    let ip = Ipv4::default().with_ihl(5).with_version(4).with_protocol(protocol);
-    let ip = ip.with_total_len((len + 20).wrapping_sub(lie).wrapping_sub(if lie == 0 { 20 } else { 0 }));
-    frame.splice(..0, [&[2; 12], &IPV4[..], ip.bytes(), &header].concat());
+    let carried = match if value % 16 == 15 { (value >> 4) as u16 % 64 } else { 0 } {
+        0 => len,
+        lie => (len + 20).saturating_sub(lie),
+    };
+    *frame = tunnel::frame(protocol, &header, frame, carried);
 }
 
 /// Asks nothing.

@@ -15,6 +15,7 @@ pub mod rebuild;
 pub mod recipe;
 #[cfg(feature = "scenario")]
 pub mod scenario;
+pub mod tunnel;
 
 /// Panics where it does not hold.
 pub type Property = fn(&[u8]);
