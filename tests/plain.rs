@@ -6,7 +6,7 @@ use std::{
 };
 
 use rdmawire::{
-    analyze::{Analysis, Event, Options, Prepared, metric::Metric},
+    analyze::{Analysis, Event, Options, metric::Metric},
     capture::{self, Record, Source, Time},
     checksum::internet,
     craft::{
@@ -146,7 +146,10 @@ fn assert_one_report(frames: &[Frame], random: &mut Random, options: Options, wh
     for (n, frame) in damaged.iter().enumerate() {
         let record = &frame.record();
         plain.see(record);
-        prepared.see_prepared(record, &Prepared::new(&options, record));
+        match options.prepare(record) {
+            Ok(packet) => prepared.see_prepared(&packet),
+            Err(icrc) => prepared.see_verified(record, icrc),
+        }
         dissected.see(record);
         if n == damaged.len() / 2 {
             // Asking on the way changes nothing.

@@ -62,38 +62,10 @@ pub(super) struct Collected {
     wrapped: Vec<Wrapped>,
 }
 
-/// What can be known of a frame by itself, whatever came before: so it can be found out on another thread.
-#[derive(Clone, Debug)]
-pub struct Prepared {
-    facts: Option<Plain>,
-    icrc: State,
-}
-
-impl Prepared {
-    /// Prepares a frame for an analysis with these options.
-    #[inline]
-    pub fn new(options: &Options, record: &Record<'_>) -> Prepared {
-        if let Some(facts) = Plain::of(&options.dissect, record, options.verify_icrc) {
-            return Prepared { icrc: facts.icrc(), facts: Some(facts) };
-        }
-        let icrc = match Wrapped::of(&options.dissect, record, options.verify_icrc) {
-            Some(facts) => facts.icrc(),
-            None => options.examine(record).1,
-        };
-        Prepared { facts: None, icrc }
-    }
-
-    /// What became of its ICRC.
-    pub fn icrc(&self) -> State {
-        self.icrc
-    }
-
-    /// Whether the frame's bytes are not needed any more.
-    #[inline]
-    pub fn is_all(&self) -> bool {
-        self.facts.is_some()
-    }
-}
+/// All that an analysis asks of a frame that can be known of it by itself, whatever came before: so it can be found out on
+/// another thread. It is as long as a cache line: what one core hands to another takes longer than finding it out.
+#[derive(Clone, Copy, Debug)]
+pub struct Prepared(Plain);
 
 impl Options {
     /// Dissects a frame as an analysis with these options does.
@@ -106,6 +78,22 @@ impl Options {
         let d = self.dissection(record);
         let icrc = if self.verify_icrc { icrc::verify(&d) } else { State::Unchecked };
         (d, icrc)
+    }
+
+    /// Prepares a frame for an analysis with these options. Of a frame that is not as most are, only what became of its
+    /// ICRC is found out.
+    ///
+    /// # Errors
+    /// What became of the ICRC: for [`Analysis::see_verified`].
+    #[inline]
+    pub fn prepare(&self, record: &Record<'_>) -> Result<Prepared, State> {
+        if let Some(facts) = Plain::of(&self.dissect, record, self.verify_icrc) {
+            return Ok(Prepared(facts));
+        }
+        Err(match Wrapped::of(&self.dissect, record, self.verify_icrc) {
+            Some(facts) => facts.icrc(),
+            None => self.examine(record).1,
+        })
     }
 }
 
@@ -177,18 +165,20 @@ impl Analysis {
         }
     }
 
-    /// [`see`](Analysis::see) of a frame that was prepared, on another thread perhaps, with the same options. Where that is
-    /// [all](Prepared::is_all) there is to know, and no metric was [added](Analysis::with), the record may be without its bytes.
+    /// [`see`](Analysis::see) of a frame that was [prepared](Options::prepare) with the same options. Metrics that were
+    /// [added](Analysis::with) want the dissection, and do not see it.
     #[inline]
-    pub fn see_prepared(&mut self, record: &Record<'_>, prepared: &Prepared) {
-        match &prepared.facts {
-            Some(facts) if self.may_go_on() && self.goes_on_with_plain(facts) => {}
-            Some(facts) if self.metrics.is_empty() => self.see_or_hold_plain(facts),
-            None if self.see_wrapped(record, Some(prepared.icrc)) => {}
-            _ => {
-                let d = self.options.dissection(record);
-                self.see_or_hold(record, &d, prepared.icrc);
-            }
+    pub fn see_prepared(&mut self, Prepared(facts): &Prepared) {
+        if !(self.may_go_on() && self.goes_on_with_plain(facts)) {
+            self.see_or_hold_plain(facts);
+        }
+    }
+
+    /// [`see`](Analysis::see) of a frame of which it is known what became of its ICRC.
+    pub fn see_verified(&mut self, record: &Record<'_>, icrc: State) {
+        if !self.see_wrapped(record, Some(icrc)) {
+            let d = self.options.dissection(record);
+            self.see_or_hold(record, &d, icrc);
         }
     }
 

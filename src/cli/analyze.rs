@@ -389,20 +389,19 @@ impl Analyze {
         let mut number = 0;
         let whole = filter.is_some();
         let result = pipeline::run(source, &options, self.threads(), whole, &STOP, |step| match step {
-            Step::Frame(record, prepared) => {
-                number += 1;
-                match (filter, prepared) {
-                    (None, Some(prepared)) => analysis.see_prepared(record, prepared),
-                    (None, None) => analysis.see(record),
-                    (Some(filter), _) => {
-                        let (d, icrc) = match prepared {
-                            Some(prepared) => (options.dissection(record), prepared.icrc()),
-                            None => options.examine(record),
-                        };
-                        see_if_matching(analysis, record, &d, icrc, filter, number);
-                    }
+            Step::Packet(prepared) => analysis.see_prepared(prepared),
+            Step::Frame(record, icrc) => match (filter, icrc) {
+                (None, Some(icrc)) => analysis.see_verified(record, icrc),
+                (None, None) => analysis.see(record),
+                (Some(filter), _) => {
+                    number += 1;
+                    let (d, icrc) = match icrc {
+                        Some(icrc) => (options.dissection(record), icrc),
+                        None => options.examine(record),
+                    };
+                    see_if_matching(analysis, record, &d, icrc, filter, number);
                 }
-            }
+            },
             Step::Interfaces(from, interfaces) => name_interfaces(analysis, interfaces, from),
             Step::Progress(bytes) => progress.show(bytes),
         });

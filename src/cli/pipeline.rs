@@ -35,6 +35,7 @@ use rdmawire::{
     analyze::{Options, Prepared},
     capture::{Buffer, Error, Info, Interface, Lent, Record, Source, Time},
     dissect::Link,
+    icrc::State,
 };
 
 /// Bytes and frames after which a batch is handed on: it stays in a core's second-level cache.
@@ -49,15 +50,14 @@ const ENOUGH: usize = 20;
 /// More workers than these have nothing to do: a reader is not that fast.
 const MAX_WORKERS: usize = 16;
 
-/// Frames, and what is known of each.
+/// Frames in their order: those prepared, and the others in between.
 #[derive(Default)]
 struct Batch {
     /// Bytes of frames that could not be held on to where they were read, and the buffers of the others.
     bytes: Vec<u8>,
     buffers: Vec<Buffer>,
-    frames: Vec<Frame>,
-    /// One for each frame, or none.
     prepared: Vec<Prepared>,
+    others: Vec<Frame>,
     /// Bytes of all frames.
     len: usize,
     /// Interfaces that were new with the last frame, and the number of the first of them.
@@ -73,9 +73,13 @@ struct Frame {
     interface: u16,
     /// Index among the batch's buffers; of those copied, one that none has.
     buffer: u16,
+    /// If it is known.
+    icrc: Option<State>,
     wire_len: u32,
     len: u32,
     at: usize,
+    /// How many of the prepared are before it.
+    before: usize,
 }
 
 /// Where frames are that were copied.
@@ -83,8 +87,10 @@ const COPIED: u16 = u16::MAX;
 
 /// What happens in a file, in its order.
 pub(super) enum Step<'a> {
-    /// A frame, and what is known of it by itself if that was found out already.
-    Frame(&'a Record<'a>, Option<&'a Prepared>),
+    /// A frame of which all is known that can be.
+    Packet(&'a Prepared),
+    /// Another, and what became of its ICRC if that was found out already.
+    Frame(&'a Record<'a>, Option<State>),
     /// Interfaces became known, from this number on.
     Interfaces(usize, &'a [Interface]),
     /// So many bytes of the file are read.
@@ -92,7 +98,7 @@ pub(super) enum Step<'a> {
 }
 
 /// Shows all of a source to `see`. `threads` work on it, this one included; at least two do. With `whole`, all frames are shown
-/// with their bytes, otherwise those that need them.
+/// with their bytes, otherwise those of which not [all](Prepared) is known without.
 pub(super) fn run(
     source: &mut (impl Source + Send),
     options: &Options,
@@ -105,11 +111,12 @@ pub(super) fn run(
     let waiting = Waiting::default();
     thread::scope(|scope| {
         let (recycle, empty) = sync_channel::<Batch>(3 * workers + MOST + 2);
+        let preparing = Preparing { options, whole };
         let (mut to, mut from) = (Vec::new(), Vec::new());
         for _ in 0..workers {
             let (sender, batches) = sync_channel::<Batch>(1);
             let (done, prepared) = sync_channel::<Batch>(1);
-            scope.spawn(move || work(&batches, &done, options));
+            scope.spawn(move || work(&batches, &done, preparing));
             to.push(sender);
             from.push(prepared);
         }
@@ -118,8 +125,8 @@ pub(super) fn run(
             to.push(done);
             from.push(prepared);
         }
-        let fill = Fill { options, waiting: (workers == 0).then_some(&waiting), whole };
-        let reader = scope.spawn(move || read(source, &fill, &to, &empty, stop));
+        let waiting_here = (workers == 0).then_some(&waiting);
+        let reader = scope.spawn(move || read(source, preparing, waiting_here, &to, &empty, stop));
         let gone = Gone { waiting: &waiting, reader: reader.thread() };
         // In turns, as the reader deals them.
         'all: loop {
@@ -178,17 +185,27 @@ impl Drop for Gone<'_> {
     }
 }
 
-/// How frames come into a batch.
-struct Fill<'a> {
+/// How frames are prepared.
+#[derive(Clone, Copy)]
+struct Preparing<'a> {
     options: &'a Options,
-    /// Where there is no worker: the reader prepares frames when the caller has enough to do.
-    waiting: Option<&'a Waiting>,
     whole: bool,
+}
+
+impl Preparing<'_> {
+    fn prepare(self, record: &Record<'_>) -> Result<Prepared, State> {
+        match self.whole {
+            true => Err(self.options.examine(record).1),
+            false => self.options.prepare(record),
+        }
+    }
 }
 
 fn read(
     source: &mut impl Source,
-    fill: &Fill<'_>,
+    preparing: Preparing<'_>,
+    // Where there is no worker: frames are prepared here when the caller has enough to do.
+    waiting: Option<&Waiting>,
     to: &[SyncSender<Batch>],
     empty: &Receiver<Batch>,
     stop: &AtomicBool,
@@ -197,13 +214,16 @@ fn read(
     let (mut known, mut is_lending) = (0, true);
     for worker in to.iter().cycle() {
         let mut batch = empty.try_recv().unwrap_or_default();
-        let prepares = fill.waiting.is_some_and(|waiting| !is_lending || waiting.are_enough());
+        let prepares = waiting.is_some_and(|waiting| !is_lending || waiting.are_enough());
         let end = loop {
             match source.next_lent() {
-                Ok(Some(lent)) if prepares => batch.push_prepared(&lent, fill),
+                Ok(Some(lent)) if prepares => match preparing.prepare(&lent.record) {
+                    Ok(prepared) => batch.push_prepared(prepared, lent.record.frame.len()),
+                    Err(icrc) => batch.push(&lent, Some(icrc)),
+                },
                 Ok(Some(lent)) => {
                     is_lending = lent.place.is_some();
-                    batch.push(&lent);
+                    batch.push(&lent, None);
                 }
                 Ok(None) => break Some(Ok(())),
                 Err(error) => break Some(Err(error)),
@@ -218,7 +238,7 @@ fn read(
             }
         };
         batch.progress = source.info().bytes_read;
-        fill.waiting.inspect(|waiting| waiting.add());
+        waiting.inspect(|waiting| waiting.add());
         if worker.send(batch).is_err() {
             return Ok(());
         }
@@ -231,9 +251,9 @@ fn read(
     Ok(())
 }
 
-fn work(batches: &Receiver<Batch>, done: &SyncSender<Batch>, options: &Options) {
+fn work(batches: &Receiver<Batch>, done: &SyncSender<Batch>, preparing: Preparing<'_>) {
     while let Ok(mut batch) = batches.recv() {
-        batch.prepare(options);
+        batch.prepare(preparing);
         if done.send(batch).is_err() {
             return;
         }
@@ -242,20 +262,13 @@ fn work(batches: &Receiver<Batch>, done: &SyncSender<Batch>, options: &Options) 
 
 impl Batch {
     #[inline]
-    fn push_prepared(&mut self, lent: &Lent<'_>, fill: &Fill<'_>) {
-        let prepared = Prepared::new(fill.options, &lent.record);
-        if fill.whole || !prepared.is_all() {
-            self.push(lent);
-        } else {
-            let Record { time, link, interface, wire_len, frame } = lent.record;
-            self.len += frame.len();
-            self.frames.push(Frame { time, link, interface, wire_len, buffer: COPIED, at: 0, len: 0 });
-        }
+    fn push_prepared(&mut self, prepared: Prepared, len: usize) {
+        self.len += len;
         self.prepared.push(prepared);
     }
 
     #[inline]
-    fn push(&mut self, lent: &Lent<'_>) {
+    fn push(&mut self, lent: &Lent<'_>, icrc: Option<State>) {
         let Record { time, link, interface, wire_len, frame } = lent.record;
         self.len += frame.len();
         let (buffer, at) = match lent.place {
@@ -271,12 +284,13 @@ impl Batch {
                 (COPIED, at)
             }
         };
-        self.frames.push(Frame { time, link, interface, wire_len, buffer, at, len: frame.len() as u32 });
+        let (len, before) = (frame.len() as u32, self.prepared.len());
+        self.others.push(Frame { time, link, interface, buffer, icrc, wire_len, len, at, before });
     }
 
     /// A batch keeps its buffers from being read into: they are not to be many.
     fn is_full(&self) -> bool {
-        self.len >= BYTES || self.frames.len() >= FRAMES || self.buffers.len() > 1
+        self.len >= BYTES || self.prepared.len() + self.others.len() >= FRAMES || self.buffers.len() > 1
     }
 
     fn name(&mut self, info: &Info, from: usize) {
@@ -284,28 +298,43 @@ impl Batch {
         self.from = from;
     }
 
-    fn prepare(&mut self, options: &Options) {
+    /// Prepares frames of which none is.
+    fn prepare(&mut self, preparing: Preparing<'_>) {
+        let mut others = std::mem::take(&mut self.others);
         let mut prepared = std::mem::take(&mut self.prepared);
-        prepared.extend(self.records().map(|record| Prepared::new(options, &record)));
-        self.prepared = prepared;
+        others.retain_mut(|frame| {
+            frame.before = prepared.len();
+            match preparing.prepare(&self.record(frame)) {
+                Ok(packet) => prepared.push(packet),
+                Err(icrc) => frame.icrc = Some(icrc),
+            }
+            frame.icrc.is_some()
+        });
+        (self.others, self.prepared) = (others, prepared);
     }
 
-    fn records(&self) -> impl Iterator<Item = Record<'_>> {
-        self.frames.iter().map(|&Frame { time, link, interface, buffer, wire_len, len, at }| {
-            let bytes = self.buffers.get(buffer as usize).map_or(&self.bytes[..], |buffer| buffer);
-            let frame = bytes.get(at..at + len as usize).unwrap_or_default();
-            Record { time, link, interface, wire_len, frame }
-        })
+    fn record(&self, frame: &Frame) -> Record<'_> {
+        let &Frame { time, link, interface, buffer, wire_len, len, at, .. } = frame;
+        let bytes = self.buffers.get(buffer as usize).map_or(&self.bytes[..], |buffer| buffer);
+        Record {
+            time,
+            link,
+            interface,
+            wire_len,
+            frame: bytes.get(at..at + len as usize).unwrap_or_default(),
+        }
     }
 
     fn show(&self, see: &mut impl FnMut(Step<'_>)) {
-        if self.prepared.is_empty() {
-            self.records().for_each(|record| see(Step::Frame(&record, None)));
-        } else {
-            for (record, prepared) in self.records().zip(&self.prepared) {
-                see(Step::Frame(&record, Some(prepared)));
-            }
+        let mut prepared = &self.prepared[..];
+        for frame in &self.others {
+            let shown = self.prepared.len() - prepared.len();
+            let (before, behind) = prepared.split_at(frame.before - shown);
+            before.iter().for_each(|packet| see(Step::Packet(packet)));
+            see(Step::Frame(&self.record(frame), frame.icrc));
+            prepared = behind;
         }
+        prepared.iter().for_each(|packet| see(Step::Packet(packet)));
         if !self.interfaces.is_empty() {
             see(Step::Interfaces(self.from, &self.interfaces));
         }
@@ -315,8 +344,8 @@ impl Batch {
     fn clear(&mut self) {
         self.bytes.clear();
         self.buffers.clear();
-        self.frames.clear();
         self.prepared.clear();
+        self.others.clear();
         self.interfaces.clear();
         self.len = 0;
     }
