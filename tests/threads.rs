@@ -40,7 +40,7 @@ fn same(path: &Path, more: &[&str]) {
 fn one_file_has_one_report() {
     let path = std::env::temp_dir().join(format!("rdmawire-threads-{}.pcap", std::process::id()));
     for mix in [Mix::Write, Mix::All] {
-        let traffic = Traffic { packets: 8000, qps: 100, payload: 1024, cut: None, mix };
+        let traffic = Traffic { packets: 8000, qps: 300, payload: 1024, cut: None, mix };
         traffic.write(&path).expect("the disk has room");
         same(&path, &[]);
         same(&path, &["--icrc", "off"]);

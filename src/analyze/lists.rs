@@ -1,16 +1,18 @@
 //! The report's long lists, of which each row is made when it is asked for: a report of a million flows takes no more
 //! memory than the flows themselves and some bytes for their order.
 
-use std::{borrow::Cow, cmp::Reverse, hint::black_box, rc::Rc};
+use std::{borrow::Cow, cmp::Reverse, hint::black_box, sync::Arc};
 
 use serde::{Serialize, Serializer};
 
-use super::{Analysis, FlowId, flow::Flow, results, track::request::Episode};
+use super::{Analysis, FlowId, Gone, flow::Flow, results, track::request::Episode};
 use crate::report::analysis::{self as report, List, Reason};
 
 /// Flows, connections and episodes in the report's order.
 pub(super) struct Index<'a> {
-    analysis: &'a Analysis,
+    gone: &'a [Gone],
+    flows: &'a [Flow],
+    verified: bool,
     /// Numbers of flows, those put away first, by their place in the report.
     order: Vec<u32>,
     /// A flow's place in the report, by its number in the table.
@@ -31,11 +33,14 @@ const NONE: u32 = u32::MAX;
 
 impl<'a> Index<'a> {
     pub(super) fn new(analysis: &'a Analysis) -> Index<'a> {
-        let all = analysis.gone.len() + analysis.flows.flows.len();
+        let (gone, flows) = (&analysis.gone[..], &analysis.flows.flows[..]);
+        let all = gone.len() + flows.len();
         let mut index = Index {
-            analysis,
+            gone,
+            flows,
+            verified: analysis.options.verify_icrc,
             order: Vec::new(),
-            places: vec![0; analysis.flows.flows.len()],
+            places: vec![0; flows.len()],
             connections: Vec::new(),
             first: Vec::new(),
             episodes: Vec::new(),
@@ -67,7 +72,7 @@ impl<'a> Index<'a> {
         self.connections = vec![NONE; self.order.len()];
         // In the order of the table, for it is not in the cache.
         let mut peers = vec![NONE; self.order.len()];
-        for (&at, flow) in self.places.iter().zip(&self.analysis.flows.flows) {
+        for (&at, flow) in self.places.iter().zip(self.flows) {
             if let Some(FlowId(peer)) = flow.peer {
                 peers[at as usize] = self.places[peer as usize];
             }
@@ -96,7 +101,7 @@ impl<'a> Index<'a> {
 
     /// The places of all flows, in the order in which these are in memory.
     pub(super) fn in_memory(&self) -> impl Iterator<Item = usize> {
-        let gone = self.analysis.gone.len() as u32;
+        let gone = self.gone.len() as u32;
         let places_of_gone = (0..).zip(&self.order).filter(move |(_, n)| **n < gone);
         places_of_gone.map(|(at, _)| at).chain(self.places.iter().map(|&at| at as usize))
     }
@@ -107,11 +112,10 @@ impl<'a> Index<'a> {
 
     /// A flow by its number: those put away come first.
     fn numbered(&self, n: u32) -> &'a Flow {
-        let analysis = self.analysis;
         let n = n as usize;
-        match analysis.gone.get(n) {
+        match self.gone.get(n) {
             Some(gone) => &gone.flow,
-            None => &analysis.flows.flows[n - analysis.gone.len()],
+            None => &self.flows[n - self.gone.len()],
         }
     }
 
@@ -122,7 +126,7 @@ impl<'a> Index<'a> {
 
     /// Its number in the table; `None` for those put away.
     fn id(&self, at: usize) -> Option<FlowId> {
-        self.order[at].checked_sub(self.analysis.gone.len() as u32).map(FlowId)
+        self.order[at].checked_sub(self.gone.len() as u32).map(FlowId)
     }
 
     /// The place of the opposite flow.
@@ -155,10 +159,9 @@ impl<'a> Index<'a> {
     /// What is reported of the flow at a place: in full, or its counts.
     pub(super) fn report(&self, at: usize, in_full: bool) -> report::Flow {
         let peer = self.peer(at).map(|peer| self.flow(peer));
-        let verified = self.analysis.options.verify_icrc;
-        let mut row = results::flow_report(self.flow(at), peer, verified, in_full);
+        let mut row = results::flow_report(self.flow(at), peer, self.verified, in_full);
         row.connection = Some(self.connections[at]).filter(|&number| number != NONE);
-        if in_full && self.analysis.gone.get(self.order[at] as usize).is_some_and(|gone| gone.evicted) {
+        if in_full && self.gone.get(self.order[at] as usize).is_some_and(|gone| gone.evicted) {
             row.why.insert("evicted", Reason::PartialPath);
         }
         row
@@ -179,15 +182,15 @@ impl<'a> Index<'a> {
 
 /// The report's flows, each made when it is asked for.
 #[derive(Clone)]
-pub struct Flows<'a>(pub(super) Rc<Index<'a>>);
+pub struct Flows<'a>(pub(super) Arc<Index<'a>>);
 
 /// The report's connections, each made when it is asked for.
 #[derive(Clone)]
-pub struct Connections<'a>(pub(super) Rc<Index<'a>>);
+pub struct Connections<'a>(pub(super) Arc<Index<'a>>);
 
 /// The report's episodes, each made when it is asked for.
 #[derive(Clone)]
-pub struct Episodes<'a>(pub(super) Rc<Index<'a>>);
+pub struct Episodes<'a>(pub(super) Arc<Index<'a>>);
 
 impl List for Flows<'_> {
     type Row = report::Flow;

@@ -1,6 +1,6 @@
 //! From what was tracked to what is reported.
 
-use std::{collections::BTreeMap, rc::Rc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     Analysis,
@@ -102,7 +102,7 @@ impl Analysis {
     }
 
     fn report(&self) -> Streamed<'_> {
-        let index = Rc::new(Index::new(self));
+        let index = Arc::new(Index::new(self));
         let mut report = report::Analysis::<(), (), ()> { schema: report::SCHEMA, ..Default::default() };
         report.overhead = self.overhead.section();
         report.capture = self.capture_report();

@@ -22,8 +22,9 @@ use super::{
     Outcome,
     arg::{self, RocePorts},
     end_on_ctrl_c,
-    json::{to_json, write_json},
+    json::to_json,
     pipeline::{self, Step},
+    rows::write_report,
     say,
     terminal::{self, Color},
     units,
@@ -324,11 +325,10 @@ impl Analyze {
         report.capture.files = vec![name.to_owned()];
         let mut out = stdout();
         if report.flows.len() > MAX_BUFFERED {
-            self.write(&report, &mut out)?;
+            self.write(report, &mut out)?;
         } else {
             let mut text = Vec::new();
-            self.write(&report, &mut text)?;
-            drop(report);
+            self.write(report, &mut text)?;
             drop(held);
             out.write_all(&text)?;
         }
@@ -440,14 +440,14 @@ impl Analyze {
         self.merge || self.files.len() == 1
     }
 
-    fn write(&self, report: &Streamed<'_>, mut out: &mut dyn Write) -> anyhow::Result<()> {
+    fn write(&self, report: Streamed<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
         if self.json {
-            write_json(&mut out, report)?;
+            write_report(out, report, self.threads())?;
         } else if let Some(which) = &self.flow {
-            let index = text::find_flow(report, which).map_err(|error| anyhow!("--flow: {error}"))?;
-            text::write_flow(report, index, &self.style(), out)?;
+            let index = text::find_flow(&report, which).map_err(|error| anyhow!("--flow: {error}"))?;
+            text::write_flow(&report, index, &self.style(), out)?;
         } else {
-            text::write(report, &self.style(), out)?;
+            text::write(&report, &self.style(), out)?;
         }
         Ok(())
     }
@@ -524,9 +524,8 @@ impl Printer<'_> {
         let asked = self.asked;
         let mut out = stdout();
         if asked.is_one() {
-            asked.write(&report, &mut out)?;
+            asked.write(report, &mut out)?;
             out.flush()?;
-            drop(report);
             // The process ends: its memory is free sooner than a million flows.
             std::mem::forget(done);
             return Ok(());

@@ -69,6 +69,12 @@ impl Formatter for Plain {
         }
         writer.write_all(text.as_bytes())
     }
+
+    /// JSON that was made before has them in its strings only.
+    #[inline]
+    fn write_raw_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, json: &str) -> io::Result<()> {
+        self.write_string_fragment(writer, json)
+    }
 }
 
 #[cold]
@@ -99,6 +105,9 @@ mod tests {
 
     #[test]
     fn control_characters_beyond_ascii_are_escaped_too() {
-        assert_eq!(written(&"\u{9b}\u{7f}é\u{a0}"), "\"\\u009b\\u007fé\u{a0}\"");
+        let text = "\u{9b}\u{7f}é\u{a0}";
+        let escaped = "\"\\u009b\\u007fé\u{a0}\"";
+        assert_eq!(written(&text), escaped);
+        assert_eq!(written(&serde_json::value::to_raw_value(text).unwrap()), escaped);
     }
 }

@@ -18,6 +18,7 @@ mod overhead;
 mod pcap_filter;
 mod pipeline;
 mod rewrite;
+mod rows;
 mod scenario;
 #[cfg(all(unix, feature = "live"))]
 mod send;
