@@ -226,13 +226,12 @@ impl Plain {
     #[inline(always)]
     fn is_right(&self, sum_alike: u16) -> bool {
         let [network, protocol, ..] = self.headers;
-        let half = |word: u64, at: u32| (word >> at) as u32 & 0xffff;
-        let sum =
-            sum_alike as u32 + half(network, 32) + half(network, 16) + half(network, 0) + half(protocol, 32);
+        // Length, identification and fragment as they are: 2^16 is 1 modulo 65535, so they are worth the sum of their halves.
+        let sum = (network & ((1 << 48) - 1)) + (protocol >> 32 & 0xffff) + sum_alike as u64;
         // Whether it is a multiple of 65535, see `Resolution`; it is not 0, for the version is not.
-        const INVERSE: u32 = 0xfffe_ffff;
+        const INVERSE: u64 = 0xfffe_fffe_fffe_ffff;
         const _: () = assert!(INVERSE.wrapping_mul(0xffff) == 1);
-        sum.wrapping_mul(INVERSE) <= u32::MAX / 0xffff
+        sum.wrapping_mul(INVERSE) <= u64::MAX / 0xffff
     }
 
     /// The IPv4 header's total length.

@@ -180,12 +180,16 @@ impl Source for Reader {
         let Some(place) = self.step()? else { return Ok(0) };
         let (mut record, mut rest) = (self.record(place), self.input.rest());
         let (all, mut count) = (rest.len(), 1);
+        let (pcap, pcapng) = match &self.frames {
+            Frames::Pcap(pcap) => (Some(pcap), None),
+            Frames::Pcapng(pcapng) => (None, Some(pcapng)),
+            Frames::Erf(_) => (None, None),
+        };
         loop {
             see(&record);
-            let next = match &self.frames {
-                Frames::Pcap(pcap) => pcap.plain(rest),
-                Frames::Pcapng(pcapng) => pcapng.plain(rest),
-                Frames::Erf(_) => None,
+            let next = match pcap {
+                Some(pcap) => pcap.plain(rest),
+                None => pcapng.and_then(|pcapng| pcapng.plain(rest)),
             };
             let Some((next, behind)) = next else { break };
             (record, rest) = (next, behind);

@@ -55,8 +55,9 @@ impl<'a> Inside<'a> {
 #[inline(always)]
 pub(super) fn ethernet(frame: &[u8]) -> Option<(EtherType, u16, &[u8])> {
     let (ethernet, rest) = Ethernet::view(frame)?;
-    if ethernet.ether_type() != EtherType::VLAN {
-        return Some((ethernet.ether_type(), 0, rest));
+    let ether_type = ethernet.ether_type();
+    if ether_type != EtherType::VLAN {
+        return Some((ether_type, 0, rest));
     }
     let (tag, rest) = Vlan::view(rest)?;
     Some((tag.ether_type(), look::HAS_VLAN as u16 | tag.vid(), rest))
