@@ -103,8 +103,8 @@ impl Flows {
     pub(crate) fn remember<const N: usize>(&mut self, keys: &[Option<Key>; N], likely: &[Option<FlowId>; N]) {
         for (key, id) in keys.iter().zip(likely) {
             if let (Some(key), Some(id)) = (key, id)
+                && !self.recent.has(key, id.0)
                 && self.get(*id).key == *key
-                && self.lately(key).is_none()
             {
                 self.recent.put(key, id.0);
             }
@@ -468,7 +468,7 @@ pub(crate) struct Responder<'a> {
 
 /// Flows over IP that were found lately, each in one of the two places where it can be, by their keys' [short](Key::short)
 /// form: what most look-ups come down to. The flows tell whether they are it, so that all that are seen at a time fit into
-/// the fastest cache.
+/// the fastest cache. A slot has the flow's number below and eight bits of the hash above it: of 256 others, one is asked.
 #[derive(Debug)]
 struct Recent {
     slots: Box<[u32; SLOTS]>,
@@ -476,10 +476,12 @@ struct Recent {
 
 /// 2^64 over the golden ratio: multiplied by it, numbers spread (Knuth, The Art of Computer Programming, 6.4).
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-/// No flow has this number.
+/// No flow has this slot.
 const EMPTY: u32 = u32::MAX;
 /// 16 KiB.
 const SLOTS: usize = 1 << 12;
+/// Bits of a flow's number; those with larger ones are not here.
+const NUMBER: u32 = 24;
 
 impl Default for Recent {
     fn default() -> Recent {
@@ -488,26 +490,35 @@ impl Default for Recent {
 }
 
 impl Recent {
+    /// Where a flow can be, and what is above its number then.
     #[inline(always)]
-    fn place((addresses, qp): (u64, u32)) -> usize {
+    fn place((addresses, qp): (u64, u32)) -> (usize, u32) {
         let product = (addresses ^ (qp as u64) << 20).wrapping_mul(GOLDEN);
-        (product >> (u64::BITS - SLOTS.trailing_zeros())) as usize
+        let place = product >> (u64::BITS - SLOTS.trailing_zeros());
+        (place as usize, (product >> 8) as u32 & !0 << NUMBER)
     }
 
     #[inline(always)]
     fn find(&self, short: (u64, u32), is_it: impl Fn(u32) -> bool) -> Option<u32> {
-        let place = Recent::place(short);
-        // Its neighbour is in the same cache line.
-        let [here, there] = [place, place ^ 1].map(|place| self.slots[place]);
+        let (place, above) = Recent::place(short);
+        // Its neighbour is in the same cache line. What is another's becomes a number that no flow has.
+        let [here, there] = [place, place ^ 1].map(|place| self.slots[place] ^ above);
         if is_it(here) { Some(here) } else { Some(there).filter(|&there| is_it(there)) }
+    }
+
+    /// Whether this flow is found.
+    fn has(&self, key: &Key, at: u32) -> bool {
+        key.short().is_some_and(|short| self.find(short, |found| found == at).is_some())
     }
 
     /// Whoever had the place before moves to the neighbour's.
     #[inline]
     fn put(&mut self, key: &Key, at: u32) {
-        let Some(place) = key.short().map(Recent::place) else { return };
-        if let Ok([here, there]) = self.slots.get_disjoint_mut([place, place ^ 1]) {
-            let before = std::mem::replace(here, at);
+        let Some((place, above)) = key.short().map(Recent::place) else { return };
+        if at >> NUMBER == 0
+            && let Ok([here, there]) = self.slots.get_disjoint_mut([place, place ^ 1])
+        {
+            let before = std::mem::replace(here, above | at);
             if before != EMPTY {
                 *there = before;
             }
@@ -516,9 +527,9 @@ impl Recent {
 
     /// Forgets a flow that is no more.
     fn forget(&mut self, key: &Key, at: u32) {
-        let Some(place) = key.short().map(Recent::place) else { return };
+        let Some((place, above)) = key.short().map(Recent::place) else { return };
         for place in [place, place ^ 1] {
-            if self.slots[place] == at {
+            if self.slots[place] == above | at {
                 self.slots[place] = EMPTY;
             }
         }
@@ -546,7 +557,7 @@ mod tests {
     fn two_flows_that_share_places_are_both_found() {
         let key = |qp| Key::of_ipv4(0x0a00_0001, 0x0a00_0002, qp);
         let short = |qp| key(qp).short().expect("it is of IPv4");
-        let place = |qp| Recent::place(short(qp));
+        let place = |qp| Recent::place(short(qp)).0;
         let (mut same, mut neighbours) = (0, 0);
         let qps: Vec<u32> =
             (1..600u64).map(|n| (n.wrapping_mul(GOLDEN).rotate_left(17) & 0xff_ffff) as u32).collect();
@@ -568,5 +579,30 @@ mod tests {
             }
         }
         assert!(same > 5 && neighbours > 5, "{same} {neighbours}");
+    }
+
+    #[test]
+    fn few_strangers_are_asked() {
+        // What hosts and queue pairs there are follows no rule.
+        let key = |n: u32| {
+            let mixed = (n as u64 + 1).wrapping_mul(GOLDEN) ^ (n as u64) << 40;
+            let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            Key::of_ipv4(mixed as u32, (mixed >> 32) as u32, (mixed >> 20) as u32 & 0xff_ffff)
+        };
+        let short = |n| key(n).short().expect("it is of IPv4");
+        let mut recent = Recent::default();
+        (0..10_000).for_each(|n| recent.put(&key(n), n));
+        assert!(recent.slots.iter().filter(|&&slot| slot != EMPTY).count() > SLOTS / 2);
+        let asked = std::cell::Cell::new(0);
+        for n in 10_000..60_000 {
+            recent.find(short(n), |found| {
+                asked.set(asked.get() + (found < 10_000) as u32);
+                false
+            });
+        }
+        // Of two slots for each, one of 256.
+        assert!((100..800).contains(&asked.get()), "{}", asked.get());
+        recent.put(&key(7), 1 << NUMBER);
+        assert!(recent.find(short(7), |found| found >> NUMBER == 0).is_none_or(|found| found == 7));
     }
 }
