@@ -28,6 +28,8 @@ pub(super) struct Index<'a> {
 /// An episode: when it starts, the first frame, the flow's place, the episode's place among the flow's.
 type At = (i64, u64, u32, u32);
 
+/// Flows that are read at once.
+const MANY: usize = 16;
 /// No connection.
 const NONE: u32 = u32::MAX;
 
@@ -99,8 +101,24 @@ impl<'a> Index<'a> {
         self.episodes = episodes;
     }
 
+    /// Sees the places of all flows, in the order in which these are in memory: their opposites, which are anywhere, are
+    /// read before, many at once.
+    pub(super) fn each_in_memory(&self, mut see: impl FnMut(usize)) {
+        let mut places = self.in_memory();
+        loop {
+            let next: [Option<usize>; MANY] = std::array::from_fn(|_| places.next());
+            for peer in next.iter().flatten().filter_map(|&at| self.peer(at)) {
+                black_box(self.flow(peer).touch_opposite());
+            }
+            next.iter().flatten().for_each(|&at| see(at));
+            if next.last().is_none_or(Option::is_none) {
+                return;
+            }
+        }
+    }
+
     /// The places of all flows, in the order in which these are in memory.
-    pub(super) fn in_memory(&self) -> impl Iterator<Item = usize> {
+    fn in_memory(&self) -> impl Iterator<Item = usize> {
         let gone = self.gone.len() as u32;
         let places_of_gone = (0..).zip(&self.order).filter(move |(_, n)| **n < gone);
         places_of_gone.map(|(at, _)| at).chain(self.places.iter().map(|&at| at as usize))
@@ -143,7 +161,6 @@ impl<'a> Index<'a> {
     /// Reads what the rows from here on will be made of, many at once: they are all over the memory.
     #[inline]
     fn touch_ahead(&self, at: usize) {
-        const MANY: usize = 16;
         if !at.is_multiple_of(MANY) {
             return;
         }
@@ -204,9 +221,8 @@ impl List for Flows<'_> {
         (at < self.len()).then(|| Cow::Owned(self.0.report(at, true)))
     }
 
-    fn outline(&self, at: usize) -> Option<Cow<'_, report::Flow>> {
-        self.0.touch_ahead(at);
-        (at < self.len()).then(|| Cow::Owned(self.0.report(at, false)))
+    fn each_outline(&self, mut see: impl FnMut(usize, &report::Flow)) {
+        self.0.each_in_memory(|at| see(at, &self.0.report(at, false)));
     }
 }
 

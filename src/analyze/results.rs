@@ -118,9 +118,7 @@ impl Analysis {
             },
         );
         let mut survey = Survey::default();
-        for at in index.in_memory() {
-            survey.flow(at, &index);
-        }
+        index.each_in_memory(|at| survey.flow(at, &index));
         survey.finish(&mut report);
         report.with_lists(Flows(index.clone()), Connections(index.clone()), Episodes(index))
     }

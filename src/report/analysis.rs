@@ -78,9 +78,10 @@ pub trait List {
     /// A row; `None` behind the last one.
     fn row(&self, at: usize) -> Option<Cow<'_, Self::Row>>;
 
-    /// A row's counts: texts, lists and distributions may be missing where they would have to be made.
-    fn outline(&self, at: usize) -> Option<Cow<'_, Self::Row>> {
-        self.row(at)
+    /// Shows each row's counts: texts, lists and distributions may be missing where they would have to be made. In whatever
+    /// order is quickest.
+    fn each_outline(&self, mut see: impl FnMut(usize, &Self::Row)) {
+        self.rows().enumerate().for_each(|(at, row)| see(at, &row));
     }
 
     /// Whether there are no rows.
@@ -91,11 +92,6 @@ pub trait List {
     /// All rows.
     fn rows(&self) -> impl Iterator<Item = Cow<'_, Self::Row>> {
         (0..self.len()).map_while(|at| self.row(at))
-    }
-
-    /// All rows' [outlines](List::outline).
-    fn outlines(&self) -> impl Iterator<Item = Cow<'_, Self::Row>> {
-        (0..self.len()).map_while(|at| self.outline(at))
     }
 }
 

@@ -74,7 +74,7 @@ impl Totals {
             problems: report.capture.problems.len() as u64,
             ..Totals::default()
         };
-        for flow in report.flows.outlines() {
+        report.flows.each_outline(|_, flow| {
             totals.naks += flow.naks.total();
             totals.rnr_naks += flow.rnr_naks;
             for stream in [&flow.requests, &flow.responses] {
@@ -83,7 +83,7 @@ impl Totals {
                 totals.capture_duplicates += stream.capture_duplicates;
                 totals.timeouts += stream.triggers.timeout;
             }
-        }
+        });
         totals
     }
 

@@ -132,19 +132,17 @@ pub fn sorted<C, E>(report: &Analysis<impl List<Row = Flow>, C, E>, sort: Sort) 
 fn first<C, E>(report: &Analysis<impl List<Row = Flow>, C, E>, sort: Sort, most: usize) -> Vec<usize> {
     // The smallest on top, for the next one to take its place.
     let mut first = BinaryHeap::new();
-    let flows = &report.flows;
-    for at in 0..flows.len() {
-        let flow = match sort {
-            Sort::Latency => flows.row(at),
-            _ => flows.outline(at),
-        };
-        let Some(flow) = flow else { break };
-        let key = (Reverse((sort.key(&flow), flow.packets)), at);
+    let mut see = |at, flow: &Flow| {
+        let key = (Reverse((sort.key(flow), flow.packets)), at);
         if first.len() < most {
             first.push(key);
         } else if let Some(mut last) = first.peek_mut().filter(|last| key < **last) {
             *last = key;
         }
+    };
+    match sort {
+        Sort::Latency => report.flows.rows().enumerate().for_each(|(at, flow)| see(at, &flow)),
+        _ => report.flows.each_outline(see),
     }
     first.into_sorted_vec().into_iter().map(|(_, at)| at).collect()
 }
@@ -169,14 +167,13 @@ pub fn find_flow<C, E>(report: &Analysis<impl List<Row = Flow>, C, E>, which: &s
     };
     let qp = number.map_err(|_| format!("{qp:?} is not the number of a queue pair"))?;
     let same = |flow: &Flow| flow.src == src && flow.dst == dst;
-    report
-        .flows
-        .outlines()
-        .enumerate()
-        .filter(|(at, flow)| flow.dest_qp == qp && report.flows.row(*at).is_some_and(|flow| same(&flow)))
-        .max_by_key(|(_, flow)| flow.epoch)
-        .map(|(index, _)| index)
-        .ok_or_else(|| format!("no flow from {src} to {dst} queue pair {qp:#x}"))
+    let mut last = None;
+    report.flows.each_outline(|at, flow| {
+        if flow.dest_qp == qp && report.flows.row(at).is_some_and(|flow| same(&flow)) {
+            last = last.max(Some((flow.epoch, at)));
+        }
+    });
+    last.map(|(_, at)| at).ok_or_else(|| format!("no flow from {src} to {dst} queue pair {qp:#x}"))
 }
 
 /// The whole report.

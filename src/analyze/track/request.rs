@@ -235,6 +235,12 @@ impl Requests {
         self.una ^ reads ^ self.thrice_rtt as u64 ^ self.seq.base ^ self.messages_completed ^ self.reach
     }
 
+    /// Reads what tells losses.
+    #[inline(always)]
+    pub(crate) fn touch_losses(&self) -> u64 {
+        self.counts.packets ^ self.acks_not_seen
+    }
+
     /// Reads what a message that ends adds to.
     #[inline(always)]
     pub(crate) fn touch_message(&self) -> u64 {
