@@ -167,7 +167,7 @@ pub(super) fn connection_report(number: u32, [a, b]: [&Flow; 2], flows: [usize; 
 /// What is told of a flow; in full, or without what takes long to make: texts, lists, distributions, reasons.
 pub(super) fn flow_report(flow: &Flow, peer: Option<&Flow>, verified: bool, in_full: bool) -> report::Flow {
     let more = flow.requests.more.as_deref();
-    let outline = report::Flow {
+    let mut row = report::Flow {
         dest_qp: flow.key.dest_qp(),
         epoch: flow.epoch,
         service: flow.service.name(),
@@ -213,10 +213,16 @@ pub(super) fn flow_report(flow: &Flow, peer: Option<&Flow>, verified: bool, in_f
         psn: report::Psns { first: flow.first_psn, last: flow.last_psn },
         ..report::Flow::default()
     };
-    if !in_full {
-        return outline;
+    if in_full {
+        tell_in_full(&mut row, flow, peer);
     }
-    let mut why = report::Why::new();
+    row
+}
+
+/// What takes long to make.
+fn tell_in_full(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>) {
+    let more = flow.requests.more.as_deref();
+    let why = &mut row.why;
     let reliable = flow.service.is_reliable();
     let paired = peer.is_some();
     if !paired && reliable {
@@ -225,7 +231,7 @@ pub(super) fn flow_report(flow: &Flow, peer: Option<&Flow>, verified: bool, in_f
     let summary = |pick: fn(&super::track::request::More) -> &super::metric::latency::Distribution| {
         more.and_then(|more| pick(more).summary())
     };
-    let latency_ns = report::Latencies {
+    row.latency_ns = report::Latencies {
         ack_rtt: summary(|more| more.ack_rtt.all()),
         message_completion: summary(|more| &more.completion),
         read_first: summary(|more| &more.read_first),
@@ -233,31 +239,22 @@ pub(super) fn flow_report(flow: &Flow, peer: Option<&Flow>, verified: bool, in_f
         nak_generation: summary(|more| &more.nak_generation),
         nak_reaction: summary(|more| &more.nak_reaction),
     };
-    if latency_ns.ack_rtt.is_none() && reliable {
+    if row.latency_ns.ack_rtt.is_none() && reliable {
         why.insert("latency_ns", if paired { Reason::Midstream } else { Reason::Unpaired });
     }
     let mtu = path_mtu(flow, peer);
     let looks = flow.looks.lists();
-    report::Flow {
-        src: flow.key.source().to_string(),
-        dst: flow.key.destination().to_string(),
-        vlans: looks.vlans,
-        dscps: looks.dscps,
-        udp_src_ports: looks.ports,
-        ttls: looks.ttls,
-        opcodes: opcodes(flow),
-        messages: report::Messages { size_bytes: flow.requests.sizes.summary(), ..outline.messages },
-        path_mtu: mtu.map(|mtu| mtu.bytes),
-        path_mtu_by: mtu.map(|mtu| match mtu.by {
-            MtuBy::Cm => "cm",
-            MtuBy::FullPackets => "full_packets",
-            MtuBy::ReadPsns | MtuBy::Unknown => "read_psns",
-        }),
-        latency_ns,
-        timeouts: more.map_or_else(Vec::new, |more| more.timeouts.clone()),
-        why,
-        ..outline
-    }
+    (row.src, row.dst) = (flow.key.source().to_string(), flow.key.destination().to_string());
+    (row.vlans, row.dscps, row.udp_src_ports, row.ttls) = (looks.vlans, looks.dscps, looks.ports, looks.ttls);
+    row.opcodes = opcodes(flow);
+    row.messages.size_bytes = flow.requests.sizes.summary();
+    row.path_mtu = mtu.map(|mtu| mtu.bytes);
+    row.path_mtu_by = mtu.map(|mtu| match mtu.by {
+        MtuBy::Cm => "cm",
+        MtuBy::FullPackets => "full_packets",
+        MtuBy::ReadPsns | MtuBy::Unknown => "read_psns",
+    });
+    row.timeouts = more.map_or_else(Vec::new, |more| more.timeouts.clone());
 }
 
 fn path_mtu(flow: &Flow, peer: Option<&Flow>) -> Option<Mtu> {
