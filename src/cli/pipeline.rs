@@ -18,10 +18,11 @@
 //! | 128 bytes of each frame | 29 % | 17 % | 54 % | 1.9 |
 //! | full frames of 1 KiB | 51 % | 19 % | 30 % | 2.0 |
 //!
-//! Two threads gained 0.9 to 1.4 and 1.4 to 1.6, on two cores whose memory others use too; two processes that share nothing
-//! gained 1.3 to 1.9 there. Most of the reading is the system's copying from its page cache, which two threads that read
-//! every other megabyte do in half the time; tracking is serial as long as a path and a connection join flows. Files by
-//! themselves share nothing.
+//! Two threads gained 0.8 to 1.3 and 1.4 to 1.6, on two cores whose memory others use too; two processes that share nothing
+//! gained 1.3 to 1.9 there. What one core hands to another takes longer than most of what is done with it: a thread that
+//! only read ahead, and handed the bytes on, made it 1.9 times as long for full frames. Most of the reading is the
+//! system's copying from its page cache, which two threads that read every other megabyte do in half the time; tracking is
+//! serial as long as a path and a connection join flows. Files by themselves share nothing.
 
 use std::{
     sync::{
