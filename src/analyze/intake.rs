@@ -67,6 +67,13 @@ pub(super) struct Collected {
 #[derive(Clone, Copy, Debug)]
 pub struct Prepared(Plain);
 
+impl Prepared {
+    /// What became of its ICRC.
+    pub fn icrc(&self) -> State {
+        self.0.icrc()
+    }
+}
+
 impl Options {
     /// Dissects a frame as an analysis with these options does.
     pub fn dissection<'a>(&self, record: &Record<'a>) -> Dissection<'a> {

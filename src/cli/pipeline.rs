@@ -195,9 +195,9 @@ struct Preparing<'a> {
 
 impl Preparing<'_> {
     fn prepare(self, record: &Record<'_>) -> Result<Prepared, State> {
-        match self.whole {
-            true => Err(self.options.examine(record).1),
-            false => self.options.prepare(record),
+        match self.options.prepare(record) {
+            Ok(prepared) if self.whole => Err(prepared.icrc()),
+            prepared => prepared,
         }
     }
 }
@@ -306,10 +306,15 @@ impl Batch {
         others.retain_mut(|frame| {
             frame.before = prepared.len();
             match preparing.prepare(&self.record(frame)) {
-                Ok(packet) => prepared.push(packet),
-                Err(icrc) => frame.icrc = Some(icrc),
+                Ok(packet) => {
+                    prepared.push(packet);
+                    false
+                }
+                Err(icrc) => {
+                    frame.icrc = Some(icrc);
+                    true
+                }
             }
-            frame.icrc.is_some()
         });
         (self.others, self.prepared) = (others, prepared);
     }
