@@ -431,12 +431,6 @@ impl Flow {
         own ^ self.opcodes.packets[3] ^ self.ecn_ect
     }
 
-    /// The same for what the opposite flow's report says of this one.
-    #[inline(always)]
-    pub(crate) fn touch_opposite(&self) -> u64 {
-        self.requests.touch_losses()
-    }
-
     /// The same for all that is reported.
     #[inline(always)]
     pub(crate) fn touch_all(&self) -> u64 {

@@ -108,7 +108,7 @@ impl<'a> Index<'a> {
         loop {
             let next: [Option<usize>; MANY] = std::array::from_fn(|_| places.next());
             for peer in next.iter().flatten().filter_map(|&at| self.peer(at)) {
-                black_box(self.flow(peer).touch_opposite());
+                black_box(self.flow(peer).requests.touch_losses());
             }
             next.iter().flatten().for_each(|&at| see(at));
             if next.last().is_none_or(Option::is_none) {

@@ -128,10 +128,8 @@ fn around(how: u8, value: u32, frame: &mut Vec<u8>) {
         _ => return,
     };
     // Now and then the outer packet is said to be shorter or longer than it is.
-    let carried = match if value % 16 == 15 { (value >> 4) as u16 % 64 } else { 0 } {
-        0 => len,
-        lie => (len + 20).saturating_sub(lie),
-    };
+    let lie = if value % 16 == 15 { (value >> 4) as u16 % 64 } else { 0 };
+    let carried = if lie == 0 { len } else { (len + 20).saturating_sub(lie) };
     *frame = tunnel::frame(protocol, &header, frame, carried);
 }
 
