@@ -251,6 +251,24 @@ fn frames_of_many_kinds_become_erf_and_stay_so() {
     }
 }
 
+/// The card's time is finer than a pcap's, for whoever is shown the frames too.
+#[test]
+fn erf_in_a_pcap_has_its_own_time() {
+    let fraction = |ns: u64| ((ns << 32) / 1_000_000_000) as u32;
+    let (mut pcap, mut pcapng) = (Build::pcap(false, 0xa1b2_c3d4, 0, 197), Build::new(false));
+    pcapng.section().interface(197, 0, &[]);
+    for n in 0..4u32 {
+        let mut record = erf_record(2, 4, 1000, 0, 20, &[], &[n as u8; 22]);
+        record[..4].copy_from_slice(&fraction(1_000_500).to_le_bytes());
+        pcap.record(1000, 1000, 38, 38, &record);
+        pcapng.packet(0, 1_000_001_000, &record, 38, &[]);
+    }
+    for file in [pcap, pcapng] {
+        let (frames, _) = read(&file.bytes);
+        assert_eq!(frames.iter().map(|frame| frame.time).collect::<Vec<_>>(), [1_000_001_000_500; 4]);
+    }
+}
+
 #[test]
 fn records_of_several_links_go_into_pcapng_only() {
     let mut frames = frames(20);

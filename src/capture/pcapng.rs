@@ -21,6 +21,7 @@
 
 use std::io;
 
+use super::erf;
 use super::pcap::portable;
 use super::reader::Place;
 use super::window::Input;
@@ -346,7 +347,12 @@ impl Pcapng {
             return info.damaged(offset, Problem::Interfaces, 0, false);
         }
         let limit = frame_limit(snaplen);
-        let plain = if snaplen == 0 { limit } else { snaplen.min(limit) };
+        let plain = match snaplen {
+            // What is in it has its own time.
+            _ if link == erf::LINK => 0,
+            0 => limit,
+            _ => snaplen.min(limit),
+        };
         let drops = (info.interfaces[usize::from(index)].drops.unwrap_or(0), 0, 0);
         self.interfaces.push(Local { index, link, snaplen, plain, clock, drops });
     }
