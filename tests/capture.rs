@@ -5,13 +5,13 @@ mod scratch;
 use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, Cursor, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use rdmawire::capture::{
-    self, Buffer, Error, ErrorKind, Format, Info, Interface, Lent, MAX_PROBLEMS, Merge, Options, Problem,
-    Reader, Record, Sink, Source, Time,
+    self, Buffer, Error, ErrorKind, Format, Info, Interface, Lent, MAX_PROBLEMS, Merge, Next, Options, Part,
+    Problem, Reader, Record, Sink, Source, Time,
 };
 use rdmawire::dissect::Link;
 use scratch::Scratch;
@@ -102,6 +102,22 @@ fn read_any(bytes: &[u8]) -> (Vec<Frame>, Info) {
     assert_eq!((number, shown.info().frames), (info.frames, info.frames));
     assert_eq!(format!("{:?}", shown.info()), format!("{info:?}"));
     (frames, info)
+}
+
+/// Numbers as from dice, the same ones each time.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        self.next() as usize % end
+    }
 }
 
 /// Gives its bytes a few at a time, as a slow pipe does.
@@ -472,6 +488,77 @@ fn what_is_held_on_to_stays() {
     }
 }
 
+/// The frames of a file that is read in parts wherever that can be, and how many came so.
+fn in_parts(path: &Path) -> (Vec<Frame>, Info, u64) {
+    let mut reader = capture::open(path).unwrap();
+    let (mut frames, mut so) = (Vec::new(), 0);
+    while let Some(record) = reader.next().unwrap() {
+        frames.push(Frame::from(record));
+        let Some(parts) = reader.parts() else { continue };
+        let mut all: Vec<Part> = (0..parts.count()).map(|_| Part::default()).collect();
+        for (number, part) in all.iter_mut().enumerate().rev() {
+            parts.read(number as u64, part);
+        }
+        let (mut at, mut last, before) = (parts.start(), None, so);
+        for part in &mut all {
+            let next = parts.walk(part, at);
+            let shown = frames.len();
+            parts.show(part, |record, at| {
+                assert!(part.bytes()[at..].starts_with(record.frame));
+                frames.push(Frame::from(*record));
+            });
+            assert_eq!(part.frames(), (frames.len() - shown) as u64);
+            (so, last) = (so + part.frames(), part.last().or(last));
+            match next {
+                Next::At(next) => at = next,
+                Next::End(end) => {
+                    at = end;
+                    break;
+                }
+            }
+        }
+        reader.go_on(at, so - before, last).unwrap();
+    }
+    (frames, reader.info().clone(), so)
+}
+
+#[test]
+fn a_file_in_parts_has_the_frames_that_it_has_in_order() {
+    let dir = Scratch::new("parts");
+    let mut many = frames(8000);
+    for n in [1000, 1001, 7000] {
+        // Longer than a part.
+        many[n].bytes = vec![n as u8; 200_000];
+        many[n].wire_len = 200_000;
+    }
+    for format in [Format::Pcap, Format::PcapMicros, Format::Pcapng] {
+        let whole = ethernet(format, &many);
+        let same = |bytes: &[u8]| {
+            let path = dir.file("x", bytes);
+            let (frames, info, so) = in_parts(&path);
+            let (in_order, expected) = drain(capture::open(&path).unwrap());
+            assert!(frames == in_order);
+            assert_eq!(format!("{info:?}"), format!("{expected:?}"));
+            so
+        };
+        assert_eq!(same(&whole), many.len() as u64 - 1);
+        let mut random = Random(0x2545_f491_4f6c_dd1d);
+        for _ in 0..25 {
+            let mut bytes = whole.clone();
+            let most = 1 << random.below(20);
+            bytes.truncate(bytes.len() - random.below(most));
+            for _ in 0..random.below(4) {
+                let at = 24 + random.below(bytes.len() - 24);
+                bytes[at] ^= 1 << random.below(8);
+            }
+            same(&bytes);
+        }
+    }
+    let other = dir.file("erf", &ethernet(Format::Erf, &frames(3)));
+    assert!(capture::open(&other).unwrap().parts().is_none());
+    assert!(Reader::from_read(Cursor::new(ethernet(Format::Pcap, &many)), "pipe").unwrap().parts().is_none());
+}
+
 #[test]
 fn a_pipe_that_pauses_holds_no_frame_back() {
     struct Pipe(mpsc::Receiver<Vec<u8>>);
@@ -641,13 +728,8 @@ fn very_many_damages_take_little_time() {
 /// Any bytes at all, in files that begin well: no panic, no endless loop, and nothing from behind the damage first.
 #[test]
 fn damaged_bytes_end_well() {
-    let mut random = 0x2545_f491_4f6c_dd1d_u64;
-    let mut next = move || {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        random
-    };
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut next = move || random.next();
     for format in [Format::Pcap, Format::Pcapng, Format::Erf] {
         let whole = ethernet(format, &frames(30));
         let (all, _) = read(&whole);

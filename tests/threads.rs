@@ -51,6 +51,29 @@ fn one_file_has_one_report() {
     fs::remove_file(&path).expect("what was made can be removed");
 }
 
+/// Where something is odd in a file that is read in parts, it is read on in its order.
+#[test]
+fn a_damaged_file_has_one_report() {
+    let path = std::env::temp_dir().join(format!("rdmawire-threads-odd-{}.pcap", std::process::id()));
+    let traffic = Traffic { packets: 8000, qps: 30, payload: 1024, cut: None, mix: Mix::Write };
+    traffic.write(&path).expect("the disk has room");
+    let mut bytes = fs::read(&path).expect("it was written");
+    // A record longer than its frame was on the wire, one that is absurd, and an end within one.
+    for (nth, says) in [(3000, 0x400u32), (3001, 0x400), (6000, u32::MAX)] {
+        let mut at = 24;
+        for _ in 0..nth {
+            at += 16 + u32::from_le_bytes(bytes[at + 8..at + 12].try_into().expect("four")) as usize;
+        }
+        let field = if says == u32::MAX { at + 8 } else { at + 12 };
+        bytes[field..field + 4].copy_from_slice(&says.to_le_bytes());
+    }
+    bytes.truncate(bytes.len() - 7);
+    fs::write(&path, bytes).expect("the disk has room");
+    same(&path, &[]);
+    same(&path, &["--filter", "bth.psn > 100"]);
+    fs::remove_file(&path).expect("what was made can be removed");
+}
+
 #[cfg(feature = "compression")]
 #[test]
 fn captures_have_one_report() {

@@ -31,6 +31,7 @@ const HEADER: usize = 16;
 const META: u8 = 27;
 const PAD: u8 = 48;
 
+#[derive(Clone)]
 pub(super) struct Erf {
     /// Interface number in the file (0 to 7) -> index in [`Info::interfaces`].
     interfaces: [Option<u16>; 8],

@@ -37,6 +37,7 @@ mod error;
 pub mod live;
 mod merge;
 mod options;
+mod parts;
 mod pcap;
 mod pcapng;
 mod reader;
@@ -53,6 +54,7 @@ pub use error::{Error, ErrorKind};
 pub use merge::Merge;
 
 pub use options::Options;
+pub use parts::{Next, Part, Parts};
 pub use reader::{Reader, open, open_with};
 pub use whole::{WholeFile, make_beside};
 pub use writer::{Writer, create};
@@ -116,6 +118,17 @@ pub trait Source {
         Ok(1)
     }
 
+    /// What is left, for several threads to read at a time, where there is a file that allows it.
+    fn parts(&mut self) -> Option<Parts> {
+        None
+    }
+
+    /// Goes on at this byte of the file, behind [parts](Source::parts) that gave so many frames, the last at this time.
+    fn go_on(&mut self, at: u64, frames: u64, last: Option<Time>) -> Result<(), Error> {
+        let _ = (at, frames, last);
+        Ok(())
+    }
+
     /// What is known so far about where the frames come from.
     fn info(&self) -> &Info;
 }
@@ -138,6 +151,14 @@ impl<S: Source + ?Sized> Source for Box<S> {
         (**self).next_lent()
     }
 
+    fn parts(&mut self) -> Option<Parts> {
+        (**self).parts()
+    }
+
+    fn go_on(&mut self, at: u64, frames: u64, last: Option<Time>) -> Result<(), Error> {
+        (**self).go_on(at, frames, last)
+    }
+
     fn info(&self) -> &Info {
         (**self).info()
     }
@@ -150,6 +171,14 @@ impl<S: Source + ?Sized> Source for &mut S {
 
     fn next_lent(&mut self) -> Result<Option<Lent<'_>>, Error> {
         (**self).next_lent()
+    }
+
+    fn parts(&mut self) -> Option<Parts> {
+        (**self).parts()
+    }
+
+    fn go_on(&mut self, at: u64, frames: u64, last: Option<Time>) -> Result<(), Error> {
+        (**self).go_on(at, frames, last)
     }
 
     fn info(&self) -> &Info {

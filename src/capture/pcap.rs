@@ -34,8 +34,9 @@ use crate::dissect::Link;
 pub(super) const FILE_HEADER: usize = 24;
 
 /// Bytes before a plain record's frame.
-const PLAIN_HEADER: usize = 16;
+pub(super) const PLAIN_HEADER: usize = 16;
 
+#[derive(Clone)]
 pub(super) struct Pcap {
     big: bool,
     /// Nanoseconds of a unit of the second time field.
@@ -138,6 +139,13 @@ impl Pcap {
         let (frame, behind) = behind.split_at_checked(captured as usize)?;
         let time = self.time(number(0), number(4));
         Some((Record { time, link: self.link, interface: 0, wire_len, frame }, behind))
+    }
+
+    /// Bytes of the record here, if it may be [plain](Self::plain), or of its header while that is not there.
+    pub(super) fn plain_len(&self, rest: &[u8]) -> Option<usize> {
+        let Some(header) = rest.first_chunk::<PLAIN_HEADER>() else { return Some(PLAIN_HEADER) };
+        let captured = self.u32(header, 8);
+        (captured < self.usual).then_some(PLAIN_HEADER + captured as usize)
     }
 
     /// Counts plain records, the last of which was of this time.

@@ -38,7 +38,7 @@ const SIMPLE_PACKET: u32 = 3;
 const STATISTICS: u32 = 5;
 const PACKET: u32 = 6;
 /// Bytes before an Enhanced Packet Block's frame.
-const PACKET_HEADER: usize = 28;
+pub(super) const PACKET_HEADER: usize = 28;
 
 /// Bytes of a block that are held at most: the longest frame that is believed, and room for options.
 const BLOCK_LIMIT: usize = MAX_FRAME_STATED as usize + (1 << 20);
@@ -47,6 +47,7 @@ const TEXT_LIMIT: usize = 255;
 /// Interfaces that are kept, as many as a record can name.
 const INTERFACE_LIMIT: usize = 1 << 16;
 
+#[derive(Clone)]
 pub(super) struct Pcapng {
     big: bool,
     /// The interfaces of this section.
@@ -107,6 +108,13 @@ impl Pcapng {
         let ticks = u64::from(self.u32(head, 12)) << 32 | u64::from(self.u32(head, 16));
         let (time, link, interface) = (interface.clock.time(ticks), interface.link, interface.index);
         Some((Record { time, link, interface, wire_len, frame: frame.get(..len)? }, behind))
+    }
+
+    /// Bytes of the block here, if it may be [plain](Self::plain), or of its header while that is not there.
+    pub(super) fn plain_len(&self, rest: &[u8]) -> Option<usize> {
+        let Some(head) = rest.first_chunk::<PACKET_HEADER>() else { return Some(PACKET_HEADER) };
+        let total = self.u32(head, 4) as usize;
+        (self.u32(head, 0) == PACKET && total <= BLOCK_LIMIT).then_some(total)
     }
 
     /// Counts plain packets.

@@ -1,12 +1,13 @@
 //! Opening a capture, and the frames in it whatever its format.
 
 use std::fs::File;
-use std::io::{self, Cursor, Read};
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::buffer::Lent;
 use super::erf::{self, Erf};
 use super::options::Options;
+use super::parts::Parts;
 use super::pcap::{self, Pcap};
 use super::pcapng::{self, Pcapng};
 use super::window::{Input, Shrunk};
@@ -32,7 +33,10 @@ pub fn open_with(path: &Path, options: &Options) -> Result<Reader, Error> {
     }
     // Files without a length, as in /proc, have content all the same.
     let total = Some(known.len()).filter(|&len| known.is_file() && len > 0);
-    stream(name, file, options, total)
+    let same = total.and_then(|_| file.try_clone().ok());
+    let mut reader = stream(name, file, options, total)?;
+    reader.file = same.filter(|_| reader.info.compression == Compression::None);
+    Ok(reader)
 }
 
 /// Frames of a capture file or stream of any format that is read, lent from where they lie: nothing is allocated and
@@ -41,12 +45,70 @@ pub struct Reader {
     input: Input,
     frames: Frames,
     info: Info,
+    /// What `input` reads, if it is a file as it is on disk.
+    file: Option<File>,
 }
 
-enum Frames {
+#[derive(Clone)]
+pub(super) enum Frames {
     Pcap(Pcap),
     Pcapng(Pcapng),
     Erf(Erf),
+}
+
+impl Frames {
+    /// Steps from one record to the next while they are as nearly all are.
+    #[inline(always)]
+    pub(super) fn steps(&self) -> Steps<'_> {
+        match self {
+            Frames::Pcap(pcap) => Steps { pcap: Some(pcap), pcapng: None },
+            Frames::Pcapng(pcapng) => Steps { pcap: None, pcapng: Some(pcapng) },
+            Frames::Erf(_) => Steps { pcap: None, pcapng: None },
+        }
+    }
+
+    /// Counts records that were stepped over, the last of which was of this time.
+    #[inline(always)]
+    fn passed(&mut self, count: u64, last: Time, info: &mut Info) {
+        match self {
+            _ if count == 0 => {}
+            Frames::Pcap(pcap) => pcap.passed(count, last, info),
+            Frames::Pcapng(pcapng) => pcapng.passed(count, info),
+            Frames::Erf(_) => {}
+        }
+    }
+}
+
+/// Which format it is, asked once.
+#[derive(Clone, Copy)]
+pub(super) struct Steps<'a> {
+    pcap: Option<&'a Pcap>,
+    pcapng: Option<&'a Pcapng>,
+}
+
+impl Steps<'_> {
+    /// The frame of the record here and what is behind it, if it is all there and nothing is odd about it.
+    #[inline(always)]
+    pub(super) fn next<'a>(&self, rest: &'a [u8]) -> Option<(Record<'a>, &'a [u8])> {
+        match self.pcap {
+            Some(pcap) => pcap.plain(rest),
+            None => self.pcapng?.plain(rest),
+        }
+    }
+
+    /// Bytes before a record's frame.
+    #[inline(always)]
+    pub(super) fn header(&self) -> usize {
+        if self.pcap.is_some() { pcap::PLAIN_HEADER } else { pcapng::PACKET_HEADER }
+    }
+
+    /// Bytes of the record here, or of what says how many they are.
+    pub(super) fn len(&self, rest: &[u8]) -> Option<usize> {
+        match self.pcap {
+            Some(pcap) => pcap.plain_len(rest),
+            None => self.pcapng?.plain_len(rest),
+        }
+    }
 }
 
 /// Where in an [`Input`] a frame is.
@@ -155,7 +217,7 @@ impl Reader {
             return Err(Error::new(&info.name, ErrorKind::Unknown, text));
         };
         info.bytes_read = input.bytes_read();
-        Ok(Reader { input, frames, info })
+        Ok(Reader { input, frames, info, file: None })
     }
 }
 
@@ -180,29 +242,33 @@ impl Source for Reader {
         let Some(place) = self.step()? else { return Ok(0) };
         let (mut record, mut rest) = (self.record(place), self.input.rest());
         let (all, mut count) = (rest.len(), 1);
-        let (pcap, pcapng) = match &self.frames {
-            Frames::Pcap(pcap) => (Some(pcap), None),
-            Frames::Pcapng(pcapng) => (None, Some(pcapng)),
-            Frames::Erf(_) => (None, None),
-        };
+        let steps = self.frames.steps();
         loop {
             see(&record);
-            let next = match pcap {
-                Some(pcap) => pcap.plain(rest),
-                None => pcapng.and_then(|pcapng| pcapng.plain(rest)),
-            };
-            let Some((next, behind)) = next else { break };
+            let Some((next, behind)) = steps.next(rest) else { break };
             (record, rest) = (next, behind);
             count += 1;
         }
         let (passed, last) = (all - rest.len(), record.time);
-        match &mut self.frames {
-            Frames::Pcap(pcap) => pcap.passed(count - 1, last, &mut self.info),
-            Frames::Pcapng(pcapng) if count > 1 => pcapng.passed(count - 1, &mut self.info),
-            _ => {}
-        }
+        self.frames.passed(count - 1, last, &mut self.info);
         self.input.pos += passed;
         Ok(count)
+    }
+
+    fn parts(&mut self) -> Option<Parts> {
+        let file = self.file.as_ref()?.try_clone().ok()?;
+        self.frames.steps().len(&[])?;
+        let (from, to) = (self.input.offset(), self.input.total()?);
+        (from < to).then(|| Parts { file, frames: self.frames.clone(), from, to })
+    }
+
+    fn go_on(&mut self, at: u64, frames: u64, last: Option<Time>) -> Result<(), Error> {
+        let failed = |error| failed(&self.info.name, error);
+        self.input.go_on(at);
+        self.file.as_mut().map_or(Ok(0), |file| file.seek(SeekFrom::Start(at))).map_err(failed)?;
+        self.frames.passed(frames, last.unwrap_or_default(), &mut self.info);
+        self.info.bytes_read = self.input.bytes_read();
+        Ok(())
     }
 
     fn info(&self) -> &Info {

@@ -153,6 +153,11 @@ impl Input {
         self.read(need)
     }
 
+    /// Goes on at this byte of the file, where what it reads does too.
+    pub(super) fn go_on(&mut self, offset: u64) {
+        (self.base, self.pos, self.end, self.over) = (offset, 0, 0, false);
+    }
+
     /// Goes on in another buffer, with what is left of this one.
     fn move_on(&mut self, need: usize) {
         let free = self.left.iter_mut().position(|left| left.len() >= need && left.alone().is_some());

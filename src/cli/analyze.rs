@@ -95,8 +95,8 @@ pub(super) struct Analyze {
     /// The queue pairs' acknowledgement timeout: IBTA's exponent (14), or a time (67ms).
     #[arg(long, value_name = "TIMEOUT", value_parser = ack_timeout)]
     ack_timeout: Option<i64>,
-    /// Threads (0: as many as there are processors): of several files, so many are analyzed at a time. Of one large file, one
-    /// reads, one follows the flows, and whoever has time verifies; the report is the same.
+    /// Threads (0: as many as there are processors): of several files, so many are analyzed at a time. Of one large file, all
+    /// read and verify, and one follows the flows; the report is the same.
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
     /// When the text is coloured.

@@ -1,4 +1,9 @@
-//! One file on several threads: one reads, some dissect and verify ICRCs, the caller tracks in the order of the file.
+//! One file on several threads. What can be known of a frame by itself, its headers and its ICRC, is found out on all of them;
+//! the caller tracks in the order of the file. What it sees does not depend on the number of threads, so neither does the
+//! report.
+//!
+//! A file on disk is read in [parts](parts), each by whoever has time. What can only be read in its order, decompressed or from
+//! several files, one thread reads:
 //!
 //! ```text
 //! reader --batch--> worker 0 --batch--> caller, batch by batch in turns
@@ -9,20 +14,21 @@
 //! caller is about to run out of them, and else prepares them while they are in its cache. Frames are not copied: batches
 //! hold on to the buffers they were read into.
 //!
-//! What the caller sees does not depend on the number of threads, so neither does the report. Reading and tracking are
-//! serial, each a stage of its own; what the cores share is what can be known of a frame by itself: its headers and its
-//! ICRC. Shares of one thread's time, and what is left by Amdahl's law when the shared part takes no time at all:
+//! Tracking is serial, as long as a path and a connection join flows; and so is reading where it goes in order. Shares of
+//! one thread's time, and what is left by Amdahl's law when the shared part takes no time at all:
 //!
-//! | | reading | headers, ICRC | tracking, report | 32 cores gain at most |
-//! |---|---|---|---|---|
-//! | 128 bytes of each frame | 29 % | 17 % | 54 % | 1.9 |
-//! | full frames of 1 KiB | 51 % | 19 % | 30 % | 2.0 |
+//! | | reading | headers, ICRC | tracking, report | 32 cores gain at most, in parts | in order |
+//! |---|---|---|---|---|---|
+//! | 128 bytes of each frame | 24 % | 11 % | 65 % | 1.5 | 1.5 |
+//! | full frames of 1 KiB | 49 % | 22 % | 29 % | 3.4 | 2.0 |
+//! | full frames of 4 KiB | 58 % | 27 % | 16 % | 6.3 | 1.7 |
 //!
-//! Two threads gained 0.8 to 1.3 and 1.4 to 1.6, on two cores whose memory others use too; two processes that share nothing
-//! gained 1.3 to 1.9 there. What one core hands to another takes longer than most of what is done with it: a thread that
-//! only read ahead, and handed the bytes on, made it 1.9 times as long for full frames. Most of the reading is the
-//! system's copying from its page cache, which two threads that read every other megabyte do in half the time; tracking is
-//! serial as long as a path and a connection join flows. Files by themselves share nothing.
+//! What one core hands to another takes longer than most of what is done with it: a thread that only read ahead, and handed
+//! the bytes on, made it 1.9 times as long for full frames. So the bytes of a part stay with the core that read them, which
+//! reads the next part over them; what is handed on are the 64 bytes that are known of each frame. Files by themselves share
+//! nothing.
+
+mod parts;
 
 use std::{
     sync::{
@@ -50,6 +56,9 @@ const FEW: usize = 16;
 const ENOUGH: usize = 20;
 /// More workers than these have nothing to do: a reader is not that fast.
 const MAX_WORKERS: usize = 16;
+
+/// Bytes of a file that must come as parts before it is worth to go on in parts.
+const WORTH: u64 = 1 << 20;
 
 /// Frames in their order: those prepared, and the others in between.
 #[derive(Default)]
@@ -108,11 +117,46 @@ pub(super) fn run(
     stop: &AtomicBool,
     mut see: impl FnMut(Step<'_>),
 ) -> Result<(), Error> {
+    let preparing = Preparing { options, whole };
+    let mut known = 0;
+    loop {
+        // The first of the file, or what parts ended at, and so the last if it is there.
+        match source.next()? {
+            Some(record) => see(Step::Frame(&record, None)),
+            None => return Ok(()),
+        }
+        let interfaces = &source.info().interfaces;
+        if interfaces.len() != known {
+            see(Step::Interfaces(known, &interfaces[known..]));
+            known = interfaces.len();
+        }
+        let Some(parts) = source.parts() else { break };
+        let end = parts::run(&parts, preparing, threads, stop, &mut see);
+        if stop.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        source.go_on(end.at, end.frames, end.last)?;
+        // Where much is odd, frames come in their order sooner.
+        if end.at - parts.start() < WORTH {
+            break;
+        }
+    }
+    in_order(source, known, preparing, threads, stop, see)
+}
+
+/// Goes on with a source that one thread reads, of which so many interfaces are known.
+fn in_order(
+    source: &mut (impl Source + Send),
+    known: usize,
+    preparing: Preparing<'_>,
+    threads: usize,
+    stop: &AtomicBool,
+    mut see: impl FnMut(Step<'_>),
+) -> Result<(), Error> {
     let workers = threads.saturating_sub(2).min(MAX_WORKERS);
     let waiting = Waiting::default();
     thread::scope(|scope| {
         let (recycle, empty) = sync_channel::<Batch>(3 * workers + MOST + 2);
-        let preparing = Preparing { options, whole };
         let (mut to, mut from) = (Vec::new(), Vec::new());
         for _ in 0..workers {
             let (sender, batches) = sync_channel::<Batch>(1);
@@ -127,7 +171,7 @@ pub(super) fn run(
             from.push(prepared);
         }
         let waiting_here = (workers == 0).then_some(&waiting);
-        let reader = scope.spawn(move || read(source, preparing, waiting_here, &to, &empty, stop));
+        let reader = scope.spawn(move || read(source, known, preparing, waiting_here, &to, &empty, stop));
         let gone = Gone { waiting: &waiting, reader: reader.thread() };
         // In turns, as the reader deals them.
         'all: loop {
@@ -136,7 +180,8 @@ pub(super) fn run(
                 if workers == 0 {
                     waiting.taken(reader.thread());
                 }
-                batch.show(&mut see);
+                batch.show(&batch.bytes, &mut see);
+                see(Step::Progress(batch.progress));
                 batch.clear();
                 let _ = recycle.try_send(batch);
             }
@@ -204,6 +249,7 @@ impl Preparing<'_> {
 
 fn read(
     source: &mut impl Source,
+    mut known: usize,
     preparing: Preparing<'_>,
     // Where there is no worker: frames are prepared here when the caller has enough to do.
     waiting: Option<&Waiting>,
@@ -212,7 +258,7 @@ fn read(
     stop: &AtomicBool,
 ) -> Result<(), Error> {
     // Frames that would have to be copied are better prepared at once.
-    let (mut known, mut is_lending) = (0, true);
+    let mut is_lending = true;
     for worker in to.iter().cycle() {
         let mut batch = empty.try_recv().unwrap_or_default();
         let prepares = waiting.is_some_and(|waiting| !is_lending || waiting.are_enough());
@@ -270,8 +316,6 @@ impl Batch {
 
     #[inline]
     fn push(&mut self, lent: &Lent<'_>, icrc: Option<State>) {
-        let Record { time, link, interface, wire_len, frame } = lent.record;
-        self.len += frame.len();
         let (buffer, at) = match lent.place {
             Some((buffer, at)) => {
                 if !self.buffers.last().is_some_and(|last| last.is(buffer)) {
@@ -281,10 +325,17 @@ impl Batch {
             }
             None => {
                 let at = self.bytes.len();
-                self.bytes.extend_from_slice(frame);
+                self.bytes.extend_from_slice(lent.record.frame);
                 (COPIED, at)
             }
         };
+        self.push_at(&lent.record, buffer, at, icrc);
+    }
+
+    #[inline]
+    fn push_at(&mut self, record: &Record<'_>, buffer: u16, at: usize, icrc: Option<State>) {
+        let &Record { time, link, interface, wire_len, frame } = record;
+        self.len += frame.len();
         let (len, before) = (frame.len() as u32, self.prepared.len());
         self.others.push(Frame { time, link, interface, buffer, icrc, wire_len, len, at, before });
     }
@@ -305,7 +356,7 @@ impl Batch {
         let mut prepared = std::mem::take(&mut self.prepared);
         others.retain_mut(|frame| {
             frame.before = prepared.len();
-            match preparing.prepare(&self.record(frame)) {
+            match preparing.prepare(&self.record(frame, &self.bytes)) {
                 Ok(packet) => {
                     prepared.push(packet);
                     false
@@ -319,9 +370,9 @@ impl Batch {
         (self.others, self.prepared) = (others, prepared);
     }
 
-    fn record(&self, frame: &Frame) -> Record<'_> {
+    fn record<'a>(&'a self, frame: &Frame, bytes: &'a [u8]) -> Record<'a> {
         let &Frame { time, link, interface, buffer, wire_len, len, at, .. } = frame;
-        let bytes = self.buffers.get(buffer as usize).map_or(&self.bytes[..], |buffer| buffer);
+        let bytes = self.buffers.get(buffer as usize).map_or(bytes, |buffer| buffer);
         Record {
             time,
             link,
@@ -331,20 +382,20 @@ impl Batch {
         }
     }
 
-    fn show(&self, see: &mut impl FnMut(Step<'_>)) {
+    /// `bytes` are those of the frames that no buffer holds.
+    fn show(&self, bytes: &[u8], see: &mut impl FnMut(Step<'_>)) {
         let mut prepared = &self.prepared[..];
         for frame in &self.others {
             let shown = self.prepared.len() - prepared.len();
             let (before, behind) = prepared.split_at(frame.before - shown);
             before.iter().for_each(|packet| see(Step::Packet(packet)));
-            see(Step::Frame(&self.record(frame), frame.icrc));
+            see(Step::Frame(&self.record(frame, bytes), frame.icrc));
             prepared = behind;
         }
         prepared.iter().for_each(|packet| see(Step::Packet(packet)));
         if !self.interfaces.is_empty() {
             see(Step::Interfaces(self.from, &self.interfaces));
         }
-        see(Step::Progress(self.progress));
     }
 
     fn clear(&mut self) {

@@ -1,0 +1,284 @@
+//! A file in parts: all threads read parts of it and prepare what is in them; the caller shows them in their order, and
+//! takes a part itself when the next one to be shown is not ready.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
+
+use rdmawire::capture::{Next, Part, Parts, Time};
+
+use super::{Batch, COPIED, FEW, MOST, Preparing, Step};
+
+/// Where the parts ended.
+pub(super) struct End {
+    /// This byte of the file.
+    pub(super) at: u64,
+    /// Frames shown, and when the last was captured.
+    pub(super) frames: u64,
+    pub(super) last: Option<Time>,
+}
+
+/// Shows all parts to `see`, unless `stop` says otherwise.
+pub(super) fn run(
+    parts: &Parts,
+    preparing: Preparing<'_>,
+    threads: usize,
+    stop: &AtomicBool,
+    see: &mut impl FnMut(Step<'_>),
+) -> End {
+    let shared = Shared::new(parts, preparing, threads);
+    let mut end = End { at: parts.start(), frames: 0, last: None };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|| shared.work());
+        }
+        let _gone = Gone(&shared);
+        let mut own = Part::default();
+        while !stop.load(Ordering::Relaxed) {
+            match shared.turn() {
+                Turn::Show(ready) => {
+                    ready.batch.show(ready.bytes(), see);
+                    end.passed(ready.frames, ready.last);
+                    see(Step::Progress(ready.batch.progress));
+                    shared.put_back(ready);
+                }
+                Turn::Take { number, is_next } if shared.read(number, &mut own) => {
+                    if !is_next {
+                        shared.prepare(number, &mut own);
+                        continue;
+                    }
+                    parts.show(&own, |record, _| see(Step::Frame(record, None)));
+                    end.passed(own.frames(), own.last());
+                    see(Step::Progress(own.end()));
+                    shared.lock().shown();
+                }
+                Turn::Take { .. } => {}
+                Turn::End => break,
+            }
+        }
+    });
+    end.at = shared.lock().at;
+    end
+}
+
+impl End {
+    fn passed(&mut self, frames: u64, last: Option<Time>) {
+        self.frames += frames;
+        self.last = last.or(self.last);
+    }
+}
+
+/// What is prepared of a part. The part itself stays where it was read, and in that core's cache, unless some of its frames
+/// could not be prepared.
+#[derive(Default)]
+struct Ready {
+    batch: Batch,
+    part: Option<Part>,
+    frames: u64,
+    last: Option<Time>,
+}
+
+impl Ready {
+    fn bytes(&self) -> &[u8] {
+        self.part.as_ref().map(Part::bytes).unwrap_or_default()
+    }
+}
+
+/// What the caller does next.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
+enum Turn {
+    Show(Ready),
+    /// Take this part; whether it is the next to be shown.
+    Take {
+        number: u64,
+        is_next: bool,
+    },
+    End,
+}
+
+struct Shared<'a> {
+    parts: &'a Parts,
+    preparing: Preparing<'a>,
+    /// So many parts taken and not shown are enough; who waits goes on when they are so few.
+    most: u64,
+    few: u64,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+/// Parts are taken, walked and shown in their order.
+#[derive(Default)]
+struct State {
+    taken: u64,
+    walked: u64,
+    shown: u64,
+    /// Where the records of part `walked` begin.
+    at: u64,
+    /// No records are there.
+    is_end: bool,
+    /// The caller is gone, or another thread.
+    is_over: bool,
+    /// Those ready, from `shown` on.
+    ready: VecDeque<Option<Ready>>,
+    /// Some to be used again.
+    empty: Vec<Ready>,
+    /// So many threads wait for a change.
+    waiting: usize,
+}
+
+impl<'a> Shared<'a> {
+    fn new(parts: &'a Parts, preparing: Preparing<'a>, threads: usize) -> Shared<'a> {
+        let most = (MOST as u64).max(2 * threads as u64);
+        let state = State { at: parts.start(), ..State::default() };
+        let (state, changed) = (Mutex::new(state), Condvar::new());
+        Shared { parts, preparing, most, few: most - (MOST - FEW) as u64, state, changed }
+    }
+
+    /// Takes parts until there are none.
+    fn work(&self) {
+        let gone = Gone(self);
+        let mut part = Part::default();
+        while let Some(number) = self.take() {
+            if self.read(number, &mut part) {
+                self.prepare(number, &mut part);
+            }
+        }
+        std::mem::forget(gone);
+    }
+
+    /// The next part that nobody took; waits while there are enough.
+    fn take(&self) -> Option<u64> {
+        let mut state = self.lock();
+        if state.ahead() >= self.most {
+            while state.ahead() > self.few && !state.is_over {
+                state = self.wait(state);
+            }
+        }
+        let is_there = !state.is_over && !state.is_end && state.taken < self.parts.count();
+        is_there.then(|| state.take())
+    }
+
+    /// Reads a part and steps through it; false if no records begin in it or behind it.
+    fn read(&self, number: u64, part: &mut Part) -> bool {
+        self.parts.read(number, part);
+        let mut state = self.lock();
+        while state.walked < number && !state.is_end && !state.is_over {
+            state = self.wait(state);
+        }
+        if state.is_end || state.is_over {
+            return false;
+        }
+        let first = state.at;
+        drop(state);
+        let next = self.parts.walk(part, first);
+        let mut state = self.lock();
+        (state.at, state.is_end) = match next {
+            Next::At(at) => (at, number + 1 == self.parts.count()),
+            Next::End(at) => (at, true),
+        };
+        state.walked += 1;
+        self.tell(&state);
+        true
+    }
+
+    fn prepare(&self, number: u64, part: &mut Part) {
+        let mut ready = self.lock().empty.pop().unwrap_or_default();
+        let batch = &mut ready.batch;
+        self.parts.show(part, |record, at| match self.preparing.prepare(record) {
+            Ok(prepared) => batch.push_prepared(prepared, record.frame.len()),
+            Err(icrc) => batch.push_at(record, COPIED, at, Some(icrc)),
+        });
+        batch.progress = part.end();
+        (ready.frames, ready.last) = (part.frames(), part.last());
+        if !batch.others.is_empty() {
+            let other = ready.part.take().unwrap_or_default();
+            ready.part = Some(std::mem::replace(part, other));
+        }
+        let mut state = self.lock();
+        let place = (number - state.shown) as usize;
+        while state.ready.len() <= place {
+            state.ready.push_back(None);
+        }
+        state.ready[place] = Some(ready);
+        self.tell(&state);
+    }
+
+    /// What the caller does next; it waits only if nothing can be taken.
+    fn turn(&self) -> Turn {
+        let mut state = self.lock();
+        loop {
+            if state.is_over {
+                return Turn::End;
+            }
+            if let Some(ready) = state.ready.front_mut().and_then(Option::take) {
+                state.shown();
+                if state.ahead() == self.few {
+                    self.tell(&state);
+                }
+                return Turn::Show(ready);
+            }
+            if state.is_end && state.shown == state.walked {
+                return Turn::End;
+            }
+            if !state.is_end && state.taken < self.parts.count() && state.ahead() < self.most {
+                let number = state.take();
+                return Turn::Take { number, is_next: number == state.shown };
+            }
+            state = self.wait(state);
+        }
+    }
+
+    fn put_back(&self, mut ready: Ready) {
+        ready.batch.clear();
+        self.lock().empty.push(ready);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'g>(&self, mut state: MutexGuard<'g, State>) -> MutexGuard<'g, State> {
+        state.waiting += 1;
+        let mut state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state.waiting -= 1;
+        state
+    }
+
+    fn tell(&self, state: &State) {
+        if state.waiting > 0 {
+            self.changed.notify_all();
+        }
+    }
+}
+
+impl State {
+    /// Parts taken and not shown.
+    fn ahead(&self) -> u64 {
+        self.taken - self.shown
+    }
+
+    fn take(&mut self) -> u64 {
+        self.taken += 1;
+        self.taken - 1
+    }
+
+    fn shown(&mut self) {
+        self.shown += 1;
+        self.ready.pop_front();
+    }
+}
+
+/// Lets the others end when the caller goes, or one of them by a panic.
+struct Gone<'a>(&'a Shared<'a>);
+
+impl Drop for Gone<'_> {
+    fn drop(&mut self) {
+        self.0.lock().is_over = true;
+        self.0.changed.notify_all();
+    }
+}
