@@ -6,7 +6,7 @@ use std::{
 };
 
 use rdmawire::{
-    analyze::{Analysis, Event, Options, metric::Metric},
+    analyze::{Analysis, Event, Known, Options, metric::Metric},
     capture::{self, Record, Source, Time},
     checksum::internet,
     craft::{
@@ -147,8 +147,9 @@ fn assert_one_report(frames: &[Frame], random: &mut Random, options: Options, wh
         let record = &frame.record();
         plain.see(record);
         match options.prepare(record) {
-            Ok(packet) => prepared.see_prepared(&packet),
-            Err(icrc) => prepared.see_verified(record, icrc),
+            Known::Plain(packet) => prepared.see_prepared(&packet),
+            Known::Wrapped(packet) => prepared.see_prepared_wrapped(&packet),
+            Known::Icrc(icrc) => prepared.see_verified(record, icrc),
         }
         dissected.see(record);
         if n == damaged.len() / 2 {

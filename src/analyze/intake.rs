@@ -5,8 +5,9 @@ use std::hint::black_box;
 
 use super::{
     Analysis, FlowId, Options,
+    doubt::MirrorCopy,
     facts::Facts,
-    plain::{AnyPlain, Inside, Plain, Wrapped},
+    plain::{AnyPlain, Plain, Wrapped},
 };
 use crate::{
     capture::{Record, Time},
@@ -18,6 +19,7 @@ use crate::{
 pub(super) enum Held {
     Frame { time: Time, link: Link, interface: u16, wire_len: u32, frame: Box<[u8]>, icrc: State },
     Plain(Plain),
+    Wrapped(Box<PreparedWrapped>),
 }
 
 impl Held {
@@ -30,6 +32,7 @@ impl Held {
         match *self {
             Held::Frame { icrc, .. } => icrc,
             Held::Plain(ref facts) => facts.icrc(),
+            Held::Wrapped(ref wrapped) => wrapped.icrc(),
         }
     }
 
@@ -37,6 +40,7 @@ impl Held {
         match self {
             Held::Frame { frame, .. } => frame.len(),
             Held::Plain(_) => size_of::<Plain>(),
+            Held::Wrapped(_) => size_of::<PreparedWrapped>(),
         }
     }
 }
@@ -74,6 +78,43 @@ impl Prepared {
     }
 }
 
+/// The same of a frame that is wrapped otherwise than in Ethernet and IPv4: longer.
+#[derive(Clone, Copy, Debug)]
+pub struct PreparedWrapped {
+    facts: Wrapped,
+    /// A mirror made it.
+    copy: Option<MirrorCopy>,
+}
+
+impl PreparedWrapped {
+    /// What became of its ICRC.
+    pub fn icrc(&self) -> State {
+        self.facts.icrc()
+    }
+}
+
+/// What can be found out of a frame by itself.
+#[derive(Clone, Copy, Debug)]
+pub enum Known {
+    /// All that is asked: for [`Analysis::see_prepared`].
+    Plain(Prepared),
+    /// The same: for [`Analysis::see_prepared_wrapped`].
+    Wrapped(PreparedWrapped),
+    /// Of a frame that is not as most are, only what became of its ICRC: for [`Analysis::see_verified`].
+    Icrc(State),
+}
+
+impl Known {
+    /// What became of the ICRC.
+    pub fn icrc(&self) -> State {
+        match self {
+            Known::Plain(prepared) => prepared.icrc(),
+            Known::Wrapped(wrapped) => wrapped.icrc(),
+            Known::Icrc(icrc) => *icrc,
+        }
+    }
+}
+
 impl Options {
     /// Dissects a frame as an analysis with these options does.
     pub fn dissection<'a>(&self, record: &Record<'a>) -> Dissection<'a> {
@@ -87,20 +128,21 @@ impl Options {
         (d, icrc)
     }
 
-    /// Prepares a frame for an analysis with these options. Of a frame that is not as most are, only what became of its
-    /// ICRC is found out.
-    ///
-    /// # Errors
-    /// What became of the ICRC: for [`Analysis::see_verified`].
+    /// Prepares a frame for an analysis with these options.
     #[inline]
-    pub fn prepare(&self, record: &Record<'_>) -> Result<Prepared, State> {
-        if let Some(facts) = Plain::of(&self.dissect, record, self.verify_icrc) {
-            return Ok(Prepared(facts));
+    pub fn prepare(&self, record: &Record<'_>) -> Known {
+        match Plain::of(&self.dissect, record, self.verify_icrc) {
+            Some(facts) => Known::Plain(Prepared(facts)),
+            None => self.prepare_other(record),
         }
-        Err(match Wrapped::of(&self.dissect, record, self.verify_icrc) {
-            Some(facts) => facts.icrc(),
-            None => self.examine(record).1,
-        })
+    }
+
+    #[inline(never)]
+    fn prepare_other(&self, record: &Record<'_>) -> Known {
+        match Wrapped::of(&self.dissect, record, self.verify_icrc) {
+            Some((facts, copy)) => Known::Wrapped(PreparedWrapped { facts, copy }),
+            None => Known::Icrc(self.examine(record).1),
+        }
     }
 }
 
@@ -128,46 +170,46 @@ impl Analysis {
         let plain = if self.metrics.is_empty() { Plain::of(&options, record, verify) } else { None };
         match plain {
             Some(facts) => self.see_or_hold_plain(&facts),
-            None if self.see_wrapped(record, None) => {}
+            None if self.see_wrapped(record) => {}
             None => self.see_any(record),
         }
     }
 
-    /// Takes a packet that is wrapped otherwise, if it is plain. What became of its ICRC may be known.
+    /// Takes a packet that is wrapped otherwise, if it is plain.
     #[inline(never)]
-    fn see_wrapped(&mut self, record: &Record<'_>, icrc: Option<State>) -> bool {
+    fn see_wrapped(&mut self, record: &Record<'_>) -> bool {
         let Some((packet, inside)) = Wrapped::candidate(&self.options.dissect, record) else { return false };
         let rest = inside.rest;
         if self.held.len() + self.metrics.len() > 0 {
             return false;
         }
         let (options, verify) = (self.options.dissect, self.options.verify_icrc);
-        let icrc = || match icrc {
-            Some(icrc) => icrc,
-            None if verify => packet.verify(rest),
-            None => State::Unchecked,
-        };
+        let icrc = || if verify { packet.verify(rest) } else { State::Unchecked };
         if self.may_go_on() && self.goes_on_wrapped(&packet, rest, icrc) {
-            self.see_copy_of(&inside);
+            self.see_any_copy(&inside.copy);
             return true;
         }
         let Some(facts) = packet.checked(&options, rest, icrc) else { return false };
         if !self.is_settled(facts.icrc()) {
             return false;
         }
-        self.see_copy_of(&inside);
-        if self.flows.are_many() && self.observer.is_none() {
-            self.collect_wrapped(&facts);
-        } else {
-            self.catch_up();
-            self.see_plain(&facts);
-        }
+        self.see_settled_wrapped(&facts, &inside.copy);
         true
     }
 
+    fn see_settled_wrapped(&mut self, facts: &Wrapped, copy: &Option<MirrorCopy>) {
+        self.see_any_copy(copy);
+        if self.flows.are_many() && self.observer.is_none() {
+            self.collect_wrapped(facts);
+        } else {
+            self.catch_up();
+            self.see_plain(facts);
+        }
+    }
+
     #[inline(always)]
-    fn see_copy_of(&mut self, inside: &Inside<'_>) {
-        if let Some(copy) = &inside.copy {
+    fn see_any_copy(&mut self, copy: &Option<MirrorCopy>) {
+        if let Some(copy) = copy {
             self.see_copy(copy);
         }
     }
@@ -181,12 +223,23 @@ impl Analysis {
         }
     }
 
-    /// [`see`](Analysis::see) of a frame of which it is known what became of its ICRC.
-    pub fn see_verified(&mut self, record: &Record<'_>, icrc: State) {
-        if !self.see_wrapped(record, Some(icrc)) {
-            let d = self.options.dissection(record);
-            self.see_or_hold(record, &d, icrc);
+    /// The same of a packet that is wrapped otherwise.
+    #[inline(never)]
+    pub fn see_prepared_wrapped(&mut self, wrapped: &PreparedWrapped) {
+        let PreparedWrapped { facts, copy } = wrapped;
+        if self.may_go_on() && self.goes_on_with_wrapped(facts) {
+            self.see_any_copy(copy);
+        } else if self.is_settled(facts.icrc()) {
+            self.see_settled_wrapped(facts, copy);
+        } else {
+            self.hold_wrapped(wrapped);
         }
+    }
+
+    /// [`see`](Analysis::see) of a frame of which it is known what became of its ICRC, and that it is neither of those.
+    pub fn see_verified(&mut self, record: &Record<'_>, icrc: State) {
+        let d = self.options.dissection(record);
+        self.see_or_hold(record, &d, icrc);
     }
 
     /// Most frames need not be dissected, where nobody asks for more than the facts.
@@ -208,6 +261,15 @@ impl Analysis {
         match self.is_settled(facts.icrc()) {
             true => self.see_plain(facts),
             false => self.hold(Held::Plain(*facts)),
+        }
+    }
+
+    #[cold]
+    fn hold_wrapped(&mut self, wrapped: &PreparedWrapped) {
+        self.catch_up();
+        match self.is_settled(wrapped.icrc()) {
+            true => self.see_settled_wrapped(&wrapped.facts, &wrapped.copy),
+            false => self.hold(Held::Wrapped(Box::new(*wrapped))),
         }
     }
 
@@ -328,6 +390,10 @@ impl Analysis {
         for held in std::mem::take(&mut self.held) {
             match held {
                 Held::Plain(facts) => self.see_plain(&facts),
+                Held::Wrapped(wrapped) => {
+                    self.see_any_copy(&wrapped.copy);
+                    self.see_plain(&wrapped.facts);
+                }
                 Held::Frame { time, link, interface, wire_len, frame, icrc } => {
                     let record = &Record { time, link, interface, wire_len, frame: &frame };
                     let d = self.options.dissection(record);

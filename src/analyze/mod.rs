@@ -30,7 +30,7 @@ mod stretch;
 mod track;
 mod transport;
 
-pub use intake::Prepared;
+pub use intake::{Known, Prepared, PreparedWrapped};
 pub use key::Address;
 pub use lists::{Connections as ConnectionList, Episodes as EpisodeList, Flows as FlowList};
 pub use results::{Ended, Files, Streamed};

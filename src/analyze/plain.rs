@@ -11,7 +11,6 @@
 mod inside;
 mod wrapped;
 
-pub(crate) use inside::Inside;
 pub(crate) use wrapped::Wrapped;
 
 use super::{

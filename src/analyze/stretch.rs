@@ -268,6 +268,15 @@ impl Analysis {
         self.goes_on_with::<true>(*packet, 0, || icrc)
     }
 
+    /// The same of one that is [wrapped](Wrapped) otherwise.
+    pub(super) fn goes_on_with_wrapped(&mut self, packet: &Wrapped) -> bool {
+        if !packet.opcode().shape().is_streamed {
+            return false;
+        }
+        let Some(id) = self.flows.with_stretch_for(packet) else { return false };
+        self.goes_on_in::<true>(id, packet, 0, || packet.icrc())
+    }
+
     #[inline(always)]
     fn goes_on_with<const KNOWN: bool>(
         &mut self,

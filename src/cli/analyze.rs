@@ -390,6 +390,7 @@ impl Analyze {
         let whole = filter.is_some();
         let result = pipeline::run(source, &options, self.threads(), whole, &STOP, |step| match step {
             Step::Packet(prepared) => analysis.see_prepared(prepared),
+            Step::Wrapped(wrapped) => analysis.see_prepared_wrapped(wrapped),
             Step::Frame(record, icrc) => match (filter, icrc) {
                 (None, Some(icrc)) => analysis.see_verified(record, icrc),
                 (None, None) => analysis.see(record),

@@ -39,7 +39,7 @@ use std::{
 };
 
 use rdmawire::{
-    analyze::{Options, Prepared},
+    analyze::{Known, Options, Prepared, PreparedWrapped},
     capture::{Buffer, Error, Info, Interface, Lent, Record, Source, Time},
     dissect::Link,
     icrc::State,
@@ -67,8 +67,11 @@ struct Batch {
     bytes: Vec<u8>,
     buffers: Vec<Buffer>,
     prepared: Vec<Prepared>,
+    /// With their numbers in the batch.
+    wrapped: Vec<(usize, PreparedWrapped)>,
     others: Vec<Frame>,
-    /// Bytes of all frames.
+    /// How many these are, and the bytes of all.
+    count: usize,
     len: usize,
     /// Interfaces that were new with the last frame, and the number of the first of them.
     interfaces: Vec<Interface>,
@@ -88,8 +91,8 @@ struct Frame {
     wire_len: u32,
     len: u32,
     at: usize,
-    /// How many of the prepared are before it.
-    before: usize,
+    /// Its number in the batch.
+    number: usize,
 }
 
 /// Where frames are that were copied.
@@ -99,6 +102,8 @@ const COPIED: u16 = u16::MAX;
 pub(super) enum Step<'a> {
     /// A frame of which all is known that can be.
     Packet(&'a Prepared),
+    /// Another such.
+    Wrapped(&'a PreparedWrapped),
     /// Another, and what became of its ICRC if that was found out already.
     Frame(&'a Record<'a>, Option<State>),
     /// Interfaces became known, from this number on.
@@ -239,10 +244,10 @@ struct Preparing<'a> {
 }
 
 impl Preparing<'_> {
-    fn prepare(self, record: &Record<'_>) -> Result<Prepared, State> {
+    fn prepare(self, record: &Record<'_>) -> Known {
         match self.options.prepare(record) {
-            Ok(prepared) if self.whole => Err(prepared.icrc()),
-            prepared => prepared,
+            known if self.whole => Known::Icrc(known.icrc()),
+            known => known,
         }
     }
 }
@@ -264,10 +269,11 @@ fn read(
         let prepares = waiting.is_some_and(|waiting| !is_lending || waiting.are_enough());
         let end = loop {
             match source.next_lent() {
-                Ok(Some(lent)) if prepares => match preparing.prepare(&lent.record) {
-                    Ok(prepared) => batch.push_prepared(prepared, lent.record.frame.len()),
-                    Err(icrc) => batch.push(&lent, Some(icrc)),
-                },
+                Ok(Some(lent)) if prepares => {
+                    if let Some(icrc) = batch.push_known(preparing.prepare(&lent.record), &lent.record) {
+                        batch.push(&lent, Some(icrc));
+                    }
+                }
                 Ok(Some(lent)) => {
                     is_lending = lent.place.is_some();
                     batch.push(&lent, None);
@@ -308,10 +314,17 @@ fn work(batches: &Receiver<Batch>, done: &SyncSender<Batch>, preparing: Preparin
 }
 
 impl Batch {
+    /// Takes what is known of a frame, or gives back what became of its ICRC: then the frame is needed.
     #[inline]
-    fn push_prepared(&mut self, prepared: Prepared, len: usize) {
-        self.len += len;
-        self.prepared.push(prepared);
+    fn push_known(&mut self, known: Known, record: &Record<'_>) -> Option<State> {
+        match known {
+            Known::Plain(prepared) => self.prepared.push(prepared),
+            Known::Wrapped(wrapped) => self.wrapped.push((self.count, wrapped)),
+            Known::Icrc(icrc) => return Some(icrc),
+        }
+        self.count += 1;
+        self.len += record.frame.len();
+        None
     }
 
     #[inline]
@@ -335,14 +348,15 @@ impl Batch {
     #[inline]
     fn push_at(&mut self, record: &Record<'_>, buffer: u16, at: usize, icrc: Option<State>) {
         let &Record { time, link, interface, wire_len, frame } = record;
+        let (len, number) = (frame.len() as u32, self.count);
+        self.count += 1;
         self.len += frame.len();
-        let (len, before) = (frame.len() as u32, self.prepared.len());
-        self.others.push(Frame { time, link, interface, buffer, icrc, wire_len, len, at, before });
+        self.others.push(Frame { time, link, interface, buffer, icrc, wire_len, len, at, number });
     }
 
     /// A batch keeps its buffers from being read into: they are not to be many.
     fn is_full(&self) -> bool {
-        self.len >= BYTES || self.prepared.len() + self.others.len() >= FRAMES || self.buffers.len() > 1
+        self.len >= BYTES || self.count >= FRAMES || self.buffers.len() > 1
     }
 
     fn name(&mut self, info: &Info, from: usize) {
@@ -354,20 +368,16 @@ impl Batch {
     fn prepare(&mut self, preparing: Preparing<'_>) {
         let mut others = std::mem::take(&mut self.others);
         let mut prepared = std::mem::take(&mut self.prepared);
+        let mut wrapped = std::mem::take(&mut self.wrapped);
         others.retain_mut(|frame| {
-            frame.before = prepared.len();
             match preparing.prepare(&self.record(frame, &self.bytes)) {
-                Ok(packet) => {
-                    prepared.push(packet);
-                    false
-                }
-                Err(icrc) => {
-                    frame.icrc = Some(icrc);
-                    true
-                }
+                Known::Plain(packet) => prepared.push(packet),
+                Known::Wrapped(packet) => wrapped.push((frame.number, packet)),
+                Known::Icrc(icrc) => frame.icrc = Some(icrc),
             }
+            frame.icrc.is_some()
         });
-        (self.others, self.prepared) = (others, prepared);
+        (self.others, self.prepared, self.wrapped) = (others, prepared, wrapped);
     }
 
     fn record<'a>(&'a self, frame: &Frame, bytes: &'a [u8]) -> Record<'a> {
@@ -384,15 +394,21 @@ impl Batch {
 
     /// `bytes` are those of the frames that no buffer holds.
     fn show(&self, bytes: &[u8], see: &mut impl FnMut(Step<'_>)) {
-        let mut prepared = &self.prepared[..];
-        for frame in &self.others {
-            let shown = self.prepared.len() - prepared.len();
-            let (before, behind) = prepared.split_at(frame.before - shown);
-            before.iter().for_each(|packet| see(Step::Packet(packet)));
-            see(Step::Frame(&self.record(frame, bytes), frame.icrc));
-            prepared = behind;
+        let mut prepared = self.prepared.iter();
+        let (mut wrapped, mut others) = (self.wrapped.iter().peekable(), self.others.iter().peekable());
+        let mut shown = 0;
+        while shown < self.count {
+            let next_wrapped = wrapped.peek().map_or(self.count, |(number, _)| *number);
+            let next_other = others.peek().map_or(self.count, |frame| frame.number);
+            let next = next_wrapped.min(next_other);
+            prepared.by_ref().take(next - shown).for_each(|packet| see(Step::Packet(packet)));
+            if let Some((_, packet)) = wrapped.next_if(|_| next == next_wrapped) {
+                see(Step::Wrapped(packet));
+            } else if let Some(frame) = others.next() {
+                see(Step::Frame(&self.record(frame, bytes), frame.icrc));
+            }
+            shown = next + 1;
         }
-        prepared.iter().for_each(|packet| see(Step::Packet(packet)));
         if !self.interfaces.is_empty() {
             see(Step::Interfaces(self.from, &self.interfaces));
         }
@@ -402,8 +418,9 @@ impl Batch {
         self.bytes.clear();
         self.buffers.clear();
         self.prepared.clear();
+        self.wrapped.clear();
         self.others.clear();
         self.interfaces.clear();
-        self.len = 0;
+        (self.count, self.len) = (0, 0);
     }
 }

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     analyze::{
+        doubt::MirrorCopy,
         facts::{Facts, Frame},
         key::{Key, Wide},
         plain::Alike,
@@ -75,11 +76,16 @@ impl Wrapped {
         Some((Wrapped { plain, key, short: key.short()?, frame }, inside))
     }
 
-    /// Of a plain packet; `None` of any other. Its ICRC is verified on the way if that is wanted.
+    /// Of a plain packet, and what mirror made it; `None` of any other. Its ICRC is verified on the way if that is wanted.
     #[inline]
-    pub(crate) fn of(options: &dissect::Options, record: &Record<'_>, verify: bool) -> Option<Wrapped> {
-        let (packet, Inside { rest, .. }) = Wrapped::candidate(options, record)?;
-        packet.checked(options, rest, || if verify { packet.verify(rest) } else { State::Unchecked })
+    pub(crate) fn of(
+        options: &dissect::Options,
+        record: &Record<'_>,
+        verify: bool,
+    ) -> Option<(Wrapped, Option<MirrorCopy>)> {
+        let (packet, Inside { rest, copy, .. }) = Wrapped::candidate(options, record)?;
+        let icrc = || if verify { packet.verify(rest) } else { State::Unchecked };
+        Some((packet.checked(options, rest, icrc)?, copy))
     }
 
     /// The candidate, if it is plain, with what is known of its ICRC.

@@ -189,9 +189,10 @@ impl<'a> Shared<'a> {
     fn prepare(&self, number: u64, part: &mut Part) {
         let mut ready = self.lock().empty.pop().unwrap_or_default();
         let batch = &mut ready.batch;
-        self.parts.show(part, |record, at| match self.preparing.prepare(record) {
-            Ok(prepared) => batch.push_prepared(prepared, record.frame.len()),
-            Err(icrc) => batch.push_at(record, COPIED, at, Some(icrc)),
+        self.parts.show(part, |record, at| {
+            if let Some(icrc) = batch.push_known(self.preparing.prepare(record), record) {
+                batch.push_at(record, COPIED, at, Some(icrc));
+            }
         });
         batch.progress = part.end();
         (ready.frames, ready.last) = (part.frames(), part.last());
