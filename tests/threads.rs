@@ -51,6 +51,22 @@ fn one_file_has_one_report() {
     fs::remove_file(&path).expect("what was made can be removed");
 }
 
+/// Threads without a file of their own help with others'.
+#[test]
+fn few_files_have_the_same_reports() {
+    let [one, other] = [Mix::Write, Mix::All].map(|mix| {
+        let name = format!("rdmawire-threads-{mix:?}-{}.pcap", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let traffic = Traffic { packets: 4000, qps: 30, payload: 1024, cut: None, mix };
+        traffic.write(&path).expect("the disk has room");
+        path
+    });
+    same(&one, &[&other.display().to_string()]);
+    for path in [one, other] {
+        fs::remove_file(path).expect("what was made can be removed");
+    }
+}
+
 /// Where something is odd in a file that is read in parts, it is read on in its order.
 #[test]
 fn a_damaged_file_has_one_report() {

@@ -95,8 +95,8 @@ pub(super) struct Analyze {
     /// The queue pairs' acknowledgement timeout: IBTA's exponent (14), or a time (67ms).
     #[arg(long, value_name = "TIMEOUT", value_parser = ack_timeout)]
     ack_timeout: Option<i64>,
-    /// Threads (0: as many as there are processors): of several files, so many are analyzed at a time. Of one large file, all
-    /// read and verify, and one follows the flows; the report is the same.
+    /// Threads (0: as many as there are processors): of several files, so many are analyzed at a time. Where there are fewer
+    /// files, several work on each that is large: all read and verify, one follows the flows. The report is the same.
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
     /// When the text is coloured.
@@ -197,8 +197,9 @@ impl Analyze {
 
     /// Every file by itself, several at a time, printed in the files' order; whether all could be read.
     fn each(&self, filter: &Option<Filter>, printer: &Mutex<Printer<'_>>) -> anyhow::Result<bool> {
-        let threads = self.threads().min(self.files.len()).max(1);
-        let next = AtomicUsize::new(0);
+        let all_threads = self.threads();
+        let threads = all_threads.min(self.files.len()).max(1);
+        let (next, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let all_read = AtomicBool::new(true);
         let failed: Mutex<Option<anyhow::Error>> = Mutex::new(None);
         let work = || {
@@ -209,7 +210,11 @@ impl Analyze {
                 if STOP.load(Ordering::Relaxed) {
                     break;
                 }
-                let result = self.file(path, filter).and_then(|done| {
+                // Those that have no file of their own help.
+                let unended = self.files.len() - ended.load(Ordering::Relaxed);
+                let done = self.file(path, filter, all_threads / threads.min(unended));
+                ended.fetch_add(1, Ordering::Relaxed);
+                let result = done.and_then(|done| {
                     if done.is_none() {
                         all_read.store(false, Ordering::Relaxed);
                     }
@@ -240,11 +245,11 @@ impl Analyze {
         })
     }
 
-    /// One file; `None` where it could not be opened, which was said.
-    fn file(&self, path: &Path, filter: &Option<Filter>) -> anyhow::Result<Option<Ended>> {
+    /// One file, on so many threads; `None` where it could not be opened, which was said.
+    fn file(&self, path: &Path, filter: &Option<Filter>, threads: usize) -> anyhow::Result<Option<Ended>> {
         match open(path) {
             Ok(mut reader) => {
-                let analysis = self.analyze(&mut reader, filter)?;
+                let analysis = self.analyze(&mut reader, filter, threads)?;
                 Ok(Some(analysis.from(describe([reader.info()].into_iter()))))
             }
             Err(error) => {
@@ -269,20 +274,24 @@ impl Analyze {
             return Ok(false);
         }
         let mut merge = Merge::new(readers);
-        let analysis = self.analyze(&mut merge, filter)?;
+        let analysis = self.analyze(&mut merge, filter, self.threads())?;
         let done = analysis.from(describe(merge.readers().map(|reader| reader.info())));
         printer.lock().unwrap_or_else(PoisonError::into_inner).put(0, Some(done))?;
         Ok(all_read)
     }
 
-    fn analyze(&self, source: &mut (impl Source + Send), filter: &Option<Filter>) -> anyhow::Result<Ended> {
+    fn analyze(
+        &self,
+        source: &mut (impl Source + Send),
+        filter: &Option<Filter>,
+        threads: usize,
+    ) -> anyhow::Result<Ended> {
         let analysis = Mutex::new(Analysis::new(self.options()));
         let Some(seconds) = self.every else {
             let mut held = analysis.lock().unwrap_or_else(PoisonError::into_inner);
-            let is_alone = self.is_one();
             let is_long = source.info().total_bytes.is_some_and(|bytes| bytes >= long(source.info()));
-            if self.threads() > 1 && is_alone && is_long {
-                self.feed_on_threads(source, filter, &mut held);
+            if threads > 1 && is_long {
+                self.feed_on_threads(source, filter, threads, &mut held);
             } else {
                 self.feed(source, filter, &mut *held);
             }
@@ -382,13 +391,14 @@ impl Analyze {
         &self,
         source: &mut (impl Source + Send),
         filter: &Option<Filter>,
+        threads: usize,
         analysis: &mut Analysis,
     ) {
         let options = self.options();
         let mut progress = Progress::new(source.info());
         let mut number = 0;
         let whole = filter.is_some();
-        let result = pipeline::run(source, &options, self.threads(), whole, &STOP, |step| match step {
+        let result = pipeline::run(source, &options, threads, whole, &STOP, |step| match step {
             Step::Packet(prepared) => analysis.see_prepared(prepared),
             Step::Wrapped(wrapped) => analysis.see_prepared_wrapped(wrapped),
             Step::Frame(record, icrc) => match (filter, icrc) {
