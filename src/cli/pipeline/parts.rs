@@ -14,6 +14,9 @@ use rdmawire::capture::{Next, Part, Parts, Time};
 
 use super::{Batch, COPIED, FEW, MOST, Preparing, Step};
 
+/// More threads than these have nothing to do: the caller is not that fast.
+const MAX_THREADS: usize = 8;
+
 /// Where the parts ended.
 pub(super) struct End {
     /// This byte of the file.
@@ -31,6 +34,7 @@ pub(super) fn run(
     stop: &AtomicBool,
     see: &mut impl FnMut(Step<'_>),
 ) -> End {
+    let threads = threads.min(MAX_THREADS);
     let shared = Shared::new(parts, preparing, threads);
     let mut end = End { at: parts.start(), frames: 0, last: None };
     thread::scope(|scope| {
@@ -104,11 +108,14 @@ enum Turn {
 struct Shared<'a> {
     parts: &'a Parts,
     preparing: Preparing<'a>,
-    /// So many parts taken and not shown are enough; who waits goes on when they are so few.
-    most: u64,
-    few: u64,
     state: Mutex<State>,
-    changed: Condvar,
+    /// Fewer parts wait.
+    room: Condvar,
+    /// The part before that of a thread was walked: those that are not are as many as threads at most, and one after the
+    /// other.
+    walked: Vec<Condvar>,
+    /// The next one can be shown.
+    ready: Condvar,
 }
 
 /// Parts are taken, walked and shown in their order.
@@ -127,16 +134,15 @@ struct State {
     ready: VecDeque<Option<Ready>>,
     /// Some to be used again.
     empty: Vec<Ready>,
-    /// So many threads wait for a change.
-    waiting: usize,
+    is_caller_waiting: bool,
 }
 
 impl<'a> Shared<'a> {
     fn new(parts: &'a Parts, preparing: Preparing<'a>, threads: usize) -> Shared<'a> {
-        let most = (MOST as u64).max(2 * threads as u64);
         let state = State { at: parts.start(), ..State::default() };
-        let (state, changed) = (Mutex::new(state), Condvar::new());
-        Shared { parts, preparing, most, few: most - (MOST - FEW) as u64, state, changed }
+        let (state, room, ready) = (Mutex::new(state), Condvar::new(), Condvar::new());
+        let walked = (0..threads).map(|_| Condvar::new()).collect();
+        Shared { parts, preparing, state, room, walked, ready }
     }
 
     /// Takes parts until there are none.
@@ -154,9 +160,9 @@ impl<'a> Shared<'a> {
     /// The next part that nobody took; waits while there are enough.
     fn take(&self) -> Option<u64> {
         let mut state = self.lock();
-        if state.ahead() >= self.most {
-            while state.ahead() > self.few && !state.is_over {
-                state = self.wait(state);
+        if state.ahead() >= MOST {
+            while state.ahead() > FEW && !state.is_over {
+                state = wait(&self.room, state);
             }
         }
         let is_there = !state.is_over && !state.is_end && state.taken < self.parts.count();
@@ -168,7 +174,7 @@ impl<'a> Shared<'a> {
         self.parts.read(number, part);
         let mut state = self.lock();
         while state.walked < number && !state.is_end && !state.is_over {
-            state = self.wait(state);
+            state = wait(self.walked_before(number), state);
         }
         if state.is_end || state.is_over {
             return false;
@@ -182,7 +188,10 @@ impl<'a> Shared<'a> {
             Next::End(at) => (at, true),
         };
         state.walked += 1;
-        self.tell(&state);
+        match state.is_end {
+            false => self.walked_before(number + 1).notify_one(),
+            true => self.walked.iter().for_each(Condvar::notify_one),
+        }
         true
     }
 
@@ -206,7 +215,9 @@ impl<'a> Shared<'a> {
             state.ready.push_back(None);
         }
         state.ready[place] = Some(ready);
-        self.tell(&state);
+        if place == 0 && state.is_caller_waiting {
+            self.ready.notify_one();
+        }
     }
 
     /// What the caller does next; it waits only if nothing can be taken.
@@ -218,19 +229,21 @@ impl<'a> Shared<'a> {
             }
             if let Some(ready) = state.ready.front_mut().and_then(Option::take) {
                 state.shown();
-                if state.ahead() == self.few {
-                    self.tell(&state);
+                if state.ahead() == FEW {
+                    self.room.notify_all();
                 }
                 return Turn::Show(ready);
             }
             if state.is_end && state.shown == state.walked {
                 return Turn::End;
             }
-            if !state.is_end && state.taken < self.parts.count() && state.ahead() < self.most {
+            if !state.is_end && state.taken < self.parts.count() && state.ahead() < MOST {
                 let number = state.take();
                 return Turn::Take { number, is_next: number == state.shown };
             }
-            state = self.wait(state);
+            state.is_caller_waiting = true;
+            state = wait(&self.ready, state);
+            state.is_caller_waiting = false;
         }
     }
 
@@ -239,28 +252,23 @@ impl<'a> Shared<'a> {
         self.lock().empty.push(ready);
     }
 
+    fn walked_before(&self, number: u64) -> &Condvar {
+        &self.walked[number as usize % self.walked.len()]
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    fn wait<'g>(&self, mut state: MutexGuard<'g, State>) -> MutexGuard<'g, State> {
-        state.waiting += 1;
-        let mut state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        state.waiting -= 1;
-        state
-    }
-
-    fn tell(&self, state: &State) {
-        if state.waiting > 0 {
-            self.changed.notify_all();
-        }
-    }
+fn wait<'a>(change: &Condvar, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    change.wait(state).unwrap_or_else(PoisonError::into_inner)
 }
 
 impl State {
     /// Parts taken and not shown.
-    fn ahead(&self) -> u64 {
-        self.taken - self.shown
+    fn ahead(&self) -> usize {
+        (self.taken - self.shown) as usize
     }
 
     fn take(&mut self) -> u64 {
@@ -280,6 +288,7 @@ struct Gone<'a>(&'a Shared<'a>);
 impl Drop for Gone<'_> {
     fn drop(&mut self) {
         self.0.lock().is_over = true;
-        self.0.changed.notify_all();
+        let others = [&self.0.room, &self.0.ready];
+        self.0.walked.iter().chain(others).for_each(Condvar::notify_all);
     }
 }
