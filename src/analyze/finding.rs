@@ -43,7 +43,7 @@ type Told = (String, &'static str, Vec<u64>);
 /// A flow under survey: its counts, and what takes longer to make, when it is wanted.
 struct Subject<'a> {
     at: usize,
-    flow: report::Flow,
+    flow: &'a report::Flow,
     index: &'a Index<'a>,
     in_full: OnceCell<report::Flow>,
     episodes: OnceCell<Vec<Episode>>,
@@ -51,7 +51,7 @@ struct Subject<'a> {
 
 impl Subject<'_> {
     fn in_full(&self) -> &report::Flow {
-        self.in_full.get_or_init(|| self.index.report(self.at, true))
+        self.in_full.get_or_init(|| self.index.report(self.at))
     }
 
     fn episodes(&self) -> &[Episode] {
@@ -65,11 +65,10 @@ impl Subject<'_> {
 }
 
 impl Survey {
-    /// The flow at a place of the report; in whatever order.
-    pub(super) fn flow(&mut self, at: usize, index: &Index<'_>) {
+    /// The flow at a place of the report, and its outline; in whatever order.
+    pub(super) fn flow(&mut self, at: usize, flow: &report::Flow, index: &Index<'_>) {
         let (in_full, episodes) = (OnceCell::new(), OnceCell::new());
-        let subject = Subject { at, flow: index.report(at, false), index, in_full, episodes };
-        let flow = &subject.flow;
+        let subject = Subject { at, flow, index, in_full, episodes };
         let is_reliable = matches!(flow.service, "RC" | "XRC" | "RD");
         self.reliable += is_reliable as u64;
         self.paired += (is_reliable && flow.connection.is_some()) as u64;
@@ -129,7 +128,7 @@ fn of_flow(subject: &Subject<'_>, survey: &mut Survey) {
     let mut say = |severity, id, weight: u64, tell: &dyn Fn() -> Told| {
         survey.say(Some(subject.at), severity, id, weight, tell);
     };
-    let flow = &subject.flow;
+    let flow = subject.flow;
     let naks = &flow.naks;
     let fatal = [
         (
@@ -234,7 +233,7 @@ fn of_stream(
     stream: impl Fn(&report::Flow) -> &Stream,
     say: &mut impl FnMut(&'static str, &'static str, u64, &dyn Fn() -> Told),
 ) {
-    let stream = stream(&subject.flow);
+    let stream = stream(subject.flow);
     // Acknowledgements go the other way: no episode is theirs.
     let episodes = || if what == "requests" { subject.episodes() } else { &[] };
     let losses = &stream.losses;

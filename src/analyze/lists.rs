@@ -103,7 +103,7 @@ impl<'a> Index<'a> {
 
     /// Sees the places of all flows, in the order in which these are in memory: their opposites, which are anywhere, are
     /// read before, many at once.
-    pub(super) fn each_in_memory(&self, mut see: impl FnMut(usize)) {
+    fn each_in_memory(&self, mut see: impl FnMut(usize)) {
         let mut places = self.in_memory();
         loop {
             let next: [Option<usize>; MANY] = std::array::from_fn(|_| places.next());
@@ -173,15 +173,35 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// What is reported of the flow at a place: in full, or its counts.
-    pub(super) fn report(&self, at: usize, in_full: bool) -> report::Flow {
+    /// What is reported of the flow at a place.
+    pub(super) fn report(&self, at: usize) -> report::Flow {
         let peer = self.peer(at).map(|peer| self.flow(peer));
-        let mut row = results::flow_report(self.flow(at), peer, self.verified, in_full);
-        row.connection = Some(self.connections[at]).filter(|&number| number != NONE);
-        if in_full && self.gone.get(self.order[at] as usize).is_some_and(|gone| gone.evicted) {
+        let mut row = results::flow_report(self.flow(at), peer, self.verified);
+        row.connection = self.connection(at);
+        if self.gone.get(self.order[at] as usize).is_some_and(|gone| gone.evicted) {
             row.why.insert("evicted", Reason::PartialPath);
         }
         row
+    }
+
+    /// The same without what takes long to make, into a row that was [an outline](results::outline) before, if anything.
+    fn outline(&self, at: usize, row: &mut report::Flow) {
+        let peer = self.peer(at).map(|peer| self.flow(peer));
+        results::outline(row, self.flow(at), peer, self.verified);
+        row.connection = self.connection(at);
+    }
+
+    /// Shows the outlines of all flows, in the order in which these are in memory.
+    pub(super) fn each_outline(&self, mut see: impl FnMut(usize, &report::Flow)) {
+        let mut row = report::Flow::default();
+        self.each_in_memory(|at| {
+            self.outline(at, &mut row);
+            see(at, &row);
+        });
+    }
+
+    fn connection(&self, at: usize) -> Option<u32> {
+        Some(self.connections[at]).filter(|&number| number != NONE)
     }
 
     fn episodes_of_flow(&self, at: usize) -> &'a [Episode] {
@@ -218,11 +238,11 @@ impl List for Flows<'_> {
 
     fn row(&self, at: usize) -> Option<Cow<'_, report::Flow>> {
         self.0.touch_ahead(at);
-        (at < self.len()).then(|| Cow::Owned(self.0.report(at, true)))
+        (at < self.len()).then(|| Cow::Owned(self.0.report(at)))
     }
 
-    fn each_outline(&self, mut see: impl FnMut(usize, &report::Flow)) {
-        self.0.each_in_memory(|at| see(at, &self.0.report(at, false)));
+    fn each_outline(&self, see: impl FnMut(usize, &report::Flow)) {
+        self.0.each_outline(see);
     }
 }
 

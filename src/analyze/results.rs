@@ -118,7 +118,7 @@ impl Analysis {
             },
         );
         let mut survey = Survey::default();
-        index.each_in_memory(|at| survey.flow(at, &index));
+        index.each_outline(|at, flow| survey.flow(at, flow, &index));
         survey.finish(&mut report);
         report.with_lists(Flows(index.clone()), Connections(index.clone()), Episodes(index))
     }
@@ -164,59 +164,60 @@ pub(super) fn connection_report(number: u32, [a, b]: [&Flow; 2], flows: [usize; 
     }
 }
 
-/// What is told of a flow; in full, or without what takes long to make: texts, lists, distributions, reasons.
-pub(super) fn flow_report(flow: &Flow, peer: Option<&Flow>, verified: bool, in_full: bool) -> report::Flow {
-    let more = flow.requests.more.as_deref();
-    let mut row = report::Flow {
-        dest_qp: flow.key.dest_qp(),
-        epoch: flow.epoch,
-        service: flow.service.name(),
-        encapsulation: flow.encapsulation.name(),
-        peer_qp: flow.peer_qp,
-        paired_by: flow.paired_by.map(|by| by.name()),
-        first_ns: flow.first_time,
-        last_ns: flow.last_time,
-        packets: flow.packets,
-        wire_bytes: flow.wire_bytes,
-        payload_bytes: flow.payload_bytes,
-        goodput_bytes: flow.requests.goodput + flow.responses.read.goodput,
-        requests: requests(flow, verified, in_full),
-        responses: responses(flow, peer, verified, in_full),
-        acks: flow.acks,
-        naks: report::Naks {
-            psn_sequence_error: flow.naks[0] as u64,
-            invalid_request: flow.naks[1] as u64,
-            remote_access_error: flow.naks[2] as u64,
-            remote_operational_error: flow.naks[3] as u64,
-            invalid_rd_request: flow.naks[4] as u64,
-        },
-        rnr_naks: flow.rnr_naks,
-        cnps: flow.cnps,
-        ecn_ect: flow.ecn_ect,
-        ecn_ce: flow.ecn_ce,
-        icrc: report::Icrc { good: flow.icrc[0], bad: flow.icrc[1], unchecked: flow.icrc[2] },
-        messages: report::Messages {
-            completed: flow.requests.messages_completed,
-            open: flow.requests.messages_open(),
-            broken: flow.requests.messages_broken,
-            size_bytes: None,
-        },
-        recovery_mode: flow.requests.seq.recovery_mode(),
-        rnr: more.and_then(|more| {
-            Some(report::Rnr {
-                asked_ns: more.rnr_asked.summary()?,
-                waited_ns: more.rnr_waited.summary(),
-                early_resends: more.rnr_early,
-                stalled_ns: more.rnr_stalled,
-            })
-        }),
-        psn: report::Psns { first: flow.first_psn, last: flow.last_psn },
-        ..report::Flow::default()
-    };
-    if in_full {
-        tell_in_full(&mut row, flow, peer);
-    }
+/// What is told of a flow.
+pub(super) fn flow_report(flow: &Flow, peer: Option<&Flow>, verified: bool) -> report::Flow {
+    let mut row = report::Flow::default();
+    tell(&mut row, flow, peer, verified, true);
+    tell_in_full(&mut row, flow, peer);
     row
+}
+
+/// What is told of a flow, without what takes long to make: texts, lists, distributions, reasons. Into a row that has
+/// nothing of that, of whatever flow it was before: making one takes longer than filling it.
+pub(super) fn outline(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>, verified: bool) {
+    tell(row, flow, peer, verified, false);
+}
+
+fn tell(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>, verified: bool, in_full: bool) {
+    let more = flow.requests.more.as_deref();
+    row.dest_qp = flow.key.dest_qp();
+    row.epoch = flow.epoch;
+    row.service = flow.service.name();
+    row.encapsulation = flow.encapsulation.name();
+    row.peer_qp = flow.peer_qp;
+    row.paired_by = flow.paired_by.map(|by| by.name());
+    (row.first_ns, row.last_ns) = (flow.first_time, flow.last_time);
+    row.packets = flow.packets;
+    row.wire_bytes = flow.wire_bytes;
+    row.payload_bytes = flow.payload_bytes;
+    row.goodput_bytes = flow.requests.goodput + flow.responses.read.goodput;
+    requests(&mut row.requests, flow, verified, in_full);
+    responses(&mut row.responses, flow, peer, verified, in_full);
+    row.acks = flow.acks;
+    row.naks = report::Naks {
+        psn_sequence_error: flow.naks[0] as u64,
+        invalid_request: flow.naks[1] as u64,
+        remote_access_error: flow.naks[2] as u64,
+        remote_operational_error: flow.naks[3] as u64,
+        invalid_rd_request: flow.naks[4] as u64,
+    };
+    row.rnr_naks = flow.rnr_naks;
+    row.cnps = flow.cnps;
+    (row.ecn_ect, row.ecn_ce) = (flow.ecn_ect, flow.ecn_ce);
+    row.icrc = report::Icrc { good: flow.icrc[0], bad: flow.icrc[1], unchecked: flow.icrc[2] };
+    row.messages.completed = flow.requests.messages_completed;
+    row.messages.open = flow.requests.messages_open();
+    row.messages.broken = flow.requests.messages_broken;
+    row.recovery_mode = flow.requests.seq.recovery_mode();
+    row.rnr = more.and_then(|more| {
+        Some(report::Rnr {
+            asked_ns: more.rnr_asked.summary()?,
+            waited_ns: more.rnr_waited.summary(),
+            early_resends: more.rnr_early,
+            stalled_ns: more.rnr_stalled,
+        })
+    });
+    row.psn = report::Psns { first: flow.first_psn, last: flow.last_psn };
 }
 
 /// What takes long to make.
@@ -266,20 +267,21 @@ fn path_mtu(flow: &Flow, peer: Option<&Flow>) -> Option<Mtu> {
 const PLACES: [Place; 5] =
     [Place::Upstream, Place::Downstream, Place::AckPath, Place::Corrupt, Place::Capture];
 
-fn requests(flow: &Flow, verified: bool, in_full: bool) -> report::Stream {
+fn requests(to: &mut report::Stream, flow: &Flow, verified: bool, in_full: bool) {
     let counts = &flow.requests.counts;
     stream(
+        to,
         counts,
         PLACES.map(|place| counts.lost_at(place)),
         flow.requests.seq.rare.holes.psns(),
         flow,
         verified,
         in_full,
-    )
+    );
 }
 
 /// The responses' losses: of data they were tracked, of acknowledgements little can be known.
-fn responses(flow: &Flow, peer: Option<&Flow>, verified: bool, in_full: bool) -> report::Stream {
+fn responses(to: &mut report::Stream, flow: &Flow, peer: Option<&Flow>, verified: bool, in_full: bool) {
     let counts = &flow.responses.counts;
     let mut losses = PLACES.map(|place| counts.lost_at(place));
     // One that was lost behind the tap leaves no trace where a later one says the same.
@@ -290,18 +292,19 @@ fn responses(flow: &Flow, peer: Option<&Flow>, verified: bool, in_full: bool) ->
         let on_ack_path = peer.requests.counts.lost_at(Place::AckPath);
         upstream.add(0, on_ack_path.most as u64);
     }
-    stream(counts, losses, flow.responses.read.seq.rare.holes.psns(), flow, verified, in_full)
+    stream(to, counts, losses, flow.responses.read.seq.rare.holes.psns(), flow, verified, in_full);
 }
 
 fn stream(
+    to: &mut report::Stream,
     counts: &Counts,
     found: [Bounds; 5],
     gap_psns: u64,
     flow: &Flow,
     verified: bool,
     in_full: bool,
-) -> report::Stream {
-    let mut why = report::Why::new();
+) {
+    let why = &mut to.why;
     let mut because = |field, reason| {
         if in_full {
             why.insert(field, reason);
@@ -342,32 +345,31 @@ fn stream(
     let late = counts.of(Class::LateOriginal);
     let first_transmissions =
         counts.packets - counts.of(Class::Retransmission) - counts.of(Class::CaptureDuplicate);
-    report::Stream {
-        packets: counts.packets,
-        retransmits: counts.of(Class::Retransmission),
-        out_of_order: late + counts.overtaken_again,
-        capture_duplicates: counts.of(Class::CaptureDuplicate),
-        ambiguous: counts.of(Class::Ambiguous),
-        gap_psns,
-        retransmitted_bytes: counts.retransmitted_bytes,
-        spurious: tracked.then_some(counts.spurious as u64),
-        classes: if in_full { classes(counts) } else { BTreeMap::new() },
-        triggers: report::Triggers {
-            nak: counts.triggers[Trigger::Nak as usize] as u64,
-            timeout: counts.triggers[Trigger::Timeout as usize] as u64,
-            rnr: counts.triggers[Trigger::Rnr as usize] as u64,
-            implied_nak: counts.triggers[Trigger::ImpliedNak as usize] as u64,
-            unknown: counts.triggers[Trigger::Unknown as usize] as u64,
-        },
-        losses,
-        reordering: (late > 0).then(|| report::Reordering {
-            ratio: late as f64 / first_transmissions.max(1) as f64,
-            max_extent_packets: counts.max_extent as u64,
-            max_late_ns: counts.max_late_ns,
-            then_nak: counts.reordered_then_nak as u64,
-        }),
-        why,
+    to.packets = counts.packets;
+    to.retransmits = counts.of(Class::Retransmission);
+    to.out_of_order = late + counts.overtaken_again;
+    to.capture_duplicates = counts.of(Class::CaptureDuplicate);
+    to.ambiguous = counts.of(Class::Ambiguous);
+    to.gap_psns = gap_psns;
+    to.retransmitted_bytes = counts.retransmitted_bytes;
+    to.spurious = tracked.then_some(counts.spurious as u64);
+    if in_full {
+        to.classes = classes(counts);
     }
+    to.triggers = report::Triggers {
+        nak: counts.triggers[Trigger::Nak as usize] as u64,
+        timeout: counts.triggers[Trigger::Timeout as usize] as u64,
+        rnr: counts.triggers[Trigger::Rnr as usize] as u64,
+        implied_nak: counts.triggers[Trigger::ImpliedNak as usize] as u64,
+        unknown: counts.triggers[Trigger::Unknown as usize] as u64,
+    };
+    to.losses = losses;
+    to.reordering = (late > 0).then(|| report::Reordering {
+        ratio: late as f64 / first_transmissions.max(1) as f64,
+        max_extent_packets: counts.max_extent as u64,
+        max_late_ns: counts.max_late_ns,
+        then_nak: counts.reordered_then_nak as u64,
+    });
 }
 
 // One by one: collecting would make a list first, and sort that.
