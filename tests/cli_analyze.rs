@@ -178,7 +178,9 @@ fn a_pipe_that_does_not_end_has_reports_all_the_same() {
     pipe.flush().unwrap();
     // The pipe stays open, and nothing comes any more.
     std::thread::sleep(Duration::from_millis(1_700));
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    // Twice at once, as `timeout` does.
+    let twice = "kill -INT $0 && sleep 0.005 && kill -INT $0";
+    let killed = Command::new("sh").args(["-c", twice, &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
     let (code, out) = wait(child);
     drop(pipe);

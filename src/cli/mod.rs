@@ -31,6 +31,7 @@ use std::{
     ops::Deref,
     process::ExitCode,
     sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
 };
 
 use clap::{Parser, Subcommand};
@@ -139,8 +140,12 @@ fn warn_of_damage(info: &Info) -> bool {
 
 /// The first Ctrl-C sets `stop`, which ends the work with what there is so far; the second one ends the program.
 fn end_on_ctrl_c(stop: impl Deref<Target = AtomicBool> + Send + 'static) {
+    // Two at once are one: `timeout` sends a signal to the process and to its group.
+    const AT_ONCE: Duration = Duration::from_millis(100);
+    let mut first = None;
     let _ = ctrlc::set_handler(move || {
-        if stop.swap(true, Ordering::Relaxed) {
+        let since = first.get_or_insert_with(Instant::now).elapsed();
+        if stop.swap(true, Ordering::Relaxed) && since > AT_ONCE {
             std::process::exit(130);
         }
     });
