@@ -6,7 +6,7 @@ use std::{
 };
 
 use rdmawire::{
-    analyze::{Analysis, Event, Known, Options, metric::Metric},
+    analyze::{Analysis, Event, Options, metric::Metric},
     capture::{self, Record, Source, Time},
     checksum::internet,
     craft::{
@@ -19,7 +19,7 @@ use rdmawire::{
 
 mod properties;
 mod trace;
-use properties::{Random, tunnel};
+use properties::{Random, analysis::see_prepared, tunnel};
 use trace::Frame;
 
 /// It asks for nothing, but every frame has to be dissected for it.
@@ -146,11 +146,7 @@ fn assert_one_report(frames: &[Frame], random: &mut Random, options: Options, wh
     for (n, frame) in damaged.iter().enumerate() {
         let record = &frame.record();
         plain.see(record);
-        match options.prepare(record) {
-            Known::Plain(packet) => prepared.see_prepared(&packet),
-            Known::Wrapped(packet) => prepared.see_prepared_wrapped(&packet),
-            Known::Icrc(icrc) => prepared.see_verified(record, icrc),
-        }
+        see_prepared(&mut prepared, &options, record);
         dissected.see(record);
         if n == damaged.len() / 2 {
             // Asking on the way changes nothing.

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::tunnel;
 use rdmawire::{
-    analyze::{Analysis, Event, Options, metric::Metric},
+    analyze::{Analysis, Event, Known, Options, metric::Metric},
     capture::{Record, Time},
     craft::{Channel, Path},
     dissect::Link,
@@ -40,8 +40,9 @@ pub fn sequence(data: &[u8]) {
         ..Options::default()
     };
     let mut analysis = Analysis::new(options.clone());
+    let mut prepared = Analysis::new(options.clone());
     // Most packets are read from fixed offsets; here all are dissected.
-    let mut dissected = Analysis::new(options).with(Nothing);
+    let mut dissected = Analysis::new(options.clone()).with(Nothing);
     let begin = if b & 4 != 0 {
         i64::MAX
     } else if b & 8 != 0 {
@@ -98,6 +99,7 @@ pub fn sequence(data: &[u8]) {
             frame: &frame[..cut],
         };
         analysis.see(&record);
+        see_prepared(&mut prepared, &options, &record);
         dissected.see(&record);
         sent += 1;
         assert!(analysis.memory() <= PER_FLOW * (max_flows + 1), "{} bytes", analysis.memory());
@@ -108,8 +110,10 @@ pub fn sequence(data: &[u8]) {
     conserves(&analysis.so_far(), so_far, false);
     let report = analysis.finish();
     conserves(&report, sent, true);
-    let text = |report| serde_json::to_string(report).expect("a report is JSON");
-    assert_eq!(text(&report), text(&dissected.finish()));
+    let text = serde_json::to_string(&report).expect("a report is JSON");
+    for other in [dissected, prepared] {
+        assert_eq!(text, serde_json::to_string(&other.finish()).expect("a report is JSON"));
+    }
     #[cfg(feature = "cli")]
     shown(&report, *a as usize);
 }
@@ -131,6 +135,15 @@ fn around(how: u8, value: u32, frame: &mut Vec<u8>) {
     let lie = if value % 16 == 15 { (value >> 4) as u16 % 64 } else { 0 };
     let carried = if lie == 0 { len } else { (len + 20).saturating_sub(lie) };
     *frame = tunnel::frame(protocol, &header, frame, carried);
+}
+
+/// Shows a frame as one thread does that another prepared it for.
+pub(crate) fn see_prepared(analysis: &mut Analysis, options: &Options, record: &Record<'_>) {
+    match options.prepare(record) {
+        Known::Plain(packet) => analysis.see_prepared(&packet),
+        Known::Wrapped(packet) => analysis.see_prepared_wrapped(&packet),
+        Known::Icrc(icrc) => analysis.see_verified(record, icrc),
+    }
 }
 
 /// Asks nothing.
