@@ -21,7 +21,37 @@ const LEN: u64 = 128 << 10;
 /// Bytes read behind it, for the record that is cut by its end.
 const BEHIND: u64 = 2 << 10;
 
+/// Bytes of a part with longer records, from which on they are not kept for the next one.
+const LONG: usize = 1 << 20;
+
 /// What is left of a capture file, for several threads to read.
+///
+/// ```no_run
+/// use rdmawire::capture::{self, Next, Part, Source};
+///
+/// let mut reader = capture::open("trace.pcap".as_ref())?;
+/// if let Some(parts) = reader.parts() {
+///     let (mut part, mut at, mut frames, mut last) = (Part::default(), parts.start(), 0, None);
+///     for number in 0..parts.count() {
+///         // On any thread.
+///         parts.read(number, &mut part);
+///         // On any thread, one part after the other.
+///         let next = parts.walk(&mut part, at);
+///         // On any thread.
+///         parts.show(&part, |record, _| println!("{}", record.time));
+///         (frames, last) = (frames + part.frames(), part.last().or(last));
+///         match next {
+///             Next::At(next) => at = next,
+///             Next::End(end) => {
+///                 at = end;
+///                 break;
+///             }
+///         }
+///     }
+///     reader.go_on(at, frames, last)?;
+/// }
+/// # Ok::<(), capture::Error>(())
+/// ```
 pub struct Parts {
     pub(super) file: File,
     pub(super) frames: Frames,
@@ -65,15 +95,20 @@ impl Parts {
 
     /// Reads a part, counted from 0: any of them, on any thread.
     pub fn read(&self, number: u64, part: &mut Part) {
-        let offset = self.from + number * LEN;
+        let offset = self.from.saturating_add(number.saturating_mul(LEN));
+        if part.bytes.len() > LONG {
+            part.bytes = Vec::new();
+        }
         (part.offset, part.have, part.records, part.count, part.last) = (offset, 0, 0..0, 0, None);
         part.read(&self.file, (LEN + BEHIND).min(self.to.saturating_sub(offset)) as usize);
     }
 
-    /// Steps through the records of a part that is read; the first begins at this byte of the file.
+    /// Steps through the records of a part that is read; the first begins at this byte of the file, as was said of the part
+    /// before.
     pub fn walk(&self, part: &mut Part, first: u64) -> Next {
         let steps = self.frames.steps();
-        let mut at = (first - part.offset) as usize;
+        let Some(at) = first.checked_sub(part.offset) else { return Next::End(first) };
+        let mut at = at as usize;
         part.records = at..at;
         while at < LEN as usize {
             let rest = part.bytes.get(at..part.have).unwrap_or_default();
