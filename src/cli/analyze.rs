@@ -175,6 +175,11 @@ fn long(info: &Info) -> u64 {
     if info.compression == capture::Compression::None { 1 << 20 } else { 64 << 10 }
 }
 
+/// Threads beside those that decompress files.
+fn threads_left<'a>(threads: usize, files: impl Iterator<Item = &'a Info>) -> usize {
+    threads.saturating_sub(files.filter(|file| file.compression != capture::Compression::None).count())
+}
+
 /// Asked to stop: by Ctrl-C.
 static STOP: AtomicBool = AtomicBool::new(false);
 
@@ -249,6 +254,7 @@ impl Analyze {
     fn file(&self, path: &Path, filter: &Option<Filter>, threads: usize) -> anyhow::Result<Option<Ended>> {
         match open(path) {
             Ok(mut reader) => {
+                let threads = threads_left(threads, [reader.info()].into_iter());
                 let analysis = self.analyze(&mut reader, filter, threads)?;
                 Ok(Some(analysis.from(describe([reader.info()].into_iter()))))
             }
@@ -273,8 +279,9 @@ impl Analyze {
         if readers.is_empty() {
             return Ok(false);
         }
+        let threads = threads_left(self.threads(), readers.iter().map(|reader| reader.info()));
         let mut merge = Merge::new(readers);
-        let analysis = self.analyze(&mut merge, filter, self.threads())?;
+        let analysis = self.analyze(&mut merge, filter, threads)?;
         let done = analysis.from(describe(merge.readers().map(|reader| reader.info())));
         printer.lock().unwrap_or_else(PoisonError::into_inner).put(0, Some(done))?;
         Ok(all_read)
