@@ -247,7 +247,7 @@ impl Analysis {
         let Some((packet, rest)) = Plain::candidate(record) else { return false };
         let (verify, total, len) = (self.options.verify_icrc, packet.total(), rest.len());
         let icrc = || if verify { verify_plain(rest, total) } else { State::Unchecked };
-        self.goes_on_with::<false>(packet, len, icrc)
+        self.goes_on_with::<false>(&packet, len, icrc)
     }
 
     /// The same of a packet that is [wrapped](Wrapped) otherwise. `rest`: from its network header on.
@@ -258,35 +258,30 @@ impl Analysis {
         rest: &[u8],
         icrc: impl FnOnce() -> State,
     ) -> bool {
-        self.goes_on_with::<false>(*packet, rest.len() - packet.more(), icrc)
+        self.goes_on_with::<false>(packet, rest.len() - packet.more(), icrc)
     }
 
     /// Takes a packet, if it is the next one of a stretch.
     #[inline(never)]
     pub(super) fn goes_on_with_plain(&mut self, packet: &Plain) -> bool {
-        let icrc = packet.icrc();
-        self.goes_on_with::<true>(*packet, 0, || icrc)
+        // A copy of its own stays in registers.
+        let packet = *packet;
+        self.goes_on_with::<true>(&packet, 0, || packet.icrc())
     }
 
     /// The same of one that is [wrapped](Wrapped) otherwise.
     pub(super) fn goes_on_with_wrapped(&mut self, packet: &Wrapped) -> bool {
-        if !packet.opcode().shape().is_streamed {
-            return false;
-        }
-        let Some(id) = self.flows.with_stretch_for(packet) else { return false };
-        self.goes_on_in::<true>(id, packet, 0, || packet.icrc())
+        self.goes_on_with::<true>(packet, 0, || packet.icrc())
     }
 
     #[inline(always)]
     fn goes_on_with<const KNOWN: bool>(
         &mut self,
-        packet: impl AnyPlain,
+        packet: &impl AnyPlain,
         rest: usize,
         icrc: impl FnOnce() -> State,
     ) -> bool {
-        let packet = &packet;
-        let shape = packet.opcode().shape();
-        if !shape.is_streamed {
+        if !packet.opcode().shape().is_streamed {
             return false;
         }
         let Some(id) = self.flows.with_stretch_for(packet) else { return false };
