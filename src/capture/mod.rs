@@ -54,7 +54,7 @@ pub use error::{Error, ErrorKind};
 pub use merge::Merge;
 
 pub use options::Options;
-pub use parts::{Next, Part, Parts};
+pub use parts::{Part, Parts, Walk};
 pub use reader::{Reader, open, open_with};
 pub use whole::{WholeFile, make_beside};
 pub use writer::{Writer, create};
@@ -123,9 +123,8 @@ pub trait Source {
         None
     }
 
-    /// Goes on at this byte of the file, behind [parts](Source::parts) that gave so many frames, the last at this time.
-    fn go_on(&mut self, at: u64, frames: u64, last: Option<Time>) -> Result<(), Error> {
-        let _ = (at, frames, last);
+    /// Goes on behind [parts](Source::parts), as far as they were walked.
+    fn go_on(&mut self, _: &Walk) -> Result<(), Error> {
         Ok(())
     }
 
@@ -155,8 +154,8 @@ impl<S: Source + ?Sized> Source for Box<S> {
         (**self).parts()
     }
 
-    fn go_on(&mut self, at: u64, frames: u64, last: Option<Time>) -> Result<(), Error> {
-        (**self).go_on(at, frames, last)
+    fn go_on(&mut self, walk: &Walk) -> Result<(), Error> {
+        (**self).go_on(walk)
     }
 
     fn info(&self) -> &Info {
@@ -177,8 +176,8 @@ impl<S: Source + ?Sized> Source for &mut S {
         (**self).parts()
     }
 
-    fn go_on(&mut self, at: u64, frames: u64, last: Option<Time>) -> Result<(), Error> {
-        (**self).go_on(at, frames, last)
+    fn go_on(&mut self, walk: &Walk) -> Result<(), Error> {
+        (**self).go_on(walk)
     }
 
     fn info(&self) -> &Info {

@@ -27,28 +27,23 @@ const LONG: usize = 1 << 20;
 /// What is left of a capture file, for several threads to read.
 ///
 /// ```no_run
-/// use rdmawire::capture::{self, Next, Part, Source};
+/// use rdmawire::capture::{self, Part, Source};
 ///
 /// let mut reader = capture::open("trace.pcap".as_ref())?;
 /// if let Some(parts) = reader.parts() {
-///     let (mut part, mut at, mut frames, mut last) = (Part::default(), parts.start(), 0, None);
+///     let (mut part, mut walk) = (Part::default(), parts.start());
 ///     for number in 0..parts.count() {
 ///         // On any thread.
 ///         parts.read(number, &mut part);
 ///         // On any thread, one part after the other.
-///         let next = parts.walk(&mut part, at);
+///         let is_more = parts.walk(&mut part, &mut walk);
 ///         // On any thread.
 ///         parts.show(&part, |record, _| println!("{}", record.time));
-///         (frames, last) = (frames + part.frames(), part.last().or(last));
-///         match next {
-///             Next::At(next) => at = next,
-///             Next::End(end) => {
-///                 at = end;
-///                 break;
-///             }
+///         if !is_more {
+///             break;
 ///         }
 ///     }
-///     reader.go_on(at, frames, last)?;
+///     reader.go_on(&walk)?;
 /// }
 /// # Ok::<(), capture::Error>(())
 /// ```
@@ -69,17 +64,27 @@ pub struct Part {
     /// Where in the file they begin.
     offset: u64,
     records: std::ops::Range<usize>,
-    count: u64,
-    last: Option<Time>,
 }
 
-/// Where the records of the next part begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// At this byte of the file.
-    At(u64),
-    /// There are none: what is at this byte is not a record as nearly all are, or is cut.
-    End(u64),
+/// How far a file was walked: where its next record begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Walk {
+    pub(super) at: u64,
+    pub(super) frames: u64,
+    /// When the last of them was captured.
+    pub(super) last: Time,
+}
+
+impl Walk {
+    /// This byte of the file.
+    pub fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// Frames in the parts before.
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
 }
 
 impl Parts {
@@ -88,9 +93,9 @@ impl Parts {
         (self.to - self.from).div_ceil(LEN)
     }
 
-    /// Where in the file the first record begins.
-    pub fn start(&self) -> u64 {
-        self.from
+    /// A walk that begins with the first record.
+    pub fn start(&self) -> Walk {
+        Walk { at: self.from, frames: 0, last: Time::default() }
     }
 
     /// Reads a part, counted from 0: any of them, on any thread.
@@ -99,41 +104,41 @@ impl Parts {
         if part.bytes.len() > LONG {
             part.bytes = Vec::new();
         }
-        (part.offset, part.have, part.records, part.count, part.last) = (offset, 0, 0..0, 0, None);
+        (part.offset, part.have, part.records) = (offset, 0, 0..0);
         part.read(&self.file, (LEN + BEHIND).min(self.to.saturating_sub(offset)) as usize);
     }
 
-    /// Steps through the records of a part that is read; the first begins at this byte of the file, as was said of the part
-    /// before.
-    pub fn walk(&self, part: &mut Part, first: u64) -> Next {
-        let steps = self.frames.steps();
-        let Some(at) = first.checked_sub(part.offset) else { return Next::End(first) };
+    /// Steps through the records of a part that is read, where the one before it ended. Whether there may be more behind it:
+    /// false where the file ends, and where what is next is cut, or not a record as nearly all are.
+    pub fn walk(&self, part: &mut Part, walk: &mut Walk) -> bool {
+        let (Some(steps), Some(at)) = (self.frames.steps(), walk.at.checked_sub(part.offset)) else {
+            return false;
+        };
         let mut at = at as usize;
         part.records = at..at;
         while at < LEN as usize {
             let rest = part.bytes.get(at..part.have).unwrap_or_default();
             if let Some((record, behind)) = steps.next(rest) {
                 at = part.have - behind.len();
-                (part.count, part.last) = (part.count + 1, Some(record.time));
+                (walk.frames, walk.last) = (walk.frames + 1, record.time);
                 continue;
             }
             let upto = steps.len(rest).filter(|&len| len > rest.len()).map(|len| at + len);
-            match upto.filter(|&upto| part.offset + upto as u64 <= self.to) {
-                Some(upto) if part.read(&self.file, upto) => {}
-                _ => {
-                    part.records.end = at;
-                    return Next::End(part.offset + at as u64);
-                }
+            let is_there =
+                upto.is_some_and(|upto| part.offset + upto as u64 <= self.to && part.read(&self.file, upto));
+            if !is_there {
+                break;
             }
         }
         part.records.end = at;
-        Next::At(part.offset + at as u64)
+        walk.at = part.offset + at as u64;
+        at >= LEN as usize && walk.at < self.to
     }
 
     /// Shows the records of a part that was walked, and where in [its bytes](Part::bytes) their frames begin.
     #[inline(always)]
     pub fn show(&self, part: &Part, mut see: impl FnMut(&Record<'_>, usize)) {
-        let steps = self.frames.steps();
+        let Some(steps) = self.frames.steps() else { return };
         let mut rest = part.bytes.get(part.records.clone()).unwrap_or_default();
         while let Some((record, behind)) = steps.next(rest) {
             see(&record, part.records.end - rest.len() + steps.header());
@@ -151,16 +156,6 @@ impl Part {
     /// Where in the file what was read into it ends.
     pub fn end(&self) -> u64 {
         self.offset + self.have as u64
-    }
-
-    /// How many frames it has, once it was walked.
-    pub fn frames(&self) -> u64 {
-        self.count
-    }
-
-    /// When the last of them was captured.
-    pub fn last(&self) -> Option<Time> {
-        self.last
     }
 
     /// Reads on, until there are so many bytes; whether there are.

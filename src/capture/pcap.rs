@@ -141,6 +141,12 @@ impl Pcap {
         Some((Record { time, link: self.link, interface: 0, wire_len, frame }, behind))
     }
 
+    /// Whether there can be [plain](Self::plain) records.
+    #[inline(always)]
+    pub(super) fn has_plain(&self) -> bool {
+        self.usual > 0
+    }
+
     /// Bytes of the record here, if it may be [plain](Self::plain), or of its header while that is not there.
     pub(super) fn plain_len(&self, rest: &[u8]) -> Option<usize> {
         let Some(header) = rest.first_chunk::<PLAIN_HEADER>() else { return Some(PLAIN_HEADER) };

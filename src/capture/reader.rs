@@ -7,7 +7,7 @@ use std::path::Path;
 use super::buffer::Lent;
 use super::erf::{self, Erf};
 use super::options::Options;
-use super::parts::Parts;
+use super::parts::{Parts, Walk};
 use super::pcap::{self, Pcap};
 use super::pcapng::{self, Pcapng};
 use super::window::{Input, Shrunk};
@@ -57,13 +57,13 @@ pub(super) enum Frames {
 }
 
 impl Frames {
-    /// Steps from one record to the next while they are as nearly all are.
+    /// Steps from one record to the next while they are as nearly all are; `None` where none is.
     #[inline(always)]
-    pub(super) fn steps(&self) -> Steps<'_> {
+    pub(super) fn steps(&self) -> Option<Steps<'_>> {
         match self {
-            Frames::Pcap(pcap) => Steps { pcap: Some(pcap), pcapng: None },
-            Frames::Pcapng(pcapng) => Steps { pcap: None, pcapng: Some(pcapng) },
-            Frames::Erf(_) => Steps { pcap: None, pcapng: None },
+            Frames::Pcap(pcap) if pcap.has_plain() => Some(Steps::Pcap(pcap)),
+            Frames::Pcapng(pcapng) => Some(Steps::Pcapng(pcapng)),
+            _ => None,
         }
     }
 
@@ -79,34 +79,37 @@ impl Frames {
     }
 }
 
-/// Which format it is, asked once.
+/// Steps through records of a format.
 #[derive(Clone, Copy)]
-pub(super) struct Steps<'a> {
-    pcap: Option<&'a Pcap>,
-    pcapng: Option<&'a Pcapng>,
+pub(super) enum Steps<'a> {
+    Pcap(&'a Pcap),
+    Pcapng(&'a Pcapng),
 }
 
 impl Steps<'_> {
     /// The frame of the record here and what is behind it, if it is all there and nothing is odd about it.
     #[inline(always)]
     pub(super) fn next<'a>(&self, rest: &'a [u8]) -> Option<(Record<'a>, &'a [u8])> {
-        match self.pcap {
-            Some(pcap) => pcap.plain(rest),
-            None => self.pcapng?.plain(rest),
+        match self {
+            Steps::Pcap(pcap) => pcap.plain(rest),
+            Steps::Pcapng(pcapng) => pcapng.plain(rest),
         }
     }
 
     /// Bytes before a record's frame.
     #[inline(always)]
     pub(super) fn header(&self) -> usize {
-        if self.pcap.is_some() { pcap::PLAIN_HEADER } else { pcapng::PACKET_HEADER }
+        match self {
+            Steps::Pcap(_) => pcap::PLAIN_HEADER,
+            Steps::Pcapng(_) => pcapng::PACKET_HEADER,
+        }
     }
 
     /// Bytes of the record here, or of what says how many they are.
     pub(super) fn len(&self, rest: &[u8]) -> Option<usize> {
-        match self.pcap {
-            Some(pcap) => pcap.plain_len(rest),
-            None => self.pcapng?.plain_len(rest),
+        match self {
+            Steps::Pcap(pcap) => pcap.plain_len(rest),
+            Steps::Pcapng(pcapng) => pcapng.plain_len(rest),
         }
     }
 }
@@ -245,7 +248,7 @@ impl Source for Reader {
         let steps = self.frames.steps();
         loop {
             see(&record);
-            let Some((next, behind)) = steps.next(rest) else { break };
+            let Some((next, behind)) = steps.and_then(|steps| steps.next(rest)) else { break };
             (record, rest) = (next, behind);
             count += 1;
         }
@@ -256,17 +259,17 @@ impl Source for Reader {
     }
 
     fn parts(&mut self) -> Option<Parts> {
+        self.frames.steps()?;
+        let (from, to) = (self.input.offset(), self.input.total().filter(|&to| to > self.input.offset())?);
         let file = self.file.as_ref()?.try_clone().ok()?;
-        self.frames.steps().len(&[])?;
-        let (from, to) = (self.input.offset(), self.input.total()?);
-        (from < to).then(|| Parts { file, frames: self.frames.clone(), from, to })
+        Some(Parts { file, frames: self.frames.clone(), from, to })
     }
 
-    fn go_on(&mut self, at: u64, frames: u64, last: Option<Time>) -> Result<(), Error> {
+    fn go_on(&mut self, walk: &Walk) -> Result<(), Error> {
         let failed = |error| failed(&self.info.name, error);
-        self.input.go_on(at);
-        self.file.as_mut().map_or(Ok(0), |file| file.seek(SeekFrom::Start(at))).map_err(failed)?;
-        self.frames.passed(frames, last.unwrap_or_default(), &mut self.info);
+        self.input.go_on(walk.at);
+        self.file.as_mut().map_or(Ok(0), |file| file.seek(SeekFrom::Start(walk.at))).map_err(failed)?;
+        self.frames.passed(walk.frames, walk.last, &mut self.info);
         self.info.bytes_read = self.input.bytes_read();
         Ok(())
     }

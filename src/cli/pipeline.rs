@@ -136,13 +136,13 @@ pub(super) fn run(
             known = interfaces.len();
         }
         let Some(parts) = source.parts() else { break };
-        let end = parts::run(&parts, preparing, threads, stop, &mut see);
+        let walk = parts::run(&parts, preparing, threads, stop, &mut see);
         if stop.load(Ordering::Relaxed) {
             return Ok(());
         }
-        source.go_on(end.at, end.frames, end.last)?;
+        source.go_on(&walk)?;
         // Where much is odd, frames come in their order sooner.
-        if end.at - parts.start() < WORTH {
+        if walk.at() - parts.start().at() < WORTH {
             break;
         }
     }

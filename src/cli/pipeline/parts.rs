@@ -10,33 +10,23 @@ use std::{
     thread,
 };
 
-use rdmawire::capture::{Next, Part, Parts, Time};
+use rdmawire::capture::{Part, Parts, Walk};
 
 use super::{Batch, COPIED, FEW, MOST, Preparing, Step};
 
 /// More threads than these have nothing to do: the caller is not that fast.
 const MAX_THREADS: usize = 8;
 
-/// Where the parts ended.
-pub(super) struct End {
-    /// This byte of the file.
-    pub(super) at: u64,
-    /// Frames shown, and when the last was captured.
-    pub(super) frames: u64,
-    pub(super) last: Option<Time>,
-}
-
-/// Shows all parts to `see`, unless `stop` says otherwise.
+/// Shows all parts to `see`, unless `stop` says otherwise, and tells how far they went.
 pub(super) fn run(
     parts: &Parts,
     preparing: Preparing<'_>,
     threads: usize,
     stop: &AtomicBool,
     see: &mut impl FnMut(Step<'_>),
-) -> End {
+) -> Walk {
     let threads = threads.min(MAX_THREADS);
     let shared = Shared::new(parts, preparing, threads);
-    let mut end = End { at: parts.start(), frames: 0, last: None };
     thread::scope(|scope| {
         for _ in 1..threads {
             scope.spawn(|| shared.work());
@@ -46,8 +36,7 @@ pub(super) fn run(
         while !stop.load(Ordering::Relaxed) {
             match shared.turn() {
                 Turn::Show(ready) => {
-                    ready.batch.show(ready.bytes(), see);
-                    end.passed(ready.frames, ready.last);
+                    ready.batch.show(ready.part.bytes(), see);
                     see(Step::Progress(ready.batch.progress));
                     shared.put_back(ready);
                 }
@@ -57,7 +46,6 @@ pub(super) fn run(
                         continue;
                     }
                     parts.show(&own, |record, _| see(Step::Frame(record, None)));
-                    end.passed(own.frames(), own.last());
                     see(Step::Progress(own.end()));
                     shared.lock().shown();
                 }
@@ -66,15 +54,7 @@ pub(super) fn run(
             }
         }
     });
-    end.at = shared.lock().at;
-    end
-}
-
-impl End {
-    fn passed(&mut self, frames: u64, last: Option<Time>) {
-        self.frames += frames;
-        self.last = last.or(self.last);
-    }
+    shared.lock().walk
 }
 
 /// What is prepared of a part. The part itself stays where it was read, and in that core's cache, unless some of its frames
@@ -82,15 +62,7 @@ impl End {
 #[derive(Default)]
 struct Ready {
     batch: Batch,
-    part: Option<Part>,
-    frames: u64,
-    last: Option<Time>,
-}
-
-impl Ready {
-    fn bytes(&self) -> &[u8] {
-        self.part.as_ref().map(Part::bytes).unwrap_or_default()
-    }
+    part: Part,
 }
 
 /// What the caller does next.
@@ -119,13 +91,12 @@ struct Shared<'a> {
 }
 
 /// Parts are taken, walked and shown in their order.
-#[derive(Default)]
 struct State {
     taken: u64,
     walked: u64,
     shown: u64,
-    /// Where the records of part `walked` begin.
-    at: u64,
+    /// Up to part `walked`.
+    walk: Walk,
     /// No records are there.
     is_end: bool,
     /// The caller is gone, or another thread.
@@ -134,12 +105,20 @@ struct State {
     ready: VecDeque<Option<Ready>>,
     /// Some to be used again.
     empty: Vec<Ready>,
-    is_caller_waiting: bool,
 }
 
 impl<'a> Shared<'a> {
     fn new(parts: &'a Parts, preparing: Preparing<'a>, threads: usize) -> Shared<'a> {
-        let state = State { at: parts.start(), ..State::default() };
+        let state = State {
+            taken: 0,
+            walked: 0,
+            shown: 0,
+            walk: parts.start(),
+            is_end: false,
+            is_over: false,
+            ready: VecDeque::new(),
+            empty: Vec::new(),
+        };
         let (state, room, ready) = (Mutex::new(state), Condvar::new(), Condvar::new());
         let walked = (0..threads).map(|_| Condvar::new()).collect();
         Shared { parts, preparing, state, room, walked, ready }
@@ -179,14 +158,11 @@ impl<'a> Shared<'a> {
         if state.is_end || state.is_over {
             return false;
         }
-        let first = state.at;
+        let mut walk = state.walk;
         drop(state);
-        let next = self.parts.walk(part, first);
+        let is_more = self.parts.walk(part, &mut walk);
         let mut state = self.lock();
-        (state.at, state.is_end) = match next {
-            Next::At(at) => (at, number + 1 == self.parts.count()),
-            Next::End(at) => (at, true),
-        };
+        (state.walk, state.is_end) = (walk, !is_more);
         state.walked += 1;
         match state.is_end {
             false => self.walked_before(number + 1).notify_one(),
@@ -204,10 +180,8 @@ impl<'a> Shared<'a> {
             }
         });
         batch.progress = part.end();
-        (ready.frames, ready.last) = (part.frames(), part.last());
         if !batch.others.is_empty() {
-            let other = ready.part.take().unwrap_or_default();
-            ready.part = Some(std::mem::replace(part, other));
+            std::mem::swap(part, &mut ready.part);
         }
         let mut state = self.lock();
         let place = (number - state.shown) as usize;
@@ -215,7 +189,7 @@ impl<'a> Shared<'a> {
             state.ready.push_back(None);
         }
         state.ready[place] = Some(ready);
-        if place == 0 && state.is_caller_waiting {
+        if place == 0 {
             self.ready.notify_one();
         }
     }
@@ -241,9 +215,7 @@ impl<'a> Shared<'a> {
                 let number = state.take();
                 return Turn::Take { number, is_next: number == state.shown };
             }
-            state.is_caller_waiting = true;
             state = wait(&self.ready, state);
-            state.is_caller_waiting = false;
         }
     }
 
