@@ -74,9 +74,9 @@ pub(crate) trait Facts {
     /// What tells one transmission of a PSN from another, as far as the headers do.
     fn fingerprint(&self) -> u32;
 
-    /// Of a plain packet, what those of a stretch have alike, and the sum (RFC 1071) of what their IPv4 headers have.
+    /// Of a plain packet, what those of a stretch have alike.
     #[inline(always)]
-    fn alike(&self) -> Option<(Alike, u16)> {
+    fn alike(&self) -> Option<Alike> {
         None
     }
 

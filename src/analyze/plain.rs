@@ -179,7 +179,7 @@ impl Plain {
 
     #[inline(always)]
     fn with(self, said: u32, icrc: State) -> Plain {
-        let right = if self.is_right(self.sum_alike()) { IP_RIGHT } else { 0 };
+        let right = if self.is_right() { IP_RIGHT } else { 0 };
         Plain { said, tags: self.tags | (icrc as u16) << ICRC_STATE | right, ..self }
     }
 
@@ -210,24 +210,15 @@ impl Plain {
         }
     }
 
-    /// The sum of what the packets of a stretch have alike in their network headers (RFC 1071).
+    /// Whether the IPv4 header's checksum is right: the sum of its words is a multiple of 65535 (RFC 1071).
     #[inline(always)]
-    fn sum_alike(&self) -> u16 {
+    fn is_right(&self) -> bool {
         let [network, protocol, ports, ..] = self.headers;
-        let half = |word: u64, at: u32| (word >> at) as u32 & 0xffff;
-        let addresses = half(protocol, 16) + half(protocol, 0) + half(ports, 48) + half(ports, 32);
-        let sum = half(network, 48) + half(protocol, 48) + addresses;
-        let folded = (sum & 0xffff) + (sum >> 16);
-        ((folded & 0xffff) + (folded >> 16)) as u16
-    }
-
-    /// Whether the header checksum is right, given [that](Self::sum_alike).
-    #[inline(always)]
-    fn is_right(&self, sum_alike: u16) -> bool {
-        let [network, protocol, ..] = self.headers;
-        // Length, identification and fragment as they are: 2^16 is 1 modulo 65535, so they are worth the sum of their halves.
-        let sum = (network & ((1 << 48) - 1)) + (protocol >> 32 & 0xffff) + sum_alike as u64;
-        // Whether it is a multiple of 65535, see `Resolution`; it is not 0, for the version is not.
+        // 2^16 is 1 modulo 65535, so a word is worth the sum of its quarters, and so is what it carries over.
+        let (sum, carry) = network.overflowing_add(protocol);
+        let (sum, more) = (sum + carry as u64).overflowing_add(ports >> 32);
+        let sum = sum + more as u64;
+        // Whether that is a multiple, see `Resolution`; it is not 0, for the version is not.
         const INVERSE: u64 = 0xfffe_fffe_fffe_ffff;
         const _: () = assert!(INVERSE.wrapping_mul(0xffff) == 1);
         sum.wrapping_mul(INVERSE) <= u64::MAX / 0xffff
@@ -288,9 +279,8 @@ pub(super) trait AnyPlain: Facts + Clone {
     /// Whether no other flow has the same ends.
     fn is_told_by_ends(&self) -> bool;
 
-    /// Whether its IPv4 header's checksum is right, given the [sum](Facts::alike) of what packets of its stretch have alike;
-    /// `None` without one.
-    fn is_ip_right(&self, sum_alike: u16) -> Option<bool>;
+    /// Whether its IPv4 header's checksum is right; `None` without one.
+    fn is_ip_right(&self) -> Option<bool>;
 }
 
 impl AnyPlain for Plain {
@@ -310,15 +300,15 @@ impl AnyPlain for Plain {
     }
 
     #[inline(always)]
-    fn is_ip_right(&self, sum_alike: u16) -> Option<bool> {
-        Some(self.is_right(sum_alike))
+    fn is_ip_right(&self) -> Option<bool> {
+        Some(self.is_right())
     }
 }
 
 impl Facts for Plain {
     #[inline(always)]
-    fn alike(&self) -> Option<(Alike, u16)> {
-        Some((self.alike_of(self.ends()), self.sum_alike()))
+    fn alike(&self) -> Option<Alike> {
+        Some(self.alike_of(self.ends()))
     }
 
     #[inline(always)]
@@ -495,7 +485,7 @@ mod tests {
             let right = internet(&bytes[..Ipv4::LEN]) == 0;
             let headers = words(&bytes);
             let packet = Plain { time: 0, headers, said: 0, wire_len: 0, captured: 0, interface: 0, tags: 0 };
-            assert_eq!(packet.is_right(packet.sum_alike()), right, "{bytes:02x?}");
+            assert_eq!(packet.is_right(), right, "{bytes:02x?}");
             // Made right where it was not, and so about every other time.
             let at = n as usize % Ipv4::LEN;
             bytes[at] = bytes[at].wrapping_mul(29).wrapping_add((n >> 3) as u8);

@@ -38,8 +38,6 @@ pub(crate) struct Stretch {
     bytes: u32,
     /// The flow's.
     ids: IdOrder,
-    /// See [`Plain::sum_alike`].
-    sum_alike: u16,
     /// How often each [part](Shape::part) was there.
     packets: [u8; Shape::PARTS],
 }
@@ -71,20 +69,14 @@ pub(crate) struct Sum {
 
 impl Stretch {
     /// From now on a flow's packets are counted here, if they can be: the last one was this.
-    pub(super) fn begin(
-        &mut self,
-        flow: &mut Flow,
-        facts: &impl Facts,
-        (alike, sum_alike): (Alike, u16),
-        knobs: &Knobs,
-    ) -> bool {
+    pub(super) fn begin(&mut self, flow: &mut Flow, facts: &impl Facts, alike: Alike, knobs: &Knobs) -> bool {
         // Further from the end of time than a stretch is long.
         let is_near = facts.time().unsigned_abs() <= FARTHEST as u64 / 2;
         if facts.ecn() == Ecn::CE || !is_near {
             return false;
         }
         let Some(course) = flow.requests.begin_course(knobs) else { return false };
-        *self = Stretch { alike, sum_alike, course, ids: flow.ids, ..Stretch::default() };
+        *self = Stretch { alike, course, ids: flow.ids, ..Stretch::default() };
         true
     }
 
@@ -107,12 +99,6 @@ impl Stretch {
             return None;
         }
         Some(Next { silence, packets })
-    }
-
-    /// Whether a packet's IP checksum is right.
-    #[inline(always)]
-    fn is_right<const KNOWN: bool>(&self, packet: &impl AnyPlain) -> Option<bool> {
-        if KNOWN { packet.ip_right() } else { packet.is_ip_right(self.sum_alike) }
     }
 
     /// Takes it. What it ends is a message of so many bytes.
@@ -182,7 +168,7 @@ impl Stretch {
     /// Whether a packet is of its flow, and looks as it may.
     #[inline(always)]
     pub(crate) fn is_of(&self, packet: &impl Facts) -> bool {
-        packet.alike().is_some_and(|(alike, _)| alike == self.alike)
+        packet.alike().is_some_and(|alike| alike == self.alike)
     }
 
     /// Reads something of each line, to have them in the cache.
@@ -262,7 +248,7 @@ impl Analysis {
     }
 
     /// Takes a packet, if it is the next one of a stretch.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn goes_on_with_plain(&mut self, packet: &Plain) -> bool {
         // A copy of its own stays in registers.
         let packet = *packet;
@@ -299,7 +285,7 @@ impl Analysis {
     ) -> bool {
         let (shape, frame) = (packet.opcode().shape(), self.number() + 1);
         let Some(stretch) = self.flows.stretch(id) else { return false };
-        let is_right = stretch.is_right::<KNOWN>(packet);
+        let is_right = if KNOWN { packet.ip_right() } else { packet.is_ip_right() };
         if !self.trust.accepts_ip(is_right) {
             return false;
         }

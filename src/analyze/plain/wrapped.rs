@@ -166,8 +166,8 @@ impl AnyPlain for Wrapped {
     }
 
     #[inline(always)]
-    fn is_ip_right(&self, sum_alike: u16) -> Option<bool> {
-        self.is_ipv4().then(|| self.plain.is_right(sum_alike))
+    fn is_ip_right(&self) -> Option<bool> {
+        self.is_ipv4().then(|| self.plain.is_right())
     }
 }
 
@@ -187,8 +187,8 @@ impl Facts for Wrapped {
     }
 
     #[inline(always)]
-    fn alike(&self) -> Option<(Alike, u16)> {
-        Some((self.plain.alike_of(self.ends()), self.plain.sum_alike()))
+    fn alike(&self) -> Option<Alike> {
+        Some(self.plain.alike_of(self.ends()))
     }
 
     #[inline(always)]
