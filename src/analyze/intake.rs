@@ -129,7 +129,7 @@ impl Options {
     }
 
     /// Prepares a frame for an analysis with these options.
-    #[inline]
+    #[inline(always)]
     pub fn prepare(&self, record: &Record<'_>) -> Known {
         match Plain::of(&self.dissect, record, self.verify_icrc) {
             Some(facts) => Known::Plain(Prepared(facts)),
@@ -214,12 +214,14 @@ impl Analysis {
         }
     }
 
-    /// [`see`](Analysis::see) of a frame that was [prepared](Options::prepare) with the same options. Metrics that were
-    /// [added](Analysis::with) want the dissection, and do not see it.
-    #[inline]
-    pub fn see_prepared(&mut self, Prepared(facts): &Prepared) {
-        if !(self.may_go_on() && self.goes_on_with_plain(facts)) {
-            self.see_or_hold_plain(facts);
+    /// [`see`](Analysis::see) of frames that follow each other and were [prepared](Options::prepare) with the same options.
+    /// Metrics that were [added](Analysis::with) want the dissection, and do not see them.
+    #[inline(never)]
+    pub fn see_prepared(&mut self, prepared: &[Prepared]) {
+        for Prepared(facts) in prepared {
+            if !(self.may_go_on() && self.goes_on_with_plain(facts)) {
+                self.see_or_hold_plain(facts);
+            }
         }
     }
 

@@ -406,7 +406,7 @@ impl Analyze {
         let mut number = 0;
         let whole = filter.is_some();
         let result = pipeline::run(source, &options, threads, whole, &STOP, |step| match step {
-            Step::Packet(prepared) => analysis.see_prepared(prepared),
+            Step::Packets(prepared) => analysis.see_prepared(prepared),
             Step::Wrapped(wrapped) => analysis.see_prepared_wrapped(wrapped),
             Step::Frame(record, icrc) => match (filter, icrc) {
                 (None, Some(icrc)) => analysis.see_verified(record, icrc),

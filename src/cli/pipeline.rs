@@ -100,8 +100,8 @@ const COPIED: u16 = u16::MAX;
 
 /// What happens in a file, in its order.
 pub(super) enum Step<'a> {
-    /// A frame of which all is known that can be.
-    Packet(&'a Prepared),
+    /// Frames of which all is known that can be, one after the other.
+    Packets(&'a [Prepared]),
     /// Another such.
     Wrapped(&'a PreparedWrapped),
     /// Another, and what became of its ICRC if that was found out already.
@@ -244,6 +244,7 @@ struct Preparing<'a> {
 }
 
 impl Preparing<'_> {
+    #[inline(always)]
     fn prepare(self, record: &Record<'_>) -> Known {
         match self.options.prepare(record) {
             known if self.whole => Known::Icrc(known.icrc()),
@@ -315,7 +316,7 @@ fn work(batches: &Receiver<Batch>, done: &SyncSender<Batch>, preparing: Preparin
 
 impl Batch {
     /// Takes what is known of a frame, or gives back what became of its ICRC: then the frame is needed.
-    #[inline]
+    #[inline(always)]
     fn push_known(&mut self, known: Known, record: &Record<'_>) -> Option<State> {
         match known {
             Known::Plain(prepared) => self.prepared.push(prepared),
@@ -394,14 +395,16 @@ impl Batch {
 
     /// `bytes` are those of the frames that no buffer holds.
     fn show(&self, bytes: &[u8], see: &mut impl FnMut(Step<'_>)) {
-        let mut prepared = self.prepared.iter();
+        let mut prepared = &self.prepared[..];
         let (mut wrapped, mut others) = (self.wrapped.iter().peekable(), self.others.iter().peekable());
         let mut shown = 0;
         while shown < self.count {
             let next_wrapped = wrapped.peek().map_or(self.count, |(number, _)| *number);
             let next_other = others.peek().map_or(self.count, |frame| frame.number);
             let next = next_wrapped.min(next_other);
-            prepared.by_ref().take(next - shown).for_each(|packet| see(Step::Packet(packet)));
+            let (packets, later) = prepared.split_at(next - shown);
+            see(Step::Packets(packets));
+            prepared = later;
             if let Some((_, packet)) = wrapped.next_if(|_| next == next_wrapped) {
                 see(Step::Wrapped(packet));
             } else if let Some(frame) = others.next() {

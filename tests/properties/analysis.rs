@@ -140,7 +140,7 @@ fn around(how: u8, value: u32, frame: &mut Vec<u8>) {
 /// Shows a frame as one thread does that another prepared it for.
 pub(crate) fn see_prepared(analysis: &mut Analysis, options: &Options, record: &Record<'_>) {
     match options.prepare(record) {
-        Known::Plain(packet) => analysis.see_prepared(&packet),
+        Known::Plain(packet) => analysis.see_prepared(&[packet]),
         Known::Wrapped(packet) => analysis.see_prepared_wrapped(&packet),
         Known::Icrc(icrc) => analysis.see_verified(record, icrc),
     }
