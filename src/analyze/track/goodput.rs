@@ -24,23 +24,18 @@ const SPAN: i64 = 10;
 const STALL: i64 = 100;
 
 impl Marks {
-    /// The flow stands here. Where ten round trips are over since the newer mark, its rate since then in bit/s.
+    /// The flow stands here. Where ten round trips are over since the newer mark, there is one more.
     #[inline]
-    pub(crate) fn pass(&mut self, time: i64, bytes: u64, rtt: Option<u32>) -> Option<(i64, Option<u64>)> {
+    pub(crate) fn pass(&mut self, time: i64, bytes: u64, rtt: Option<u32>) -> Option<Passed> {
         let rtt = rtt? as i64;
-        if time.saturating_sub(self.newer.time) < (SPAN * rtt).max(1) {
+        let (past, now) = (self.newer, Mark { time, bytes });
+        let took = time.saturating_sub(past.time);
+        if took < (SPAN * rtt).max(1) {
             return None;
         }
-        Some(self.turn(Mark { time, bytes }, rtt))
-    }
-
-    /// When the newer mark was set, and the rate since then.
-    #[cold]
-    fn turn(&mut self, now: Mark, rtt: i64) -> (i64, Option<u64>) {
-        let past = self.newer;
-        let has_stopped = now.time.saturating_sub(past.time) > STALL * rtt;
-        *self = Marks { older: if has_stopped { NEVER } else { past }, newer: now };
-        (past.time, if has_stopped { None } else { past.rate_to(now) })
+        let from = if took > STALL * rtt { NEVER } else { past };
+        *self = Marks { older: from, newer: now };
+        Some(Passed { since: past.time, from, now })
     }
 
     /// The flow begins anew.
@@ -51,6 +46,22 @@ impl Marks {
     /// The rate from the older mark on, in bit/s.
     pub(crate) fn rate(&self, time: i64, bytes: u64) -> Option<u64> {
         self.older.rate_to(Mark { time, bytes })
+    }
+}
+
+/// A flow's way from a mark to the next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Passed {
+    /// When the former was set.
+    pub(crate) since: i64,
+    from: Mark,
+    now: Mark,
+}
+
+impl Passed {
+    /// The rate, in bit/s; `None` where the flow had stopped, or there was no mark.
+    pub(crate) fn rate(&self) -> Option<u64> {
+        self.from.rate_to(self.now)
     }
 }
 
@@ -79,7 +90,9 @@ mod tests {
     fn rates_are_taken_over_ten_round_trips_and_more() {
         let (mut marks, rtt) = (Marks::default(), Some(1_000));
         // 1 byte a nanosecond: 8 Gbit/s.
-        let at = |marks: &mut Marks, time: i64| marks.pass(time, time as u64, rtt);
+        let at = |marks: &mut Marks, time: i64| {
+            marks.pass(time, time as u64, rtt).map(|passed| (passed.since, passed.rate()))
+        };
         assert_eq!(at(&mut marks, 0).map(|(_, rate)| rate), Some(None));
         assert_eq!((at(&mut marks, 9_999), marks.rate(9_999, 9_999)), (None, None));
         assert_eq!(at(&mut marks, 10_000), Some((0, Some(8_000_000_000))));
@@ -90,7 +103,8 @@ mod tests {
         marks.restart(300_000, 300_000);
         assert_eq!((marks.rate(301_000, 301_000), at(&mut marks, 309_999)), (None, None));
         // Half as fast.
-        assert_eq!(marks.pass(310_000, 305_000, rtt), Some((300_000, Some(4_000_000_000))));
+        let passed = marks.pass(310_000, 305_000, rtt).expect("ten round trips are over");
+        assert_eq!((passed.since, passed.rate()), (300_000, Some(4_000_000_000)));
         // Neither a step back in time nor one of the counter is a rate.
         assert_eq!((marks.rate(299_999, 400_000), marks.rate(400_000, 1)), (None, None));
     }

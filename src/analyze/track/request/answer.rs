@@ -111,11 +111,11 @@ impl Requests {
         }
         let (goodput, rtt) = (self.goodput, self.rtt_min);
         if let Some(more) = &mut self.more
-            && let Some((since, rate)) = more.marks.pass(time, goodput, rtt)
+            && let Some(passed) = more.marks.pass(time, goodput, rtt)
             && let Some(rare) = more.rare.get_mut()
-            && let Some(last) = rare.episodes.last_mut().filter(|last| last.recovered == Some(since))
+            && let Some(last) = rare.episodes.last_mut().filter(|last| last.recovered == Some(passed.since))
         {
-            last.goodput_after = rate;
+            last.goodput_after = passed.rate();
         }
     }
 
