@@ -256,7 +256,7 @@ pub(crate) struct Shape {
     pub(crate) extended: u8,
     /// A part of a SEND or of a WRITE over a connection.
     pub(crate) is_streamed: bool,
-    /// Of those parts, which one: below [`Shape::PARTS`].
+    /// Of those parts, which one: below [`Shape::PARTS`]. Of a READ's response, [`Shape::DATA`] and the three behind it.
     pub(crate) part: u8,
     pub(crate) has_aeth: bool,
     pub(crate) has_reth: bool,
@@ -271,6 +271,8 @@ pub(crate) struct Shape {
 impl Shape {
     /// Kinds of parts that SENDs and WRITEs have.
     pub(crate) const PARTS: usize = 14;
+    /// The part that is the first packet of a READ's response.
+    pub(crate) const DATA: u8 = 13;
 
     /// Whether a packet may have so much payload.
     #[inline(always)]

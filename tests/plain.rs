@@ -1,7 +1,9 @@
 //! Most packets are read from fixed offsets, the others dissected: what comes out is the same.
 
 use std::{
+    collections::VecDeque,
     fs,
+    net::Ipv4Addr,
     path::{Path, PathBuf},
 };
 
@@ -10,10 +12,12 @@ use rdmawire::{
     capture::{self, Record, Source, Time},
     checksum::internet,
     craft::{
+        self,
         mutate::{Base, Mutants},
         rewrite::{Plan, Rewriter},
     },
     dissect::{Encapsulation, Link, dissect},
+    opcode::Opcode,
     wire::*,
 };
 
@@ -192,6 +196,87 @@ fn damaged_captures_have_one_report() {
         }
     }
     assert_enough(traces, packets);
+}
+
+/// Two queue pairs that read from each other and write to each other, all at once.
+fn both_ways(packets: usize, random: &mut Random) -> Vec<Frame> {
+    const HOSTS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
+    const MTU: usize = 256;
+    #[derive(Default)]
+    struct Side {
+        next: u32,
+        /// Packets of the WRITE at hand that are not sent.
+        writing: u32,
+        /// Of the READ of the other side that it answers, and those after it: PSN, packets, and how many were sent.
+        answers: VecDeque<(u32, u32, u32)>,
+        written: Option<u32>,
+    }
+    let mut sides = [Side { next: 0xff_ff80, ..Side::default() }, Side { next: 77, ..Side::default() }];
+    let (mut frames, mut time) = (Vec::new(), 0);
+    while frames.len() < packets {
+        let from = random.below(2);
+        let [one, other] = &mut sides;
+        let (own, peer) = if from == 0 { (one, other) } else { (other, one) };
+        let ip = craft::Packet::rocev2(HOSTS[from], HOSTS[1 - from]);
+        let bth = |opcode, psn: u32| {
+            let end = Qpn(if from == 0 { 0x22 } else { 0x11 });
+            Bth::default().with_opcode(opcode).with_dest_qp(end).with_psn(Psn(psn % Psn::SPACE))
+        };
+        let data = || vec![0; MTU];
+        let packet = if let (true, Some((psn, n, sent))) = (random.below(4) > 0, own.answers.front_mut()) {
+            let opcode = match (*sent, *sent + 1 == *n) {
+                (0, true) => Opcode::RC_READ_RESPONSE_ONLY,
+                (0, false) => Opcode::RC_READ_RESPONSE_FIRST,
+                (_, true) => Opcode::RC_READ_RESPONSE_LAST,
+                _ => Opcode::RC_READ_RESPONSE_MIDDLE,
+            };
+            let header = ip.push(bth(opcode, *psn + *sent));
+            *sent += 1;
+            if sent == n {
+                own.answers.pop_front();
+            }
+            match opcode != Opcode::RC_READ_RESPONSE_MIDDLE {
+                true => header.push(Aeth::default()).payload(data()),
+                false => header.payload(data()),
+            }
+        } else if let (true, Some(psn)) = (random.below(2) > 0, own.written) {
+            own.written = None;
+            ip.push(bth(Opcode::RC_ACKNOWLEDGE, psn)).push(Aeth::default())
+        } else if own.writing > 0 {
+            own.writing -= 1;
+            let psn = own.next;
+            own.next += 1;
+            if own.writing == 0 {
+                peer.written = Some(psn);
+            }
+            let opcode = if own.writing > 0 { Opcode::RC_WRITE_MIDDLE } else { Opcode::RC_WRITE_LAST };
+            ip.push(bth(opcode, psn)).payload(data())
+        } else if random.below(2) > 0 {
+            own.writing = 1 + random.below(40) as u32;
+            own.next += 1;
+            let reth = Reth::default().with_dma_len((own.writing + 1) * MTU as u32);
+            ip.push(bth(Opcode::RC_WRITE_FIRST, own.next - 1)).push(reth).payload(data())
+        } else {
+            let (psn, n) = (own.next, 1 + random.below(40) as u32);
+            own.next += n;
+            peer.answers.push_back((psn, n, 0));
+            let reth = Reth::default().with_dma_len(n * MTU as u32);
+            ip.push(bth(Opcode::RC_READ_REQUEST, psn)).push(reth)
+        };
+        time += [700, 900, 2_000][random.below(3)];
+        let bytes = packet.build().to_vec();
+        frames.push(Frame { time, link: Link::ETHERNET, wire_len: bytes.len() as u32, bytes });
+    }
+    frames
+}
+
+#[test]
+fn traffic_both_ways_has_one_report() {
+    let mut random = Random::new(5);
+    for turn in 0..40 {
+        let frames = both_ways(3_000, &mut random);
+        assert_one_report(&frames, &mut random, options(), &format!("turn {turn}"));
+    }
 }
 
 /// How the packets of a capture are wrapped.

@@ -315,6 +315,17 @@ impl Flows {
         Some(Responder { flow, peer, own, asked, seen: self.seen.get_mut(answering)? })
     }
 
+    /// A stretch of READ responses, and the flow whose requests they answer, for the next of them.
+    #[inline(always)]
+    pub(crate) fn answering(&mut self, id: FlowId) -> Option<(&mut Stretch, &mut Flow)> {
+        let asking = self.flows.get(id.0 as usize)?.peer?.0 as usize;
+        let is_in_stretch = self.flows.get(asking)?.in_stretch;
+        if is_in_stretch && self.stretches.get(asking).is_some_and(|stretch| !stretch.is_data()) {
+            self.end_stretch(asking);
+        }
+        Some((self.stretches.get_mut(id.0 as usize)?, self.flows.get_mut(asking)?))
+    }
+
     /// Ends a flow's stretch: it knows of all its packets then.
     #[inline(always)]
     pub(crate) fn settle(&mut self, id: FlowId) {

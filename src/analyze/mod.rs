@@ -52,7 +52,7 @@ use crate::{
     capture::{Record, Time},
     dissect::{self, Dissection},
     icrc::{self, State},
-    opcode::{Direction, Service},
+    opcode::{Direction, Operation, Service},
     wire::*,
 };
 
@@ -242,7 +242,12 @@ impl Analysis {
     #[inline]
     fn see_plain(&mut self, facts: &impl AnyPlain) {
         self.capture.see(&facts.frame());
-        if !(facts.is_acknowledge() && self.acknowledges(facts)) {
+        let is_taken = match facts.opcode().operation() {
+            Some(Operation::Acknowledge) => self.acknowledges(facts),
+            Some(Operation::ReadResponse) => self.goes_on_with_data(facts),
+            _ => false,
+        };
+        if !is_taken {
             self.see_transport(facts, None);
         }
     }

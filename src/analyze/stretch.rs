@@ -1,7 +1,8 @@
-//! A stretch of a flow: packets that look alike and follow each other, while nothing happens to them. They are counted
-//! where all of them need is close together, and the flow, which takes a dozen cache lines, learns of them when the
-//! stretch ends: with a packet that is not the next one, or is of another kind, or when somebody asks for the flow. Where
-//! there are more flows than caches hold, two lines are waited for instead of a dozen.
+//! A stretch of a flow: requests, or READ responses, that look alike and follow each other, while nothing happens to them.
+//! They are counted where all of them need is close together, and the flow, which takes a dozen cache lines, learns of them
+//! when the stretch ends: with a packet that is not the next one, or is of another kind, or when somebody asks for the flow.
+//! Where there are more flows than caches hold, two lines are waited for instead of a dozen. Requests learn of each response
+//! at once.
 
 use super::{
     Analysis, Class, FARTHEST, FlowId,
@@ -13,7 +14,7 @@ use super::{
     track::{
         order::IdOrder,
         request::{Course, Knobs, Response, Waiting},
-        response::Acknowledged,
+        response::{Acknowledged, Responses},
         sequence::{Packet, Resolved},
     },
     transport::tell,
@@ -75,7 +76,11 @@ impl Stretch {
         if facts.ecn() == Ecn::CE || !is_near {
             return false;
         }
-        let Some(course) = flow.requests.begin_course(knobs) else { return false };
+        let course = match facts.opcode().direction() {
+            Direction::Request => flow.requests.begin_course(knobs),
+            Direction::Response => flow.responses.get_mut().and_then(Responses::begin_course),
+        };
+        let Some(course) = course else { return false };
         *self = Stretch { alike, course, ids: flow.ids, ..Stretch::default() };
         true
     }
@@ -122,6 +127,34 @@ impl Stretch {
         message
     }
 
+    /// Whether a READ response that is known to be plain is the next one: how many there are of its part then.
+    #[inline(always)]
+    fn next_data(&self, packet: &impl AnyPlain, shape: &Shape) -> Option<u8> {
+        if packet.plain().total() < SHORTEST || !self.course.is_next_data(packet, &self.ids) {
+            return None;
+        }
+        self.packets.get(data_part(shape))?.checked_add(1)
+    }
+
+    /// Takes it.
+    #[inline(always)]
+    fn take_data(&mut self, packets: u8, packet: &impl AnyPlain, shape: &Shape, frame: u64) {
+        if let Some(before) = self.packets.get_mut(data_part(shape)) {
+            *before = packets;
+        }
+        self.bytes += packet.plain().total();
+        self.course.take_data(packet, shape, frame, packet.icrc());
+        if let Some(id) = packet.ip_id() {
+            self.ids.see_another(id);
+        }
+    }
+
+    /// Whether it is of READ responses.
+    #[inline(always)]
+    pub(crate) fn is_data(&self) -> bool {
+        self.course.is_data()
+    }
+
     /// The stretch is over: its flow learns what there was.
     #[cold]
     #[inline(never)]
@@ -130,7 +163,11 @@ impl Stretch {
         let (payload, time) = (course.payload() as u64, course.time());
         let (last, good, bad) = (course.last(), course.good() as u64, course.bad() as u64);
         let n: u64 = packets.iter().map(|&n| n as u64).sum();
-        flow.requests.end_course(course, n);
+        let is_data = course.is_data();
+        match is_data {
+            false => flow.requests.end_course(course, n),
+            true => flow.responses.end_course(course, n),
+        }
         flow.ids = ids;
         if n == 0 {
             return None;
@@ -146,7 +183,10 @@ impl Stretch {
         }
         let mut extended = 0;
         for (part, &n) in (0..).zip(&packets).filter(|(_, n)| **n > 0) {
-            let opcode = Opcode::of_part(alike.service(), part);
+            let opcode = match is_data {
+                false => Opcode::of_part(alike.service(), part),
+                true => Opcode(alike.service() + Shape::DATA + part),
+            };
             flow.opcodes.add_many(opcode.0, n as u64);
             extended += opcode.shape().extended as u64 * n as u64;
         }
@@ -198,7 +238,9 @@ impl Stretch {
 
     /// Its flow's requests learn what they can while it goes on.
     pub(crate) fn catch_up(&mut self, flow: &mut Flow) {
-        flow.requests.learn(&mut self.course);
+        if !self.is_data() {
+            flow.requests.learn(&mut self.course);
+        }
     }
 
     /// What a response says of its requests. Whether it can go on.
@@ -219,6 +261,12 @@ impl Stretch {
     pub(crate) fn heap(&self) -> usize {
         self.course.heap()
     }
+}
+
+/// Where packets of a READ response are counted.
+#[inline(always)]
+fn data_part(shape: &Shape) -> usize {
+    shape.part.wrapping_sub(Shape::DATA) as usize
 }
 
 /// Bytes of a frame before its network header and after its packet, but for VLAN tags.
@@ -365,7 +413,7 @@ impl Analysis {
                 repeated: false,
             };
             let wrap = flow.encapsulation;
-            let goes_on = match asked {
+            let goes_on = match asked.filter(|asked| !asked.is_data()) {
                 Some(asked) => asked.answer(peer, &response, &mut self.resolved, &self.knobs),
                 None => {
                     peer.requests.answer(&response, &mut self.resolved, &self.knobs);
@@ -383,6 +431,38 @@ impl Analysis {
         self.see_right(facts.icrc(), is_right);
         self.say(Some(Direction::Response), class);
         self.count(facts, (Some(id), Some(class)), true);
+        true
+    }
+
+    /// Takes a READ response, if it is the next packet of a stretch of them.
+    #[inline(never)]
+    pub(super) fn goes_on_with_data(&mut self, facts: &impl AnyPlain) -> bool {
+        let (icrc, is_right) = (facts.icrc(), facts.ip_right());
+        if !self.trust.accepts(icrc) || !self.trust.accepts_ip(is_right) {
+            return false;
+        }
+        let Some(id) = self.flows.with_stretch_for(facts) else { return false };
+        let (shape, frame) = (facts.opcode().shape(), self.number());
+        let Some((stretch, asking)) = self.flows.answering(id) else { return false };
+        let Some(packets) = stretch.next_data(facts, shape) else { return false };
+        stretch.take_data(packets, facts, shape, frame);
+        asking.requests.answer(&Response::with_data(facts, frame), &mut self.resolved, &self.knobs);
+        if !self.resolved.is_empty() {
+            let place = (Direction::Request, facts.wrap());
+            tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, frame);
+        }
+        self.see_right(icrc, is_right);
+        self.say(Some(Direction::Response), Class::New);
+        if self.asked.rate.is_asked() {
+            let (flow, class) = (Some(id), Some(Class::New));
+            self.asked.rate.packet(&Seen {
+                facts,
+                flow,
+                class,
+                is_capture_duplicate: false,
+                is_control: false,
+            });
+        }
         true
     }
 

@@ -77,21 +77,20 @@ impl Analysis {
         if tells_mtu || peer.is_none() && is_tried(flow) || !flow.expects_data(facts) {
             return None;
         }
+        let is_alike = flow.looks.is_as_last(facts.look());
         flow.take_expected_data(facts, shape, frame);
+        let mut goes_on = false;
         if let Some(peer) = peer {
-            let response = Response {
-                psn: facts.psn(),
-                operation: Operation::ReadResponse,
-                syndrome: facts.aeth().map(|aeth| aeth.syndrome()),
-                time: facts.time(),
-                frame,
-                repeated: false,
-            };
-            peer.requests.answer(&response, &mut self.resolved, &self.knobs);
+            peer.requests.answer(&Response::with_data(facts, frame), &mut self.resolved, &self.knobs);
+            // What tells the path MTU is to be looked at.
+            goes_on = is_alike && peer.requests.knows_mtu();
             if !self.resolved.is_empty() {
                 let place = (Direction::Request, flow.encapsulation);
                 tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, frame);
             }
+        }
+        if goes_on {
+            self.flows.begin_stretch(id, facts, &self.knobs);
         }
         self.say(Some(Direction::Response), Class::New);
         Some(id)

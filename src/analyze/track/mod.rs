@@ -37,7 +37,7 @@ mod tests {
     use super::{
         class::Class,
         order::IdOrder,
-        request::{Knobs, Request, Requests},
+        request::{Course, Knobs, Request, Requests},
         response::Responses,
         sequence::Packet,
     };
@@ -46,6 +46,7 @@ mod tests {
         capture::{Record, Time},
         craft,
         dissect::{self, Link},
+        icrc::State,
         opcode::Opcode,
         wire::*,
     };
@@ -162,6 +163,49 @@ mod tests {
                 }
             }
             assert!(expected > 600, "{expected}");
+        }
+    }
+
+    #[test]
+    fn data_on_course_is_taken_as_other_is() {
+        let opcodes = [
+            Opcode::RC_READ_RESPONSE_FIRST,
+            Opcode::RC_READ_RESPONSE_MIDDLE,
+            Opcode::RC_READ_RESPONSE_LAST,
+            Opcode::RC_READ_RESPONSE_ONLY,
+        ];
+        for seed in 0..8 {
+            let (mut short, mut general, mut ids) =
+                (Responses::default(), Responses::default(), IdOrder::default());
+            let (mut resolved, mut on_course) = (Vec::new(), 0);
+            let mut course: Option<(Course, u64)> = None;
+            for (frame, facts) in packets(opcodes, seed).iter().enumerate() {
+                let (shape, packet) = (facts.opcode().shape(), Packet::of(facts, frame as u64));
+                match &mut course {
+                    Some((course, n)) if course.is_next_data(facts, &ids) => {
+                        course.take_data(facts, shape, frame as u64, State::Unchecked);
+                        (*n, on_course) = (*n + 1, on_course + 1);
+                    }
+                    _ => {
+                        if let Some((course, n)) = course.take() {
+                            short.end_course(course, n);
+                        }
+                        short.read(&packet, shape.position, None, &ids, &KNOBS, &mut resolved);
+                        course = short.begin_course().map(|course| (course, 0));
+                    }
+                }
+                let class = general.read(&packet, shape.position, None, &ids, &KNOBS, &mut resolved);
+                if frame % 8 == 0 {
+                    if let Some((course, n)) = course.take() {
+                        short.end_course(course, n);
+                    }
+                    assert_eq!(format!("{short:?}"), format!("{general:?}"), "seed {seed}, packet {frame}");
+                }
+                if class != Some(Class::CaptureDuplicate) {
+                    ids.see(facts.ip_id().unwrap_or_default());
+                }
+            }
+            assert!(on_course > 600, "{on_course}");
         }
     }
 }

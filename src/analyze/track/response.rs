@@ -7,7 +7,7 @@ use super::{
     lazy::{Lazy, quiet},
     order::IdOrder,
     push_last,
-    request::{Knobs, Requests},
+    request::{Course, Knobs, Requests},
     sequence::{Context, Packet, Resolved, Sequence, Step},
 };
 use crate::{
@@ -157,6 +157,28 @@ impl Responses {
         read.goodput += facts.payload() as u64;
         self.counts.packets += 1;
         self.counts.class(Class::New);
+    }
+
+    /// From now on READ responses are taken by a course, if that can be. They are as they were until it
+    /// [ends](Self::end_course).
+    pub(crate) fn begin_course(&mut self) -> Option<Course> {
+        let Data { seq, open, expected, .. } = self.read.get_mut()?;
+        if *expected <= seq.hi { Course::of_data(seq, *open) } else { None }
+    }
+
+    /// The course is over. It had so many packets.
+    pub(crate) fn end_course(&mut self, course: Course, packets: u64) {
+        let Some(Data { seq, open, expected, goodput, .. }) = self.read.get_mut() else { return };
+        *goodput += course.payload() as u64;
+        *open = course.is_data_open();
+        // What is expected may be missing before it, and is then still.
+        let is_expected = packets > 0 && (*expected == seq.hi || *expected == 0);
+        course.give_back(seq);
+        if is_expected {
+            *expected = seq.hi;
+        }
+        self.counts.packets += packets;
+        self.counts.are_new(packets);
     }
 
     /// A READ response. `requests`: those it answers, where they are known.

@@ -6,7 +6,10 @@ use super::{
     thrice,
 };
 use crate::{
-    analyze::track::{class::Place, ring::ACK_EXPECTED, sequence::Resolved, shadow::Nakked},
+    analyze::{
+        facts::Facts,
+        track::{class::Place, ring::ACK_EXPECTED, sequence::Resolved, shadow::Nakked},
+    },
     opcode::Operation,
     wire::{Acknowledgement, NakCode, Psn, Syndrome},
 };
@@ -21,6 +24,21 @@ pub(crate) struct Response {
     pub(crate) frame: u64,
     /// The response stream had it before.
     pub(crate) repeated: bool,
+}
+
+impl Response {
+    /// A READ response that is the next one.
+    #[inline(always)]
+    pub(crate) fn with_data(facts: &impl Facts, frame: u64) -> Response {
+        Response {
+            psn: facts.psn(),
+            operation: Operation::ReadResponse,
+            syndrome: facts.aeth().map(|aeth| aeth.syndrome()),
+            time: facts.time(),
+            frame,
+            repeated: false,
+        }
+    }
 }
 
 impl Requests {

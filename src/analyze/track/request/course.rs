@@ -1,5 +1,5 @@
-//! The course of a flow's requests while each is the next one, and nothing is open or in doubt. What every packet needs
-//! of the sequence is together then, and all else stays as it was.
+//! The course of a flow's requests, or of its READ responses, while each is the next one, and nothing is open or in doubt.
+//! What every packet needs of the sequence is together then, and all else stays as it was.
 
 use super::{Assembly, Knobs, Requests, Waiting};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
             SILENCE_NS,
             order::IdOrder,
             ring::{self, Sent},
-            sequence::{Packet, sent, unseen},
+            sequence::{Packet, Sequence, sent, unseen},
         },
     },
     icrc::State,
@@ -17,7 +17,7 @@ use crate::{
     wire::Psn,
 };
 
-/// Requests that follow each other.
+/// Requests that follow each other, or READ responses.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Course {
@@ -40,11 +40,13 @@ pub(crate) struct Course {
     /// What may have been lost in silences.
     perhaps: u32,
     knows_mtu: bool,
-    /// The message that is open. Not where a word begins: its byte would be read together with the three behind it, and
+    /// The message that is open; in a course of READ responses always these. Not where a word begins: its byte would be read together with the three behind it, and
     /// reading what was just written in part waits until all writes before it, to the ring too, are done.
     open: Option<Operation>,
     /// The flow's last packet was one of these.
     is_last: bool,
+    /// Of READ responses: the last one was not the last one of its READ.
+    is_data_open: bool,
     /// How many ICRCs were right, and how many were not.
     good: u16,
     bad: u16,
@@ -59,9 +61,21 @@ impl Course {
     /// silent before.
     #[inline(always)]
     pub(crate) fn next(&self, facts: &impl Facts, shape: &Shape, ids: &IdOrder) -> Option<u64> {
+        let fits = self.open.is_none() | (!shape.begins & (self.open == shape.operation));
+        self.silence_before(facts, fits, ids)
+    }
+
+    /// Whether a READ response is the next one of a course of them.
+    #[inline(always)]
+    pub(crate) fn is_next_data(&self, facts: &impl Facts, ids: &IdOrder) -> bool {
+        self.silence_before(facts, self.is_data(), ids).is_some()
+    }
+
+    /// How long it was silent before a packet, if that is the next one, and `fits` otherwise too.
+    #[inline(always)]
+    fn silence_before(&self, facts: &impl Facts, fits: bool, ids: &IdOrder) -> Option<u64> {
         let silence = facts.time().wrapping_sub(self.time) as u64;
         let is_next = (facts.psn().0 ^ self.next as u32) & (Psn::SPACE - 1) == 0;
-        let fits = self.open.is_none() | (!shape.begins & (self.open == shape.operation));
         let goes_far = (self.next as u32 != self.stop) & (silence <= SILENCE_NS as u64);
         if !(is_next & fits & goes_far) {
             return None;
@@ -88,15 +102,9 @@ impl Course {
             true => unseen(facts.ip_id(), ids).max(1) as u32,
             false => is_silent as u32,
         };
-        ring::put(&mut self.ring, x, sent(&Packet::of(facts, frame), 1));
-        (self.next, self.time, self.is_last) = (x + 1, time, true);
-        if icrc != State::Unchecked {
-            self.good += (icrc == State::Good) as u16;
-            self.bad += (icrc == State::Bad) as u16;
-        }
         (self.begin, self.first_time) =
             if shape.begins { (self.payload, time) } else { (self.begin, self.first_time) };
-        self.payload += facts.payload();
+        self.put(facts, frame, icrc);
         let is_complete = shape.ends & (shape.begins | self.open.is_some());
         self.open = if shape.ends {
             None
@@ -110,6 +118,61 @@ impl Course {
         }
         let bytes = self.payload.wrapping_sub(self.begin) as u64;
         Some((bytes, Waiting { last: x, first_time: self.first_time }))
+    }
+
+    /// Takes a READ response.
+    #[inline(always)]
+    pub(crate) fn take_data(&mut self, facts: &impl Facts, shape: &Shape, frame: u64, icrc: State) {
+        self.put(facts, frame, icrc);
+        self.is_data_open = !shape.ends;
+    }
+
+    #[inline(always)]
+    fn put(&mut self, facts: &impl Facts, frame: u64, icrc: State) {
+        let x = self.next;
+        ring::put(&mut self.ring, x, sent(&Packet::of(facts, frame), 1));
+        (self.next, self.time, self.is_last) = (x + 1, facts.time(), true);
+        if icrc != State::Unchecked {
+            self.good += (icrc == State::Good) as u16;
+            self.bad += (icrc == State::Bad) as u16;
+        }
+        self.payload += facts.payload();
+    }
+
+    /// From now on READ responses of this sequence are taken by a course, if that can be; the last one was not the last one
+    /// of its READ, or it was. They are as they were until they are [given back](Self::give_back).
+    pub(crate) fn of_data(seq: &mut Sequence, is_data_open: bool) -> Option<Course> {
+        let (next, stop) = (seq.hi, stop(seq, 0, seq.hi));
+        if !seq.is_undisturbed() || stop <= next {
+            return None;
+        }
+        let mut course = Course {
+            next,
+            time: seq.last_time,
+            stop: stop as u32,
+            open: Some(Operation::ReadResponse),
+            is_data_open,
+            ..Course::default()
+        };
+        seq.ring.swap(&mut course.ring);
+        Some(course)
+    }
+
+    /// The sequence learns of all READ responses of the course, which is over.
+    pub(crate) fn give_back(mut self, seq: &mut Sequence) {
+        seq.go_on(self.next, self.time);
+        seq.ring.swap(&mut self.ring);
+    }
+
+    /// Whether it is of READ responses.
+    #[inline(always)]
+    pub(crate) fn is_data(&self) -> bool {
+        self.open == Some(Operation::ReadResponse)
+    }
+
+    /// Of READ responses: whether the last one was not the last one of its READ.
+    pub(crate) fn is_data_open(&self) -> bool {
+        self.is_data_open
     }
 
     /// Reads where a packet goes, to have it in the cache.
@@ -164,7 +227,7 @@ impl Requests {
     /// From now on requests are taken by a course, if that can be. They are as they were until it [ends](Self::end_course).
     pub(crate) fn begin_course(&mut self, knobs: &Knobs) -> Option<Course> {
         let next = self.seq.hi;
-        let stop = self.stop(next);
+        let stop = stop(&self.seq, self.una, next);
         let is_open = match &self.assembly {
             Some(assembly) => assembly.next == next && assembly.bytes <= u32::MAX as u64 / 2,
             None => true,
@@ -225,7 +288,7 @@ impl Requests {
     /// Goes on with a course after an acknowledgement, if that can be: else it is to end.
     #[inline(always)]
     pub(crate) fn go_on(&mut self, course: &mut Course, knobs: &Knobs) -> bool {
-        (course.stop, course.floor) = (self.stop(course.next) as u32, self.floor(knobs));
+        (course.stop, course.floor) = (stop(&self.seq, self.una, course.next) as u32, self.floor(knobs));
         self.seq.ring.swap(&mut course.ring);
         self.is_on_course() && self.seq.hi == course.next
     }
@@ -235,15 +298,15 @@ impl Requests {
         self.is_quiet() && self.seq.is_undisturbed() && self.shadow.waits_for(self.seq.hi)
     }
 
-    /// Where a course that is here has to end.
-    #[inline(always)]
-    fn stop(&self, next: u64) -> u64 {
-        let room = self.seq.ring.room_until(self.seq.base, self.una);
-        room.min((next / LONGEST + 1) * LONGEST - 1).max(next)
-    }
-
     #[inline(always)]
     fn floor(&self, knobs: &Knobs) -> u32 {
         self.timeout_floor(knobs).clamp(0, u32::MAX as i64) as u32
     }
+}
+
+/// Where a course of a sequence has to end that is here. `una` as in [`outstanding`](ring::outstanding).
+#[inline(always)]
+fn stop(seq: &Sequence, una: u64, next: u64) -> u64 {
+    let room = seq.ring.room_until(seq.base, una);
+    room.min((next / LONGEST + 1) * LONGEST - 1).max(next)
 }
