@@ -39,7 +39,7 @@ fn same(path: &Path, more: &[&str]) {
 #[test]
 fn one_file_has_one_report() {
     let path = std::env::temp_dir().join(format!("rdmawire-threads-{}.pcap", std::process::id()));
-    for mix in [Mix::Write, Mix::All] {
+    for mix in [Mix::Write, Mix::Read, Mix::All] {
         let traffic = Traffic { packets: 8000, qps: 300, payload: 1024, cut: None, mix };
         traffic.write(&path).expect("the disk has room");
         same(&path, &[]);

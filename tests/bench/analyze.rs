@@ -1,7 +1,7 @@
 //! How long `rdmawire analyze` takes, beside the floor (the bare walk over the records) and beside other programs.
 //!
 //! `cargo bench --bench analyze [-- SCALE]`, SCALE a share of the sizes, 1 if absent, 0.02 for a quick look;
-//! `-- SCALE DIR` leaves the files in DIR. The files are generated, seeded. Passes over a file are interleaved; figures
+//! `-- SCALE DIR` leaves the files in DIR; `-- SCALE DIR FILE` has only that one. The files are generated, seeded. Passes over a file are interleaved; figures
 //! are medians of [`RUNS`], files in the page cache. "In process" is the library alone, one thread, "in memory" the walk
 //! over bytes that were read before; the others are whole processes, start-up included. Slow programs get a cut of the
 //! file, scaled by its packets.
@@ -63,12 +63,16 @@ fn main() {
         ("128 bytes", Traffic { packets: count(2e6), cut: Some(128), ..plain }, true),
         ("1 KiB", Traffic { packets: count(4e5), ..plain }, true),
         ("4 KiB", Traffic { packets: count(1e5), payload: 4096, ..plain }, false),
+        ("READs", Traffic { packets: count(1e6), cut: Some(128), mix: Mix::Read, ..plain }, false),
         ("all opcodes", Traffic { packets: count(1e6), mix: Mix::All, ..plain }, false),
         ("1 QP", Traffic { packets: count(2e6), qps: 1, cut: Some(128), ..plain }, false),
         ("10^4 QPs", Traffic { packets: count(2e6), qps: 10_000, cut: Some(128), ..plain }, false),
         ("10^6 QPs", Traffic { packets: count(4e6), qps: 1_000_000, cut: Some(128), ..plain }, false),
     ];
-    for (name, traffic, is_everything) in files {
+    let only = args.get(2).map(String::as_str);
+    for (name, traffic, is_everything) in
+        files.into_iter().filter(|(name, ..)| only.is_none_or(|only| only == *name))
+    {
         let path = dir.join(format!("{}.pcap", name.replace(' ', "-")));
         traffic.write(&path).expect("the disk has room");
         bench(name, &path, &traffic, is_everything);

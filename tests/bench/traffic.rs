@@ -9,6 +9,8 @@ use super::*;
 pub(crate) enum Mix {
     /// RDMA WRITEs of eight packets, each message acknowledged.
     Write,
+    /// RDMA READs, each answered by eight packets.
+    Read,
     /// Every operation code in turns, with payload where it has any.
     All,
 }
@@ -39,8 +41,8 @@ impl Traffic {
         let options = capture::Options { force: true, ..capture::Options::default() };
         let mut writer = capture::create(path, Format::Pcap, &[Interface::new(Link::ETHERNET)], options)?;
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut psns: Vec<u32> = (0..self.qps).map(|qp| qp.wrapping_mul(77_777) & 0xff_ffff).collect();
-        let mut sent = vec![0u8; self.qps as usize];
+        let sender = |qp: u32| Sender { psn: qp.wrapping_mul(77_777) & 0xff_ffff, sent: 0 };
+        let mut senders: Vec<Sender> = (0..self.qps).map(sender).collect();
         let mut due = None;
         let mut frame = Vec::new();
         for n in 0..self.packets {
@@ -48,35 +50,20 @@ impl Traffic {
             random ^= random >> 7;
             random ^= random << 17;
             let qp = (random >> 11) as u32 % self.qps;
-            let (packet, qp) = match due.take() {
-                Some((qp, psn)) => (Packet { opcode: Opcode(0x11), qp: 0x10_0000 + qp, psn, payload: 0 }, qp),
-                None => {
-                    let at = qp as usize;
-                    let psn = psns[at];
-                    psns[at] = (psn + 1) & 0xff_ffff;
-                    let opcode = match self.mix {
-                        Mix::All => Opcode::ALL[n as usize % Opcode::ALL.len()],
-                        Mix::Write => {
-                            sent[at] += 1;
-                            match sent[at] as u32 {
-                                1 => Opcode(0x06),
-                                MESSAGE => {
-                                    sent[at] = 0;
-                                    due = Some((qp, psn));
-                                    Opcode(0x08)
-                                }
-                                _ => Opcode(0x07),
-                            }
-                        }
-                    };
-                    let payload = match opcode.payload_rule() {
-                        PayloadRule::None => 0,
-                        _ => self.payload,
-                    };
-                    (Packet { opcode, qp: 0x100 + qp, psn, payload }, qp)
+            let sender = &mut senders[qp as usize];
+            let (packet, qp) = match (due.take(), self.mix) {
+                (Some((qp, psn)), _) => (Packet::new(0x11, BACK + qp, psn), qp),
+                (None, Mix::Read) => (sender.read(qp, self.payload), qp),
+                (None, Mix::Write) => {
+                    let packet = sender.write(qp, self.payload);
+                    due = (packet.opcode == Opcode(0x08)).then_some((qp, packet.psn));
+                    (packet, qp)
+                }
+                (None, Mix::All) => {
+                    (sender.any(Opcode::ALL[n as usize % Opcode::ALL.len()], qp, self.payload), qp)
                 }
             };
-            packet.build(qp, packet.qp >= 0x10_0000, &mut frame);
+            packet.build(qp, &mut frame);
             let time = Time(1_700_000_000_000_000_000 + n as i64 * 100);
             let captured = self.cut.map_or(frame.len(), |cut| cut.min(frame.len()));
             let wire_len = frame.len() as u32;
@@ -92,15 +79,74 @@ impl Traffic {
     }
 }
 
+/// Where queue pairs are numbered from: those that requests go to, and those that send them.
+const THERE: u32 = 0x100;
+const BACK: u32 = 0x10_0000;
+
+/// A queue pair that sends requests: the next PSN, and the packets of the message at hand.
+struct Sender {
+    psn: u32,
+    sent: u8,
+}
+
+impl Sender {
+    fn any(&mut self, opcode: Opcode, qp: u32, payload: usize) -> Packet {
+        let psn = self.psn;
+        self.psn = (psn + 1) & 0xff_ffff;
+        let payload = if opcode.payload_rule() == PayloadRule::None { 0 } else { payload };
+        let asked = if opcode == Opcode(0x06) { MESSAGE * payload as u32 } else { 0 };
+        Packet { payload, asked, ..Packet::new(opcode.0, THERE + qp, psn) }
+    }
+
+    fn write(&mut self, qp: u32, payload: usize) -> Packet {
+        self.sent += 1;
+        let opcode = match self.sent as u32 {
+            1 => 0x06,
+            MESSAGE => 0x08,
+            _ => 0x07,
+        };
+        if opcode == 0x08 {
+            self.sent = 0;
+        }
+        self.any(Opcode(opcode), qp, payload)
+    }
+
+    /// A READ, or a packet of its response.
+    fn read(&mut self, qp: u32, payload: usize) -> Packet {
+        let (psn, sent) = (self.psn, self.sent as u32);
+        self.sent = if sent == MESSAGE { 0 } else { self.sent + 1 };
+        if sent == 0 {
+            let asked = MESSAGE * payload as u32;
+            return Packet { asked, ..Packet::new(0x0c, THERE + qp, psn) };
+        }
+        self.psn = (psn + 1) & 0xff_ffff;
+        let opcode = match sent {
+            1 => 0x0d,
+            MESSAGE => 0x0f,
+            _ => 0x0e,
+        };
+        Packet { payload, has_aeth: opcode != 0x0e, ..Packet::new(opcode, BACK + qp, psn) }
+    }
+}
+
 struct Packet {
     opcode: Opcode,
     qp: u32,
     psn: u32,
     payload: usize,
+    /// The length in a RETH; 0 for none.
+    asked: u32,
+    /// With an AETH that says something.
+    has_aeth: bool,
 }
 
 impl Packet {
-    fn build(&self, connection: u32, is_back: bool, frame: &mut Vec<u8>) {
+    fn new(opcode: u8, qp: u32, psn: u32) -> Packet {
+        Packet { opcode: Opcode(opcode), qp, psn, payload: 0, asked: 0, has_aeth: opcode == 0x11 }
+    }
+
+    fn build(&self, connection: u32, frame: &mut Vec<u8>) {
+        let is_back = self.qp >= BACK;
         let extended = rdmawire::cost::extended_len(self.opcode) as usize;
         let udp = 8 + 12 + extended + self.payload + 4;
         frame.clear();
@@ -132,14 +178,14 @@ impl Packet {
         if is_back || self.opcode == Opcode(0x08) {
             bth[8] = 0x80 * !is_back as u8;
         }
-        // An acknowledgement's AETH: good, no credits; the MSN is the message's number.
+        // An acknowledgement's AETH, or a response's: good, no credits; the MSN is the message's number.
         let end = frame.len();
-        if self.opcode == Opcode(0x11) {
+        if self.has_aeth {
             frame[BTH + 12] = 0x1f;
             frame[BTH + 13..BTH + 16].copy_from_slice(&(self.psn / MESSAGE).to_be_bytes()[1..]);
         }
-        if matches!(self.opcode.0, 0x06) {
-            frame[BTH + 24..BTH + 28].copy_from_slice(&(MESSAGE * self.payload as u32).to_be_bytes());
+        if self.asked > 0 {
+            frame[BTH + 24..BTH + 28].copy_from_slice(&self.asked.to_be_bytes());
         }
         let right = icrc::compute(&dissect(Link::ETHERNET, frame, end as u32)).unwrap_or_default();
         frame[end - 4..].copy_from_slice(&right);
