@@ -256,7 +256,7 @@ pub(crate) struct Shape {
     pub(crate) extended: u8,
     /// A part of a SEND or of a WRITE over a connection.
     pub(crate) is_streamed: bool,
-    /// Of those parts, which one: below [`Shape::PARTS`]. Of a READ's response, [`Shape::DATA`] and the three behind it.
+    /// Of those parts, which one: below [`Shape::PARTS`]; of the four of a READ's response, which of these.
     pub(crate) part: u8,
     pub(crate) has_aeth: bool,
     pub(crate) has_reth: bool,
@@ -271,8 +271,6 @@ pub(crate) struct Shape {
 impl Shape {
     /// Kinds of parts that SENDs and WRITEs have.
     pub(crate) const PARTS: usize = 14;
-    /// The part that is the first packet of a READ's response.
-    pub(crate) const DATA: u8 = 13;
 
     /// Whether a packet may have so much payload.
     #[inline(always)]
@@ -293,6 +291,10 @@ static SHAPES: [Shape; 256] = {
     }
     table
 };
+
+/// A READ's response: the first, the middle, the last, the only packet.
+const DATA: u8 = 13;
+const DATA_END: u8 = DATA + 3;
 
 impl Opcode {
     const fn find_shape(self) -> Shape {
@@ -333,8 +335,16 @@ impl Opcode {
 
     /// SENDs and WRITEs come first, and behind all other operations the SENDs that invalidate.
     const fn part(self) -> u8 {
-        let operation = self.0 & 0x1f;
-        if operation >= 22 { operation - 10 } else { operation }
+        match self.0 & 0x1f {
+            operation @ DATA..=DATA_END => operation - DATA,
+            operation @ 22.. => operation - 10,
+            operation => operation,
+        }
+    }
+
+    /// The operation code of a service, whose upper bits these are, with this [part](Shape::part) of a READ's response.
+    pub(crate) const fn of_data_part(service: u8, part: u8) -> Opcode {
+        Opcode(service & 0xe0 | (DATA + part))
     }
 
     /// The operation code of a service, whose upper bits these are, with this [part](Shape::part).

@@ -235,9 +235,9 @@ fn both_ways(packets: usize, random: &mut Random) -> Vec<Frame> {
             if sent == n {
                 own.answers.pop_front();
             }
-            match opcode != Opcode::RC_READ_RESPONSE_MIDDLE {
-                true => header.push(Aeth::default()).payload(data()),
-                false => header.payload(data()),
+            match opcode {
+                Opcode::RC_READ_RESPONSE_MIDDLE => header.payload(data()),
+                _ => header.push(Aeth::default()).payload(data()),
             }
         } else if let (true, Some(psn)) = (random.below(2) > 0, own.written) {
             own.written = None;

@@ -116,10 +116,7 @@ impl Stretch {
         frame: u64,
         icrc: State,
     ) -> Option<(u64, Waiting)> {
-        if let Some(packets) = self.packets.get_mut(shape.part as usize) {
-            *packets = next.packets;
-        }
-        self.bytes += packet.plain().total();
+        self.count(next.packets, packet, shape);
         let message = self.course.take(next.silence, packet, shape, frame, icrc, &self.ids);
         if let Some(id) = packet.ip_id() {
             self.ids.see_another(id);
@@ -133,20 +130,26 @@ impl Stretch {
         if packet.plain().total() < SHORTEST || !self.course.is_next_data(packet, &self.ids) {
             return None;
         }
-        self.packets.get(data_part(shape))?.checked_add(1)
+        self.packets.get(shape.part as usize)?.checked_add(1)
     }
 
     /// Takes it.
     #[inline(always)]
     fn take_data(&mut self, packets: u8, packet: &impl AnyPlain, shape: &Shape, frame: u64) {
-        if let Some(before) = self.packets.get_mut(data_part(shape)) {
-            *before = packets;
-        }
-        self.bytes += packet.plain().total();
+        self.count(packets, packet, shape);
         self.course.take_data(packet, shape, frame, packet.icrc());
         if let Some(id) = packet.ip_id() {
             self.ids.see_another(id);
         }
+    }
+
+    /// So many of its part are there with this packet.
+    #[inline(always)]
+    fn count(&mut self, packets: u8, packet: &impl AnyPlain, shape: &Shape) {
+        if let Some(before) = self.packets.get_mut(shape.part as usize) {
+            *before = packets;
+        }
+        self.bytes += packet.plain().total();
     }
 
     /// Whether it is of READ responses.
@@ -185,7 +188,7 @@ impl Stretch {
         for (part, &n) in (0..).zip(&packets).filter(|(_, n)| **n > 0) {
             let opcode = match is_data {
                 false => Opcode::of_part(alike.service(), part),
-                true => Opcode(alike.service() + Shape::DATA + part),
+                true => Opcode::of_data_part(alike.service(), part),
             };
             flow.opcodes.add_many(opcode.0, n as u64);
             extended += opcode.shape().extended as u64 * n as u64;
@@ -261,12 +264,6 @@ impl Stretch {
     pub(crate) fn heap(&self) -> usize {
         self.course.heap()
     }
-}
-
-/// Where packets of a READ response are counted.
-#[inline(always)]
-fn data_part(shape: &Shape) -> usize {
-    shape.part.wrapping_sub(Shape::DATA) as usize
 }
 
 /// Bytes of a frame before its network header and after its packet, but for VLAN tags.
@@ -346,8 +343,22 @@ impl Analysis {
             self.flows.completed(id, bytes, waiting);
         }
         self.capture.see(&packet.frame());
+        self.went_on(id, packet, icrc, is_right, Direction::Request);
+        true
+    }
+
+    /// What is known at once of a packet that a stretch took.
+    #[inline(always)]
+    fn went_on(
+        &mut self,
+        id: FlowId,
+        packet: &impl AnyPlain,
+        icrc: State,
+        is_right: Option<bool>,
+        space: Direction,
+    ) {
         self.see_right(icrc, is_right);
-        self.say(Some(Direction::Request), Class::New);
+        self.say(Some(space), Class::New);
         if self.asked.rate.is_asked() {
             // A copy of its own: the other packets stay in registers.
             self.asked.rate.packet(&Seen {
@@ -358,7 +369,6 @@ impl Analysis {
                 is_control: false,
             });
         }
-        true
     }
 
     /// Takes an acknowledgement of a flow whose opposite is known, if it is neither wrong nor negative: what
@@ -451,18 +461,7 @@ impl Analysis {
             let place = (Direction::Request, facts.wrap());
             tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, frame);
         }
-        self.see_right(icrc, is_right);
-        self.say(Some(Direction::Response), Class::New);
-        if self.asked.rate.is_asked() {
-            let (flow, class) = (Some(id), Some(Class::New));
-            self.asked.rate.packet(&Seen {
-                facts,
-                flow,
-                class,
-                is_capture_duplicate: false,
-                is_control: false,
-            });
-        }
+        self.went_on(id, facts, icrc, is_right, Direction::Response);
         true
     }
 

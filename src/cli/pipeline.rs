@@ -102,7 +102,7 @@ const COPIED: u16 = u16::MAX;
 pub(super) enum Step<'a> {
     /// Frames of which all is known that can be, one after the other.
     Packets(&'a [Prepared]),
-    /// Another such.
+    /// Another such frame.
     Wrapped(&'a PreparedWrapped),
     /// Another, and what became of its ICRC if that was found out already.
     Frame(&'a Record<'a>, Option<State>),

@@ -1,10 +1,10 @@
 //! How long `rdmawire analyze` takes, beside the floor (the bare walk over the records) and beside other programs.
 //!
 //! `cargo bench --bench analyze [-- SCALE]`, SCALE a share of the sizes, 1 if absent, 0.02 for a quick look;
-//! `-- SCALE DIR` leaves the files in DIR; `-- SCALE DIR FILE` has only that one. The files are generated, seeded. Passes over a file are interleaved; figures
-//! are medians of [`RUNS`], files in the page cache. "In process" is the library alone, one thread, "in memory" the walk
-//! over bytes that were read before; the others are whole processes, start-up included. Slow programs get a cut of the
-//! file, scaled by its packets.
+//! `-- SCALE DIR` leaves the files in DIR; `-- SCALE DIR FILE` has only that one. The files are generated, seeded. Passes
+//! over a file are interleaved; figures are medians of [`RUNS`], files in the page cache. "In process" is the library
+//! alone, one thread, "in memory" the walk over bytes that were read before; the others are whole processes, start-up
+//! included. Slow programs get a cut of the file, scaled by its packets.
 
 use std::{
     fs,

@@ -51,6 +51,14 @@ mod tests {
         wire::*,
     };
 
+    /// The first, a middle, the last, the only packet of a READ's response.
+    const DATA: [Opcode; 4] = [
+        Opcode::RC_READ_RESPONSE_FIRST,
+        Opcode::RC_READ_RESPONSE_MIDDLE,
+        Opcode::RC_READ_RESPONSE_LAST,
+        Opcode::RC_READ_RESPONSE_ONLY,
+    ];
+
     const KNOBS: Knobs = Knobs { late_ns: 50_000, ack_timeout_ns: None };
 
     fn packet(opcode: Opcode, psn: u32, id: u16, time: i64) -> Plain {
@@ -136,17 +144,11 @@ mod tests {
 
     #[test]
     fn data_that_is_expected_is_taken_as_other_is() {
-        let opcodes = [
-            Opcode::RC_READ_RESPONSE_FIRST,
-            Opcode::RC_READ_RESPONSE_MIDDLE,
-            Opcode::RC_READ_RESPONSE_LAST,
-            Opcode::RC_READ_RESPONSE_ONLY,
-        ];
         for seed in 0..8 {
             let (mut short, mut general, mut ids) =
                 (Responses::default(), Responses::default(), IdOrder::default());
             let (mut resolved, mut expected) = (Vec::new(), 0);
-            for (frame, facts) in packets(opcodes, seed).iter().enumerate() {
+            for (frame, facts) in packets(DATA, seed).iter().enumerate() {
                 let (shape, packet) = (facts.opcode().shape(), Packet::of(facts, frame as u64));
                 if short.expects_data(facts, &ids) {
                     short.take_expected_data(facts, shape, frame as u64);
@@ -168,18 +170,12 @@ mod tests {
 
     #[test]
     fn data_on_course_is_taken_as_other_is() {
-        let opcodes = [
-            Opcode::RC_READ_RESPONSE_FIRST,
-            Opcode::RC_READ_RESPONSE_MIDDLE,
-            Opcode::RC_READ_RESPONSE_LAST,
-            Opcode::RC_READ_RESPONSE_ONLY,
-        ];
         for seed in 0..8 {
             let (mut short, mut general, mut ids) =
                 (Responses::default(), Responses::default(), IdOrder::default());
             let (mut resolved, mut on_course) = (Vec::new(), 0);
             let mut course: Option<(Course, u64)> = None;
-            for (frame, facts) in packets(opcodes, seed).iter().enumerate() {
+            for (frame, facts) in packets(DATA, seed).iter().enumerate() {
                 let (shape, packet) = (facts.opcode().shape(), Packet::of(facts, frame as u64));
                 match &mut course {
                     Some((course, n)) if course.is_next_data(facts, &ids) => {

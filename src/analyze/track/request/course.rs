@@ -40,8 +40,9 @@ pub(crate) struct Course {
     /// What may have been lost in silences.
     perhaps: u32,
     knows_mtu: bool,
-    /// The message that is open; in a course of READ responses always these. Not where a word begins: its byte would be read together with the three behind it, and
-    /// reading what was just written in part waits until all writes before it, to the ring too, are done.
+    /// The message that is open; in a course of READ responses always these. Not where a word begins: its byte would be read
+    /// together with the three behind it, and reading what was just written in part waits until all writes before it, to the
+    /// ring too, are done.
     open: Option<Operation>,
     /// The flow's last packet was one of these.
     is_last: bool,
