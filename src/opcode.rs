@@ -272,6 +272,12 @@ impl Shape {
     /// Kinds of parts that SENDs and WRITEs have.
     pub(crate) const PARTS: usize = 14;
 
+    /// A part of a READ's response that neither begins nor ends it.
+    #[inline(always)]
+    pub(crate) fn is_data_within(&self) -> bool {
+        self.operation == Some(Operation::ReadResponse) && self.position == Position::Middle
+    }
+
     /// Whether a packet may have so much payload.
     #[inline(always)]
     pub(crate) fn has_room(&self, payload: u32) -> bool {

@@ -252,6 +252,8 @@ pub(crate) struct Flow {
     pub(crate) completeness: u8,
     /// Its packets are counted in a [stretch](super::stretch::Stretch) at the moment.
     pub(super) in_stretch: bool,
+    /// Its requests do not know of the last READ responses, which the opposite flow's stretch has.
+    pub(super) is_behind: bool,
     pub(crate) ecn_ect: u64,
     pub(crate) requests: Requests,
     /// Of nearly every flow either these or requests are all there is.
@@ -307,6 +309,7 @@ impl Flow {
             evidence: 0,
             attempts: 0,
             in_stretch: false,
+            is_behind: false,
             completeness: 0,
             renew: false,
             first_time: time,

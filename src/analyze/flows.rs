@@ -286,6 +286,12 @@ impl Flows {
     /// Ends a flow's stretch.
     #[inline(never)]
     fn end_stretch(&mut self, at: usize) {
+        if self.stretches.get(at).is_some_and(Stretch::is_data)
+            && let Some(FlowId(asking)) = self.flows[at].peer
+            && self.flows[asking as usize].peer == Some(FlowId(at as u32))
+        {
+            self.learn(asking as usize);
+        }
         let (Some(flow), Some(stretch)) = (self.flows.get_mut(at), self.stretches.get_mut(at)) else {
             return;
         };
@@ -302,6 +308,9 @@ impl Flows {
     pub(crate) fn responder(&mut self, id: FlowId) -> Option<Responder<'_>> {
         let answering = id.0 as usize;
         let asked = self.flows.get(answering)?.peer?.0 as usize;
+        if self.flows.get(asked)?.is_behind {
+            self.learn(asked);
+        }
         let [flow, peer] = self.flows.get_disjoint_mut([answering, asked]).ok()?;
         let (own, asked) = match (flow.in_stretch, peer.in_stretch) {
             (false, false) => (None, None),
@@ -319,23 +328,47 @@ impl Flows {
     #[inline(always)]
     pub(crate) fn answering(&mut self, id: FlowId) -> Option<(&mut Stretch, &mut Flow)> {
         let asking = self.flows.get(id.0 as usize)?.peer?.0 as usize;
-        let is_in_stretch = self.flows.get(asking)?.in_stretch;
-        if is_in_stretch && self.stretches.get(asking).is_some_and(|stretch| !stretch.is_data()) {
+        let Flow { in_stretch, is_behind, .. } = *self.flows.get(asking)?;
+        if in_stretch && self.stretches.get(asking).is_some_and(|stretch| !stretch.is_data()) {
             self.end_stretch(asking);
+        }
+        if is_behind {
+            self.learn(asking);
         }
         Some((self.stretches.get_mut(id.0 as usize)?, self.flows.get_mut(asking)?))
     }
 
-    /// Ends a flow's stretch: it knows of all its packets then.
+    /// Ends a flow's stretch: it knows of all its packets then, and of all that answers them.
     #[inline(always)]
     pub(crate) fn settle(&mut self, id: FlowId) {
-        if self.flows.get(id.0 as usize).is_some_and(|flow| flow.in_stretch) {
-            self.end_stretch(id.0 as usize);
+        let at = id.0 as usize;
+        let Some(&Flow { in_stretch, is_behind, .. }) = self.flows.get(at) else { return };
+        if in_stretch | is_behind {
+            self.settle_now(at, in_stretch);
         }
     }
 
-    /// A flow's requests know of all its packets then, and its stretch goes on.
+    #[inline(never)]
+    fn settle_now(&mut self, at: usize, in_stretch: bool) {
+        self.learn(at);
+        if in_stretch {
+            self.end_stretch(at);
+        }
+    }
+
+    /// A flow's requests know of all READ responses then: its opposite one's stretch goes on.
+    #[inline(never)]
+    fn learn(&mut self, at: usize) {
+        let Some(flow) = self.flows.get_mut(at).filter(|flow| flow.is_behind) else { return };
+        flow.is_behind = false;
+        if let Some(stretch) = flow.peer.and_then(|peer| self.stretches.get_mut(peer.0 as usize)) {
+            stretch.tell(flow);
+        }
+    }
+
+    /// A flow's requests know of all its packets then, and of all that answers them, and its stretch goes on.
     pub(crate) fn catch_up(&mut self, FlowId(at): FlowId) {
+        self.learn(at as usize);
         let (flow, stretch) = (self.flows.get_mut(at as usize), self.stretches.get_mut(at as usize));
         if let (Some(flow), Some(stretch)) = (flow.filter(|flow| flow.in_stretch), stretch) {
             stretch.catch_up(flow);

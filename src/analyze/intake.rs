@@ -337,7 +337,14 @@ impl Analysis {
         self.flows.remember(&keys, &others);
         for (facts, flow) in collected.iter().zip(going_on) {
             let flow = flow.filter(|flow| self.flows.has_stretch_for(*flow, facts));
-            if !flow.is_some_and(|flow| self.goes_on_in::<true>(flow, facts, 0, || facts.icrc())) {
+            let goes_on = match flow {
+                Some(flow) => self.goes_on_in::<true>(flow, facts, 0, || facts.icrc()),
+                None => {
+                    facts.opcode().shape().is_data_within()
+                        && self.goes_on_within_data::<true>(facts, 0, || facts.icrc())
+                }
+            };
+            if !goes_on {
                 self.see_plain(facts);
             }
         }

@@ -1,8 +1,8 @@
 //! A stretch of a flow: requests, or READ responses, that look alike and follow each other, while nothing happens to them.
 //! They are counted where all of them need is close together, and the flow, which takes a dozen cache lines, learns of them
 //! when the stretch ends: with a packet that is not the next one, or is of another kind, or when somebody asks for the flow.
-//! Where there are more flows than caches hold, two lines are waited for instead of a dozen. Requests learn of each response
-//! at once.
+//! Where there are more flows than caches hold, two lines are waited for instead of a dozen. Requests learn of acknowledgements
+//! at once; of the READ responses in the middle of a READ when something else comes, or when somebody asks for them.
 
 use super::{
     Analysis, Class, FARTHEST, FlowId,
@@ -13,7 +13,7 @@ use super::{
     plain::{Alike, AnyPlain, Plain, Wrapped, verify_plain},
     track::{
         order::IdOrder,
-        request::{Course, Knobs, Response, Waiting},
+        request::{Course, Knobs, MayWait, Response, Waiting},
         response::{Acknowledged, Responses},
         sequence::{Packet, Resolved},
     },
@@ -133,11 +133,40 @@ impl Stretch {
         self.packets.get(shape.part as usize)?.checked_add(1)
     }
 
+    /// The same of one of which the requests may learn later, and of one that is not `KNOWN` to be plain: see
+    /// [`next`](Self::next).
+    #[inline(always)]
+    fn next_to_wait<const KNOWN: bool>(
+        &self,
+        packet: &impl AnyPlain,
+        shape: &Shape,
+        rest: usize,
+    ) -> Option<u8> {
+        let plain = packet.plain();
+        if plain.total() < SHORTEST
+            || !KNOWN && !plain.is_whole(shape, rest)
+            || !self.course.is_next_to_wait(packet, &self.ids)
+        {
+            return None;
+        }
+        self.packets.get(shape.part as usize)?.checked_add(1)
+    }
+
     /// Takes it.
     #[inline(always)]
     fn take_data(&mut self, packets: u8, packet: &impl AnyPlain, shape: &Shape, frame: u64) {
         self.count(packets, packet, shape);
         self.course.take_data(packet, shape, frame, packet.icrc());
+        if let Some(id) = packet.ip_id() {
+            self.ids.see_another(id);
+        }
+    }
+
+    /// Takes one of which the requests learn later.
+    #[inline(always)]
+    fn take_to_wait(&mut self, packets: u8, packet: &impl AnyPlain, shape: &Shape, frame: u64, icrc: State) {
+        self.count(packets, packet, shape);
+        self.course.take_to_wait(packet, frame, icrc);
         if let Some(id) = packet.ip_id() {
             self.ids.see_another(id);
         }
@@ -239,6 +268,17 @@ impl Stretch {
         facts.port() == Some(self.alike.source_port())
     }
 
+    /// The requests that are answered by its flow may learn of the next responses later.
+    #[inline(always)]
+    fn wait(&mut self, may_wait: &MayWait) {
+        self.course.wait(may_wait);
+    }
+
+    /// The requests that are answered by its flow learn of all that it has.
+    pub(crate) fn tell(&mut self, asking: &mut Flow) {
+        asking.requests.learn_of_data(&mut self.course);
+    }
+
     /// Its flow's requests learn what they can while it goes on.
     pub(crate) fn catch_up(&mut self, flow: &mut Flow) {
         if !self.is_data() {
@@ -312,8 +352,10 @@ impl Analysis {
         rest: usize,
         icrc: impl FnOnce() -> State,
     ) -> bool {
-        if !packet.opcode().shape().is_streamed {
-            return false;
+        let shape = packet.opcode().shape();
+        if !shape.is_streamed {
+            // A copy of its own: the others stay in registers.
+            return shape.is_data_within() && self.goes_on_within_data::<KNOWN>(&packet.clone(), rest, icrc);
         }
         let Some(id) = self.flows.with_stretch_for(packet) else { return false };
         self.goes_on_in::<KNOWN>(id, packet, rest, icrc)
@@ -344,6 +386,33 @@ impl Analysis {
         }
         self.capture.see(&packet.frame());
         self.went_on(id, packet, icrc, is_right, Direction::Request);
+        true
+    }
+
+    /// Takes a READ response from the middle of a READ, if it is the next packet of a stretch and changes nothing that the
+    /// requests would have to know of at once: that is nearly all of them.
+    #[inline(never)]
+    pub(super) fn goes_on_within_data<const KNOWN: bool>(
+        &mut self,
+        packet: &impl AnyPlain,
+        rest: usize,
+        icrc: impl FnOnce() -> State,
+    ) -> bool {
+        let (shape, frame) = (packet.opcode().shape(), self.number() + 1);
+        let Some(id) = self.flows.with_stretch_for(packet) else { return false };
+        let is_right = if KNOWN { packet.ip_right() } else { packet.is_ip_right() };
+        if !self.trust.accepts_ip(is_right) {
+            return false;
+        }
+        let Some(stretch) = self.flows.stretch(id) else { return false };
+        let Some(packets) = stretch.next_to_wait::<KNOWN>(packet, shape, rest) else { return false };
+        let icrc = icrc();
+        if !self.trust.accepts(icrc) {
+            return false;
+        }
+        stretch.take_to_wait(packets, packet, shape, frame, icrc);
+        self.capture.see(&packet.frame());
+        self.went_on(id, packet, icrc, is_right, Direction::Response);
         true
     }
 
@@ -457,6 +526,13 @@ impl Analysis {
         let Some(packets) = stretch.next_data(facts, shape) else { return false };
         stretch.take_data(packets, facts, shape, frame);
         asking.requests.answer(&Response::with_data(facts, frame), &mut self.resolved, &self.knobs);
+        if !shape.ends
+            && asking.peer == Some(id)
+            && let Some(may_wait) = asking.requests.may_wait(facts.psn())
+        {
+            stretch.wait(&may_wait);
+            asking.is_behind = true;
+        }
         if !self.resolved.is_empty() {
             let place = (Direction::Request, facts.wrap());
             tell(&mut self.observer, &mut self.resolved, &mut self.overhead, place, frame);

@@ -27,15 +27,39 @@ impl Marks {
     /// The flow stands here. Where ten round trips are over since the newer mark, there is one more.
     #[inline]
     pub(crate) fn pass(&mut self, time: i64, bytes: u64, rtt: Option<u32>) -> Option<Passed> {
-        let rtt = rtt? as i64;
-        let (past, now) = (self.newer, Mark { time, bytes });
-        let took = time.saturating_sub(past.time);
-        if took < (SPAN * rtt).max(1) {
+        let rtt = rtt?;
+        if time < self.due(rtt) {
             return None;
         }
-        let from = if took > STALL * rtt { NEVER } else { past };
+        let (past, now) = (self.newer, Mark { time, bytes });
+        let from = past.unless_stopped(time.saturating_sub(past.time), rtt);
         *self = Marks { older: from, newer: now };
         Some(Passed { since: past.time, from, now })
+    }
+
+    /// From when on there is another one.
+    #[inline(always)]
+    pub(crate) fn due(&self, rtt: u32) -> i64 {
+        self.newer.time.saturating_add(span(rtt))
+    }
+
+    /// How far marks are apart at least; `None` where the way to the next one may be longer than a `u32` tells before the flow
+    /// has stopped.
+    pub(crate) fn apart(rtt: u32) -> Option<u32> {
+        let may_be_told = STALL * (rtt as i64) < u32::MAX as i64;
+        may_be_told.then_some(span(rtt) as u32)
+    }
+
+    /// When the last one was set.
+    pub(crate) fn last(&self) -> i64 {
+        self.newer.time
+    }
+
+    /// There were marks meanwhile, at the same goodput: the last one at this time, so many nanoseconds after the one before.
+    pub(crate) fn go_on(&mut self, time: i64, took: u32, bytes: u64, rtt: u32) {
+        let before = time.saturating_sub(took as i64);
+        let past = if before == self.newer.time { self.newer } else { Mark { time: before, bytes } };
+        *self = Marks { older: past.unless_stopped(took as i64, rtt), newer: Mark { time, bytes } };
     }
 
     /// The flow begins anew.
@@ -71,7 +95,18 @@ impl Default for Marks {
     }
 }
 
+/// How far marks are apart at least.
+#[inline(always)]
+fn span(rtt: u32) -> i64 {
+    (SPAN * rtt as i64).max(1)
+}
+
 impl Mark {
+    /// The mark, if the way to the next one took no longer than a flow may take.
+    fn unless_stopped(self, took: i64, rtt: u32) -> Mark {
+        if took > STALL * rtt as i64 { NEVER } else { self }
+    }
+
     fn rate_to(self, now: Mark) -> Option<u64> {
         if self.time == NEVER.time {
             return None;

@@ -10,7 +10,7 @@ use std::{
 };
 
 pub(crate) use answer::Response;
-pub(crate) use course::Course;
+pub(crate) use course::{Course, MayWait};
 pub(crate) use recovery::Episode;
 
 use super::{
@@ -78,6 +78,13 @@ pub(crate) struct Read {
     answered: bool,
     complete: bool,
     retried: bool,
+}
+
+impl Read {
+    /// Whether a response with this PSN is one to it.
+    fn has(&self, x: u64) -> bool {
+        self.first <= x && x < self.end
+    }
 }
 
 /// A message on the wire that is not acknowledged yet.

@@ -691,11 +691,17 @@ impl Sequence {
         Some(if waited < context.late_ns { Class::LateOriginal } else { Class::Ambiguous })
     }
 
+    /// Whether nothing waits for an acknowledgement to be told what it was.
+    #[inline(always)]
+    pub(crate) fn has_decided_all(&self) -> bool {
+        self.rare.get().is_none_or(|rare| rare.undecided.is_empty())
+    }
+
     /// Everything before `una` is acknowledged: holes filled one by one before it, with no going back, were filled
     /// by packets sent again for a receiver that keeps what comes early.
     #[inline]
     pub(crate) fn acknowledged(&mut self, una: u64, resolved: &mut Vec<Resolved>) {
-        if self.rare.get().is_none_or(|rare| rare.undecided.is_empty()) {
+        if self.has_decided_all() {
             return;
         }
         let mut selective = 0;

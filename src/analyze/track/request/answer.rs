@@ -113,9 +113,7 @@ impl Requests {
         if self.trouble.get().is_some_and(|trouble| trouble.lost_behind.is_some()) {
             self.judge_lost_behind(una, time);
         }
-        self.reach = self.reach.max(self.seq.hi.saturating_sub(self.una.max(self.seq.base)));
-        self.una = una;
-        self.last_progress = time;
+        self.go_to(una, time);
         let began = resolved.len();
         self.seq.acknowledged(una, resolved);
         if resolved.len() > began {
@@ -135,6 +133,14 @@ impl Requests {
         {
             last.goodput_after = passed.rate();
         }
+    }
+
+    /// Everything before `una` is acknowledged.
+    #[inline(always)]
+    pub(super) fn go_to(&mut self, una: u64, time: i64) {
+        self.reach = self.reach.max(self.seq.hi.saturating_sub(self.una.max(self.seq.base)));
+        self.una = una;
+        self.last_progress = time;
     }
 
     /// Karn: only packets sent once are timed, and only those that an acknowledgement is due for.
@@ -215,7 +221,7 @@ impl Requests {
         knobs: &Knobs,
     ) {
         let Some(reads) = self.reads.get_mut() else { return };
-        let found = reads.list.iter_mut().rfind(|read| read.first <= x && x < read.end);
+        let found = reads.list.iter_mut().rfind(|read| read.has(x));
         let Some(read) = found else { return };
         let (sent, retried) = (read.time, read.retried);
         let mut first = None;

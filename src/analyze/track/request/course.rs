@@ -7,6 +7,7 @@ use crate::{
         facts::Facts,
         track::{
             SILENCE_NS,
+            goodput::Marks,
             order::IdOrder,
             ring::{self, Sent},
             sequence::{Packet, Sequence, sent, unseen},
@@ -25,19 +26,23 @@ pub(crate) struct Course {
     next: u64,
     /// When the last one came.
     time: i64,
-    /// When the message that is open began.
-    first_time: i64,
+    /// When the message that is open began; of READ responses, when the next mark of goodput is due.
+    mark_time: i64,
     ring: Box<[Sent]>,
     /// Where the course ends, whatever comes; the low bits.
     stop: u32,
-    /// A silence longer than this may hide a loss.
+    /// A silence longer than this may hide a loss; of READ responses, how far marks of goodput are apart at least, 0 while the
+    /// requests learn of each response at once.
     floor: u32,
-    /// Payload bytes, and how many of them the requests know of.
+    /// Payload bytes.
     payload: u32,
+    /// How many of them the requests know of; of READ responses, the low bits of the first PSN that they do not know of.
     told: u32,
-    /// The payload bytes when the message that is open began, modulo 2^32.
-    begin: u32,
-    /// What may have been lost in silences.
+    /// The payload bytes when the message that is open began, modulo 2^32; of READ responses, the low bits of the next PSN
+    /// that the requests learn of at once.
+    mark: u32,
+    /// What may have been lost in silences; of READ responses, how far the last mark of goodput is from the one before it, 0
+    /// where the requests know of it.
     perhaps: u32,
     knows_mtu: bool,
     /// The message that is open; in a course of READ responses always these. Not where a word begins: its byte would be read
@@ -51,6 +56,17 @@ pub(crate) struct Course {
     /// How many ICRCs were right, and how many were not.
     good: u16,
     bad: u16,
+}
+
+/// READ responses that change nothing of requests but how far they are answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MayWait {
+    /// The next ones, so many.
+    psns: u32,
+    /// When the next mark of goodput is due,
+    due: i64,
+    /// ... and how far those after it are apart.
+    apart: u32,
 }
 
 /// PSNs after which a course ends: its counts are small, and requests of a flow that looks for its opposite are looked at
@@ -70,6 +86,13 @@ impl Course {
     #[inline(always)]
     pub(crate) fn is_next_data(&self, facts: &impl Facts, ids: &IdOrder) -> bool {
         self.silence_before(facts, self.is_data(), ids).is_some()
+    }
+
+    /// Whether a READ response is the next one of a course of them, and the requests may learn of it [later](MayWait).
+    #[inline(always)]
+    pub(crate) fn is_next_to_wait(&self, facts: &impl Facts, ids: &IdOrder) -> bool {
+        let may_wait = (self.floor != 0) & (self.next as u32 != self.mark);
+        self.silence_before(facts, self.is_data() & may_wait, ids).is_some()
     }
 
     /// How long it was silent before a packet, if that is the next one, and `fits` otherwise too.
@@ -103,8 +126,8 @@ impl Course {
             true => unseen(facts.ip_id(), ids).max(1) as u32,
             false => is_silent as u32,
         };
-        (self.begin, self.first_time) =
-            if shape.begins { (self.payload, time) } else { (self.begin, self.first_time) };
+        (self.mark, self.mark_time) =
+            if shape.begins { (self.payload, time) } else { (self.mark, self.mark_time) };
         self.put(facts, frame, icrc);
         let is_complete = shape.ends & (shape.begins | self.open.is_some());
         self.open = if shape.ends {
@@ -117,8 +140,19 @@ impl Course {
         if !is_complete {
             return None;
         }
-        let bytes = self.payload.wrapping_sub(self.begin) as u64;
-        Some((bytes, Waiting { last: x, first_time: self.first_time }))
+        let bytes = self.payload.wrapping_sub(self.mark) as u64;
+        Some((bytes, Waiting { last: x, first_time: self.mark_time }))
+    }
+
+    /// Takes one of which the requests learn later.
+    #[inline(always)]
+    pub(crate) fn take_to_wait(&mut self, facts: &impl Facts, frame: u64, icrc: State) {
+        self.put(facts, frame, icrc);
+        if self.time >= self.mark_time {
+            let late = self.time.saturating_sub(self.mark_time);
+            self.perhaps = late.saturating_add(self.floor as i64).min(u32::MAX as i64) as u32;
+            self.mark_time = self.time + self.floor as i64;
+        }
     }
 
     /// Takes a READ response.
@@ -157,6 +191,14 @@ impl Course {
         };
         seq.ring.swap(&mut course.ring);
         Some(course)
+    }
+
+    /// The requests may learn of the next READ responses later.
+    #[inline(always)]
+    pub(crate) fn wait(&mut self, may_wait: &MayWait) {
+        let &MayWait { psns, due, apart } = may_wait;
+        (self.told, self.mark) = (self.next as u32, (self.next as u32).wrapping_add(psns));
+        (self.mark_time, self.floor, self.perhaps) = (due, apart, 0);
     }
 
     /// The sequence learns of all READ responses of the course, which is over.
@@ -245,8 +287,8 @@ impl Requests {
             ..Course::default()
         };
         if let Some(assembly) = self.assembly.take() {
-            course.begin = 0u32.wrapping_sub(assembly.bytes as u32);
-            (course.first_time, course.open) = (assembly.first_time, Some(assembly.operation));
+            course.mark = 0u32.wrapping_sub(assembly.bytes as u32);
+            (course.mark_time, course.open) = (assembly.first_time, Some(assembly.operation));
         }
         self.seq.ring.swap(&mut course.ring);
         Some(course)
@@ -262,8 +304,8 @@ impl Requests {
         }
         self.assembly = course.open.map(|operation| Assembly {
             next: course.next,
-            bytes: course.payload.wrapping_sub(course.begin) as u64,
-            first_time: course.first_time,
+            bytes: course.payload.wrapping_sub(course.mark) as u64,
+            first_time: course.mark_time,
             operation,
         });
     }
@@ -292,6 +334,61 @@ impl Requests {
         (course.stop, course.floor) = (stop(&self.seq, self.una, course.next) as u32, self.floor(knobs));
         self.seq.ring.swap(&mut course.ring);
         self.is_on_course() && self.seq.hi == course.next
+    }
+
+    /// Whether they may learn of the READ responses behind this PSN when somebody asks for them, all at once. The last one of
+    /// a READ completes it.
+    #[inline(always)]
+    pub(crate) fn may_wait(&self, psn: Psn) -> Option<MayWait> {
+        let (reads, next, hi) = (self.reads.get()?, self.seq.unwrap(psn) + 1, self.seq.hi);
+        let at = reads.list.iter().rposition(|read| read.has(next - 1))?;
+        let read = reads.list.get(at)?;
+        let is_quiet = !self.is_recovering
+            && self.trouble.get().is_none_or(|trouble| trouble.lost_behind.is_none())
+            && self.seq.has_decided_all();
+        let is_answered = read.answered && read.next == next && self.una == next && !reads.out_of_sequence;
+        // Near enough that PSNs behind each other are behind each other once they are unwrapped.
+        let is_near = read.end <= hi && hi - next < Psn::SPACE as u64 / 4;
+        let is_alone =
+            || reads.list.range(at + 1..).all(|read_2| read_2.first >= read.end || read_2.end <= next);
+        if !(is_quiet && is_answered && is_near && is_alone()) {
+            return None;
+        }
+        let psns = read.end.checked_sub(next + 1)? as u32;
+        match (&self.more, self.rtt_min) {
+            (Some(more), Some(rtt)) => {
+                // What the first mark after an episode tells of it is not to wait.
+                let recovered = more.episodes.last().and_then(|last| last.recovered);
+                let is_over = recovered.is_none_or(|recovered| recovered < more.marks.last());
+                let apart = is_over.then(|| Marks::apart(rtt)).flatten()?;
+                Some(MayWait { psns, due: more.marks.due(rtt), apart })
+            }
+            _ => Some(MayWait { psns, due: i64::MAX, apart: 1 }),
+        }
+    }
+
+    /// Learns of all READ responses of a course that goes on.
+    pub(crate) fn learn_of_data(&mut self, course: &mut Course) {
+        let apart = std::mem::take(&mut course.floor);
+        let (psns, last) = ((course.next as u32).wrapping_sub(course.told), course.next.wrapping_sub(1));
+        if psns == 0 {
+            return;
+        }
+        let x = self.seq.unwrap(Psn(last as u32 & (Psn::SPACE - 1)));
+        self.acks_seen += psns as u64;
+        if let Some(reads) = self.reads.get_mut() {
+            reads.last_time = course.time;
+            if let Some(read) = reads.list.iter_mut().rfind(|read| read.has(x)) {
+                read.next = x + 1;
+            }
+        }
+        self.shadow.acknowledged(x + 1);
+        self.go_to(x + 1, course.time);
+        if let (Some(more), Some(rtt)) = (&mut self.more, self.rtt_min)
+            && course.perhaps > 0
+        {
+            more.marks.go_on(course.mark_time - apart as i64, course.perhaps, self.goodput, rtt);
+        }
     }
 
     #[inline(always)]
