@@ -37,7 +37,7 @@ mod tests {
     use super::{
         class::Class,
         order::IdOrder,
-        request::{Course, Knobs, Request, Requests},
+        request::{Course, Knobs, Request, Requests, Response},
         response::Responses,
         sequence::Packet,
     };
@@ -47,7 +47,7 @@ mod tests {
         craft,
         dissect::{self, Link},
         icrc::State,
-        opcode::Opcode,
+        opcode::{Opcode, Operation, Position},
         wire::*,
     };
 
@@ -203,5 +203,105 @@ mod tests {
             }
             assert!(on_course > 600, "{on_course}");
         }
+    }
+
+    /// READs of two packets and more: some are asked for again, some of their responses do not come, or late.
+    #[test]
+    fn requests_learn_of_responses_that_waited_as_of_others() {
+        let mut waited = 0;
+        for seed in 0..32u64 {
+            let mut state = seed;
+            let mut random = |below: u64| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 33) % below
+            };
+            let (mut short, mut general, ids) =
+                (Requests::default(), Requests::default(), IdOrder::default());
+            let (mut responses, mut course) = (Responses::default(), None::<Course>);
+            let (mut resolved, mut frame, mut psn, mut time) = (Vec::new(), 0, 0xff_ff00, 0);
+            for _ in 0..60 {
+                let n = 2 + random(40) as u32;
+                // Sometimes it is asked for again, from somewhere on.
+                let repeated = (random(6) == 0).then(|| random(n as u64) as u32);
+                for from in [Some(0), repeated].into_iter().flatten() {
+                    // All that is asked of it but its operation is what it is of any packet.
+                    let facts = packet(Opcode::RC_SEND_ONLY, psn + from, 7, time);
+                    let mut request = Request {
+                        packet: Packet::of(&facts, frame),
+                        operation: Operation::ReadRequest,
+                        position: Position::Only,
+                        message_bytes: Some((n - from) * 1024),
+                    };
+                    for requests in [&mut short, &mut general] {
+                        requests.see(&mut request, &ids, &KNOBS, &mut resolved);
+                    }
+                    (frame, time) = (frame + 1, time + [700, 90_000, 8_000_000][random(3) as usize]);
+                }
+                for k in 0..n {
+                    // Some are not the last one where they should be.
+                    let (position, is_odd) = (k + 1, random(100) == 0);
+                    let opcode = match k {
+                        0 => Opcode::RC_READ_RESPONSE_FIRST,
+                        _ if position == n && !is_odd => Opcode::RC_READ_RESPONSE_LAST,
+                        _ => Opcode::RC_READ_RESPONSE_MIDDLE,
+                    };
+                    (frame, time) = (frame + 1, time + [10, 300, 300, 4_000, 300_000][random(5) as usize]);
+                    // After a loss none waits any more.
+                    if seed % 4 == 0 && random(200) == 0 {
+                        continue;
+                    }
+                    let facts = &packet(opcode, psn + k, 7, time);
+                    let response = &Response::with_data(facts, frame);
+                    general.answer(response, &mut resolved, &KNOBS);
+                    match &mut course {
+                        Some(course)
+                            if facts.opcode().shape().is_data_within()
+                                && course.is_next_to_wait(facts, &ids) =>
+                        {
+                            course.take_to_wait(facts, frame, State::Unchecked);
+                            waited += 1;
+                        }
+                        Some(course) if course.is_next_data(facts, &ids) => {
+                            short.learn_of_data(course);
+                            course.take_data(facts, facts.opcode().shape(), frame, State::Unchecked);
+                            short.answer(response, &mut resolved, &KNOBS);
+                            if let Some(may_wait) = short.may_wait(facts.psn()) {
+                                course.wait(&may_wait);
+                            }
+                        }
+                        _ => {
+                            if let Some(mut course) = course.take() {
+                                short.learn_of_data(&mut course);
+                                responses.end_course(course, 0);
+                            }
+                            let (packet, shape) = (Packet::of(facts, frame), facts.opcode().shape());
+                            responses.read(&packet, shape.position, None, &ids, &KNOBS, &mut resolved);
+                            course = responses.begin_course();
+                            short.answer(response, &mut resolved, &KNOBS);
+                        }
+                    }
+                    if random(9) == 0 {
+                        if let Some(course) = &mut course {
+                            short.learn_of_data(course);
+                        }
+                        assert_eq!(
+                            format!("{short:?}"),
+                            format!("{general:?}"),
+                            "seed {seed}, packet {frame}"
+                        );
+                        if random(2) == 0
+                            && let (Some(course), Some(may_wait)) = (&mut course, short.may_wait(facts.psn()))
+                        {
+                            course.wait(&may_wait);
+                        }
+                    }
+                }
+                if let Some(course) = &mut course {
+                    short.learn_of_data(course);
+                }
+                psn += n;
+            }
+        }
+        assert!(waited > 5_000, "{waited}");
     }
 }

@@ -350,7 +350,7 @@ impl Requests {
         // Near enough that PSNs behind each other are behind each other once they are unwrapped.
         let is_near = read.end <= hi && hi - next < Psn::SPACE as u64 / 4;
         let is_alone =
-            || reads.list.range(at + 1..).all(|read_2| read_2.first >= read.end || read_2.end <= next);
+            || reads.list.range(at + 1..).all(|later| later.first >= read.end || later.end <= next);
         if !(is_quiet && is_answered && is_near && is_alone()) {
             return None;
         }
@@ -367,11 +367,11 @@ impl Requests {
         }
     }
 
-    /// Learns of all READ responses of a course that goes on.
+    /// Learns of all READ responses of a course that goes on; of the next ones at once.
     pub(crate) fn learn_of_data(&mut self, course: &mut Course) {
         let apart = std::mem::take(&mut course.floor);
         let (psns, last) = ((course.next as u32).wrapping_sub(course.told), course.next.wrapping_sub(1));
-        if psns == 0 {
+        if apart == 0 || psns == 0 {
             return;
         }
         let x = self.seq.unwrap(Psn(last as u32 & (Psn::SPACE - 1)));
