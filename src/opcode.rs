@@ -260,6 +260,8 @@ pub(crate) struct Shape {
     pub(crate) part: u8,
     pub(crate) has_aeth: bool,
     pub(crate) has_reth: bool,
+    /// Where behind the BTH there is the AETH, or the RETH's length.
+    pub(crate) word: u8,
     /// A message begins, or ends, with it.
     pub(crate) begins: bool,
     pub(crate) ends: bool,
@@ -298,6 +300,9 @@ static SHAPES: [Shape; 256] = {
     table
 };
 
+/// Where a RETH has its length.
+const RETH_LENGTH: u8 = 12;
+
 /// A READ's response: the first, the middle, the last, the only packet.
 const DATA: u8 = 13;
 const DATA_END: u8 = DATA + 3;
@@ -305,14 +310,19 @@ const DATA_END: u8 = DATA + 3;
 impl Opcode {
     const fn find_shape(self) -> Shape {
         let row = Opcode::row(self.0);
-        let (mut extended, mut i) = (0, 0);
+        let (mut extended, mut word, mut i) = (0, 0, 0);
+        let (mut has_aeth, mut has_reth) = (false, false);
         while i < row.chain.len() {
+            match row.chain[i] {
+                Kind::Aeth => (has_aeth, word) = (true, extended),
+                Kind::Reth => (has_reth, word) = (true, extended + RETH_LENGTH),
+                _ => {}
+            }
             if let Some(info) = row.chain[i].info() {
                 extended += info.len as u8;
             }
             i += 1;
         }
-        let first = if row.chain.is_empty() { None } else { Some(row.chain[0]) };
         let operation = self.find_operation();
         let (least, most) = match row.payload {
             PayloadRule::Full => (256, 4096),
@@ -330,8 +340,9 @@ impl Opcode {
             is_streamed: matches!(operation, Some(Operation::Send | Operation::Write))
                 && matches!(self.service(), Service::Rc | Service::Uc | Service::Rd | Service::Xrc),
             part: self.part(),
-            has_aeth: matches!(first, Some(Kind::Aeth)),
-            has_reth: matches!(first, Some(Kind::Reth)),
+            has_aeth,
+            has_reth,
+            word,
             begins: matches!(row.position, Position::First | Position::Only),
             ends: matches!(row.position, Position::Last | Position::Only),
             least,

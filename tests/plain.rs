@@ -1,9 +1,7 @@
 //! Most packets are read from fixed offsets, the others dissected: what comes out is the same.
 
 use std::{
-    collections::VecDeque,
     fs,
-    net::Ipv4Addr,
     path::{Path, PathBuf},
 };
 
@@ -12,19 +10,20 @@ use rdmawire::{
     capture::{self, Record, Source, Time},
     checksum::internet,
     craft::{
-        self,
         mutate::{Base, Mutants},
         rewrite::{Plan, Rewriter},
     },
     dissect::{Encapsulation, Link, dissect},
-    opcode::Opcode,
+    opcode::Service,
     wire::*,
 };
 
 mod properties;
 mod trace;
+mod traffic;
 use properties::{Random, analysis::see_prepared, tunnel};
 use trace::Frame;
+use traffic::{both_ways, of_every_operation};
 
 /// It asks for nothing, but every frame has to be dissected for it.
 struct Nothing;
@@ -198,101 +197,21 @@ fn damaged_captures_have_one_report() {
     assert_enough(traces, packets);
 }
 
-/// Two queue pairs that read from each other and write to each other, all at once.
-fn both_ways(packets: usize, random: &mut Random) -> Vec<Frame> {
-    const HOSTS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
-    const MTU: usize = 256;
-    #[derive(Default)]
-    struct Side {
-        next: u32,
-        /// Packets of the WRITE at hand that are not sent.
-        writing: u32,
-        /// Of the READ of the other side that it answers, and those after it: PSN, packets, and how many were sent.
-        answers: VecDeque<(u32, u32, u32)>,
-        written: Option<u32>,
-        /// Where the other side is asked to go back to.
-        lacking: Option<u32>,
-    }
-    let mut sides = [Side { next: 0xff_ff80, ..Side::default() }, Side { next: 77, ..Side::default() }];
-    // Short READs and long ones, few and many, with all kinds of pauses between packets.
-    let (most, reads) = ([3, 40, 400][random.below(3)], 1 + random.below(6));
-    let pauses = [[700, 900, 2_000], [700, 900, 200_000], [5, 10, 40_000]][random.below(3)];
-    let goes_back = [0, 50, 1_000][random.below(3)];
-    let (ids_count_up, mut ids) = (random.below(2) > 0, [0u16; 2]);
-    let (mut frames, mut time) = (Vec::new(), 0);
-    while frames.len() < packets {
-        let from = random.below(2);
-        let [one, other] = &mut sides;
-        let (own, peer) = if from == 0 { (one, other) } else { (other, one) };
-        ids[from] = ids[from].wrapping_add(ids_count_up as u16);
-        let ip = craft::Packet::rocev2(HOSTS[from], HOSTS[1 - from]);
-        let ip = ip.edit(|ip: Ipv4| ip.with_id(Hex16(ids[from])));
-        let bth = |opcode, psn: u32| {
-            let end = Qpn(if from == 0 { 0x22 } else { 0x11 });
-            Bth::default().with_opcode(opcode).with_dest_qp(end).with_psn(Psn(psn % Psn::SPACE))
-        };
-        let data = || vec![0; MTU];
-        if goes_back > 0 && random.below(goes_back) == 0 {
-            own.next -= 1 + random.below(20) as u32;
-            (own.writing, peer.lacking) = (0, Some(own.next));
-        }
-        let nak = Aeth::default().with_syndrome(Syndrome::PSN_SEQUENCE_ERROR);
-        let packet = if let Some(psn) = own.lacking.take().filter(|_| random.below(2) > 0) {
-            ip.push(bth(Opcode::RC_ACKNOWLEDGE, psn)).push(nak)
-        } else if let (true, Some((psn, n, sent))) = (random.below(4) > 0, own.answers.front_mut()) {
-            // Some count wrong.
-            let n_said = if random.below(300) == 0 { *n + 1 } else { *n };
-            let opcode = match (*sent, *sent + 1 == n_said) {
-                (0, true) => Opcode::RC_READ_RESPONSE_ONLY,
-                (0, false) => Opcode::RC_READ_RESPONSE_FIRST,
-                (_, true) => Opcode::RC_READ_RESPONSE_LAST,
-                _ => Opcode::RC_READ_RESPONSE_MIDDLE,
-            };
-            let header = ip.push(bth(opcode, *psn + *sent));
-            *sent += 1;
-            if sent == n {
-                own.answers.pop_front();
-            }
-            match opcode {
-                Opcode::RC_READ_RESPONSE_MIDDLE => header.payload(data()),
-                _ => header.push(Aeth::default()).payload(data()),
-            }
-        } else if let (true, Some(psn)) = (random.below(2) > 0, own.written) {
-            own.written = None;
-            ip.push(bth(Opcode::RC_ACKNOWLEDGE, psn)).push(Aeth::default())
-        } else if own.writing > 0 {
-            own.writing -= 1;
-            let psn = own.next;
-            own.next += 1;
-            if own.writing == 0 {
-                peer.written = Some(psn);
-            }
-            let opcode = if own.writing > 0 { Opcode::RC_WRITE_MIDDLE } else { Opcode::RC_WRITE_LAST };
-            ip.push(bth(opcode, psn)).payload(data())
-        } else if random.below(reads) > 1 {
-            own.writing = 1 + random.below(40) as u32;
-            own.next += 1;
-            let reth = Reth::default().with_dma_len((own.writing + 1) * MTU as u32);
-            ip.push(bth(Opcode::RC_WRITE_FIRST, own.next - 1)).push(reth).payload(data())
-        } else {
-            let (psn, n) = (own.next, 1 + random.below(most) as u32);
-            own.next += n;
-            peer.answers.push_back((psn, n, 0));
-            let reth = Reth::default().with_dma_len(n * MTU as u32);
-            ip.push(bth(Opcode::RC_READ_REQUEST, psn)).push(reth)
-        };
-        time += pauses[random.below(3)];
-        let bytes = packet.build().to_vec();
-        frames.push(Frame { time, link: Link::ETHERNET, wire_len: bytes.len() as u32, bytes });
-    }
-    frames
-}
-
 #[test]
 fn traffic_both_ways_has_one_report() {
     let mut random = Random::new(5);
+    for turn in 0..60 {
+        let service = [Service::Rc, Service::Rc, Service::Xrc, Service::Rd][turn % 4];
+        let frames = both_ways(3_000, service, &mut random);
+        assert_one_report(&frames, &mut random, options(), &format!("turn {turn}"));
+    }
+}
+
+#[test]
+fn every_operation_has_one_report() {
+    let mut random = Random::new(8);
     for turn in 0..40 {
-        let frames = both_ways(3_000, &mut random);
+        let frames = of_every_operation(2_000, &mut random);
         assert_one_report(&frames, &mut random, options(), &format!("turn {turn}"));
     }
 }

@@ -23,7 +23,7 @@ use crate::{
     cost::{Contents, FCS, GAP, ICRC, PREAMBLE, SHORTEST_FRAME},
     dissect::{self, Encapsulation, Link},
     icrc::{self, State},
-    opcode::{Opcode, Service, Shape},
+    opcode::{Opcode, Shape},
     wire::*,
 };
 
@@ -41,7 +41,7 @@ use crate::{
 pub(crate) struct Plain {
     time: i64,
     headers: [u64; WORDS],
-    /// The AETH, or the RETH's length.
+    /// The AETH, or the RETH's length; of other packets anything.
     said: u32,
     wire_len: u32,
     captured: u32,
@@ -167,13 +167,13 @@ impl Plain {
         let is_plain = (odd == 0)
             & (self.time.unsigned_abs() <= FARTHEST as u64)
             & (port == options.roce_ports[0] || port == options.roce_ports[1] && port != 0)
-            & (shape.operation.is_some() && matches!(self.opcode().service(), Service::Rc | Service::Uc))
+            & shape.operation.is_some()
+            // Management is looked at.
             & (self.dest_qp() > 1);
         if !is_plain || !self.is_whole(shape, HEADERS + behind.len()) {
             return None;
         }
-        let at = if shape.has_reth { RETH_LENGTH } else { 0 };
-        let word = behind.get(at..).and_then(|behind| behind.first_chunk());
+        let word = behind.get(shape.word as usize..).and_then(|behind| behind.first_chunk());
         Some(word.map_or(0, |word| u32::from_be_bytes(*word)))
     }
 
@@ -439,9 +439,6 @@ impl Facts for Plain {
         .fingerprint()
     }
 }
-
-/// Where a RETH has its length.
-const RETH_LENGTH: usize = 12;
 
 #[inline(always)]
 fn words<const BYTES: usize, const WORDS: usize>(bytes: &[u8; BYTES]) -> [u64; WORDS] {
