@@ -3,15 +3,6 @@
 
 use std::{fs, path::Path, process::Command};
 
-#[allow(unused_imports)]
-use rdmawire::{
-    capture::{self, Format, Interface, Record, Sink, Time},
-    checksum,
-    dissect::{Link, dissect},
-    icrc,
-    opcode::{Opcode, PayloadRule},
-};
-
 #[path = "bench/traffic.rs"]
 mod traffic;
 use traffic::{Mix, Traffic};
@@ -39,7 +30,7 @@ fn same(path: &Path, more: &[&str]) {
 #[test]
 fn one_file_has_one_report() {
     let path = std::env::temp_dir().join(format!("rdmawire-threads-{}.pcap", std::process::id()));
-    for mix in [Mix::Write, Mix::Read, Mix::All] {
+    for mix in [Mix::Write, Mix::Read, Mix::All, Mix::Nonsense] {
         let traffic = Traffic { packets: 8000, qps: 300, payload: 1024, cut: None, mix };
         traffic.write(&path).expect("the disk has room");
         same(&path, &[]);

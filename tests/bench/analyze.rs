@@ -16,11 +16,7 @@ use std::{
 
 use rdmawire::{
     analyze::{Analysis, Options},
-    capture::{self, Format, Interface, Record, Sink, Source, Time},
-    checksum,
-    dissect::{Link, dissect},
-    icrc,
-    opcode::{Opcode, PayloadRule},
+    capture::{self, Source},
 };
 
 #[path = "floor.rs"]
@@ -65,6 +61,7 @@ fn main() {
         ("4 KiB", Traffic { packets: count(1e5), payload: 4096, ..plain }, false),
         ("READs", Traffic { packets: count(1e6), cut: Some(128), mix: Mix::Read, ..plain }, false),
         ("all opcodes", Traffic { packets: count(1e6), mix: Mix::All, ..plain }, false),
+        ("nonsense", Traffic { packets: count(1e6), mix: Mix::Nonsense, ..plain }, false),
         ("1 QP", Traffic { packets: count(2e6), qps: 1, cut: Some(128), ..plain }, false),
         ("10^4 QPs", Traffic { packets: count(2e6), qps: 10_000, cut: Some(128), ..plain }, false),
         ("10^6 QPs", Traffic { packets: count(4e6), qps: 1_000_000, cut: Some(128), ..plain }, false),

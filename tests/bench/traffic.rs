@@ -2,7 +2,18 @@
 
 use std::path::Path;
 
-use super::*;
+use rdmawire::{
+    capture::{self, Format, Interface, Record, Sink, Time},
+    checksum,
+    dissect::{Link, dissect},
+    icrc,
+    opcode::{Opcode, PayloadRule, Position},
+    wire::Kind,
+};
+
+#[path = "talk.rs"]
+mod talk;
+use talk::Talk;
 
 /// What is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,8 +22,10 @@ pub(crate) enum Mix {
     Write,
     /// RDMA READs, each answered by eight packets.
     Read,
-    /// Every operation code in turns, with payload where it has any.
+    /// Every operation code, as queue pairs of all services use them.
     All,
+    /// Every operation code in turns from every queue pair, whatever was before it: next to nothing of it makes sense.
+    Nonsense,
 }
 
 /// A capture to generate.
@@ -43,6 +56,8 @@ impl Traffic {
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;
         let sender = |qp: u32| Sender { psn: qp.wrapping_mul(77_777) & 0xff_ffff, sent: 0 };
         let mut senders: Vec<Sender> = (0..self.qps).map(sender).collect();
+        let talks = if self.mix == Mix::All { self.qps } else { 0 };
+        let mut talks: Vec<Talk> = (0..talks).map(Talk::of).collect();
         let mut due = None;
         let mut frame = Vec::new();
         for n in 0..self.packets {
@@ -59,7 +74,8 @@ impl Traffic {
                     due = (packet.opcode == Opcode(0x08)).then_some((qp, packet.psn));
                     (packet, qp)
                 }
-                (None, Mix::All) => {
+                (None, Mix::All) => (talks[qp as usize].next(self.payload), qp),
+                (None, Mix::Nonsense) => {
                     (sender.any(Opcode::ALL[n as usize % Opcode::ALL.len()], qp, self.payload), qp)
                 }
             };
@@ -134,9 +150,9 @@ struct Packet {
     qp: u32,
     psn: u32,
     payload: usize,
-    /// The length in a RETH; 0 for none.
+    /// The length in a RETH, if it has one; 0 for whatever.
     asked: u32,
-    /// With an AETH that says something.
+    /// An AETH, if it has one, says something.
     has_aeth: bool,
 }
 
@@ -175,17 +191,24 @@ impl Packet {
         bth.copy_from_slice(&[self.opcode.0, 0x40, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0]);
         bth[5..8].copy_from_slice(&self.qp.to_be_bytes()[1..]);
         bth[9..12].copy_from_slice(&self.psn.to_be_bytes()[1..]);
-        if is_back || self.opcode == Opcode(0x08) {
+        if is_back || self.opcode.position() == Position::Last {
             bth[8] = 0x80 * !is_back as u8;
         }
-        // An acknowledgement's AETH, or a response's: good, no credits; the MSN is the message's number.
         let end = frame.len();
-        if self.has_aeth {
-            frame[BTH + 12] = 0x1f;
-            frame[BTH + 13..BTH + 16].copy_from_slice(&(self.psn / MESSAGE).to_be_bytes()[1..]);
-        }
-        if self.asked > 0 {
-            frame[BTH + 24..BTH + 28].copy_from_slice(&self.asked.to_be_bytes());
+        let mut at = BTH + 12;
+        for kind in self.opcode.chain() {
+            match kind {
+                // Good, no credits; the MSN is the message's number.
+                Kind::Aeth if self.has_aeth => {
+                    frame[at] = 0x1f;
+                    frame[at + 1..at + 4].copy_from_slice(&(self.psn / MESSAGE).to_be_bytes()[1..]);
+                }
+                Kind::Reth if self.asked > 0 => {
+                    frame[at + 12..at + 16].copy_from_slice(&self.asked.to_be_bytes());
+                }
+                _ => {}
+            }
+            at += kind.info().map_or(0, |info| info.len);
         }
         let right = icrc::compute(&dissect(Link::ETHERNET, frame, end as u32)).unwrap_or_default();
         frame[end - 4..].copy_from_slice(&right);
