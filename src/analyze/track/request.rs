@@ -146,6 +146,8 @@ struct Reads {
     list: VecDeque<Read>,
     /// None of them ends beyond this.
     end: u64,
+    /// Some began or ended before one that came before it.
+    in_disorder: bool,
     /// A response beyond the expected one passed the tap.
     out_of_sequence: bool,
     /// When the last response passed it.
@@ -155,6 +157,22 @@ struct Reads {
 }
 
 quiet!(Reads);
+
+impl Reads {
+    /// Where the last one is that has this PSN. What ends before it has nothing but such before it.
+    #[inline(always)]
+    fn place(&self, x: u64) -> Option<usize> {
+        let is_last = |read: &Read| read.end <= x && !self.in_disorder;
+        let at = self.list.iter().rposition(|read| read.has(x) || is_last(read))?;
+        self.list.get(at).filter(|read| read.has(x)).map(|_| at)
+    }
+
+    /// Those that do not end before this PSN, and perhaps others.
+    fn from(&self, x: u64) -> impl Iterator<Item = &Read> {
+        let before = self.list.iter().rposition(|read| read.end <= x).filter(|_| !self.in_disorder);
+        self.list.range(before.map_or(0, |before| before + 1)..)
+    }
+}
 
 /// What only flows with answers have.
 #[derive(Clone, Debug, Default)]
@@ -458,7 +476,10 @@ impl Requests {
                 self.seq.cur = end;
             }
             read.end = end;
-            self.reads.end = self.reads.end.max(end);
+            let reads = &mut *self.reads;
+            let follow = |one: &&Read, next: &&Read| one.first <= next.first && one.end <= next.end;
+            reads.in_disorder = !reads.list.iter().is_sorted_by(follow);
+            reads.end = reads.end.max(end);
         }
         self.shadow.acknowledged(end);
     }
@@ -492,6 +513,8 @@ impl Requests {
             complete: false,
             retried: false,
         };
+        let last = self.reads.list.back();
+        self.reads.in_disorder |= last.is_some_and(|last| last.first > x || last.end > end);
         self.reads.end = self.reads.end.max(end);
         push_last(&mut self.reads.list, MAX_READS, read);
     }
@@ -508,9 +531,14 @@ impl Requests {
             + self.more.as_ref().map_or(0, |more| size_of::<More>() + more.rare.heap())
     }
 
-    /// READs and atomics whose PSNs lie in this range: what responses may be missing there.
+    /// READs and atomics, those of late.
     pub(crate) fn reads(&self) -> impl Iterator<Item = &Read> {
         self.reads.list.iter()
+    }
+
+    /// Those of them that do not end before this PSN, and perhaps others.
+    pub(crate) fn reads_from(&self, x: u64) -> impl Iterator<Item = &Read> {
+        self.reads.from(x)
     }
 
     /// Follow the operation codes: messages, their sizes, those that do not add up.

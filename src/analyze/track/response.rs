@@ -326,7 +326,7 @@ impl Responses {
 fn asked_for(requests: &Requests, gap: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
     let start = requests.seq.unwrap(Psn(gap.start as u32 & (Psn::SPACE - 1)));
     let shift = gap.start as i64 - start as i64;
-    requests.reads().filter_map(move |read| {
+    requests.reads_from(start).filter_map(move |read| {
         let first = read.first.wrapping_add_signed(shift).max(gap.start);
         let end = read.end.wrapping_add_signed(shift).min(gap.end);
         (first < end).then_some(first..end)

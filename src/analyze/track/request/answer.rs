@@ -221,8 +221,8 @@ impl Requests {
         knobs: &Knobs,
     ) {
         let Some(reads) = self.reads.get_mut() else { return };
-        let found = reads.list.iter_mut().rfind(|read| read.has(x));
-        let Some(read) = found else { return };
+        let Some(at) = reads.place(x) else { return };
+        let read = &mut reads.list[at];
         let (sent, retried) = (read.time, read.retried);
         let mut first = None;
         let mut last = None;

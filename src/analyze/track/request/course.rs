@@ -341,7 +341,7 @@ impl Requests {
     #[inline(always)]
     pub(crate) fn may_wait(&self, psn: Psn) -> Option<MayWait> {
         let (reads, next, hi) = (self.reads.get()?, self.seq.unwrap(psn) + 1, self.seq.hi);
-        let at = reads.list.iter().rposition(|read| read.has(next - 1))?;
+        let at = reads.place(next - 1)?;
         let read = reads.list.get(at)?;
         let is_quiet = !self.is_recovering
             && self.trouble.get().is_none_or(|trouble| trouble.lost_behind.is_none())
@@ -378,8 +378,8 @@ impl Requests {
         self.acks_seen += psns as u64;
         if let Some(reads) = self.reads.get_mut() {
             reads.last_time = course.time;
-            if let Some(read) = reads.list.iter_mut().rfind(|read| read.has(x)) {
-                read.next = x + 1;
+            if let Some(at) = reads.place(x) {
+                reads.list[at].next = x + 1;
             }
         }
         self.shadow.acknowledged(x + 1);

@@ -225,7 +225,7 @@ impl Requests {
         let asked = trouble.asked.take_if(|nak| x >= nak.x && x <= nak.hi.max(nak.x) && nak.time <= time);
         let asked = asked.or_else(|| trouble.asked_before.take_if(|nak| nak.x == x && nak.time <= time));
         let not_ready = trouble.not_ready.take_if(|rnr| rnr.x == x && rnr.time <= time);
-        let read = self.reads.list.iter().rev().find(|read| read.first <= x && x < read.end).copied();
+        let read = self.reads.place(x).map(|at| self.reads.list[at]);
         let waited = time - self.last_progress.max(before.map_or(i64::MIN, |(sent, _)| sent));
         let trigger = if not_ready.is_some() {
             Trigger::Rnr
