@@ -4,7 +4,10 @@ use std::{fs, path::Path};
 
 use rdmawire::{
     analyze::{Analysis, Options},
-    report::analysis::{Flow, List},
+    report::{
+        analysis::{Flow, List, Losses, Stream, Triggers},
+        text::trouble,
+    },
 };
 use serde_json::Value;
 
@@ -40,6 +43,26 @@ fn counts(flow: &Flow) -> Value {
     value
 }
 
+/// Whether there is nothing that a finding could be made of.
+fn is_quiet(flow: &Flow) -> bool {
+    let stream = |stream: &Stream| {
+        let Losses { upstream, downstream, ack_path, corrupt, capture } = stream.losses;
+        let lost = [upstream, downstream, ack_path, corrupt, capture].into_iter().flatten();
+        let Triggers { nak, timeout, rnr, implied_nak, unknown } = stream.triggers;
+        lost.map(|[least, _]| least).sum::<u64>() == 0
+            && nak + timeout + rnr + implied_nak + unknown == 0
+            && stream.retransmits + stream.out_of_order + stream.capture_duplicates + stream.ambiguous == 0
+            && stream.spurious.unwrap_or(0) == 0
+            && stream.reordering.is_none()
+    };
+    let wrong = flow.icrc.bad + flow.messages.broken;
+    trouble(flow) == 0
+        && flow.naks.total() + flow.rnr_naks + flow.cnps + flow.ecn_ce + wrong == 0
+        && stream(&flow.requests)
+        && stream(&flow.responses)
+        && flow.rnr.is_none()
+}
+
 #[test]
 fn outlines_say_what_rows_do() {
     // Flows of all kinds, side by side.
@@ -58,5 +81,17 @@ fn outlines_say_what_rows_do() {
         assert_eq!(counts(outline), counts(&row), "{at}");
     });
     assert!(seen.iter().all(|seen| *seen));
+    let mut in_trouble = vec![false; report.flows.len()];
+    report.flows.each_in_trouble(|at, outline| {
+        in_trouble[at] = true;
+        let row = report.flows.row(at).expect("there is a row for each outline");
+        assert_eq!(counts(outline), counts(&row), "{at}");
+    });
+    for (at, row) in report.flows.rows().enumerate().filter(|(at, _)| !in_trouble[*at]) {
+        assert!(is_quiet(&row), "{at}: {}", counts(&row));
+        assert!(report.findings.iter().all(|finding| finding.flow != Some(at)), "{at}");
+    }
+    let left_out = in_trouble.iter().filter(|in_trouble| !**in_trouble).count();
+    assert!(left_out > 10 && left_out < seen.len() - 10 || cfg!(not(feature = "compression")), "{left_out}");
     assert!(seen.len() > 20 || cfg!(not(feature = "compression")), "{}", seen.len());
 }

@@ -2,8 +2,11 @@
 
 use std::{cell::OnceCell, cmp::Reverse};
 
-use super::lists::Index;
-use crate::report::analysis::{self as report, Analysis, Episode, Finding, Stream};
+use super::{flow::Flow, lists::Index};
+use crate::{
+    icrc::State,
+    report::analysis::{self as report, Analysis, Episode, Finding, Stream},
+};
 
 const ERROR: &str = "error";
 const WARNING: &str = "warning";
@@ -20,12 +23,28 @@ pub(super) struct Survey {
     kinds: Vec<Kind>,
     /// What could be told so far.
     said: u64,
+    is_cut_into_messages: bool,
+    pub(super) sums: Sums,
+}
+
+/// What is counted over all flows.
+#[derive(Default)]
+pub(super) struct Sums {
     /// Flows with acknowledgements, and those of them whose opposite is known.
     reliable: u64,
     paired: u64,
-    is_cut_into_messages: bool,
     icrc_bad: u64,
     icrc_good: u64,
+}
+
+impl Sums {
+    pub(super) fn add(&mut self, flow: &Flow, is_paired: bool) {
+        let is_reliable = flow.service.is_reliable();
+        self.reliable += is_reliable as u64;
+        self.paired += (is_reliable && is_paired) as u64;
+        self.icrc_bad += flow.icrc[State::Bad as usize];
+        self.icrc_good += flow.icrc[State::Good as usize];
+    }
 }
 
 /// Findings with the same id, in their order.
@@ -65,15 +84,11 @@ impl Subject<'_> {
 }
 
 impl Survey {
-    /// The flow at a place of the report, and its outline; in whatever order.
+    /// The flow at a place of the report, and its outline; in whatever order. There is nothing to be said of
+    /// [quiet](Flow::is_quiet) ones.
     pub(super) fn flow(&mut self, at: usize, flow: &report::Flow, index: &Index<'_>) {
         let (in_full, episodes) = (OnceCell::new(), OnceCell::new());
         let subject = Subject { at, flow, index, in_full, episodes };
-        let is_reliable = matches!(flow.service, "RC" | "XRC" | "RD");
-        self.reliable += is_reliable as u64;
-        self.paired += (is_reliable && flow.connection.is_some()) as u64;
-        self.icrc_bad += flow.icrc.bad;
-        self.icrc_good += flow.icrc.good;
         self.is_cut_into_messages = self.is_cut_into_messages
             || flow.messages.broken > 0
                 && subject.in_full().opcodes.keys().any(|name| name.ends_with("Middle"));
@@ -326,7 +341,7 @@ fn of_stream(
 }
 
 fn of_capture<F, C, E>(report: &Analysis<F, C, E>, survey: &mut Survey) {
-    let [bad, good] = [survey.icrc_bad, survey.icrc_good];
+    let [bad, good] = [survey.sums.icrc_bad, survey.sums.icrc_good];
     let mut say = |severity, id, weight: u64, text: String, next: &'static str| {
         survey.say(None, severity, id, weight, || (text, next, Vec::new()));
     };
@@ -437,7 +452,7 @@ fn of_capture<F, C, E>(report: &Analysis<F, C, E>, survey: &mut Survey) {
 fn proves<F, C, E>(report: &Analysis<F, C, E>, survey: &Survey) -> Vec<String> {
     let capture = &report.capture;
     let mut proves = Vec::new();
-    let (paired, all) = (survey.paired, survey.reliable);
+    let (paired, all) = (survey.sums.paired, survey.sums.reliable);
     if all > 0 {
         proves.push(match paired {
             0 => "One direction only: no loss behind the tap, no latency, no cause of a retransmission can be shown.".to_owned(),

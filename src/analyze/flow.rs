@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     dissect::Encapsulation,
+    icrc::State,
     opcode::{Direction, Opcode, PayloadRule, Position, Service, Shape},
     wire::*,
 };
@@ -439,6 +440,16 @@ impl Flow {
     pub(crate) fn touch_all(&self) -> u64 {
         let rest = self.requests.acks_not_seen ^ self.acks ^ self.attempts as u64;
         self.touch() ^ self.responses.touch() ^ rest
+    }
+
+    /// Whether there is nothing to be told of it but traffic: nothing wrong, surely lost, late, sent again, refused, marked or
+    /// notified.
+    pub(super) fn is_quiet(&self) -> bool {
+        let Flow { requests, responses, .. } = self;
+        self.rare.get().is_none()
+            && self.icrc[State::Bad as usize] == 0
+            && requests.is_quiet_so_far()
+            && responses.get().is_none_or(|responses| responses.counts.are_quiet())
     }
 
     pub(super) fn grow_within(&mut self, room: &Room) {

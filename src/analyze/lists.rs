@@ -5,7 +5,13 @@ use std::{borrow::Cow, cmp::Reverse, hint::black_box, sync::Arc};
 
 use serde::{Serialize, Serializer};
 
-use super::{Analysis, FlowId, Gone, flow::Flow, results, track::request::Episode};
+use super::{
+    Analysis, FlowId, Gone,
+    finding::{Sums, Survey},
+    flow::Flow,
+    results,
+    track::request::Episode,
+};
 use crate::report::analysis::{self as report, List, Reason};
 
 /// Flows, connections and episodes in the report's order.
@@ -47,16 +53,16 @@ impl<'a> Index<'a> {
             first: Vec::new(),
             episodes: Vec::new(),
         };
-        // What is compared most stands side by side.
+        // What is compared most stands side by side. They began in this order, unless some were put away; of packets, most
+        // have as many as others have: both takes little of a sort that looks for that.
         let mut order: Vec<(Reverse<u64>, i64, u32)> = (0..all as u32)
             .map(|n| (Reverse(index.numbered(n).packets), index.numbered(n).first_time, n))
             .collect();
-        order.sort_unstable_by(|a, b| {
-            (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| {
-                let [one, other] = [a, b].map(|&(_, _, n)| index.numbered(n));
-                (one.key, one.epoch, a.2).cmp(&(other.key, other.epoch, b.2))
-            })
+        order.sort_by(|&(_, a, m), &(_, b, n)| {
+            let rest = |n| (index.numbered(n).key, index.numbered(n).epoch, n);
+            a.cmp(&b).then_with(|| rest(m).cmp(&rest(n)))
         });
+        order.sort_by_key(|&(packets, ..)| packets);
         index.order = order.iter().map(|&(_, _, n)| n).collect();
         drop(order);
         for at in 0..index.order.len() {
@@ -93,35 +99,43 @@ impl<'a> Index<'a> {
 
     fn list_episodes(&mut self) {
         let mut episodes = Vec::new();
-        for at in self.in_memory() {
-            let own = self.episodes_of_flow(at).iter().zip(0..);
+        for (at, flow) in self.in_memory() {
+            let own = episodes_of(flow).iter().zip(0..);
             episodes.extend(own.map(|(episode, n)| (episode.start, episode.first_frame, at as u32, n)));
         }
         episodes.sort_unstable();
         self.episodes = episodes;
     }
 
-    /// Sees the places of all flows, in the order in which these are in memory: their opposites, which are anywhere, are
+    /// Shows the outlines of some flows, in the order in which these are in memory: their opposites, which are anywhere, are
     /// read before, many at once.
-    fn each_in_memory(&self, mut see: impl FnMut(usize)) {
-        let mut places = self.in_memory();
+    fn each_of(
+        &self,
+        is_wanted: impl FnMut(&(usize, &'a Flow)) -> bool,
+        mut see: impl FnMut(usize, &report::Flow),
+    ) {
+        let mut row = report::Flow::default();
+        let mut places = self.in_memory().filter(is_wanted).map(|(at, _)| at);
         loop {
             let next: [Option<usize>; MANY] = std::array::from_fn(|_| places.next());
             for peer in next.iter().flatten().filter_map(|&at| self.peer(at)) {
                 black_box(self.flow(peer).requests.touch_losses());
             }
-            next.iter().flatten().for_each(|&at| see(at));
+            for &at in next.iter().flatten() {
+                self.outline(at, &mut row);
+                see(at, &row);
+            }
             if next.last().is_none_or(Option::is_none) {
                 return;
             }
         }
     }
 
-    /// The places of all flows, in the order in which these are in memory.
-    fn in_memory(&self) -> impl Iterator<Item = usize> {
-        let gone = self.gone.len() as u32;
-        let places_of_gone = (0..).zip(&self.order).filter(move |(_, n)| **n < gone);
-        places_of_gone.map(|(at, _)| at).chain(self.places.iter().map(|&at| at as usize))
+    /// All flows and their places, in the order in which they are in memory.
+    fn in_memory(&self) -> impl Iterator<Item = (usize, &'a Flow)> {
+        let gone =
+            (0..).zip(&self.order).filter_map(|(at, &n)| Some((at, &*self.gone.get(n as usize)?.flow)));
+        gone.chain(self.places.iter().map(|&at| at as usize).zip(self.flows))
     }
 
     pub(super) fn len(&self) -> usize {
@@ -191,30 +205,34 @@ impl<'a> Index<'a> {
         row.connection = self.connection(at);
     }
 
-    /// Shows the outlines of all flows, in the order in which these are in memory.
-    pub(super) fn each_outline(&self, mut see: impl FnMut(usize, &report::Flow)) {
-        let mut row = report::Flow::default();
-        self.each_in_memory(|at| {
-            self.outline(at, &mut row);
-            see(at, &row);
-        });
+    /// Looks at all flows.
+    pub(super) fn survey(&self) -> Survey {
+        let mut survey = Survey::default();
+        let mut sums = Sums::default();
+        let is_in_trouble = |&(at, flow): &(usize, &Flow)| {
+            sums.add(flow, self.connection(at).is_some());
+            !flow.is_quiet()
+        };
+        self.each_of(is_in_trouble, |at, flow| survey.flow(at, flow, self));
+        survey.sums = sums;
+        survey
     }
 
     fn connection(&self, at: usize) -> Option<u32> {
         Some(self.connections[at]).filter(|&number| number != NONE)
     }
 
-    fn episodes_of_flow(&self, at: usize) -> &'a [Episode] {
-        self.flow(at).requests.more.as_deref().map_or(&[], |more| &more.episodes)
-    }
-
     /// The episodes of the flow at a place, by time.
     pub(super) fn episodes(&self, at: usize) -> Vec<report::Episode> {
-        let mut episodes: Vec<_> = self.episodes_of_flow(at).iter().collect();
+        let mut episodes: Vec<_> = episodes_of(self.flow(at)).iter().collect();
         episodes.sort_by_key(|episode| (episode.start, episode.first_frame));
         let is_paired = self.peer(at).is_some();
         episodes.into_iter().map(|episode| results::episode_report(episode, at, is_paired)).collect()
     }
+}
+
+fn episodes_of(flow: &Flow) -> &[Episode] {
+    flow.requests.more.as_deref().map_or(&[], |more| &more.episodes)
 }
 
 /// The report's flows, each made when it is asked for.
@@ -242,7 +260,11 @@ impl List for Flows<'_> {
     }
 
     fn each_outline(&self, see: impl FnMut(usize, &report::Flow)) {
-        self.0.each_outline(see);
+        self.0.each_of(|_| true, see);
+    }
+
+    fn each_in_trouble(&self, see: impl FnMut(usize, &report::Flow)) {
+        self.0.each_of(|(_, flow)| !flow.is_quiet(), see);
     }
 }
 
@@ -271,7 +293,7 @@ impl List for Episodes<'_> {
 
     fn row(&self, nth: usize) -> Option<Cow<'_, report::Episode>> {
         let &(_, _, at, n) = self.0.episodes.get(nth)?;
-        let episode = self.0.episodes_of_flow(at as usize).get(n as usize)?;
+        let episode = episodes_of(self.0.flow(at as usize)).get(n as usize)?;
         let at = at as usize;
         Some(Cow::Owned(results::episode_report(episode, at, self.0.peer(at).is_some())))
     }

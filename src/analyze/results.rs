@@ -4,7 +4,6 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     Analysis,
-    finding::Survey,
     flow::Flow,
     lists::{Connections, Episodes, Flows, Index},
     metric::entropy::Known,
@@ -117,9 +116,7 @@ impl Analysis {
                 Some(Known { index: index.place(id)?, peer_qp })
             },
         );
-        let mut survey = Survey::default();
-        index.each_outline(|at, flow| survey.flow(at, flow, &index));
-        survey.finish(&mut report);
+        index.survey().finish(&mut report);
         report.with_lists(Flows(index.clone()), Connections(index.clone()), Episodes(index))
     }
 

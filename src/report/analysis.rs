@@ -84,6 +84,11 @@ pub trait List {
         self.rows().enumerate().for_each(|(at, row)| see(at, &row));
     }
 
+    /// The same; rows that have nothing wrong, lost, late, sent again, refused, marked or notified may be left out.
+    fn each_in_trouble(&self, see: impl FnMut(usize, &Self::Row)) {
+        self.each_outline(see);
+    }
+
     /// Whether there are no rows.
     fn is_empty(&self) -> bool {
         self.len() == 0

@@ -74,7 +74,7 @@ impl Totals {
             problems: report.capture.problems.len() as u64,
             ..Totals::default()
         };
-        report.flows.each_outline(|_, flow| {
+        report.flows.each_in_trouble(|_, flow| {
             totals.naks += flow.naks.total();
             totals.rnr_naks += flow.rnr_naks;
             for stream in [&flow.requests, &flow.responses] {

@@ -142,9 +142,22 @@ fn first<C, E>(report: &Analysis<impl List<Row = Flow>, C, E>, sort: Sort, most:
     };
     match sort {
         Sort::Latency => report.flows.rows().enumerate().for_each(|(at, flow)| see(at, &flow)),
+        Sort::Trouble => report.flows.each_in_trouble(|at, flow| {
+            if trouble(flow) > 0 {
+                see(at, flow);
+            }
+        }),
         _ => report.flows.each_outline(see),
     }
-    first.into_sorted_vec().into_iter().map(|(_, at)| at).collect()
+    let mut first: Vec<usize> = first.into_sorted_vec().into_iter().map(|(_, at)| at).collect();
+    if sort == Sort::Trouble {
+        // Those without any are in their order.
+        let mut in_trouble = first.clone();
+        in_trouble.sort_unstable();
+        let others = (0..report.flows.len()).filter(|at| in_trouble.binary_search(at).is_err());
+        first.extend(others.take(most - in_trouble.len()));
+    }
+    first
 }
 
 /// The flow that somebody means by `which`: its number in the list, or source, destination and queue pair

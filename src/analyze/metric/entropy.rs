@@ -261,7 +261,7 @@ impl Entropy {
         report.effective_flows = rounded(report.entropy_bits.exp2());
         report.flow_entropy_bits = rounded(entropy(by_flow.into_iter()));
         let ranks = self.ranks();
-        same.sort_by_cached_key(|one| (ranks[one.pair as usize], one.port));
+        same.sort_by_cached_key(|one| (ranks[one.pair as usize] as u64) << u16::BITS | one.port as u64);
         for flows in same.chunk_by(|a, b| (a.pair, a.port) == (b.pair, b.port)) {
             let Some(&first) = flows.first().filter(|first| flows.iter().any(|one| one.qp != first.qp))
             else {

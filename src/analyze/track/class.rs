@@ -199,6 +199,11 @@ impl Counts {
             }
     }
 
+    /// Whether nothing was wrong, surely lost, late or sent again.
+    pub(crate) fn are_quiet(&self) -> bool {
+        self.trouble.get().is_none()
+    }
+
     /// Bytes on the heap.
     pub(crate) fn heap(&self) -> usize {
         self.trouble.heap()

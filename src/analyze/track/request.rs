@@ -519,6 +519,13 @@ impl Requests {
         push_last(&mut self.reads.list, MAX_READS, read);
     }
 
+    /// Whether there was never anything wrong with them.
+    pub(crate) fn is_quiet_so_far(&self) -> bool {
+        self.counts.are_quiet()
+            && self.messages_broken == 0
+            && self.more.as_deref().is_none_or(|more| more.rnr_asked.count() == 0)
+    }
+
     /// Bytes on the heap, without what distributions have there.
     pub(crate) fn heap(&self) -> usize {
         self.seq.heap()
