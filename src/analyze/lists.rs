@@ -205,7 +205,7 @@ impl<'a> Index<'a> {
         row.connection = self.connection(at);
     }
 
-    /// Looks at all flows.
+    /// What stands out of all flows.
     pub(super) fn survey(&self) -> Survey {
         let mut survey = Survey::default();
         let mut sums = Sums::default();

@@ -37,7 +37,7 @@ mod tests {
     use super::{
         class::Class,
         order::IdOrder,
-        request::{Course, Knobs, Request, Requests, Response},
+        request::{Course, Knobs, Mtu, MtuBy, Request, Requests, Response},
         response::Responses,
         sequence::Packet,
     };
@@ -58,6 +58,8 @@ mod tests {
         Opcode::RC_READ_RESPONSE_LAST,
         Opcode::RC_READ_RESPONSE_ONLY,
     ];
+
+    const READ: Operation = Operation::ReadRequest;
 
     const KNOBS: Knobs = Knobs { late_ns: 50_000, ack_timeout_ns: None };
 
@@ -203,6 +205,28 @@ mod tests {
             }
             assert!(on_course > 600, "{on_course}");
         }
+    }
+
+    /// A READ that asks again for the end of one and the beginning of another is the last, and does not end beyond all.
+    #[test]
+    fn reads_in_disorder_are_found() {
+        let (mut requests, ids, mut resolved) = (Requests::default(), IdOrder::default(), Vec::new());
+        requests.mtu = Mtu { bytes: 256, by: MtuBy::Cm };
+        for (frame, (operation, psn)) in (0..).zip([(Operation::Send, 0), (READ, 1), (READ, 5), (READ, 3)]) {
+            let facts = packet(Opcode::RC_SEND_ONLY, psn, 7, frame as i64 * 1_000);
+            let packet = Packet::of(&facts, frame);
+            let (position, message_bytes) = (Position::Only, Some(4 * 256));
+            let mut request = Request { packet, operation, position, message_bytes };
+            requests.see(&mut request, &ids, &KNOBS, &mut resolved);
+        }
+        let base = requests.seq.base;
+        assert_eq!(requests.reads().map(|read| read.first - base).collect::<Vec<_>>(), [1, 5, 3]);
+        // The last one of the second.
+        let facts = &packet(Opcode::RC_READ_RESPONSE_LAST, 8, 7, 9_000);
+        requests.answer(&Response::with_data(facts, 9), &mut resolved, &KNOBS);
+        assert_eq!(requests.more.as_deref().map(|more| more.read_last.count()), Some(1));
+        let behind = |x| requests.reads_from(base + x).count();
+        assert_eq!([behind(0), behind(7), behind(99)], [3, 3, 3]);
     }
 
     /// READs of two packets and more: some are asked for again, some of their responses do not come, or late.
