@@ -59,7 +59,7 @@ impl<'a> Index<'a> {
             .map(|n| (Reverse(index.numbered(n).packets), index.numbered(n).first_time, n))
             .collect();
         order.sort_by(|&(_, a, m), &(_, b, n)| {
-            let rest = |n| (index.numbered(n).key, index.numbered(n).epoch, n);
+            let rest = |n| (index.numbered(n).key, index.numbered(n).epoch);
             a.cmp(&b).then_with(|| rest(m).cmp(&rest(n)))
         });
         order.sort_by_key(|&(packets, ..)| packets);

@@ -94,12 +94,11 @@ impl Stretch {
         shape: &Shape,
         rest: usize,
     ) -> Option<Next> {
-        let plain = packet.plain();
-        if plain.total() < SHORTEST || !KNOWN && !plain.is_whole(shape, rest) {
+        if !is_fit::<KNOWN>(packet, shape, rest) {
             return None;
         }
         let silence = self.course.next(packet, shape, &self.ids)?;
-        let packets = self.packets.get(shape.part as usize)?.checked_add(1)?;
+        let packets = self.with_one_more(shape)?;
         if packets == 1 && shape.payload == PayloadRule::Full && !self.course.knows_mtu() {
             return None;
         }
@@ -127,10 +126,8 @@ impl Stretch {
     /// Whether a READ response that is known to be plain is the next one: how many there are of its part then.
     #[inline(always)]
     fn next_data(&self, packet: &impl AnyPlain, shape: &Shape) -> Option<u8> {
-        if packet.plain().total() < SHORTEST || !self.course.is_next_data(packet, &self.ids) {
-            return None;
-        }
-        self.packets.get(shape.part as usize)?.checked_add(1)
+        let is_next = is_fit::<true>(packet, shape, 0) && self.course.is_next_data(packet, &self.ids);
+        if is_next { self.with_one_more(shape) } else { None }
     }
 
     /// The same of one of which the requests may learn later, and of one that is not `KNOWN` to be plain: see
@@ -142,13 +139,13 @@ impl Stretch {
         shape: &Shape,
         rest: usize,
     ) -> Option<u8> {
-        let plain = packet.plain();
-        if plain.total() < SHORTEST
-            || !KNOWN && !plain.is_whole(shape, rest)
-            || !self.course.is_next_to_wait(packet, &self.ids)
-        {
-            return None;
-        }
+        let is_next = is_fit::<KNOWN>(packet, shape, rest) && self.course.is_next_to_wait(packet, &self.ids);
+        if is_next { self.with_one_more(shape) } else { None }
+    }
+
+    /// How many of its part there are with one more packet, if they can be counted.
+    #[inline(always)]
+    fn with_one_more(&self, shape: &Shape) -> Option<u8> {
         self.packets.get(shape.part as usize)?.checked_add(1)
     }
 
@@ -310,6 +307,13 @@ impl Stretch {
 const AROUND: u32 = PREAMBLE + Ethernet::LEN as u32 + FCS + GAP;
 /// The shortest packet, from its network header on, whose frame needs no padding.
 const SHORTEST: u32 = SHORTEST_FRAME - Ethernet::LEN as u32 - FCS;
+
+/// Whether a packet is long enough and, where that is not `KNOWN`, [whole](Plain::is_whole).
+#[inline(always)]
+fn is_fit<const KNOWN: bool>(packet: &impl AnyPlain, shape: &Shape, rest: usize) -> bool {
+    let plain = packet.plain();
+    plain.total() >= SHORTEST && (KNOWN || plain.is_whole(shape, rest))
+}
 
 impl Analysis {
     /// Takes a frame, if it is the next packet of a stretch, whatever it may be.
