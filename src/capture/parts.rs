@@ -13,7 +13,11 @@
 
 use std::{fs::File, io};
 
-use super::{Record, Time, reader::Frames};
+use super::{
+    Record, Time,
+    reader::Frames,
+    window::{PAGE, place},
+};
 
 /// Bytes of a part: it stays in a core's second-level cache.
 const LEN: u64 = 128 << 10;
@@ -58,8 +62,10 @@ pub struct Parts {
 /// One of the [`Parts`]: bytes, and which records in them are its own.
 #[derive(Debug, Default)]
 pub struct Part {
-    bytes: Vec<u8>,
-    /// How many of them are read.
+    buffer: Vec<u8>,
+    /// Where in it the part begins.
+    from: usize,
+    /// How many of its bytes are read.
     have: usize,
     /// Where in the file they begin.
     offset: u64,
@@ -101,10 +107,13 @@ impl Parts {
     /// Reads a part, counted from 0: any of them, on any thread.
     pub fn read(&self, number: u64, part: &mut Part) {
         let offset = self.from.saturating_add(number.saturating_mul(LEN));
-        if part.bytes.len() > LONG {
-            part.bytes = Vec::new();
+        if part.buffer.len() > LONG {
+            part.buffer = Vec::new();
         }
-        (part.offset, part.have, part.records) = (offset, 0, 0..0);
+        if part.buffer.is_empty() {
+            part.buffer = vec![0; (LEN + BEHIND) as usize + PAGE];
+        }
+        (part.offset, part.from, part.have, part.records) = (offset, place(&part.buffer, offset), 0, 0..0);
         part.read(&self.file, (LEN + BEHIND).min(self.to.saturating_sub(offset)) as usize);
     }
 
@@ -117,7 +126,7 @@ impl Parts {
         let mut at = at as usize;
         part.records = at..at;
         while at < LEN as usize {
-            let rest = part.bytes.get(at..part.have).unwrap_or_default();
+            let rest = part.bytes().get(at..part.have).unwrap_or_default();
             if let Some((record, behind)) = steps.next(rest) {
                 at = part.have - behind.len();
                 (walk.frames, walk.last) = (walk.frames + 1, record.time);
@@ -139,7 +148,7 @@ impl Parts {
     #[inline(always)]
     pub fn show(&self, part: &Part, mut see: impl FnMut(&Record<'_>, usize)) {
         let Some(steps) = self.frames.steps() else { return };
-        let mut rest = part.bytes.get(part.records.clone()).unwrap_or_default();
+        let mut rest = part.bytes().get(part.records.clone()).unwrap_or_default();
         while let Some((record, behind)) = steps.next(rest) {
             see(&record, part.records.end - rest.len() + steps.header());
             rest = behind;
@@ -150,7 +159,7 @@ impl Parts {
 impl Part {
     /// What was read into it.
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+        self.buffer.get(self.from..).unwrap_or_default()
     }
 
     /// Where in the file what was read into it ends.
@@ -160,11 +169,13 @@ impl Part {
 
     /// Reads on, until there are so many bytes; whether there are.
     fn read(&mut self, file: &File, upto: usize) -> bool {
-        if self.bytes.len() < upto {
-            self.bytes.resize(upto, 0);
+        let end = self.from + upto;
+        if self.buffer.len() < end {
+            self.buffer.resize(end, 0);
         }
         while self.have < upto {
-            match read_at(file, &mut self.bytes[self.have..upto], self.offset + self.have as u64) {
+            let into = &mut self.buffer[self.from + self.have..end];
+            match read_at(file, into, self.offset + self.have as u64) {
                 Ok(0) => return false,
                 Ok(got) => self.have += got,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -193,5 +204,24 @@ fn read_at(_: &File, _: &mut [u8], _: u64) -> io::Result<usize> {
 impl std::fmt::Debug for Parts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Parts").field("from", &self.from).field("to", &self.to).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::{Source, open};
+
+    #[test]
+    fn bytes_lie_as_in_the_systems_pages() {
+        let mut reader = open("pcaps/loss1_rc_write-B-300.pcap".as_ref()).unwrap();
+        reader.next().unwrap();
+        let parts = reader.parts().unwrap();
+        let mut part = Part::default();
+        for number in 0..parts.count() {
+            parts.read(number, &mut part);
+            assert_eq!(part.bytes().as_ptr().addr() % PAGE, part.offset as usize % PAGE);
+        }
+        assert!(parts.count() > 2 && part.end() == parts.to);
     }
 }
