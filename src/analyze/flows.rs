@@ -439,8 +439,8 @@ impl Flows {
     /// Reads what a packet of a flow needs that is no stretch's next one.
     #[inline(always)]
     pub(crate) fn touch(&self, id: FlowId, facts: &impl Facts) -> u64 {
-        let flow = self.get(id);
-        if is_response(facts) { flow.touch_answering() } else { flow.touch() }
+        let (flow, seen) = (self.get(id), self.seen.get(id.0 as usize).map_or(0, |&seen| seen as u64));
+        seen ^ if is_response(facts) { flow.touch_answering() } else { flow.touch() }
     }
 
     /// What it will need beyond the flow itself.

@@ -256,8 +256,9 @@ impl Requests {
     /// Reads something of each line that a packet needs.
     #[inline(always)]
     pub(crate) fn touch(&self) -> u64 {
-        let reads = self.reads.get().is_some() as u64;
-        self.una ^ reads ^ self.thrice_rtt as u64 ^ self.seq.base ^ self.messages_completed ^ self.reach
+        let (reads, waits) = (self.reads.get().is_some() as u64, self.shadow.waits_for(0) as u64);
+        let times = self.thrice_rtt ^ self.seq.last_time;
+        self.una ^ reads ^ waits ^ times as u64 ^ self.messages_completed ^ self.reach
     }
 
     /// Reads what tells losses.
