@@ -107,10 +107,7 @@ impl Parts {
     /// Reads a part, counted from 0: any of them, on any thread.
     pub fn read(&self, number: u64, part: &mut Part) {
         let offset = self.from.saturating_add(number.saturating_mul(LEN));
-        if part.buffer.len() > LONG {
-            part.buffer = Vec::new();
-        }
-        if part.buffer.is_empty() {
+        if part.buffer.is_empty() || part.buffer.len() > LONG {
             part.buffer = vec![0; (LEN + BEHIND) as usize + PAGE];
         }
         (part.offset, part.from, part.have, part.records) = (offset, place(&part.buffer, offset), 0, 0..0);

@@ -245,7 +245,7 @@ impl Analyze {
 
     fn threads(&self) -> usize {
         super::memory::threads_that_fit(match self.threads {
-            0 => thread::available_parallelism().map_or(1, |n| n.get()),
+            0 => pipeline::cores(),
             n => n,
         })
     }

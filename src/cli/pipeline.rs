@@ -32,6 +32,7 @@ mod parts;
 
 use std::{
     sync::{
+        OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
         mpsc::{Receiver, SyncSender, sync_channel},
     },
@@ -59,6 +60,12 @@ const MAX_WORKERS: usize = 16;
 
 /// Bytes of a file that must come as parts before it is worth to go on in parts.
 const WORTH: u64 = 1 << 20;
+
+/// Cores that there are, asked once: the system has files to be read for it.
+pub(super) fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| thread::available_parallelism().map_or(1, |cores| cores.get()))
+}
 
 /// Frames in their order: those prepared, and the others in between.
 #[derive(Default)]

@@ -253,7 +253,7 @@ impl Requests {
         self.more.get_or_insert_default()
     }
 
-    /// Reads something of each line that a packet needs.
+    /// Reads something of each line that a packet needs: no two further apart than a line is long.
     #[inline(always)]
     pub(crate) fn touch(&self) -> u64 {
         let (reads, waits) = (self.reads.get().is_some() as u64, self.shadow.waits_for(0) as u64);

@@ -13,7 +13,7 @@ use std::{
 
 use rdmawire::capture::{Part, Parts, Walk};
 
-use super::{Batch, COPIED, FEW, MOST, Preparing, Step};
+use super::{Batch, COPIED, FEW, MOST, Preparing, Step, cores};
 
 /// More threads than these have nothing to do: the caller is not that fast.
 const MAX_THREADS: usize = 8;
@@ -130,8 +130,7 @@ impl<'a> Shared<'a> {
         let (state, room, ready) = (Mutex::new(state), Condvar::new(), Condvar::new());
         let walked = (0..threads).map(|_| Condvar::new()).collect();
         // Who looks takes the time of another where there are fewer cores.
-        let has_cores = thread::available_parallelism().is_ok_and(|cores| threads <= cores.get());
-        let looks = if has_cores { LOOKS } else { 0 };
+        let looks = if threads <= cores() { LOOKS } else { 0 };
         Shared { parts, preparing, looks, state, room, walked, ready }
     }
 
@@ -151,20 +150,18 @@ impl<'a> Shared<'a> {
     fn take(&self) -> Option<u64> {
         let mut state = self.lock();
         if state.ahead() >= MOST {
-            while state.ahead() > FEW && !state.is_over {
-                state = sleep(&self.room, state);
-            }
+            state = sleep(&self.room, state, |state| state.ahead() <= FEW || state.is_over);
         }
-        let is_there = !state.is_over && !state.is_end && state.taken < self.parts.count();
+        let is_there = !state.is_closed() && state.taken < self.parts.count();
         is_there.then(|| state.take())
     }
 
     /// Reads a part and steps through it; false if no records begin in it or behind it.
     fn read(&self, number: u64, part: &mut Part) -> bool {
         self.parts.read(number, part);
-        let is_due = |state: &State| state.walked >= number || state.is_end || state.is_over;
+        let is_due = |state: &State| state.walked >= number || state.is_closed();
         let state = self.wait_until(self.walked_before(number), self.lock(), is_due);
-        if state.is_end || state.is_over {
+        if state.is_closed() {
             return false;
         }
         let mut walk = state.walk;
@@ -207,7 +204,7 @@ impl<'a> Shared<'a> {
     fn turn(&self) -> Turn {
         let mut state = self.lock();
         loop {
-            if state.is_over || state.is_done() {
+            if state.is_done() {
                 return Turn::End;
             }
             if let Some(ready) = state.ready.front_mut().and_then(Option::take) {
@@ -221,8 +218,7 @@ impl<'a> Shared<'a> {
                 let number = state.take();
                 return Turn::Take { number, is_next: number == state.shown };
             }
-            let is_due = |state: &State| state.is_over || state.is_done() || state.is_ready();
-            state = self.wait_until(&self.ready, state, is_due);
+            state = self.wait_until(&self.ready, state, |state| state.is_done() || state.is_ready());
         }
     }
 
@@ -241,10 +237,7 @@ impl<'a> Shared<'a> {
             (0..PAUSES).for_each(|_| spin_loop());
             state = self.lock();
         }
-        while !is_due(&state) {
-            state = sleep(change, state);
-        }
-        state
+        sleep(change, state, is_due)
     }
 
     fn put_back(&self, mut ready: Ready) {
@@ -261,14 +254,23 @@ impl<'a> Shared<'a> {
     }
 }
 
-fn sleep<'a>(change: &Condvar, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-    change.wait(state).unwrap_or_else(PoisonError::into_inner)
+fn sleep<'a>(
+    change: &Condvar,
+    state: MutexGuard<'a, State>,
+    is_due: impl Fn(&State) -> bool,
+) -> MutexGuard<'a, State> {
+    change.wait_while(state, |state| !is_due(state)).unwrap_or_else(PoisonError::into_inner)
 }
 
 impl State {
-    /// All parts there are were shown.
+    /// No more parts are to be taken.
+    fn is_closed(&self) -> bool {
+        self.is_end || self.is_over
+    }
+
+    /// No more parts are to be shown.
     fn is_done(&self) -> bool {
-        self.is_end && self.shown == self.walked
+        self.is_over || self.is_end && self.shown == self.walked
     }
 
     /// The next part to be shown can be.
