@@ -72,7 +72,7 @@ impl IdOrder {
     /// does.
     #[inline(always)]
     pub(crate) fn may_skip(&self, id: u16) -> bool {
-        (self.ahead(id) > 2) & (self.up > self.other)
+        self.up > self.other && self.ahead(id) > 2
     }
 
     /// Whether they vary from packet to packet.

@@ -120,12 +120,12 @@ impl Course {
         ids: &IdOrder,
     ) -> Option<(u64, Waiting)> {
         let (x, time) = (self.next, facts.time());
-        // Without a branch on it alone: in many traces nobody can tell which it will be.
+        // In many traces nobody can tell which it will be: it is added without a branch, and asked last.
         let is_silent = silence > self.floor as u64;
-        self.perhaps += match is_silent & facts.ip_id().is_some_and(|id| ids.may_skip(id)) {
-            true => unseen(facts.ip_id(), ids).max(1) as u32,
-            false => is_silent as u32,
-        };
+        self.perhaps += is_silent as u32;
+        if facts.ip_id().is_some_and(|id| ids.may_skip(id)) && is_silent {
+            self.perhaps += unseen(facts.ip_id(), ids).saturating_sub(1) as u32;
+        }
         (self.mark, self.mark_time) =
             if shape.begins { (self.payload, time) } else { (self.mark, self.mark_time) };
         self.put(facts, frame, icrc);
