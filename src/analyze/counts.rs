@@ -38,10 +38,11 @@ impl CaptureCounts {
         }
         // Captures of several queues step back by some nanoseconds.
         const JITTER_NS: i64 = 50;
-        if time < self.last - JITTER_NS {
+        if time >= self.last {
+            self.last = time;
+        } else if time < self.last - JITTER_NS {
             self.steps_back += 1;
         }
-        self.last = self.last.max(time);
         if !self.resolution.divides(time) {
             self.resolution = self.resolution.divisor_of(time);
         }

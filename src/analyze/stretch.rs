@@ -321,7 +321,7 @@ impl Analysis {
     pub(super) fn goes_on(&mut self, record: &Record<'_>) -> bool {
         let Some((packet, rest)) = Plain::candidate(record) else { return false };
         let (verify, total, len) = (self.options.verify_icrc, packet.total(), rest.len());
-        let icrc = || if verify { verify_plain(rest, total) } else { State::Unchecked };
+        let icrc = move || if verify { verify_plain(rest, total) } else { State::Unchecked };
         self.goes_on_with::<false>(&packet, len, icrc)
     }
 

@@ -34,10 +34,15 @@ impl IdOrder {
     #[inline(always)]
     pub(crate) fn see_another(&mut self, id: u16) {
         let step = id.wrapping_sub(self.last);
+        if step == 0 {
+            self.same += 1;
+            if self.same == u16::MAX {
+                self.halve();
+            }
+            return;
+        }
         let count = if step.wrapping_sub(1) < 0xfff {
             &mut self.up
-        } else if step == 0 {
-            &mut self.same
         } else {
             &mut self.other
         };
