@@ -41,11 +41,7 @@ impl IdOrder {
             }
             return;
         }
-        let count = if step.wrapping_sub(1) < 0xfff {
-            &mut self.up
-        } else {
-            &mut self.other
-        };
+        let count = if step.wrapping_sub(1) < 0xfff { &mut self.up } else { &mut self.other };
         *count += 1;
         if *count == u16::MAX {
             self.halve();
