@@ -5,6 +5,8 @@
 //! them and overtaken; one whose number is the newest was sent last. Where they vary at all, equal numbers mean
 //! one transmission.
 
+use std::hint::select_unpredictable;
+
 /// The identifications of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct IdOrder {
@@ -47,9 +49,8 @@ impl IdOrder {
             self.halve();
         }
         self.last = id;
-        if (id.wrapping_sub(self.newest) as i16) > 0 {
-            self.newest = id;
-        }
+        // A branch would be guessed wrong every other time where they are random.
+        self.newest = select_unpredictable(self.ahead(id) > 0, id, self.newest);
     }
 
     #[cold]
@@ -67,13 +68,6 @@ impl IdOrder {
     #[inline]
     pub(crate) fn counts_up(&self) -> bool {
         self.up >= ENOUGH && self.up / 4 >= self.other && self.same <= self.up / 8
-    }
-
-    /// Whether this identification may tell of more than one that was not seen: quicker to say, and `true` wherever it
-    /// does.
-    #[inline(always)]
-    pub(crate) fn may_skip(&self, id: u16) -> bool {
-        self.up > self.other && self.ahead(id) > 2
     }
 
     /// Whether they vary from packet to packet.

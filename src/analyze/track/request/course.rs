@@ -1,6 +1,8 @@
 //! The course of a flow's requests, or of its READ responses, while each is the next one, and nothing is open or in doubt.
 //! What every packet needs of the sequence is together then, and all else stays as it was.
 
+use std::hint::select_unpredictable;
+
 use super::{Assembly, Knobs, Requests, Waiting};
 use crate::{
     analyze::{
@@ -104,7 +106,7 @@ impl Course {
         if !(is_next & fits & goes_far) {
             return None;
         }
-        let overtaken = facts.ip_id().is_some_and(|id| ids.ahead(id) < 0 && ids.counts_up());
+        let overtaken = facts.ip_id().is_some_and(|id| ids.counts_up() && ids.ahead(id) < 0);
         (!overtaken).then_some(silence)
     }
 
@@ -120,12 +122,10 @@ impl Course {
         ids: &IdOrder,
     ) -> Option<(u64, Waiting)> {
         let (x, time) = (self.next, facts.time());
-        // In many traces nobody can tell which it will be: it is added without a branch, and asked last.
+        // In many traces nobody can tell which it will be, nor the processor: a branch would be guessed wrong.
         let is_silent = silence > self.floor as u64;
-        self.perhaps += is_silent as u32;
-        if facts.ip_id().is_some_and(|id| ids.may_skip(id)) && is_silent {
-            self.perhaps += unseen(facts.ip_id(), ids).saturating_sub(1) as u32;
-        }
+        let perhaps = unseen(facts.ip_id(), ids).max(1) as u32;
+        self.perhaps += select_unpredictable(is_silent, perhaps, 0);
         (self.mark, self.mark_time) =
             if shape.begins { (self.payload, time) } else { (self.mark, self.mark_time) };
         self.put(facts, frame, icrc);
