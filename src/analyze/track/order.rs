@@ -37,20 +37,24 @@ impl IdOrder {
     pub(crate) fn see_another(&mut self, id: u16) {
         let step = id.wrapping_sub(self.last);
         if step == 0 {
+            // Of adapters that keep it constant, all of them.
             self.same += 1;
-            if self.same == u16::MAX {
-                self.halve();
-            }
-            return;
+            return self.halve_if_full(self.same);
         }
-        let count = if step.wrapping_sub(1) < 0xfff { &mut self.up } else { &mut self.other };
-        *count += 1;
-        if *count == u16::MAX {
-            self.halve();
-        }
-        self.last = id;
         // A branch would be guessed wrong every other time where they are random.
         self.newest = select_unpredictable(self.ahead(id) > 0, id, self.newest);
+        self.last = id;
+        let count = if step <= 0xfff { &mut self.up } else { &mut self.other };
+        *count += 1;
+        let count = *count;
+        self.halve_if_full(count);
+    }
+
+    #[inline(always)]
+    fn halve_if_full(&mut self, count: u16) {
+        if count == u16::MAX {
+            self.halve();
+        }
     }
 
     #[cold]
@@ -68,6 +72,13 @@ impl IdOrder {
     #[inline]
     pub(crate) fn counts_up(&self) -> bool {
         self.up >= ENOUGH && self.up / 4 >= self.other && self.same <= self.up / 8
+    }
+
+    /// Whether a packet with this identification was sent before others that were seen.
+    #[inline(always)]
+    pub(crate) fn is_overtaken(&self, id: u16) -> bool {
+        // Asked in this order: where they are random, every other one is behind the newest, and nobody can tell which.
+        self.counts_up() && self.ahead(id) < 0
     }
 
     /// Whether they vary from packet to packet.

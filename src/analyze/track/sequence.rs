@@ -315,7 +315,7 @@ impl Sequence {
     #[inline(always)]
     pub(crate) fn expects(&self, facts: &impl Facts, ids: &IdOrder) -> bool {
         let is_next = facts.psn().0 == self.hi as u32 & (Psn::SPACE - 1);
-        let overtaken = || facts.ip_id().is_some_and(|id| ids.ahead(id) < 0 && ids.counts_up());
+        let overtaken = || facts.ip_id().is_some_and(|id| ids.is_overtaken(id));
         is_next && self.is_undisturbed() && !overtaken()
     }
 
@@ -394,7 +394,7 @@ impl Sequence {
             return;
         }
         // Beyond all others, and yet overtaken: by a repetition that was sent later.
-        step.overtaken = context.ids.counts_up() && p.id.is_some_and(|id| context.ids.ahead(id) < 0);
+        step.overtaken = p.id.is_some_and(|id| context.ids.is_overtaken(id));
         if self.in_pass && !step.overtaken {
             let left_out = self.cur.max(context.una)..self.hi;
             if context.asked.is_some() {

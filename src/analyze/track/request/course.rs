@@ -106,7 +106,7 @@ impl Course {
         if !(is_next & fits & goes_far) {
             return None;
         }
-        let overtaken = facts.ip_id().is_some_and(|id| ids.counts_up() && ids.ahead(id) < 0);
+        let overtaken = facts.ip_id().is_some_and(|id| ids.is_overtaken(id));
         (!overtaken).then_some(silence)
     }
 
