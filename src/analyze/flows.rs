@@ -51,6 +51,9 @@ pub(crate) struct Begin {
     pub(crate) psn: u32,
 }
 
+/// Flows that there is room for at once. That is more memory than the usual allocators copy where a table doubles.
+const FIRST: usize = 256;
+
 impl Flows {
     pub(crate) fn new(max: usize) -> Flows {
         Flows {
@@ -59,7 +62,7 @@ impl Flows {
             stretches: Vec::new(),
             sums: Vec::new(),
             hasher: foldhash::fast::RandomState::default(),
-            flows: Vec::new(),
+            flows: Vec::with_capacity(FIRST.min(max)),
             seen: Vec::new(),
             max: max.max(2),
             room: Room::default(),

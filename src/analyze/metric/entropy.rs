@@ -213,8 +213,7 @@ impl Entropy {
     /// The report's section: `None` where no flow has UDP ports. `known` says where a flow stands in the report.
     pub fn section(&self, known: impl Fn(FlowId) -> Option<Known>) -> Option<Report> {
         let mut report = Report::default();
-        // In order: sums of fractions depend on it.
-        let mut by_port = vec![0; 1 << u16::BITS];
+        let mut by_port = HashMap::<u16, u64, RandomState>::default();
         let mut same = Vec::new();
         let mut by_flow = Vec::new();
         let here = (0..).map(FlowId).zip(&self.flows).map(|(id, flow)| (Some(id), flow));
@@ -224,7 +223,7 @@ impl Entropy {
             report.flows += 1;
             by_flow.push(ports.iter().map(|used| used.bytes).sum());
             for used in &*ports {
-                by_port[used.port as usize] += used.bytes;
+                *by_port.entry(used.port).or_default() += used.bytes;
             }
             let known = id.and_then(&known);
             if let [only] = *ports {
@@ -253,11 +252,13 @@ impl Entropy {
         if report.flows == 0 {
             return None;
         }
-        by_port.retain(|&bytes| bytes > 0);
         report.ports = by_port.len() as u64;
-        // Sums of fractions differ in their last digits with the order of the ports, which says nothing.
+        // Sums of fractions differ in their last digits with the order of the ports, which says nothing: there is one order,
+        // and the last digits are left out.
+        let mut by_port: Vec<_> = by_port.into_iter().collect();
+        by_port.sort_unstable_by_key(|&(port, _)| port);
         let rounded = |bits: f64| (bits * 1e9).round() / 1e9;
-        report.entropy_bits = rounded(entropy(by_port.iter().copied()));
+        report.entropy_bits = rounded(entropy(by_port.iter().map(|&(_, bytes)| bytes)));
         report.effective_flows = rounded(report.entropy_bits.exp2());
         report.flow_entropy_bits = rounded(entropy(by_flow.into_iter()));
         let ranks = self.ranks();
