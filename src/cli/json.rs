@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use serde_json::{Serializer, ser::Formatter};
+use serde_json::Serializer;
 
 /// A value as JSON on a line.
 pub(super) fn write_json<T: Serialize>(out: &mut dyn Write, value: &T) -> io::Result<()> {
@@ -15,14 +15,15 @@ pub(super) fn write_json<T: Serialize>(out: &mut dyn Write, value: &T) -> io::Re
 /// A value as JSON.
 pub(super) fn to_json<T: Serialize>(out: &mut dyn Write, value: &T) -> io::Result<()> {
     let mut pieces = Pieces { text: Vec::with_capacity(2 * PIECE), out };
-    value.serialize(&mut Serializer::with_formatter(&mut pieces, Plain))?;
+    value.serialize(&mut Serializer::new(&mut pieces))?;
     pieces.hand_on()
 }
 
 /// Bytes after which a text is handed on.
 const PIECE: usize = 1 << 16;
 
-/// A text that is handed on in large pieces. Of a standard `BufWriter` the compiler makes a call for each bracket; with this a
+/// A text that is handed on in large pieces, with every control character escaped: JSON asks for those of ASCII only, and terminals
+/// obey others too. Of a standard `BufWriter` the compiler makes a call for each bracket; with this a
 /// row took half as long.
 struct Pieces<'a> {
     text: Vec<u8>,
@@ -32,7 +33,12 @@ struct Pieces<'a> {
 impl Pieces<'_> {
     #[cold]
     fn hand_on(&mut self) -> io::Result<()> {
-        self.out.write_all(&self.text)?;
+        // DEL is 7f, and the others are c2 80 to c2 9f: most texts have neither byte. Many are compared at once.
+        let is_one = |byte| u8::from(byte == 0x7f) | u8::from(byte == 0xc2);
+        match self.text.iter().fold(0, |any, &byte| any | is_one(byte)) {
+            0 => self.out.write_all(&self.text)?,
+            _ => write_escaped(self.out, &String::from_utf8_lossy(&self.text))?,
+        }
         self.text.clear();
         Ok(())
     }
@@ -57,28 +63,9 @@ impl Write for Pieces<'_> {
     }
 }
 
-/// JSON with every control character escaped: it asks for those of ASCII only, and terminals obey others too.
-struct Plain;
-
-impl Formatter for Plain {
-    #[inline]
-    fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, text: &str) -> io::Result<()> {
-        // DEL is 7f, and those beyond ASCII are c2 80 to c2 9f: most texts have neither byte. All are compared at once.
-        if text.bytes().fold(false, |any, byte| any | matches!(byte, 0x7f | 0xc2)) {
-            return write_escaped(writer, text);
-        }
-        writer.write_all(text.as_bytes())
-    }
-
-    /// JSON that was made before has them in its strings only.
-    #[inline]
-    fn write_raw_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, json: &str) -> io::Result<()> {
-        self.write_string_fragment(writer, json)
-    }
-}
-
+/// JSON has such characters in its strings only.
 #[cold]
-fn write_escaped<W: ?Sized + Write>(writer: &mut W, text: &str) -> io::Result<()> {
+fn write_escaped(writer: &mut dyn Write, text: &str) -> io::Result<()> {
     let mut rest = text;
     while let Some((at, c)) = rest.char_indices().find(|(_, c)| c.is_control()) {
         write!(writer, "{}\\u{:04x}", &rest[..at], c as u32)?;
