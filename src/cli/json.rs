@@ -22,9 +22,9 @@ pub(super) fn to_json<T: Serialize>(out: &mut dyn Write, value: &T) -> io::Resul
 /// Bytes after which a text is handed on.
 const PIECE: usize = 1 << 16;
 
-/// A text that is handed on in large pieces, with every control character escaped: JSON asks for those of ASCII only, and terminals
-/// obey others too. Of a standard `BufWriter` the compiler makes a call for each bracket; with this a
-/// row took half as long.
+/// A text that is handed on in large pieces, with every control character escaped: JSON asks for those of ASCII only, and
+/// terminals obey others too. Of a standard `BufWriter` the compiler makes a call for each bracket; with this a row took half
+/// as long.
 struct Pieces<'a> {
     text: Vec<u8>,
     out: &'a mut dyn Write,
