@@ -108,35 +108,68 @@ pub fn of_parts(network: Kind, udp: bool, headers: &[u8], rest: &[&[u8]]) -> [u8
 /// [`of_parts`] of RoCEv2 over IPv4 without options, all headers at hand and in their places.
 #[inline]
 pub(crate) fn of_rocev2_ipv4(headers: &[u8; Ipv4::LEN + BEHIND], rest: &[u8]) -> [u8; 4] {
-    of_rocev2(&IPV4_MASK, headers, rest)
+    const MASK: Block = masked(&IPV4_MASK, Ipv4::LEN + BEHIND);
+    of_rocev2(&MASK, headers, rest)
 }
 
 /// The same over IPv6 without extension headers.
 #[inline]
 pub(crate) fn of_rocev2_ipv6(headers: &[u8; Ipv6::LEN + BEHIND], rest: &[u8]) -> [u8; 4] {
-    of_rocev2(&IPV6_MASK, headers, rest)
+    const MASK: Block = masked(&IPV6_MASK, Ipv6::LEN + BEHIND);
+    of_rocev2(&MASK, headers, rest)
 }
 
 /// UDP and BTH.
 const BEHIND: usize = Udp::LEN + Bth::LEN;
 
+/// Bytes that are read at a time for the CRC, and have to be written so: what was written in other pieces is waited for.
+const VECTOR: usize = 16;
+/// The ones and the headers, or what is set in them.
+type Block = [[u8; VECTOR]; (ONES + BLOCK) / VECTOR];
+
 #[inline(always)]
-fn of_rocev2<const N: usize>(network: &[Mask], headers: &[u8; N], rest: &[u8]) -> [u8; 4] {
+fn of_rocev2<const N: usize>(masks: &Block, headers: &[u8; N], rest: &[u8]) -> [u8; 4] {
     const { assert!(N <= BLOCK) };
-    let mut block = [0xff; ONES + BLOCK];
-    let block = &mut block[..ONES + N];
-    block[ONES..].copy_from_slice(headers);
-    for &(offset, mask) in network {
-        block[ONES + offset] |= mask;
+    let mut block: Block = Default::default();
+    let (first, others) = headers.split_at(VECTOR - ONES);
+    let mut ones = [0xff; VECTOR];
+    ones[ONES..].copy_from_slice(first);
+    block[0] = with(ones, &masks[0]);
+    let (whole, last) = others.as_chunks();
+    for ((to, from), mask) in block[1..].iter_mut().zip(whole).zip(&masks[1..]) {
+        *to = with(*from, mask);
     }
-    let bth = ONES + N - Bth::LEN;
-    for at in [bth + BTH_RESV8A, bth - 2, bth - 1] {
-        block[at] = 0xff;
+    if !last.is_empty() {
+        let (mut padded, at) = ([0; VECTOR], 1 + whole.len());
+        padded[..last.len()].copy_from_slice(last);
+        block[at] = with(padded, &masks[at]);
     }
     let mut crc = crc32fast::Hasher::new();
-    crc.update(block);
+    crc.update(&block.as_flattened()[..ONES + N]);
     crc.update(rest);
     crc.finalize().to_le_bytes()
+}
+
+/// These bytes with those of the mask set.
+#[inline(always)]
+fn with(mut bytes: [u8; VECTOR], mask: &[u8; VECTOR]) -> [u8; VECTOR] {
+    bytes.iter_mut().zip(mask).for_each(|(byte, mask)| *byte |= mask);
+    bytes
+}
+
+/// What is set in the ones and so many bytes of headers: a network header's masks, and those of UDP and BTH.
+const fn masked(network: &[Mask], headers: usize) -> Block {
+    let bth = headers - Bth::LEN;
+    let behind = [(bth + BTH_RESV8A, 0xff), (bth - 2, 0xff), (bth - 1, 0xff)];
+    let mut block = [[0; VECTOR]; (ONES + BLOCK) / VECTOR];
+    let mut n = 0;
+    while n < network.len() + behind.len() {
+        let (at, mask) = if n < network.len() { network[n] } else { behind[n - network.len()] };
+        let at = ONES + at;
+        block[at / VECTOR][at % VECTOR] = mask;
+        n += 1;
+    }
+    block
 }
 
 /// Byte of a header, and the bits that are set before the CRC.
@@ -231,5 +264,33 @@ pub fn has_fcs(d: &Dissection<'_>) -> bool {
     match d.frame().split_last_chunk::<4>() {
         Some((bytes, last)) => bytes.get(from..).is_some_and(|bytes| fcs(bytes) == *last),
         None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_in_their_places_are_masked_as_any_are() {
+        let mut seed = 1u64;
+        let mut random = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 56) as u8
+        };
+        for n in 0..500 {
+            let (ipv4, ipv6) = (std::array::from_fn(|_| random()), std::array::from_fn(|_| random()));
+            let rest: Vec<u8> = (0..n % 300).map(|_| random()).collect();
+            assert_eq!(
+                of_rocev2_ipv4(&ipv4, &rest),
+                of_parts(Kind::Ipv4, true, &ipv4, &[&rest]),
+                "{ipv4:02x?}"
+            );
+            assert_eq!(
+                of_rocev2_ipv6(&ipv6, &rest),
+                of_parts(Kind::Ipv6, true, &ipv6, &[&rest]),
+                "{ipv6:02x?}"
+            );
+        }
     }
 }
