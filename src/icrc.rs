@@ -82,11 +82,9 @@ pub fn of_parts(network: Kind, udp: bool, headers: &[u8], rest: &[&[u8]]) -> [u8
     let mut masks = [(usize::MAX, 0); MASKS];
     let (first, last) = masks.split_at_mut(IPV6_MASK.len());
     first[..network.len()].copy_from_slice(network);
-    last[0] = (bth + BTH_RESV8A, 0xff);
-    if udp {
-        last[1] = (bth.wrapping_sub(2), 0xff);
-        last[2] = (bth.wrapping_sub(1), 0xff);
-    }
+    let behind = behind(bth);
+    let behind = if udp { &behind[..] } else { &behind[..1] };
+    last[..behind.len()].copy_from_slice(behind);
     let mut crc = crc32fast::Hasher::new();
     // Once, unless there are extension headers.
     let mut block = [0xff; ONES + BLOCK];
@@ -108,15 +106,15 @@ pub fn of_parts(network: Kind, udp: bool, headers: &[u8], rest: &[&[u8]]) -> [u8
 /// [`of_parts`] of RoCEv2 over IPv4 without options, all headers at hand and in their places.
 #[inline]
 pub(crate) fn of_rocev2_ipv4(headers: &[u8; Ipv4::LEN + BEHIND], rest: &[u8]) -> [u8; 4] {
-    const MASK: Block = masked(&IPV4_MASK, Ipv4::LEN + BEHIND);
-    of_rocev2(&MASK, headers, rest)
+    const SET: Vectors = masks(&IPV4_MASK, Ipv4::LEN + BEHIND);
+    of_rocev2(&SET, headers, rest)
 }
 
 /// The same over IPv6 without extension headers.
 #[inline]
 pub(crate) fn of_rocev2_ipv6(headers: &[u8; Ipv6::LEN + BEHIND], rest: &[u8]) -> [u8; 4] {
-    const MASK: Block = masked(&IPV6_MASK, Ipv6::LEN + BEHIND);
-    of_rocev2(&MASK, headers, rest)
+    const SET: Vectors = masks(&IPV6_MASK, Ipv6::LEN + BEHIND);
+    of_rocev2(&SET, headers, rest)
 }
 
 /// UDP and BTH.
@@ -125,12 +123,12 @@ const BEHIND: usize = Udp::LEN + Bth::LEN;
 /// Bytes that are read at a time for the CRC, and have to be written so: what was written in other pieces is waited for.
 const VECTOR: usize = 16;
 /// The ones and the headers, or what is set in them.
-type Block = [[u8; VECTOR]; (ONES + BLOCK) / VECTOR];
+type Vectors = [[u8; VECTOR]; (ONES + BLOCK) / VECTOR];
 
 #[inline(always)]
-fn of_rocev2<const N: usize>(masks: &Block, headers: &[u8; N], rest: &[u8]) -> [u8; 4] {
+fn of_rocev2<const N: usize>(masks: &Vectors, headers: &[u8; N], rest: &[u8]) -> [u8; 4] {
     const { assert!(N <= BLOCK) };
-    let mut block: Block = Default::default();
+    let mut block: Vectors = Default::default();
     let (first, others) = headers.split_at(VECTOR - ONES);
     let mut ones = [0xff; VECTOR];
     ones[ONES..].copy_from_slice(first);
@@ -158,18 +156,22 @@ fn with(mut bytes: [u8; VECTOR], mask: &[u8; VECTOR]) -> [u8; VECTOR] {
 }
 
 /// What is set in the ones and so many bytes of headers: a network header's masks, and those of UDP and BTH.
-const fn masked(network: &[Mask], headers: usize) -> Block {
-    let bth = headers - Bth::LEN;
-    let behind = [(bth + BTH_RESV8A, 0xff), (bth - 2, 0xff), (bth - 1, 0xff)];
-    let mut block = [[0; VECTOR]; (ONES + BLOCK) / VECTOR];
+const fn masks(network: &[Mask], headers: usize) -> Vectors {
+    let behind = behind(headers - Bth::LEN);
+    let mut masks = [[0; VECTOR]; (ONES + BLOCK) / VECTOR];
     let mut n = 0;
     while n < network.len() + behind.len() {
         let (at, mask) = if n < network.len() { network[n] } else { behind[n - network.len()] };
         let at = ONES + at;
-        block[at / VECTOR][at % VECTOR] = mask;
+        masks[at / VECTOR][at % VECTOR] = mask;
         n += 1;
     }
-    block
+    masks
+}
+
+/// What is set in a BTH that begins there, and before it in UDP: the checksum.
+const fn behind(bth: usize) -> [Mask; 3] {
+    [(bth + BTH_RESV8A, 0xff), (bth.wrapping_sub(2), 0xff), (bth.wrapping_sub(1), 0xff)]
 }
 
 /// Byte of a header, and the bits that are set before the CRC.
@@ -269,28 +271,22 @@ pub fn has_fcs(d: &Dissection<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
-    #[test]
-    fn headers_in_their_places_are_masked_as_any_are() {
-        let mut seed = 1u64;
-        let mut random = || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 56) as u8
-        };
-        for n in 0..500 {
-            let (ipv4, ipv6) = (std::array::from_fn(|_| random()), std::array::from_fn(|_| random()));
-            let rest: Vec<u8> = (0..n % 300).map(|_| random()).collect();
-            assert_eq!(
-                of_rocev2_ipv4(&ipv4, &rest),
-                of_parts(Kind::Ipv4, true, &ipv4, &[&rest]),
-                "{ipv4:02x?}"
-            );
-            assert_eq!(
-                of_rocev2_ipv6(&ipv6, &rest),
-                of_parts(Kind::Ipv6, true, &ipv6, &[&rest]),
-                "{ipv6:02x?}"
-            );
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(500))]
+
+        #[test]
+        fn headers_in_their_places_are_masked_as_any_are(
+            headers in prop::collection::vec(any::<u8>(), Ipv6::LEN + BEHIND),
+            rest in prop::collection::vec(any::<u8>(), 0..300),
+        ) {
+            let (ipv4, ipv6) = (headers.first_chunk(), headers.first_chunk());
+            let (ipv4, ipv6) = (ipv4.expect("they are longer"), ipv6.expect("they are as long"));
+            assert_eq!(of_rocev2_ipv4(ipv4, &rest), of_parts(Kind::Ipv4, true, ipv4, &[&rest]));
+            assert_eq!(of_rocev2_ipv6(ipv6, &rest), of_parts(Kind::Ipv6, true, ipv6, &[&rest]));
         }
     }
 }
