@@ -1,5 +1,5 @@
 //! The packet-level toolkit for RoCEv2 and InfiniBand.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod analyze;
 pub mod capture;
@@ -7,6 +7,7 @@ pub mod checksum;
 pub mod cost;
 pub mod craft;
 pub mod dissect;
+mod fetch;
 pub mod filter;
 pub mod frame;
 pub mod icrc;

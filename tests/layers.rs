@@ -1,5 +1,5 @@
 //! A module uses only what stands left of it:
-//! wire → opcode → checksum → dissect → icrc → cost, filter, craft, capture → frame, analyze → cli → main; report depends on nothing.
+//! wire → opcode → checksum, fetch → dissect → icrc → cost, filter, craft, capture → frame, analyze → cli → main; report depends on nothing.
 
 use std::{
     collections::BTreeSet,
@@ -12,11 +12,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("wire", &[]),
     ("opcode", &["wire"]),
     ("checksum", &[]),
+    // Lines of the cache: it knows nobody.
+    ("fetch", &[]),
     ("dissect", &["wire", "opcode", "checksum"]),
     // It needs to be told where the ICRC is, and which headers are before it.
     ("icrc", &["wire", "opcode", "checksum", "dissect"]),
     ("filter", &["wire", "opcode", "checksum", "dissect", "icrc"]),
-    ("capture", &["wire", "opcode", "checksum", "dissect", "icrc"]),
+    ("capture", &["wire", "opcode", "checksum", "fetch", "dissect", "icrc"]),
     // A frame as people and scripts read it; columns have the names that filters have.
     ("frame", &["wire", "opcode", "checksum", "dissect", "icrc", "filter"]),
     // A scenario is written as records.
@@ -27,7 +29,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("cost", &["wire", "opcode", "dissect", "report"]),
     (
         "analyze",
-        &["wire", "opcode", "checksum", "dissect", "icrc", "filter", "craft", "capture", "report", "cost"],
+        &[
+            "wire", "opcode", "checksum", "fetch", "dissect", "icrc", "filter", "craft", "capture", "report",
+            "cost",
+        ],
     ),
     (
         "cli",

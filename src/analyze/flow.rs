@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     dissect::Encapsulation,
+    fetch,
     icrc::State,
     opcode::{Direction, Opcode, PayloadRule, Position, Service, Shape},
     wire::*,
@@ -417,29 +418,34 @@ impl Flow {
             && seq.unwrap(psn).abs_diff(seq.hi) > FAR
     }
 
-    /// Reads what every packet needs, so that it is in the cache when they come: something of each line.
+    /// Fetches what every packet needs.
     #[inline(always)]
-    pub(crate) fn touch(&self) -> u64 {
-        self.touch_own() ^ self.requests.touch()
+    pub(crate) fn fetch(&self) {
+        self.fetch_own();
+        self.requests.fetch();
     }
 
     /// The same for a response.
     #[inline(always)]
-    pub(crate) fn touch_answering(&self) -> u64 {
-        self.touch_own() ^ self.acks
+    pub(crate) fn fetch_answering(&self) {
+        self.fetch_own();
+        fetch::line(&self.acks);
     }
 
     #[inline(always)]
-    fn touch_own(&self) -> u64 {
-        let own = self.key.src[0] ^ self.packets ^ self.icrc[1] ^ self.opcodes.packets[0];
-        own ^ self.opcodes.packets[3] ^ self.ecn_ect
+    fn fetch_own(&self) {
+        fetch::line(&self.key);
+        fetch::line(&self.packets);
+        fetch::line(&self.icrc);
+        fetch::lines(&self.opcodes);
+        fetch::line(&self.ecn_ect);
     }
 
     /// The same for all that is reported.
     #[inline(always)]
-    pub(crate) fn touch_all(&self) -> u64 {
-        let rest = self.requests.acks_not_seen ^ self.acks ^ self.attempts as u64;
-        self.touch() ^ self.responses.touch() ^ rest
+    pub(crate) fn fetch_all(&self) {
+        fetch::lines(self);
+        self.responses.fetch();
     }
 
     /// Whether there is nothing to be told of it but traffic: nothing wrong, surely lost, late, sent again, refused, marked or

@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     dissect::Encapsulation,
+    fetch,
     opcode::{Direction, Service},
     wire::Psn,
 };
@@ -199,19 +200,19 @@ impl Flows {
         }
         let at = self.hand;
         if at >= self.ahead || at == 0 {
-            self.touch_ahead();
+            self.fetch_ahead();
         }
         self.hand = (at + 1) % self.flows.len();
         self.seen[at] = true;
         FlowId(at as u32)
     }
 
-    /// Reads the flows that are put away next, and where they are found, all at once.
-    fn touch_ahead(&mut self) {
+    /// Fetches the flows that are put away next, and reads where they are found, all at once.
+    fn fetch_ahead(&mut self) {
         const MANY: usize = 8;
         let next = || (self.hand..self.flows.len()).filter(|&at| !self.seen[at]).take(MANY);
         for at in next() {
-            black_box(self.flows[at].touch_all());
+            self.flows[at].fetch_all();
         }
         for at in next() {
             black_box(self.entry(self.hash(&self.flows[at].key), |_| true));
@@ -269,6 +270,22 @@ impl Flows {
     pub(crate) fn completed(&mut self, id: FlowId, bytes: u64, waiting: Waiting) {
         if let Some(flow) = self.flows.get_mut(id.0 as usize) {
             flow.requests.completed(bytes, waiting);
+        }
+        if !self.are_many() {
+            self.fetch_acknowledged(id);
+        }
+    }
+
+    /// Fetches what the acknowledgement will need that is due.
+    #[inline(always)]
+    fn fetch_acknowledged(&self, id: FlowId) {
+        let Some(flow) = self.flows.get(id.0 as usize) else { return };
+        flow.requests.fetch();
+        flow.requests.fetch_answered();
+        if let Some(peer) = flow.peer.and_then(|peer| self.flows.get(peer.0 as usize)) {
+            peer.fetch_answering();
+            peer.responses.fetch();
+            peer.responses.fetch_last();
         }
     }
 
@@ -410,15 +427,18 @@ impl Flows {
         own + heap + self.stretches.iter().map(Stretch::heap).sum::<usize>()
     }
 
-    /// Reads where a flow's packets are counted, if it ever had a stretch.
+    /// Fetches where a flow's packets are counted, if it ever had a stretch.
     #[inline(always)]
-    pub(super) fn touch_own(&self, FlowId(at): FlowId, packet: &impl AnyPlain) -> u64 {
-        self.touch_stretch(FlowId(at)) ^ self.has(at, packet) as u64
+    pub(super) fn fetch_own(&self, id: FlowId, packet: &impl AnyPlain) {
+        self.fetch_stretch(id);
+        if !packet.is_told_by_ends() {
+            fetch::line(&self.get(id).key);
+        }
     }
 
     #[inline(always)]
-    fn touch_stretch(&self, FlowId(at): FlowId) -> u64 {
-        self.stretches.get(at as usize).map_or(0, Stretch::touch)
+    fn fetch_stretch(&self, FlowId(at): FlowId) {
+        self.stretches.get(at as usize).into_iter().for_each(fetch::lines);
     }
 
     /// Whether a packet likely goes on with this flow's stretch: it is of the flow then.
@@ -427,46 +447,56 @@ impl Flows {
         packet.opcode().shape().is_streamed && self.has_in_stretch(at, packet)
     }
 
-    /// Reads where it will go then.
+    /// Fetches where it will go then.
     #[inline(always)]
-    pub(crate) fn touch_ring(&self, FlowId(at): FlowId, psn: Psn) -> u64 {
-        self.stretches.get(at as usize).map_or(0, |stretch| stretch.touch_ring(psn))
+    pub(crate) fn fetch_ring(&self, FlowId(at): FlowId, psn: Psn) {
+        self.stretches.get(at as usize).into_iter().for_each(|stretch| stretch.fetch_ring(psn));
     }
 
-    /// Reads what a message adds to that it ends.
+    /// Fetches what a message adds to that it ends.
     #[inline(always)]
-    pub(crate) fn touch_completed(&self, id: FlowId, facts: &impl Facts) -> u64 {
-        if facts.opcode().shape().ends { self.get(id).requests.touch_message() } else { 0 }
+    pub(crate) fn fetch_completed(&self, id: FlowId, facts: &impl Facts) {
+        if facts.opcode().shape().ends {
+            self.get(id).requests.fetch_message();
+        }
     }
 
-    /// Reads what a packet of a flow needs that is no stretch's next one.
+    /// Fetches what a packet of a flow needs that is no stretch's next one.
     #[inline(always)]
-    pub(crate) fn touch(&self, id: FlowId, facts: &impl Facts) -> u64 {
-        let (flow, seen) = (self.get(id), self.seen.get(id.0 as usize).map_or(0, |&seen| seen as u64));
-        seen ^ if is_response(facts) { flow.touch_answering() } else { flow.touch() }
+    pub(crate) fn fetch(&self, id: FlowId, facts: &impl Facts) {
+        self.seen.get(id.0 as usize).into_iter().for_each(fetch::line);
+        let flow = self.get(id);
+        if is_response(facts) { flow.fetch_answering() } else { flow.fetch() }
     }
 
     /// What it will need beyond the flow itself.
     #[inline(always)]
-    pub(crate) fn touch_beyond(&self, id: FlowId, facts: &impl Facts) -> u64 {
+    pub(crate) fn fetch_beyond(&self, id: FlowId, facts: &impl Facts) {
         let flow = self.get(id);
         if !is_response(facts) {
-            return flow.requests.seq.ring.touch(facts.psn());
+            return flow.requests.seq.ring.fetch(facts.psn());
         }
-        let asked = |peer: FlowId| self.get(peer).requests.touch() ^ self.touch_stretch(peer);
-        flow.responses.touch() ^ flow.peer.map_or(0, asked)
+        flow.responses.fetch();
+        if let Some(peer) = flow.peer {
+            self.get(peer).requests.fetch();
+            self.fetch_stretch(peer);
+        }
     }
 
     /// ... and beyond that: what a message that ends adds to, or its acknowledgement.
     #[inline(always)]
-    pub(crate) fn touch_farther(&self, id: FlowId, facts: &impl Facts) -> u64 {
+    pub(crate) fn fetch_farther(&self, id: FlowId, facts: &impl Facts) {
         let flow = self.get(id);
         if !is_response(facts) {
-            return self.touch_completed(id, facts);
+            return self.fetch_completed(id, facts);
         }
-        let psn = facts.psn();
-        let asked = |peer: FlowId| self.get(peer).requests.touch_answered(psn) ^ self.touch_ring(peer, psn);
-        flow.responses.touch_last() ^ flow.peer.map_or(0, asked)
+        flow.responses.fetch_last();
+        if let Some(peer) = flow.peer {
+            let requests = &self.get(peer).requests;
+            requests.fetch_answered();
+            requests.seq.ring.fetch(facts.psn());
+            self.fetch_ring(peer, facts.psn());
+        }
     }
 
     /// A flow that knows of all its packets.

@@ -1,8 +1,6 @@
 //! How frames come in: read from fixed offsets or dissected, held back until ICRCs can be believed, looked at together
 //! where there are many flows.
 
-use std::hint::black_box;
-
 use super::{
     Analysis, FlowId, Options,
     doubt::MirrorCopy,
@@ -320,7 +318,7 @@ impl Analysis {
     fn see_together(&mut self, collected: &[impl AnyPlain]) {
         let keys: [_; TOGETHER] = std::array::from_fn(|n| collected.get(n).and_then(Facts::key));
         let flows = self.flows.likely(&keys);
-        touch_each(&flows, collected, |flow, facts| self.flows.touch_own(flow, facts));
+        fetch_each(&flows, collected, |flow, facts| self.flows.fetch_own(flow, facts));
         // Those that go on with stretches need little else of their flows.
         let (mut going_on, mut others) = ([None; TOGETHER], flows);
         for (n, facts) in collected.iter().enumerate() {
@@ -328,12 +326,12 @@ impl Analysis {
                 (going_on[n], others[n]) = (Some(flow), None);
             }
         }
-        touch_each(&going_on, collected, |flow, facts| self.flows.touch_ring(flow, facts.psn()));
-        touch_each(&going_on, collected, |flow, facts| self.flows.touch_completed(flow, facts));
-        touch_each(&others, collected, |flow, facts| self.flows.touch(flow, facts));
-        touch_each(&others, collected, |flow, _| self.asked.entropy.touch(flow));
-        touch_each(&others, collected, |flow, facts| self.flows.touch_beyond(flow, facts));
-        touch_each(&others, collected, |flow, facts| self.flows.touch_farther(flow, facts));
+        fetch_each(&going_on, collected, |flow, facts| self.flows.fetch_ring(flow, facts.psn()));
+        fetch_each(&going_on, collected, |flow, facts| self.flows.fetch_completed(flow, facts));
+        fetch_each(&others, collected, |flow, facts| self.flows.fetch(flow, facts));
+        fetch_each(&others, collected, |flow, _| self.asked.entropy.fetch(flow));
+        fetch_each(&others, collected, |flow, facts| self.flows.fetch_beyond(flow, facts));
+        fetch_each(&others, collected, |flow, facts| self.flows.fetch_farther(flow, facts));
         self.flows.remember(&keys, &others);
         for (facts, flow) in collected.iter().zip(going_on) {
             let flow = flow.filter(|flow| self.flows.has_stretch_for(*flow, facts));
@@ -413,10 +411,9 @@ impl Analysis {
     }
 }
 
-/// Reads something for each packet whose flow is there, to have it in the cache. A short loop: the more packets the
-/// processor has in view, the more it waits for at a time.
+/// Fetches something for each packet whose flow is there.
 #[inline(always)]
-fn touch_each<P>(flows: &[Option<FlowId>; TOGETHER], packets: &[P], touch: impl Fn(FlowId, &P) -> u64) {
+fn fetch_each<P>(flows: &[Option<FlowId>; TOGETHER], packets: &[P], fetch: impl Fn(FlowId, &P)) {
     let known = flows.iter().zip(packets).filter_map(|(flow, packet)| Some(((*flow)?, packet)));
-    black_box(known.fold(0, |read, (flow, packet)| read ^ touch(flow, packet)));
+    known.for_each(|(flow, packet)| fetch(flow, packet));
 }

@@ -1,7 +1,7 @@
 //! The report's long lists, of which each row is made when it is asked for: a report of a million flows takes no more
 //! memory than the flows themselves and some bytes for their order.
 
-use std::{borrow::Cow, cmp::Reverse, hint::black_box, sync::Arc};
+use std::{borrow::Cow, cmp::Reverse, sync::Arc};
 
 use serde::{Serialize, Serializer};
 
@@ -119,7 +119,7 @@ impl<'a> Index<'a> {
         loop {
             let next: [Option<usize>; MANY] = std::array::from_fn(|_| places.next());
             for peer in next.iter().flatten().filter_map(|&at| self.peer(at)) {
-                black_box(self.flow(peer).requests.touch_losses());
+                self.flow(peer).requests.fetch_losses();
             }
             for &at in next.iter().flatten() {
                 self.outline(at, &mut row);
@@ -172,18 +172,18 @@ impl<'a> Index<'a> {
         self.places.get(id.0 as usize).map(|&at| at as usize)
     }
 
-    /// Reads what the rows from here on will be made of, many at once: they are all over the memory.
+    /// Fetches what the rows from here on will be made of, many at once: they are all over the memory.
     #[inline]
-    fn touch_ahead(&self, at: usize) {
+    fn fetch_ahead(&self, at: usize) {
         if !at.is_multiple_of(MANY) {
             return;
         }
         let next = || self.order.iter().skip(at).take(MANY).map(|&n| self.numbered(n));
         for flow in next() {
-            black_box(flow.touch_all());
+            flow.fetch_all();
         }
         for flow in next() {
-            black_box(flow.requests.sizes.touch());
+            flow.requests.sizes.fetch();
         }
     }
 
@@ -255,7 +255,7 @@ impl List for Flows<'_> {
     }
 
     fn row(&self, at: usize) -> Option<Cow<'_, report::Flow>> {
-        self.0.touch_ahead(at);
+        self.0.fetch_ahead(at);
         (at < self.len()).then(|| Cow::Owned(self.0.report(at)))
     }
 

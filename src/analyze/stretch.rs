@@ -240,16 +240,10 @@ impl Stretch {
         packet.alike().is_some_and(|alike| alike == self.alike)
     }
 
-    /// Reads something of each line, to have them in the cache.
+    /// Fetches where a packet of its flow goes.
     #[inline(always)]
-    pub(crate) fn touch(&self) -> u64 {
-        self.alike.source_port() as u64 ^ self.bytes as u64
-    }
-
-    /// Reads where a packet of its flow goes.
-    #[inline(always)]
-    pub(crate) fn touch_ring(&self, psn: Psn) -> u64 {
-        self.course.touch(psn)
+    pub(crate) fn fetch_ring(&self, psn: Psn) {
+        self.course.fetch(psn);
     }
 
     /// What a response of the same flow needs of it: it is the flow's last packet now.

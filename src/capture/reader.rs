@@ -1,7 +1,6 @@
 //! Opening a capture, and the frames in it whatever its format.
 
 use std::fs::File;
-use std::hint::black_box;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -14,6 +13,7 @@ use super::pcapng::{self, Pcapng};
 use super::window::{Input, Shrunk};
 use super::{Compression, Error, ErrorKind, Format, Info, Record, Source, Time, compressed, sniff};
 use crate::dissect::Link;
+use crate::fetch;
 
 /// Opens the capture at `path`; `-` is standard input.
 pub fn open(path: &Path) -> Result<Reader, Error> {
@@ -253,7 +253,7 @@ impl Source for Reader {
         loop {
             // Where frames are long nobody else has the next one's headers fetched, and who waits for them waits a while.
             if let Some(ahead) = rest.get(AHEAD) {
-                black_box(*ahead);
+                fetch::line(ahead);
             }
             see(&record);
             let Some((next, behind)) = steps.and_then(|steps| steps.next(rest)) else { break };

@@ -12,6 +12,7 @@ use hashbrown::HashMap;
 use super::{Metric, Seen, ends::Ends};
 use crate::{
     analyze::{Event, FlowId, facts::Facts, stretch::Sum},
+    fetch,
     report::analysis::{PortCollision, Ports as Report, SprayedFlow},
     wire::{Qpn, Udp},
 };
@@ -159,10 +160,12 @@ impl Many {
 }
 
 impl Entropy {
-    /// Reads what there is of a flow, to have it in the cache.
+    /// Fetches what there is of a flow.
     #[inline(always)]
-    pub(crate) fn touch(&self, FlowId(flow): FlowId) -> u64 {
-        self.flows.get(flow as usize).map_or(0, |flow| flow.used.bytes)
+    pub(crate) fn fetch(&self, FlowId(flow): FlowId) {
+        if let Some(flow) = self.flows.get(flow as usize) {
+            fetch::lines(flow);
+        }
     }
 
     #[cold]

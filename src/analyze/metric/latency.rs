@@ -2,7 +2,7 @@
 
 use hdrhistogram::{Counter, Histogram};
 
-use crate::report::analysis::Summary;
+use crate::{fetch, report::analysis::Summary};
 
 /// A distribution. Empty it takes no memory on the heap.
 #[derive(Clone, Debug, Default)]
@@ -22,12 +22,14 @@ enum Inner {
     Buffered(Box<Buffered>),
 }
 
+/// In this order, what every sample needs is together, but for its place.
 #[derive(Clone, Debug)]
+#[repr(C)]
 struct Buffered {
     used: usize,
-    waiting: [u64; FEW],
     /// For who follows a percentile.
     followed: Followed,
+    waiting: [u64; FEW],
     histogram: Counted,
 }
 
@@ -318,13 +320,16 @@ impl Distribution {
         }
     }
 
-    /// Reads where the next sample goes, roughly, to have it in the cache.
+    /// Fetches where the next sample goes.
     #[inline]
-    pub(crate) fn touch(&self) -> u64 {
+    pub(crate) fn fetch(&self) {
         match &self.0 {
-            Inner::Few(few) => few.last().copied().unwrap_or(0),
-            Inner::Buffered(buffered) => buffered.used as u64,
-            _ => 0,
+            Inner::Few(few) => few.last().into_iter().for_each(fetch::line),
+            Inner::Buffered(buffered) => {
+                fetch::line(&buffered.used);
+                fetch::lines(&buffered.waiting);
+            }
+            _ => {}
         }
     }
 

@@ -27,6 +27,7 @@ use crate::{
         facts::Facts,
         metric::latency::{Distribution, Tracked},
     },
+    fetch,
     opcode::{Operation, Position, Shape},
     report::analysis,
     wire::Psn,
@@ -253,32 +254,40 @@ impl Requests {
         self.more.get_or_insert_default()
     }
 
-    /// Reads something of each line that a packet needs: no two further apart than a line is long.
+    /// Fetches the lines that a packet needs.
     #[inline(always)]
-    pub(crate) fn touch(&self) -> u64 {
-        let (reads, waits) = (self.reads.get().is_some() as u64, self.shadow.waits_for(0) as u64);
-        let times = self.thrice_rtt ^ self.seq.last_time;
-        self.una ^ reads ^ waits ^ times as u64 ^ self.messages_completed ^ self.reach
+    pub(crate) fn fetch(&self) {
+        fetch::line(&self.una);
+        fetch::line(&self.shadow);
+        fetch::line(&self.thrice_rtt);
+        fetch::line(&self.seq.last_time);
+        fetch::line(&self.messages_completed);
+        fetch::line(&self.reach);
     }
 
-    /// Reads what tells losses.
+    /// Fetches what tells losses.
     #[inline(always)]
-    pub(crate) fn touch_losses(&self) -> u64 {
-        self.counts.packets ^ self.acks_not_seen
+    pub(crate) fn fetch_losses(&self) {
+        fetch::line(&self.counts.packets);
+        fetch::line(&self.acks_not_seen);
     }
 
-    /// Reads what a message that ends adds to.
+    /// Fetches what a message that ends adds to.
     #[inline(always)]
-    pub(crate) fn touch_message(&self) -> u64 {
-        self.sizes.touch() ^ self.waiting.back().map_or(0, |waiting| waiting.last)
+    pub(crate) fn fetch_message(&self) {
+        self.sizes.fetch();
+        self.waiting.back().into_iter().for_each(fetch::line);
     }
 
-    /// Reads what an acknowledgement of this PSN adds to.
+    /// Fetches what an acknowledgement adds to.
     #[inline(always)]
-    pub(crate) fn touch_answered(&self, psn: Psn) -> u64 {
-        let message = self.waiting.front().map_or(0, |waiting| waiting.last) ^ self.seq.ring.touch(psn);
-        let more = self.more.as_ref();
-        message ^ more.map_or(0, |more| more.completion.touch() ^ more.ack_rtt.all().touch())
+    pub(crate) fn fetch_answered(&self) {
+        self.waiting.front().into_iter().for_each(fetch::line);
+        if let Some(more) = &self.more {
+            fetch::lines(&**more);
+            more.completion.fetch();
+            more.ack_rtt.all().fetch();
+        }
     }
 
     fn context<'a>(&self, ids: &'a IdOrder, knobs: &Knobs) -> Context<'a> {

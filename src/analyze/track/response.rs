@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     analyze::facts::Facts,
+    fetch,
     opcode::{Position, Shape},
     wire::Psn,
 };
@@ -75,16 +76,17 @@ const ACKS: usize = 8;
 const FAR: i32 = 1 << 19;
 
 impl Responses {
-    /// Reads something of each line that a response needs, to have it in the cache.
+    /// Fetches the lines that a response needs.
     #[inline(always)]
-    pub(crate) fn touch(&self) -> u64 {
-        self.counts.packets ^ self.acks_seen
+    pub(crate) fn fetch(&self) {
+        fetch::line(&self.counts.packets);
+        fetch::line(&self.acks_seen);
     }
 
     /// The same of what is on the heap.
     #[inline(always)]
-    pub(crate) fn touch_last(&self) -> u64 {
-        self.acks.back().map_or(0, |ack| ack.time as u64)
+    pub(crate) fn fetch_last(&self) {
+        self.acks.back().into_iter().for_each(fetch::line);
     }
 
     /// An acknowledgement: of requests, of an atomic, negative ones too.

@@ -7,7 +7,7 @@ use std::sync::{
 
 use zerocopy::FromZeros;
 
-use crate::wire::Psn;
+use crate::{fetch, wire::Psn};
 
 /// One transmission. All zeros: none.
 #[derive(Clone, Copy, Debug, Default, FromZeros)]
@@ -105,10 +105,10 @@ impl Ring {
         self.room.as_ref()
     }
 
-    /// Reads where a PSN has its place, to have it in the cache.
+    /// Fetches where a PSN has its place.
     #[inline(always)]
-    pub(crate) fn touch(&self, psn: Psn) -> u64 {
-        touch(&self.slots, psn)
+    pub(crate) fn fetch(&self, psn: Psn) {
+        fetch(&self.slots, psn.0 as u64);
     }
 
     #[inline]
@@ -200,11 +200,16 @@ fn place(slots: &[Sent], x: u64) -> usize {
     x as usize & slots.len().wrapping_sub(1)
 }
 
-/// See [`Ring::touch`].
+/// See [`Ring::fetch`].
 #[inline(always)]
-pub(super) fn touch(slots: &[Sent], psn: Psn) -> u64 {
-    slots.get(place(slots, psn.0 as u64)).map_or(0, |slot| slot.time as u64)
+pub(super) fn fetch(slots: &[Sent], x: u64) {
+    if let Some(slot) = slots.get(place(slots, x)) {
+        fetch::line(slot);
+    }
 }
+
+/// Places from one that is written to one that will be soon, and is in another cache line.
+pub(super) const AHEAD: u64 = 3;
 
 /// A transmission goes where its PSN has its place.
 #[inline(always)]

@@ -166,6 +166,8 @@ impl Course {
     fn put(&mut self, facts: &impl Facts, frame: u64, icrc: State) {
         let x = self.next;
         ring::put(&mut self.ring, x, sent(&Packet::of(facts, frame), 1));
+        // All rings together are more than caches hold.
+        ring::fetch(&self.ring, x + ring::AHEAD);
         (self.next, self.time, self.is_last) = (x + 1, facts.time(), true);
         if icrc != State::Unchecked {
             self.good += (icrc == State::Good) as u16;
@@ -218,10 +220,10 @@ impl Course {
         self.is_data_open
     }
 
-    /// Reads where a packet goes, to have it in the cache.
+    /// Fetches where a packet goes.
     #[inline(always)]
-    pub(crate) fn touch(&self, psn: Psn) -> u64 {
-        ring::touch(&self.ring, psn)
+    pub(crate) fn fetch(&self, psn: Psn) {
+        ring::fetch(&self.ring, psn.0 as u64);
     }
 
     /// Full packets tell the path MTU: the first one of a flow is to be looked at.

@@ -1,0 +1,40 @@
+//! Asking for memory before it is needed.
+//!
+//! A processor that waits for what it reads goes on with some hundred instructions behind, which is less than a packet takes;
+//! and what it writes queues up behind a write whose cache line is not there. With an instruction of its own it asks for a
+//! line and goes on at once. Whole analyses with it took 0.88 to 0.90 of the time for READs, 0.89 for 10^4 queue pairs, 0.95 to
+//! 0.97 for 128-byte records of 256 queue pairs, 0.95 for 1 KiB frames; reading a byte of the line instead brought nothing.
+//!
+//! The crate's only `unsafe`: the instruction takes a pointer, wherever that points. It reads nothing that the program sees
+//! and cannot fail, so there is nothing to be broken; here there is a borrowed value to each pointer all the same.
+#![allow(unsafe_code)]
+
+/// Bytes of a cache line, of nearly all processors.
+const LINE: usize = 64;
+
+/// Asks for the cache line that a value begins in.
+#[inline(always)]
+pub(crate) fn line<T>(of: &T) {
+    fetch(std::ptr::from_ref(of).cast());
+}
+
+/// Asks for all cache lines of a value.
+#[inline(always)]
+pub(crate) fn lines<T>(of: &T) {
+    let start: *const u8 = std::ptr::from_ref(of).cast();
+    (0..size_of::<T>()).step_by(LINE).for_each(|at| fetch(start.wrapping_add(at)));
+    fetch(start.wrapping_add(size_of::<T>().saturating_sub(1)));
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+fn fetch(at: *const u8) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: all processors of this architecture have the instruction, and it takes any address.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
+}
+
+/// Where the language has no such instruction, memory is asked for when it is needed.
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+#[inline(always)]
+fn fetch(_: *const u8) {}
