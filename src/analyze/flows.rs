@@ -276,16 +276,15 @@ impl Flows {
         }
     }
 
-    /// Fetches what the acknowledgement will need that is due.
+    /// Fetches what the acknowledgement will need that is due, as far as there is little to wait for to know where that is.
     #[inline(always)]
     fn fetch_acknowledged(&self, id: FlowId) {
         let Some(flow) = self.flows.get(id.0 as usize) else { return };
         flow.requests.fetch();
-        flow.requests.fetch_answered();
+        flow.requests.fetch_more();
         if let Some(peer) = flow.peer.and_then(|peer| self.flows.get(peer.0 as usize)) {
             peer.fetch_answering();
             peer.responses.fetch();
-            peer.responses.fetch_last();
         }
     }
 

@@ -283,6 +283,12 @@ impl Requests {
     #[inline(always)]
     pub(crate) fn fetch_answered(&self) {
         self.waiting.front().into_iter().for_each(fetch::line);
+        self.fetch_more();
+    }
+
+    /// The same of its times.
+    #[inline(always)]
+    pub(crate) fn fetch_more(&self) {
         if let Some(more) = &self.more {
             fetch::lines(&**more);
             more.completion.fetch();
