@@ -2,8 +2,9 @@
 //!
 //! A processor that waits for what it reads goes on with some hundred instructions behind, which is less than a packet takes;
 //! and what it writes queues up behind a write whose cache line is not there. With an instruction of its own it asks for a
-//! line and goes on at once. Whole analyses with it took 0.88 to 0.90 of the time for READs, 0.89 for 10^4 queue pairs, 0.95 to
-//! 0.97 for 128-byte records of 256 queue pairs, 0.95 for 1 KiB frames; reading a byte of the line instead brought nothing.
+//! line and goes on at once. Whole analyses with it took 0.88 to 0.92 of the time for READs, 0.89 to 0.95 for 10^4 queue pairs,
+//! 0.95 to 0.98 for 128-byte records of 256, 0.95 for 1 KiB frames, least where others used the caches too; reading a byte of
+//! the line instead brought nothing.
 //!
 //! The crate's only `unsafe`: the instruction takes a pointer, wherever that points. It reads nothing that the program sees
 //! and cannot fail, so there is nothing to be broken; here there is a borrowed value to each pointer all the same.
