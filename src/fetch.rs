@@ -11,7 +11,7 @@
 #![allow(unsafe_code)]
 
 /// Bytes of a cache line, of nearly all processors.
-const LINE: usize = 64;
+pub(crate) const LINE: usize = 64;
 
 /// Asks for the cache line that a value begins in.
 #[inline(always)]
@@ -24,6 +24,7 @@ pub(crate) fn line<T>(of: &T) {
 pub(crate) fn lines<T>(of: &T) {
     let start: *const u8 = std::ptr::from_ref(of).cast();
     (0..size_of::<T>()).step_by(LINE).for_each(|at| fetch(start.wrapping_add(at)));
+    // It may begin within a line, and then ends in one more.
     fetch(start.wrapping_add(size_of::<T>().saturating_sub(1)));
 }
 

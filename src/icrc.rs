@@ -24,6 +24,16 @@ pub enum State {
 }
 
 impl State {
+    /// Of one that is there, and what it ought to be, if that is known.
+    #[inline]
+    pub(crate) fn of<T: PartialEq>(there: T, right: Option<T>) -> State {
+        match right {
+            Some(right) if right == there => State::Good,
+            Some(_) => State::Bad,
+            None => State::Unchecked,
+        }
+    }
+
     /// Its name in reports.
     pub const fn name(self) -> &'static str {
         match self {
@@ -37,12 +47,7 @@ impl State {
 /// Whether the frame's ICRC is right.
 #[inline]
 pub fn verify(d: &Dissection<'_>) -> State {
-    let Some(there) = d.icrc() else { return State::Unchecked };
-    match compute(d) {
-        Some(right) if right == there => State::Good,
-        Some(_) => State::Bad,
-        None => State::Unchecked,
-    }
+    d.icrc().map_or(State::Unchecked, |there| State::of(there, compute(d)))
 }
 
 /// What the frame's ICRC ought to be, in wire order; `None` where the packet's end is not known, or was not
@@ -139,19 +144,20 @@ fn of_rocev2<const N: usize>(network: Kind, sets: &Sets, packet: &[u8]) -> Optio
     // Where the compiler knows what is set, it sets single bytes.
     let sets = black_box(sets);
     match packet.len() % VECTOR {
-        0 => of_vectors::<N, 16>(&sets[3], packet),
-        4 => of_vectors::<N, 12>(&sets[2], packet),
-        8 => of_vectors::<N, 8>(&sets[1], packet),
+        0 => of_vectors::<N, 16>(sets, packet),
+        4 => of_vectors::<N, 12>(sets, packet),
+        8 => of_vectors::<N, 8>(sets, packet),
         // Over IPv4 acknowledgements, and READ responses that have an AETH.
-        12 => of_vectors::<N, 4>(&sets[0], packet),
+        12 => of_vectors::<N, 4>(sets, packet),
         _ => Some(of_parts(network, true, headers, &[&packet[N..]])),
     }
 }
 
 /// There are so many ones `BEFORE` the headers, and the CRC begins with what makes them worth eight.
 #[inline(always)]
-fn of_vectors<const N: usize, const BEFORE: usize>(set: &Vectors, packet: &[u8]) -> Option<[u8; 4]> {
+fn of_vectors<const N: usize, const BEFORE: usize>(sets: &Sets, packet: &[u8]) -> Option<[u8; 4]> {
     const { assert!(N <= BLOCK && BEFORE <= VECTOR) };
+    let set = &sets[const { BEFORE / 4 - 1 }];
     let full = const { (BEFORE + N).div_ceil(VECTOR) };
     let first: &[u8; VECTOR] = packet.first_chunk()?;
     let (headers, rest) = packet[VECTOR - BEFORE..].split_at_checked((full - 1) * VECTOR)?;
@@ -168,21 +174,12 @@ fn of_vectors<const N: usize, const BEFORE: usize>(set: &Vectors, packet: &[u8])
     Some(crc.finalize().to_le_bytes())
 }
 
-/// What the CRC's register has to be before so many bytes of ones, to be afterwards what it is after eight that begin it.
+/// What the CRC's register has to be before so many bytes of ones, to be afterwards what it is after eight that begin it: four
+/// of those clear it.
 const fn register_before(ones: usize) -> u32 {
     const POLYNOMIAL: u32 = 0xedb8_8320;
-    let (mut register, mut n) = (!0, ONES);
-    // Each byte is added, and then eight times the lowest bit taken away.
-    while n > ones {
-        let mut bit = 0;
-        register ^= 0xff;
-        while bit < 8 {
-            register = if register & 1 != 0 { register >> 1 ^ POLYNOMIAL } else { register >> 1 };
-            bit += 1;
-        }
-        n -= 1;
-    }
-    // The same backwards.
+    let (mut register, mut n) = (0u32, ONES / 2);
+    // Backwards: eight bits are shifted in, and the byte is taken away.
     while n < ones {
         let mut bit = 0;
         while bit < 8 {
@@ -202,25 +199,27 @@ fn with(mut bytes: [u8; VECTOR], mask: &[u8; VECTOR]) -> [u8; VECTOR] {
     bytes
 }
 
-/// What is set before and in so many bytes of headers: ones, a network header's masks, and those of UDP and BTH.
+/// See [`Sets`].
 const fn sets(network: &[Mask], headers: usize) -> Sets {
     let behind = behind(headers - Bth::LEN);
-    let mut sets = [[[0; VECTOR]; VECTORS]; 4];
-    let mut set = 0;
-    while set < sets.len() {
-        let (before, mut n) = (4 * (set + 1), 0);
-        while n < before + network.len() + behind.len() {
-            let (at, mask) = match n.checked_sub(before) {
-                None => (n, 0xff),
-                Some(n) if n < network.len() => (before + network[n].0, network[n].1),
-                Some(n) => (before + behind[n - network.len()].0, behind[n - network.len()].1),
-            };
-            sets[set][at / VECTOR][at % VECTOR] = mask;
-            n += 1;
-        }
-        set += 1;
+    [set(network, &behind, 4), set(network, &behind, 8), set(network, &behind, 12), set(network, &behind, 16)]
+}
+
+/// What is set with so many ones before the headers: those, a network header's masks, and those of UDP and BTH.
+const fn set(network: &[Mask], behind: &[Mask], before: usize) -> Vectors {
+    let mut set = [[0; VECTOR]; VECTORS];
+    let mut n = 0;
+    while n < before {
+        set[0][n] = 0xff;
+        n += 1;
     }
-    sets
+    let mut n = 0;
+    while n < network.len() + behind.len() {
+        let (at, mask) = if n < network.len() { network[n] } else { behind[n - network.len()] };
+        set[(before + at) / VECTOR][(before + at) % VECTOR] = mask;
+        n += 1;
+    }
+    set
 }
 
 /// What is set in a BTH that begins there, and before it in UDP: the checksum.
@@ -262,11 +261,7 @@ pub fn compute_vcrc(d: &Dissection<'_>) -> Option<[u8; 2]> {
 
 /// Whether the frame's VCRC is right.
 pub fn verify_vcrc(d: &Dissection<'_>) -> State {
-    match (d.vcrc(), compute_vcrc(d)) {
-        (Some(there), Some(right)) if there == right => State::Good,
-        (Some(_), Some(_)) => State::Bad,
-        _ => State::Unchecked,
-    }
+    d.vcrc().map_or(State::Unchecked, |there| State::of(there, compute_vcrc(d)))
 }
 
 /// The variant CRC of these bytes, in wire order.

@@ -466,11 +466,7 @@ fn verify(rest: &[u8], total: u32, icrc: impl Fn(&[u8]) -> Option<[u8; 4]>) -> S
 #[inline(never)]
 fn verify_whole(packet: &[u8], icrc: impl Fn(&[u8]) -> Option<[u8; 4]>) -> State {
     let Some((covered, there)) = packet.split_last_chunk::<4>() else { return State::Unchecked };
-    match icrc(covered) {
-        Some(right) if right == *there => State::Good,
-        Some(_) => State::Bad,
-        None => State::Unchecked,
-    }
+    State::of(*there, icrc(covered))
 }
 
 #[cfg(test)]

@@ -254,7 +254,7 @@ impl Requests {
         self.more.get_or_insert_default()
     }
 
-    /// Fetches the lines that a packet needs.
+    /// Fetches the lines that a packet needs: of these fields no two are further apart than a line is long.
     #[inline(always)]
     pub(crate) fn fetch(&self) {
         fetch::line(&self.una);

@@ -209,7 +209,7 @@ pub(super) fn fetch(slots: &[Sent], x: u64) {
 }
 
 /// Places from one that is written to one that will be soon, and is in another cache line.
-pub(super) const AHEAD: u64 = 3;
+pub(super) const AHEAD: u64 = fetch::LINE.div_ceil(size_of::<Sent>()) as u64;
 
 /// A transmission goes where its PSN has its place.
 #[inline(always)]
