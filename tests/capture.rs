@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use properties::Random;
 use rdmawire::capture::{
-    self, Buffer, Error, ErrorKind, Format, Info, Interface, Lent, MAX_PROBLEMS, Merge, Options, Part,
+    self, Buffer, Error, ErrorKind, Format, Info, Interface, Lent, Look, MAX_PROBLEMS, Merge, Options, Part,
     Problem, Reader, Record, Sink, Source, Time,
 };
 use rdmawire::dissect::Link;
@@ -541,6 +541,52 @@ fn a_file_in_parts_has_the_frames_that_it_has_in_order() {
     assert!(Reader::from_read(Cursor::new(ethernet(Format::Pcap, &many)), "pipe").unwrap().parts().is_none());
 }
 
+/// The frames of a file that is mapped wherever that can be.
+fn mapped(path: &Path, look: Look) -> (Vec<Frame>, Info) {
+    let options = Options { mapped: Some(look), ..Options::default() };
+    let mut reader = capture::open_with(path, &options).unwrap();
+    let (mut frames, mut so_far) = (Vec::new(), 0);
+    while let count @ 1.. = reader.show(|record| frames.push(Frame::from(*record))).unwrap() {
+        so_far += count;
+        assert_eq!((so_far, reader.info().frames), (frames.len() as u64, so_far));
+    }
+    (frames, reader.info().clone())
+}
+
+#[test]
+fn a_mapped_file_has_the_frames_that_are_read() {
+    let dir = Scratch::new("mapped");
+    // More than is asked for at a time.
+    let mut many = frames(80_000);
+    for n in [1000, 1001, 7000, 50_000] {
+        many[n].bytes = vec![n as u8; 200_000];
+        many[n].wire_len = 200_000;
+    }
+    for n in [2000, 2001, 40_000] {
+        many[n].bytes.clear();
+    }
+    for format in [Format::Pcap, Format::PcapMicros, Format::Pcapng] {
+        let whole = ethernet(format, &many);
+        let mut random = Random::new(2);
+        for round in 0..6 {
+            let mut bytes = whole.clone();
+            if round > 0 {
+                let most = 1 << random.below(20);
+                bytes.truncate(bytes.len() - random.below(most));
+                for _ in 0..random.below(4) {
+                    let at = 24 + random.below(bytes.len() - 24);
+                    bytes[at] ^= 1 << random.below(8);
+                }
+            }
+            let path = dir.file("x", &bytes);
+            let (frames, info) = mapped(&path, [Look::Headers, Look::Whole][round % 2]);
+            let (read, expected) = drain(capture::open(&path).unwrap());
+            assert!(frames == read);
+            assert_eq!(format!("{info:?}"), format!("{expected:?}"));
+        }
+    }
+}
+
 #[test]
 fn a_pipe_that_pauses_holds_no_frame_back() {
     struct Pipe(mpsc::Receiver<Vec<u8>>);
@@ -875,6 +921,37 @@ fn a_file_that_shrinks_is_an_error() {
     };
     assert_eq!(error.kind(), ErrorKind::Shrunk);
     assert!(reader.info().frames > 10_000);
+}
+
+#[test]
+fn a_mapped_file_that_shrinks_is_an_error() {
+    let dir = Scratch::new("capture");
+    let all = frames(60_000);
+    let bytes = ethernet(Format::Pcap, &all);
+    // While it is looked at: at a page's beginning, and elsewhere; before and behind what was asked for by then.
+    for len in [1 << 20, (1 << 20) + 1234, (6 << 20) + 77] {
+        let path = dir.file("x", &bytes);
+        let options = Options { mapped: Some(Look::Whole), ..Options::default() };
+        let mut reader = capture::open_with(&path, &options).unwrap();
+        let mut seen: Vec<Frame> = Vec::new();
+        let error = loop {
+            let shown = reader.show(|record| {
+                if seen.len() == 2000 {
+                    fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(len).unwrap();
+                }
+                seen.push(Frame::from(*record));
+            });
+            match shown {
+                Ok(0) => panic!("it ended as if nothing had happened"),
+                Ok(_) => {}
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.kind(), ErrorKind::Shrunk);
+        // The last one may have been within it.
+        seen.pop();
+        assert!(seen == all[..seen.len()] && seen.len() > 5000, "{}", seen.len());
+    }
 }
 
 #[test]

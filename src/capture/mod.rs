@@ -35,6 +35,11 @@ mod erf;
 mod error;
 #[cfg(all(unix, feature = "live"))]
 pub mod live;
+#[cfg(all(target_os = "linux", target_pointer_width = "64", feature = "map"))]
+mod map;
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64", feature = "map")))]
+#[path = "no_map.rs"]
+mod map;
 mod merge;
 mod options;
 mod parts;
@@ -53,7 +58,7 @@ pub use damage::{Damage, Problem};
 pub use error::{Error, ErrorKind};
 pub use merge::Merge;
 
-pub use options::Options;
+pub use options::{Look, Options};
 pub use parts::{Part, Parts, Walk};
 pub use reader::{Reader, open, open_with};
 pub use whole::{WholeFile, make_beside};

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use super::buffer::Lent;
 use super::erf::{self, Erf};
-use super::options::Options;
+use super::map::Map;
+use super::options::{Look, Options};
 use super::parts::{Parts, Walk};
 use super::pcap::{self, Pcap};
 use super::pcapng::{self, Pcapng};
@@ -37,6 +38,9 @@ pub fn open_with(path: &Path, options: &Options) -> Result<Reader, Error> {
     let same = total.and_then(|_| file.try_clone().ok());
     let mut reader = stream(name, file, options, total)?;
     reader.file = same.filter(|_| reader.info.compression == Compression::None);
+    if let (Some(look), Some(file), Some(total @ WORTH..)) = (options.mapped, &reader.file, total) {
+        (reader.map, reader.look) = (Map::of(file, total), look);
+    }
     Ok(reader)
 }
 
@@ -48,6 +52,11 @@ pub struct Reader {
     info: Info,
     /// What `input` reads, if it is a file as it is on disk.
     file: Option<File>,
+    /// The same in memory, and what is looked at there.
+    map: Option<Map>,
+    look: Look,
+    /// Bytes of a record, on average, of those that were shown last.
+    usual: usize,
 }
 
 #[derive(Clone)]
@@ -115,8 +124,8 @@ impl Steps<'_> {
     }
 }
 
-/// Bytes from a record on that are fetched before it is its turn: most headers are within them, and in two cache lines.
-const AHEAD: usize = 64;
+/// Bytes of a file that is worth to be mapped.
+const WORTH: u64 = 1 << 20;
 
 /// Where in an [`Input`] a frame is.
 #[derive(Clone, Copy, Debug)]
@@ -190,6 +199,19 @@ impl Reader {
         self.advance()
     }
 
+    /// The record here, its bytes, and what is at hand behind it, where the file is mapped and the record as nearly all are.
+    #[inline(always)]
+    fn mapped(&self) -> Option<(usize, Record<'_>, &[u8])> {
+        let (map, steps) = (self.map.as_ref()?, self.frames.steps()?);
+        // What was read is used up first.
+        if steps.next(self.input.rest()).is_some() {
+            return None;
+        }
+        let at_hand = map.at_hand(self.input.offset());
+        let (record, rest) = steps.next(at_hand)?;
+        (!record.frame.is_empty()).then_some((at_hand.len() - rest.len(), record, rest))
+    }
+
     fn new(mut info: Info, mut input: Input) -> Result<Reader, Error> {
         info.total_bytes = input.total();
         input.fill(pcap::FILE_HEADER).map_err(|error| failed(&info.name, error))?;
@@ -224,7 +246,7 @@ impl Reader {
             return Err(Error::new(&info.name, ErrorKind::Unknown, text));
         };
         info.bytes_read = input.bytes_read();
-        Ok(Reader { input, frames, info, file: None })
+        Ok(Reader { input, frames, info, file: None, map: None, look: Look::Whole, usual: 0 })
     }
 }
 
@@ -246,23 +268,42 @@ impl Source for Reader {
 
     #[inline(always)]
     fn show(&mut self, mut see: impl FnMut(&Record<'_>)) -> Result<u64, Error> {
-        let Some(place) = self.step()? else { return Ok(0) };
-        let (mut record, mut rest) = (self.record(place), self.input.rest());
-        let (all, mut count) = (rest.len(), 1);
+        let from = self.input.offset();
+        // Long frames of which every byte is wanted come no later as copies.
+        let is_worth = self.look == Look::Headers || self.usual <= LONG;
+        if let Some(map) = self.map.as_mut().filter(|_| is_worth) {
+            map.ask(from);
+        }
+        let (is_mapped, first, mut record, mut rest) = match self.mapped().filter(|_| is_worth) {
+            Some((len, record, rest)) => (true, len, record, rest),
+            None => {
+                let Some(place) = self.step()? else { return Ok(0) };
+                (false, 0, self.record(place), self.input.rest())
+            }
+        };
+        let mut ahead = Ahead { look: is_mapped.then_some(self.look), longest: 0 };
+        let (all, mut count, mut len) = (first + rest.len(), 1, first);
         let steps = self.frames.steps();
         loop {
-            // Where frames are long nobody else has the next one's headers fetched, and who waits for them waits a while.
-            if let Some(ahead) = rest.get(AHEAD) {
-                fetch::line(ahead);
-            }
+            ahead.fetch(rest, len);
             see(&record);
             let Some((next, behind)) = steps.and_then(|steps| steps.next(rest)) else { break };
+            // Where a file was, there are zeros.
+            if next.frame.is_empty() {
+                break;
+            }
+            len = rest.len() - behind.len();
             (record, rest) = (next, behind);
             count += 1;
         }
         let (passed, last) = (all - rest.len(), record.time);
-        self.frames.passed(count - 1, last, &mut self.info);
-        self.input.pos += passed;
+        self.usual = passed / count as usize;
+        if is_mapped {
+            self.go_on(&Walk { at: from + passed as u64, frames: count, last })?;
+        } else {
+            self.frames.passed(count - 1, last, &mut self.info);
+            self.input.pos += passed;
+        }
         Ok(count)
     }
 
@@ -290,6 +331,41 @@ impl Source for Reader {
 impl std::fmt::Debug for Reader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Reader").field("info", &self.info).finish_non_exhaustive()
+    }
+}
+
+/// What is fetched of records to come, while one is looked at.
+struct Ahead {
+    /// If they are mapped.
+    look: Option<Look>,
+    /// Bytes of the longer one of the last two.
+    longest: usize,
+}
+
+/// Bytes of a record's headers: most are within them, and in two cache lines.
+const HEADERS: usize = 128;
+/// Bytes of a record from which on who looks at its headers passes over the rest.
+const LONG: usize = 512;
+/// How far memory is asked for ahead of what is looked at.
+const FAR: usize = 1024;
+
+impl Ahead {
+    /// `rest`: behind the record of `len` bytes.
+    #[inline(always)]
+    fn fetch(&mut self, rest: &[u8], len: usize) {
+        let lines = |from: usize, len: usize| {
+            let bytes = rest.get(from..from + len).unwrap_or_default();
+            bytes.iter().step_by(fetch::LINE).for_each(fetch::line);
+        };
+        let longest = len.max(self.longest);
+        self.longest = len;
+        match self.look {
+            // Where frames are long nobody else has the next one's headers fetched, and who waits for them waits a while.
+            None => lines(fetch::LINE, 1),
+            // Most are as long as those before, if there are no short ones in between.
+            Some(Look::Headers) if longest > LONG => (1..=3).for_each(|n| lines(n * longest, HEADERS)),
+            Some(_) => lines(FAR, len),
+        }
     }
 }
 

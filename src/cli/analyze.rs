@@ -31,7 +31,7 @@ use super::{
 };
 use rdmawire::{
     analyze::{Address, Analysis, Ended, Files, KnownConnection, Options, Streamed},
-    capture::{self, Info, Interface, Merge, Reader, Source},
+    capture::{self, Info, Interface, Look, Merge, Reader, Source},
     dissect::Dissection,
     filter::{Filter, FrameMeta},
     icrc,
@@ -252,7 +252,8 @@ impl Analyze {
 
     /// One file, on so many threads; `None` where it could not be opened, which was said.
     fn file(&self, path: &Path, filter: &Option<Filter>, threads: usize) -> anyhow::Result<Option<Ended>> {
-        match open(path) {
+        let look = if self.icrc == Check::Verify { Look::Whole } else { Look::Headers };
+        match open(path, &capture::Options { mapped: Some(look), ..Default::default() }) {
             Ok(mut reader) => {
                 let threads = threads_left(threads, [reader.info()].into_iter());
                 let analysis = self.analyze(&mut reader, filter, threads)?;
@@ -268,7 +269,7 @@ impl Analyze {
     fn merged(&self, filter: &Option<Filter>, printer: &Mutex<Printer<'_>>) -> anyhow::Result<bool> {
         let (mut readers, mut all_read) = (Vec::new(), true);
         for path in &self.files {
-            match open(path) {
+            match open(path, &Default::default()) {
                 Ok(reader) => readers.push(reader),
                 Err(error) => {
                     say(format_args!("{error}"));
@@ -571,7 +572,7 @@ impl Printer<'_> {
 }
 
 /// Opens a file; one without an end, so that Ctrl-C ends the wait for its next byte.
-fn open(path: &Path) -> Result<Reader, capture::Error> {
+fn open(path: &Path, options: &capture::Options) -> Result<Reader, capture::Error> {
     if path == Path::new("-") {
         return Reader::from_read(Interruptible::new(io::stdin()), "-");
     }
@@ -580,7 +581,7 @@ fn open(path: &Path) -> Result<Reader, capture::Error> {
     {
         return Reader::from_read(Interruptible::new(file), &path.display().to_string());
     }
-    capture::open(path)
+    capture::open_with(path, options)
 }
 
 /// A stream that ends when the program is asked to stop, even if nothing comes.
