@@ -219,10 +219,8 @@ impl Analyze {
                 let unended = self.files.len() - ended.load(Ordering::Relaxed);
                 let done = self.file(path, filter, all_threads / threads.min(unended));
                 ended.fetch_add(1, Ordering::Relaxed);
-                let result = done.and_then(|done| {
-                    if done.is_none() {
-                        all_read.store(false, Ordering::Relaxed);
-                    }
+                let result = done.and_then(|(done, is_all)| {
+                    all_read.fetch_and(is_all, Ordering::Relaxed);
                     printer.lock().unwrap_or_else(PoisonError::into_inner).put(at, done)
                 });
                 if let Err(error) = result {
@@ -250,18 +248,23 @@ impl Analyze {
         })
     }
 
-    /// One file, on so many threads; `None` where it could not be opened, which was said.
-    fn file(&self, path: &Path, filter: &Option<Filter>, threads: usize) -> anyhow::Result<Option<Ended>> {
+    /// One file, on so many threads, and whether all of it could be read; `None` where it could not be opened. Which was said.
+    fn file(
+        &self,
+        path: &Path,
+        filter: &Option<Filter>,
+        threads: usize,
+    ) -> anyhow::Result<(Option<Ended>, bool)> {
         let look = if self.icrc == Check::Verify { Look::Whole } else { Look::Headers };
         match open(path, &capture::Options { mapped: Some(look), ..Default::default() }) {
             Ok(mut reader) => {
                 let threads = threads_left(threads, [reader.info()].into_iter());
-                let analysis = self.analyze(&mut reader, filter, threads)?;
-                Ok(Some(analysis.from(describe([reader.info()].into_iter()))))
+                let (analysis, is_all) = self.analyze(&mut reader, filter, threads)?;
+                Ok((Some(analysis.from(describe([reader.info()].into_iter()))), is_all))
             }
             Err(error) => {
                 say(format_args!("{error}"));
-                Ok(None)
+                Ok((None, false))
             }
         }
     }
@@ -282,29 +285,30 @@ impl Analyze {
         }
         let threads = threads_left(self.threads(), readers.iter().map(|reader| reader.info()));
         let mut merge = Merge::new(readers);
-        let analysis = self.analyze(&mut merge, filter, threads)?;
+        let (analysis, is_all) = self.analyze(&mut merge, filter, threads)?;
         let done = analysis.from(describe(merge.readers().map(|reader| reader.info())));
         printer.lock().unwrap_or_else(PoisonError::into_inner).put(0, Some(done))?;
-        Ok(all_read)
+        Ok(all_read && is_all)
     }
 
+    /// A source, and whether all of it could be read.
     fn analyze(
         &self,
         source: &mut (impl Source + Send),
         filter: &Option<Filter>,
         threads: usize,
-    ) -> anyhow::Result<Ended> {
+    ) -> anyhow::Result<(Ended, bool)> {
         let analysis = Mutex::new(Analysis::new(self.options()));
         let Some(seconds) = self.every else {
             let mut held = analysis.lock().unwrap_or_else(PoisonError::into_inner);
             let is_long = source.info().total_bytes.is_some_and(|bytes| bytes >= long(source.info()));
-            if threads > 1 && is_long {
-                self.feed_on_threads(source, filter, threads, &mut held);
+            let is_all = if threads > 1 && is_long {
+                self.feed_on_threads(source, filter, threads, &mut held)
             } else {
-                self.feed(source, filter, &mut *held);
-            }
+                self.feed(source, filter, &mut *held)
+            };
             drop(held);
-            return Ok(analysis.into_inner().unwrap_or_else(PoisonError::into_inner).end());
+            return Ok((analysis.into_inner().unwrap_or_else(PoisonError::into_inner).end(), is_all));
         };
         // The clock must not wait for the next frame, which may never come: a thread of its own looks at it.
         let (over, changed) = (Mutex::new(false), Condvar::new());
@@ -325,13 +329,13 @@ impl Analyze {
                     }
                 }
             });
-            self.feed(source, filter, &analysis);
+            let is_all = self.feed(source, filter, &analysis);
             *over.lock().unwrap_or_else(PoisonError::into_inner) = true;
             changed.notify_all();
-            reporter.join()
+            reporter.join().map(|reported| reported.map(|()| is_all))
         });
-        reported.map_err(|_| anyhow!("the report could not be made"))??;
-        Ok(analysis.into_inner().unwrap_or_else(PoisonError::into_inner).end())
+        let is_all = reported.map_err(|_| anyhow!("the report could not be made"))??;
+        Ok((analysis.into_inner().unwrap_or_else(PoisonError::into_inner).end(), is_all))
     }
 
     /// The report of an analysis that goes on, which waits meanwhile: for the report only, or where that is too long to
@@ -352,9 +356,9 @@ impl Analyze {
         Ok(out.flush()?)
     }
 
-    /// Shows all frames of a source to the analysis.
+    /// Shows all frames of a source to the analysis; whether all of it could be read: if not, it was said why.
     #[inline(never)]
-    fn feed(&self, source: &mut impl Source, filter: &Option<Filter>, mut to: impl Access) {
+    fn feed(&self, source: &mut impl Source, filter: &Option<Filter>, mut to: impl Access) -> bool {
         let options = self.options();
         let mut progress = Progress::new(source.info());
         let (mut interfaces, mut number, mut untold) = (0, 0u64, 0);
@@ -373,7 +377,7 @@ impl Analyze {
                 Err(error) => {
                     progress.clear();
                     say(format_args!("{error}"));
-                    break;
+                    return false;
                 }
             }
             let known = source.info().interfaces.len();
@@ -392,6 +396,7 @@ impl Analyze {
             }
         }
         progress.clear();
+        true
     }
 
     /// The same, on several threads.
@@ -401,7 +406,7 @@ impl Analyze {
         filter: &Option<Filter>,
         threads: usize,
         analysis: &mut Analysis,
-    ) {
+    ) -> bool {
         let options = self.options();
         let mut progress = Progress::new(source.info());
         let mut number = 0;
@@ -425,9 +430,7 @@ impl Analyze {
             Step::Progress(bytes) => progress.show(bytes),
         });
         progress.clear();
-        if let Err(error) = result {
-            say(format_args!("{error}"));
-        }
+        result.inspect_err(|error| say(format_args!("{error}"))).is_ok()
     }
 
     /// Files by themselves are analyzed at the same time.
