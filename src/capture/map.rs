@@ -34,6 +34,9 @@ use memmap2::{Advice, Mmap, MmapOptions, UncheckedAdvice};
 /// Bytes that are asked for together. A quarter of it takes a twentieth more time, twice as many bring nothing.
 const PIECE: usize = 4 << 20;
 
+/// Bytes of a large page, the whole of which is asked for and given back: to split one takes longer than to map it.
+const LARGE: usize = 2 << 20;
+
 /// A file in memory.
 #[derive(Debug)]
 pub(super) struct Map {
@@ -70,20 +73,19 @@ impl Map {
     }
 
     fn ask_on(&mut self, at: usize) {
-        let (start, end) = (at.max(self.asked), (at + PIECE).min(self.bytes.len()));
-        match self.bytes.advise_range(Advice::PopulateRead, start, end - start) {
-            Ok(()) => {}
-            // Linux before 5.14 does not know it: pages come when they are looked at.
-            Err(error) if error.kind() == ErrorKind::InvalidInput => {}
-            Err(_) => return,
-        }
-        self.asked = end;
-        let upto = at - at % page();
-        if upto > self.back {
-            let len = upto - self.back;
+        let back = at - at % LARGE;
+        if back > self.back {
+            let len = back - self.back;
             // SAFETY: pages of a file that are only read come again if anybody looks at them.
             let _ = unsafe { self.bytes.unchecked_advise_range(UncheckedAdvice::DontNeed, self.back, len) };
-            self.back = upto;
+            self.back = back;
+        }
+        let (start, end) = (at.max(self.asked), (at + PIECE).next_multiple_of(LARGE).min(self.bytes.len()));
+        match self.bytes.advise_range(Advice::PopulateRead, start, end - start) {
+            Ok(()) => self.asked = end,
+            // Linux before 5.14 does not know it: pages come when they are looked at.
+            Err(error) if error.kind() == ErrorKind::InvalidInput => self.asked = end,
+            Err(_) => {}
         }
     }
 }
