@@ -344,7 +344,7 @@ impl Analyze {
         let mut held = analysis.lock().unwrap_or_else(PoisonError::into_inner);
         let mut report = held.report_so_far();
         report.capture.files = vec![name.to_owned()];
-        let mut out = stdout();
+        let mut out = stdout()?;
         if report.flows.len() > MAX_BUFFERED {
             self.write(report, &mut out)?;
         } else {
@@ -478,10 +478,8 @@ impl Analyze {
 /// Flows whose report is kept, so that the analysis need not wait for its reader.
 const MAX_BUFFERED: usize = 4096;
 
-type Out = io::BufWriter<io::Stdout>;
-
-fn stdout() -> Out {
-    io::BufWriter::with_capacity(1 << 16, io::stdout())
+fn stdout() -> io::Result<impl Write> {
+    Ok(io::BufWriter::with_capacity(1 << 16, terminal::stdout()?))
 }
 
 /// Prints reports in the order of the files, each as soon as it is its turn, and of several the summary behind them.
@@ -518,7 +516,7 @@ impl Printer<'_> {
         if self.summaries.is_empty() {
             return Ok(());
         }
-        let mut out = stdout();
+        let mut out = stdout()?;
         let set = Set::of_summaries(self.summaries);
         if self.asked.json {
             // What a serialized `Set` has behind its reports.
@@ -544,7 +542,7 @@ impl Printer<'_> {
         let Some(done) = done else { return Ok(()) };
         let report = done.report();
         let asked = self.asked;
-        let mut out = stdout();
+        let mut out = stdout()?;
         if asked.is_one() {
             asked.write(report, &mut out)?;
             out.flush()?;

@@ -12,7 +12,7 @@ use super::{
     Outcome,
     arg::{self, RocePorts},
     say,
-    terminal::Color,
+    terminal::{self, Color},
     warn_of_damage,
 };
 use rdmawire::{
@@ -119,7 +119,7 @@ impl Dissect {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let filter = arg::filter(&self.filter)?;
         let columns = self.columns()?;
-        let mut out = Out::new(self.line_buffered);
+        let mut out = Out::new(self.line_buffered)?;
         if let Some(columns) = &columns
             && !self.no_header
         {
@@ -255,17 +255,17 @@ enum Style {
 /// Standard output in blocks, or line by line.
 struct Out {
     text: String,
-    to: io::StdoutLock<'static>,
+    to: Box<dyn Write>,
     by_line: bool,
 }
 
 const BLOCK: usize = 1 << 16;
 
 impl Out {
-    fn new(by_line: bool) -> Out {
-        let to = io::stdout().lock();
+    fn new(by_line: bool) -> io::Result<Out> {
+        let to = terminal::stdout()?;
         let by_line = by_line || to.is_terminal();
-        Out { text: String::with_capacity(BLOCK + 4096), to, by_line }
+        Ok(Out { text: String::with_capacity(BLOCK + 4096), to: Box::new(to), by_line })
     }
 
     /// A frame was appended.

@@ -1,8 +1,20 @@
-//! How text looks where standard output goes.
+//! Standard output, and how text looks there.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 
 use clap::ValueEnum;
+
+/// Standard output for much at a time: that of the standard library looks for line ends in all of it.
+#[cfg(unix)]
+pub(super) fn stdout() -> io::Result<impl Write + IsTerminal + use<>> {
+    use std::os::fd::AsFd;
+    Ok(std::fs::File::from(io::stdout().as_fd().try_clone_to_owned()?))
+}
+
+#[cfg(not(unix))]
+pub(super) fn stdout() -> io::Result<impl Write + IsTerminal + use<>> {
+    Ok(io::stdout())
+}
 
 /// When text is coloured.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
