@@ -556,33 +556,39 @@ fn mapped(path: &Path, look: Look) -> (Vec<Frame>, Info) {
 #[test]
 fn a_mapped_file_has_the_frames_that_are_read() {
     let dir = Scratch::new("mapped");
-    // More than is asked for at a time.
-    let mut many = frames(80_000);
-    for n in [1000, 1001, 7000, 50_000] {
-        many[n].bytes = vec![n as u8; 200_000];
-        many[n].wire_len = 200_000;
-    }
-    for n in [2000, 2001, 40_000] {
-        many[n].bytes.clear();
-    }
-    for format in [Format::Pcap, Format::PcapMicros, Format::Pcapng] {
-        let whole = ethernet(format, &many);
-        let mut random = Random::new(2);
-        for round in 0..6 {
-            let mut bytes = whole.clone();
-            if round > 0 {
-                let most = 1 << random.below(20);
-                bytes.truncate(bytes.len() - random.below(most));
-                for _ in 0..random.below(4) {
-                    let at = 24 + random.below(bytes.len() - 24);
-                    bytes[at] ^= 1 << random.below(8);
+    // More than is asked for at a time, of short frames and of long ones.
+    for (count, more) in [(80_000, 0), (12_000, 900)] {
+        let mut many = frames(count);
+        for frame in &mut many {
+            frame.bytes.resize(frame.bytes.len() + more, 7);
+            frame.wire_len += more as u32;
+        }
+        for n in [1000, 1001, 7000, 11_000] {
+            many[n].bytes = vec![n as u8; 200_000];
+            many[n].wire_len = 200_000;
+        }
+        for n in [2000, 2001, 10_000] {
+            many[n].bytes.clear();
+        }
+        for format in [Format::Pcap, Format::PcapMicros, Format::Pcapng] {
+            let whole = ethernet(format, &many);
+            let mut random = Random::new(2);
+            for round in 0..6 {
+                let mut bytes = whole.clone();
+                if round > 0 {
+                    let most = 1 << random.below(20);
+                    bytes.truncate(bytes.len() - random.below(most));
+                    for _ in 0..random.below(4) {
+                        let at = 24 + random.below(bytes.len() - 24);
+                        bytes[at] ^= 1 << random.below(8);
+                    }
                 }
+                let path = dir.file("x", &bytes);
+                let (frames, info) = mapped(&path, [Look::Headers, Look::Whole][round % 2]);
+                let (read, expected) = drain(capture::open(&path).unwrap());
+                assert!(frames == read);
+                assert_eq!(format!("{info:?}"), format!("{expected:?}"));
             }
-            let path = dir.file("x", &bytes);
-            let (frames, info) = mapped(&path, [Look::Headers, Look::Whole][round % 2]);
-            let (read, expected) = drain(capture::open(&path).unwrap());
-            assert!(frames == read);
-            assert_eq!(format!("{info:?}"), format!("{expected:?}"));
         }
     }
 }

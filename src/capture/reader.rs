@@ -246,7 +246,7 @@ impl Reader {
             return Err(Error::new(&info.name, ErrorKind::Unknown, text));
         };
         info.bytes_read = input.bytes_read();
-        Ok(Reader { input, frames, info, file: None, map: None, look: Look::Whole, usual: 0 })
+        Ok(Reader { input, frames, info, file: None, map: None, look: Look::Whole, usual: SHORT })
     }
 }
 
@@ -269,8 +269,8 @@ impl Source for Reader {
     #[inline(always)]
     fn show(&mut self, mut see: impl FnMut(&Record<'_>)) -> Result<u64, Error> {
         let from = self.input.offset();
-        // Long frames of which every byte is wanted come no later as copies.
-        let is_worth = self.look == Look::Headers || self.usual <= LONG;
+        // Long frames of which every byte is wanted come no later as copies; those of all lengths come sooner so.
+        let is_worth = self.usual < SHORT || self.usual > LONG && self.look == Look::Headers;
         if let Some(map) = self.map.as_mut().filter(|_| is_worth) {
             map.ask(from);
         }
@@ -281,18 +281,21 @@ impl Source for Reader {
                 (false, 0, self.record(place), self.input.rest())
             }
         };
-        let mut ahead = Ahead { look: is_mapped.then_some(self.look), longest: 0 };
-        let (all, mut count, mut len) = (first + rest.len(), 1, first);
         let steps = self.frames.steps();
+        let mut ahead = match is_mapped {
+            false => Ahead::Copied,
+            true if self.usual < SHORT => Ahead::Short,
+            true => Ahead::Long { header: steps.map_or(0, |steps| steps.header()), last: 0 },
+        };
+        let (all, mut count) = (first + rest.len(), 1);
         loop {
-            ahead.fetch(rest, len);
+            ahead.fetch(record.frame.len(), rest);
             see(&record);
             let Some((next, behind)) = steps.and_then(|steps| steps.next(rest)) else { break };
             // Where a file was, there are zeros.
             if next.frame.is_empty() {
                 break;
             }
-            len = rest.len() - behind.len();
             (record, rest) = (next, behind);
             count += 1;
         }
@@ -335,36 +338,41 @@ impl std::fmt::Debug for Reader {
 }
 
 /// What is fetched of records to come, while one is looked at.
-struct Ahead {
-    /// If they are mapped.
-    look: Option<Look>,
-    /// Bytes of the longer one of the last two.
-    longest: usize,
+enum Ahead {
+    /// Where frames are long nobody else has the next one's headers fetched, and who waits for them waits a while.
+    Copied,
+    /// They follow each other so closely that all of memory is wanted.
+    Short,
+    /// Most are as long as those before, if there are no short ones in between: what they are with their `header`.
+    Long { header: usize, last: usize },
 }
 
-/// Bytes of a record's headers: most are within them, and in two cache lines.
+/// Bytes of a record's headers: most are within them.
 const HEADERS: usize = 128;
-/// Bytes of a record from which on who looks at its headers passes over the rest.
-const LONG: usize = 512;
+/// Bytes of a record that is little more, and of one where who looks at its headers passes over the rest.
+const SHORT: usize = 256;
+const LONG: usize = 768;
 /// How far memory is asked for ahead of what is looked at.
 const FAR: usize = 1024;
 
 impl Ahead {
-    /// `rest`: behind the record of `len` bytes.
+    /// `rest`: behind the record of a frame of `len` bytes.
     #[inline(always)]
-    fn fetch(&mut self, rest: &[u8], len: usize) {
-        let lines = |from: usize, len: usize| {
-            let bytes = rest.get(from..from + len).unwrap_or_default();
-            bytes.iter().step_by(fetch::LINE).for_each(fetch::line);
+    fn fetch(&mut self, len: usize, rest: &[u8]) {
+        let headers = |from: usize| {
+            if let Some(headers) = rest.get(from..).and_then(|from| from.first_chunk::<HEADERS>()) {
+                fetch::lines(headers);
+            }
         };
-        let longest = len.max(self.longest);
-        self.longest = len;
-        match self.look {
-            // Where frames are long nobody else has the next one's headers fetched, and who waits for them waits a while.
-            None => lines(fetch::LINE, 1),
-            // Most are as long as those before, if there are no short ones in between.
-            Some(Look::Headers) if longest > LONG => (1..=3).for_each(|n| lines(n * longest, HEADERS)),
-            Some(_) => lines(FAR, len),
+        match self {
+            Ahead::Copied => rest.get(fetch::LINE).into_iter().for_each(fetch::line),
+            Ahead::Short => headers(FAR),
+            Ahead::Long { header, last } => {
+                let len = len + *header;
+                let longer = len.max(*last);
+                *last = len;
+                (1..=3).for_each(|n| headers(n * longer));
+            }
         }
     }
 }

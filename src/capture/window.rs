@@ -15,19 +15,18 @@
 //! **When files are [mapped](super::map) instead.** What a copy costs is the memory's speed, mostly; what a mapping costs is the
 //! system's work for each page, and waiting for memory: where a record is depends on the length of the one before. An
 //! instruction that asks for lines ahead takes most of that wait away, as long as records are short, or as long as each other.
-//! Whole analyses on one thread, mapped to copied, files just written, medians of 9 to 41 pairs on a machine that others used:
+//! Whole analyses on one thread, mapped to copied, medians of 9 to 41 pairs, on a machine that others used much:
 //!
-//! | | ICRC verified | not |
+//! | | files written in small pieces | in large ones, or read from the disk |
 //! |---|---|---|
-//! | 128-byte records | 0.88 to 1.0 | 0.87 to 1.0 |
-//! | 1 KiB frames | 0.85 to 1.0 | 0.80 to 0.98 |
-//! | 4 KiB frames | 0.95 to 1.1 | **0.66 to 0.85** |
-//! | all operation codes, mixed | 0.9 to 1.0 | 0.9 to 1.05 |
+//! | 128-byte records | 0.88 to 1.0 | 0.86 to 0.95 |
+//! | 1 KiB frames, `--icrc off` | 0.80 to 1.0 | 0.77 |
+//! | 4 KiB frames, `--icrc off` | 0.66 to 0.93 | 0.54 to 0.60 |
+//! | 1 KiB and 4 KiB frames, every ICRC | 0.85 to 1.1 | 0.72 to 1.0 |
 //!
-//! Files that the system read from the disk by itself lie there in pages of 2 MiB: then it was 0.92 for 128 bytes, 0.8 for the
-//! mixed ones, and 0.55 for 4 KiB not verified. Long frames that are looked at as a whole are copied all the same: on two threads
-//! a mapping takes 1.2 to 1.8 times as long as a copy, for both work on the tables of pages, and one thread is not to
-//! be preferred. `cargo bench --bench capture` has the ways by themselves, without an analysis that hides the wait.
+//! In files of the second kind the system has pages of 2 MiB. Long frames that are looked at as a whole are copied all the same: on
+//! two threads a mapping takes 1.2 to 1.8 times as long as a copy, in files of either kind, and one thread is not to be preferred.
+//! `cargo bench --bench capture` has the ways by themselves, without an analysis that hides the wait.
 
 use std::fmt;
 use std::io::{self, Read};
