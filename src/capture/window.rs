@@ -19,9 +19,9 @@
 //!
 //! | | files written in small pieces | in large ones, or read from the disk |
 //! |---|---|---|
-//! | 128-byte records | 0.88 to 1.0 | 0.86 to 0.95 |
+//! | 128-byte records | 0.88 to 1.05 | 0.86 to 0.95 |
 //! | 1 KiB frames, `--icrc off` | 0.80 to 1.0 | 0.77 |
-//! | 4 KiB frames, `--icrc off` | 0.66 to 0.93 | 0.54 to 0.60 |
+//! | 4 KiB frames, `--icrc off` | 0.66 to 0.96 | 0.54 to 0.60 |
 //! | 1 KiB and 4 KiB frames, every ICRC | 0.85 to 1.1 | 0.72 to 1.0 |
 //!
 //! In files of the second kind the system has pages of 2 MiB. Long frames that are looked at as a whole are copied all the same: on
