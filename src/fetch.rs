@@ -6,7 +6,7 @@
 //! 0.95 to 0.98 for 128-byte records of 256, 0.95 for 1 KiB frames, least where others used the caches too; reading a byte of
 //! the line instead brought nothing.
 //!
-//! The crate's only `unsafe`: the instruction takes a pointer, wherever that points. It reads nothing that the program sees
+//! `unsafe`: the instruction takes a pointer, wherever that points. It reads nothing that the program sees
 //! and cannot fail, so there is nothing to be broken; here there is a borrowed value to each pointer all the same.
 #![allow(unsafe_code)]
 

@@ -55,7 +55,7 @@ pub struct Reader {
     /// The same in memory, and what is looked at there.
     map: Option<Map>,
     look: Look,
-    /// Bytes of a record, on average, of those that were shown last.
+    /// Bytes of a record, about, of those that were shown last.
     usual: usize,
 }
 
@@ -199,6 +199,18 @@ impl Reader {
         self.advance()
     }
 
+    /// How the records to come are looked at, if they are as those that were shown last.
+    fn ahead(&self) -> Ahead {
+        match self.usual {
+            ..SHORT => Ahead::Short,
+            LONG.. if self.look == Look::Headers => {
+                Ahead::Long { header: self.frames.steps().map_or(0, |steps| steps.header()), last: 0 }
+            }
+            // Long frames of which every byte is wanted come no later as copies; those of all lengths come sooner so.
+            _ => Ahead::Copied,
+        }
+    }
+
     /// The record here, its bytes, and what is at hand behind it, where the file is mapped and the record as nearly all are.
     #[inline(always)]
     fn mapped(&self) -> Option<(usize, Record<'_>, &[u8])> {
@@ -268,26 +280,20 @@ impl Source for Reader {
 
     #[inline(always)]
     fn show(&mut self, mut see: impl FnMut(&Record<'_>)) -> Result<u64, Error> {
-        let from = self.input.offset();
-        // Long frames of which every byte is wanted come no later as copies; those of all lengths come sooner so.
-        let is_worth = self.usual < SHORT || self.usual > LONG && self.look == Look::Headers;
-        if let Some(map) = self.map.as_mut().filter(|_| is_worth) {
+        let (from, mut ahead) = (self.input.offset(), self.ahead());
+        if let Some(map) = self.map.as_mut().filter(|_| ahead != Ahead::Copied) {
             map.ask(from);
         }
-        let (is_mapped, first, mut record, mut rest) = match self.mapped().filter(|_| is_worth) {
-            Some((len, record, rest)) => (true, len, record, rest),
+        let (first, mut record, mut rest) = match self.mapped().filter(|_| ahead != Ahead::Copied) {
+            Some(mapped) => mapped,
             None => {
+                ahead = Ahead::Copied;
                 let Some(place) = self.step()? else { return Ok(0) };
-                (false, 0, self.record(place), self.input.rest())
+                (place.len, self.record(place), self.input.rest())
             }
         };
         let steps = self.frames.steps();
-        let mut ahead = match is_mapped {
-            false => Ahead::Copied,
-            true if self.usual < SHORT => Ahead::Short,
-            true => Ahead::Long { header: steps.map_or(0, |steps| steps.header()), last: 0 },
-        };
-        let (all, mut count) = (first + rest.len(), 1);
+        let (behind_first, mut count) = (rest.len(), 1);
         loop {
             ahead.fetch(record.frame.len(), rest);
             see(&record);
@@ -299,13 +305,13 @@ impl Source for Reader {
             (record, rest) = (next, behind);
             count += 1;
         }
-        let (passed, last) = (all - rest.len(), record.time);
-        self.usual = passed / count as usize;
-        if is_mapped {
-            self.go_on(&Walk { at: from + passed as u64, frames: count, last })?;
-        } else {
+        let (passed, last) = (behind_first - rest.len(), record.time);
+        self.usual = (first + passed) / count as usize;
+        if ahead == Ahead::Copied {
             self.frames.passed(count - 1, last, &mut self.info);
             self.input.pos += passed;
+        } else {
+            self.go_on(&Walk { at: from + (first + passed) as u64, frames: count, last })?;
         }
         Ok(count)
     }
@@ -337,7 +343,8 @@ impl std::fmt::Debug for Reader {
     }
 }
 
-/// What is fetched of records to come, while one is looked at.
+/// What is fetched of records to come, while one is looked at: of those mapped, if they are not copied.
+#[derive(PartialEq)]
 enum Ahead {
     /// Where frames are long nobody else has the next one's headers fetched, and who waits for them waits a while.
     Copied,
