@@ -507,14 +507,15 @@ fn in_parts(path: &Path) -> (Vec<Frame>, Info, u64) {
 #[test]
 fn a_file_in_parts_has_the_frames_that_it_has_in_order() {
     let dir = Scratch::new("parts");
-    let mut many = frames(8000);
-    for n in [1000, 1001, 7000] {
+    let mut many = frames(25_000);
+    for n in [1000, 1001, 20_000] {
         // Longer than a part.
-        many[n].bytes = vec![n as u8; 200_000];
-        many[n].wire_len = 200_000;
+        many[n].bytes = vec![n as u8; 600_000];
+        many[n].wire_len = 600_000;
     }
+    let interface = Interface { snaplen: 1 << 20, ..Interface::new(Link(1)) };
     for format in [Format::Pcap, Format::PcapMicros, Format::Pcapng] {
-        let whole = ethernet(format, &many);
+        let whole = written(format, std::slice::from_ref(&interface), &many);
         let same = |bytes: &[u8]| {
             let path = dir.file("x", bytes);
             let (frames, info, so) = in_parts(&path);

@@ -19,8 +19,10 @@ use super::{
     window::{PAGE, place},
 };
 
-/// Bytes of a part: it stays in a core's second-level cache.
-const LEN: u64 = 128 << 10;
+/// Bytes of a part: it stays in a core's second-level cache, with what is known of its frames. A quarter of it, which would too,
+/// took up to a tenth more time for short frames, for then parts are handed on four times as often, and 2 % for full ones;
+/// twice as many took a tenth more for those.
+const LEN: u64 = 512 << 10;
 
 /// Bytes read behind it, for the record that is cut by its end.
 const BEHIND: u64 = 2 << 10;
@@ -207,12 +209,24 @@ impl std::fmt::Debug for Parts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::{Source, open};
+    use crate::{
+        capture::{Format, Options, Sink, Source, create, open},
+        dissect::Link,
+    };
 
     #[test]
     fn bytes_lie_as_in_the_systems_pages() {
-        let mut reader = open("pcaps/loss1_rc_write-B-300.pcap".as_ref()).unwrap();
+        let path = std::env::temp_dir().join(format!("rdmawire-parts-{}.pcap", std::process::id()));
+        let mut writer =
+            create(&path, Format::Pcap, &[], Options { force: true, ..Options::default() }).unwrap();
+        let (link, frame) = (Link::ETHERNET, [0; 1000]);
+        for n in 0..2500 {
+            writer.put(&Record { time: Time(n), link, interface: 0, wire_len: 1000, frame: &frame }).unwrap();
+        }
+        writer.finish().unwrap();
+        let mut reader = open(&path).unwrap();
         reader.next().unwrap();
+        std::fs::remove_file(&path).unwrap();
         let parts = reader.parts().unwrap();
         let mut part = Part::default();
         for number in 0..parts.count() {
