@@ -15,7 +15,7 @@ use rdmawire::capture::{Part, Parts, Walk};
 
 use super::{Batch, COPIED, FEW, MOST, Preparing, Step, cores};
 
-/// More threads than these have nothing to do: the caller is not that fast.
+/// More threads than these have nothing to do: the caller is not that fast. Nor have more than there are parts.
 const MAX_THREADS: usize = 8;
 
 /// A thread that waits looks so often, and pauses so often in between, before it sleeps: for some 20 µs. Most waits are
@@ -31,7 +31,8 @@ pub(super) fn run(
     stop: &AtomicBool,
     see: &mut impl FnMut(Step<'_>),
 ) -> Walk {
-    let threads = threads.min(MAX_THREADS);
+    let most = usize::try_from(parts.count()).map_or(MAX_THREADS, |count| count.min(MAX_THREADS));
+    let threads = threads.min(most);
     let shared = Shared::new(parts, preparing, threads);
     thread::scope(|scope| {
         for _ in 1..threads {
