@@ -474,6 +474,25 @@ fn what_is_held_on_to_stays() {
     }
 }
 
+/// Makes some of many frames so long.
+fn lengthen(many: &mut [Frame], which: &[usize], len: usize) {
+    for &n in which {
+        many[n].bytes = vec![n as u8; len];
+        many[n].wire_len = len as u32;
+    }
+}
+
+/// A file that ends too early, and has a few wrong bits behind its first header.
+fn damaged(whole: &[u8], random: &mut Random) -> Vec<u8> {
+    let most = 1 << random.below(20);
+    let mut bytes = whole[..whole.len() - random.below(most)].to_vec();
+    for _ in 0..random.below(4) {
+        let at = 24 + random.below(bytes.len() - 24);
+        bytes[at] ^= 1 << random.below(8);
+    }
+    bytes
+}
+
 /// The frames of a file that is read in parts wherever that can be, and how many came so.
 fn in_parts(path: &Path) -> (Vec<Frame>, Info, u64) {
     let mut reader = capture::open(path).unwrap();
@@ -508,11 +527,8 @@ fn in_parts(path: &Path) -> (Vec<Frame>, Info, u64) {
 fn a_file_in_parts_has_the_frames_that_it_has_in_order() {
     let dir = Scratch::new("parts");
     let mut many = frames(25_000);
-    for n in [1000, 1001, 20_000] {
-        // Longer than a part.
-        many[n].bytes = vec![n as u8; 600_000];
-        many[n].wire_len = 600_000;
-    }
+    // Longer than a part.
+    lengthen(&mut many, &[1000, 1001, 20_000], 600_000);
     let interface = Interface { snaplen: 1 << 20, ..Interface::new(Link(1)) };
     for format in [Format::Pcap, Format::PcapMicros, Format::Pcapng] {
         let whole = written(format, std::slice::from_ref(&interface), &many);
@@ -527,14 +543,7 @@ fn a_file_in_parts_has_the_frames_that_it_has_in_order() {
         assert_eq!(same(&whole), many.len() as u64 - 1);
         let mut random = Random::new(1);
         for _ in 0..25 {
-            let mut bytes = whole.clone();
-            let most = 1 << random.below(20);
-            bytes.truncate(bytes.len() - random.below(most));
-            for _ in 0..random.below(4) {
-                let at = 24 + random.below(bytes.len() - 24);
-                bytes[at] ^= 1 << random.below(8);
-            }
-            same(&bytes);
+            same(&damaged(&whole, &mut random));
         }
     }
     let other = dir.file("erf", &ethernet(Format::Erf, &frames(3)));
@@ -564,10 +573,7 @@ fn a_mapped_file_has_the_frames_that_are_read() {
             frame.bytes.resize(frame.bytes.len() + more, 7);
             frame.wire_len += more as u32;
         }
-        for n in [1000, 1001, 7000, 11_000] {
-            many[n].bytes = vec![n as u8; 200_000];
-            many[n].wire_len = 200_000;
-        }
+        lengthen(&mut many, &[1000, 1001, 7000, 11_000], 200_000);
         for n in [2000, 2001, 10_000] {
             many[n].bytes.clear();
         }
@@ -575,15 +581,7 @@ fn a_mapped_file_has_the_frames_that_are_read() {
             let whole = ethernet(format, &many);
             let mut random = Random::new(2);
             for round in 0..6 {
-                let mut bytes = whole.clone();
-                if round > 0 {
-                    let most = 1 << random.below(20);
-                    bytes.truncate(bytes.len() - random.below(most));
-                    for _ in 0..random.below(4) {
-                        let at = 24 + random.below(bytes.len() - 24);
-                        bytes[at] ^= 1 << random.below(8);
-                    }
-                }
+                let bytes = if round == 0 { whole.clone() } else { damaged(&whole, &mut random) };
                 let path = dir.file("x", &bytes);
                 let (frames, info) = mapped(&path, [Look::Headers, Look::Whole][round % 2]);
                 let (read, expected) = drain(capture::open(&path).unwrap());

@@ -31,8 +31,7 @@ pub(super) fn run(
     stop: &AtomicBool,
     see: &mut impl FnMut(Step<'_>),
 ) -> Walk {
-    let most = usize::try_from(parts.count()).map_or(MAX_THREADS, |count| count.min(MAX_THREADS));
-    let threads = threads.min(most);
+    let threads = threads.min(parts.count().min(MAX_THREADS as u64) as usize);
     let shared = Shared::new(parts, preparing, threads);
     thread::scope(|scope| {
         for _ in 1..threads {
