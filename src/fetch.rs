@@ -6,9 +6,15 @@
 //! 0.95 to 0.98 for 128-byte records of 256, 0.95 for 1 KiB frames, least where others used the caches too; reading a byte of
 //! the line instead brought nothing.
 //!
+//! The system gives new memory a page at a time, when it is written to. Asked for many pages that take 1.4 to 1.9 µs each instead
+//! of 2.0 to 3.4; analyses of 10^6 flows took 0.86 to 0.95 of the time.
+//!
 //! `unsafe`: the instruction takes a pointer, wherever that points. It reads nothing that the program sees
-//! and cannot fail, so there is nothing to be broken; here there is a borrowed value to each pointer all the same.
+//! and cannot fail, so there is nothing to be broken; here there is a borrowed value to each pointer all the same. Of pages
+//! those are asked for that lie in what is borrowed.
 #![allow(unsafe_code)]
+
+use std::mem::MaybeUninit;
 
 /// Bytes of a cache line, of nearly all processors.
 pub(crate) const LINE: usize = 64;
@@ -40,3 +46,20 @@ fn fetch(at: *const u8) {
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 #[inline(always)]
 fn fetch(_: *const u8) {}
+
+/// Asks for the pages of what is going to be written to.
+#[cfg(all(target_os = "linux", feature = "map", not(miri)))]
+pub(crate) fn pages<T>(of: &mut [MaybeUninit<T>]) {
+    // Where they are longer, what is no multiple of theirs is refused.
+    const PAGE: usize = 4 << 10;
+    let start = of.as_mut_ptr();
+    let (from, to) = (start.addr().next_multiple_of(PAGE), (start.addr() + size_of_val(of)) / PAGE * PAGE);
+    if from < to {
+        // SAFETY: pages that are there stay as they are, and what is in the others nobody looks at before it is written to.
+        unsafe { libc::madvise(start.with_addr(from).cast(), to - from, libc::MADV_POPULATE_WRITE) };
+    }
+}
+
+/// They come when they are written to.
+#[cfg(not(all(target_os = "linux", feature = "map", not(miri))))]
+pub(crate) fn pages<T>(_: &mut [MaybeUninit<T>]) {}

@@ -33,6 +33,8 @@ pub(crate) struct Flows {
     sums: Vec<Sum>,
     hasher: foldhash::fast::RandomState,
     pub(crate) flows: Vec<Flow>,
+    /// How many there is memory for that was asked for.
+    room_for: usize,
     /// Which were seen since the clock's hand last came by.
     seen: Vec<bool>,
     max: usize,
@@ -55,6 +57,9 @@ pub(crate) struct Begin {
 /// Flows that there is room for at once. That is more memory than the usual allocators copy where a table doubles.
 const FIRST: usize = 256;
 
+/// Flows for which memory is asked for at once, where there are as many.
+const AT_ONCE: usize = 1024;
+
 impl Flows {
     pub(crate) fn new(max: usize) -> Flows {
         Flows {
@@ -64,6 +69,7 @@ impl Flows {
             sums: Vec::new(),
             hasher: foldhash::fast::RandomState::default(),
             flows: Vec::with_capacity(FIRST.min(max)),
+            room_for: AT_ONCE,
             seen: Vec::new(),
             max: max.max(2),
             room: Room::default(),
@@ -150,12 +156,25 @@ impl Flows {
         if self.flows.len() >= self.max {
             return None;
         }
+        if self.flows.len() == self.room_for {
+            self.make_room();
+        }
         let id = FlowId(self.flows.len() as u32);
         let flow = self.new_flow(begin);
         self.flows.push(flow);
         self.seen.push(true);
         self.enter(id);
         Some(id)
+    }
+
+    /// Asks for memory for the next flows.
+    #[cold]
+    fn make_room(&mut self) {
+        self.flows.reserve(1);
+        let spare = self.flows.spare_capacity_mut();
+        let many = spare.len().min(AT_ONCE);
+        fetch::pages(&mut spare[..many]);
+        self.room_for += many;
     }
 
     pub(crate) fn new_flow(&self, begin: &Begin) -> Flow {

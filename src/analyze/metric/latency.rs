@@ -240,8 +240,14 @@ impl Counted {
 #[cold]
 fn wider<C: Counter, W: Counter + From<C>>(narrow: &Histogram<C>) -> Histogram<W> {
     let mut wide = Histogram::new_from(narrow);
-    for step in narrow.iter_recorded() {
-        let _ = wide.record_n(step.value_iterated_to(), step.count_at_value().into());
+    // Its iterators begin at 0, wherever the samples are.
+    let mut value = narrow.min();
+    while value <= narrow.max() {
+        let count = narrow.count_at(value);
+        if count > C::zero() {
+            let _ = wide.record_n(narrow.highest_equivalent(value), count.into());
+        }
+        value = narrow.next_non_equivalent(value);
     }
     wide
 }
