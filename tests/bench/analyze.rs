@@ -36,12 +36,15 @@ const CUT: u64 = 20_000;
 
 /// Asks this program for nothing but the walk over a mapped file, as a process of its own.
 const WALK: &str = "walk-mapped";
+/// The same, and each packet's flow found and counted in 256 bytes.
+const TRACK: &str = "track-mapped";
 
 fn main() {
     if let [_, what, path] = &std::env::args().collect::<Vec<_>>()[..]
-        && what == WALK
+        && [WALK, TRACK].contains(&&what[..])
     {
-        let walked = floor::mapped(path.as_ref(), floor::walk::<0>);
+        let walk = if what == WALK { floor::walk::<0> } else { floor::track::<32> };
+        let walked = floor::mapped(path.as_ref(), walk);
         std::process::exit(if walked.is_some_and(|packets| packets > 0) { 0 } else { 1 });
     }
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
@@ -109,6 +112,7 @@ fn bench(name: &str, path: &Path, traffic: &Traffic, is_everything: bool) {
     let mut passes: Vec<Pass<'_>> = vec![
         ("walk, in memory", packets, Box::new(|| floor::walk::<0>(&bytes) == packets)),
         ("walk, mapped (the floor)", packets, Box::new(|| run(command(&this, &[WALK, "FILE"], path)))),
+        ("... flows in 256 bytes each", packets, Box::new(|| run(command(&this, &[TRACK, "FILE"], path)))),
         ("analyze, in process", packets, Box::new(|| analyze(path, true) == packets)),
         ("analyze, in process, no ICRC", packets, Box::new(|| analyze(path, false) == packets)),
         (

@@ -14,6 +14,7 @@ use rdmawire::capture::{self, Format, Interface, Look, Options, Record, Sink, So
 use rdmawire::dissect::Link;
 
 #[path = "floor.rs"]
+#[allow(dead_code)] // What only the bench `analyze` needs.
 mod floor;
 use floor::{mapped, touch, walk};
 
