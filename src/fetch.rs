@@ -63,3 +63,33 @@ pub(crate) fn pages<T>(of: &mut [MaybeUninit<T>]) {
 /// They come when they are written to.
 #[cfg(not(all(target_os = "linux", feature = "map", not(miri))))]
 pub(crate) fn pages<T>(_: &mut [MaybeUninit<T>]) {}
+
+#[cfg(all(test, target_os = "linux", feature = "map", not(miri)))]
+mod tests {
+    #[test]
+    fn pages_that_were_asked_for_are_there() {
+        const PAGE: usize = 4 << 10;
+        // SAFETY: it asks for a number.
+        if unsafe { libc::sysconf(libc::_SC_PAGESIZE) } != PAGE as libc::c_long {
+            return;
+        }
+        // More than an allocator gives again: nobody wrote to it.
+        let mut memory: Vec<u8> = Vec::with_capacity(40 << 20);
+        let spare = memory.spare_capacity_mut();
+        let from = spare.as_ptr().addr().wrapping_neg() % PAGE;
+        let start = spare[from..].as_mut_ptr().cast();
+        let pages = (spare.len() - from) / PAGE;
+        let mut there = vec![0; pages];
+        let mut count = || {
+            // SAFETY: it writes a byte for each page.
+            assert_eq!(unsafe { libc::mincore(start, pages * PAGE, there.as_mut_ptr()) }, 0);
+            there.iter().filter(|&&page| page & 1 != 0).count()
+        };
+        assert_eq!(count(), 0);
+        super::pages(spare);
+        // SAFETY: pages come that nobody looks at.
+        let is_known = unsafe { libc::madvise(start, PAGE, libc::MADV_POPULATE_WRITE) } == 0;
+        // Linux has it since 5.14.
+        assert!(!is_known || count() == pages);
+    }
+}
