@@ -241,14 +241,16 @@ impl Counted {
 fn wider<C: Counter, W: Counter + From<C>>(narrow: &Histogram<C>) -> Histogram<W> {
     let mut wide = Histogram::new_from(narrow);
     // Its iterators begin at 0, wherever the samples are.
-    let mut value = narrow.min();
-    while value <= narrow.max() {
+    let mut value = narrow.lowest_equivalent(narrow.min());
+    let end = narrow.lowest_equivalent(narrow.max());
+    while value < end {
         let count = narrow.count_at(value);
         if count > C::zero() {
-            let _ = wide.record_n(narrow.highest_equivalent(value), count.into());
+            let _ = wide.record_n(value, count.into());
         }
         value = narrow.next_non_equivalent(value);
     }
+    let _ = wide.record_n(narrow.max(), narrow.count_at(end).into());
     wide
 }
 
@@ -418,6 +420,19 @@ mod tests {
                 assert_eq!(distribution.count(), n + 1);
             }
         }
+    }
+
+    #[test]
+    fn counters_grow_wider_at_the_end_of_numbers_too() {
+        let mut distribution = Distribution::default();
+        let mut plain = Histogram::<u32>::new(DIGITS).unwrap();
+        plain.auto(true);
+        for n in 0..1000u64 {
+            let value = u64::MAX - ((n % 5) << 61);
+            distribution.add(value);
+            plain.record(value).unwrap();
+        }
+        assert_eq!(distribution.summary(), Some(summary(&plain)));
     }
 
     #[test]
