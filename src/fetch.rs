@@ -15,6 +15,8 @@
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
+#[cfg(all(target_os = "linux", feature = "map"))]
+use std::sync::OnceLock;
 
 /// Bytes of a cache line, of nearly all processors.
 pub(crate) const LINE: usize = 64;
@@ -47,13 +49,19 @@ fn fetch(at: *const u8) {
 #[inline(always)]
 fn fetch(_: *const u8) {}
 
+/// Bytes of a page of memory.
+#[cfg(all(target_os = "linux", feature = "map"))]
+pub(crate) fn page() -> usize {
+    static PAGE: OnceLock<usize> = OnceLock::new();
+    // SAFETY: it asks for a number.
+    *PAGE.get_or_init(|| usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4 << 10))
+}
+
 /// Asks for the pages of what is going to be written to.
 #[cfg(all(target_os = "linux", feature = "map", not(miri)))]
 pub(crate) fn pages<T>(of: &mut [MaybeUninit<T>]) {
-    // Where they are longer, what is no multiple of theirs is refused.
-    const PAGE: usize = 4 << 10;
-    let start = of.as_mut_ptr();
-    let (from, to) = (start.addr().next_multiple_of(PAGE), (start.addr() + size_of_val(of)) / PAGE * PAGE);
+    let (start, page) = (of.as_mut_ptr(), page());
+    let (from, to) = (start.addr().next_multiple_of(page), (start.addr() + size_of_val(of)) / page * page);
     if from < to {
         // SAFETY: pages that are there stay as they are, and what is in the others nobody looks at before it is written to.
         unsafe { libc::madvise(start.with_addr(from).cast(), to - from, libc::MADV_POPULATE_WRITE) };
@@ -68,27 +76,23 @@ pub(crate) fn pages<T>(_: &mut [MaybeUninit<T>]) {}
 mod tests {
     #[test]
     fn pages_that_were_asked_for_are_there() {
-        const PAGE: usize = 4 << 10;
-        // SAFETY: it asks for a number.
-        if unsafe { libc::sysconf(libc::_SC_PAGESIZE) } != PAGE as libc::c_long {
-            return;
-        }
+        let page = super::page();
         // More than an allocator gives again: nobody wrote to it.
         let mut memory: Vec<u8> = Vec::with_capacity(40 << 20);
         let spare = memory.spare_capacity_mut();
-        let from = spare.as_ptr().addr().wrapping_neg() % PAGE;
+        let from = spare.as_ptr().addr().wrapping_neg() % page;
         let start = spare[from..].as_mut_ptr().cast();
-        let pages = (spare.len() - from) / PAGE;
+        let pages = (spare.len() - from) / page;
         let mut there = vec![0; pages];
         let mut count = || {
             // SAFETY: it writes a byte for each page.
-            assert_eq!(unsafe { libc::mincore(start, pages * PAGE, there.as_mut_ptr()) }, 0);
-            there.iter().filter(|&&page| page & 1 != 0).count()
+            assert_eq!(unsafe { libc::mincore(start, pages * page, there.as_mut_ptr()) }, 0);
+            there.iter().filter(|&&is_there| is_there & 1 != 0).count()
         };
         assert_eq!(count(), 0);
         super::pages(spare);
         // SAFETY: pages come that nobody looks at.
-        let is_known = unsafe { libc::madvise(start, PAGE, libc::MADV_POPULATE_WRITE) } == 0;
+        let is_known = unsafe { libc::madvise(start, page, libc::MADV_POPULATE_WRITE) } == 0;
         // Linux has it since 5.14.
         assert!(!is_known || count() == pages);
     }

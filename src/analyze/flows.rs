@@ -33,8 +33,6 @@ pub(crate) struct Flows {
     sums: Vec<Sum>,
     hasher: foldhash::fast::RandomState,
     pub(crate) flows: Vec<Flow>,
-    /// How many there is memory for that was asked for.
-    room_for: usize,
     /// Which were seen since the clock's hand last came by.
     seen: Vec<bool>,
     max: usize,
@@ -69,7 +67,6 @@ impl Flows {
             sums: Vec::new(),
             hasher: foldhash::fast::RandomState::default(),
             flows: Vec::with_capacity(FIRST.min(max)),
-            room_for: AT_ONCE,
             seen: Vec::new(),
             max: max.max(2),
             room: Room::default(),
@@ -156,10 +153,11 @@ impl Flows {
         if self.flows.len() >= self.max {
             return None;
         }
-        if self.flows.len() == self.room_for {
-            self.make_room();
+        let len = self.flows.len();
+        if len > 0 && len.is_multiple_of(AT_ONCE) {
+            self.fetch_spare();
         }
-        let id = FlowId(self.flows.len() as u32);
+        let id = FlowId(len as u32);
         let flow = self.new_flow(begin);
         self.flows.push(flow);
         self.seen.push(true);
@@ -169,12 +167,9 @@ impl Flows {
 
     /// Asks for memory for the next flows.
     #[cold]
-    fn make_room(&mut self) {
-        self.flows.reserve(1);
-        let spare = self.flows.spare_capacity_mut();
-        let many = spare.len().min(AT_ONCE);
-        fetch::pages(&mut spare[..many]);
-        self.room_for += many;
+    fn fetch_spare(&mut self) {
+        self.flows.reserve(AT_ONCE);
+        fetch::pages(&mut self.flows.spare_capacity_mut()[..AT_ONCE]);
     }
 
     pub(crate) fn new_flow(&self, begin: &Begin) -> Flow {

@@ -31,6 +31,8 @@ use std::{
 
 use memmap2::{Mmap, MmapOptions, UncheckedAdvice};
 
+use crate::fetch::page;
+
 /// Bytes that are asked for, and given back, together: a large page, the whole of one. To split one takes longer than to map it.
 const PIECE: usize = 2 << 20;
 
@@ -88,15 +90,6 @@ impl Map {
             black_box(*byte);
         }
     }
-}
-
-/// Bytes of a page.
-fn page() -> usize {
-    static PAGE: OnceLock<usize> = OnceLock::new();
-    // SAFETY: it asks for a number.
-    *PAGE.get_or_init(|| {
-        usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(super::window::PAGE)
-    })
 }
 
 /// Addresses for which there are zeros when a file has no bytes there any more.

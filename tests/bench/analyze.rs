@@ -41,9 +41,8 @@ const TRACK: &str = "track-mapped";
 
 fn main() {
     if let [_, what, path] = &std::env::args().collect::<Vec<_>>()[..]
-        && [WALK, TRACK].contains(&&what[..])
+        && let Some(walk) = walk_called(what)
     {
-        let walk = if what == WALK { floor::walk::<0> } else { floor::track::<32> };
         let walked = floor::mapped(path.as_ref(), walk);
         std::process::exit(if walked.is_some_and(|packets| packets > 0) { 0 } else { 1 });
     }
@@ -82,6 +81,14 @@ fn main() {
     }
     if kept.is_none() {
         fs::remove_dir_all(&dir).expect("what was made can be removed");
+    }
+}
+
+fn walk_called(name: &str) -> Option<fn(&[u8]) -> u64> {
+    match name {
+        WALK => Some(floor::walk::<0>),
+        TRACK => Some(floor::track::<32>),
+        _ => None,
     }
 }
 

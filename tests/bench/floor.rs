@@ -19,24 +19,39 @@ pub(crate) fn touch(frame: &[u8]) -> u64 {
 /// `AHEAD` records ahead, by the guess that they are all of one length.
 pub(crate) fn walk<const AHEAD: usize>(bytes: &[u8]) -> u64 {
     let (mut at, mut count, mut sum) = (24, 0, 0);
-    while let Some(header) = bytes.get(at..).and_then(|rest| rest.first_chunk::<16>()) {
-        let len = u32::from_le_bytes([header[8], header[9], header[10], header[11]]) as usize;
-        let Some(frame) = bytes.get(at + 16..at + 16 + len) else { break };
-        #[cfg(target_arch = "x86_64")]
+    while let Some(frame) = frame_at(bytes, at) {
+        let len = 16 + frame.len();
         if AHEAD > 0 {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             for line in [0, 64] {
-                let ahead = bytes.as_ptr().wrapping_add(at + (16 + len) * AHEAD + line);
-                // SAFETY: a prefetch accesses nothing, wherever it points.
-                unsafe { _mm_prefetch::<_MM_HINT_T0>(ahead.cast()) };
+                prefetch(bytes.as_ptr().wrapping_add(at + len * AHEAD + line));
             }
         }
         sum ^= touch(frame);
         count += 1;
-        at += 16 + len;
+        at += len;
     }
     black_box(sum);
     count
+}
+
+/// The frame of the record that begins there.
+#[inline(always)]
+fn frame_at(bytes: &[u8], at: usize) -> Option<&[u8]> {
+    let header = bytes.get(at..)?.first_chunk::<16>()?;
+    let len = u32::from_le_bytes([header[8], header[9], header[10], header[11]]) as usize;
+    bytes.get(at + 16..at + 16 + len)
+}
+
+#[inline(always)]
+fn prefetch(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch accesses nothing, wherever it points.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(at.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
 }
 
 /// The least that a tracker of flows does: the walk, each frame's flow found, and so many words of it counted in. Some frames
@@ -45,9 +60,7 @@ pub(crate) fn track<const WORDS: usize>(bytes: &[u8]) -> u64 {
     const TOGETHER: usize = 32;
     let mut table = Table::<WORDS> { numbers: HashMap::default(), flows: Vec::new() };
     let (mut at, mut count, mut waiting) = (24, 0, Vec::with_capacity(TOGETHER));
-    while let Some(header) = bytes.get(at..).and_then(|rest| rest.first_chunk::<16>()) {
-        let len = u32::from_le_bytes([header[8], header[9], header[10], header[11]]) as usize;
-        let Some(frame) = bytes.get(at + 16..at + 16 + len) else { break };
+    while let Some(frame) = frame_at(bytes, at) {
         if let Some(headers) = frame.first_chunk::<54>() {
             // Addresses, and the destination QP.
             waiting.push((headers[26..34].try_into().unwrap(), headers[47..50].try_into().unwrap()));
@@ -56,7 +69,7 @@ pub(crate) fn track<const WORDS: usize>(bytes: &[u8]) -> u64 {
             table.count(&mut waiting);
         }
         count += 1;
-        at += 16 + len;
+        at += 16 + frame.len();
     }
     table.count(&mut waiting);
     black_box(table.flows.last());
@@ -73,12 +86,8 @@ struct Table<const WORDS: usize> {
 impl<const WORDS: usize> Table<WORDS> {
     fn count(&mut self, packets: &mut Vec<Ends>) {
         let known: Vec<Option<usize>> = packets.iter().map(|ends| self.numbers.get(ends).copied()).collect();
-        #[cfg(target_arch = "x86_64")]
-        for line in known.iter().flatten().flat_map(|&number| self.flows[number].chunks(8)) {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: a prefetch accesses nothing, wherever it points.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
-        }
+        let lines = known.iter().flatten().flat_map(|&number| self.flows[number].chunks(8));
+        lines.for_each(|line| prefetch(line.as_ptr().cast()));
         for (ends, known) in packets.drain(..).zip(known) {
             let number = known.unwrap_or_else(|| {
                 *self.numbers.entry(ends).or_insert_with(|| {

@@ -392,6 +392,13 @@ impl Distribution {
 mod tests {
     use super::*;
 
+    /// A histogram that never needs to grow wider.
+    fn plain() -> Histogram<u32> {
+        let mut plain = Histogram::new(DIGITS).unwrap();
+        plain.auto(true);
+        plain
+    }
+
     #[test]
     fn the_percentile_that_is_followed_is_the_one_that_is_computed() {
         let mut tracked = Tracked::default();
@@ -408,8 +415,7 @@ mod tests {
     #[test]
     fn counters_grow_wider_and_nothing_is_lost() {
         let mut distribution = Distribution::default();
-        let mut plain = Histogram::<u32>::new(DIGITS).unwrap();
-        plain.auto(true);
+        let mut plain = plain();
         for n in 0..70_000u64 {
             // Zeros, one value that no narrow counter could count, and a spread.
             let value = if n % 7 < 5 { n % 2 * 1234 } else { n * n };
@@ -425,8 +431,7 @@ mod tests {
     #[test]
     fn counters_grow_wider_at_the_end_of_numbers_too() {
         let mut distribution = Distribution::default();
-        let mut plain = Histogram::<u32>::new(DIGITS).unwrap();
-        plain.auto(true);
+        let mut plain = plain();
         for n in 0..1000u64 {
             let value = u64::MAX - ((n % 5) << 61);
             distribution.add(value);
@@ -439,8 +444,7 @@ mod tests {
     fn samples_that_are_alike_are_counted_as_others_are() {
         for alike in [1, 2, 31, 32, 33, 255, 256, 300, 65_535, 65_600] {
             let (mut distribution, mut tracked) = (Distribution::default(), Tracked::default());
-            let mut plain = Histogram::<u32>::new(DIGITS).unwrap();
-            plain.auto(true);
+            let mut plain = plain();
             for n in 0..alike + 40 {
                 // Then one that is not, and some more.
                 let value = if n < alike { 1_048_577 } else { (n - alike) * 12_345 };
