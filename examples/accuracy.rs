@@ -1,52 +1,47 @@
 //! How right is the analyzer? Plays the scenarios with several seeds and prints errors and the confusion matrix.
 //!
-//! `cargo run --release --example accuracy -- [--seeds N] [--naive] [--constant-ip-id] [--save DIR] [--verbose] [NAME…]`
+//! `cargo run --release --example accuracy -- [--seeds N] [--naive] [--matrix] [--save DIR] [--verbose] [NAME…]`
+//!
+//! `--matrix` plays what adapters do, `tests/data/hardware.txt`, with several round trips, as taps of every kind see it.
 
-use std::{
-    collections::HashMap,
-    fs,
-    path::PathBuf,
-    sync::{Arc, Mutex},
-};
+use std::{collections::HashMap, fs, path::PathBuf, sync::Mutex};
 
 use rdmawire::{
-    analyze::{Analysis, Options},
+    analyze::{self, Analysis, Options, metric::classes::Classes},
     capture::{self, Format, Record, Sink, Time},
-    craft::scenario::{
-        Frame, IpId, Run, Scenario,
+    dissect,
+    opcode::{Direction, Operation},
+    sim::{
+        Frame, Ns, Run, Scenario, Side, Tap, Verb, Wrap,
         accuracy::{Verdict, measure, parse_many},
         label::Class,
     },
-    dissect,
-    opcode::{Direction, Operation},
     wire::{Aeth, Bth, Kind, Psn, Reth},
 };
 
 fn main() {
     let mut names = Vec::new();
-    let (mut seeds, mut naive, mut save, mut verbose, mut constant) = (3, false, None, false, false);
+    let (mut seeds, mut naive, mut save, mut verbose, mut all_taps) = (3, false, None, false, false);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--seeds" => seeds = arguments.next().and_then(|n| n.parse().ok()).expect("--seeds N"),
             "--naive" => naive = true,
-            "--constant-ip-id" => constant = true,
+            "--matrix" => all_taps = true,
             "--verbose" => verbose = true,
             "--save" => save = Some(PathBuf::from(arguments.next().expect("--save DIR"))),
             name => names.push(name.to_string()),
         }
     }
-    let mut scenarios = all();
-    if constant {
-        // What most of the evidence is taken from, taken away.
-        let connections = scenarios.iter_mut().flat_map(|(_, scenario)| &mut scenario.connection);
-        connections.for_each(|connection| connection.ip_id = IpId::Constant);
+    if all_taps {
+        return matrix(seeds, &names, verbose);
     }
+    let mut scenarios = all();
     scenarios.retain(|(name, _)| names.is_empty() || names.contains(name));
     if let Some(directory) = save {
         fs::create_dir_all(&directory).expect("a directory");
         for (name, scenario) in &scenarios {
-            let run = rdmawire::craft::scenario::run(scenario).expect(name);
+            let run = rdmawire::sim::run(scenario).expect(name);
             let format = if run.link() == dissect::Link::INFINIBAND { Format::Erf } else { Format::Pcap };
             let path = directory.join(format!("{name}.{}", format.name()));
             let options = capture::Options { force: true, ..capture::Options::default() };
@@ -100,26 +95,345 @@ fn all() -> Vec<(String, Scenario)> {
 
 /// The analyzer's verdict.
 fn analyze(run: &Run, tap: usize) -> Verdict {
-    let mut analysis = Analysis::new(Options::default());
-    let classes = Arc::new(Mutex::new(vec!["nothing"; run.recorded(tap).count()]));
-    let told = Arc::clone(&classes);
-    analysis.observe(Box::new(move |number, _, class| {
-        if let Some(slot) = told.lock().expect("one thread").get_mut(number as usize - 1) {
+    let mut classes = vec!["nothing"; run.recorded(tap).count()];
+    let keep = |number: u64, _, class: analyze::Class| {
+        if let Some(slot) = classes.get_mut(number as usize - 1) {
             *slot = class.name();
         }
-    }));
+    };
+    let mut analysis = Analysis::with(Options::default(), Classes(keep));
     let mut frames = run.frames(tap);
     while let Some(frame) = frames.next() {
-        analysis.see(&record(&frame));
+        analysis.push(&record(&frame));
     }
     let report = serde_json::to_value(analysis.finish()).expect("a report is JSON");
-    let classes = classes.lock().expect("one thread").clone();
     Verdict { classes, report }
 }
 
 fn record<'a>(frame: &Frame<'a>) -> Record<'a> {
     let time = Time(frame.time_ns);
     Record { time, link: frame.link, interface: 0, wire_len: frame.wire_len, frame: frame.bytes }
+}
+
+/// What adapters do, as taps of every kind see it.
+fn matrix(seeds: u64, names: &[String], verbose: bool) {
+    let text = include_str!("../tests/data/hardware.txt");
+    let bases = parse_many(text).unwrap_or_else(|error| panic!("tests/data/hardware.txt: {error}"));
+    let (mut groups, mut total) = (Vec::new(), 0);
+    for (tap, alter) in TAPS {
+        if names.iter().any(|name| TAPS.iter().any(|(tap, _)| tap == name))
+            && !names.iter().any(|name| name == tap)
+        {
+            continue;
+        }
+        let mut sum = Group { name: format!("{tap}: all"), ..Group::default() };
+        for (base, scenario) in &bases {
+            if names.iter().any(|name| bases.iter().any(|(base, _)| base == name)) && !names.contains(base) {
+                continue;
+            }
+            let mut group = Group { name: format!("{tap}: {base}"), ..Group::default() };
+            for longer in [1, 2, 4] {
+                for seed in 1..seeds + 1 {
+                    let mut scenario = Scenario { seed, ..scenario.clone() };
+                    scenario.segment.iter_mut().for_each(|segment| segment.delay.0 *= longer);
+                    let mut altered = Tap::default();
+                    alter(&mut altered);
+                    scenario.tap = vec![altered];
+                    group.add(&scenario, verbose);
+                }
+            }
+            sum.join(&group);
+            groups.push(group);
+        }
+        total += sum.frames;
+        groups.push(sum);
+    }
+    println!(
+        "{:30} {:>7} {:>7} {:>6} | {:>6} {:>6} {:>6} {:>6} | {:>6} {:>6} {:>6} {:>6} {:>5} {:>5} | {:>6} {:>6} {:>5} {:>5}",
+        "tap: what is sent",
+        "frames",
+        "wrong%",
+        "ambig",
+        "resent",
+        "off%",
+        "late",
+        "off%",
+        "copies",
+        "off%",
+        "messag",
+        "off%",
+        "cause",
+        "off",
+        "bounds",
+        "report",
+        "compl",
+        "rtt"
+    );
+    for g in &groups {
+        let [resent, late, copies, messages] =
+            g.counts.map(|(truth, off)| (truth, 100.0 * off as f64 / truth.max(1) as f64));
+        println!(
+            "{:30} {:>7} {:>7.3} {:>6} | {:>6} {:>6.2} {:>6} {:>6.2} | {:>6} {:>6.2} {:>6} {:>6.2} {:>5} {:>5} | {:>6} {:>6} {:>5} {:>5}",
+            g.name,
+            g.frames,
+            100.0 * g.wrong as f64 / g.frames.max(1) as f64,
+            g.ambiguous,
+            resent.0,
+            resent.1,
+            late.0,
+            late.1,
+            copies.0,
+            copies.1,
+            messages.0,
+            messages.1,
+            g.causes,
+            g.causes_off,
+            g.bounds,
+            g.alarms,
+            g.completion_off,
+            g.rtt_off
+        );
+    }
+    println!("{total} frames");
+}
+
+/// A kind of tap: its name, and what it changes.
+type TapKind = (&'static str, fn(&mut Tap));
+
+/// Taps of every kind.
+const TAPS: [TapKind; 13] = [
+    ("two-way", |_| ()),
+    ("requests", |tap| tap.only = Some(Side::Right)),
+    ("responses", |tap| tap.only = Some(Side::Left)),
+    ("unsorted", |tap| tap.unsorted = Ns(5_000)),
+    ("erspan", |tap| (tap.wrap, tap.mirror_jitter) = (Wrap::Erspan2, Ns(3_000))),
+    ("sampled", |tap| tap.sample = 16),
+    ("bursts", |tap| (tap.loss, tap.loss_frames) = (0.0005, 30)),
+    ("lossy", |tap| tap.loss = 0.002),
+    ("cut", |tap| tap.snaplen = 64),
+    ("milliseconds", |tap| tap.resolution = Ns(1_000_000)),
+    ("begins", |tap| tap.start = Ns(60_000)),
+    ("copies", |tap| (tap.duplicate, tap.duplicate_after) = (1.0, Ns(900))),
+    ("hops", |tap| (tap.duplicate, tap.duplicate_after, tap.duplicate_ttl) = (0.7, Ns(3_000), 1)),
+];
+
+/// Some captures of one kind.
+#[derive(Default)]
+struct Group {
+    name: String,
+    frames: u64,
+    wrong: u64,
+    ambiguous: u64,
+    /// Retransmissions, late ones, copies, messages: the truth, and how far reports are from it.
+    counts: [(u64, u64); 4],
+    causes: u64,
+    causes_off: u64,
+    /// Bounds of losses that do not hold.
+    bounds: u64,
+    /// Errors and warnings where nothing is wrong, or none where something is.
+    alarms: u64,
+    /// Connections whose completion time, or round trip, is off by more than a tenth.
+    completion_off: u64,
+    rtt_off: u64,
+}
+
+impl Group {
+    fn join(&mut self, other: &Group) {
+        self.frames += other.frames;
+        self.wrong += other.wrong;
+        self.ambiguous += other.ambiguous;
+        for (sum, count) in self.counts.iter_mut().zip(other.counts) {
+            *sum = (sum.0 + count.0, sum.1 + count.1);
+        }
+        self.causes += other.causes;
+        self.causes_off += other.causes_off;
+        self.bounds += other.bounds;
+        self.alarms += other.alarms;
+        self.completion_off += other.completion_off;
+        self.rtt_off += other.rtt_off;
+    }
+
+    fn add(&mut self, scenario: &Scenario, verbose: bool) {
+        let report = Mutex::new(serde_json::Value::Null);
+        let name = self.name.clone();
+        let (seed, tap) = (scenario.seed, &scenario.tap[0]);
+        let run = rdmawire::sim::run(scenario).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let judge = |run: &Run, tap: usize| {
+            let verdict = analyze(run, tap);
+            *report.lock().expect("one thread") = verdict.report.clone();
+            verdict
+        };
+        let all = [(name.clone(), scenario.clone())];
+        let accuracy = measure(&all, seed..seed + 1, judge).expect("the scenarios are right");
+        let (row, report) = (&accuracy.rows[0], report.into_inner().expect("one thread"));
+        let labels = run.labels(0);
+        self.frames += row.frames;
+        self.wrong += row.wrong + row.ambiguous;
+        self.ambiguous += row.ambiguous;
+        if verbose {
+            for e in &row.examples {
+                println!(
+                    "{name}: seed {seed}, {:?}, frame {}: called {}, is {:?}",
+                    scenario.segment.first().map(|s| s.delay),
+                    e.frame,
+                    e.said,
+                    e.label
+                );
+            }
+        }
+        let said = |kind: &str| -> u64 {
+            accuracy.matrix.iter().filter(|((_, said), _)| *said == kind).map(|(_, n)| *n).sum()
+        };
+        let (resent, late) = (row.retransmits, row.out_of_order);
+        let copies =
+            labels.frames.iter().filter(|label| label.class == Class::CaptureDuplicate).count() as u64;
+        let hidden = row.unknowable.min(said("retransmission").saturating_sub(resent.truth));
+        let found = said("retransmission") - hidden;
+        self.count(0, resent.truth, found.abs_diff(resent.truth));
+        self.count(1, late.truth, late.found.abs_diff(late.truth));
+        self.count(2, copies, said("capture_duplicate").abs_diff(copies));
+        for mismatch in &row.mismatches {
+            let at = |part: &str| mismatch.path.contains(part);
+            let number = mismatch.actual.as_ref().and_then(|actual| actual.as_u64());
+            if at("triggers") {
+                let (least, most) = interval(&mismatch.expected);
+                let n = number.unwrap_or(0);
+                self.causes_off += least.saturating_sub(n) + n.saturating_sub(most);
+            }
+            self.bounds += at("losses") as u64;
+            if verbose && (at("triggers") || at("losses")) {
+                println!("{name}: seed {seed}: {mismatch}");
+            }
+        }
+        self.messages_and_times(&run, &report, tap, verbose);
+        let broken = labels
+            .frames
+            .iter()
+            .any(|label| !matches!(label.class, Class::New | Class::Ack | Class::Management));
+        let findings = report["findings"].as_array().cloned().unwrap_or_default();
+        let loud: Vec<_> =
+            findings.iter().filter(|f| matches!(f["severity"].as_str(), Some("error" | "warning"))).collect();
+        let is_wrong = if row.is_clean && !broken {
+            !loud.is_empty()
+        } else {
+            row.retransmits.truth > 20 && findings.is_empty()
+        };
+        self.alarms += is_wrong as u64;
+        if verbose && is_wrong {
+            println!("{name}: seed {seed}: {loud:?}");
+        }
+    }
+
+    fn count(&mut self, what: usize, truth: u64, off: u64) {
+        let (sum, sum_off) = &mut self.counts[what];
+        (*sum, *sum_off) = (*sum + truth, *sum_off + off);
+    }
+
+    /// Messages completed, how long they took, and round trips, at a tap that misses nothing.
+    fn messages_and_times(&mut self, run: &Run, report: &serde_json::Value, tap: &Tap, verbose: bool) {
+        self.causes += run.episodes.len() as u64;
+        if tap.loss > 0.0 || tap.sample > 1 || tap.start.0 > 0 {
+            return;
+        }
+        let mut seen: Vec<Seen> = run
+            .messages
+            .iter()
+            .map(|m| Seen { psns: vec![false; m.count as usize], ..Seen::default() })
+            .collect();
+        let mut sightings: Vec<_> = run.recorded(0).collect();
+        sightings.sort_by_key(|sighting| sighting.time);
+        let mut waiting: HashMap<u32, Vec<u32>> = HashMap::new();
+        for sighting in sightings {
+            let Some(t) = run.transmission(sighting) else { continue };
+            let is_request = t.opcode.direction() == Direction::Request && !t.opcode.is_cnp();
+            if let Some(message) = run.messages.get(t.message as usize).filter(|_| is_request) {
+                let seen = &mut seen[t.message as usize];
+                if seen.first.is_none() {
+                    seen.first = Some(sighting.time);
+                    waiting.entry(message.flow).or_default().push(t.message);
+                }
+                let from = (t.psn - message.psn) as usize;
+                seen.psns[from..from + t.count as usize].fill(true);
+            } else if !t.opcode.is_cnp() && t.flow < run.flows.len() as u32 {
+                let back = run.flows[t.flow as usize].back;
+                let covered = t.psn
+                    + (t.syndrome >> 5 == 0 || t.opcode.operation() != Some(Operation::Acknowledge)) as u64;
+                let is_data = t.opcode.operation() == Some(Operation::ReadResponse);
+                if let (true, Some(message)) = (is_data, run.messages.get(t.message as usize)) {
+                    let seen = &mut seen[t.message as usize];
+                    seen.answers.resize(message.count as usize, false);
+                    seen.answers[(t.psn - message.psn) as usize] = true;
+                }
+                let Some(waiting) = waiting.get_mut(&back) else { continue };
+                waiting.retain(|&id| {
+                    let message = &run.messages[id as usize];
+                    let is_read = message.verb == Verb::Read;
+                    let all = seen[id as usize].answers.iter().all(|&seen| seen);
+                    let done = message.psn + message.count as u64 <= covered && (!is_read || all);
+                    if done {
+                        seen[id as usize].took = Some(sighting.time - seen[id as usize].first.unwrap_or(0));
+                    }
+                    !done
+                });
+            }
+        }
+        for (index, flow) in run.flows.iter().enumerate() {
+            let messages: Vec<usize> =
+                (0..run.messages.len()).filter(|&i| run.messages[i].flow == index as u32).collect();
+            if messages.is_empty() || !run.is_visible(0, index) {
+                continue;
+            }
+            let addresses =
+                [flow.src, flow.dst].map(|host| run.scenario.host[host as usize].address.to_string());
+            let of = |f: &&serde_json::Value| {
+                f["src"] == addresses[0] && f["dst"] == addresses[1] && f["dest_qp"] == flow.dest_qp
+            };
+            let said = report["flows"]
+                .as_array()
+                .and_then(|flows| flows.iter().find(of))
+                .cloned()
+                .unwrap_or_default();
+            let completed = messages
+                .iter()
+                .filter(|&&i| run.messages[i].completed.is_some() || seen[i].psns.iter().all(|&seen| seen))
+                .count() as u64;
+            let found = said["messages"]["completed"].as_u64().unwrap_or(0);
+            self.count(3, completed, found.abs_diff(completed));
+            if verbose && found != completed {
+                println!("{}: seed {}: messages {found}, are {completed}", self.name, run.scenario.seed);
+            }
+            if tap.only.is_some() {
+                continue;
+            }
+            let mut took: Vec<u64> = messages.iter().filter_map(|&i| seen[i].took).collect();
+            took.sort_unstable();
+            if took.len() > 20 {
+                let truth = took[(took.len() * 99).div_ceil(100) - 1];
+                let found = said["latency_ns"]["message_completion"]["p99"].as_u64().unwrap_or(0);
+                let off = (found as f64 / truth as f64 - 1.0).abs() > 0.1;
+                self.completion_off += off as u64;
+                if verbose && off {
+                    println!("{}: seed {}: completion {found}, is {truth}", self.name, run.scenario.seed);
+                }
+            }
+        }
+    }
+}
+
+/// What a tap saw of a message.
+#[derive(Clone, Default)]
+struct Seen {
+    first: Option<u64>,
+    took: Option<u64>,
+    psns: Vec<bool>,
+    /// Packets of the response to a READ.
+    answers: Vec<bool>,
+}
+
+fn interval(expected: &serde_json::Value) -> (u64, u64) {
+    let of = |name: &str| expected[name].as_u64();
+    let exact = expected.as_u64().unwrap_or(0);
+    (of("least").unwrap_or(exact), of("most").unwrap_or(exact))
 }
 
 /// What a script does that compares each PSN with the one before: for comparison.

@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut trace = capture::open(path.as_ref())?;
     let mut analysis = Analysis::new(Options::default());
     while let Some(record) = trace.next()? {
-        analysis.see(&record);
+        analysis.push(&record);
     }
     println!("{}", serde_json::to_string_pretty(&analysis.finish())?);
     Ok(())

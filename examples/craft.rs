@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use rdmawire::{
-    craft::{Auto, Channel, Data, Packet, Path, Request, recipe},
+    craft::{Channel, ComputedField, Data, Packet, Path, Request, recipe},
     dissect::dissect,
     icrc,
     wire::{Bth, Ipv4, Psn, Qpn},
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("ICRC {}", icrc::verify(&dissect(packet.link(), &edited, edited.len() as u32)).name());
 
     // A lie on purpose: the checksum and the ICRC are those of the lie.
-    println!("{}", hex(&packet.edit(|ip: Ipv4| ip.with_total_len(20)).keep(Auto::IpLength).build()));
+    println!("{}", hex(&packet.edit(|ip: Ipv4| ip.with_total_len(20)).keep(ComputedField::IpLength).build()));
 
     // An RDMA WRITE of 3000 bytes as the packets it takes, and the ACK.
     let there = Channel::rc(

@@ -8,7 +8,7 @@ use std::{fs, net::IpAddr, path::Path as FilePath};
 
 use rdmawire::{
     capture::{self, Format, Record, Sink, Time},
-    craft::{Auto, Channel, Data, Endpoint, Packet, Path, Request},
+    craft::{Channel, ComputedField, Data, Endpoint, Packet, Path, Request},
     dissect::{Encapsulation, Link},
     opcode::Service,
     wire::{Bth, Deth, Ecn, Hex32, Hex64, Ipv4, Ipv6, Mac, PKey, Psn, Qpn, Reth},
@@ -224,7 +224,7 @@ impl Peer<'_> {
 
     fn flipped(&mut self, name: &str, packet: &Packet, memory: Option<Memory>) {
         let mut packet = packet.clone();
-        packet.corrupt(Auto::Icrc);
+        packet.corrupt(ComputedField::Icrc);
         self.add_with(name, &packet, false, memory);
     }
 

@@ -1,6 +1,6 @@
 //! A fuzz target of your own that gets valid-but-odd RoCE packets: `cargo run --features arbitrary --example fuzz_target`.
 //!
-//! With cargo-fuzz, and `rdmawire = { version = "0.1", features = ["arbitrary"] }` in fuzz/Cargo.toml, it is five lines:
+//! With cargo-fuzz, and `rdmawire = { version = "0.2", features = ["arbitrary"] }` in fuzz/Cargo.toml, it is five lines:
 //!
 //! ```ignore
 //! #![no_main]

@@ -126,7 +126,7 @@ fn distinct(samples: Vec<Sample>) -> Vec<Sample> {
     let mut seen = HashSet::new();
     let shape = |d: &Dissection<'_>| {
         let layers: Vec<Kind> = d.layers().iter().map(|layer| layer.kind).collect();
-        (d.link(), layers, d.opcode(), d.notes().iter().map(|note| note.id()).collect::<Vec<_>>())
+        (d.link(), layers, d.opcode(), d.notes().iter().map(|note| note.id().to_string()).collect::<Vec<_>>())
     };
     let mut distinct = samples;
     distinct.retain(|s| s.frame.len() <= 1600 && seen.insert(shape(&dissect(s.link, &s.frame, s.wire_len))));

@@ -1,7 +1,6 @@
 //! The internet checksum (RFC 1071).
 
-/// The checksum of these bytes: what belongs into a checksum field that was zero. Over bytes that hold their
-/// right checksum it is 0.
+/// The checksum of these bytes, for a checksum field that was zero. Over bytes that contain a right checksum it is 0.
 pub fn internet(bytes: &[u8]) -> u16 {
     internet_parts(&[bytes])
 }

@@ -1,45 +1,39 @@
-//! The CRCs: the invariant one end to end, the variant one link by link, Ethernet's frame check sequence.
+//! CRCs: the invariant CRC (end to end), the variant CRC (per link), Ethernet's frame check sequence.
 //!
-//! The ICRC is CRC-32 (polynomial 0x04c11db7, as Ethernet) over the packet from its network header to the byte
-//! before the ICRC, with what routers may change set to ones; RoCE packets are preceded by eight bytes of ones,
-//! where native InfiniBand with a GRH has its LRH set to ones. It stands least significant byte first (IBTA
-//! vol. 1, 7.8.1 and annex A17; Linux drivers/infiniband/sw/rxe/rxe_icrc.c).
+//! The ICRC is Ethernet's CRC-32 (polynomial 0x04c11db7). It covers the packet from its network header to the byte before the
+//! ICRC; the bits that routers may change count as ones. Eight bytes of ones come before: in native InfiniBand with a GRH they
+//! are the masked LRH, and RoCE does the same. The ICRC is sent least significant byte first (IBTA vol. 1, 7.8.1 and annex A17;
+//! Linux drivers/infiniband/sw/rxe/rxe_icrc.c).
 
-use std::hint::black_box;
+use core::hint::black_box;
 
 use crate::{
     dissect::Dissection,
+    named::named,
     wire::{Bth, Grh, Header, Ipv4, Ipv6, Kind, Lrh, Udp},
 };
 
-/// What became of an ICRC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum State {
-    /// It is right.
-    Good,
-    /// It is wrong.
-    Bad,
-    /// The frame was cut, is a fragment, or nothing says where the ICRC is.
-    Unchecked,
+named! {
+    /// The result of checking a CRC.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum State {
+        /// It is right.
+        Good "good",
+        /// It is wrong.
+        Bad "bad",
+        /// The frame was cut, is a fragment, or nothing says where the ICRC is.
+        Unchecked "unchecked",
+    }
 }
 
 impl State {
-    /// Of one that is there, and what it ought to be, if that is known.
+    /// Compares the CRC in the frame with the right one, if that is known.
     #[inline]
     pub(crate) fn of<T: PartialEq>(there: T, right: Option<T>) -> State {
         match right {
             Some(right) if right == there => State::Good,
             Some(_) => State::Bad,
             None => State::Unchecked,
-        }
-    }
-
-    /// Its name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            State::Good => "good",
-            State::Bad => "bad",
-            State::Unchecked => "unchecked",
         }
     }
 }
@@ -50,8 +44,8 @@ pub fn verify(d: &Dissection<'_>) -> State {
     d.icrc().map_or(State::Unchecked, |there| State::of(there, compute(d)))
 }
 
-/// What the frame's ICRC ought to be, in wire order; `None` where the packet's end is not known, or was not
-/// captured, or where no source says what is covered (IPv4 options, IPv6 extension headers, fragments).
+/// The right ICRC of the frame, in wire order. `None` if the packet's end is not known or was not captured, and where no source
+/// says what the ICRC covers (IPv4 options, IPv6 extension headers, fragments).
 #[inline]
 pub fn compute(d: &Dissection<'_>) -> Option<[u8; 4]> {
     let frame = d.frame();
@@ -59,7 +53,7 @@ pub fn compute(d: &Dissection<'_>) -> Option<[u8; 4]> {
     if d.is_fragment() || d.has(Kind::Ipv4Options) || d.has(Kind::Ipv6Extension) {
         return None;
     }
-    // The innermost: native InfiniBand may carry IPv6.
+    // The innermost network header: native InfiniBand may carry IPv6.
     let network = match d.has(Kind::Udp) {
         true if d.has(Kind::Ipv4) => Kind::Ipv4,
         true => Kind::Ipv6,
@@ -71,10 +65,9 @@ pub fn compute(d: &Dissection<'_>) -> Option<[u8; 4]> {
     Some(of_parts(network, d.has(Kind::Udp), headers, &[frame.get(bth + Bth::LEN..end)?]))
 }
 
-/// The ICRC, in wire order, of a packet as it is laid out, whatever its length fields say. `headers` runs from the
-/// `network` header (LRH where there is no GRH) to the last byte of the BTH, with whether UDP stands before that;
-/// `rest` is what follows up to the ICRC. IPv4 options and IPv6 extension headers are covered as they are, which no
-/// source confirms.
+/// The ICRC, in wire order, of the bytes given; length fields are ignored. `headers` is everything from the `network` header (LRH
+/// where there is no GRH) to the end of the BTH, `udp` says whether a UDP header comes before the BTH, and `rest` is what
+/// follows, up to the ICRC. IPv4 options and IPv6 extension headers are covered without a mask, which no source confirms.
 #[inline]
 pub fn of_parts(network: Kind, udp: bool, headers: &[u8], rest: &[&[u8]]) -> [u8; 4] {
     let ones = if network == Kind::Lrh { 0 } else { ONES };
@@ -93,7 +86,7 @@ pub fn of_parts(network: Kind, udp: bool, headers: &[u8], rest: &[&[u8]]) -> [u8
     let behind = if udp { &behind[..] } else { &behind[..1] };
     last[..behind.len()].copy_from_slice(behind);
     let mut crc = crc32fast::Hasher::new();
-    // Once, unless there are extension headers.
+    // One round, unless there are extension headers.
     let mut block = [0xff; ONES + BLOCK];
     for (n, headers) in headers.chunks(BLOCK).enumerate() {
         let skip = if n == 0 { ones } else { 0 };
@@ -110,17 +103,18 @@ pub fn of_parts(network: Kind, udp: bool, headers: &[u8], rest: &[&[u8]]) -> [u8
     crc.finalize().to_le_bytes()
 }
 
-/// [`of_parts`] of RoCEv2 over IPv4 without options, from its network header to the byte before the ICRC. `None` if it is
-/// shorter than its headers.
+/// [`of_parts`] of RoCEv2 over IPv4 without options, from its network header to the byte before the ICRC. `None` if
+/// it is shorter than its headers.
 #[inline]
-pub(crate) fn of_rocev2_ipv4(packet: &[u8]) -> Option<[u8; 4]> {
+pub fn of_rocev2_ipv4(packet: &[u8]) -> Option<[u8; 4]> {
     const HEADERS: usize = Ipv4::LEN + BEHIND;
     of_rocev2::<HEADERS>(Kind::Ipv4, const { &sets(&IPV4_MASK, HEADERS) }, packet)
 }
 
-/// The same over IPv6 without extension headers.
+/// [`of_parts`] of RoCEv2 over IPv6 without extension headers, from its network header to the byte before the ICRC. `None` if
+/// it is shorter than its headers.
 #[inline]
-pub(crate) fn of_rocev2_ipv6(packet: &[u8]) -> Option<[u8; 4]> {
+pub fn of_rocev2_ipv6(packet: &[u8]) -> Option<[u8; 4]> {
     const HEADERS: usize = Ipv6::LEN + BEHIND;
     of_rocev2::<HEADERS>(Kind::Ipv6, const { &sets(&IPV6_MASK, HEADERS) }, packet)
 }
@@ -128,32 +122,33 @@ pub(crate) fn of_rocev2_ipv6(packet: &[u8]) -> Option<[u8; 4]> {
 /// UDP and BTH.
 const BEHIND: usize = Udp::LEN + Bth::LEN;
 
-/// Bytes that are read at a time for the CRC, and have to be written so: what was written in other pieces is waited for.
+/// Bytes that the CRC loads at a time. The block is written in pieces of this size too: a load of bytes that were stored in
+/// smaller pieces has to wait for the stores.
 const VECTOR: usize = 16;
-/// What is before the headers and the headers, or what is set in them.
+/// The ones before the headers and the headers, or the mask of both.
 type Vectors = [[u8; VECTOR]; VECTORS];
 const VECTORS: usize = (VECTOR + BLOCK).div_ceil(VECTOR);
-/// Those with 4, 8, 12, 16 bytes before the headers.
+/// The masks for 4, 8, 12 and 16 bytes of ones before the headers.
 type Sets = [Vectors; 4];
 
-/// As many ones are before the headers as fill the last vector: what is left over of it takes as long as several vectors, and
-/// a table of half the fastest cache.
+/// Puts as many bytes of ones before the headers as make the whole a multiple of [`VECTOR`]: the CRC of a remainder is slow, and
+/// its table takes room in the cache.
 #[inline(always)]
 fn of_rocev2<const N: usize>(network: Kind, sets: &Sets, packet: &[u8]) -> Option<[u8; 4]> {
     let headers = packet.first_chunk::<N>()?;
-    // Where the compiler knows what is set, it sets single bytes.
+    // Hidden from the compiler, which would set the bytes of a known mask one by one.
     let sets = black_box(sets);
     match packet.len() % VECTOR {
         0 => of_vectors::<N, 16>(sets, packet),
         4 => of_vectors::<N, 12>(sets, packet),
         8 => of_vectors::<N, 8>(sets, packet),
-        // Over IPv4 acknowledgements, and READ responses that have an AETH.
+        // Over IPv4: acknowledgements, and READ responses with an AETH.
         12 => of_vectors::<N, 4>(sets, packet),
         _ => Some(of_parts(network, true, headers, &[&packet[N..]])),
     }
 }
 
-/// There are so many ones `BEFORE` the headers, and the CRC begins with what makes them worth eight.
+/// `BEFORE` bytes of ones come before the headers, and the CRC starts with a register that makes them count as eight.
 #[inline(always)]
 fn of_vectors<const N: usize, const BEFORE: usize>(sets: &Sets, packet: &[u8]) -> Option<[u8; 4]> {
     const { assert!(N <= BLOCK && BEFORE <= VECTOR) };
@@ -162,8 +157,8 @@ fn of_vectors<const N: usize, const BEFORE: usize>(sets: &Sets, packet: &[u8]) -
     let first: &[u8; VECTOR] = packet.first_chunk()?;
     let (headers, rest) = packet[VECTOR - BEFORE..].split_at_checked((full - 1) * VECTOR)?;
     let mut block: Vectors = Default::default();
-    // What is behind comes before, and is set.
-    let turned = std::array::from_fn(|n| first[(n + VECTOR - BEFORE) % VECTOR]);
+    // Rotated, so that the bytes before the headers exist; the mask sets them to ones.
+    let turned = core::array::from_fn(|n| first[(n + VECTOR - BEFORE) % VECTOR]);
     block[0] = with(turned, &set[0]);
     for ((to, from), set) in block[1..full].iter_mut().zip(headers.as_chunks().0).zip(&set[1..full]) {
         *to = with(*from, set);
@@ -174,12 +169,12 @@ fn of_vectors<const N: usize, const BEFORE: usize>(sets: &Sets, packet: &[u8]) -
     Some(crc.finalize().to_le_bytes())
 }
 
-/// What the CRC's register has to be before so many bytes of ones, to be afterwards what it is after eight that begin it: four
-/// of those clear it.
+/// The register of the CRC that, after this many bytes of ones, equals the register after the eight bytes of ones that every ICRC
+/// begins with. (The first four of those eight clear it.)
 const fn register_before(ones: usize) -> u32 {
     const POLYNOMIAL: u32 = 0xedb8_8320;
     let (mut register, mut n) = (0u32, ONES / 2);
-    // Backwards: eight bits are shifted in, and the byte is taken away.
+    // Backwards: shift eight bits in, then take the byte away.
     while n < ones {
         let mut bit = 0;
         while bit < 8 {
@@ -205,7 +200,7 @@ const fn sets(network: &[Mask], headers: usize) -> Sets {
     [set(network, &behind, 4), set(network, &behind, 8), set(network, &behind, 12), set(network, &behind, 16)]
 }
 
-/// What is set with so many ones before the headers: those, a network header's masks, and those of UDP and BTH.
+/// The mask: `before` bytes of ones, the masks of the network header, and those of UDP and BTH.
 const fn set(network: &[Mask], behind: &[Mask], before: usize) -> Vectors {
     let mut set = [[0; VECTOR]; VECTORS];
     let mut n = 0;
@@ -222,20 +217,20 @@ const fn set(network: &[Mask], behind: &[Mask], before: usize) -> Vectors {
     set
 }
 
-/// What is set in a BTH that begins there, and before it in UDP: the checksum.
+/// The masks of a BTH at this offset, and of the UDP checksum before it.
 const fn behind(bth: usize) -> [Mask; 3] {
     [(bth + BTH_RESV8A, 0xff), (bth.wrapping_sub(2), 0xff), (bth.wrapping_sub(1), 0xff)]
 }
 
-/// Byte of a header, and the bits that are set before the CRC.
+/// An offset in a header, and the bits that count as ones.
 type Mask = (usize, u8);
 
 /// Bytes that are masked at a time: more than the headers of any packet without extension headers.
 const BLOCK: usize = 72;
 const MASKS: usize = IPV6_MASK.len() + 3;
-/// The eight bytes of ones before a RoCE packet: the LRH it does not have.
+/// The eight bytes of ones before a RoCE packet, in place of an LRH.
 const ONES: usize = Lrh::LEN;
-/// FECN, BECN and six reserved bits: the byte was Resv8a.
+/// FECN, BECN and six reserved bits: the byte Resv8a of older specifications.
 const BTH_RESV8A: usize = 4;
 /// VL.
 const LRH_MASK: [Mask; 1] = [(0, 0xf0)];
@@ -243,14 +238,14 @@ const LRH_MASK: [Mask; 1] = [(0, 0xf0)];
 const IPV4_MASK: [Mask; 4] = [(1, 0xff), (8, 0xff), (10, 0xff), (11, 0xff)];
 /// Traffic class, flow label, hop limit.
 const IPV6_MASK: [Mask; 5] = [(0, 0x0f), (1, 0xff), (2, 0xff), (3, 0xff), (7, 0xff)];
-/// The same in the GRH.
+/// Traffic class, flow label, hop limit.
 const GRH_MASK: [Mask; 5] = IPV6_MASK;
 
 const _: () =
     assert!(Ipv6::LEN == Grh::LEN && Ipv4::LEN < Ipv6::LEN && BLOCK >= Grh::LEN + Udp::LEN + Bth::LEN);
 
-/// What the frame's VCRC ought to be, in wire order: CRC-16, polynomial 0x100b, over everything from the LRH to
-/// the ICRC, nothing masked (IBTA vol. 1, 7.8.2). `None` where the packet is not native InfiniBand, or was cut.
+/// The right VCRC of the frame, in wire order: CRC-16 with polynomial 0x100b over everything from the LRH to the ICRC, without a
+/// mask (IBTA vol. 1, 7.8.2). `None` if the packet is not native InfiniBand, or was cut.
 pub fn compute_vcrc(d: &Dissection<'_>) -> Option<[u8; 2]> {
     let from = d.offset(Kind::Lrh)?;
     if !d.end_is_known() {
@@ -305,8 +300,8 @@ pub fn fcs_of_parts(parts: &[&[u8]]) -> [u8; 4] {
     crc.finalize().to_le_bytes()
 }
 
-/// Whether an Ethernet frame ends with its frame check sequence: the last four bytes after the packet are the CRC
-/// of all before them. One frame in 2^32 of those that have none would seem to.
+/// Whether an Ethernet frame ends with its frame check sequence: the last four bytes after the packet are the CRC of all bytes
+/// before them. By chance, one in 2^32 frames without one looks as if it had one.
 pub fn has_fcs(d: &Dissection<'_>) -> bool {
     if !d.has(Kind::Ethernet) || d.tunnel_depth() > 0 || d.is_cut() || d.trailer().len() < 4 {
         return false;

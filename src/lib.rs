@@ -1,16 +1,109 @@
-//! The packet-level toolkit for RoCEv2 and InfiniBand.
+//! The packet-level toolkit for RoCEv2 and InfiniBand: dissect frames, craft them, analyze captures.
+//!
+//! # Modules
+//! Each module uses only those above it.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`wire`] | headers: bytes and the fields in them, each header declared once |
+//! | [`opcode`] | the table of operation codes: name, service, place in the message, headers, payload |
+//! | [`checksum`] | the internet checksum |
+//! | [`dissect`](mod@dissect) | a frame becomes an index of its headers, with notes on what is wrong; nothing is allocated |
+//! | [`icrc`] | invariant CRC, variant CRC, Ethernet's frame check sequence |
+//! | [`message`] | the packets of a message: how many, their operation codes, the payload of each |
+//! | [`grammar`] | what users type: filters, recipes, numbers with units; and numbers as text |
+//! | [`filter`] | expressions such as `bth.psn > 7 && icrc.bad` |
+//! | [`capture`] | captures in and out: pcap, pcapng, ERF, compressed ones, network interfaces |
+//! | [`frame`] | a frame as one line, as a tree, as JSON, as columns |
+//! | [`craft`] | headers become frames: packets, messages, recipes, rewriting, mutants |
+//! | [`sim`] | scenarios become captures, with the truth on what happened |
+//! | [`report`] | the results of an analysis as data and as text |
+//! | [`wire_cost`] | bytes on the wire, and what an encapsulation costs |
+//! | [`analyze`] | frames become results: retransmissions, loss and where, order, congestion |
+//!
+//! # Features
+//! `std` (all but the first five modules), `cli` (the program `rdmawire`), `sim`, `compression` (gzip and zstd captures), `live`
+//! (network interfaces) are on; `libpcap` (capture by the C library) and `arbitrary` (input for fuzz targets) are off. Without
+//! default features the crate needs neither the standard library nor an allocator.
+//!
+//! # Examples
+//! Dissect a frame:
+//! ```
+//! use rdmawire::{dissect::{Link, dissect}, icrc, wire::{Aeth, Bth}};
+//!
+//! let frame = [
+//!     0x45, 0, 0, 48, 0, 0, 0x40, 0, 64, 17, 0x26, 0xbb, 10, 0, 0, 1, 10, 0, 0, 2, // IPv4
+//!     0xc0, 0, 0x12, 0xb7, 0, 28, 0, 0, // UDP
+//!     0x11, 0, 0xff, 0xff, 0, 0, 0, 0x12, 0, 0, 0, 7, // BTH
+//!     0x60, 0, 0, 3, // AETH
+//!     0xde, 0xad, 0xbe, 0xef, // ICRC
+//! ];
+//! let packet = dissect(Link::IPV4, &frame, frame.len() as u32);
+//! let (bth, aeth) = (packet.get::<Bth>().unwrap(), packet.get::<Aeth>().unwrap());
+//! assert_eq!(bth.opcode().name(), Some("RC Acknowledge"));
+//! assert_eq!((bth.dest_qp().0, bth.psn().0, aeth.syndrome().is_nak()), (0x12, 7, true));
+//! assert_eq!(icrc::verify(&packet), icrc::State::Bad);
+//! ```
+//! Craft one, with lengths, checksums and ICRC computed:
+//! ```
+//! # #[cfg(feature = "std")] {
+//! use rdmawire::{craft::Packet, opcode::Opcode, wire::{Bth, Psn, Qpn}};
+//! use std::net::Ipv4Addr;
+//!
+//! let bth = Bth::default().with_opcode(Opcode::RC_SEND_ONLY).with_dest_qp(Qpn(0x11)).with_psn(Psn(7));
+//! let packet = Packet::rocev2(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)).push(bth).payload(vec![0xaa; 64]);
+//! let frame = packet.build();
+//! assert_eq!(frame.len(), 14 + 20 + 8 + 12 + 64 + 4);
+//! # }
+//! ```
+//! Analyze a capture:
+//! ```
+//! # #[cfg(feature = "std")] {
+//! use rdmawire::{analyze::{Analysis, Options}, capture::{self, Source}};
+//!
+//! let mut trace = capture::open("pcaps/loss1_rc_write-B-300.pcap".as_ref())?;
+//! let mut analysis = Analysis::new(Options::default());
+//! while let Some(record) = trace.next()? {
+//!     analysis.push(&record);
+//! }
+//! let report = analysis.finish();
+//! assert_eq!(report.flows.len(), 2);
+//! assert!(report.flows.iter().any(|flow| flow.requests.retransmits == 85));
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 
-pub mod analyze;
-pub mod capture;
 pub mod checksum;
-pub mod cost;
-pub mod craft;
 pub mod dissect;
-mod fetch;
-pub mod filter;
-pub mod frame;
 pub mod icrc;
+#[cfg(feature = "std")]
+pub mod message;
+mod named;
 pub mod opcode;
-pub mod report;
 pub mod wire;
+
+#[cfg(feature = "std")]
+pub mod analyze;
+#[cfg(feature = "std")]
+pub mod capture;
+#[cfg(feature = "std")]
+pub mod craft;
+#[cfg(feature = "std")]
+pub mod filter;
+#[cfg(feature = "std")]
+pub mod frame;
+#[cfg(feature = "std")]
+pub mod grammar;
+#[cfg(feature = "std")]
+mod prefetch;
+#[cfg(feature = "std")]
+mod random;
+#[cfg(feature = "std")]
+pub mod report;
+#[cfg(feature = "sim")]
+pub mod sim;
+#[cfg(feature = "std")]
+pub mod wire_cost;

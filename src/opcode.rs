@@ -3,7 +3,10 @@
 //! InfiniBand Architecture Specification vol. 1, 9.2.1 and table 38 (codes), annex A17 (CNP); FLUSH and ATOMIC WRITE
 //! as Linux's Soft-RoCE has them. tshark 4.0 knows neither 0x81, 0x1c nor 0x1d, and dissects no header of XRC.
 
-use crate::wire::{Bits, Field, Kind, Show};
+use crate::{
+    named::named,
+    wire::{Kind, Show, bits},
+};
 
 /// BTH operation code. Every value from 0 to 255 is one; those of the table have a meaning.
 ///
@@ -16,33 +19,35 @@ use crate::wire::{Bits, Field, Kind, Show};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Opcode(pub u8);
 
-/// Transport service: the upper three bits of the operation code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Service {
-    /// Reliable connection.
-    Rc,
-    /// Unreliable connection.
-    Uc,
-    /// Reliable datagram.
-    Rd,
-    /// Unreliable datagram.
-    Ud,
-    /// Congestion notification: no service of its own.
-    Cn,
-    /// Extended reliable connection.
-    Xrc,
-    /// 0xc0 to 0xff: the manufacturer's.
-    Vendor,
+named! {
+    /// Transport service: the upper three bits of the operation code.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Service {
+        /// Reliable connection.
+        Rc "RC",
+        /// Unreliable connection.
+        Uc "UC",
+        /// Reliable datagram.
+        Rd "RD",
+        /// Unreliable datagram.
+        Ud "UD",
+        /// Congestion notification; it belongs to no transport service.
+        Cn "CN",
+        /// Extended reliable connection.
+        Xrc "XRC",
+        /// 0xc0 to 0xff: defined by manufacturers.
+        Vendor "vendor",
+    }
 }
 
 /// A packet's place in its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Position {
-    /// Of several, the first.
+    /// The first of several packets.
     First,
-    /// Of several, neither first nor last.
+    /// Neither the first nor the last of several packets.
     Middle,
-    /// Of several, the last.
+    /// The last of several packets.
     Last,
     /// The whole message.
     Only,
@@ -57,16 +62,16 @@ pub enum Direction {
     Response,
 }
 
-/// What a packet of some operation code carries after its headers.
+/// How much payload an operation code allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PayloadRule {
     /// Exactly the path MTU.
     Full,
-    /// From one byte to the path MTU.
+    /// One byte to the path MTU.
     Some,
-    /// From nothing to the path MTU.
+    /// Zero bytes to the path MTU.
     Any,
-    /// Nothing.
+    /// No payload.
     None,
     /// Eight bytes.
     Eight,
@@ -83,7 +88,7 @@ pub enum Operation {
     ReadRequest,
     /// RDMA READ response.
     ReadResponse,
-    /// Acknowledge, negative ones included.
+    /// Acknowledge, including NAKs.
     Acknowledge,
     /// ATOMIC Acknowledge.
     AtomicAcknowledge,
@@ -113,7 +118,7 @@ macro_rules! opcodes {
                 match code {
                     $($code => Row {
                         label: $label, ident: stringify!($name), position: Position::$position,
-                        direction: Direction::$direction, chain: &[$(Kind::$kind),*], payload: PayloadRule::$payload, known: true,
+                        direction: Direction::$direction, chain: &[$(Kind::$kind),*], payload: PayloadRule::$payload,
                     },)*
                     _ => UNKNOWN,
                 }
@@ -221,7 +226,6 @@ struct Row {
     direction: Direction,
     chain: &'static [Kind],
     payload: PayloadRule,
-    known: bool,
 }
 
 const UNKNOWN: Row = Row {
@@ -231,7 +235,6 @@ const UNKNOWN: Row = Row {
     direction: Direction::Request,
     chain: &[],
     payload: PayloadRule::Any,
-    known: false,
 };
 
 static TABLE: [Row; 256] = {
@@ -244,8 +247,9 @@ static TABLE: [Row; 256] = {
     table
 };
 
-/// What is asked of an operation code for every packet, close together: sixteen bytes each.
+/// The properties of an operation code that every packet needs, in sixteen bytes.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(feature = "std"), expect(dead_code, reason = "only the analysis reads some of it"))]
 #[repr(align(16))]
 pub(crate) struct Shape {
     pub(crate) operation: Option<Operation>,
@@ -254,35 +258,43 @@ pub(crate) struct Shape {
     pub(crate) payload: PayloadRule,
     /// Bytes of extended headers.
     pub(crate) extended: u8,
-    /// A part of a SEND or of a WRITE over a connection.
+    /// A packet of a SEND or a WRITE over a connection.
     pub(crate) is_streamed: bool,
-    /// Of those parts, which one: below [`Shape::PARTS`]; of the four of a READ's response, which of these.
+    /// A number for the packets of SENDs and WRITEs, below [`Shape::PARTS`], and for the four of READ responses, from 0.
     pub(crate) part: u8,
     pub(crate) has_aeth: bool,
     pub(crate) has_reth: bool,
-    /// Where behind the BTH there is the AETH, or the RETH's length.
+    /// The offset, from the end of the BTH, of the AETH or of the RETH's DMA length.
     pub(crate) word: u8,
-    /// A message begins, or ends, with it.
+    /// The packet begins, or ends, a message.
     pub(crate) begins: bool,
     pub(crate) ends: bool,
-    /// Bytes of payload there may be, by the [rule](PayloadRule).
+    /// The bytes of payload that the [rule](PayloadRule) allows.
     least: u16,
     most: u16,
 }
 
 impl Shape {
-    /// Kinds of parts that SENDs and WRITEs have.
+    /// Operation codes of SENDs and WRITEs per service.
+    #[cfg(feature = "std")]
     pub(crate) const PARTS: usize = 14;
 
-    /// A part of a READ's response that neither begins nor ends it.
+    /// A packet in the middle of a READ response.
+    #[cfg(feature = "std")]
     #[inline(always)]
     pub(crate) fn is_data_within(&self) -> bool {
         self.operation == Some(Operation::ReadResponse) && self.position == Position::Middle
     }
 
-    /// Whether a packet may have so much payload.
+    /// Whether the table has the operation code.
     #[inline(always)]
-    pub(crate) fn has_room(&self, payload: u32) -> bool {
+    pub(crate) fn is_known(&self) -> bool {
+        self.operation.is_some()
+    }
+
+    /// Whether a packet may have so much payload: one test for all rules, because no branch predictor knows which rule comes.
+    #[inline(always)]
+    pub(crate) fn allows(&self, payload: u32) -> bool {
         let is_full = self.payload as u8 == PayloadRule::Full as u8;
         (payload >= self.least as u32)
             & (payload <= self.most as u32)
@@ -300,10 +312,10 @@ static SHAPES: [Shape; 256] = {
     table
 };
 
-/// Where a RETH has its length.
+/// Offset of the DMA length in a RETH.
 const RETH_LENGTH: u8 = 12;
 
-/// A READ's response: the first, the middle, the last, the only packet.
+/// READ responses: First, Middle, Last, Only.
 const DATA: u8 = 13;
 const DATA_END: u8 = DATA + 3;
 
@@ -350,7 +362,7 @@ impl Opcode {
         }
     }
 
-    /// SENDs and WRITEs come first, and behind all other operations the SENDs that invalidate.
+    /// SENDs and WRITEs have the first twelve codes of a service; SENDs with Invalidate are 22 and 23.
     const fn part(self) -> u8 {
         match self.0 & 0x1f {
             operation @ DATA..=DATA_END => operation - DATA,
@@ -359,12 +371,14 @@ impl Opcode {
         }
     }
 
-    /// The operation code of a service, whose upper bits these are, with this [part](Shape::part) of a READ's response.
+    /// The operation code of a READ response: `service` gives the upper three bits, `part` is its [number](Shape::part).
+    #[cfg(feature = "std")]
     pub(crate) const fn of_data_part(service: u8, part: u8) -> Opcode {
         Opcode(service & 0xe0 | (DATA + part))
     }
 
-    /// The operation code of a service, whose upper bits these are, with this [part](Shape::part).
+    /// The operation code of a SEND or a WRITE: `service` gives the upper three bits, `part` is its [number](Shape::part).
+    #[cfg(feature = "std")]
     pub(crate) const fn of_part(service: u8, part: u8) -> Opcode {
         Opcode(service & 0xe0 | if part >= 12 { part + 10 } else { part })
     }
@@ -377,17 +391,17 @@ impl Opcode {
     /// Whether the table has it.
     #[inline]
     pub fn is_known(self) -> bool {
-        self.get_row().known
+        self.shape().is_known()
     }
 
     /// "RC RDMA WRITE Only", as Wireshark writes it.
     pub fn name(self) -> Option<&'static str> {
-        Some(self.get_row()).filter(|row| row.known).map(|row| row.label)
+        Some(self.get_row().label).filter(|label| !label.is_empty())
     }
 
     /// "RC_WRITE_ONLY": the constant's name.
     pub fn ident(self) -> Option<&'static str> {
-        Some(self.get_row()).filter(|row| row.known).map(|row| row.ident)
+        Some(self.get_row().ident).filter(|ident| !ident.is_empty())
     }
 
     /// The operation code by its name: `rc-write-only`, `RC_WRITE_ONLY`, `RC RDMA WRITE Only` or a number.
@@ -405,7 +419,7 @@ impl Opcode {
         })
     }
 
-    /// What the hot paths ask of it.
+    /// The properties that hot paths need.
     #[inline(always)]
     pub(crate) fn shape(self) -> &'static Shape {
         &SHAPES[self.0 as usize]
@@ -447,17 +461,13 @@ impl Opcode {
         Self::row(self.0).chain
     }
 
-    pub(crate) const fn const_payload_rule(self) -> PayloadRule {
-        Self::row(self.0).payload
-    }
-
-    /// Whether packets of this code have that header.
+    /// Whether packets of this code have this header.
     #[inline]
     pub fn has(self, kind: Kind) -> bool {
         self.chain().contains(&kind)
     }
 
-    /// What follows the headers.
+    /// How much payload there may be.
     #[inline]
     pub fn payload_rule(self) -> PayloadRule {
         self.shape().payload
@@ -470,7 +480,7 @@ impl Opcode {
     }
 
     const fn find_operation(self) -> Option<Operation> {
-        if !Self::row(self.0).known {
+        if Self::row(self.0).label.is_empty() {
             return None;
         }
         if matches!(self.service(), Service::Cn) {
@@ -491,48 +501,30 @@ impl Opcode {
         })
     }
 
-    /// Whether it is a congestion notification: 0x81 on RoCEv2, 0x80 the class's first code.
+    /// Whether it is a congestion notification: 0x81 on RoCEv2; 0x80 is the first code of that class.
     #[inline]
     pub const fn is_cnp(self) -> bool {
         self.0 == 0x81 || self.0 == 0x80
     }
 }
 
-impl std::fmt::Display for Opcode {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl core::fmt::Display for Opcode {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self.name() {
             Some(name) => f.pad(name),
-            None => f.pad(&format!("opcode {:#04x}", self.0)),
+            None => {
+                let digit = |nibble| b"0123456789abcdef"[nibble as usize];
+                let mut text = *b"opcode 0x00";
+                [text[9], text[10]] = [digit(self.0 >> 4), digit(self.0 & 15)];
+                f.pad(str::from_utf8(&text).unwrap_or(""))
+            }
         }
     }
 }
 
-impl Bits for Opcode {
-    const SHOW: Show = Show::Named(|code| Opcode(code as u8).name());
-    #[inline(always)]
-    fn get(bytes: &[u8], field: &Field) -> Self {
-        Opcode(field.get(bytes) as u8)
-    }
-    #[inline(always)]
-    fn set(self, bytes: &mut [u8], field: &Field) {
-        field.set(bytes, self.0 as u64);
-    }
-}
+bits!(Opcode as Show::Named(|code| Opcode(code as u8).name()), u8: Opcode, |opcode: Opcode| opcode.0;);
 
 impl Service {
-    /// "RC".
-    pub const fn name(self) -> &'static str {
-        match self {
-            Service::Rc => "RC",
-            Service::Uc => "UC",
-            Service::Rd => "RD",
-            Service::Ud => "UD",
-            Service::Cn => "CN",
-            Service::Xrc => "XRC",
-            Service::Vendor => "vendor",
-        }
-    }
-
     /// Whether requests are acknowledged and resent: RC, RD and XRC.
     #[inline]
     pub const fn is_reliable(self) -> bool {

@@ -1,4 +1,5 @@
 //! Dissecting, reading headers and fields, and verifying allocate nothing per packet.
+#![cfg(feature = "std")]
 
 mod properties;
 mod samples;

@@ -1,5 +1,7 @@
 //! Capture files: what is written is read, and whatever a file claims, reading it ends well.
+#![cfg(feature = "std")]
 
+mod mutants;
 mod properties;
 mod scratch;
 
@@ -12,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use properties::Random;
 use rdmawire::capture::{
-    self, Buffer, Error, ErrorKind, Format, Info, Interface, Lent, Look, MAX_PROBLEMS, Merge, Options, Part,
-    Problem, Reader, Record, Sink, Source, Time,
+    self, Buffer, Error, ErrorKind, Format, Info, Interface, MAX_PROBLEMS, Merge, Options, Part, Problem,
+    Reader, Record, SharedRecord, Sink, Source, Time,
 };
 use rdmawire::dissect::Link;
 use scratch::Scratch;
@@ -42,7 +44,7 @@ impl From<Record<'_>> for Frame {
     }
 }
 
-/// Frames of many lengths, some cut by the capture.
+/// Decoder of many lengths, some cut by the capture.
 fn frames(count: usize) -> Vec<Frame> {
     (0..count)
         .map(|n| {
@@ -97,13 +99,103 @@ fn read_any(bytes: &[u8]) -> (Vec<Frame>, Info) {
     let (Ok(reader), Ok(mut shown)) = (open(), open()) else { return Default::default() };
     let (frames, info) = drain(reader);
     let (mut same, mut number) = (Vec::new(), 0);
-    while let count @ 1.. = shown.show(|record| same.push(Frame::from(*record))).unwrap() {
+    while let count @ 1.. = shown.next_batch(|record| same.push(Frame::from(*record))).unwrap() {
         number += count;
     }
     assert!(same == frames);
     assert_eq!((number, shown.info().frames), (info.frames, info.frames));
     assert_eq!(format!("{:?}", shown.info()), format!("{info:?}"));
     (frames, info)
+}
+
+/// What a capture is, however it is read.
+type Outcome = (Vec<Frame>, String);
+
+fn outcome(reader: Result<Reader, Error>) -> Option<Outcome> {
+    Some(comparable(drain(reader.ok()?)))
+}
+
+/// Without what tells where it came from.
+fn comparable((frames, mut info): (Vec<Frame>, Info)) -> Outcome {
+    (info.name, info.compression) = Default::default();
+    (info.bytes_read, info.total_bytes) = Default::default();
+    (frames, format!("{info:?}"))
+}
+
+/// The same frames, the same damage: as a file, in parts, from a pipe, compressed, and while somebody holds all buffers.
+fn same_however_it_comes(what: &str, bytes: &[u8], dir: &Scratch, random: &mut Random) {
+    let path = dir.file("x", bytes);
+    let expected = outcome(capture::open(&path));
+    let check = |way: &str, found: Option<Outcome>| {
+        let of = |outcome: &Option<Outcome>| {
+            outcome.as_ref().map(|(frames, info)| format!("{} frames, {info}", frames.len()))
+        };
+        let (here, there) = (of(&found), of(&expected));
+        assert!(found == expected, "{what}, {} bytes, {way}: {here:?}\nas a file: {there:?}", bytes.len());
+    };
+    let steps = [1, 1 + random.below(40), 1000 + random.below(100_000)];
+    for step in steps.into_iter().filter(|&step| step > 100 || bytes.len() < 20_000) {
+        let pipe = |name: &str| Reader::from_read(Drip(Cursor::new(bytes.to_vec()), step), name);
+        check("pipe", outcome(pipe("pipe")));
+        let Ok(mut reader) = pipe("held") else { continue };
+        let (mut held, mut frames) = (Vec::new(), Vec::new());
+        while let Some(SharedRecord { record, place }) = reader.next_shared().unwrap() {
+            frames.push(Frame::from(record));
+            held.extend(place.map(|(buffer, _)| buffer.clone()));
+            held.truncate(50);
+        }
+        assert!(expected.as_ref().is_some_and(|(expected, _)| *expected == frames), "{what}, held");
+    }
+    if expected.is_some() {
+        let (frames, info, _) = in_parts(&path);
+        check("in parts", Some(comparable((frames, info))));
+    }
+    #[cfg(feature = "compression")]
+    if expected.is_some()
+        && capture::open(&path).is_ok_and(|reader| reader.info().compression == Default::default())
+    {
+        for pack in [compressed::gzip, compressed::zstd] {
+            check("compressed", outcome(Reader::from_read(Cursor::new(pack(bytes)), "compressed")));
+        }
+    }
+}
+
+#[test]
+fn a_capture_is_the_same_however_it_comes() {
+    let dir = Scratch::new("however");
+    let mut random = Random::new(7);
+    let (mut captures, mut damaged) = (0, 0);
+    let mut same = |what: &str, bytes: &[u8]| {
+        same_however_it_comes(what, bytes, &dir, &mut random);
+        let Some((frames, info)) = outcome(Reader::from_read(Cursor::new(bytes.to_vec()), "x")) else {
+            return;
+        };
+        captures += u32::from(!frames.is_empty());
+        damaged += u32::from(!info.contains("problem_count: 0"));
+    };
+    let mut next = Random::new(8);
+    let mut corpus = mutants::corpus();
+    for format in [Format::Pcap, Format::Pcapng, Format::Erf] {
+        corpus.push((format!("{format} of many frames"), ethernet(format, &frames(2000))));
+    }
+    for (n, (name, bytes)) in corpus.iter().enumerate() {
+        same(name, bytes);
+        let mut mutant = bytes.clone();
+        mutants::mutate(&mut mutant, 1 + next.below(3), &mut next);
+        same(&format!("{name}, mutant"), &mutant);
+        if n % 4 == 0 || bytes.len() > 20_000 {
+            let mut mutant = mutants::repeated(bytes, 300_000);
+            mutants::mutate(&mut mutant, 1 + next.below(100), &mut next);
+            same(&format!("{name}, long mutant"), &mutant);
+        }
+    }
+    let long = ethernet(Format::Pcapng, &frames(20_000));
+    for round in 0..12 {
+        let mut mutant = long.clone();
+        mutants::mutate(&mut mutant, 1 << round, &mut next);
+        same(&format!("long pcapng, mutant {round}"), &mutant);
+    }
+    assert!(damaged > 20 && captures > 20, "{damaged} of {captures} were damaged");
 }
 
 /// Gives its bytes a few at a time, as a slow pipe does.
@@ -461,7 +553,7 @@ fn what_is_held_on_to_stays() {
                 assert_eq!(frame, all[count]);
                 count += 1;
             };
-            while let Some(Lent { record, place }) = reader.next_lent().unwrap() {
+            while let Some(SharedRecord { record, place }) = reader.next_shared().unwrap() {
                 let (buffer, at) = place.expect("a file is read through buffers");
                 some.push_back((buffer.clone(), at, record.into()));
                 if some.len() > held {
@@ -504,21 +596,21 @@ fn in_parts(path: &Path) -> (Vec<Frame>, Info, u64) {
         for (number, part) in all.iter_mut().enumerate().rev() {
             parts.read(number as u64, part);
         }
-        let mut walk = parts.start();
+        let mut cursor = parts.cursor();
         for part in &mut all {
-            let (walked, shown) = (walk.frames(), frames.len());
-            let is_more = parts.walk(part, &mut walk);
-            parts.show(part, |record, at| {
+            let (walked, shown) = (cursor.frames(), frames.len());
+            let is_more = parts.advance(part, &mut cursor);
+            parts.for_each(part, |record, at| {
                 assert!(part.bytes()[at..].starts_with(record.frame));
                 frames.push(Frame::from(*record));
             });
-            assert_eq!(walk.frames() - walked, (frames.len() - shown) as u64);
+            assert_eq!(cursor.frames() - walked, (frames.len() - shown) as u64);
             if !is_more {
                 break;
             }
         }
-        so += walk.frames();
-        reader.go_on(&walk).unwrap();
+        so += cursor.frames();
+        reader.resume(&cursor).unwrap();
     }
     (frames, reader.info().clone(), so)
 }
@@ -549,47 +641,6 @@ fn a_file_in_parts_has_the_frames_that_it_has_in_order() {
     let other = dir.file("erf", &ethernet(Format::Erf, &frames(3)));
     assert!(capture::open(&other).unwrap().parts().is_none());
     assert!(Reader::from_read(Cursor::new(ethernet(Format::Pcap, &many)), "pipe").unwrap().parts().is_none());
-}
-
-/// The frames of a file that is mapped wherever that can be.
-fn mapped(path: &Path, look: Look) -> (Vec<Frame>, Info) {
-    let options = Options { mapped: Some(look), ..Options::default() };
-    let mut reader = capture::open_with(path, &options).unwrap();
-    let (mut frames, mut so_far) = (Vec::new(), 0);
-    while let count @ 1.. = reader.show(|record| frames.push(Frame::from(*record))).unwrap() {
-        so_far += count;
-        assert_eq!((so_far, reader.info().frames), (frames.len() as u64, so_far));
-    }
-    (frames, reader.info().clone())
-}
-
-#[test]
-fn a_mapped_file_has_the_frames_that_are_read() {
-    let dir = Scratch::new("mapped");
-    // More than is asked for at a time, of short frames and of long ones.
-    for (count, more) in [(80_000, 0), (12_000, 900)] {
-        let mut many = frames(count);
-        for frame in &mut many {
-            frame.bytes.resize(frame.bytes.len() + more, 7);
-            frame.wire_len += more as u32;
-        }
-        lengthen(&mut many, &[1000, 1001, 7000, 11_000], 200_000);
-        for n in [2000, 2001, 10_000] {
-            many[n].bytes.clear();
-        }
-        for format in [Format::Pcap, Format::PcapMicros, Format::Pcapng] {
-            let whole = ethernet(format, &many);
-            let mut random = Random::new(2);
-            for round in 0..6 {
-                let bytes = if round == 0 { whole.clone() } else { damaged(&whole, &mut random) };
-                let path = dir.file("x", &bytes);
-                let (frames, info) = mapped(&path, [Look::Headers, Look::Whole][round % 2]);
-                let (read, expected) = drain(capture::open(&path).unwrap());
-                assert!(frames == read);
-                assert_eq!(format!("{info:?}"), format!("{expected:?}"));
-            }
-        }
-    }
 }
 
 #[test]
@@ -758,6 +809,72 @@ fn very_many_damages_take_little_time() {
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
 }
 
+/// Records that contradict themselves, and no others: each is delivered, and few of them are searched behind.
+#[test]
+fn very_many_implausible_records_take_little_time() {
+    let mut build = Build::pcap(false, 0xa1b2_c3d4, 65535, 1);
+    for n in 0..300_000 {
+        build.record(1 << 28 << (n % 3), 0, 1, 0, &[7]);
+    }
+    let start = Instant::now();
+    let (frames, info) = drain(Reader::from_read(Cursor::new(build.bytes), "test").unwrap());
+    assert_eq!((frames.len(), info.problem_count), (300_000, 300_000));
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+}
+
+/// Blocks that say they are as long as a block may be: each is looked for, and none is there.
+#[test]
+fn very_many_long_blocks_take_little_time() {
+    let mut build = Build::new(false);
+    build.section().interface(1, 0, &[]);
+    let said = (16 << 20) - 84;
+    for _ in 0..600_000 {
+        build.u32(6).u32(said).u32(0).packet(0, 1, &[1; 4], 4, &[]);
+    }
+    let start = Instant::now();
+    let (frames, info) = drain(Reader::from_read(Cursor::new(build.bytes), "test").unwrap());
+    assert_eq!((frames.len(), info.problem_count), (600_000, 600_000));
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+}
+
+/// ERF has no magic number. Where the times of its first records do not tell, the name does.
+#[test]
+fn erf_of_any_time_is_known_by_its_name() {
+    let dir = Scratch::new("erf");
+    for times in
+        [[0, 1], [0, 1_700_000_000_000_000_000], [1_700_000_000_000_000_000, 4_000_000_000_000_000_000]]
+    {
+        let mut frames = frames(2);
+        (frames[0].time, frames[1].time) = (times[0], times[1]);
+        let bytes = ethernet(Format::Erf, &frames);
+        let error = capture::open(&dir.file("x", &bytes)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unknown, "bytes alone do not tell");
+        assert!(
+            error.to_string().contains("ERF with unusual times only if its name ends in .erf"),
+            "{error}"
+        );
+        let (some, info) = drain(capture::open(&dir.file("x.erf", &bytes)).unwrap());
+        assert_eq!((info.format, some.len(), info.problem_count), (Format::Erf, 2, 0));
+        assert_eq!([some[0].time, some[1].time], times);
+        #[cfg(feature = "compression")]
+        for (name, packed) in
+            [("x.erf.gz", compressed::gzip(&bytes)), ("x.erf.zst", compressed::zstd(&bytes))]
+        {
+            let (again, _) = drain(capture::open(&dir.file(name, &packed)).unwrap());
+            assert_eq!(again, some);
+        }
+        let cut = &bytes[..bytes.len() - 10];
+        let (some, info) = drain(capture::open(&dir.file("cut.erf", cut)).unwrap());
+        assert_eq!((some.len(), info.problems[0].problem.id()), (1, "capture.cut_record"));
+    }
+    // The name does not make it one.
+    let pcap = ethernet(Format::Pcap, &frames(2));
+    assert_eq!(drain(capture::open(&dir.file("x.erf", &pcap)).unwrap()).1.format, Format::Pcap);
+    for other in [&b"this is text, whatever its name says it is"[..], &[0; 100], &[0xff; 100]] {
+        assert_eq!(capture::open(&dir.file("x.erf", other)).unwrap_err().kind(), ErrorKind::Unknown);
+    }
+}
+
 /// Any bytes at all, in files that begin well: no panic, no endless loop, and nothing from behind the damage first.
 #[test]
 fn damaged_bytes_end_well() {
@@ -793,13 +910,13 @@ mod compressed {
 
     use super::*;
 
-    fn gzip(bytes: &[u8]) -> Vec<u8> {
+    pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         encoder.write_all(bytes).unwrap();
         encoder.finish().unwrap()
     }
 
-    fn zstd(bytes: &[u8]) -> Vec<u8> {
+    pub(super) fn zstd(bytes: &[u8]) -> Vec<u8> {
         ::zstd::encode_all(bytes, 1).unwrap()
     }
 
@@ -929,37 +1046,6 @@ fn a_file_that_shrinks_is_an_error() {
 }
 
 #[test]
-fn a_mapped_file_that_shrinks_is_an_error() {
-    let dir = Scratch::new("capture");
-    let all = frames(60_000);
-    let bytes = ethernet(Format::Pcap, &all);
-    // While it is looked at: at a page's beginning, and elsewhere; before and behind what was asked for by then.
-    for len in [1 << 20, (1 << 20) + 1234, (6 << 20) + 77] {
-        let path = dir.file("x", &bytes);
-        let options = Options { mapped: Some(Look::Whole), ..Options::default() };
-        let mut reader = capture::open_with(&path, &options).unwrap();
-        let mut seen: Vec<Frame> = Vec::new();
-        let error = loop {
-            let shown = reader.show(|record| {
-                if seen.len() == 2000 {
-                    fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(len).unwrap();
-                }
-                seen.push(Frame::from(*record));
-            });
-            match shown {
-                Ok(0) => panic!("it ended as if nothing had happened"),
-                Ok(_) => {}
-                Err(error) => break error,
-            }
-        };
-        assert_eq!(error.kind(), ErrorKind::Shrunk);
-        // The last one may have been within it.
-        seen.pop();
-        assert!(seen == all[..seen.len()] && seen.len() > 5000, "{}", seen.len());
-    }
-}
-
-#[test]
 fn a_file_is_whole_or_not_there() {
     let dir = Scratch::new("capture");
     let path = dir.join("x");
@@ -1024,7 +1110,7 @@ fn a_merge_is_in_the_order_of_time() {
         }
         assert_eq!(merged.len(), all.len());
     }
-    // Frames of one time keep the order of the files.
+    // Decoder of one time keep the order of the files.
     let readers = (1..=3u8).map(|n| {
         let frame = Frame { bytes: vec![n], ..frames(1)[0].clone() };
         Reader::from_read(Cursor::new(ethernet(Format::Pcap, &[frame.clone(), frame])), "part").unwrap()

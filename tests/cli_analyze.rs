@@ -66,7 +66,7 @@ fn a_file_and_its_sections() {
     trace(&path, 0..100, true);
     let path = path.to_str().unwrap();
     let report = json(&[path, "--interval", "100us", "--speed", "100G"]);
-    assert_eq!(report["schema"], "rdmawire.analysis/1");
+    assert_eq!(report["schema"], "rdmawire.analysis/2");
     assert_eq!(report["capture"]["files"][0], path);
     assert_eq!(report["capture"]["packets"], 101);
     assert_eq!(report["overhead"]["total"]["l1_bytes"], 100 * (82 + 64));
@@ -90,7 +90,7 @@ fn several_files_each_or_as_one() {
     trace(&b, 0..50, false);
     let files = [a.to_str().unwrap(), b.to_str().unwrap()];
     let set = json(&files);
-    assert_eq!((&set["schema"], &set["total"]["packets"]), (&"rdmawire.analysis-set/1".into(), &100.into()));
+    assert_eq!((&set["schema"], &set["total"]["packets"]), (&"rdmawire.analysis-set/2".into(), &100.into()));
     assert_eq!(set["reports"][1]["capture"]["packets"], 50);
     let merged = json(&[&["--merge"], &files[..]].concat());
     assert_eq!(merged["capture"]["packets"], 100);

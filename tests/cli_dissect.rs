@@ -313,7 +313,7 @@ fn explain_takes_all_from_the_tables() {
         (&["note", "bth.opcode"], "bth.opcode (warning)"),
         (&["filter"], "  icrc.bad "),
         (&["infiniband.aeth.msn"], "aeth.msn: bits 8 to 31 of the AETH"),
-        (&["aeth.nak"], "aeth.nak: A refusal."),
+        (&["aeth.nak"], "aeth.nak: A negative acknowledgement."),
         (&[], "  reth           RETH"),
     ] {
         let (status, out, err) = explained(topic);

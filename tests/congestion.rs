@@ -1,12 +1,16 @@
 //! Marks and congestion notifications.
+#![cfg(feature = "std")]
 
 mod frames;
 
 use frames::{Roce, shown};
 use proptest::prelude::*;
 use rdmawire::{
-    analyze::metric::congestion::Congestion, dissect::Encapsulation, opcode::Opcode,
-    report::analysis::Congestion as Report, wire::Ecn,
+    analyze::metric::congestion::Congestion,
+    dissect::Encapsulation,
+    opcode::Opcode,
+    report::{Congestion as Report, Pacing},
+    wire::Ecn,
 };
 
 const MARKED: Roce = Roce {
@@ -115,11 +119,11 @@ fn the_limiters_scope_is_found() {
     let of = |i: usize| Roce { dst: 1 + (i % 3) as u8, qp: 16 + (i / 3 % 4) as u32, ..CNP };
     for edge in [4_000, 50_000] {
         let qp = story(&paced(3_000, edge, of, |roce| roce.qp << 8 | roce.dst as u32));
-        assert_eq!(qp.pacing, Some("per_qp"));
+        assert_eq!(qp.pacing, Some(Pacing::PerQp));
         let pair = story(&paced(3_000, edge, of, |roce| roce.dst as u32));
-        assert_eq!(pair.pacing, Some("per_ip_pair"));
+        assert_eq!(pair.pacing, Some(Pacing::PerIpPair));
         let port = story(&paced(3_000, edge, of, |_| 0));
-        assert_eq!(port.pacing, Some("per_port"));
+        assert_eq!(port.pacing, Some(Pacing::PerPort));
         for report in [qp, pair, port] {
             let found = report.pacing_interval_ns.unwrap();
             assert!(found.abs_diff(edge as u64) <= edge as u64 / 50, "{found} for {edge}");
@@ -131,7 +135,7 @@ fn the_limiters_scope_is_found() {
 #[test]
 fn one_queue_pair_proves_no_wider_scope() {
     let report = story(&paced(100, 50_000, |_| CNP, |_| 0));
-    assert_eq!(report.pacing, Some("per_qp"));
+    assert_eq!(report.pacing, Some(Pacing::PerQp));
     let gaps = report.cnp_interval_ns;
     assert_eq!(gaps.per_qp, gaps.per_port);
     assert_eq!(gaps.per_qp.unwrap().count, 99);

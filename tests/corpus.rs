@@ -1,4 +1,5 @@
 //! The fuzz targets' properties over their committed corpora and over the samples, with budgets of time and memory.
+#![cfg(feature = "std")]
 
 mod properties;
 mod samples;
@@ -33,15 +34,12 @@ fn run(what: &str, property: fn(&[u8]), input: &[u8]) {
 #[test]
 fn every_target_has_a_property_and_a_corpus() {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
-    if !fuzz.exists() {
-        return println!("the published package has no fuzz targets");
-    }
     let mut targets: Vec<String> = std::fs::read_dir(fuzz.join("fuzz_targets"))
         .unwrap()
         .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
         .collect();
     // What this build does not have.
-    targets.retain(|target| target != "scenario" || cfg!(feature = "scenario"));
+    targets.retain(|target| target != "scenario" || cfg!(feature = "sim"));
     targets.sort();
     assert_eq!(targets, ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>());
     // Those that take a frame share their inputs.

@@ -1,11 +1,12 @@
 //! Packets: built, dissected to the same fields, and rebuilt bit for bit.
+#![cfg(feature = "std")]
 
 mod samples;
 
 use bytes::Bytes;
 use proptest::prelude::*;
 use rdmawire::{
-    craft::{Auto, Edit, Packet, recipe, template},
+    craft::{ComputedField, Edit, Packet, recipe, template},
     dissect::{Dissection, Link, dissect},
     icrc::{self, State},
     opcode::Opcode,
@@ -44,8 +45,8 @@ fn what_is_right_is_computed_again_and_what_is_wrong_is_kept() {
         let d = dissect(link, &frame, frame.len() as u32);
         let packet = Packet::from(&d);
         match icrc::verify(&d) {
-            State::Good => assert!(!packet.keeps(Auto::Icrc), "{name}"),
-            State::Bad => assert!(packet.keeps(Auto::Icrc), "{name}"),
+            State::Good => assert!(!packet.keeps(ComputedField::Icrc), "{name}"),
+            State::Bad => assert!(packet.keeps(ComputedField::Icrc), "{name}"),
             State::Unchecked => {}
         }
         // An edit reaches the checksum, and the ICRC is right after it if it was before.
@@ -68,7 +69,7 @@ fn a_lie_is_covered_by_what_is_computed() {
     let honest = Packet::rocev2(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2))
         .push(Bth::default().with_opcode(Opcode::RC_SEND_ONLY).with_p_key(PKey(0xffff)))
         .payload(&b"hello"[..]);
-    let lie = honest.clone().edit(|ip: Ipv4| ip.with_total_len(40)).keep(Auto::IpLength);
+    let lie = honest.clone().edit(|ip: Ipv4| ip.with_total_len(40)).keep(ComputedField::IpLength);
     let (honest, frame) = (honest.build(), lie.build());
     let ip = Ipv4::view(&frame[14..]).unwrap().0;
     assert_eq!(ip.total_len(), 40);
@@ -95,8 +96,8 @@ fn checksums_asked_for_are_right() {
         .push(bth)
         .push(Deth::default().with_src_qp(Qpn(0x22)))
         .payload(&[1, 2, 3][..])
-        .compute(Auto::UdpChecksum)
-        .compute(Auto::Fcs);
+        .compute(ComputedField::UdpChecksum)
+        .compute(ComputedField::Fcs);
     let frame = packet.build();
     let d = dissect(Link::ETHERNET, &frame, frame.len() as u32);
     let udp = d.get::<Udp>().unwrap();
@@ -108,7 +109,7 @@ fn checksums_asked_for_are_right() {
     assert!(icrc::has_fcs(&d));
     assert_eq!(icrc::verify(&d), State::Good);
     let again = rebuilds(Link::ETHERNET, &frame, frame.len() as u32);
-    assert!(!again.keeps(Auto::UdpChecksum) && !again.keeps(Auto::Fcs));
+    assert!(!again.keeps(ComputedField::UdpChecksum) && !again.keeps(ComputedField::Fcs));
 }
 
 /// Stacks that the dissector follows, outermost first; `[0]` stands for a part of that many bytes.
@@ -180,16 +181,21 @@ fn stack() -> impl Strategy<Value = (Packet, Vec<u8>)> {
                 packet = packet.edit(|ip: Ipv6| ip.with_next_header(IpProtocol(60)));
             }
             if sums {
-                packet = packet.compute(Auto::UdpChecksum).compute(Auto::Fcs);
+                packet = packet.compute(ComputedField::UdpChecksum).compute(ComputedField::Fcs);
             }
             // Lies that do not change where the packet ends.
-            for (bit, auto) in
-                [Auto::IpChecksum, Auto::Icrc, Auto::Vcrc, Auto::UdpSourcePort, Auto::FramePadding]
-                    .into_iter()
-                    .enumerate()
+            for (bit, auto) in [
+                ComputedField::IpChecksum,
+                ComputedField::Icrc,
+                ComputedField::Vcrc,
+                ComputedField::UdpSourcePort,
+                ComputedField::FramePadding,
+            ]
+            .into_iter()
+            .enumerate()
             {
                 // Behind a label, only a right checksum shows that IPv4 follows.
-                let shows = auto == Auto::IpChecksum && kinds.contains(&Kind::Mpls);
+                let shows = auto == ComputedField::IpChecksum && kinds.contains(&Kind::Mpls);
                 if keeps >> bit & 1 == 1 && !shows {
                     packet = packet.keep(auto);
                 }
@@ -223,7 +229,7 @@ fn same_fields(built: &Packet, d: &Dissection<'_>) -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// Fields that `Auto` has.
+/// Fields that `ComputedField` has.
 fn settled(kind: Kind, field: &str) -> bool {
     matches!(
         (kind, field),
@@ -287,18 +293,20 @@ fn a_recipe_says_what_it_says() {
     // What is given is kept, checksum asked for is computed.
     let lie = recipe::parse("ip total_len=40 / udp checksum=auto / bth / payload 'a / b'").unwrap();
     assert_eq!(lie.get_payload().as_ref(), b"a / b");
-    assert!(lie.keeps(Auto::IpLength) && !lie.keeps(Auto::UdpChecksum));
+    assert!(lie.keeps(ComputedField::IpLength) && !lie.keeps(ComputedField::UdpChecksum));
 }
 
 #[test]
 fn a_wrong_recipe_says_where_and_what_was_expected() {
     for (text, at, says) in [
         ("", 0, "expected a header"),
-        ("eth / ipv4 dts=10.0.0.2", 11, "dts is no field of ipv4; it has version, ihl"),
-        ("eth / ipv4 dst=10.0.0", 11, "expected an IPv4 address"),
+        ("eth / ipv4 dts=10.0.0.2", 11, "\"dts\" is no field of ipv4; it has version, ihl"),
+        ("eth / ipv4 dts=10.0.0.2", 11, "; did you mean dst?"),
+        ("eth / bht", 6, "; did you mean bth?"),
+        ("eth / ipv4 dst=10.0.0", 15, "expected an IPv4 address"),
         ("eth / ipv7", 6, "there are ipv4, ipv4_options, ipv6, ipv6_extension"),
-        ("eth / bth opcode=frobnicate", 10, "an operation code like rc-write-only"),
-        ("eth / bth psn=0x1000000", 10, "at most 0xffffff, psn has 24 bits"),
+        ("eth / bth opcode=frobnicate", 17, "an operation code like rc-write-only"),
+        ("eth / bth psn=0x1000000", 14, "at most 0xffffff, psn has 24 bits"),
         ("eth / payload hex:abc", 14, "hexadecimal digits, two a byte"),
         ("eth / payload 99999999999", 14, "at most 16777216 bytes"),
         ("eth / payload 'abc", 14, "a quote that does not end"),
@@ -306,7 +314,7 @@ fn a_wrong_recipe_says_where_and_what_was_expected() {
         ("eth / icrc hex:00", 6, "expected 4 bytes"),
     ] {
         let error = recipe::parse(text).unwrap_err();
-        assert_eq!(error.at, at, "{text}: {error}");
+        assert_eq!(error.offset(), at, "{text}: {error}");
         assert!(error.to_string().contains(says), "{text}: {error}");
     }
 }
@@ -327,15 +335,21 @@ fn edits_reach_the_header_they_name() {
     assert_eq!(d.payload(), b"hi");
     assert_eq!(icrc::verify(&d), State::Good);
     assert_eq!(Edit::parse("grh.hop_lmt=1").unwrap().apply(&mut packet, 0), Ok(false));
-    for (edit, says) in [
-        ("bth.psn", "expected NAME.FIELD=VALUE"),
-        ("bth.psm=1", "\"psm\" is no field of bth; it has opcode"),
-        ("btg.psn=1", "\"btg\" is no header"),
-        ("bth.psn=x", "expected a number"),
-        ("ipv4[x].ttl=1", "expected a number in []"),
+    for (edit, at, says) in [
+        ("bth.psn", 7, "expected NAME.FIELD=VALUE"),
+        ("bth.psm=1", 4, "\"psm\" is no field of bth; it has opcode"),
+        ("bth.psm=1", 4, "; did you mean psn?"),
+        ("btg.psn=1", 0, "\"btg\" is no header"),
+        ("bth=1", 0, "expected NAME.FIELD=VALUE"),
+        ("bth.psn=x", 8, "expected a number"),
+        ("bth.psn+=x", 9, "expected a number"),
+        ("bth.psn=0x1000000", 8, "psn has 24 bits"),
+        ("ipv4[x].ttl=1", 5, "expected a number in []"),
+        ("payload=zeros many", 8, "expected a length"),
     ] {
         let error = Edit::parse(edit).unwrap_err();
-        assert!(error.contains(says), "{edit}: {error}");
+        assert_eq!(error.offset(), at, "{edit}: {error}");
+        assert!(error.message().contains(says), "{edit}: {error}");
     }
 }
 
@@ -351,16 +365,16 @@ proptest! {
         let bth = d.get::<Bth>().unwrap();
         prop_assert_eq!(bth.opcode(), packet.get::<Bth>().unwrap().opcode());
         prop_assert_eq!(d.payload(), &payload[..]);
-        if !packet.keeps(Auto::Icrc) && icrc::verify(&d) != State::Unchecked {
+        if !packet.keeps(ComputedField::Icrc) && icrc::verify(&d) != State::Unchecked {
             prop_assert_eq!(icrc::verify(&d), State::Good);
         }
-        if d.vcrc().is_some() && !packet.keeps(Auto::Vcrc) {
+        if d.vcrc().is_some() && !packet.keeps(ComputedField::Vcrc) {
             prop_assert_eq!(icrc::verify_vcrc(&d), State::Good);
         }
         let again = Packet::from(&d);
         prop_assert_eq!(again.build(), &frame[..]);
         // Nothing is kept that had been computed, if it was put differently at all.
-        let kept = |p: &Packet| [Auto::IpLength, Auto::UdpLength, Auto::Pad, Auto::EtherType, Auto::IpProtocol].iter().any(|&a| p.keeps(a));
+        let kept = |p: &Packet| [ComputedField::IpLength, ComputedField::UdpLength, ComputedField::Pad, ComputedField::EtherType, ComputedField::IpProtocol].iter().any(|&a| p.keeps(a));
         prop_assert!(!kept(&again), "{:?}", again);
     }
 
@@ -377,7 +391,7 @@ proptest! {
     fn any_text_is_a_recipe_or_an_error_within_it(text in "[a-z0-9=/' :.]{0,60}") {
         match recipe::parse(&text) {
             Ok(packet) => { packet.build(); }
-            Err(error) => prop_assert!(error.at <= text.len() && !error.message.is_empty()),
+            Err(error) => prop_assert!(error.offset() <= text.len() && !error.message().is_empty()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Whole captures rebuilt and rewritten: made ones here, and every capture below the directories in
 //! `RDMAWIRE_CAPTURES` (divided by `:`) by hand.
+#![cfg(feature = "std")]
 
 use std::path::{Path, PathBuf};
 
@@ -34,7 +35,7 @@ fn made() -> Vec<Frame> {
     packets
         .extend(ud.request(Psn(0), Request::Send { len: 33, imm: None, invalidate: None }).unwrap().iter());
     let mut wrong = there.ack(Psn(9), 2);
-    wrong.corrupt(rdmawire::craft::Auto::Icrc);
+    wrong.corrupt(rdmawire::craft::ComputedField::Icrc);
     packets.push(wrong);
     let mut frames: Vec<Frame> =
         packets.iter().map(|p| (p.link(), p.build().to_vec(), p.wire_len())).collect();
@@ -236,12 +237,12 @@ fn every_frame_of_every_capture_rebuilds_and_is_rewritten() {
             let d = dissect(record.link, record.frame, record.wire_len);
             let packet = Packet::from(&d);
             assert_eq!(packet.build(), record.frame, "{}: frame {}: {d:?}", file.display(), frames + 1);
-            kept += rdmawire::craft::Auto::ALL.iter().any(|&auto| {
+            kept += rdmawire::craft::ComputedField::ALL.iter().any(|&auto| {
                 packet.keeps(auto)
-                    && auto != rdmawire::craft::Auto::UdpChecksum
-                    && auto != rdmawire::craft::Auto::Fcs
-                    && auto != rdmawire::craft::Auto::UdpSourcePort
-                    && auto != rdmawire::craft::Auto::FramePadding
+                    && auto != rdmawire::craft::ComputedField::UdpChecksum
+                    && auto != rdmawire::craft::ComputedField::Fcs
+                    && auto != rdmawire::craft::ComputedField::UdpSourcePort
+                    && auto != rdmawire::craft::ComputedField::FramePadding
             }) as u64;
             if icrc::verify(&d) == State::Good {
                 let frame = packet.edit(|bth: Bth| bth.with_psn(bth.psn().plus(1000))).build();

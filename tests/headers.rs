@@ -1,4 +1,5 @@
 //! Every header's table, all alike: rows fill the header, have names, round-trip, print, and are documented.
+#![cfg(feature = "std")]
 
 mod properties;
 mod samples;

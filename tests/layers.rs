@@ -1,5 +1,4 @@
-//! A module uses only what stands left of it:
-//! wire → opcode → checksum, fetch → dissect → icrc → cost, filter, craft, capture → frame, analyze → cli → main; report depends on nothing.
+//! A module uses only what stands before it in [`MAY_USE`], and inside `analyze` a room only what stands before it in [`ROOMS`].
 
 use std::{
     collections::BTreeSet,
@@ -7,38 +6,89 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Each module of the crate, and which others it may use.
+/// Each module of the crate, and which of those before it it may use.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("wire", &[]),
-    ("opcode", &["wire"]),
+    ("named", &[]),
+    ("opcode", &["wire", "named"]),
     ("checksum", &[]),
-    // Lines of the cache: it knows nobody.
-    ("fetch", &[]),
-    ("dissect", &["wire", "opcode", "checksum"]),
-    // It needs to be told where the ICRC is, and which headers are before it.
-    ("icrc", &["wire", "opcode", "checksum", "dissect"]),
-    ("filter", &["wire", "opcode", "checksum", "dissect", "icrc"]),
-    ("capture", &["wire", "opcode", "checksum", "fetch", "dissect", "icrc"]),
+    // Hints to the processor's cache: it depends on nothing.
+    ("prefetch", &[]),
+    ("random", &[]),
+    // A message as packets: who crafts, simulates or prices one cuts it here.
+    ("message", &["wire", "opcode"]),
+    ("dissect", &["wire", "named", "opcode", "checksum"]),
+    // A dissection says where the ICRC is, and which headers come before it.
+    ("icrc", &["wire", "named", "opcode", "checksum", "dissect"]),
+    // What people type, and numbers as they read them.
+    ("grammar", &["wire"]),
+    ("filter", &["wire", "opcode", "checksum", "dissect", "icrc", "grammar"]),
+    ("capture", &["wire", "named", "opcode", "checksum", "prefetch", "dissect", "icrc"]),
     // A frame as people and scripts read it; columns have the names that filters have.
-    ("frame", &["wire", "opcode", "checksum", "dissect", "icrc", "filter"]),
+    ("frame", &["wire", "named", "opcode", "checksum", "dissect", "icrc", "grammar", "filter"]),
+    (
+        "craft",
+        &[
+            "wire", "opcode", "named", "random", "message", "checksum", "dissect", "icrc", "grammar",
+            "capture",
+        ],
+    ),
+    // Results as data, and how they are written: its words for services and encapsulations are theirs.
+    ("report", &["opcode", "named", "dissect", "grammar"]),
+    // Bytes on the wire, in the types of the report.
+    ("wire_cost", &["wire", "opcode", "message", "dissect", "report"]),
     // A scenario is written as records.
-    ("craft", &["wire", "opcode", "checksum", "dissect", "icrc", "capture"]),
-    // Results as data, and their clothes: whoever has results may use it, and it knows nobody.
-    ("report", &[]),
-    // Bytes on the wire, in the report's words.
-    ("cost", &["wire", "opcode", "dissect", "report"]),
+    (
+        "sim",
+        &[
+            "wire",
+            "opcode",
+            "named",
+            "random",
+            "message",
+            "dissect",
+            "icrc",
+            "grammar",
+            "capture",
+            "craft",
+            "wire_cost",
+        ],
+    ),
     (
         "analyze",
         &[
-            "wire", "opcode", "checksum", "fetch", "dissect", "icrc", "filter", "craft", "capture", "report",
-            "cost",
+            "wire",
+            "opcode",
+            "checksum",
+            "prefetch",
+            "dissect",
+            "icrc",
+            "grammar",
+            "filter",
+            "craft",
+            "capture",
+            "report",
+            "wire_cost",
         ],
     ),
     (
         "cli",
         &[
-            "wire", "opcode", "checksum", "dissect", "icrc", "filter", "frame", "craft", "capture", "report",
-            "cost", "analyze",
+            "wire",
+            "opcode",
+            "message",
+            "checksum",
+            "dissect",
+            "icrc",
+            "grammar",
+            "filter",
+            "frame",
+            "craft",
+            "sim",
+            "capture",
+            "report",
+            "wire_cost",
+            "analyze",
         ],
     ),
     ("main", &["cli"]),
@@ -48,28 +98,44 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const EXCEPTIONS: &[(&str, &str, &str)] =
     &[("wire/bth.rs", "opcode", "the BTH's first field is an operation code, whose table names headers")];
 
-#[test]
-fn modules_use_only_what_stands_left_of_them() {
+/// The rooms of `analyze`, each of which uses only those before it. `mod` is the module's own file, which shows the rooms' public
+/// items.
+const ROOMS: &[&str] = &["model", "packet", "track", "table", "metric", "engine", "results"];
+
+/// The modules that a file of the library belongs to: `src/analyze/table/flow.rs` is `analyze::table::flow`.
+fn module_of(name: &str) -> Vec<&str> {
+    name.trim_end_matches(".rs").split('/').filter(|part| *part != "mod" && *part != "lib").collect()
+}
+
+/// Each file of the library, by its name below `src`, and what it uses.
+fn uses() -> Vec<(String, BTreeSet<Vec<String>>)> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let all = rust_files(&src).into_iter().map(|file| {
+        let name = file.strip_prefix(&src).unwrap().to_str().unwrap().replace('\\', "/");
+        let used = paths_used(&fs::read_to_string(&file).unwrap(), &module_of(&name));
+        (name, used)
+    });
+    all.collect()
+}
+
+#[test]
+fn modules_use_only_what_stands_before_them() {
     let mut wrong = Vec::new();
     let mut excused = BTreeSet::new();
     let mut edges = 0;
-    for file in rust_files(&src) {
-        let name = file.strip_prefix(&src).unwrap().to_str().unwrap().replace('\\', "/");
-        let path: Vec<&str> =
-            name.trim_end_matches(".rs").split('/').filter(|part| *part != "mod" && *part != "lib").collect();
+    for (name, used) in uses() {
         // The crate's root names its modules, and its documentation's examples use all of them.
-        let Some(&module) = path.first() else { continue };
-        let Some((_, allowed)) = MAY_USE.iter().find(|(m, _)| *m == module) else {
+        let Some(&module) = module_of(&name).first() else { continue };
+        let place = |module: &str| MAY_USE.iter().position(|(m, _)| *m == module);
+        let Some(at) = place(module) else {
             wrong.push(format!("src/{name}: `{module}` has no place in the order of {}", file!()));
             continue;
         };
-        for used in modules_used(&fs::read_to_string(&file).unwrap(), path.len()) {
-            if used == module || !MAY_USE.iter().any(|(m, _)| *m == used) {
-                continue;
-            }
+        let used: BTreeSet<&str> = used.iter().filter_map(|path| path.first()).map(String::as_str).collect();
+        for used in used {
+            let Some(place) = place(used).filter(|place| *place != at) else { continue };
             edges += 1;
-            if allowed.contains(&used.as_str()) {
+            if place < at && MAY_USE[at].1.contains(&used) {
                 continue;
             }
             match EXCEPTIONS.iter().position(|(f, m, _)| *f == name && *m == used) {
@@ -88,30 +154,66 @@ fn modules_use_only_what_stands_left_of_them() {
 }
 
 #[test]
-fn the_order_has_no_circle() {
-    for (at, (module, uses)) in MAY_USE.iter().enumerate() {
-        for used in *uses {
-            let place = MAY_USE.iter().position(|(m, _)| m == used);
-            assert!(place.is_some_and(|place| place < at), "{module} uses {used}");
+fn rooms_use_only_what_stands_before_them() {
+    let (mut wrong, mut edges) = (Vec::new(), 0);
+    for (name, used) in uses() {
+        let &["analyze", room, ..] = &module_of(&name)[..] else { continue };
+        let Some(place) = ROOMS.iter().position(|other| *other == room) else {
+            wrong.push(format!("src/{name}: `{room}` has no place among the rooms of {}", file!()));
+            continue;
+        };
+        for path in used.iter().filter(|path| path.first().is_some_and(|first| first == "analyze")) {
+            let Some(used) = path.get(1) else {
+                wrong.push(format!("src/{name}: `analyze` as a whole is used"));
+                continue;
+            };
+            match ROOMS.iter().position(|other| other == used) {
+                Some(other) => {
+                    edges += (other != place) as u32;
+                    if other > place {
+                        wrong.push(format!("src/{name}: `{room}` must not use `{used}`"));
+                    }
+                }
+                // What `analyze` shows again hides which room it is of.
+                None => wrong.push(format!("src/{name}: `analyze::{used}` is to be named by its room")),
+            }
         }
     }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    assert!(edges > 20, "{edges} uses found: the finder is broken");
 }
 
 #[test]
 fn uses_are_found() {
-    let used = |text: &str, depth| modules_used(text, depth).into_iter().collect::<Vec<_>>();
-    assert_eq!(used("use crate::wire::Kind;", 1), ["wire"]);
+    let used = |text: &str, module: &str| {
+        let paths = paths_used(text, &module_of(module)).into_iter();
+        paths.map(|path| path.join("::")).collect::<Vec<_>>()
+    };
+    assert_eq!(used("use crate::wire::Kind;", "craft.rs"), ["wire::Kind"]);
     assert_eq!(
-        used("use crate::{\n  dissect::{note, Link},\n  wire::{Bth, Kind},\n};", 2),
-        ["dissect", "wire"]
+        used("use crate::{\n  dissect::{note, Link},\n  wire::{self, Bth},\n};", "craft/packet.rs"),
+        ["dissect::Link", "dissect::note", "wire", "wire::Bth"]
     );
-    assert_eq!(used("fn f() { crate::icrc::verify(d); $crate::opcode::x }", 1), ["icrc", "opcode"]);
-    assert_eq!(used("use rdmawire::{capture::open, wire};", 1), ["capture", "wire"]);
-    assert_eq!(used("use super::super::analyze::X; use super::walk;", 2), ["analyze"]);
-    assert_eq!(used("use super::{Kind, value::Psn};", 2), [""; 0]);
-    assert_eq!(used("use super::wire;", 1), ["wire"]);
-    assert_eq!(used("// crate::cli\n/// [`crate::cli`]\nlet s = \"crate::cli\\\"crate::cli\";", 1), [""; 0]);
-    assert_eq!(used("#[cfg(test)]\nmod tests { use crate::cli; }", 1), [""; 0]);
+    assert_eq!(
+        used("fn f() { crate::icrc::verify(d); $crate::opcode::x }", "craft.rs"),
+        ["icrc::verify", "opcode::x"]
+    );
+    assert_eq!(used("use rdmawire::{capture::open, wire};", "cli/mod.rs"), ["capture::open", "wire"]);
+    assert_eq!(
+        used("use super::super::analyze::X; use super::walk;", "dissect/walk/infiniband.rs"),
+        ["dissect::analyze", "dissect::walk"]
+    );
+    assert_eq!(used("use super::flow::Flow;", "analyze/table/mod.rs"), ["analyze::flow"]);
+    assert_eq!(used("use super::{flow::Flow, Flows};", "analyze/table/run.rs"), ["analyze::table"]);
+    assert_eq!(
+        used("use crate::analyze::{model::X, table::{a, b}};", "x.rs"),
+        ["analyze::model", "analyze::table"]
+    );
+    assert_eq!(
+        used("// crate::cli\n/// [`crate::cli`]\nlet s = \"crate::cli\\\"crate::cli\";", "x.rs"),
+        [""; 0]
+    );
+    assert_eq!(used("#[cfg(test)]\nmod tests { use crate::cli; }", "x.rs"), [""; 0]);
 }
 
 fn rust_files(dir: &Path) -> Vec<PathBuf> {
@@ -127,63 +229,87 @@ fn rust_files(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The first names of all paths that start at the crate's root, in a file whose module path has `depth` names.
-/// Comments, strings and the tests at the file's end do not count.
-fn modules_used(text: &str, depth: usize) -> BTreeSet<String> {
+/// The first two names of all paths from the crate's root on, in a file of this module. Comments, strings and the tests at the
+/// file's end do not count.
+fn paths_used(text: &str, module: &[&str]) -> BTreeSet<Vec<String>> {
     let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or("");
     let code = without_comments_and_strings(text);
     let words = words(&code);
     let mut used = BTreeSet::new();
     let mut at = 0;
     while at < words.len() {
-        let root = match words[at] {
-            "crate" | "rdmawire" => {
-                at += 1;
-                true
-            }
-            "super" => {
-                let mut supers = 1;
-                while words.get(at + 1) == Some(&"::") && words.get(at + 2) == Some(&"super") {
-                    supers += 1;
+        let is_path = |at: usize| words.get(at) == Some(&"::");
+        let from: Option<Vec<&str>> = match words[at] {
+            "crate" | "rdmawire" if is_path(at + 1) => Some(Vec::new()),
+            "super" if is_path(at + 1) => {
+                let mut from = module.to_vec();
+                from.pop();
+                while words.get(at + 2) == Some(&"super") && is_path(at + 3) {
+                    from.pop();
                     at += 2;
                 }
-                at += 1;
-                supers >= depth
+                Some(from)
             }
-            _ => {
-                at += 1;
-                false
-            }
+            _ => None,
         };
-        if root && words.get(at) == Some(&"::") {
-            used.extend(first_names(&words[at + 1..]));
+        at += 1;
+        if let Some(from) = from {
+            let mut rest = &words[at + 1..];
+            add_paths(&from, &mut rest, &mut used);
         }
     }
     used
 }
 
-/// `a::b` gives a; `{a::{b, c}, d}` gives a and d.
-fn first_names(words: &[&str]) -> Vec<String> {
-    if words.first() != Some(&"{") {
-        return words.first().into_iter().map(|word| word.to_string()).collect();
-    }
-    let (mut depth, mut names, mut fresh) = (0, Vec::new(), true);
-    for &word in words {
-        match word {
-            "{" => depth += 1,
-            "}" => depth -= 1,
-            "," => fresh |= depth == 1,
-            name if depth == 1 && fresh => {
-                names.push(name.to_string());
-                fresh = false;
+/// Adds the paths that begin here: `a::b`, or `{a::{b, c}, d}`; each in two names at most.
+fn add_paths(from: &[&str], words: &mut &[&str], used: &mut BTreeSet<Vec<String>>) {
+    let put = |path: &[&str], used: &mut BTreeSet<Vec<String>>| {
+        used.insert(path.iter().take(2).map(|name| (*name).to_owned()).collect());
+    };
+    match words.first() {
+        Some(&"{") => {
+            *words = &words[1..];
+            while let Some(&word) = words.first() {
+                match word {
+                    "}" => {
+                        *words = &words[1..];
+                        return;
+                    }
+                    "," => *words = &words[1..],
+                    _ => {
+                        let before = words.len();
+                        add_paths(from, words, used);
+                        // Whatever stands there is no path: `as name`.
+                        if words.len() == before {
+                            *words = &words[1..];
+                        }
+                    }
+                }
             }
-            _ => {}
         }
-        if depth == 0 {
-            break;
+        Some(&"self") => {
+            *words = &words[1..];
+            put(from, used);
         }
+        Some(&name) if name.starts_with(|c: char| c.is_alphabetic() || c == '_') && name != "as" => {
+            *words = &words[1..];
+            let path = [from, &[name]].concat();
+            if words.first() == Some(&"::") {
+                *words = &words[1..];
+                add_paths(&path, words, used);
+            } else {
+                put(&path, used);
+            }
+            if words.first() == Some(&"as") {
+                *words = words.get(2..).unwrap_or_default();
+            }
+        }
+        Some(&"*") => {
+            *words = &words[1..];
+            put(from, used);
+        }
+        _ => put(from, used),
     }
-    names
 }
 
 fn words(code: &str) -> Vec<&str> {

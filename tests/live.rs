@@ -1,10 +1,10 @@
-//! Sending and capturing between two network namespaces, made and removed here. Where the machine does not allow
-//! that, the tests say so and do nothing.
+//! Sending and capturing between two network namespaces, made and removed here. Where the machine does not allow that, each test
+//! prints `skipped: why`; with `RDMAWIRE_LIVE=1` it fails.
 #![cfg(all(target_os = "linux", feature = "cli", feature = "live"))]
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Read},
+    io::{BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
     process::{Child, ChildStderr, Command, Output, Stdio},
     sync::atomic::{AtomicU32, Ordering},
@@ -25,7 +25,7 @@ struct Cable {
 }
 
 impl Cable {
-    /// `None`, with the reason printed, where this machine has no such thing.
+    /// `None` where this machine has no network namespaces.
     fn new(test: &str) -> Option<Cable> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let id = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
@@ -35,7 +35,7 @@ impl Cable {
         match cable.lay() {
             Ok(()) => Some(cable),
             Err(why) => {
-                eprintln!("{test} is skipped: no network namespaces here: {why}");
+                skip(test, &format!("no network namespaces here: {why}"));
                 None
             }
         }
@@ -125,6 +125,12 @@ impl Drop for Capturing {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Not through `eprintln!`, which the test harness keeps to itself where a test passes.
+fn skip(test: &str, why: &str) {
+    assert!(std::env::var_os("RDMAWIRE_LIVE").is_none(), "{test} cannot run: {why}");
+    let _ = writeln!(std::io::stderr(), "skipped: {test}: {why}");
 }
 
 fn ip(arguments: &str) -> Result<(), String> {
@@ -327,8 +333,7 @@ fn without_the_privilege_one_line_says_what_it_takes() {
     let is_root = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n");
     let is_droppable = probe.is_ok_and(|probe| probe.status.success());
     if is_root && !is_droppable {
-        eprintln!("the message without the privilege is skipped: setpriv cannot drop capabilities here");
-        return;
+        return skip("the message without the privilege", "setpriv cannot drop capabilities here");
     }
     for arguments in [
         &["send", "-i", "lo", &file][..],

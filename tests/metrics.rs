@@ -1,4 +1,5 @@
 //! Source ports, and traffic over time.
+#![cfg(feature = "std")]
 
 mod frames;
 
@@ -8,14 +9,15 @@ use rdmawire::{
     analyze::{
         Analysis, Class, Options,
         metric::{
-            entropy::{Entropy, Known},
+            KnownFlow,
+            entropy::Entropy,
             rate::{MAX_BINS, Rate},
         },
     },
     capture::{Record, Time},
     dissect::{Encapsulation, Link},
     opcode::Opcode,
-    report::analysis::{Interval, Ports},
+    report::{Interval, Ports},
     wire::{Ecn, Qpn, Udp},
 };
 
@@ -26,7 +28,7 @@ fn ports(packets: &[(u32, u8, u8, u32, u16)], peer: impl Fn(u32) -> Option<u32>)
         let roce = Roce { src, dst, qp, port, payload: 256, ..Roce::default() };
         shown(0, roce.link(), &roce.frame(), Some(flow)).to(&mut metric);
     }
-    metric.section(|id| Some(Known { index: id.0 as usize, peer_qp: peer(id.0) }))
+    metric.section(|id| Some(KnownFlow { index: id.0 as usize, peer_qp: peer(id.0) }))
 }
 
 #[test]
@@ -72,7 +74,7 @@ fn a_flow_that_was_put_away_is_not_the_next_one() {
         let frame = roce.frame();
         let wire_len = frame.len() as u32;
         let time = Time(n as i64 * 1000);
-        analysis.see(&Record { time, link: roce.link(), interface: 0, wire_len, frame: &frame });
+        analysis.push(&Record { time, link: roce.link(), interface: 0, wire_len, frame: &frame });
     }
     let report = analysis.finish();
     // The first few have wrong checksums and are believed to be corrupt, until all are seen to.
@@ -177,8 +179,9 @@ fn every_kind_is_counted_in_its_bin() {
     }
     let pause = [&[0u8; 12][..], &[0x88, 0x08, 0, 1, 0xff, 0xff], &[0; 42]].concat();
     shown(8, Link::ETHERNET, &pause, None).to(&mut metric);
-    let mut again = shown(9, Link::ETHERNET, &pause, None);
-    again.is_capture_duplicate = true;
+    let frame = plain.frame();
+    let mut again = shown(9, plain.link(), &frame, None);
+    again.class = Some(Class::CaptureDuplicate);
     again.to(&mut metric);
     let bin = &metric.section().unwrap().1[0];
     assert_eq!(

@@ -1,4 +1,5 @@
 //! Mutants: what they promise holds, they are reproducible, and the command line writes them.
+#![cfg(feature = "std")]
 
 mod properties;
 mod samples;

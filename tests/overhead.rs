@@ -1,13 +1,18 @@
 //! What headers cost: every number of the published tables, and the same from frames.
+#![cfg(feature = "std")]
 
 mod frames;
 
 use frames::{Roce, shown};
 use rdmawire::{
-    analyze::metric::overhead::{Overhead, l1_bytes},
-    cost::{Contents, Envelope, Message},
+    analyze::{
+        Class,
+        metric::overhead::{Overhead, l1_bytes},
+    },
     dissect::{Encapsulation, Encapsulation::*, Link, dissect},
+    message::{Ending, Segments, Unsupported},
     opcode::{Opcode, Operation, Service},
+    wire_cost::{Contents, Envelope, Packets},
 };
 
 /// RoCEv2 over IPv4, the same with a VLAN tag, over IPv6, RoCE v1, native InfiniBand.
@@ -239,8 +244,8 @@ fn the_same_packets_in_every_encapsulation() {
                 }
             }
             let section = metric.section();
-            assert_eq!(section.encapsulations.keys().collect::<Vec<_>>(), [&wrap.name()]);
-            for cost in [&section.total, &section.encapsulations[wrap.name()]] {
+            assert_eq!(section.encapsulations.keys().collect::<Vec<_>>(), [&wrap.into()]);
+            for cost in [&section.total, &section.encapsulations[&wrap.into()]] {
                 assert_eq!((cost.packets, cost.payload_bytes), (PACKETS.len() as u64, payload));
                 let prices = [
                     cost.as_rocev2_ipv4,
@@ -274,66 +279,80 @@ fn control_is_acks_cnps_and_pause() {
         shown(0, Link::ETHERNET, frame, None).to(&mut metric);
     }
     let mut again = shown(0, Link::ETHERNET, &send, None);
-    again.is_capture_duplicate = true;
+    again.class = Some(Class::CaptureDuplicate);
     again.to(&mut metric);
     let section = metric.section();
     assert_eq!(section.total.packets, 3);
     assert_eq!(section.total.control_ratio, Some((86 + 98 + 84) as f64 / (1106 + 86 + 98 + 84) as f64));
     assert_eq!(
-        section.encapsulations["rocev2-ipv4"].control_ratio,
+        section.encapsulations[&rdmawire::report::Encapsulation::RoceV2Ipv4].control_ratio,
         Some((86 + 98) as f64 / (1106 + 86 + 98) as f64)
     );
 }
 
 #[test]
 fn a_message_is_the_packets_it_takes() {
-    let write = Message {
-        service: Service::Rc,
-        operation: Operation::Write,
-        immediate: false,
-        invalidate: false,
-        size: 1 << 20,
-        mtu: 4096,
-        ack_every: None,
+    use Operation::{CompareSwap, Flush, ReadRequest, Send, Write};
+    let request = |service, operation, ending, size| Segments::new(service, operation, ending, size, 4096);
+    let of = |service, operation, size| request(service, operation, Ending::Plain, size);
+    let packets = |message: Segments, ack_every| -> Vec<_> {
+        Packets::of(&message, ack_every)
+            .iter()
+            .map(|p| (p.opcode, p.payload, p.count, p.is_forward))
+            .collect()
     };
-    let packets = |message: Message| {
-        message.packets().map(|all| all.iter().map(|p| (p.opcode, p.payload, p.count)).collect::<Vec<_>>())
-    };
+    let write = of(Service::Rc, Write, 1 << 20).unwrap();
     assert_eq!(
-        packets(write).unwrap(),
+        packets(write, None),
         [
-            (Opcode::RC_WRITE_FIRST, 4096, 1),
-            (Opcode::RC_WRITE_MIDDLE, 4096, 254),
-            (Opcode::RC_WRITE_LAST, 4096, 1),
-            (Opcode::RC_ACKNOWLEDGE, 0, 1),
+            (Opcode::RC_WRITE_FIRST, 4096, 1, true),
+            (Opcode::RC_WRITE_MIDDLE, 4096, 254, true),
+            (Opcode::RC_WRITE_LAST, 4096, 1, true),
+            (Opcode::RC_ACKNOWLEDGE, 0, 1, false),
         ]
     );
-    assert_eq!(packets(Message { ack_every: Some(100), ..write }).unwrap()[3].2, 3);
+    assert_eq!(packets(write, Some(100))[3].2, 3);
     // Payload over payload, fixed bytes of each packet and one RETH.
-    let l1: u64 = write.packets().unwrap()[..3]
+    let l1: u64 = Packets::of(&write, None)[..3]
         .iter()
         .map(|p| {
             p.count * Envelope::new(RoceV2Ipv4).l1_bytes(Contents::new(p.opcode, p.payload).len()) as u64
         })
         .sum();
     assert_eq!(l1, 256 * 82 + 16 + (1 << 20));
-    let read = Message { operation: Operation::ReadRequest, size: 4097, ..write };
     assert_eq!(
-        packets(read).unwrap(),
+        packets(of(Service::Rc, ReadRequest, 4097).unwrap(), None),
         [
-            (Opcode::RC_READ_REQUEST, 0, 1),
-            (Opcode::RC_READ_RESPONSE_FIRST, 4096, 1),
-            (Opcode::RC_READ_RESPONSE_LAST, 1, 1),
+            (Opcode::RC_READ_REQUEST, 0, 1, false),
+            (Opcode::RC_READ_RESPONSE_FIRST, 4096, 1, true),
+            (Opcode::RC_READ_RESPONSE_LAST, 1, 1, true),
         ]
     );
-    let immediate = Message { immediate: true, size: 0, ..write };
-    assert_eq!(packets(immediate).unwrap()[0], (Opcode::RC_WRITE_ONLY_WITH_IMMEDIATE, 0, 1));
-    let datagram = Message { service: Service::Ud, operation: Operation::Send, size: 4096, ..write };
-    assert_eq!(packets(datagram).unwrap(), [(Opcode::UD_SEND_ONLY, 4096, 1)]);
-    assert!(packets(Message { size: 4097, ..datagram }).is_err());
-    assert!(packets(Message { mtu: 1500, ..write }).is_err());
-    assert!(packets(Message { service: Service::Uc, operation: Operation::ReadRequest, ..write }).is_err());
-    assert!(packets(Message { size: u64::MAX, ..write }).is_err());
+    let immediate = request(Service::Rc, Write, Ending::Immediate, 0).unwrap();
+    assert_eq!(packets(immediate, None)[0], (Opcode::RC_WRITE_ONLY_WITH_IMMEDIATE, 0, 1, true));
+    let invalidate = request(Service::Xrc, Send, Ending::Invalidate, 5000).unwrap();
+    assert_eq!(
+        packets(invalidate, None),
+        [
+            (Opcode::XRC_SEND_FIRST, 4096, 1, true),
+            (Opcode::XRC_SEND_LAST_WITH_INVALIDATE, 904, 1, true),
+            (Opcode::XRC_ACKNOWLEDGE, 0, 1, false),
+        ]
+    );
+    assert_eq!(
+        packets(of(Service::Rc, CompareSwap, 77).unwrap(), None),
+        [(Opcode::RC_COMPARE_SWAP, 0, 1, true), (Opcode::RC_ATOMIC_ACKNOWLEDGE, 0, 1, false)]
+    );
+    assert_eq!(
+        packets(of(Service::Rc, Flush, 77).unwrap(), None)[1],
+        (Opcode::RC_READ_RESPONSE_ONLY, 0, 1, false)
+    );
+    let datagram = of(Service::Ud, Send, 4096).unwrap();
+    assert_eq!(packets(datagram, None), [(Opcode::UD_SEND_ONLY, 4096, 1, true)]);
+    assert_eq!(of(Service::Ud, Send, 4097), Err(Unsupported::Datagram(4097, 4096)));
+    assert_eq!(of(Service::Uc, ReadRequest, 1), Err(Unsupported::Service(Service::Uc)));
+    assert_eq!(request(Service::Rc, Write, Ending::Invalidate, 1), Err(Unsupported::Service(Service::Rc)));
+    assert_eq!(of(Service::Rc, Write, u64::MAX), Err(Unsupported::Length(u64::MAX)));
 }
 
 #[cfg(feature = "cli")]
@@ -385,5 +404,5 @@ fn the_command_prints_the_arithmetic() {
 fn what_cannot_be_is_one_line() {
     let (ok, _, error) = command(&["--service", "ud", "--op", "send", "--size", "1MiB"]);
     assert!(!ok);
-    assert_eq!(error, "rdmawire: a datagram has at most as many bytes as the path MTU\n");
+    assert_eq!(error, "rdmawire: a datagram is one packet of at most 4096 bytes, not 1048576\n");
 }

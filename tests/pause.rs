@@ -1,4 +1,5 @@
 //! Pauses: who asked for them, and how long they lasted.
+#![cfg(feature = "std")]
 
 mod frames;
 
@@ -6,7 +7,7 @@ use frames::Shown;
 use rdmawire::{
     analyze::metric::pause::{Pause, quanta_ns},
     dissect::Link,
-    report::analysis::{Pause as Report, Reason},
+    report::{Pause as Report, Reason},
     wire::*,
 };
 
@@ -29,17 +30,7 @@ fn pfc(sender: u8, times: &[(u8, u16)]) -> Vec<u8> {
 }
 
 fn see(metric: &mut Pause, number: u64, time: i64, frame: &[u8]) {
-    let shown = Shown {
-        time,
-        link: Link::ETHERNET,
-        frame,
-        interface: 3,
-        number,
-        flow: None,
-        peer: None,
-        is_capture_duplicate: false,
-        class: None,
-    };
+    let shown = Shown { time, link: Link::ETHERNET, frame, interface: 3, number, flow: None, class: None };
     shown.to(metric);
 }
 

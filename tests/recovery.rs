@@ -1,4 +1,5 @@
 //! Goodput before and after an episode, where the sender's rate is known.
+#![cfg(feature = "std")]
 
 mod frames;
 
@@ -7,7 +8,7 @@ use rdmawire::{
     analyze::{Analysis, Options},
     capture::{self, Record, Source, Time},
     opcode::Opcode,
-    report::analysis::{self, Episode, Reason},
+    report::{Episode, Location, Reason, Report, Trigger},
 };
 
 const PAYLOAD: usize = 1024;
@@ -42,14 +43,14 @@ impl Trace {
         time
     }
 
-    fn analyze(mut self) -> analysis::Analysis {
+    fn analyze(mut self) -> Report {
         self.frames.sort_by_key(|(time, _)| *time);
         let mut analysis = Analysis::new(Options { verify_icrc: false, ..Options::default() });
         for (time, roce) in self.frames {
             let frame = roce.frame();
             let wire_len = frame.len() as u32;
             let time = Time(time);
-            analysis.see(&Record { time, link: roce.link(), interface: 0, wire_len, frame: &frame });
+            analysis.push(&Record { time, link: roce.link(), interface: 0, wire_len, frame: &frame });
         }
         analysis.finish()
     }
@@ -78,7 +79,7 @@ fn lost_and_asked_for(gap_after: i64, packets_after: u32) -> Vec<Episode> {
 fn a_constant_rate_is_the_same_before_and_after() {
     let episodes = lost_and_asked_for(1_000, 200);
     let [episode] = &episodes[..] else { panic!("{episodes:?}") };
-    assert_eq!((episode.trigger, episode.location), ("nak", "downstream"));
+    assert_eq!((episode.trigger, episode.location), (Trigger::Nak, Location::Downstream));
     assert!(is_about(episode.goodput_before_bps, PAYLOAD, 1_000), "{episode:?}");
     assert!(is_about(episode.goodput_after_bps, PAYLOAD, 1_000), "{episode:?}");
     assert!(episode.why.is_empty());
@@ -110,7 +111,7 @@ fn the_silence_before_a_timeout_is_not_counted() {
     trace.run(200..400, lost_at + 1_000_000, 2_000);
     let episodes = trace.analyze().episodes;
     let [episode] = &episodes[..] else { panic!("{episodes:?}") };
-    assert_eq!(episode.trigger, "timeout");
+    assert_eq!(episode.trigger, Trigger::Timeout);
     assert!(is_about(episode.goodput_before_bps, PAYLOAD, 1_000), "{episode:?}");
     assert!(is_about(episode.goodput_after_bps, PAYLOAD, 2_000), "{episode:?}");
 }
@@ -142,7 +143,7 @@ fn a_real_senders_rate_is_no_more_than_its_flows_all() {
         let mut analysis = Analysis::new(Options::default());
         let mut reader = capture::open(&path).unwrap();
         while let Ok(Some(record)) = reader.next() {
-            analysis.see(&record);
+            analysis.push(&record);
         }
         let report = analysis.finish();
         for episode in &report.episodes {

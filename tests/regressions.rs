@@ -1,4 +1,5 @@
 //! Inputs that once broke something, each with the name of what it broke.
+#![cfg(feature = "std")]
 
 mod properties;
 
@@ -164,7 +165,7 @@ fn times_that_no_clock_has() {
     let frame = [0; 60];
     for time in ends {
         let (time, link) = (Time(time), Link::ETHERNET);
-        analysis.see(&Record { time, link, interface: 0, wire_len: 60, frame: &frame });
+        analysis.push(&Record { time, link, interface: 0, wire_len: 60, frame: &frame });
     }
     let capture = analysis.finish().capture;
     assert_eq!((capture.packets, capture.duration_ns > Some(0)), (6, true));
@@ -184,14 +185,14 @@ fn a_frame_of_four_gigabytes_on_the_wire() {
     for link in [Link::ETHERNET, Link::INFINIBAND, Link::RAW, Link::ERF] {
         let mut analysis = Analysis::new(Options::default());
         let record = Record { time: Time(0), link, interface: 0, wire_len: u32::MAX, frame: &[0x45; 60] };
-        analysis.see(&record);
+        analysis.push(&record);
         assert_eq!(analysis.finish().capture.packets, 1);
     }
 }
 
 /// An error repeated all of the word that was wrong.
 #[test]
-fn errors_of_recipes_are_a_line() {
+fn errors_of_recipes_are_short() {
     let error = recipe::parse(&format!("eth {}", "x=".repeat(50_000))).unwrap_err();
     assert!(error.to_string().len() < 1000);
     let error = recipe::parse(&"y".repeat(50_000)).unwrap_err();
@@ -200,10 +201,11 @@ fn errors_of_recipes_are_a_line() {
 
 /// A field's name in quotes stood in the error as it was, with its line ends.
 #[test]
-fn errors_of_recipes_with_line_ends_in_names_are_a_line() {
+fn errors_of_recipes_hold_no_control_characters() {
     for text in ["sll2 '~_index\n\r\n=3 address'=4", "eth 'a\u{1b}[31m\u{9b}'=1", "'eth\n'"] {
         let error = recipe::parse(text).unwrap_err().to_string();
-        assert!(!error.contains(char::is_control), "{text:?}: {error:?}");
+        assert_eq!(error.lines().count(), 3, "{text:?}: {error:?}");
+        assert!(!error.contains(|c: char| c.is_control() && c != '\n'), "{text:?}: {error:?}");
     }
 }
 
@@ -221,7 +223,7 @@ fn a_round_trip_of_two_centuries() {
     let mut analysis = Analysis::new(Options::default());
     for (time, frame) in [(i64::MIN, send(7)), (i64::MAX, ack), (i64::MAX, send(8)), (i64::MAX, send(10))] {
         let (time, link, wire_len) = (Time(time), Link::ETHERNET, frame.len() as u32);
-        analysis.see(&Record { time, link, interface: 0, wire_len, frame: &frame });
+        analysis.push(&Record { time, link, interface: 0, wire_len, frame: &frame });
     }
     let report = analysis.finish();
     let rtt = report.flows[0].latency_ns.ack_rtt.expect("the acknowledgement was for it");

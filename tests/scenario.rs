@@ -1,18 +1,18 @@
 //! Scenarios: what the simulator does, and that its frames are what it says.
-#![cfg(feature = "scenario")]
+#![cfg(feature = "sim")]
 
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use rdmawire::{
-    craft::scenario::{
+    dissect, icrc,
+    sim::{
         Cause, Run, Scenario,
         accuracy::parse_many,
         expect::check,
         label::{Bounds, Class, Labels},
         run,
     },
-    dissect, icrc,
     wire::{Aeth, Bth, GreSequence},
 };
 

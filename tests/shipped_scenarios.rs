@@ -1,10 +1,10 @@
 //! Every shipped scenario, crafted and analyzed, gives exactly what it is expected to.
-#![cfg(feature = "scenario")]
+#![cfg(feature = "sim")]
 
 use rdmawire::{
     analyze::{Analysis, Options},
     capture::{Record, Time},
-    craft::scenario::{Scenario, expect, run},
+    sim::{Scenario, expect, run},
 };
 
 #[test]
@@ -20,7 +20,7 @@ fn the_analysis_finds_what_the_scenario_expects() {
             let mut frames = run.frames(tap);
             while let Some(frame) = frames.next() {
                 let (time, link, wire_len) = (Time(frame.time_ns), frame.link, frame.wire_len);
-                analysis.see(&Record { time, link, interface: 0, wire_len, frame: frame.bytes });
+                analysis.push(&Record { time, link, interface: 0, wire_len, frame: frame.bytes });
             }
             let report = serde_json::to_value(analysis.finish()).unwrap();
             let mismatches = expect::check(&run.expect(tap), &report);

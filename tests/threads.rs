@@ -1,7 +1,20 @@
-//! The report of one file does not depend on how many threads work on it.
+//! The report of one capture depends neither on how many threads work on it, nor on how it comes.
 #![cfg(feature = "cli")]
 
-use std::{fs, path::Path, process::Command};
+mod mutants;
+mod properties;
+mod scratch;
+
+use std::{
+    fs,
+    io::Write,
+    path::Path,
+    process::{Command, Stdio},
+    thread,
+};
+
+use properties::Random;
+use scratch::Scratch;
 
 #[path = "bench/traffic.rs"]
 mod traffic;
@@ -95,4 +108,83 @@ fn captures_have_one_report() {
         }
     }
     assert!(long > 3);
+}
+
+/// What the program says of a file, or of standard input where `input` gives it so many bytes at a time: report, errors and
+/// exit status. The file is called `-` too.
+fn said(path: &str, threads: &str, input: Option<(&[u8], usize)>) -> [String; 3] {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_rdmawire"))
+        .args(["analyze", "--json", "--threads", threads, path])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program runs");
+    let mut pipe = child.stdin.take().expect("it is a pipe");
+    let output = thread::scope(|scope| {
+        // Who cannot read it all closes the pipe.
+        scope.spawn(move || {
+            input.map(|(bytes, step)| bytes.chunks(step).try_for_each(|some| pipe.write_all(some)))
+        });
+        child.wait_with_output().expect("it ends")
+    });
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(path, "-");
+    [text(&output.stdout), text(&output.stderr), output.status.to_string()]
+}
+
+/// Damage costs the same frames however a capture comes: as a file, on standard input, compressed, on any number of threads.
+#[test]
+fn a_damaged_capture_has_one_report() {
+    let dir = Scratch::new("however");
+    let mut random = Random::new(3);
+    let traffic = Traffic { packets: 1500, qps: 30, payload: 1024, cut: None, mix: Mix::All };
+    traffic.write(&dir.join("traffic.pcap")).expect("the disk has room");
+    let mut captures: Vec<Vec<u8>> = Vec::new();
+    for format in ["pcap", "pcapng", "erf"] {
+        let (from, to) = (dir.join("traffic.pcap"), dir.join(format!("again.{format}")));
+        let rewritten =
+            Command::new(env!("CARGO_BIN_EXE_rdmawire")).arg("rewrite").arg(from).arg(&to).output();
+        assert!(rewritten.expect("the program runs").status.success());
+        let bytes = fs::read(to).expect("it was written");
+        captures.extend(vec![bytes; 4]);
+    }
+    // Of the corpus, every one that has some bytes.
+    captures.extend(
+        mutants::corpus().into_iter().map(|(_, bytes)| bytes).filter(|bytes| bytes.len() > 300).step_by(4),
+    );
+    let mut reports = 0;
+    for (n, mut bytes) in captures.into_iter().enumerate() {
+        bytes = mutants::repeated(&bytes, 1_200_000);
+        mutants::mutate(&mut bytes, 8 << (n % 4 * 2), &mut random);
+        let path = dir.file("x", &bytes).display().to_string();
+        let expected = said(&path, "1", None);
+        let same = |way: &str, found: [String; 3]| {
+            assert!(
+                found == expected,
+                "capture {n}, {way}:\n{}\n{}\nas a file:\n{}",
+                found[1],
+                found[0],
+                expected[0]
+            );
+        };
+        same("2 threads", said(&path, "2", None));
+        same("4 threads", said(&path, "4", None));
+        same("standard input", said("-", "4", Some((&bytes, 1 + random.below(100_000)))));
+        #[cfg(feature = "compression")]
+        if !bytes.starts_with(&[0x1f, 0x8b]) && !bytes.starts_with(&[0x28, 0xb5]) {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+            encoder.write_all(&bytes).expect("memory takes it");
+            let packed = [
+                encoder.finish().expect("memory takes it"),
+                zstd::encode_all(&bytes[..], 1).expect("memory takes it"),
+            ];
+            for packed in packed {
+                let path = dir.file("y", &packed).display().to_string();
+                same("compressed", said(&path, "1", None));
+                same("compressed, 4 threads", said(&path, "4", None));
+            }
+        }
+        reports += usize::from(expected[0].len() > 1000);
+    }
+    assert!(reports > 5, "{reports} reports");
 }

@@ -1,4 +1,5 @@
 //! Every truncation of every sample frame, at every length, dissects and says why; so do frames with bytes changed at random.
+#![cfg(feature = "std")]
 
 mod properties;
 mod samples;

@@ -1,5 +1,6 @@
 //! Published and self-made packets with known fields, ICRCs and VCRCs (`tests/data/vectors.json`), and the table of
 //! operation codes (`tests/data/opcodes.csv`). With `RDMAWIRE_VECTORS` set, that file's vectors are checked too.
+#![cfg(feature = "std")]
 
 mod samples;
 

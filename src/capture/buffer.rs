@@ -1,11 +1,11 @@
-//! Bytes of a capture that others may hold on to.
+//! Shared bytes of a capture.
 
 use std::{ops::Deref, sync::Arc};
 
 use super::Record;
 
-/// Bytes of a capture that stay as they are for as long as anybody holds on to them: its source reads on elsewhere
-/// meanwhile. So frames can be handed to another thread without being copied.
+/// Bytes of a capture. They do not change while anybody holds a clone: the source then reads into another buffer. So
+/// frames go to another thread without being copied.
 #[derive(Clone, Debug)]
 pub struct Buffer(Arc<Vec<u8>>);
 
@@ -14,7 +14,7 @@ impl Buffer {
         Buffer(Arc::new(vec![0; len]))
     }
 
-    /// The bytes to be written to, unless somebody else holds on to them.
+    /// The bytes, to be written to; `None` if somebody else holds them.
     pub(super) fn alone(&mut self) -> Option<&mut Vec<u8>> {
         Arc::get_mut(&mut self.0)
     }
@@ -35,11 +35,11 @@ impl Deref for Buffer {
     }
 }
 
-/// A frame, and where its bytes are if they can be held on to.
+/// A frame, and the buffer that holds its bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Lent<'a> {
+pub struct SharedRecord<'a> {
     /// The frame.
     pub record: Record<'a>,
-    /// What its bytes are a part of, and where they begin in it.
+    /// The buffer, and where the frame begins in it; `None` if the source does not share.
     pub place: Option<(&'a Buffer, usize)>,
 }

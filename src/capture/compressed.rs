@@ -1,4 +1,4 @@
-//! gzip and zstd, decompressed on a thread of their own, a few buffers ahead and no more.
+//! gzip and zstd. A thread of its own decompresses, a few buffers ahead.
 
 use std::fmt;
 use std::io::Read;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::window::Input;
 use super::{Compression, Error};
 
-/// Compressed data that does not decompress, travelling as the inside of an [`std::io::Error`].
+/// Compressed data that does not decompress; the inner error of an [`std::io::Error`].
 #[derive(Debug)]
 pub(super) struct Corrupt(pub(super) String);
 
@@ -70,11 +70,11 @@ mod thread {
 
     use super::{Compression, Corrupt, Meter};
 
-    /// Decompressed bytes that travel together, and how many such buffers wait at most.
+    /// Bytes of a buffer, and how many buffers wait at most.
     const CHUNK: usize = 256 << 10;
     const WAITING: usize = 4;
 
-    /// Starts a thread that decompresses `from`; the reader gets what it makes.
+    /// Starts a thread that decompresses `from`.
     pub(super) fn spawn(
         compression: Compression,
         from: Box<dyn Read + Send>,
@@ -103,15 +103,15 @@ mod thread {
                     };
                     io::Error::new(io::ErrorKind::InvalidData, Corrupt(reason))
                 };
-                // Nobody listens when the reader is gone already.
+                // The reader may be gone.
                 let _ = full.send(Err(error));
             }
         })?;
         Ok(Chunks { chunks, spent, chunk: Vec::new(), at: 0 })
     }
 
-    /// Sends what `from` gives until it ends or nobody wants it. A chunk goes when a read has given something, full or
-    /// not: a stream that pauses must not hold frames back.
+    /// Sends what `from` gives until it ends or the receiver is gone. Each read is sent at once: a stream that pauses must
+    /// not hold frames back.
     fn pump(
         mut from: impl Read,
         full: &SyncSender<io::Result<Vec<u8>>>,
@@ -159,7 +159,7 @@ mod thread {
         }
     }
 
-    /// Counts what is read, and remembers that it was reading that failed, not decompressing.
+    /// Counts the bytes read, and records whether reading failed, not decompressing.
     struct Metered<R> {
         from: R,
         meter: Arc<Meter>,

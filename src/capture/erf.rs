@@ -21,7 +21,7 @@ use std::io;
 
 use super::reader::Place;
 use super::sniff::looks_like_text;
-use super::window::Input;
+use super::window::{Behind, Input};
 use super::{Error, ErrorKind, Info, Interface, Problem, Record, Time};
 use crate::dissect::Link;
 
@@ -90,22 +90,14 @@ impl Erf {
                 *drops = Some(drops.unwrap_or(0) + u64::from(header.lost));
             }
             let wire = head + header.wire_len;
-            let len = whole.min(wire);
-            let at = input.pos;
+            let (time, wire_len, at, len) = (header.time(), wire as u32, input.pos, whole.min(wire));
             input.pos += whole;
             info.frames += 1;
-            return Ok(Some(Place {
-                time: header.time(),
-                link: LINK,
-                interface,
-                wire_len: wire as u32,
-                at,
-                len,
-            }));
+            return Ok(Some(Place { time, link: LINK, interface, wire_len, at, len }));
         }
     }
 
-    /// Gets `need` bytes; otherwise the file ends, and whether it ends well is noted.
+    /// Reads until `need` bytes are there; false at the end of the file, which may be a damage.
     #[cold]
     fn refill(&mut self, input: &mut Input, info: &mut Info, need: usize) -> io::Result<bool> {
         let there = !self.done && input.fill(need)?;
@@ -129,11 +121,11 @@ impl Erf {
     #[cold]
     fn find_next(&mut self, input: &mut Input, info: &mut Info, wrong: Header) -> io::Result<bool> {
         let near = self.seconds;
-        let found = input.search(|rest, over| is_chain(rest, over, near, 3))?;
+        let found = input.search(|rest, behind| is_chain(rest, behind, near, 3))?;
         self.done = found.is_none();
         let problem = Problem::Implausible { says: wrong.record_len as u64 };
         info.damaged(input.offset(), problem, found.unwrap_or(0) as u64, self.done);
-        // With nothing left to find, nothing is left to read.
+        // Without another record, all that is left is passed over.
         match found {
             Some(distance) => input.pos += distance,
             None => input.pos += input.rest().len(),
@@ -150,39 +142,37 @@ impl Erf {
     }
 }
 
-/// Whether a file may be ERF: it has no magic number, so its first records must make sense.
-pub(super) fn recognize(input: &mut Input) -> io::Result<bool> {
-    let mut need = HEADER;
-    // Each record says how much to look at for the next one. The last need not be whole.
-    for _ in 0..2 {
-        if !input.fill(need)? {
-            break;
-        }
-        match input.rest().get(need - HEADER..).and_then(|rest| rest.first_chunk().map(Header::new)) {
-            Some(header) if header.is_plausible(None) => need += header.record_len,
-            _ => return Ok(false),
-        }
-    }
-    let over = !input.fill(need)?;
-    let rest = input.rest();
-    Ok(!looks_like_text(rest) && is_chain(&rest[..rest.len().min(need)], over, None, 2))
+/// Whether a file is ERF. The format has no magic number, so the first two records must make sense, their times too; in a
+/// file that is named so, the first one, at any time.
+pub(super) fn recognize(input: &mut Input, is_named: bool) -> io::Result<bool> {
+    input.fill(HEADER)?;
+    let first = input.rest().first_chunk().map(Header::new);
+    let Some(first) = first.filter(|first| first.is_known() && !looks_like_text(input.rest())) else {
+        return Ok(false);
+    };
+    let behind = if input.fill(first.record_len + HEADER)? { Behind::Unread } else { Behind::End };
+    Ok(is_named || is_chain(input.rest(), behind, None, 2) == Some(true))
 }
 
-/// Whether `count` plausible records stand here in a row, or fewer which end with the file.
-fn is_chain(rest: &[u8], over: bool, near: Option<u32>, count: usize) -> bool {
+/// Whether `count` plausible records stand here in a row, or fewer which end with the file; `None` if that takes more bytes.
+fn is_chain(rest: &[u8], behind: Behind, near: Option<u32>, count: usize) -> Option<bool> {
     let (mut at, mut near) = (0, near);
     for seen in 0..count {
         let Some(header) = rest.get(at..).and_then(|rest| rest.first_chunk().map(Header::new)) else {
-            // At the end a cut record may stand behind whole ones.
-            return if over { seen > 0 && at <= rest.len() } else { seen > 1 };
+            return match behind {
+                Behind::More => None,
+                Behind::Unread => Some(seen > 1),
+                // At the end a cut record may stand behind whole ones.
+                Behind::End => Some(seen > 0 && at <= rest.len()),
+            };
         };
         if !header.is_plausible(near) {
-            return false;
+            return Some(false);
         }
         near = Some(header.seconds());
         at += header.record_len;
     }
-    at <= rest.len() || !over || count > 1
+    Some(true)
 }
 
 /// A record's header.
@@ -239,13 +229,16 @@ impl Header {
         from_fixed(self.time)
     }
 
+    /// Whether type and length are as a record's.
+    fn is_known(&self) -> bool {
+        matches!(self.kind(), 1..=25 | META | 28 | 29 | PAD) && self.record_len >= HEADER + self.subheader()
+    }
+
+    /// Whether the time is as a record's too, which follows one of the second `near`.
     fn is_plausible(&self, near: Option<u32>) -> bool {
         const WEEK: u32 = 7 * 86_400;
-        let kind = self.kind();
-        let known = matches!(kind, 1..=25 | META | 28 | 29 | PAD);
-        let long_enough = self.record_len >= HEADER + self.subheader();
-        let in_time = near.is_none_or(|near| self.seconds().abs_diff(near) <= WEEK);
-        known && long_enough && (in_time || kind == PAD) && (self.seconds() != 0 || kind == PAD)
+        let is_in_time = near.map_or(self.seconds() != 0, |near| self.seconds().abs_diff(near) <= WEEK);
+        self.is_known() && (is_in_time || self.kind() == PAD)
     }
 }
 

@@ -4,7 +4,7 @@ use std::{fmt, io};
 
 /// A capture that cannot be opened, read or written; displays as one line that begins with its path.
 ///
-/// One word in size, so that it does not weigh on [`next`](super::Source::next).
+/// One word in size, so that results of [`next`](super::Source::next) stay small.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
@@ -22,15 +22,15 @@ struct Inner {
 pub enum ErrorKind {
     /// No such file.
     NotFound,
-    /// Not allowed to.
+    /// Permission denied.
     Permission,
     /// A directory stands where a file is expected.
     Directory,
-    /// Not a single byte.
+    /// An empty file.
     Empty,
     /// Not a capture file, or of a format that is not read.
     Unknown,
-    /// The program was built without what this takes.
+    /// This program was built without the feature it needs.
     Unsupported,
     /// The file became shorter while it was read.
     Shrunk,
@@ -38,7 +38,7 @@ pub enum ErrorKind {
     Exists,
     /// The frame does not go into this kind of file.
     Unfit,
-    /// Whoever read the output stopped.
+    /// The reader of the output has closed it.
     BrokenPipe,
     /// Anything else the operating system refused.
     Io,
@@ -74,7 +74,7 @@ impl Error {
         &self.0.name
     }
 
-    /// Whoever read the output stopped, as `head` does: no reason to complain.
+    /// The reader of the output has closed it, as `head` does: no error to a user.
     pub fn is_broken_pipe(&self) -> bool {
         self.0.kind == ErrorKind::BrokenPipe
     }

@@ -11,40 +11,39 @@ use crate::dissect::Link;
 const HELD_FRAMES: usize = 4096;
 /// Bytes of frames held back at most for that.
 const HELD_BYTES: usize = 8 << 20;
-/// Frames between two looks at how far the files are.
-const LOOK: u64 = 1024;
+/// Frames after which [`Info`] is brought up to date.
+const REFRESH: u64 = 1024;
 
 /// Several captures as one [`Source`], in the order of time; frames of one time in the order of the files.
 ///
-/// Every file's interfaces get numbers of their own, in the order in which frames of them come. A capture of several
-/// cores is often not quite in order within itself: frames are held back for a window of time, a millisecond unless
-/// [`with_window`](Merge::with_window) says otherwise, and for a bounded number of them. What comes later than that
-/// comes out of order. A window of zero copies nothing.
+/// Interfaces are numbered anew, in the order in which their frames come. A capture made on several cores is often not in
+/// order itself: frames are held for a window of time, one millisecond unless [`with_window`](Merge::with_window) says
+/// otherwise, and up to a bound. A frame that is later than that comes out of order. A window of 0 copies nothing.
 #[derive(Debug)]
 pub struct Merge {
     lanes: Vec<Lane>,
-    /// The first frame of each lane that has one.
+    /// Time and lane of each lane's next frame.
     heads: BinaryHeap<Reverse<(Time, usize)>>,
-    /// The lane whose frame was given last, which has to go on before the next.
+    /// The lane whose frame was given last; it must advance first.
     given: Option<usize>,
     started: bool,
     info: Info,
 }
 
 impl Merge {
-    /// Puts `readers` together.
+    /// Merges `readers`.
     pub fn new(readers: Vec<Reader>) -> Merge {
         Merge::with_window(readers, 1_000_000)
     }
 
-    /// The same with a window of `nanoseconds` in which each file is put in order.
+    /// Merges `readers`; each is sorted within a window of `nanoseconds`.
     pub fn with_window(readers: Vec<Reader>, nanoseconds: u64) -> Merge {
         let name = readers.iter().map(|reader| reader.info().name.as_str()).collect::<Vec<_>>().join(", ");
         let format = readers.first().map(|reader| reader.info().format).unwrap_or_default();
         let lanes: Vec<Lane> = readers.into_iter().map(|reader| Lane::new(reader, nanoseconds)).collect();
         let info = Info { name, format, ..Info::default() };
         let mut merge = Merge { lanes, heads: BinaryHeap::new(), given: None, started: false, info };
-        merge.look();
+        merge.refresh();
         merge
     }
 
@@ -53,23 +52,23 @@ impl Merge {
         self.lanes.iter().map(|lane| &lane.reader)
     }
 
-    /// Index among the files of the one whose frame was given last.
+    /// Index of the file whose frame was given last.
     pub fn file(&self) -> Option<usize> {
         self.given
     }
 
-    /// Brings the head of a lane into the heap, if it has one.
+    /// Puts a lane's next frame into the heap, if it has one.
     fn advance(&mut self, lane: usize) -> Result<(), Error> {
         match self.lanes[lane].advance()? {
             Some(time) => self.heads.push(Reverse((time, lane))),
-            None => self.look(),
+            None => self.refresh(),
         }
         Ok(())
     }
 
-    /// Gathers what the files say of themselves.
+    /// Brings [`Info`] up to date.
     #[cold]
-    fn look(&mut self) {
+    fn refresh(&mut self) {
         let Info { interfaces, problems, problem_count, skipped, bytes_read, total_bytes, .. } =
             &mut self.info;
         (*problem_count, *skipped, *bytes_read, *total_bytes) = (0, 0, 0, Some(0));
@@ -80,7 +79,7 @@ impl Merge {
             *skipped += info.skipped;
             *bytes_read += info.bytes_read;
             *total_bytes = total_bytes.zip(info.total_bytes).map(|(one, other)| one + other);
-            // Those that end a file are kept whatever their number, as there are no more of them than files.
+            // Those that end a file are always kept: there is at most one for each file.
             let room = MAX_PROBLEMS.saturating_sub(problems.len());
             let some = info.problems.iter().enumerate().filter(|(at, damage)| *at < room || damage.fatal);
             problems.extend(some.map(|(_, damage)| damage.clone()));
@@ -92,10 +91,10 @@ impl Merge {
         }
     }
 
-    /// The number here of an interface of a lane.
+    /// The merge's number for a lane's interface.
     #[cold]
     fn number(&mut self, lane: usize, interface: u16) -> u16 {
-        // As many as a record can name; further ones share the last.
+        // Interfaces beyond the 16 bits of a record share the last number.
         let number = self.info.interfaces.len().min(usize::from(u16::MAX)) as u16;
         let Lane { reader, interfaces, .. } = &mut self.lanes[lane];
         let at = usize::from(interface);
@@ -123,8 +122,8 @@ impl Source for Merge {
         let Some(Reverse((_, lane))) = self.heads.pop() else { return Ok(None) };
         self.given = Some(lane);
         self.info.frames += 1;
-        if self.info.frames.is_multiple_of(LOOK) {
-            self.look();
+        if self.info.frames.is_multiple_of(REFRESH) {
+            self.refresh();
         }
         let interface = self.lanes[lane].interface();
         let number = match self.lanes[lane].interfaces.get(usize::from(interface)) {
@@ -139,7 +138,7 @@ impl Source for Merge {
     }
 }
 
-/// One file on its way into the merge.
+/// One file of a merge.
 #[derive(Debug)]
 struct Lane {
     reader: Reader,
@@ -150,26 +149,26 @@ struct Lane {
     newest: Time,
     count: u64,
     over: bool,
-    /// Buffers that held frames before.
+    /// Buffers to be used again.
     spare: Vec<Vec<u8>>,
     /// The file's interface -> its number in the merge.
     interfaces: Vec<Option<u16>>,
 }
 
-/// The frame of a lane that is next.
+/// A lane's next frame.
 #[derive(Debug)]
 enum Head {
     None,
-    /// Still where it was read.
+    /// In the reader's buffer.
     Place(Place),
     Held(Held),
 }
 
-/// A frame held back, with all of its record.
+/// A frame held, with its record.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Held {
     time: Time,
-    /// Its number in the file: frames of one time stay in their order.
+    /// Its number in the file: frames with equal times keep their order.
     number: u64,
     link: Link,
     interface: u16,
@@ -219,7 +218,7 @@ impl Lane {
         }))
     }
 
-    /// Whether the earliest frame held need not wait for an earlier one, or may not.
+    /// Whether the earliest frame held can be given: no earlier one may follow, or the bound is reached.
     fn is_ready(&self) -> bool {
         self.held.peek().is_some_and(|Reverse(first)| {
             self.newest.0.saturating_sub(first.time.0) >= self.window
@@ -231,7 +230,7 @@ impl Lane {
     fn hold(&mut self, place: Place) {
         let Record { time, link, interface, wire_len, frame: bytes } = self.reader.record(place);
         let mut frame = self.spare.pop().unwrap_or_default();
-        // One very long frame must not make every buffer as long in the end.
+        // One very long frame must not make all buffers long.
         if frame.capacity() > 1 << 16 && bytes.len() <= 1 << 16 {
             frame = Vec::new();
         }

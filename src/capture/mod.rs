@@ -1,7 +1,8 @@
 //! Frames in and out: capture files of every kind, and streams of them.
 //!
-//! [`open`] looks at a file's first bytes, never at its name, and gives a [`Reader`]; [`create`] gives a [`Writer`].
-//! Either may be standard input or output (`-`), and either may be compressed.
+//! [`open`] recognizes the format by the file's first bytes and gives a [`Reader`]; [`create`] gives a [`Writer`].
+//! Either may be standard input or output (`-`), and either may be compressed. ERF has no magic number: where the times of
+//! its first records are odd, a name that ends in `.erf` tells.
 //!
 //! | format | read | written |
 //! |---|---|---|
@@ -11,9 +12,12 @@
 //! | ERF | yes, as frames of link type 197 | yes, from Ethernet, InfiniBand, IP and ERF |
 //! | gzip and zstd around any of them | yes, on a thread of its own | yes, by `.gz` and `.zst` |
 //!
-//! Captures lie: lengths are wrong, files end in the middle, disks corrupt them. What is wrong never costs the frames
-//! before it and seldom those behind it. It is kept as [`Damage`], with its place and reason, in [`Info::problems`].
+//! Captures lie: lengths are wrong, files end in the middle of a record, disks corrupt bytes. Damage never costs the frames
+//! before it, and seldom many behind it. Each is listed as a [`Damage`], with place and reason, in [`Info::problems`].
 //! [`Source::next`] fails only when the operating system does.
+//!
+//! A capture gives the same frames and the same damage however it comes: as a file, through a pipe, compressed, or in
+//! [`Parts`] on several threads. What follows a damaged place is searched in the same bytes, however many were read at a time.
 //!
 //! ```no_run
 //! use rdmawire::capture::{self, Source};
@@ -35,11 +39,6 @@ mod erf;
 mod error;
 #[cfg(all(unix, feature = "live"))]
 pub mod live;
-#[cfg(all(target_os = "linux", target_pointer_width = "64", feature = "map"))]
-mod map;
-#[cfg(not(all(target_os = "linux", target_pointer_width = "64", feature = "map")))]
-#[path = "no_map.rs"]
-mod map;
 mod merge;
 mod options;
 mod parts;
@@ -53,18 +52,17 @@ mod writer;
 
 use std::fmt;
 
-pub use buffer::{Buffer, Lent};
+pub use buffer::{Buffer, SharedRecord};
 pub use damage::{Damage, Problem};
 pub use error::{Error, ErrorKind};
 pub use merge::Merge;
-
-pub use options::{Look, Options};
-pub use parts::{Part, Parts, Walk};
+pub use options::Options;
+pub use parts::{Cursor, Part, Parts};
 pub use reader::{Reader, open, open_with};
 pub use whole::{WholeFile, make_beside};
 pub use writer::{Writer, create};
 
-use crate::dissect::Link;
+use crate::{dissect::Link, named::named};
 
 /// Nanoseconds since 1970-01-01 UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -92,7 +90,7 @@ pub struct Record<'a> {
     /// When it was captured.
     pub time: Time,
     /// What the frame's first byte is.
-    pub link: crate::dissect::Link,
+    pub link: Link,
     /// Index of the capture interface within its source, from 0.
     pub interface: u16,
     /// Bytes the frame had on the wire as the capture says; `frame` may hold fewer.
@@ -106,30 +104,30 @@ pub trait Source {
     /// The next frame, or `None` after the last one.
     fn next(&mut self) -> Result<Option<Record<'_>>, Error>;
 
-    /// The same as [`next`](Source::next), with the buffer that the frame lies in where a source has such.
-    fn next_lent(&mut self) -> Result<Option<Lent<'_>>, Error> {
-        Ok(self.next()?.map(|record| Lent { record, place: None }))
+    /// The next frame, with the buffer that holds its bytes if the source can share it.
+    fn next_shared(&mut self) -> Result<Option<SharedRecord<'_>>, Error> {
+        Ok(self.next()?.map(|record| SharedRecord { record, place: None }))
     }
 
-    /// Shows the next frame, and those behind it that are at hand: quicker than to ask for each. How many they were; none
-    /// after the last one.
+    /// Gives the next frame, and those behind it that are read already, to `on_record`: faster than [`next`](Source::next).
+    /// Returns their number, 0 after the last one.
     #[inline(always)]
-    fn show(&mut self, mut see: impl FnMut(&Record<'_>)) -> Result<u64, Error>
+    fn next_batch(&mut self, mut on_record: impl FnMut(&Record<'_>)) -> Result<u64, Error>
     where
         Self: Sized,
     {
         let Some(record) = self.next()? else { return Ok(0) };
-        see(&record);
+        on_record(&record);
         Ok(1)
     }
 
-    /// What is left, for several threads to read at a time, where there is a file that allows it.
+    /// The rest of the capture, for several threads to read, if it is an uncompressed file on disk.
     fn parts(&mut self) -> Option<Parts> {
         None
     }
 
-    /// Goes on behind [parts](Source::parts), as far as they were walked.
-    fn go_on(&mut self, _: &Walk) -> Result<(), Error> {
+    /// Continues at a position in its [parts](Source::parts).
+    fn resume(&mut self, _: &Cursor) -> Result<(), Error> {
         Ok(())
     }
 
@@ -146,49 +144,33 @@ pub trait Sink {
     fn finish(&mut self) -> Result<(), Error>;
 }
 
-impl<S: Source + ?Sized> Source for Box<S> {
-    fn next(&mut self) -> Result<Option<Record<'_>>, Error> {
-        (**self).next()
-    }
+/// Sources behind a pointer.
+macro_rules! forward {
+    ($($pointer:ty)*) => { $(
+        impl<S: Source + ?Sized> Source for $pointer {
+            fn next(&mut self) -> Result<Option<Record<'_>>, Error> {
+                (**self).next()
+            }
 
-    fn next_lent(&mut self) -> Result<Option<Lent<'_>>, Error> {
-        (**self).next_lent()
-    }
+            fn next_shared(&mut self) -> Result<Option<SharedRecord<'_>>, Error> {
+                (**self).next_shared()
+            }
 
-    fn parts(&mut self) -> Option<Parts> {
-        (**self).parts()
-    }
+            fn parts(&mut self) -> Option<Parts> {
+                (**self).parts()
+            }
 
-    fn go_on(&mut self, walk: &Walk) -> Result<(), Error> {
-        (**self).go_on(walk)
-    }
+            fn resume(&mut self, cursor: &Cursor) -> Result<(), Error> {
+                (**self).resume(cursor)
+            }
 
-    fn info(&self) -> &Info {
-        (**self).info()
-    }
+            fn info(&self) -> &Info {
+                (**self).info()
+            }
+        }
+    )* };
 }
-
-impl<S: Source + ?Sized> Source for &mut S {
-    fn next(&mut self) -> Result<Option<Record<'_>>, Error> {
-        (**self).next()
-    }
-
-    fn next_lent(&mut self) -> Result<Option<Lent<'_>>, Error> {
-        (**self).next_lent()
-    }
-
-    fn parts(&mut self) -> Option<Parts> {
-        (**self).parts()
-    }
-
-    fn go_on(&mut self, walk: &Walk) -> Result<(), Error> {
-        (**self).go_on(walk)
-    }
-
-    fn info(&self) -> &Info {
-        (**self).info()
-    }
-}
+forward!(Box<S> &mut S);
 
 impl<S: Sink + ?Sized> Sink for Box<S> {
     fn put(&mut self, record: &Record<'_>) -> Result<(), Error> {
@@ -200,38 +182,39 @@ impl<S: Sink + ?Sized> Sink for Box<S> {
     }
 }
 
-/// A capture file format.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// pcap with nanoseconds.
-    #[default]
-    Pcap,
-    /// pcap with microseconds.
-    PcapMicros,
-    /// pcap with Alexey Kuznetzov's longer record headers; read only.
-    PcapModified,
-    /// pcapng.
-    Pcapng,
-    /// Endace's extensible record format.
-    Erf,
+named! {
+    /// A capture file format, and the word for it on command lines and in reports.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub enum Format {
+        /// pcap with nanoseconds.
+        #[default]
+        Pcap "pcap",
+        /// pcap with microseconds.
+        PcapMicros "pcap-us",
+        /// pcap with Alexey Kuznetzov's longer record headers; read only.
+        PcapModified "pcap-modified",
+        /// pcapng.
+        Pcapng "pcapng",
+        /// Endace's extensible record format.
+        Erf "erf",
+    }
 }
 
 impl Format {
-    /// The word for it, on command lines and in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Format::Pcap => "pcap",
-            Format::PcapMicros => "pcap-us",
-            Format::PcapModified => "pcap-modified",
-            Format::Pcapng => "pcapng",
-            Format::Erf => "erf",
-        }
-    }
-
     /// The format with this [`name`](Format::name).
     pub fn from_name(name: &str) -> Option<Format> {
-        use Format::*;
-        [Pcap, PcapMicros, PcapModified, Pcapng, Erf].into_iter().find(|format| format.name() == name)
+        Format::ALL.into_iter().find(|format| format.name() == name)
+    }
+
+    /// The format that a file's name stands for, with `.gz` or `.zst` behind it or without.
+    pub fn of_name(name: &str) -> Option<Format> {
+        let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(name);
+        match name.rsplit_once('.')?.1 {
+            "pcap" | "cap" => Some(Format::Pcap),
+            "pcapng" | "ntar" => Some(Format::Pcapng),
+            "erf" => Some(Format::Erf),
+            _ => None,
+        }
     }
 }
 

@@ -1,112 +1,111 @@
-//! A capture file that several threads read at a time, each other parts of it.
+//! A capture file in parts, which several threads read at a time.
 //!
 //! ```text
 //! file   |-- part 0 --|-- part 1 --|-- part 2 --|--
 //! record   |----|----|----|-----|-----|---|----|----
 //!          0    0    0    1     1     1   2    2
 //! ```
-//! Every part is read by itself. A record belongs to the part it begins in, so where a part's records begin is known when
-//! the part before it was [walked](Parts::walk): that goes from one to the next, and is all that does.
+//! Any thread reads any part. A record belongs to the part in which it begins. Where the first record of a part begins is
+//! known when a [`Cursor`] has [passed](Parts::advance) the part before: only that step is serial.
 //!
-//! Parts have the records that are as nearly all are. At any other, where one is cut, or where the file cannot be read,
-//! they end; who [goes on](super::Source::go_on) there finds out why.
+//! Parts hold well-formed records only. They end at any other record, at a cut one, and where the file cannot be read. The
+//! source [resumes](super::Source::resume) there and finds out why.
 
 use std::{fs::File, io};
 
 use super::{
     Record, Time,
-    reader::Frames,
+    reader::Decoder,
     window::{PAGE, place},
 };
 
-/// Bytes of a part: it stays in a core's second-level cache, with what is known of its frames. A quarter of it, which would too,
-/// took up to a tenth more time for short frames, for then parts are handed on four times as often, and 2 % for full ones;
-/// twice as many took a tenth more for those.
+/// Bytes of a part: it fits into a core's second-level cache, together with what is known of its frames. Smaller parts are
+/// handed from thread to thread more often.
 const LEN: u64 = 512 << 10;
 
-/// Bytes read behind it, for the record that is cut by its end.
+/// Bytes read behind a part, for its last record.
 const BEHIND: u64 = 2 << 10;
 
-/// Bytes of a part with longer records, from which on they are not kept for the next one.
+/// Longest buffer, in bytes, that is used again for the next part.
 const LONG: usize = 1 << 20;
 
-/// What is left of a capture file, for several threads to read.
+/// The rest of a capture file, for several threads to read.
 ///
 /// ```no_run
 /// use rdmawire::capture::{self, Part, Source};
 ///
 /// let mut reader = capture::open("trace.pcap".as_ref())?;
 /// if let Some(parts) = reader.parts() {
-///     let (mut part, mut walk) = (Part::default(), parts.start());
+///     let (mut part, mut cursor) = (Part::default(), parts.cursor());
 ///     for number in 0..parts.count() {
 ///         // On any thread.
 ///         parts.read(number, &mut part);
 ///         // On any thread, one part after the other.
-///         let is_more = parts.walk(&mut part, &mut walk);
+///         let is_more = parts.advance(&mut part, &mut cursor);
 ///         // On any thread.
-///         parts.show(&part, |record, _| println!("{}", record.time));
+///         parts.for_each(&part, |record, _| println!("{}", record.time));
 ///         if !is_more {
 ///             break;
 ///         }
 ///     }
-///     reader.go_on(&walk)?;
+///     reader.resume(&cursor)?;
 /// }
 /// # Ok::<(), capture::Error>(())
 /// ```
 pub struct Parts {
     pub(super) file: File,
-    pub(super) frames: Frames,
-    /// Where in the file they are.
+    pub(super) decoder: Decoder,
+    /// First byte in the file, and the one behind the last.
     pub(super) from: u64,
     pub(super) to: u64,
 }
 
-/// One of the [`Parts`]: bytes, and which records in them are its own.
+/// One of the [`Parts`]: its bytes, and the range of its records in them.
 #[derive(Debug, Default)]
 pub struct Part {
     buffer: Vec<u8>,
-    /// Where in it the part begins.
+    /// Where the part begins in the buffer.
     from: usize,
-    /// How many of its bytes are read.
+    /// Bytes read.
     have: usize,
-    /// Where in the file they begin.
+    /// Where the part begins in the file.
     offset: u64,
     records: std::ops::Range<usize>,
 }
 
-/// How far a file was walked: where its next record begins.
+/// A position between two records of a file.
 #[derive(Clone, Copy, Debug)]
-pub struct Walk {
+pub struct Cursor {
     pub(super) at: u64,
     pub(super) frames: u64,
-    /// When the last of them was captured.
+    /// Time of the last of these frames.
     pub(super) last: Time,
 }
 
-impl Walk {
-    /// This byte of the file.
+impl Cursor {
+    /// The byte of the file where the next record begins.
     pub fn at(&self) -> u64 {
         self.at
     }
 
-    /// Frames in the parts before.
+    /// Frames between the first part's beginning and here.
     pub fn frames(&self) -> u64 {
         self.frames
     }
 }
 
 impl Parts {
-    /// How many there are.
+    /// Number of parts.
     pub fn count(&self) -> u64 {
         (self.to - self.from).div_ceil(LEN)
     }
 
-    /// A walk that begins with the first record.
-    pub fn start(&self) -> Walk {
-        Walk { at: self.from, frames: 0, last: Time::default() }
+    /// The position of the first record.
+    pub fn cursor(&self) -> Cursor {
+        Cursor { at: self.from, frames: 0, last: Time::default() }
     }
 
-    /// Reads a part, counted from 0: any of them, on any thread.
+    /// Reads part `number`, from 0. Parts may be read in any order, on any thread.
     pub fn read(&self, number: u64, part: &mut Part) {
         let offset = self.from.saturating_add(number.saturating_mul(LEN));
         if part.buffer.is_empty() || part.buffer.len() > LONG {
@@ -116,10 +115,10 @@ impl Parts {
         part.read(&self.file, (LEN + BEHIND).min(self.to.saturating_sub(offset)) as usize);
     }
 
-    /// Steps through the records of a part that is read, where the one before it ended. Whether there may be more behind it:
-    /// false where the file ends, and where what is next is cut, or not a record as nearly all are.
-    pub fn walk(&self, part: &mut Part, walk: &mut Walk) -> bool {
-        let (Some(steps), Some(at)) = (self.frames.steps(), walk.at.checked_sub(part.offset)) else {
+    /// Finds the records of a part that was read, from the cursor on, and moves the cursor behind them. True if the next
+    /// part may hold more; false at the file's end and before a record that is cut or not well-formed.
+    pub fn advance(&self, part: &mut Part, cursor: &mut Cursor) -> bool {
+        let (Some(steps), Some(at)) = (self.decoder.fast_path(), cursor.at.checked_sub(part.offset)) else {
             return false;
         };
         let mut at = at as usize;
@@ -128,7 +127,7 @@ impl Parts {
             let rest = part.bytes().get(at..part.have).unwrap_or_default();
             if let Some((record, behind)) = steps.next(rest) {
                 at = part.have - behind.len();
-                (walk.frames, walk.last) = (walk.frames + 1, record.time);
+                (cursor.frames, cursor.last) = (cursor.frames + 1, record.time);
                 continue;
             }
             let upto = steps.len(rest).filter(|&len| len > rest.len()).map(|len| at + len);
@@ -139,34 +138,34 @@ impl Parts {
             }
         }
         part.records.end = at;
-        walk.at = part.offset + at as u64;
-        at >= LEN as usize && walk.at < self.to
+        cursor.at = part.offset + at as u64;
+        at >= LEN as usize && cursor.at < self.to
     }
 
-    /// Shows the records of a part that was walked, and where in [its bytes](Part::bytes) their frames begin.
+    /// Gives the records of a part that the cursor has passed, and where their frames begin in [its bytes](Part::bytes).
     #[inline(always)]
-    pub fn show(&self, part: &Part, mut see: impl FnMut(&Record<'_>, usize)) {
-        let Some(steps) = self.frames.steps() else { return };
+    pub fn for_each(&self, part: &Part, mut on_record: impl FnMut(&Record<'_>, usize)) {
+        let Some(steps) = self.decoder.fast_path() else { return };
         let mut rest = part.bytes().get(part.records.clone()).unwrap_or_default();
         while let Some((record, behind)) = steps.next(rest) {
-            see(&record, part.records.end - rest.len() + steps.header());
+            on_record(&record, part.records.end - rest.len() + steps.header());
             rest = behind;
         }
     }
 }
 
 impl Part {
-    /// What was read into it.
+    /// The bytes read.
     pub fn bytes(&self) -> &[u8] {
         self.buffer.get(self.from..).unwrap_or_default()
     }
 
-    /// Where in the file what was read into it ends.
+    /// Where in the file the bytes read end.
     pub fn end(&self) -> u64 {
         self.offset + self.have as u64
     }
 
-    /// Reads on, until there are so many bytes; whether there are.
+    /// Reads until `upto` bytes are there; false if the file has fewer.
     fn read(&mut self, file: &File, upto: usize) -> bool {
         let end = self.from + upto;
         if self.buffer.len() < end {

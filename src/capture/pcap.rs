@@ -26,15 +26,15 @@ use std::io;
 
 use super::erf;
 use super::reader::Place;
-use super::window::Input;
+use super::window::{Behind, Input, SEARCH};
 use super::{Format, Info, Interface, Problem, Record, Time, frame_limit};
 use crate::dissect::Link;
 
 /// Bytes of the file header.
 pub(super) const FILE_HEADER: usize = 24;
 
-/// Bytes before a plain record's frame.
-pub(super) const PLAIN_HEADER: usize = 16;
+/// Bytes of the usual record header.
+pub(super) const RECORD_HEADER: usize = 16;
 
 #[derive(Clone)]
 pub(super) struct Pcap {
@@ -45,14 +45,16 @@ pub(super) struct Pcap {
     header: usize,
     link: Link,
     snaplen: u32,
-    /// Longest frame that needs no second look.
+    /// Longest frame that is believed without a second look.
     plain: u32,
-    /// One more, if records are as [nearly all](Self::advance_if_plain); else none is.
+    /// The first length above that, or 0 if this file has no [fast path](Self::fast_record).
     usual: u32,
     /// Longest frame believed.
     limit: u32,
     /// Seconds of the last frame, against which records found by searching are judged.
     seconds: Option<u32>,
+    /// Up to this byte of the file it is not worth to search again: nothing was found.
+    searched: u64,
     done: bool,
 }
 
@@ -82,6 +84,7 @@ impl Pcap {
             usual: 0,
             limit: 0,
             seconds: None,
+            searched: 0,
             done: false,
         };
         input.fill(FILE_HEADER)?;
@@ -115,22 +118,21 @@ impl Pcap {
         Ok(pcap)
     }
 
-    /// The next record, if it is [plain](Self::plain).
+    /// The next record, on the [fast path](Self::fast_record).
     #[inline(always)]
-    pub(super) fn advance_if_plain(&mut self, input: &mut Input, info: &mut Info) -> Option<Place> {
-        let (record, _) = self.plain(input.rest())?;
+    pub(super) fn advance_fast(&mut self, input: &mut Input, info: &mut Info) -> Option<Place> {
+        let (record, _) = self.fast_record(input.rest())?;
         let (time, wire_len, len) = (record.time, record.wire_len, record.frame.len());
-        self.passed(1, time, info);
-        let at = input.pos + PLAIN_HEADER;
+        self.count(1, time, info);
+        let at = input.pos + RECORD_HEADER;
         input.pos = at + len;
         Some(Place { time, link: self.link, interface: 0, wire_len, at, len })
     }
 
-    /// The record here and what is behind it, if it is as nearly all are: of the machine's byte order, all there, nothing
-    /// odd about it.
+    /// The record here and the bytes behind it, if it is complete, well-formed and little-endian.
     #[inline(always)]
-    pub(super) fn plain<'a>(&self, rest: &'a [u8]) -> Option<(Record<'a>, &'a [u8])> {
-        let (header, behind) = rest.split_first_chunk::<PLAIN_HEADER>()?;
+    pub(super) fn fast_record<'a>(&self, rest: &'a [u8]) -> Option<(Record<'a>, &'a [u8])> {
+        let (header, behind) = rest.split_first_chunk::<RECORD_HEADER>()?;
         let number = |at| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         let (captured, wire_len) = (number(8), number(12));
         if captured >= self.usual || captured > wire_len {
@@ -141,22 +143,22 @@ impl Pcap {
         Some((Record { time, link: self.link, interface: 0, wire_len, frame }, behind))
     }
 
-    /// Whether there can be [plain](Self::plain) records.
+    /// Whether [`fast_record`](Self::fast_record) can find any.
     #[inline(always)]
-    pub(super) fn has_plain(&self) -> bool {
+    pub(super) fn has_fast_path(&self) -> bool {
         self.usual > 0
     }
 
-    /// Bytes of the record here, if it may be [plain](Self::plain), or of its header while that is not there.
-    pub(super) fn plain_len(&self, rest: &[u8]) -> Option<usize> {
-        let Some(header) = rest.first_chunk::<PLAIN_HEADER>() else { return Some(PLAIN_HEADER) };
+    /// Bytes of the record here, if its length is believed, or of its header if that is not complete.
+    pub(super) fn fast_len(&self, rest: &[u8]) -> Option<usize> {
+        let Some(header) = rest.first_chunk::<RECORD_HEADER>() else { return Some(RECORD_HEADER) };
         let captured = self.u32(header, 8);
-        (captured < self.usual).then_some(PLAIN_HEADER + captured as usize)
+        (captured < self.usual).then_some(RECORD_HEADER + captured as usize)
     }
 
-    /// Counts plain records, the last of which was of this time.
+    /// Counts records; `last` is the last one's time.
     #[inline(always)]
-    pub(super) fn passed(&mut self, count: u64, last: Time, info: &mut Info) {
+    pub(super) fn count(&mut self, count: u64, last: Time, info: &mut Info) {
         self.seconds = Some(last.parts().0 as u32);
         info.frames += count;
     }
@@ -169,24 +171,17 @@ impl Pcap {
             let whole = self.header + captured as usize;
             if captured <= self.plain && captured <= wire && whole <= rest.len() {
                 let time = self.time(seconds, self.u32(header, 4));
-                self.seconds = Some(seconds);
+                self.count(1, time, info);
                 let at = input.pos + self.header;
                 input.pos += whole;
-                info.frames += 1;
-                return Ok(Some(Place {
-                    time,
-                    link: self.link,
-                    interface: 0,
-                    wire_len: wire,
-                    at,
-                    len: captured as usize,
-                }));
+                let (link, len) = (self.link, captured as usize);
+                return Ok(Some(Place { time, link, interface: 0, wire_len: wire, at, len }));
             }
         }
         self.advance_slowly(input, info)
     }
 
-    /// The same for records that are not at hand yet, or have something odd about them.
+    /// As [`advance`](Self::advance), for records that must be read first, or are not well-formed.
     #[cold]
     #[inline(never)]
     fn advance_slowly(&mut self, input: &mut Input, info: &mut Info) -> io::Result<Option<Place>> {
@@ -239,10 +234,9 @@ impl Pcap {
                 }
             }
             let time = self.time(seconds, self.u32(&header, 4));
-            self.seconds = Some(seconds);
+            self.count(1, time, info);
             let at = input.pos + self.header;
             input.pos += whole;
-            info.frames += 1;
             let wire_len = wire.max(captured);
             let (link, len) = (self.link, captured as usize);
             return Ok(Some(Place { time, link, interface: 0, wire_len, at, len }));
@@ -253,15 +247,20 @@ impl Pcap {
 
     /// Looks for the next chain of believable records and goes there.
     fn find_next(&mut self, input: &mut Input, info: &mut Info, problem: Problem) -> io::Result<bool> {
-        let found = input.search(|rest, over| self.is_chain(rest, over))?;
         let offset = input.offset();
+        let is_implausible = matches!(problem, Problem::Implausible { .. });
+        // To search again for each of very many such records would take too long.
+        if is_implausible && offset < self.searched {
+            return Ok(false);
+        }
+        let found = input.search(|rest, behind| self.is_chain(rest, behind))?;
         match found {
             Some(distance) => {
                 input.pos += distance;
                 info.damaged(offset, problem, distance as u64, false);
             }
             // Whoever asked because a record runs over the end has a simpler explanation then.
-            None if matches!(problem, Problem::Implausible { .. }) => {}
+            None if is_implausible => self.searched = offset + SEARCH as u64 / 16,
             None => info.damaged(offset, problem, 0, true),
         }
         Ok(found.is_some())
@@ -277,22 +276,22 @@ impl Pcap {
         Ok(next.is_some_and(|next| self.is_in_time(next, self.seconds) && self.u32(next, 8) <= self.limit))
     }
 
-    /// Whether three believable records stand here in a row, or fewer that end with the file.
-    fn is_chain(&self, rest: &[u8], over: bool) -> bool {
-        let (mut at, mut count, mut near) = (0, 0, self.seconds);
-        loop {
-            if at >= rest.len() {
-                return if over { at == rest.len() && count > 0 } else { count > 1 };
-            }
-            let Some(header) = rest[at..].first_chunk::<16>() else { return !over && count > 1 };
-            let Some(captured) = self.believable(header, near) else { return false };
+    /// Whether three believable records stand here in a row, or fewer that end with the file; `None` if that takes more bytes.
+    fn is_chain(&self, rest: &[u8], behind: Behind) -> Option<bool> {
+        let (mut at, mut near) = (0, self.seconds);
+        for count in 0..3 {
+            let Some(header) = rest.get(at..).and_then(|rest| rest.first_chunk::<16>()) else {
+                return match behind {
+                    Behind::More => None,
+                    Behind::Unread => Some(count > 1),
+                    Behind::End => Some(count > 0 && at == rest.len()),
+                };
+            };
+            let Some(captured) = self.believable(header, near) else { return Some(false) };
             near = Some(self.u32(header, 0));
             at += self.header + captured as usize;
-            count += 1;
-            if count == 3 {
-                return true;
-            }
         }
+        Some(true)
     }
 
     /// The captured length, if every field is as a sane record's: what is found by searching has to earn belief.

@@ -42,6 +42,8 @@ pub(super) const PACKET_HEADER: usize = 28;
 
 /// Bytes of a block that are held at most: the longest frame that is believed, and room for options.
 const BLOCK_LIMIT: usize = MAX_FRAME_STATED as usize + (1 << 20);
+/// Bytes of options that a packet found by searching may have.
+const OPTIONS_LIMIT: u32 = 0xffff;
 /// Bytes of a name or description that are kept.
 const TEXT_LIMIT: usize = 255;
 /// Interfaces that are kept, as many as a record can name.
@@ -65,7 +67,7 @@ struct Local {
     index: u16,
     link: Link,
     snaplen: u32,
-    /// Longest frame that needs no second look.
+    /// Longest frame that is believed without a second look.
     plain: u32,
     clock: Clock,
     /// Frames dropped: before this section, then as statistics say, then as packets say.
@@ -80,18 +82,17 @@ impl Pcapng {
     #[inline]
     pub(super) fn advance(&mut self, input: &mut Input, info: &mut Info) -> io::Result<Option<Place>> {
         let rest = input.rest();
-        let Some((record, behind)) = self.plain(rest) else { return self.advance_slowly(input, info) };
+        let Some((record, behind)) = self.fast_record(rest) else { return self.advance_slowly(input, info) };
         let Record { time, link, interface, wire_len, frame } = record;
         let (at, len, passed) = (input.pos + PACKET_HEADER, frame.len(), rest.len() - behind.len());
-        self.passed(1, info);
+        self.count(1, info);
         input.pos += passed;
         Ok(Some(Place { time, link, interface, wire_len, at, len }))
     }
 
-    /// The frame of the packet block here and what is behind the block, if it is as nearly all are: without options, all
-    /// there, nothing odd about it.
+    /// The frame of the packet block here and the bytes behind the block, if it is complete, well-formed and without options.
     #[inline(always)]
-    pub(super) fn plain<'a>(&self, rest: &'a [u8]) -> Option<(Record<'a>, &'a [u8])> {
+    pub(super) fn fast_record<'a>(&self, rest: &'a [u8]) -> Option<(Record<'a>, &'a [u8])> {
         let (head, behind) = rest.split_first_chunk::<PACKET_HEADER>()?;
         let (total, captured, wire_len) =
             (self.u32(head, 4) as usize, self.u32(head, 20), self.u32(head, 24));
@@ -110,16 +111,16 @@ impl Pcapng {
         Some((Record { time, link, interface, wire_len, frame: frame.get(..len)? }, behind))
     }
 
-    /// Bytes of the block here, if it may be [plain](Self::plain), or of its header while that is not there.
-    pub(super) fn plain_len(&self, rest: &[u8]) -> Option<usize> {
+    /// Bytes of the packet block here, if its length is believed, or of its header if that is not complete.
+    pub(super) fn fast_len(&self, rest: &[u8]) -> Option<usize> {
         let Some(head) = rest.first_chunk::<PACKET_HEADER>() else { return Some(PACKET_HEADER) };
         let total = self.u32(head, 4) as usize;
         (self.u32(head, 0) == PACKET && total <= BLOCK_LIMIT).then_some(total)
     }
 
-    /// Counts plain packets.
+    /// Counts packets passed on the fast path.
     #[inline(always)]
-    pub(super) fn passed(&mut self, count: u64, info: &mut Info) {
+    pub(super) fn count(&mut self, count: u64, info: &mut Info) {
         info.frames += count;
         self.options = (0, 0);
     }
@@ -133,7 +134,7 @@ impl Pcapng {
             .map(|(_, value)| value)
     }
 
-    /// The same for every other block.
+    /// As [`advance`](Self::advance), for every other block.
     #[cold]
     #[inline(never)]
     fn advance_slowly(&mut self, input: &mut Input, info: &mut Info) -> io::Result<Option<Place>> {
@@ -168,11 +169,8 @@ impl Pcapng {
             let size = total as usize;
             if size > BLOCK_LIMIT || !matches!(block, SECTION | INTERFACE | STATISTICS) && !is_packet(block) {
                 if is_packet(block) {
-                    self.find_next(
-                        input,
-                        info,
-                        Problem::Absurd { says: total.into(), limit: BLOCK_LIMIT as u64 },
-                    )?;
+                    let problem = Problem::Absurd { says: total.into(), limit: BLOCK_LIMIT as u64 };
+                    self.find_next(input, info, problem)?;
                 } else {
                     self.pass_over(block, total, input, info)?;
                 }
@@ -214,25 +212,16 @@ impl Pcapng {
             SECTION => {
                 self.before = self.interfaces.iter().map(|interface| interface.index).collect();
                 self.interfaces.clear();
-                if body
-                    .get(4..6)
-                    .and_then(|major| major.first_chunk())
-                    .is_none_or(|major| self.u16(major) != 1)
+                if body.get(4..).and_then(|rest| rest.first_chunk()).is_none_or(|major| self.u16(major) != 1)
                 {
                     info.damaged(offset, Problem::Section, 0, false);
                 }
-                None
             }
-            INTERFACE => {
-                self.take_interface(body, offset, info);
-                None
-            }
-            STATISTICS => {
-                self.take_statistics(body, offset, info);
-                None
-            }
-            _ => self.take_packet(block, body, input.pos + 8, offset, info),
+            INTERFACE => self.take_interface(body, offset, info),
+            STATISTICS => self.take_statistics(body, offset, info),
+            _ => return self.take_packet(block, body, input.pos + 8, offset, info),
         }
+        None
     }
 
     fn take_packet(
@@ -285,15 +274,11 @@ impl Pcapng {
             && let Some(bytes) = body.get(start + len.next_multiple_of(4)..)
         {
             self.options = (at + body.len() - bytes.len(), bytes.len());
-            let mut options = Options { rest: bytes, big: self.big, cut: false };
-            for (code, value) in &mut options {
+            self.each_option(bytes, offset, info, |code, value| {
                 if let (4, PACKET, Some(count)) = (code, block, value.first_chunk()) {
                     dropped = dropped.saturating_add(self.u64(count));
                 }
-            }
-            if options.cut {
-                info.damaged(offset, Problem::Options, 0, false);
-            }
+            });
         }
         if dropped > 0 {
             let drops = &mut self.interfaces[id as usize].drops;
@@ -321,21 +306,15 @@ impl Pcapng {
             let text = String::from_utf8_lossy(&value[..value.len().min(TEXT_LIMIT)]);
             Some(text.trim_end_matches('\0').to_owned())
         };
-        let mut options = Options { rest: &body[8..], big: self.big, cut: false };
-        for (code, value) in &mut options {
-            match (code, value) {
-                (2, name) => interface.name = text(name),
-                (3, description) => interface.description = text(description),
-                (8, value) => interface.speed_bps = value.first_chunk().map(|value| self.u64(value)),
-                (9, &[exponent, ..]) => resolution = exponent,
-                (13, &[len, ..]) => interface.fcs_len = Some(len),
-                (14, value) => seconds = value.first_chunk().map_or(0, |value| self.u64(value) as i64),
-                _ => {}
-            }
-        }
-        if options.cut {
-            info.damaged(offset, Problem::Options, 0, false);
-        }
+        self.each_option(&body[8..], offset, info, |code, value| match (code, value) {
+            (2, name) => interface.name = text(name),
+            (3, description) => interface.description = text(description),
+            (8, value) => interface.speed_bps = value.first_chunk().map(|value| self.u64(value)),
+            (9, &[exponent, ..]) => resolution = exponent,
+            (13, &[len, ..]) => interface.fcs_len = Some(len),
+            (14, value) => seconds = value.first_chunk().map_or(0, |value| self.u64(value) as i64),
+            _ => {}
+        });
         let clock = Clock::new(resolution, seconds);
         interface.resolution_ns = clock.tick_ns();
         // A file made of several is cut at sections: where an interface continues, it keeps its place.
@@ -369,19 +348,24 @@ impl Pcapng {
         let Some(head) = body.first_chunk::<12>() else { return };
         let id = self.u32(head, 0) as usize;
         let mut drops = None;
-        let mut options = Options { rest: &body[12..], big: self.big, cut: false };
-        for (code, value) in &mut options {
+        self.each_option(&body[12..], offset, info, |code, value| {
             if let (5 | 7, Some(count)) = (code, value.first_chunk()) {
                 drops = Some(self.u64(count).saturating_add(drops.unwrap_or(0)));
             }
-        }
-        if options.cut {
-            info.damaged(offset, Problem::Options, 0, false);
-        }
+        });
         // Statistics count from the section's start: the last ones hold.
         if let (Some(interface), Some(drops)) = (self.interfaces.get_mut(id), drops) {
             interface.drops.1 = drops;
             self.note_drops(id, info);
+        }
+    }
+
+    /// Gives the options of a block; those that run over its end are damage.
+    fn each_option(&self, rest: &[u8], offset: u64, info: &mut Info, mut take: impl FnMut(u16, &[u8])) {
+        let mut options = Options { rest, big: self.big, cut: false };
+        options.by_ref().for_each(|(code, value)| take(code, value));
+        if options.cut {
+            info.damaged(offset, Problem::Options, 0, false);
         }
     }
 
@@ -441,19 +425,34 @@ impl Pcapng {
         Ok(next.is_some_and(|next| self.is_head(next)))
     }
 
-    /// Whether a whole block of a known type stands here, with the same length at both ends.
-    fn is_block(&self, rest: &[u8]) -> bool {
-        let Some(head) = rest.first_chunk::<8>().filter(|head| self.is_head(head)) else { return false };
-        let total = match (self.u32(head, 0), rest.get(8..).and_then(|rest| rest.first_chunk::<4>())) {
-            (SECTION, Some(&order)) => match (u32::from_le_bytes(order), u32::from_be_bytes(order)) {
-                (ORDER, _) => u32::from_le_bytes([head[4], head[5], head[6], head[7]]),
-                (_, ORDER) => u32::from_be_bytes([head[4], head[5], head[6], head[7]]),
-                _ => return false,
+    /// Whether a whole block of a known type stands here, with the same length at both ends and, if it is a packet, a frame
+    /// that fits into it; `None` if it is not all there.
+    fn is_block(&self, rest: &[u8]) -> Option<bool> {
+        let head = rest.first_chunk::<8>()?;
+        if !self.is_head(head) {
+            return Some(false);
+        }
+        let (from, mut total) = (4, self.u32(head, 4));
+        match self.u32(head, 0) {
+            SECTION => match u32::from_le_bytes(*rest.get(8..)?.first_chunk()?) {
+                ORDER => total = u32::from_le_bytes([head[4], head[5], head[6], head[7]]),
+                order if order == ORDER.swap_bytes() => {
+                    total = u32::from_be_bytes([head[4], head[5], head[6], head[7]])
+                }
+                _ => return Some(false),
             },
-            _ => self.u32(head, 4),
-        };
-        let (from, to) = (4, total as usize);
-        to >= 12 && rest.get(to - 4..to).is_some_and(|tail| tail == &head[from..])
+            PACKET | OLD_PACKET => {
+                let head = rest.first_chunk::<PACKET_HEADER>()?;
+                let (captured, wire) = (self.u32(head, 20), self.u32(head, 24));
+                let options = (total - least(PACKET)).checked_sub(captured);
+                if captured > wire || options.is_none_or(|options| options > OPTIONS_LIMIT) {
+                    return Some(false);
+                }
+            }
+            _ => {}
+        }
+        let to = total as usize;
+        Some(to >= 12 && rest.get(to - 4..to)? == &head[from..])
     }
 
     /// Whether a block may begin with this type and length.
@@ -581,7 +580,7 @@ impl Clock {
     }
 }
 
-/// Appends a section header, with who wrote it.
+/// Appends a section header, with this program's name.
 pub(super) fn write_section(out: &mut Vec<u8>) {
     let start = begin(out, SECTION);
     out.extend_from_slice(&ORDER.to_le_bytes());

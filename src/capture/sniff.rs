@@ -1,4 +1,4 @@
-//! What a file is, by its first bytes.
+//! What kind of file this is, by its first bytes.
 
 use super::Compression;
 
@@ -40,7 +40,7 @@ pub(super) fn describe(start: &[u8]) -> String {
     ];
     let tail = ", which is not read; pcap, pcapng and ERF are";
     if let Some((_, what)) = KNOWN.iter().find(|(magic, _)| start.starts_with(magic)) {
-        // The compressed ones say themselves what to do.
+        // For compressed files the text says what to do.
         return if what.starts_with("is ") { (*what).to_owned() } else { format!("{what}{tail}") };
     }
     if looks_like_text(start) {
@@ -51,7 +51,7 @@ pub(super) fn describe(start: &[u8]) -> String {
     }
     let hex: Vec<String> = start.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     format!(
-        "is no capture file of a known kind (it begins with {}); pcap, pcapng and ERF are read",
+        "is no capture file of a known kind (it begins with {}); pcap, pcapng and ERF are read; ERF with unusual times only if its name ends in .erf",
         hex.join(" ")
     )
 }
@@ -61,7 +61,7 @@ pub(super) fn looks_like_text(start: &[u8]) -> bool {
     let start = &start[..start.len().min(64)];
     let valid = match std::str::from_utf8(start) {
         Ok(text) => text,
-        // A character cut at the end of what was looked at does not count.
+        // A character may be cut at the end of these bytes.
         Err(error) if error.error_len().is_none() => {
             std::str::from_utf8(&start[..error.valid_up_to()]).unwrap_or_default()
         }

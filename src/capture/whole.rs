@@ -1,4 +1,4 @@
-//! Files written whole or not at all.
+//! Files that are written completely or not at all.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -6,15 +6,15 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A file being written under another name in the same directory until [`keep`](WholeFile::keep); dropped before, it
-/// is gone. Devices and pipes are written to directly.
+/// A file that is written under a temporary name in the same directory until [`keep`](WholeFile::keep) renames it. If it is
+/// dropped before that, it is removed. Devices and pipes are written directly.
 #[derive(Debug)]
 pub struct WholeFile {
     file: File,
     target: Option<Target>,
 }
 
-/// What a file is to become.
+/// The name that a file gets in the end.
 #[derive(Debug)]
 struct Target {
     path: PathBuf,
@@ -23,13 +23,13 @@ struct Target {
 }
 
 impl WholeFile {
-    /// Begins to write what is to become `path`.
+    /// Begins to write the file `path`.
     ///
     /// # Errors
     /// [`AlreadyExists`](io::ErrorKind::AlreadyExists): there is such a file, and `force` does not replace it. Besides,
     /// what the system says.
     pub fn create(path: &Path, force: bool) -> io::Result<WholeFile> {
-        // A link stays a link, and what it points to is replaced.
+        // A symbolic link stays; the file it points to is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         match fs::metadata(&path) {
             Ok(there) if there.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
@@ -86,8 +86,8 @@ impl Drop for WholeFile {
     }
 }
 
-/// Makes something under a name that is free in the directory of `path`, and gives that name too. `make` fails with
-/// [`AlreadyExists`](io::ErrorKind::AlreadyExists) where a name is taken, and is given the next one.
+/// Calls `make` with names in the directory of `path` until one is free; returns that name too. `make` fails with
+/// [`AlreadyExists`](io::ErrorKind::AlreadyExists) if a name is taken.
 ///
 /// # Errors
 /// [`InvalidInput`](io::ErrorKind::InvalidInput): `path` names no file. Besides, what `make` says.

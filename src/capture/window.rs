@@ -1,36 +1,15 @@
-//! The bytes of a capture, a stretch at a time: a window that is read over and over.
+//! The bytes of a capture, through a window that moves over them.
 //!
 //! ```text
 //! file        base                    offset()
 //!        -----|-----------------------|-----------------|---------------
 //! bytes()     from ..     read        pos ..  rest()    end
 //! ```
-//! A format asks for [`rest`](Input::rest); when that is too short it asks to [`fill`](Input::fill), which moves what
-//! is left of the window to its beginning and reads on. Frames are lent from where they lie, so only a frame across
-//! the window's edge is ever copied. Who needs them longer holds on to the whole [`Buffer`]; then reading goes on in
-//! another one, and comes back when nobody does.
+//! A format takes [`rest`](Input::rest). If that is too short it calls [`fill`](Input::fill), which moves the rest to the
+//! window's beginning and reads more. Frames are borrowed from the window: only a frame across its edge is copied. If
+//! somebody holds the [`Buffer`], reading continues in another one.
 //!
-//! The window begins where [`place`] says: where the system copies to matters as much as how many bytes.
-//!
-//! **When files are [mapped](super::map) instead.** What a copy costs is the memory's speed, mostly; what a mapping costs is the
-//! system's work for each page, and waiting for memory: where a record is depends on the length of the one before. An
-//! instruction that asks for lines ahead takes most of that wait away, as long as records are short, or as long as each other.
-//! Whole analyses on one thread, mapped to copied, medians of 9 to 41 pairs, on a machine that others used much:
-//!
-//! | | files written in small pieces | in large ones, or read from the disk |
-//! |---|---|---|
-//! | 128-byte records | 0.88 to 1.05 | 0.86 to 0.95 |
-//! | 1 KiB frames, `--icrc off` | 0.80 to 1.0 | 0.77 |
-//! | 4 KiB frames, `--icrc off` | 0.66 to 0.96 | 0.54 to 0.60 |
-//! | 1 KiB and 4 KiB frames, every ICRC | 0.85 to 1.1 | 0.72 to 1.0 |
-//!
-//! They are of mappings whose pages were asked for by a call. To look at one in 64 KiB, as is done now, takes 0.83 to 0.97 of that
-//! for files of the first kind, 0.85 to 1.0 for the others; in hours when everybody waits for memory, all that is left is 0.88 for
-//! 4 KiB frames.
-//!
-//! In files of the second kind the system has pages of 2 MiB. Long frames that are looked at as a whole are copied all the same: on
-//! two threads a mapping takes 1.2 to 1.8 times as long as a copy, in files of either kind, and one thread is not to be preferred.
-//! `cargo bench --bench capture` has the ways by themselves, without an analysis that hides the wait.
+//! The window begins where [`place`] says: the address that the system copies to matters for speed.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -46,16 +25,15 @@ pub(super) const SEARCH: usize = 1 << 20;
 /// Bytes of a page of memory; larger ones do as well.
 pub(super) const PAGE: usize = 4 << 10;
 
-/// Where among `bytes`, within their first page, those of a file from this offset on are to be put: where they are in the
-/// system's own pages. To copy to a few bytes beyond that takes five times as long (measured on an AMD EPYC: 2.6 GB/s instead
-/// of 13 with 1 to 31 bytes): the processor takes what it reads for what it has just written. Allocators return addresses 16
-/// bytes behind the beginning of a page if much is asked for, so that is where files would be read to that are read from their
-/// beginning.
+/// Where among `bytes`, within their first page, the bytes of a file from `offset` on are put: at the same address within a
+/// page as in the system's page cache. A copy to an address a few bytes behind that is several times slower on some
+/// processors, which mistake their loads for the stores just before (4K aliasing). Large allocations begin 16 bytes behind a
+/// page's beginning, so this would happen to every file.
 pub(super) fn place(bytes: &[u8], offset: u64) -> usize {
     (offset as usize).wrapping_sub(bytes.as_ptr().addr()) % PAGE
 }
 
-/// Bytes that are read first, and that a window has at least: who goes on in [parts](super::Parts) asks for no more.
+/// Bytes of the first read, and of the smallest window: who continues in [parts](super::Parts) needs no more.
 const FIRST: usize = 64 << 10;
 
 /// A file that ends before the length it had, travelling as the inside of an [`io::Error`].
@@ -73,7 +51,7 @@ impl std::error::Error for Shrunk {}
 /// The bytes of a capture.
 pub(super) struct Input {
     bytes: Buffer,
-    /// Where it was before: buffers that others may hold on to.
+    /// Buffers used before, which others may hold.
     left: Vec<Buffer>,
     /// Bytes of a buffer.
     window: usize,
@@ -165,8 +143,8 @@ impl Input {
         }
     }
 
-    /// Sees to it that `need` bytes are at hand; false if the file ends before. `need` must be bounded by the caller:
-    /// the window grows to hold it.
+    /// Makes `need` bytes available in [`rest`](Input::rest); false if the file ends before. The caller bounds `need`: the
+    /// window grows to twice that.
     #[cold]
     pub(super) fn fill(&mut self, need: usize) -> io::Result<bool> {
         if self.end - self.pos >= need || self.over {
@@ -178,8 +156,9 @@ impl Input {
             return self.read(need);
         };
         if self.pos + need > bytes.len() || self.pos == self.end {
-            if bytes.len() < need + PAGE {
-                bytes.resize(need.next_power_of_two() + PAGE, 0);
+            // Twice the need: then bytes are moved no more often than they are read, whatever lengths the file states.
+            if bytes.len() < 2 * need + PAGE {
+                bytes.resize(2 * need + PAGE, 0);
             }
             let from = place(bytes, offset);
             bytes.copy_within(self.pos..self.end, from);
@@ -188,17 +167,18 @@ impl Input {
         self.read(need)
     }
 
-    /// Goes on at this byte of the file, where what it reads does too.
-    pub(super) fn go_on(&mut self, offset: u64) {
+    /// Continues at this byte of the file. The caller has moved the file itself.
+    pub(super) fn resume(&mut self, offset: u64) {
         (self.base, self.from, self.pos, self.end, self.over) = (offset, 0, 0, 0, false);
     }
 
-    /// Goes on in another buffer, with what is left of this one.
+    /// Continues in another buffer, with the rest of this one.
     fn move_on(&mut self, need: usize) {
-        let free = self.left.iter_mut().position(|left| left.len() >= need + PAGE && left.alone().is_some());
+        let free =
+            self.left.iter_mut().position(|left| left.len() >= 2 * need + PAGE && left.alone().is_some());
         let mut next = match free {
             Some(at) => self.left.swap_remove(at),
-            None => Buffer::new((need.next_power_of_two() + PAGE).max(self.window)),
+            None => Buffer::new((2 * need + PAGE).max(self.window)),
         };
         let (from, rest) = (place(&next, self.offset()), self.rest());
         if let Some(into) = next.alone().and_then(|next| next.get_mut(from..from + rest.len())) {
@@ -212,14 +192,14 @@ impl Input {
         self.begin(from);
     }
 
-    /// What was at `pos` is where the window begins now.
+    /// The window begins at `from` now, with what was at `pos`.
     fn begin(&mut self, from: usize) {
         self.base = self.offset();
         self.end = from + (self.end - self.pos);
         (self.from, self.pos) = (from, from);
     }
 
-    /// Reads on, into a buffer that nobody else holds.
+    /// Reads more, into a buffer that nobody else holds.
     fn read(&mut self, need: usize) -> io::Result<bool> {
         while self.end - self.pos < need && !self.over {
             let upto = self.upto();
@@ -241,13 +221,13 @@ impl Input {
         Ok(self.end - self.pos >= need)
     }
 
-    /// How much of the buffer is to be read into next.
+    /// Where in the buffer the next read ends.
     fn upto(&self) -> usize {
         let first = self.from + FIRST;
         if self.base == 0 && self.end < first { first } else { self.bytes.len() }
     }
 
-    /// The file ends; not too early, if it was known how long it is.
+    /// The file ends. If its length was known and it is shorter now, that is an error.
     fn end_of_file(&mut self) -> io::Result<()> {
         self.over = true;
         match self.total {
@@ -272,28 +252,47 @@ impl Input {
         Ok(count - left)
     }
 
-    /// The distance to the nearest byte behind this one where `test` holds, over a bounded way. `test` is given the
-    /// bytes from there on, and whether the file ends behind them.
+    /// The distance to the nearest byte behind this one where `test` holds, within [`SEARCH`] bytes. `test` gets the bytes
+    /// from there on and what stands behind them; it answers `None` if it needs more of them. So what is found depends on the
+    /// file alone, not on how much of it was read at a time.
     #[cold]
-    pub(super) fn search(&mut self, test: impl Fn(&[u8], bool) -> bool) -> io::Result<Option<usize>> {
-        // First in what is at hand: moving the window for each of very many damages would cost more than searching.
-        if self.rest().len() >= 64 << 10
-            && let Some(distance) = self.search_at_hand(&test)
-        {
-            return Ok(Some(distance));
+    pub(super) fn search(
+        &mut self,
+        test: impl Fn(&[u8], Behind) -> Option<bool>,
+    ) -> io::Result<Option<usize>> {
+        let mut at = 1;
+        loop {
+            let rest = self.rest();
+            let have = rest.len();
+            let (rest, behind) = match rest.get(..2 * SEARCH) {
+                Some(part) => (part, Behind::Unread),
+                None if self.over => (rest, Behind::End),
+                None => (rest, Behind::More),
+            };
+            while let Some(from) = rest.get(at..).filter(|from| !from.is_empty() && at < SEARCH) {
+                match test(from, behind) {
+                    Some(true) => return Ok(Some(at)),
+                    None if behind == Behind::More => break,
+                    _ => at += 1,
+                }
+            }
+            if at >= SEARCH || behind != Behind::More {
+                return Ok(None);
+            }
+            self.fill(have + 1)?;
         }
-        self.fill(2 * SEARCH)?;
-        Ok(self.search_at_hand(&test))
     }
+}
 
-    fn search_at_hand(&self, test: &impl Fn(&[u8], bool) -> bool) -> Option<usize> {
-        let rest = self.rest();
-        let (rest, over) = match rest.get(..2 * SEARCH) {
-            Some(part) => (part, self.over && part.len() == rest.len()),
-            None => (rest, self.over),
-        };
-        (1..rest.len().min(SEARCH)).find(|&at| test(&rest[at..], over))
-    }
+/// What stands behind the bytes at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Behind {
+    /// More of the file, which can be had.
+    More,
+    /// More of the file, which is too far away.
+    Unread,
+    /// The end of the file.
+    End,
 }
 
 #[cfg(test)]

@@ -91,10 +91,10 @@ impl Writer {
         if self.gathered.len() >= GATHER { self.pass_on() } else { Ok(()) }
     }
 
-    /// Hands on what is gathered, so that whoever reads a pipe has it.
+    /// Writes what is buffered, so that the reader of a pipe gets it.
     pub fn flush(&mut self) -> Result<(), Error> {
         self.pass_on()?;
-        self.out.flush().map_err(|error| Error::io(&self.name, "writing", error))
+        self.out.with(|out| out.flush()).map_err(|error| Error::io(&self.name, "writing", error))
     }
 
     /// Says how many frames the capturing side lost on an interface announced at creation; pcapng keeps it.
@@ -170,7 +170,7 @@ impl Writer {
     }
 
     fn pass_on(&mut self) -> Result<(), Error> {
-        let outcome = self.out.write(&self.gathered);
+        let outcome = self.out.with(|out| out.write_all(&self.gathered));
         self.gathered.clear();
         outcome.map_err(|error| Error::io(&self.name, "writing", error))
     }
@@ -243,26 +243,14 @@ impl Output {
         ))
     }
 
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn with(&mut self, act: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         match self {
-            Output::Stdout(out) => out.write_all(bytes),
-            Output::File(file) => file.write_all(bytes),
+            Output::Stdout(out) => act(out),
+            Output::File(file) => act(file),
             #[cfg(feature = "compression")]
-            Output::Gzip(encoder) => encoder.write_all(bytes),
+            Output::Gzip(encoder) => act(encoder),
             #[cfg(feature = "compression")]
-            Output::Zstd(encoder) => encoder.write_all(bytes),
-            Output::Done => Ok(()),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Output::Stdout(out) => out.flush(),
-            Output::File(file) => file.flush(),
-            #[cfg(feature = "compression")]
-            Output::Gzip(encoder) => encoder.flush(),
-            #[cfg(feature = "compression")]
-            Output::Zstd(encoder) => encoder.flush(),
+            Output::Zstd(encoder) => act(encoder),
             Output::Done => Ok(()),
         }
     }

@@ -22,23 +22,22 @@ use super::{
     Outcome,
     arg::{self, RocePorts},
     end_on_ctrl_c,
-    json::to_json,
     pipeline::{self, Step},
-    rows::write_report,
     say,
     terminal::{self, Color},
-    units,
 };
 use rdmawire::{
-    analyze::{Address, Analysis, Ended, Files, KnownConnection, Options, Streamed},
-    capture::{self, Info, Interface, Look, Merge, Reader, Source},
+    analyze::{Address, Analysis, Batch, Ended, Files, KnownConnection, Options},
+    capture::{self, Info, Interface, Merge, Reader, Source},
     dissect::Dissection,
     filter::{Filter, FrameMeta},
+    grammar::units,
     icrc,
     report::{
-        analysis::{CaptureProblem, List},
+        self, CaptureProblem, Renderer, Sort, View,
+        json::{self, Json},
         set::{self, Set, Totals},
-        text,
+        text::{self, Text},
     },
 };
 
@@ -63,18 +62,18 @@ pub(super) struct Analyze {
     top: usize,
     /// What flows are sorted by: trouble, packets, bytes, retransmits, out-of-order, losses, marks, latency, time.
     #[arg(long, value_name = "BY", value_parser = sort, default_value = "trouble")]
-    sort: text::Sort,
+    sort: Sort,
     /// Analyze only frames that match: `ip.dst == 10.0.0.2`; see `rdmawire explain filter`.
     #[arg(short, long, value_name = "EXPR")]
     filter: Option<String>,
     /// Traffic over time, in steps of this: 1ms, 1s.
-    #[arg(long, value_name = "TIME", value_parser = units::duration)]
+    #[arg(long, value_name = "TIME", value_parser = units::positive_duration)]
     interval: Option<u64>,
     /// A report every so many seconds, for streams that do not end.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     every: Option<u64>,
     /// The links' speed, as 400G: pauses then have durations.
-    #[arg(long, value_name = "SPEED", value_parser = units::speed)]
+    #[arg(long, value_name = "SPEED", value_parser = units::bit_rate)]
     speed: Option<u64>,
     /// Whether ICRCs are verified.
     #[arg(long, value_enum, default_value_t)]
@@ -85,13 +84,16 @@ pub(super) struct Analyze {
     /// prints.
     #[arg(long, value_name = "FILE", value_parser = qp_map)]
     qp_map: Option<QpMap>,
-    /// Flows kept at a time; beyond, the ones silent longest are put away. By default 1048576, which take just under 1
-    /// GiB if each has few packets; flows with many take some 4 KB. Never more than fit into memory.
-    #[arg(long, value_name = "N")]
-    max_flows: Option<usize>,
-    /// A packet that comes within so many microseconds of one sent later is late, where nothing better is known.
-    #[arg(long, value_name = "US", default_value_t = (Options::default().late_ns / 1000) as u64)]
-    ooo_us: u64,
+    /// Memory that all analyses may take: beyond, flows silent longest give up detail, as single episodes and percentiles.
+    #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "512MiB")]
+    max_memory: u64,
+    /// Flows kept at a time; beyond, the ones silent longest are put away. Never more than fit into --max-memory.
+    #[arg(long, value_name = "N", default_value_t = Options::default().max_flows)]
+    max_flows: usize,
+    /// How late the network may deliver a packet: one that comes within this time of a later one is reordered, not
+    /// retransmitted, where nothing better is known.
+    #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "50us")]
+    reorder_window: u64,
     /// The queue pairs' acknowledgement timeout: IBTA's exponent (14), or a time (67ms).
     #[arg(long, value_name = "TIMEOUT", value_parser = ack_timeout)]
     ack_timeout: Option<i64>,
@@ -113,9 +115,9 @@ enum Check {
     Off,
 }
 
-fn sort(name: &str) -> Result<text::Sort, String> {
-    let names = || text::Sort::ALL.map(|(name, _)| name).join(", ");
-    let found = text::Sort::ALL.iter().find(|(other, _)| *other == name);
+fn sort(name: &str) -> Result<Sort, String> {
+    let names = || Sort::ALL.map(|(name, _)| name).join(", ");
+    let found = Sort::ALL.iter().find(|(other, _)| *other == name);
     found.map(|(_, sort)| *sort).ok_or_else(|| format!("expected one of {}", names()))
 }
 
@@ -124,7 +126,7 @@ fn ack_timeout(text: &str) -> Result<i64, String> {
     let ns = match text.parse::<u32>() {
         Ok(exponent @ 1..=31) => 4096 << exponent,
         Ok(_) => return Err("an exponent from 1 to 31".into()),
-        Err(_) => units::duration(text)?,
+        Err(_) => units::positive_duration(text).map_err(|error| error.to_string())?,
     };
     i64::try_from(ns).map_err(|_| "a time below 292 years".into())
 }
@@ -147,12 +149,11 @@ fn qp_map(path: &str) -> Result<QpMap, String> {
                 return Err(format!("line {n}: expected ADDRESS,QP,ADDRESS,QP"));
             };
             let end = |address: &str, qp: &str| {
-                let address = end_address(address).ok_or_else(|| {
-                    format!("line {n}: {address:?} is neither an IP address, nor gid:, nor lid:")
-                })?;
-                let qp = units::qpn(qp)
-                    .map_err(|_| format!("line {n}: {qp:?} is not the number of a queue pair"))?;
-                Ok::<_, String>((Some(address), qp.0))
+                let no_address =
+                    || format!("line {n}: {address:?} is neither an IP address, nor gid:, nor lid:");
+                let no_qp = |_| format!("line {n}: {qp:?} is not the number of a queue pair");
+                let address = end_address(address).ok_or_else(no_address)?;
+                Ok::<_, String>((Some(address), units::qpn(qp).map_err(no_qp)?.0))
             };
             Ok(KnownConnection { a: end(a, a_qp)?, b: end(b, b_qp)? })
         })
@@ -186,12 +187,6 @@ static STOP: AtomicBool = AtomicBool::new(false);
 impl Analyze {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let filter = arg::filter(&self.filter)?;
-        let max_flows = self.max_flows();
-        if self.max_flows.is_some_and(|asked| max_flows < asked) {
-            say(format_args!(
-                "{max_flows} flows at a time are kept of each file: more do not fit into memory"
-            ));
-        }
         end_on_ctrl_c(&STOP);
         let printer = Mutex::new(Printer::new(&self));
         let all_read =
@@ -208,10 +203,9 @@ impl Analyze {
         let all_read = AtomicBool::new(true);
         let failed: Mutex<Option<anyhow::Error>> = Mutex::new(None);
         let work = || {
-            while let Some((at, path)) = {
+            loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
-                self.files.get(at).map(|path| (at, path))
-            } {
+                let Some(path) = self.files.get(at) else { break };
                 if STOP.load(Ordering::Relaxed) {
                     break;
                 }
@@ -235,10 +229,8 @@ impl Analyze {
         } else {
             thread::scope(|scope| (0..threads).for_each(|_| _ = scope.spawn(work)));
         }
-        match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some(error) => Err(error),
-            None => Ok(all_read.into_inner()),
-        }
+        let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        failed.map_or(Ok(all_read.into_inner()), Err)
     }
 
     fn threads(&self) -> usize {
@@ -255,31 +247,15 @@ impl Analyze {
         filter: &Option<Filter>,
         threads: usize,
     ) -> anyhow::Result<(Option<Ended>, bool)> {
-        let look = if self.icrc == Check::Verify { Look::Whole } else { Look::Headers };
-        match open(path, &capture::Options { mapped: Some(look), ..Default::default() }) {
-            Ok(mut reader) => {
-                let threads = threads_left(threads, [reader.info()].into_iter());
-                let (analysis, is_all) = self.analyze(&mut reader, filter, threads)?;
-                Ok((Some(analysis.from(describe([reader.info()].into_iter()))), is_all))
-            }
-            Err(error) => {
-                say(format_args!("{error}"));
-                Ok((None, false))
-            }
-        }
+        let Some(mut reader) = try_open(path) else { return Ok((None, false)) };
+        let threads = threads_left(threads, [reader.info()].into_iter());
+        let (analysis, is_all) = self.analyze(&mut reader, filter, threads)?;
+        Ok((Some(analysis.from(describe([reader.info()].into_iter()))), is_all))
     }
 
     fn merged(&self, filter: &Option<Filter>, printer: &Mutex<Printer<'_>>) -> anyhow::Result<bool> {
-        let (mut readers, mut all_read) = (Vec::new(), true);
-        for path in &self.files {
-            match open(path, &Default::default()) {
-                Ok(reader) => readers.push(reader),
-                Err(error) => {
-                    say(format_args!("{error}"));
-                    all_read = false;
-                }
-            }
-        }
+        let readers: Vec<Reader> = self.files.iter().filter_map(|path| try_open(path)).collect();
+        let all_read = readers.len() == self.files.len();
         if readers.is_empty() {
             return Ok(false);
         }
@@ -346,10 +322,11 @@ impl Analyze {
         report.capture.files = vec![name.to_owned()];
         let mut out = stdout()?;
         if report.flows.len() > MAX_BUFFERED {
-            self.write(report, &mut out)?;
+            self.write(&report, &mut out)?;
         } else {
             let mut text = Vec::new();
-            self.write(report, &mut text)?;
+            self.write(&report, &mut text)?;
+            drop(report);
             drop(held);
             out.write_all(&text)?;
         }
@@ -364,8 +341,8 @@ impl Analyze {
         let (mut interfaces, mut number, mut untold) = (0, 0u64, 0);
         loop {
             let shown = match filter {
-                None => source.show(|record| to.with(|analysis| analysis.see(record))),
-                Some(filter) => source.show(|record| {
+                None => source.next_batch(|record| to.with(|analysis| analysis.push(record))),
+                Some(filter) => source.next_batch(|record| {
                     let (d, icrc) = options.examine(record);
                     number += 1;
                     to.with(|analysis| see_if_matching(analysis, record, &d, icrc, filter, number));
@@ -382,9 +359,8 @@ impl Analyze {
             }
             let known = source.info().interfaces.len();
             if known != interfaces {
-                to.with(|analysis| {
-                    name_interfaces(analysis, &source.info().interfaces[interfaces..], interfaces)
-                });
+                let new = &source.info().interfaces[interfaces..];
+                to.with(|analysis| name_interfaces(analysis, new, interfaces));
                 interfaces = known;
             }
             if STOP.load(Ordering::Relaxed) {
@@ -412,11 +388,11 @@ impl Analyze {
         let mut number = 0;
         let whole = filter.is_some();
         let result = pipeline::run(source, &options, threads, whole, &STOP, |step| match step {
-            Step::Packets(prepared) => analysis.see_prepared(prepared),
-            Step::Wrapped(wrapped) => analysis.see_prepared_wrapped(wrapped),
+            Step::Packets(prepared) => analysis.push_prepared(Batch::Fast(prepared)),
+            Step::Encap(packet) => analysis.push_prepared(Batch::Encap(packet)),
             Step::Frame(record, icrc) => match (filter, icrc) {
-                (None, Some(icrc)) => analysis.see_verified(record, icrc),
-                (None, None) => analysis.see(record),
+                (None, Some(icrc)) => analysis.push_prepared(Batch::Frame(record, icrc)),
+                (None, None) => analysis.push(record),
                 (Some(filter), _) => {
                     number += 1;
                     let (d, icrc) = match icrc {
@@ -433,23 +409,24 @@ impl Analyze {
         result.inspect_err(|error| say(format_args!("{error}"))).is_ok()
     }
 
-    /// Files by themselves are analyzed at the same time.
-    fn max_flows(&self) -> usize {
+    /// Files by themselves are analyzed at the same time, and share the memory.
+    fn max_memory(&self) -> usize {
         let analyses = if self.merge { 1 } else { self.threads().min(self.files.len()) };
-        let asked = self.max_flows.unwrap_or(Options::default().max_flows);
-        super::memory::flows_that_fit(asked.max(1), analyses)
+        super::memory::for_each(self.max_memory, analyses)
     }
 
     fn options(&self) -> Options {
         Options {
             dissect: self.roce.options(),
             verify_icrc: self.icrc == Check::Verify,
-            max_flows: self.max_flows(),
-            late_ns: i64::try_from(self.ooo_us.saturating_mul(1000)).unwrap_or(i64::MAX),
+            max_flows: self.max_flows,
+            max_memory: self.max_memory(),
+            reorder_window_ns: i64::try_from(self.reorder_window).unwrap_or(i64::MAX),
             ack_timeout_ns: self.ack_timeout,
             speed_bps: self.speed,
             interval_ns: self.interval,
             connections: self.qp_map.as_ref().map_or_else(Vec::new, |map| map.0.clone()),
+            reference: false,
         }
     }
 
@@ -462,16 +439,21 @@ impl Analyze {
         self.merge || self.files.len() == 1
     }
 
-    fn write(&self, report: Streamed<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
-        if self.json {
-            write_report(out, report, self.threads())?;
-        } else if let Some(which) = &self.flow {
-            let index = text::find_flow(&report, which).map_err(|error| anyhow!("--flow: {error}"))?;
-            text::write_flow(&report, index, &self.style(), out)?;
-        } else {
-            text::write(&report, &self.style(), out)?;
-        }
-        Ok(())
+    fn text(&self, flow: Option<usize>) -> Text {
+        Text { options: self.style(), flow }
+    }
+
+    fn renderer(&self, report: &View<'_>) -> anyhow::Result<Box<dyn Renderer>> {
+        let find = |which| report::find_flow(report, which).map_err(|error| anyhow!("--flow: {error}"));
+        Ok(match (self.json, &self.flow) {
+            (true, _) => Box::new(Json { threads: self.threads() }),
+            (false, Some(which)) => Box::new(self.text(Some(find(which)?))),
+            (false, None) => Box::new(self.text(None)),
+        })
+    }
+
+    fn write(&self, report: &View<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
+        Ok(self.renderer(report)?.render(report, out)?)
     }
 }
 
@@ -521,18 +503,15 @@ impl Printer<'_> {
         if self.asked.json {
             // What a serialized `Set` has behind its reports.
             write!(out, r#"],"summaries":"#)?;
-            to_json(&mut out, &set.summaries)?;
+            json::write(&mut out, &set.summaries)?;
             write!(out, r#","total":"#)?;
-            to_json(&mut out, &set.total)?;
+            json::write(&mut out, &set.total)?;
             writeln!(out, "}}")?;
             return Ok(out.flush()?);
         }
         if let Some(which) = &self.asked.flow {
-            return if self.is_flow_found {
-                Ok(())
-            } else {
-                Err(anyhow!("--flow: no file has a flow {which}"))
-            };
+            let none = || anyhow!("--flow: no file has a flow {which}");
+            return self.is_flow_found.then_some(()).ok_or_else(none);
         }
         text::write_set(&set, &self.asked.style(), &mut out)?;
         Ok(out.flush()?)
@@ -544,8 +523,9 @@ impl Printer<'_> {
         let asked = self.asked;
         let mut out = stdout()?;
         if asked.is_one() {
-            asked.write(report, &mut out)?;
+            asked.write(&report, &mut out)?;
             out.flush()?;
+            drop(report);
             // The process ends: its memory is free sooner than a million flows.
             std::mem::forget(done);
             return Ok(());
@@ -557,23 +537,28 @@ impl Printer<'_> {
                 true => write!(out, r#"{{"schema":"{}","reports":["#, set::SCHEMA)?,
                 false => write!(out, ",")?,
             }
-            to_json(&mut out, &report)?;
+            json::write(&mut out, &report)?;
             return Ok(out.flush()?);
         }
         if let Some(which) = &asked.flow {
-            let Ok(index) = text::find_flow(&report, which) else { return Ok(()) };
+            let Ok(index) = report::find_flow(&report, which) else { return Ok(()) };
             self.is_flow_found = true;
-            text::write_flow(&report, index, &asked.style(), &mut out)?;
+            asked.text(Some(index)).render(&report, &mut out)?;
         } else {
-            text::write(&report, &asked.style(), &mut out)?;
+            asked.text(None).render(&report, &mut out)?;
         }
         writeln!(out)?;
         Ok(out.flush()?)
     }
 }
 
+/// Opens a file, or says why it cannot be opened.
+fn try_open(path: &Path) -> Option<Reader> {
+    open(path).inspect_err(|error| say(format_args!("{error}"))).ok()
+}
+
 /// Opens a file; one without an end, so that Ctrl-C ends the wait for its next byte.
-fn open(path: &Path, options: &capture::Options) -> Result<Reader, capture::Error> {
+fn open(path: &Path) -> Result<Reader, capture::Error> {
     if path == Path::new("-") {
         return Reader::from_read(Interruptible::new(io::stdin()), "-");
     }
@@ -582,7 +567,7 @@ fn open(path: &Path, options: &capture::Options) -> Result<Reader, capture::Erro
     {
         return Reader::from_read(Interruptible::new(file), &path.display().to_string());
     }
-    capture::open_with(path, options)
+    capture::open(path)
 }
 
 /// A stream that ends when the program is asked to stop, even if nothing comes.
@@ -664,7 +649,7 @@ fn see_if_matching(
 ) {
     let meta = FrameMeta { number, time_ns: record.time.0, icrc: Some(icrc) };
     match filter.matches(d, &meta) {
-        true => analysis.see_dissected(record, d, icrc),
+        true => analysis.push_dissected(record, d, icrc),
         false => analysis.pass_over(),
     }
 }
@@ -687,10 +672,8 @@ fn describe<'a>(infos: impl Iterator<Item = &'a Info>) -> Files {
             };
             say(format_args!("warning: {}: {first}{more}", info.name));
         }
-        let problem = |damage: &capture::Damage| CaptureProblem {
-            file: info.name.clone(),
-            offset: damage.offset,
-            what: damage.problem.to_string(),
+        let problem = |damage: &capture::Damage| {
+            CaptureProblem::new(info.name.clone(), damage.offset, damage.problem.to_string())
         };
         all.names.push(info.name.clone());
         all.problems.extend(info.problems.iter().map(problem));

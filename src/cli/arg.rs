@@ -10,6 +10,8 @@ use rdmawire::{
     craft::Edit,
     dissect::{self, Encapsulation, ROCE_PORT},
     filter::Filter,
+    grammar::Error,
+    opcode::Service,
 };
 
 /// Where RoCEv2 is looked for.
@@ -41,20 +43,24 @@ pub(super) fn encapsulation(name: &str) -> Result<Encapsulation, String> {
         .ok_or_else(|| format!("expected one of {}", all.map(Encapsulation::name).join(", ")))
 }
 
+/// A transport service by its name.
+pub(super) fn service(text: &str) -> Result<Service, String> {
+    let all = [Service::Rc, Service::Uc, Service::Rd, Service::Ud, Service::Xrc];
+    let found = all.into_iter().find(|service| service.name().eq_ignore_ascii_case(text));
+    found.ok_or("expected rc, uc, rd, ud or xrc".into())
+}
+
 /// What `--set` changes.
-pub(super) fn edit(text: &str) -> Result<Edit, String> {
+pub(super) fn edit(text: &str) -> Result<Edit, Error> {
     Edit::parse(text)
 }
 
 /// How a file is written, by its name.
 pub(super) fn format_of(path: &Path) -> anyhow::Result<Format> {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
-    match name.rsplit_once('.').map(|(_, extension)| extension) {
-        Some("pcap" | "cap") => Ok(Format::Pcap),
-        Some("pcapng" | "ntar") => Ok(Format::Pcapng),
-        Some("erf") => Ok(Format::Erf),
-        _ if path == Path::new("-") => Ok(Format::Pcap),
-        _ => bail!("{}: which format? a name that ends in .pcap, .pcapng or .erf says", path.display()),
+    match Format::of_name(&name) {
+        Some(format) => Ok(format),
+        None if path == Path::new("-") => Ok(Format::Pcap),
+        None => bail!("{}: which format? a name that ends in .pcap, .pcapng or .erf says", path.display()),
     }
 }

@@ -14,9 +14,7 @@ use super::{
     Outcome,
     arg::format_of,
     end_on_ctrl_c,
-    json::write_json,
     terminal::{self, Color},
-    units,
 };
 use rdmawire::{
     analyze::{Analysis, Files, Options},
@@ -26,10 +24,15 @@ use rdmawire::{
     },
     dissect::dissect,
     filter::{Filter, FrameMeta},
-    report::text,
+    grammar::units,
+    report::{
+        Renderer,
+        json::Json,
+        text::{self, Text},
+    },
 };
 
-/// Capture from an interface into a file, into the analysis, or both. Ctrl-C ends it, with the file whole.
+/// Capture from an interface into a file, into the analysis, or both. Ctrl-C ends it; the file is complete then.
 #[derive(Debug, Args)]
 pub(super) struct Capture {
     /// The interface; see `rdmawire interfaces`.
@@ -41,33 +44,33 @@ pub(super) struct Capture {
     /// Replace the file if it exists.
     #[arg(long)]
     force: bool,
-    /// Only frames that match: `udp port 4791`, as for tcpdump, or an expression of `rdmawire explain filter`. Built
-    /// with libpcap, the kernel filters and knows all of tcpdump's words; without, this program filters and knows
-    /// ip, ip6, udp, tcp, icmp, arp, vlan, host, net, port, src, dst, ether proto, and, or, not, ().
+    /// Keep only frames that match: `udp port 4791`, as in tcpdump, or an expression of `rdmawire explain filter`. If built
+    /// with libpcap, the kernel filters, with all of tcpdump's words; else this program filters, with the words ip, ip6,
+    /// udp, tcp, icmp, arp, vlan, host, net, port, src, dst, ether proto, and, or, not, ().
     #[arg(short, long, value_name = "EXPR")]
     filter: Option<String>,
-    /// So many frames, then stop.
+    /// Stop after so many frames.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
-    /// So long, then stop: 10s, 5min.
-    #[arg(long, value_name = "TIME", value_parser = units::duration)]
+    /// Stop after this time: 10s, 5min.
+    #[arg(long, value_name = "TIME", value_parser = units::positive_duration)]
     duration: Option<u64>,
     /// Keep so many bytes of each frame.
     #[arg(short, long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..))]
     snaplen: Option<u32>,
-    /// Bytes the kernel keeps until they are fetched.
-    #[arg(long, value_name = "BYTES", value_parser = units::bytes, default_value = "64MiB")]
+    /// Size of the kernel's buffer.
+    #[arg(long, value_name = "BYTES", value_parser = units::size, default_value = "64MiB")]
     buffer: u64,
-    /// Only frames to this station's own addresses.
+    /// Do not capture frames that are addressed to other stations.
     #[arg(short = 'p', long)]
     no_promiscuous: bool,
-    /// Analyze what is captured, and report at the end, on standard output.
+    /// Analyze the frames, and write the report to standard output at the end.
     #[arg(long)]
     analyze: bool,
-    /// The report as one JSON object.
+    /// Write the report as one JSON object.
     #[arg(long, requires = "analyze")]
     json: bool,
-    /// Say only what goes wrong.
+    /// Print only errors.
     #[arg(short, long)]
     quiet: bool,
 }
@@ -99,15 +102,12 @@ impl Capture {
         }
         let (mut seen, mut kept, mut failed) = (0u64, 0u64, None);
         while self.count.is_none_or(|count| kept < count) {
-            let record = match source.next() {
-                Ok(Some(record)) => record,
-                Ok(None) => break,
-                // What was captured before is kept.
-                Err(error) => {
-                    failed = Some(error);
-                    break;
-                }
-            };
+            // After an error, the frames captured before are kept.
+            let record = source.next().unwrap_or_else(|error| {
+                failed = Some(error);
+                None
+            });
+            let Some(record) = record else { break };
             seen += 1;
             if let Some(filter) = &filter {
                 let d = dissect(record.link, record.frame, record.wire_len);
@@ -124,7 +124,7 @@ impl Capture {
                 }
             }
             if let Some(analysis) = &mut analysis {
-                analysis.see(&record);
+                analysis.push(&record);
             }
         }
         let drops = source.count_drops();
@@ -136,21 +136,16 @@ impl Capture {
         }
         if !self.quiet || drops.is_some_and(|drops| drops > 0) {
             let lost = drops.map_or("losses unknown".into(), |drops| format!("{drops} lost by the kernel"));
-            super::say(format_args!(
-                "{kept} frames captured, {} left out by the filter, {lost}",
-                seen - kept
-            ));
+            let left_out = seen - kept;
+            super::say(format_args!("{kept} frames captured, {left_out} left out by the filter, {lost}"));
         }
         if let Some(analysis) = analysis {
             self.report(analysis, drops)?;
         }
-        match failed {
-            Some(error) => Err(error.into()),
-            None => Ok(Outcome::Done),
-        }
+        failed.map_or(Ok(Outcome::Done), |error| Err(error.into()))
     }
 
-    /// The source, and what of the filter is left to us.
+    /// The source, and the filter that this program applies itself.
     fn open(&self, stop: &Arc<AtomicBool>) -> anyhow::Result<(LiveSource, Option<Filter>)> {
         #[allow(clippy::needless_update, reason = "with libpcap there are more")]
         let options = LiveOptions {
@@ -177,10 +172,11 @@ impl Capture {
         }
         #[cfg(not(feature = "libpcap"))]
         {
-            let filter = match super::pcap_filter::translate(text) {
+            let filter = match rdmawire::grammar::kernel::display_filter(text) {
                 Ok(translated) => Filter::parse(&translated).map_err(|error| anyhow::anyhow!("--filter: {error}"))?,
-                Err(why) => ours().map_err(|error| {
-                    anyhow::anyhow!("--filter: not of tcpdump's words that are known without libpcap ({why}), nor of our own: {error}")
+                Err(kernel) => ours().map_err(|error| {
+                    let why = kernel.message();
+                    anyhow::anyhow!("--filter: neither tcpdump's words that are known without libpcap ({why}), nor a filter of rdmawire: {error}")
                 })?,
             };
             Ok((LiveSource::open(&self.interface, options)?, Some(filter)))
@@ -193,11 +189,11 @@ impl Capture {
         let report = analysis.report();
         let mut out = io::BufWriter::new(io::stdout().lock());
         if self.json {
-            write_json(&mut out, &report)?;
+            Json { threads: 1 }.render(&report, &mut out)?;
         } else {
             let (width, colour) = (terminal::width(), Color::Auto.is_on());
-            let style = text::Options { width, colour, ..text::Options::default() };
-            text::write(&report, &style, &mut out)?;
+            let options = text::Options { width, colour, ..text::Options::default() };
+            Text { options, flow: None }.render(&report, &mut out)?;
         }
         Ok(out.flush()?)
     }

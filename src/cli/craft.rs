@@ -1,44 +1,45 @@
-//! `rdmawire craft`: packets from one line of text, from a capture, or as answers to one.
+//! `rdmawire craft`: builds packets from a recipe, from a capture, or as answers to packets of one.
 
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{
     Outcome,
-    arg::encapsulation,
+    arg::{self, encapsulation},
     emit::{Emit, Out},
-    scenario, units, warn_of_damage,
+    scenario, warn_of_damage,
 };
 use rdmawire::{
     capture::{self, Source},
     craft::{self, Channel, Data, Hold, Packet, Request, recipe},
     dissect::{Dissection, Encapsulation, dissect},
+    grammar::units,
     opcode::Service,
-    wire::{Bth, Mac, NakCode, Psn, Qpn, Udp},
+    wire::{Bth, Mac, Psn, Qpn, Syndrome, Udp},
 };
 
-/// Build packets: from one line of text, from a capture, or as answers to one.
+/// Build packets from a recipe, from a capture, or as answers to packets of one.
 ///
-/// A recipe names headers from the outermost in, with the fields that matter; lengths, types, checksums and the ICRC
-/// are computed: `rdmawire craft 'eth / ipv4 dst=10.0.0.2 / udp / bth opcode=rc-write-only dest_qp=0x11 / reth
-/// dma_len=64 / payload 64' -o x.pcap`. A computed field that is given is kept as put.
+/// A recipe is one line of text. It names the headers from outside to inside, with the fields to set. Lengths, types,
+/// checksums and the ICRC are computed: `rdmawire craft 'eth / ipv4 dst=10.0.0.2 / udp / bth opcode=rc-write-only dest_qp=0x11 / reth
+/// dma_len=64 / payload 64' -o x.pcap`. A computed field that is given is kept as it is.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Craft {
     #[command(subcommand)]
     what: Option<What>,
-    /// The packet: headers divided by `/`, with their fields; or a scenario: FILE.toml.
+    /// A recipe: headers with their fields, divided by `/`. Or a scenario to simulate: FILE.toml.
     #[arg(required_unless_present = "from", conflicts_with = "from")]
     recipe: Option<String>,
-    /// Start from the frames of a capture, or from one: FILE or FILE:N, counted from 1.
+    /// Start from all frames of a capture (FILE), or from one (FILE:N, counted from 1).
     #[arg(long, value_name = "FILE[:N]")]
     from: Option<Place>,
-    /// Of a scenario: write what an analysis of its capture must say, as JSON.
+    /// With a scenario: write the results that an analysis of its capture must have, as JSON.
     #[arg(long, value_name = "FILE")]
     expect: Option<PathBuf>,
     #[command(flatten)]
@@ -47,27 +48,27 @@ pub(super) struct Craft {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// A congestion notification for the flow of a data packet, back to its sender.
+    /// A congestion notification (CNP) to the sender of a data packet.
     Cnp(Answer),
     /// An acknowledgement of a packet.
     Ack(Answer),
-    /// A refusal of a packet.
+    /// A NAK of a packet.
     Nak {
         #[command(flatten)]
         answer: Answer,
-        /// Why.
+        /// The reason.
         #[arg(long, value_enum, default_value_t)]
         code: Code,
     },
-    /// Receiver not ready: send that packet again later.
+    /// An RNR NAK: receiver not ready, send the packet again later.
     Rnr {
         #[command(flatten)]
         answer: Answer,
-        /// How long to wait, rounded up to the next time that can be said: 10us, 1.28ms.
-        #[arg(long, value_name = "TIME", value_parser = units::interval, default_value = "640us")]
+        /// How long to wait: 10us, 1.28ms. It is rounded up to the next value that the field can express.
+        #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "640us")]
         timer: u64,
     },
-    /// Priority flow control: once, or renewed so that the pause holds.
+    /// Priority flow control: one frame, or a pause that is held by renewing it.
     Pfc {
         /// The priorities to pause.
         #[arg(long, value_name = "0-7", value_delimiter = ',', required = true, value_parser = clap::value_parser!(u8).range(0..8))]
@@ -75,17 +76,17 @@ enum What {
         #[command(flatten)]
         pause: Pause,
     },
-    /// PAUSE of everything: once, or renewed so that it holds.
+    /// IEEE 802.3 PAUSE: one frame, or a pause that is held by renewing it.
     Pause(Pause),
-    /// An RDMA WRITE as the packets it takes.
+    /// The packets of an RDMA WRITE.
     Write(Message),
     /// An RDMA READ request.
     Read(Message),
-    /// The response to an RDMA READ.
+    /// The packets of the response to an RDMA READ.
     ReadResponse(Message),
-    /// A SEND as the packets it takes.
+    /// The packets of a SEND.
     Send(Message),
-    /// A connection's setup and end: REQ, REP, RTU, DREQ, DREP.
+    /// The connection management messages of a connection: REQ, REP, RTU, DREQ, DREP.
     Connect(Message),
 }
 
@@ -94,10 +95,10 @@ struct Answer {
     /// The packet to answer: FILE:N, counted from 1.
     #[arg(long = "flow-of", visible_alias = "of", value_name = "FILE:N")]
     of: Place,
-    /// The queue pair that sent it, where the capture does not show it.
+    /// The queue pair that sent it, if the capture does not show it.
     #[arg(long, value_name = "QPN", value_parser = units::qpn)]
     dest_qp: Option<Qpn>,
-    /// The responder's count of messages.
+    /// The responder's message sequence number.
     #[arg(long, default_value_t = 0)]
     msn: u32,
     #[command(flatten)]
@@ -109,28 +110,28 @@ enum Code {
     /// The PSN was not the expected one.
     #[default]
     PsnSequenceError,
-    /// Against the rules.
+    /// The request is invalid.
     InvalidRequest,
-    /// A key, address or right that does not fit.
+    /// A wrong key or address, or a missing access right.
     RemoteAccessError,
     /// The responder failed.
     RemoteOperationalError,
-    /// A reliable datagram against the rules.
+    /// The reliable datagram request is invalid.
     InvalidRdRequest,
 }
 
 #[derive(Debug, Args)]
 struct Pause {
-    /// How long each frame asks for, in quanta of 512 bit times; 0 ends a pause.
+    /// The pause time of each frame in quanta of 512 bit times; 0 ends a pause.
     #[arg(long, default_value_t = u16::MAX)]
     quanta: u16,
-    /// Hold the pause so long, renewing it, and end it then: 300ms.
-    #[arg(long, value_name = "TIME", value_parser = units::interval, requires = "speed")]
+    /// Hold the pause this long by renewing it, then end it: 300ms.
+    #[arg(long, value_name = "TIME", value_parser = units::duration, requires = "speed")]
     hold: Option<u64>,
     /// The link's speed: 400G.
-    #[arg(long, value_name = "RATE", value_parser = units::amount)]
+    #[arg(long, value_name = "RATE", value_parser = units::count)]
     speed: Option<u64>,
-    /// Who asks.
+    /// The sender's Ethernet address.
     #[arg(long, value_name = "MAC", value_parser = mac, default_value = "02:00:00:00:00:01")]
     src: Mac,
     #[command(flatten)]
@@ -139,17 +140,17 @@ struct Pause {
 
 #[derive(Debug, Args)]
 struct Message {
-    /// Sender.
+    /// The sender's IP address.
     #[arg(long, default_value = "10.0.0.1")]
     src: std::net::IpAddr,
-    /// Receiver.
+    /// The receiver's IP address.
     #[arg(long, default_value = "10.0.0.2")]
     dst: std::net::IpAddr,
-    /// How it is wrapped: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh; by the addresses if not given.
+    /// The encapsulation: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh. By default RoCEv2 over the addresses' IP version.
     #[arg(long, value_name = "NAME", value_parser = encapsulation)]
     to: Option<Encapsulation>,
-    /// RC, UC, UD, RD or XRC.
-    #[arg(long, default_value = "rc", value_parser = service)]
+    /// The transport service: rc, uc, ud, rd or xrc.
+    #[arg(long, default_value = "rc", value_parser = arg::service)]
     service: Service,
     /// The sender's queue pair.
     #[arg(long, default_value = "0x12", value_parser = units::qpn)]
@@ -160,8 +161,8 @@ struct Message {
     /// The first packet's PSN.
     #[arg(long, default_value_t = 0)]
     psn: u32,
-    /// Bytes: 64, 64K, 1M.
-    #[arg(long, value_parser = units::amount_binary, default_value = "4096")]
+    /// The size of the message: 64, 64K, 1M.
+    #[arg(long, value_parser = units::binary_count, default_value = "4096")]
     len: u64,
     /// Path MTU: 256 to 4096.
     #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u16).range(256..=4096))]
@@ -210,17 +211,18 @@ impl Craft {
                     force: self.out.force,
                 }
                 .run(),
-                (Some(_), _) if self.expect.is_some() => bail!("--expect: of a scenario, FILE.toml"),
+                (Some(_), _) if self.expect.is_some() => bail!("--expect needs a scenario, FILE.toml"),
                 (Some(text), _) => {
                     let seed = self.out.seed;
                     let mut emit = Emit::new(self.out)?;
                     emit.all(|copy| {
-                        recipe::parse_seeded(&text, seed.wrapping_add(copy)).map_err(Into::into)
+                        recipe::parse_seeded(&text, seed.wrapping_add(copy))
+                            .map_err(|error| anyhow!("recipe, {error}"))
                     })?;
                     emit.finish()
                 }
                 (None, Some(from)) => from_capture(&from, self.out),
-                (None, None) => bail!("a recipe, or --from FILE"),
+                (None, None) => bail!("expected a recipe, or --from FILE"),
             },
         }
     }
@@ -232,14 +234,7 @@ impl What {
             What::Cnp(answer) => answer.run(|channel, _, _| channel.cnp()),
             What::Ack(answer) => answer.run(|channel, psn, msn| channel.ack(psn, msn)),
             What::Nak { answer, code } => {
-                let code = match code {
-                    Code::PsnSequenceError => NakCode::PsnSequenceError,
-                    Code::InvalidRequest => NakCode::InvalidRequest,
-                    Code::RemoteAccessError => NakCode::RemoteAccessError,
-                    Code::RemoteOperationalError => NakCode::RemoteOperationalError,
-                    Code::InvalidRdRequest => NakCode::InvalidRdRequest,
-                };
-                answer.run(|channel, psn, msn| channel.nak(psn, code, msn))
+                answer.run(|channel, psn, msn| channel.acknowledge(psn, Syndrome(0x60 | code as u8), msn))
             }
             What::Rnr { answer, timer } => {
                 let us = u32::try_from(timer.div_ceil(1000)).unwrap_or(u32::MAX);
@@ -251,37 +246,22 @@ impl What {
             }
             What::Pause(pause) => pause.run(None),
             What::Write(message) => message.run(|m| {
-                let (len, va, r_key, imm) = (m.len()?, m.va, m.r_key()?, m.imm()?);
-                m.packets(Request::Write { len, va, r_key, imm })
+                m.packets(Request::Write { len: m.len()?, va: m.va, r_key: m.r_key()?, imm: m.imm()? })
             }),
-            What::Read(message) => message.run(|m| {
-                let (len, va, r_key) = (m.len()?, m.va, m.r_key()?);
-                m.packets(Request::Read { len, va, r_key })
-            }),
+            What::Read(message) => {
+                message.run(|m| m.packets(Request::Read { len: m.len()?, va: m.va, r_key: m.r_key()? }))
+            }
             What::Send(message) => {
                 message.run(|m| m.packets(Request::Send { len: m.len()?, imm: m.imm()?, invalidate: None }))
             }
             What::ReadResponse(message) => message.run(|m| {
-                Ok(m.channel()
-                    .read_response(Psn(m.psn), m.len()?, 1)
-                    .data(Data::pattern(m.out.seed))
-                    .iter()
-                    .collect())
+                let response = m.channel().read_response(Psn(m.psn), m.len()?, 1)?;
+                Ok(response.data(Data::pattern(m.out.seed)).iter().collect())
             }),
             What::Connect(message) => message.run(|m| {
-                let dialog = craft::Dialog {
-                    mtu: m.mtu,
-                    service: m.service,
-                    active_psn: Psn(m.psn),
-                    ..craft::Dialog::new(m.channel().path, m.src_qp, m.dest_qp)
-                };
-                Ok(vec![
-                    dialog.req(&[]),
-                    dialog.rep(&[]),
-                    dialog.rtu(&[]),
-                    dialog.dreq(false, &[]),
-                    dialog.drep(true, &[]),
-                ])
+                let usual = craft::Dialog::new(m.channel().path, m.src_qp, m.dest_qp);
+                let d = craft::Dialog { mtu: m.mtu, service: m.service, active_psn: Psn(m.psn), ..usual };
+                Ok(vec![d.req(&[]), d.rep(&[]), d.rtu(&[]), d.dreq(false, &[]), d.drep(true, &[])])
             }),
         }
     }
@@ -289,9 +269,12 @@ impl What {
 
 impl Answer {
     fn run(self, make: impl Fn(&Channel, Psn, u32) -> Packet) -> anyhow::Result<Outcome> {
-        let Some(n) = self.of.frame else { bail!("--flow-of: which frame? {}:N", self.of.file.display()) };
+        let Some(n) = self.of.frame else {
+            bail!("--flow-of: expected a frame number, as in {}:N", self.of.file.display())
+        };
         let (channel, psn) = with_frame(&self.of.file, n, |d| {
-            let bth = d.get::<Bth>().with_context(|| format!("frame {n} has no BTH: nothing to answer"))?;
+            let no_bth = || format!("frame {n} has no BTH, so it cannot be answered");
+            let bth = d.get::<Bth>().with_context(no_bth)?;
             let sender = match self.dest_qp {
                 Some(qpn) => Some(qpn),
                 None if d.get::<rdmawire::wire::Deth>().is_some() => None,
@@ -306,14 +289,12 @@ impl Answer {
     }
 }
 
-/// The queue pair that sent a packet: that of the packets on the way back, if there is one, or if only one fits
-/// Linux's UDP source port.
+/// The queue pair that sent a packet: the destination of packets on the way back. If there are several, the one that
+/// Linux's formula for the UDP source port selects.
 fn peer(file: &Path, d: &Dissection<'_>) -> anyhow::Result<Qpn> {
     let path = craft::Path::of(d).context("no BTH")?;
-    let (to, port) = (
-        d.get::<Bth>().map(|bth| bth.dest_qp()).unwrap_or_default(),
-        d.get::<Udp>().map(|udp| udp.src_port()),
-    );
+    let to = d.get::<Bth>().map(|bth| bth.dest_qp()).unwrap_or_default();
+    let port = d.get::<Udp>().map(|udp| udp.src_port());
     let mut back = BTreeSet::new();
     let mut reader = capture::open(file)?;
     while let Some(record) = reader.next()? {
@@ -330,7 +311,7 @@ fn peer(file: &Path, d: &Dissection<'_>) -> anyhow::Result<Qpn> {
     match (fits.as_slice(), back.len()) {
         (&[qpn], _) => Ok(Qpn(qpn)),
         (_, 1) => Ok(Qpn(back.first().copied().unwrap_or(0))),
-        (_, 0) => bail!("no packet of the way back shows which queue pair sent it: give --dest-qp"),
+        (_, 0) => bail!("no packet on the way back shows the queue pair that sent it: give --dest-qp"),
         (_, n) => bail!("{n} queue pairs may have sent it: give --dest-qp"),
     }
 }
@@ -339,18 +320,13 @@ impl Pause {
     fn run(self, priorities: Option<u8>) -> anyhow::Result<Outcome> {
         let mut emit = Emit::new(self.out)?;
         let Some(ns) = self.hold else {
-            let quanta = |n: usize| priorities.is_some_and(|mask| mask >> n & 1 == 1).then_some(self.quanta);
-            emit.all(|_| {
-                Ok(match priorities {
-                    None => craft::pause(self.src, self.quanta),
-                    Some(_) => craft::pfc(self.src, std::array::from_fn(quanta)),
-                })
-            })?;
+            let pause = Hold::new(self.src, priorities, 0, 1);
+            emit.all(|_| Ok(pause.frame(self.quanta)))?;
             return emit.finish();
         };
         let speed = self.speed.filter(|&speed| speed > 0).context("--hold needs --speed")?;
         if self.quanta == 0 {
-            bail!("--hold with --quanta 0: that would end a pause, not hold one");
+            bail!("--hold with --quanta 0: quanta of 0 end a pause");
         }
         let hold = Hold { quanta: self.quanta, ..Hold::new(self.src, priorities, ns, speed) };
         for (at, packet) in hold.iter() {
@@ -394,7 +370,7 @@ impl Message {
     }
 }
 
-/// Every frame of a capture, or one, edited.
+/// Edits every frame of a capture, or one.
 fn from_capture(from: &Place, out: Out) -> anyhow::Result<Outcome> {
     let mut reader = capture::open(&from.file)?;
     let mut emit = Emit::new(out)?;
@@ -404,7 +380,7 @@ fn from_capture(from: &Place, out: Out) -> anyhow::Result<Outcome> {
         if from.frame.is_none_or(|wanted| wanted == n) {
             let d = dissect(record.link, record.frame, record.wire_len);
             let packet = Packet::from(&d);
-            // What is behind the packet on the wire and was not captured either.
+            // Bytes behind the packet that were not captured.
             let more = record.wire_len.saturating_sub(packet.wire_len());
             emit.put(record.time, record.interface, more, packet)?;
         }
@@ -423,14 +399,14 @@ fn from_capture(from: &Place, out: Out) -> anyhow::Result<Outcome> {
 fn with_frame<T>(
     file: &Path,
     n: u64,
-    see: impl FnOnce(&Dissection<'_>) -> anyhow::Result<T>,
+    on_frame: impl FnOnce(&Dissection<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let mut reader = capture::open(file)?;
     let mut number = 0;
     while let Some(record) = reader.next()? {
         number += 1;
         if number == n {
-            return see(&dissect(record.link, record.frame, record.wire_len));
+            return on_frame(&dissect(record.link, record.frame, record.wire_len));
         }
     }
     bail!("{}: frame {n} of {number}", file.display())
@@ -438,10 +414,4 @@ fn with_frame<T>(
 
 fn mac(text: &str) -> Result<Mac, String> {
     text.parse().map_err(str::to_owned)
-}
-
-fn service(text: &str) -> Result<Service, String> {
-    let all = [Service::Rc, Service::Uc, Service::Rd, Service::Ud, Service::Xrc];
-    let found = all.into_iter().find(|service| service.name().eq_ignore_ascii_case(text));
-    found.ok_or("expected rc, uc, rd, ud or xrc".into())
 }

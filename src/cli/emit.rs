@@ -1,4 +1,4 @@
-//! Where crafted packets go: copied, edited, and written as a capture or as text.
+//! Writes crafted packets: copies and edits them, and writes a capture or text.
 
 use std::{
     fmt::Write as _,
@@ -12,16 +12,17 @@ use clap::Args;
 use super::{
     Outcome,
     arg::{edit, format_of},
-    say, units,
+    say,
 };
 use rdmawire::{
     capture::{self, Record, Sink, Time},
-    craft::{Auto, Edit, Packet, recipe},
+    craft::{ComputedField, Edit, Packet, recipe},
     dissect::Link,
+    grammar::{print::hex, units},
     wire::Erf,
 };
 
-/// Where the packets go, and what is done to them before.
+/// Where packets are written, and how they are changed before.
 #[derive(Debug, Args)]
 pub(super) struct Out {
     /// The capture to write: .pcap, .pcapng or .erf, with .gz or .zst behind; `-` is pcap on standard output.
@@ -30,44 +31,44 @@ pub(super) struct Out {
     /// Replace the file if it exists.
     #[arg(long)]
     pub(super) force: bool,
-    /// As hexadecimal on standard output; so too if nothing else is asked for.
+    /// Print hexadecimal on standard output: the default without --output.
     #[arg(long, group = "style")]
     hex: bool,
-    /// As C arrays.
+    /// Print C arrays.
     #[arg(long, group = "style")]
     c: bool,
-    /// As Rust arrays.
+    /// Print Rust arrays.
     #[arg(long, group = "style")]
     rust: bool,
-    /// As Python bytes.
+    /// Print Python bytes.
     #[arg(long, group = "style")]
     python: bool,
-    /// As recipes: what can be given to `rdmawire craft` again.
+    /// Print recipes, which `rdmawire craft` reads.
     #[arg(long, group = "style")]
     recipes: bool,
-    /// Change a field: bth.psn+=1000, ipv4.dst=10.0.0.9, ipv4[0].ttl=3 (the outermost), payload='hi'.
+    /// Change a field: bth.psn+=1000, ipv4.dst=10.0.0.9, ipv4[0].ttl=3 (in the outermost IPv4 header), payload='hi'.
     #[arg(long, value_name = "FIELD=VALUE", value_parser = edit)]
     set: Vec<Edit>,
-    /// Change a field once more in each copy of --count: bth.psn+=1.
+    /// Change a field in each copy of --count once more than in the copy before: bth.psn+=1.
     #[arg(long, value_name = "FIELD+=N", value_parser = edit)]
     step: Vec<Edit>,
-    /// Leave a computed value as it stands: icrc, ip_checksum, … (a name that is none of them lists all).
+    /// Do not compute this field, and keep its value: icrc, ip_checksum, … (an unknown name lists all).
     #[arg(long, value_name = "VALUE")]
     keep: Vec<String>,
-    /// Compute a value that is left alone otherwise: udp_checksum, fcs.
+    /// Compute a field that is not computed by default: udp_checksum, fcs.
     #[arg(long, value_name = "VALUE")]
     compute: Vec<String>,
-    /// Make a computed value wrong by one bit.
+    /// Flip one bit of a computed field.
     #[arg(long, value_name = "VALUE")]
     corrupt: Vec<String>,
-    /// So many copies of every packet.
+    /// How many copies of each packet to write.
     #[arg(long, default_value_t = 1)]
     count: u64,
-    /// What random payloads are made from.
+    /// The seed of random payloads.
     #[arg(long, default_value_t = 0)]
     pub(super) seed: u64,
-    /// From one packet to the next: 10us.
-    #[arg(long, value_name = "TIME", value_parser = units::interval)]
+    /// The time between two packets: 10us.
+    #[arg(long, value_name = "TIME", value_parser = units::duration)]
     interval: Option<u64>,
 }
 
@@ -83,38 +84,28 @@ enum Style {
 /// Edits packets and writes them out.
 pub(super) struct Emit {
     out: Out,
-    keep: Vec<Auto>,
-    compute: Vec<Auto>,
-    corrupt: Vec<Auto>,
+    keep: Vec<ComputedField>,
+    compute: Vec<ComputedField>,
+    corrupt: Vec<ComputedField>,
     sink: Option<capture::Writer>,
     style: Option<Style>,
     text: String,
     frame: Vec<u8>,
     number: u64,
-    /// Edits that found their header, and those that did not.
+    /// Of each edit, whether no packet had its header.
     unused: Vec<bool>,
 }
 
 impl Emit {
     pub(super) fn new(out: Out) -> anyhow::Result<Emit> {
-        let style = [
-            (out.hex, Style::Hex),
-            (out.c, Style::C),
-            (out.rust, Style::Rust),
-            (out.python, Style::Python),
-            (out.recipes, Style::Recipe),
-        ]
-        .into_iter()
-        .find_map(|(asked, style)| asked.then_some(style));
-        let sink = match &out.output {
-            Some(path) => {
-                let options = capture::Options { force: out.force, ..Default::default() };
-                Some(capture::create(path, format_of(path)?, &[], options)?)
-            }
-            None => None,
-        };
-        let names =
-            |names: &[String]| names.iter().map(|name| auto(name)).collect::<anyhow::Result<Vec<_>>>();
+        let asked = [out.hex, out.c, out.rust, out.python, out.recipes];
+        let styles = [Style::Hex, Style::C, Style::Rust, Style::Python, Style::Recipe];
+        let style = asked.into_iter().zip(styles).find_map(|(asked, style)| asked.then_some(style));
+        let options = capture::Options { force: out.force, ..Default::default() };
+        let create = |path: &PathBuf| anyhow::Ok(capture::create(path, format_of(path)?, &[], options)?);
+        let sink = out.output.as_ref().map(create).transpose()?;
+        type Fields = anyhow::Result<Vec<ComputedField>>;
+        let names = |names: &[String]| names.iter().map(|name| computed_field(name)).collect::<Fields>();
         Ok(Emit {
             keep: names(&out.keep)?,
             compute: names(&out.compute)?,
@@ -129,7 +120,7 @@ impl Emit {
         })
     }
 
-    /// A packet and its copies, one interval apart; every copy may be made anew.
+    /// A packet and its copies, one interval apart. `make` gives each copy.
     pub(super) fn all(&mut self, make: impl Fn(u64) -> anyhow::Result<Packet>) -> anyhow::Result<()> {
         for copy in 0..self.out.count {
             let packet = make(copy)?;
@@ -167,8 +158,8 @@ impl Emit {
         mut packet: Packet,
     ) -> anyhow::Result<()> {
         let seed = self.out.seed.wrapping_add(copy);
-        self.keep.iter().for_each(|&auto| packet.set_keep(auto, true));
-        self.compute.iter().for_each(|&auto| packet.set_keep(auto, false));
+        self.keep.iter().for_each(|&field| packet.set_keep(field, true));
+        self.compute.iter().for_each(|&field| packet.set_keep(field, false));
         for (n, edit) in self.out.set.iter().enumerate() {
             let found = edit.apply(&mut packet, seed).map_err(anyhow::Error::msg)?;
             self.unused[n] &= !found;
@@ -182,9 +173,9 @@ impl Emit {
         if packet.link() == Link::ERF {
             packet.alter(|erf: Erf| erf.with_timestamp(erf_time(time)));
         }
-        for &auto in &self.corrupt {
-            if !packet.corrupt(auto) {
-                bail!("--corrupt {auto}: packet {} has none", self.number + 1);
+        for &field in &self.corrupt {
+            if !packet.corrupt(field) {
+                bail!("--corrupt {field}: packet {} has none", self.number + 1);
             }
         }
         self.frame.clear();
@@ -214,51 +205,40 @@ impl Emit {
         if let Some(sink) = &mut self.sink {
             sink.finish()?;
         }
-        let edits = self.out.set.iter().chain(&self.out.step);
-        let unused: Vec<_> =
-            edits.zip(&self.unused).filter(|(_, unused)| **unused).map(|(edit, _)| edit).collect();
-        if self.number > 0 && !unused.is_empty() {
-            for edit in unused {
-                say(format_args!("--set {edit}: no packet has this header"));
-            }
-            return Ok(Outcome::Failed);
+        let mut outcome = Outcome::Done;
+        let edits = self.out.set.iter().chain(&self.out.step).zip(&self.unused);
+        for (edit, _) in edits.filter(|(_, unused)| **unused && self.number > 0) {
+            say(format_args!("--set {edit}: no packet has this header"));
+            outcome = Outcome::Failed;
         }
-        Ok(Outcome::Done)
+        Ok(outcome)
     }
 }
 
 fn write_text(out: &mut String, style: Style, number: u64, frame: &[u8], packet: &Packet) {
-    let list = |out: &mut String, open: &str, close: &str| {
-        out.push_str(open);
-        for line in frame.chunks(12) {
-            out.push_str("\n    ");
-            let line: Vec<_> = line.iter().map(|byte| format!("{byte:#04x}")).collect();
-            out.push_str(&line.join(", "));
-            out.push(',');
-        }
-        out.push_str(close);
+    let len = frame.len();
+    let list = || -> String {
+        let line =
+            |line: &[u8]| line.iter().map(|byte| format!("{byte:#04x}")).collect::<Vec<_>>().join(", ");
+        frame
+            .chunks(12)
+            .map(|bytes| {
+                format!(
+                    "
+    {},",
+                    line(bytes)
+                )
+            })
+            .collect()
     };
     // Writing to a string cannot fail.
     let _ = match style {
         Style::Hex => writeln!(out, "{}", hex(frame)),
-        Style::C => {
-            list(out, &format!("static const unsigned char packet{number}[{}] = {{", frame.len()), "\n};\n");
-            Ok(())
-        }
-        Style::Rust => {
-            list(out, &format!("const PACKET{number}: [u8; {}] = [", frame.len()), "\n];\n");
-            Ok(())
-        }
+        Style::C => writeln!(out, "static const unsigned char packet{number}[{len}] = {{{}\n}};", list()),
+        Style::Rust => writeln!(out, "const PACKET{number}: [u8; {len}] = [{}\n];", list()),
         Style::Python => writeln!(out, "packet{number} = bytes.fromhex(\"{}\")", hex(frame)),
         Style::Recipe => writeln!(out, "{}", recipe::print(packet)),
     };
-}
-
-fn hex(frame: &[u8]) -> String {
-    frame.iter().fold(String::with_capacity(frame.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// Seconds and their fraction, 32 bits each, least significant byte first.
@@ -268,9 +248,9 @@ fn erf_time(time: Time) -> [u8; 8] {
     ((seconds as u64) << 32 | fraction).to_le_bytes()
 }
 
-fn auto(name: &str) -> anyhow::Result<Auto> {
-    Auto::from_name(name).with_context(|| {
-        let all: Vec<_> = Auto::ALL.iter().map(|auto| auto.name()).collect();
-        format!("{name:?} is no computed value; there are {}", all.join(", "))
+fn computed_field(name: &str) -> anyhow::Result<ComputedField> {
+    ComputedField::from_name(name).with_context(|| {
+        let all: Vec<_> = ComputedField::ALL.iter().map(|field| field.name()).collect();
+        format!("{name:?} is not a computed field; these are: {}", all.join(", "))
     })
 }

@@ -1,4 +1,4 @@
-//! `rdmawire explain`: headers, operation codes, syndromes and notes, from the tables that dissect frames.
+//! `rdmawire explain`: headers, operation codes, syndromes, notes and findings, from the tables that are used.
 
 use std::{
     fmt::{Result as Written, Write as _},
@@ -8,19 +8,21 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 
-use super::{Outcome, units};
+use super::Outcome;
 use rdmawire::{
+    analyze::{FINDINGS, FindingKind, Scope},
     dissect::Problem,
-    filter::{Name, Pseudo, nearest},
+    filter::{Name, Pseudo},
+    grammar::{did_you_mean, nearest, units},
     opcode::{Direction, Opcode, PayloadRule, Position},
     wire::{Bth, Field, Header, HeaderInfo, Kind, Show, Syndrome},
 };
 
-/// Explain a header, a field, an operation code, a syndrome, a note, or the language of filters.
+/// Explain a header, a field, an operation code, a syndrome, a note, a finding, the language of filters, or the schema of reports.
 #[derive(Debug, Args)]
 pub(super) struct Explain {
-    /// bth, bth.psn, opcode 0x0c, opcode rc-read-request, syndrome 0x60, rnr, note bth.opcode, filter; nothing
-    /// lists all there is.
+    /// bth, bth.psn, opcode 0x0c, opcode rc-read-request, syndrome 0x60, rnr, note bth.opcode, finding
+    /// loss.downstream, filter, schema; nothing lists all there is.
     #[arg(value_name = "NAME")]
     topic: Vec<String>,
 }
@@ -44,8 +46,11 @@ impl Explain {
             ["rnr"] => syndromes(0x20..=0x3f, &mut to)?,
             ["note" | "notes"] => notes(&mut to)?,
             ["note", id] => note(id, &mut to)?,
+            ["finding" | "findings"] => findings(&mut to)?,
+            ["finding", id] => finding(id, &mut to)?,
             ["filter" | "filters"] => filter(&mut to)?,
-            ["scenario" | "scenarios"] => to.push_str(rdmawire::craft::scenario::SCHEMA),
+            ["schema"] => writeln!(to, "{:#}", rdmawire::report::schema().to_value())?,
+            ["scenario" | "scenarios"] => to.push_str(rdmawire::sim::SCHEMA),
             names => named(&names.join(" "), &mut to)?,
         }
         Ok(to)
@@ -70,8 +75,10 @@ fn all(to: &mut String) -> Written {
          \x20 syndrome [VALUE]      what an AETH says: ACK, RNR NAK, NAK\n\
          \x20 rnr                   RNR timers\n\
          \x20 note [ID]             what dissection remarks\n\
+         \x20 finding [ID]          what an analysis finds: what it means, what to do\n\
          \x20 filter                the language of --filter, and all names in it\n\
          \x20 scenario              the schema of scenario files\n\
+         \x20 schema                the JSON Schema of `analyze --json`\n\
          \x20 HEADER.FIELD          a single field, by our name or Wireshark's\n",
     );
     Ok(())
@@ -130,11 +137,11 @@ fn named(name: &str, to: &mut String) -> anyhow::Result<()> {
         }
         return Ok(());
     }
-    let topics = ["opcode", "syndrome", "rnr", "note", "filter", "scenario"].map(str::to_owned);
-    match nearest(name, Name::all().chain(topics)).as_slice() {
-        [] => bail!("explain: nothing is named {name:?}; `rdmawire explain` lists all there is"),
-        near => bail!("explain: nothing is named {name:?}; did you mean {}?", near.join(" or ")),
-    }
+    let topics =
+        ["opcode", "syndrome", "rnr", "note", "finding", "filter", "schema", "scenario"].map(str::to_owned);
+    let near = nearest(name, Name::all().chain(topics));
+    let or = did_you_mean(&near, "; `rdmawire explain` lists all there is");
+    bail!("explain: nothing is named {name:?}{or}")
 }
 
 fn header(info: &HeaderInfo, to: &mut String) -> Written {
@@ -149,12 +156,8 @@ fn header(info: &HeaderInfo, to: &mut String) -> Written {
     let (name, wireshark) = (longest(|field| field.name, 5), longest(|field| field.wireshark, 9));
     writeln!(to, "  bit  bits  {:name$}  {:wireshark$}  meaning", "field", "Wireshark")?;
     for field in info.fields {
-        let doc = field.doc.trim();
-        writeln!(
-            to,
-            "{:5} {:5}  {:name$}  {:wireshark$}  {doc}",
-            field.bit, field.width, field.name, field.wireshark
-        )?;
+        let (bit, bits, doc) = (field.bit, field.width, field.doc.trim());
+        writeln!(to, "{bit:5} {bits:5}  {:name$}  {:wireshark$}  {doc}", field.name, field.wireshark)?;
     }
     Ok(())
 }
@@ -182,12 +185,9 @@ fn opcodes(to: &mut String) -> Written {
 fn opcode(name: &str, to: &mut String) -> anyhow::Result<()> {
     let Some(opcode) = Opcode::from_name(name) else {
         let names = Opcode::ALL.iter().filter_map(|op| op.ident()).map(cli_name);
-        match nearest(&name.replace([' ', '_'], "-"), names).as_slice() {
-            [] => bail!("explain: no operation code is named {name:?}; `rdmawire explain opcode` lists all"),
-            near => {
-                bail!("explain: no operation code is named {name:?}; did you mean {}?", near.join(" or "))
-            }
-        }
+        let near = nearest(&name.replace([' ', '_'], "-"), names);
+        let or = did_you_mean(&near, "; `rdmawire explain opcode` lists all");
+        bail!("explain: no operation code is named {name:?}{or}");
     };
     let service = opcode.service().name();
     let (Some(label), Some(ident)) = (opcode.name(), opcode.ident()) else {
@@ -198,42 +198,33 @@ fn opcode(name: &str, to: &mut String) -> anyhow::Result<()> {
     let reliable =
         if opcode.service().is_reliable() { "acknowledged and resent" } else { "not acknowledged" };
     writeln!(to, "  service    {service}, {reliable}")?;
-    writeln!(
-        to,
-        "  position   {}",
-        match opcode.position() {
-            Position::First => "first packet of several",
-            Position::Middle => "neither first nor last packet",
-            Position::Last => "last packet of several",
-            Position::Only => "the whole message",
-        }
-    )?;
-    writeln!(
-        to,
-        "  direction  {}",
-        match (opcode.is_cnp(), opcode.direction()) {
-            (true, _) => "from the receiver of marked packets to their sender; it has no PSN",
-            (_, Direction::Request) => "request: numbered in the requester's PSN space",
-            (_, Direction::Response) => "response: carries the PSNs of the request it answers",
-        }
-    )?;
+    let position = match opcode.position() {
+        Position::First => "first packet of several",
+        Position::Middle => "neither first nor last packet",
+        Position::Last => "last packet of several",
+        Position::Only => "the whole message",
+    };
+    writeln!(to, "  position   {position}")?;
+    let direction = match (opcode.is_cnp(), opcode.direction()) {
+        (true, _) => "from the receiver of marked packets to their sender; it has no PSN",
+        (_, Direction::Request) => "request: numbered in the requester's PSN space",
+        (_, Direction::Response) => "response: carries the PSNs of the request it answers",
+    };
+    writeln!(to, "  direction  {direction}")?;
     writeln!(to, "  headers    +0   {}, {} bytes", Bth::NAME, Bth::LEN)?;
     let mut at = Bth::LEN;
     for info in opcode.chain().iter().filter_map(|kind| kind.info()) {
         writeln!(to, "             +{at:<3} {}, {} bytes", info.label, info.len)?;
         at += info.len;
     }
-    writeln!(
-        to,
-        "  payload    +{at:<3} {}",
-        match opcode.payload_rule() {
-            PayloadRule::Full => "exactly the path MTU",
-            PayloadRule::Some => "one byte to the path MTU, padded to a multiple of four",
-            PayloadRule::Any => "none to the path MTU, padded to a multiple of four",
-            PayloadRule::None => "none",
-            PayloadRule::Eight => "eight bytes",
-        }
-    )?;
+    let payload = match opcode.payload_rule() {
+        PayloadRule::Full => "exactly the path MTU",
+        PayloadRule::Some => "one byte to the path MTU, padded to a multiple of four",
+        PayloadRule::Any => "none to the path MTU, padded to a multiple of four",
+        PayloadRule::None => "none",
+        PayloadRule::Eight => "eight bytes",
+    };
+    writeln!(to, "  payload    +{at:<3} {payload}")?;
     Ok(())
 }
 
@@ -281,22 +272,46 @@ fn note(id: &str, to: &mut String) -> anyhow::Result<()> {
     let (layer, problem) = id.rsplit_once('.').unwrap_or(("", id));
     let Some(found) = Problem::EXAMPLES.iter().find(|example| example.id() == problem) else {
         let near = nearest(problem, Problem::EXAMPLES.iter().map(|example| example.id().to_owned()));
-        match near.as_slice() {
-            [] => bail!("explain: no note has the id {id:?}; `rdmawire explain note` lists all"),
-            near => bail!("explain: no note has the id {id:?}; did you mean {}?", near.join(" or ")),
-        }
+        let or = did_you_mean(&near, "; `rdmawire explain note` lists all");
+        bail!("explain: no note has the id {id:?}{or}");
     };
     let kind = Kind::ALL.iter().find(|kind| kind.layer() == layer);
     if !layer.is_empty() && kind.is_none() {
         let near = nearest(layer, Kind::ALL.iter().map(|kind| kind.layer().to_owned()));
-        let meant =
-            if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) };
-        bail!("explain: no layer is named {layer:?}{meant}");
+        bail!("explain: no layer is named {layer:?}{}", did_you_mean(&near, ""));
     }
     writeln!(to, "{id} ({})\n  {}", found.severity().name(), found.doc())?;
     if let Some(kind) = kind {
         writeln!(to, "  About: {}", kind.label())?;
     }
+    Ok(())
+}
+
+fn findings(to: &mut String) -> Written {
+    to.push_str("What an analysis finds, most serious first: rdmawire explain finding ID\n");
+    for kind in FINDINGS {
+        writeln!(to, "  {:23} {:8} {}", kind.id, kind.severity.name(), kind.doc)?;
+    }
+    Ok(())
+}
+
+fn finding(id: &str, to: &mut String) -> anyhow::Result<()> {
+    let Some(kind) = FindingKind::by_id(id) else {
+        let near = nearest(id, FINDINGS.iter().map(|kind| kind.id.to_owned()));
+        let or = did_you_mean(&near, "; `rdmawire explain finding` lists all");
+        bail!("explain: no finding has the id {id:?}{or}");
+    };
+    writeln!(to, "{} ({})\n  {}", kind.id, kind.severity.name(), kind.doc)?;
+    let scope = match kind.scope {
+        Scope::Capture => "the capture as a whole",
+        Scope::FlowsInTrouble => "flows in trouble: wrong, lost, late, resent, refused or marked packets",
+        _ => "every flow",
+    };
+    writeln!(to, "  Looked for in: {scope}")?;
+    for need in kind.needs {
+        writeln!(to, "  Needs: {}", need.doc())?;
+    }
+    writeln!(to, "  What to do: {}", kind.next)?;
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! `rdmawire fuzz-corpus`: frames that are wrong on purpose, for whoever tests a parser or a device.
+//! `rdmawire fuzz-corpus`: mutated frames, to test parsers and devices.
 
 use std::{
     collections::HashSet,
@@ -21,30 +21,30 @@ use rdmawire::{
     wire::Kind,
 };
 
-/// Frames that are wrong on purpose: fields at their boundaries, headers that contradict the operation code, lengths that lie,
-/// packets cut at every header, wrong padding and CRCs. ICRCs are right unless they are what is wrong.
+/// Write frames that are wrong on purpose: fields at their boundaries, headers that contradict the operation code, wrong
+/// lengths, packets cut at every header, wrong padding and CRCs. The ICRC is right unless it is the mutated field.
 ///
-/// Each frame is a file named by what was done to it; manifest.json says of each what a correct parser must do. The same seed gives
-/// the same files.
+/// Each frame is a file, named by its mutation. manifest.json says for each how a correct parser must handle it. The same
+/// seed gives the same files.
 #[derive(Debug, Args)]
 pub(super) struct FuzzCorpus {
-    /// The directory to write; one that is not empty is refused.
+    /// The directory to write. It must be empty or not exist, without --force.
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
-    /// Write into a directory that is not empty: files of the same name are replaced, others stay.
+    /// Write into a directory that is not empty. Files of the same name are replaced, others stay.
     #[arg(long)]
     force: bool,
-    /// Mutate frames of this capture, one of each shape, rather than this toolkit's own.
+    /// Mutate frames of this capture instead of the built-in ones: one frame of each shape.
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
-    /// What everything is drawn from.
+    /// The seed of everything random.
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// How many frames.
     #[arg(long, default_value_t = 1000)]
     count: u32,
-    /// What a file is: raw: the frame's bytes; pcap: a capture of one frame; aflseed: the frames in seeds/, no two the same and none
-    /// longer than 4 KiB, and a dictionary.
+    /// The form of the files. raw: the frame's bytes; pcap: a capture of one frame; aflseed: different frames of at most
+    /// 4 KiB in seeds/, and a dictionary.
     #[arg(long, value_enum, default_value_t)]
     format: Form,
 }
@@ -56,7 +56,7 @@ enum Form {
     Raw,
     /// A capture of one frame.
     Pcap,
-    /// For AFL and its kin.
+    /// For AFL and similar fuzzers.
     Aflseed,
 }
 
@@ -73,9 +73,9 @@ struct Entry<'a> {
     must: String,
 }
 
-/// Shapes of frames taken from a capture.
+/// Most frames that are taken from a capture.
 const MAX_BASES: usize = 1024;
-/// AFL mutates short files sooner.
+/// The longest seed: AFL works better with short files.
 const LONGEST_SEED: usize = 4096;
 
 impl FuzzCorpus {
@@ -88,20 +88,20 @@ impl FuzzCorpus {
             Err(error) => return Err(error).context(name.to_string()),
         };
         if !is_empty && !self.force {
-            bail!("{name}: is not empty; --force writes into it all the same");
+            bail!("{name}: is not empty; --force writes into it anyway");
         }
         let (bases, all_read) = match &self.from {
             Some(path) => shapes(path)?,
             None => (Base::all(), true),
         };
-        // All in a directory of its own first, so that an error leaves nothing.
+        // Written into a new directory first, so an error leaves nothing behind.
         let (folder, ()) =
             make_beside(&target, |folder| fs::create_dir(folder)).with_context(|| name.to_string())?;
         let done = self.fill(&folder, bases).and_then(|()| {
             if !is_empty {
                 return move_into(&folder, &target);
             }
-            // An empty directory in the way is replaced, where the system lets it.
+            // An empty directory is replaced, if the system allows it.
             fs::rename(&folder, &target).or_else(|_| {
                 fs::remove_dir(&target)?;
                 fs::rename(&folder, &target)
@@ -116,11 +116,9 @@ impl FuzzCorpus {
     }
 
     fn fill(&self, folder: &Path, bases: Vec<Base>) -> anyhow::Result<()> {
-        let frames = match self.format {
-            Form::Aflseed => folder.join("seeds"),
-            _ => folder.to_owned(),
-        };
+        let mut frames = folder.to_owned();
         if self.format == Form::Aflseed {
+            frames.push("seeds");
             fs::create_dir(&frames)?;
             fs::write(folder.join("roce.dict"), dictionary())?;
         }
@@ -132,7 +130,7 @@ impl FuzzCorpus {
             self.seed
         )?;
         let (mut written, mut seen) = (0, HashSet::new());
-        // Short bases have few mutants that differ: seeds may run out.
+        // Short bases have few different mutants, so there may be fewer seeds than asked for.
         let most = (self.count as usize).saturating_mul(20);
         for mutant in Mutants::new(bases, self.seed).take(most) {
             if written == self.count {
@@ -141,7 +139,7 @@ impl FuzzCorpus {
             let is_whole = mutant.wire_len as usize == mutant.frame.len();
             let fits = match self.format {
                 Form::Pcap => true,
-                // How much was cut stands in a capture only.
+                // Only a capture says how much was cut.
                 Form::Raw => is_whole,
                 Form::Aflseed => {
                     is_whole && mutant.frame.len() <= LONGEST_SEED && seen.insert(mutant.frame.clone())
@@ -170,7 +168,7 @@ impl FuzzCorpus {
         manifest.write_all(b"\n]}\n")?;
         manifest.flush()?;
         if written < self.count {
-            super::say(format_args!("{written} frames: there are no more that differ"));
+            super::say(format_args!("{written} frames: there are no more different ones"));
         }
         Ok(())
     }
@@ -187,7 +185,7 @@ impl FuzzCorpus {
     }
 }
 
-/// One frame of each shape: the same headers, operation code and notes. And whether all could be read.
+/// One frame of each shape (headers, operation code and notes), and whether all frames could be read.
 fn shapes(path: &Path) -> anyhow::Result<(Vec<Base>, bool)> {
     let mut reader = capture::open(path)?;
     let (mut seen, mut bases, mut number) = (HashSet::new(), Vec::new(), 0u64);
@@ -213,11 +211,11 @@ type Shape = (u16, Vec<Kind>, Option<u8>, Vec<String>);
 
 fn shape(d: &Dissection<'_>) -> Shape {
     let kinds = d.layers().iter().map(|layer| layer.kind).collect();
-    let notes = d.notes().iter().map(|note| note.id()).collect();
+    let notes = d.notes().iter().map(|note| note.id().to_string()).collect();
     (d.link().0, kinds, d.opcode().map(|opcode| opcode.0), notes)
 }
 
-/// Everything in a directory into another, the manifest last.
+/// Moves all files of a directory into another, the manifest last.
 fn move_into(from: &Path, to: &Path) -> anyhow::Result<()> {
     let mut manifest = None;
     for entry in fs::read_dir(from)? {
@@ -238,7 +236,7 @@ fn move_into(from: &Path, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What stands in the frames, for fuzzers that take words.
+/// Byte strings of the frames, for fuzzers with dictionaries.
 fn dictionary() -> String {
     let mut text = String::new();
     for (name, bytes) in [
@@ -257,8 +255,8 @@ fn dictionary() -> String {
         let _ = writeln!(text, "{name}=\"\\x{a:02x}\\x{b:02x}\"");
     }
     for opcode in Opcode::ALL {
-        let _ =
-            writeln!(text, "{}=\"\\x{:02x}\"", opcode.ident().unwrap_or("opcode").to_lowercase(), opcode.0);
+        let name = opcode.ident().unwrap_or("opcode").to_lowercase();
+        let _ = writeln!(text, "{name}=\"\\x{:02x}\"", opcode.0);
     }
     text
 }

@@ -7,7 +7,10 @@ use comfy_table::{Table, presets};
 use serde_json::json;
 
 use super::{Outcome, terminal};
-use rdmawire::capture::live::{self, NetInterface};
+use rdmawire::{
+    capture::live::{self, NetInterface},
+    grammar::print,
+};
 
 /// List the network interfaces, for `send` and `capture`.
 #[derive(Debug, Args)]
@@ -36,7 +39,7 @@ impl Interfaces {
                 interface.name.clone(),
                 state(interface).into(),
                 or_dash(interface.mtu.map(|mtu| mtu.to_string())),
-                or_dash(interface.speed_bps.map(speed)),
+                or_dash(interface.speed_bps.map(|bps| print::bit_rate(bps as f64))),
                 or_dash(interface.mac.map(|mac| mac.to_string())),
                 or_dash(Some(addresses(interface).join(" "))),
                 or_dash(Some(interface.rdma.join(" "))),
@@ -57,13 +60,6 @@ fn state(interface: &NetInterface) -> &'static str {
 
 fn addresses(interface: &NetInterface) -> Vec<String> {
     interface.addresses.iter().map(|(address, prefix)| format!("{address}/{prefix}")).collect()
-}
-
-fn speed(bps: u64) -> String {
-    match bps {
-        _ if bps.is_multiple_of(1_000_000_000) => format!("{}G", bps / 1_000_000_000),
-        _ => format!("{}M", bps / 1_000_000),
-    }
 }
 
 fn as_json(interface: &NetInterface) -> serde_json::Value {

@@ -1,29 +1,23 @@
-//! How much memory there is for this process.
+//! The memory that this process may use.
 
 use std::{fs, sync::OnceLock};
 
-/// Bytes that a flow takes at most times: less than 1 KB where it has few packets, some 4 KB where it has many. Its report
-/// is written as it is made, and takes none.
-const PER_FLOW: u64 = 4096;
-
-/// As many flows as fit into memory, of those asked for in each of so many analyses: a table that does not fit would end the process, and
-/// not say why.
-pub(super) fn flows_that_fit(asked: usize, analyses: usize) -> usize {
-    let Some(bytes) = limit() else { return asked };
-    // Tables double.
-    let fit = (bytes / PER_FLOW / analyses.max(1) as u64).max(1).ilog2();
-    asked.min(1usize.checked_shl(fit).unwrap_or(usize::MAX))
+/// Bytes that each of so many analyses may take: its share of those asked for, and of three quarters of what there is. A table
+/// that does not fit would end the process without a reason given.
+pub(super) fn for_each(asked: u64, analyses: usize) -> usize {
+    let fit = limit().map_or(asked, |bytes| asked.min(bytes / 4 * 3));
+    usize::try_from(fit).unwrap_or(usize::MAX) / analyses.max(1)
 }
 
-/// As many threads as have memory to work in: each reserves some for itself that others do not get.
+/// The number of threads: `asked`, or fewer if memory is small. Each thread's allocator reserves some.
 pub(super) fn threads_that_fit(asked: usize) -> usize {
     const EACH: u64 = 256 << 20;
     let fit = limit().map_or(u64::MAX, |bytes| (bytes / EACH).max(1));
     asked.min(usize::try_from(fit).unwrap_or(usize::MAX))
 }
 
-/// Bytes: the least of what was set for the process, what was set for its group, and what the machine has. None where the system does
-/// not say.
+/// The smallest of the process's limit, its control group's limit, and the machine's memory, in bytes; `None` if the system
+/// states none.
 fn limit() -> Option<u64> {
     static LIMIT: OnceLock<Option<u64>> = OnceLock::new();
     *LIMIT.get_or_init(find_limit)
@@ -31,24 +25,14 @@ fn limit() -> Option<u64> {
 
 fn find_limit() -> Option<u64> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    [
-        address_space(&read("/proc/self/limits")),
-        read("/sys/fs/cgroup/memory.max").trim().parse().ok(),
-        total(&read("/proc/meminfo")),
-    ]
-    .into_iter()
-    .flatten()
-    .min()
+    let group = read("/sys/fs/cgroup/memory.max").trim().parse().ok();
+    let limits = [address_space(&read("/proc/self/limits")), group, total(&read("/proc/meminfo"))];
+    limits.into_iter().flatten().min()
 }
 
 fn address_space(limits: &str) -> Option<u64> {
-    limits
-        .lines()
-        .find_map(|line| line.strip_prefix("Max address space"))?
-        .split_whitespace()
-        .next()?
-        .parse()
-        .ok()
+    let soft_and_hard = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    soft_and_hard.split_whitespace().next()?.parse().ok()
 }
 
 fn total(memory: &str) -> Option<u64> {
@@ -71,6 +55,6 @@ mod tests {
         assert_eq!(address_space(&limits("unlimited")), None);
         assert_eq!(total("MemTotal:       24683520 kB\nMemFree: 1 kB\n"), Some(24_683_520 << 10));
         assert_eq!((address_space(""), total("MemTotal: many")), (None, None));
-        assert!(flows_that_fit(1, 0) == 1 && flows_that_fit(usize::MAX, usize::MAX) >= 1);
+        assert!(for_each(1, 0) == 1 && for_each(u64::MAX, 2) <= usize::MAX / 2);
     }
 }

@@ -11,19 +11,14 @@ mod explain;
 mod fuzz_corpus;
 #[cfg(all(unix, feature = "live"))]
 mod interfaces;
-mod json;
 mod memory;
 mod overhead;
-#[cfg(all(unix, feature = "live", not(feature = "libpcap")))]
-mod pcap_filter;
 mod pipeline;
 mod rewrite;
-mod rows;
 mod scenario;
 #[cfg(all(unix, feature = "live"))]
 mod send;
 mod terminal;
-mod units;
 
 use std::{
     env,

@@ -1,29 +1,35 @@
-//! `rdmawire overhead`: what a message costs on the wire, without a capture.
+//! `rdmawire overhead`: the bytes that a message takes on the wire, without a capture.
 
 use std::io::{self, Write};
 
-use anyhow::anyhow;
-use clap::{Args, ValueEnum};
+use anyhow::{Context, bail};
+use clap::{Args, builder::PossibleValuesParser};
 
-use super::{Outcome, arg::encapsulation, terminal::Color, units};
+use super::{
+    Outcome,
+    arg::{encapsulation, service},
+    terminal::Color,
+};
 use rdmawire::{
-    cost::{self, Envelope, Message},
     dissect::Encapsulation,
+    grammar::units,
+    message::{Ending, Segments, is_path_mtu},
     opcode::{Operation, Service},
-    report::{overhead as report, text},
+    report::{price as report, text},
+    wire_cost::{self, Envelope, Packets},
 };
 
-/// Price a message: packets, bytes and efficiency in every encapsulation.
+/// Show what a message takes on the wire: packets, bytes and efficiency in every encapsulation.
 #[derive(Debug, Args)]
 pub(super) struct Overhead {
-    /// What is sent.
-    #[arg(long, value_enum, default_value_t = Op::Write)]
-    op: Op,
-    /// Over which service.
-    #[arg(long, value_enum, default_value_t = ServiceName::Rc)]
-    service: ServiceName,
-    /// Bytes of the message: 4096, 64KiB, 1MB. Atomics and FLUSH have a size of their own.
-    #[arg(long, value_name = "BYTES", value_parser = units::bytes, default_value = "1MiB")]
+    /// The operation.
+    #[arg(long, default_value = "write", value_parser = PossibleValuesParser::new(OPERATIONS.map(|(name, ..)| name)))]
+    op: String,
+    /// The transport service: rc, uc, ud, rd or xrc.
+    #[arg(long, default_value = "rc", value_parser = service)]
+    service: Service,
+    /// The size of the message: 4096, 64KiB, 1MB. Atomics, ATOMIC WRITE and FLUSH have a fixed size.
+    #[arg(long, value_name = "BYTES", value_parser = units::size, default_value = "1MiB")]
     size: u64,
     /// Path MTU.
     #[arg(long, value_name = "BYTES", default_value_t = 4096)]
@@ -31,43 +37,34 @@ pub(super) struct Overhead {
     /// Only these encapsulations: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh.
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = encapsulation)]
     encap: Vec<Encapsulation>,
-    /// VLAN tags, one if no number is given.
+    /// How many VLAN tags frames have; without a number, one.
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1", default_value_t = 0,
         value_parser = clap::value_parser!(u8).range(0..=16))]
     vlan: u8,
-    /// An acknowledgement every N packets; without it, one a message.
+    /// One acknowledgement for every N packets. By default, one for each message.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     ack_every: Option<u64>,
-    /// The link's speed, as 400G: adds what it carries of such messages.
-    #[arg(long, value_name = "SPEED", value_parser = units::speed)]
+    /// The link's speed, such as 400G: adds messages per second and goodput.
+    #[arg(long, value_name = "SPEED", value_parser = units::bit_rate)]
     speed: Option<u64>,
-    /// One JSON object.
+    /// Print one JSON object.
     #[arg(long)]
     json: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Op {
-    Write,
-    WriteImm,
-    Send,
-    SendImm,
-    SendInv,
-    Read,
-    Cas,
-    Faa,
-    AtomicWrite,
-    Flush,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum ServiceName {
-    Rc,
-    Uc,
-    Ud,
-    Rd,
-    Xrc,
-}
+/// For each operation: name on the command line, operation, ending, name in the report.
+const OPERATIONS: [(&str, Operation, Ending, &str); 10] = [
+    ("write", Operation::Write, Ending::Plain, "RDMA WRITE"),
+    ("write-imm", Operation::Write, Ending::Immediate, "RDMA WRITE"),
+    ("send", Operation::Send, Ending::Plain, "SEND"),
+    ("send-imm", Operation::Send, Ending::Immediate, "SEND"),
+    ("send-inv", Operation::Send, Ending::Invalidate, "SEND"),
+    ("read", Operation::ReadRequest, Ending::Plain, "RDMA READ"),
+    ("cas", Operation::CompareSwap, Ending::Plain, "compare and swap"),
+    ("faa", Operation::FetchAdd, Ending::Plain, "fetch and add"),
+    ("atomic-write", Operation::AtomicWrite, Ending::Plain, "ATOMIC WRITE"),
+    ("flush", Operation::Flush, Ending::Plain, "FLUSH"),
+];
 
 impl Overhead {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
@@ -78,47 +75,28 @@ impl Overhead {
             writeln!(out)?;
         } else {
             let options = text::Options { colour: Color::Auto.is_on(), ..text::Options::default() };
-            text::write_overhead(&report, &options, &mut out)?;
+            text::write_price(&report, &options, &mut out)?;
         }
         Ok(Outcome::Done)
     }
 
     fn price(&self) -> anyhow::Result<report::Overhead> {
-        let (operation, name) = match self.op {
-            Op::Write | Op::WriteImm => (Operation::Write, "RDMA WRITE"),
-            Op::Send | Op::SendImm | Op::SendInv => (Operation::Send, "SEND"),
-            Op::Read => (Operation::ReadRequest, "RDMA READ"),
-            Op::Cas => (Operation::CompareSwap, "compare and swap"),
-            Op::Faa => (Operation::FetchAdd, "fetch and add"),
-            Op::AtomicWrite => (Operation::AtomicWrite, "ATOMIC WRITE"),
-            Op::Flush => (Operation::Flush, "FLUSH"),
-        };
-        let service = match self.service {
-            ServiceName::Rc => Service::Rc,
-            ServiceName::Uc => Service::Uc,
-            ServiceName::Ud => Service::Ud,
-            ServiceName::Rd => Service::Rd,
-            ServiceName::Xrc => Service::Xrc,
-        };
-        let message = Message {
-            service,
-            operation,
-            immediate: matches!(self.op, Op::WriteImm | Op::SendImm),
-            invalidate: matches!(self.op, Op::SendInv),
-            size: self.size,
-            mtu: self.mtu,
-            ack_every: self.ack_every,
-        };
-        let packets = message.packets().map_err(|error| anyhow!("{error}"))?;
+        let found = OPERATIONS.iter().find(|(name, ..)| *name == self.op);
+        let &(_, operation, ending, name) = found.context("--op: no such operation")?;
+        if !is_path_mtu(self.mtu) {
+            bail!("a path MTU is 256, 512, 1024, 2048 or 4096");
+        }
+        let message = Segments::new(self.service, operation, ending, self.size, self.mtu)?;
+        let packets = Packets::of(&message, self.ack_every);
         let wraps = if self.encap.is_empty() { &Encapsulation::ALL[..] } else { &self.encap };
         let price = |wrap: &Encapsulation| {
-            cost::price(&packets, Envelope::new(*wrap).with_vlans(self.vlan), self.speed)
+            wire_cost::price(&packets, Envelope::new(*wrap).with_vlans(self.vlan), self.speed)
         };
         Ok(report::Overhead {
-            schema: report::SCHEMA,
+            schema: report::SCHEMA.into(),
             message: report::Message {
-                service: service.name(),
-                operation: name,
+                service: self.service.into(),
+                operation: name.into(),
                 size_bytes: packets.iter().map(|p| p.count * p.payload as u64).sum(),
                 mtu: self.mtu,
                 vlans: self.vlan,

@@ -1,32 +1,22 @@
-//! One file on several threads. What can be known of a frame by itself, its headers and its ICRC, is found out on all of them;
-//! the caller tracks in the order of the file. What it sees does not depend on the number of threads, so neither does the
-//! report.
+//! One file on several threads. All threads parse headers and verify ICRCs, which needs one frame only; the caller tracks
+//! flows in the order of the file. What it gets does not depend on the number of threads, so the report does not either.
 //!
-//! A file on disk is read in [parts](parts), each by whoever has time. What can only be read in its order, decompressed or from
-//! several files, one thread reads:
+//! A file on disk is read in [parts](parts), each by the next free thread. A compressed file, or several merged files, must be
+//! read in order, by one thread:
 //!
 //! ```text
 //! reader --batch--> worker 0 --batch--> caller, batch by batch in turns
 //!        --batch--> worker 1 -->
 //!   ^----------------- empty batches ------'
 //! ```
-//! With two threads there is no worker, and whoever has time prepares: the reader hands frames on as they are when the
-//! caller is about to run out of them, and else prepares them while they are in its cache. Frames are not copied: batches
-//! hold on to the buffers they were read into.
+//! With two threads there is no worker. The reader hands frames on unprepared if the caller is about to run out of them; else
+//! it prepares them while they are in its cache. Frames are not copied: batches hold the buffers they were read into.
 //!
-//! Tracking is serial, as long as a path and a connection join flows; and so is reading where it goes in order. Shares of
-//! one thread's time, and what is left by Amdahl's law when the shared part takes no time at all:
+//! Tracking is serial, since paths and connections join flows. That bounds what more cores gain on one file (Amdahl's law);
+//! several files share nothing.
 //!
-//! | | reading | headers, ICRC | tracking, report | 32 cores gain at most, in parts | in order |
-//! |---|---|---|---|---|---|
-//! | 128 bytes of each frame | 24 % | 11 % | 65 % | 1.5 | 1.5 |
-//! | full frames of 1 KiB | 49 % | 22 % | 29 % | 3.4 | 2.0 |
-//! | full frames of 4 KiB | 58 % | 27 % | 16 % | 6.3 | 1.7 |
-//!
-//! What one core hands to another takes longer than most of what is done with it: a thread that only read ahead, and handed
-//! the bytes on, made it 1.9 times as long for full frames. So the bytes of a part stay with the core that read them, which
-//! reads the next part over them; what is handed on are the 64 bytes that are known of each frame. Files by themselves share
-//! nothing.
+//! To hand bytes from one core to another costs more than most of the work on them. So a part stays in the cache of the core
+//! that read it; only the 64 bytes that are known of each frame are handed on.
 
 mod parts;
 
@@ -40,48 +30,47 @@ use std::{
 };
 
 use rdmawire::{
-    analyze::{Known, Options, Prepared, PreparedWrapped},
-    capture::{Buffer, Error, Info, Interface, Lent, Record, Source, Time},
+    analyze::{Known, Options, Prepared, PreparedEncap},
+    capture::{Buffer, Error, Info, Interface, Record, SharedRecord, Source, Time},
     dissect::Link,
     icrc::State,
 };
 
-/// Bytes and frames after which a batch is handed on: it stays in a core's second-level cache. Where it was a quarter, two threads
-/// took up to a twentieth more time for a compressed file, and more than there are cores a tenth to a third.
+/// Bytes and frames after which a batch is handed on: so much fits into a core's second-level cache.
 const BYTES: usize = 512 << 10;
 const FRAMES: usize = 4096;
-/// Batches that wait for the caller where there is no worker in between: with so many, the reader sleeps, until there are
-/// so few. Waking it for every batch takes the caller's time.
+/// Without workers, the reader sleeps when so many batches wait for the caller, until so few are left: to wake it for every
+/// batch would take the caller's time.
 const MOST: usize = 24;
 const FEW: usize = 16;
-/// With fewer than these, the caller is about to wait: it gets frames that are not prepared.
+/// With fewer waiting batches the caller is about to run out of them, and gets frames that are not prepared.
 const ENOUGH: usize = 20;
-/// More workers than these have nothing to do: a reader is not that fast.
+/// The reader is not fast enough for more workers.
 const MAX_WORKERS: usize = 16;
 
-/// Bytes of a file that must come as parts before it is worth to go on in parts.
+/// If fewer bytes of a file came in parts before a record that ended them, the rest is read in order.
 const WORTH: u64 = 1 << 20;
 
-/// Cores that there are, asked once: the system has files to be read for it.
+/// Number of cores. Asked once: the system reads files for it.
 pub(super) fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| thread::available_parallelism().map_or(1, |cores| cores.get()))
 }
 
-/// Frames in their order: those prepared, and the others in between.
+/// Frames in order: those prepared, and the others between them.
 #[derive(Default)]
 struct Batch {
-    /// Bytes of frames that could not be held on to where they were read, and the buffers of the others.
+    /// Bytes of frames that were copied, and the shared buffers of the others.
     bytes: Vec<u8>,
     buffers: Vec<Buffer>,
     prepared: Vec<Prepared>,
     /// With their numbers in the batch.
-    wrapped: Vec<(usize, PreparedWrapped)>,
+    encap: Vec<(usize, PreparedEncap)>,
     others: Vec<Frame>,
-    /// How many these are, and the bytes of all.
+    /// Number of frames, and their bytes.
     count: usize,
     len: usize,
-    /// Interfaces that were new with the last frame, and the number of the first of them.
+    /// Interfaces that came with the last frame, and the first one's number.
     interfaces: Vec<Interface>,
     from: usize,
     progress: u64,
@@ -92,9 +81,9 @@ struct Frame {
     time: Time,
     link: Link,
     interface: u16,
-    /// Index among the batch's buffers; of those copied, one that none has.
+    /// Index among the batch's buffers, or [`COPIED`].
     buffer: u16,
-    /// If it is known.
+    /// What is known of its ICRC.
     icrc: Option<State>,
     wire_len: u32,
     len: u32,
@@ -103,20 +92,20 @@ struct Frame {
     number: usize,
 }
 
-/// Where frames are that were copied.
+/// The frame was copied, into the batch's bytes.
 const COPIED: u16 = u16::MAX;
 
-/// What happens in a file, in its order.
+/// What a file contains, in its order.
 pub(super) enum Step<'a> {
-    /// Frames of which all is known that can be, one after the other.
+    /// Prepared frames, one after the other.
     Packets(&'a [Prepared]),
-    /// Another such frame.
-    Wrapped(&'a PreparedWrapped),
-    /// Another, and what became of its ICRC if that was found out already.
+    /// A prepared frame in an encapsulation.
+    Encap(&'a PreparedEncap),
+    /// Any other frame, and the state of its ICRC if that is known.
     Frame(&'a Record<'a>, Option<State>),
-    /// Interfaces became known, from this number on.
+    /// New interfaces, from this number on.
     Interfaces(usize, &'a [Interface]),
-    /// So many bytes of the file are read.
+    /// Bytes of the file read so far.
     Progress(u64),
 }
 
@@ -128,43 +117,43 @@ pub(super) fn run(
     threads: usize,
     whole: bool,
     stop: &AtomicBool,
-    mut see: impl FnMut(Step<'_>),
+    mut on_step: impl FnMut(Step<'_>),
 ) -> Result<(), Error> {
     let preparing = Preparing { options, whole };
     let mut known = 0;
     loop {
-        // The first of the file, or what parts ended at, and so the last if it is there.
+        // The file's first frame, or the record that ended the parts.
         match source.next()? {
-            Some(record) => see(Step::Frame(&record, None)),
+            Some(record) => on_step(Step::Frame(&record, None)),
             None => return Ok(()),
         }
         let interfaces = &source.info().interfaces;
         if interfaces.len() != known {
-            see(Step::Interfaces(known, &interfaces[known..]));
+            on_step(Step::Interfaces(known, &interfaces[known..]));
             known = interfaces.len();
         }
         let Some(parts) = source.parts() else { break };
-        let walk = parts::run(&parts, preparing, threads, stop, &mut see);
+        let cursor = parts::run(&parts, preparing, threads, stop, &mut on_step);
         if stop.load(Ordering::Relaxed) {
             return Ok(());
         }
-        source.go_on(&walk)?;
-        // Where much is odd, frames come in their order sooner.
-        if walk.at() - parts.start().at() < WORTH {
+        source.resume(&cursor)?;
+        // In a badly damaged file parts are short: reading in order is faster.
+        if cursor.at() - parts.cursor().at() < WORTH {
             break;
         }
     }
-    in_order(source, known, preparing, threads, stop, see)
+    in_order(source, known, preparing, threads, stop, on_step)
 }
 
-/// Goes on with a source that one thread reads, of which so many interfaces are known.
+/// Continues with a source that one thread reads. `known`: interfaces that are known already.
 fn in_order(
     source: &mut (impl Source + Send),
     known: usize,
     preparing: Preparing<'_>,
     threads: usize,
     stop: &AtomicBool,
-    mut see: impl FnMut(Step<'_>),
+    mut on_step: impl FnMut(Step<'_>),
 ) -> Result<(), Error> {
     let workers = threads.saturating_sub(2).min(MAX_WORKERS);
     let waiting = Waiting::default();
@@ -185,26 +174,26 @@ fn in_order(
         }
         let waiting_here = (workers == 0).then_some(&waiting);
         let reader = scope.spawn(move || read(source, known, preparing, waiting_here, &to, &empty, stop));
-        let gone = Gone { waiting: &waiting, reader: reader.thread() };
-        // In turns, as the reader deals them.
+        let wake = WakeReader { waiting: &waiting, reader: reader.thread() };
+        // In turns, as the reader hands them out.
         'all: loop {
             for prepared in &from {
                 let Ok(mut batch) = prepared.recv() else { break 'all };
                 if workers == 0 {
                     waiting.taken(reader.thread());
                 }
-                batch.show(&batch.bytes, &mut see);
-                see(Step::Progress(batch.progress));
+                batch.show(&batch.bytes, &mut on_step);
+                on_step(Step::Progress(batch.progress));
                 batch.clear();
                 let _ = recycle.try_send(batch);
             }
         }
-        drop((from, gone));
+        drop((from, wake));
         reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 
-/// Batches that the caller has not come to, where they come from the reader itself.
+/// Number of batches that wait for the caller, if they come from the reader itself.
 #[derive(Default)]
 struct Waiting(AtomicUsize);
 
@@ -213,7 +202,7 @@ impl Waiting {
         self.0.load(Ordering::Relaxed) >= ENOUGH
     }
 
-    /// Before the reader makes one more.
+    /// The reader sends one more; it sleeps first if there are too many.
     fn add(&self) {
         if self.0.load(Ordering::Relaxed) >= MOST {
             while self.0.load(Ordering::Acquire) > FEW {
@@ -223,7 +212,7 @@ impl Waiting {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The caller has come to one.
+    /// The caller has taken one.
     fn taken(&self, reader: &Thread) {
         if self.0.fetch_sub(1, Ordering::Release) == FEW + 1 {
             reader.unpark();
@@ -231,13 +220,13 @@ impl Waiting {
     }
 }
 
-/// Wakes the reader when the caller goes, if only by a panic.
-struct Gone<'a> {
+/// Wakes the reader when the caller returns, or panics.
+struct WakeReader<'a> {
     waiting: &'a Waiting,
     reader: &'a Thread,
 }
 
-impl Drop for Gone<'_> {
+impl Drop for WakeReader<'_> {
     fn drop(&mut self) {
         self.waiting.0.store(0, Ordering::Release);
         self.reader.unpark();
@@ -265,27 +254,27 @@ fn read(
     source: &mut impl Source,
     mut known: usize,
     preparing: Preparing<'_>,
-    // Where there is no worker: frames are prepared here when the caller has enough to do.
+    // Without workers: frames are prepared here while the caller has enough to do.
     waiting: Option<&Waiting>,
     to: &[SyncSender<Batch>],
     empty: &Receiver<Batch>,
     stop: &AtomicBool,
 ) -> Result<(), Error> {
-    // Frames that would have to be copied are better prepared at once.
-    let mut is_lending = true;
+    // If the source does not share its buffers, preparing at once saves the copy.
+    let mut is_shared = true;
     for worker in to.iter().cycle() {
         let mut batch = empty.try_recv().unwrap_or_default();
-        let prepares = waiting.is_some_and(|waiting| !is_lending || waiting.are_enough());
+        let prepares = waiting.is_some_and(|waiting| !is_shared || waiting.are_enough());
         let end = loop {
-            match source.next_lent() {
-                Ok(Some(lent)) if prepares => {
-                    if let Some(icrc) = batch.push_known(preparing.prepare(&lent.record), &lent.record) {
-                        batch.push(&lent, Some(icrc));
+            match source.next_shared() {
+                Ok(Some(shared)) if prepares => {
+                    if let Some(icrc) = batch.push_known(preparing.prepare(&shared.record), &shared.record) {
+                        batch.push(&shared, Some(icrc));
                     }
                 }
-                Ok(Some(lent)) => {
-                    is_lending = lent.place.is_some();
-                    batch.push(&lent, None);
+                Ok(Some(shared)) => {
+                    is_shared = shared.place.is_some();
+                    batch.push(&shared, None);
                 }
                 Ok(None) => break Some(Ok(())),
                 Err(error) => break Some(Err(error)),
@@ -323,12 +312,12 @@ fn work(batches: &Receiver<Batch>, done: &SyncSender<Batch>, preparing: Preparin
 }
 
 impl Batch {
-    /// Takes what is known of a frame, or gives back what became of its ICRC: then the frame is needed.
+    /// Takes a prepared frame. If it could not be prepared, returns the state of its ICRC: then the frame itself is needed.
     #[inline(always)]
     fn push_known(&mut self, known: Known, record: &Record<'_>) -> Option<State> {
         match known {
-            Known::Plain(prepared) => self.prepared.push(prepared),
-            Known::Wrapped(wrapped) => self.wrapped.push((self.count, wrapped)),
+            Known::Fast(prepared) => self.prepared.push(prepared),
+            Known::Encap(encap) => self.encap.push((self.count, encap)),
             Known::Icrc(icrc) => return Some(icrc),
         }
         self.count += 1;
@@ -337,8 +326,8 @@ impl Batch {
     }
 
     #[inline]
-    fn push(&mut self, lent: &Lent<'_>, icrc: Option<State>) {
-        let (buffer, at) = match lent.place {
+    fn push(&mut self, shared: &SharedRecord<'_>, icrc: Option<State>) {
+        let (buffer, at) = match shared.place {
             Some((buffer, at)) => {
                 if !self.buffers.last().is_some_and(|last| last.is(buffer)) {
                     self.buffers.push(buffer.clone());
@@ -347,11 +336,11 @@ impl Batch {
             }
             None => {
                 let at = self.bytes.len();
-                self.bytes.extend_from_slice(lent.record.frame);
+                self.bytes.extend_from_slice(shared.record.frame);
                 (COPIED, at)
             }
         };
-        self.push_at(&lent.record, buffer, at, icrc);
+        self.push_at(&shared.record, buffer, at, icrc);
     }
 
     #[inline]
@@ -363,7 +352,7 @@ impl Batch {
         self.others.push(Frame { time, link, interface, buffer, icrc, wire_len, len, at, number });
     }
 
-    /// A batch keeps its buffers from being read into: they are not to be many.
+    /// Buffers that a batch holds cannot be read into, so it holds few.
     fn is_full(&self) -> bool {
         self.len >= BYTES || self.count >= FRAMES || self.buffers.len() > 1
     }
@@ -373,55 +362,50 @@ impl Batch {
         self.from = from;
     }
 
-    /// Prepares frames of which none is.
+    /// Prepares the frames of a batch.
     fn prepare(&mut self, preparing: Preparing<'_>) {
         let mut others = std::mem::take(&mut self.others);
         let mut prepared = std::mem::take(&mut self.prepared);
-        let mut wrapped = std::mem::take(&mut self.wrapped);
+        let mut encap = std::mem::take(&mut self.encap);
         others.retain_mut(|frame| {
             match preparing.prepare(&self.record(frame, &self.bytes)) {
-                Known::Plain(packet) => prepared.push(packet),
-                Known::Wrapped(packet) => wrapped.push((frame.number, packet)),
+                Known::Fast(packet) => prepared.push(packet),
+                Known::Encap(packet) => encap.push((frame.number, packet)),
                 Known::Icrc(icrc) => frame.icrc = Some(icrc),
             }
             frame.icrc.is_some()
         });
-        (self.others, self.prepared, self.wrapped) = (others, prepared, wrapped);
+        (self.others, self.prepared, self.encap) = (others, prepared, encap);
     }
 
     fn record<'a>(&'a self, frame: &Frame, bytes: &'a [u8]) -> Record<'a> {
         let &Frame { time, link, interface, buffer, wire_len, len, at, .. } = frame;
         let bytes = self.buffers.get(buffer as usize).map_or(bytes, |buffer| buffer);
-        Record {
-            time,
-            link,
-            interface,
-            wire_len,
-            frame: bytes.get(at..at + len as usize).unwrap_or_default(),
-        }
+        let frame = bytes.get(at..at + len as usize).unwrap_or_default();
+        Record { time, link, interface, wire_len, frame }
     }
 
-    /// `bytes` are those of the frames that no buffer holds.
-    fn show(&self, bytes: &[u8], see: &mut impl FnMut(Step<'_>)) {
+    /// `bytes`: where the frames are that no buffer holds.
+    fn show(&self, bytes: &[u8], on_step: &mut impl FnMut(Step<'_>)) {
         let mut prepared = &self.prepared[..];
-        let (mut wrapped, mut others) = (self.wrapped.iter().peekable(), self.others.iter().peekable());
+        let (mut encap, mut others) = (self.encap.iter().peekable(), self.others.iter().peekable());
         let mut shown = 0;
         while shown < self.count {
-            let next_wrapped = wrapped.peek().map_or(self.count, |(number, _)| *number);
+            let next_encap = encap.peek().map_or(self.count, |(number, _)| *number);
             let next_other = others.peek().map_or(self.count, |frame| frame.number);
-            let next = next_wrapped.min(next_other);
+            let next = next_encap.min(next_other);
             let (packets, later) = prepared.split_at(next - shown);
-            see(Step::Packets(packets));
+            on_step(Step::Packets(packets));
             prepared = later;
-            if let Some((_, packet)) = wrapped.next_if(|_| next == next_wrapped) {
-                see(Step::Wrapped(packet));
+            if let Some((_, packet)) = encap.next_if(|_| next == next_encap) {
+                on_step(Step::Encap(packet));
             } else if let Some(frame) = others.next() {
-                see(Step::Frame(&self.record(frame, bytes), frame.icrc));
+                on_step(Step::Frame(&self.record(frame, bytes), frame.icrc));
             }
             shown = next + 1;
         }
         if !self.interfaces.is_empty() {
-            see(Step::Interfaces(self.from, &self.interfaces));
+            on_step(Step::Interfaces(self.from, &self.interfaces));
         }
     }
 
@@ -429,7 +413,7 @@ impl Batch {
         self.bytes.clear();
         self.buffers.clear();
         self.prepared.clear();
-        self.wrapped.clear();
+        self.encap.clear();
         self.others.clear();
         self.interfaces.clear();
         (self.count, self.len) = (0, 0);

@@ -1,4 +1,4 @@
-//! `rdmawire rewrite`: a capture in, a capture out, with other addresses, payload or wrapping.
+//! `rdmawire rewrite`: copies a capture with other addresses, payload or encapsulation.
 
 use std::path::{Path, PathBuf};
 
@@ -18,9 +18,9 @@ use rdmawire::{
     dissect::Encapsulation,
 };
 
-/// Rewrite a capture: other addresses, no payload, another encapsulation. Every frame in is a frame out.
+/// Rewrite a capture: other addresses, no payload, another encapsulation. Each frame in gives one frame out.
 ///
-/// Checksums and ICRCs that were right are right again; wrong ones stay as they were.
+/// Right checksums and ICRCs are computed again; wrong ones stay as they were.
 #[derive(Debug, Args)]
 pub(super) struct Rewrite {
     /// The capture to read; `-` is standard input.
@@ -30,27 +30,28 @@ pub(super) struct Rewrite {
     /// Replace the file if it exists.
     #[arg(long)]
     force: bool,
-    /// Replace addresses, queue pairs, keys and virtual addresses, consistently. The payload stays: see --zero-payload.
+    /// Replace addresses, queue pairs, keys and virtual addresses, each by the same other one everywhere. Payload stays: see
+    /// --zero-payload.
     #[arg(long)]
     anonymize: bool,
-    /// What replacements are drawn from: with the same seed, captures of one network still belong together.
+    /// The seed of the replacements. Captures of one network need one seed to still belong together.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Make payload zeros.
+    /// Replace payload by zeros.
     #[arg(long)]
     zero_payload: bool,
-    /// Keep so many bytes of each frame.
+    /// Keep at most this many bytes of each frame.
     #[arg(long, value_name = "BYTES")]
     snaplen: Option<u32>,
-    /// Wrap the transport differently: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh. Tunnels are taken off. An IPv4
-    /// address and its mapped GID stand for each other; LIDs and Ethernet addresses are made from the address, and
-    /// 10.77 and the LID is the address where there is nothing else.
+    /// Put the transport into another encapsulation: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh. Tunnels are removed. An
+    /// IPv4 address becomes its mapped GID and back. LIDs and missing Ethernet addresses are made from the IP address; a
+    /// missing IP address is 10.77 and the LID.
     #[arg(long, value_name = "NAME", value_parser = encapsulation)]
     to: Option<Encapsulation>,
-    /// Change a field: ipv4.dst=10.0.0.9, bth.psn+=1000, ipv4[0].ttl=3 (the outermost).
+    /// Change a field: ipv4.dst=10.0.0.9, bth.psn+=1000, ipv4[0].ttl=3 (in the outermost IPv4 header).
     #[arg(long, value_name = "FIELD=VALUE", value_parser = edit)]
     set: Vec<Edit>,
-    /// No summary on standard error.
+    /// Print no summary on standard error.
     #[arg(short, long)]
     quiet: bool,
 }

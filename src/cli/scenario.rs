@@ -1,4 +1,4 @@
-//! `rdmawire craft scenario.toml`: the capture that a scenario gives, and what an analysis of it must say.
+//! `rdmawire craft scenario.toml`: simulates a scenario. Writes its capture and the results expected of an analysis.
 
 use std::{
     fs,
@@ -11,21 +11,21 @@ use anyhow::{Context, bail};
 use super::{Outcome, arg::format_of};
 use rdmawire::{
     capture::{self, Interface, Record, Sink, Time, WholeFile},
-    craft::scenario::{self, Run, Scenario},
+    sim::{self as scenario, Run, Scenario},
 };
 
-/// A scenario's text is not longer than this.
+/// The longest scenario text that is read.
 const LONGEST: u64 = 16 << 20;
 
 /// Where a scenario's results go.
 pub(super) struct Play<'a> {
     /// The scenario; `-` is standard input.
     pub(super) scenario: &'a Path,
-    /// The capture; of several taps each has its own, its name before the extension.
+    /// The capture. With several taps each has a file, with the tap's name before the extension.
     pub(super) output: Option<&'a Path>,
-    /// The expectation as JSON, likewise; `-` is standard output.
+    /// The expected results as JSON, likewise; `-` is standard output.
     pub(super) expect: Option<&'a Path>,
-    /// Another seed than the scenario's.
+    /// Used instead of the scenario's seed.
     pub(super) seed: Option<u64>,
     /// Replace files that exist.
     pub(super) force: bool,
@@ -45,9 +45,7 @@ impl Play<'_> {
         let mut text = String::new();
         let read = match self.scenario == Path::new("-") {
             true => io::stdin().take(LONGEST).read_to_string(&mut text),
-            false => {
-                fs::File::open(self.scenario).and_then(|file| file.take(LONGEST).read_to_string(&mut text))
-            }
+            false => fs::File::open(self.scenario).and_then(|f| f.take(LONGEST).read_to_string(&mut text)),
         };
         read.with_context(|| name.to_string())?;
         let mut scenario = Scenario::parse(&text).with_context(|| name.to_string())?;
@@ -79,16 +77,10 @@ impl Play<'_> {
         let mut writer = capture::create(path, format_of(path)?, &[interface], options)?;
         let mut frames = run.frames(tap);
         while let Some(frame) = frames.next() {
-            writer.put(&Record {
-                time: Time(frame.time_ns),
-                link: frame.link,
-                interface: 0,
-                wire_len: frame.wire_len,
-                frame: frame.bytes,
-            })?;
+            let scenario::Frame { time_ns, link, wire_len, bytes } = frame;
+            writer.put(&Record { time: Time(time_ns), link, interface: 0, wire_len, frame: bytes })?;
         }
-        writer.finish()?;
-        Ok(())
+        Ok(writer.finish()?)
     }
 
     fn expectation(&self, run: &Run, tap: usize, path: &Path) -> anyhow::Result<()> {
@@ -103,7 +95,7 @@ impl Play<'_> {
     }
 }
 
-/// The file of a tap: the name as given where there is one tap only, otherwise with the tap's name or number in it.
+/// The file of a tap: the given name, and with several taps the tap's name or number in it.
 fn file_of(path: &Path, run: &Run, tap: usize) -> PathBuf {
     if run.captures.len() == 1 || path == Path::new("-") {
         return path.to_path_buf();

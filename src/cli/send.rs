@@ -1,4 +1,4 @@
-//! `rdmawire send`: a capture onto an interface.
+//! `rdmawire send`: sends the frames of a capture from an interface.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,7 @@ use std::{
 use anyhow::{anyhow, bail};
 use clap::Args;
 
-use super::{Outcome, arg, end_on_ctrl_c, units, warn_of_damage};
+use super::{Outcome, arg, end_on_ctrl_c, warn_of_damage};
 use rdmawire::{
     capture::{
         self, ErrorKind, Record, Source,
@@ -19,16 +19,17 @@ use rdmawire::{
     },
     dissect::dissect,
     filter::{Filter, FrameMeta},
+    grammar::units,
     wire::Kind,
 };
 
-/// Bytes a frame takes on the wire beside itself: preamble, frame check sequence, gap (IEEE 802.3).
+/// Bytes on the wire beside the frame itself: preamble, frame check sequence, gap (IEEE 802.3).
 const ON_THE_WIRE: u64 = 8 + 4 + 12;
 
-/// Send the frames of a capture, as recorded or at a rate.
+/// Send the frames of a capture, at the recorded times or at a given rate.
 ///
-/// What would be sent is summed up first. Frames that cannot be sent (not Ethernet, cut by the capture, longer than the
-/// MTU) are counted and left out, and the exit status is 2 then.
+/// A summary of the file comes first. Frames that cannot be sent (not Ethernet, cut by the capture, longer than the MTU)
+/// are counted and left out; then the exit status is 2.
 #[derive(Debug, Args)]
 pub(super) struct Send {
     /// The capture; `-` is standard input.
@@ -36,33 +37,33 @@ pub(super) struct Send {
     /// The interface to send from; see `rdmawire interfaces`.
     #[arg(short, long, value_name = "NAME")]
     interface: String,
-    /// At this many bits a second, with preambles and gaps: 10G fills a link of 10G.
-    #[arg(long, value_name = "SPEED", value_parser = units::speed, group = "pace")]
+    /// Send at this many bits per second, with preambles and gaps counted: 10G fills a link of 10G.
+    #[arg(long, value_name = "SPEED", value_parser = units::bit_rate, group = "pace")]
     rate: Option<u64>,
-    /// At this many frames a second.
+    /// Send this many frames per second.
     #[arg(long, value_name = "N", group = "pace", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pps: Option<u64>,
-    /// As fast as can be. The default is the pace at which the frames were recorded.
+    /// Send as fast as possible. By default, frames are sent at the recorded times.
     #[arg(long, group = "pace")]
     topspeed: bool,
-    /// The whole file so many times; 0 until Ctrl-C.
+    /// Send the file this many times; 0: until Ctrl-C.
     #[arg(long, value_name = "N", default_value_t = 1)]
     r#loop: u64,
-    /// So many frames, then stop.
+    /// Stop after this many frames.
     #[arg(short, long, value_name = "N")]
     count: Option<u64>,
     /// Only frames that match: `bth.becn`; see `rdmawire explain filter`.
     #[arg(short, long, value_name = "EXPR")]
     filter: Option<String>,
-    /// Say what would be sent, and send nothing. Takes no privilege.
+    /// Print the summary and send nothing. Needs no privilege.
     #[arg(long)]
     dry_run: bool,
-    /// Say only what goes wrong.
+    /// Print problems only.
     #[arg(short, long)]
     quiet: bool,
 }
 
-/// Asked to stop: by Ctrl-C.
+/// Set by Ctrl-C.
 static STOP: AtomicBool = AtomicBool::new(false);
 
 impl Send {
@@ -70,7 +71,7 @@ impl Send {
         let filter = arg::filter(&self.filter)?;
         let is_stream = self.file == Path::new("-");
         if is_stream && (self.r#loop != 1 || self.dry_run) {
-            bail!("standard input can be read but once: --loop and --dry-run take a file");
+            bail!("standard input can be read only once: --loop and --dry-run need a file");
         }
         let mut sink = if self.dry_run { None } else { Some(LiveSink::open(&self.interface)?) };
         let interface = match &sink {
@@ -85,7 +86,7 @@ impl Send {
         if !is_stream {
             let mut reader = capture::open(&self.file)?;
             each(&mut reader, &filter, |record, number| {
-                tally.see(record, number, &interface);
+                tally.push(record, number, &interface);
                 Ok(true)
             })?;
             is_damaged = warn_of_damage(reader.info());
@@ -127,7 +128,7 @@ impl Send {
         }
     }
 
-    /// Sends; gives how many frames could not be.
+    /// Sends the frames. Returns how many could not be sent.
     fn send(&self, sink: &mut LiveSink, filter: &Option<Filter>, is_stream: bool) -> anyhow::Result<u64> {
         let mtu = sink.interface().mtu;
         let limit = self.count.unwrap_or(u64::MAX);
@@ -199,19 +200,19 @@ impl Send {
     }
 }
 
-/// The times of a recording, from the beginning of the sending.
+/// The recorded times, counted from the beginning of sending.
 struct Pace {
     due: u64,
-    /// The time of the round's first frame.
+    /// The recorded time of the round's first frame.
     from: Option<i64>,
     /// When the round began.
     base: u64,
-    /// From the frame before the last to the last.
+    /// The time between the last two frames.
     last: u64,
 }
 
 impl Pace {
-    /// A frame recorded before the one ahead of it is due at once.
+    /// When a frame recorded at this time is due. If recorded times run back, it is due at once.
     fn recorded(&mut self, time: i64) -> u64 {
         let from = *self.from.get_or_insert(time);
         let at = self.base.saturating_add(u64::try_from(time.saturating_sub(from)).unwrap_or(0));
@@ -220,14 +221,14 @@ impl Pace {
         self.due
     }
 
-    /// The next round begins as long after this one's last frame as that came after the one before it.
+    /// The next round begins after the last frame, at the same distance as between the last two frames.
     fn next_round(&mut self) {
         self.base = self.due.saturating_add(self.last);
         self.from = None;
     }
 }
 
-/// What a file holds, to be sent or not.
+/// A summary of the frames in a file.
 #[derive(Default)]
 struct Tally {
     frames: u64,
@@ -236,12 +237,12 @@ struct Tally {
     pauses: u64,
     first: Option<i64>,
     last: i64,
-    /// Frames that cannot be sent: how many, the first one's number and length.
+    /// Frames that cannot be sent: how many, and number and length of the first.
     misfits: BTreeMap<Misfit, (u64, u64, usize)>,
 }
 
 impl Tally {
-    fn see(&mut self, record: &Record<'_>, number: u64, interface: &NetInterface) {
+    fn push(&mut self, record: &Record<'_>, number: u64, interface: &NetInterface) {
         if let Some(misfit) = live::misfit(record, interface.mtu) {
             let (n, ..) = self.misfits.entry(misfit).or_insert((0, number, record.frame.len()));
             *n += 1;
@@ -257,11 +258,11 @@ impl Tally {
     }
 }
 
-/// Shows the frames that match, without a frame check sequence, until `see` has enough.
+/// Calls `on_record` with each frame that matches, without its frame check sequence, until it returns false.
 fn each(
     reader: &mut impl Source,
     filter: &Option<Filter>,
-    mut see: impl FnMut(&Record<'_>, u64) -> anyhow::Result<bool>,
+    mut on_record: impl FnMut(&Record<'_>, u64) -> anyhow::Result<bool>,
 ) -> anyhow::Result<()> {
     let mut number = 0u64;
     let mut fcs: Vec<u8> = Vec::new();
@@ -279,20 +280,20 @@ fn each(
                 continue;
             }
         }
-        // The card makes a frame check sequence of its own.
+        // The network card adds a frame check sequence.
         let fcs = usize::from(fcs.get(usize::from(record.interface)).copied().unwrap_or(0));
         let len = record.wire_len as usize;
         if fcs > 0 && record.frame.len() == len && len > fcs {
             record.frame = record.frame.get(..len - fcs).unwrap_or_default();
             record.wire_len -= fcs as u32;
         }
-        if !see(&record, number)? {
+        if !on_record(&record, number)? {
             return Ok(());
         }
     }
 }
 
-/// Sleeps while it is long, then watches the clock. False: asked to stop meanwhile.
+/// Waits until a frame is due: sleeps first, and spins at the end. False if Ctrl-C came meanwhile.
 fn wait_until(began: Instant, due_ns: u64) -> bool {
     let due = Duration::from_nanos(due_ns);
     loop {

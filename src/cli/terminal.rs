@@ -1,6 +1,9 @@
 //! Standard output, and how text looks there.
 
-use std::io::{self, IsTerminal, Write};
+use std::{
+    env,
+    io::{self, IsTerminal, Write},
+};
 
 use clap::ValueEnum;
 
@@ -33,8 +36,7 @@ impl Color {
     pub(super) fn is_on(self) -> bool {
         match self {
             Color::Auto => {
-                io::stdout().is_terminal()
-                    && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+                io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none_or(|no| no.is_empty())
             }
             Color::Always => true,
             Color::Never => false,
@@ -44,7 +46,7 @@ impl Color {
 
 /// Columns of the terminal; 120 where the output goes elsewhere. COLUMNS goes before both.
 pub(super) fn width() -> usize {
-    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let columns = env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     columns
         .or_else(|| terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0 as usize))
         .unwrap_or(120)

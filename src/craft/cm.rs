@@ -1,26 +1,26 @@
-//! A connection's setup and end as the connection manager's datagrams.
+//! The datagrams of the connection manager that set up and end a connection.
 
 use std::net::IpAddr;
 
-use super::{Channel, Packet, Path};
+use super::{Channel, Packet, Path, packet::to_ipv6, template};
 use crate::{
     opcode::{Opcode, Service},
     wire::*,
 };
 
-/// The dialogue of two connection managers about one connection: REQ, REP, RTU, and at its end DREQ and DREP, as
-/// Linux's rdma_cm has it. Each message is a [`Packet`]; what is not here is changed with [`Packet::edit`].
+/// The messages of two connection managers about one connection: REQ, REP, RTU, and at its end DREQ and DREP, as
+/// Linux's rdma_cm sends them. Each is a [`Packet`]; [`Packet::edit`] changes other fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dialog {
     /// From the active side to the passive one.
     pub path: Path,
-    /// The active side's number for the connection.
+    /// The active side's communication ID.
     pub active_comm_id: u32,
-    /// The passive side's.
+    /// The passive side's communication ID.
     pub passive_comm_id: u32,
-    /// The active side's queue pair: what packets to it go to.
+    /// The active side's queue pair.
     pub active_qp: Qpn,
-    /// The passive side's.
+    /// The passive side's queue pair.
     pub passive_qp: Qpn,
     /// The first PSN that the active side sends: the REP's starting PSN.
     pub active_psn: Psn,
@@ -30,16 +30,16 @@ pub struct Dialog {
     pub mtu: u16,
     /// RC or UC.
     pub service: Service,
-    /// What is asked for; [`Dialog::tcp_port`] makes one.
+    /// The service that is requested; see [`Dialog::tcp_port`].
     pub service_id: ServiceId,
     /// The active side's port, in the RDMA-CM header.
     pub src_port: u16,
-    /// What a message and its answer share.
+    /// The transaction ID.
     pub transaction_id: u64,
 }
 
 impl Dialog {
-    /// A dialogue about a reliable connection to port 4420 (NVMe over Fabrics) with an MTU of 1024 bytes.
+    /// The messages about a reliable connection to port 4420 (NVMe over Fabrics) with an MTU of 1024 bytes.
     pub fn new(path: Path, active_qp: Qpn, passive_qp: Qpn) -> Dialog {
         Dialog {
             path,
@@ -57,13 +57,13 @@ impl Dialog {
         }
     }
 
-    /// The service that RDMA-CM has for a port of its TCP port space.
+    /// The service ID of a port in RDMA-CM's TCP port space.
     pub const fn tcp_port(port: u16) -> ServiceId {
         ServiceId(0x0106_0000 | port as u64)
     }
 
-    /// Connection request, with RDMA-CM's header before the private data (56 bytes at most) where the service is
-    /// one of RDMA-CM's, and 92 bytes of it where not. More is cut off.
+    /// Connection request. It takes 92 bytes of private data. If the service is one of RDMA-CM, its header comes first
+    /// and 56 bytes are left. Private data beyond that are cut off.
     pub fn req(&self, private: &[u8]) -> Packet {
         let (src, dst) = (self.path.src, self.path.dst);
         let transport = match self.service {
@@ -104,11 +104,10 @@ impl Dialog {
             return fill(packet, private);
         }
         let is_ipv4 = src.ip.is_ipv4() && dst.ip.is_ipv4();
-        // IPv4 stands in the last four bytes, the others are zero.
+        // An IPv4 address is in the last four bytes; the others are zero.
         let address = |ip: IpAddr| match ip {
             IpAddr::V4(ip) if is_ipv4 => ip.to_ipv6_compatible(),
-            IpAddr::V4(ip) => ip.to_ipv6_mapped(),
-            IpAddr::V6(ip) => ip,
+            ip => to_ipv6(ip),
         };
         let ip_cm = IpCm::default()
             .with_ip_version(if is_ipv4 { 4 } else { 6 })
@@ -162,7 +161,7 @@ impl Dialog {
         fill(self.start(from_passive, cm_attribute::DREP).push(drep), private)
     }
 
-    /// The sender's number, then the receiver's.
+    /// The sender's communication ID, then the receiver's.
     fn comm_ids(&self, from_passive: bool) -> (Hex32, Hex32) {
         match from_passive {
             true => (Hex32(self.passive_comm_id), Hex32(self.active_comm_id)),
@@ -174,7 +173,7 @@ impl Dialog {
         self.path.link() == crate::dissect::Link::ETHERNET
     }
 
-    /// A datagram between the queue pairs 1, up to the common header.
+    /// A datagram between the two queue pairs 1, up to the common MAD header.
     fn start(&self, from_passive: bool, attribute: u16) -> Packet {
         let path = if from_passive { self.path.reversed() } else { self.path };
         let channel = Channel {
@@ -183,11 +182,7 @@ impl Dialog {
             mig_req: false,
             ..Channel::rc(path, Qpn(1), Qpn(1))
         };
-        let mad = Mad::default()
-            .with_base_version(1)
-            .with_mgmt_class(MgmtClass::CM)
-            .with_class_version(2)
-            .with_method(MadMethod(3))
+        let mad = template::mad(MgmtClass::CM, MadMethod(3))
             .with_transaction_id(Hex64(self.transaction_id))
             .with_attribute_id(Hex16(attribute));
         channel.headers(Opcode::UD_SEND_ONLY, Psn(0)).push(mad)
@@ -197,7 +192,7 @@ impl Dialog {
 /// A datagram has 256 bytes.
 const MAD_LEN: usize = 256;
 
-/// Private data up to the datagram's end, cut or filled with zeros.
+/// Appends private data, cut or filled with zeros up to the end of the datagram.
 fn fill(packet: Packet, private: &[u8]) -> Packet {
     let parts = packet.parts().iter();
     let used: usize = parts.filter(|part| part.kind.is_management()).map(|part| part.len as usize).sum();

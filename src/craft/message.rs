@@ -1,24 +1,24 @@
-//! Messages as the packets they take at an MTU, and what answers them.
-
-use std::fmt;
+//! Messages as packets, and the packets that answer them.
 
 use bytes::Bytes;
 
 use super::{Packet, Path, template};
 use crate::{
     dissect::Dissection,
+    message::{Ending, Segments, Unsupported},
     opcode::{Opcode, Operation, Service},
+    random::SplitMix64,
     wire::*,
 };
 
-/// What a message's packets carry: bytes by their place in the message, so that a packet sent again carries the
-/// same. Made once; every packet takes a slice of it.
+/// The data of a message. A packet takes its slice by its place in the message, so a retransmission carries the same
+/// bytes. Nothing is copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Data(Shape);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Shape {
-    /// Repeats after [`PERIOD`] bytes; holds a period and the longest packet.
+    /// Repeats after [`PERIOD`] bytes. It holds one period and the longest packet, so any slice is contiguous.
     Repeats(Bytes),
     Is(Bytes),
 }
@@ -27,14 +27,10 @@ const PERIOD: usize = 4096;
 const LONGEST: usize = 4096;
 
 impl Data {
-    /// Bytes that look random, the same for the same seed (SplitMix64), repeated every 4096 bytes.
+    /// Random bytes from this seed, repeated every 4096 bytes.
     pub fn pattern(seed: u64) -> Data {
-        let mut state = seed;
-        let words = (0..PERIOD / 8).map(|_| {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            split_mix(state)
-        });
-        let mut bytes: Vec<u8> = words.flat_map(u64::to_be_bytes).collect();
+        let mut random = SplitMix64(seed);
+        let mut bytes: Vec<u8> = (0..PERIOD / 8).flat_map(|_| random.next().to_be_bytes()).collect();
         bytes.extend_from_within(..);
         Data(Shape::Repeats(bytes.into()))
     }
@@ -44,12 +40,12 @@ impl Data {
         Data(Shape::Repeats(Bytes::from_static(&[0; PERIOD + LONGEST])))
     }
 
-    /// These bytes; after their end there are none.
+    /// These bytes. A message that is longer has no more data after them.
     pub fn bytes(bytes: impl Into<Bytes>) -> Data {
         Data(Shape::Is(bytes.into()))
     }
 
-    /// The bytes at this place, at most 4096 of a pattern.
+    /// `len` bytes from this offset on. A pattern gives at most 4096, given bytes end at their end.
     pub fn at(&self, offset: u64, len: usize) -> Bytes {
         match &self.0 {
             Shape::Repeats(bytes) => {
@@ -64,13 +60,7 @@ impl Data {
     }
 }
 
-pub(super) fn split_mix(state: u64) -> u64 {
-    let z = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
-}
-
-/// What a requester asks.
+/// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     /// SEND.
@@ -79,7 +69,7 @@ pub enum Request {
         len: u32,
         /// Immediate data.
         imm: Option<u32>,
-        /// The remote key to invalidate; not together with immediate data.
+        /// The remote key to invalidate. Immediate data takes precedence.
         invalidate: Option<u32>,
     },
     /// RDMA WRITE.
@@ -108,9 +98,9 @@ pub enum Request {
         va: u64,
         /// Remote key.
         r_key: u32,
-        /// What must stand there.
+        /// The value that is compared with memory.
         compare: u64,
-        /// What is put there then.
+        /// The value that is written if they are equal.
         swap: u64,
     },
     /// Fetch and add.
@@ -119,10 +109,10 @@ pub enum Request {
         va: u64,
         /// Remote key.
         r_key: u32,
-        /// What is added.
+        /// The value that is added.
         add: u64,
     },
-    /// ATOMIC WRITE of eight bytes of the message's data.
+    /// ATOMIC WRITE of the first eight bytes of the message's data.
     AtomicWrite {
         /// Remote virtual address, a multiple of eight.
         va: u64,
@@ -147,30 +137,22 @@ pub enum Request {
 }
 
 impl Request {
-    /// Bytes that its own packets carry.
-    pub fn carried(&self) -> u32 {
-        match *self {
-            Request::Send { len, .. } | Request::Write { len, .. } => len,
-            Request::AtomicWrite { .. } => 8,
-            _ => 0,
-        }
+    /// The packets that it takes.
+    fn segments(&self, service: Service, mtu: u16) -> Result<Segments, Unsupported> {
+        let (size, ending) = match *self {
+            Request::Send { len, imm: Some(_), .. } => (len, Ending::Immediate),
+            Request::Send { len, invalidate: Some(_), .. } => (len, Ending::Invalidate),
+            Request::Write { len, imm: Some(_), .. } => (len, Ending::Immediate),
+            Request::Send { len, .. } | Request::Write { len, .. } | Request::Read { len, .. } => {
+                (len, Ending::Plain)
+            }
+            _ => (0, Ending::Plain),
+        };
+        Segments::new(service, self.into(), ending, size as u64, mtu as u32)
     }
 
-    /// How many packets it takes at this MTU.
-    pub fn packets(&self, mtu: u16) -> u32 {
-        packets(self.carried(), mtu)
-    }
-
-    /// How many PSNs it uses: a READ as many as its response has packets.
-    pub fn psns(&self, mtu: u16) -> u32 {
-        match *self {
-            Request::Read { len, .. } => packets(len, mtu),
-            _ => self.packets(mtu),
-        }
-    }
-
-    /// A READ asked again from its `n`-th response packet on, as a requester does that lost that one: the rest of
-    /// the range. Others stay as they are. Its PSN is the first one's plus `n`.
+    /// A READ request for the rest, from the `n`-th response packet on, as a requester sends it that lost this packet.
+    /// Its PSN is that of the first request plus `n`. Other requests stay as they are.
     #[must_use]
     pub fn resumed(self, n: u32, mtu: u16) -> Request {
         match self {
@@ -181,65 +163,18 @@ impl Request {
             other => other,
         }
     }
-
-    /// The operation code without its service, of a message's packet.
-    fn code(&self, first: bool, last: bool) -> u8 {
-        match *self {
-            Request::Send { imm, invalidate, .. } => match (first, last) {
-                (true, false) => 0x00,
-                (false, false) => 0x01,
-                (false, true) if imm.is_some() => 0x03,
-                (false, true) if invalidate.is_some() => 0x16,
-                (false, true) => 0x02,
-                (true, true) if imm.is_some() => 0x05,
-                (true, true) if invalidate.is_some() => 0x17,
-                (true, true) => 0x04,
-            },
-            Request::Write { imm, .. } => match (first, last) {
-                (true, false) => 0x06,
-                (false, false) => 0x07,
-                (false, true) => 0x08 + imm.is_some() as u8,
-                (true, true) => 0x0a + imm.is_some() as u8,
-            },
-            Request::Read { .. } => 0x0c,
-            Request::CompareSwap { .. } => 0x13,
-            Request::FetchAdd { .. } => 0x14,
-            Request::Resync => 0x15,
-            Request::Flush { .. } => 0x1c,
-            Request::AtomicWrite { .. } => 0x1d,
-        }
-    }
 }
 
-/// How many packets `len` bytes take: one at least.
-pub fn packets(len: u32, mtu: u16) -> u32 {
-    len.div_ceil(mtu.max(1) as u32).max(1)
-}
-
-/// The upper bits of a service's operation codes.
-const fn class(service: Service) -> u8 {
-    match service {
-        Service::Rc => 0x00,
-        Service::Uc => 0x20,
-        Service::Rd => 0x40,
-        Service::Ud => 0x60,
-        Service::Cn => 0x80,
-        Service::Xrc => 0xa0,
-        Service::Vendor => 0xc0,
-    }
-}
-
-/// One direction of a connection: from a queue pair to its peer. Requests of one end, and its answers to the
-/// requests of the other.
+/// One direction of a connection: the requests of one queue pair, and its answers to the requests of its peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channel {
-    /// The addresses and what is around the transport.
+    /// The addresses, and the headers around the transport.
     pub path: Path,
     /// Transport service.
     pub service: Service,
     /// Path MTU in bytes: what a FIRST or MIDDLE packet carries.
     pub mtu: u16,
-    /// The sender's queue pair: UDP source port, DETH.
+    /// The sender's queue pair: for the DETH and the UDP source port.
     pub src_qp: Qpn,
     /// The receiver's.
     pub dst_qp: Qpn,
@@ -252,31 +187,6 @@ pub struct Channel {
     /// The migration state bit that packets carry.
     pub mig_req: bool,
 }
-
-/// Why a service has no such message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unsupported {
-    /// No operation code for it.
-    Service(Service),
-    /// A datagram is one packet: the message's bytes, and how many fit.
-    Datagram(u32, u16),
-    /// More than 2^31 bytes.
-    Length(u32),
-}
-
-impl fmt::Display for Unsupported {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Unsupported::Service(service) => write!(f, "{} has no such operation", service.name()),
-            Unsupported::Datagram(len, mtu) => {
-                write!(f, "a datagram is one packet of at most {mtu} bytes, not {len}")
-            }
-            Unsupported::Length(len) => write!(f, "a message has at most 2147483648 bytes, not {len}"),
-        }
-    }
-}
-
-impl std::error::Error for Unsupported {}
 
 impl Channel {
     /// A reliable connection with an MTU of 1024 bytes.
@@ -300,34 +210,30 @@ impl Channel {
         Channel { path: self.path.reversed(), src_qp: self.dst_qp, dst_qp: self.src_qp, ..self }
     }
 
-    /// A request from this PSN on, with a pattern as its data.
+    /// A request from this PSN on. Its data are zeros until [`Message::data`].
     pub fn request(&self, psn: Psn, request: Request) -> Result<Message, Unsupported> {
-        let one = request.packets(self.mtu) == 1;
-        let known = |first, last| Opcode(class(self.service) | request.code(first, last)).is_known();
-        if !known(true, one) || !known(one, true) {
-            return Err(match self.service {
-                Service::Ud if !one => Unsupported::Datagram(request.carried(), self.mtu),
-                service => Unsupported::Service(service),
-            });
-        }
-        let len = match request {
-            Request::Read { len, .. } => len,
-            _ => request.carried(),
-        };
-        if len > 1 << 31 {
-            return Err(Unsupported::Length(len));
-        }
-        Ok(self.message(psn, What::Request(request)))
+        Ok(self.message(psn, request.segments(self.service, self.mtu)?, What::Request(request)))
     }
 
-    /// The response to an RDMA READ, in the requester's PSN space; with a length of zero also what answers an ATOMIC
-    /// WRITE and a FLUSH. `msn` is the responder's count of messages.
-    pub fn read_response(&self, psn: Psn, len: u32, msn: u32) -> Message {
-        self.message(psn, What::Response { len, msn })
+    /// The response to an RDMA READ, in the requester's PSN space. With a length of zero it also answers an ATOMIC WRITE
+    /// and a FLUSH. `msn` is the responder's message sequence number.
+    pub fn read_response(&self, psn: Psn, len: u32, msn: u32) -> Result<Message, Unsupported> {
+        let segments =
+            Segments::new(self.service, Operation::ReadResponse, Ending::Plain, len as u64, self.mtu as u32)?;
+        Ok(self.message(psn, segments, What::Response { msn }))
     }
 
-    fn message(&self, psn: Psn, what: What) -> Message {
-        Message { channel: *self, psn, what, data: Data::zeros(), offset: 0, ack_every: 0, solicited: false }
+    fn message(&self, psn: Psn, segments: Segments, what: What) -> Message {
+        Message {
+            channel: *self,
+            psn,
+            segments,
+            what,
+            data: Data::zeros(),
+            offset: 0,
+            ack_every: 0,
+            solicited: false,
+        }
     }
 
     /// An acknowledgement of everything up to this PSN, without a credit count.
@@ -335,7 +241,7 @@ impl Channel {
         self.acknowledge(psn, Syndrome::ACK, msn)
     }
 
-    /// A refusal: the PSN is the expected one, or that of the packet that is refused.
+    /// A NAK. The PSN is the expected one after a sequence error, otherwise that of the refused packet.
     pub fn nak(&self, psn: Psn, code: NakCode, msn: u32) -> Packet {
         let syndrome = match code {
             NakCode::PsnSequenceError => Syndrome::PSN_SEQUENCE_ERROR,
@@ -348,20 +254,20 @@ impl Channel {
         self.acknowledge(psn, syndrome, msn)
     }
 
-    /// Receiver not ready: send again after this many microseconds, rounded up to the next of the table's.
+    /// An RNR NAK: send again after this many microseconds, rounded up to the next value that the code can express.
     pub fn rnr(&self, psn: Psn, timer_us: u32, msn: u32) -> Packet {
         self.acknowledge(psn, Syndrome::rnr(timer_us), msn)
     }
 
     /// An acknowledgement with any syndrome.
     pub fn acknowledge(&self, psn: Psn, syndrome: Syndrome, msn: u32) -> Packet {
-        let packet = self.headers(Opcode(class(self.service) | 0x11), psn);
-        packet.edit(|aeth: Aeth| aeth.with_syndrome(syndrome).with_msn(msn))
+        self.headers(self.opcode(Opcode::RC_ACKNOWLEDGE), psn)
+            .edit(|aeth: Aeth| aeth.with_syndrome(syndrome).with_msn(msn))
     }
 
-    /// The answer to an atomic operation: what stood there before.
+    /// The answer to an atomic operation: the value that memory had before.
     pub fn atomic_ack(&self, psn: Psn, msn: u32, original: u64) -> Packet {
-        self.headers(Opcode(class(self.service) | 0x12), psn)
+        self.headers(self.opcode(Opcode::RC_ATOMIC_ACKNOWLEDGE), psn)
             .edit(|aeth: Aeth| aeth.with_msn(msn))
             .edit(|h: AtomicAckEth| h.with_original_data(original))
     }
@@ -377,7 +283,12 @@ impl Channel {
         channel.headers(opcode, Psn(0)).edit(|bth: Bth| bth.with_becn(true))
     }
 
-    /// Every header of an operation code, with what the channel knows in them.
+    /// This RC operation code in the channel's service, assigned or not.
+    fn opcode(&self, rc: Opcode) -> Opcode {
+        Opcode((self.service as u8) << 5 | rc.0)
+    }
+
+    /// All headers of an operation code, with the fields that the channel determines.
     pub fn headers(&self, opcode: Opcode, psn: Psn) -> Packet {
         let bth = template::bth()
             .with_opcode(opcode)
@@ -407,14 +318,13 @@ impl Channel {
 
 const ZEROS: [u8; 64] = [0; 64];
 
-/// The congestion notification that the receiver of a data packet sends: addresses swapped, to the queue pair that
-/// sent it. That stands in no packet of a connection, so it must be given; a datagram's is in its DETH. `None` for a
-/// frame without a BTH.
+/// The CNP that the receiver of a data packet sends to the queue pair it came from. Packets of a connection do not
+/// carry that number, so it must be given; datagrams have it in the DETH. `None` for a frame without a BTH.
 pub fn cnp_for(d: &Dissection<'_>, sender: Option<Qpn>) -> Option<Packet> {
     Some(answer(d, sender)?.cnp())
 }
 
-/// The channel on which a frame is answered; the queue pair it came from as for [`cnp_for`], 0 where nobody says.
+/// The channel on which a frame is answered. `sender` is as for [`cnp_for`]; it is 0 if it is not known.
 pub fn answer(d: &Dissection<'_>, sender: Option<Qpn>) -> Option<Channel> {
     let bth = d.get::<Bth>()?;
     let sender = sender.or(d.get::<Deth>().map(|deth| deth.src_qp())).unwrap_or_default();
@@ -431,14 +341,15 @@ pub fn answer(d: &Dissection<'_>, sender: Option<Qpn>) -> Option<Channel> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     Request(Request),
-    Response { len: u32, msn: u32 },
+    Response { msn: u32 },
 }
 
-/// A request, or the response to a READ: packets by number, so that any of them can be sent again.
+/// A request, or the response to a READ. Each packet can be made by its number, in any order.
 #[derive(Clone, Debug)]
 pub struct Message {
     channel: Channel,
     psn: Psn,
+    segments: Segments,
     what: What,
     data: Data,
     offset: u64,
@@ -447,29 +358,28 @@ pub struct Message {
 }
 
 impl Message {
-    /// The same message with this data.
+    /// Sets the data.
     #[must_use]
     pub fn data(mut self, data: Data) -> Message {
         self.data = data;
         self
     }
 
-    /// The same message with its data taken from this place on: for the response to a READ that was resumed.
+    /// Takes the data from this offset on: for the response to a READ that was resumed.
     #[must_use]
     pub fn offset(mut self, offset: u64) -> Message {
         self.offset = offset;
         self
     }
 
-    /// The same message with an acknowledgement asked for in every `n`-th packet too; 0, as at first, is in the
-    /// last only.
+    /// Sets AckReq in every `n`-th packet and in the last; with 0, the default, in the last only.
     #[must_use]
     pub fn ack_every(mut self, n: u32) -> Message {
         self.ack_every = n;
         self
     }
 
-    /// The same message with a solicited event asked for in its last packet.
+    /// Sets the solicited event bit of the last packet.
     #[must_use]
     pub fn solicited(mut self) -> Message {
         self.solicited = true;
@@ -478,23 +388,17 @@ impl Message {
 
     /// How many packets it has.
     pub fn packets(&self) -> u32 {
-        packets(self.carried(), self.channel.mtu)
+        self.segments.packets()
     }
 
-    /// How many PSNs it uses.
+    /// How many PSNs it takes.
     pub fn psns(&self) -> u32 {
-        match self.what {
-            What::Request(request) => request.psns(self.channel.mtu),
-            What::Response { .. } => self.packets(),
-        }
+        self.segments.psns()
     }
 
     /// Bytes that its packets carry together.
     pub fn carried(&self) -> u32 {
-        match self.what {
-            What::Request(request) => request.carried(),
-            What::Response { len, .. } => len,
-        }
+        self.segments.carried()
     }
 
     /// The first packet's PSN.
@@ -504,17 +408,7 @@ impl Message {
 
     /// The operation code of the `n`-th packet.
     pub fn opcode(&self, n: u32) -> Opcode {
-        let (first, last) = (n == 0, n + 1 >= self.packets());
-        let code = match self.what {
-            What::Request(request) => request.code(first, last),
-            What::Response { .. } => match (first, last) {
-                (true, false) => 0x0d,
-                (false, false) => 0x0e,
-                (false, true) => 0x0f,
-                (true, true) => 0x10,
-            },
-        };
-        Opcode(class(self.channel.service) | code)
+        self.segments.opcode(n)
     }
 
     /// The `n`-th packet, from 0.
@@ -525,26 +419,26 @@ impl Message {
         packet
     }
 
-    /// All packets in order. Each is a new [`Packet`]; [`Message::each`] reuses one.
+    /// All packets in order. Each is a new [`Packet`]; see [`Message::each`] for one that is reused.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Packet> + '_ {
         (0..self.packets() as usize).map(|n| self.packet(n as u32))
     }
 
-    /// Show every packet in order, with its number. The packet is the same one with other contents: nothing is
-    /// allocated a packet.
-    pub fn each(&self, mut see: impl FnMut(u32, &Packet)) {
+    /// Calls `on_packet` with each packet and its number, in order. One [`Packet`] is reused, so nothing is allocated per
+    /// packet.
+    pub fn each(&self, mut on_packet: impl FnMut(u32, &Packet)) {
         let mut packet = self.channel.path.packet().source_qp(self.channel.src_qp);
         let around = packet.parts().len();
         for n in 0..self.packets() {
             self.put(n, &mut packet, around);
-            see(n, &packet);
+            on_packet(n, &packet);
         }
     }
 
-    /// Put the `n`-th packet behind the first `around` headers.
+    /// Replaces what is behind the first `around` headers by the `n`-th packet.
     fn put(&self, n: u32, packet: &mut Packet, around: usize) {
         let channel = &self.channel;
-        let (opcode, last) = (self.opcode(n), n + 1 >= self.packets());
+        let (opcode, last) = (self.segments.opcode(n), self.segments.is_last(n));
         let request = matches!(self.what, What::Request(_)) && channel.service.is_reliable();
         let every = self.ack_every > 0 && n % self.ack_every == self.ack_every - 1;
         packet.truncate(around);
@@ -565,14 +459,12 @@ impl Message {
                 packet.alter(|aeth: Aeth| aeth.with_msn(msn));
             }
         }
-        let mtu = channel.mtu as u64;
-        let at = n as u64 * mtu;
-        let len = (self.carried() as u64).saturating_sub(at).min(mtu);
+        let (at, len) = (self.segments.offset(n), self.segments.payload(n));
         packet.set_payload(self.data.at(self.offset + at, len as usize));
     }
 }
 
-/// What the request says, in the extended headers that the packet has.
+/// Fills the extended headers that the packet has from the request.
 fn fill(packet: &mut Packet, request: Request) {
     let reth = |packet: &mut Packet, va: u64, r_key: u32, len: u32| {
         packet.alter(|h: Reth| h.with_va(Hex64(va)).with_r_key(Hex32(r_key)).with_dma_len(len));
@@ -603,7 +495,6 @@ fn fill(packet: &mut Packet, request: Request) {
     }
 }
 
-/// The operation that a request asks for.
 impl From<&Request> for Operation {
     fn from(request: &Request) -> Operation {
         match request {

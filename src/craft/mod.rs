@@ -1,4 +1,4 @@
-//! Headers -> frames: packets with every field as put, and a closed list of values that are computed unless kept.
+//! Crafting frames: packets of any headers with any values. [`ComputedField`] lists the fields that are computed.
 //!
 //! ```
 //! use rdmawire::{craft::Packet, dissect, opcode::Opcode, wire::{Bth, Qpn, Psn, Reth, Hex32}};
@@ -10,12 +10,12 @@
 //! let frame = packet.build();
 //! let d = dissect::dissect(packet.link(), &frame, frame.len() as u32);
 //! assert_eq!(rdmawire::icrc::verify(&d), rdmawire::icrc::State::Good);
-//! // What was captured can be edited: unedited it rebuilds bit for bit.
+//! // A captured frame can be edited. Unedited, it rebuilds bit for bit.
 //! assert_eq!(Packet::from(&d).build(), frame);
 //! ```
 
-mod auto;
 mod cm;
+mod computed;
 mod message;
 pub mod mutate;
 mod packet;
@@ -23,14 +23,14 @@ mod path;
 mod pause;
 pub mod recipe;
 pub mod rewrite;
-pub mod scenario;
 mod settle;
-mod template;
+pub(crate) mod template;
 mod value;
 
-pub use auto::{Auto, Autos};
+pub use crate::message::Unsupported;
 pub use cm::Dialog;
-pub use message::{Channel, Data, Message, Request, Unsupported, answer, cnp_for, packets};
+pub use computed::{ComputedField, ComputedFields};
+pub use message::{Channel, Data, Message, Request, answer, cnp_for};
 pub use packet::{Packet, Part};
 pub use path::{Endpoint, Path};
 pub use pause::{Hold, flow_control, pause, pfc};

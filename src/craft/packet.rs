@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv6Addr};
 use bytes::{BufMut, Bytes, BytesMut};
 
 use super::{
-    Auto, Autos,
-    settle::{Learn, Write},
+    ComputedField, ComputedFields,
+    settle::{Learn, Tail, Write},
     template,
 };
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     wire::*,
 };
 
-/// A header of a packet, or a part of one that is only bytes (options, extension headers, private data).
+/// A header of a packet, or a part that is plain bytes: options, extension headers, private data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     /// What it is.
@@ -24,7 +24,7 @@ pub struct Part {
     pub at: u32,
     /// Its bytes.
     pub len: u32,
-    pub(super) keep: Autos,
+    pub(super) keep: ComputedFields,
 }
 
 impl Part {
@@ -33,24 +33,24 @@ impl Part {
     }
 }
 
-/// Any stack of headers, payload, trailer: a frame before it is built.
+/// A frame before it is built: any stack of headers, a payload, a trailer.
 ///
-/// Every value of [`Auto`] is computed by [`Packet::build`], unless it is [kept](Packet::keep). All others are as
-/// put. Values too big for their field lose their upper bits, as a payload of 70,000 bytes in IPv4's length does.
+/// [`Packet::build`] computes each [`ComputedField`], unless it is [kept](Packet::keep). All other fields are as they were
+/// set. A value too big for its field loses its upper bits, as the length of a payload of 70,000 bytes in IPv4 does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
     pub(super) link: Link,
     pub(super) parts: Vec<Part>,
     pub(super) head: Vec<u8>,
     pub(super) payload: Bytes,
-    /// Between payload and ICRC, where the padding is kept.
+    /// The padding between payload and ICRC, if it is kept.
     pub(super) pad: Pad,
     pub(super) icrc: Option<[u8; 4]>,
     pub(super) vcrc: Option<[u8; 2]>,
     pub(super) trailer: Bytes,
-    /// Bytes the frame had on the wire after those that are here.
+    /// Bytes that the frame had on the wire and the capture does not have.
     pub(super) missing: u32,
-    pub(super) keep: Autos,
+    pub(super) keep: ComputedFields,
     pub(super) source_qp: Option<Qpn>,
 }
 
@@ -77,7 +77,7 @@ impl Pad {
 }
 
 impl Packet {
-    /// A packet without any header, over this link.
+    /// A packet without headers, on this link.
     pub fn new(link: Link) -> Packet {
         Packet {
             link,
@@ -89,7 +89,7 @@ impl Packet {
             vcrc: None,
             trailer: Bytes::new(),
             missing: 0,
-            keep: Autos::DEFAULT,
+            keep: ComputedFields::DEFAULT,
             source_qp: None,
         }
     }
@@ -99,7 +99,7 @@ impl Packet {
         Packet::new(Link::ETHERNET).push(template::ethernet())
     }
 
-    /// Ethernet, IPv4 or IPv6, and UDP to port 4791: RoCEv2. An IPv4 address beside an IPv6 one is mapped into IPv6.
+    /// RoCEv2: Ethernet, IPv4 or IPv6, and UDP to port 4791. If one address is IPv6, an IPv4 one is mapped into IPv6.
     pub fn rocev2(src: impl Into<IpAddr>, dst: impl Into<IpAddr>) -> Packet {
         let packet = Packet::ethernet();
         let packet = match (src.into(), dst.into()) {
@@ -109,22 +109,17 @@ impl Packet {
         packet.push(template::udp())
     }
 
-    /// Ethernet with EtherType 0x8915, and a GRH: RoCE version 1.
+    /// RoCE version 1: Ethernet with EtherType 0x8915, and a GRH.
     pub fn rocev1(sgid: Ipv6Addr, dgid: Ipv6Addr) -> Packet {
         Packet::ethernet().push(template::grh(sgid, dgid))
     }
 
-    /// An LRH: native InfiniBand within a subnet.
+    /// Native InfiniBand within a subnet: an LRH.
     pub fn ib(slid: u16, dlid: u16) -> Packet {
         Packet::new(Link::INFINIBAND).push(template::lrh(slid, dlid))
     }
 
-    /// LRH and GRH: native InfiniBand.
-    pub fn ib_grh(slid: u16, dlid: u16, sgid: Ipv6Addr, dgid: Ipv6Addr) -> Packet {
-        Packet::ib(slid, dlid).push(template::grh(sgid, dgid))
-    }
-
-    /// What its first byte is.
+    /// The link type of the frame.
     pub fn link(&self) -> Link {
         self.link
     }
@@ -134,21 +129,20 @@ impl Packet {
         &self.parts
     }
 
-    /// A header's bytes as put.
+    /// A header's bytes as they were set.
     pub fn bytes_of(&self, part: &Part) -> &[u8] {
         self.head.get(part.range()).unwrap_or(&[])
     }
 
-    /// The same packet with this header behind all others. A BTH brings an ICRC, an LRH a VCRC.
+    /// Appends a header. A BTH also adds an ICRC, an LRH a VCRC.
     #[must_use]
     pub fn push<H: Header>(mut self, header: H) -> Packet {
         self.append(H::KIND, header.as_bytes());
         self
     }
 
-    /// The same packet with these bytes behind all headers, as one of this kind: options, extension headers,
-    /// private data, whatever a mirror adds. Kinds that come after the headers are set by their own functions:
-    /// payload, padding, CRCs and trailer given here become payload.
+    /// Appends these bytes as a header of this kind: options, extension headers, private data. Payload, padding, CRCs
+    /// and trailer have functions of their own; given here, they become payload.
     #[must_use]
     pub fn push_bytes(mut self, kind: Kind, bytes: impl AsRef<[u8]>) -> Packet {
         self.append(kind, bytes.as_ref());
@@ -163,7 +157,7 @@ impl Packet {
         self.insert(self.parts.len(), kind, bytes);
     }
 
-    /// Put a header before the `n`-th one.
+    /// Inserts a header before the `n`-th one.
     pub(super) fn insert(&mut self, n: usize, kind: Kind, bytes: &[u8]) {
         if kind >= Kind::Payload {
             self.payload = [bytes, &self.payload].concat().into();
@@ -182,7 +176,7 @@ impl Packet {
         }
     }
 
-    /// Forget all headers behind the first `n`, and everything after them.
+    /// Removes all headers behind the first `n`, and everything after them.
     pub(crate) fn truncate(&mut self, n: usize) {
         if let Some(part) = self.parts.get(n) {
             self.head.truncate(part.at as usize);
@@ -195,139 +189,120 @@ impl Packet {
         }
     }
 
-    /// The innermost header of this type, as put: what is computed has its value only in the built frame.
+    /// The innermost header of this type as it was set. Computed fields get their values in the built frame only.
     pub fn get<H: Header>(&self) -> Option<&H> {
         let part = self.parts.iter().rev().find(|part| part.kind == H::KIND)?;
         H::view(self.bytes_of(part)).map(|(header, _)| header)
     }
 
-    /// The same packet with its innermost header of this type changed; without one it stays as it is.
+    /// Changes the innermost header of this type, if there is one.
     #[must_use]
     pub fn edit<H: Header>(mut self, change: impl FnOnce(H) -> H) -> Packet {
         self.alter(change);
         self
     }
 
-    /// The same packet with its `n`-th header of this type changed, counted from the outermost, which is 0.
-    #[must_use]
-    pub fn edit_at<H: Header>(mut self, n: usize, change: impl FnOnce(H) -> H) -> Packet {
-        let found = self.parts.iter().filter(|part| part.kind == H::KIND).nth(n).copied();
-        self.alter_part(found, change);
-        self
-    }
-
-    /// Change the innermost header of this type in place; false where there is none.
+    /// Changes the innermost header of this type in place. False if there is none.
     pub fn alter<H: Header>(&mut self, change: impl FnOnce(H) -> H) -> bool {
-        let found = self.parts.iter().rev().find(|part| part.kind == H::KIND).copied();
-        self.alter_part(found, change)
-    }
-
-    fn alter_part<H: Header>(&mut self, part: Option<Part>, change: impl FnOnce(H) -> H) -> bool {
+        let part = self.parts.iter().rev().find(|part| part.kind == H::KIND);
         let bytes = part.and_then(|part| self.head.get_mut(part.range()));
         let Some((header, _)) = bytes.and_then(|bytes| H::mut_from_prefix(bytes).ok()) else { return false };
         *header = change(*header);
         true
     }
 
-    /// The bytes of the `n`-th part, to be changed in place.
+    /// The bytes of the `n`-th part.
     pub(super) fn bytes_mut(&mut self, n: usize) -> &mut [u8] {
         let range = self.parts.get(n).map_or(0..0, Part::range);
         self.head.get_mut(range).unwrap_or_default()
     }
 
-    /// The same packet with this payload.
+    /// Sets the payload.
     #[must_use]
     pub fn payload(mut self, payload: impl Into<Bytes>) -> Packet {
         self.payload = payload.into();
         self
     }
 
-    /// Put another payload in place.
+    /// Sets the payload in place.
     pub fn set_payload(&mut self, payload: impl Into<Bytes>) {
         self.payload = payload.into();
     }
 
-    /// What the innermost header carries.
+    /// The payload.
     pub fn get_payload(&self) -> &Bytes {
         &self.payload
     }
 
-    /// The same packet followed by these bytes, which no length counts. Padding up to the shortest frame and a
-    /// frame check sequence come after them.
+    /// Appends these bytes to the frame. No length field counts them. Padding up to the shortest frame and a frame check
+    /// sequence come after them.
     #[must_use]
     pub fn trailer(mut self, trailer: impl Into<Bytes>) -> Packet {
         self.trailer = trailer.into();
         self
     }
 
-    /// The same packet with this ICRC, kept; `None` for none at all.
+    /// Sets the ICRC and keeps it. `None`: the packet has none.
     #[must_use]
     pub fn icrc(mut self, icrc: Option<[u8; 4]>) -> Packet {
         self.icrc = icrc;
-        self.keep.set(Auto::Icrc, true);
+        self.keep.set(ComputedField::Icrc, true);
         self
     }
 
-    /// The same packet with this VCRC, kept; `None` for none at all.
+    /// Sets the VCRC and keeps it. `None`: the packet has none.
     #[must_use]
     pub fn vcrc(mut self, vcrc: Option<[u8; 2]>) -> Packet {
         self.vcrc = vcrc;
-        self.keep.set(Auto::Vcrc, true);
+        self.keep.set(ComputedField::Vcrc, true);
         self
     }
 
-    /// The same packet with these bytes between payload and ICRC, at most three, and the BTH's pad count, kept.
+    /// Sets the bytes between payload and ICRC, at most three, and keeps them and the BTH's pad count.
     #[must_use]
     pub fn pad(mut self, pad: &[u8]) -> Packet {
         self.pad = Pad::new(pad);
-        self.set_keep(Auto::Pad, true);
+        self.set_keep(ComputedField::Pad, true);
         self
     }
 
-    /// The same packet from this queue pair, which decides UDP's source port and stands nowhere else.
+    /// Sets the sender's queue pair, from which UDP's source port is computed. It is not in the packet itself.
     #[must_use]
     pub fn source_qp(mut self, qpn: Qpn) -> Packet {
         self.source_qp = Some(qpn);
         self
     }
 
-    /// The same packet with this value as put rather than computed, in every header: a lie on purpose. What is
-    /// computed from it, is computed from the lie.
+    /// Keeps this field as it was set, in every header, even if it is wrong. Fields that depend on it are computed from
+    /// the wrong value.
     #[must_use]
-    pub fn keep(mut self, auto: Auto) -> Packet {
-        self.set_keep(auto, true);
+    pub fn keep(mut self, field: ComputedField) -> Packet {
+        self.set_keep(field, true);
         self
     }
 
-    /// The same packet with everything as put.
+    /// Computes this field: the opposite of [`Packet::keep`].
     #[must_use]
-    pub fn keep_all(mut self) -> Packet {
-        Auto::ALL.iter().for_each(|&auto| self.set_keep(auto, true));
-        self
-    }
-
-    /// The same packet with this value computed: the contrary of [`Packet::keep`].
-    #[must_use]
-    pub fn compute(mut self, auto: Auto) -> Packet {
-        self.set_keep(auto, false);
+    pub fn compute(mut self, field: ComputedField) -> Packet {
+        self.set_keep(field, false);
         self
     }
 
     /// [`Packet::keep`], or [`Packet::compute`], in place.
-    pub fn set_keep(&mut self, auto: Auto, keep: bool) {
-        self.keep.set(auto, keep);
-        self.parts.iter_mut().for_each(|part| part.keep.set(auto, keep));
+    pub fn set_keep(&mut self, field: ComputedField, keep: bool) {
+        self.keep.set(field, keep);
+        self.parts.iter_mut().for_each(|part| part.keep.set(field, keep));
     }
 
-    /// Whether this value is kept, in any header.
-    pub fn keeps(&self, auto: Auto) -> bool {
-        match auto {
-            Auto::Icrc | Auto::Vcrc | Auto::Fcs | Auto::FramePadding => self.keep.has(auto),
-            _ => self.parts.iter().any(|part| part.keep.has(auto) && auto.is_in(part.kind)),
+    /// Whether this field is kept in any header.
+    pub fn keeps(&self, field: ComputedField) -> bool {
+        match field.is_behind_headers() {
+            true => self.keep.has(field),
+            false => self.parts.iter().any(|part| part.keep.has(field) && field.is_in(part.kind)),
         }
     }
 
-    /// Bytes the frame had on the wire beyond those that are here: of frames that were cut when captured.
+    /// Bytes that a frame cut by the capture had on the wire beyond those captured.
     pub fn missing(&self) -> u32 {
         self.missing
     }
@@ -340,14 +315,14 @@ impl Packet {
         frame.freeze()
     }
 
-    /// The headers as they are built.
-    pub(super) fn settled(&self) -> Vec<u8> {
+    /// The headers with all fields computed, and what follows the payload.
+    pub(super) fn settled(&self) -> (Vec<u8>, Tail) {
         let mut head = self.head.clone();
-        self.settle(&mut head, &mut Write(self));
-        head
+        let tail = self.settle(&mut head, &mut Write(self));
+        (head, tail)
     }
 
-    /// Append the frame to a buffer. Allocates nothing of its own as long as the headers have at most 512 bytes.
+    /// Appends the frame to a buffer. It allocates only if the headers have more than 512 bytes.
     pub fn build_into(&self, out: &mut impl BufMut) {
         match self.head.len() {
             len if len <= FEW => self.build_over(&mut [0; FEW], out),
@@ -356,7 +331,7 @@ impl Packet {
         }
     }
 
-    /// The same, with room for the headers.
+    /// Builds the headers in `room`.
     fn build_over(&self, room: &mut [u8], out: &mut impl BufMut) {
         let Some(head) = room.get_mut(..self.head.len()) else { return };
         head.copy_from_slice(&self.head);
@@ -372,23 +347,23 @@ impl Packet {
     }
 }
 
-/// Room on the stack for most packets' headers, and for management datagrams in tunnels.
+/// Bytes of headers that most packets have, and that management datagrams in tunnels have.
 const FEW: usize = 128;
 const MANY: usize = 512;
-/// Padding, CRCs, and the shortest frame.
+/// Bytes for padding, CRCs and a short frame's filler.
 const ROOM_BEHIND: usize = 76;
 
-fn to_ipv6(address: IpAddr) -> Ipv6Addr {
+/// An IPv4 address is mapped (`::ffff:a.b.c.d`).
+pub(super) fn to_ipv6(address: IpAddr) -> Ipv6Addr {
     match address {
         IpAddr::V4(address) => address.to_ipv6_mapped(),
         IpAddr::V6(address) => address,
     }
 }
 
-/// A frame as a packet to edit: all headers, tunnels' too. Whatever differs from what would be computed (lies,
-/// wrong checksums and CRCs) is kept, header by header, so that an unedited frame rebuilds bit for bit; what is
-/// right is computed again. A frame that was cut rebuilds to what was captured of it, and its lengths count what is
-/// missing.
+/// A frame as a packet to edit, with all headers of its tunnels. A field that differs from its computed value, such as a
+/// wrong checksum, is kept; other computed fields are computed again. So an unedited frame rebuilds bit for bit. A cut
+/// frame rebuilds to the captured bytes, and its length fields count the missing ones.
 impl From<&Dissection<'_>> for Packet {
     fn from(d: &Dissection<'_>) -> Packet {
         let frame = d.frame();
@@ -421,10 +396,8 @@ impl From<&Dissection<'_>> for Packet {
             done = to;
         }
         let pad = d.pad_len() as usize;
-        if d.has(Kind::Bth)
-            && done + pad <= frame.len()
-            && d.offset(Kind::Icrc).is_some_and(|at| at == done + pad)
-        {
+        let icrc_follows = d.offset(Kind::Icrc).is_some_and(|at| at == done + pad);
+        if d.has(Kind::Bth) && done + pad <= frame.len() && icrc_follows {
             packet.pad = Pad::new(frame.get(done..done + pad).unwrap_or(&[]));
             packet.icrc = d.icrc();
             done += pad + if packet.icrc.is_some() { 4 } else { 0 };
@@ -438,7 +411,7 @@ impl From<&Dissection<'_>> for Packet {
         let mut end = frame.len();
         if icrc::has_fcs(d) && end - 4 >= done {
             end -= 4;
-            packet.set_keep(Auto::Fcs, false);
+            packet.set_keep(ComputedField::Fcs, false);
         }
         packet.trailer = rest(done, end);
         packet.settle_as_is();
@@ -447,28 +420,28 @@ impl From<&Dissection<'_>> for Packet {
 }
 
 impl Packet {
-    /// Keep what differs from what would be computed; compute the rest.
+    /// Keeps the fields that differ from their computed values, and computes the others.
     fn settle_as_is(&mut self) {
         let mut head = self.head.clone();
         let mut tail = self.keep;
-        let mut learned = vec![Autos::DEFAULT; self.parts.len()];
+        let mut learned = vec![ComputedFields::DEFAULT; self.parts.len()];
         self.settle(&mut head, &mut Learn { packet: self, parts: &mut learned, tail: &mut tail });
         for (part, keep) in self.parts.iter_mut().zip(learned) {
             part.keep = keep;
         }
         self.keep = tail;
-        // Padding: computed where it is zeros up to the shortest frame, and where none is needed.
+        // Padding is computed if it is zeros up to the shortest frame, or if none is needed.
         let zeros = self.trailer.iter().all(|&byte| byte == 0);
         let len = self.len_before_trailer() + self.trailer.len();
         let padded = !self.trailer.is_empty() && zeros && len == SHORTEST_FRAME;
         if padded && self.missing == 0 && self.link == Link::ETHERNET {
             self.trailer = Bytes::new();
         } else if len < SHORTEST_FRAME {
-            self.keep.set(Auto::FramePadding, true);
+            self.keep.set(ComputedField::FramePadding, true);
         }
     }
 
-    /// Bytes up to the trailer, where the padding is as it stands in `pad` or would be the same.
+    /// Bytes up to the trailer, with the padding that is in `pad`.
     fn len_before_trailer(&self) -> usize {
         self.head.len()
             + self.payload.len()
@@ -477,7 +450,7 @@ impl Packet {
             + if self.vcrc.is_some() { 2 } else { 0 }
     }
 
-    /// What the built frame has on the wire: more than is built, where it was cut.
+    /// Bytes that the frame has on the wire: more than [`Packet::build`] gives for a cut frame.
     pub fn wire_len(&self) -> u32 {
         // The layout alone decides; no checksum is needed for it.
         let pad = self.pad_len();
@@ -487,9 +460,8 @@ impl Packet {
     }
 
     pub(super) fn pad_len(&self) -> usize {
-        let bth = self.parts.iter().rev().find(|part| part.kind == Kind::Bth);
-        match bth {
-            Some(bth) if self.icrc.is_some() && !bth.keep.has(Auto::Pad) => {
+        match self.parts.iter().rev().find(|part| part.kind == Kind::Bth) {
+            Some(bth) if self.icrc.is_some() && !bth.keep.has(ComputedField::Pad) => {
                 let after = self.head.len() - bth.range().end + self.payload.len();
                 after.wrapping_neg() % 4
             }
@@ -497,14 +469,15 @@ impl Packet {
         }
     }
 
-    /// Zeros after this many bytes up to the shortest frame.
+    /// How many zeros a frame of this length needs to reach the shortest length.
     pub(super) fn filler(&self, len: usize) -> usize {
-        let pads = self.link == Link::ETHERNET && !self.keep.has(Auto::FramePadding) && self.missing == 0;
+        let pads =
+            self.link == Link::ETHERNET && !self.keep.has(ComputedField::FramePadding) && self.missing == 0;
         if pads { SHORTEST_FRAME.saturating_sub(len) } else { 0 }
     }
 
     pub(super) fn has_fcs(&self) -> bool {
-        !self.keep.has(Auto::Fcs)
+        !self.keep.has(ComputedField::Fcs)
             && self.missing == 0
             && self.parts.iter().any(|part| part.kind == Kind::Ethernet)
     }
@@ -513,7 +486,7 @@ impl Packet {
 /// Ethernet's shortest frame without its check sequence (IEEE 802.3, 4.4.2).
 pub(super) const SHORTEST_FRAME: usize = 60;
 
-/// The UDP ports that say what follows.
+/// The UDP destination port that announces this header.
 pub(super) const fn port_of(kind: Kind) -> Option<u16> {
     match kind {
         Kind::Bth => Some(dissect::ROCE_PORT),
@@ -524,38 +497,38 @@ pub(super) const fn port_of(kind: Kind) -> Option<u16> {
 }
 
 impl Packet {
-    /// Make a computed value wrong: the lowest bit of what it would be is flipped, and kept so in the innermost
-    /// header that has it. A frame check sequence is put behind the frame, an unknown one where the frame was cut
-    /// stays absent. False where the packet has no such value.
-    pub fn corrupt(&mut self, auto: Auto) -> bool {
-        let mut head = self.head.clone();
-        let tail = self.settle(&mut head, &mut Write(self));
-        match (auto, tail.icrc, tail.vcrc, tail.fcs) {
-            (Auto::Icrc, Some([a, b, c, d]), ..) => {
+    /// Makes a computed field wrong: flips the lowest bit of its computed value and keeps it, in the innermost header
+    /// that has the field. False if the packet has no such field, as a cut frame has no frame check sequence.
+    pub fn corrupt(&mut self, field: ComputedField) -> bool {
+        let (head, tail) = self.settled();
+        match (field, tail.icrc, tail.vcrc, tail.fcs) {
+            (ComputedField::Icrc, Some([a, b, c, d]), ..) => {
                 self.icrc = Some([a, b, c, d ^ 1]);
-                self.keep.set(auto, true);
+                self.keep.set(field, true);
             }
-            (Auto::Vcrc, _, Some([a, b]), _) => {
+            (ComputedField::Vcrc, _, Some([a, b]), _) => {
                 self.vcrc = Some([a, b ^ 1]);
-                self.keep.set(auto, true);
+                self.keep.set(field, true);
             }
-            (Auto::Fcs, _, _, Some([a, b, c, d])) => {
+            (ComputedField::Fcs, _, _, Some([a, b, c, d])) => {
                 let trailer = [&self.trailer[..], &vec![0; tail.filler], &[a, b, c, d ^ 1]].concat();
                 self.trailer = trailer.into();
-                self.keep.set(auto, true);
+                self.keep.set(field, true);
             }
-            (Auto::Icrc | Auto::Vcrc | Auto::Fcs | Auto::FramePadding, ..) => return false,
+            _ if field.is_behind_headers() => return false,
             _ => {
-                let field = |part: &Part| {
-                    let fields = part.kind.info().map_or(&[][..], |info| info.fields);
-                    fields.iter().find(|field| Auto::of(part.kind, field.name) == Some(auto))
+                let row = |part: &Part| {
+                    part.kind
+                        .fields()
+                        .iter()
+                        .find(|row| ComputedField::of(part.kind, row.name) == Some(field))
                 };
-                let found = self.parts.iter().enumerate().rev().find_map(|(n, part)| Some((n, field(part)?)));
-                let Some((n, field)) = found else { return false };
+                let found = self.parts.iter().enumerate().rev().find_map(|(n, part)| Some((n, row(part)?)));
+                let Some((n, row)) = found else { return false };
                 let range = self.parts[n].range();
-                let value = field.get(head.get(range.clone()).unwrap_or(&[]));
-                field.set(self.head.get_mut(range).unwrap_or_default(), value ^ 1);
-                self.parts[n].keep.set(auto, true);
+                let value = row.get(head.get(range.clone()).unwrap_or(&[]));
+                row.set(self.head.get_mut(range).unwrap_or_default(), value ^ 1);
+                self.parts[n].keep.set(field, true);
             }
         }
         true

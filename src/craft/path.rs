@@ -1,27 +1,27 @@
-//! Between whom, and wrapped in what: the headers that all packets of a connection share.
+//! The headers that all packets of a connection share: addresses and encapsulation.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::{Packet, template};
+use super::{Packet, packet::to_ipv6, template};
 use crate::{
     dissect::{Dissection, Encapsulation, Link},
     wire::*,
 };
 
-/// One end of a path: every address it may need, whatever the encapsulation.
+/// One end of a path, with its addresses for every encapsulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Endpoint {
     /// Ethernet address.
     pub mac: Mac,
-    /// IP address; its GID is this, an IPv4 address mapped into IPv6.
+    /// IP address. The GID is made from it.
     pub ip: IpAddr,
     /// Local identifier on InfiniBand.
     pub lid: u16,
 }
 
 impl Endpoint {
-    /// An end with this IP address, and an Ethernet address (02:00 and the last four bytes) and a LID (the last two
-    /// bytes, within 1 to 0xbfff) made from it.
+    /// An end with this IP address. Its Ethernet address is 02:00 and the last four bytes of it, its LID is made from the
+    /// last two bytes, within 1 to 0xbfff.
     pub fn new(ip: impl Into<IpAddr>) -> Endpoint {
         let ip = ip.into();
         let [.., a, b, c, d] = match ip {
@@ -32,13 +32,13 @@ impl Endpoint {
         Endpoint { mac: Mac([2, 0, a, b, c, d]), ip, lid: lid.max(1) }
     }
 
-    /// The same with this Ethernet address.
+    /// Sets the Ethernet address.
     #[must_use]
     pub fn mac(self, mac: Mac) -> Endpoint {
         Endpoint { mac, ..self }
     }
 
-    /// The same with this LID.
+    /// Sets the LID.
     #[must_use]
     pub fn lid(self, lid: u16) -> Endpoint {
         Endpoint { lid, ..self }
@@ -46,21 +46,18 @@ impl Endpoint {
 
     /// The GID: the IPv6 address, or the IPv4 address mapped (`::ffff:a.b.c.d`).
     pub fn gid(&self) -> Ipv6Addr {
-        match self.ip {
-            IpAddr::V4(ip) => ip.to_ipv6_mapped(),
-            IpAddr::V6(ip) => ip,
-        }
+        to_ipv6(self.ip)
     }
 
-    /// The end with this GID: an IPv4 address where one is mapped in it.
+    /// The end with this GID. A GID with a mapped IPv4 address gives that address.
     pub fn of_gid(gid: Ipv6Addr) -> Endpoint {
-        Endpoint::new(gid.to_ipv4_mapped().map_or(IpAddr::V6(gid), IpAddr::V4))
+        Endpoint::new(IpAddr::V6(gid).to_canonical())
     }
 
     fn ipv4(&self) -> Ipv4Addr {
         match self.ip {
             IpAddr::V4(ip) => ip,
-            // RoCEv2 over IPv4 between addresses that have none: what IPv4 would be mapped in, or the last bytes.
+            // RoCEv2 over IPv4 needs an IPv4 address: the mapped one, or the last four bytes.
             IpAddr::V6(ip) => ip.to_ipv4_mapped().unwrap_or_else(|| {
                 let [.., a, b, c, d] = ip.octets();
                 Ipv4Addr::new(a, b, c, d)
@@ -69,20 +66,20 @@ impl Endpoint {
     }
 }
 
-/// The way from one end to the other, and what the headers on it say.
+/// The way from one end to the other, with the fields that headers have on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Path {
-    /// How the transport is wrapped.
+    /// The headers around the transport.
     pub encapsulation: Encapsulation,
-    /// Where packets come from.
+    /// The sending end.
     pub src: Endpoint,
-    /// Where they go.
+    /// The receiving end.
     pub dst: Endpoint,
-    /// VLAN tag: priority code point and VLAN identifier. None on native InfiniBand.
+    /// VLAN tag: priority code point and VLAN identifier. Native InfiniBand has none.
     pub vlan: Option<(u8, u16)>,
-    /// Differentiated services code point; with `ecn` the GRH's traffic class.
+    /// Differentiated services code point. With `ecn` it makes the traffic class of a GRH.
     pub dscp: u8,
-    /// Congestion notification as the sender sets it.
+    /// ECN field as the sender sets it.
     pub ecn: Ecn,
     /// Time to live, hop limit.
     pub ttl: u8,
@@ -111,7 +108,7 @@ impl Path {
         }
     }
 
-    /// RoCEv2 between two IP addresses of a kind.
+    /// RoCEv2 between two IP addresses: over IPv4 if both are, otherwise over IPv6.
     pub fn rocev2(src: impl Into<IpAddr>, dst: impl Into<IpAddr>) -> Path {
         let (src, dst) = (Endpoint::new(src), Endpoint::new(dst));
         let encapsulation = match (src.ip, dst.ip) {
@@ -121,8 +118,7 @@ impl Path {
         Path::new(encapsulation, src, dst)
     }
 
-    /// The path that a frame took, its innermost packet's: to answer it, or to wrap it differently. `None` without
-    /// a BTH.
+    /// The path of a frame's innermost packet. `None` without a BTH.
     pub fn of(d: &Dissection<'_>) -> Option<Path> {
         let encapsulation = d.encapsulation()?;
         let mut path = Path::new(
@@ -146,7 +142,7 @@ impl Path {
         }
         if let Some(lrh) = d.get::<Lrh>() {
             if !d.has(Kind::Grh) {
-                // A LID is all there is: 10.(LID) in two bytes, as `rewrite --to` has it.
+                // There is only a LID: its address is as in `rewrite --to`.
                 path.src = Endpoint::new(ip_of_lid(lrh.slid().0));
                 path.dst = Endpoint::new(ip_of_lid(lrh.dlid().0));
             }
@@ -174,7 +170,7 @@ impl Path {
         }
     }
 
-    /// A packet with all headers up to the BTH, which comes next.
+    /// A packet with all headers before the BTH.
     pub fn packet(&self) -> Packet {
         let packet = Packet::new(self.link());
         let packet = match self.encapsulation {
@@ -214,7 +210,7 @@ impl Path {
     }
 }
 
-/// The address that stands for a host known by its LID alone: 10.77 and the LID.
+/// The IP address for a host of which only the LID is known: 10.77 and the LID.
 pub(super) fn ip_of_lid(lid: u16) -> Ipv4Addr {
     let [a, b] = lid.to_be_bytes();
     Ipv4Addr::new(10, 77, a, b)

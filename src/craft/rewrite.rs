@@ -1,25 +1,24 @@
-//! Captures rewritten: addresses and keys replaced by others of the same kind, payload taken out, wrapped
-//! differently. A frame goes in, a frame comes out.
+//! Rewrites captures: other addresses and keys, no payload, another encapsulation. Each frame in gives one frame out.
 //!
-//! What is replaced is replaced everywhere alike, so that whoever pairs the two directions of a connection by its
-//! addresses, queue pairs, CM messages, PSNs or UDP source ports still finds the same pairs:
+//! A value is replaced by the same other value everywhere. So an analysis that pairs the two directions of a connection
+//! by addresses, queue pairs, CM messages, PSNs or UDP source ports finds the same pairs:
 //!
 //! | what | by |
 //! |---|---|
-//! | Ethernet addresses | others, local or universal as they were; groups stay |
+//! | Ethernet addresses | another one, local or universal as it was; multicast stays |
 //! | IPv4 | another address of its range (10/8, 172.16/12, 192.168/16, 169.254/16, the rest); multicast, broadcast, loopback and 0/8 stay |
-//! | IPv6, GIDs | first byte kept, link-local prefix too; IPv4-mapped ones as their IPv4 address; multicast stays |
+//! | IPv6, GIDs | another one with the first byte or the link-local prefix kept; mapped IPv4 as its address; multicast stays |
 //! | LIDs | another unicast LID; multicast and permissive ones stay |
 //! | queue pairs | another number; 0, 1 and 0xffffff stay |
-//! | keys, virtual addresses | an R_Key by another; virtual addresses move by a multiple of 4096 drawn for their key |
-//! | GUIDs, communication IDs, transaction IDs | others |
-//! | private data, unknown management data, what no header here reads | zeros |
+//! | keys, virtual addresses | another R_Key; virtual addresses move by a multiple of 4096 that depends on their key |
+//! | GUIDs, communication IDs, transaction IDs | another one |
+//! | private data, unknown management data, payload of packets without a BTH | zeros |
 //!
-//! Every replacement is a permutation drawn from the seed alone: different values stay different, and two captures of one
-//! network, rewritten with one seed, still belong together. PSNs, lengths, opcodes, P_Keys, Q_Keys, times and payload stay
-//! (see [`Plan::zero_payload`]). A UDP source port that had been computed by Linux's formula from two queue pairs that the
-//! capture shows is computed again from the new ones; others stay. Checksums and CRCs that were right are right again;
-//! those that were wrong stay as they were, and wrong.
+//! Every replacement is a permutation that depends on the seed only. So different values stay different, and captures of
+//! one network that are rewritten with one seed still belong together. PSNs, lengths, opcodes, P_Keys, Q_Keys and times
+//! stay, and payload does without [`Plan::zero_payload`]. If a UDP source port came from Linux's formula over two queue
+//! pairs in the capture, it is computed again from the new ones; others stay. A right checksum or CRC is right again; a
+//! wrong one stays as it was.
 
 use std::{
     collections::HashMap,
@@ -28,56 +27,57 @@ use std::{
 
 use bytes::Bytes;
 
-use super::{Auto, Edit, Packet, message::split_mix, path::Path};
+use super::{ComputedField, Edit, Packet, path::Path};
 use crate::{
     capture::Record,
     dissect::{Dissection, Encapsulation, Link, dissect},
     icrc,
+    random::mix,
     wire::*,
 };
 
-/// What is done to each frame, in this order.
+/// What to do with each frame, in this order.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// Replace what tells who and where.
+    /// Replace addresses, queue pairs, keys and the other values of the table above.
     pub anonymize: bool,
-    /// Edits.
+    /// Change fields.
     pub edits: Vec<Edit>,
-    /// Wrap the transport in this way. Tunnels around it are taken off.
+    /// Use this encapsulation, and remove tunnels.
     pub to: Option<Encapsulation>,
-    /// Make payload zeros; management datagrams' too, except for what the connection manager needs.
+    /// Replace payload by zeros, and the private data of connection management.
     pub zero_payload: bool,
-    /// Keep so many bytes of each frame.
+    /// Keep at most this many bytes of each frame.
     pub snaplen: Option<u32>,
-    /// What the replacements are drawn from.
+    /// The seed of the replacements.
     pub seed: u64,
 }
 
-/// How many frames there were, and what became of them.
+/// How many frames were rewritten, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Frames in, and out.
     pub frames: u64,
-    /// Frames with nothing in them to rewrite: copied as they are.
+    /// Frames that had nothing to rewrite.
     pub unchanged: u64,
-    /// Frames whose ICRC was wrong before: it still is.
+    /// Frames with a wrong ICRC, which stays wrong.
     pub bad_icrc: u64,
-    /// Frames that were to be wrapped differently and have no transport to wrap.
+    /// Frames that have no transport to put into another encapsulation.
     pub not_converted: u64,
     /// Edits that found no header to change.
     pub missed_edits: u64,
 }
 
 /// Rewrites frames, one at a time.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Rewriter {
     plan: Plan,
     counts: Counts,
     frame: Vec<u8>,
-    /// Queue pairs that packets from one host to another go to, by a hash of the two addresses.
+    /// Destination queue pairs of packets from one host to another, by a hash of the two addresses.
     going: HashMap<u64, Vec<u32>>,
     known: usize,
-    /// The queue pair that a UDP source port was computed from, by hosts, destination queue pair and port.
+    /// The sending queue pair from which a UDP source port was computed, by hosts, destination queue pair and port.
     senders: HashMap<(u64, u32, u16), Option<u32>>,
 }
 
@@ -92,30 +92,23 @@ pub struct Rewritten<'a> {
     pub frame: &'a [u8],
 }
 
-/// Queue pairs remembered for source ports: of two hosts, and of all.
+/// Most queue pairs that are kept for source ports: between two hosts, and in all.
 const MOST_OF_TWO: usize = 1 << 12;
 const MOST: usize = 1 << 16;
 
 impl Rewriter {
     /// A rewriter with this plan.
     pub fn new(plan: Plan) -> Rewriter {
-        Rewriter {
-            plan,
-            counts: Counts::default(),
-            frame: Vec::new(),
-            going: HashMap::new(),
-            known: 0,
-            senders: HashMap::new(),
-        }
+        Rewriter { plan, ..Rewriter::default() }
     }
 
-    /// What was done so far.
+    /// The counts so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Learn a frame's queue pair, before any frame is rewritten: the two that a UDP source port was computed from are
-    /// known only once both have been seen. Without it such ports stay as they are.
+    /// Learns a frame's queue pair, for all frames before any is rewritten: a UDP source port can be computed again only
+    /// if both of its queue pairs are known. Without this call, such ports stay as they are.
     pub fn learn(&mut self, record: &Record<'_>) {
         let d = dissect(record.link, record.frame, record.wire_len);
         let Some(bth) = d.get::<Bth>().filter(|bth| is_private(bth.dest_qp()) && self.known < MOST) else {
@@ -129,12 +122,15 @@ impl Rewriter {
         }
     }
 
-    /// Rewrite one frame. Edits with a value that does not fit are errors.
+    /// Rewrites one frame.
+    ///
+    /// # Errors
+    /// An edit has a value that does not fit.
     pub fn rewrite(&mut self, record: &Record<'_>) -> Result<Rewritten<'_>, String> {
         self.counts.frames += 1;
         let d = dissect(record.link, record.frame, record.wire_len);
         let mut packet = Packet::from(&d);
-        // Bytes on the wire that are behind the packet and were not captured.
+        // Bytes behind the packet that were not captured.
         let mut more = record.wire_len.saturating_sub(packet.wire_len());
         let before = packet.clone();
         if self.plan.anonymize {
@@ -145,21 +141,16 @@ impl Rewriter {
                 self.counts.missed_edits += 1;
             }
         }
-        if let Some(to) = self.plan.to {
-            match convert(&packet, &d, to) {
-                Some(converted) => {
-                    packet = converted;
-                    more = 0;
-                }
-                None if d.encapsulation().is_none() => self.counts.not_converted += 1,
-                None => {}
-            }
+        match self.plan.to.map(|to| convert(&packet, &d, to)) {
+            Some(Some(converted)) => (packet, more) = (converted, 0),
+            Some(None) if d.encapsulation().is_none() => self.counts.not_converted += 1,
+            _ => {}
         }
         if self.plan.zero_payload {
             zero(&mut packet, &d);
         }
         self.counts.unchanged += (packet == before) as u64;
-        // A CRC that was wrong stays as it is; that it be right by chance is one in 2^32.
+        // A wrong CRC stays as it is. It could become right by chance, once in 2^32.
         self.counts.bad_icrc += (icrc::verify(&d) == icrc::State::Bad) as u64;
         self.frame.clear();
         packet.build_into(&mut self.frame);
@@ -178,25 +169,24 @@ impl Rewriter {
         let r_key = d.get::<Reth>().map(|h| h.r_key()).or(d.get::<AtomicEth>().map(|h| h.r_key()));
         for n in 0..packet.parts().len() {
             let part = packet.parts()[n];
-            let fields = part.kind.info().map_or(&[][..], |info| info.fields);
             let header = packet.bytes_mut(n);
             if header.len() < part.kind.info().map_or(0, |info| info.len) {
                 continue;
             }
-            for field in fields {
+            for field in part.kind.fields() {
                 names.field(header, part.kind, field, r_key.map_or(0, |key| key.0));
             }
             if matches!(part.kind, Kind::CmPrivate | Kind::Lldp | Kind::Everflow | Kind::ErfExtension) {
                 header.fill(0);
             }
         }
-        // What nobody here can read may name anyone.
+        // Bytes that are not dissected may hold addresses.
         if !d.has(Kind::Bth) || is_management(d) {
             packet.set_payload(vec![0; packet.get_payload().len()]);
         }
     }
 
-    /// The source port from the new queue pairs, where the old one was computed from the old ones.
+    /// The source port for the new queue pairs, if the old one was computed from the old ones.
     fn linux_port(&mut self, d: &Dissection<'_>, names: &Names) -> Option<u16> {
         let (udp, bth) = (d.get::<Udp>()?, d.get::<Bth>()?);
         let (to, port) = (bth.dest_qp(), udp.src_port());
@@ -222,15 +212,15 @@ impl Rewriter {
     }
 }
 
-/// A number for the two hosts of the innermost packet, in this order or the other.
+/// A hash of the two hosts of the innermost packet, in this order or reversed.
 fn hosts(d: &Dissection<'_>, reversed: bool) -> Option<u64> {
     let path = Path::of(d)?;
     let path = if reversed { path.reversed() } else { path };
-    let mix = |seed: u64, gid: Ipv6Addr| {
+    let digest = |seed: u64, gid: Ipv6Addr| {
         let bits = u128::from(gid);
-        split_mix(split_mix(seed ^ bits as u64) ^ (bits >> 64) as u64)
+        mix(mix(seed ^ bits as u64) ^ (bits >> 64) as u64)
     };
-    Some(mix(mix(1, path.src.gid()), path.dst.gid()))
+    Some(digest(digest(1, path.src.gid()), path.dst.gid()))
 }
 
 fn is_management(d: &Dissection<'_>) -> bool {
@@ -242,7 +232,7 @@ fn is_private(qpn: Qpn) -> bool {
     qpn.0 > 1 && qpn != Qpn::MULTICAST
 }
 
-/// Zeros for payload, as long as it was.
+/// Replaces payload by as many zeros.
 fn zero(packet: &mut Packet, d: &Dissection<'_>) {
     if d.has(Kind::Bth) {
         packet.set_payload(Bytes::from(vec![0; packet.get_payload().len()]));
@@ -254,15 +244,15 @@ fn zero(packet: &mut Packet, d: &Dissection<'_>) {
     }
 }
 
-/// The same transport wrapped differently: the innermost packet's addresses, as [`Path::of`] finds them, carry over.
-/// Between IP and GIDs an IPv4 address is its mapped GID; LIDs are made from the address ([`super::Endpoint::new`]),
-/// addresses from LIDs where there is nothing else (10.77 and the LID), Ethernet addresses from IP addresses where
-/// there are none. Frames without a BTH stay as they are, cut ones too, and what is behind the packet goes.
+/// Puts the transport into another encapsulation, with the addresses of the innermost packet ([`Path::of`]). An IPv4
+/// address becomes its mapped GID and back. LIDs and missing Ethernet addresses are made from the IP address
+/// ([`super::Endpoint::new`]), a missing IP address from the LID (10.77 and the LID). Bytes behind the packet are dropped.
+/// `None` if there is no BTH, or nothing to change.
 fn convert(packet: &Packet, d: &Dissection<'_>, to: Encapsulation) -> Option<Packet> {
     if d.encapsulation()? == to && d.tunnel_depth() == 0 {
         return None;
     }
-    // The packet as edited so far is what is converted.
+    // Edits are done already.
     let frame = packet.build();
     let edited = dissect(packet.link(), &frame, packet.wire_len());
     let path = Path { encapsulation: to, ..Path::of(&edited)? };
@@ -279,28 +269,28 @@ fn convert(packet: &Packet, d: &Dissection<'_>, to: Encapsulation) -> Option<Pac
     converted.missing = packet.missing;
     converted.icrc = packet.icrc;
     if packet.icrc.is_none() && converted.missing > 0 {
-        // The frame was cut before its end.
+        // The frame was cut before its CRCs.
         converted.vcrc = None;
     }
-    if packet.keeps(Auto::Icrc) && packet.icrc.is_some() {
-        converted.keep.set(Auto::Icrc, true);
+    if packet.keeps(ComputedField::Icrc) && packet.icrc.is_some() {
+        converted.keep.set(ComputedField::Icrc, true);
     }
     if let (Some(udp), true) = (edited.get::<Udp>(), converted.get::<Udp>().is_some()) {
         let port = udp.src_port();
         converted.alter(|udp: Udp| udp.with_src_port(port));
-        converted.set_keep(Auto::UdpSourcePort, true);
+        converted.set_keep(ComputedField::UdpSourcePort, true);
     }
     Some(converted)
 }
 
-/// Replacements: permutations of each kind of value, so that what differed still does.
+/// The replacements: a permutation for each kind of value, so different values stay different.
 struct Names {
     seed: u64,
 }
 
 impl Names {
-    /// A permutation of numbers of so many bits (4 to 64): four rounds of a Feistel network over two halves; where the
-    /// bits are odd over one more, walked until the result fits.
+    /// A permutation of the numbers of `bits` bits (4 to 64): a Feistel network of four rounds over two halves. If `bits`
+    /// is odd, the halves have one bit more, and the network runs again until the result fits.
     fn shuffle(&self, what: u64, value: u64, bits: u32) -> u64 {
         let half = bits.div_ceil(2);
         let mask = u64::MAX >> (64 - half);
@@ -309,8 +299,8 @@ impl Names {
         loop {
             let (mut left, mut right) = (value >> half & mask, value & mask);
             for round in 0..4 {
-                let key = split_mix(self.seed.wrapping_add(what << 56 | round << 48));
-                (left, right) = (right, left ^ split_mix(key.wrapping_add(right)) & mask);
+                let key = mix(self.seed.wrapping_add(what << 56 | round << 48));
+                (left, right) = (right, left ^ mix(key.wrapping_add(right)) & mask);
             }
             value = left << half | right;
             if value <= limit {
@@ -319,15 +309,10 @@ impl Names {
         }
     }
 
-    /// One within `range` other than by its own number of bits: walked until it fits.
+    /// A permutation of the numbers that fit: repeats [`Names::shuffle`] until the result fits.
     fn within(&self, what: u64, value: u64, bits: u32, fits: impl Fn(u64) -> bool) -> u64 {
-        let mut value = value;
-        loop {
-            value = self.shuffle(what, value, bits);
-            if fits(value) {
-                return value;
-            }
-        }
+        let shuffle = |value: &u64| Some(self.shuffle(what, *value, bits));
+        std::iter::successors(shuffle(&value), shuffle).find(|&value| fits(value)).unwrap_or(value)
     }
 
     fn qpn(&self, qpn: Qpn) -> Qpn {
@@ -340,7 +325,7 @@ impl Names {
         if mac.is_multicast() || mac == Mac::default() {
             return mac;
         }
-        // All bits but the two that say group and local.
+        // All bits but those for group and local.
         let value = (a as u64 >> 2) << 40 | u64::from_be_bytes([0, 0, 0, b, c, d, e, f]);
         let [.., top, b, c, d, e, f] = self.shuffle(2, value, 46).to_be_bytes();
         Mac([top << 2 | a & 3, b, c, d, e, f])
@@ -368,7 +353,7 @@ impl Names {
         if ip.is_multicast() || ip.is_unspecified() || ip.is_loopback() {
             return ip;
         }
-        // RDMA-CM's header has IPv4 in the last four bytes, the others zero.
+        // RDMA-CM's header has an IPv4 address in the last four bytes; the others are zero.
         if let [0, 0, 0, 0, 0, 0, high, low] = ip.segments() {
             return self.ipv4(Ipv4Addr::from((high as u32) << 16 | low as u32)).to_ipv6_compatible();
         }
@@ -392,10 +377,7 @@ impl Names {
             Show::Mac => self.mac(Mac::get(header, field)).set(header, field),
             Show::Ipv4 => self.ipv4(Ipv4Addr::get(header, field)).set(header, field),
             Show::Ipv6 => self.ipv6(Ipv6Addr::get(header, field)).set(header, field),
-            _ if is_qpn(kind, name) => {
-                let qpn = self.qpn(Qpn::get(header, field));
-                qpn.set(header, field);
-            }
+            _ if is_qpn(kind, name) => self.qpn(Qpn::get(header, field)).set(header, field),
             Show::Bytes if matches!(kind, Kind::Sll | Kind::Sll2) => {
                 let [a, b, c, d, e, f, x, y] = <[u8; 8]>::get(header, field);
                 let Mac([a, b, c, d, e, f]) = self.mac(Mac([a, b, c, d, e, f]));
@@ -410,10 +392,9 @@ impl Names {
                     (_, "slid" | "dlid") => self.lid(value),
                     (Kind::CmReq, lid) if lid.ends_with("_lid") => self.lid(value),
                     (_, "va") => {
-                        // A key's addresses move together, so that what was next to each other still is.
-                        let by = split_mix(split_mix(self.seed.wrapping_add(7 << 56)) ^ r_key as u64)
-                            & 0x0000_0fff_ffff_f000;
-                        value.wrapping_add(by)
+                        // Addresses under one key move together, so neighbours stay neighbours.
+                        let by = mix(mix(self.seed.wrapping_add(7 << 56)) ^ r_key as u64);
+                        value.wrapping_add(by & 0x0000_0fff_ffff_f000)
                     }
                     (_, "r_key") => self.shuffle(8, value, 32),
                     (_, "local_ca_guid" | "transaction_id") => self.shuffle(9, value, 64),
@@ -427,7 +408,7 @@ impl Names {
     }
 }
 
-/// How many bits an address has within its range; `None` for one that is no host's.
+/// How many bits of an address number the hosts of its range. `None` if it is not a host's address.
 fn range(ip: Ipv4Addr) -> Option<u32> {
     match ip.octets() {
         [0 | 127 | 224.., ..] => None,

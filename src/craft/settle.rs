@@ -1,114 +1,99 @@
-//! What every computed value is: one pass, which either writes them or finds out which are as they would be.
+//! The values of computed fields. One pass over a packet either writes them, or finds those that differ from them.
 
 use super::{
-    Auto, Autos, Packet, Part,
+    ComputedField, ComputedFields, Packet, Part,
     packet::{Pad, port_of},
 };
 use crate::{checksum, icrc, wire::*};
 
-/// What becomes of a computed value.
+/// What is done with computed values.
 pub(super) trait Settle {
-    /// A value in the header at `part`.
-    fn field<H: Header>(&mut self, head: &mut [u8], part: usize, auto: Auto, change: impl FnOnce(H) -> H);
-    /// The first byte of a part that has no table.
-    fn byte(&mut self, head: &mut [u8], part: usize, auto: Auto, value: u8);
-    /// The BTH's pad count and the padding, where `len` bytes of zero would be right; what it is to be.
-    fn pad(&mut self, head: &mut [u8], part: usize, put: Pad, len: u8) -> Pad;
-    /// Whether the value has to be worked out at all.
-    fn wants(&self, part: usize, auto: Auto) -> bool;
-    /// A value behind the headers; what it is to be.
-    fn tail<const N: usize>(
-        &mut self,
-        auto: Auto,
-        put: [u8; N],
-        computed: impl FnOnce() -> [u8; N],
-    ) -> [u8; N];
+    /// A field of the header that is the `at`-th part.
+    fn field<H: Header>(&mut self, head: &mut [u8], at: usize, of: ComputedField, to: impl FnOnce(H) -> H);
+    /// The first byte of a part that has no table of fields.
+    fn byte(&mut self, head: &mut [u8], at: usize, of: ComputedField, value: u8);
+    /// The BTH's pad count and the padding, of which `len` zero bytes would be right. Returns the padding to build.
+    fn pad(&mut self, head: &mut [u8], at: usize, put: Pad, len: u8) -> Pad;
+    /// Whether the value is needed.
+    fn wants(&self, at: usize, of: ComputedField) -> bool;
+    /// A value behind the headers. Returns the value to build.
+    fn tail<T: PartialEq>(&mut self, of: ComputedField, put: T, computed: impl FnOnce() -> T) -> T;
 }
 
-/// Write what is not kept.
+/// Writes the fields that are not kept.
 pub(super) struct Write<'a>(pub &'a Packet);
 
 impl Settle for Write<'_> {
     #[inline]
-    fn field<H: Header>(&mut self, head: &mut [u8], part: usize, auto: Auto, change: impl FnOnce(H) -> H) {
-        if self.wants(part, auto)
-            && let Some(header) = header_mut::<H>(head, &self.0.parts[part])
+    fn field<H: Header>(&mut self, head: &mut [u8], at: usize, of: ComputedField, to: impl FnOnce(H) -> H) {
+        if self.wants(at, of)
+            && let Some(header) = header_mut::<H>(head, &self.0.parts[at])
         {
-            *header = change(*header);
+            *header = to(*header);
         }
     }
 
-    fn byte(&mut self, head: &mut [u8], part: usize, auto: Auto, value: u8) {
-        if self.wants(part, auto)
-            && let Some(byte) = head.get_mut(self.0.parts[part].at as usize)
+    fn byte(&mut self, head: &mut [u8], at: usize, of: ComputedField, value: u8) {
+        if self.wants(at, of)
+            && let Some(byte) = head.get_mut(self.0.parts[at].at as usize)
         {
             *byte = value;
         }
     }
 
     #[inline]
-    fn pad(&mut self, head: &mut [u8], part: usize, put: Pad, len: u8) -> Pad {
-        if !self.wants(part, Auto::Pad) {
+    fn pad(&mut self, head: &mut [u8], at: usize, put: Pad, len: u8) -> Pad {
+        if !self.wants(at, ComputedField::Pad) {
             return put;
         }
-        self.field(head, part, Auto::Pad, |bth: Bth| bth.with_pad_cnt(len));
+        self.field(head, at, ComputedField::Pad, |bth: Bth| bth.with_pad_cnt(len));
         Pad { bytes: [0; 3], len }
     }
 
     #[inline]
-    fn wants(&self, part: usize, auto: Auto) -> bool {
-        !self.0.parts[part].keep.has(auto)
+    fn wants(&self, at: usize, of: ComputedField) -> bool {
+        !self.0.parts[at].keep.has(of)
     }
 
     #[inline]
-    fn tail<const N: usize>(
-        &mut self,
-        auto: Auto,
-        put: [u8; N],
-        computed: impl FnOnce() -> [u8; N],
-    ) -> [u8; N] {
-        if self.0.keep.has(auto) { put } else { computed() }
+    fn tail<T: PartialEq>(&mut self, of: ComputedField, put: T, computed: impl FnOnce() -> T) -> T {
+        if self.0.keep.has(of) { put } else { computed() }
     }
 }
 
-/// Write nothing; find out what differs from what would be computed.
+/// Writes nothing, and finds the fields that differ from their computed values.
 pub(super) struct Learn<'a> {
     pub packet: &'a Packet,
-    pub parts: &'a mut [Autos],
-    pub tail: &'a mut Autos,
+    pub parts: &'a mut [ComputedFields],
+    pub tail: &'a mut ComputedFields,
 }
 
 impl Settle for Learn<'_> {
-    fn field<H: Header>(&mut self, head: &mut [u8], part: usize, auto: Auto, change: impl FnOnce(H) -> H) {
-        if let Some(header) = header_mut::<H>(head, &self.packet.parts[part]) {
-            self.parts[part].set(auto, change(*header).as_bytes() != header.as_bytes());
+    fn field<H: Header>(&mut self, head: &mut [u8], at: usize, of: ComputedField, to: impl FnOnce(H) -> H) {
+        if let Some(header) = header_mut::<H>(head, &self.packet.parts[at]) {
+            self.parts[at].set(of, to(*header).as_bytes() != header.as_bytes());
         }
     }
 
-    fn byte(&mut self, head: &mut [u8], part: usize, auto: Auto, value: u8) {
-        let there = head.get(self.packet.parts[part].at as usize);
-        self.parts[part].set(auto, there != Some(&value));
+    fn byte(&mut self, head: &mut [u8], at: usize, of: ComputedField, value: u8) {
+        let there = head.get(self.packet.parts[at].at as usize);
+        self.parts[at].set(of, there != Some(&value));
     }
 
-    fn pad(&mut self, head: &mut [u8], part: usize, put: Pad, len: u8) -> Pad {
-        self.field(head, part, Auto::Pad, |bth: Bth| bth.with_pad_cnt(len));
+    fn pad(&mut self, head: &mut [u8], at: usize, put: Pad, len: u8) -> Pad {
+        self.field(head, at, ComputedField::Pad, |bth: Bth| bth.with_pad_cnt(len));
         if put != (Pad { bytes: [0; 3], len }) {
-            self.parts[part].set(Auto::Pad, true);
+            self.parts[at].set(ComputedField::Pad, true);
         }
         put
     }
 
-    fn wants(&self, _: usize, _: Auto) -> bool {
+    fn wants(&self, _: usize, _: ComputedField) -> bool {
         true
     }
 
-    fn tail<const N: usize>(
-        &mut self,
-        auto: Auto,
-        put: [u8; N],
-        computed: impl FnOnce() -> [u8; N],
-    ) -> [u8; N] {
-        self.tail.set(auto, computed() != put);
+    fn tail<T: PartialEq>(&mut self, of: ComputedField, put: T, computed: impl FnOnce() -> T) -> T {
+        self.tail.set(of, computed() != put);
         put
     }
 }
@@ -117,7 +102,7 @@ fn header_mut<'a, H: Header>(head: &'a mut [u8], part: &Part) -> Option<&'a mut 
     H::mut_from_prefix(head.get_mut(part.range())?).ok().map(|(header, _)| header)
 }
 
-/// What comes behind headers and payload.
+/// What follows the payload in the built frame.
 pub(super) struct Tail {
     pub pad: Pad,
     pub icrc: Option<[u8; 4]>,
@@ -127,8 +112,8 @@ pub(super) struct Tail {
 }
 
 impl Packet {
-    /// Settle every computed value, in the order in which they depend on each other: padding, types and lengths,
-    /// the ICRC over those, checksums from the innermost outwards, the CRCs of the link.
+    /// Handles every computed field in the order of their dependencies: padding, types and lengths, the ICRC, checksums from
+    /// inside to outside, the link's CRCs.
     pub(super) fn settle(&self, head: &mut [u8], with: &mut impl Settle) -> Tail {
         let pad = self.settle_pad(head, with);
         let after = self.payload.len() + pad.len as usize + if self.icrc.is_some() { 4 } else { 0 };
@@ -136,13 +121,13 @@ impl Packet {
         for n in 0..self.parts.len() {
             self.settle_part(head, n, end, with);
         }
-        let icrc = self.icrc.map(|put| with.tail(Auto::Icrc, put, || self.icrc_of(head, &pad)));
+        let icrc = self.icrc.map(|put| with.tail(ComputedField::Icrc, put, || self.icrc_of(head, &pad)));
         let crc = icrc.as_ref().map_or(&[][..], |icrc| &icrc[..]);
         for n in (0..self.parts.len()).rev() {
             self.settle_checksum(head, n, [&self.payload, pad.bytes(), crc], with);
         }
         let vcrc = self.vcrc.map(|put| {
-            with.tail(Auto::Vcrc, put, || {
+            with.tail(ComputedField::Vcrc, put, || {
                 let from = self.last(Kind::Lrh, self.parts.len()).map_or(0, |part| part.at as usize);
                 icrc::vcrc_of_parts(&[head.get(from..).unwrap_or(&[]), &self.payload, pad.bytes(), crc])
             })
@@ -168,13 +153,13 @@ impl Packet {
 
     fn settle_pad(&self, head: &mut [u8], with: &mut impl Settle) -> Pad {
         let bth = self.parts.iter().rposition(|part| part.kind == Kind::Bth);
-        // A packet without an ICRC was cut: how much padding it had, only the field says.
+        // A packet without an ICRC was cut, so only the field says how much padding it had.
         let Some(n) = bth.filter(|_| self.icrc.is_some()) else { return self.pad };
         let after = head.len() - self.parts[n].range().end + self.payload.len();
         with.pad(head, n, self.pad, (after.wrapping_neg() % 4) as u8)
     }
 
-    /// What stands behind the `n`-th part and those that continue it.
+    /// The header after the `n`-th part and the parts that continue it.
     #[inline]
     fn next(&self, n: usize) -> Kind {
         let more = self.parts.get(n + 1..).unwrap_or(&[]);
@@ -191,7 +176,7 @@ impl Packet {
         more.iter().find(|part| !continues(part.kind)).map_or(Kind::Payload, |part| part.kind)
     }
 
-    /// Whether a part of that kind continues the `n`-th, and its length.
+    /// The length of a part of this kind that continues the `n`-th, if there is one.
     fn continued(&self, n: usize, kind: Kind) -> Option<usize> {
         let more = self.parts.get(n + 1..)?;
         more.iter()
@@ -206,58 +191,62 @@ impl Packet {
         let at = self.parts[n].at as usize;
         let len = end - at.min(end);
         match self.parts[n].kind {
-            Kind::Ethernet => with.field(head, n, Auto::EtherType, |h: Ethernet| {
+            Kind::Ethernet => with.field(head, n, ComputedField::EtherType, |h: Ethernet| {
                 h.with_ether_type(announce(h.ether_type(), self.next(n)))
             }),
-            Kind::Vlan => with.field(head, n, Auto::EtherType, |h: Vlan| {
+            Kind::Vlan => with.field(head, n, ComputedField::EtherType, |h: Vlan| {
                 h.with_ether_type(announce(h.ether_type(), self.next(n)))
             }),
             Kind::Ipv4 => {
                 let options = self.continued(n, Kind::Ipv4Options).unwrap_or(0);
-                with.field(head, n, Auto::IpVersion, |h: Ipv4| h.with_version(4));
-                with.field(head, n, Auto::Ipv4HeaderLength, |h: Ipv4| h.with_ihl((5 + options / 4) as u8));
-                with.field(head, n, Auto::IpLength, |h: Ipv4| h.with_total_len(len as u16));
-                with.field(head, n, Auto::IpProtocol, |h: Ipv4| {
+                with.field(head, n, ComputedField::IpVersion, |h: Ipv4| h.with_version(4));
+                with.field(head, n, ComputedField::Ipv4HeaderLength, |h: Ipv4| {
+                    h.with_ihl((5 + options / 4) as u8)
+                });
+                with.field(head, n, ComputedField::IpLength, |h: Ipv4| h.with_total_len(len as u16));
+                with.field(head, n, ComputedField::IpProtocol, |h: Ipv4| {
                     h.with_protocol(carry(h.protocol(), self.next(n)))
                 });
-                if with.wants(n, Auto::IpChecksum) {
+                if with.wants(n, ComputedField::IpChecksum) {
                     let header = head.get(at..at + Ipv4::LEN + options).unwrap_or(&[]);
                     let (before, after) = (header.get(..10).unwrap_or(&[]), header.get(12..).unwrap_or(&[]));
                     let sum = Hex16(checksum::internet_parts(&[before, after]));
-                    with.field(head, n, Auto::IpChecksum, |h: Ipv4| h.with_checksum(sum));
+                    with.field(head, n, ComputedField::IpChecksum, |h: Ipv4| h.with_checksum(sum));
                 }
             }
             Kind::Ipv6 => {
-                with.field(head, n, Auto::IpVersion, |h: Ipv6| h.with_version(6));
+                with.field(head, n, ComputedField::IpVersion, |h: Ipv6| h.with_version(6));
                 let len = len.saturating_sub(Ipv6::LEN);
-                with.field(head, n, Auto::IpLength, |h: Ipv6| h.with_payload_len(len as u16));
-                with.field(head, n, Auto::IpProtocol, |h: Ipv6| {
+                with.field(head, n, ComputedField::IpLength, |h: Ipv6| h.with_payload_len(len as u16));
+                with.field(head, n, ComputedField::IpProtocol, |h: Ipv6| {
                     h.with_next_header(carry(h.next_header(), self.next(n)))
                 });
             }
             Kind::Udp => {
                 let next = self.next(n);
-                with.field(head, n, Auto::UdpLength, |h: Udp| h.with_length(len as u16));
+                with.field(head, n, ComputedField::UdpLength, |h: Udp| h.with_length(len as u16));
                 if let Some(port) = port_of(next) {
-                    with.field(head, n, Auto::UdpDestinationPort, |h: Udp| h.with_dst_port(port));
+                    with.field(head, n, ComputedField::UdpDestinationPort, |h: Udp| h.with_dst_port(port));
                 }
                 if next == Kind::Bth
                     && let (Some(from), Some(bth)) = (self.sender(head), self.get::<Bth>())
                 {
                     let port = Udp::linux_source_port(from, bth.dest_qp());
-                    with.field(head, n, Auto::UdpSourcePort, |h: Udp| h.with_src_port(port));
+                    with.field(head, n, ComputedField::UdpSourcePort, |h: Udp| h.with_src_port(port));
                 }
             }
             Kind::Grh => {
-                with.field(head, n, Auto::IpVersion, |h: Grh| h.with_ip_ver(6));
+                with.field(head, n, ComputedField::IpVersion, |h: Grh| h.with_ip_ver(6));
                 let len = len.saturating_sub(Grh::LEN);
-                with.field(head, n, Auto::GrhLength, |h: Grh| h.with_pay_len(len as u16));
+                with.field(head, n, ComputedField::GrhLength, |h: Grh| h.with_pay_len(len as u16));
                 if self.next(n) == Kind::Bth {
-                    with.field(head, n, Auto::GrhNextHeader, |h: Grh| h.with_nxt_hdr(IpProtocol::IBA));
+                    with.field(head, n, ComputedField::GrhNextHeader, |h: Grh| {
+                        h.with_nxt_hdr(IpProtocol::IBA)
+                    });
                 }
             }
             Kind::Lrh => {
-                with.field(head, n, Auto::LrhLength, |h: Lrh| h.with_pkt_len((len / 4) as u16));
+                with.field(head, n, ComputedField::LrhLength, |h: Lrh| h.with_pkt_len((len / 4) as u16));
                 let lnh = match self.next(n) {
                     Kind::Bth => Some(Lnh::LOCAL),
                     Kind::Grh => Some(Lnh::GLOBAL),
@@ -266,7 +255,7 @@ impl Packet {
                     _ => None,
                 };
                 if let Some(lnh) = lnh {
-                    with.field(head, n, Auto::Lnh, |h: Lrh| h.with_lnh(lnh));
+                    with.field(head, n, ComputedField::Lnh, |h: Lrh| h.with_lnh(lnh));
                 }
             }
             _ => self.settle_rare(head, n, len, with),
@@ -278,33 +267,40 @@ impl Packet {
     fn settle_rare(&self, head: &mut [u8], n: usize, len: usize, with: &mut impl Settle) {
         let next = self.next(n);
         match self.parts[n].kind {
-            Kind::Sll => with
-                .field(head, n, Auto::EtherType, |h: Sll| h.with_ether_type(announce(h.ether_type(), next))),
-            Kind::Sll2 => with
-                .field(head, n, Auto::EtherType, |h: Sll2| h.with_ether_type(announce(h.ether_type(), next))),
-            Kind::Rwh => with
-                .field(head, n, Auto::EtherType, |h: Rwh| h.with_ether_type(announce(h.ether_type(), next))),
-            Kind::Mpls => with.field(head, n, Auto::MplsBottom, |h: Mpls| h.with_bottom(next != Kind::Mpls)),
+            Kind::Sll => with.field(head, n, ComputedField::EtherType, |h: Sll| {
+                h.with_ether_type(announce(h.ether_type(), next))
+            }),
+            Kind::Sll2 => with.field(head, n, ComputedField::EtherType, |h: Sll2| {
+                h.with_ether_type(announce(h.ether_type(), next))
+            }),
+            Kind::Rwh => with.field(head, n, ComputedField::EtherType, |h: Rwh| {
+                h.with_ether_type(announce(h.ether_type(), next))
+            }),
+            Kind::Mpls => {
+                with.field(head, n, ComputedField::MplsBottom, |h: Mpls| h.with_bottom(next != Kind::Mpls))
+            }
             Kind::Ipv6Extension => self.settle_extension(head, n, with),
             Kind::Gre => {
                 let has = |kind| self.continued(n, kind).is_some();
-                with.field(head, n, Auto::GreFlags, |h: Gre| {
+                with.field(head, n, ComputedField::GreFlags, |h: Gre| {
                     h.with_has_checksum(has(Kind::GreChecksum))
                         .with_has_key(has(Kind::GreKey))
                         .with_has_sequence(has(Kind::GreSequence))
                 });
-                with.field(head, n, Auto::GreProtocol, |h: Gre| {
+                with.field(head, n, ComputedField::GreProtocol, |h: Gre| {
                     h.with_protocol(tunnelled(h.protocol(), next))
                 });
             }
-            Kind::Erspan2 => with.field(head, n, Auto::Erspan, |h: Erspan2| h.with_version(1)),
-            Kind::Erspan3 => with.field(head, n, Auto::Erspan, |h: Erspan3| {
+            Kind::Erspan2 => with.field(head, n, ComputedField::Erspan, |h: Erspan2| h.with_version(1)),
+            Kind::Erspan3 => with.field(head, n, ComputedField::Erspan, |h: Erspan3| {
                 h.with_version(2).with_optional(next == Kind::ErspanPlatform)
             }),
             Kind::Geneve => {
                 let options = self.continued(n, Kind::GeneveOptions).unwrap_or(0);
-                with.field(head, n, Auto::GeneveLength, |h: Geneve| h.with_opt_len((options / 4) as u8));
-                with.field(head, n, Auto::EtherType, |h: Geneve| {
+                with.field(head, n, ComputedField::GeneveLength, |h: Geneve| {
+                    h.with_opt_len((options / 4) as u8)
+                });
+                with.field(head, n, ComputedField::EtherType, |h: Geneve| {
                     h.with_protocol(tunnelled(h.protocol(), next))
                 });
             }
@@ -314,27 +310,27 @@ impl Packet {
                     Kind::Pfc => MacControlOpcode::PFC,
                     _ => return,
                 };
-                with.field(head, n, Auto::MacControl, |h: MacControl| h.with_opcode(opcode));
+                with.field(head, n, ComputedField::MacControl, |h: MacControl| h.with_opcode(opcode));
             }
             Kind::LinkPacket => {
                 let [a, b] =
                     icrc::vcrc(head.get(self.parts[n].range()).and_then(|h| h.get(..4)).unwrap_or(&[]));
                 let crc = Hex16(u16::from_be_bytes([a, b]));
-                with.field(head, n, Auto::Lpcrc, |h: LinkPacket| h.with_lpcrc(crc));
+                with.field(head, n, ComputedField::Lpcrc, |h: LinkPacket| h.with_lpcrc(crc));
             }
             Kind::Erf => self.settle_erf(head, n, len, with),
-            Kind::ErfExtension => with.field(head, n, Auto::ErfType, |h: ErfExtension| {
+            Kind::ErfExtension => with.field(head, n, ComputedField::ErfType, |h: ErfExtension| {
                 h.with_extension(next == Kind::ErfExtension)
             }),
             _ => {}
         }
     }
 
-    /// The next header in an IPv6 extension; whether another extension follows, and which, nothing here says.
+    /// The next header of an IPv6 extension header, if the following header determines it.
     fn settle_extension(&self, head: &mut [u8], n: usize, with: &mut impl Settle) {
         let there = head.get(self.parts[n].at as usize).copied().unwrap_or(0);
         let right = carry(IpProtocol(there), self.next(n));
-        with.byte(head, n, Auto::IpProtocol, right.0);
+        with.byte(head, n, ComputedField::IpProtocol, right.0);
     }
 
     fn settle_erf(&self, head: &mut [u8], n: usize, len: usize, with: &mut impl Settle) {
@@ -348,38 +344,35 @@ impl Packet {
             Kind::Ipv6 => Some(ErfType::IPV6),
             _ => None,
         });
-        with.field(head, n, Auto::ErfType, |h: Erf| {
+        with.field(head, n, ComputedField::ErfType, |h: Erf| {
             h.with_extension(extensions > 0).with_record_type(record_type.unwrap_or(h.record_type()))
         });
         let ethernet = if record_type == Some(ErfType::ETHERNET) { ErfEthernet::LEN } else { 0 };
         let before = Erf::LEN + extensions * ErfExtension::LEN + ethernet;
         let record = len + if self.vcrc.is_some() { 2 } else { 0 } + self.trailer.len();
-        with.field(head, n, Auto::ErfLength, |h: Erf| {
+        with.field(head, n, ComputedField::ErfLength, |h: Erf| {
             h.with_wire_len(record.saturating_sub(before) as u16)
                 .with_record_len(record.next_multiple_of(8) as u16)
         });
     }
 
-    /// The checksums that cover what they carry.
+    /// The checksums that cover a payload: UDP and GRE.
     #[inline]
     fn settle_checksum(&self, head: &mut [u8], n: usize, body: [&[u8]; 3], with: &mut impl Settle) {
         match self.parts[n].kind {
-            Kind::Udp if with.wants(n, Auto::UdpChecksum) => self.settle_udp_checksum(head, n, body, with),
-            Kind::GreChecksum if with.wants(n, Auto::GreChecksum) => {
-                // It starts at the GRE header before it. What was cut cannot be summed.
+            Kind::Udp if with.wants(n, ComputedField::UdpChecksum) => {
+                self.settle_udp_checksum(head, n, body, with)
+            }
+            Kind::GreChecksum if with.wants(n, ComputedField::GreChecksum) => {
+                // It starts at the GRE header before it. It cannot be computed for a cut packet.
                 let from = self.last(Kind::Gre, n).map_or(self.parts[n].at, |gre| gre.at) as usize;
                 let at = self.parts[n].at as usize;
                 let (before, after) = (head.get(from..at).unwrap_or(&[]), head.get(at + 2..).unwrap_or(&[]));
                 let sum = checksum::internet_parts(&[before, after, body[0], body[1], body[2]]);
                 let cut = self.missing > 0;
-                with.field(
-                    head,
-                    n,
-                    Auto::GreChecksum,
-                    |h: GreChecksum| {
-                        if cut { h } else { h.with_checksum(Hex16(sum)) }
-                    },
-                );
+                with.field(head, n, ComputedField::GreChecksum, |h: GreChecksum| {
+                    if cut { h } else { h.with_checksum(Hex16(sum)) }
+                });
             }
             _ => {}
         }
@@ -401,10 +394,10 @@ impl Packet {
         let sum = checksum::internet_parts(&parts);
         // Zero means that there is none (RFC 768).
         let sum = if sum == 0 { 0xffff } else { sum };
-        with.field(head, n, Auto::UdpChecksum, |h: Udp| h.with_checksum(Hex16(sum)));
+        with.field(head, n, ComputedField::UdpChecksum, |h: Udp| h.with_checksum(Hex16(sum)));
     }
 
-    /// The queue pair a packet comes from, if anyone says.
+    /// The queue pair that a packet comes from, if it is known.
     #[inline]
     fn sender(&self, head: &[u8]) -> Option<Qpn> {
         if self.source_qp.is_some() {
@@ -414,7 +407,7 @@ impl Packet {
         Deth::view(head.get(deth.range())?).map(|(deth, _)| deth.src_qp())
     }
 
-    /// The ICRC over the packet as laid out.
+    /// The ICRC of the packet with these headers.
     fn icrc_of(&self, head: &[u8], pad: &Pad) -> [u8; 4] {
         let Some(n) = self.parts.iter().rposition(|part| part.kind == Kind::Bth) else { return [0; 4] };
         let bth = &self.parts[n];

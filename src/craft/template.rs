@@ -1,12 +1,11 @@
-//! What a header starts from where nothing else is said.
+//! Default values of headers.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::wire::*;
 
-/// A header's bytes with what it has on most wires, to start from: addresses of two hosts (10.0.0.1 and 10.0.0.2,
-/// locally administered Ethernet addresses, LIDs 1 and 2), a time to live of 64, P_Key 0xffff. What is not named
-/// here is zero.
+/// A header's bytes with usual values: addresses of two hosts (10.0.0.1 and 10.0.0.2, locally administered Ethernet
+/// addresses, LIDs 1 and 2), a time to live of 64, P_Key 0xffff. Other fields are zero.
 pub fn template(kind: Kind) -> Vec<u8> {
     let gid = |n| Ipv4Addr::new(10, 0, 0, n).to_ipv6_mapped();
     match kind {
@@ -27,13 +26,7 @@ pub fn template(kind: Kind) -> Vec<u8> {
         Kind::Grh => bytes(grh(gid(1), gid(2))),
         Kind::Bth => bytes(bth()),
         Kind::Aeth => bytes(Aeth::default().with_syndrome(Syndrome::ACK)),
-        Kind::Mad => bytes(
-            Mad::default()
-                .with_base_version(1)
-                .with_mgmt_class(MgmtClass::CM)
-                .with_class_version(2)
-                .with_method(MadMethod(3)),
-        ),
+        Kind::Mad => bytes(mad(MgmtClass::CM, MadMethod(3))),
         _ => vec![0; kind.info().map_or(0, |info| info.len)],
     }
 }
@@ -42,11 +35,11 @@ fn bytes(header: impl Header) -> Vec<u8> {
     header.as_bytes().to_vec()
 }
 
-pub(super) fn ethernet() -> Ethernet {
+pub(crate) fn ethernet() -> Ethernet {
     Ethernet::default().with_dst(Mac([2, 0, 0, 0, 0, 2])).with_src(Mac([2, 0, 0, 0, 0, 1]))
 }
 
-pub(super) fn ipv4(src: Ipv4Addr, dst: Ipv4Addr) -> Ipv4 {
+pub(crate) fn ipv4(src: Ipv4Addr, dst: Ipv4Addr) -> Ipv4 {
     Ipv4::default().with_version(4).with_ihl(5).with_df(true).with_ttl(64).with_src(src).with_dst(dst)
 }
 
@@ -71,6 +64,10 @@ pub(super) fn lrh(slid: u16, dlid: u16) -> Lrh {
     Lrh::default().with_slid(Hex16(slid)).with_dlid(Hex16(dlid))
 }
 
-pub(super) fn bth() -> Bth {
+pub(crate) fn bth() -> Bth {
     Bth::default().with_p_key(PKey(0xffff))
+}
+
+pub(super) fn mad(class: MgmtClass, method: MadMethod) -> Mad {
+    Mad::default().with_base_version(1).with_mgmt_class(class).with_class_version(2).with_method(method)
 }

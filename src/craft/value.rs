@@ -2,8 +2,13 @@
 
 use std::{fmt, net::IpAddr};
 
-use super::{Auto, Packet};
+use super::{ComputedField, Packet};
 use crate::{
+    grammar::{
+        Error, did_you_mean, nearest,
+        recipe::{Assignment, Bytes},
+        units,
+    },
     opcode::Opcode,
     wire::{Bits, Field, Kind, Mac, Show},
 };
@@ -48,7 +53,7 @@ fn plain(name: &str) -> String {
 
 /// The field of this name.
 pub(super) fn field_of(kind: Kind, name: &str) -> Option<&'static Field> {
-    kind.info()?.fields.iter().find(|field| field.name == name)
+    kind.fields().iter().find(|field| field.name == name)
 }
 
 /// Write a field's value from text; says what was expected.
@@ -59,7 +64,7 @@ pub(super) fn set(header: &mut [u8], kind: Kind, field: &Field, text: &str) -> R
         }
         _ => Ok(value),
     };
-    let number = number(text);
+    let number = units::integer(text).ok();
     match field.show {
         Show::Dec | Show::Hex => field.set(header, fit(number.ok_or("a number")?)?),
         Show::Flag => match (text, number) {
@@ -80,9 +85,8 @@ pub(super) fn set(header: &mut [u8], kind: Kind, field: &Field, text: &str) -> R
             Err(_) => return Err("an IPv6 address or a GID".into()),
         },
         Show::Named(_) if kind == Kind::Bth && field.name == "opcode" => {
-            let opcode =
-                Opcode::from_name(text).ok_or("an operation code like rc-write-only, or its number")?;
-            opcode.set(header, field);
+            let expected = "an operation code like rc-write-only, or its number";
+            Opcode::from_name(text).ok_or(expected)?.set(header, field);
         }
         Show::Named(name) => {
             let value = number.or_else(|| named(field, text, |value| name(value).map(str::to_owned)));
@@ -93,16 +97,15 @@ pub(super) fn set(header: &mut [u8], kind: Kind, field: &Field, text: &str) -> R
                 let mut bytes = [0; 64];
                 let alone = Field { bit: 0, ..*field };
                 alone.set(&mut bytes, value);
-                alone.meaning(&bytes)
+                alone.meaning(&bytes).map(|meaning| meaning.to_string())
             };
             let value = number.or_else(|| named(field, text, meaning));
-            field.set(
-                header,
-                fit(value.ok_or("a number, or what it means as `rdmawire dissect` writes it")?)?,
-            );
+            let expected = "a number, or what it means as `rdmawire dissect` writes it";
+            field.set(header, fit(value.ok_or(expected)?)?);
         }
         Show::Bytes => {
-            let bytes = hex(text.strip_prefix("hex:").unwrap_or(text)).ok_or("bytes in hexadecimal")?;
+            let digits = text.strip_prefix("hex:").unwrap_or(text);
+            let bytes = units::hex(digits).ok_or("bytes in hexadecimal")?;
             let at = field.bit as usize / 8;
             let room = header.get_mut(at..at + field.width as usize / 8).unwrap_or_default();
             if bytes.len() != room.len() {
@@ -119,21 +122,10 @@ fn named(field: &Field, text: &str, name: impl Fn(u64) -> Option<String>) -> Opt
     if field.width > 16 {
         return None;
     }
-    let (wanted, all) = (plain(text), 0..1u64 << field.width);
-    if wanted.is_empty() {
-        return None;
-    }
-    let names = all.filter_map(|value| Some((value, plain(&name(value)?))));
-    let mut ends = None;
-    for (value, name) in names {
-        if name == wanted {
-            return Some(value);
-        }
-        if ends.is_none() && name.ends_with(&wanted) {
-            ends = Some(value);
-        }
-    }
-    ends
+    let wanted = Some(plain(text)).filter(|wanted| !wanted.is_empty())?;
+    let names = || (0..1u64 << field.width).filter_map(|value| Some((value, plain(&name(value)?))));
+    let found = names().find(|(_, name)| *name == wanted);
+    found.or_else(|| names().find(|(_, name)| name.ends_with(&wanted))).map(|(value, _)| value)
 }
 
 fn expected(field: &Field, name: fn(u64) -> Option<&'static str>) -> String {
@@ -153,24 +145,6 @@ pub(super) fn show(header: &[u8], kind: Kind, field: &Field) -> String {
     }
 }
 
-/// A number: decimal, 0x hexadecimal or 0b binary, with `_` between digits.
-pub(super) fn number(text: &str) -> Option<u64> {
-    let text = text.replace('_', "");
-    match (text.strip_prefix("0x"), text.strip_prefix("0b")) {
-        (Some(hex), _) => u64::from_str_radix(hex, 16).ok(),
-        (_, Some(binary)) => u64::from_str_radix(binary, 2).ok(),
-        _ if text.starts_with('+') => None,
-        _ => text.parse().ok(),
-    }
-}
-
-/// Bytes from hexadecimal digits, two a byte.
-pub(super) fn hex(text: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u8> =
-        text.chars().filter(|c| *c != ':').map(|c| c.to_digit(16).map(|d| d as u8)).collect::<Option<_>>()?;
-    digits.len().is_multiple_of(2).then(|| digits.chunks_exact(2).map(|two| two[0] << 4 | two[1]).collect())
-}
-
 /// One edit of a packet: `bth.psn+=1000`, `ipv4.dst=10.0.0.9`, `ipv4[0].ttl=3` (the outermost), `payload=zeros 64`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
@@ -185,57 +159,59 @@ pub struct Edit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Change {
     Set(String),
+    /// Modulo 2^64, so it subtracts too.
     Add(u64),
-    Subtract(u64),
-    Payload(super::recipe::Bytes),
+    Payload(Bytes),
 }
 
 impl Edit {
-    /// Read an edit; the error says what was expected.
-    pub fn parse(text: &str) -> Result<Edit, String> {
-        let (left, value) =
-            text.split_once('=').ok_or_else(|| format!("{text:?}: expected NAME.FIELD=VALUE"))?;
-        let (left, value) = (left.trim_end(), value.trim());
-        if left.trim() == "payload" {
-            let bytes = super::recipe::Bytes::parse(value)
-                .map_err(|expected| format!("{text:?}: expected {expected}"))?;
-            let (kinds, field) = (Vec::new(), String::new());
-            return Ok(Edit { kinds, field, nth: None, change: Change::Payload(bytes), text: text.into() });
+    /// Read an edit.
+    ///
+    /// # Errors
+    /// Says where, and what was expected.
+    pub fn parse(text: &str) -> Result<Edit, Error> {
+        let Assignment { header, nth, field, operator, value } = Assignment::parse(text)?;
+        let wrong = |part: &str, message: String| Err(Error::new(text, part, message));
+        let (change, kinds) = (Change::Set(value.into()), Vec::new());
+        let mut edit = Edit { kinds, field: field.into(), nth, change, text: text.into() };
+        if (header, field, operator) == ("payload", "", "=") {
+            return match Bytes::parse(value) {
+                Ok(bytes) => Ok(Edit { change: Change::Payload(bytes), ..edit }),
+                Err(expected) => wrong(value, format!("expected {expected}")),
+            };
         }
-        let amount = || number(value).ok_or_else(|| format!("{text:?}: expected a number after ="));
-        let (left, change) = match (left.strip_suffix('+'), left.strip_suffix('-')) {
-            (Some(left), _) => (left, Change::Add(amount()?)),
-            (_, Some(left)) => (left, Change::Subtract(amount()?)),
-            _ => (left, Change::Set(value.to_owned())),
-        };
-        let (name, field) =
-            left.trim().rsplit_once('.').ok_or_else(|| format!("{text:?}: expected NAME.FIELD before ="))?;
-        let (name, nth) = match name.split_once('[') {
-            Some((name, n)) => {
-                let n = n.strip_suffix(']').and_then(|n| n.parse().ok());
-                (name, Some(n.ok_or_else(|| format!("{text:?}: expected a number in []"))?))
-            }
-            None => (name, None),
-        };
+        if field.is_empty() {
+            return wrong(header, "expected NAME.FIELD=VALUE".into());
+        }
+        match (operator, units::integer(value)) {
+            ("=", _) => {}
+            ("+=", Ok(n)) => edit.change = Change::Add(n),
+            (_, Ok(n)) => edit.change = Change::Add(n.wrapping_neg()),
+            (_, Err(error)) => return wrong(value, error.message().into()),
+        }
         // Both "cm_req.local_qpn" and, as in filters, "cm.local_qpn".
-        let same = |kind: &Kind| kind_of(name) == Some(*kind) || kind.layer() == name;
+        let same = |kind: &Kind| kind_of(header) == Some(*kind) || kind.layer() == header;
         let named: Vec<Kind> =
             Kind::ALL.iter().copied().filter(same).filter(|kind| kind.info().is_some()).collect();
-        if named.is_empty() {
-            return Err(format!("{text:?}: {name:?} is no header; `rdmawire explain headers` lists them"));
-        }
-        let has = |kind: &Kind| field_of(*kind, field).is_some();
-        let kinds: Vec<Kind> = named.iter().copied().filter(has).collect();
-        let Some(&first) = kinds.first() else {
-            return Err(format!("{text:?}: {field:?} is no field of {name}; it has {}", fields(named[0])));
+        let Some(&any) = named.first() else {
+            let near = did_you_mean(&nearest(header, Kind::ALL.iter().map(|&kind| name_of(kind))), "");
+            let name = clip(header);
+            return wrong(
+                header,
+                format!("{name:?} is no header; `rdmawire explain headers` lists them{near}"),
+            );
         };
-        let edit = Edit { kinds, field: field.into(), nth, change, text: text.into() };
-        if let Some(field) = field_of(first, &edit.field) {
-            // A value that cannot be is said now, not at the first packet.
-            let mut room = vec![0; first.info().map_or(0, |info| info.len)];
-            edit.apply_to(&mut room, first, field)?;
+        edit.kinds = named.into_iter().filter(|kind| field_of(*kind, field).is_some()).collect();
+        let Some((&first, field)) = edit.kinds.first().and_then(|kind| Some((kind, field_of(*kind, field)?)))
+        else {
+            return wrong(field, no_field(any, header, field));
+        };
+        // A value that cannot be is said now, not at the first packet.
+        let mut room = vec![0; first.info().map_or(0, |info| info.len)];
+        match edit.apply_to(&mut room, first, field) {
+            Ok(()) => Ok(edit),
+            Err(message) => wrong(value, message),
         }
-        Ok(edit)
     }
 
     /// Do it; false where the packet has no such header. A computed field that is set is kept from then on.
@@ -245,23 +221,19 @@ impl Edit {
             return Ok(true);
         }
         let found = |part: &super::Part| self.kinds.contains(&part.kind);
-        let n = match self.nth {
-            Some(nth) => {
-                packet.parts().iter().enumerate().filter(|(_, part)| found(part)).map(|(n, _)| n).nth(nth)
-            }
-            None => packet.parts().iter().rposition(found),
-        };
+        let mut places = (0..packet.parts.len()).filter(|&n| found(&packet.parts[n]));
+        let n = if let Some(nth) = self.nth { places.nth(nth) } else { places.next_back() };
         let Some(n) = n else { return Ok(false) };
         let kind = packet.parts[n].kind;
         let Some(field) = field_of(kind, &self.field) else { return Ok(false) };
-        let auto = Auto::of(kind, &self.field);
+        let auto = ComputedField::of(kind, &self.field);
         if let (Change::Set(value), Some(auto)) = (&self.change, auto)
             && value == "auto"
         {
             packet.parts[n].keep.set(auto, false);
             return Ok(true);
         }
-        self.apply_to(packet.bytes_mut(n), kind, field)?;
+        self.apply_to(packet.bytes_mut(n), kind, field).map_err(|why| format!("{:?}: {why}", self.text))?;
         if let Some(auto) = auto {
             packet.parts[n].keep.set(auto, true);
         }
@@ -271,18 +243,15 @@ impl Edit {
     fn apply_to(&self, header: &mut [u8], kind: Kind, field: &Field) -> Result<(), String> {
         let wide = field.width > 64;
         match &self.change {
-            Change::Set(value) if value == "auto" && Auto::of(kind, field.name).is_some() => Ok(()),
-            Change::Set(value) => set(header, kind, field, value)
-                .map_err(|expected| format!("{:?}: expected {expected}", self.text)),
-            Change::Add(_) | Change::Subtract(_) if wide || matches!(field.show, Show::Bytes) => {
-                Err(format!("{:?}: {} is no number to add to", self.text, field.name))
+            Change::Set(value) if value == "auto" && ComputedField::of(kind, field.name).is_some() => Ok(()),
+            Change::Set(value) => {
+                set(header, kind, field, value).map_err(|expected| format!("expected {expected}"))
+            }
+            Change::Add(_) if wide || matches!(field.show, Show::Bytes) => {
+                Err(format!("{} is no number to add to", field.name))
             }
             Change::Add(n) => {
                 field.set(header, field.get(header).wrapping_add(*n));
-                Ok(())
-            }
-            Change::Subtract(n) => {
-                field.set(header, field.get(header).wrapping_sub(*n));
                 Ok(())
             }
             Change::Payload(_) => Ok(()),
@@ -296,8 +265,15 @@ impl fmt::Display for Edit {
     }
 }
 
-/// The names of a header's fields.
-pub(super) fn fields(kind: Kind) -> String {
-    let fields = kind.info().map_or(&[][..], |info| info.fields);
-    fields.iter().map(|field| field.name).collect::<Vec<_>>().join(", ")
+/// That a header has no such field, and which it has.
+pub(super) fn no_field(kind: Kind, header: &str, field: &str) -> String {
+    let names = || kind.fields().iter().map(|field| field.name);
+    let near = did_you_mean(&nearest(field, names().map(str::to_owned)), "");
+    let all = names().collect::<Vec<_>>().join(", ");
+    format!("{:?} is no field of {}; it has {all}{near}", clip(field), clip(header))
+}
+
+/// The beginning of what somebody typed, for an error.
+pub(super) fn clip(text: &str) -> &str {
+    text.char_indices().nth(40).map_or(text, |(end, _)| &text[..end])
 }

@@ -1,12 +1,14 @@
 //! Everything in a frame, in wire order.
 
+use core::fmt;
+
 use super::{Problem, walk};
 use crate::{opcode::Opcode, wire::Kind};
 
-/// A header, or a part of a frame that is none, and where it stands.
+/// A header, or another part of a frame, and where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layer {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Its first byte, from the frame's start.
     pub at: u32,
@@ -14,13 +16,13 @@ pub struct Layer {
     pub len: u32,
 }
 
-/// The most that the walk's own limits allow: before and between tunnels at most nine headers that are no tags (Ethernet,
-/// IPv4, options, GRE with its three words, ERSPAN III, its sub-header); two of ERF; a BTH with three, a MAD with three; five
-/// at the end.
+/// The most layers that the limits of the walk allow. Before each tunnel, and in the innermost packet, nine headers that are no
+/// tags (Ethernet, IPv4, options, GRE with three words, ERSPAN III, its sub-header); two of ERF; a BTH with three more, a MAD
+/// with three more; five at the end.
 const ROOM: usize = 9 * (walk::MAX_TUNNELS as usize + 1) + walk::MAX_TAGS as usize + 2 + 4 + 4 + 5;
 
 /// The layers of a frame, outermost first.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Layers {
     layers: [Layer; ROOM],
     len: usize,
@@ -41,7 +43,13 @@ impl Layers {
     }
 }
 
-impl std::ops::Deref for Layers {
+impl fmt::Debug for Layers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter().map(|layer| (layer.kind, layer.at))).finish()
+    }
+}
+
+impl core::ops::Deref for Layers {
     type Target = [Layer];
     fn deref(&self) -> &[Layer] {
         &self.layers[..self.len]

@@ -1,9 +1,8 @@
-//! Frame -> which headers, where, what is wrong. Total: every byte slice has a dissection; nothing allocates.
+//! Frame -> which headers, where, what is wrong. Every byte slice has a dissection; nothing is allocated.
 //!
-//! Headers are taken from a window that length fields may only shrink. What does not fit is noted and the rest
-//! is payload. The ICRC is located only where a length field confirmed the packet's end within the captured
-//! bytes, so a cut frame never shows a bad one. Checksums and CRCs are verified by whoever asks
-//! ([`crate::icrc`], [`crate::checksum`]).
+//! Headers are taken from a window that length fields may only shrink. A header that does not fit is noted, and the rest is
+//! payload. The ICRC is located only where a length field confirms that the packet ends within the captured bytes: a cut frame
+//! never shows a bad ICRC. Checksums and CRCs are not verified here, but on request by [`crate::icrc`] and [`crate::checksum`].
 
 mod extended;
 mod layers;
@@ -12,25 +11,25 @@ mod walk;
 
 pub use layers::{Layer, Layers};
 pub use note::{Note, Problem, Severity};
-pub(crate) use walk::VXLAN_PORT;
 
 use crate::{
+    named::named,
     opcode::Opcode,
     wire::{Header, Kind},
 };
 
-/// Link type: what the first byte of a frame belongs to. The numbers are the pcap file format's LINKTYPE values.
+/// Link type: with which header a frame begins. The numbers are the LINKTYPE values of pcap files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Link(pub u16);
 
 impl Link {
     /// Ethernet.
     pub const ETHERNET: Link = Link(1);
-    /// IPv4 or IPv6, told apart by the version.
+    /// IPv4 or IPv6; the version field tells which.
     pub const RAW: Link = Link(101);
     /// Linux cooked.
     pub const LINUX_SLL: Link = Link(113);
-    /// Endace records.
+    /// ERF records.
     pub const ERF: Link = Link(197);
     /// IPv4.
     pub const IPV4: Link = Link(228);
@@ -57,8 +56,8 @@ impl Link {
     }
 }
 
-impl std::fmt::Display for Link {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl core::fmt::Display for Link {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self.name() {
             Some(name) => f.pad(name),
             None => write!(f, "link type {}", self.0),
@@ -66,13 +65,17 @@ impl std::fmt::Display for Link {
     }
 }
 
-/// The port of RoCEv2 (IANA).
+/// The UDP port of RoCEv2 (IANA).
 pub const ROCE_PORT: u16 = 4791;
+/// The UDP port of VXLAN (IANA).
+pub const VXLAN_PORT: u16 = 4789;
+/// The UDP port of GENEVE (IANA).
+pub const GENEVE_PORT: u16 = 6081;
 
-/// What a dissection cannot know from the frame.
+/// What the frame itself does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// UDP destination ports that mean RoCEv2; zeros are not used.
+    /// UDP destination ports of RoCEv2; zero is none.
     pub roce_ports: [u16; 2],
 }
 
@@ -82,54 +85,39 @@ impl Default for Options {
     }
 }
 
-/// How the transport is wrapped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Encapsulation {
-    /// RoCEv2 over IPv4.
-    RoceV2Ipv4,
-    /// RoCEv2 over IPv6.
-    RoceV2Ipv6,
-    /// RoCE version 1: EtherType 0x8915 and a GRH.
-    RoceV1,
-    /// Native InfiniBand within a subnet.
-    Ib,
-    /// Native InfiniBand with a GRH.
-    IbGrh,
-}
-
-impl Encapsulation {
-    /// All of them.
-    pub const ALL: [Encapsulation; 5] =
-        [Self::RoceV2Ipv4, Self::RoceV2Ipv6, Self::RoceV1, Self::Ib, Self::IbGrh];
-
-    /// Its name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Encapsulation::RoceV2Ipv4 => "rocev2-ipv4",
-            Encapsulation::RoceV2Ipv6 => "rocev2-ipv6",
-            Encapsulation::RoceV1 => "rocev1",
-            Encapsulation::Ib => "ib",
-            Encapsulation::IbGrh => "ib-grh",
-        }
+named! {
+    /// How the transport is encapsulated.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Encapsulation {
+        /// RoCEv2 over IPv4.
+        RoceV2Ipv4 "rocev2-ipv4",
+        /// RoCEv2 over IPv6.
+        RoceV2Ipv6 "rocev2-ipv6",
+        /// RoCE version 1: EtherType 0x8915 and a GRH.
+        RoceV1 "rocev1",
+        /// Native InfiniBand within a subnet.
+        Ib "ib",
+        /// Native InfiniBand with a GRH.
+        IbGrh "ib-grh",
     }
 }
 
 const NOTES: usize = 4;
 
-/// A place in memory to copy from: the same as a constant is put together in small pieces, for which the copy must wait.
+/// A static, not a constant: the compiler writes a constant in small pieces, and a copy of it has to wait for them.
 static NO_NOTES: [Note; NOTES] = [Note::NONE; NOTES];
 
-/// What a frame holds: an index from header kind to offset, where the packet ends, and notes. The index speaks of
-/// the innermost packet; outer headers of a tunnel are among the [`Dissection::layers`].
+/// What is in a frame: an index from header kind to offset, the packet's end, and notes. The index is that of the innermost
+/// packet; the headers of tunnels around it are among the [`Dissection::layers`].
 #[derive(Clone, Copy)]
 pub struct Dissection<'a> {
     frame: &'a [u8],
-    /// Which kinds the innermost packet has, and which tunnels are around it.
+    /// The set of the innermost packet's kinds, and of the tunnels around it.
     has: u64,
     wire_len: u32,
-    /// Where payload and pad end: logical, may lie beyond what was captured.
+    /// Where payload and pad end by the length fields, which may be beyond the captured bytes.
     body_end: u32,
-    /// Where the packet ends: logical.
+    /// Where the packet ends by the length fields.
     end: u32,
     link: Link,
     options: Options,
@@ -150,12 +138,12 @@ pub struct Dissection<'a> {
 const KNOWN_END: u8 = 1;
 /// More notes than fit.
 const MORE: u8 = 2;
-/// An IP fragment: what it carries cannot be checked.
+/// An IP fragment, whose payload cannot be checked.
 const FRAGMENT: u8 = 4;
 /// A mirror cut the frame before it was captured.
 const MIRROR_CUT: u8 = 8;
 
-/// Dissect a frame: `frame` is what was captured of it, `wire_len` what it had on the wire.
+/// Dissect a frame: `frame` has its captured bytes, `wire_len` is its length on the wire.
 #[inline]
 pub fn dissect(link: Link, frame: &[u8], wire_len: u32) -> Dissection<'_> {
     dissect_with(Options::default(), link, frame, wire_len)
@@ -189,14 +177,14 @@ pub fn dissect_with(options: Options, link: Link, frame: &[u8], wire_len: u32) -
 }
 
 impl<'a> Dissection<'a> {
-    /// In place: whoever calls [`dissect`] has the result where it will stay, and nothing is moved.
+    /// Fills it in place, so that the result is not moved.
     #[inline(never)]
     fn fill(&mut self) {
         let (frame, link, wire_len, options) = (self.frame, self.link, self.wire_len, self.options);
         walk::walk(frame, link, wire_len, &options, self);
     }
 
-    /// The bytes captured.
+    /// The captured bytes.
     #[inline]
     pub fn frame(&self) -> &'a [u8] {
         self.frame
@@ -214,7 +202,7 @@ impl<'a> Dissection<'a> {
         self.link
     }
 
-    /// Whether the frame was captured in part only, by the capture or by a mirror before it.
+    /// Whether bytes of the frame are missing: cut by the capture, or by a mirror before it.
     #[inline]
     pub fn is_cut(&self) -> bool {
         self.frame.len() < self.wire_len as usize || self.flags & MIRROR_CUT != 0
@@ -226,19 +214,19 @@ impl<'a> Dissection<'a> {
         self.flags & FRAGMENT != 0
     }
 
-    /// How many tunnels the packet was unwrapped from.
+    /// How many tunnels are around the packet.
     #[inline]
     pub fn tunnel_depth(&self) -> u8 {
         self.depth
     }
 
-    /// The header of this type, if the frame has it: of the innermost packet.
+    /// The innermost packet's header of this type, if there is one.
     #[inline(always)]
     pub fn get<H: Header>(&self) -> Option<&'a H> {
         H::view(self.frame.get(self.offset(H::KIND)?..)?).map(|(header, _)| header)
     }
 
-    /// Whether the frame has this header, whole.
+    /// Whether the frame has this header, completely.
     #[inline(always)]
     pub fn has(&self, kind: Kind) -> bool {
         if kind.is_management() { self.find(kind).is_some() } else { self.has & kind.bit() != 0 }
@@ -268,7 +256,7 @@ impl<'a> Dissection<'a> {
         })
     }
 
-    /// The rare kinds: by walking again. Management datagrams are read only then.
+    /// Finds rare kinds by a second walk. Only that walk reads management datagrams.
     #[cold]
     #[inline(never)]
     fn find(&self, kind: Kind) -> Option<usize> {
@@ -289,7 +277,7 @@ impl<'a> Dissection<'a> {
         self.has(Kind::Bth).then(|| Opcode(self.opcode_byte()))
     }
 
-    /// How the transport is wrapped, if the frame has a BTH.
+    /// How the transport is encapsulated, if the frame has a BTH.
     #[inline]
     pub fn encapsulation(&self) -> Option<Encapsulation> {
         if !self.has(Kind::Bth) {
@@ -304,15 +292,15 @@ impl<'a> Dissection<'a> {
         })
     }
 
-    /// What the transport carries (management datagrams included), without pad: as much as was captured. In frames
-    /// without a BTH, what follows the last header that could be read.
+    /// The captured part of the transport's payload, without padding; management datagrams are payload too. In frames without a
+    /// BTH, what follows the last header that could be read.
     #[inline]
     pub fn payload(&self) -> &'a [u8] {
         let end = (self.body_end as usize).saturating_sub(self.pad as usize).min(self.frame.len());
         self.frame.get(self.payload as usize..end).unwrap_or(&[])
     }
 
-    /// Bytes of payload the packet has by its length fields, captured or not.
+    /// Bytes of payload by the packet's length fields, captured or not.
     #[inline]
     pub fn payload_len(&self) -> u32 {
         self.body_end.saturating_sub(self.payload as u32).saturating_sub(self.pad as u32)
@@ -324,7 +312,7 @@ impl<'a> Dissection<'a> {
         self.pad
     }
 
-    /// Where the packet ends by its length fields, in bytes from the frame's start; the captured bytes may end before.
+    /// Where the packet ends by its length fields, in bytes from the frame's start. The captured bytes may end before.
     #[inline]
     pub fn end(&self) -> u32 {
         self.end
@@ -336,32 +324,31 @@ impl<'a> Dissection<'a> {
         self.flags & KNOWN_END != 0
     }
 
-    /// The ICRC as it stands in the frame, in wire order. `None` where the frame was cut before it, or where no
-    /// length field says for sure where it is.
+    /// The ICRC in the frame, in wire order. `None` if the frame was cut before it, or if no length field confirms where it is.
     #[inline]
     pub fn icrc(&self) -> Option<[u8; 4]> {
         self.frame.get(self.offset(Kind::Icrc)?..)?.first_chunk().copied()
     }
 
-    /// The VCRC as it stands in the frame, in wire order: native InfiniBand only.
+    /// The VCRC in the frame, in wire order. Only native InfiniBand has one.
     #[inline]
     pub fn vcrc(&self) -> Option<[u8; 2]> {
         self.has(Kind::Vcrc).then(|| self.frame.get(self.end as usize..)?.first_chunk().copied())?
     }
 
-    /// What follows the packet within the frame: Ethernet padding, a frame check sequence.
+    /// The bytes after the packet: Ethernet padding, a frame check sequence.
     pub fn trailer(&self) -> &'a [u8] {
         let end = self.end as usize + if self.has(Kind::Vcrc) { 2 } else { 0 };
         if self.end_is_known() { self.frame.get(end..).unwrap_or(&[]) } else { &[] }
     }
 
-    /// What is wrong with the frame, or worth saying of it: the first few.
+    /// What is wrong with the frame, or worth knowing: at most four notes.
     #[inline]
     pub fn notes(&self) -> &[Note] {
         &self.notes[..self.noted as usize]
     }
 
-    /// Whether there was more to say than fits into [`Dissection::notes`].
+    /// Whether there were more notes than [`Dissection::notes`] holds.
     #[inline]
     pub fn has_more_notes(&self) -> bool {
         self.flags & MORE != 0
@@ -373,7 +360,7 @@ impl<'a> Dissection<'a> {
         self.notes().iter().map(|note| note.problem.severity()).max()
     }
 
-    /// Everything in the frame in wire order, outer headers first, found by walking again.
+    /// Everything in the frame in wire order, outer headers first. Each call walks through the frame again.
     #[inline]
     pub fn layers(&self) -> Layers {
         let mut layers = Layers::default();
@@ -459,10 +446,10 @@ impl walk::Visitor for Dissection<'_> {
     }
 }
 
-impl std::fmt::Debug for Dissection<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl core::fmt::Debug for Dissection<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Dissection")
-            .field("layers", &self.layers().iter().map(|layer| (layer.kind, layer.at)).collect::<Vec<_>>())
+            .field("layers", &self.layers())
             .field("payload_len", &self.payload_len())
             .field("icrc", &self.icrc())
             .field("notes", &self.notes())

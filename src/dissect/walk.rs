@@ -1,31 +1,31 @@
-//! The walk through a frame, header by header. One walk for the index and for the list of layers.
+//! The walk through a frame, header by header: one for the index and for the list of layers.
 
 mod infiniband;
 
-use super::{Link, Options, Problem};
+use super::{GENEVE_PORT, Link, Options, Problem, VXLAN_PORT};
 use crate::{checksum, opcode::Opcode, wire::*};
 
-/// Who is told what the walk finds.
+/// Receives what the walk finds.
 pub(super) trait Visitor {
-    /// Whether it wants the management datagrams read too.
+    /// Whether the walk reads management datagrams too.
     const DETAIL: bool;
-    /// A header that is there, whole.
+    /// A header that is completely there.
     fn header(&mut self, kind: Kind, at: usize, len: usize);
     /// All the extended headers of an operation code, from `at` on.
     fn extended(&mut self, opcode: Opcode, at: usize);
     fn note(&mut self, layer: Kind, at: usize, problem: Problem);
-    /// What follows is inside a tunnel; what came before was around it.
+    /// What follows is inside a tunnel, whose headers came before.
     fn tunnel(&mut self);
     fn fragment(&mut self);
     fn mirror_cut(&mut self);
     fn finish(&mut self, tail: &Tail);
 }
 
-/// Where the packet's last parts are.
+/// Where the last parts of the packet are.
 pub(super) struct Tail {
     pub payload: usize,
     pub pad: u8,
-    /// One past payload and pad; where the ICRC is, if it is.
+    /// One past payload and pad: where the ICRC is, if there is one.
     pub body_end: usize,
     /// One past the packet.
     pub end: usize,
@@ -35,15 +35,12 @@ pub(super) struct Tail {
     pub vcrc: bool,
 }
 
-/// Tunnels in tunnels that are followed.
+/// How many nested tunnels are dissected.
 pub(super) const MAX_TUNNELS: u8 = 4;
-/// Headers of which a frame may have any number, all together: tags, labels, extension headers.
+/// How many tags, labels and extension headers are dissected, all together.
 pub(super) const MAX_TAGS: u8 = 16;
-/// No tunnel and no part of variable length goes on beyond this offset, so that headers start below 64 KiB.
+/// No tunnel and no part of variable length is dissected beyond this offset: every header starts below 64 KiB.
 const MAX_OFFSET: usize = 0xe000;
-
-pub(crate) const VXLAN_PORT: u16 = 4789;
-const GENEVE_PORT: u16 = 6081;
 
 #[inline(always)]
 pub(super) fn walk<V: Visitor>(frame: &[u8], link: Link, wire_len: u32, options: &Options, visitor: &mut V) {
@@ -65,15 +62,14 @@ pub(super) fn walk<V: Visitor>(frame: &[u8], link: Link, wire_len: u32, options:
     walk.finish();
 }
 
-/// What the transport found of its own end.
+/// The end of the transport packet.
 struct Body {
     end: usize,
     pad: u8,
     icrc: bool,
 }
 
-/// The window: `at` is the next byte to read, `end` where the packet ends as far as anyone says, beyond
-/// `captured` perhaps.
+/// The window: `at` is the next byte to read, `end` is where the packet ends by its length fields, possibly beyond `captured`.
 struct Walk<'f, 'v, V> {
     frame: &'f [u8],
     options: &'v Options,
@@ -84,7 +80,7 @@ struct Walk<'f, 'v, V> {
     depth: u8,
     tags: u8,
     known: bool,
-    /// Where the VCRC is; 0 where there is none.
+    /// Where the VCRC is; 0 if there is none.
     vcrc: usize,
     body: Option<Body>,
 }
@@ -145,7 +141,7 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
         self.visitor.note(layer, at, problem);
     }
 
-    /// A length field: from `from`, the packet has `says` bytes.
+    /// A length field says that the packet has `says` bytes from `from` on.
     #[inline(always)]
     fn limit(&mut self, layer: Kind, from: usize, says: usize) {
         let to = from + says;
@@ -153,14 +149,14 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
             self.end = to;
             self.known = true;
         } else {
-            self.lie(layer, from, says);
+            self.wrong_length(layer, from, says);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn lie(&mut self, layer: Kind, from: usize, says: usize) {
-        // A mirror cuts the frame and wraps the rest: then the inner length alone tells how long it was.
+    fn wrong_length(&mut self, layer: Kind, from: usize, says: usize) {
+        // A mirror cuts a frame and encapsulates the rest: only the inner length says how long the frame was.
         if self.depth > 0 && from + says > self.end {
             let have = clip(self.limit_at() - from.min(self.limit_at()));
             self.captured = self.limit_at();
@@ -214,7 +210,7 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
         if erf.record_type() == ErfType::ETHERNET {
             self.take::<ErfEthernet>()?;
         }
-        // The record's own words on its length count: the file's count the alignment too, or do not.
+        // This header's wire length counts: the length in the capture file may or may not contain the alignment.
         self.end = self.at + erf.wire_len() as usize;
         match erf.record_type() {
             ErfType::ETHERNET => self.ethernet(),
@@ -269,7 +265,7 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
                 self.note(Kind::MacControl, self.at - 2, Problem::Unread { protocol: other })
             }
         }
-        // What follows is padding up to the shortest frame.
+        // What follows is padding to the smallest frame.
         self.end = self.at;
         self.known = true;
         Some(())
@@ -282,7 +278,7 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
                 break;
             }
         }
-        // Nothing says what follows. An Ethernet address may start like an IP version, so IP must prove itself.
+        // MPLS does not say what follows. An Ethernet address may begin like an IP version, so an IP header must be plausible.
         let Some(first) = self.left().first() else {
             self.short(Kind::Payload, 1);
             return None;
@@ -301,7 +297,7 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
         self.ethernet()
     }
 
-    /// What follows is another packet, wrapped.
+    /// What follows is a packet in a tunnel.
     fn tunnel(&mut self) -> Option<()> {
         if self.depth == MAX_TUNNELS {
             self.note(Kind::Payload, self.at, Problem::Depth { limit: MAX_TUNNELS });
@@ -318,7 +314,7 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
         Some(())
     }
 
-    /// One more of those headers of which there may be any number.
+    /// One more tag, label or extension header.
     fn tag(&mut self, kind: Kind) -> Option<()> {
         if self.tags == MAX_TAGS {
             self.note(kind, self.at, Problem::Depth { limit: MAX_TAGS });
@@ -369,7 +365,7 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
         self.take_bytes(Kind::Ipv4Options, (ihl as usize - 5) * 4).map(|_| ())
     }
 
-    /// The first fragment is read as far as it goes; the others have no header.
+    /// The first fragment is dissected as far as it goes; later ones have no transport header.
     #[cold]
     #[inline(never)]
     fn fragment(&mut self, layer: Kind, from: usize, offset: u16) -> Option<()> {
@@ -539,8 +535,8 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
         }
     }
 
-    /// Some switches put bytes of their own between GRE and the mirrored frame: their number is found by looking
-    /// for the frame (SONiC's Everflow: 12 or 22; 8 has been seen too).
+    /// Some switches put bytes of their own between GRE and the mirrored frame. Their number is found by a search for the frame
+    /// (SONiC's Everflow: 12 or 22; 8 occurs too).
     fn everflow(&mut self) -> Option<()> {
         let skip =
             [0, 8, 12, 22].into_iter().find(|&n| self.left().get(n..).is_some_and(looks_like_ethernet));
@@ -569,7 +565,7 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
             captured: self.frame.len(),
             known: self.known,
             icrc,
-            // Where an inner length field ends the packet elsewhere, nobody knows.
+            // If an inner length field ends the packet elsewhere, the place of the VCRC is not known.
             vcrc: self.vcrc == self.end && self.vcrc > 0,
         });
     }
@@ -589,7 +585,7 @@ fn plausible_ipv6(bytes: &[u8]) -> bool {
     Ipv6::view(bytes).is_some_and(|(ip, rest)| ip.version() == 6 && ip.payload_len() as usize == rest.len())
 }
 
-/// An Ethernet header before something that this toolkit reads.
+/// Whether this is an Ethernet header before a protocol that is dissected.
 fn looks_like_ethernet(bytes: &[u8]) -> bool {
     let Some((ethernet, mut rest)) = Ethernet::view(bytes) else { return false };
     let mut ether_type = ethernet.ether_type();

@@ -1,4 +1,4 @@
-//! Which frames: `bth.dest_qp == 0x11 && aeth.nak`, compiled against the tables of the headers.
+//! Expressions that choose frames, such as `bth.dest_qp == 0x11 && aeth.nak`, compiled against the tables of the headers.
 //!
 //! | written | means |
 //! |---|---|
@@ -12,8 +12,8 @@
 //! | `!a`, `a && b`, `a \|\| b`, `(a)`, also `not and or` | in this order of precedence |
 //!
 //! Names are those of JSON and `rdmawire explain`; Wireshark's names (`infiniband.bth.psn`) are understood too. A name
-//! that a frame has several times, in stacked tags or around a tunnel, matches if any of them does; `!=` asks that
-//! the frame has the field and that none of them is equal, as in Wireshark 4.
+//! that a frame has several times, in stacked tags or around a tunnel, matches if any of them does. `!=` matches if
+//! the frame has the field and none of its values is equal, as in Wireshark 4.
 //!
 //! ```
 //! use rdmawire::{dissect::{Link, dissect}, filter::{Filter, FrameMeta}};
@@ -34,41 +34,41 @@ use std::{
 };
 
 pub(crate) use name::Value;
-pub use name::{Name, Pseudo, nearest};
-pub use parse::Error;
+pub use name::{Name, Pseudo};
 use value::Operand;
 
+pub use crate::grammar::Error;
 use crate::{
     dissect::{Dissection, Layers},
+    grammar::expr::Expr,
     icrc::{self, State},
 };
 
-/// A compiled expression. Its `Display` is an expression that means the same.
+/// A compiled expression. Its `Display` is an equivalent expression.
 #[derive(Clone, Debug)]
-pub struct Filter(Expr);
+pub struct Filter(Expr<Test>);
 
-/// What a filter may ask of a frame beside its bytes.
+/// What a filter may ask about a frame beside its bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FrameMeta {
     /// Its number in its file, from 1.
     pub number: u64,
     /// When it was captured: nanoseconds since 1970.
     pub time_ns: i64,
-    /// What became of its ICRC, where somebody verified it already; else the filter does, if it needs it.
+    /// Whether its ICRC is right, if that is known already; if not, the filter verifies the ICRC when it needs to.
     pub icrc: Option<State>,
 }
 
+/// A name, and the condition on its values.
 #[derive(Clone, Debug)]
-enum Expr {
-    Or(Vec<Expr>),
-    And(Vec<Expr>),
-    Not(Box<Expr>),
-    Test(Name, Op),
+struct Test {
+    name: Name,
+    op: Op,
 }
 
 #[derive(Clone, Debug)]
 enum Op {
-    /// There; a flag: set.
+    /// The field is there; a flag is set.
     Present,
     Compare(Comparison, Operand),
     In(Vec<Operand>),
@@ -93,29 +93,11 @@ impl Filter {
         parse::parse(text).map(Filter)
     }
 
-    /// Whether the frame is one of those. Allocates nothing.
+    /// Whether the expression is true for the frame. Allocates nothing.
     #[inline]
     pub fn matches(&self, d: &Dissection<'_>, meta: &FrameMeta) -> bool {
-        self.0.matches(&Context::new(d, meta))
-    }
-}
-
-impl Expr {
-    fn matches(&self, context: &Context<'_, '_>) -> bool {
-        match self {
-            Expr::Or(any) => any.iter().any(|expr| expr.matches(context)),
-            Expr::And(all) => all.iter().all(|expr| expr.matches(context)),
-            Expr::Not(expr) => !expr.matches(context),
-            Expr::Test(name, op) => op.matches(name, context),
-        }
-    }
-
-    fn binds(&self) -> u8 {
-        match self {
-            Expr::Or(_) => 0,
-            Expr::And(_) => 1,
-            Expr::Not(_) | Expr::Test(..) => 2,
-        }
+        let context = Context::new(d, meta);
+        self.0.is_true(&mut |test| test.op.matches(&test.name, &context))
     }
 }
 
@@ -144,7 +126,7 @@ impl Op {
     }
 }
 
-/// A frame that is being asked: what is found out for one question is kept for the next.
+/// A frame under test. It keeps what one test computes for the next one.
 pub(crate) struct Context<'d, 'f> {
     pub(crate) d: &'d Dissection<'f>,
     pub(crate) meta: &'d FrameMeta,
@@ -175,29 +157,13 @@ impl fmt::Display for Filter {
     }
 }
 
-impl fmt::Display for Expr {
+impl fmt::Display for Test {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let within = |f: &mut fmt::Formatter<'_>, expr: &Expr, binds: u8| {
-            if expr.binds() <= binds { write!(f, "({expr})") } else { expr.fmt(f) }
-        };
-        match self {
-            Expr::Or(exprs) | Expr::And(exprs) => {
-                let (between, binds) = if self.binds() == 0 { (" || ", 0) } else { (" && ", 1) };
-                for (i, expr) in exprs.iter().enumerate() {
-                    f.write_str(if i == 0 { "" } else { between })?;
-                    within(f, expr, binds)?;
-                }
-                Ok(())
-            }
-            Expr::Not(expr) => {
-                f.write_str("!")?;
-                within(f, expr, 1)
-            }
-            Expr::Test(name, Op::Present) => name.fmt(f),
-            Expr::Test(name, Op::Compare(comparison, operand)) => {
-                write!(f, "{name} {} {operand}", comparison.sign())
-            }
-            Expr::Test(name, Op::In(operands)) => {
+        let Test { name, op } = self;
+        match op {
+            Op::Present => name.fmt(f),
+            Op::Compare(comparison, operand) => write!(f, "{name} {} {operand}", comparison.sign()),
+            Op::In(operands) => {
                 write!(f, "{name} in {{")?;
                 for (i, operand) in operands.iter().enumerate() {
                     write!(f, "{}{operand}", if i == 0 { "" } else { ", " })?;
@@ -209,15 +175,18 @@ impl fmt::Display for Expr {
 }
 
 impl Comparison {
-    const fn sign(self) -> &'static str {
-        match self {
-            Comparison::Equal => "==",
-            Comparison::NotEqual => "!=",
-            Comparison::Less => "<",
-            Comparison::AtMost => "<=",
-            Comparison::Greater => ">",
-            Comparison::AtLeast => ">=",
-        }
+    /// Each with its sign and its word.
+    const ALL: [(Comparison, [&'static str; 2]); 6] = [
+        (Comparison::Equal, ["==", "eq"]),
+        (Comparison::NotEqual, ["!=", "ne"]),
+        (Comparison::AtMost, ["<=", "le"]),
+        (Comparison::AtLeast, [">=", "ge"]),
+        (Comparison::Less, ["<", "lt"]),
+        (Comparison::Greater, [">", "gt"]),
+    ];
+
+    fn sign(self) -> &'static str {
+        Self::ALL.iter().find(|(other, _)| *other == self).map_or("", |(_, [sign, _])| sign)
     }
 }
 

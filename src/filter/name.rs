@@ -1,15 +1,16 @@
-//! Names of fields, layers and what is worked out: `bth.psn`, `infiniband.bth.psn`, `reth`, `icrc.bad`.
+//! Names of fields, of layers and of computed values: `bth.psn`, `infiniband.bth.psn`, `reth`, `icrc.bad`.
 
 use std::fmt;
 
 use super::Context;
 use crate::{
     dissect::{Encapsulation, Note, Severity},
+    grammar::nearest,
     icrc::State,
     wire::{Aeth, Field, Grh, Ipv4, Ipv6, Kind, Show, Syndrome},
 };
 
-/// A name that frames may have values for; resolved once.
+/// A name for values of frames, resolved once.
 #[derive(Clone, Debug)]
 pub struct Name {
     text: String,
@@ -18,7 +19,7 @@ pub struct Name {
 
 #[derive(Clone, Debug)]
 pub(super) enum What {
-    /// Fields of headers: several where headers share a layer, or an alias means both source and destination.
+    /// Fields of headers: several if headers share a layer, or if an alias means both source and destination.
     Fields(Vec<(Kind, &'static Field)>),
     /// Headers.
     Layer(Vec<Kind>),
@@ -35,7 +36,7 @@ pub(crate) enum Value<'a> {
     Note(&'a Note),
 }
 
-/// What kind of values a name has.
+/// The type of a name's values.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Type {
     Flag,
@@ -49,13 +50,13 @@ pub(super) enum Type {
     Note,
     /// Nanoseconds, written as seconds.
     Time,
-    /// Only there or not.
+    /// No value: the name is there or not.
     Layer,
 }
 
 macro_rules! pseudo {
     ($($(#[doc = $doc:literal])* $name:ident $text:literal $type:expr;)*) => {
-        /// What is worked out from a frame, rather than being a field of it.
+        /// A value that is computed from a frame and is no field of it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Pseudo { $($(#[doc = $doc])* $name),* }
 
@@ -97,15 +98,15 @@ pseudo! {
     FrameLink "frame.link_type" COUNT;
     /// The capture or a mirror cut the frame.
     FrameCut "frame.cut" Type::Flag;
-    /// The frame has an ICRC that could be checked, and it is right.
+    /// The frame has an ICRC that can be checked, and it is right.
     IcrcGood "icrc.good" Type::Flag;
     /// The ICRC is wrong.
     IcrcBad "icrc.bad" Type::Flag;
-    /// An RDMA packet whose ICRC could not be checked: cut, or a fragment.
+    /// An RDMA packet whose ICRC cannot be checked: cut, or a fragment.
     IcrcUnchecked "icrc.unchecked" Type::Flag;
     /// A positive acknowledgement.
     AethAck "aeth.ack" Type::Flag;
-    /// A refusal.
+    /// A negative acknowledgement.
     AethNak "aeth.nak" Type::Flag;
     /// Receiver not ready.
     AethRnr "aeth.rnr" Type::Flag;
@@ -129,7 +130,7 @@ pseudo! {
     PayloadPadding "payload.padding" COUNT;
     /// How many tunnels are around the packet.
     TunnelDepth "tunnel.depth" COUNT;
-    /// The packet was unwrapped from a tunnel.
+    /// The packet is inside a tunnel.
     Tunnel "tunnel" Type::Flag;
     /// A dissection note by its id: `note == bth.opcode`.
     Note "note" Type::Note;
@@ -161,7 +162,7 @@ impl Name {
         Ok(Name { text: text.to_owned(), what })
     }
 
-    /// Every name: fields and layers in wire order, what is worked out, Wireshark's.
+    /// Every name: fields and layers in wire order, computed values, Wireshark's names.
     pub fn all() -> impl Iterator<Item = String> {
         let infos = || Kind::ALL.iter().filter_map(|kind| kind.info());
         let own = infos().flat_map(|info| {
@@ -210,7 +211,7 @@ impl Name {
         }
     }
 
-    /// Whether one of the frame's values is what is asked for.
+    /// Whether the test is true for one of the frame's values.
     #[inline]
     pub(crate) fn any(&self, context: &Context<'_, '_>, mut asked: impl FnMut(Value<'_>) -> bool) -> bool {
         match &self.what {
@@ -226,11 +227,11 @@ impl Name {
     }
 }
 
-/// The bytes from each header of this kind on, until one is what is asked for.
+/// Calls the test with the bytes from each header of this kind on, until it is true.
 #[inline]
 fn each(context: &Context<'_, '_>, kind: Kind, asked: impl FnMut(&[u8]) -> bool) -> bool {
     let d = context.d;
-    // Outside tunnels, the index has all there is to know of most kinds.
+    // Outside tunnels, the index is enough for most kinds.
     if d.tunnel_depth() == 0 && !kind.is_management() {
         if !d.has(kind) {
             return false;
@@ -304,42 +305,33 @@ fn lookup(text: &str) -> Option<What> {
     if let Some(&pseudo) = Pseudo::ALL.iter().find(|pseudo| pseudo.name() == text) {
         return Some(What::Pseudo(pseudo));
     }
-    let infos = || Kind::ALL.iter().filter_map(|kind| kind.info());
-    if let Some((_, kind, names)) = EITHER.iter().find(|(name, ..)| *name == text) {
-        let fields = kind.info()?.fields.iter().filter(|field| names.contains(&field.name));
-        return Some(What::Fields(fields.map(|field| (*kind, field)).collect()));
+    if let Some((_, of, names)) = EITHER.iter().find(|(name, ..)| *name == text) {
+        return fields(|kind, field| kind == *of && names.contains(&field.name));
     }
     let plain = text.strip_prefix("infiniband.").unwrap_or(text);
     for text in [text, plain] {
         let (layer, field) = text.split_once('.').map_or((text, None), |(layer, field)| (layer, Some(field)));
         let layer = LAYERS.iter().find(|(theirs, _)| *theirs == layer).map_or(layer, |(_, ours)| ours);
-        match field {
+        let found = match field {
             None => {
-                let kinds: Vec<Kind> = Kind::ALL
-                    .iter()
-                    .copied()
-                    .filter(|k| k.layer() == layer && *k < Kind::Payload && !k.is_part())
-                    .collect();
-                if !kinds.is_empty() {
-                    return Some(What::Layer(kinds));
-                }
+                let is_one = |k: &Kind| k.layer() == layer && *k < Kind::Payload && !k.is_part();
+                let kinds: Vec<Kind> = Kind::ALL.iter().copied().filter(is_one).collect();
+                (!kinds.is_empty()).then_some(What::Layer(kinds))
             }
-            Some(name) => {
-                let fields: Vec<_> = infos()
-                    .filter(|info| info.kind.layer() == layer)
-                    .flat_map(|info| info.fields.iter().map(|field| (info.kind, field)))
-                    .filter(|(_, field)| field.name == name)
-                    .collect();
-                if !fields.is_empty() {
-                    return Some(What::Fields(fields));
-                }
-            }
+            Some(name) => fields(|kind, field| kind.layer() == layer && field.name == name),
+        };
+        if found.is_some() {
+            return found;
         }
     }
-    let fields: Vec<_> = infos()
-        .flat_map(|info| info.fields.iter().map(|field| (info.kind, field)))
-        .filter(|(_, field)| !text.is_empty() && field.wireshark == text)
-        .collect();
+    fields(|_, field| !text.is_empty() && field.wireshark == text)
+}
+
+/// All fields that are meant, if there are any.
+fn fields(is_one: impl Fn(Kind, &Field) -> bool) -> Option<What> {
+    let infos = Kind::ALL.iter().filter_map(|kind| kind.info());
+    let all = infos.flat_map(|info| info.fields.iter().map(|field| (info.kind, field)));
+    let fields: Vec<_> = all.filter(|(kind, field)| is_one(*kind, field)).collect();
     (!fields.is_empty()).then_some(What::Fields(fields))
 }
 
@@ -350,7 +342,7 @@ impl fmt::Display for Name {
 }
 
 impl Value<'_> {
-    /// There, and if it is a flag, set.
+    /// The value is there; a flag is set.
     #[inline]
     pub(crate) fn is_set(&self) -> bool {
         match self {
@@ -360,7 +352,7 @@ impl Value<'_> {
         }
     }
 
-    /// As a number, which addresses are too.
+    /// As a number; addresses are numbers too.
     #[inline]
     pub(super) fn number(&self) -> u128 {
         match self {
@@ -373,39 +365,4 @@ impl Value<'_> {
             Value::Note(_) => 0,
         }
     }
-}
-
-/// The names that come nearest to a word, at most three: those with the fewest letters to change.
-pub fn nearest(word: &str, names: impl Iterator<Item = String>) -> Vec<String> {
-    // Long words are nobody's misspelling.
-    if word.len() > 64 {
-        return Vec::new();
-    }
-    let mut near: Vec<(usize, String)> = names
-        .map(|name| {
-            let last = name.rsplit('.').next() == Some(word);
-            (if last { 0 } else { distance(word, &name) }, name)
-        })
-        .filter(|(distance, name)| *distance <= 1 + name.len().max(word.len()) / 3)
-        .collect();
-    near.sort();
-    near.dedup();
-    let best = near.first().map_or(0, |(distance, _)| *distance);
-    near.retain(|(distance, _)| *distance == best);
-    near.into_iter().take(3).map(|(_, name)| name).collect()
-}
-
-/// Levenshtein's: insertions, deletions and replacements, letter case aside.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b) = (a.to_ascii_lowercase(), b.to_ascii_lowercase());
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.bytes().enumerate() {
-            let cost = diagonal + (x != y) as usize;
-            diagonal = row[j + 1];
-            row[j + 1] = cost.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }

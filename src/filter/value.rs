@@ -1,4 +1,4 @@
-//! Values in expressions, as the field they are compared with has them.
+//! Values in expressions. The field decides what they may be.
 
 use std::{
     fmt,
@@ -8,6 +8,7 @@ use std::{
 use super::name::{Type, Value};
 use crate::{
     dissect::Problem,
+    grammar::{did_you_mean, nearest, units},
     opcode::Opcode,
     wire::{Kind, Mac, Show},
 };
@@ -45,14 +46,11 @@ impl Operand {
                 Some(Opcode(code)) => With::Range(code as u128, code as u128),
                 None => {
                     let names = Opcode::ALL.iter().filter_map(|op| op.ident());
-                    let near = super::nearest(&text.replace(['-', ' '], "_"), names.map(str::to_owned));
-                    let mut expected =
-                        "expected an operation code: a number or a name like rc-write-only".to_owned();
-                    if let Some(near) = near.first() {
-                        expected +=
-                            &format!("; the nearest is {}", near.to_ascii_lowercase().replace('_', "-"));
-                    }
-                    return Err(expected);
+                    let names = names.map(|name| name.to_ascii_lowercase().replace('_', "-"));
+                    let near = did_you_mean(&nearest(&text.replace(['_', ' '], "-"), names), "");
+                    return Err(format!(
+                        "expected an operation code: a number or a name like rc-write-only{near}"
+                    ));
                 }
             },
             Type::Ipv4 => {
@@ -77,8 +75,8 @@ impl Operand {
             Type::Bytes => With::Bytes(bytes(text)?),
             Type::Note => note(text)?,
             Type::Time => {
-                let ns = time(text).ok_or("expected seconds since 1970, like 1700000000.5")?;
-                With::Range(ns, ns)
+                let ns = units::epoch(text).ok_or("expected seconds since 1970, like 1700000000.5")?;
+                With::Range(ns.into(), ns.into())
             }
         };
         let text = match (quoted, text.contains('"')) {
@@ -139,29 +137,18 @@ impl fmt::Display for Operand {
     }
 }
 
-pub(super) fn number(text: &str) -> Option<u64> {
-    match text.strip_prefix("0x").or(text.strip_prefix("0X")) {
-        Some(hex) if !hex.starts_with('+') => u64::from_str_radix(hex, 16).ok(),
-        None if !text.starts_with('+') => text.parse().ok(),
-        _ => None,
-    }
-}
-
 fn number_or_name(text: &str, width: u16, show: Show) -> Result<With, String> {
     let largest = u64::MAX >> (64 - width.clamp(1, 64));
-    if let Some(n) = number(text) {
+    if let Ok(n) = units::integer(text) {
         return match n <= largest {
             true => Ok(With::Range(n as u128, n as u128)),
             false => Err(format!("does not fit the field's {width} bits")),
         };
     }
-    let meaning = |value: u64| match show {
-        Show::Named(name) => name(value).map(str::to_owned),
-        Show::Decoded(write) if width <= 8 => Some(Decoded(write, value).to_string()),
-        _ => None,
-    };
-    let mut with_name =
-        (0..=largest.min(0xffff)).filter(|&n| meaning(n).is_some_and(|name| same(&name, text)));
+    // To decode each of many values would take long.
+    let has_names = width <= 8 || !matches!(show, Show::Decoded(_));
+    let is_meant = |n| has_names && show.meaning(n).is_some_and(|name| same(&name.to_string(), text));
+    let mut with_name = (0..=largest.min(0xffff)).filter(|&n| is_meant(n));
     let Some(first) = with_name.next() else {
         return Err(match show {
             Show::Named(_) | Show::Decoded(_) => "expected a number, or a name of one of its values".into(),
@@ -171,14 +158,6 @@ fn number_or_name(text: &str, width: u16, show: Show) -> Result<With, String> {
     // Several values in a row may share a name.
     let last = with_name.zip(first + 1..).take_while(|(a, b)| a == b).last().map_or(first, |(n, _)| n);
     Ok(With::Range(first as u128, last as u128))
-}
-
-struct Decoded(fn(u64, &mut fmt::Formatter<'_>) -> fmt::Result, u64);
-
-impl fmt::Display for Decoded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0(self.1, f)
-    }
 }
 
 /// Whether two names are the same but for case and punctuation.
@@ -206,12 +185,7 @@ fn network(address: u128, width: u32, bits: u32) -> With {
 }
 
 fn bytes(text: &str) -> Result<Vec<u8>, String> {
-    let digits: String =
-        text.strip_prefix("0x").unwrap_or(text).chars().filter(|c| !":-".contains(*c)).collect();
-    let digit = |c: u8| (c as char).to_digit(16).map(|d| d as u8);
-    let pair = |pair: &[u8]| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?);
-    let bytes: Option<Vec<u8>> = digits.as_bytes().chunks(2).map(pair).collect();
-    bytes
+    units::hex(text.strip_prefix("0x").unwrap_or(text))
         .filter(|bytes| !bytes.is_empty())
         .ok_or_else(|| "expected bytes in hexadecimal, like 0a:0b or 0a0b".into())
 }
@@ -229,15 +203,4 @@ fn note(text: &str) -> Result<With, String> {
             ids().collect::<Vec<_>>().join(", ")
         )),
     }
-}
-
-fn time(text: &str) -> Option<u128> {
-    let (seconds, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let digits = |s: &str| !s.is_empty() && s.len() <= 9 && s.bytes().all(|b| b.is_ascii_digit());
-    if !digits(fraction) || seconds.starts_with('+') {
-        return None;
-    }
-    let seconds: u32 = seconds.parse().ok()?;
-    let ns = fraction.parse::<u64>().ok()? * 10u64.pow(9 - fraction.len() as u32);
-    Some(seconds as u128 * 1_000_000_000 + ns as u128)
 }

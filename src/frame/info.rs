@@ -6,11 +6,11 @@ use super::text::{dec, hex};
 use crate::{
     dissect::{Dissection, Severity},
     icrc::State,
-    opcode::Opcode,
+    opcode::{Opcode, Operation},
     wire::*,
 };
 
-/// The summary of a frame: operation, queue pair, PSN, what the extended headers say, and what is wrong.
+/// The summary of a frame: operation, queue pair, PSN, the values of extended headers, and what is malformed.
 ///
 /// ```
 /// use rdmawire::{dissect::{Link, dissect}, frame::Info, icrc::State};
@@ -32,7 +32,7 @@ impl<'a> Info<'a> {
         Info { d, icrc }
     }
 
-    /// Write it; the same as `Display`, but without a `Formatter` between.
+    /// Write it. `Display` writes the same text, but more slowly.
     pub fn write<W: Write + ?Sized>(&self, w: &mut W) -> fmt::Result {
         match self.d.get::<Bth>() {
             Some(bth) => self.transport(w, bth)?,
@@ -59,11 +59,11 @@ impl<'a> Info<'a> {
             number(w, " PSN=", bth.psn().0 as u64, false)?;
         }
         for &kind in opcode.chain() {
-            self.extended(w, kind)?;
+            self.extended(w, kind).unwrap_or(Ok(()))?;
         }
         let payload = d.payload_len();
         if !opcode.chain().iter().all(|&kind| d.has(kind)) {
-            // What is left of the headers would count as payload.
+            // A part of a cut header would count as payload.
             w.write_str(if d.is_cut() { " [headers cut]" } else { "" })?;
         } else if payload > 0 {
             number(w, " payload=", payload as u64, false)?;
@@ -94,63 +94,48 @@ impl<'a> Info<'a> {
         }
     }
 
-    fn extended<W: Write + ?Sized>(&self, w: &mut W, kind: Kind) -> fmt::Result {
+    /// The values of an extended header, if the frame has it.
+    fn extended<W: Write + ?Sized>(&self, w: &mut W, kind: Kind) -> Option<fmt::Result> {
         let d = self.d;
-        match kind {
+        let mut all = |numbers: &[(&str, u64, bool)]| {
+            numbers.iter().try_for_each(|&(label, value, hexadecimal)| number(w, label, value, hexadecimal))
+        };
+        Some(match kind {
             Kind::Reth => {
-                let Some(reth) = d.get::<Reth>() else { return Ok(()) };
-                number(w, " VA=", reth.va().0, true)?;
-                number(w, " RKEY=", reth.r_key().0 as u64, true)?;
-                number(w, " LEN=", reth.dma_len() as u64, false)
+                let reth = d.get::<Reth>()?;
+                let (va, r_key) = (reth.va().0, reth.r_key().0 as u64);
+                all(&[(" VA=", va, true), (" RKEY=", r_key, true), (" LEN=", reth.dma_len() as u64, false)])
             }
             Kind::Aeth => {
-                let Some(aeth) = d.get::<Aeth>() else { return Ok(()) };
-                w.write_char(' ')?;
-                acknowledgement(w, aeth.syndrome())?;
-                number(w, " MSN=", aeth.msn() as u64, false)
+                let aeth = d.get::<Aeth>()?;
+                let write = w.write_char(' ').and_then(|()| acknowledgement(w, aeth.syndrome()));
+                write.and_then(|()| number(w, " MSN=", aeth.msn() as u64, false))
             }
             Kind::Deth => {
-                let Some(deth) = d.get::<Deth>() else { return Ok(()) };
-                number(w, " SRCQP=", deth.src_qp().0 as u64, true)?;
-                number(w, " QKEY=", deth.q_key().0 as u64, true)
+                let deth = d.get::<Deth>()?;
+                all(&[(" SRCQP=", deth.src_qp().0 as u64, true), (" QKEY=", deth.q_key().0 as u64, true)])
             }
             Kind::AtomicEth => {
-                let Some(atomic) = d.get::<AtomicEth>() else { return Ok(()) };
-                number(w, " VA=", atomic.va().0, true)?;
-                number(w, " RKEY=", atomic.r_key().0 as u64, true)?;
-                if d.opcode().and_then(Opcode::operation) == Some(crate::opcode::Operation::FetchAdd) {
-                    return number(w, " ADD=", atomic.swap_data(), false);
+                let atomic = d.get::<AtomicEth>()?;
+                let (swap, compare) = (atomic.swap_data(), atomic.compare_data());
+                let at = [(" VA=", atomic.va().0, true), (" RKEY=", atomic.r_key().0 as u64, true)];
+                let data = [(" CMP=", compare, false), (" SWAP=", swap, false)];
+                match d.opcode()?.operation() {
+                    Some(Operation::FetchAdd) => all(&[at[0], at[1], (" ADD=", swap, false)]),
+                    _ => all(&[at[0], at[1], data[0], data[1]]),
                 }
-                number(w, " CMP=", atomic.compare_data(), false)?;
-                number(w, " SWAP=", atomic.swap_data(), false)
             }
-            Kind::AtomicAckEth => {
-                let Some(ack) = d.get::<AtomicAckEth>() else { return Ok(()) };
-                number(w, " ORIG=", ack.original_data(), false)
-            }
-            Kind::ImmDt => {
-                let Some(immediate) = d.get::<ImmDt>() else { return Ok(()) };
-                number(w, " IMM=", immediate.data().0 as u64, true)
-            }
-            Kind::Ieth => {
-                let Some(ieth) = d.get::<Ieth>() else { return Ok(()) };
-                number(w, " INV=", ieth.r_key().0 as u64, true)
-            }
-            Kind::Xrceth => {
-                let Some(xrceth) = d.get::<Xrceth>() else { return Ok(()) };
-                number(w, " SRQ=", xrceth.xrc_srq().0 as u64, true)
-            }
-            Kind::Rdeth => {
-                let Some(rdeth) = d.get::<Rdeth>() else { return Ok(()) };
-                number(w, " EE=", rdeth.ee_context().0 as u64, true)
-            }
+            Kind::AtomicAckEth => number(w, " ORIG=", d.get::<AtomicAckEth>()?.original_data(), false),
+            Kind::ImmDt => number(w, " IMM=", d.get::<ImmDt>()?.data().0 as u64, true),
+            Kind::Ieth => number(w, " INV=", d.get::<Ieth>()?.r_key().0 as u64, true),
+            Kind::Xrceth => number(w, " SRQ=", d.get::<Xrceth>()?.xrc_srq().0 as u64, true),
+            Kind::Rdeth => number(w, " EE=", d.get::<Rdeth>()?.ee_context().0 as u64, true),
             Kind::Feth => {
-                let Some(feth) = d.get::<Feth>() else { return Ok(()) };
-                number(w, " SEL=", feth.sel().0 as u64, false)?;
-                number(w, " PLT=", feth.plt().0 as u64, true)
+                let feth = d.get::<Feth>()?;
+                all(&[(" SEL=", feth.sel().0 as u64, false), (" PLT=", feth.plt().0 as u64, true)])
             }
-            _ => Ok(()),
-        }
+            _ => return None,
+        })
     }
 
     #[cold]
@@ -285,7 +270,7 @@ impl<'a> Info<'a> {
                     write!(w, "{before}GENEVE {vni}")?;
                 }
                 Kind::Erspan2 | Kind::Erspan3 => {
-                    // Both have the session's number in the same place.
+                    // Types II and III have the session's number at one offset.
                     let session = Erspan2::view(bytes).map_or(0, |(h, _)| h.session_id());
                     write!(w, "{before}{} {session}", layer.kind.label())?;
                 }
@@ -336,7 +321,7 @@ fn named(show: Show, value: u64) -> Option<&'static str> {
     }
 }
 
-/// The meaning of a syndrome, the frequent ones without a `Formatter`.
+/// The meaning of a syndrome; frequent ones are written without a `Formatter`.
 fn acknowledgement<W: Write + ?Sized>(w: &mut W, syndrome: Syndrome) -> fmt::Result {
     match syndrome.meaning() {
         Acknowledgement::Ack { credits: None } => w.write_str("ACK"),

@@ -9,13 +9,13 @@ use crate::{
     wire::{Field, HeaderInfo, Kind, Show},
 };
 
-/// Whose names the fields have.
+/// Which names fields have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Names {
-    /// The specification's, as in the tables of the headers.
+    /// Those of the specification, as in the tables of the headers.
     #[default]
     Own,
-    /// Wireshark's filter names, where it has one.
+    /// Wireshark's filter name, if it has one for the field.
     Wireshark,
 }
 
@@ -32,8 +32,8 @@ impl Names {
 /// Writes frames as JSON: `frame`, `time_ns`, `captured`, `length`, `link_type`, `layers[]`, `payload`, `icrc`,
 /// `info`, `notes[]`.
 ///
-/// A layer has `name`, `offset`, `length` and its header's fields by their names; a field with one of these three
-/// names, or one that a header's continuation repeats, has its header's name before it (`udp_length`).
+/// A layer has `name`, `offset`, `length` and the fields of its header by their names. A field with one of these three names, or
+/// with a name that an earlier header of the layer has, gets its header's name before its own (`udp_length`).
 #[derive(Clone, Copy)]
 pub struct Json {
     keys: &'static [Vec<String>],
@@ -47,7 +47,7 @@ impl Json {
         Json { keys }
     }
 
-    /// Append the frame's object, with the end of its line; `file` is named where it is given.
+    /// Append the frame's object and a line feed. The object names the `file` if one is given.
     pub fn write(&self, frame: &Frame<'_>, file: Option<&str>, to: &mut String) -> fmt::Result {
         let d = frame.dissection;
         to.push('{');
@@ -68,12 +68,12 @@ impl Json {
         self.layers(d, to)?;
         tail(frame, to)?;
         to.push_str(",\"info\":\"");
-        // Nothing in it needs escaping: names and numbers of this library.
+        // It needs no escaping: names and numbers of this library only.
         Info::new(d, frame.icrc).write(to)?;
         to.push_str("\",\"notes\":[");
         for (i, note) in d.notes().iter().enumerate() {
             to.push_str(if i == 0 { "{\"id\":\"" } else { ",{\"id\":\"" });
-            write!(to, "{}.{}", note.layer.layer(), note.problem.id())?;
+            write!(to, "{}", note.id())?;
             write!(to, "\",\"severity\":\"{}\"", note.problem.severity().name())?;
             write!(to, ",\"layer\":\"{}\",\"offset\":{},\"text\":\"{note}\"}}", note.layer.layer(), note.at)?;
         }
@@ -97,7 +97,7 @@ impl Json {
             number(to, "\",\"offset\":", layer.at as u64)?;
             let whole = layer.len + parts.iter().map(|part| part.len).sum::<u32>();
             number(to, ",\"length\":", whole as u64)?;
-            if let Some(message) = message(layer.kind) {
+            if let Some(message) = layer.kind.label().strip_prefix("CM ") {
                 to.push_str(",\"message\":\"");
                 to.push_str(message);
                 to.push('"');
@@ -121,7 +121,7 @@ impl Json {
         let keys = self.keys.get(layer.kind as usize).map_or(&[][..], |keys| keys);
         for (field, key) in info.fields.iter().zip(keys) {
             to.push_str(key);
-            value(field, bytes, to)?;
+            value(field, bytes, "\"", to)?;
         }
         match layer.kind {
             Kind::Bth => meaning(to, ",\"opcode_name\":", d.opcode().and_then(|opcode| opcode.name())),
@@ -129,7 +129,7 @@ impl Json {
         }
     }
 
-    /// What continues a layer: its fields are the layer's; what may come more than once is a list.
+    /// A header that continues a layer: its fields belong to the layer. A header that may come more than once becomes a list.
     fn part(&self, d: &Dissection<'_>, part: &Layer, parts: &mut Parts, to: &mut String) -> fmt::Result {
         let bytes = d.frame().get(part.at as usize..(part.at + part.len) as usize).unwrap_or(&[]);
         let list = match part.kind {
@@ -157,7 +157,7 @@ impl Json {
     }
 }
 
-/// A list that is being written among a layer's parts.
+/// A list among the parts of a layer, while it is written.
 #[derive(Default)]
 struct Parts {
     open: bool,
@@ -177,7 +177,7 @@ impl Parts {
     }
 }
 
-/// Payload, ICRC, and what only some frames have: VCRC, trailer.
+/// Payload and ICRC, and VCRC and trailer if there are any.
 fn tail(frame: &Frame<'_>, to: &mut String) -> fmt::Result {
     let d = frame.dissection;
     number(to, ",\"payload\":{\"offset\":", d.offset(Kind::Payload).unwrap_or(0) as u64)?;
@@ -212,20 +212,6 @@ fn tail(frame: &Frame<'_>, to: &mut String) -> fmt::Result {
     Ok(())
 }
 
-/// Which message of the connection manager.
-fn message(kind: Kind) -> Option<&'static str> {
-    Some(match kind {
-        Kind::CmReq => "REQ",
-        Kind::CmMra => "MRA",
-        Kind::CmRej => "REJ",
-        Kind::CmRep => "REP",
-        Kind::CmRtu => "RTU",
-        Kind::CmDreq => "DREQ",
-        Kind::CmDrep => "DREP",
-        _ => return None,
-    })
-}
-
 #[inline]
 fn number(to: &mut String, key: &str, value: u64) -> fmt::Result {
     to.push_str(key);
@@ -238,20 +224,16 @@ fn meaning(to: &mut String, key: &str, name: Option<&str>) -> fmt::Result {
     text::json_string(to, name)
 }
 
-/// A field's value as scripts want it: a number, true or false, or text.
+/// A field's value in JSON: a number, a boolean or text, which is put into quotes.
 #[inline]
-pub(super) fn value(field: &Field, bytes: &[u8], to: &mut String) -> fmt::Result {
+pub(super) fn value(field: &Field, bytes: &[u8], quote: &str, to: &mut String) -> fmt::Result {
     let quoted = |to: &mut String, write: fn(&mut String, &[u8]) -> fmt::Result| {
-        to.push('"');
+        to.push_str(quote);
         write(to, field.bytes(bytes))?;
-        to.push('"');
-        Ok(())
+        to.write_str(quote)
     };
     match field.show {
-        Show::Flag => {
-            to.push_str(if field.get(bytes) != 0 { "true" } else { "false" });
-            Ok(())
-        }
+        Show::Flag => to.write_str(if field.get(bytes) != 0 { "true" } else { "false" }),
         Show::Mac => quoted(to, text::mac),
         Show::Ipv4 => quoted(to, text::ipv4),
         Show::Ipv6 => quoted(to, text::ipv6),
@@ -260,7 +242,7 @@ pub(super) fn value(field: &Field, bytes: &[u8], to: &mut String) -> fmt::Result
     }
 }
 
-/// For every kind and field of it, what stands before its value: `,"psn":`.
+/// For every field of every kind, the text before its value: `,"psn":`.
 fn keys(names: Names) -> Vec<Vec<String>> {
     let mut keys: Vec<Vec<String>> = Vec::new();
     for &kind in Kind::ALL {
@@ -268,7 +250,7 @@ fn keys(names: Names) -> Vec<Vec<String>> {
             keys.push(Vec::new());
             continue;
         };
-        // A part shares its object with every header of the same layer that stands before it in the list.
+        // A part shares its object with every earlier header of its layer.
         let mut taken: Vec<&str> = vec!["name", "offset", "length", "message"];
         if kind.is_part() {
             let before = Kind::ALL.iter().filter(|k| **k < kind && k.layer() == kind.layer());
@@ -295,14 +277,14 @@ impl fmt::Debug for Json {
 }
 
 impl Frame<'_> {
-    /// Verify the ICRC and keep what became of it.
+    /// Verify the ICRC and keep the result.
     #[must_use]
     pub fn verified(mut self) -> Self {
         self.icrc = icrc::verify(self.dissection);
         self
     }
 
-    /// The frame before anybody looked at its ICRC.
+    /// A frame whose ICRC is not verified yet.
     pub fn new<'a>(number: u64, time_ns: i64, dissection: &'a Dissection<'a>) -> Frame<'a> {
         Frame { number, time_ns, dissection, icrc: State::Unchecked }
     }

@@ -15,7 +15,7 @@ pub enum Clock {
     /// Seconds since the first frame.
     #[default]
     Relative,
-    /// Seconds since the frame before.
+    /// Seconds since the previous frame.
     Delta,
     /// Seconds since 1970.
     Epoch,
@@ -23,20 +23,20 @@ pub enum Clock {
     Utc,
 }
 
-/// What sort of frame it is to somebody who looks for trouble.
+/// The class of a frame in a search for problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// A wrong ICRC, or malformed.
+    /// A bad ICRC, or malformed.
     Broken,
-    /// A refusal.
+    /// A NAK.
     Nak,
-    /// A receiver that is not ready.
+    /// An RNR NAK: receiver not ready.
     Rnr,
     /// Congestion: a CNP, a CE mark, PAUSE or PFC.
     Congestion,
     /// A positive acknowledgement.
     Ack,
-    /// Anything else of RDMA.
+    /// Any other RDMA packet.
     Rdma,
     /// Not RDMA.
     Other,
@@ -62,7 +62,7 @@ impl Class {
         }
     }
 
-    /// The terminal's escape sequence for it, if it is not plain.
+    /// The terminal's escape sequence for its colour, if it has one.
     fn escape(self) -> Option<&'static str> {
         Some(match self {
             Class::Broken => "\x1b[1;31m",
@@ -75,7 +75,7 @@ impl Class {
     }
 }
 
-/// Writes frames as lines. It remembers the first frame's time, and the last one's.
+/// Writes frames as lines. It keeps the time of the first frame and of the previous one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Line {
     /// How times are written.
@@ -94,14 +94,14 @@ impl Line {
         Line { clock, colour, ..Line::default() }
     }
 
-    /// A frame that is not written went by: times count from it too.
+    /// Take the time of a frame that is not written: later times may count from it.
     #[inline]
     pub fn pass(&mut self, time_ns: i64) {
         self.first_ns.get_or_insert(time_ns);
         self.last_ns = Some(time_ns);
     }
 
-    /// The time as it is to be written, which the next delta counts from.
+    /// Append the time; the next delta counts from it.
     pub fn time(&mut self, time_ns: i64, to: &mut String) -> fmt::Result {
         let first = *self.first_ns.get_or_insert(time_ns);
         let before = self.last_ns.replace(time_ns).unwrap_or(time_ns);
@@ -114,7 +114,7 @@ impl Line {
         }
     }
 
-    /// Append the frame's line, with its end.
+    /// Append the frame's line and a line feed.
     pub fn write(&mut self, frame: &Frame<'_>, to: &mut String) -> fmt::Result {
         let d = frame.dissection;
         let escape = if self.colour { Class::of(d, frame.icrc).escape() } else { None };

@@ -1,6 +1,6 @@
-//! A frame as people and scripts read it: one line, a tree of every field, JSON, columns, hexadecimal.
+//! A frame as text: one line, a tree of all fields, JSON, columns, hexadecimal.
 //!
-//! Everything is written straight into one reused buffer; nothing is allocated per frame.
+//! Everything is written into one buffer, which is reused: nothing is allocated per frame.
 
 mod info;
 mod json;
@@ -23,20 +23,20 @@ use crate::{
     wire::{Ethernet, Grh, Ipv4, Ipv6, Kind, Lrh, MacControl, MacControlOpcode},
 };
 
-/// A dissected frame and what its capture says of it.
+/// A dissected frame, and what its capture says about it.
 #[derive(Clone, Copy)]
 pub struct Frame<'a> {
     /// Its number in its file, from 1.
     pub number: u64,
     /// When it was captured: nanoseconds since 1970.
     pub time_ns: i64,
-    /// What is in it.
+    /// Its dissection.
     pub dissection: &'a Dissection<'a>,
-    /// What became of its ICRC; `Unchecked` too where nobody asked.
+    /// Whether its ICRC is right; `Unchecked` until it is verified.
     pub icrc: State,
 }
 
-/// Where a frame comes from or goes to, by its innermost network header.
+/// An address of a frame's innermost network header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Address<'a> {
     /// IPv4.
@@ -47,12 +47,12 @@ pub enum Address<'a> {
     Mac(&'a [u8; 6]),
     /// An InfiniBand local identifier.
     Lid(u16),
-    /// Nothing says.
+    /// No header has an address.
     Unknown,
 }
 
 impl Address<'_> {
-    /// Source and destination.
+    /// The source and the destination of a frame.
     #[inline]
     pub fn of<'a>(d: &Dissection<'a>) -> (Address<'a>, Address<'a>) {
         if let Some(ip) = d.get::<Ipv4>() {
@@ -103,7 +103,7 @@ impl fmt::Display for Address<'_> {
     }
 }
 
-/// What kind of frame it is, in a word.
+/// The protocol of a frame, in one word.
 pub fn protocol(d: &Dissection<'_>) -> &'static str {
     match d.encapsulation() {
         Some(Encapsulation::RoceV2Ipv4 | Encapsulation::RoceV2Ipv6) => return "RoCEv2",

@@ -4,18 +4,20 @@ use std::fmt::{self, Write};
 
 use super::{Address, Frame, Info, Names, json, protocol, text};
 use crate::{
-    filter::{Context, FrameMeta, Name, Value, nearest},
+    filter::{Context, FrameMeta, Name, Value},
+    grammar::{did_you_mean, nearest},
     icrc::State,
-    wire::{Kind, Show},
+    named::named,
+    wire::Kind,
 };
 
-/// What stands between columns.
+/// The separator of columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Separator {
     /// A tab.
     #[default]
     Tab,
-    /// A comma, with quotes where a value has one (RFC 4180).
+    /// A comma; values that contain one are quoted (RFC 4180).
     Comma,
 }
 
@@ -32,31 +34,24 @@ enum Column {
     Own(Own),
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Own {
-    Source,
-    Destination,
-    Protocol,
-    Info,
-    Icrc,
-    Epoch,
+named! {
+    /// Columns that are not names of filters.
+    #[derive(Clone, Copy, Debug)]
+    enum Own {
+        Source "src",
+        Destination "dst",
+        Protocol "protocol",
+        Info "info",
+        Icrc "icrc",
+        Epoch "frame.time_epoch",
+    }
 }
-
-/// Columns that are no filter names.
-const OWN: [(&str, Own); 6] = [
-    ("src", Own::Source),
-    ("dst", Own::Destination),
-    ("protocol", Own::Protocol),
-    ("info", Own::Info),
-    ("icrc", Own::Icrc),
-    ("frame.time_epoch", Own::Epoch),
-];
 
 impl Columns {
     /// Columns by their names: every name that a filter knows, and `src`, `dst`, `protocol`, `info`, `icrc`.
     ///
     /// # Errors
-    /// Says which name there is not, and which are near.
+    /// Says which name is not known, and which names are similar.
     pub fn parse<'a>(
         names: impl IntoIterator<Item = &'a str>,
         separator: Separator,
@@ -64,15 +59,11 @@ impl Columns {
     ) -> Result<Columns, String> {
         let mut columns = Vec::new();
         for name in names {
-            let column = match OWN.iter().find(|(own, _)| *own == name) {
-                Some((_, own)) => Column::Own(*own),
+            let column = match Own::ALL.into_iter().find(|own| own.name() == name) {
+                Some(own) => Column::Own(own),
                 None => Column::Name(Name::parse(name).map_err(|_| {
-                    let near = nearest(name, Name::all().chain(OWN.iter().map(|(own, _)| own.to_string())));
-                    let meant = if near.is_empty() {
-                        String::new()
-                    } else {
-                        format!("; did you mean {}?", near.join(" or "))
-                    };
+                    let near = nearest(name, Name::all().chain(Own::ALL.map(|own| own.name().to_owned())));
+                    let meant = did_you_mean(&near, "");
                     format!("there is no field named {name:?}{meant}")
                 })?),
             };
@@ -87,7 +78,7 @@ impl Columns {
         Ok(Columns { columns, separator })
     }
 
-    /// Append the line with the columns' names.
+    /// Append the line with the names of the columns.
     pub fn head(&self, to: &mut String) {
         for (i, (title, _)) in self.columns.iter().enumerate() {
             self.between(i, to);
@@ -96,8 +87,7 @@ impl Columns {
         to.push('\n');
     }
 
-    /// Append the frame's line. A name that it has several values for has them all, with commas between; one that
-    /// it has none for is empty.
+    /// Append the frame's line. Several values of one name are separated by commas; a name without a value is empty.
     pub fn write(&self, frame: &Frame<'_>, to: &mut String) -> fmt::Result {
         let meta = FrameMeta { number: frame.number, time_ns: frame.time_ns, icrc: Some(frame.icrc) };
         let context = Context::new(frame.dissection, &meta);
@@ -159,15 +149,9 @@ impl Own {
 
 fn write_value(value: &Value<'_>, to: &mut String) -> fmt::Result {
     match value {
-        Value::Field(field, bytes) => match field.show {
-            Show::Mac => text::mac(to, field.bytes(bytes)),
-            Show::Ipv4 => text::ipv4(to, field.bytes(bytes)),
-            Show::Ipv6 => text::ipv6(to, field.bytes(bytes)),
-            Show::Bytes => text::bytes(to, field.bytes(bytes)),
-            _ => json::value(field, bytes, to),
-        },
+        Value::Field(field, bytes) => json::value(field, bytes, "", to),
         Value::Number(n) => text::dec(to, *n),
         Value::Flag(set) => to.write_str(if *set { "true" } else { "false" }),
-        Value::Note(note) => write!(to, "{}.{}", note.layer.layer(), note.problem.id()),
+        Value::Note(note) => write!(to, "{}", note.id()),
     }
 }

@@ -1,4 +1,4 @@
-//! Numbers and addresses as text, without the formatting machinery: a trace has millions of them.
+//! Numbers and addresses as text, without `fmt::Formatter`, because a trace has millions of them.
 
 use std::fmt::{Result, Write};
 
@@ -110,7 +110,7 @@ fn fraction<W: Write + ?Sized>(w: &mut W, ns: u64, decimals: usize) -> Result {
 /// A time in UTC: "2026-11-21 12:05:38.000000".
 pub(crate) fn utc<W: Write + ?Sized>(w: &mut W, ns: i64, decimals: usize) -> Result {
     let (second, ns) = (ns.div_euclid(1_000_000_000), ns.rem_euclid(1_000_000_000) as u64);
-    // 64 bits of nanoseconds end in 2262: all their times have a date.
+    // 64 bits of nanoseconds end in 2262: every such time has a date.
     let time = OffsetDateTime::from_unix_timestamp(second).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     let ((year, month, day), (hour, minute, second)) = (time.to_calendar_date(), time.to_hms());
     for (value, width, after) in [
@@ -147,7 +147,7 @@ pub(crate) fn json_string<W: Write + ?Sized>(w: &mut W, text: &str) -> Result {
     w.write_char('"')
 }
 
-/// What was put together here, from ASCII only.
+/// Appends text that is ASCII.
 #[inline(always)]
 fn ascii<W: Write + ?Sized>(w: &mut W, text: &[u8]) -> Result {
     w.write_str(std::str::from_utf8(text).unwrap_or(""))

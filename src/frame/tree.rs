@@ -1,4 +1,4 @@
-//! A frame as a tree: every layer, every field with its bits, what is wrong beside it.
+//! A frame as a tree: every layer, every field with its bits, and notes on what is wrong.
 
 use std::fmt::{self, Write};
 
@@ -9,8 +9,8 @@ use crate::{
     wire::{Field, Kind, Show},
 };
 
-/// Append the frame's tree: a line a layer, below it one a field with the bits it has in its header and, where it does
-/// not fill bytes, their pattern; notes stand under the layer they are about.
+/// Append the frame's tree: one line per layer, and below it one line per field, with the field's bits in its header. A field
+/// that does not fill whole bytes shows their pattern. Notes come below the layer that they are about.
 pub fn write_tree(frame: &Frame<'_>, names: Names, to: &mut String) -> fmt::Result {
     let d = frame.dissection;
     write!(to, "Frame {}: ", frame.number)?;
@@ -41,7 +41,7 @@ pub fn write_tree(frame: &Frame<'_>, names: Names, to: &mut String) -> fmt::Resu
         }
     }
     if d.has_more_notes() {
-        to.push_str("      note: there is more to say than is kept\n");
+        to.push_str("      note: there are more notes than are kept\n");
     }
     Ok(())
 }
@@ -108,7 +108,7 @@ fn fields(d: &Dissection<'_>, layer: &Layer, names: Names, indent: &str, to: &mu
     Ok(())
 }
 
-/// The value; raw bytes that are many are cut.
+/// The value; long raw bytes are cut.
 fn shown(field: &Field, bytes: &[u8], to: &mut String) -> fmt::Result {
     match (field.show, field.bytes(bytes)) {
         (Show::Bytes, value) if value.len() > 16 => {
@@ -142,13 +142,7 @@ fn pattern(field: &Field, bytes: &[u8], to: &mut String) {
 }
 
 fn remark(note: &Note, to: &mut String) -> fmt::Result {
-    writeln!(
-        to,
-        "      {}: {note} [{}.{}]",
-        note.problem.severity().name(),
-        note.layer.layer(),
-        note.problem.id()
-    )
+    writeln!(to, "      {}: {note} [{}]", note.problem.severity().name(), note.id())
 }
 
 /// Append the bytes in hexadecimal and as text, sixteen a line.

@@ -1,7 +1,154 @@
-//! Results as data, and their clothes. The data is the JSON contract: names change only with the schema number.
+//! What an analysis found, as data, and how it is written.
+//!
+//! A [`Report`] is all that a [`Renderer`] needs. Its JSON form is a contract: names and words change only with the number in
+//! [`SCHEMA`], and [`schema`] describes it. Units stand in the names of fields. A figure that the capture cannot prove is
+//! `None`, and `why` of the object that has it says why.
 
-pub mod analysis;
-pub mod overhead;
+/// The tables of a report: every field has a default, for readers of what another version wrote, and later ones may follow.
+macro_rules! records {
+    ($($(#[$about:meta])+ pub struct $name:ident { $($(#[$doc:meta])+ pub $field:ident: $type:ty,)+ })+) => {$(
+        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(default)]
+        #[non_exhaustive]
+        $(#[$about])+
+        pub struct $name {
+            $($(#[$doc])+ pub $field: $type,)+
+        }
+    )+};
+}
+
+mod capture;
+mod congestion;
+mod connection;
+mod finding;
+mod flow;
+pub mod json;
+mod list;
+mod order;
+mod overhead;
+pub mod price;
+mod render;
 pub mod set;
+mod terms;
 #[cfg(feature = "cli")]
 pub mod text;
+pub mod units;
+
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+
+use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
+use serde::{Deserialize, Serialize};
+
+pub use capture::*;
+pub use congestion::*;
+pub use connection::*;
+pub use finding::*;
+pub use flow::*;
+pub use list::{List, Rows};
+pub use order::{Sort, find_flow, sorted, trouble};
+pub use overhead::*;
+pub use render::{Renderer, clean};
+pub use terms::*;
+
+/// The name and number of the schema.
+pub const SCHEMA: &str = "rdmawire.analysis/2";
+
+/// Why figures are missing: from the field to the reason.
+pub type Why = BTreeMap<Cow<'static, str>, Reason>;
+
+/// The whole report. Its long lists are kept, or, in a [`View`], made row by row.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(
+    rename = "Report",
+    bound = "F: JsonSchema + Default + Serialize, C: JsonSchema + Default + Serialize, E: JsonSchema + Default + Serialize"
+)]
+#[non_exhaustive]
+pub struct Report<F = Vec<Flow>, C = Vec<Connection>, E = Vec<Episode>> {
+    /// [`SCHEMA`].
+    pub schema: Cow<'static, str>,
+    /// What was read.
+    pub capture: Capture,
+    /// Flows, most packets first.
+    pub flows: F,
+    /// Pairs of flows.
+    pub connections: C,
+    /// Pauses per link, sender and priority, the longest first; `None` where the capture has no MAC control frame.
+    pub pause: Option<Vec<Pause>>,
+    /// Marks and notifications.
+    pub congestion: Congestion,
+    /// What headers cost.
+    pub overhead: Overhead,
+    /// How flows spread over source ports; `None` where none has UDP.
+    pub ports: Option<Ports>,
+    /// Losses and timeouts one by one, by time.
+    pub episodes: E,
+    /// The length of an interval in nanoseconds: longer than asked for where there were too many.
+    pub interval_ns: Option<u64>,
+    /// Traffic over time, where it was asked for: intervals that had some.
+    pub intervals: Option<Vec<Interval>>,
+    /// What stands out, most serious first.
+    pub findings: Vec<Finding>,
+    /// Sections of a user's own [metrics](crate::analyze::metric::Metric), by their names.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub sections: BTreeMap<String, serde_json::Value>,
+    /// Why figures are missing.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub why: Why,
+}
+
+/// A report as renderers see it.
+pub type View<'a> = Report<Rows<'a, Flow>, Rows<'a, Connection>, Rows<'a, Episode>>;
+
+impl Report {
+    /// The report as renderers see it.
+    pub fn view(&self) -> View<'_> {
+        self.with_lists(
+            Rows::new(Arc::new(&self.flows[..])),
+            Rows::new(Arc::new(&self.connections[..])),
+            Rows::new(Arc::new(&self.episodes[..])),
+        )
+    }
+}
+
+impl View<'_> {
+    /// Makes all rows, and keeps them.
+    pub fn collect(&self) -> Report {
+        self.with_lists(
+            self.flows.iter().map(Cow::into_owned).collect(),
+            self.connections.iter().map(Cow::into_owned).collect(),
+            self.episodes.iter().map(Cow::into_owned).collect(),
+        )
+    }
+}
+
+impl<F, C, E> Report<F, C, E> {
+    /// The report with other lists.
+    pub(crate) fn with_lists<G, D, H>(&self, flows: G, connections: D, episodes: H) -> Report<G, D, H> {
+        Report {
+            schema: self.schema.clone(),
+            capture: self.capture.clone(),
+            flows,
+            connections,
+            pause: self.pause.clone(),
+            congestion: self.congestion.clone(),
+            overhead: self.overhead.clone(),
+            ports: self.ports.clone(),
+            episodes,
+            interval_ns: self.interval_ns,
+            intervals: self.intervals.clone(),
+            findings: self.findings.clone(),
+            sections: self.sections.clone(),
+            why: self.why.clone(),
+        }
+    }
+}
+
+/// The JSON Schema of a report.
+pub fn schema() -> Schema {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    // A default is for readers of an older report: there is none in what is written.
+    let settings =
+        settings.with_transform(RecursiveTransform(|part: &mut Schema| _ = part.remove("default")));
+    settings.into_generator().into_root_schema_for::<Report>()
+}

@@ -1,84 +1,123 @@
-//! What a message costs in each encapsulation, as it stands in JSON.
+//! What headers cost.
 
-use serde::Serialize;
+use std::collections::BTreeMap;
 
-use super::analysis::LayerBytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// The schema's name and number.
-pub const SCHEMA: &str = "rdmawire.overhead/1";
+use super::Encapsulation;
 
-/// A message, priced.
-#[derive(Clone, Debug, Default, Serialize)]
-#[allow(missing_docs)]
-pub struct Overhead {
-    /// [`SCHEMA`].
-    pub schema: &'static str,
-    pub message: Message,
-    /// The link's speed, where it was given.
-    pub speed_bps: Option<u64>,
-    /// In the order they were asked for.
-    pub encapsulations: Vec<Cost>,
+records! {
+    /// What headers cost over the whole capture.
+    pub struct Overhead {
+        /// All packets of the transport.
+        pub total: Cost,
+        /// Packets by what carries them.
+        pub encapsulations: BTreeMap<Encapsulation, Cost>,
+    }
+
+    /// What the headers of some packets cost.
+    pub struct Cost {
+        /// Packets; recorded copies do not count.
+        pub packets: u64,
+        /// Bytes on the wire, with preamble, frame check sequence and inter-frame gap.
+        pub l1_bytes: u64,
+        /// Bytes of RDMA payload.
+        pub payload_bytes: u64,
+        /// Bytes of all else.
+        pub header_bytes: LayerBytes,
+        /// Payload among the bytes on the wire: 0 to 1.
+        pub efficiency_ratio: Option<f64>,
+        /// The packets as native InfiniBand within a subnet.
+        pub as_native_ib: Option<Price>,
+        /// The packets as native InfiniBand between subnets.
+        pub as_native_ib_grh: Option<Price>,
+        /// The packets as RoCE version 1.
+        pub as_rocev1: Option<Price>,
+        /// The packets as RoCEv2 over IPv4.
+        pub as_rocev2_ipv4: Option<Price>,
+        /// The packets as RoCEv2 over IPv6.
+        pub as_rocev2_ipv6: Option<Price>,
+        /// Bytes of ACKs, CNPs and MAC control frames among the bytes on the wire: 0 to 1.
+        pub control_ratio: Option<f64>,
+        /// Bytes of retransmissions among the bytes on the wire: 0 to 1.
+        pub retransmit_ratio: Option<f64>,
+    }
+
+    /// The packets in another encapsulation.
+    #[derive(Copy)]
+    pub struct Price {
+        /// Bytes on the wire.
+        pub l1_bytes: u64,
+        /// Payload among them: 0 to 1.
+        pub efficiency_ratio: Option<f64>,
+    }
 }
 
-/// What is sent.
-#[derive(Clone, Debug, Default, Serialize)]
-#[allow(missing_docs)]
-pub struct Message {
-    /// "RC", "UC", "UD", "RD", "XRC".
-    pub service: &'static str,
-    pub operation: &'static str,
-    pub size_bytes: u64,
-    pub mtu: u32,
-    pub vlans: u8,
+/// Layers of a frame, outermost first, each with its bytes.
+macro_rules! layer_bytes {
+    ($($(#[$doc:meta])+ $layer:ident,)+) => {
+        /// Bytes of each layer but the payload, outermost first.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(default)]
+        #[non_exhaustive]
+        pub struct LayerBytes {
+            $($(#[$doc])+ pub $layer: u64,)+
+        }
+
+        impl LayerBytes {
+            /// Name and bytes of every layer, outermost first.
+            pub fn rows(&self) -> [(&'static str, u64); [$(stringify!($layer)),+].len()] {
+                [$((stringify!($layer), self.$layer)),+]
+            }
+
+            /// Bytes of all layers.
+            pub fn total(&self) -> u64 {
+                self.rows().iter().map(|(_, bytes)| bytes).sum()
+            }
+
+            /// The bytes of so many such packets.
+            #[must_use]
+            pub fn times(self, n: u64) -> LayerBytes {
+                LayerBytes { $($layer: self.$layer * n),+ }
+            }
+        }
+
+        impl std::ops::AddAssign for LayerBytes {
+            fn add_assign(&mut self, other: LayerBytes) {
+                $(self.$layer += other.$layer;)+
+            }
+        }
+    };
 }
 
-/// What it takes in one encapsulation.
-#[derive(Clone, Debug, Default, Serialize)]
-#[allow(missing_docs)]
-pub struct Cost {
-    pub encapsulation: &'static str,
-    /// The way of the payload.
-    pub forward: Way,
-    /// The other way: ACKs, the request of a READ.
-    pub reverse: Way,
-    pub payload_bytes: u64,
-    /// Payload among the bytes on its way.
-    pub efficiency_ratio: Option<f64>,
-    /// Payload among the bytes of both ways.
-    pub efficiency_both_ratio: Option<f64>,
-    /// What a link of the given speed carries, full of such messages.
-    pub at_speed: Option<AtSpeed>,
-    /// Packets that are alike, in order.
-    pub packets: Vec<Packets>,
-}
-
-/// One direction of a message.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[allow(missing_docs)]
-pub struct Way {
-    pub packets: u64,
-    pub l1_bytes: u64,
-    pub header_bytes: LayerBytes,
-}
-
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-#[allow(missing_docs)]
-pub struct AtSpeed {
-    pub packets_per_second: f64,
-    pub messages_per_second: f64,
-    pub goodput_bps: f64,
-}
-
-/// Packets that are alike.
-#[derive(Clone, Debug, Default, Serialize)]
-#[allow(missing_docs)]
-pub struct Packets {
-    pub opcode: &'static str,
-    pub count: u64,
-    /// Of each.
-    pub payload_bytes: u32,
-    /// Of each, on the wire.
-    pub l1_bytes: u32,
-    /// Whether they travel with the payload.
-    pub is_forward: bool,
+layer_bytes! {
+    /// Ethernet preamble, start delimiter and inter-frame gap.
+    preamble_ifg,
+    /// Ethernet header.
+    ethernet,
+    /// VLAN tags.
+    vlan,
+    /// IP header, options and extension headers included.
+    ip,
+    /// UDP header.
+    udp,
+    /// Local route header.
+    lrh,
+    /// Global route header.
+    grh,
+    /// Base transport header.
+    bth,
+    /// Extended transport headers.
+    extended,
+    /// Padding of the payload to a multiple of four bytes.
+    pad,
+    /// Invariant CRC.
+    icrc,
+    /// Ethernet frame check sequence.
+    fcs,
+    /// Variant CRC of native InfiniBand.
+    vcrc,
+    /// Padding of short frames to Ethernet's minimum.
+    padding,
 }

@@ -1,67 +1,81 @@
 //! Reports of several captures, each by itself, and what they add up to.
 
-use serde::Serialize;
+use std::borrow::Cow;
 
-use super::analysis::{Analysis, Flow, List};
+use super::{Report, Severity, View};
 
-/// The schema's name and number.
-pub const SCHEMA: &str = "rdmawire.analysis-set/1";
+/// The name and number of the schema.
+pub const SCHEMA: &str = "rdmawire.analysis-set/2";
 
-/// Several reports and their sums.
-#[derive(Clone, Debug, Default, Serialize)]
-#[allow(missing_docs)]
-pub struct Set {
-    /// [`SCHEMA`].
-    pub schema: &'static str,
-    /// One per capture, in their order.
-    pub reports: Vec<Analysis>,
-    /// One per report.
-    pub summaries: Vec<Totals>,
-    /// All together: one transmission in two captures is there twice.
-    pub total: Totals,
-}
+records! {
+    /// Several reports and their sums.
+    pub struct Set {
+        /// [`SCHEMA`].
+        pub schema: Cow<'static, str>,
+        /// One per capture, in their order.
+        pub reports: Vec<Report>,
+        /// One per report.
+        pub summaries: Vec<Totals>,
+        /// The sums over all captures. A transmission that two captures have counts twice.
+        pub total: Totals,
+    }
 
-/// A report in one line.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[allow(missing_docs)]
-pub struct Totals {
-    pub files: Vec<String>,
-    pub packets: u64,
-    pub rdma_packets: u64,
-    pub flows: u64,
-    pub retransmits: u64,
-    pub out_of_order: u64,
-    pub capture_duplicates: u64,
-    pub naks: u64,
-    pub rnr_naks: u64,
-    pub timeouts: u64,
-    pub cnps: u64,
-    pub ce_packets: u64,
-    pub errors: u64,
-    pub warnings: u64,
-    /// Places where files are damaged.
-    pub problems: u64,
+    /// The sums of a report.
+    #[derive(Eq)]
+    pub struct Totals {
+        /// Names of the files.
+        pub files: Vec<String>,
+        /// Frames read.
+        pub packets: u64,
+        /// Frames with a packet of the InfiniBand transport.
+        pub rdma_packets: u64,
+        /// Flows.
+        pub flows: u64,
+        /// Retransmitted packets.
+        pub retransmits: u64,
+        /// Packets that came out of order.
+        pub out_of_order: u64,
+        /// Packets that are a second record of one transmission.
+        pub capture_duplicates: u64,
+        /// NAKs of all codes.
+        pub naks: u64,
+        /// RNR NAKs.
+        pub rnr_naks: u64,
+        /// Retransmission episodes after a timeout.
+        pub timeouts: u64,
+        /// Congestion notification packets.
+        pub cnps: u64,
+        /// Packets marked "congestion experienced" (CE).
+        pub ce_packets: u64,
+        /// Findings that are errors.
+        pub errors: u64,
+        /// Findings that are warnings.
+        pub warnings: u64,
+        /// Places where files are damaged.
+        pub problems: u64,
+    }
 }
 
 impl Set {
     /// Puts reports together.
-    pub fn new(reports: Vec<Analysis>) -> Set {
-        let summaries = reports.iter().map(Totals::of).collect();
+    pub fn new(reports: Vec<Report>) -> Set {
+        let summaries = reports.iter().map(|report| Totals::of(&report.view())).collect();
         Set { reports, ..Set::of_summaries(summaries) }
     }
 
-    /// The same without the reports.
+    /// Adds up what reports were, without them.
     pub fn of_summaries(summaries: Vec<Totals>) -> Set {
         let mut total = Totals::default();
         summaries.iter().for_each(|one| total.add(one));
-        Set { schema: SCHEMA, reports: Vec::new(), summaries, total }
+        Set { schema: SCHEMA.into(), reports: Vec::new(), summaries, total }
     }
 }
 
 impl Totals {
     /// A report's sums.
-    pub fn of<C, E>(report: &Analysis<impl List<Row = Flow>, C, E>) -> Totals {
-        let severity = |wanted: &str| report.findings.iter().filter(|f| f.severity == wanted).count() as u64;
+    pub fn of(report: &View<'_>) -> Totals {
+        let severity =
+            |wanted: Severity| report.findings.iter().filter(|f| f.severity == wanted).count() as u64;
         let mut totals = Totals {
             files: report.capture.files.clone(),
             packets: report.capture.packets,
@@ -69,12 +83,12 @@ impl Totals {
             flows: report.flows.len() as u64,
             cnps: report.congestion.cnps,
             ce_packets: report.congestion.ce_packets,
-            errors: severity("error"),
-            warnings: severity("warning"),
+            errors: severity(Severity::Error),
+            warnings: severity(Severity::Warning),
             problems: report.capture.problems.len() as u64,
             ..Totals::default()
         };
-        report.flows.each_in_trouble(|_, flow| {
+        report.flows.each_in_trouble(&mut |_, flow| {
             totals.naks += flow.naks.total();
             totals.rnr_naks += flow.rnr_naks;
             for stream in [&flow.requests, &flow.responses] {

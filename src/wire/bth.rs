@@ -4,8 +4,8 @@ use super::{Hex8, PKey, Psn, Qpn};
 use crate::opcode::Opcode;
 
 header! {
-    /// Base transport header (IBTA vol. 1, 9.2). F and B are annex A10's congestion bits; the whole fifth byte was
-    /// reserved before and is not part of the ICRC.
+    /// Base transport header (IBTA vol. 1, 9.2). F and B are the congestion bits of annex A10. The whole
+    /// fifth byte was reserved before; the ICRC does not cover it.
     ///
     /// ```text
     ///  0                   1                   2                   3
@@ -19,7 +19,7 @@ header! {
     /// +-+-------------+-----------------------------------------------+
     /// ```
     Bth "BTH", 12 bytes {
-        /// The operation and its place in a message: decides which headers follow.
+        /// The operation and the packet's place in the message; it decides which headers follow.
         opcode with_opcode: 8 as Opcode ["infiniband.bth.opcode"],
         /// Solicited event: the responder shall raise one.
         se with_se: 1 as bool ["infiniband.bth.se"],
@@ -33,15 +33,15 @@ header! {
         p_key with_p_key: 16 as PKey ["infiniband.bth.p_key"],
         /// Forward congestion: the packet passed a congestion point.
         fecn with_fecn: 1 as bool,
-        /// Backward congestion: the packet tells its receiver to slow down.
+        /// Backward congestion: the receiver of this packet should slow down.
         becn with_becn: 1 as bool,
-        /// Reserved, not part of the ICRC.
+        /// Reserved, not covered by the ICRC.
         resv6 with_resv6: 6 as Hex8,
         /// Destination queue pair.
         dest_qp with_dest_qp: 24 as Qpn ["infiniband.bth.destqp"],
         /// The requester asks for an acknowledgement of this packet.
         ack_req with_ack_req: 1 as bool ["infiniband.bth.a"],
-        /// Reserved, part of the ICRC.
+        /// Reserved, covered by the ICRC.
         resv7 with_resv7: 7 as Hex8 ["infiniband.bth.reserved7"],
         /// Packet sequence number, modulo 2^24.
         psn with_psn: 24 as Psn ["infiniband.bth.psn"],

@@ -1,4 +1,4 @@
-//! Endace's extensible record format: how InfiniBand captures are kept.
+//! Endace's extensible record format (ERF), in which InfiniBand captures are stored.
 
 use super::{Hex8, Hex64, Show};
 
@@ -11,7 +11,7 @@ number! {
 }
 
 impl ErfType {
-    /// An Ethernet frame, after two bytes of its own.
+    /// An Ethernet frame, after two more bytes of ERF.
     pub const ETHERNET: ErfType = ErfType(2);
     /// An InfiniBand packet from the LRH to the VCRC.
     pub const INFINIBAND: ErfType = ErfType(21);
@@ -52,7 +52,7 @@ header! {
         record_len with_record_len: 16 as u16 ["erf.rlen"],
         /// Records lost before this one.
         lost with_lost: 16 as u16 ["erf.lctr"],
-        /// Bytes the frame had on the wire.
+        /// Bytes of the frame on the wire.
         wire_len with_wire_len: 16 as u16 ["erf.wlen"],
     }
 }
@@ -72,7 +72,7 @@ header! {
     ErfExtension "ERF extension", 8 bytes {
         /// Another one follows.
         extension with_extension: 1 as bool,
-        /// What it is.
+        /// Its type.
         extension_type with_extension_type: 7 as Hex8,
         /// Its content.
         body with_body: 56 as Hex64,

@@ -1,4 +1,4 @@
-//! Ethernet, VLAN tags, MPLS, and what Linux writes in their stead when it captures on "any".
+//! Ethernet, VLAN tags, MPLS, and Linux's "cooked" headers, which replace Ethernet in captures on the device "any".
 
 use super::{EtherType, Hex16, Mac};
 
@@ -19,9 +19,9 @@ header! {
     /// +-------------------------------+
     /// ```
     Ethernet "Ethernet", 14 bytes {
-        /// Where the frame goes.
+        /// Destination address.
         dst with_dst: 48 as Mac ["eth.dst"],
-        /// Where it comes from.
+        /// Source address.
         src with_src: 48 as Mac ["eth.src"],
         /// What follows; below 0x0600 an IEEE 802.3 length.
         ether_type with_ether_type: 16 as EtherType ["eth.type"],
@@ -29,7 +29,7 @@ header! {
 }
 
 header! {
-    /// VLAN tag behind its tag protocol identifier, which is the EtherType before it (IEEE 802.1Q, 9.6).
+    /// VLAN tag without its tag protocol identifier, which is the EtherType before it (IEEE 802.1Q, 9.6).
     ///
     /// ```text
     ///  0                   1                   2                   3
@@ -83,11 +83,11 @@ header! {
     /// +-------+-----------------------+-------------------------------+
     /// ```
     ControlWord "PW control word", 4 bytes {
-        /// Zero: what tells it from an IP version.
+        /// Zero; an IP packet has its version here.
         nibble with_nibble: 4 as u8,
         /// Flags, fragment bits and length.
         flags with_flags: 12 as u16,
-        /// Sequence number; 0 where not used.
+        /// Sequence number; 0 means not used.
         sequence with_sequence: 16 as u16 ["pweth.cw.sequence_number"],
     }
 }
@@ -109,11 +109,11 @@ header! {
     /// +-------------------------------+-------------------------------+
     /// ```
     Sll "Linux cooked", 16 bytes {
-        /// 0 to us, 1 broadcast, 2 multicast, 3 between others, 4 from us.
+        /// 0 to this host, 1 broadcast, 2 multicast, 3 to another host, 4 from this host.
         packet_type with_packet_type: 16 as u16 ["sll.pkttype"],
         /// The device's type.
         arphrd with_arphrd: 16 as u16 ["sll.hatype"],
-        /// Bytes of the address that count.
+        /// How many bytes of the address are used.
         address_len with_address_len: 16 as u16 ["sll.halen"],
         /// The sender's link address.
         address with_address: 64 as [u8; 8],
@@ -144,13 +144,13 @@ header! {
         ether_type with_ether_type: 16 as EtherType ["sll.etype"],
         /// Reserved.
         reserved with_reserved: 16 as Hex16,
-        /// The interface the frame was seen on.
+        /// The interface that saw the frame.
         if_index with_if_index: 32 as u32 ["sll.ifindex"],
         /// The device's type.
         arphrd with_arphrd: 16 as u16 ["sll.hatype"],
-        /// 0 to us, 1 broadcast, 2 multicast, 3 between others, 4 from us.
+        /// 0 to this host, 1 broadcast, 2 multicast, 3 to another host, 4 from this host.
         packet_type with_packet_type: 8 as u8 ["sll.pkttype"],
-        /// Bytes of the address that count.
+        /// How many bytes of the address are used.
         address_len with_address_len: 8 as u8 ["sll.halen"],
         /// The sender's link address.
         address with_address: 64 as [u8; 8],

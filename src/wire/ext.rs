@@ -60,7 +60,7 @@ number! {
 }
 
 header! {
-    /// FLUSH extended header (annex A19); stands before the RETH.
+    /// FLUSH extended header (annex A19); it comes before the RETH.
     ///
     /// ```text
     /// +---------------------------------------------------+---+-------+
@@ -122,9 +122,9 @@ header! {
         va with_va: 64 as Hex64 ["infiniband.reth.va"],
         /// Remote key.
         r_key with_r_key: 32 as Hex32 ["infiniband.reth.r_key"],
-        /// What is swapped in, or added.
+        /// The value that is written by CmpSwap, or added by FetchAdd.
         swap_data with_swap_data: 64 as u64 ["infiniband.atomiceth.swapdt"],
-        /// What is compared; ignored by FetchAdd.
+        /// The value to compare with; FetchAdd ignores it.
         compare_data with_compare_data: 64 as u64 ["infiniband.atomiceth.cmpdt"],
     }
 }
@@ -155,7 +155,7 @@ header! {
     /// +---------------------------------------------------------------+
     /// ```
     AtomicAckEth "AtomicAckETH", 8 bytes {
-        /// What stood in the responder's memory before.
+        /// The value in the responder's memory before the operation.
         original_data with_original_data: 64 as u64 ["infiniband.atomicacketh.origremdt"],
     }
 }

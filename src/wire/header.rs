@@ -1,6 +1,6 @@
 //! What a header is: a run of bytes with a table of fields, declared once.
 
-use std::{fmt, net::Ipv4Addr, net::Ipv6Addr};
+use core::{fmt, net::Ipv4Addr, net::Ipv6Addr};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -24,7 +24,7 @@ pub struct Field {
     pub doc: &'static str,
 }
 
-/// How a field's value is written for people.
+/// How a field's value is written as text.
 #[derive(Clone, Copy, Debug)]
 pub enum Show {
     /// A decimal number.
@@ -41,7 +41,7 @@ pub enum Show {
     Ipv6,
     /// A number with a name for some of its values, written in hexadecimal.
     Named(fn(u64) -> Option<&'static str>),
-    /// A number with a meaning that has to be worked out, written in hexadecimal.
+    /// A number whose meaning is computed, written in hexadecimal.
     Decoded(fn(u64, &mut fmt::Formatter<'_>) -> fmt::Result),
     /// Bytes.
     Bytes,
@@ -52,7 +52,7 @@ pub enum Show {
 pub struct HeaderInfo {
     /// Which header.
     pub kind: Kind,
-    /// Its name as people write it: "BTH".
+    /// Its name in text: "BTH".
     pub label: &'static str,
     /// Bytes.
     pub len: usize,
@@ -62,19 +62,19 @@ pub struct HeaderInfo {
     pub doc: &'static str,
 }
 
-/// A header: any bytes of the right length are one.
+/// A header. Any bytes of the right length are one.
 pub trait Header:
     FromBytes + IntoBytes + KnownLayout + Immutable + Unaligned + Copy + Default + fmt::Display + 'static
 {
     /// Which header.
     const KIND: Kind;
-    /// Its name as people write it: "BTH".
+    /// Its name in text: "BTH".
     const NAME: &'static str;
     /// Its length in bytes.
     const LEN: usize;
     /// Its rows in wire order.
     const FIELDS: &'static [Field];
-    /// Everything about it.
+    /// Its description.
     const INFO: &'static HeaderInfo;
     /// The header at the start of `bytes` and what follows it; `None` where there are fewer than [`Self::LEN`].
     #[inline]
@@ -89,7 +89,7 @@ pub trait Bits: Sized {
     const SHOW: Show;
     /// Read the field from a header's bytes.
     fn get(bytes: &[u8], field: &Field) -> Self;
-    /// Write it; bits that the field has no room for are dropped.
+    /// Write the field; bits that do not fit are dropped.
     fn set(self, bytes: &mut [u8], field: &Field);
 }
 
@@ -134,10 +134,17 @@ impl Field {
     }
 
     /// The meaning of the value beside its number, where it has one ("PSN sequence error").
-    pub fn meaning<'a>(&'a self, header: &'a [u8]) -> Option<String> {
-        match self.show {
-            Show::Named(name) => name(self.get(header)).map(str::to_owned),
-            Show::Decoded(write) => Some(Meaning(write, self.get(header)).to_string()),
+    pub fn meaning(&self, header: &[u8]) -> Option<impl fmt::Display + use<>> {
+        self.show.meaning(self.get(header))
+    }
+}
+
+impl Show {
+    /// The meaning of a value, where it has one.
+    pub(crate) fn meaning(self, value: u64) -> Option<impl fmt::Display> {
+        match self {
+            Show::Named(name) if name(value).is_none() => None,
+            Show::Named(_) | Show::Decoded(_) => Some(Meaning(self, value)),
             _ => None,
         }
     }
@@ -148,11 +155,15 @@ const fn ones(width: usize) -> u64 {
     u64::MAX >> 64usize.saturating_sub(width)
 }
 
-struct Meaning(fn(u64, &mut fmt::Formatter<'_>) -> fmt::Result, u64);
+struct Meaning(Show, u64);
 
 impl fmt::Display for Meaning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0(self.1, f)
+        match self.0 {
+            Show::Named(name) => f.write_str(name(self.1).unwrap_or("")),
+            Show::Decoded(write) => write(self.1, f),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -172,17 +183,16 @@ impl fmt::Display for Shown<'_> {
             Show::Mac => write!(f, "{}", super::Mac::get(self.header, self.field)),
             Show::Ipv4 => write!(f, "{}", Ipv4Addr::get(self.header, self.field)),
             Show::Ipv6 => write!(f, "{}", Ipv6Addr::get(self.header, self.field)),
-            Show::Named(name) => match name(value()) {
-                Some(name) => write!(f, "{:#0digits$x} ({name})", value()),
-                None => write!(f, "{:#0digits$x}", value()),
-            },
-            Show::Decoded(write) => write!(f, "{:#0digits$x} ({})", value(), Meaning(write, value())),
+            Show::Named(_) | Show::Decoded(_) => {
+                write!(f, "{:#0digits$x}", value())?;
+                self.field.meaning(self.header).map_or(Ok(()), |meaning| write!(f, " ({meaning})"))
+            }
             Show::Bytes => self.field.bytes(self.header).iter().try_for_each(|b| write!(f, "{b:02x}")),
         }
     }
 }
 
-/// The one `Display` of all headers: the name, then the fields that are not zero flags.
+/// The `Display` of every header: its name, then its fields without the flags that are zero.
 pub(crate) fn display(info: &HeaderInfo, bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(info.label)?;
     for field in info.fields {
@@ -195,53 +205,41 @@ pub(crate) fn display(info: &HeaderInfo, bytes: &[u8], f: &mut fmt::Formatter<'_
     Ok(())
 }
 
-macro_rules! number_bits {
-    ($($t:ty as $show:expr),* $(,)?) => { $(
-        impl Bits for $t {
-            const SHOW: Show = $show;
+impl Bits for u64 {
+    const SHOW: Show = Show::Dec;
+    #[inline(always)]
+    fn get(bytes: &[u8], field: &Field) -> Self {
+        field.get(bytes)
+    }
+    #[inline(always)]
+    fn set(self, bytes: &mut [u8], field: &Field) {
+        field.set(bytes, self)
+    }
+}
+
+/// Values that are another one on the wire: from it, and to it.
+macro_rules! bits {
+    ($($t:ty as $show:expr, $raw:ty: $from:expr, $to:expr;)*) => { $(
+        impl $crate::wire::Bits for $t {
+            const SHOW: $crate::wire::Show = $show;
             #[inline(always)]
-            fn get(bytes: &[u8], field: &Field) -> Self { field.get(bytes) as $t }
+            fn get(bytes: &[u8], field: &$crate::wire::Field) -> Self { ($from)(<$raw as $crate::wire::Bits>::get(bytes, field)) }
             #[inline(always)]
-            fn set(self, bytes: &mut [u8], field: &Field) { field.set(bytes, self as u64) }
+            fn set(self, bytes: &mut [u8], field: &$crate::wire::Field) { <$raw as $crate::wire::Bits>::set(($to)(self), bytes, field) }
         }
     )* };
 }
-number_bits!(u8 as Show::Dec, u16 as Show::Dec, u32 as Show::Dec, u64 as Show::Dec);
 
-impl Bits for bool {
-    const SHOW: Show = Show::Flag;
-    #[inline(always)]
-    fn get(bytes: &[u8], field: &Field) -> Self {
-        field.get(bytes) != 0
-    }
-    #[inline(always)]
-    fn set(self, bytes: &mut [u8], field: &Field) {
-        field.set(bytes, self as u64);
-    }
-}
+pub(crate) use bits;
 
-impl Bits for Ipv4Addr {
-    const SHOW: Show = Show::Ipv4;
-    #[inline(always)]
-    fn get(bytes: &[u8], field: &Field) -> Self {
-        Ipv4Addr::from(field.get(bytes) as u32)
-    }
-    #[inline(always)]
-    fn set(self, bytes: &mut [u8], field: &Field) {
-        field.set(bytes, u32::from(self) as u64);
-    }
-}
-
-impl Bits for Ipv6Addr {
-    const SHOW: Show = Show::Ipv6;
-    #[inline(always)]
-    fn get(bytes: &[u8], field: &Field) -> Self {
-        <[u8; 16]>::get(bytes, field).into()
-    }
-    #[inline(always)]
-    fn set(self, bytes: &mut [u8], field: &Field) {
-        self.octets().set(bytes, field);
-    }
+bits! {
+    u8 as Show::Dec, u64: |n| n as u8, u64::from;
+    u16 as Show::Dec, u64: |n| n as u16, u64::from;
+    u32 as Show::Dec, u64: |n| n as u32, u64::from;
+    bool as Show::Flag, u64: |n| n != 0, u64::from;
+    Ipv4Addr as Show::Ipv4, u32: Ipv4Addr::from, u32::from;
+    Ipv6Addr as Show::Ipv6, [u8; 16]: Ipv6Addr::from, |ip: Ipv6Addr| ip.octets();
+    super::Mac as Show::Mac, [u8; 6]: super::Mac, |mac: super::Mac| mac.0;
 }
 
 impl<const N: usize> Bits for [u8; N] {
@@ -260,20 +258,14 @@ impl<const N: usize> Bits for [u8; N] {
     }
 }
 
-/// Declare a number type that prints itself in its own way.
+/// Declare a number type with its own way to be written.
 macro_rules! number {
     ($(#[$doc:meta])* $name:ident($t:ty) as $show:expr) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub $t);
 
-        impl $crate::wire::Bits for $name {
-            const SHOW: $crate::wire::Show = $show;
-            #[inline(always)]
-            fn get(bytes: &[u8], field: &$crate::wire::Field) -> Self { $name(field.get(bytes) as $t) }
-            #[inline(always)]
-            fn set(self, bytes: &mut [u8], field: &$crate::wire::Field) { field.set(bytes, self.0 as u64) }
-        }
+        bits!($name as $show, $t: $name, |value: $name| value.0;);
 
         impl From<$t> for $name {
             fn from(value: $t) -> Self { $name(value) }
@@ -281,8 +273,8 @@ macro_rules! number {
     };
 }
 
-/// Declare a header: its figure as documentation, its label and length, and a row a field in wire order:
-/// `name with_name: bits as Type "wireshark.name"`. It is a compile error if the rows do not fill it exactly.
+/// Declare a header: its figure as documentation, its label and length, and one row per field in wire order:
+/// `name with_name: bits as Type "wireshark.name"`. It is a compile error if the fields do not fill the header exactly.
 macro_rules! header {
     ($(#[doc = $doc:literal])* $name:ident $label:literal, $len:literal bytes {
         $($(#[doc = $fdoc:literal])* $get:ident $with:ident : $width:literal as $t:ty $([$ws:literal])?),* $(,)?
@@ -303,7 +295,7 @@ macro_rules! header {
                 while i < rows.len() {
                     rows[i].bit = bit;
                     assert!(rows[i].width <= 64 && rows[i].width as usize + (bit % 8) as usize <= 64
-                        || rows[i].width % 8 == 0 && bit % 8 == 0, "a row that no word holds");
+                        || rows[i].width % 8 == 0 && bit % 8 == 0, "a field that does not fit into 64 bits");
                     bit += rows[i].width;
                     i += 1;
                 }
@@ -333,14 +325,14 @@ macro_rules! header {
             };
         }
 
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 $crate::wire::header::display(<Self as $crate::wire::Header>::INFO, &self.0, f)
             }
         }
 
-        impl std::fmt::Debug for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { std::fmt::Display::fmt(self, f) }
+        impl core::fmt::Debug for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result { core::fmt::Display::fmt(self, f) }
         }
     };
     (@rows $i:expr; ) => {};
@@ -351,7 +343,7 @@ macro_rules! header {
             <$t as $crate::wire::Bits>::get(&self.0, const { &Self::ROWS[$i] })
         }
 
-        /// The same header with this field set; bits that it has no room for are dropped.
+        /// This header with this field set; bits that do not fit are dropped.
         #[inline(always)]
         #[must_use]
         pub fn $with(mut self, value: $t) -> Self {

@@ -1,6 +1,6 @@
 //! Native InfiniBand's link and network headers, and RoCE v1's GRH.
 
-use std::net::Ipv6Addr;
+use core::net::Ipv6Addr;
 
 use super::{EtherType, Hex8, Hex16, IpProtocol, Show};
 
@@ -43,19 +43,19 @@ header! {
         reserved2 with_reserved2: 2 as u8 ["infiniband.lrh.reserved2"],
         /// What follows.
         lnh with_lnh: 2 as Lnh ["infiniband.lrh.lnh"],
-        /// Destination.
+        /// Destination local identifier.
         dlid with_dlid: 16 as Hex16 ["infiniband.lrh.dlid"],
         /// Reserved.
         reserved5 with_reserved5: 5 as Hex8 ["infiniband.lrh.reserved5"],
-        /// Words of four bytes from this header's first byte to the ICRC's last.
+        /// Words of four bytes from the first byte of this header to the last of the ICRC.
         pkt_len with_pkt_len: 11 as u16 ["infiniband.lrh.pktlen"],
-        /// Source.
+        /// Source local identifier.
         slid with_slid: 16 as Hex16 ["infiniband.lrh.slid"],
     }
 }
 
 header! {
-    /// Raw header, before an EtherType packet (IBTA vol. 1, 5.2.5).
+    /// Raw header, before a packet with an EtherType (IBTA vol. 1, 5.2.5).
     ///
     /// ```text
     /// +-------------------------------+-------------------------------+
@@ -71,7 +71,7 @@ header! {
 }
 
 header! {
-    /// Global route header (IBTA vol. 1, 8.3): an IPv6 header in all but name.
+    /// Global route header (IBTA vol. 1, 8.3), with the layout of an IPv6 header.
     ///
     /// ```text
     ///  0                   1                   2                   3
@@ -93,15 +93,15 @@ header! {
         t_class with_t_class: 8 as Hex8 ["infiniband.grh.tclass"],
         /// Flow label.
         flow_label with_flow_label: 20 as u32 ["infiniband.grh.flowlabel"],
-        /// Bytes from the BTH's first to the ICRC's last.
+        /// Bytes from the first of the BTH to the last of the ICRC.
         pay_len with_pay_len: 16 as u16 ["infiniband.grh.paylen"],
         /// What follows: 0x1b is the BTH.
         nxt_hdr with_nxt_hdr: 8 as IpProtocol ["infiniband.grh.nxthdr"],
         /// Hop limit.
         hop_lmt with_hop_lmt: 8 as u8 ["infiniband.grh.hoplmt"],
-        /// Source.
+        /// Source GID.
         sgid with_sgid: 128 as Ipv6Addr ["infiniband.grh.sgid"],
-        /// Destination.
+        /// Destination GID.
         dgid with_dgid: 128 as Ipv6Addr ["infiniband.grh.dgid"],
     }
 }

@@ -1,6 +1,6 @@
 //! IPv4, IPv6, UDP.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use core::net::{Ipv4Addr, Ipv6Addr};
 
 use super::{Ecn, Hex16, IpProtocol, Qpn};
 
@@ -31,7 +31,7 @@ header! {
         dscp with_dscp: 6 as u8 ["ip.dsfield.dscp"],
         /// Explicit congestion notification.
         ecn with_ecn: 2 as Ecn ["ip.dsfield.ecn"],
-        /// Bytes from this header's first to the packet's last.
+        /// Bytes of header and data.
         total_len with_total_len: 16 as u16 ["ip.len"],
         /// Identification.
         id with_id: 16 as Hex16 ["ip.id"],
@@ -41,17 +41,17 @@ header! {
         df with_df: 1 as bool ["ip.flags.df"],
         /// More fragments follow.
         mf with_mf: 1 as bool ["ip.flags.mf"],
-        /// Place of this fragment, in units of eight bytes.
+        /// Offset of this fragment, in units of eight bytes.
         fragment_offset with_fragment_offset: 13 as u16 ["ip.frag_offset"],
         /// Time to live.
         ttl with_ttl: 8 as u8 ["ip.ttl"],
         /// What follows.
         protocol with_protocol: 8 as IpProtocol ["ip.proto"],
-        /// Over the header.
+        /// Internet checksum of the header.
         checksum with_checksum: 16 as Hex16 ["ip.checksum"],
-        /// Where the packet comes from.
+        /// Source address.
         src with_src: 32 as Ipv4Addr ["ip.src"],
-        /// Where it goes.
+        /// Destination address.
         dst with_dst: 32 as Ipv4Addr ["ip.dst"],
     }
 }
@@ -87,15 +87,15 @@ header! {
         next_header with_next_header: 8 as IpProtocol ["ipv6.nxt"],
         /// Hop limit.
         hop_limit with_hop_limit: 8 as u8 ["ipv6.hlim"],
-        /// Where the packet comes from.
+        /// Source address.
         src with_src: 128 as Ipv6Addr ["ipv6.src"],
-        /// Where it goes.
+        /// Destination address.
         dst with_dst: 128 as Ipv6Addr ["ipv6.dst"],
     }
 }
 
 header! {
-    /// UDP header (RFC 768). RoCEv2 is destination port 4791 in both directions; the source port is entropy.
+    /// UDP header (RFC 768). RoCEv2 has destination port 4791 in both directions; the source port spreads flows over paths.
     ///
     /// ```text
     ///  0                   1                   2                   3
@@ -113,15 +113,15 @@ header! {
         dst_port with_dst_port: 16 as u16 ["udp.dstport"],
         /// Bytes of header and data.
         length with_length: 16 as u16 ["udp.length"],
-        /// Over a pseudo header, this header and the data; 0 where not computed, as RoCE adapters leave it.
+        /// Internet checksum of a pseudo header, this header and the data; 0 means not computed, which is what RoCE adapters
+        /// send.
         checksum with_checksum: 16 as Hex16 ["udp.checksum"],
     }
 }
 
 impl Udp {
-    /// The source port that Linux drivers give a pair of queue pairs, the same in both directions, where the
-    /// application chose no flow label (include/rdma/ib_verbs.h, `rdma_calc_flow_label` and
-    /// `rdma_flow_label_to_udp_sport`).
+    /// The source port that Linux drivers use between two queue pairs, in both directions, if the application chose no flow label
+    /// (include/rdma/ib_verbs.h, `rdma_calc_flow_label` and `rdma_flow_label_to_udp_sport`).
     pub const fn linux_source_port(a: Qpn, b: Qpn) -> u16 {
         let mut product = a.0 as u64 * b.0 as u64;
         product ^= product >> 20;

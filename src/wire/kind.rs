@@ -1,10 +1,10 @@
-//! Which header: one list, in wire order.
+//! The kinds of headers: one list, in wire order. A row has the layer, then `header` or a name in text, then `part` where it is one.
 
-use super::{Header, HeaderInfo};
+use super::{Field, Header, HeaderInfo};
 
 macro_rules! kinds {
-    ($($(#[doc = $doc:literal])* $name:ident $layer:literal $($has:ident)?;)*) => {
-        /// Which header, or which part of a frame that is none. The order is wire order.
+    ($($(#[doc = $doc:literal])* $name:ident $layer:literal $what:tt $($part:ident)?;)*) => {
+        /// A header, or another part of a frame. The order is wire order.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Kind { $($(#[doc = $doc])* $name),* }
@@ -13,28 +13,47 @@ macro_rules! kinds {
             /// All of them, in wire order.
             pub const ALL: &'static [Kind] = &[$(Kind::$name),*];
 
-            /// The layer it is, or is a part of: the name in JSON, in filters and for `explain`.
+            /// The layer that it is or belongs to: the name in JSON, in filters and for `explain`.
             pub const fn layer(self) -> &'static str {
                 match self { $(Kind::$name => $layer),* }
             }
 
-            /// Its table of fields; `None` for what is only bytes.
+            /// Its table of fields; `None` for a part without fields.
             pub const fn info(self) -> Option<&'static HeaderInfo> {
-                match self { $(Kind::$name => kinds!(@info $name $($has)?)),* }
+                match self { $(Kind::$name => kinds!(@info $name $what)),* }
+            }
+
+            /// Its name in text.
+            pub const fn label(self) -> &'static str {
+                match self { $(Kind::$name => kinds!(@label $name $what)),* }
+            }
+
+            /// Whether it continues the header before it rather than being a layer of its own.
+            pub const fn is_part(self) -> bool {
+                match self { $(Kind::$name => kinds!(@is_part $($part)?)),* }
+            }
+
+            /// Its fields; a part without a table has none.
+            pub fn fields(self) -> &'static [Field] {
+                self.info().map_or(&[], |info| info.fields)
             }
         }
     };
     (@info $name:ident header) => { Some(<super::$name as Header>::INFO) };
-    (@info $name:ident) => { None };
+    (@info $name:ident $label:literal) => { None };
+    (@label $name:ident header) => { <super::$name as Header>::NAME };
+    (@label $name:ident $label:literal) => { $label };
+    (@is_part part) => { true };
+    (@is_part) => { false };
 }
 
 kinds! {
     /// ERF record header.
     Erf "erf" header;
     /// ERF extension header.
-    ErfExtension "erf" header;
-    /// What ERF puts before an Ethernet frame.
-    ErfEthernet "erf" header;
+    ErfExtension "erf" header part;
+    /// ERF's two bytes before an Ethernet frame.
+    ErfEthernet "erf" header part;
     /// Linux cooked header.
     Sll "sll" header;
     /// Linux cooked header, version 2.
@@ -49,36 +68,36 @@ kinds! {
     ControlWord "control_word" header;
     /// IPv4 header.
     Ipv4 "ipv4" header;
-    /// Its options.
-    Ipv4Options "ipv4";
+    /// IPv4 options.
+    Ipv4Options "ipv4" "IPv4 options" part;
     /// IPv6 header.
     Ipv6 "ipv6" header;
-    /// An extension header of it.
-    Ipv6Extension "ipv6";
+    /// IPv6 extension header.
+    Ipv6Extension "ipv6" "IPv6 extension" part;
     /// UDP header.
     Udp "udp" header;
     /// GRE header.
     Gre "gre" header;
-    /// Its checksum.
-    GreChecksum "gre" header;
-    /// Its key.
-    GreKey "gre" header;
-    /// Its sequence number.
-    GreSequence "gre" header;
+    /// GRE checksum.
+    GreChecksum "gre" header part;
+    /// GRE key.
+    GreKey "gre" header part;
+    /// GRE sequence number.
+    GreSequence "gre" header part;
     /// ERSPAN type II header.
     Erspan2 "erspan" header;
     /// ERSPAN type III header.
     Erspan3 "erspan" header;
-    /// Its platform sub-header.
-    ErspanPlatform "erspan" header;
-    /// What a SONiC Everflow mirror puts before the frame: opaque.
-    Everflow "everflow";
+    /// ERSPAN type III platform sub-header.
+    ErspanPlatform "erspan" header part;
+    /// Bytes that a SONiC Everflow mirror puts before the frame, not decoded.
+    Everflow "everflow" "Everflow";
     /// VXLAN header.
     Vxlan "vxlan" header;
     /// GENEVE header.
     Geneve "geneve" header;
-    /// Its options.
-    GeneveOptions "geneve";
+    /// GENEVE options.
+    GeneveOptions "geneve" "GENEVE options" part;
     /// InfiniBand link packet.
     LinkPacket "link_packet" header;
     /// Local route header.
@@ -114,11 +133,11 @@ kinds! {
     /// MAC control header.
     MacControl "mac_control" header;
     /// PAUSE.
-    Pause "mac_control" header;
+    Pause "mac_control" header part;
     /// Priority flow control.
-    Pfc "mac_control" header;
+    Pfc "mac_control" header part;
     /// LLDP.
-    Lldp "lldp";
+    Lldp "lldp" "LLDP";
     /// Management datagram.
     Mad "mad" header;
     /// CM connection request.
@@ -136,64 +155,24 @@ kinds! {
     /// CM disconnect reply.
     CmDrep "cm" header;
     /// RDMA-CM's header in the private data of a REQ.
-    IpCm "cm" header;
+    IpCm "cm" header part;
     /// A CM message's private data.
-    CmPrivate "cm";
-    /// What the transport carries, or what nobody here can read.
-    Payload "payload";
+    CmPrivate "cm" "CM private data" part;
+    /// What the transport carries; without a BTH, what follows the last header.
+    Payload "payload" "payload";
     /// Padding between payload and ICRC.
-    Pad "pad";
+    Pad "pad" "padding";
     /// Invariant CRC.
-    Icrc "icrc";
+    Icrc "icrc" "ICRC";
     /// Variant CRC.
-    Vcrc "vcrc";
-    /// What follows the packet within its frame: Ethernet padding, a frame check sequence.
-    Trailer "trailer";
+    Vcrc "vcrc" "VCRC";
+    /// Bytes after the packet: Ethernet padding, a frame check sequence.
+    Trailer "trailer" "trailer";
 }
 
 const _: () = assert!(Kind::ALL.len() <= 64, "sets of kinds are words of 64 bits");
 
 impl Kind {
-    /// Whether it continues the header before it rather than being a layer of its own.
-    pub const fn is_part(self) -> bool {
-        matches!(
-            self,
-            Kind::ErfExtension
-                | Kind::ErfEthernet
-                | Kind::Ipv4Options
-                | Kind::Ipv6Extension
-                | Kind::GreChecksum
-                | Kind::GreKey
-                | Kind::GreSequence
-                | Kind::ErspanPlatform
-                | Kind::GeneveOptions
-                | Kind::Pause
-                | Kind::Pfc
-                | Kind::IpCm
-                | Kind::CmPrivate
-        )
-    }
-
-    /// Its name as people write it.
-    pub const fn label(self) -> &'static str {
-        match self.info() {
-            Some(info) => info.label,
-            None => match self {
-                Kind::Ipv4Options => "IPv4 options",
-                Kind::Ipv6Extension => "IPv6 extension",
-                Kind::Everflow => "Everflow",
-                Kind::GeneveOptions => "GENEVE options",
-                Kind::Lldp => "LLDP",
-                Kind::CmPrivate => "CM private data",
-                Kind::Payload => "payload",
-                Kind::Pad => "padding",
-                Kind::Icrc => "ICRC",
-                Kind::Vcrc => "VCRC",
-                _ => "trailer",
-            },
-        }
-    }
-
     /// The kind's bit in a set of kinds.
     #[inline(always)]
     pub(crate) const fn bit(self) -> u64 {

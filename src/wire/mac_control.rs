@@ -11,9 +11,9 @@ number! {
 }
 
 impl MacControlOpcode {
-    /// All priorities (IEEE 802.3, annex 31B).
+    /// Pause of all traffic (IEEE 802.3, annex 31B).
     pub const PAUSE: MacControlOpcode = MacControlOpcode(0x0001);
-    /// Priorities one by one (IEEE 802.1Qbb; IEEE 802.3, annex 31D).
+    /// Pause of single priorities (IEEE 802.1Qbb; IEEE 802.3, annex 31D).
     pub const PFC: MacControlOpcode = MacControlOpcode(0x0101);
 }
 
@@ -26,7 +26,7 @@ header! {
     /// +-------------------------------+
     /// ```
     MacControl "MAC control", 2 bytes {
-        /// What it asks.
+        /// PAUSE, PFC or another operation.
         opcode with_opcode: 16 as MacControlOpcode ["macc.opcode"],
     }
 }
@@ -40,13 +40,14 @@ header! {
     /// +-------------------------------+
     /// ```
     Pause "PAUSE", 2 bytes {
-        /// How long the receiver shall stop; 0 ends a pause.
+        /// How long the receiver shall stop, in quanta; 0 ends a pause.
         pause_time with_pause_time: 16 as u16 ["macc.pause_time"],
     }
 }
 
 header! {
-    /// Priority flow control (IEEE 802.3, annex 31D). A quantum is 512 bit times; zero with its bit set ends a pause.
+    /// Priority flow control (IEEE 802.3, annex 31D). A quantum is 512 bit times. A time of zero whose bit is set
+    /// ends a pause.
     ///
     /// ```text
     ///  0                   1                   2                   3
@@ -66,7 +67,7 @@ header! {
     Pfc "PFC", 18 bytes {
         /// Zero.
         reserved with_reserved: 8 as Hex8,
-        /// Bit i: time i is meant.
+        /// Bit i: time i is valid.
         class_enable with_class_enable: 8 as Hex8,
         /// Pause of priority 0 in quanta.
         time0 with_time0: 16 as u16 ["macc.cbfc.pause_time.c0"],
@@ -97,7 +98,7 @@ impl Pfc {
         Some(u16::from_be_bytes([bytes[0], bytes[1]]))
     }
 
-    /// The same with this priority's bit set and its pause in quanta.
+    /// This header with the bit of this priority set, and its pause in quanta.
     #[must_use]
     pub fn with_time(mut self, priority: u8, quanta: u16) -> Pfc {
         if priority < 8 {

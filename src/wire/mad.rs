@@ -1,6 +1,6 @@
 //! Management datagrams: the common header and the connection manager's messages.
 
-use std::net::Ipv6Addr;
+use core::net::Ipv6Addr;
 
 use super::{Hex8, Hex16, Hex32, Hex64, PKey, Psn, Qpn, Show};
 
@@ -68,7 +68,7 @@ impl PathMtu {
 }
 
 number! {
-    /// Which message an MRA or REJ speaks of.
+    /// The message that an MRA or REJ answers.
     CmMessage(u8) as Show::Named(|v| Some(["REQ", "REP", "other", "reserved"][v as usize & 3]))
 }
 
@@ -91,7 +91,7 @@ impl ServiceId {
 }
 
 number! {
-    /// Why a connection was refused (IBTA vol. 1, 12.6.7.2).
+    /// Why a connection was rejected (IBTA vol. 1, 12.6.7.2).
     RejectReason(u16) as Show::Named(|v| Some(match v {
         1 => "no QP", 2 => "no EEC", 3 => "no resources", 4 => "timeout", 5 => "unsupported request", 6 => "invalid communication ID",
         7 => "invalid communication instance", 8 => "invalid service ID", 9 => "invalid transport service type", 10 => "stale connection",
@@ -153,13 +153,13 @@ header! {
         status with_status: 16 as Hex16 ["infiniband.mad.status"],
         /// Hop pointer and hop count in directed-route SMPs.
         class_specific with_class_specific: 16 as Hex16 ["infiniband.mad.classspecific"],
-        /// A response repeats that of its request.
+        /// Transaction identifier; a response has that of its request.
         transaction_id with_transaction_id: 64 as Hex64 ["infiniband.mad.transactionid"],
-        /// Which attribute or message.
+        /// The attribute or message.
         attribute_id with_attribute_id: 16 as Hex16 ["infiniband.mad.attributeid"],
         /// Reserved.
         reserved with_reserved: 16 as Hex16,
-        /// Which part of the attribute.
+        /// The part of the attribute.
         attribute_modifier with_attribute_modifier: 32 as Hex32 ["infiniband.mad.attributemodifier"],
     }
 }
@@ -217,33 +217,33 @@ header! {
         local_comm_id with_local_comm_id: 32 as Hex32 ["infiniband.cm.req"],
         /// Reserved.
         reserved with_reserved: 32 as Hex32,
-        /// What is asked for.
+        /// Service identifier.
         service_id with_service_id: 64 as ServiceId ["infiniband.cm.req.serviceid"],
-        /// The sender's adapter.
+        /// GUID of the sender's adapter.
         local_ca_guid with_local_ca_guid: 64 as Hex64 ["infiniband.cm.req.localcaguid"],
         /// Reserved; vendor data in newer kernels.
         reserved2 with_reserved2: 32 as Hex32,
         /// Queue key.
         local_q_key with_local_q_key: 32 as Hex32 ["infiniband.cm.req.localqkey"],
-        /// The queue pair that packets to the sender go to.
+        /// The sender's queue pair.
         local_qpn with_local_qpn: 24 as Qpn ["infiniband.cm.req.localqpn"],
-        /// READs and atomics that the sender takes at a time.
+        /// Outstanding READs and atomics that the sender accepts.
         responder_resources with_responder_resources: 8 as u8 ["infiniband.cm.req.responderres"],
         /// End-to-end context.
         local_eecn with_local_eecn: 24 as Hex32 ["infiniband.cm.req.localeecn"],
-        /// READs and atomics that the sender issues at a time.
+        /// Outstanding READs and atomics that the sender issues.
         initiator_depth with_initiator_depth: 8 as u8 ["infiniband.cm.req.initdepth"],
         /// End-to-end context.
         remote_eecn with_remote_eecn: 24 as Hex32 ["infiniband.cm.req.remoteeecn"],
-        /// 4.096 us times two to this.
+        /// How long the receiver may take to answer a CM message: 4.096 us · 2^n.
         remote_cm_response_timeout with_remote_cm_response_timeout: 5 as u8 ["infiniband.cm.req.remoteresptout"],
         /// Transport service.
         transport_service_type with_transport_service_type: 2 as CmTransport ["infiniband.cm.req.transpsvctype"],
-        /// Credits are counted.
+        /// The sender counts credits.
         end_to_end_flow_control with_end_to_end_flow_control: 1 as bool ["infiniband.cm.req.e2eflowctrl"],
         /// The first PSN that the sender expects to receive.
         starting_psn with_starting_psn: 24 as Psn ["infiniband.cm.req.startpsn"],
-        /// 4.096 us times two to this.
+        /// How long the sender takes at most to answer a CM message: 4.096 us · 2^n.
         local_cm_response_timeout with_local_cm_response_timeout: 5 as u8 ["infiniband.cm.req.localresptout"],
         /// Retries after a timeout.
         retry_count with_retry_count: 3 as u8 ["infiniband.cm.req.retrcount"],
@@ -251,15 +251,15 @@ header! {
         p_key with_p_key: 16 as PKey ["infiniband.cm.req.pkey"],
         /// Path MTU.
         path_mtu with_path_mtu: 4 as PathMtu ["infiniband.cm.req.pppmtu"],
-        /// There is an RD channel.
+        /// An RD channel exists.
         rdc_exists with_rdc_exists: 1 as bool ["infiniband.cm.req.rdcexist"],
-        /// Retries after RNR; 7 is without end.
+        /// Retries after an RNR NAK; 7 means no limit.
         rnr_retry_count with_rnr_retry_count: 3 as u8 ["infiniband.cm.req.rnrretrcount"],
         /// Retries of CM messages.
         max_cm_retries with_max_cm_retries: 4 as u8 ["infiniband.cm.req.maxcmretr"],
-        /// A shared receive queue.
+        /// The sender has a shared receive queue.
         srq with_srq: 1 as bool ["infiniband.cm.req.srq"],
-        /// 1 is XRC.
+        /// 1 means XRC.
         extended_transport_type with_extended_transport_type: 3 as u8 ["infiniband.cm.req.ext_transport"],
         /// Primary path: the sender's LID; 0xffff on RoCE.
         primary_local_lid with_primary_local_lid: 16 as Hex16 ["infiniband.cm.req.prim_locallid"],
@@ -281,11 +281,11 @@ header! {
         primary_hop_limit with_primary_hop_limit: 8 as u8 ["infiniband.cm.req.prim_hoplim"],
         /// Primary path: service level.
         primary_sl with_primary_sl: 4 as u8 ["infiniband.cm.req.prim_sl"],
-        /// Primary path: within the subnet.
+        /// Primary path: both ends are in one subnet.
         primary_subnet_local with_primary_subnet_local: 1 as bool ["infiniband.cm.req.prim_subnetlocal"],
         /// Reserved.
         primary_reserved2 with_primary_reserved2: 3 as u8,
-        /// Primary path: acknowledgement timeout, 4.096 us times two to this.
+        /// Primary path: acknowledgement timeout of 4.096 us · 2^n.
         primary_local_ack_timeout with_primary_local_ack_timeout: 5 as u8 ["infiniband.cm.req.prim_localacktout"],
         /// Reserved.
         primary_reserved3 with_primary_reserved3: 3 as u8,
@@ -309,11 +309,11 @@ header! {
         alternate_hop_limit with_alternate_hop_limit: 8 as u8 ["infiniband.cm.req.alt_hoplim"],
         /// Alternate path: service level.
         alternate_sl with_alternate_sl: 4 as u8 ["infiniband.cm.req.alt_sl"],
-        /// Alternate path: within the subnet.
+        /// Alternate path: both ends are in one subnet.
         alternate_subnet_local with_alternate_subnet_local: 1 as bool ["infiniband.cm.req.alt_subnetlocal"],
         /// Reserved.
         alternate_reserved2 with_alternate_reserved2: 3 as u8,
-        /// Alternate path: acknowledgement timeout, 4.096 us times two to this.
+        /// Alternate path: acknowledgement timeout of 4.096 us · 2^n.
         alternate_local_ack_timeout with_alternate_local_ack_timeout: 5 as u8 ["infiniband.cm.req.alt_localacktout"],
         /// Reserved.
         alternate_reserved3 with_alternate_reserved3: 3 as u8,
@@ -321,7 +321,7 @@ header! {
 }
 
 header! {
-    /// Message receipt acknowledgement (12.6.6): "working on it".
+    /// Message receipt acknowledgement (12.6.6): the peer needs more time.
     ///
     /// ```text
     /// +---------------------------------------------------------------+
@@ -341,7 +341,7 @@ header! {
         message_mraed with_message_mraed: 2 as CmMessage,
         /// Reserved.
         reserved with_reserved: 6 as u8,
-        /// 4.096 us times two to this.
+        /// How much time the sender needs: 4.096 us · 2^n.
         service_timeout with_service_timeout: 5 as u8,
         /// Reserved.
         reserved2 with_reserved2: 3 as u8,
@@ -371,11 +371,11 @@ header! {
         message_rejected with_message_rejected: 2 as CmMessage ["infiniband.cm.rej.msgrej"],
         /// Reserved.
         reserved with_reserved: 6 as u8,
-        /// Bytes of `ari` that count.
+        /// How many bytes of `ari` are used.
         reject_info_length with_reject_info_length: 7 as u8 ["infiniband.cm.rej.rejinfolen"],
         /// Reserved.
         reserved2 with_reserved2: 1 as u8,
-        /// Why.
+        /// The reason.
         reason with_reason: 16 as RejectReason ["infiniband.cm.rej.reason"],
         /// Additional information.
         ari with_ari: 576 as [u8; 72] ["infiniband.cm.rej.ari"],
@@ -411,7 +411,7 @@ header! {
         remote_comm_id with_remote_comm_id: 32 as Hex32 ["infiniband.cm.rep.remotecommid"],
         /// Queue key.
         local_q_key with_local_q_key: 32 as Hex32 ["infiniband.cm.rep.localqkey"],
-        /// The queue pair that packets to the sender go to.
+        /// The sender's queue pair.
         local_qpn with_local_qpn: 24 as Qpn ["infiniband.cm.rep.localqpn"],
         /// Reserved.
         reserved with_reserved: 8 as Hex8,
@@ -423,23 +423,23 @@ header! {
         starting_psn with_starting_psn: 24 as Psn ["infiniband.cm.rep.startpsn"],
         /// Reserved.
         reserved3 with_reserved3: 8 as Hex8,
-        /// READs and atomics that the sender takes at a time.
+        /// Outstanding READs and atomics that the sender accepts.
         responder_resources with_responder_resources: 8 as u8 ["infiniband.cm.rep.respres"],
-        /// READs and atomics that the sender issues at a time.
+        /// Outstanding READs and atomics that the sender issues.
         initiator_depth with_initiator_depth: 8 as u8 ["infiniband.cm.rep.initdepth"],
-        /// 4.096 us times two to this.
+        /// The longest delay of an acknowledgement by the sender: 4.096 us · 2^n.
         target_ack_delay with_target_ack_delay: 5 as u8 ["infiniband.cm.rep.tgtackdelay"],
-        /// Whether the alternate path is taken.
+        /// Whether the alternate path was accepted.
         failover_accepted with_failover_accepted: 2 as u8 ["infiniband.cm.rep.failoveracc"],
-        /// Credits are counted.
+        /// The sender counts credits.
         end_to_end_flow_control with_end_to_end_flow_control: 1 as bool ["infiniband.cm.rep.e2eflowctrl"],
-        /// Retries after RNR; 7 is without end.
+        /// Retries after an RNR NAK; 7 means no limit.
         rnr_retry_count with_rnr_retry_count: 3 as u8 ["infiniband.cm.rep.rnrretrcount"],
-        /// A shared receive queue.
+        /// The sender has a shared receive queue.
         srq with_srq: 1 as bool ["infiniband.cm.rep.srq"],
         /// Reserved.
         reserved4 with_reserved4: 4 as u8,
-        /// The sender's adapter.
+        /// GUID of the sender's adapter.
         local_ca_guid with_local_ca_guid: 64 as Hex64 ["infiniband.cm.rep.localcaguid"],
     }
 }

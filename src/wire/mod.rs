@@ -22,6 +22,7 @@ mod mad;
 mod tunnel;
 mod value;
 
+pub(crate) use header::bits;
 pub use header::{Bits, Field, Header, HeaderInfo, Show};
 pub use kind::Kind;
 pub use value::{

@@ -1,4 +1,4 @@
-//! What mirrors and overlays put around a frame: GRE, ERSPAN, VXLAN, GENEVE.
+//! Headers that mirrors and overlay networks put around a frame: GRE, ERSPAN, VXLAN, GENEVE.
 
 use super::{EtherType, Hex8, Hex16, Hex32, Hex64, Show};
 
@@ -35,7 +35,7 @@ header! {
 }
 
 header! {
-    /// GRE checksum, there when C or R is set.
+    /// GRE checksum, present when C or R is set.
     ///
     /// ```text
     /// +-------------------------------+-------------------------------+
@@ -51,7 +51,7 @@ header! {
 }
 
 header! {
-    /// GRE key, there when K is set; with protocol 0x6558 NVGRE's 24 bits of subnet and 8 of flow.
+    /// GRE key, present when K is set. With protocol 0x6558 it is NVGRE's: 24 bits of subnet, 8 bits of flow.
     ///
     /// ```text
     /// +---------------------------------------------------------------+
@@ -65,7 +65,7 @@ header! {
 }
 
 header! {
-    /// GRE sequence number, there when S is set. A mirror counts its copies with it: a gap is loss of the mirror.
+    /// GRE sequence number, present when S is set. A mirror numbers its copies: a gap means that copies were lost.
     ///
     /// ```text
     /// +---------------------------------------------------------------+
@@ -97,15 +97,15 @@ header! {
         vlan with_vlan: 12 as u16 ["erspan.vlan"],
         /// Its class of service.
         cos with_cos: 3 as u8 ["erspan.cos"],
-        /// How its tag was kept: 0 had none, 1 ISL, 2 removed (it is here), 3 kept in the frame.
+        /// The frame's tag: 0 it had none, 1 ISL, 2 removed and written here, 3 still in the frame.
         encap with_encap: 2 as u8 ["erspan.encap"],
-        /// The frame was cut.
+        /// The frame was truncated.
         truncated with_truncated: 1 as bool ["erspan.truncated"],
         /// The mirror session.
         session_id with_session_id: 10 as u16 ["erspan.spanid"],
         /// Reserved.
         reserved with_reserved: 12 as Hex16,
-        /// Port and direction, as the platform has it.
+        /// Port and direction; the platform defines it.
         index with_index: 20 as u32 ["erspan.index"],
     }
 }
@@ -133,7 +133,7 @@ header! {
         cos with_cos: 3 as u8 ["erspan.cos"],
         /// Bad, short or oversized: 0 good or unknown, 1 short, 2 oversized, 3 bad.
         bso with_bso: 2 as u8 ["erspan.bso"],
-        /// The frame was cut.
+        /// The frame was truncated.
         truncated with_truncated: 1 as bool ["erspan.truncated"],
         /// The mirror session.
         session_id with_session_id: 10 as u16 ["erspan.spanid"],
@@ -147,9 +147,9 @@ header! {
         frame_type with_frame_type: 5 as u8 ["erspan.ft"],
         /// The switch's hardware.
         hw_id with_hw_id: 6 as u8 ["erspan.hw"],
-        /// Direction: ingress 0, egress 1.
+        /// Direction: 0 ingress, 1 egress.
         egress with_egress: 1 as bool ["erspan.direction"],
-        /// Unit of the timestamp: 0 100 us, 1 100 ns, 2 IEEE 1588, 3 the user's.
+        /// Unit of the timestamp: 0 is 100 us, 1 is 100 ns, 2 is IEEE 1588, 3 is defined by the user.
         granularity with_granularity: 2 as u8 ["erspan.gra"],
         /// A platform sub-header follows.
         optional with_optional: 1 as bool ["erspan.o"],
@@ -157,7 +157,7 @@ header! {
 }
 
 header! {
-    /// ERSPAN III platform sub-header, there when O is set.
+    /// ERSPAN III platform sub-header, present when O is set.
     ///
     /// ```text
     ///  0                   1                   2                   3
@@ -171,13 +171,13 @@ header! {
     ErspanPlatform "ERSPAN platform", 8 bytes {
         /// Which platform.
         platform_id with_platform_id: 6 as Hex8 ["erspan.platid"],
-        /// What it says.
+        /// Content, which the platform defines.
         info with_info: 58 as Hex64,
     }
 }
 
 number! {
-    /// What VXLAN's flags say.
+    /// VXLAN flags.
     VxlanFlags(u8) as Show::Named(|v| (v & 8 != 0).then_some("VNI valid"))
 }
 
@@ -198,7 +198,7 @@ header! {
         flags with_flags: 8 as VxlanFlags,
         /// Reserved.
         reserved with_reserved: 24 as Hex32,
-        /// The network.
+        /// Virtual network identifier.
         vni with_vni: 24 as u32 ["vxlan.vni"],
         /// Reserved.
         reserved2 with_reserved2: 8 as Hex8,
@@ -230,7 +230,7 @@ header! {
         reserved with_reserved: 6 as Hex8,
         /// What follows.
         protocol with_protocol: 16 as EtherType ["geneve.proto_type"],
-        /// The network.
+        /// Virtual network identifier.
         vni with_vni: 24 as u32 ["geneve.vni"],
         /// Reserved.
         reserved2 with_reserved2: 8 as Hex8,

@@ -1,8 +1,8 @@
-//! Values that print themselves: addresses, numbers of queue pairs and packets, the AETH's syndrome.
+//! Types of field values: addresses, queue pair numbers, PSNs, the AETH's syndrome.
 
-use std::fmt;
+use core::fmt;
 
-use super::{Bits, Field, Show};
+use super::Show;
 
 /// An Ethernet address, first byte on the wire first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,18 +16,6 @@ impl Mac {
     }
 }
 
-impl Bits for Mac {
-    const SHOW: Show = Show::Mac;
-    #[inline(always)]
-    fn get(bytes: &[u8], field: &Field) -> Self {
-        Mac(<[u8; 6]>::get(bytes, field))
-    }
-    #[inline(always)]
-    fn set(self, bytes: &mut [u8], field: &Field) {
-        self.0.set(bytes, field);
-    }
-}
-
 impl fmt::Display for Mac {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b, c, d, e, g] = self.0;
@@ -35,7 +23,7 @@ impl fmt::Display for Mac {
     }
 }
 
-impl std::str::FromStr for Mac {
+impl core::str::FromStr for Mac {
     type Err = &'static str;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut mac = [0; 6];
@@ -58,17 +46,17 @@ number! {
 }
 
 impl Psn {
-    /// How many there are: 2^24.
+    /// How many PSNs there are: 2^24.
     pub const SPACE: u32 = 1 << 24;
 
-    /// The number that comes `n` later.
+    /// The PSN that comes `n` later.
     #[inline]
     #[must_use]
     pub const fn plus(self, n: u32) -> Psn {
         Psn(self.0.wrapping_add(n) & (Self::SPACE - 1))
     }
 
-    /// How far this number is ahead of `other`: from -2^23 to 2^23 - 1; negative means before it.
+    /// How far this PSN is ahead of `other`: from -2^23 to 2^23 - 1. Negative means behind it.
     #[inline]
     pub const fn distance_from(self, other: Psn) -> i32 {
         (self.0.wrapping_sub(other.0) << 8) as i32 >> 8
@@ -87,7 +75,7 @@ number! {
 }
 
 impl Qpn {
-    /// The queue pair that a multicast goes to.
+    /// The destination of multicast packets.
     pub const MULTICAST: Qpn = Qpn(0xff_ffff);
 }
 
@@ -127,12 +115,12 @@ number! {
 impl Ecn {
     /// Congestion experienced.
     pub const CE: Ecn = Ecn(3);
-    /// Capable, code point 0.
+    /// ECN-capable transport, code point 0.
     pub const ECT0: Ecn = Ecn(2);
-    /// Capable, code point 1.
+    /// ECN-capable transport, code point 1.
     pub const ECT1: Ecn = Ecn(1);
 
-    /// Whether the sender takes part: ECT(0), ECT(1) or CE.
+    /// Whether the packet is ECN-capable: ECT(0), ECT(1) or CE.
     #[inline]
     pub const fn is_capable(self) -> bool {
         self.0 != 0
@@ -206,7 +194,7 @@ impl EtherType {
 }
 
 number! {
-    /// What an IP header carries, and what a GRH does (IANA protocol numbers).
+    /// The protocol after an IP header or a GRH (IANA protocol numbers).
     IpProtocol(u8) as Show::Named(|v| Some(match v {
         0 => "hop-by-hop options", 1 => "ICMP", 4 => "IPv4", 6 => "TCP", 17 => "UDP", 27 => "IBA transport", 41 => "IPv6",
         43 => "routing", 44 => "fragment", 47 => "GRE", 50 => "ESP", 51 => "AH", 58 => "ICMPv6", 59 => "none",
@@ -230,7 +218,7 @@ impl IpProtocol {
 }
 
 number! {
-    /// The AETH's first byte: an acknowledgement with credits, a receiver that is not ready, or a refusal.
+    /// The AETH's first byte: an acknowledgement with credits, an RNR NAK (receiver not ready) or a NAK.
     ///
     /// ```text
     ///    7    6   5    4   3   2   1   0
@@ -248,32 +236,32 @@ pub enum Acknowledgement {
     /// Everything up to this PSN has arrived.
     Ack {
         /// Receive credits on top of the MSN; `None` where the code says that they are not counted (31).
-        /// RoCE adapters were seen sending code 0 always: "0 credits" is not "blocked".
+        /// Some RoCE adapters always send code 0: zero credits do not mean that the requester is blocked.
         credits: Option<u16>,
     },
-    /// The receiver has no buffer: send again, not before this many microseconds.
+    /// The receiver has no buffer: the requester waits this long and sends again.
     RnrNak {
-        /// The time to wait.
+        /// The least time to wait, in microseconds.
         timer_us: u32,
     },
-    /// Refused.
+    /// Negative acknowledgement.
     Nak(NakCode),
     /// A reserved type, or the reserved bit.
     Reserved(u8),
 }
 
-/// Why a request was refused.
+/// The reason of a NAK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NakCode {
-    /// The PSN was not the expected one: the packet's PSN field has that.
+    /// A PSN that was not expected. The NAK's own PSN field has the expected one.
     PsnSequenceError,
-    /// A request that is against the rules.
+    /// An operation that is not supported or not allowed, or a wrong length.
     InvalidRequest,
-    /// A key, address or right that does not fit.
+    /// A wrong R_Key, a wrong address, or no right to access it.
     RemoteAccessError,
-    /// The responder failed.
+    /// The responder failed to execute the request.
     RemoteOperationalError,
-    /// A reliable datagram that is against the rules.
+    /// A reliable datagram that is not supported or not allowed.
     InvalidRdRequest,
     /// A reserved code.
     Reserved(u8),
@@ -286,7 +274,7 @@ const RNR_TIMER_US: [u32; 32] = [
     491_520,
 ];
 
-/// Credits by code; 31 is not a count.
+/// Credits by code; code 31 means that credits are not counted.
 const CREDITS: [u16; 31] = [
     0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072,
     4096, 6144, 8192, 12288, 16384, 24576, 32768,
@@ -332,19 +320,19 @@ impl Syndrome {
         }
     }
 
-    /// Whether it is a positive acknowledgement.
+    /// Whether it is a positive acknowledgement: type 0.
     #[inline]
     pub const fn is_ack(self) -> bool {
         self.0 >> 5 == 0
     }
 
-    /// Whether it is a refusal: type 3.
+    /// Whether it is a NAK: type 3.
     #[inline]
     pub const fn is_nak(self) -> bool {
         self.0 >> 5 == 3
     }
 
-    /// Whether it says that the receiver is not ready.
+    /// Whether it is an RNR NAK: type 1.
     #[inline]
     pub const fn is_rnr(self) -> bool {
         self.0 >> 5 == 1

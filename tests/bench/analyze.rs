@@ -209,7 +209,7 @@ fn analyze(path: &Path, verify_icrc: bool) -> u64 {
     let mut reader = capture::open(path).expect("just written");
     let mut analysis = Analysis::new(Options { verify_icrc, max_flows: 1 << 20, ..Options::default() });
     while let Some(record) = reader.next().expect("the file stays") {
-        analysis.see(&record);
+        analysis.push(&record);
     }
     let packets = analysis.packets();
     black_box(analysis.end().report().findings.len());

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use rdmawire::capture::{self, Format, Interface, Look, Options, Record, Sink, Source, Time};
+use rdmawire::capture::{self, Format, Interface, Options, Record, Sink, Source, Time};
 use rdmawire::dissect::Link;
 
 #[path = "floor.rs"]
@@ -51,8 +51,7 @@ fn bench(dir: &Path, what: &str, count: f64, is_everything: bool, lens: impl Fn(
         ("walk, mapped", plain.clone(), Pass::Mapped),
         ("walk, mapped, prefetch", plain.clone(), Pass::Prefetched),
         ("Reader", plain.clone(), Pass::Reader),
-        ("Reader, shown", plain.clone(), Pass::Shown(None)),
-        ("Reader, mapped", plain.clone(), Pass::Shown(Some(Look::Headers))),
+        ("Reader, shown", plain.clone(), Pass::Shown),
         ("tcpdump -w /dev/null", plain.clone(), Pass::Tcpdump),
     ];
     if is_everything {
@@ -99,8 +98,8 @@ enum Pass {
     /// The same, asking memory for where the eighth record from here is if all are as long as this one.
     Prefetched,
     Reader,
-    /// Frames are shown, mapped or not.
-    Shown(Option<Look>),
+    /// Decoder are shown, several at a time.
+    Shown,
     Tcpdump,
 }
 
@@ -124,12 +123,11 @@ impl Pass {
                 assert!(reader.info().problems.is_empty());
                 Some(count)
             }
-            Pass::Shown(mapped) => {
-                let options = Options { mapped: *mapped, ..Options::default() };
-                let mut reader = capture::open_with(path, &options).expect("just written");
+            Pass::Shown => {
+                let mut reader = capture::open(path).expect("just written");
                 let (mut count, mut sum) = (0, 0);
                 while let shown @ 1.. =
-                    reader.show(|record| sum ^= touch(record.frame)).expect("the file stays")
+                    reader.next_batch(|record| sum ^= touch(record.frame)).expect("the file stays")
                 {
                     count += shown;
                 }

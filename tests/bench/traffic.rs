@@ -163,7 +163,7 @@ impl Packet {
 
     fn build(&self, connection: u32, frame: &mut Vec<u8>) {
         let is_back = self.qp >= BACK;
-        let extended = rdmawire::cost::extended_len(self.opcode) as usize;
+        let extended = rdmawire::wire_cost::extended_len(self.opcode) as usize;
         let udp = 8 + 12 + extended + self.payload + 4;
         frame.clear();
         frame.resize(14 + 20 + udp, 0x5a);

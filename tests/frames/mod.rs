@@ -4,13 +4,16 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use rdmawire::{
-    analyze::{Class, Event, FlowId, metric::Metric, metric::overhead::l1_bytes},
+    analyze::{
+        Class, Event, FlowId, PacketView, ParsedPacket,
+        metric::{Metric, Placed, overhead::l1_bytes},
+    },
     capture::{Record, Time},
-    cost::extended_len,
     dissect::{Encapsulation, Link, dissect},
     icrc,
     opcode::Opcode,
     wire::*,
+    wire_cost::extended_len,
 };
 
 /// What may differ between frames.
@@ -154,8 +157,6 @@ pub struct Shown<'a> {
     pub interface: u16,
     pub number: u64,
     pub flow: Option<u32>,
-    pub peer: Option<u32>,
-    pub is_capture_duplicate: bool,
     pub class: Option<Class>,
 }
 
@@ -170,31 +171,22 @@ impl Shown<'_> {
             frame: self.frame,
         };
         let packet = dissect(self.link, self.frame, wire_len);
-        metric.see(&Event {
-            number: self.number,
-            record: &record,
-            packet: &packet,
-            icrc: icrc::State::Unchecked,
-            l1_bytes: l1_bytes(&packet),
-            flow: self.flow.map(FlowId),
-            peer: self.peer.map(FlowId),
-            is_capture_duplicate: self.is_capture_duplicate,
-            class: self.class,
-        });
+        match ParsedPacket::of(&record, &packet, icrc::State::Unchecked) {
+            Some(view) => {
+                let (frame, flow, space, class) =
+                    (self.number, self.flow.map(FlowId), Some(view.opcode().direction()), self.class);
+                let is_control = view.opcode().is_cnp() || view.syndrome().is_some();
+                metric.on_packet(&view, &Placed { frame, flow, space, class, is_control });
+            }
+            None => {
+                let (number, l1_bytes) = (self.number, l1_bytes(&packet));
+                metric.on_frame(&Event { number, record: &record, packet: &packet, l1_bytes });
+            }
+        }
     }
 }
 
 /// A frame at a time, of a flow.
 pub fn shown(time: i64, link: Link, frame: &[u8], flow: Option<u32>) -> Shown<'_> {
-    Shown {
-        time,
-        link,
-        frame,
-        interface: 0,
-        number: 1,
-        flow,
-        peer: None,
-        is_capture_duplicate: false,
-        class: None,
-    }
+    Shown { time, link, frame, interface: 0, number: 1, flow, class: None }
 }

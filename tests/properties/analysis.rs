@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::tunnel;
 use rdmawire::{
-    analyze::{Analysis, Event, Known, Options, metric::Metric},
+    analyze::{Analysis, Batch, Known, Options},
     capture::{Record, Time},
     craft::{Channel, Path},
     dissect::Link,
@@ -20,7 +20,7 @@ const PACKETS: usize = 2000;
 /// A fuzzer's input: two bytes of options, then packets of eight.
 ///
 /// ```text
-/// options: | max_flows - 1 (5 bits), ICRCs verified, late_ns 0, interval | speed, ack timeout, begin at the end of time, or at its beginning,
+/// options: | max_flows - 1 (5 bits), ICRCs verified, reorder_window_ns 0, interval | speed, ack timeout, begin at the end of time, or at its beginning,
 ///            long steps of time, around (3 bits): nothing; IPv6; IPv6 for some flows; no link header; VXLAN, ERSPAN or VLAN over
 ///            these |
 /// packet:  | flow and direction | operation code | how | PSN's step (24, signed) or PSN | time's step (16, signed) |
@@ -33,7 +33,7 @@ pub fn sequence(data: &[u8]) {
     let options = Options {
         max_flows,
         verify_icrc: a & 32 != 0,
-        late_ns: if a & 64 != 0 { 0 } else { 50_000 },
+        reorder_window_ns: if a & 64 != 0 { 0 } else { 50_000 },
         interval_ns: (a & 128 != 0).then_some(1),
         speed_bps: (b & 1 != 0).then_some(100_000_000_000),
         ack_timeout_ns: (b & 2 != 0).then_some(67_000_000),
@@ -41,8 +41,8 @@ pub fn sequence(data: &[u8]) {
     };
     let mut analysis = Analysis::new(options.clone());
     let mut prepared = Analysis::new(options.clone());
-    // Most packets are read from fixed offsets; here all are dissected.
-    let mut dissected = Analysis::new(options.clone()).with(Nothing);
+    // Without the fast form, runs, and other shortcuts.
+    let mut reference = Analysis::new(Options { reference: true, ..options.clone() });
     let begin = if b & 4 != 0 {
         i64::MAX
     } else if b & 8 != 0 {
@@ -83,7 +83,7 @@ pub fn sequence(data: &[u8]) {
                 packet.alter(|ip: Ipv4| ip.with_ecn(Ecn(3)));
             }
             if how & 32 != 0 {
-                packet.corrupt(rdmawire::craft::Auto::Icrc);
+                packet.corrupt(rdmawire::craft::ComputedField::Icrc);
             }
             frame.clear();
             packet.build_into(&mut frame);
@@ -98,20 +98,24 @@ pub fn sequence(data: &[u8]) {
             wire_len,
             frame: &frame[..cut],
         };
-        analysis.see(&record);
-        see_prepared(&mut prepared, &options, &record);
-        dissected.see(&record);
+        analysis.push(&record);
+        push_prepared(&mut prepared, &options, &record);
+        reference.push(&record);
         sent += 1;
         assert!(analysis.memory() <= PER_FLOW * (max_flows + 1), "{} bytes", analysis.memory());
     }
     // Some are held back until it is known whether ICRCs can be believed, and some have no class yet.
-    let so_far = analysis.packets();
+    let (report, so_far) = (analysis.so_far(), analysis.packets());
     assert!(so_far <= sent && so_far + 256 >= sent);
-    conserves(&analysis.so_far(), so_far, false);
+    conserves(&report, so_far, false);
+    // Asking ends the wait for frames that come late.
+    for other in [&mut reference, &mut prepared] {
+        other.so_far();
+    }
     let report = analysis.finish();
     conserves(&report, sent, true);
     let text = serde_json::to_string(&report).expect("a report is JSON");
-    for other in [dissected, prepared] {
+    for other in [reference, prepared] {
         assert_eq!(text, serde_json::to_string(&other.finish()).expect("a report is JSON"));
     }
     #[cfg(feature = "cli")]
@@ -138,37 +142,34 @@ fn around(how: u8, value: u32, frame: &mut Vec<u8>) {
 }
 
 /// Shows a frame as one thread does that another prepared it for.
-pub(crate) fn see_prepared(analysis: &mut Analysis, options: &Options, record: &Record<'_>) {
+pub(crate) fn push_prepared(analysis: &mut Analysis, options: &Options, record: &Record<'_>) {
     match options.prepare(record) {
-        Known::Plain(packet) => analysis.see_prepared(&[packet]),
-        Known::Wrapped(packet) => analysis.see_prepared_wrapped(&packet),
-        Known::Icrc(icrc) => analysis.see_verified(record, icrc),
+        Known::Fast(packet) => analysis.push_prepared(Batch::Fast(&[packet])),
+        Known::Encap(packet) => analysis.push_prepared(Batch::Encap(&packet)),
+        Known::Icrc(icrc) => analysis.push_prepared(Batch::Frame(record, icrc)),
     }
-}
-
-/// Asks nothing.
-struct Nothing;
-
-impl Metric for Nothing {
-    fn see(&mut self, _: &Event<'_>) {}
 }
 
 /// The report as text: bounded, and nothing in it steers a terminal.
 #[cfg(feature = "cli")]
-fn shown(report: &report::analysis::Analysis, width: usize) {
-    use report::text::{Options, write, write_flow};
+fn shown(report: &report::Report, width: usize) {
+    use report::{
+        Renderer,
+        text::{Options, Text},
+    };
 
     let mut text = Vec::new();
     let options = Options { width, top: 3, ..Options::default() };
-    write(report, &options, &mut text).expect("memory does not fail");
-    write_flow(report, width % 4, &options, &mut text).expect("memory does not fail");
+    for flow in [None, Some(width % 4)] {
+        Text { options, flow }.render(&report.view(), &mut text).expect("memory does not fail");
+    }
     let text = String::from_utf8(text).expect("text");
     assert!(text.len() < 1 << 20, "{} bytes", text.len());
     assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
 }
 
 /// Every packet is counted once.
-pub fn conserves(report: &report::analysis::Analysis, packets: u64, is_over: bool) {
+pub fn conserves(report: &report::Report, packets: u64, is_over: bool) {
     assert_eq!(report.capture.packets, packets);
     assert!(report.capture.rdma_packets <= packets);
     let mut in_flows = 0;

@@ -160,7 +160,7 @@ fn notes(d: &Dissection<'_>) {
     for note in d.notes() {
         let captured = d.frame().len().max(d.wire_len() as usize);
         assert!(note.at as usize <= captured, "{note:?} lies outside {captured}: {d:?}");
-        let (id, text) = (note.id(), note.to_string());
+        let (id, text) = (note.id().to_string(), note.to_string());
         assert!(id.contains('.') && !text.is_empty() && !text.contains('\n'));
     }
     // Bytes that are missing are accounted for, unless they are behind the packet.

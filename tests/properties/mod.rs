@@ -13,7 +13,7 @@ pub mod mutant;
 pub mod outer;
 pub mod rebuild;
 pub mod recipe;
-#[cfg(feature = "scenario")]
+#[cfg(feature = "sim")]
 pub mod scenario;
 pub mod tunnel;
 
@@ -33,7 +33,7 @@ pub const ALL: &[(&str, Property)] = &[
     ("outer", outer::agreement),
     ("rebuild", rebuild::rebuilding),
     ("recipe", recipe::recipe),
-    #[cfg(feature = "scenario")]
+    #[cfg(feature = "sim")]
     ("scenario", scenario::scenario),
 ];
 

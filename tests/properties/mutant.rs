@@ -41,7 +41,7 @@ pub fn promise(mutant: &Mutant) {
     invariants(&d);
     assert_eq!(Packet::from(&d).build(), mutant.frame, "{}", mutant.name());
     let what = || format!("{}: {}, and {d:?}", mutant.name(), mutant.verdict);
-    let says = |id: &str| d.notes().iter().any(|note| note.id() == id);
+    let says = |id: &str| d.notes().iter().any(|note| note.id().to_string() == id);
     match mutant.verdict {
         Verdict::Dissects => {
             assert!(d.severity() < Some(Severity::Error), "{}", what());

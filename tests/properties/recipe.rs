@@ -18,8 +18,11 @@ pub fn recipe(data: &[u8]) {
             assert_eq!(print(&again), printed, "{text:?}");
         }
         Err(error) => {
-            assert!(error.at <= text.len() && text.is_char_boundary(error.at), "{error:?} in {text:?}");
-            assert!(!error.message.is_empty() && !error.to_string().contains(char::is_control), "{error:?}");
+            assert!(text.is_char_boundary(error.offset()), "{error:?} in {text:?}");
+            assert!(!error.message().is_empty());
+            let shown = error.to_string();
+            assert!(shown.len() < 2000 && shown.lines().count() == 3, "{shown:?}");
+            assert!(!shown.contains(|c: char| c.is_control() && c != '\n'), "{shown:?}");
         }
     }
 }

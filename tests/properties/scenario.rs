@@ -1,7 +1,7 @@
 //! Scenarios: any text is one or says where it is wrong; one that is plays within its limit, the same every time, with times and frames
 //! that a capture holds.
 
-use rdmawire::craft::scenario::{Scenario, run};
+use rdmawire::sim::{Scenario, run};
 
 /// A fuzzer's input: a scenario's text.
 pub fn scenario(data: &[u8]) {

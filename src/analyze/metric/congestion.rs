@@ -9,10 +9,10 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use hdrhistogram::Histogram;
 
-use super::{Metric, Seen, ends::Ends, latency::summary};
+use super::{Context, Metric, Placed, ends::Ends};
 use crate::{
-    analyze::{Address, Event, facts::Facts, stretch::Sum},
-    report::analysis::{CnpIntervals, Congestion as Report, Summary},
+    analyze::{model::Address, packet::PacketView, table::run::RunSum, track::distribution::summary},
+    report::{self, CnpIntervals, Congestion as Report, Pacing, Summary},
     wire::{Ecn, Syndrome},
 };
 
@@ -38,7 +38,7 @@ pub struct Congestion {
     per_qp: Scope<(Ends, u32)>,
     per_ip_pair: Scope<Ends>,
     per_port: Scope<Address>,
-    pairs: HashMap<Ends, Recent, RandomState>,
+    pairs: HashMap<Ends, LastOfPair, RandomState>,
     senders: HashMap<Address, Sender, RandomState>,
     cnps_of_unknown_senders: u64,
 }
@@ -52,7 +52,7 @@ struct Sender {
 
 /// The last NAK, and the last CNPs, from one address to another.
 #[derive(Clone, Copy, Debug)]
-struct Recent {
+struct LastOfPair {
     nak: i64,
     cnps: [i64; 4],
     next: u8,
@@ -60,62 +60,60 @@ struct Recent {
 
 const LONG_AGO: i64 = i64::MIN;
 
-impl Default for Recent {
+impl Default for LastOfPair {
     fn default() -> Self {
-        Recent { nak: LONG_AGO, cnps: [LONG_AGO; 4], next: 0 }
+        LastOfPair { nak: LONG_AGO, cnps: [LONG_AGO; 4], next: 0 }
     }
 }
 
 impl Metric for Congestion {
-    fn see(&mut self, event: &Event<'_>) {
-        Seen::show(event, |seen| self.packet(seen));
+    #[inline(always)]
+    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+        if place.is_capture_duplicate() {
+            return;
+        }
+        let is_control = place.is_control;
+        self.packets[is_control as usize][packet.mark().0 as usize & 3] += 1;
+        if packet.mark() == Ecn::CE && !is_control {
+            self.mark(packet);
+        }
+        if is_control {
+            self.control(packet);
+        }
+    }
+
+    /// None only steers, none is marked.
+    fn on_run(&mut self, run: &RunSum) {
+        self.packets[0][run.ecn.0 as usize & 3] += run.packets;
+    }
+
+    fn contribute<F, C, E>(&self, _: &Context<'_>, report: &mut report::Report<F, C, E>) {
+        report.congestion = self.section();
     }
 }
 
 impl Congestion {
-    /// A packet of the transport.
-    #[inline(always)]
-    pub(crate) fn packet(&mut self, seen: &Seen<'_, impl Facts>) {
-        let facts = seen.facts;
-        if seen.is_capture_duplicate {
-            return;
-        }
-        let is_control = seen.is_control;
-        self.packets[is_control as usize][facts.mark().0 as usize & 3] += 1;
-        if facts.mark() == Ecn::CE && !is_control {
-            self.mark(facts);
-        }
-        if is_control {
-            self.control(facts);
-        }
-    }
-
-    /// Packets of a stretch: none only steers, none is marked.
-    pub(crate) fn stretch(&mut self, sum: &Sum) {
-        self.packets[0][sum.ecn.0 as usize & 3] += sum.packets;
-    }
-
     #[cold]
-    fn mark(&mut self, facts: &impl Facts) {
-        if let Some(sender) = Ends::of(facts).and_then(|ends| kept(&mut self.senders, ends.src)) {
+    fn mark(&mut self, packet: &impl PacketView) {
+        if let Some(sender) = Ends::of(packet).and_then(|ends| kept(&mut self.senders, ends.src)) {
             sender.is_marked = true;
         }
     }
 
     #[inline]
-    fn control(&mut self, facts: &impl Facts) {
-        if facts.opcode().is_cnp() {
-            self.cnp(facts);
-        } else if facts.syndrome() == Some(Syndrome::PSN_SEQUENCE_ERROR) {
-            self.nak(facts);
+    fn control(&mut self, packet: &impl PacketView) {
+        if packet.opcode().is_cnp() {
+            self.cnp(packet);
+        } else if packet.syndrome() == Some(Syndrome::PSN_SEQUENCE_ERROR) {
+            self.nak(packet);
         }
     }
 
     #[cold]
-    fn cnp(&mut self, facts: &impl Facts) {
-        let now = facts.time();
+    fn cnp(&mut self, packet: &impl PacketView) {
+        let now = packet.time();
         self.cnps += 1;
-        let Some(ends) = Ends::of(facts) else {
+        let Some(ends) = Ends::of(packet) else {
             self.cnps_of_unknown_senders += 1;
             return;
         };
@@ -123,9 +121,9 @@ impl Congestion {
             Some(sender) => sender.cnps += 1,
             None => self.cnps_of_unknown_senders += 1,
         }
-        self.per_qp.see(now, (ends, facts.key().unwrap_or_default().dest_qp()));
-        self.per_ip_pair.see(now, ends);
-        self.per_port.see(now, ends.src);
+        self.per_qp.on_cnp(now, (ends, packet.key().unwrap_or_default().dest_qp()));
+        self.per_ip_pair.on_cnp(now, ends);
+        self.per_port.on_cnp(now, ends.src);
         if let Some(recent) = kept(&mut self.pairs, ends) {
             if near(recent.nak, now) {
                 self.cnps_near_nak += 1;
@@ -137,9 +135,9 @@ impl Congestion {
     }
 
     #[cold]
-    fn nak(&mut self, facts: &impl Facts) {
-        let now = facts.time();
-        let Some(recent) = Ends::of(facts).and_then(|ends| kept(&mut self.pairs, ends)) else { return };
+    fn nak(&mut self, packet: &impl PacketView) {
+        let now = packet.time();
+        let Some(recent) = Ends::of(packet).and_then(|ends| kept(&mut self.pairs, ends)) else { return };
         recent.nak = now;
         for cnp in recent.cnps.iter_mut().filter(|cnp| near(**cnp, now)) {
             *cnp = LONG_AGO;
@@ -177,17 +175,17 @@ impl Congestion {
 
     /// The widest scope at which CNPs keep a distance. A scope that no CNPs of two narrower ones meet in (a single
     /// queue pair a host, say) proves nothing of its own.
-    fn pacing(&self) -> (Option<&'static str>, Option<u64>) {
+    fn pacing(&self) -> (Option<Pacing>, Option<u64>) {
         let (qps, pairs, ports) =
             (self.per_qp.last.len(), self.per_ip_pair.last.len(), self.per_port.last.len());
         let scopes = [
-            ("per_port", &self.per_port.gaps, ports < pairs),
-            ("per_ip_pair", &self.per_ip_pair.gaps, pairs < qps),
-            ("per_qp", &self.per_qp.gaps, true),
+            (Pacing::PerPort, &self.per_port.gaps, ports < pairs),
+            (Pacing::PerIpPair, &self.per_ip_pair.gaps, pairs < qps),
+            (Pacing::PerQp, &self.per_qp.gaps, true),
         ];
-        for (name, gaps, is_proof) in scopes {
+        for (scope, gaps, is_proof) in scopes {
             if let Some(edge) = gaps.as_ref().filter(|_| is_proof).and_then(|gaps| gaps.edge()) {
-                return (Some(name), Some(edge));
+                return (Some(scope), Some(edge));
             }
         }
         (None, None)
@@ -223,7 +221,7 @@ impl<K> Default for Scope<K> {
 }
 
 impl<K: std::hash::Hash + Eq> Scope<K> {
-    fn see(&mut self, now: i64, key: K) {
+    fn on_cnp(&mut self, now: i64, key: K) {
         let last = match self.last.get_mut(&key) {
             Some(last) => last,
             None => {

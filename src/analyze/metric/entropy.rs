@@ -9,20 +9,23 @@ use std::{borrow::Cow, slice};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::{Metric, Seen, ends::Ends};
+use super::{Context, KnownFlow, Metric, Placed, ends::Ends};
 use crate::{
-    analyze::{Event, FlowId, facts::Facts, stretch::Sum},
-    fetch,
-    report::analysis::{PortCollision, Ports as Report, SprayedFlow},
+    analyze::{model::FlowId, packet::PacketView, table::run::RunSum},
+    prefetch,
+    report::{self, PortCollision, Ports as Report, SprayedFlow},
     wire::{Qpn, Udp},
 };
 
 /// Flows that are kept; those with higher numbers are not looked at.
 const MAX_FLOWS: usize = 1 << 20;
-/// Flows that are gone and stay in the sums: 8 MiB.
-const MAX_GONE: usize = 1 << 18;
+/// Flows that are gone and stay in the sums.
+const MAX_RETIRED: usize = 1 << 17;
 /// Ports that are told apart per flow; packets of others count for the last of these.
 const MAX_PORTS: usize = 64;
+/// Flows of several ports that may have so many; of later ones, only a few ports are told apart.
+const MAX_SEVERAL: usize = 1 << 16;
+const FEW_PORTS: usize = 4;
 /// Collisions and sprayed flows that are listed.
 const MAX_LISTED: usize = 100;
 /// How often a flow must come back to a port that it has left.
@@ -37,6 +40,8 @@ pub struct Entropy {
     /// Pairs of hosts, of which there are fewer.
     pairs: Vec<Ends>,
     numbers: HashMap<Ends, u32, RandomState>,
+    /// Flows that ever had several ports.
+    several: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -58,6 +63,8 @@ struct Many {
     switches: u64,
     /// Switches to a port that the flow had before.
     returns: u64,
+    /// Ports that are told apart.
+    max: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -78,48 +85,62 @@ struct Alone {
     id: Option<FlowId>,
 }
 
-/// What the report has to know of a flow.
-#[derive(Clone, Copy, Debug)]
-pub struct Known {
-    /// Its place in the report's list.
-    pub index: usize,
-    /// Its peer's queue pair.
-    pub peer_qp: Option<u32>,
-}
-
 impl Metric for Entropy {
-    fn see(&mut self, event: &Event<'_>) {
-        Seen::show(event, |seen| self.packet(seen));
-    }
-}
-
-impl Entropy {
-    /// A packet of the transport.
     #[inline(always)]
-    pub(crate) fn packet(&mut self, seen: &Seen<'_, impl Facts>) {
-        let (Some(FlowId(flow)), Some(port)) = (seen.flow, seen.facts.port()) else { return };
-        if seen.is_capture_duplicate {
+    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+        let (Some(FlowId(flow)), Some(port)) = (place.flow, packet.port()) else { return };
+        if place.is_capture_duplicate() {
             return;
         }
-        let bytes = seen.facts.l1_bytes() as u64;
+        let bytes = packet.l1_bytes() as u64;
         match self.flows.get_mut(flow as usize) {
             Some(flow) if flow.used.port == port && flow.used.bytes > 0 => flow.used.bytes += bytes,
-            Some(flow) if flow.used.bytes > 0 => flow.switch(port, seen.facts),
-            _ => self.start(flow as usize, port, seen.facts),
+            Some(flow) if flow.used.bytes > 0 => flow.switch(port, packet, &mut self.several),
+            _ => self.start(flow as usize, port, packet),
         }
+    }
+
+    /// Their port is that of the flow's last packet before.
+    fn on_run(&mut self, run: &RunSum) {
+        if let Some(flow) = self.flows.get_mut(run.flow.0 as usize).filter(|flow| flow.used.bytes > 0) {
+            flow.used.bytes += run.l1_bytes;
+        }
+    }
+
+    fn on_retire(&mut self, FlowId(flow): FlowId) {
+        let Some(flow) = self.flows.get_mut(flow as usize).filter(|flow| flow.used.bytes > 0) else { return };
+        let gone = std::mem::replace(flow, NOBODY);
+        if self.gone.len() < MAX_RETIRED {
+            self.gone.push(gone);
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, FlowId(flow): FlowId) {
+        if let Some(flow) = self.flows.get(flow as usize) {
+            prefetch::lines(flow);
+        }
+    }
+
+    fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
+        report.ports = self.section(|id| context.flow(id));
     }
 }
 
 impl Flow {
     #[cold]
-    fn switch(&mut self, port: u16, facts: &impl Facts) {
+    fn switch(&mut self, port: u16, packet: &impl PacketView, several: &mut usize) {
         // A CNP is no part of what its flow sends: adapters give it a port of its own.
-        if facts.opcode().is_cnp() {
+        if packet.opcode().is_cnp() {
             return;
         }
-        let bytes = facts.l1_bytes() as u64;
+        let bytes = packet.l1_bytes() as u64;
         let left = std::mem::replace(&mut self.used, Used { port, bytes });
-        let many = self.many.get_or_insert_default();
+        let many = self.many.get_or_insert_with(|| {
+            *several += 1;
+            let max = if *several > MAX_SEVERAL { FEW_PORTS } else { MAX_PORTS };
+            Box::new(Many { max, ..Many::default() })
+        });
         many.add(left);
         many.switches += 1;
         many.returns += many.find(port).is_some() as u64;
@@ -139,8 +160,8 @@ impl Flow {
 
 impl Many {
     fn add(&mut self, more: Used) {
-        let is_full = self.ports.len() >= MAX_PORTS;
-        let at = self.find(more.port).or(is_full.then_some(MAX_PORTS - 1));
+        let is_full = self.ports.len() >= self.max;
+        let at = self.find(more.port).or(is_full.then(|| self.max - 1));
         match at.and_then(|at| self.bytes.get_mut(at)) {
             Some(bytes) => *bytes += more.bytes,
             None => {
@@ -160,18 +181,10 @@ impl Many {
 }
 
 impl Entropy {
-    /// Fetches what there is of a flow.
-    #[inline(always)]
-    pub(crate) fn fetch(&self, FlowId(flow): FlowId) {
-        if let Some(flow) = self.flows.get(flow as usize) {
-            fetch::lines(flow);
-        }
-    }
-
     #[cold]
-    fn start(&mut self, at: usize, port: u16, facts: &impl Facts) {
-        let Some(ends) = Ends::of(facts) else { return };
-        if at >= MAX_FLOWS || facts.opcode().is_cnp() {
+    fn start(&mut self, at: usize, port: u16, packet: &impl PacketView) {
+        let Some(ends) = Ends::of(packet) else { return };
+        if at >= MAX_FLOWS || packet.opcode().is_cnp() {
             return;
         }
         if self.flows.len() <= at {
@@ -182,24 +195,8 @@ impl Entropy {
             pairs.push(ends);
             pairs.len() as u32 - 1
         });
-        let (qp, bytes) = (facts.key().unwrap_or_default().dest_qp(), facts.l1_bytes() as u64);
+        let (qp, bytes) = (packet.key().unwrap_or_default().dest_qp(), packet.l1_bytes() as u64);
         self.flows[at] = Flow { pair, qp, used: Used { port, bytes }, many: None };
-    }
-
-    /// Packets of a stretch: their port is that of the flow's last packet before.
-    pub(crate) fn stretch(&mut self, sum: &Sum) {
-        if let Some(flow) = self.flows.get_mut(sum.flow.0 as usize).filter(|flow| flow.used.bytes > 0) {
-            flow.used.bytes += sum.l1_bytes;
-        }
-    }
-
-    /// A flow's number is about to be another one's.
-    pub(crate) fn put_away(&mut self, FlowId(flow): FlowId) {
-        let Some(flow) = self.flows.get_mut(flow as usize).filter(|flow| flow.used.bytes > 0) else { return };
-        let gone = std::mem::replace(flow, NOBODY);
-        if self.gone.len() < MAX_GONE {
-            self.gone.push(gone);
-        }
     }
 
     /// Where each pair of hosts stands in their order.
@@ -214,7 +211,7 @@ impl Entropy {
     }
 
     /// The report's section: `None` where no flow has UDP ports. `known` says where a flow stands in the report.
-    pub fn section(&self, known: impl Fn(FlowId) -> Option<Known>) -> Option<Report> {
+    pub fn section(&self, known: impl Fn(FlowId) -> Option<KnownFlow>) -> Option<Report> {
         let mut report = Report::default();
         let mut by_port = HashMap::<u16, u64, RandomState>::default();
         let mut same = Vec::new();

@@ -1,103 +1,225 @@
-//! One question asked of a trace, a file each.
+//! Metrics: one question asked of a capture, a file each, and the [door](Metric) through which a user's own come in.
+//!
+//! A built-in metric is one file here, one line in `built_in!`, and its fields in the report.
 
+pub(crate) mod capture;
+pub mod classes;
 pub mod congestion;
 pub mod ends;
 pub mod entropy;
-pub mod latency;
 pub mod overhead;
 pub mod pause;
 pub mod rate;
 
+use std::ops::Range;
+
+pub use super::track::distribution as latency;
 use super::{
-    Class, Event, FlowId,
-    facts::{Dissected, Facts},
+    model::{Class, Event, FlowId, Options, Space},
+    packet::PacketView,
+    table::run::RunSum,
 };
-use crate::report::analysis::{Analysis as Report, Reason};
+use crate::{dissect::Encapsulation, report::Report};
 
-/// One question asked of a trace.
+/// One question asked of a capture: told of all that the analysis sees, asked for its section of the report, and given back
+/// at the end. See `examples/metric.rs`.
+///
+/// Most packets follow their flow's last one and change nothing but sums. The analysis counts them in *runs*, and tells of a
+/// run once it is over: a packet is told of by [`on_packet`](Self::on_packet) or is among those of a
+/// [`RunSum`], never both. Nothing here may allocate per packet.
 pub trait Metric {
-    /// A frame. Allocates nothing per packet.
-    fn see(&mut self, event: &Event<'_>);
-}
-
-/// A packet of the InfiniBand transport in its place: what the analysis' own metrics see of it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen<'a, F> {
-    pub(crate) facts: &'a F,
-    pub(crate) flow: Option<FlowId>,
-    pub(crate) class: Option<Class>,
-    pub(crate) is_capture_duplicate: bool,
-    /// An ACK, a NAK or a CNP.
-    pub(crate) is_control: bool,
-}
-
-impl Seen<'_, Dissected> {
-    /// Shows a packet to a metric; `None` for what is no packet of the transport.
-    fn show(event: &Event<'_>, to: impl FnOnce(&Seen<'_, Dissected>)) -> Option<()> {
-        let facts = &Dissected::of(event.record, event.packet, event.icrc)?;
-        let Event { flow, class, is_capture_duplicate, .. } = *event;
-        let is_control = facts.is_control();
-        to(&Seen { facts, flow, class, is_capture_duplicate, is_control });
-        Some(())
-    }
-}
-
-/// The questions that every analysis asks beside its flows' own: marks, pauses, source ports, traffic over time.
-#[derive(Clone, Debug)]
-pub struct Metrics {
-    /// Who stops whom.
-    pub pause: pause::Pause,
-    /// Marks and notifications.
-    pub congestion: congestion::Congestion,
-    /// Source ports.
-    pub entropy: entropy::Entropy,
-    /// Traffic over time.
-    pub rate: rate::Rate,
-}
-
-impl Metrics {
-    /// With the links' speed in bit/s, and bins of so many nanoseconds, where they are wanted.
-    pub fn new(speed_bps: Option<u64>, interval_ns: Option<u64>) -> Metrics {
-        Metrics {
-            pause: pause::Pause::new(speed_bps),
-            congestion: congestion::Congestion::default(),
-            entropy: entropy::Entropy::default(),
-            rate: rate::Rate::new(interval_ns),
-        }
-    }
-
-    /// Writes the report's sections. `link` names an interface, `known` says where a flow stands in the report.
-    pub fn fill<F, C, E>(
-        &self,
-        report: &mut Report<F, C, E>,
-        link: impl Fn(u16) -> String,
-        known: impl Fn(FlowId) -> Option<entropy::Known>,
-    ) {
-        report.congestion = self.congestion.section();
-        report.pause = self.pause.section(report.capture.last_ns.unwrap_or(0), link);
-        if report.pause.is_none() {
-            report.why.insert("pause", Reason::NoPfcVisibility);
-        }
-        report.ports = self.entropy.section(known);
-        match self.rate.section() {
-            Some((width, bins)) => (report.interval_ns, report.intervals) = (Some(width), Some(bins)),
-            None => _ = report.why.insert("intervals", Reason::NotRequested),
-        }
-    }
-}
-
-impl Metrics {
-    /// A packet of the transport.
+    /// A packet of the InfiniBand transport that is not in a run.
     #[inline(always)]
-    pub(crate) fn packet(&mut self, seen: &Seen<'_, impl Facts>) {
-        self.congestion.packet(seen);
-        self.entropy.packet(seen);
-        self.rate.packet(seen);
+    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+        let _ = (packet, place);
     }
 
-    /// A frame of anything else.
-    pub(crate) fn other(&mut self, event: &Event<'_>) {
-        self.pause.see(event);
-        self.rate.other(event);
+    /// Packets of one flow that followed each other: new, not marked, neither acknowledgements nor CNPs.
+    fn on_run(&mut self, run: &RunSum) {
+        let _ = run;
     }
+
+    /// The class of an earlier packet, whose [`Placed::class`] was not known when it came.
+    fn on_verdict(&mut self, verdict: &Verdict) {
+        let _ = verdict;
+    }
+
+    /// A frame that is not of the InfiniBand transport: PAUSE, ARP, anything.
+    fn on_frame(&mut self, event: &Event<'_>) {
+        let _ = event;
+    }
+
+    /// A flow is evicted, since there are too many: its number is about to be another one's.
+    fn on_retire(&mut self, flow: FlowId) {
+        let _ = flow;
+    }
+
+    /// What the capture says of an interface: its number, its name, and its speed in bit/s.
+    fn on_interface(&mut self, number: u16, name: &str, speed_bps: Option<u64>) {
+        let _ = (number, name, speed_bps);
+    }
+
+    /// The times around `time_ns` that the metric does not tell apart: no run goes beyond them. A metric with bins of time
+    /// gives the bin; one that wants each packet by itself gives an empty range; all others leave it.
+    fn span(&self, time_ns: i64) -> Range<i64> {
+        let _ = time_ns;
+        i64::MIN..i64::MAX
+    }
+
+    /// A packet of this flow comes soon: its state may be read into the processor's caches.
+    #[inline(always)]
+    fn prefetch(&self, flow: FlowId) {
+        let _ = flow;
+    }
+
+    /// Contributes to the report: to a field of its own, or an entry of [`Report::sections`].
+    fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut Report<F, C, E>) {
+        let _ = (context, report);
+    }
+}
+
+/// Where a packet belongs.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed {
+    /// The frame's number, from 1.
+    pub frame: u64,
+    /// `None` for a packet without addresses, and for a corrupt one of a flow not seen before.
+    pub flow: Option<FlowId>,
+    /// Its PSN space; `None` where it has none that could be followed, as a CNP.
+    pub space: Option<Space>,
+    /// `None` where only later packets will tell: see [`Metric::on_verdict`].
+    pub class: Option<Class>,
+    /// It is an ACK, a NAK or a CNP.
+    pub is_control: bool,
+}
+
+impl Placed {
+    /// Whether it is one transmission recorded again.
+    #[inline(always)]
+    pub fn is_capture_duplicate(&self) -> bool {
+        self.class == Some(Class::CaptureDuplicate)
+    }
+}
+
+/// What became of a packet that was not clear when it came.
+#[derive(Clone, Copy, Debug)]
+pub struct Verdict {
+    /// The packet's frame number.
+    pub frame: u64,
+    /// Its PSN space.
+    pub space: Space,
+    /// What it was.
+    pub class: Class,
+    /// Its encapsulation.
+    pub encapsulation: Encapsulation,
+    /// Its bytes on the wire, see [`overhead::l1_bytes`].
+    pub l1_bytes: u32,
+}
+
+/// What a section of the report may need to know of the rest.
+pub struct Context<'a> {
+    /// Of interfaces.
+    pub(crate) names: &'a [String],
+    pub(crate) flow: &'a dyn Fn(FlowId) -> Option<KnownFlow>,
+}
+
+/// A flow as the report has it.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownFlow {
+    /// Its place in the report's list.
+    pub index: usize,
+    /// Its peer's queue pair.
+    pub peer_qp: Option<u32>,
+}
+
+impl Context<'_> {
+    /// An interface's name; `if3` for one without.
+    pub fn interface(&self, number: u16) -> String {
+        match self.names.get(number as usize) {
+            Some(name) if !name.is_empty() => name.clone(),
+            _ => format!("if{number}"),
+        }
+    }
+
+    /// Where a flow stands in the report.
+    pub fn flow(&self, id: FlowId) -> Option<KnownFlow> {
+        (self.flow)(id)
+    }
+}
+
+/// No metric.
+impl Metric for () {}
+
+/// Two metrics. Pairs of pairs are as many as one likes.
+impl<A: Metric, B: Metric> Metric for (A, B) {
+    #[inline(always)]
+    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+        self.0.on_packet(packet, place);
+        self.1.on_packet(packet, place);
+    }
+
+    fn on_run(&mut self, run: &RunSum) {
+        self.0.on_run(run);
+        self.1.on_run(run);
+    }
+
+    fn on_verdict(&mut self, verdict: &Verdict) {
+        self.0.on_verdict(verdict);
+        self.1.on_verdict(verdict);
+    }
+
+    fn on_frame(&mut self, event: &Event<'_>) {
+        self.0.on_frame(event);
+        self.1.on_frame(event);
+    }
+
+    fn on_retire(&mut self, flow: FlowId) {
+        self.0.on_retire(flow);
+        self.1.on_retire(flow);
+    }
+
+    fn on_interface(&mut self, number: u16, name: &str, speed_bps: Option<u64>) {
+        self.0.on_interface(number, name, speed_bps);
+        self.1.on_interface(number, name, speed_bps);
+    }
+
+    fn span(&self, time_ns: i64) -> Range<i64> {
+        let (a, b) = (self.0.span(time_ns), self.1.span(time_ns));
+        a.start.max(b.start)..a.end.min(b.end)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, flow: FlowId) {
+        self.0.prefetch(flow);
+        self.1.prefetch(flow);
+    }
+
+    fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut Report<F, C, E>) {
+        self.0.contribute(context, report);
+        self.1.contribute(context, report);
+    }
+}
+
+/// Registers the built-in metrics: what `built_in` makes from the options is a pair of pairs of them, told in this order.
+macro_rules! built_in {
+    ($options:ident: $($metric:ty = $new:expr;)+) => {
+        /// The metrics of every analysis.
+        pub(crate) type BuiltIn = built_in!(@type $($metric,)+);
+
+        pub(crate) fn built_in($options: &Options) -> BuiltIn {
+            built_in!(@new $($new,)+)
+        }
+    };
+    (@type $first:ty, $($rest:ty,)+) => { ($first, built_in!(@type $($rest,)+)) };
+    (@type $last:ty,) => { $last };
+    (@new $first:expr, $($rest:expr,)+) => { ($first, built_in!(@new $($rest,)+)) };
+    (@new $last:expr,) => { $last };
+}
+
+built_in! { options:
+    overhead::Overhead = Default::default();
+    congestion::Congestion = Default::default();
+    pause::Pause = pause::Pause::new(options.speed_bps);
+    entropy::Entropy = Default::default();
+    rate::Rate = rate::Rate::new(options.interval_ns);
 }

@@ -4,14 +4,18 @@
 //! around the packet, MPLS labels among them, are not charged. A packet whose link header was not captured (raw IP,
 //! Linux cooked) is charged an Ethernet header. Capture duplicates are not counted.
 
-use super::{Metric, Seen};
-pub use crate::analyze::facts::l1_bytes;
+use super::{Context, Metric, Placed, Verdict};
+pub use crate::analyze::packet::l1_bytes;
 use crate::{
-    analyze::{Event, facts::Facts, stretch::Sum},
-    cost::{self, Envelope, GAP, PREAMBLE, SHORTEST_FRAME},
+    analyze::{
+        model::{Class, Event},
+        packet::PacketView,
+        table::run::RunSum,
+    },
     dissect::Encapsulation,
-    report::analysis::{Cost, LayerBytes, Overhead as Section, Price},
+    report::{Cost, LayerBytes, Overhead as Section, Price, Report},
     wire::{Grh, Header, Ipv4, Kind},
+    wire_cost::{self, Envelope, GAP, PREAMBLE, SHORTEST_FRAME},
 };
 
 /// The metric: sums over the packets of each encapsulation. 600 bytes, whatever it sees.
@@ -39,14 +43,6 @@ struct Sums {
     retransmitted: u64,
 }
 
-impl Metric for Overhead {
-    fn see(&mut self, event: &Event<'_>) {
-        if Seen::show(event, |seen| self.packet(seen)).is_none() {
-            self.other(event);
-        }
-    }
-}
-
 const IPV4_LEN: u32 = Ipv4::LEN as u32;
 /// A RoCEv2 frame over IPv4 that has nothing after its BTH, with its frame check sequence.
 const PLAIN_IPV4: u32 = Envelope::new(Encapsulation::RoceV2Ipv4).fixed() - PREAMBLE - GAP;
@@ -57,17 +53,15 @@ const ROOM_IPV4: u32 = SHORTEST_FRAME - PLAIN_IPV4;
 const _: () = assert!(Envelope::new(Encapsulation::RoceV2Ipv6).fixed() >= PREAMBLE + SHORTEST_FRAME + GAP);
 const _: () = assert!(Envelope::new(Encapsulation::RoceV1).fixed() >= PREAMBLE + SHORTEST_FRAME + GAP);
 
-impl Overhead {
-    /// A packet of the transport.
+impl Metric for Overhead {
     #[inline(always)]
-    pub(crate) fn packet(&mut self, seen: &Seen<'_, impl Facts>) {
-        if seen.is_capture_duplicate {
+    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+        if place.is_capture_duplicate() {
             return;
         }
-        let facts = seen.facts;
         let (wrap, contents, network, l1_bytes) =
-            (facts.wrap(), facts.contents(), facts.network(), facts.l1_bytes());
-        let vlan = facts.vlan_bytes();
+            (packet.encapsulation(), packet.contents(), packet.network(), packet.l1_bytes());
+        let vlan = packet.vlan_bytes();
         let sums = &mut self.sums[wrap as usize];
         sums.packets += 1;
         sums.l1_bytes += l1_bytes as u64;
@@ -78,43 +72,51 @@ impl Overhead {
             sums.vlan += vlan as u64;
         }
         sums.network += network as u64;
-        let contents = contents.len();
-        if contents + vlan < ROOM_IPV4 {
-            sums.padding_ipv4 += (ROOM_IPV4 - contents - vlan) as u64;
+        // What a packet states to be its length may be anything up to 2^32.
+        let behind = vlan.saturating_add(contents.len());
+        sums.padding_ipv4 += ROOM_IPV4.saturating_sub(behind) as u64;
+        if wrap == Encapsulation::RoceV2Ipv4 {
+            let frame = (PLAIN_IPV4 - IPV4_LEN).saturating_add(network).saturating_add(behind);
+            sums.padding += SHORTEST_FRAME.saturating_sub(frame) as u64;
         }
-        let frame = PLAIN_IPV4 - IPV4_LEN + network + vlan + contents;
-        if frame < SHORTEST_FRAME && wrap == Encapsulation::RoceV2Ipv4 {
-            sums.padding += (SHORTEST_FRAME - frame) as u64;
-        }
-        if seen.is_control {
+        if place.is_control {
             sums.control += l1_bytes as u64;
         }
+        if place.class == Some(Class::Retransmission) {
+            sums.retransmitted += l1_bytes as u64;
+        }
     }
 
-    /// Packets of a stretch. None of them is so short that its frame is padded.
-    pub(crate) fn stretch(&mut self, sum: &Sum) {
-        let sums = &mut self.sums[sum.wrap as usize];
-        sums.packets += sum.packets;
-        sums.l1_bytes += sum.l1_bytes;
-        sums.payload += sum.payload;
-        sums.extended += sum.extended;
-        sums.pad += sum.pad;
-        sums.vlan += sum.vlan;
-        sums.network += sum.network;
+    /// None of them is so short that its frame is padded.
+    fn on_run(&mut self, run: &RunSum) {
+        let sums = &mut self.sums[run.encapsulation as usize];
+        sums.packets += run.packets;
+        sums.l1_bytes += run.l1_bytes;
+        sums.payload += run.payload;
+        sums.extended += run.extended;
+        sums.pad += run.pad;
+        sums.vlan += run.vlan;
+        sums.network += run.network;
     }
 
-    /// A frame of anything else.
-    pub(crate) fn other(&mut self, event: &Event<'_>) {
-        if event.packet.has(Kind::MacControl) && !event.is_capture_duplicate {
+    fn on_verdict(&mut self, verdict: &Verdict) {
+        if verdict.class == Class::Retransmission {
+            self.sums[verdict.encapsulation as usize].retransmitted += verdict.l1_bytes as u64;
+        }
+    }
+
+    fn on_frame(&mut self, event: &Event<'_>) {
+        if event.packet.has(Kind::MacControl) {
             self.mac_control += event.l1_bytes as u64;
         }
     }
 
-    /// Says that a packet of so many bytes on the wire, which was seen, is a retransmission.
-    pub fn retransmitted(&mut self, wrap: Encapsulation, l1_bytes: u32) {
-        self.sums[wrap as usize].retransmitted += l1_bytes as u64;
+    fn contribute<F, C, E>(&self, _: &Context<'_>, report: &mut Report<F, C, E>) {
+        report.overhead = self.section();
     }
+}
 
+impl Overhead {
     /// The report's section.
     pub fn section(&self) -> Section {
         let mut section = Section::default();
@@ -123,7 +125,7 @@ impl Overhead {
             if sums.packets > 0 {
                 let cost = sums.cost(wrap);
                 section.total.add(&cost);
-                section.encapsulations.insert(wrap.name(), cost);
+                section.encapsulations.insert(wrap.into(), cost);
             }
         }
         let l1: u64 = self.sums.iter().map(|sums| sums.l1_bytes).sum();
@@ -168,7 +170,7 @@ impl Sums {
 
     fn layers(&self, wrap: Encapsulation) -> LayerBytes {
         let n = self.packets;
-        let one = Envelope::new(wrap).layers(cost::Contents { extended: 4, payload: 0, pad: 0 });
+        let one = Envelope::new(wrap).layers(wire_cost::Contents { extended: 4, payload: 0, pad: 0 });
         let is_grh = one.grh > 0;
         LayerBytes {
             preamble_ifg: n * one.preamble_ifg,

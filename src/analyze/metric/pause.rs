@@ -7,10 +7,10 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::Metric;
+use super::{Context, Metric};
 use crate::{
-    analyze::Event,
-    report::analysis::{Pause as Report, Reason, Storm},
+    analyze::model::Event,
+    report::{self, Pause as Report, Reason, Storm},
     wire::{Ethernet, Kind, Mac, Pause as PauseHeader, Pfc},
 };
 
@@ -134,21 +134,35 @@ impl Pause {
             let sender = self.senders.entry(key).or_default();
             for (priority, asked) in sender.asked.iter_mut().take(PRIORITIES).enumerate() {
                 if let Some(quanta) = pfc.time(priority as u8) {
-                    asked.see(now, event.number, quanta, speed);
+                    asked.on_frame(now, event.number, quanta, speed);
                 }
             }
         } else if let Some(pause) = d.get::<PauseHeader>() {
             let sender = self.senders.entry(key).or_default();
-            sender.asked[PRIORITIES].see(now, event.number, pause.pause_time(), speed);
+            sender.asked[PRIORITIES].on_frame(now, event.number, pause.pause_time(), speed);
         }
     }
 }
 
 impl Metric for Pause {
     #[inline]
-    fn see(&mut self, event: &Event<'_>) {
+    fn on_frame(&mut self, event: &Event<'_>) {
         if event.packet.has(Kind::MacControl) {
             self.mac_control(event);
+        }
+    }
+
+    fn on_interface(&mut self, number: u16, _: &str, speed_bps: Option<u64>) {
+        if let Some(speed) = speed_bps {
+            self.set_speed(number, speed);
+        }
+    }
+
+    fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
+        let end = report.capture.last_ns.unwrap_or(0);
+        report.pause = self.section(end, |link| context.interface(link));
+        if report.pause.is_none() {
+            report.why.insert("pause".into(), Reason::NoPfcVisibility);
         }
     }
 }
@@ -160,7 +174,7 @@ pub fn quanta_ns(quanta: u16, speed: u64) -> i64 {
 }
 
 impl Asked {
-    fn see(&mut self, now: i64, number: u64, quanta: u16, speed: Option<u64>) {
+    fn on_frame(&mut self, now: i64, number: u64, quanta: u16, speed: Option<u64>) {
         if self.frames == 0 {
             self.first_frame = number;
         }
@@ -231,7 +245,7 @@ impl Asked {
         };
         if !has_speed {
             for field in ["intervals", "paused_ns", "longest_ns", "storms"] {
-                report.why.insert(field, Reason::UnknownSpeed);
+                report.why.insert(field.into(), Reason::UnknownSpeed);
             }
         }
         report

@@ -1,9 +1,15 @@
 //! How much, when? Traffic in bins of time.
 
-use super::{Metric, Seen};
+use std::ops::Range;
+
+use super::{Context, Metric, Placed};
 use crate::{
-    analyze::{Class, Event, facts::Facts},
-    report::analysis::Interval,
+    analyze::{
+        model::{Class, Event},
+        packet::PacketView,
+        table::run::RunSum,
+    },
+    report::{Interval, Reason, Report},
     wire::{Ecn, Kind},
 };
 
@@ -74,38 +80,68 @@ impl Rate {
     }
 }
 
-impl Rate {
-    /// Whether bins are asked for.
+impl Metric for Rate {
     #[inline(always)]
-    pub(crate) fn is_asked(&self) -> bool {
-        self.width > 0
-    }
-
-    /// A packet of the transport.
-    #[inline(always)]
-    pub(crate) fn packet(&mut self, seen: &Seen<'_, impl Facts>) {
-        if self.is_asked() {
-            self.binned(seen);
+    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+        if self.width > 0 {
+            self.on_packet_asked(packet, place);
         }
     }
 
+    fn on_run(&mut self, run: &RunSum) {
+        if self.width > 0
+            && let Some(bin) = self.bin(run.last_ns)
+        {
+            bin.packets += run.packets;
+            bin.l1_bytes += run.l1_bytes;
+            bin.payload_bytes += run.payload;
+            bin.goodput_bytes += run.payload;
+        }
+    }
+
+    fn on_frame(&mut self, event: &Event<'_>) {
+        if self.width > 0
+            && let Some(bin) = self.bin(event.record.time.0)
+        {
+            bin.packets += 1;
+            bin.l1_bytes += event.l1_bytes as u64;
+            bin.pause_frames += event.packet.has(Kind::MacControl) as u64;
+        }
+    }
+
+    fn span(&self, time_ns: i64) -> Range<i64> {
+        if self.width == 0 {
+            return i64::MIN..i64::MAX;
+        }
+        let start = self.floor(time_ns);
+        start..start.saturating_add(self.width)
+    }
+
+    fn contribute<F, C, E>(&self, _: &Context<'_>, report: &mut Report<F, C, E>) {
+        match self.section() {
+            Some((width, bins)) => (report.interval_ns, report.intervals) = (Some(width), Some(bins)),
+            None => _ = report.why.insert("intervals".into(), Reason::NotRequested),
+        }
+    }
+}
+
+impl Rate {
     #[inline(never)]
-    fn binned(&mut self, seen: &Seen<'_, impl Facts>) {
-        let facts = seen.facts;
-        let Some(bin) = self.bin(facts.time()) else { return };
-        if seen.is_capture_duplicate {
+    fn on_packet_asked(&mut self, packet: &impl PacketView, place: &Placed) {
+        let Some(bin) = self.bin(packet.time()) else { return };
+        if place.is_capture_duplicate() {
             return;
         }
         bin.packets += 1;
-        bin.l1_bytes += facts.l1_bytes() as u64;
-        if facts.opcode().is_cnp() {
+        bin.l1_bytes += packet.l1_bytes() as u64;
+        if packet.opcode().is_cnp() {
             bin.cnps += 1;
-        } else if let Some(syndrome) = facts.syndrome() {
+        } else if let Some(syndrome) = packet.syndrome() {
             bin.naks += syndrome.is_nak() as u64;
         } else {
-            let payload = facts.contents().payload as u64;
+            let payload = packet.contents().payload as u64;
             bin.payload_bytes += payload;
-            match seen.class {
+            match place.class {
                 Some(Class::First | Class::New | Class::NewAfterGap | Class::Unsequenced | Class::Resync) => {
                     bin.goodput_bytes += payload;
                 }
@@ -117,20 +153,7 @@ impl Rate {
                 _ => {}
             }
         }
-        bin.ce += (facts.mark() == Ecn::CE) as u64;
-    }
-
-    /// A frame of anything else.
-    pub(crate) fn other(&mut self, event: &Event<'_>) {
-        if self.width == 0 {
-            return;
-        }
-        let Some(bin) = self.bin(event.record.time.0) else { return };
-        if !event.is_capture_duplicate {
-            bin.packets += 1;
-            bin.l1_bytes += event.l1_bytes as u64;
-            bin.pause_frames += event.packet.has(Kind::MacControl) as u64;
-        }
+        bin.ce += (packet.mark() == Ecn::CE) as u64;
     }
 
     fn bin(&mut self, time: i64) -> Option<&mut Interval> {
@@ -138,14 +161,6 @@ impl Rate {
             self.go_to(time);
         }
         self.bins.get_mut(self.at)
-    }
-}
-
-impl Metric for Rate {
-    fn see(&mut self, event: &Event<'_>) {
-        if Seen::show(event, |seen| self.packet(seen)).is_none() {
-            self.other(event);
-        }
     }
 }
 

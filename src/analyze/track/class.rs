@@ -2,113 +2,9 @@
 
 use std::ops::{Deref, DerefMut};
 
-use super::lazy::{Lazy, quiet};
-
-/// A packet's class: every packet has exactly one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Class {
-    /// The flow's first: nothing before it is missed.
-    First,
-    /// The expected PSN.
-    New,
-    /// A PSN beyond the expected one: what lies between was not seen.
-    NewAfterGap,
-    /// Its sender had sent this PSN before.
-    Retransmission,
-    /// Overtaken on its way to the tap by a packet sent later.
-    LateOriginal,
-    /// Late, and either of the two before.
-    Ambiguous,
-    /// One transmission recorded again.
-    CaptureDuplicate,
-    /// Its ICRC, or its IP header's checksum, is wrong.
-    Corrupt,
-    /// So far from the expected PSN that the count begins anew.
-    Resync,
-    /// Before the first PSN seen: the capture began in the middle.
-    BeforeStart,
-    /// An acknowledgement of what was acknowledged before.
-    RepeatedAck,
-    /// In no PSN space that could be followed: datagrams, unknown operation codes.
-    Unsequenced,
-}
-
-impl Class {
-    /// All of them.
-    pub const ALL: [Class; 12] = [
-        Class::First,
-        Class::New,
-        Class::NewAfterGap,
-        Class::Retransmission,
-        Class::LateOriginal,
-        Class::Ambiguous,
-        Class::CaptureDuplicate,
-        Class::Corrupt,
-        Class::Resync,
-        Class::BeforeStart,
-        Class::RepeatedAck,
-        Class::Unsequenced,
-    ];
-
-    /// Its name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Class::First => "first",
-            Class::New => "new",
-            Class::NewAfterGap => "new_after_gap",
-            Class::Retransmission => "retransmission",
-            Class::LateOriginal => "late_original",
-            Class::Ambiguous => "ambiguous",
-            Class::CaptureDuplicate => "capture_duplicate",
-            Class::Corrupt => "corrupt",
-            Class::Resync => "resync",
-            Class::BeforeStart => "before_start",
-            Class::RepeatedAck => "repeated_ack",
-            Class::Unsequenced => "unsequenced",
-        }
-    }
-}
-
-/// Why a sender sent again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Trigger {
-    /// A NAK asked for this PSN.
-    Nak,
-    /// Nothing asked, and time had passed.
-    Timeout,
-    /// The receiver had not been ready.
-    Rnr,
-    /// A response showed that an earlier one was lost.
-    ImpliedNak,
-    /// The capture does not show it.
-    Unknown,
-}
-
-impl Trigger {
-    /// Its name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Trigger::Nak => "nak",
-            Trigger::Timeout => "timeout",
-            Trigger::Rnr => "rnr",
-            Trigger::ImpliedNak => "implied_nak",
-            Trigger::Unknown => "unknown",
-        }
-    }
-}
-
-/// Where a packet was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Place {
-    Upstream,
-    Downstream,
-    AckPath,
-    Corrupt,
-    Capture,
-}
+use super::on_demand::{OnDemand, quiet};
+use crate::analyze::model::{Class, Trigger};
+pub(crate) use crate::report::Location as Place;
 
 /// At least, at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -133,7 +29,7 @@ pub(crate) struct Counts {
     first: u16,
     /// What may have been lost upstream, for all that is known, of flows that fall silent: no trouble.
     perhaps: u16,
-    trouble: Lazy<Trouble>,
+    trouble: OnDemand<Trouble>,
 }
 
 /// The counts of a flow that is not only new packets.
@@ -141,9 +37,9 @@ pub(crate) struct Counts {
 pub(crate) struct Trouble {
     pub(crate) retransmitted_bytes: u64,
     classes: [u64; Class::ALL.len()],
-    pub(crate) triggers: [u32; 5],
+    pub(crate) triggers: [u32; Trigger::ALL.len()],
     /// See [`Counts::lost_at`].
-    pub(crate) losses: [Bounds; 5],
+    pub(crate) losses: [Bounds; Place::ALL.len()],
     pub(crate) spurious: u32,
     /// Retransmissions that were overtaken too.
     pub(crate) overtaken_again: u64,
@@ -216,6 +112,13 @@ impl Counts {
         self.losses[place as usize].add(least, most.max(least));
     }
 
+    /// A packet that was late, or sent again: perhaps one was lost, here or there.
+    #[cold]
+    pub(crate) fn ambiguous(&mut self) {
+        self.lost(Place::Upstream, 0, 1);
+        self.lost(Place::Downstream, 0, 1);
+    }
+
     /// So many may have been lost upstream, or none.
     #[inline]
     pub(crate) fn lost_perhaps(&mut self, most: u64) {
@@ -232,6 +135,21 @@ impl Counts {
             bounds.add(0, self.perhaps as u64);
         }
         bounds
+    }
+
+    /// Nothing of what was lost is sure: any of so many may have been, anywhere.
+    pub(crate) fn nothing_sure(&mut self, psns: u64) {
+        for place in [Place::Upstream, Place::Downstream, Place::AckPath] {
+            self.losses[place as usize] = Bounds::default();
+            self.lost(place, 0, psns);
+        }
+    }
+
+    /// The capture lost so many: what it missed need not have been lost on the way.
+    pub(crate) fn less_sure(&mut self, missed: u64) {
+        self.losses[Place::Upstream as usize].least = 0;
+        let downstream = &mut self.losses[Place::Downstream as usize];
+        downstream.least = downstream.least.saturating_sub(missed.min(u32::MAX as u64) as u32);
     }
 
     pub(crate) fn triggered(&mut self, trigger: Trigger) {

@@ -17,6 +17,8 @@ pub(crate) struct Hole {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Holes {
     holes: Vec<Hole>,
+    /// PSNs in them.
+    total: u64,
     /// PSNs of holes that there was no room for.
     forgotten: u64,
 }
@@ -33,7 +35,9 @@ impl Holes {
         if self.holes.len() == MAX_HOLES {
             let old: u64 = self.holes.drain(..MAX_HOLES / 4).map(|hole| hole.end - hole.start).sum();
             self.forgotten += old;
+            self.total -= old;
         }
+        self.total += range.end - range.start;
         let at = match self.holes.last() {
             Some(last) if last.start >= range.start => {
                 self.holes.partition_point(|hole| hole.start < range.start)
@@ -75,6 +79,7 @@ impl Holes {
             if hole.start >= range.end {
                 break;
             }
+            self.total -= hole.end.min(range.end).saturating_sub(hole.start.max(range.start));
             let left = Hole { end: range.start, ..hole };
             let right = Hole { start: range.end, ..hole };
             match (left.start < left.end, right.start < right.end) {
@@ -96,11 +101,16 @@ impl Holes {
                 }
                 (true, true) => {
                     self.forgotten += left.end - left.start;
+                    self.total -= left.end - left.start;
                     self.holes[at] = right;
                     at += 1;
                 }
             }
         }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.holes.len()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Hole> {
@@ -114,21 +124,30 @@ impl Holes {
 
     /// PSNs in holes.
     pub(crate) fn psns(&self) -> u64 {
-        self.forgotten + self.holes.iter().map(|hole| hole.end - hole.start).sum::<u64>()
+        self.forgotten + self.total
     }
 
     /// Forget them all, and how many they were: that number.
     pub(crate) fn take(&mut self) -> u64 {
         let psns = self.psns();
+        *self = Holes { holes: std::mem::take(&mut self.holes), ..Holes::default() };
         self.holes.clear();
-        self.forgotten = 0;
         psns
     }
 
     /// Begin anew; the PSNs of these holes stay counted.
     pub(crate) fn retire(&mut self) {
         self.forgotten = self.psns();
+        self.total = 0;
         self.holes.clear();
+    }
+
+    /// The same, and gives the memory back: so many PSNs were in holes.
+    pub(crate) fn shed(&mut self) -> u64 {
+        let known = self.psns() - self.forgotten;
+        self.retire();
+        self.holes = Vec::new();
+        known
     }
 }
 

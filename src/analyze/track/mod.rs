@@ -1,17 +1,18 @@
 //! The state machines of a flow: what each packet means on its connection.
 
 pub(crate) mod class;
+pub(crate) mod copies;
+pub mod distribution;
 mod goodput;
 pub(crate) mod holes;
-pub(crate) mod lazy;
+pub(crate) mod on_demand;
 pub(crate) mod order;
 pub(crate) mod request;
+mod responder_model;
 pub(crate) mod response;
 pub(crate) mod ring;
 pub(crate) mod sequence;
-mod shadow;
-
-pub use class::{Class, Trigger};
+pub(crate) mod step;
 
 use std::collections::VecDeque;
 
@@ -30,23 +31,32 @@ fn push_last<T>(queue: &mut VecDeque<T>, most: usize, value: T) {
     queue.push_back(value);
 }
 
+/// Leaves a queue its last few, and gives back the memory: those that it had before them.
+fn shed_first<T>(queue: &mut VecDeque<T>) -> impl Iterator<Item = T> {
+    const FEW: usize = 8;
+    let last = queue.split_off(queue.len().saturating_sub(FEW));
+    std::mem::replace(queue, last).into_iter()
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
 
     use super::{
-        class::Class,
+        copies::Copying,
         order::IdOrder,
-        request::{Course, Knobs, Mtu, MtuBy, Request, Requests, Response},
+        request::{Mtu, MtuBy, Request, Requests, Response, RunState, TrackConfig},
         response::Responses,
-        sequence::Packet,
+        step::Packet,
     };
     use crate::{
-        analyze::{facts::Facts, plain::Plain},
+        analyze::{
+            model::Class,
+            packet::{FastPacket, PacketView},
+        },
         capture::{Record, Time},
         craft,
         dissect::{self, Link},
-        icrc::State,
         opcode::{Opcode, Operation, Position},
         wire::*,
     };
@@ -61,9 +71,11 @@ mod tests {
 
     const READ: Operation = Operation::ReadRequest;
 
-    const KNOBS: Knobs = Knobs { late_ns: 50_000, ack_timeout_ns: None };
+    fn config() -> TrackConfig {
+        TrackConfig { late_ns: 50_000, ack_timeout_ns: None, copying: Copying::default(), is_lossy: false }
+    }
 
-    fn packet(opcode: Opcode, psn: u32, id: u16, time: i64) -> Plain {
+    fn packet(opcode: Opcode, psn: u32, id: u16, time: i64) -> FastPacket {
         let bth = Bth::default().with_opcode(opcode).with_dest_qp(Qpn(0x11)).with_psn(Psn(psn % Psn::SPACE));
         let ip = craft::Packet::rocev2(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)).push(bth);
         let whole = match opcode.shape() {
@@ -75,11 +87,11 @@ mod tests {
         frame[18..20].copy_from_slice(&id.to_be_bytes());
         let (time, link, wire_len) = (Time(time), Link::ETHERNET, frame.len() as u32);
         let record = Record { time, link, interface: 0, wire_len, frame: &frame };
-        Plain::of(&dissect::Options::default(), &record, false).expect("it is plain")
+        FastPacket::of(&dissect::Options::default(), &record, false).expect("it is plain")
     }
 
     /// Messages of one to five packets, of which some are lost, doubled, late or sent again, or come after a silence.
-    fn packets([first, middle, last, only]: [Opcode; 4], mut seed: u64) -> Vec<Plain> {
+    fn packets([first, middle, last, only]: [Opcode; 4], mut seed: u64) -> Vec<FastPacket> {
         let mut random = |below: u64| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (seed >> 33) % below
@@ -127,17 +139,17 @@ mod tests {
                     message_bytes: None,
                 };
                 if short.expects(facts, &ids) {
-                    short.take_expected(facts, shape, frame as u64, &ids, &KNOBS);
+                    short.take_expected(facts, shape, frame as u64, &ids, &config());
                     expected += 1;
                 } else {
-                    short.see(&mut request, &ids, &KNOBS, &mut resolved);
+                    short.on_request(&mut request, &ids, &config(), &mut resolved);
                 }
-                let class = general.see(&mut request, &ids, &KNOBS, &mut resolved);
+                let class = general.on_request(&mut request, &ids, &config(), &mut resolved);
                 if frame % 8 == 0 {
                     assert_eq!(format!("{short:?}"), format!("{general:?}"), "seed {seed}, packet {frame}");
                 }
                 if class != Some(Class::CaptureDuplicate) {
-                    ids.see(facts.id());
+                    ids.push(facts.id());
                 }
             }
             assert!(expected > 600, "{expected}");
@@ -156,14 +168,14 @@ mod tests {
                     short.take_expected_data(facts, shape, frame as u64);
                     expected += 1;
                 } else {
-                    short.read(&packet, shape.position, None, &ids, &KNOBS, &mut resolved);
+                    short.read(&packet, shape.position, None, &ids, &config(), &mut resolved);
                 }
-                let class = general.read(&packet, shape.position, None, &ids, &KNOBS, &mut resolved);
+                let class = general.read(&packet, shape.position, None, &ids, &config(), &mut resolved);
                 if frame % 8 == 0 {
                     assert_eq!(format!("{short:?}"), format!("{general:?}"), "seed {seed}, packet {frame}");
                 }
                 if class != Some(Class::CaptureDuplicate) {
-                    ids.see(facts.id());
+                    ids.push(facts.id());
                 }
             }
             assert!(expected > 600, "{expected}");
@@ -176,31 +188,31 @@ mod tests {
             let (mut short, mut general, mut ids) =
                 (Responses::default(), Responses::default(), IdOrder::default());
             let (mut resolved, mut on_course) = (Vec::new(), 0);
-            let mut course: Option<(Course, u64)> = None;
+            let mut run: Option<(RunState, u64)> = None;
             for (frame, facts) in packets(DATA, seed).iter().enumerate() {
                 let (shape, packet) = (facts.opcode().shape(), Packet::of(facts, frame as u64));
-                match &mut course {
-                    Some((course, n)) if course.is_next_data(facts, &ids) => {
-                        course.take_data(facts, shape, frame as u64, State::Unchecked);
+                match &mut run {
+                    Some((run, n)) if run.is_next_data(facts, &ids) => {
+                        run.take_data(facts, shape, frame as u64);
                         (*n, on_course) = (*n + 1, on_course + 1);
                     }
                     _ => {
-                        if let Some((course, n)) = course.take() {
-                            short.end_course(course, n);
+                        if let Some((run, n)) = run.take() {
+                            short.end_run(run, n);
                         }
-                        short.read(&packet, shape.position, None, &ids, &KNOBS, &mut resolved);
-                        course = short.begin_course().map(|course| (course, 0));
+                        short.read(&packet, shape.position, None, &ids, &config(), &mut resolved);
+                        run = short.begin_run().map(|run| (run, 0));
                     }
                 }
-                let class = general.read(&packet, shape.position, None, &ids, &KNOBS, &mut resolved);
+                let class = general.read(&packet, shape.position, None, &ids, &config(), &mut resolved);
                 if frame % 8 == 0 {
-                    if let Some((course, n)) = course.take() {
-                        short.end_course(course, n);
+                    if let Some((run, n)) = run.take() {
+                        short.end_run(run, n);
                     }
                     assert_eq!(format!("{short:?}"), format!("{general:?}"), "seed {seed}, packet {frame}");
                 }
                 if class != Some(Class::CaptureDuplicate) {
-                    ids.see(facts.ip_id().unwrap_or_default());
+                    ids.push(facts.ip_id().unwrap_or_default());
                 }
             }
             assert!(on_course > 600, "{on_course}");
@@ -217,13 +229,13 @@ mod tests {
             let packet = Packet::of(&facts, frame);
             let (position, message_bytes) = (Position::Only, Some(4 * 256));
             let mut request = Request { packet, operation, position, message_bytes };
-            requests.see(&mut request, &ids, &KNOBS, &mut resolved);
+            requests.on_request(&mut request, &ids, &config(), &mut resolved);
         }
         let base = requests.seq.base;
         assert_eq!(requests.reads().map(|read| read.first - base).collect::<Vec<_>>(), [1, 5, 3]);
         // The last one of the second.
         let facts = &packet(Opcode::RC_READ_RESPONSE_LAST, 8, 7, 9_000);
-        requests.answer(&Response::with_data(facts, 9), &mut resolved, &KNOBS);
+        requests.answer(&Response::with_data(facts, 9), &mut resolved, &config());
         assert_eq!(requests.more.as_deref().map(|more| more.read_last.count()), Some(1));
         let behind = |x| requests.reads_from(base + x).count();
         assert_eq!([behind(0), behind(7), behind(99)], [3, 3, 3]);
@@ -241,7 +253,7 @@ mod tests {
             };
             let (mut short, mut general, ids) =
                 (Requests::default(), Requests::default(), IdOrder::default());
-            let (mut responses, mut course) = (Responses::default(), None::<Course>);
+            let (mut responses, mut run) = (Responses::default(), None::<RunState>);
             let (mut resolved, mut frame, mut psn, mut time) = (Vec::new(), 0, 0xff_ff00, 0);
             for _ in 0..60 {
                 let n = 2 + random(40) as u32;
@@ -257,7 +269,7 @@ mod tests {
                         message_bytes: Some((n - from) * 1024),
                     };
                     for requests in [&mut short, &mut general] {
-                        requests.see(&mut request, &ids, &KNOBS, &mut resolved);
+                        requests.on_request(&mut request, &ids, &config(), &mut resolved);
                     }
                     (frame, time) = (frame + 1, time + [700, 90_000, 8_000_000][random(3) as usize]);
                 }
@@ -276,37 +288,37 @@ mod tests {
                     }
                     let facts = &packet(opcode, psn + k, 7, time);
                     let response = &Response::with_data(facts, frame);
-                    general.answer(response, &mut resolved, &KNOBS);
-                    match &mut course {
-                        Some(course)
+                    general.answer(response, &mut resolved, &config());
+                    match &mut run {
+                        Some(run)
                             if facts.opcode().shape().is_data_within()
-                                && course.is_next_to_wait(facts, &ids) =>
+                                && run.is_next_to_wait(facts, &ids) =>
                         {
-                            course.take_to_wait(facts, frame, State::Unchecked);
+                            run.take_to_wait(facts, frame);
                             waited += 1;
                         }
-                        Some(course) if course.is_next_data(facts, &ids) => {
-                            short.learn_of_data(course);
-                            course.take_data(facts, facts.opcode().shape(), frame, State::Unchecked);
-                            short.answer(response, &mut resolved, &KNOBS);
+                        Some(run) if run.is_next_data(facts, &ids) => {
+                            short.learn_of_data(run);
+                            run.take_data(facts, facts.opcode().shape(), frame);
+                            short.answer(response, &mut resolved, &config());
                             if let Some(may_wait) = short.may_wait(facts.psn()) {
-                                course.wait(&may_wait);
+                                run.wait(&may_wait);
                             }
                         }
                         _ => {
-                            if let Some(mut course) = course.take() {
-                                short.learn_of_data(&mut course);
-                                responses.end_course(course, 0);
+                            if let Some(mut run) = run.take() {
+                                short.learn_of_data(&mut run);
+                                responses.end_run(run, 0);
                             }
                             let (packet, shape) = (Packet::of(facts, frame), facts.opcode().shape());
-                            responses.read(&packet, shape.position, None, &ids, &KNOBS, &mut resolved);
-                            course = responses.begin_course();
-                            short.answer(response, &mut resolved, &KNOBS);
+                            responses.read(&packet, shape.position, None, &ids, &config(), &mut resolved);
+                            run = responses.begin_run();
+                            short.answer(response, &mut resolved, &config());
                         }
                     }
                     if random(9) == 0 {
-                        if let Some(course) = &mut course {
-                            short.learn_of_data(course);
+                        if let Some(run) = &mut run {
+                            short.learn_of_data(run);
                         }
                         assert_eq!(
                             format!("{short:?}"),
@@ -314,14 +326,14 @@ mod tests {
                             "seed {seed}, packet {frame}"
                         );
                         if random(2) == 0
-                            && let (Some(course), Some(may_wait)) = (&mut course, short.may_wait(facts.psn()))
+                            && let (Some(run), Some(may_wait)) = (&mut run, short.may_wait(facts.psn()))
                         {
-                            course.wait(&may_wait);
+                            run.wait(&may_wait);
                         }
                     }
                 }
-                if let Some(course) = &mut course {
-                    short.learn_of_data(course);
+                if let Some(run) = &mut run {
+                    short.learn_of_data(run);
                 }
                 psn += n;
             }

@@ -24,17 +24,17 @@ const ENOUGH: u16 = 6;
 impl IdOrder {
     /// A packet that is no capture duplicate. `None` where it has no identification.
     #[inline]
-    pub(crate) fn see(&mut self, id: u16) {
+    pub(crate) fn push(&mut self, id: u16) {
         if !self.started {
             (self.started, self.newest, self.last) = (true, id, id);
             return;
         }
-        self.see_another(id);
+        self.push_next(id);
     }
 
     /// One that is not the first.
     #[inline(always)]
-    pub(crate) fn see_another(&mut self, id: u16) {
+    pub(crate) fn push_next(&mut self, id: u16) {
         let step = id.wrapping_sub(self.last);
         if step == 0 {
             // Of adapters that keep it constant, all of them.

@@ -1,8 +1,9 @@
 //! A flow's requests, and what the other direction says of them.
 
 mod answer;
-mod course;
+mod messages;
 mod recovery;
+mod run;
 
 use std::{
     collections::VecDeque,
@@ -10,28 +11,29 @@ use std::{
 };
 
 pub(crate) use answer::Response;
-pub(crate) use course::{Course, MayWait};
 pub(crate) use recovery::Episode;
+pub(crate) use run::{MayWait, RunState};
 
 use super::{
-    class::{Class, Counts, Place},
+    class::{Counts, Place},
+    copies::{Copying, Verdict},
+    distribution::{Distribution, Tracked},
     goodput::Marks,
-    lazy::{Lazy, quiet},
+    on_demand::{OnDemand, quiet},
     order::IdOrder,
     push_last,
-    sequence::{Context, Packet, Resolved, Sequence, unseen},
-    shadow::Shadow,
+    responder_model::ResponderModel,
+    sequence::{Sequence, unseen},
+    shed_first,
+    step::{Context, Packet, Resolved},
 };
 use crate::{
-    analyze::{
-        facts::Facts,
-        metric::latency::{Distribution, Tracked},
-    },
-    fetch,
+    analyze::{model::Class, packet::PacketView},
     opcode::{Operation, Position, Shape},
-    report::analysis,
+    prefetch, report,
     wire::Psn,
 };
+use answer::START_NS;
 use recovery::{MAX_CORRUPT_GAPS, Trouble};
 
 /// A request, beside its place in the sequence.
@@ -77,11 +79,22 @@ pub(crate) struct Read {
     pub(crate) next: u64,
     /// When its first response came.
     answered: bool,
+    /// Responses seen, each once.
+    seen: u64,
+    /// Its last response came, and it was asked for once.
+    ended: bool,
     complete: bool,
     retried: bool,
+    /// When it was asked for again.
+    again: i64,
 }
 
 impl Read {
+    /// Whether it has one PSN, and that was answered.
+    pub(super) fn is_answered_alone(&self) -> bool {
+        self.answered && self.end - self.first == 1
+    }
+
     /// Whether a response with this PSN is one to it.
     fn has(&self, x: u64) -> bool {
         self.first <= x && x < self.end
@@ -113,9 +126,9 @@ pub(crate) struct Requests {
     /// Goodput: payload of first transmissions.
     pub(crate) goodput: u64,
     pub(crate) counts: Counts,
-    trouble: Lazy<Trouble>,
-    reads: Lazy<Reads>,
-    shadow: Shadow,
+    trouble: OnDemand<Trouble>,
+    reads: OnDemand<Reads>,
+    responder: ResponderModel,
     assembly: Option<Assembly>,
     /// Three times the 99th percentile of the acknowledgements' round trips so far.
     thrice_rtt: i64,
@@ -153,6 +166,8 @@ struct Reads {
     out_of_sequence: bool,
     /// When the last response passed it.
     last_time: i64,
+    /// A response came of which the request was not seen.
+    unasked: bool,
     /// A READ whose number of PSNs is a guess, and its length.
     guess: Option<(u64, u32)>,
 }
@@ -181,7 +196,7 @@ pub(crate) struct More {
     pub(crate) ack_rtt: Tracked,
     pub(crate) completion: Distribution,
     marks: Marks,
-    rare: Lazy<Rare>,
+    rare: OnDemand<Rare>,
 }
 
 /// What only flows with READs, NAKs or timeouts have.
@@ -195,13 +210,46 @@ pub(crate) struct Rare {
     pub(crate) rnr_waited: Distribution,
     pub(crate) rnr_early: u64,
     pub(crate) rnr_stalled: u64,
-    pub(crate) timeouts: Vec<analysis::Timeout>,
+    pub(crate) timeouts: Vec<report::Timeout>,
     pub(crate) episodes: Vec<Episode>,
     /// Episodes that there was no room for.
     pub(crate) episodes_dropped: u64,
 }
 
 quiet!(Rare);
+
+impl Rare {
+    fn distributions(&self) -> [&Distribution; 6] {
+        let Rare { read_first, read_last, nak_generation, nak_reaction, rnr_asked, rnr_waited, .. } = self;
+        [read_first, read_last, nak_generation, nak_reaction, rnr_asked, rnr_waited]
+    }
+
+    fn distributions_mut(&mut self) -> [&mut Distribution; 6] {
+        let Rare { read_first, read_last, nak_generation, nak_reaction, rnr_asked, rnr_waited, .. } = self;
+        [read_first, read_last, nak_generation, nak_reaction, rnr_asked, rnr_waited]
+    }
+
+    /// Leaves the first few episodes and the last one, which may not be over.
+    fn shed_episodes(&mut self) {
+        const FEW: usize = 4;
+        let last = self.episodes.len().saturating_sub(1);
+        self.episodes_dropped += self.episodes.drain(FEW.min(last)..last).count() as u64;
+        self.episodes.shrink_to_fit();
+    }
+
+    fn heap(&self) -> usize {
+        self.distributions().iter().map(|distribution| distribution.heap()).sum::<usize>()
+            + self.episodes.capacity() * size_of::<Episode>()
+            + self.timeouts.capacity() * size_of::<report::Timeout>()
+    }
+}
+
+impl More {
+    fn heap(&self) -> usize {
+        let rare = self.rare.heap() + self.rare.get().map_or(0, Rare::heap);
+        self.ack_rtt.all().heap() + self.completion.heap() + rare
+    }
+}
 
 impl Deref for More {
     type Target = Rare;
@@ -239,14 +287,21 @@ pub(crate) enum MtuBy {
 
 /// What most paths have, until something better is known.
 const LIKELY_MTU: u32 = 1024;
+/// The length of a READ that was cut off, and the PSNs that it may have.
+const UNKNOWN: u32 = 0;
+const LONGEST_UNKNOWN: u64 = 1 << 16;
 const MAX_READS: usize = 256;
 const MAX_WAITING: usize = 1024;
 /// What the analysis as a whole knows.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Knobs {
+#[derive(Clone, Debug)]
+pub(crate) struct TrackConfig {
     pub(crate) late_ns: i64,
     /// The queue pair's timeout, where the user or CM says it.
     pub(crate) ack_timeout_ns: Option<i64>,
+    /// What the capture records twice.
+    pub(crate) copying: Copying,
+    /// The capture lost packets: what it missed need not have been lost on the way.
+    pub(crate) is_lossy: bool,
 }
 
 impl Requests {
@@ -257,32 +312,32 @@ impl Requests {
     /// Fetches the lines that a packet needs: of these fields no two are further apart than a line is long.
     #[inline(always)]
     pub(crate) fn fetch(&self) {
-        fetch::line(&self.una);
-        fetch::line(&self.shadow);
-        fetch::line(&self.thrice_rtt);
-        fetch::line(&self.seq.last_time);
-        fetch::line(&self.messages_completed);
-        fetch::line(&self.reach);
+        prefetch::line(&self.una);
+        prefetch::line(&self.responder);
+        prefetch::line(&self.thrice_rtt);
+        prefetch::line(&self.seq.last_time);
+        prefetch::line(&self.messages_completed);
+        prefetch::line(&self.reach);
     }
 
     /// Fetches what tells losses.
     #[inline(always)]
     pub(crate) fn fetch_losses(&self) {
-        fetch::line(&self.counts.packets);
-        fetch::line(&self.acks_not_seen);
+        prefetch::line(&self.counts.packets);
+        prefetch::line(&self.acks_not_seen);
     }
 
     /// Fetches what a message that ends adds to.
     #[inline(always)]
     pub(crate) fn fetch_message(&self) {
         self.sizes.fetch();
-        self.waiting.back().into_iter().for_each(fetch::line);
+        self.waiting.back().into_iter().for_each(prefetch::line);
     }
 
     /// Fetches what an acknowledgement adds to.
     #[inline(always)]
     pub(crate) fn fetch_answered(&self) {
-        self.waiting.front().into_iter().for_each(fetch::line);
+        self.waiting.front().into_iter().for_each(prefetch::line);
         self.fetch_more();
     }
 
@@ -290,27 +345,35 @@ impl Requests {
     #[inline(always)]
     pub(crate) fn fetch_more(&self) {
         if let Some(more) = &self.more {
-            fetch::lines(&**more);
+            prefetch::lines(&**more);
             more.completion.fetch();
             more.ack_rtt.all().fetch();
         }
     }
 
-    fn context<'a>(&self, ids: &'a IdOrder, knobs: &Knobs) -> Context<'a> {
+    fn context<'a>(&self, ids: &'a IdOrder, config: &'a TrackConfig) -> Context<'a> {
+        let asked_time = match self.reads.get() {
+            // A response that did not come asks too.
+            Some(_) if self.acks_seen > 0 => i64::MAX,
+            _ => self.trouble.get().map_or(0, |trouble| trouble.asked_time),
+        };
         Context {
+            asked_time,
+            copying: &config.copying,
+            is_copy: None,
             rtt_min: self.rtt_min,
             reverse_visible: self.acks_seen > 0,
             asked: self.trouble.get().and_then(|trouble| trouble.asked).map(|nak| (nak.x, nak.time)),
-            late_ns: knobs.late_ns,
-            timeout_ns: self.timeout_floor(knobs),
+            late_ns: config.late_ns,
+            timeout_ns: self.timeout_floor(config),
             una: self.una,
             ids,
         }
     }
 
     /// The shortest silence that a timeout may end.
-    fn timeout_floor(&self, knobs: &Knobs) -> i64 {
-        if let Some(timeout) = knobs.ack_timeout_ns {
+    fn timeout_floor(&self, config: &TrackConfig) -> i64 {
+        if let Some(timeout) = config.ack_timeout_ns {
             return timeout;
         }
         self.thrice_rtt.max(20_000)
@@ -318,7 +381,7 @@ impl Requests {
 
     /// Whether a part of a SEND or WRITE is the expected one of a flow without trouble at the moment, which nearly all are.
     #[inline(always)]
-    pub(crate) fn expects(&self, facts: &impl Facts, ids: &IdOrder) -> bool {
+    pub(crate) fn expects(&self, facts: &impl PacketView, ids: &IdOrder) -> bool {
         self.seq.expects(facts, ids) && self.is_quiet()
     }
 
@@ -328,29 +391,30 @@ impl Requests {
         self.reads.get().is_none_or(|reads| reads.guess.is_none())
             && !self.is_recovering
             && self.trouble.get().is_none_or(|trouble| trouble.corrupted == 0)
+            && self.has_no_open_edge()
     }
 
-    /// Takes a request that it expects: what [`see`](Self::see) would do comes down to this.
+    /// Takes a request that it expects: what [`on_request`](Self::on_request) would do comes down to this.
     #[inline(always)]
     pub(crate) fn take_expected(
         &mut self,
-        facts: &impl Facts,
+        facts: &impl PacketView,
         shape: &Shape,
         frame: u64,
         ids: &IdOrder,
-        knobs: &Knobs,
+        config: &TrackConfig,
     ) {
         let (time, bytes) = (facts.time(), facts.payload() as u64);
-        if time - self.seq.last_time > self.timeout_floor(knobs) {
+        if time - self.seq.last_time > self.timeout_floor(config) {
             self.after_silence(facts.ip_id(), ids);
         }
         let x = self.seq.take_expected(facts, frame, self.una);
-        self.shadow.see(x, 1, time);
+        self.responder.on_request(x, 1, time);
         self.counts.packets += 1;
         self.counts.class(Class::New);
         self.goodput += bytes;
         if let Some(operation) = shape.operation {
-            self.assemble(&Part { operation, position: shape.position, n: 1, time, bytes }, x, false);
+            self.assemble(&Part { operation, position: shape.position, n: 1, time, bytes }, x);
         }
     }
 
@@ -362,11 +426,47 @@ impl Requests {
 
     /// A request. Its class, or `None` where that has to wait: then it is among `resolved`, later.
     #[inline(never)]
-    pub(crate) fn see(
+    pub(crate) fn on_request(
         &mut self,
         request: &mut Request,
         ids: &IdOrder,
-        knobs: &Knobs,
+        config: &TrackConfig,
+        resolved: &mut Vec<Resolved>,
+    ) -> Option<Class> {
+        if self.seq.has_repeated {
+            let behind = self.seq.behind_repeated(&request.packet);
+            let verdict = self.trouble.repeated.judge(behind, self.seq.hi);
+            self.judge_repeated(verdict, ids, config, resolved);
+        }
+        self.take_in(request, None, ids, config, resolved)
+    }
+
+    /// What those packets are that came again.
+    #[cold]
+    fn judge_repeated(
+        &mut self,
+        verdict: Verdict,
+        ids: &IdOrder,
+        config: &TrackConfig,
+        resolved: &mut Vec<Resolved>,
+    ) {
+        if verdict == Verdict::Wait {
+            return;
+        }
+        self.seq.has_repeated = false;
+        for mut request in self.trouble.repeated.take() {
+            let class = self.take_in(&mut request, Some(verdict == Verdict::Copies), ids, config, resolved);
+            resolved.extend(class.map(|class| Resolved::of(&request.packet, class)));
+        }
+    }
+
+    /// A request. `is_copy`: of one that came again and waited, what it is.
+    fn take_in(
+        &mut self,
+        request: &mut Request,
+        is_copy: Option<bool>,
+        ids: &IdOrder,
+        config: &TrackConfig,
         resolved: &mut Vec<Resolved>,
     ) -> Option<Class> {
         if self.reads.guess.is_some() {
@@ -377,18 +477,22 @@ impl Requests {
         }
         let request = &*request;
         let p = &request.packet;
-        let (begins, silent) = (!self.seq.is_started(), p.time - self.seq.last_time);
-        let context = self.context(ids, knobs);
+        let (begins, silent, hi) = (!self.seq.is_started(), p.time - self.seq.last_time, self.seq.hi);
+        let context = Context { is_copy, ..self.context(ids, config) };
         let began = resolved.len();
-        let step = self.seq.see(p, &context, |gap, holes| holes.push(gap, p.time, p.id), resolved);
+        let step = self.seq.on_packet(p, &context, |gap, holes| holes.push(gap, p.time, p.id), resolved);
         if resolved.len() > began {
-            self.settle(began, resolved, knobs);
+            self.settle(began, resolved, config);
+        }
+        if let Some(lag) = step.repeated {
+            self.trouble.repeated.push(step.x, step.x + p.n as u64, lag, *request);
+            return None;
         }
         self.counts.packets += 1;
         let Some(class) = step.class else {
-            self.shadow.see(step.x, p.n, p.time);
+            self.responder.on_request(step.x, p.n, p.time);
             self.goodput += p.bytes as u64;
-            self.assemble(&request.part(), step.x, true);
+            self.assemble(&request.part(), step.x);
             return None;
         };
         match class {
@@ -398,7 +502,7 @@ impl Requests {
                 return Some(class);
             }
             Class::First | Class::Resync => {
-                self.shadow.start(step.x);
+                self.responder.start(step.x);
                 self.last_progress = p.time;
                 self.una = 0;
                 self.waiting.clear();
@@ -406,17 +510,21 @@ impl Requests {
                     reads.list.clear();
                 }
                 self.assembly = None;
+                if let Some(trouble) = self.trouble.get_mut() {
+                    trouble.edges.clear();
+                }
             }
             // The verdict was given in `settle`, with the others.
             Class::Retransmission
                 if resolved.len() > began && resolved[began..].iter().any(|r| r.fill.frame == p.frame) =>
             {
-                self.shadow.see(step.x, p.n, p.time);
+                self.responder.on_request(step.x, p.n, p.time);
                 self.goodput += p.bytes as u64;
-                self.assemble(&request.part(), step.x, true);
+                self.assemble(&request.part(), step.x);
                 return Some(class);
             }
-            Class::Retransmission => self.again(request, &step, knobs),
+            Class::Retransmission => self.again(request, &step, config),
+            Class::Ambiguous => self.counts.ambiguous(),
             Class::NewAfterGap | Class::New if step.unseen > 0 => self.counts.lost_perhaps(step.unseen),
             // After a silence as long as a timeout: sent before, perhaps, and lost.
             Class::New if silent > context.timeout_ns => self.counts.lost_perhaps(1),
@@ -427,7 +535,7 @@ impl Requests {
             let upstream = &mut self.counts.losses[Place::Upstream as usize];
             upstream.least = upstream.least.saturating_sub(1);
         }
-        self.shadow.see(step.x, p.n, p.time);
+        self.responder.on_request(step.x, p.n, p.time);
         if begins && matches!(request.position, Position::Middle | Position::Last) {
             // The message's first packet was before the capture, or did not come.
             self.counts.lost(Place::Upstream, 0, 1);
@@ -441,11 +549,10 @@ impl Requests {
             trouble.skipped_late += trouble.corrupted.min(step.pass_gap);
             trouble.corrupted = 0;
         }
-        if matches!(class, Class::First | Class::New | Class::NewAfterGap | Class::Resync)
-            || step.x + p.n as u64 == self.seq.hi
+        if matches!(class, Class::First | Class::New | Class::NewAfterGap | Class::Resync) || self.seq.hi > hi
         {
             self.goodput += p.bytes as u64;
-            self.assemble(&request.part(), step.x, false);
+            self.assemble(&request.part(), step.x);
         }
         self.remember_read(request, step.x);
         if let Some(episode) = self.open_episode()
@@ -469,6 +576,9 @@ impl Requests {
     #[cold]
     fn solve(&mut self, next: Psn) {
         let Some((x, length)) = self.take_guess() else { return };
+        if length == UNKNOWN {
+            return self.reach_to(x, self.seq.unwrap(next));
+        }
         let took = self.seq.unwrap(next).wrapping_sub(x);
         let mtu = [4096u16, 2048, 1024, 512, 256]
             .into_iter()
@@ -476,6 +586,19 @@ impl Requests {
         // A request that the capture lost makes a READ seem longer, and the path MTU smaller than it is.
         if let Some(mtu) = mtu.filter(|&mtu| self.mtu.by == MtuBy::Unknown || mtu > self.mtu.bytes) {
             self.set_mtu(Mtu { bytes: mtu, by: MtuBy::ReadPsns }, x, length);
+        }
+    }
+
+    /// The READ at `x`, whose length was cut off, takes the PSNs up to this one.
+    fn reach_to(&mut self, x: u64, end: u64) {
+        let Some(reads) = self.reads.get_mut() else { return };
+        let Some(read) = reads.list.back_mut().filter(|read| read.first == x && read.end < end) else {
+            return;
+        };
+        if self.seq.hi == read.end && end - x < LONGEST_UNKNOWN {
+            (read.end, reads.end) = (end, reads.end.max(end));
+            (self.seq.hi, self.seq.cur) = (end, end);
+            self.responder.acknowledged(end);
         }
     }
 
@@ -497,7 +620,7 @@ impl Requests {
             reads.in_disorder = !reads.list.iter().is_sorted_by(follow);
             reads.end = reads.end.max(end);
         }
-        self.shadow.acknowledged(end);
+        self.responder.acknowledged(end);
     }
 
     fn remember_read(&mut self, request: &Request, x: u64) {
@@ -513,12 +636,16 @@ impl Requests {
         };
         if let Some(read) = known {
             read.retried = true;
+            read.again = request.packet.time;
             read.next = x;
             return;
         }
-        if request.operation == Operation::ReadRequest && self.mtu.by <= MtuBy::ReadPsns {
-            self.reads.guess =
-                request.message_bytes.map(|length| (x, length)).filter(|&(_, length)| length > 256);
+        let is_cut = request.message_bytes.is_none();
+        if request.operation == Operation::ReadRequest && (is_cut || self.mtu.by <= MtuBy::ReadPsns) {
+            self.reads.guess = match request.message_bytes {
+                None => Some((x, UNKNOWN)),
+                Some(length) => Some((x, length)).filter(|_| length > 256),
+            };
         }
         let read = Read {
             first: x,
@@ -526,13 +653,24 @@ impl Requests {
             time: request.packet.time,
             next: x,
             answered: false,
+            seen: 0,
+            ended: false,
             complete: false,
             retried: false,
+            again: 0,
         };
         let last = self.reads.list.back();
         self.reads.in_disorder |= last.is_some_and(|last| last.first > x || last.end > end);
         self.reads.end = self.reads.end.max(end);
         push_last(&mut self.reads.list, MAX_READS, read);
+    }
+
+    /// Whether some were acknowledged that the capture does not have.
+    pub(crate) fn are_missing(&self) -> bool {
+        let una = self.una;
+        let is_missing =
+            || self.seq.rare.get().is_some_and(|rare| rare.holes.iter().any(|hole| hole.start < una));
+        self.acked_unseen > 0 || self.reads.unasked || is_missing()
     }
 
     /// Whether there was never anything wrong with them.
@@ -542,16 +680,59 @@ impl Requests {
             && self.more.as_deref().is_none_or(|more| more.rnr_asked.count() == 0)
     }
 
-    /// Bytes on the heap, without what distributions have there.
+    /// Gives up detail: counts stay right, and bounds true. So many PSNs of READs may yet be answered, and nobody will know.
+    pub(crate) fn shed(&mut self, config: &TrackConfig, resolved: &mut Vec<Resolved>) -> u64 {
+        let began = resolved.len();
+        let missing = self.seq.shed(resolved);
+        self.settle(began, resolved, config);
+        self.counts.lost(Place::Upstream, 0, missing);
+        self.counts.lost(Place::Capture, 0, missing);
+        self.acks_not_seen += shed_first(&mut self.waiting).count() as u64;
+        let reads = self.reads.get_mut().map(|reads| shed_first(&mut reads.list));
+        let unanswered = reads.into_iter().flatten().map(|read| read.end.saturating_sub(read.next)).sum();
+        self.shed_times();
+        self.shed_episodes();
+        unanswered
+    }
+
+    /// Leaves the first few episodes and the last one.
+    pub(crate) fn shed_episodes(&mut self) {
+        if let Some(rare) = self.more.as_mut().and_then(|more| more.rare.get_mut()) {
+            rare.shed_episodes();
+        }
+    }
+
+    /// Gives up histograms: their summaries stay.
+    fn shed_times(&mut self) {
+        self.sizes.shed();
+        let Some(more) = &mut self.more else { return };
+        more.ack_rtt.shed();
+        more.completion.shed();
+        if let Some(rare) = more.rare.get_mut() {
+            rare.distributions_mut().into_iter().for_each(Distribution::shed);
+        }
+    }
+
+    /// Of a flow that is over: what only its next packets would need.
+    pub(crate) fn forget(&mut self) {
+        self.seq.forget();
+        self.waiting = VecDeque::new();
+        self.reads = OnDemand::default();
+        self.shed_times();
+    }
+
+    /// Bytes on the heap.
     pub(crate) fn heap(&self) -> usize {
         self.seq.heap()
             + self.counts.heap()
-            + self.shadow.heap()
+            + self.responder.heap()
             + self.trouble.heap()
             + self.reads.heap()
             + self.reads.list.capacity() * size_of::<Read>()
             + self.waiting.capacity() * size_of::<Waiting>()
-            + self.more.as_ref().map_or(0, |more| size_of::<More>() + more.rare.heap())
+            + self.sizes.heap()
+            + self.more.as_ref().map_or(0, |more| size_of::<More>() + more.heap())
+            + self.trouble.get().map_or(0, Trouble::heap)
     }
 
     /// READs and atomics, those of late.
@@ -559,52 +740,15 @@ impl Requests {
         self.reads.list.iter()
     }
 
+    /// When the READ or atomic that has this PSN was asked for again; the beginning of time where it was not.
+    pub(crate) fn asked_again(&self, psn: Psn) -> i64 {
+        let at = self.reads.place(self.seq.unwrap(psn));
+        at.and_then(|at| self.reads.list.get(at)).map_or(0, |read| read.again)
+    }
+
     /// Those of them that do not end before this PSN, and perhaps others.
     pub(crate) fn reads_from(&self, x: u64) -> impl Iterator<Item = &Read> {
         self.reads.from(x)
-    }
-
-    /// Follow the operation codes: messages, their sizes, those that do not add up.
-    #[inline(always)]
-    fn assemble(&mut self, part: &Part, x: u64, filled: bool) {
-        let &Part { operation, position, n, time, bytes } = part;
-        let whole = match position {
-            Position::First => {
-                self.broken_if_open(filled);
-                self.assembly = Some(Assembly { next: x + 1, bytes, first_time: time, operation });
-                return;
-            }
-            Position::Middle | Position::Last => {
-                let Some(assembly) = &mut self.assembly else { return };
-                if assembly.next != x || assembly.operation != operation {
-                    if !filled && x >= assembly.next {
-                        self.assembly = None;
-                        self.messages_broken += 1;
-                    }
-                    return;
-                }
-                assembly.next = x + 1;
-                assembly.bytes += bytes;
-                if position == Position::Middle {
-                    return;
-                }
-                let whole = *assembly;
-                self.assembly = None;
-                whole
-            }
-            Position::Only => {
-                self.broken_if_open(filled);
-                Assembly { next: x + n as u64, bytes, first_time: time, operation }
-            }
-        };
-        let answered =
-            !matches!(whole.operation, Operation::ReadRequest | Operation::CompareSwap | Operation::FetchAdd);
-        if answered {
-            self.completed(whole.bytes, Waiting { last: whole.next - 1, first_time: whole.first_time });
-        } else {
-            self.messages_completed += 1;
-            self.sizes.add(whole.bytes);
-        }
     }
 
     /// A message that an acknowledgement is due for is complete.
@@ -612,14 +756,15 @@ impl Requests {
     pub(crate) fn completed(&mut self, bytes: u64, waiting: Waiting) {
         self.messages_completed += 1;
         self.sizes.add(bytes);
-        push_last(&mut self.waiting, MAX_WAITING, waiting);
-    }
-
-    #[inline]
-    fn broken_if_open(&mut self, filled: bool) {
-        if !filled && self.assembly.take().is_some() {
-            self.messages_broken += 1;
+        if self.waiting.len() < MAX_WAITING
+            && self.waiting.back().is_some_and(|last| last.last > waiting.last)
+        {
+            // Put together late.
+            let at = self.waiting.partition_point(|before| before.last < waiting.last);
+            self.waiting.insert(at, waiting);
+            return;
         }
+        push_last(&mut self.waiting, MAX_WAITING, waiting);
     }
 
     pub(crate) fn messages_open(&self) -> u64 {
@@ -637,7 +782,8 @@ impl Requests {
     pub(crate) fn full_packet(&mut self, bytes: u32) -> bool {
         if !self.knows_mtu() && bytes.is_power_of_two() && (256..=4096).contains(&bytes) {
             let mtu = Mtu { bytes: bytes as u16, by: MtuBy::FullPackets };
-            match self.take_guess() {
+            let is_cut = self.reads.guess.is_some_and(|(_, length)| length == UNKNOWN);
+            match if is_cut { None } else { self.take_guess() } {
                 Some((x, length)) => {
                     self.set_mtu(mtu, x, length);
                     return true;
@@ -649,18 +795,23 @@ impl Requests {
     }
 
     /// The capture is over.
-    pub(crate) fn finish(&mut self, ids: &IdOrder, knobs: &Knobs, resolved: &mut Vec<Resolved>) {
-        let context = self.context(ids, knobs);
+    pub(crate) fn finish(&mut self, ids: &IdOrder, config: &TrackConfig, resolved: &mut Vec<Resolved>) {
+        if self.seq.has_repeated {
+            self.judge_repeated(self.trouble.repeated.alone(), ids, config, resolved);
+        }
+        let context = self.context(ids, config);
         let began = resolved.len();
         self.seq.finish(&context, resolved);
-        self.settle(began, resolved, knobs);
+        self.settle(began, resolved, config);
+        self.sweep(self.una, true);
         self.judge_suspect();
         if let Some(lost) = self.trouble.get_mut().and_then(|trouble| trouble.lost_behind.take()) {
             self.counts.lost(Place::Downstream, 0, lost.most);
         }
         // Repetitions that a sender that goes back does not leave out: lost on the way to the tap, unless they came late.
         let skipped = self.trouble.skipped + self.seq.rare.pass_holes_left;
-        let sure = self.seq.recovery_mode() == "go_back_n";
+        // What a READ asked for and what came of it is not sent again.
+        let sure = self.seq.recovery_mode() == report::RecoveryMode::GoBackN && self.reads.get().is_none();
         self.counts.lost(
             Place::Upstream,
             if sure { skipped.saturating_sub(self.trouble.skipped_late) } else { 0 },
@@ -678,6 +829,8 @@ impl Requests {
         for hole in self.seq.rare.holes.iter() {
             let psns = hole.end.min(una).saturating_sub(hole.start);
             // A READ request of many PSNs is one packet.
+            // What came before the capture began is not missing.
+            let psns = if hole.time - self.seq.start_time < START_NS { 0 } else { psns };
             least += if self.reads.get().is_some() { psns.min(1) } else { psns };
             covered += psns;
             open += hole.end.saturating_sub(hole.start.max(una));
@@ -685,6 +838,12 @@ impl Requests {
         // Acknowledged, and no transmission of it ever seen: the network did not lose it.
         self.counts.lost(Place::Capture, least, covered + open);
         self.counts.lost(Place::Upstream, 0, open);
+        if self.seq.is_sparse() {
+            // Of what was sampled, or went other ways, nothing proves a loss.
+            self.counts.nothing_sure(self.seq.hi - self.seq.base);
+        } else if config.is_lossy {
+            self.counts.less_sure((covered + self.acked_unseen).max(1));
+        }
         // Those beyond the highest one seen; the others are holes.
         let beyond = if una > 0 { una.saturating_sub(self.seq.hi).min(self.acked_unseen) } else { 0 };
         self.counts.lost(Place::Capture, beyond, beyond);

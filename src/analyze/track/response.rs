@@ -3,17 +3,22 @@
 use std::{collections::VecDeque, ops::Range};
 
 use super::{
-    class::{Class, Counts, Place, Trigger},
-    lazy::{Lazy, quiet},
+    class::{Counts, Place},
+    copies::{Copying, Repetitions, Verdict},
+    on_demand::{OnDemand, quiet},
     order::IdOrder,
     push_last,
-    request::{Course, Knobs, Requests},
-    sequence::{Context, Packet, Resolved, Sequence, Step},
+    request::{Requests, RunState, TrackConfig},
+    sequence::Sequence,
+    step::{Context, Packet, Resolved, Step},
 };
 use crate::{
-    analyze::facts::Facts,
-    fetch,
+    analyze::{
+        model::{Class, Trigger},
+        packet::PacketView,
+    },
     opcode::{Position, Shape},
+    prefetch,
     wire::Psn,
 };
 
@@ -28,7 +33,7 @@ pub(crate) struct Responses {
     last_ack: Option<(Psn, u32)>,
     /// So many of them may be ahead of the last one, in whatever way.
     ahead: u8,
-    pub(crate) read: Lazy<Data>,
+    pub(crate) read: OnDemand<Data>,
 }
 
 /// The READ responses among them.
@@ -44,19 +49,21 @@ pub(crate) struct Data {
     /// What the requester expects, if it sees what the tap sees: it takes responses in order only.
     expected: u64,
     skipped: u64,
+    /// Packets that came again, and may have been recorded twice.
+    repeated: Repetitions<(Packet, Position)>,
 }
 
 /// What an acknowledgement says.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Acknowledged {
+pub(crate) struct Acknowledged<'a> {
     /// Messages completed.
     pub(crate) msn: Option<u32>,
     /// It is a NAK, or an RNR NAK.
     pub(crate) negative: bool,
     /// It answers an atomic.
     pub(crate) atomic: bool,
-    /// This capture records transmissions twice. Where nothing in it does, equal acknowledgements answer equal requests.
-    pub(crate) recorded_twice: bool,
+    /// What this capture records twice. Where it records nothing twice, equal acknowledgements answer equal requests.
+    pub(crate) copying: &'a Copying,
 }
 
 quiet!(Responses);
@@ -72,6 +79,7 @@ struct Ack {
 
 /// Acknowledgements remembered.
 const ACKS: usize = 8;
+const COPIED_ACKS: usize = 64;
 /// Steps of PSNs of which so many together do not go round.
 const FAR: i32 = 1 << 19;
 
@@ -79,14 +87,14 @@ impl Responses {
     /// Fetches the lines that a response needs.
     #[inline(always)]
     pub(crate) fn fetch(&self) {
-        fetch::line(&self.counts.packets);
-        fetch::line(&self.acks_seen);
+        prefetch::line(&self.counts.packets);
+        prefetch::line(&self.acks_seen);
     }
 
     /// The same of what is on the heap.
     #[inline(always)]
     pub(crate) fn fetch_last(&self) {
-        self.acks.back().into_iter().for_each(fetch::line);
+        self.acks.back().into_iter().for_each(prefetch::line);
     }
 
     /// An acknowledgement: of requests, of an atomic, negative ones too.
@@ -106,12 +114,14 @@ impl Responses {
         // Ahead of all that are remembered it is none of them.
         let is_newest = self.ahead == 0 && (1..FAR).contains(&step);
         let ids_vary = || p.id.is_some() && ids.varies();
-        if !is_newest && self.is_among(&ack, ids_vary(), said.recorded_twice) {
+        if !is_newest && self.is_among(&ack, ids_vary(), said.copying) {
             return Class::CaptureDuplicate;
         }
-        push_last(&mut self.acks, ACKS, ack);
+        // Copies come later than a few acknowledgements.
+        let most = if said.copying.is_learned() { COPIED_ACKS } else { ACKS };
+        push_last(&mut self.acks, most, ack);
         self.ahead =
-            if step >= FAR || step < 0 && negative { ACKS as u8 } else { self.ahead.saturating_sub(1) };
+            if step >= FAR || step < 0 && negative { most as u8 } else { self.ahead.saturating_sub(1) };
         let Some((last, last_msn)) = self.last_ack else {
             self.last_ack = Some((p.psn, msn.unwrap_or(0)));
             return if self.read.get().is_some_and(|read| read.seq.is_started()) {
@@ -137,19 +147,19 @@ impl Responses {
     }
 
     #[inline(never)]
-    fn is_among(&self, ack: &Ack, ids_vary: bool, recorded_twice: bool) -> bool {
-        self.acks.iter().any(|before| before.is_same(ack, ids_vary, recorded_twice))
+    fn is_among(&self, ack: &Ack, ids_vary: bool, copying: &Copying) -> bool {
+        self.acks.iter().any(|before| before.is_same(ack, ids_vary, copying))
     }
 
     /// Whether a READ response is the next one, and nothing else: there were some before.
     #[inline(always)]
-    pub(crate) fn expects_data(&self, facts: &impl Facts, ids: &IdOrder) -> bool {
+    pub(crate) fn expects_data(&self, facts: &impl PacketView, ids: &IdOrder) -> bool {
         self.read.get().is_some_and(|read| read.seq.expects(facts, ids))
     }
 
     /// Takes a READ response that it expects: what [`read`](Self::read) would do comes down to this.
     #[inline(always)]
-    pub(crate) fn take_expected_data(&mut self, facts: &impl Facts, shape: &Shape, frame: u64) {
+    pub(crate) fn take_expected_data(&mut self, facts: &impl PacketView, shape: &Shape, frame: u64) {
         let Some(read) = self.read.get_mut() else { return };
         let x = read.seq.take_expected(facts, frame, 0);
         if x == read.expected || read.expected == 0 {
@@ -161,21 +171,21 @@ impl Responses {
         self.counts.class(Class::New);
     }
 
-    /// From now on READ responses are taken by a course, if that can be. They are as they were until it
-    /// [ends](Self::end_course).
-    pub(crate) fn begin_course(&mut self) -> Option<Course> {
+    /// From now on READ responses are taken by a run, if that can be. They are as they were until it
+    /// [ends](Self::end_run).
+    pub(crate) fn begin_run(&mut self) -> Option<RunState> {
         let Data { seq, open, expected, .. } = self.read.get_mut()?;
-        if *expected <= seq.hi { Course::of_data(seq, *open) } else { None }
+        if *expected <= seq.hi { RunState::of_data(seq, *open) } else { None }
     }
 
-    /// The course is over. It had so many packets.
-    pub(crate) fn end_course(&mut self, course: Course, packets: u64) {
+    /// The run is over. It had so many packets.
+    pub(crate) fn end_run(&mut self, run: RunState, packets: u64) {
         let Some(Data { seq, open, expected, goodput, .. }) = self.read.get_mut() else { return };
-        *goodput += course.payload() as u64;
-        *open = course.is_data_open();
+        *goodput += run.payload() as u64;
+        *open = run.is_data_open();
         // What is expected may be missing before it, and is then still.
         let is_expected = packets > 0 && (*expected == seq.hi || *expected == 0);
-        course.give_back(seq);
+        run.give_back(seq);
         if is_expected {
             *expected = seq.hi;
         }
@@ -190,36 +200,85 @@ impl Responses {
         position: Position,
         requests: Option<&Requests>,
         ids: &IdOrder,
-        knobs: &Knobs,
+        config: &TrackConfig,
+        resolved: &mut Vec<Resolved>,
+    ) -> Option<Class> {
+        if self.read.seq.has_repeated {
+            let behind = self.read.seq.behind_repeated(p);
+            let hi = self.read.seq.hi;
+            let verdict = self.read.repeated.judge(behind, hi);
+            self.judge_repeated(verdict, requests, ids, config, resolved);
+        }
+        self.take_in(p, position, None, requests, ids, config, resolved)
+    }
+
+    /// What those packets are that came again.
+    #[cold]
+    fn judge_repeated(
+        &mut self,
+        verdict: Verdict,
+        requests: Option<&Requests>,
+        ids: &IdOrder,
+        config: &TrackConfig,
+        resolved: &mut Vec<Resolved>,
+    ) {
+        if verdict == Verdict::Wait {
+            return;
+        }
+        self.read.seq.has_repeated = false;
+        for (p, position) in self.read.repeated.take() {
+            let is_copy = Some(verdict == Verdict::Copies);
+            let class = self.take_in(&p, position, is_copy, requests, ids, config, resolved);
+            resolved.extend(class.map(|class| Resolved::of(&p, class)));
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn take_in(
+        &mut self,
+        p: &Packet,
+        position: Position,
+        is_copy: Option<bool>,
+        requests: Option<&Requests>,
+        ids: &IdOrder,
+        config: &TrackConfig,
         resolved: &mut Vec<Resolved>,
     ) -> Option<Class> {
         let context = Context {
+            is_copy,
+            asked_time: requests.map_or(0, |requests| requests.asked_again(p.psn)),
+            copying: &config.copying,
             rtt_min: None,
             reverse_visible: requests.is_some(),
             asked: self.read.asked,
-            late_ns: knobs.late_ns,
+            late_ns: config.late_ns,
             timeout_ns: i64::MAX,
             una: 0,
             ids,
         };
         self.read.seq.has_jumps = true;
         let began = resolved.len();
-        let open = self.read.open;
-        let step = self.read.seq.see(
+        let (open, sparse) = (self.read.open, self.read.seq.is_sparse());
+        let step = self.read.seq.on_packet(
             p,
             &context,
             |gap, holes| match requests {
+                // Of a capture that has few of the packets, it does not have all requests.
+                _ if sparse || requests.is_none() && open => holes.push(gap, p.time, p.id),
                 Some(requests) => {
                     // What was passed over is missing where a READ asked for it.
                     for part in asked_for(requests, gap) {
                         holes.push(part, p.time, p.id);
                     }
                 }
-                None if open => holes.push(gap, p.time, p.id),
                 None => {}
             },
             resolved,
         );
+        if let Some(lag) = step.repeated {
+            self.read.repeated.push(step.x, step.x + 1, lag, (*p, position));
+            return None;
+        }
         self.read.open = matches!(position, Position::First | Position::Middle);
         self.counts.packets += 1;
         self.settle(&resolved[began..]);
@@ -247,7 +306,7 @@ impl Responses {
                 self.read.goodput += p.bytes as u64
             }
             Class::Retransmission => self.again(p, &step),
-
+            Class::Ambiguous => self.counts.ambiguous(),
             _ => {}
         }
         Some(class)
@@ -264,7 +323,7 @@ impl Responses {
 
     fn settle(&mut self, resolved: &[Resolved]) {
         for verdict in resolved {
-            verdict.count(&mut self.counts, true);
+            verdict.count(&mut self.counts, 1, self.read.seq.start_time);
             if verdict.class == Class::Retransmission && verdict.went_back {
                 self.counts.triggered(self.read.asked_by.unwrap_or(Trigger::Unknown));
             }
@@ -272,7 +331,7 @@ impl Responses {
     }
 
     /// A READ was asked for again, from this PSN on: what was seen of its response did not arrive, or came too late.
-    pub(crate) fn asked_again(&mut self, psn: Psn, time: i64, from_the_middle: bool, by: Trigger) {
+    pub(crate) fn asked_again(&mut self, psn: Psn, time: i64, by: Trigger) {
         if self.read.get().is_none_or(|read| !read.seq.is_started()) {
             return;
         }
@@ -281,8 +340,8 @@ impl Responses {
         self.read.asked_by = Some(by);
         if x >= self.read.seq.base && x < self.read.expected {
             let sent_since = self.read.seq.cur.saturating_sub(x).max(1);
-            let certain = from_the_middle && self.read.seq.cur > x + 1;
-            self.counts.lost(Place::Downstream, certain as u64, sent_since);
+            // Overtaken behind the tap it would be asked for again too.
+            self.counts.lost(Place::Downstream, 0, sent_since);
             self.read.expected = x;
         } else {
             // What the tap missed too; how much of the last burst's end with it, nobody can tell.
@@ -291,15 +350,21 @@ impl Responses {
     }
 
     /// The capture is over.
-    pub(crate) fn finish(&mut self, ids: &IdOrder, knobs: &Knobs, resolved: &mut Vec<Resolved>) {
+    pub(crate) fn finish(&mut self, ids: &IdOrder, config: &TrackConfig, resolved: &mut Vec<Resolved>) {
         if self.read.get().is_none() {
             return;
         }
+        if self.read.seq.has_repeated {
+            self.judge_repeated(self.read.repeated.alone(), None, ids, config, resolved);
+        }
         let context = Context {
+            is_copy: None,
+            asked_time: 0,
+            copying: &config.copying,
             rtt_min: None,
             reverse_visible: true,
             asked: self.read.asked,
-            late_ns: knobs.late_ns,
+            late_ns: config.late_ns,
             timeout_ns: i64::MAX,
             una: 0,
             ids,
@@ -311,8 +376,29 @@ impl Responses {
         // Only the READs asked for again are answered again: what lies between is left out.
         self.counts.lost(Place::Upstream, 0, skipped);
         let open = self.read.seq.rare.holes.psns();
+        if self.read.seq.is_sparse() {
+            let (base, hi) = (self.read.seq.base, self.read.seq.hi);
+            self.counts.nothing_sure(hi - base);
+        } else if config.is_lossy || open > 0 {
+            self.counts.less_sure(open.max(1));
+        }
         self.counts.lost(Place::Upstream, 0, open);
         self.counts.lost(Place::Capture, 0, open);
+    }
+
+    /// Gives up detail: counts stay right, and bounds true.
+    pub(crate) fn shed(&mut self, resolved: &mut Vec<Resolved>) {
+        let Some(read) = self.read.get_mut() else { return };
+        let began = resolved.len();
+        // They are in the bounds at the end.
+        read.seq.shed(resolved);
+        self.settle(&resolved[began..]);
+    }
+
+    /// READs for so many responses are not known any more: nobody will tell which of those did not come.
+    pub(crate) fn not_followed(&mut self, responses: u64) {
+        self.counts.lost(Place::Upstream, 0, responses);
+        self.counts.lost(Place::Capture, 0, responses);
     }
 
     /// Bytes on the heap.
@@ -328,7 +414,9 @@ impl Responses {
 fn asked_for(requests: &Requests, gap: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
     let start = requests.seq.unwrap(Psn(gap.start as u32 & (Psn::SPACE - 1)));
     let shift = gap.start as i64 - start as i64;
-    requests.reads_from(start).filter_map(move |read| {
+    // One that is answered, and yet beyond all: an atomic, whose answer is among the acknowledgements.
+    let open = requests.reads_from(start).filter(|read| !read.is_answered_alone());
+    open.filter_map(move |read| {
         let first = read.first.wrapping_add_signed(shift).max(gap.start);
         let end = read.end.wrapping_add_signed(shift).min(gap.end);
         (first < end).then_some(first..end)
@@ -336,16 +424,11 @@ fn asked_for(requests: &Requests, gap: Range<u64>) -> impl Iterator<Item = Range
 }
 
 impl Ack {
-    fn is_same(&self, other: &Ack, ids_vary: bool, recorded_twice: bool) -> bool {
+    fn is_same(&self, other: &Ack, ids_vary: bool, copying: &Copying) -> bool {
         const SURE_NS: i64 = 1_000_000_000;
-        const CLOSE_NS: i64 = 20_000;
         let apart = (other.time - self.time).abs();
         self.psn == other.psn
             && self.fingerprint == other.fingerprint
-            && if ids_vary || self.vantage != other.vantage {
-                apart < SURE_NS
-            } else {
-                recorded_twice && apart < CLOSE_NS
-            }
+            && if ids_vary || self.vantage != other.vantage { apart < SURE_NS } else { copying.has(apart) }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{
 
 use zerocopy::FromZeros;
 
-use crate::{fetch, wire::Psn};
+use crate::{prefetch, wire::Psn};
 
 /// One transmission. All zeros: none.
 #[derive(Clone, Copy, Debug, Default, FromZeros)]
@@ -19,7 +19,7 @@ pub(crate) struct Sent {
     /// What tells one transmission of a PSN from another.
     pub(crate) fingerprint: u32,
     /// The PSN, unwrapped; the low bits. All ones: none.
-    pub(super) x: u32,
+    pub(crate) x: u32,
     /// Where it was seen: capture interface and TTL.
     pub(crate) vantage: u16,
     /// How often the PSN was sent.
@@ -32,6 +32,9 @@ pub(crate) const ACK_EXPECTED: u8 = 1;
 /// The transmission was seen at a second place already.
 pub(crate) const SEEN_TWICE: u8 = 2;
 
+/// It came again, and nobody knows yet whether it was sent again.
+pub(crate) const UNSURE: u8 = 8;
+
 /// A ring indexed by the PSN's low bits. It grows with the flow's outstanding packets, up to a bound, and as long as all rings
 /// together have room: outstanding is what two packets with forged PSNs say.
 #[derive(Debug, Default)]
@@ -41,7 +44,7 @@ pub(crate) struct Ring {
 }
 
 /// Packets between a transmission and a late copy of it.
-pub(super) const LATE_COPIES: u64 = 63;
+pub(crate) const LATE_COPIES: u64 = 63;
 const SMALLEST: usize = 4;
 /// Slots that every ring may have.
 const FEW: usize = 8;
@@ -56,13 +59,12 @@ const ROOM: usize = 256 * LARGEST * size_of::<Sent>();
 #[derive(Clone, Debug)]
 pub(crate) struct Room(Arc<AtomicUsize>);
 
-impl Default for Room {
-    fn default() -> Self {
-        Room(Arc::new(AtomicUsize::new(ROOM)))
-    }
-}
-
 impl Room {
+    /// So many bytes, or what rings need at most.
+    pub(crate) fn of(bytes: usize) -> Room {
+        Room(Arc::new(AtomicUsize::new(bytes.min(ROOM))))
+    }
+
     fn take(&self, bytes: usize) -> bool {
         let less = |left: usize| left.checked_sub(bytes);
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
@@ -202,18 +204,18 @@ fn place(slots: &[Sent], x: u64) -> usize {
 
 /// See [`Ring::fetch`].
 #[inline(always)]
-pub(super) fn fetch(slots: &[Sent], x: u64) {
+pub(crate) fn fetch(slots: &[Sent], x: u64) {
     if let Some(slot) = slots.get(place(slots, x)) {
-        fetch::line(slot);
+        prefetch::line(slot);
     }
 }
 
 /// Places from one that is written to one that will be soon, and is in another cache line.
-pub(super) const AHEAD: u64 = fetch::LINE.div_ceil(size_of::<Sent>()) as u64;
+pub(crate) const AHEAD: u64 = prefetch::LINE.div_ceil(size_of::<Sent>()) as u64;
 
 /// A transmission goes where its PSN has its place.
 #[inline(always)]
-pub(super) fn put(slots: &mut [Sent], x: u64, sent: Sent) {
+pub(crate) fn put(slots: &mut [Sent], x: u64, sent: Sent) {
     let at = place(slots, x);
     if let Some(slot) = slots.get_mut(at) {
         *slot = Sent { x: x as u32, ..sent };
@@ -223,7 +225,7 @@ pub(super) fn put(slots: &mut [Sent], x: u64, sent: Sent) {
 /// PSNs that a sequence needs a place for when `x` is put: what is outstanding, and what mirrors may copy late; none
 /// that the flow never needed.
 #[inline(always)]
-pub(super) fn outstanding(x: u64, base: u64, una: u64) -> u64 {
+pub(crate) fn outstanding(x: u64, base: u64, una: u64) -> u64 {
     let behind = match una {
         0 => UNANSWERED as u64 - 1,
         _ => x.saturating_sub(una).clamp(LATE_COPIES, 1 << 16),
@@ -256,7 +258,7 @@ mod tests {
 
     #[test]
     fn rings_share_a_room() {
-        let room = Room::default();
+        let room = Room::of(ROOM);
         let left = || room.0.load(Ordering::Relaxed);
         let mut rings: Vec<Ring> = (0..1000).map(|_| Ring::default()).collect();
         for ring in &mut rings {

@@ -14,148 +14,18 @@
 use std::ops::Range;
 
 use super::{
-    class::{Class, Counts, Place},
+    copies::{Behind, MIRROR_NS, SURE_NS},
     holes::{Hole, Holes},
-    lazy::{Lazy, quiet},
+    on_demand::{OnDemand, quiet},
     order::IdOrder,
-    ring::{ACK_EXPECTED, Ring, SEEN_TWICE, Sent, outstanding},
+    ring::{ACK_EXPECTED, Ring, SEEN_TWICE, Sent, UNSURE, outstanding},
+    step::{Context, GapFill, Packet, Resolved, Step},
 };
-use crate::{analyze::facts::Facts, wire::Psn};
-
-/// A packet of the sequence.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Packet {
-    pub(crate) psn: Psn,
-    /// PSNs it consumes.
-    pub(crate) n: u32,
-    pub(crate) time: i64,
-    pub(crate) frame: u64,
-    /// Payload bytes.
-    pub(crate) bytes: u32,
-    /// Bytes on the wire.
-    pub(crate) l1_bytes: u32,
-    pub(crate) fingerprint: u32,
-    pub(crate) id: Option<u16>,
-    pub(crate) vantage: u16,
-    /// An acknowledgement is due for it.
-    pub(crate) ack_expected: bool,
-}
-
-impl Packet {
-    /// Of one PSN: what a READ request takes is known only to who follows the flow's requests.
-    #[inline(always)]
-    pub(crate) fn of(facts: &impl Facts, frame: u64) -> Packet {
-        Packet {
-            psn: facts.psn(),
-            n: 1,
-            time: facts.time(),
-            frame,
-            bytes: facts.payload(),
-            l1_bytes: facts.l1_bytes(),
-            fingerprint: facts.fingerprint(),
-            id: facts.ip_id(),
-            vantage: facts.vantage(),
-            ack_expected: facts.is_ack_expected(),
-        }
-    }
-}
-
-/// What is known beside the sequence itself.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Context<'a> {
-    /// The shortest round trip seen, in nanoseconds.
-    pub(crate) rtt_min: Option<u32>,
-    /// The other direction was seen too.
-    pub(crate) reverse_visible: bool,
-    /// The PSN that was asked for again, and when.
-    pub(crate) asked: Option<(u64, i64)>,
-    /// Without a round trip: what comes sooner than this is late.
-    pub(crate) late_ns: i64,
-    /// What comes later than this, unasked, may be the answer to a timeout.
-    pub(crate) timeout_ns: i64,
-    /// One past the largest PSN acknowledged; 0 before the first.
-    pub(crate) una: u64,
-    pub(crate) ids: &'a IdOrder,
-}
-
-/// A packet in a hole, its class undecided.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Fill {
-    pub(crate) x: u64,
-    pub(crate) end: u64,
-    pub(crate) time: i64,
-    pub(crate) frame: u64,
-    pub(crate) bytes: u32,
-    pub(crate) l1_bytes: u32,
-    /// When the hole appeared.
-    pub(crate) hole_time: i64,
-    /// By the identifications: it was sent before the packet that showed the hole.
-    sent_before: Option<bool>,
-    /// By the identifications: a packet sent later came before it.
-    pub(crate) overtaken: bool,
-    /// PSNs between it and the highest.
-    pub(crate) extent: u32,
-}
-
-/// A verdict on a packet that had to wait.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Resolved {
-    pub(crate) fill: Fill,
-    pub(crate) class: Class,
-    /// It opened a pass of repetitions: its sender went back.
-    pub(crate) went_back: bool,
-}
-
-impl Resolved {
-    /// Counts it. A retransmission that filled a hole was lost upstream, unless it is known to have come, but wrong.
-    pub(crate) fn count(&self, counts: &mut Counts, lost_upstream: bool) {
-        let fill = &self.fill;
-        counts.class(self.class);
-        match self.class {
-            Class::Retransmission => {
-                counts.retransmitted_bytes += fill.bytes as u64;
-                counts.overtaken_again += fill.overtaken as u64;
-                counts.lost(Place::Upstream, lost_upstream as u64, lost_upstream as u64);
-            }
-            Class::LateOriginal => {
-                counts.max_extent = counts.max_extent.max(fill.extent);
-                let late = (fill.time - fill.hole_time).max(0) as u64;
-                counts.max_late_ns = counts.max_late_ns.max(late);
-            }
-            Class::Ambiguous => counts.lost(Place::Upstream, 0, 1),
-            _ => {}
-        }
-    }
-}
-
-/// What became of a packet.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
-    /// `None`: it has to wait.
-    pub(crate) class: Option<Class>,
-    /// Its PSN, unwrapped.
-    pub(crate) x: u64,
-    /// PSNs passed over before it.
-    pub(crate) gap: u64,
-    /// PSNs that the pass of repetitions before this packet passed over for good: repetitions that did not come.
-    pub(crate) skipped: u64,
-    /// PSNs that the pass at hand passed over just before it.
-    pub(crate) pass_gap: u64,
-    /// A packet sent later came before it.
-    pub(crate) overtaken: bool,
-    /// At most so many packets were sent between the one before and this one, that the tap did not see and no gap
-    /// accounts for: what was lost at the end of a burst comes again, and looks new. By the identifications, which
-    /// Linux advances by a random number after a silence.
-    pub(crate) unseen: u64,
-    /// Its sender went back.
-    pub(crate) went_back: bool,
-    /// It comes late: what was taken for lost was not.
-    pub(crate) not_lost: bool,
-    /// It may be the original of a packet that came as a repetition first: that one was not lost.
-    pub(crate) original_late: bool,
-    /// When, and in which frame, this PSN was last sent before.
-    pub(crate) before: Option<(i64, u32)>,
-}
+use crate::{
+    analyze::{model::Class, packet::PacketView},
+    report::RecoveryMode,
+    wire::Psn,
+};
 
 /// The sequence. In this order, what every packet needs comes first.
 #[derive(Debug, Default)]
@@ -163,6 +33,8 @@ pub(crate) struct Step {
 pub(crate) struct Sequence {
     started: bool,
     in_pass: bool,
+    /// A repetition waits for the next packet.
+    pub(crate) has_repeated: bool,
     /// Steps ahead need not be gaps: PSNs outside all holes may never have been seen.
     pub(crate) has_jumps: bool,
     /// Passes of repetitions in which the sender went back.
@@ -176,16 +48,18 @@ pub(crate) struct Sequence {
     pub(crate) last_time: i64,
     pub(crate) ring: Ring,
     /// Once a PSN was passed over, or came again.
-    pub(crate) rare: Lazy<Rare>,
+    pub(crate) rare: OnDemand<Rare>,
     /// First PSN that counts.
     pub(crate) base: u64,
-    start_time: i64,
+    pub(crate) start_time: i64,
     start_id: Option<u16>,
 }
 
 /// What a sequence without gaps and repetitions does not have.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rare {
+    /// When the hole appeared that the last packet filled.
+    pub(crate) filled: Option<i64>,
     pub(crate) holes: Holes,
     /// Passed over, and not missing: what responses have between READs.
     jumps: Holes,
@@ -193,11 +67,15 @@ pub(crate) struct Rare {
     pass_holes: Holes,
     /// A pass began with the sender going back, and so many of its packets followed each other.
     pass_open: bool,
+    /// How late packets came that surely were late.
+    latest: i64,
     pass_steps: u32,
     /// PSNs that passes before the current one passed over.
     pub(crate) pass_holes_left: u64,
-    pending: Vec<Fill>,
-    undecided: Vec<Fill>,
+    pending: Vec<GapFill>,
+    undecided: Vec<GapFill>,
+    /// Which PSNs before this one were seen is not known any more, unless the ring has them.
+    unknown_below: u64,
 }
 
 quiet!(Rare);
@@ -215,6 +93,12 @@ enum Next {
     End,
 }
 
+/// What comes so soon was late: no answer to it can have come back.
+const QUICK_NS: i64 = 2_000;
+/// No timer is shorter.
+pub(crate) const SHORTEST_TIMER_NS: i64 = 8_000;
+/// Packets that may be overtaken by so many, where few are recorded.
+const FEW_BEHIND: u32 = 8;
 /// A step further than this is no gap.
 const MAX_GAP: u64 = 1 << 20;
 /// How far before the first packet another one may lie and still belong to the sequence.
@@ -225,7 +109,7 @@ const MAX_PENDING: usize = 2048;
 const MAX_UNDECIDED: usize = 64;
 /// Unwrapped PSNs start here, so that there is room below.
 const ORIGIN: u64 = 1 << 40;
-/// Equal packets further apart than this are not one transmission, unless their identification varies.
+/// Equal packets further apart than this are not surely one transmission, unless their identification varies.
 const DUPLICATE_NS: i64 = 20_000;
 /// With an identification that varies, or seen from another place: 16 bits come again some time.
 const DUPLICATE_SURE_NS: i64 = 1_000_000_000;
@@ -242,12 +126,11 @@ impl Sequence {
         self.started
     }
 
-    /// "go_back_n", "selective" or "unknown".
-    pub(crate) fn recovery_mode(&self) -> &'static str {
+    pub(crate) fn recovery_mode(&self) -> RecoveryMode {
         match (self.went_back, self.selective) {
-            (0, 0 | 1) => "unknown",
-            (back, selective) if back >= selective => "go_back_n",
-            _ => "selective",
+            (0, 0 | 1) => RecoveryMode::Unknown,
+            (back, selective) if back >= selective => RecoveryMode::GoBackN,
+            _ => RecoveryMode::Selective,
         }
     }
 
@@ -260,60 +143,97 @@ impl Sequence {
         if let Some(rare) = self.rare.get_mut() {
             rare.pass_holes.take();
             rare.jumps.take();
+            rare.unknown_below = 0;
         }
         self.ring.put(x, 0, sent(p, 1));
         x
     }
 
-    /// Whether the packet is a transmission that was recorded already.
+    /// Whether the packet is a transmission that was recorded already; `Err` where the next one is to tell.
     #[inline]
-    fn is_capture_duplicate(&mut self, x: u64, p: &Packet, context: &Context<'_>) -> bool {
-        let Some(before) = self.ring.get_mut(x) else { return false };
+    fn is_capture_duplicate(&mut self, x: u64, p: &Packet, context: &Context<'_>) -> Result<bool, i64> {
+        let Some(before) = self.ring.get_mut(x) else { return Ok(false) };
         if before.fingerprint != p.fingerprint {
-            return false;
-        }
-        // The next one of a pass of repetitions, however soon: what was sent last before the sender went back comes again
-        // without delay.
-        if self.in_pass && x >= self.cur && !(context.ids.varies() && p.id.is_some()) {
-            return false;
-        }
-        // Or its first: from the PSN that was asked for, or a little beyond, should that one be lost again.
-        const LOST_AGAIN: u64 = 8;
-        let asked = context.asked.is_some_and(|(asked, _)| (asked..asked + LOST_AGAIN).contains(&x));
-        let after_fill = self.rare.pending.last().is_some_and(|last| last.end == x);
-        if (asked && !self.in_pass || after_fill) && !(context.ids.varies() && p.id.is_some()) {
-            return false;
+            return Ok(false);
         }
         let apart = (p.time - before.time).abs();
         if context.ids.varies() && p.id.is_some() {
-            return apart < DUPLICATE_SURE_NS;
+            return Ok(apart < DUPLICATE_SURE_NS);
         }
-        if before.vantage != p.vantage {
-            let first = before.flags & SEEN_TWICE == 0;
+        let is_second = before.flags & SEEN_TWICE != 0;
+        let is_copy = match context.is_copy {
+            Some(is_copy) => is_copy,
+            None if is_second => false,
+            None if before.vantage != p.vantage => apart < DUPLICATE_SURE_NS,
+            None if context.copying.has(apart) => true,
+            None => {
+                // The next one of a pass of repetitions, however soon: what was sent last before the sender went back comes
+                // again without delay. Or its first: from the PSN that was asked for, or a little beyond, should that one
+                // be lost again.
+                const LOST_AGAIN: u64 = 8;
+                let asked = context.asked.is_some_and(|(asked, _)| (asked..asked + LOST_AGAIN).contains(&x));
+                let after_fill = self.rare.pending.last().is_some_and(|last| last.end == x);
+                let is_next = self.in_pass && x >= self.cur || asked && !self.in_pass || after_fill;
+                let rtt = context.rtt_min.filter(|_| context.asked_time != i64::MAX);
+                let sure = rtt.map_or(SURE_NS, |rtt| (rtt as i64 / 2).min(DUPLICATE_NS));
+                // Where times are so coarse, they tell nothing.
+                let coarse = before.time % MIRROR_NS == 0 && p.time % MIRROR_NS == 0;
+                let was_asked = context.asked_time != i64::MAX && before.time < context.asked_time;
+                if is_next || was_asked || apart >= MIRROR_NS && !coarse {
+                    false
+                } else if apart < sure && !coarse {
+                    true
+                } else if context.asked_time == i64::MAX
+                    || context.rtt_min.is_some() && apart >= context.timeout_ns
+                {
+                    false
+                } else {
+                    before.flags |= UNSURE;
+                    self.has_repeated = true;
+                    return Err(apart);
+                }
+            }
+        };
+        if is_copy && let Some(before) = self.ring.get_mut(x) {
             before.flags |= SEEN_TWICE;
-            return first && apart < DUPLICATE_SURE_NS;
+            match before.vantage == p.vantage {
+                true => context.copying.learn(apart),
+                false => context.copying.learn_elsewhere(),
+            }
         }
-        apart < context.rtt_min.map_or(DUPLICATE_NS, |rtt| (rtt as i64 / 2).min(DUPLICATE_NS))
+        Ok(is_copy)
+    }
+
+    /// What a packet is to those that wait.
+    pub(crate) fn behind_repeated(&self, p: &Packet) -> Behind {
+        let x = self.unwrap(p.psn);
+        match self.ring.get(x) {
+            _ if x >= self.hi => Behind::New,
+            Some(before) if before.fingerprint == p.fingerprint => {
+                Behind::Again(x, x + p.n as u64, (p.time - before.time).abs())
+            }
+            _ => Behind::Missing,
+        }
     }
 
     /// Whether the next packet, should it come next, is that and nothing else: no pass of repetitions ends with it, and
     /// nothing waits for it.
     #[inline(always)]
-    pub(super) fn is_undisturbed(&self) -> bool {
+    pub(crate) fn is_undisturbed(&self) -> bool {
         let waits = || self.rare.get().is_some_and(|rare| !rare.pending.is_empty());
-        self.started && !self.in_pass && !waits()
+        self.started && !self.in_pass && !self.has_repeated && !waits()
     }
 
     /// The packets up to this one came one after the other.
     #[inline(always)]
-    pub(super) fn go_on(&mut self, next: u64, time: i64) {
+    pub(crate) fn go_on(&mut self, next: u64, time: i64) {
         (self.hi, self.cur, self.last_time) = (next, next, time);
     }
 
     /// Whether a packet is the next one and nothing else: no pass of repetitions ends with it, nothing waits for it,
     /// and it was not overtaken.
     #[inline(always)]
-    pub(crate) fn expects(&self, facts: &impl Facts, ids: &IdOrder) -> bool {
+    pub(crate) fn expects(&self, facts: &impl PacketView, ids: &IdOrder) -> bool {
         let is_next = facts.psn().0 == self.hi as u32 & (Psn::SPACE - 1);
         let overtaken = || facts.ip_id().is_some_and(|id| ids.is_overtaken(id));
         is_next && self.is_undisturbed() && !overtaken()
@@ -321,7 +241,7 @@ impl Sequence {
 
     /// Takes a packet that it expects: its place. `una` as in [`Context`].
     #[inline(always)]
-    pub(crate) fn take_expected(&mut self, facts: &impl Facts, frame: u64, una: u64) -> u64 {
+    pub(crate) fn take_expected(&mut self, facts: &impl PacketView, frame: u64, una: u64) -> u64 {
         let x = self.hi;
         (self.hi, self.cur, self.last_time) = (x + 1, x + 1, facts.time());
         let outstanding = outstanding(x, self.base, una);
@@ -334,7 +254,7 @@ impl Sequence {
 
     /// The next packet. `missing`: what a step ahead passed over that ought to have come; by default all of it.
     #[inline]
-    pub(crate) fn see(
+    pub(crate) fn on_packet(
         &mut self,
         p: &Packet,
         context: &Context<'_>,
@@ -343,6 +263,7 @@ impl Sequence {
     ) -> Step {
         let mut step = Step {
             class: None,
+            repeated: None,
             x: 0,
             gap: 0,
             skipped: 0,
@@ -354,6 +275,9 @@ impl Sequence {
             original_late: false,
             before: None,
         };
+        if let Some(rare) = self.rare.get_mut() {
+            rare.filled = None;
+        }
         if !self.started {
             step.x = self.start(p);
             step.class = Some(Class::First);
@@ -367,7 +291,7 @@ impl Sequence {
         } else {
             self.behind(x, end, p, context, resolved, &mut step);
         }
-        if step.class != Some(Class::CaptureDuplicate) {
+        if step.class != Some(Class::CaptureDuplicate) && step.repeated.is_none() {
             self.last_time = p.time;
         }
         step
@@ -449,9 +373,16 @@ impl Sequence {
         resolved: &mut Vec<Resolved>,
         step: &mut Step,
     ) {
-        if self.is_capture_duplicate(x, p, context) {
-            step.class = Some(Class::CaptureDuplicate);
-            return;
+        match self.is_capture_duplicate(x, p, context) {
+            Ok(false) => {}
+            Ok(true) => {
+                step.class = Some(Class::CaptureDuplicate);
+                return;
+            }
+            Err(apart) => {
+                step.repeated = Some(apart);
+                return;
+            }
         }
         if x < self.base {
             if self.base - x > MAX_BEFORE {
@@ -467,6 +398,9 @@ impl Sequence {
         }
         match self.rare.holes.get(x).or_else(|| self.rare.jumps.get(x)) {
             Some(hole) => self.in_hole(x, end, p, &hole, context, resolved, step),
+            None if x < self.rare.unknown_below && self.ring.get(x).is_none() => {
+                step.class = Some(Class::Ambiguous)
+            }
             None => self.again(x, end, p, context, resolved, step),
         }
     }
@@ -482,7 +416,8 @@ impl Sequence {
         resolved: &mut Vec<Resolved>,
         step: &mut Step,
     ) {
-        let fill = Fill {
+        self.rare.filled = Some(hole.time);
+        let fill = GapFill {
             x,
             end,
             time: p.time,
@@ -531,6 +466,12 @@ impl Sequence {
         step: &mut Step,
     ) {
         self.resolve(Next::Seen(x), context, resolved);
+        // What filled a hole comes again at once: so it was late.
+        if self.rare.undecided.last().is_some_and(|fill| fill.x == x)
+            && let Some(fill) = self.rare.undecided.pop()
+        {
+            resolved.push(Resolved { fill, class: Class::LateOriginal, went_back: false });
+        }
         let before = self.ring.get(x).copied();
         let late = self.is_late_again(x, p, context);
         if late && before.is_some_and(|sent| sent.count == 1 && sent.flags & RETRANSMITTED != 0) {
@@ -546,7 +487,9 @@ impl Sequence {
             step.not_lost = self.rare.pass_holes.get(x).is_none();
             self.rare.pass_holes.fill(x..end);
         } else if self.in_pass && x >= self.cur {
-            self.rare.pass_steps += (x == self.cur) as u32;
+            if x == self.cur {
+                self.step_on(resolved);
+            }
             step.pass_gap = x - self.cur;
             // What was acknowledged meanwhile need not be sent again.
             self.rare.pass_holes.push(self.cur.max(context.una)..x, p.time, p.id);
@@ -557,7 +500,7 @@ impl Sequence {
             let rare = &mut *self.rare;
             step.skipped = rare.pass_holes.take() + std::mem::take(&mut rare.pass_holes_left);
             step.unseen = unseen(p.id, context.ids);
-            self.go_back(resolved);
+            self.go_back();
             (self.cur, self.in_pass) = (end, true);
         }
         self.hi = self.hi.max(end);
@@ -591,10 +534,15 @@ impl Sequence {
         (self.rare.pass_open, self.rare.pass_steps) = (false, 0);
     }
 
-    /// The sender goes back: so packets that filled holes one by one before were late, not sent again.
-    fn go_back(&mut self, resolved: &mut Vec<Resolved>) {
+    /// The sender goes back.
+    fn go_back(&mut self) {
         self.went_back = self.went_back.saturating_add(1);
         (self.rare.pass_open, self.rare.pass_steps) = (true, 0);
+    }
+
+    /// It goes on from there: so packets that filled holes one by one before were late, not sent again.
+    fn step_on(&mut self, resolved: &mut Vec<Resolved>) {
+        self.rare.pass_steps += 1;
         for fill in self.rare.undecided.drain(..) {
             resolved.push(Resolved { fill, class: Class::LateOriginal, went_back: false });
         }
@@ -608,10 +556,13 @@ impl Sequence {
         else {
             return;
         };
+        // Of a capture that has few of the packets, what comes next is further on.
+        let sparse = self.is_sparse();
         // Does the stream go on after them, or would it without them?
         let goes_on = match next {
             Next::Seen(x) => x >= last.end && x != self.cur || x == last.end,
-            Next::Ahead | Next::OtherHole | Next::End => false,
+            Next::OtherHole => false,
+            Next::Ahead | Next::End => sparse && last.extent > FEW_BEHIND,
         };
         let pending = std::mem::take(&mut self.rare.pending);
         for &fill in &pending {
@@ -623,6 +574,11 @@ impl Sequence {
                 }
                 None => Class::Ambiguous,
             };
+            if class == Class::LateOriginal
+                && fill.time - fill.hole_time < context.rtt_min.map_or(QUICK_NS, i64::from)
+            {
+                self.rare.latest = self.rare.latest.max(fill.time - fill.hole_time);
+            }
             let mut went_back = false;
             if class == Class::Retransmission {
                 if let Some(sent) = self.ring.get_mut(fill.x) {
@@ -633,9 +589,11 @@ impl Sequence {
                     if went_back {
                         let rare = &mut *self.rare;
                         rare.pass_holes_left += rare.pass_holes.take();
-                        self.go_back(resolved);
+                        self.go_back();
                     }
-                    self.rare.pass_steps += (self.in_pass && fill.x == self.cur) as u32;
+                    if self.in_pass && fill.x == self.cur {
+                        self.step_on(resolved);
+                    }
                     (self.cur, self.in_pass) = (fill.end, true);
                 } else {
                     self.selective = self.selective.saturating_add(1);
@@ -648,10 +606,16 @@ impl Sequence {
         self.rare.pending.clear();
     }
 
+    /// Whether the capture has but a part of the packets: it samples them, or others go other ways.
+    pub(crate) fn is_sparse(&self) -> bool {
+        let Some(rare) = self.rare.get() else { return false };
+        rare.holes.len() >= 8 && 2 * rare.holes.psns() > self.hi - self.base
+    }
+
     fn decide(
         &self,
-        fill: &Fill,
-        first: &Fill,
+        fill: &GapFill,
+        first: &GapFill,
         goes_on: bool,
         end: bool,
         context: &Context<'_>,
@@ -671,8 +635,13 @@ impl Sequence {
         if goes_on {
             return Some(Class::Retransmission);
         }
+        // Much later than any that was overtaken: it was sent again.
+        let is_long = waited > 4 * self.rare.latest;
         if asked {
-            if end || self.selective > self.went_back.saturating_add(1) {
+            if end
+                || is_long && self.selective >= self.went_back
+                || self.selective > self.went_back.saturating_add(1)
+            {
                 return Some(Class::Retransmission);
             }
             if self.went_back > self.selective.saturating_add(1) {
@@ -682,13 +651,14 @@ impl Sequence {
         }
         if context.reverse_visible && context.rtt_min.is_some() {
             // Nobody asked; only a timeout could have brought it again.
-            return if waited < context.timeout_ns {
-                Some(Class::LateOriginal)
-            } else {
-                Some(Class::Ambiguous)
-            };
+            let is_timeout = is_long && waited >= SHORTEST_TIMER_NS;
+            return Some(if is_timeout { Class::Retransmission } else { Class::LateOriginal });
         }
-        Some(if waited < context.late_ns { Class::LateOriginal } else { Class::Ambiguous })
+        Some(match waited {
+            _ if !is_long || waited < QUICK_NS => Class::LateOriginal,
+            _ if waited < context.late_ns => Class::Ambiguous,
+            _ => Class::Retransmission,
+        })
     }
 
     /// Whether nothing waits for an acknowledgement to be told what it was.
@@ -730,13 +700,35 @@ impl Sequence {
         }
     }
 
+    /// Gives up what it knows of PSNs passed over: so many were missing, and stay counted. Packets that wait for a verdict are
+    /// ambiguous then, and so are those that come into a hole later.
+    pub(crate) fn shed(&mut self, resolved: &mut Vec<Resolved>) -> u64 {
+        let hi = self.hi;
+        let Some(rare) = self.rare.get_mut() else { return 0 };
+        for fill in std::mem::take(&mut rare.pending).into_iter().chain(std::mem::take(&mut rare.undecided)) {
+            resolved.push(Resolved { fill, class: Class::Ambiguous, went_back: false });
+        }
+        rare.pass_holes.shed();
+        let missing = rare.holes.shed();
+        if missing + rare.jumps.shed() > 0 {
+            rare.unknown_below = hi;
+        }
+        missing
+    }
+
+    /// Of a flow that is over: what only its next packets would need.
+    pub(crate) fn forget(&mut self) {
+        self.ring = Ring::default();
+        self.shed(&mut Vec::new());
+    }
+
     /// Bytes on the heap.
     pub(crate) fn heap(&self) -> usize {
         self.ring.heap()
             + self.rare.heap()
             + self.rare.get().map_or(0, |rare| {
                 let holes = rare.holes.heap() + rare.jumps.heap() + rare.pass_holes.heap();
-                holes + (rare.pending.capacity() + rare.undecided.capacity()) * size_of::<Fill>()
+                holes + (rare.pending.capacity() + rare.undecided.capacity()) * size_of::<GapFill>()
             })
     }
 }
@@ -753,7 +745,7 @@ pub(crate) fn unseen(id: Option<u16>, ids: &IdOrder) -> u64 {
 const RETRANSMITTED: u8 = 4;
 
 #[inline(always)]
-pub(super) fn sent(p: &Packet, count: u8) -> Sent {
+pub(crate) fn sent(p: &Packet, count: u8) -> Sent {
     Sent {
         time: p.time,
         frame: p.frame as u32,

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Sends frames as they are, from the Ethernet header to before the frame check sequence, which the card adds.
 ///
-/// The time of a record is not looked at: whoever puts, paces.
+/// Records are sent at once, whatever their time: the caller paces them.
 pub struct LiveSink {
     interface: NetInterface,
     socket: Socket,
@@ -108,7 +108,7 @@ impl LiveSink {
                         format!("the interface does not take a frame of {} bytes: {error}", frame.len());
                     return Err(Error::new(name, ErrorKind::Unfit, text));
                 }
-                // The queue is full: the link, or whoever drains it, is slower than we are.
+                // The queue is full: the link is slower than the caller.
                 Some(libc::ENOBUFS | libc::EAGAIN)
                     if began.get_or_insert_with(Instant::now).elapsed() < PATIENCE =>
                 {

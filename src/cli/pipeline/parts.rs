@@ -1,5 +1,5 @@
-//! A file in parts: all threads read parts of it and prepare what is in them; the caller shows them in their order, and
-//! takes a part itself when the next one to be shown is not ready.
+//! A file in parts: all threads read parts and prepare their frames. The caller hands them on in order, and prepares a part
+//! itself while the next one in order is not ready.
 
 use std::{
     collections::VecDeque,
@@ -11,39 +11,39 @@ use std::{
     thread,
 };
 
-use rdmawire::capture::{Part, Parts, Walk};
+use rdmawire::capture::{Cursor, Part, Parts};
 
 use super::{Batch, COPIED, FEW, MOST, Preparing, Step, cores};
 
-/// More threads than these have nothing to do: the caller is not that fast. Nor have more than there are parts.
+/// The caller is not fast enough for more threads.
 const MAX_THREADS: usize = 8;
 
-/// A thread that waits looks so often, and pauses so often in between, before it sleeps: for some 20 µs. Most waits are
-/// shorter, and to be woken takes longer: with parts of 128 KiB, two threads took 3 % more time for full frames.
-const LOOKS: u32 = 24;
+/// A waiting thread checks so often, with so many pauses in between, before it sleeps: most waits are shorter than it takes to
+/// be woken.
+const CHECKS: u32 = 24;
 const PAUSES: u32 = 64;
 
-/// Shows all parts to `see`, unless `stop` says otherwise, and tells how far they went.
+/// Hands all parts to `on_step` until `stop`. Returns the position behind the last record.
 pub(super) fn run(
     parts: &Parts,
     preparing: Preparing<'_>,
     threads: usize,
     stop: &AtomicBool,
-    see: &mut impl FnMut(Step<'_>),
-) -> Walk {
+    on_step: &mut impl FnMut(Step<'_>),
+) -> Cursor {
     let threads = threads.min(parts.count().min(MAX_THREADS as u64) as usize);
     let shared = Shared::new(parts, preparing, threads);
     thread::scope(|scope| {
         for _ in 1..threads {
             scope.spawn(|| shared.work());
         }
-        let _gone = Gone(&shared);
+        let _end = EndOnDrop(&shared);
         let mut own = Part::default();
         while !stop.load(Ordering::Relaxed) {
             match shared.turn() {
                 Turn::Show(ready) => {
-                    ready.batch.show(ready.part.bytes(), see);
-                    see(Step::Progress(ready.batch.progress));
+                    ready.batch.show(ready.part.bytes(), on_step);
+                    on_step(Step::Progress(ready.batch.progress));
                     shared.put_back(ready);
                 }
                 Turn::Take { number, is_next } if shared.read(number, &mut own) => {
@@ -51,8 +51,8 @@ pub(super) fn run(
                         shared.prepare(number, &mut own);
                         continue;
                     }
-                    parts.show(&own, |record, _| see(Step::Frame(record, None)));
-                    see(Step::Progress(own.end()));
+                    parts.for_each(&own, |record, _| on_step(Step::Frame(record, None)));
+                    on_step(Step::Progress(own.end()));
                     shared.lock().shown();
                 }
                 Turn::Take { .. } => {}
@@ -60,11 +60,10 @@ pub(super) fn run(
             }
         }
     });
-    shared.lock().walk
+    shared.lock().cursor
 }
 
-/// What is prepared of a part. The part itself stays where it was read, and in that core's cache, unless some of its frames
-/// could not be prepared.
+/// A prepared part. Its bytes stay in the cache of the core that read them, unless some frames could not be prepared.
 #[derive(Default)]
 struct Ready {
     batch: Batch,
@@ -75,7 +74,7 @@ struct Ready {
 #[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 enum Turn {
     Show(Ready),
-    /// Take this part; whether it is the next to be shown.
+    /// Take this part; `is_next` if it is the next one in order.
     Take {
         number: u64,
         is_next: bool,
@@ -86,32 +85,31 @@ enum Turn {
 struct Shared<'a> {
     parts: &'a Parts,
     preparing: Preparing<'a>,
-    /// How often a thread looks before it sleeps.
-    looks: u32,
+    /// Checks before a waiting thread sleeps.
+    checks: u32,
     state: Mutex<State>,
-    /// Fewer parts wait.
+    /// There is room for more parts.
     room: Condvar,
-    /// The part before that of a thread was walked: those that are not are as many as threads at most, and one after the
-    /// other.
-    walked: Vec<Condvar>,
-    /// The next one can be shown.
+    /// The cursor has passed part n, modulo their number: at most one part for each thread waits for that.
+    passed: Vec<Condvar>,
+    /// The next part in order is ready.
     ready: Condvar,
 }
 
-/// Parts are taken, walked and shown in their order.
+/// Parts are taken, passed by the cursor, and shown, each in order. These are the numbers of the next ones.
 struct State {
     taken: u64,
-    walked: u64,
+    passed: u64,
     shown: u64,
-    /// Up to part `walked`.
-    walk: Walk,
-    /// No records are there.
+    /// Where part `passed` begins.
+    cursor: Cursor,
+    /// The cursor has passed the last record.
     is_end: bool,
-    /// The caller is gone, or another thread.
+    /// The caller has returned, or a thread has panicked.
     is_over: bool,
-    /// Those ready, from `shown` on.
+    /// Ready parts, from `shown` on.
     ready: VecDeque<Option<Ready>>,
-    /// Some to be used again.
+    /// To be used again.
     empty: Vec<Ready>,
 }
 
@@ -119,34 +117,34 @@ impl<'a> Shared<'a> {
     fn new(parts: &'a Parts, preparing: Preparing<'a>, threads: usize) -> Shared<'a> {
         let state = State {
             taken: 0,
-            walked: 0,
+            passed: 0,
             shown: 0,
-            walk: parts.start(),
+            cursor: parts.cursor(),
             is_end: false,
             is_over: false,
             ready: VecDeque::new(),
             empty: Vec::new(),
         };
         let (state, room, ready) = (Mutex::new(state), Condvar::new(), Condvar::new());
-        let walked = (0..threads).map(|_| Condvar::new()).collect();
-        // Who looks takes the time of another where there are fewer cores.
-        let looks = if threads <= cores() { LOOKS } else { 0 };
-        Shared { parts, preparing, looks, state, room, walked, ready }
+        let passed = (0..threads).map(|_| Condvar::new()).collect();
+        // With fewer cores than threads, to spin takes time from another thread.
+        let checks = if threads <= cores() { CHECKS } else { 0 };
+        Shared { parts, preparing, checks, state, room, passed, ready }
     }
 
-    /// Takes parts until there are none.
+    /// Reads and prepares parts until there are none.
     fn work(&self) {
-        let gone = Gone(self);
+        let end = EndOnDrop(self);
         let mut part = Part::default();
         while let Some(number) = self.take() {
             if self.read(number, &mut part) {
                 self.prepare(number, &mut part);
             }
         }
-        std::mem::forget(gone);
+        std::mem::forget(end);
     }
 
-    /// The next part that nobody took; waits while there are enough.
+    /// The next part that nobody took; waits while too many are ahead of the caller.
     fn take(&self) -> Option<u64> {
         let mut state = self.lock();
         if state.ahead() >= MOST {
@@ -156,23 +154,23 @@ impl<'a> Shared<'a> {
         is_there.then(|| state.take())
     }
 
-    /// Reads a part and steps through it; false if no records begin in it or behind it.
+    /// Reads a part and moves the cursor over it; false if the records ended before it.
     fn read(&self, number: u64, part: &mut Part) -> bool {
         self.parts.read(number, part);
-        let is_due = |state: &State| state.walked >= number || state.is_closed();
-        let state = self.wait_until(self.walked_before(number), self.lock(), is_due);
+        let is_due = |state: &State| state.passed >= number || state.is_closed();
+        let state = self.wait_until(self.passed_before(number), self.lock(), is_due);
         if state.is_closed() {
             return false;
         }
-        let mut walk = state.walk;
+        let mut cursor = state.cursor;
         drop(state);
-        let is_more = self.parts.walk(part, &mut walk);
+        let is_more = self.parts.advance(part, &mut cursor);
         let mut state = self.lock();
-        (state.walk, state.is_end) = (walk, !is_more);
-        state.walked += 1;
+        (state.cursor, state.is_end) = (cursor, !is_more);
+        state.passed += 1;
         match state.is_end {
-            false => self.walked_before(number + 1).notify_one(),
-            true => self.walked.iter().for_each(Condvar::notify_one),
+            false => self.passed_before(number + 1).notify_one(),
+            true => self.passed.iter().for_each(Condvar::notify_one),
         }
         true
     }
@@ -180,7 +178,7 @@ impl<'a> Shared<'a> {
     fn prepare(&self, number: u64, part: &mut Part) {
         let mut ready = self.lock().empty.pop().unwrap_or_default();
         let batch = &mut ready.batch;
-        self.parts.show(part, |record, at| {
+        self.parts.for_each(part, |record, at| {
             if let Some(icrc) = batch.push_known(self.preparing.prepare(record), record) {
                 batch.push_at(record, COPIED, at, Some(icrc));
             }
@@ -222,14 +220,14 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Waits for what mostly comes at once, and so at first awake.
+    /// Waits until `is_due`: awake at first, then asleep.
     fn wait_until<'b>(
         &'b self,
         change: &Condvar,
         mut state: MutexGuard<'b, State>,
         is_due: impl Fn(&State) -> bool,
     ) -> MutexGuard<'b, State> {
-        for _ in 0..self.looks {
+        for _ in 0..self.checks {
             if is_due(&state) {
                 return state;
             }
@@ -245,8 +243,8 @@ impl<'a> Shared<'a> {
         self.lock().empty.push(ready);
     }
 
-    fn walked_before(&self, number: u64) -> &Condvar {
-        &self.walked[number as usize % self.walked.len()]
+    fn passed_before(&self, number: u64) -> &Condvar {
+        &self.passed[number as usize % self.passed.len()]
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -270,7 +268,7 @@ impl State {
 
     /// No more parts are to be shown.
     fn is_done(&self) -> bool {
-        self.is_over || self.is_end && self.shown == self.walked
+        self.is_over || self.is_end && self.shown == self.passed
     }
 
     /// The next part to be shown can be.
@@ -294,13 +292,13 @@ impl State {
     }
 }
 
-/// Lets the others end when the caller goes, or one of them by a panic.
-struct Gone<'a>(&'a Shared<'a>);
+/// Ends the other threads when the caller returns or one of them panics.
+struct EndOnDrop<'a>(&'a Shared<'a>);
 
-impl Drop for Gone<'_> {
+impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
         self.0.lock().is_over = true;
         let others = [&self.0.room, &self.0.ready];
-        self.0.walked.iter().chain(others).for_each(Condvar::notify_all);
+        self.0.passed.iter().chain(others).for_each(Condvar::notify_all);
     }
 }

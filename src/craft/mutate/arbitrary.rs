@@ -4,26 +4,28 @@ use std::sync::LazyLock;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 
-use super::{Base, Mutant, Mutation, mutation::set_field, mutations};
+use super::{Base, Mutant, Mutation, mutations};
 use crate::{
-    craft::{Auto, Packet},
+    craft::{ComputedField, Packet},
     opcode::PayloadRule,
     wire::*,
 };
 
 static BASES: LazyLock<Vec<Base>> = LazyLock::new(Base::all);
 
-/// A packet that is valid but odd: any of [`Base::all`] with any values in every field that is not computed and does not
-/// decide what follows, with a payload that its operation code allows. Lengths, checksums and ICRC are right.
+/// A valid but unusual packet: one of [`Base::all`] with any values in fields that are not computed and do not decide which
+/// header follows, and with a payload that its operation code allows. Lengths, checksums and ICRC are right.
 impl<'a> Arbitrary<'a> for Packet {
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<Packet> {
         let mut packet = u.choose(&BASES)?.packet().clone();
         for n in 0..packet.parts().len() {
             let kind = packet.parts()[n].kind;
-            for row in kind.info().map_or(&[][..], |info| info.fields) {
-                if Auto::of(kind, row.name).is_none() && is_free(kind, row.name) && u.ratio(1u8, 4u8)? {
-                    let value = u.arbitrary()?;
-                    set_field(&mut packet, n, row, value);
+            for row in kind.fields() {
+                if ComputedField::of(kind, row.name).is_none()
+                    && is_free(kind, row.name)
+                    && u.ratio(1u8, 4u8)?
+                {
+                    row.set(packet.bytes_mut(n), u.arbitrary()?);
                 }
             }
         }
@@ -43,7 +45,7 @@ impl<'a> Arbitrary<'a> for Packet {
     }
 }
 
-/// Whether any value of it is allowed, and leaves the headers that follow what they are.
+/// Whether every value of the field is allowed and leaves the following headers as they are.
 fn is_free(kind: Kind, field: &str) -> bool {
     match kind {
         Kind::Bth => !matches!(field, "opcode" | "tver" | "p_key"),
@@ -62,14 +64,14 @@ fn is_free(kind: Kind, field: &str) -> bool {
     }
 }
 
-/// Any of [`Base::all`] with up to three mutations.
+/// One of [`Base::all`] with up to three mutations.
 impl<'a> Arbitrary<'a> for Mutant {
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<Mutant> {
         let base = u.choose(&BASES)?;
         match u.int_in_range(0..=3)? {
             0 => Ok(base.mutant(&Mutation::Nothing)),
             1 => Ok(base.mutant(u.choose(&mutations(base.packet()))?)),
-            // A fuzzer whose bytes are used up has zeros.
+            // Without bytes left, the fuzzer gives zeros.
             n => Ok(base.stacked(n, &mut |below| u.choose_index(below).unwrap_or(0))),
         }
     }

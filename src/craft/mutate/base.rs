@@ -1,10 +1,10 @@
-//! What mutants are made from.
+//! The packets that mutants are made from.
 
 use std::net::Ipv4Addr;
 
 use super::{Mutant, Mutation, Verdict, mutations};
 use crate::{
-    craft::{Channel, Dialog, Endpoint, Packet, Path, flow_control, pause, pfc},
+    craft::{Channel, Dialog, Endpoint, Packet, Path, flow_control, pause, pfc, template},
     dissect::{Dissection, Encapsulation, Severity, dissect},
     icrc::{self, State},
     opcode::{Opcode, PayloadRule},
@@ -16,12 +16,12 @@ use crate::{
 pub struct Base {
     name: String,
     packet: Packet,
-    /// Whether it reads without a complaint: otherwise nobody can say what must come of its mutants.
+    /// Whether it is well-formed. If not, no verdict on its mutants is possible.
     is_clean: bool,
 }
 
 impl Base {
-    /// A packet by this name.
+    /// A packet with this name.
     pub fn new(name: impl Into<String>, packet: Packet) -> Base {
         let frame = packet.build();
         let d = dissect(packet.link(), &frame, packet.wire_len());
@@ -31,7 +31,7 @@ impl Base {
         Base { name: name.into(), packet, is_clean }
     }
 
-    /// A captured frame by this name. One that was cut is mutated as it is.
+    /// A captured frame with this name. A cut frame is mutated as it was captured.
     pub fn of(name: impl Into<String>, d: &Dissection<'_>) -> Base {
         Base::new(name, Packet::from(d))
     }
@@ -46,7 +46,7 @@ impl Base {
         &self.packet
     }
 
-    /// Whether it reads without a complaint and its ICRC, if it has a BTH, is right.
+    /// Whether it is well-formed and its ICRC, if it has a BTH, is right.
     pub fn is_clean(&self) -> bool {
         self.is_clean
     }
@@ -66,7 +66,7 @@ impl Base {
         }
     }
 
-    /// A mutant with several mutations at most; `below` gives a number below its argument.
+    /// A mutant with at most this many mutations. `below` returns a number below its argument.
     pub fn stacked(&self, mutations_each: usize, below: &mut dyn FnMut(usize) -> usize) -> Mutant {
         let mut packet = self.packet.clone();
         let mut names = Vec::new();
@@ -75,7 +75,7 @@ impl Base {
             let choice = mutations(&packet);
             let Some(mutation) = choice.get(below(choice.len())) else { break };
             names.push(mutation.name(&packet));
-            // What is done to the built frame comes last.
+            // A mutation of the built frame comes last.
             if mutation.is_of_the_frame() || n + 1 == mutations_each {
                 last = *mutation;
                 break;
@@ -93,8 +93,8 @@ impl Base {
         }
     }
 
-    /// All of this toolkit's own: every operation code over RoCEv2, some over each other wrapping, behind tags and in tunnels;
-    /// connection management, other management with RMPP; CNP, PAUSE, PFC, link packets.
+    /// The built-in bases: every operation code over RoCEv2, some over each other encapsulation, with VLAN tags and in
+    /// tunnels; connection management, other management with RMPP; CNP, PAUSE, PFC, link packets.
     pub fn all() -> Vec<Base> {
         let mut all = Vec::new();
         for wrap in Encapsulation::ALL {
@@ -117,7 +117,7 @@ impl Base {
     }
 }
 
-/// Those that stand for their kind: with and without payload, with each extended header.
+/// Operation codes with and without payload, and with each extended header.
 const SOME: &[Opcode] = &[
     Opcode::RC_SEND_MIDDLE,
     Opcode::RC_SEND_ONLY,
@@ -134,7 +134,7 @@ fn path(wrap: Encapsulation) -> Path {
     Path::new(wrap, end(1), end(2))
 }
 
-/// A packet of an operation code as it should be; its payload is not a multiple of four bytes where that is allowed.
+/// A well-formed packet of an operation code. Its payload needs padding if the code allows that.
 fn packet(wrap: Encapsulation, opcode: Opcode) -> Packet {
     let channel = Channel { q_key: 0x1111_1111, ..Channel::rc(path(wrap), Qpn(0x11), Qpn(0x12)) };
     if opcode.is_cnp() {
@@ -168,13 +168,9 @@ fn management() -> Vec<Base> {
         Base::new("cm-dreq", dialog.dreq(false, &[])),
         Base::new("cm-drep", dialog.drep(true, &[])),
     ];
-    // Subnet administration: a response in segments. RMPP's header stands behind the common one (13.6.2).
+    // Subnet administration: a response in segments. The RMPP header follows the common one (13.6.2).
     let channel = Channel { q_key: 0x8001_0000, ..Channel::rc(path(Encapsulation::Ib), Qpn(1), Qpn(1)) };
-    let mad = Mad::default()
-        .with_base_version(1)
-        .with_mgmt_class(MgmtClass(3))
-        .with_class_version(2)
-        .with_method(MadMethod(0x92));
+    let mad = template::mad(MgmtClass(3), MadMethod(0x92));
     let mut body = vec![0; 256 - Mad::LEN];
     if let Some(rmpp) = body.first_chunk_mut::<12>() {
         *rmpp = [1, 1, 0x03, 0, 0, 0, 0, 1, 0, 0, 0, 220];
@@ -183,23 +179,19 @@ fn management() -> Vec<Base> {
     all
 }
 
-/// Behind tags and in tunnels.
+/// Packets with VLAN tags and in tunnels.
 fn wrapped() -> Vec<Base> {
     let inner = || packet(Encapsulation::RoceV2Ipv4, Opcode::RC_WRITE_ONLY);
     let (a, b) = (Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(192, 0, 2, 2));
     let with = |name: &str, before: Packet| {
         let tagged = matches!(before.parts().last(), Some(part) if part.kind == Kind::Vlan);
         let inner = inner();
-        let skip = if tagged { 1 } else { 0 };
-        let whole = inner
-            .parts()
-            .iter()
-            .skip(skip)
-            .fold(before, |packet, part| packet.push_bytes(part.kind, inner.bytes_of(part)));
+        let parts = inner.parts().iter().skip(tagged as usize);
+        let whole = parts.fold(before, |packet, part| packet.push_bytes(part.kind, inner.bytes_of(part)));
         Base::new(name, whole.payload(inner.get_payload().clone()))
     };
     let udp = || Packet::rocev2(a, b);
-    let ip = || Packet::ethernet().push(crate::craft::template::ipv4(a, b));
+    let ip = || Packet::ethernet().push(template::ipv4(a, b));
     vec![
         with("vlan", Packet::ethernet().push(Vlan::default().with_vid(100).with_pcp(3))),
         with(
@@ -226,7 +218,6 @@ mod tests {
     use super::*;
     use crate::dissect::Link;
 
-    /// Otherwise nothing is promised of their mutants.
     #[test]
     fn all_are_clean() {
         for base in Base::all() {

@@ -1,28 +1,28 @@
-//! Everything that is done to a packet, one at a time.
+//! The list of all single mutations of a packet.
 
 use super::{Crc, Mutation, Value};
 use crate::{
-    craft::{Auto, Packet},
+    craft::{ComputedField, Packet},
     dissect::Link,
     opcode::Opcode,
     wire::*,
 };
 
-/// Tags and tunnels around where parsers stop following them.
+/// Numbers of tags and of tunnels, around common limits of parsers.
 const TAGS: [u8; 7] = [1, 2, 3, 8, 15, 17, 64];
 const TUNNELS: [u8; 5] = [1, 2, 4, 5, 16];
-/// Bytes behind a packet: an FCS's, beyond the shortest frame, more than a frame.
+/// Lengths of trailers: of an FCS, beyond the shortest frame, longer than a frame.
 const TRAILERS: [u16; 6] = [1, 3, 4, 18, 64, 1518];
-/// Payloads around path MTUs and around pads.
+/// Lengths of payload around path MTUs and multiples of four.
 const PAYLOADS: [u16; 16] = [0, 1, 2, 3, 4, 5, 7, 8, 9, 255, 256, 257, 1023, 1024, 4096, 4097];
-/// Operation codes that nobody assigned, beside one of each service.
+/// Operation codes that are not assigned.
 const UNASSIGNED: [u8; 6] = [0x1e, 0x3f, 0x7f, 0x80, 0x82, 0xff];
 
-/// Every mutation of this packet: each field at its boundaries, each operation code, each header removed, doubled and swapped, the
-/// packet ended before, within and behind each, CRCs, padding, tags, tunnels, trailing bytes.
+/// Every mutation of this packet: each field at its boundaries; each operation code; each header removed, doubled and
+/// swapped; the packet ended before, within and behind each header; CRCs, padding, tags, tunnels, trailing bytes.
 pub fn mutations(packet: &Packet) -> Vec<Mutation> {
     let mut list = Vec::new();
-    let settled = packet.settled();
+    let (settled, _) = packet.settled();
     for (n, part) in packet.parts().iter().enumerate() {
         let part_no = n as u16;
         list.extend([Mutation::Remove(part_no), Mutation::Double(part_no)]);
@@ -30,7 +30,7 @@ pub fn mutations(packet: &Packet) -> Vec<Mutation> {
             list.push(Mutation::Swap(part_no));
         }
         let bytes = settled.get(part.range()).unwrap_or(&[]);
-        for (row_no, row) in part.kind.info().map_or(&[][..], |info| info.fields).iter().enumerate() {
+        for (row_no, row) in part.kind.fields().iter().enumerate() {
             let right = row.get(bytes);
             let mut seen = vec![right];
             for value in Value::ALL {
@@ -51,9 +51,9 @@ pub fn mutations(packet: &Packet) -> Vec<Mutation> {
     if !packet.get_payload().is_empty() {
         list.extend([Mutation::Cut(end + 1), Mutation::Snap(end + 1)]);
     }
-    for auto in [Auto::IpChecksum, Auto::UdpChecksum, Auto::GreChecksum, Auto::Lpcrc] {
-        if packet.parts().iter().any(|part| auto.is_in(part.kind)) {
-            list.push(Mutation::Checksum(auto));
+    for computed in ComputedField::SUMS {
+        if packet.parts().iter().any(|part| computed.is_in(part.kind)) {
+            list.push(Mutation::Checksum(computed));
         }
     }
     if packet.vcrc.is_some() {
@@ -68,7 +68,7 @@ pub fn mutations(packet: &Packet) -> Vec<Mutation> {
     list
 }
 
-/// Before, within and behind a header.
+/// Ends and cuts before, within and behind a header.
 fn edges(at: u32, len: u32, list: &mut Vec<Mutation>) {
     let mut places = vec![at, at + 1, at + len / 2, (at + len).saturating_sub(1)];
     places.dedup();
@@ -86,7 +86,7 @@ fn transport(packet: &Packet, list: &mut Vec<Mutation>) {
         let len = packet.get_payload().len();
         list.extend(PAYLOADS.into_iter().filter(|n| *n as usize != len).map(Mutation::Payload));
     }
-    if packet.pad_len() > 0 && !packet.keeps(Auto::Pad) {
+    if packet.pad_len() > 0 && !packet.keeps(ComputedField::Pad) {
         list.push(Mutation::PadBytes);
     }
     list.extend(Crc::ALL.map(Mutation::Icrc));
@@ -96,7 +96,7 @@ fn transport(packet: &Packet, list: &mut Vec<Mutation>) {
     }
     list.push(Mutation::End(packet.head.len() as u32));
     if packet.get::<Mad>().is_some_and(|mad| mad.mgmt_class() == MgmtClass::SUBN_ADM) {
-        // Version, type, flags, status, segment number, payload length: RMPP's header (IBTA vol. 1, 13.6.2).
+        // The RMPP header: version, type, flags, status, segment number, payload length (IBTA vol. 1, 13.6.2).
         for at in (24..28).chain(28..36) {
             list.extend([0, 1, 0x7f, 0xff].map(|byte| Mutation::Rmpp(at, byte)));
         }

@@ -1,8 +1,7 @@
-//! Frames that are wrong on purpose: structure-aware mutants of RoCE, InfiniBand, PFC and management packets, for whoever
-//! tests a parser or a device.
+//! Structure-aware mutants of RoCE, InfiniBand, PFC and management packets, to test parsers and devices.
 //!
-//! A mutant knows what was done to it and what a correct parser must make of it ([`Verdict`]). Its ICRC is right unless the
-//! ICRC is what is wrong, so that a device does not drop all of them at the first check. All is drawn from a seed.
+//! A mutant knows its mutation and how a correct parser must handle it ([`Verdict`]). Its ICRC is right unless the mutation
+//! is about the ICRC; otherwise a device would drop all mutants at that check. The seed determines all of them.
 //!
 //! ```
 //! use rdmawire::craft::mutate::{Base, Mutants, Verdict};
@@ -11,8 +10,8 @@
 //! }
 //! ```
 //!
-//! With the feature `arbitrary` a fuzz target has packets from it: [`Packet`](super::Packet) (valid but odd) and [`Mutant`]
-//! (anything) implement `arbitrary::Arbitrary`.
+//! With the feature `arbitrary`, [`Packet`](super::Packet) (valid but unusual) and [`Mutant`] (anything) implement
+//! `arbitrary::Arbitrary` for fuzz targets.
 
 #[cfg(feature = "arbitrary")]
 mod arbitrary;
@@ -28,28 +27,27 @@ pub use list::mutations;
 pub use mutation::{Crc, Mutation, Value};
 pub use verdict::Verdict;
 
-use super::message::split_mix;
-use crate::dissect::Link;
+use crate::{dissect::Link, random::SplitMix64};
 
-/// A frame, what was done to it, and what must come of it.
+/// A mutated frame, its mutation, and how it must be handled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mutant {
-    /// The frame it was made from.
+    /// The name of the frame it was made from.
     pub base: String,
-    /// What was done, in the order in which it was done: "bth.opcode=max".
+    /// Its mutations in order: "bth.opcode=max".
     pub mutation: String,
-    /// What its first byte belongs to.
+    /// Its link type.
     pub link: Link,
     /// Its bytes.
     pub frame: Bytes,
-    /// Bytes it had on the wire: more than [`Mutant::frame`] where it was cut by the capture.
+    /// Bytes on the wire: more than [`Mutant::frame`] has if the capture cut it.
     pub wire_len: u32,
-    /// What a correct parser must make of it.
+    /// How a correct parser must handle it.
     pub verdict: Verdict,
 }
 
 impl Mutant {
-    /// Base and mutation, fit for a file's name.
+    /// Base and mutation, as a file name.
     pub fn name(&self) -> String {
         let mut name = format!("{}-{}", self.base, self.mutation);
         name.retain(|c| c.is_ascii());
@@ -62,24 +60,24 @@ impl Mutant {
     }
 }
 
-/// Bytes of a name: with a number and an extension every file system takes it.
+/// The longest name. With a number and an extension it is short enough for every file system.
 const LONGEST_NAME: usize = 200;
 
-/// Mutants without end, the same for the same bases and seed. First every [mutation](mutations) of every base once, in an order
-/// drawn from the seed, so that any number of them is spread over all; then several at a time.
+/// An endless sequence of mutants, determined by bases and seed. First comes every [mutation](mutations) of every base, in
+/// random order; then mutants with several mutations each.
 #[derive(Clone, Debug)]
 pub struct Mutants {
     bases: Vec<Base>,
     /// Base and mutation.
     order: Vec<(u32, Mutation)>,
     next: usize,
-    random: Random,
+    random: SplitMix64,
 }
 
 impl Mutants {
-    /// The mutants of these bases; none without a base.
+    /// The mutants of these bases. Without a base there are none.
     pub fn new(bases: Vec<Base>, seed: u64) -> Mutants {
-        let mut random = Random::new(seed);
+        let mut random = SplitMix64(seed);
         let mut order = Vec::new();
         for (n, base) in bases.iter().enumerate() {
             order.extend(mutations(base.packet()).into_iter().map(|mutation| (n as u32, mutation)));
@@ -90,7 +88,7 @@ impl Mutants {
         Mutants { bases, order, next: 0, random }
     }
 
-    /// How many there are with one mutation each.
+    /// How many mutants with one mutation come first.
     pub fn single(&self) -> usize {
         self.order.len()
     }
@@ -108,21 +106,5 @@ impl Iterator for Mutants {
         let base = self.bases.get(*base as usize)?;
         let stacked = 2 + self.random.below(3);
         Some(base.stacked(stacked, &mut |n| self.random.below(n)))
-    }
-}
-
-/// Numbers that are the same every time (SplitMix64).
-#[derive(Clone, Debug)]
-struct Random(u64);
-
-impl Random {
-    fn new(seed: u64) -> Random {
-        Random(seed)
-    }
-
-    /// A number below `n`; 0 where that is 0.
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        (split_mix(self.0) % (n.max(1) as u64)) as usize
     }
 }

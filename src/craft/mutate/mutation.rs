@@ -1,102 +1,93 @@
-//! One thing done to a packet.
+//! A single mutation of a packet.
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{Bytes, BytesMut};
 
 use crate::{
-    craft::{Auto, Packet, Part, template, value::name_of},
+    craft::{ComputedField, Packet, Part, template, value::name_of},
     dissect::Link,
     icrc,
+    named::named,
     opcode::Opcode,
     wire::*,
 };
 
-/// What is done to a packet. Parts and fields are counted from 0; those that a packet does not have change nothing.
+/// A mutation. Parts and fields are counted from 0. A mutation of a part that the packet does not have changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutation {
     /// Nothing.
     Nothing,
-    /// Another value in a field; a value that would be computed is kept as put, and what is computed from it follows the lie.
+    /// Another value in a field. A computed field is kept, and fields that depend on it are computed from the wrong value.
     Field {
         /// The header.
         part: u16,
-        /// The row in its table.
+        /// The field: a row of the header's table.
         field: u16,
         /// The value.
         value: Value,
     },
-    /// Another operation code before the same extended headers.
+    /// Another operation code. The extended headers stay.
     Opcode(Opcode),
-    /// One header less.
+    /// Without this header.
     Remove(u16),
-    /// One header twice.
+    /// With this header twice.
     Double(u16),
-    /// A header behind the one that follows it.
+    /// This header and the next one swapped.
     Swap(u16),
-    /// So many VLAN tags more, the outer ones 802.1ad.
+    /// This many VLAN tags more, the outer ones 802.1ad.
     Tags(u8),
-    /// So many VXLAN tunnels around it.
+    /// In this many VXLAN tunnels.
     Tunnels(u8),
     /// A payload of this many bytes.
     Payload(u16),
     /// Padding that is not zero.
     PadBytes,
-    /// Another ICRC.
+    /// A wrong ICRC.
     Icrc(Crc),
-    /// A bit of the payload flipped behind the ICRC's back.
+    /// One bit of this payload byte flipped; the ICRC stays.
     Flip(u16),
-    /// Another VCRC.
+    /// A wrong VCRC.
     Vcrc(Crc),
-    /// Another checksum.
-    Checksum(Auto),
-    /// Ethernet's frame check sequence behind it.
+    /// A wrong checksum.
+    Checksum(ComputedField),
+    /// With Ethernet's frame check sequence.
     Fcs,
-    /// So many bytes behind the packet, which no length counts.
+    /// This many bytes behind the packet, which no length counts.
     Trailer(u16),
-    /// The packet ends here, in the middle of a header, and all lengths say so.
+    /// The packet ends here, and all lengths agree.
     End(u32),
-    /// The frame ends here on the wire; lengths are as before.
+    /// The frame ends here on the wire, and the lengths stay.
     Cut(u32),
-    /// The capture kept so many bytes of it.
+    /// The capture kept this many bytes.
     Snap(u32),
-    /// A byte of the management datagram's RMPP header, which has no table: its offset from the datagram's start.
+    /// Another byte in the RMPP header of a management datagram: offset in the datagram, value.
     Rmpp(u8, u8),
 }
 
-/// A value for a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value {
-    /// 0.
-    Zero,
-    /// 1.
-    One,
-    /// All ones.
-    Max,
-    /// One less.
-    BelowMax,
-    /// The highest bit alone.
-    Sign,
-    /// One less than what is right.
-    Less,
-    /// One more than what is right.
-    More,
-    /// The highest bit of what is right flipped.
-    Far,
+named! {
+    /// A value for a field.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Value {
+        /// 0.
+        Zero "0",
+        /// 1.
+        One "1",
+        /// All ones.
+        Max "max",
+        /// All ones but the lowest bit.
+        BelowMax "max-1",
+        /// The highest bit alone.
+        Sign "sign",
+        /// The right value less one.
+        Less "right-1",
+        /// The right value plus one.
+        More "right+1",
+        /// The right value with its highest bit flipped.
+        Far "right+sign",
+    }
 }
 
 impl Value {
-    /// All of them.
-    pub const ALL: [Value; 8] = [
-        Value::Zero,
-        Value::One,
-        Value::Max,
-        Value::BelowMax,
-        Value::Sign,
-        Value::Less,
-        Value::More,
-        Value::Far,
-    ];
-
-    /// The value, of a field of this width that has `right`; the width counts up to 64.
+    /// The value for a field of this width, at most 64 bits, whose right value is `right`.
     pub const fn of(self, right: u64, width: u16) -> u64 {
         let max = u64::MAX >> 64u32.saturating_sub(width as u32);
         let sign = max ^ max >> 1;
@@ -111,53 +102,28 @@ impl Value {
             Value::Far => right ^ sign,
         }) & max
     }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Value::Zero => "0",
-            Value::One => "1",
-            Value::Max => "max",
-            Value::BelowMax => "max-1",
-            Value::Sign => "sign",
-            Value::Less => "right-1",
-            Value::More => "right+1",
-            Value::Far => "right+sign",
-        }
-    }
 }
 
-/// How a CRC is wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Crc {
-    /// Its last bit flipped.
-    Off,
-    /// Zeros.
-    Zeros,
-    /// Ones.
-    Ones,
-    /// Its bytes in the other order.
-    Swapped,
-    /// Without the initial eight bytes of ones, and with nothing masked: an FCS of the packet.
-    Plain,
-    /// Not there, and the lengths say so.
-    Absent,
+named! {
+    /// How a CRC is wrong.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Crc {
+        /// Its last bit flipped.
+        Off "off",
+        /// Zeros.
+        Zeros "zeros",
+        /// Ones.
+        Ones "ones",
+        /// Its bytes in reverse order.
+        Swapped "swapped",
+        /// A CRC without the eight bytes of ones before it and without masked fields.
+        Plain "plain",
+        /// Absent, and the lengths agree.
+        Absent "absent",
+    }
 }
 
 impl Crc {
-    /// All of them.
-    pub const ALL: [Crc; 6] = [Crc::Off, Crc::Zeros, Crc::Ones, Crc::Swapped, Crc::Plain, Crc::Absent];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Crc::Off => "off",
-            Crc::Zeros => "zeros",
-            Crc::Ones => "ones",
-            Crc::Swapped => "swapped",
-            Crc::Plain => "plain",
-            Crc::Absent => "absent",
-        }
-    }
-
     fn spoil<const N: usize>(self, right: [u8; N], plain: impl FnOnce() -> [u8; N]) -> Option<[u8; N]> {
         let mut crc = right;
         match self {
@@ -168,7 +134,7 @@ impl Crc {
             Crc::Plain => crc = plain(),
             Crc::Absent => return None,
         }
-        // One that happens to be right all the same would be no mutant.
+        // It must not be right by chance.
         if crc == right {
             crc.iter_mut().for_each(|byte| *byte ^= 0x5a);
         }
@@ -183,7 +149,7 @@ pub(super) struct Made {
 }
 
 impl Mutation {
-    /// Whether it is done to the frame after it was built.
+    /// Whether it changes the frame after it was built.
     pub(super) fn is_of_the_frame(&self) -> bool {
         matches!(
             self,
@@ -221,7 +187,7 @@ impl Mutation {
         }
     }
 
-    /// The packet; those that are done to the built frame change nothing.
+    /// The mutated packet. Mutations of the built frame change nothing here.
     pub(super) fn packet(&self, packet: &Packet) -> Packet {
         let mut new = packet.clone();
         match *self {
@@ -230,19 +196,13 @@ impl Mutation {
             Mutation::Opcode(opcode) => {
                 new.alter(|bth: Bth| bth.with_opcode(opcode));
             }
-            Mutation::Remove(part) => new = with_parts(packet, |parts| drop_at(parts, part as usize)),
-            Mutation::Double(part) => {
-                new = with_parts(packet, |parts| {
-                    if let Some(&same) = parts.get(part as usize) {
-                        parts.insert(part as usize, same);
-                    }
-                });
-            }
-            Mutation::Swap(part) => {
-                new = with_parts(packet, |parts| {
-                    if (part as usize + 1) < parts.len() {
-                        parts.swap(part as usize, part as usize + 1);
-                    }
+            Mutation::Remove(part) | Mutation::Double(part) | Mutation::Swap(part) => {
+                let at = part as usize;
+                new = with_parts(packet, |parts| match (self, parts.get(at).copied()) {
+                    (Mutation::Remove(_), Some(_)) => _ = parts.remove(at),
+                    (Mutation::Double(_), Some(part)) => parts.insert(at, part),
+                    (Mutation::Swap(_), _) if at + 1 < parts.len() => parts.swap(at, at + 1),
+                    _ => {}
                 });
             }
             Mutation::Tags(n) => {
@@ -261,27 +221,22 @@ impl Mutation {
                 new = new.pad([0xa5, 0x5a, 0xff].get(..len).unwrap_or(&[]));
             }
             Mutation::Icrc(how) => {
-                let right = new.icrc_now();
+                let right = new.settled().1.icrc;
                 let plain = || icrc::fcs(&new.payload);
                 let crc = right.map_or(Some([0; 4]), |right| how.spoil(right, plain));
                 new = new.icrc(crc);
             }
             Mutation::Vcrc(how) => {
                 let plain = || icrc::vcrc(&new.payload);
-                let crc = how.spoil(new.vcrc_now().unwrap_or_default(), plain);
+                let crc = how.spoil(new.settled().1.vcrc.unwrap_or_default(), plain);
                 new = new.vcrc(crc);
             }
-            Mutation::Checksum(auto) => {
-                new.corrupt(auto);
+            Mutation::Checksum(computed) => {
+                new.corrupt(computed);
             }
-            Mutation::Fcs => new.set_keep(Auto::Fcs, false),
+            Mutation::Fcs => new.set_keep(ComputedField::Fcs, false),
             Mutation::Trailer(len) => {
-                let bytes: BytesMut = {
-                    let mut bytes = BytesMut::from(&new.trailer[..]);
-                    bytes.put_bytes(0xa5, len as usize);
-                    bytes
-                };
-                new.trailer = bytes.freeze();
+                new.trailer = [&new.trailer[..], &vec![0xa5; len as usize]].concat().into();
             }
             Mutation::End(at) => new = ended(packet, at as usize),
             Mutation::Rmpp(at, byte) => {
@@ -295,7 +250,7 @@ impl Mutation {
         new
     }
 
-    /// What is done: `ipv4.total_len=max`. Of a second header of one kind: `ipv4[1].ttl=0`, counted from the outermost.
+    /// Its name: `ipv4.total_len=max`; `ipv4[1].ttl=0` for the second IPv4 header from outside.
     pub fn name(&self, packet: &Packet) -> String {
         let part = |n: u16| part_name(packet, n as usize);
         match *self {
@@ -316,7 +271,7 @@ impl Mutation {
             Mutation::Icrc(how) => format!("icrc-{}", how.name()),
             Mutation::Flip(at) => format!("payload-bit-flipped-at-{at}"),
             Mutation::Vcrc(how) => format!("vcrc-{}", how.name()),
-            Mutation::Checksum(auto) => format!("{}-wrong", auto.name()),
+            Mutation::Checksum(computed) => format!("{}-wrong", computed.name()),
             Mutation::Fcs => "with-fcs".into(),
             Mutation::Trailer(n) => format!("trailer-{n}-bytes"),
             Mutation::End(at) => format!("ends-at-{}", place(packet, at as usize)),
@@ -327,54 +282,36 @@ impl Mutation {
     }
 }
 
-impl Packet {
-    /// The ICRC as the packet would be built.
-    fn icrc_now(&self) -> Option<[u8; 4]> {
-        self.icrc?;
-        let frame = self.build();
-        let at = self.head.len() + self.payload.len() + self.pad_len();
-        frame.get(at..)?.first_chunk().copied()
-    }
-
-    /// The VCRC as the packet would be built.
-    fn vcrc_now(&self) -> Option<[u8; 2]> {
-        self.vcrc?;
-        let frame = self.build();
-        let icrc = if self.icrc.is_some() { 4 } else { 0 };
-        let at = self.head.len() + self.payload.len() + self.pad_len() + icrc;
-        frame.get(at..)?.first_chunk().copied()
-    }
-}
-
-/// The field set, from its value in the built packet.
+/// Sets a field to a value that depends on its value in the built packet.
 fn set(packet: &mut Packet, n: usize, field: usize, value: Value) {
     let Some(part) = packet.parts.get(n).copied() else { return };
     let Some(row) = part.kind.info().and_then(|info| info.fields.get(field)) else { return };
-    let settled = packet.settled();
+    let (settled, _) = packet.settled();
     let right = row.get(settled.get(part.range()).unwrap_or(&[]));
-    let auto = Auto::of(part.kind, row.name);
-    if auto == Some(Auto::Pad) {
-        // The padding itself stays as it is.
+    let computed = ComputedField::of(part.kind, row.name);
+    if computed == Some(ComputedField::Pad) {
+        // The padding itself stays.
         let zeros = vec![0; packet.pad_len()];
         *packet = packet.clone().pad(&zeros);
     }
     let bytes = packet.bytes_mut(n);
     if row.width > 64 {
-        // The rest of a wide field is as its last bits are.
-        let (at, fill) =
-            (row.bit as usize / 8, if matches!(value, Value::Max | Value::BelowMax) { 0xff } else { 0 });
-        if matches!(value, Value::Zero | Value::One | Value::Max | Value::BelowMax) {
-            let len = row.width as usize / 8;
-            bytes.get_mut(at..at + len).unwrap_or_default().fill(fill);
+        // The upper bits of a wide field are like the lower ones.
+        let (at, len) = (row.bit as usize / 8, row.width as usize / 8);
+        let room = bytes.get_mut(at..at + len).unwrap_or_default();
+        match value {
+            Value::Max | Value::BelowMax => room.fill(0xff),
+            Value::Zero | Value::One => room.fill(0),
+            _ => {}
         }
     }
     row.set(bytes, value.of(right, row.width));
-    if let Some(auto) = auto {
-        packet.parts[n].keep.set(auto, true);
+    if let Some(computed) = computed {
+        packet.parts[n].keep.set(computed, true);
     }
 }
 
-/// The same packet with other parts; computed values are computed anew.
+/// The packet with other parts. Computed fields are computed again.
 fn with_parts(packet: &Packet, change: impl FnOnce(&mut Vec<Part>)) -> Packet {
     let mut parts = packet.parts.clone();
     change(&mut parts);
@@ -388,13 +325,7 @@ fn with_parts(packet: &Packet, change: impl FnOnce(&mut Vec<Part>)) -> Packet {
     new
 }
 
-fn drop_at(parts: &mut Vec<Part>, n: usize) {
-    if n < parts.len() {
-        parts.remove(n);
-    }
-}
-
-/// VXLAN around an Ethernet frame, so many times; others as they are.
+/// An Ethernet frame in this many VXLAN tunnels. Other frames stay as they are.
 fn tunnels(packet: &Packet, n: u8) -> Packet {
     if packet.link != Link::ETHERNET {
         return packet.clone();
@@ -409,24 +340,24 @@ fn tunnels(packet: &Packet, n: u8) -> Packet {
     new
 }
 
-/// What says which header follows.
-const ANNOUNCE: [Auto; 7] = [
-    Auto::EtherType,
-    Auto::IpProtocol,
-    Auto::UdpDestinationPort,
-    Auto::GreProtocol,
-    Auto::MacControl,
-    Auto::Lnh,
-    Auto::GrhNextHeader,
+/// The fields that announce the next header.
+const ANNOUNCE: [ComputedField; 7] = [
+    ComputedField::EtherType,
+    ComputedField::IpProtocol,
+    ComputedField::UdpDestinationPort,
+    ComputedField::GreProtocol,
+    ComputedField::MacControl,
+    ComputedField::Lnh,
+    ComputedField::GrhNextHeader,
 ];
 
 /// The packet up to this byte of its headers, without anything behind.
 fn ended(packet: &Packet, at: usize) -> Packet {
     // What announces a header stands, the header itself does not.
     let mut packet = packet.clone();
-    packet.head = packet.settled();
-    for auto in ANNOUNCE {
-        packet.set_keep(auto, true);
+    packet.head = packet.settled().0;
+    for computed in ANNOUNCE {
+        packet.set_keep(computed, true);
     }
     let mut new = with_parts(&packet, |parts| {
         parts.retain(|part| (part.at as usize) < at);
@@ -439,18 +370,18 @@ fn ended(packet: &Packet, at: usize) -> Packet {
     new.pad = Default::default();
     new.icrc = None;
     new.vcrc = None;
-    // A pad count stays what it was: there is nothing to pad.
-    new.set_keep(Auto::Pad, true);
+    // The pad count stays: there is nothing to pad.
+    new.set_keep(ComputedField::Pad, true);
     let is_whole = |part: &Part| part.kind.info().is_some_and(|info| info.len == part.len as usize);
     let has_length = |part: &Part| matches!(part.kind, Kind::Ipv4 | Kind::Ipv6 | Kind::Grh) && is_whole(part);
     if !new.parts.iter().any(has_length) {
-        // Zeros behind it would be taken for the header's rest.
-        new.set_keep(Auto::FramePadding, true);
+        // Padding zeros would be read as the rest of the header.
+        new.set_keep(ComputedField::FramePadding, true);
     }
     new
 }
 
-/// A part's name: with its number where there are several of its kind.
+/// A part's name, with its number if there are several of its kind.
 fn part_name(packet: &Packet, n: usize) -> String {
     let Some(part) = packet.parts.get(n) else { return "none".into() };
     let name = name_of(part.kind);
@@ -461,17 +392,11 @@ fn part_name(packet: &Packet, n: usize) -> String {
     }
 }
 
-/// A byte of the frame as a part and an offset in it: "reth+4".
+/// A place in the frame as a part and an offset: "reth+4".
 fn place(packet: &Packet, at: usize) -> String {
     let found = packet.parts.iter().rposition(|part| (part.at as usize) <= at && at < part.range().end);
     match found {
         Some(n) => format!("{}+{}", part_name(packet, n), at - packet.parts[n].at as usize),
         None => format!("payload+{}", at.saturating_sub(packet.head.len())),
     }
-}
-
-/// A field of the `n`-th part.
-#[cfg(feature = "arbitrary")]
-pub(super) fn set_field(packet: &mut Packet, n: usize, row: &Field, value: u64) {
-    row.set(packet.bytes_mut(n), value);
 }

@@ -1,41 +1,41 @@
-//! What a correct parser must make of a mutant: from what was done to it, not from what our parser says.
+//! How a correct parser must handle a mutant. It follows from the mutation, not from what this crate's dissector finds.
 
 use std::fmt;
 
 use super::{Mutation, mutation::Made};
 use crate::{
-    craft::{Auto, Packet},
+    craft::{ComputedField, Packet},
     dissect::Link,
     opcode::{Opcode, PayloadRule},
     wire::*,
 };
 
-/// What a correct parser must make of a mutant, beside not crashing, not hanging, and not reading outside of it.
+/// How a correct parser must handle a mutant. It must never crash, hang, or read outside of the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// All its headers are read as they were before, nothing is malformed, and the ICRC is right.
+    /// All headers are read as before, nothing is malformed, and the ICRC is right.
     Dissects,
     /// The packet ends within this header, or before it.
     Truncated(Kind),
-    /// This header's length says more than there is around it, or less than the header has.
+    /// This header's length is more than its surroundings hold, or less than the header has.
     Length(Kind),
     /// All headers are read; the ICRC is wrong.
     BadIcrc,
-    /// It can be read, its ICRC is right, and its receiver drops it: why, as a note's name ("bth.version").
+    /// It is read, its ICRC is right, and the receiver drops it for this reason: a note's id ("bth.version").
     Drop(&'static str),
-    /// The capture kept only a part: no fault of the frame.
+    /// The capture cut it. The frame is not malformed.
     Cut,
     /// An IP fragment: its ICRC cannot be checked.
     Fragment,
-    /// Something unknown follows this header: what is behind is its payload.
+    /// An unknown header follows this one: the rest is payload.
     Unread(Kind),
-    /// No more than that it survives it: several readings are right.
+    /// The parser survives it. More cannot be said, since several readings are right.
     Survives,
 }
 
 impl Verdict {
-    /// The same in words: what a correct parser must do.
+    /// What a correct parser must do, in words.
     pub fn must(&self) -> String {
         match self {
             Verdict::Dissects => "read all headers; the ICRC is right".into(),
@@ -57,14 +57,15 @@ impl Verdict {
             Mutation::Field { part, field, .. } => {
                 of_field(packet, &frame, part as usize, field as usize, mutation)
             }
-            Mutation::Opcode(opcode) => match frame.transport {
-                Some(transport) => transport.of(opcode, transport.room, packet.pad_len()),
-                None => Verdict::Survives,
-            },
+            Mutation::Opcode(opcode) => frame.of_transport(|t| t.of(opcode, t.room, packet.pad_len())),
             Mutation::Payload(len) => match frame.transport {
                 Some(transport) if !frame.has_mad => {
                     let pad = (len as usize).wrapping_neg() % 4;
-                    transport.of(transport.opcode, transport.chain() + len as usize + pad, pad)
+                    transport.of(
+                        transport.opcode,
+                        transport.opcode.shape().extended as usize + len as usize + pad,
+                        pad,
+                    )
                 }
                 _ => Verdict::Survives,
             },
@@ -73,8 +74,8 @@ impl Verdict {
             Mutation::Icrc(_) | Mutation::Flip(_) => Verdict::BadIcrc,
             Mutation::Vcrc(super::Crc::Absent) => Verdict::Dissects,
             Mutation::Vcrc(_) => Verdict::Drop("lrh.vcrc"),
-            Mutation::Checksum(Auto::IpChecksum) => Verdict::Drop("ipv4.checksum"),
-            Mutation::Checksum(Auto::UdpChecksum) => Verdict::Drop("udp.checksum"),
+            Mutation::Checksum(ComputedField::IpChecksum) => Verdict::Drop("ipv4.checksum"),
+            Mutation::Checksum(ComputedField::UdpChecksum) => Verdict::Drop("udp.checksum"),
             Mutation::Checksum(_) => Verdict::Survives,
             Mutation::Tags(n) if frame.is_plain && n <= 3 => Verdict::Dissects,
             Mutation::Tunnels(1)
@@ -86,7 +87,7 @@ impl Verdict {
             Mutation::Trailer(_) if packet.link() == Link::ETHERNET => Verdict::Dissects,
             Mutation::Remove(n) | Mutation::Double(n) => {
                 match (frame.transport, packet.parts.get(n as usize)) {
-                    // One of the extended headers: what follows takes its place.
+                    // An extended header: the bytes that follow take its place.
                     (Some(transport), Some(part)) if n as usize > transport.bth && !frame.has_mad => {
                         let len = part.len as usize;
                         let room = match mutation {
@@ -103,7 +104,7 @@ impl Verdict {
             Mutation::Snap(_) if (made.frame.len() as u32) < made.wire_len && frame.is_plain => {
                 match made.frame.len() < frame.end {
                     true => Verdict::Cut,
-                    // Only what is behind the packet is missing.
+                    // Only bytes behind the packet are missing.
                     false => Verdict::Dissects,
                 }
             }
@@ -128,19 +129,19 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// What there is to know of the packet before it was mutated.
+/// Facts about the packet before the mutation.
 struct Frame {
     transport: Option<Transport>,
     has_mad: bool,
-    /// No tunnel, no label, no record header: what the outer headers say is the last word.
+    /// No tunnel, no label, no record header: the outer headers belong to the packet itself.
     is_plain: bool,
-    /// One past the packet, without trailer.
+    /// The packet's end, before a trailer.
     end: usize,
-    /// One past the frame.
+    /// The frame's end.
     len: usize,
 }
 
-/// The BTH and what is behind.
+/// The BTH and what follows it.
 #[derive(Clone, Copy)]
 struct Transport {
     bth: usize,
@@ -171,15 +172,20 @@ impl Frame {
         Frame { transport, has_mad, is_plain: packet.parts.iter().all(plain), end, len }
     }
 
-    /// The packet ends at this byte of its headers, and its lengths say so.
+    /// A verdict on the transport, if there is one.
+    fn of_transport(&self, verdict: impl FnOnce(Transport) -> Verdict) -> Verdict {
+        self.transport.map_or(Verdict::Survives, verdict)
+    }
+
+    /// The packet ends at this byte of its headers, and its lengths agree.
     fn end(&self, packet: &Packet, at: usize) -> Verdict {
         let next = packet.parts.iter().find(|part| at < part.range().end).map(|part| part.kind);
         match (next, self.transport) {
-            // Nothing says that there must be a header.
+            // No field says that a header follows.
             _ if !self.is_plain || at == 0 => Verdict::Survives,
             (Some(kind), _) if kind.is_management() => Verdict::Survives,
             (Some(kind), Some(_)) => Verdict::Truncated(kind),
-            // The last bytes of the management datagram stand where the ICRC would.
+            // The last bytes of the management datagram are where the ICRC would be.
             (None, Some(_)) if self.has_mad => Verdict::Survives,
             (None, Some(_)) => Verdict::Truncated(Kind::Icrc),
             (Some(kind), None) => Verdict::Truncated(kind),
@@ -187,7 +193,7 @@ impl Frame {
         }
     }
 
-    /// The frame ends here, and lengths do not know.
+    /// The frame ends at this byte, and the lengths stay.
     fn cut(&self, packet: &Packet, at: usize) -> Verdict {
         if !self.is_plain || at == 0 {
             return Verdict::Survives;
@@ -208,16 +214,12 @@ impl Frame {
 }
 
 impl Transport {
-    fn chain(&self) -> usize {
-        chain_len(self.opcode)
-    }
-
-    /// A packet of this operation code with so many bytes between BTH and ICRC, which is right.
+    /// A packet of this operation code with this many bytes between BTH and ICRC. The ICRC is right.
     fn of(&self, opcode: Opcode, room: usize, pad: usize) -> Verdict {
         let mut from = 0;
         for kind in opcode.chain() {
             from += kind.info().map_or(0, |info| info.len);
-            // The ICRC's bytes would fill what is missing.
+            // The bytes of the ICRC would be read as the missing ones.
             if from > room + 4 {
                 return Verdict::Truncated(*kind);
             }
@@ -240,29 +242,17 @@ impl Transport {
     }
 }
 
-fn chain_len(opcode: Opcode) -> usize {
-    opcode.chain().iter().filter_map(|kind| kind.info()).map(|info| info.len).sum()
-}
-
 fn of_field(packet: &Packet, frame: &Frame, n: usize, field: usize, mutation: &Mutation) -> Verdict {
     let Some(part) = packet.parts.get(n) else { return Verdict::Survives };
-    let Some(row) = part.kind.info().and_then(|info| info.fields.get(field)) else {
-        return Verdict::Survives;
-    };
+    let Some(row) = part.kind.fields().get(field) else { return Verdict::Survives };
     if !frame.is_plain {
         return Verdict::Survives;
     }
     let mutated = mutation.packet(packet);
     let value = row.get(mutated.bytes_of(&mutated.parts[n]));
     match (part.kind, row.name) {
-        (Kind::Bth, "opcode") => match frame.transport {
-            Some(transport) => transport.of(Opcode(value as u8), transport.room, packet.pad_len()),
-            None => Verdict::Survives,
-        },
-        (Kind::Bth, "pad_cnt") => match frame.transport {
-            Some(transport) => transport.of(transport.opcode, transport.room, value as usize),
-            None => Verdict::Survives,
-        },
+        (Kind::Bth, "opcode") => frame.of_transport(|t| t.of(Opcode(value as u8), t.room, packet.pad_len())),
+        (Kind::Bth, "pad_cnt") => frame.of_transport(|t| t.of(t.opcode, t.room, value as usize)),
         (Kind::Bth, "tver") => Verdict::Drop("bth.version"),
         (Kind::Bth, "p_key") if value & 0x7fff == 0 => Verdict::Drop("bth.p_key"),
         (Kind::Lrh, "lver") => Verdict::Drop("lrh.version"),
@@ -283,11 +273,11 @@ fn of_field(packet: &Packet, frame: &Frame, n: usize, field: usize, mutation: &M
             Verdict::Unread(part.kind)
         }
         (Kind::Ethernet | Kind::Vlan | Kind::Ipv4 | Kind::Ipv6 | Kind::Udp | Kind::Lrh | Kind::Grh, name)
-            if Auto::of(part.kind, name).is_some() && name != "src_port" =>
+            if ComputedField::of(part.kind, name).is_some() && name != "src_port" =>
         {
             Verdict::Survives
         }
-        // Other management than before, or none.
+        // Another management class, or none.
         (kind, _) if kind.is_management() => Verdict::Survives,
         (Kind::Deth, "src_qp") | (Kind::Bth, "dest_qp") if frame.has_mad => Verdict::Survives,
         (Kind::MacControl, _) => Verdict::Survives,
@@ -295,7 +285,7 @@ fn of_field(packet: &Packet, frame: &Frame, n: usize, field: usize, mutation: &M
     }
 }
 
-/// Types that announce something that is read.
+/// Whether the dissector reads what this EtherType announces.
 fn is_read(ether_type: EtherType) -> bool {
     ether_type.is_vlan()
         || matches!(
@@ -310,7 +300,7 @@ fn is_read(ether_type: EtherType) -> bool {
         )
 }
 
-/// IP's length says that the packet ends at `to`; a UDP header follows.
+/// The IP length says that the packet ends at `to`. A UDP header follows.
 fn outer_length(packet: &Packet, frame: &Frame, n: usize, to: usize) -> Verdict {
     let (own, udp) = (&packet.parts[n], packet.parts.get(n + 1));
     let Some(udp) = udp.filter(|part| part.kind == Kind::Udp) else { return Verdict::Survives };
@@ -324,7 +314,7 @@ fn outer_length(packet: &Packet, frame: &Frame, n: usize, to: usize) -> Verdict 
     }
 }
 
-/// UDP's length, within an IP packet whose length is right.
+/// The UDP length is wrong, in an IP packet with the right length.
 fn udp_length(frame: &Frame, from: usize, says: usize) -> Verdict {
     let Some(transport) = frame.transport else { return Verdict::Survives };
     if from + says > frame.end || says < Udp::LEN {

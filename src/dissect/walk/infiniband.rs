@@ -1,11 +1,7 @@
 //! The walk from the local route header, or the BTH, to the end of the packet.
 
 use super::{Body, Visitor, Walk, clip};
-use crate::{
-    dissect::{Problem, extended::EXTENDED},
-    opcode::Opcode,
-    wire::*,
-};
+use crate::{dissect::Problem, opcode::Opcode, wire::*};
 
 impl<V: Visitor> Walk<'_, '_, V> {
     pub(super) fn infiniband(&mut self) -> Option<()> {
@@ -56,7 +52,7 @@ impl<V: Visitor> Walk<'_, '_, V> {
         if bth.tver() != 0 {
             self.note(Kind::Bth, from, Problem::Version { says: bth.tver() });
         }
-        let extended = EXTENDED[opcode.0 as usize].len as usize;
+        let extended = opcode.shape().extended as usize;
         if self.left().len() < extended {
             return self.extended_in_part(opcode);
         }
@@ -81,7 +77,7 @@ impl<V: Visitor> Walk<'_, '_, V> {
     /// Payload, pad and ICRC.
     #[inline(always)]
     fn body(&mut self, bth: usize, opcode: Opcode, pad: u8) {
-        // Where no length field can be believed, nothing says that the last four bytes are an ICRC.
+        // Without a length field that is right, nothing says that the last four bytes are an ICRC.
         let room = self.end.saturating_sub(self.at);
         let (icrc, end) = match self.known {
             true if room >= 4 => (self.end <= self.captured, self.end - 4),
@@ -95,11 +91,9 @@ impl<V: Visitor> Walk<'_, '_, V> {
         let pad_fits = pad as usize <= room;
         let payload = if pad_fits { room - pad as usize } else { room };
         self.body = Some(Body { end, pad: if pad_fits { pad } else { 0 }, icrc });
-        let row = &EXTENDED[opcode.0 as usize];
-        // One test for all the rules: which it is nobody could predict.
-        let right = (payload.wrapping_sub(row.least as usize) <= row.more as usize)
-            & (!row.is_full | payload.is_power_of_two());
-        if !(right & pad_fits & row.is_known) {
+        let shape = opcode.shape();
+        let right = shape.allows(payload as u32);
+        if !(right & pad_fits & shape.is_known()) {
             self.wrong_body(bth, opcode, pad, pad_fits, right, payload);
         }
     }
@@ -137,7 +131,7 @@ impl<V: Visitor> Walk<'_, '_, V> {
         if is_mad {
             self.mad_headers(from, size);
         }
-        // They are headers within the payload: the payload is the whole of them.
+        // These are headers within the payload, which contains all of them.
         self.at = from;
     }
 

@@ -1,41 +1,44 @@
 //! One flow in depth.
 
-use std::io::{self, Write};
+use std::io;
 
-use super::{Options, Style, bounds, frames, limit, put, queue_pair, rate, reason};
-use crate::report::analysis::{Analysis, Connection, Episode, Flow, List, Stream, Summary};
-
-use super::units::{bits, bytes, clean, count, duration, percent, utc};
+use super::{
+    Options,
+    findings::put_finding,
+    flows::{bounds, queue_pair, rate},
+    limit,
+    page::{Page, Paint},
+    reason,
+};
+use crate::report::{
+    Finding, Flow, Stream, Summary, View,
+    units::{bits, bytes, count, duration, percent, utc},
+};
 
 /// Everything about the flow with this index; an index that is not there writes nothing.
-pub fn write_flow(
-    report: &Analysis<impl List<Row = Flow>, impl List<Row = Connection>, impl List<Row = Episode>>,
+pub(super) fn in_depth(
+    report: &View<'_>,
     index: usize,
     options: &Options,
-    out: &mut dyn Write,
+    page: &mut Page<'_>,
 ) -> io::Result<()> {
-    let style = Style { colour: options.colour, width: options.width.clamp(40, 400) };
     let Some(flow) = report.flows.row(index) else { return Ok(()) };
     let flow = &*flow;
-    identity(report, index, flow, style, out)?;
-    streams(flow, style, out)?;
-    latency(flow, style, out)?;
-    trouble(flow, options, style, out)?;
-    episodes(report, index, options, style, out)?;
-    for finding in report.findings.iter().filter(|finding| finding.flow == Some(index)) {
-        let mut text = clean(&finding.text);
-        if !finding.frames.is_empty() {
-            text += &format!(" [{}]", frames(&finding.frames));
-        }
-        style.wrapped(&format!("{}  ", style.severity(finding.severity)), 9, &text, out)?;
-        if !finding.next.is_empty() {
-            style.wrapped("         -> ", 12, &clean(&finding.next), out)?;
-        }
+    identity(report, index, flow, page)?;
+    streams(flow, page)?;
+    latency(flow, page)?;
+    trouble(flow, options, page)?;
+    episodes(report, index, options, page)?;
+    let concerns = |finding: &&Finding| {
+        finding.flow == Some(index) || finding.flows.iter().any(|affected| affected.flow == index)
+    };
+    for finding in report.findings.iter().filter(concerns) {
+        put_finding(finding, "", page)?;
     }
     let whys = [("", &flow.why), ("requests.", &flow.requests.why), ("responses.", &flow.responses.why)];
     for (of, why) in whys {
         for (field, because) in why {
-            writeln!(out, "Not known: {of}{field}: {}", reason(*because))?;
+            page.line(&format!("Not known: {of}{field}: {}", reason(*because)))?;
         }
     }
     Ok(())
@@ -52,15 +55,9 @@ fn list<T>(values: &[T], one: impl Fn(&T) -> String) -> Option<String> {
     Some(text)
 }
 
-fn identity<F, E>(
-    report: &Analysis<F, impl List<Row = Connection>, E>,
-    index: usize,
-    flow: &Flow,
-    style: Style,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn identity(report: &View<'_>, index: usize, flow: &Flow, page: &mut Page<'_>) -> io::Result<()> {
     let title = format!("Flow {index}: {} -> {} QP {}", flow.src, flow.dst, queue_pair(flow));
-    writeln!(out, "{}", style.heading(&title))?;
+    page.heading(&title)?;
     let pair = match (flow.peer_qp, flow.paired_by) {
         (Some(qp), by) => {
             let by = by.map_or(String::new(), |by| format!(", by {by}"));
@@ -99,7 +96,7 @@ fn identity<F, E>(
                 None => mtu.to_string(),
             }),
         ),
-        ("Recovery", Some(flow.recovery_mode.to_owned()).filter(|mode| !mode.is_empty())),
+        ("Recovery", Some(flow.recovery_mode.to_string())),
         ("VLANs", list(&flow.vlans, |v| v.to_string())),
         ("DSCP", list(&flow.dscps, |v| v.to_string())),
         ("Source ports", list(&flow.udp_src_ports, |v| v.to_string())),
@@ -119,14 +116,14 @@ fn identity<F, E>(
     ];
     for (name, value) in rows {
         if let Some(value) = value {
-            style.wrapped(&format!("  {name:<13}"), 15, &value, out)?;
+            page.wrapped(Paint::Plain, &format!("  {name:<13}"), &value)?;
         }
     }
     let opcodes: Vec<(&String, &u64)> = flow.opcodes.iter().collect();
     if let Some(text) = list(&opcodes, |(name, n)| format!("{name} {},", count(**n))) {
-        style.wrapped("  Opcodes      ", 15, text.trim_end_matches(','), out)?;
+        page.wrapped(Paint::Plain, "  Opcodes      ", text.trim_end_matches(','))?;
     }
-    writeln!(out)
+    page.blank()
 }
 
 fn marks(flow: &Flow) -> Option<String> {
@@ -203,25 +200,25 @@ fn none(text: String) -> String {
     if text.is_empty() { "0".into() } else { text }
 }
 
-fn streams(flow: &Flow, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    let mut table = style.table(&["", "requests", "responses"], &[0]);
+fn streams(flow: &Flow, page: &mut Page<'_>) -> io::Result<()> {
+    let mut table = page.table(&["", "requests", "responses"], &[0]);
     for (name, value) in ROWS {
         let [requests, responses] = [&flow.requests, &flow.responses].map(|stream| match value(stream) {
-            // What never was cannot have been lost, known or not.
+            // Packets that were never sent cannot be lost.
             unknown if unknown == "?" && stream.packets == 0 => String::new(),
             known => known,
         });
         if [&requests, &responses].iter().all(|text| matches!(text.as_str(), "" | "0" | "0 B")) {
             continue;
         }
-        // Blanks at the start of a cell would go.
-        table.add_row([name.replace("  ", "· "), requests, responses]);
+        // The table would trim blanks at the start of a cell.
+        table.row([name.replace("  ", "· "), requests, responses]);
     }
-    put(&table, out)?;
-    writeln!(out)
+    page.put_table(&table)?;
+    page.blank()
 }
 
-fn latency(flow: &Flow, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn latency(flow: &Flow, page: &mut Page<'_>) -> io::Result<()> {
     let l = &flow.latency_ns;
     let rows: [(&str, Option<Summary>); 6] = [
         ("packet to ACK", l.ack_rtt),
@@ -234,19 +231,19 @@ fn latency(flow: &Flow, style: Style, out: &mut dyn Write) -> io::Result<()> {
     if rows.iter().all(|(_, summary)| summary.is_none()) {
         return Ok(());
     }
-    let mut table = style.table(&["latency", "count", "min", "p50", "p99", "max"], &[0]);
+    let mut table = page.table(&["latency", "count", "min", "p50", "p99", "max"], &[0]);
     for (name, summary) in rows {
         let Some(s) = summary else { continue };
         let times = [s.min, s.p50, s.p99, s.max].map(duration);
-        table.add_row([name.to_owned(), count(s.count)].into_iter().chain(times));
+        table.row([name.to_owned(), count(s.count)].into_iter().chain(times));
     }
-    put(&table, out)?;
-    writeln!(out)
+    page.put_table(&table)?;
+    page.blank()
 }
 
-fn trouble(flow: &Flow, options: &Options, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn trouble(flow: &Flow, options: &Options, page: &mut Page<'_>) -> io::Result<()> {
     if !flow.timeouts.is_empty() {
-        let mut table = style.table(&["timeout at frame", "waited", "nearest exponent"], &[]);
+        let mut table = page.table(&["timeout at frame", "waited", "nearest exponent"], &[]);
         let (shown, left) = limit(flow.timeouts.len(), options.top);
         for timeout in &flow.timeouts[..shown] {
             let row = [
@@ -254,11 +251,11 @@ fn trouble(flow: &Flow, options: &Options, style: Style, out: &mut dyn Write) ->
                 duration(timeout.waited_ns),
                 timeout.nearest_exponent.to_string(),
             ];
-            table.add_row(row);
+            table.row(row);
         }
-        put(&table, out)?;
-        more(left, out)?;
-        writeln!(out)?;
+        page.put_table(&table)?;
+        more(left, page)?;
+        page.blank()?;
     }
     if let Some(rnr) = flow.rnr {
         let waited = rnr.waited_ns.map_or(String::new(), |w| format!(", waited {}", duration(w.p50)));
@@ -268,49 +265,33 @@ fn trouble(flow: &Flow, options: &Options, style: Style, out: &mut dyn Write) ->
             count(rnr.early_resends),
             duration(rnr.stalled_ns)
         );
-        style.wrapped("  RNR          ", 15, &text, out)?;
-        writeln!(out)?;
+        page.wrapped(Paint::Plain, "  RNR          ", &text)?;
+        page.blank()?;
     }
     Ok(())
 }
 
-fn episodes<F, C>(
-    report: &Analysis<F, C, impl List<Row = Episode>>,
-    index: usize,
-    options: &Options,
-    style: Style,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let all: Vec<_> = report.episodes.rows().filter(|episode| episode.flow == index).collect();
+fn episodes(report: &View<'_>, index: usize, options: &Options, page: &mut Page<'_>) -> io::Result<()> {
+    let all: Vec<_> = report.episodes.iter().filter(|episode| episode.flow == index).collect();
     if all.is_empty() {
         return Ok(());
     }
-    let mut head = vec![
-        "episode",
-        "cause",
-        "where",
-        "lost PSN",
-        "frame",
-        "NAK",
-        "resent from",
-        "packets",
-        "needless",
-        "took",
-    ];
+    let mut head = vec!["episode", "cause", "where", "lost PSN", "frame", "NAK"];
+    head.extend(["resent from", "packets", "needless", "took"]);
     let has_rates = all.iter().any(|e| e.goodput_before_bps.or(e.goodput_after_bps).is_some());
     if has_rates {
         head.extend(["goodput before", "after"]);
     }
-    let mut table = style.table(&head, &[0, 1, 2]);
+    let mut table = page.table(&head, &[0, 1, 2]);
     let (shown, left) = limit(all.len(), options.top);
     let frame = |frame: Option<u64>| frame.map_or(String::new(), |n| n.to_string());
     for e in &all[..shown] {
         let rates = [e.goodput_before_bps, e.goodput_after_bps];
         let rates = rates.map(|bps| bps.map_or("?".into(), |bps| bits(bps as f64)));
         let cells = [
-            e.space.to_owned(),
-            e.trigger.to_owned(),
-            e.location.replace('_', " "),
+            e.space.to_string(),
+            e.trigger.to_string(),
+            e.location.name().replace('_', " "),
             e.lost_psn.to_string(),
             frame(e.original_frame),
             frame(e.nak_frame),
@@ -319,13 +300,13 @@ fn episodes<F, C>(
             count(e.needless_packets),
             e.recovered_ns.map_or("?".into(), duration),
         ];
-        table.add_row(cells.into_iter().chain(rates.into_iter().filter(|_| has_rates)));
+        table.row(cells.into_iter().chain(rates.into_iter().filter(|_| has_rates)));
     }
-    put(&table, out)?;
-    more(left, out)?;
-    writeln!(out)
+    page.put_table(&table)?;
+    more(left, page)?;
+    page.blank()
 }
 
-fn more(left: usize, out: &mut dyn Write) -> io::Result<()> {
-    if left > 0 { writeln!(out, "  and {left} more (--top 0 shows all)") } else { Ok(()) }
+fn more(left: usize, page: &mut Page<'_>) -> io::Result<()> {
+    if left > 0 { page.line(&format!("  and {left} more (--top 0 shows all)")) } else { Ok(()) }
 }

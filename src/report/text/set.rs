@@ -2,15 +2,16 @@
 
 use std::io::{self, Write};
 
-use super::{Options, Style, put, some};
-use crate::report::set::{Set, Totals};
-
-use super::units::{clean, count};
+use super::{Options, page::Page, some};
+use crate::report::{
+    set::{Set, Totals},
+    units::count,
+};
 
 /// A row a capture, and their sums.
 pub fn write_set(set: &Set, options: &Options, out: &mut dyn Write) -> io::Result<()> {
-    let style = Style { colour: options.colour, width: options.width.clamp(40, 400) };
-    writeln!(out, "{}", style.heading("All captures"))?;
+    let page = &mut Page::new(out, options);
+    page.heading("All captures")?;
     type Column = (&'static str, fn(&Totals) -> u64);
     let columns: [Column; 11] = [
         ("packets", |t| t.packets),
@@ -29,17 +30,17 @@ pub fn write_set(set: &Set, options: &Options, out: &mut dyn Write) -> io::Resul
         columns.iter().filter(|(name, of)| of(&set.total) > 0 || *name == "packets").collect();
     let mut head = vec!["file"];
     head.extend(shown.iter().map(|(name, _)| *name));
-    let mut table = style.table(&head, &[0]);
+    let mut table = page.table(&head, &[0]);
     let mut row = |name: String, totals: &Totals| {
         let cells = shown.iter().map(|(name, of)| match *name {
             "packets" => count(of(totals)),
             _ => some(of(totals)),
         });
-        table.add_row(std::iter::once(name).chain(cells.collect::<Vec<_>>()));
+        table.row(std::iter::once(name).chain(cells.collect::<Vec<_>>()));
     };
     for totals in &set.summaries {
-        row(clean(&totals.files.join(", ")), totals);
+        row(totals.files.join(", "), totals);
     }
     row("together".to_owned(), &set.total);
-    put(&table, out)
+    page.put_table(&table)
 }

@@ -1,14 +1,19 @@
 //! What the other direction says of requests.
 
 use super::{
-    Knobs, Requests,
+    Requests, TrackConfig, UNKNOWN,
     recovery::{Asked, LostBehind, NotReady},
     thrice,
 };
 use crate::{
     analyze::{
-        facts::Facts,
-        track::{class::Place, ring::ACK_EXPECTED, sequence::Resolved, shadow::Nakked},
+        packet::PacketView,
+        track::{
+            class::Place,
+            responder_model::Nakked,
+            ring::{ACK_EXPECTED, UNSURE},
+            step::Resolved,
+        },
     },
     opcode::Operation,
     wire::{Acknowledgement, NakCode, Psn, Syndrome},
@@ -29,7 +34,7 @@ pub(crate) struct Response {
 impl Response {
     /// A READ response that is the next one.
     #[inline(always)]
-    pub(crate) fn with_data(facts: &impl Facts, frame: u64) -> Response {
+    pub(crate) fn with_data(facts: &impl PacketView, frame: u64) -> Response {
         Response {
             psn: facts.psn(),
             operation: Operation::ReadResponse,
@@ -41,10 +46,13 @@ impl Response {
     }
 }
 
+/// What is acknowledged soon after a capture began was sent before it: it began in the middle of a recovery.
+pub(super) const START_NS: i64 = 100_000;
+
 impl Requests {
     /// What the responder says.
     #[inline]
-    pub(crate) fn answer(&mut self, response: &Response, resolved: &mut Vec<Resolved>, knobs: &Knobs) {
+    pub(crate) fn answer(&mut self, response: &Response, resolved: &mut Vec<Resolved>, config: &TrackConfig) {
         if !self.seq.is_started() {
             return;
         }
@@ -53,32 +61,33 @@ impl Requests {
         let meaning = response.syndrome.map_or(Acknowledgement::Ack { credits: None }, Syndrome::meaning);
         match (response.operation, meaning) {
             (Operation::Acknowledge, Acknowledgement::Ack { .. }) => {
-                self.acknowledge(x, response, resolved, knobs)
+                self.acknowledge(x, response, resolved, config)
             }
             (Operation::Acknowledge, Acknowledgement::RnrNak { timer_us }) => self.rnr(x, timer_us, response),
             (Operation::Acknowledge, Acknowledgement::Nak(NakCode::PsnSequenceError)) => {
-                self.nak(x, response, resolved, knobs)
+                self.nak(x, response, resolved, config)
             }
             (Operation::Acknowledge, Acknowledgement::Nak(_)) => {
                 self.fatal = response.syndrome.map(|s| s.0);
-                self.progress(x, response.time, resolved, knobs);
+                self.progress(x, response.time, resolved, config);
             }
             (Operation::ReadResponse | Operation::AtomicAcknowledge, _) => {
-                self.read_response(x, response, resolved, knobs)
+                self.read_response(x, response, resolved, config)
             }
             _ => {}
         }
     }
 
     #[inline]
-    pub(super) fn acknowledge(
+    pub(crate) fn acknowledge(
         &mut self,
         x: u64,
         response: &Response,
         resolved: &mut Vec<Resolved>,
-        knobs: &Knobs,
+        config: &TrackConfig,
     ) {
-        if x >= self.seq.hi {
+        let began = response.time - self.seq.start_time < self.thrice_rtt.max(START_NS);
+        if x >= self.seq.hi && !began {
             // Acknowledged, and never seen: the capture lost it, or it went another way.
             self.acked_unseen += (x + 1).saturating_sub(self.seq.hi.max(self.una)).min(1 << 20);
         }
@@ -93,6 +102,9 @@ impl Requests {
                 self.judge_suspect_by(x, response.time);
             }
         }
+        if self.trouble.get().is_some_and(|trouble| !trouble.edges.is_empty()) {
+            self.sweep(x + 1, false);
+        }
         let mut together = 0;
         while let Some(message) = self.waiting.front().copied().filter(|message| message.last <= x) {
             together += 1;
@@ -101,12 +113,18 @@ impl Requests {
             let took = (response.time - message.first_time).max(0) as u64;
             self.more().completion.add(took);
         }
-        self.shadow.acknowledged(x + 1);
-        self.progress(x + 1, response.time, resolved, knobs);
+        self.responder.acknowledged(x + 1);
+        self.progress(x + 1, response.time, resolved, config);
     }
 
     #[inline]
-    pub(super) fn progress(&mut self, una: u64, time: i64, resolved: &mut Vec<Resolved>, knobs: &Knobs) {
+    pub(crate) fn progress(
+        &mut self,
+        una: u64,
+        time: i64,
+        resolved: &mut Vec<Resolved>,
+        config: &TrackConfig,
+    ) {
         if una <= self.una {
             return;
         }
@@ -117,7 +135,7 @@ impl Requests {
         let began = resolved.len();
         self.seq.acknowledged(una, resolved);
         if resolved.len() > began {
-            self.settle(began, resolved, knobs);
+            self.settle(began, resolved, config);
         }
         if let Some(episode) = self.open_episode()
             && una >= episode.hi
@@ -137,7 +155,7 @@ impl Requests {
 
     /// Everything before `una` is acknowledged.
     #[inline(always)]
-    pub(super) fn go_to(&mut self, una: u64, time: i64) {
+    pub(crate) fn go_to(&mut self, una: u64, time: i64) {
         self.reach = self.reach.max(self.seq.hi.saturating_sub(self.una.max(self.seq.base)));
         self.una = una;
         self.last_progress = time;
@@ -145,9 +163,9 @@ impl Requests {
 
     /// Karn: only packets sent once are timed, and only those that an acknowledgement is due for.
     #[inline]
-    pub(super) fn time_ack(&mut self, x: u64, time: i64) {
+    pub(crate) fn time_ack(&mut self, x: u64, time: i64) {
         let Some(sent) = self.seq.ring.get(x) else { return };
-        if sent.count != 1 || sent.flags & ACK_EXPECTED == 0 || x < self.una {
+        if sent.count != 1 || sent.flags & (ACK_EXPECTED | UNSURE) != ACK_EXPECTED || x < self.una {
             return;
         }
         let rtt = time - sent.time;
@@ -162,13 +180,19 @@ impl Requests {
     }
 
     #[cold]
-    pub(super) fn nak(&mut self, x: u64, response: &Response, resolved: &mut Vec<Resolved>, knobs: &Knobs) {
+    pub(crate) fn nak(
+        &mut self,
+        x: u64,
+        response: &Response,
+        resolved: &mut Vec<Resolved>,
+        config: &TrackConfig,
+    ) {
         // The requester may have gone back already, and the NAK is then of the pass before.
         let hi = self.seq.hi;
-        let outcome = self.shadow.nakked(x, response.time);
+        let outcome = self.responder.nakked(x, response.time);
         let mut downstream = false;
         // What followed the missing packet may have been lost behind the tap too: a responder asks but once.
-        self.counts.lost(Place::Downstream, 0, self.shadow.sent_since(x).saturating_sub(1));
+        self.counts.lost(Place::Downstream, 0, self.responder.sent_since(x).saturating_sub(1));
         let mut cause_time = None;
         match outcome {
             // Before the first packet seen: the tap cannot have seen what is missing.
@@ -176,7 +200,7 @@ impl Requests {
             Nakked::Expected { since } => cause_time = Some(since),
             Nakked::Again => {}
             Nakked::Ahead if x < hi && self.seq.rare.holes.get(x).is_none() => {
-                // What the tap saw, of a responder that has more than its shadow: one that keeps what comes early.
+                // What the tap saw, of a responder that has more than its responder: one that keeps what comes early.
                 downstream = true;
                 self.judge_lost_behind(x, response.time);
                 self.trouble.lost_behind = Some(LostBehind { x, most: hi - x, resent: None });
@@ -202,26 +226,35 @@ impl Requests {
                 Some(Asked { x, time: response.time, frame: response.frame, cause_time, hi, downstream });
         }
         self.trouble.suspect = None;
-        self.progress(x, response.time, resolved, knobs);
+        self.trouble.asked_time = response.time;
+        self.progress(x, response.time, resolved, config);
     }
 
     #[cold]
-    pub(super) fn rnr(&mut self, x: u64, timer_us: u32, response: &Response) {
+    pub(crate) fn rnr(&mut self, x: u64, timer_us: u32, response: &Response) {
         let timer_ns = timer_us as u64 * 1000;
         self.more().rnr_asked.add(timer_ns);
+        self.trouble.asked_time = response.time;
         self.trouble.not_ready = Some(NotReady { x, time: response.time, timer_ns });
-        self.shadow.not_ready(x);
+        self.responder.not_ready(x);
     }
 
-    pub(super) fn read_response(
+    pub(crate) fn read_response(
         &mut self,
         x: u64,
         response: &Response,
         resolved: &mut Vec<Resolved>,
-        knobs: &Knobs,
+        config: &TrackConfig,
     ) {
+        let open = self.reads.guess.filter(|&(_, length)| length == UNKNOWN).map(|(first, _)| first);
+        if let Some(first) = open {
+            self.reach_to(first, x + 1);
+        }
         let Some(reads) = self.reads.get_mut() else { return };
-        let Some(at) = reads.place(x) else { return };
+        let Some(at) = reads.place(x) else {
+            reads.unasked |= x > self.seq.base && response.time - self.seq.start_time > START_NS;
+            return;
+        };
         let read = &mut reads.list[at];
         let (sent, retried) = (read.time, read.retried);
         let mut first = None;
@@ -235,10 +268,13 @@ impl Requests {
             read.answered = true;
             first = (x == read.first && !retried).then_some(response.time - sent);
         }
-        if x + 1 == read.end && !read.complete {
-            read.complete = true;
-            last = (!retried).then_some(response.time - sent);
+        read.seen += !response.repeated as u64;
+        if x + 1 == read.end && !retried && !read.ended && open != Some(read.first) {
+            read.ended = true;
+            last = Some(response.time - sent);
         }
+        let is_complete = open != Some(read.first) && read.seen >= read.end - read.first && !read.complete;
+        read.complete |= is_complete;
         if let Some(took) = first {
             self.more().read_first.add(took.max(0) as u64);
             let short = took.clamp(0, u32::MAX as i64) as u32;
@@ -246,11 +282,13 @@ impl Requests {
         }
         if let Some(took) = last {
             self.more().read_last.add(took.max(0) as u64);
-            self.more().completion.add(took.max(0) as u64);
         }
-        self.shadow.acknowledged(x + 1);
+        if is_complete {
+            self.more().completion.add((response.time - sent).max(0) as u64);
+        }
+        self.responder.acknowledged(x + 1);
         if !self.reads.out_of_sequence {
-            self.progress(x + 1, response.time, resolved, knobs);
+            self.progress(x + 1, response.time, resolved, config);
         }
     }
 }

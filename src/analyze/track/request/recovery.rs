@@ -2,32 +2,37 @@
 
 use std::collections::VecDeque;
 
-use super::{Knobs, Request, Requests, thrice};
+use super::{Request, Requests, TrackConfig, messages::Edge, thrice};
 use crate::{
-    analyze::track::{
-        class::{Class, Place, Trigger},
-        lazy::quiet,
-        sequence::{Resolved, Step},
+    analyze::{
+        model::{Class, Trigger},
+        track::{
+            class::Place,
+            copies::Repetitions,
+            on_demand::quiet,
+            sequence::SHORTEST_TIMER_NS,
+            step::{Resolved, Step},
+        },
     },
-    report::analysis,
+    report,
 };
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
-    pub(super) x: u64,
-    pub(super) time: i64,
-    pub(super) frame: u64,
+pub(crate) struct Asked {
+    pub(crate) x: u64,
+    pub(crate) time: i64,
+    pub(crate) frame: u64,
     /// When the packet behind the missing one passed the tap, if that is known.
-    pub(super) cause_time: Option<i64>,
-    pub(super) hi: u64,
-    pub(super) downstream: bool,
+    pub(crate) cause_time: Option<i64>,
+    pub(crate) hi: u64,
+    pub(crate) downstream: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct NotReady {
-    pub(super) x: u64,
-    pub(super) time: i64,
-    pub(super) timer_ns: u64,
+pub(crate) struct NotReady {
+    pub(crate) x: u64,
+    pub(crate) time: i64,
+    pub(crate) timer_ns: u64,
 }
 
 /// A loss or a timeout, and how it is overcome.
@@ -49,7 +54,7 @@ pub(crate) struct Episode {
     pub(crate) goodput_before: Option<u64>,
     pub(crate) goodput_after: Option<u64>,
     /// What had been reached when it began.
-    pub(super) hi: u64,
+    pub(crate) hi: u64,
     pub(crate) packets: u64,
     pub(crate) bytes: u64,
     pub(crate) needless: u64,
@@ -58,54 +63,67 @@ pub(crate) struct Episode {
 
 /// A packet that passed the tap and that the responder asked for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct LostBehind {
-    pub(super) x: u64,
+pub(crate) struct LostBehind {
+    pub(crate) x: u64,
     /// As many may be lost with it.
-    pub(super) most: u64,
+    pub(crate) most: u64,
     /// When it was sent again.
-    pub(super) resent: Option<i64>,
+    pub(crate) resent: Option<i64>,
 }
 
 /// A timeout whose cause shows only later.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Suspect {
-    pub(super) x: u64,
-    pub(super) end: u64,
-    pub(super) acks: u32,
-    pub(super) time: i64,
+pub(crate) struct Suspect {
+    pub(crate) x: u64,
+    pub(crate) end: u64,
+    pub(crate) acks: u32,
+    pub(crate) time: i64,
 }
 
 /// What is open with a flow that had trouble.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Trouble {
-    pub(super) asked: Option<Asked>,
-    pub(super) asked_before: Option<Asked>,
-    pub(super) not_ready: Option<NotReady>,
-    pub(super) suspect: Option<Suspect>,
-    pub(super) last_retry: Option<(u64, u32)>,
+pub(crate) struct Trouble {
+    pub(crate) asked: Option<Asked>,
+    pub(crate) asked_before: Option<Asked>,
+    pub(crate) not_ready: Option<NotReady>,
+    /// When the responder last asked for anything again.
+    pub(crate) asked_time: i64,
+    /// Packets that came again, and may have been recorded twice.
+    pub(crate) repeated: Repetitions<Request>,
+    pub(crate) suspect: Option<Suspect>,
+    pub(crate) last_retry: Option<(u64, u32)>,
+    /// Where messages begin and end of which something is missing, by PSN.
+    pub(crate) edges: VecDeque<Edge>,
     /// Wrong packets since the last right one.
-    pub(super) corrupted: u64,
+    pub(crate) corrupted: u64,
     /// Gaps in whose place wrong packets came, and how many.
-    pub(super) corrupt_gaps: VecDeque<(std::ops::Range<u64>, u64)>,
-    pub(super) lost_behind: Option<LostBehind>,
-    pub(super) lost_behind_sure: u32,
-    pub(super) late_behind: u32,
+    pub(crate) corrupt_gaps: VecDeque<(std::ops::Range<u64>, u64)>,
+    pub(crate) lost_behind: Option<LostBehind>,
+    pub(crate) lost_behind_sure: u32,
+    pub(crate) late_behind: u32,
     /// Repetitions that passes passed over, and those of them that came late.
-    pub(super) skipped: u64,
-    pub(super) skipped_late: u64,
+    pub(crate) skipped: u64,
+    pub(crate) skipped_late: u64,
 }
 
 quiet!(Trouble);
 
-pub(super) const MAX_CORRUPT_GAPS: usize = 64;
+impl Trouble {
+    /// Bytes on the heap.
+    pub(crate) fn heap(&self) -> usize {
+        self.corrupt_gaps.capacity() * size_of::<(std::ops::Range<u64>, u64)>()
+    }
+}
 
-pub(super) const MAX_EPISODES: usize = 256;
+pub(crate) const MAX_CORRUPT_GAPS: usize = 64;
 
-pub(super) const MAX_TIMEOUTS: usize = 64;
+pub(crate) const MAX_EPISODES: usize = 256;
+
+pub(crate) const MAX_TIMEOUTS: usize = 64;
 
 impl Requests {
     #[inline]
-    pub(super) fn open_episode(&mut self) -> Option<&mut Episode> {
+    pub(crate) fn open_episode(&mut self) -> Option<&mut Episode> {
         if !self.is_recovering {
             return None;
         }
@@ -114,25 +132,34 @@ impl Requests {
 
     /// Verdicts on packets that waited.
     #[cold]
-    pub(super) fn settle(&mut self, from: usize, resolved: &[Resolved], knobs: &Knobs) {
+    pub(crate) fn settle(&mut self, from: usize, resolved: &[Resolved], config: &TrackConfig) {
         for verdict in &resolved[from..] {
             let fill = verdict.fill;
             let lost_upstream = verdict.class == Class::Retransmission && !self.was_corrupt(fill.x);
-            verdict.count(&mut self.counts, lost_upstream);
+            verdict.count(&mut self.counts, lost_upstream as u64, self.seq.start_time);
             match verdict.class {
                 Class::Retransmission => {
                     let asked = self.trouble.get().and_then(|trouble| trouble.asked);
                     let asked = asked.is_some_and(|nak| nak.x == fill.x && nak.time <= fill.time);
                     if verdict.went_back || asked || self.open_episode().is_none() {
                         let lost = Some(Place::Upstream);
-                        self.begin(fill.x, fill.end, fill.time, fill.frame, None, lost, knobs);
+                        self.begin(
+                            (fill.x, fill.end),
+                            (fill.hole_time, fill.time),
+                            fill.frame,
+                            None,
+                            lost,
+                            config,
+                        );
                     }
                     if let Some(episode) = self.open_episode() {
                         episode.packets += 1;
                         episode.bytes += fill.bytes as u64;
                     }
                 }
-                Class::LateOriginal if self.shadow.was_asked(fill.x) => self.counts.reordered_then_nak += 1,
+                Class::LateOriginal if self.responder.was_asked(fill.x) => {
+                    self.counts.reordered_then_nak += 1
+                }
                 _ => {}
             }
         }
@@ -140,7 +167,7 @@ impl Requests {
 
     /// A PSN that was seen before.
     #[cold]
-    pub(super) fn again(&mut self, request: &Request, step: &Step, knobs: &Knobs) {
+    pub(crate) fn again(&mut self, request: &Request, step: &Step, config: &TrackConfig) {
         let p = &request.packet;
         let x = step.x;
         let end = x + p.n as u64;
@@ -169,7 +196,8 @@ impl Requests {
         // A sender that repeats single packets goes on to the next one asked for.
         let asked = self.trouble.get().and_then(|trouble| trouble.asked).is_some_and(|nak| nak.x == x);
         if step.went_back || step.pass_gap > 0 && asked {
-            self.begin(x, end, p.time, p.frame, step.before, None, knobs);
+            let sent = step.before.map_or(p.time, |(sent, _)| sent);
+            self.begin((x, end), (sent, p.time), p.frame, step.before, None, config);
         }
         let una = self.una;
         if let Some(episode) = self.more.as_mut().and_then(|more| more.episodes.last_mut()) {
@@ -186,7 +214,7 @@ impl Requests {
     }
 
     /// Whether a packet that was missing had come, but wrong: then it was not lost upstream, and is counted already.
-    pub(super) fn was_corrupt(&mut self, x: u64) -> bool {
+    pub(crate) fn was_corrupt(&mut self, x: u64) -> bool {
         let Some(trouble) = self.trouble.get_mut() else { return false };
         let Some((_, n)) = trouble.corrupt_gaps.iter_mut().find(|(gap, n)| *n > 0 && gap.contains(&x)) else {
             return false;
@@ -196,7 +224,7 @@ impl Requests {
     }
 
     /// The responder lacked what the tap had seen: lost behind it, or only overtaken there?
-    pub(super) fn judge_lost_behind(&mut self, una: u64, time: i64) {
+    pub(crate) fn judge_lost_behind(&mut self, una: u64, time: i64) {
         let Some(lost) = self.trouble.lost_behind.filter(|lost| una > lost.x) else { return };
         self.trouble.lost_behind = None;
         // Before it was sent again, or sooner than that can have got there and back: it had only been late.
@@ -209,23 +237,22 @@ impl Requests {
         self.counts.lost(Place::Downstream, !late as u64, lost.most);
     }
 
-    /// The sender went back to `x`: why, and what does it tell of losses?
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn begin(
+    /// The sender went back to `x`, which it had sent before: why, and what does it tell of losses?
+    pub(crate) fn begin(
         &mut self,
-        x: u64,
-        end: u64,
-        time: i64,
+        (x, end): (u64, u64),
+        (sent, time): (i64, i64),
         frame: u64,
         before: Option<(i64, u32)>,
         place: Option<Place>,
-        knobs: &Knobs,
+        config: &TrackConfig,
     ) {
         let trouble = &mut *self.trouble;
         let asked = trouble.asked.take_if(|nak| x >= nak.x && x <= nak.hi.max(nak.x) && nak.time <= time);
         let asked = asked.or_else(|| trouble.asked_before.take_if(|nak| nak.x == x && nak.time <= time));
         let not_ready = trouble.not_ready.take_if(|rnr| rnr.x == x && rnr.time <= time);
         let read = self.reads.place(x).map(|at| self.reads.list[at]);
+        let since_sent = time - sent;
         let waited = time - self.last_progress.max(before.map_or(i64::MIN, |(sent, _)| sent));
         let trigger = if not_ready.is_some() {
             Trigger::Rnr
@@ -233,13 +260,16 @@ impl Requests {
             Trigger::Nak
         } else if read.is_some()
             && (self.reads.out_of_sequence || self.reads.list.iter().any(|read| read.next > x + 1))
-            && time - self.reads.last_time < self.patience(knobs)
+            && time - self.reads.last_time < self.patience(config)
         {
             // A response beyond the missing one passed the tap, and went on to the requester, which answers at once.
             Trigger::ImpliedNak
         } else if self.acks_seen == 0 {
             Trigger::Unknown
-        } else if waited >= self.timeout_floor(knobs) {
+        } else if waited >= self.timeout_floor(config)
+            || since_sent >= self.rtt_min.map_or(0, i64::from).max(SHORTEST_TIMER_NS)
+        {
+            // Nobody asked. An acknowledgement that passed the tap need not have come to the sender.
             Trigger::Timeout
         } else {
             Trigger::Unknown
@@ -297,7 +327,7 @@ impl Requests {
                 let exponent = nearest_exponent(waited.max(0) as u64);
                 let more = self.more();
                 if more.timeouts.len() < MAX_TIMEOUTS {
-                    more.timeouts.push(analysis::Timeout {
+                    more.timeouts.push(report::Timeout {
                         frame,
                         waited_ns: waited.max(0) as u64,
                         nearest_exponent: exponent,
@@ -331,18 +361,18 @@ impl Requests {
 
     /// How long an answer to a READ response may take. Readers are slow at times: what they took for a READ tells, where
     /// nothing is acknowledged.
-    fn patience(&self, knobs: &Knobs) -> i64 {
+    fn patience(&self, config: &TrackConfig) -> i64 {
         let first = self.more.as_ref().and_then(|more| more.read_first.quantile(0.99)).unwrap_or(0);
-        self.timeout_floor(knobs).max(thrice(first))
+        self.timeout_floor(config).max(thrice(first))
     }
 
     /// A timeout on a packet that had passed the tap: it, or its acknowledgement, was lost, or neither.
-    pub(super) fn suspect(&mut self, x: u64, end: u64, time: i64) {
+    pub(crate) fn suspect(&mut self, x: u64, end: u64, time: i64) {
         self.judge_suspect();
         self.trouble.suspect = Some(Suspect { x, end, acks: 0, time });
     }
 
-    pub(super) fn judge_suspect(&mut self) {
+    pub(crate) fn judge_suspect(&mut self) {
         let Some(suspect) = self.trouble.get_mut().and_then(|trouble| trouble.suspect.take()) else { return };
         // Two acknowledgements of two transmissions: both had arrived.
         if suspect.acks < 2 {
@@ -354,10 +384,11 @@ impl Requests {
 
     /// An acknowledgement beyond what was sent again: if that much was not sent again yet, the original had arrived.
     #[cold]
-    pub(super) fn judge_suspect_by(&mut self, x: u64, time: i64) {
+    pub(crate) fn judge_suspect_by(&mut self, x: u64, time: i64) {
         let Some(suspect) = self.trouble.suspect else { return };
         let soon = self.rtt_min.is_some_and(|rtt| time - suspect.time < rtt as i64);
-        if x >= self.seq.cur || soon {
+        // One that keeps what comes early acknowledges more than was sent again.
+        if soon || x >= self.seq.cur && self.seq.recovery_mode() == report::RecoveryMode::GoBackN {
             self.trouble.suspect = None;
             self.counts.lost(Place::AckPath, 0, 1);
         } else {
@@ -367,14 +398,14 @@ impl Requests {
 
     /// The last episode is over.
     #[cold]
-    pub(super) fn recovered(&mut self, time: i64) {
+    pub(crate) fn recovered(&mut self, time: i64) {
         self.is_recovering = false;
         let goodput = self.goodput;
         self.more().marks.restart(time, goodput);
     }
 
     /// The rate until the newest packet passed the tap: the silence before a timeout is no part of it.
-    pub(super) fn rate_before(&self, x: u64, time: i64, before: Option<(i64, u32)>) -> Option<u64> {
+    pub(crate) fn rate_before(&self, x: u64, time: i64, before: Option<(i64, u32)>) -> Option<u64> {
         let newest = self.seq.hi.saturating_sub(1);
         let sent = match before {
             Some((sent, _)) if x == newest => Some(sent),

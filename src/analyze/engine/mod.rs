@@ -1,0 +1,158 @@
+//! The analysis under way: how frames come in, what each does to its flow, what is believed.
+
+mod intake;
+mod prepared;
+mod runs;
+mod sorting;
+mod tracker;
+mod transport;
+mod trust;
+
+pub use prepared::{Batch, Known, Prepared, PreparedEncap};
+pub(crate) use tracker::{Retired, Tracker};
+
+use super::{
+    metric::{BuiltIn, Metric, built_in},
+    model::{Event, Files, Options},
+    packet::{self, FARTHEST, FastForm, Frame, ParsedPacket},
+};
+use crate::{
+    capture::{Record, Time},
+    dissect::Dissection,
+    icrc::State,
+    opcode::Operation,
+};
+use intake::Intake;
+
+/// An analysis under way, with a user's metrics beside its own. It keeps nothing of the frames: its memory is bounded by the
+/// number of flows.
+pub struct Analysis<M = ()> {
+    pub(crate) tracker: Tracker,
+    /// The built-in ones, and the user's.
+    pub(crate) metrics: (BuiltIn, M),
+    intake: Intake,
+}
+
+impl Analysis {
+    /// An analysis that has seen nothing.
+    pub fn new(options: Options) -> Analysis {
+        Analysis::with(options, ())
+    }
+}
+
+impl<M: Metric> Analysis<M> {
+    /// An analysis that asks one more question of the capture, or a pair of them.
+    pub fn with(options: Options, metric: M) -> Analysis<M> {
+        Analysis {
+            metrics: (built_in(&options), metric),
+            tracker: Tracker::new(options),
+            intake: Intake::default(),
+        }
+    }
+
+    /// A packet of which nothing but its fast form is needed.
+    #[inline]
+    fn push_fast(&mut self, packet: &impl FastForm) {
+        let Analysis { tracker, metrics, .. } = self;
+        tracker.capture.count(&packet.frame());
+        tracker.enter_window(packet.time(), metrics);
+        let is_taken = match packet.opcode().operation() {
+            Some(Operation::Acknowledge) => tracker.acknowledges(packet, metrics),
+            Some(Operation::ReadResponse) => tracker.goes_on_with_data(packet, metrics),
+            _ => false,
+        };
+        if !is_taken {
+            tracker.on_transport(packet, None, metrics);
+        }
+    }
+
+    /// One frame that was dissected, and its ICRC verified, by somebody else.
+    pub fn push_dissected(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
+        match self.intake.sorting.passes(record.time.0) {
+            true => self.push_parsed(record, d, icrc),
+            false => self.sort_frame(record, d, icrc),
+        }
+    }
+
+    fn push_parsed(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
+        if record.time.0.unsigned_abs() > FARTHEST as u64 {
+            return self.push_far(record, d, icrc);
+        }
+        self.catch_up();
+        if d.tunnel_depth() > 0 {
+            self.note_mirror_copy(&trust::mirror_copy(d));
+        }
+        let Analysis { tracker, metrics, .. } = self;
+        tracker.capture.count(&Frame::of(record, d));
+        tracker.enter_window(record.time.0, metrics);
+        match ParsedPacket::of(record, d, icrc) {
+            Some(packet) => tracker.on_transport(&packet, Some(d), metrics),
+            None => metrics.on_frame(&Event {
+                number: tracker.number(),
+                record,
+                packet: d,
+                l1_bytes: packet::l1_bytes(d),
+            }),
+        }
+    }
+
+    /// A frame of a time that only a forged or damaged capture has.
+    #[cold]
+    #[inline(never)]
+    fn push_far(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
+        let time = Time(record.time.0.clamp(-FARTHEST, FARTHEST));
+        self.push_parsed(&Record { time, ..*record }, d, icrc);
+    }
+
+    /// Pass over a frame: it is not analyzed, but has its number.
+    #[inline]
+    pub fn pass_over(&mut self) {
+        self.catch_up();
+        self.tracker.passed_over += 1;
+    }
+
+    /// What is known of a capture interface, by [`Record::interface`]: its name, and its speed in bit/s.
+    pub fn interface(&mut self, number: u16, name: String, speed_bps: Option<u64>) {
+        self.metrics.on_interface(number, &name, speed_bps);
+        let (at, links) = (number as usize, &mut self.tracker.links);
+        if links.len() <= at {
+            links.resize(at + 1, String::new());
+        }
+        links[at] = name;
+    }
+
+    /// Where the frames came from: part of the report, and evidence for its findings.
+    pub(crate) fn set_files(&mut self, files: Files) {
+        self.tracker.files = files;
+    }
+
+    /// Frames seen so far.
+    pub fn packets(&self) -> u64 {
+        self.tracker.capture.packets + (self.intake.batched() + self.intake.sorting.len()) as u64
+    }
+
+    /// Bytes of memory that the flows take.
+    pub fn memory(&self) -> usize {
+        self.tracker.flows.memory()
+    }
+
+    /// The user's metric as it is now. It may not have been told of the last packets.
+    pub fn metric(&self) -> &M {
+        &self.metrics.1
+    }
+
+    /// Ends batches and runs: flows and metrics know of all packets that came.
+    pub(crate) fn settle(&mut self) {
+        self.flush_sorted();
+        self.catch_up();
+        self.tracker.settle_all(&mut self.metrics);
+    }
+
+    /// No more packets come: decides what was left open, as well as the evidence allows.
+    pub(crate) fn decide(&mut self) {
+        self.flush_sorted();
+        self.release();
+        self.catch_up();
+        self.tracker.decide(&mut self.metrics);
+    }
+}

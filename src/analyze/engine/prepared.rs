@@ -1,0 +1,156 @@
+//! What one frame tells by itself, without the frames before it: made on other threads, and the analysis' intake for it.
+
+use super::{Analysis, intake::Held};
+use crate::{
+    analyze::{
+        metric::Metric,
+        model::Options,
+        packet::{EncapPacket, FastPacket, MirrorCopy, PacketView},
+    },
+    capture::Record,
+    dissect::{Dissection, dissect_with},
+    icrc::{self, State},
+};
+
+/// All that an analysis asks of a RoCEv2 packet over Ethernet and IPv4 that is known without the packets before it. It is as
+/// long as a cache line: handing it to another core takes longer than making it.
+#[derive(Clone, Copy, Debug)]
+pub struct Prepared(pub(super) FastPacket);
+
+impl Prepared {
+    /// What became of its ICRC.
+    pub fn icrc(&self) -> State {
+        self.0.icrc()
+    }
+}
+
+/// A [`Prepared`] packet that is encapsulated otherwise: over IPv6, in a tunnel, without Ethernet. It is longer.
+#[derive(Clone, Copy, Debug)]
+pub struct PreparedEncap {
+    pub(super) packet: EncapPacket,
+    /// A mirror made it.
+    pub(super) copy: Option<MirrorCopy>,
+}
+
+impl PreparedEncap {
+    /// What became of its ICRC.
+    pub fn icrc(&self) -> State {
+        self.packet.icrc()
+    }
+}
+
+/// What one frame tells by itself.
+#[derive(Clone, Copy, Debug)]
+pub enum Known {
+    /// All that is asked, for [`Batch::Fast`].
+    Fast(Prepared),
+    /// All that is asked, for [`Batch::Encap`].
+    Encap(PreparedEncap),
+    /// Of any other frame, only what became of its ICRC: for [`Batch::Frame`].
+    Icrc(State),
+}
+
+impl Known {
+    /// What became of the ICRC.
+    pub fn icrc(&self) -> State {
+        match self {
+            Known::Fast(prepared) => prepared.icrc(),
+            Known::Encap(prepared) => prepared.icrc(),
+            Known::Icrc(icrc) => *icrc,
+        }
+    }
+}
+
+/// Frames that follow each other in the capture, [prepared](Options::prepare) with the analysis' options.
+#[derive(Clone, Copy, Debug)]
+pub enum Batch<'a> {
+    /// Any number of these.
+    Fast(&'a [Prepared]),
+    /// One of these.
+    Encap(&'a PreparedEncap),
+    /// Any other frame, and what became of its ICRC.
+    Frame(&'a Record<'a>, State),
+}
+
+impl Options {
+    /// Dissects a frame as an analysis with these options does.
+    pub fn dissection<'a>(&self, record: &Record<'a>) -> Dissection<'a> {
+        dissect_with(self.dissect, record.link, record.frame, record.wire_len)
+    }
+
+    /// Dissects a frame, and verifies its ICRC if that is wanted.
+    pub fn examine<'a>(&self, record: &Record<'a>) -> (Dissection<'a>, State) {
+        let d = self.dissection(record);
+        let icrc = if self.verify_icrc { icrc::verify(&d) } else { State::Unchecked };
+        (d, icrc)
+    }
+
+    /// Prepares a frame for an analysis with these options.
+    #[inline(always)]
+    pub fn prepare(&self, record: &Record<'_>) -> Known {
+        match FastPacket::of(&self.dissect, record, self.verify_icrc) {
+            Some(packet) if !self.reference => Known::Fast(Prepared(packet)),
+            _ => self.prepare_other(record),
+        }
+    }
+
+    #[inline(never)]
+    fn prepare_other(&self, record: &Record<'_>) -> Known {
+        match EncapPacket::of(&self.dissect, record, self.verify_icrc) {
+            Some((packet, copy)) if !self.reference => Known::Encap(PreparedEncap { packet, copy }),
+            _ => Known::Icrc(self.examine(record).1),
+        }
+    }
+}
+
+impl<M: Metric> Analysis<M> {
+    /// [`push`](Analysis::push) of frames that were prepared, on whatever thread.
+    #[inline]
+    pub fn push_prepared(&mut self, batch: Batch<'_>) {
+        match batch {
+            Batch::Fast(packets) => self.push_prepared_fast(packets),
+            Batch::Encap(packet) => self.push_prepared_encap(packet),
+            Batch::Frame(record, icrc) => {
+                let d = self.tracker.options.dissection(record);
+                match self.intake.sorting.passes(record.time.0) {
+                    true => self.push_or_hold(record, &d, icrc),
+                    false => self.sort_frame(record, &d, icrc),
+                }
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn push_prepared_fast(&mut self, packets: &[Prepared]) {
+        for Prepared(packet) in packets {
+            if !self.intake.sorting.passes(packet.time()) {
+                self.sort(packet.time(), Held::Fast(*packet));
+            } else if !(self.intake.is_empty() && self.tracker.goes_on_with_fast(packet)) {
+                self.push_or_hold_fast(packet);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn push_prepared_encap(&mut self, prepared: &PreparedEncap) {
+        let PreparedEncap { packet, copy } = prepared;
+        if !self.intake.sorting.passes(packet.time()) {
+            self.sort(packet.time(), Held::Encap(Box::new(*prepared)));
+        } else if self.intake.is_empty() && self.tracker.goes_on_with_encap(packet) {
+            self.note_mirror_copy(copy);
+        } else if self.is_settled(packet.icrc()) {
+            self.push_settled_encap(packet, copy);
+        } else {
+            self.hold_encap(prepared);
+        }
+    }
+
+    #[cold]
+    fn hold_encap(&mut self, prepared: &PreparedEncap) {
+        self.catch_up();
+        match self.is_settled(prepared.icrc()) {
+            true => self.push_settled_encap(&prepared.packet, &prepared.copy),
+            false => self.hold(Held::Encap(Box::new(*prepared))),
+        }
+    }
+}

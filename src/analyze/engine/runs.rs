@@ -1,0 +1,229 @@
+//! The short way: packets that continue a run, and acknowledgements of its packets. Most packets of a capture are one or the
+//! other.
+
+use super::tracker::{Tracker, tell};
+use crate::{
+    analyze::{
+        metric::{Metric, Placed},
+        model::{Class, FlowId},
+        packet::{EncapPacket, FastForm, FastPacket, PacketView, fast::verify_plain},
+        table::{Responder, flow::RESPONSES},
+        track::{request::Response, response::Acknowledged, step::Packet},
+    },
+    capture::Record,
+    icrc::State,
+    opcode::{Direction, Operation, Service},
+};
+
+/// After so many messages, what a flow holds that has a run is measured.
+const MEASURED: u64 = 64;
+
+impl Tracker {
+    /// Takes a frame if it is the next packet of a run; false for any other frame.
+    #[inline(always)]
+    pub(crate) fn goes_on(&mut self, record: &Record<'_>) -> bool {
+        let Some((packet, rest)) = FastPacket::candidate(record) else { return false };
+        let (verify, total, len) = (self.options.verify_icrc, packet.total(), rest.len());
+        let icrc = move || if verify { verify_plain(rest, total) } else { State::Unchecked };
+        self.goes_on_with::<false>(&packet, len, icrc)
+    }
+
+    /// [`goes_on`](Self::goes_on) of an [encapsulated](EncapPacket) packet. `rest`: its bytes from its network header on.
+    #[inline(always)]
+    pub(crate) fn goes_on_encap(
+        &mut self,
+        packet: &EncapPacket,
+        rest: &[u8],
+        icrc: impl FnOnce() -> State,
+    ) -> bool {
+        self.goes_on_with::<false>(packet, rest.len() - packet.more(), icrc)
+    }
+
+    /// Takes a prepared packet if it is the next one of a run.
+    #[inline(always)]
+    pub(crate) fn goes_on_with_fast(&mut self, packet: &FastPacket) -> bool {
+        // A copy of its own stays in registers.
+        let packet = *packet;
+        self.goes_on_with::<true>(&packet, 0, || packet.icrc())
+    }
+
+    /// Takes a prepared [encapsulated](EncapPacket) packet if it is the next one of a run.
+    pub(crate) fn goes_on_with_encap(&mut self, packet: &EncapPacket) -> bool {
+        self.goes_on_with::<true>(packet, 0, || packet.icrc())
+    }
+
+    #[inline(always)]
+    fn goes_on_with<const KNOWN: bool>(
+        &mut self,
+        packet: &impl FastForm,
+        rest: usize,
+        icrc: impl FnOnce() -> State,
+    ) -> bool {
+        let shape = packet.opcode().shape();
+        if !shape.is_streamed {
+            // A copy of its own: the others stay in registers.
+            return shape.is_data_within() && self.goes_on_within_data::<KNOWN>(&packet.clone(), rest, icrc);
+        }
+        let Some(id) = self.flows.with_run_for(packet) else { return false };
+        self.goes_on_in::<KNOWN>(id, packet, rest, icrc)
+    }
+
+    /// Takes a packet if it is the next one of this flow's run. The packet must be [of this run](crate::analyze::table::run::InOrderRun::is_of).
+    #[inline(always)]
+    pub(crate) fn goes_on_in<const KNOWN: bool>(
+        &mut self,
+        id: FlowId,
+        packet: &impl FastForm,
+        rest: usize,
+        icrc: impl FnOnce() -> State,
+    ) -> bool {
+        let (shape, frame) = (packet.opcode().shape(), self.number() + 1);
+        let Some(run) = self.flows.run(id) else { return false };
+        let is_right = if KNOWN { packet.ip_right() } else { packet.is_ip_right() };
+        if !self.trust.accepts_ip(is_right) || !self.window.has(packet.time()) {
+            return false;
+        }
+        let Some(next) = run.next::<KNOWN>(packet, shape, rest) else { return false };
+        let icrc = icrc();
+        if !self.trust.accepts(icrc) {
+            return false;
+        }
+        if let Some((bytes, waiting)) = run.take(next, packet, shape, frame, icrc)
+            && self.flows.completed(id, bytes, waiting).is_multiple_of(MEASURED)
+        {
+            self.weigh_run(id);
+        }
+        self.count_accepted(packet, icrc, is_right);
+        true
+    }
+
+    /// Takes a response from the middle of a READ if it is the next packet of a run, and the requests may learn of it later.
+    /// That holds for nearly all such responses.
+    #[inline(never)]
+    pub(crate) fn goes_on_within_data<const KNOWN: bool>(
+        &mut self,
+        packet: &impl FastForm,
+        rest: usize,
+        icrc: impl FnOnce() -> State,
+    ) -> bool {
+        let (shape, frame) = (packet.opcode().shape(), self.number() + 1);
+        let Some(id) = self.flows.with_run_for(packet) else { return false };
+        let is_right = if KNOWN { packet.ip_right() } else { packet.is_ip_right() };
+        if !self.trust.accepts_ip(is_right) || !self.window.has(packet.time()) {
+            return false;
+        }
+        let Some(run) = self.flows.run(id) else { return false };
+        let Some(packets) = run.next_to_wait::<KNOWN>(packet, shape, rest) else { return false };
+        let icrc = icrc();
+        if !self.trust.accepts(icrc) {
+            return false;
+        }
+        run.take_to_wait(packets, packet, shape, frame, icrc);
+        self.count_accepted(packet, icrc, is_right);
+        true
+    }
+
+    /// Counts a packet that a run took.
+    #[inline(always)]
+    fn count_accepted(&mut self, packet: &impl FastForm, icrc: State, is_right: Option<bool>) {
+        self.capture.count(&packet.frame());
+        self.capture.rdma_packets += 1;
+        self.trust.accept(icrc, is_right);
+    }
+
+    /// Takes an ACK of a flow whose peer is known, if it is not corrupt: the part of [`place`](Self::place) that it needs. Runs
+    /// go on.
+    #[inline]
+    pub(super) fn acknowledges(&mut self, packet: &impl FastForm, metrics: &mut impl Metric) -> bool {
+        let Some(aeth) = packet.aeth().filter(|aeth| aeth.syndrome().is_ack()) else { return false };
+        let is_right = packet.ip_right();
+        if !self.trust.accepts(packet.icrc()) || !self.trust.accepts_ip(is_right) {
+            return false;
+        }
+        let Some(id) = self.flows.found(packet) else { return false };
+        let frame = self.number();
+        let Some(Responder { flow, peer, mut own, asked, seen }) = self.flows.responder(id) else {
+            return false;
+        };
+        let is_usual = !flow.renew && !flow.was_silent(packet.time()) && flow.service != Service::Cn;
+        // Ports are told apart by the order in which they come.
+        if !is_usual || own.as_ref().is_some_and(|own| !own.has_port_of(packet)) {
+            return false;
+        }
+        *seen = true;
+        flow.count(packet);
+        flow.note_path(packet);
+        flow.last_psn = packet.psn().0;
+        flow.completeness |= RESPONSES;
+        let ids = match &mut own {
+            Some(own) => own.interrupt(),
+            None => &mut flow.ids,
+        };
+        let sighting = Packet::of(packet, frame);
+        let said = Acknowledged {
+            msn: Some(aeth.msn()),
+            negative: false,
+            atomic: false,
+            copying: &self.config.copying,
+        };
+        let class = flow.responses.acknowledge(&sighting, &said, ids);
+        if class != Class::CaptureDuplicate {
+            if let Some(id) = packet.ip_id() {
+                ids.push(id);
+            }
+            flow.acks += 1;
+            let response = Response {
+                psn: packet.psn(),
+                operation: Operation::Acknowledge,
+                syndrome: Some(aeth.syndrome()),
+                time: packet.time(),
+                frame,
+                repeated: false,
+            };
+            let wrap = flow.encapsulation;
+            let goes_on = match asked.filter(|asked| !asked.is_data()) {
+                Some(asked) => asked.answer(peer, &response, &mut self.resolved, &self.config),
+                None => {
+                    peer.requests.answer(&response, &mut self.resolved, &self.config);
+                    true
+                }
+            };
+            if !goes_on {
+                self.flows.settle_peer(id);
+            }
+            tell(metrics, &mut self.resolved, (Direction::Request, wrap), frame);
+        }
+        self.capture.rdma_packets += 1;
+        self.trust.accept(packet.icrc(), is_right);
+        let (flow, space, class) = (Some(id), Some(Direction::Response), Some(class));
+        metrics.on_packet(packet, &Placed { frame, flow, space, class, is_control: true });
+        self.weigh(id);
+        true
+    }
+
+    /// Takes a READ response if it is the next packet of a run of READ responses.
+    #[inline(never)]
+    pub(super) fn goes_on_with_data(&mut self, packet: &impl FastForm, metrics: &mut impl Metric) -> bool {
+        let (icrc, is_right) = (packet.icrc(), packet.ip_right());
+        if !self.trust.accepts(icrc) || !self.trust.accepts_ip(is_right) || !self.window.has(packet.time()) {
+            return false;
+        }
+        let Some(id) = self.flows.with_run_for(packet) else { return false };
+        let (shape, frame) = (packet.opcode().shape(), self.number());
+        let Some((run, asking)) = self.flows.answering(id) else { return false };
+        let Some(packets) = run.next_data(packet, shape) else { return false };
+        run.take_data(packets, packet, shape, frame);
+        asking.requests.answer(&Response::with_data(packet, frame), &mut self.resolved, &self.config);
+        if !shape.ends
+            && asking.peer == Some(id)
+            && let Some(may_wait) = asking.requests.may_wait(packet.psn())
+        {
+            run.wait(&may_wait);
+            asking.is_behind = true;
+        }
+        tell(metrics, &mut self.resolved, (Direction::Request, packet.encapsulation()), frame);
+        self.capture.rdma_packets += 1;
+        self.trust.accept(icrc, is_right);
+        true
+    }
+}

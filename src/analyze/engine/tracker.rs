@@ -1,0 +1,351 @@
+//! Flows, connections and what is believed: the state that each packet changes, without its metrics.
+
+use std::ops::Range;
+
+use super::trust::{Mirrors, Strays, Trust};
+use crate::{
+    analyze::{
+        metric::{Metric, Verdict, capture::CaptureCounts},
+        model::{Files, FlowId, Options, Space},
+        packet::{PacketView, key::Key},
+        table::{Begin, Flows, budget::Relief, connection::Connections, flow::Flow},
+        track::{copies::Copying, request::TrackConfig, step::Resolved},
+    },
+    dissect::{Dissection, Encapsulation},
+    opcode::Service,
+    wire::*,
+};
+
+/// What is known of a capture's flows. It keeps nothing of the frames: its memory is bounded by the number of flows.
+pub(crate) struct Tracker {
+    pub(crate) options: Options,
+    pub(super) config: TrackConfig,
+    pub(crate) flows: Flows,
+    pub(crate) connections: Connections,
+    pub(crate) capture: CaptureCounts,
+    pub(crate) retired: Vec<Retired>,
+    /// Verdicts on earlier packets that the metrics have not been told of.
+    pub(super) resolved: Vec<Resolved>,
+    pub(crate) mirrors: Mirrors,
+    pub(super) strays: Strays,
+    pub(super) trust: Trust,
+    pub(super) window: Window,
+    /// Frames that have a number and are not analyzed.
+    pub(super) passed_over: u64,
+    /// The interfaces' names.
+    pub(crate) links: Vec<String>,
+    pub(crate) files: Files,
+}
+
+/// A flow that is over: evicted, or of an epoch that is over.
+pub(crate) struct Retired {
+    pub(crate) flow: Box<Flow>,
+    pub(crate) evicted: bool,
+}
+
+/// Flows that are over and reported one by one; of the others, the evicted ones are counted.
+const MAX_RETIRED: usize = 4096;
+
+/// Times that no metric tells apart: runs end where it ends. Empty where metrics want each packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    start: i64,
+    ns: u64,
+}
+
+impl Window {
+    const EMPTY: Window = Window { start: 0, ns: 0 };
+
+    fn of(Range { start, end }: Range<i64>) -> Window {
+        Window { start, ns: if end > start { end.abs_diff(start) } else { 0 } }
+    }
+
+    #[inline(always)]
+    pub(super) fn has(&self, time: i64) -> bool {
+        (time.wrapping_sub(self.start) as u64) < self.ns
+    }
+
+    fn is_empty(&self) -> bool {
+        self.ns == 0
+    }
+}
+
+impl Tracker {
+    pub(super) fn new(options: Options) -> Tracker {
+        let mut connections = Connections::default();
+        for known in &options.connections {
+            connections.insert(known);
+        }
+        Tracker {
+            config: TrackConfig {
+                late_ns: options.reorder_window_ns,
+                ack_timeout_ns: options.ack_timeout_ns,
+                copying: Copying::default(),
+                is_lossy: false,
+            },
+            flows: Flows::new(options.max_flows, options.max_memory),
+            connections,
+            capture: CaptureCounts::default(),
+            retired: Vec::new(),
+            resolved: Vec::new(),
+            mirrors: Mirrors::default(),
+            strays: Strays::default(),
+            trust: Trust::default(),
+            // The first packet asks the metrics.
+            window: Window::EMPTY,
+            passed_over: 0,
+            links: Vec::new(),
+            files: Files::default(),
+            options,
+        }
+    }
+
+    /// The number of the frame at hand.
+    #[inline(always)]
+    pub(super) fn number(&self) -> u64 {
+        self.capture.packets.wrapping_add(self.passed_over)
+    }
+
+    /// A packet of this time is next: where some metric tells it from those before, runs end.
+    #[inline(always)]
+    pub(super) fn enter_window(&mut self, time: i64, metrics: &mut impl Metric) {
+        if !self.window.has(time) {
+            self.change_window(time, metrics);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn change_window(&mut self, time: i64, metrics: &mut impl Metric) {
+        self.flows.settle_begun();
+        self.gather(metrics);
+        if self.flows.is_short() {
+            self.relieve(time, metrics);
+        }
+        self.window = if self.options.reference { Window::EMPTY } else { Window::of(metrics.span(time)) };
+    }
+
+    /// Whether packets may be counted in runs.
+    #[inline(always)]
+    pub(super) fn may_run(&self) -> bool {
+        !self.window.is_empty()
+    }
+
+    /// Tells the metrics of the runs that are over.
+    #[inline(always)]
+    pub(super) fn gather(&mut self, metrics: &mut impl Metric) {
+        if self.flows.has_sums() {
+            gather_sums(&mut self.flows, metrics);
+        }
+    }
+
+    /// Flows and metrics know of all packets.
+    pub(super) fn settle_all(&mut self, metrics: &mut impl Metric) {
+        self.flows.settle_all();
+        self.gather(metrics);
+    }
+
+    /// The first packet of a flow.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn begin(&mut self, key: &Key, packet: &impl PacketView, metrics: &mut impl Metric) -> FlowId {
+        let (opcode, psn) = (packet.opcode(), packet.psn().0);
+        let (key, service, is_cnp) = (*key, opcode.service(), opcode.is_cnp());
+        let begin = &Begin { key, service, encapsulation: packet.encapsulation(), time: packet.time(), psn };
+        let id = self.flows.add(begin).unwrap_or_else(|| self.evict_for(begin, metrics));
+        self.strays.give_to(self.flows.get_mut(id));
+        if service.is_reliable() || service == Service::Uc || is_cnp {
+            self.connections.appeared(&mut self.flows, id);
+        }
+        id
+    }
+
+    /// Evicts a flow for another one.
+    fn evict_for(&mut self, begin: &Begin, metrics: &mut impl Metric) -> FlowId {
+        let id = self.flows.oldest();
+        self.evict(id, begin, metrics);
+        self.flows.enter(id);
+        id
+    }
+
+    /// Evicts a flow: in its place is a new one that is not found yet.
+    fn evict(&mut self, id: FlowId, begin: &Begin, metrics: &mut impl Metric) {
+        self.capture.evicted_flows += 1;
+        self.connections.disappears(&self.flows, id);
+        self.flows.leave(id);
+        self.gather(metrics);
+        metrics.on_retire(id);
+        let new = self.flows.new_flow(begin);
+        self.retire(id, new, true, metrics);
+    }
+
+    /// What a flow holds is measured now and then. Where all hold too much, the next packet ends the window, and [makes
+    /// room](Self::relieve).
+    #[inline(always)]
+    pub(super) fn weigh(&mut self, id: FlowId) {
+        if self.flows.is_to_measure(id) && self.flows.measure(id) {
+            self.window = Window::EMPTY;
+        }
+    }
+
+    /// The same of a flow whose run had another message.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn weigh_run(&mut self, id: FlowId) {
+        if self.flows.measure(id) {
+            self.window = Window::EMPTY;
+        }
+    }
+
+    /// Flows hold too much: some give up detail, or are evicted.
+    #[cold]
+    #[inline(never)]
+    fn relieve(&mut self, time: i64, metrics: &mut impl Metric) {
+        const AT_ONCE: usize = 16;
+        for _ in 0..AT_ONCE {
+            match self.flows.relief(time) {
+                None => return,
+                Some(Relief::Shed(id)) => {
+                    let Flow { requests, responses, encapsulation, .. } = self.flows.get_mut(id);
+                    let encapsulation = *encapsulation;
+                    let unanswered = requests.shed(&self.config, &mut self.resolved);
+                    tell(metrics, &mut self.resolved, (Space::Request, encapsulation), 0);
+                    if let Some(responses) = responses.get_mut() {
+                        responses.shed(&mut self.resolved);
+                        tell(metrics, &mut self.resolved, (Space::Response, encapsulation), 0);
+                    }
+                    self.flows.on_shed(id, unanswered);
+                }
+                Some(Relief::Evict(id)) => {
+                    let Flow { service, encapsulation, .. } = *self.flows.get_mut(id);
+                    let nobody = Begin { key: Key::default(), service, encapsulation, time, psn: 0 };
+                    self.evict(id, &nobody, metrics);
+                    self.flows.vacate(id);
+                }
+            }
+        }
+    }
+
+    /// A queue pair number is used anew: a new epoch of the flow begins.
+    #[cold]
+    pub(super) fn renew(
+        &mut self,
+        id: FlowId,
+        (service, time, psn): (Service, i64, u32),
+        metrics: &mut impl Metric,
+    ) {
+        let old = self.flows.get_mut(id);
+        let (key, encapsulation, peer, epoch) = (old.key, old.encapsulation, old.peer, old.epoch + 1);
+        let mut new = self.flows.new_flow(&Begin { key, service, encapsulation, time, psn });
+        new.epoch = epoch;
+        self.retire(id, new, false, metrics);
+        if let Some(peer) = peer {
+            let peer = self.flows.get_mut(peer);
+            if peer.peer == Some(id) {
+                peer.peer = None;
+                // It is of the old epoch too, unless it was the first to begin the new one.
+                peer.renew = peer.epoch < epoch;
+            }
+        }
+        self.connections.appeared(&mut self.flows, id);
+    }
+
+    /// Puts a new flow into an old one's place, and that to those that are retired while they are reported one by one.
+    fn retire(&mut self, id: FlowId, mut new: Flow, evicted: bool, metrics: &mut impl Metric) {
+        let place = self.flows.get_mut(id);
+        if self.retired.len() >= MAX_RETIRED {
+            new.requests.seq.ring.take_over(&mut place.requests.seq.ring);
+            let old = std::mem::replace(place, new);
+            return self.flows.drop_held(&old);
+        }
+        let mut flow = Box::new(std::mem::replace(place, new));
+        finish(&mut flow, &self.config, &mut self.resolved, metrics);
+        flow.forget();
+        if self.flows.keep_retired(&mut flow) {
+            self.retired.push(Retired { flow, evicted });
+        }
+    }
+
+    /// Connections announce themselves.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn on_management(&mut self, d: &Dissection<'_>, key: &Key) {
+        if let Some(req) = d.get::<CmReq>() {
+            self.connections.request(*key, req);
+        }
+        if let Some(rep) = d.get::<CmRep>() {
+            for key in self.connections.reply(*key, rep).into_iter().flatten() {
+                if let Some(id) = self.flows.find(&key) {
+                    self.flows.get_mut(id).renew = true;
+                }
+            }
+        }
+        if let Some(rtu) = d.get::<CmRtu>() {
+            self.connections.ready(&mut self.flows, *key, rtu);
+        }
+        if let Some(dreq) = d.get::<CmDreq>() {
+            self.connections.disconnect(&mut self.flows, *key, dreq);
+        }
+    }
+
+    /// No more packets come: decides what was left open, as well as the evidence allows.
+    pub(super) fn decide(&mut self, metrics: &mut impl Metric) {
+        self.settle_all(metrics);
+        self.connections.by_port(&mut self.flows);
+        self.config.is_lossy = self.flows.flows.iter().any(|flow| flow.requests.are_missing());
+        for flow in &mut self.flows.flows {
+            finish(flow, &self.config, &mut self.resolved, metrics);
+        }
+    }
+}
+
+/// Decides what a flow has left open.
+fn finish(flow: &mut Flow, config: &TrackConfig, resolved: &mut Vec<Resolved>, metrics: &mut impl Metric) {
+    let Flow { requests, responses, ids, encapsulation, .. } = flow;
+    requests.finish(ids, config, resolved);
+    tell(metrics, resolved, (Space::Request, *encapsulation), 0);
+    if let Some(responses) = responses.get_mut() {
+        responses.finish(ids, config, resolved);
+        tell(metrics, resolved, (Space::Response, *encapsulation), 0);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn gather_sums(flows: &mut Flows, metrics: &mut impl Metric) {
+    for sum in flows.take_sums() {
+        metrics.on_run(&sum);
+    }
+}
+
+/// Tells the metrics of verdicts that waited; of the packet at hand they are told when it is in its place.
+#[inline(always)]
+pub(super) fn tell(
+    metrics: &mut impl Metric,
+    resolved: &mut Vec<Resolved>,
+    place: (Space, Encapsulation),
+    frame: u64,
+) {
+    if !resolved.is_empty() {
+        tell_all(metrics, resolved, place, frame);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn tell_all(
+    metrics: &mut impl Metric,
+    resolved: &mut Vec<Resolved>,
+    (space, encapsulation): (Space, Encapsulation),
+    frame: u64,
+) {
+    for Resolved { class, fill, .. } in resolved.drain(..).filter(|resolved| resolved.fill.frame != frame) {
+        metrics.on_verdict(&Verdict {
+            frame: fill.frame,
+            space,
+            class,
+            encapsulation,
+            l1_bytes: fill.l1_bytes,
+        });
+    }
+}

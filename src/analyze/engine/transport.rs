@@ -1,0 +1,363 @@
+//! A packet of the transport finds its flow, its PSN space and its class.
+
+use super::tracker::{Tracker, tell};
+use crate::{
+    analyze::{
+        metric::{Metric, Placed},
+        model::{Class, FlowId, Space, Trigger},
+        packet::PacketView,
+        table::{
+            connection::{Place as PlaceOfRequests, is_new_place, is_tried},
+            flow::{Flow, REQUESTS, RESPONSES},
+        },
+        track::{
+            class::Place,
+            request::{Request, Response},
+            response::Acknowledged,
+            step::Packet,
+        },
+    },
+    dissect::Dissection,
+    opcode::{Direction, Opcode, Operation, PayloadRule, Service, Shape},
+    wire::*,
+};
+
+impl Tracker {
+    /// A packet of the transport finds its place, and the metrics are told. `whole` is there for what the packet's view
+    /// does not tell: management.
+    #[inline(always)]
+    pub(super) fn on_transport(
+        &mut self,
+        facts: &impl PacketView,
+        whole: Option<&Dissection<'_>>,
+        metrics: &mut impl Metric,
+    ) {
+        self.capture.rdma_packets += 1;
+        let corrupt = self.trust.is_corrupt(facts);
+        if !corrupt && let Some((id, space)) = self.take_expected(facts, metrics) {
+            let (flow, space, class) = (Some(id), Some(space), Some(Class::New));
+            self.gather(metrics);
+            self.weigh(id);
+            return metrics
+                .on_packet(facts, &Placed { frame: self.number(), flow, space, class, is_control: false });
+        }
+        self.on_transport_in_full(facts, whole, corrupt, metrics);
+    }
+
+    /// Takes a packet that nothing needs to be found out about, as nearly all are: see [`Flow::expects`]. What
+    /// [`place`](Self::place) would do comes down to this then.
+    #[inline(always)]
+    fn take_expected(
+        &mut self,
+        facts: &impl PacketView,
+        metrics: &mut impl Metric,
+    ) -> Option<(FlowId, Direction)> {
+        if self.options.reference {
+            return None;
+        }
+        let shape = facts.opcode().shape();
+        if !shape.is_streamed {
+            let is_data = shape.operation == Some(Operation::ReadResponse);
+            return if is_data { self.take_expected_data(facts, shape, metrics) } else { None };
+        }
+        let (id, frame) = (self.flows.touch(&facts.key()?)?, self.number());
+        let flow = self.flows.get_mut(id);
+        if !flow.expects(facts, shape) {
+            return None;
+        }
+        let is_alike = flow.path_tags.is_as_last(facts.path_tag());
+        flow.take_expected(facts, shape, frame, &self.config);
+        if is_new_place(flow) {
+            self.connections.moved(&self.flows, id);
+        }
+        // One that has another source port with every packet would have as many runs.
+        if is_alike && self.may_run() {
+            self.flows.begin_run(id, facts, &self.config);
+        }
+        Some((id, Direction::Request))
+    }
+
+    /// [`take_expected`](Self::take_expected) of a READ response.
+    #[inline(never)]
+    fn take_expected_data(
+        &mut self,
+        facts: &impl PacketView,
+        shape: &Shape,
+        metrics: &mut impl Metric,
+    ) -> Option<(FlowId, Direction)> {
+        let (id, frame) = (self.flows.touch(&facts.key()?)?, self.number());
+        let peer = self.flows.peer(id);
+        let (flow, peer) = self.flows.two(id, peer);
+        let tells_mtu = shape.payload == PayloadRule::Full
+            && peer.as_ref().is_some_and(|peer| !peer.requests.knows_mtu());
+        if tells_mtu || peer.is_none() && is_tried(flow) || !flow.expects_data(facts) {
+            return None;
+        }
+        let is_alike = flow.path_tags.is_as_last(facts.path_tag());
+        flow.take_expected_data(facts, shape, frame);
+        let mut goes_on = false;
+        if let Some(peer) = peer {
+            peer.requests.answer(&Response::with_data(facts, frame), &mut self.resolved, &self.config);
+            // What tells the path MTU is to be looked at.
+            goes_on = is_alike && peer.requests.knows_mtu();
+            tell(metrics, &mut self.resolved, (Direction::Request, flow.encapsulation), frame);
+        }
+        if goes_on && self.may_run() {
+            self.flows.begin_run(id, facts, &self.config);
+        }
+        Some((id, Direction::Response))
+    }
+
+    #[inline(never)]
+    fn on_transport_in_full(
+        &mut self,
+        facts: &impl PacketView,
+        whole: Option<&Dissection<'_>>,
+        corrupt: bool,
+        metrics: &mut impl Metric,
+    ) {
+        let (flow, space, class) = self.place(facts, whole, corrupt, metrics);
+        self.gather(metrics);
+        if let Some(id) = flow {
+            self.weigh(id);
+        }
+        let (frame, is_control) = (self.number(), facts.is_control());
+        metrics.on_packet(facts, &Placed { frame, flow, space, class, is_control });
+    }
+
+    /// A packet finds its flow, its PSN space and its class.
+    #[inline(always)]
+    fn place(
+        &mut self,
+        facts: &impl PacketView,
+        whole: Option<&Dissection<'_>>,
+        corrupt: bool,
+        metrics: &mut impl Metric,
+    ) -> (Option<FlowId>, Option<Space>, Option<Class>) {
+        let Some(key) = &facts.key() else { return (None, None, Some(Class::Unsequenced)) };
+        let (opcode, psn) = (facts.opcode(), facts.psn());
+        let service = opcode.service();
+        let (time, frame) = (facts.time(), self.number());
+        let id = if corrupt {
+            // A wrong packet proves nothing, not even that there is such a flow.
+            match self.flows.find(key) {
+                Some(id) => id,
+                None => {
+                    self.strays.remember(key, facts);
+                    return (None, None, Some(Class::Corrupt));
+                }
+            }
+        } else {
+            match self.flows.touch(key) {
+                Some(id) => id,
+                None => self.begin(key, facts, metrics),
+            }
+        };
+        let mut flow = self.flows.get_mut(id);
+        if flow.renew || flow.was_silent(time) && flow.is_reused(opcode, psn) {
+            self.renew(id, (service, time, psn.0), metrics);
+            flow = self.flows.get_mut(id);
+        }
+        if flow.service == Service::Cn {
+            // Only notifications so far: they do not tell.
+            flow.service = service;
+        }
+
+        flow.count(facts);
+        if corrupt {
+            return (Some(id), self.on_corrupt(id, opcode), Some(Class::Corrupt));
+        }
+        flow.note_path(facts);
+        let payload = facts.payload();
+        let shape = opcode.shape();
+        let operation = match shape.operation {
+            Some(Operation::Cnp) => {
+                flow.cnps += 1;
+                if let Some(id) = facts.ip_id() {
+                    flow.ids.push(id);
+                }
+                return (Some(id), None, Some(Class::Unsequenced));
+            }
+            Some(operation) if matches!(service, Service::Rc | Service::Uc | Service::Xrc | Service::Rd) => {
+                operation
+            }
+            _ => {
+                self.on_datagram(id, facts, whole);
+                return (Some(id), Some(Direction::Request), Some(Class::Unsequenced));
+            }
+        };
+        let (position, direction) = (shape.position, shape.direction);
+        let is_request = direction == Direction::Request;
+        flow.last_psn = psn.0;
+        flow.payload_bytes += payload as u64;
+        if shape.payload == PayloadRule::Full {
+            let moved = match flow.peer {
+                _ if is_request => flow.requests.full_packet(payload).then_some(id),
+                Some(peer) => self.flows.get_mut(peer).requests.full_packet(payload).then_some(peer),
+                None => None,
+            };
+            if let Some(id) = moved {
+                self.connections.moved(&self.flows, id);
+            }
+        }
+        let packet = Packet::of(facts, frame);
+        let mut request = Request { packet, operation, position, message_bytes: facts.dma_len() };
+        let class = match is_request {
+            true => self.on_request(id, &mut request, metrics),
+            false => self.on_response(id, &request, facts, metrics),
+        };
+        let is_duplicate = class == Some(Class::CaptureDuplicate);
+        if !is_duplicate && let Some(ip_id) = facts.ip_id() {
+            self.flows.get_mut(id).ids.push(ip_id);
+        }
+        (Some(id), Some(direction), class)
+    }
+
+    /// A corrupt packet of a flow that was seen before: its PSN space, by its operation code.
+    #[cold]
+    #[inline(never)]
+    fn on_corrupt(&mut self, id: FlowId, opcode: Opcode) -> Option<Space> {
+        let flow = self.flows.get_mut(id);
+        let direction = opcode.operation().map(|_| opcode.direction());
+        let counts = match direction {
+            Some(Direction::Response) => &mut flow.responses.counts,
+            _ => &mut flow.requests.counts,
+        };
+        counts.packets += 1;
+        counts.class(Class::Corrupt);
+        counts.lost(Place::Corrupt, 1, 1);
+        if direction == Some(Direction::Request) {
+            flow.requests.corrupt();
+        }
+        direction
+    }
+
+    /// A packet in no PSN space that could be followed.
+    #[inline(never)]
+    fn on_datagram(&mut self, id: FlowId, facts: &impl PacketView, whole: Option<&Dissection<'_>>) {
+        let flow = self.flows.get_mut(id);
+        flow.requests.counts.packets += 1;
+        flow.requests.counts.class(Class::Unsequenced);
+        flow.requests.goodput += facts.payload() as u64;
+        flow.payload_bytes += facts.payload() as u64;
+        flow.last_psn = facts.psn().0;
+        if let Some(id) = facts.ip_id() {
+            flow.ids.push(id);
+        }
+        if facts.opcode().service() == Service::Ud
+            && let (Some(key), Some(d)) = (facts.key(), whole)
+            && key.dest_qp() == 1
+        {
+            self.on_management(d, &key);
+        }
+    }
+
+    #[inline]
+    fn on_request(&mut self, id: FlowId, request: &mut Request, metrics: &mut impl Metric) -> Option<Class> {
+        let psn = request.packet.psn;
+        let flow = self.flows.get_mut(id);
+        flow.completeness |= REQUESTS;
+        let place = PlaceOfRequests::of(flow);
+        let before =
+            if request.operation == Operation::ReadRequest { flow.requests.counts.triggers } else { [0; 5] };
+        let class = flow.requests.on_request(request, &flow.ids, &self.config, &mut self.resolved);
+        tell(metrics, &mut self.resolved, (Direction::Request, flow.encapsulation), request.packet.frame);
+        if PlaceOfRequests::of(flow) != place {
+            self.connections.moved(&self.flows, id);
+        }
+        let flow = self.flows.get_mut(id);
+        // A READ asked for again tells what became of its response.
+        if request.operation == Operation::ReadRequest && class == Some(Class::Retransmission) {
+            let by = Trigger::of_change(&before, &flow.requests.counts.triggers);
+            if let (Some(by), Some(peer)) = (by, flow.peer)
+                && let Some(responses) = self.flows.get_mut(peer).responses.get_mut()
+            {
+                responses.asked_again(psn, request.packet.time, by);
+            }
+        }
+        class
+    }
+
+    #[inline]
+    fn on_response(
+        &mut self,
+        id: FlowId,
+        response: &Request,
+        facts: &impl PacketView,
+        metrics: &mut impl Metric,
+    ) -> Option<Class> {
+        let &Request { ref packet, operation, position, .. } = response;
+        let (syndrome, msn) = facts.aeth().map(|aeth| (aeth.syndrome(), aeth.msn())).unzip();
+        let psn = packet.psn;
+        if self.flows.get_mut(id).peer.is_none() {
+            let exact = operation != Operation::Acknowledge;
+            self.connections.attempt(&mut self.flows, id, psn, exact, facts.port());
+        }
+        let peer = self.flows.get_mut(id).peer;
+        let (flow, peer) = self.flows.two(id, peer);
+        flow.completeness |= RESPONSES;
+        let class = if operation == Operation::ReadResponse {
+            flow.follow_reads();
+            let requests = peer.as_deref().map(|peer| &peer.requests);
+            flow.responses.read(packet, position, requests, &flow.ids, &self.config, &mut self.resolved)
+        } else {
+            let said = Acknowledged {
+                msn,
+                negative: syndrome.is_some_and(|s| !s.is_ack()),
+                atomic: operation == Operation::AtomicAcknowledge,
+                copying: &self.config.copying,
+            };
+            Some(flow.responses.acknowledge(packet, &said, &flow.ids))
+        };
+        let wrap = flow.encapsulation;
+        tell(metrics, &mut self.resolved, (Direction::Response, wrap), packet.frame);
+        if class == Some(Class::CaptureDuplicate) {
+            return class;
+        }
+        if operation == Operation::Acknowledge {
+            count_acknowledgement(flow, syndrome);
+        }
+        if let Some(peer) = peer {
+            let response = Response {
+                psn,
+                operation,
+                syndrome,
+                time: packet.time,
+                frame: packet.frame,
+                repeated: class == Some(Class::Retransmission),
+            };
+            peer.requests.answer(&response, &mut self.resolved, &self.config);
+            tell(metrics, &mut self.resolved, (Direction::Request, wrap), packet.frame);
+        }
+        class
+    }
+}
+
+#[inline]
+fn count_acknowledgement(flow: &mut Flow, syndrome: Option<Syndrome>) {
+    match syndrome.map(Syndrome::meaning) {
+        Some(Acknowledgement::Ack { .. }) => flow.acks += 1,
+        Some(Acknowledgement::RnrNak { .. }) => flow.rnr_naks += 1,
+        Some(Acknowledgement::Nak(code)) => {
+            let at = match code {
+                NakCode::PsnSequenceError => 0,
+                NakCode::InvalidRequest => 1,
+                NakCode::RemoteAccessError => 2,
+                NakCode::RemoteOperationalError => 3,
+                NakCode::InvalidRdRequest => 4,
+                NakCode::Reserved(_) => return,
+            };
+            flow.naks[at] += 1;
+        }
+        _ => {}
+    }
+}
+
+impl Trigger {
+    /// Which count went up.
+    fn of_change(before: &[u32; 5], after: &[u32; 5]) -> Option<Trigger> {
+        const ALL: [Trigger; 5] =
+            [Trigger::Nak, Trigger::Timeout, Trigger::Rnr, Trigger::ImpliedNak, Trigger::Unknown];
+        ALL.into_iter().find(|&trigger| after[trigger as usize] > before[trigger as usize])
+    }
+}

@@ -1,0 +1,214 @@
+//! What a capture says of itself: ICRCs that nobody computed, corrupt packets of unknown flows, mirrors that lost copies.
+
+use crate::{
+    analyze::{
+        model::Class,
+        packet::{MirrorCopy, PacketView, key::Key},
+        table::flow::{Flow, Opcodes},
+        track,
+    },
+    dissect::Dissection,
+    icrc::State,
+    wire::*,
+};
+
+/// Whether ICRCs and IP checksums can be believed: where most are wrong, something rewrites packets, or nobody computes them.
+#[derive(Default)]
+pub(crate) struct Trust {
+    icrc_checked: u64,
+    icrc_bad: u64,
+    ip_checked: u64,
+    ip_bad: u64,
+}
+
+impl Trust {
+    /// A few wrong ones at the beginning are believed to be wrong.
+    const DOUBT: u64 = 4;
+
+    fn believes(bad: u64, checked: u64) -> bool {
+        bad * 2 <= checked + Self::DOUBT
+    }
+
+    /// Whether one more packet with an ICRC that may be wrong is not a corrupt packet.
+    #[inline(always)]
+    pub(crate) fn accepts(&self, icrc: State) -> bool {
+        icrc != State::Bad || !Trust::believes(self.icrc_bad + 1, self.icrc_checked + 1)
+    }
+
+    /// Whether one more packet whose IPv4 header checksum may be wrong is not a corrupt packet.
+    #[inline(always)]
+    pub(crate) fn accepts_ip(&self, is_right: Option<bool>) -> bool {
+        is_right != Some(false) || !Trust::believes(self.ip_bad + 1, self.ip_checked + 1)
+    }
+
+    /// Whether an ICRC was verified.
+    #[inline(always)]
+    pub(crate) fn has_checked(&self) -> bool {
+        self.icrc_checked > 0
+    }
+
+    /// The first ICRCs were wrong, so many: none is believed.
+    pub(crate) fn give_up(&mut self, bad: u64) {
+        (self.icrc_checked, self.icrc_bad) = (bad, 2 * bad);
+    }
+
+    /// Counts a packet. Whether it is corrupt: its ICRC or its IPv4 header checksum is wrong, and that is believed.
+    #[inline(always)]
+    pub(crate) fn is_corrupt(&mut self, packet: &impl PacketView) -> bool {
+        let icrc = packet.icrc();
+        let mut corrupt = false;
+        if icrc != State::Unchecked {
+            let bad = icrc == State::Bad;
+            self.icrc_checked += 1;
+            self.icrc_bad += bad as u64;
+            corrupt = bad && Trust::believes(self.icrc_bad, self.icrc_checked);
+        }
+        if let Some(right) = packet.ip_right() {
+            self.ip_checked += 1;
+            if !right {
+                self.ip_bad += 1;
+                corrupt |= Trust::believes(self.ip_bad, self.ip_checked);
+            }
+        }
+        corrupt
+    }
+
+    /// Counts a packet that is [accepted](Self::accepts).
+    #[inline(always)]
+    pub(crate) fn accept(&mut self, icrc: State, is_ip_right: Option<bool>) {
+        self.icrc_checked += (icrc != State::Unchecked) as u64;
+        self.ip_checked += is_ip_right.is_some() as u64;
+        let is_ip_right = is_ip_right != Some(false);
+        if icrc == State::Bad || !is_ip_right {
+            self.accept_doubtful(icrc, is_ip_right);
+        }
+    }
+
+    #[inline(never)]
+    fn accept_doubtful(&mut self, icrc: State, is_ip_right: bool) {
+        self.icrc_bad += (icrc == State::Bad) as u64;
+        self.ip_bad += !is_ip_right as u64;
+    }
+}
+
+/// Corrupt packets of flows that were not seen yet: counted, should the flow appear.
+#[derive(Default)]
+pub(crate) struct Strays(Vec<Stray>);
+
+struct Stray {
+    key: Key,
+    packets: u64,
+    l1_bytes: u64,
+    icrc: [u64; 3],
+    opcodes: Opcodes,
+}
+
+impl Strays {
+    const MAX: usize = 256;
+
+    #[cold]
+    pub(crate) fn remember(&mut self, key: &Key, packet: &impl PacketView) {
+        let at = self.0.iter().position(|stray| stray.key == *key).unwrap_or(self.0.len());
+        if at == Strays::MAX {
+            return;
+        }
+        if at == self.0.len() {
+            let opcodes = Opcodes::default();
+            self.0.push(Stray { key: *key, packets: 0, l1_bytes: 0, icrc: [0; 3], opcodes });
+        }
+        let stray = &mut self.0[at];
+        stray.packets += 1;
+        stray.l1_bytes += packet.l1_bytes() as u64;
+        stray.icrc[packet.icrc() as usize] += 1;
+        stray.opcodes.add(packet.opcode().0);
+    }
+
+    /// A flow appears: it gets what there was of it.
+    pub(crate) fn give_to(&mut self, flow: &mut Flow) {
+        let Some(at) = self.0.iter().position(|stray| stray.key == flow.key) else { return };
+        let stray = self.0.swap_remove(at);
+        flow.packets += stray.packets;
+        flow.wire_bytes += stray.l1_bytes;
+        for (opcode, n) in stray.opcodes.iter() {
+            flow.opcodes.add_many(opcode, n);
+        }
+        for (all, n) in flow.icrc.iter_mut().zip(stray.icrc) {
+            *all += n;
+        }
+        let counts = &mut flow.requests.counts;
+        counts.packets += stray.packets;
+        (0..stray.packets).for_each(|_| counts.class(Class::Corrupt));
+        counts.lost(track::class::Place::Corrupt, stray.packets, stray.packets);
+        (0..stray.packets).for_each(|_| flow.requests.corrupt());
+    }
+}
+
+/// Mirrors that number their copies (ERSPAN, GRE with a sequence number): a gap is a copy that was lost, not a packet.
+#[derive(Default)]
+pub(crate) struct Mirrors {
+    all: Vec<Mirror>,
+    lost: u64,
+    is_any: bool,
+}
+
+struct Mirror {
+    key: (u128, u128, u16),
+    next: u32,
+}
+
+impl Mirrors {
+    const MAX: usize = 256;
+    /// Copies further ahead begin a new sequence.
+    const FAR: i32 = 1 << 20;
+    /// Copies that are further behind too.
+    const LATE: i32 = 1024;
+
+    /// Copies that were lost; `None` where no mirror numbers them.
+    pub(crate) fn lost(&self) -> Option<u64> {
+        self.is_any.then_some(self.lost)
+    }
+
+    /// One more copy. Whether it came in its place: false where another mirrored later came before.
+    #[inline(never)]
+    pub(crate) fn on_copy(&mut self, &MirrorCopy { key, number }: &MirrorCopy) -> bool {
+        let next = number.wrapping_add(1);
+        let has_room = self.all.len() < Mirrors::MAX;
+        match self.all.iter_mut().find(|mirror| mirror.key == key) {
+            Some(mirror) => {
+                let ahead = number.wrapping_sub(mirror.next) as i32;
+                if (0..Mirrors::FAR).contains(&ahead) {
+                    self.lost += ahead as u64;
+                } else if ahead < 0 && ahead > -Mirrors::LATE {
+                    // It was only late.
+                    self.lost = self.lost.saturating_sub(1);
+                    return false;
+                }
+                mirror.next = next;
+            }
+            None if has_room => self.all.push(Mirror { key, next }),
+            None => {}
+        }
+        self.is_any = true;
+        true
+    }
+}
+
+/// What a mirror says of its copy: a gap in its numbers is a copy that was lost, not a packet.
+#[cold]
+#[inline(never)]
+pub(crate) fn mirror_copy(d: &Dissection<'_>) -> Option<MirrorCopy> {
+    let layers = d.layers();
+    let at = |kind| {
+        let layer = layers.iter().find(|layer| layer.kind == kind)?;
+        d.frame().get(layer.at as usize..)
+    };
+    let (sequence, _) = at(Kind::GreSequence).and_then(GreSequence::view)?;
+    let (src, dst) = match (at(Kind::Ipv4).and_then(Ipv4::view), at(Kind::Ipv6).and_then(Ipv6::view)) {
+        (Some((ip, _)), _) => (u32::from(ip.src()) as u128, u32::from(ip.dst()) as u128),
+        (_, Some((ip, _))) => (u128::from(ip.src()), u128::from(ip.dst())),
+        _ => return None,
+    };
+    let session = at(Kind::Erspan2).and_then(Erspan2::view).map(|(h, _)| h.session_id());
+    let session = session.or_else(|| at(Kind::Erspan3).and_then(Erspan3::view).map(|(h, _)| h.session_id()));
+    Some(MirrorCopy { key: (src, dst, session.unwrap_or(u16::MAX)), number: sequence.sequence_number() })
+}

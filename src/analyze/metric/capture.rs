@@ -1,0 +1,121 @@
+//! What is counted of every frame, whatever it is.
+
+use crate::analyze::packet::Frame;
+
+/// Counts over the whole capture.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CaptureCounts {
+    pub(crate) packets: u64,
+    pub(crate) rdma_packets: u64,
+    pub(crate) malformed: u64,
+    pub(crate) truncated: u64,
+    pub(crate) captured: u64,
+    pub(crate) on_wire: u64,
+    pub(crate) first: Option<i64>,
+    pub(crate) last: i64,
+    pub(crate) steps_back: u64,
+    /// The coarsest unit of ten that all timestamps are multiples of.
+    pub(crate) resolution: Resolution,
+    links: u32,
+    pub(crate) link_types: Vec<u16>,
+    pub(crate) evicted_flows: u64,
+}
+
+impl CaptureCounts {
+    #[inline(always)]
+    pub(crate) fn count(&mut self, frame: &Frame) {
+        self.packets += 1;
+        self.captured += frame.captured as u64;
+        self.on_wire += frame.wire_len as u64;
+        self.truncated += frame.is_cut as u64;
+        self.malformed += frame.is_malformed as u64;
+        let time = frame.time;
+        if self.links != frame.link as u32 + 1 {
+            self.new_link(frame.link, time);
+        }
+        // Captures of several queues step back by some nanoseconds.
+        const JITTER_NS: i64 = 50;
+        if time >= self.last {
+            self.last = time;
+        } else if time < self.last - JITTER_NS {
+            self.steps_back += 1;
+        }
+        if !self.resolution.divides(time) {
+            self.resolution = self.resolution.divisor_of(time);
+        }
+    }
+
+    #[cold]
+    fn new_link(&mut self, link: u16, time: i64) {
+        self.links = link as u32 + 1;
+        if self.first.is_none() {
+            (self.first, self.last, self.resolution) = (Some(time), time, Resolution::COARSEST);
+        }
+        if !self.link_types.contains(&link) && self.link_types.len() < 32 {
+            self.link_types.push(link);
+        }
+    }
+}
+
+/// A power of ten, and how to tell its multiples without dividing: those times the inverse of its odd part modulo 2^64 are,
+/// turned right by its factors of two, no larger than the largest multiple's quotient (Warren, Hacker's Delight, 10-17).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Resolution {
+    pub(crate) ns: u64,
+    inverse: u64,
+    quotients: u64,
+    twos: u32,
+}
+
+impl Default for Resolution {
+    fn default() -> Resolution {
+        Resolution::of(1)
+    }
+}
+
+impl Resolution {
+    const COARSEST: Resolution = Resolution::of(1_000_000_000);
+
+    const fn of(ns: u64) -> Resolution {
+        let twos = ns.trailing_zeros();
+        let odd = ns >> twos;
+        // Each step doubles the bits that are right; three are to begin with.
+        let (mut inverse, mut step) = (odd, 0);
+        while step < 5 {
+            inverse = inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)));
+            step += 1;
+        }
+        Resolution { ns, inverse, quotients: u64::MAX / ns, twos }
+    }
+
+    #[inline(always)]
+    fn divides(self, time: i64) -> bool {
+        time.unsigned_abs().wrapping_mul(self.inverse).rotate_right(self.twos) <= self.quotients
+    }
+
+    /// The coarsest one that divides a time too.
+    #[cold]
+    fn divisor_of(self, time: i64) -> Resolution {
+        let mut ns = self.ns;
+        while ns > 1 && time % ns as i64 != 0 {
+            ns /= 10;
+        }
+        Resolution::of(ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn multiples_of_a_resolution_are_told_without_dividing() {
+        let times = (0..200).flat_map(|n| [n, n * 1000, n * 1_234_567_890, i64::MAX - n, i64::MIN + n]);
+        for time in times.flat_map(|time: i64| [time, time.wrapping_neg()]) {
+            for digits in 0..=9 {
+                let resolution = Resolution::of(10u64.pow(digits));
+                assert_eq!(resolution.divides(time), time % 10i64.pow(digits) == 0, "{time} {digits}");
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What is each packet?
+
+use std::ops::Range;
+
+use super::{Metric, Placed, Verdict};
+use crate::analyze::{
+    model::{Class, Event, Space},
+    packet::PacketView,
+};
+
+/// A metric that tells a function of every frame's class: its number, its PSN space, the class. Each frame is told of once, and
+/// late ones when their class is known.
+#[derive(Clone, Debug)]
+pub struct Classes<F>(
+    /// The function.
+    pub F,
+);
+
+impl<F: FnMut(u64, Option<Space>, Class)> Metric for Classes<F> {
+    fn on_packet(&mut self, _: &impl PacketView, place: &Placed) {
+        if let Some(class) = place.class {
+            (self.0)(place.frame, place.space, class);
+        }
+    }
+
+    fn on_verdict(&mut self, verdict: &Verdict) {
+        (self.0)(verdict.frame, Some(verdict.space), verdict.class);
+    }
+
+    fn on_frame(&mut self, event: &Event<'_>) {
+        (self.0)(event.number, None, Class::Unsequenced);
+    }
+
+    /// Nothing: so no packet is in a run.
+    fn span(&self, time_ns: i64) -> Range<i64> {
+        time_ns..time_ns
+    }
+}

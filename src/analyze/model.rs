@@ -1,0 +1,138 @@
+//! What an analysis is told, and what it tells: options, flow numbers, events.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use crate::{
+    capture::Record,
+    dissect::{self, Dissection},
+    opcode::Direction,
+    report::CaptureProblem,
+};
+
+pub use crate::report::{Class, Trigger};
+
+/// A flow's number in its analysis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u32);
+
+/// An end of a flow: an IP address, a GID, or a LID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Address {
+    /// Of RoCEv2.
+    Ip(IpAddr),
+    /// Of RoCE v1, and of native InfiniBand between subnets.
+    Gid(Ipv6Addr),
+    /// Of native InfiniBand within a subnet.
+    Lid(u16),
+}
+
+impl std::fmt::Display for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Address::Ip(ip) => ip.fmt(f),
+            Address::Gid(gid) => gid.fmt(f),
+            Address::Lid(lid) => write!(f, "lid:{lid:#06x}"),
+        }
+    }
+}
+
+/// A frame that is not of the InfiniBand transport, in its place.
+#[derive(Clone, Copy, Debug)]
+pub struct Event<'a> {
+    /// The frame's number, from 1.
+    pub number: u64,
+    /// The frame.
+    pub record: &'a Record<'a>,
+    /// Its headers.
+    pub packet: &'a Dissection<'a>,
+    /// Bytes on the wire, with preamble, frame check sequence and inter-frame gap; without tunnels around it.
+    pub l1_bytes: u32,
+}
+
+/// What the analysis is told.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How to dissect.
+    pub dissect: dissect::Options,
+    /// Verify every ICRC that can be.
+    pub verify_icrc: bool,
+    /// Flows kept at a time.
+    pub max_flows: usize,
+    /// Bytes of memory that the process may take for the analysis, and a little more. What flows hold has its share of it: beyond
+    /// that, those silent longest give up detail.
+    pub max_memory: usize,
+    /// How late the network may deliver a packet, in nanoseconds: one that comes within this time of a later one is
+    /// reordered, not retransmitted, where nothing better is known.
+    pub reorder_window_ns: i64,
+    /// The queue pairs' acknowledgement timeout in nanoseconds.
+    pub ack_timeout_ns: Option<i64>,
+    /// The link's speed in bits per second.
+    pub speed_bps: Option<u64>,
+    /// Report traffic over time, in intervals of so many nanoseconds.
+    pub interval_ns: Option<u64>,
+    /// Connections that the user knows of.
+    pub connections: Vec<KnownConnection>,
+    /// Analyze in the slow reference mode: dissect every frame, and let each packet change its flow by itself. The report is
+    /// the same; tests and fuzzing compare the two.
+    pub reference: bool,
+}
+
+/// A connection that the user knows of: two ends, each a queue pair and, where it is known, an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownConnection {
+    /// One end.
+    pub a: (Option<Address>, u32),
+    /// The other.
+    pub b: (Option<Address>, u32),
+}
+
+impl KnownConnection {
+    /// The connections in the JSON that `rdma -j resource show qp` prints on a host: local and remote queue pairs. It
+    /// has no addresses, so the numbers hold between any two hosts of the capture.
+    ///
+    /// # Errors
+    /// What is wrong with the text, and where.
+    pub fn from_rdma_json(text: &str) -> Result<Vec<KnownConnection>, String> {
+        #[derive(serde::Deserialize)]
+        struct Row {
+            lqpn: u32,
+            rqpn: Option<u32>,
+        }
+        let rows: Vec<Row> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let connected = |row: Row| {
+            Some(KnownConnection { a: (None, row.lqpn), b: (None, row.rqpn.filter(|&qp| qp > 1)?) })
+        };
+        Ok(rows.into_iter().filter_map(connected).collect())
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            dissect: dissect::Options::default(),
+            verify_icrc: true,
+            max_flows: 1 << 20,
+            max_memory: 512 << 20,
+            reorder_window_ns: 50_000,
+            ack_timeout_ns: None,
+            speed_bps: None,
+            interval_ns: None,
+            connections: Vec::new(),
+            reference: false,
+        }
+    }
+}
+
+/// What the files, or the interface, say of themselves beside their frames.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    /// Their names.
+    pub names: Vec<String>,
+    /// Damage in them.
+    pub problems: Vec<CaptureProblem>,
+    /// Frames that the capturing system dropped, where it counted.
+    pub drops: Option<u64>,
+}
+
+/// Which of a flow's two PSN spaces.
+pub type Space = Direction;

@@ -1,0 +1,267 @@
+//! The fast form of packets over IPv6, with another link header than Ethernet's, or in a tunnel.
+
+use super::{
+    FastForm, FastPacket, Frame, MirrorCopy, PacketView, RunKey,
+    fast::{HEADERS, IPV6_MORE, VERSION_4_WHOLE, VERSION_6, WORDS, verify, verify_plain, words},
+    inside::Inside,
+    key::{Key, Wide},
+};
+use crate::{
+    capture::Record,
+    dissect::{self, Encapsulation},
+    icrc::{self, State},
+    opcode::Opcode,
+    wire::*,
+    wire_cost::Contents,
+};
+
+/// The fast form of a packet that is not simply over Ethernet and IPv4.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EncapPacket {
+    /// The packet as it would be over IPv4 in an Ethernet frame; its lengths differ by those of the headers before UDP.
+    plain: FastPacket,
+    key: Key,
+    /// See [`Key::short`].
+    short: (u64, u32),
+    frame: Frame,
+}
+
+impl EncapPacket {
+    /// The fast form of a frame, not [checked](Self::checked) yet, and where the packet is in the frame.
+    #[inline(always)]
+    pub(crate) fn candidate<'a>(
+        options: &dissect::Options,
+        record: &Record<'a>,
+    ) -> Option<(EncapPacket, Inside<'a>)> {
+        let inside = Inside::of(options, record)?;
+        let Inside { is_ipv4, tags, vni, rest, wire_len, .. } = inside;
+        let (headers, ipv6) = match is_ipv4 {
+            true => (words::<HEADERS, WORDS>(rest.first_chunk()?), None),
+            false => over_ipv6(rest.first_chunk()?).map(|(headers, addresses)| (headers, Some(addresses)))?,
+        };
+        let captured = record.frame.len() as u32;
+        let frame = Frame {
+            time: record.time.0,
+            wire_len: record.wire_len.max(captured),
+            captured,
+            link: record.link.0,
+            interface: record.interface,
+            is_cut: captured < record.wire_len,
+            is_malformed: false,
+        };
+        let vlan = if tags == 0 { 0 } else { Vlan::LEN as u32 };
+        let more = if is_ipv4 { 0 } else { IPV6_MORE };
+        let as_ipv4 = |len: u32| (len - more).saturating_add(Ethernet::LEN as u32 + vlan);
+        let plain = FastPacket {
+            time: frame.time,
+            headers,
+            said: 0,
+            wire_len: as_ipv4(wire_len),
+            captured: as_ipv4(rest.len() as u32),
+            interface: record.interface,
+            tags,
+        };
+        let key = match ipv6 {
+            None => plain.key()?,
+            Some([src, dst]) => Key::of_ipv6(src, dst, plain.dest_qp()),
+        };
+        let key = match vni {
+            Some(vni) => key.in_vxlan(vni),
+            None => key,
+        };
+        Some((EncapPacket { plain, key, short: key.short()?, frame }, inside))
+    }
+
+    /// The fast form, and the mirror that made the copy; `None` for a frame that has none. Verifies the ICRC if that is wanted.
+    #[inline]
+    pub(crate) fn of(
+        options: &dissect::Options,
+        record: &Record<'_>,
+        verify: bool,
+    ) -> Option<(EncapPacket, Option<MirrorCopy>)> {
+        let (packet, Inside { rest, copy, .. }) = EncapPacket::candidate(options, record)?;
+        let icrc = || if verify { packet.verify(rest) } else { State::Unchecked };
+        Some((packet.checked(options, rest, icrc)?, copy))
+    }
+
+    /// The packet with its ICRC's state, if all that the fast form assumes holds.
+    #[inline(always)]
+    pub(crate) fn checked(
+        self,
+        options: &dissect::Options,
+        rest: &[u8],
+        icrc: impl FnOnce() -> State,
+    ) -> Option<EncapPacket> {
+        let version = if self.is_ipv4() { VERSION_4_WHOLE } else { VERSION_6 };
+        let said = self.plain.said(options, version, rest.get(HEADERS + self.more()..)?)?;
+        Some(EncapPacket { plain: self.plain.with(said, icrc()), ..self })
+    }
+
+    /// The state of its ICRC; unchecked where the packet was cut.
+    #[inline(always)]
+    pub(crate) fn verify(&self, rest: &[u8]) -> State {
+        let total = self.plain.total();
+        match self.is_ipv4() {
+            true => verify_plain(rest, total),
+            false => verify(rest, total + IPV6_MORE, icrc::of_rocev2_ipv6),
+        }
+    }
+
+    #[inline(always)]
+    fn is_ipv4(&self) -> bool {
+        self.key.is_ipv4()
+    }
+
+    /// Bytes that its network header is longer than IPv4's.
+    #[inline(always)]
+    pub(crate) fn more(&self) -> usize {
+        if self.is_ipv4() { 0 } else { IPV6_MORE as usize }
+    }
+}
+
+/// IPv6, UDP and BTH.
+const HEADERS_IPV6: usize = HEADERS + IPV6_MORE as usize;
+
+/// The headers as they would be over IPv4, without addresses (see [`FastPacket`]), and the addresses.
+#[inline(always)]
+fn over_ipv6(bytes: &[u8; HEADERS_IPV6]) -> Option<([u64; WORDS], [Wide; 2])> {
+    let (network, rest) = bytes.split_first_chunk::<{ Ipv6::LEN }>()?;
+    let [first, src_high, src_low, dst_high, dst_low] = words(network);
+    let (ports, rest) = rest.split_first_chunk::<4>()?;
+    let [lengths, bth] = words(rest.first_chunk::<16>()?);
+    // | 6 | traffic class | flow label | payload length | next header | hop limit |
+    let [class, protocol, hops] = [52, 8, 0].map(|at| first >> at & 0xff);
+    let total = (first >> 16 & 0xffff) + Ipv4::LEN as u64;
+    if total > u16::MAX as u64 {
+        return None;
+    }
+    let headers = [
+        first >> 60 << 60 | class << 48 | total << 32,
+        hops << 56 | protocol << 48,
+        u32::from_be_bytes(*ports) as u64,
+        lengths,
+        bth,
+    ];
+    Some((headers, [[src_high, src_low], [dst_high, dst_low]]))
+}
+
+impl FastForm for EncapPacket {
+    #[inline(always)]
+    fn fast(&self) -> &FastPacket {
+        &self.plain
+    }
+
+    #[inline(always)]
+    fn ends(&self) -> (u64, u32) {
+        self.short
+    }
+
+    #[inline(always)]
+    fn is_told_by_ends(&self) -> bool {
+        self.key.is_short()
+    }
+
+    #[inline(always)]
+    fn is_ip_right(&self) -> Option<bool> {
+        self.is_ipv4().then(|| self.plain.is_right())
+    }
+}
+
+macro_rules! told {
+    ($($name:ident: $type:ty),*) => { $(
+        #[inline(always)]
+        fn $name(&self) -> $type {
+            self.plain.$name()
+        }
+    )* };
+}
+
+impl PacketView for EncapPacket {
+    told! {
+        icrc: State, opcode: Opcode, ack_req: bool, psn: Psn, path_tag: u64, ecn: Ecn, mark: Ecn, payload: u32,
+        contents: Contents, vlan_bytes: u32, aeth: Option<Aeth>, dma_len: Option<u32>, fingerprint: u32
+    }
+
+    #[inline(always)]
+    fn run_key(&self) -> Option<RunKey> {
+        Some(self.plain.run_key_of(self.ends()))
+    }
+
+    #[inline(always)]
+    fn frame(&self) -> Frame {
+        self.frame
+    }
+
+    #[inline(always)]
+    fn key(&self) -> Option<Key> {
+        Some(self.key)
+    }
+
+    #[inline(always)]
+    fn encapsulation(&self) -> Encapsulation {
+        if self.is_ipv4() { Encapsulation::RoceV2Ipv4 } else { Encapsulation::RoceV2Ipv6 }
+    }
+
+    #[inline(always)]
+    fn ip_id(&self) -> Option<u16> {
+        if self.is_ipv4() { self.plain.ip_id() } else { None }
+    }
+
+    #[inline(always)]
+    fn ip_right(&self) -> Option<bool> {
+        if self.is_ipv4() { self.plain.ip_right() } else { None }
+    }
+
+    #[inline(always)]
+    fn network(&self) -> u32 {
+        (Ipv4::LEN + self.more()) as u32
+    }
+
+    #[inline(always)]
+    fn l1_bytes(&self) -> u32 {
+        self.plain.l1_bytes_with(self.more() as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        analyze::{Analysis, Options, packet::key::mixed},
+        capture::Time,
+        dissect::Link,
+    };
+
+    /// A SEND of eight bytes.
+    fn frame(src: [u64; 2], dst: [u64; 2], psn: u8) -> Vec<u8> {
+        let mut frame = vec![2; 12];
+        frame.extend([0x86, 0xdd, 0x60, 0, 0, 0, 0, 32, 17, 64]);
+        frame.extend([src, dst].as_flattened().iter().flat_map(|word| word.to_be_bytes()));
+        frame.extend([0xc0, 0, 0x12, 0xb7, 0, 32, 0, 0]);
+        frame.extend([4, 0, 0xff, 0xff, 0, 0, 0, 9, 0, 0, 0, psn]);
+        frame.extend([0; 8 + 4]);
+        frame
+    }
+
+    #[test]
+    fn addresses_that_are_mixed_to_the_same_are_two_flows() {
+        let (src, other) = ([0x2001_0db8_0000_0000, 1], [0x2001_0db8_0000_0000, 2]);
+        let to = [0x2001_0db8_0000_0000, 3];
+        let as_well = [to[0], to[1] ^ mixed(src, [0, 0]) ^ mixed(other, [0, 0])];
+        assert_eq!(mixed(src, to), mixed(other, as_well));
+        let mut analysis = Analysis::new(Options { verify_icrc: false, ..Options::default() });
+        for n in 0..64 {
+            // Now in turns, now one after the other.
+            let is_first = if n < 32 { n % 2 == 0 } else { n < 48 };
+            let (src, dst) = if is_first { (src, to) } else { (other, as_well) };
+            let psn = if n < 32 { n / 2 } else { 16 + n % 16 };
+            let frame = frame(src, dst, psn);
+            let (time, link, wire_len) = (Time(n as i64 * 1000), Link::ETHERNET, frame.len() as u32);
+            analysis.push(&Record { time, link, interface: 0, wire_len, frame: &frame });
+        }
+        let report = analysis.finish();
+        let counts: Vec<_> =
+            report.flows.iter().map(|flow| (flow.packets, flow.requests.retransmits)).collect();
+        assert_eq!(counts, [(32, 0), (32, 0)]);
+    }
+}

@@ -1,0 +1,159 @@
+//! Rules of a capture as a whole.
+
+use super::survey::Sums;
+use crate::report::{
+    self, Congestion, Pause, Ports, Report,
+    units::{count, duration},
+};
+
+/// What these rules look at.
+pub(super) struct Capture<'a> {
+    capture: &'a report::Capture,
+    pause: &'a [Pause],
+    congestion: &'a Congestion,
+    ports: Option<&'a Ports>,
+    sums: &'a Sums,
+}
+
+/// What a rule found.
+pub(super) struct Seen {
+    /// The time that it took, in nanoseconds; 0 where that is not known.
+    pub(super) time: u64,
+    /// How often.
+    pub(super) count: u64,
+    pub(super) text: String,
+}
+
+impl<'a> Capture<'a> {
+    pub(super) fn of<F, C, E>(report: &'a Report<F, C, E>, sums: &'a Sums) -> Capture<'a> {
+        let Report { capture, pause, congestion, ports, .. } = report;
+        Capture { capture, pause: pause.as_deref().unwrap_or(&[]), congestion, ports: ports.as_ref(), sums }
+    }
+}
+
+pub(super) fn wrong_icrcs(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    let (bad, good) = (capture.sums.icrc_bad, capture.sums.icrc_good);
+    if bad > 8 && bad > good {
+        let all = count(bad + good);
+        let text = format!(
+            "{} of {all} ICRCs are wrong: something rewrites the packets, or the sender computes none; they are not used as evidence here",
+            count(bad)
+        );
+        say(Seen { time: 0, count: bad, text });
+    }
+}
+
+pub(super) fn mirror_loss(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    if let Some(lost) = capture.capture.mirror_lost_packets.filter(|&lost| lost > 0) {
+        let text = format!(
+            "the mirror lost {} copies, as its own sequence numbers show: these are no losses of the network",
+            count(lost)
+        );
+        say(Seen { time: 0, count: lost, text });
+    }
+}
+
+pub(super) fn drops(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    if let Some(drops) = capture.capture.capture_drops.filter(|&drops| drops > 0) {
+        say(Seen {
+            time: 0,
+            count: drops,
+            text: format!("the capturing system dropped {} frames", count(drops)),
+        });
+    }
+}
+
+fn priority(pause: &Pause) -> String {
+    pause.priority.map_or_else(|| "all priorities".to_owned(), |priority| format!("priority {priority}"))
+}
+
+pub(super) fn pause_storm(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    for pause in capture.pause {
+        for storm in pause.storms.iter().flatten() {
+            let time = (storm.end_ns - storm.start_ns).max(0) as u64;
+            let text = format!(
+                "pause storm: {} held {} on {} paused for {} with {} frames",
+                pause.sender,
+                priority(pause),
+                pause.link,
+                duration(time),
+                count(storm.frames)
+            );
+            say(Seen { time, count: storm.frames, text });
+        }
+    }
+}
+
+pub(super) fn pauses(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    for pause in capture.pause {
+        if let Some(paused) = pause.paused_ns.filter(|&ns| ns > 0) {
+            let text = format!(
+                "{} paused {} on {} for {} in all, {} at a time at most",
+                pause.sender,
+                priority(pause),
+                pause.link,
+                duration(paused),
+                duration(pause.longest_ns.unwrap_or(0))
+            );
+            say(Seen { time: paused, count: pause.frames, text });
+        }
+    }
+}
+
+pub(super) fn notifications(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    let &Congestion { cnps, ce_packets, pacing, .. } = capture.congestion;
+    if cnps > 0 {
+        let pacing =
+            pacing.map_or_else(String::new, |pacing| format!(", paced {}", pacing.name().replace('_', " ")));
+        let text = format!(
+            "{} congestion notifications{pacing}; {} packets were marked at the tap",
+            count(cnps),
+            count(ce_packets)
+        );
+        say(Seen { time: 0, count: cnps, text });
+    }
+}
+
+pub(super) fn cnps_without_marks(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    let &Congestion { cnps_without_ce: unmarked, cnps_near_nak, .. } = capture.congestion;
+    if unmarked > 0 {
+        let near = if cnps_near_nak > 0 { "; some come together with a NAK" } else { "" };
+        let text = format!(
+            "{} notifications go to senders none of whose packets was marked at the tap{near}",
+            count(unmarked)
+        );
+        say(Seen { time: 0, count: unmarked, text });
+    }
+}
+
+pub(super) fn marks_without_cnps(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    let &Congestion { cnps, ce_packets: marked, .. } = capture.congestion;
+    if marked > 0 && cnps == 0 {
+        say(Seen {
+            time: 0,
+            count: marked,
+            text: format!("{} packets were marked, and no notification was seen", count(marked)),
+        });
+    }
+}
+
+pub(super) fn port_collisions(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    if let Some(n) = capture.ports.map(|ports| ports.collisions).filter(|&n| n > 0) {
+        let text = format!(
+            "{} groups of queue pairs between the same hosts share a source port: they take one path",
+            count(n)
+        );
+        say(Seen { time: 0, count: n, text });
+    }
+}
+
+pub(super) fn evicted_flows(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    let evicted = capture.capture.evicted_flows;
+    if evicted > 0 {
+        let text = format!(
+            "{} flows were put away because there were too many, and may be counted in pieces",
+            count(evicted)
+        );
+        say(Seen { time: 0, count: evicted, text });
+    }
+}

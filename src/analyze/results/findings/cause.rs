@@ -1,0 +1,299 @@
+//! What flows in trouble have in common, and others do not.
+//!
+//! Flows are grouped by what they share: destination, source, both, path, DSCP, VLAN. A group explains the trouble where more
+//! of its flows are affected than chance puts there. How often chance does is the tail of a hypergeometric distribution:
+//! as many flows as are affected, drawn from all that could be.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use super::survey::Case;
+use crate::{
+    analyze::{model::Address, results::lists::Index, table::flow::Flow},
+    report::{Cause, Confidence, units::utc},
+};
+
+/// What flows share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Group {
+    To(Address),
+    From(Address),
+    Between(Address, Address),
+    /// Between two hosts by one UDP source port.
+    Path(Address, Address, u16),
+    Dscp(u8),
+    Vlan(u16),
+}
+
+/// Ways to group flows; of groups that are equally unlikely, those of the first are named.
+const WAYS: [fn(&Flow) -> Option<Group>; 6] = [
+    |flow| Some(Group::To(flow.key.destination())),
+    |flow| Some(Group::From(flow.key.source())),
+    |flow| Some(Group::Between(flow.key.source(), flow.key.destination())),
+    |flow| Some(Group::Path(flow.key.source(), flow.key.destination(), flow.path_tags.only_port()?)),
+    |flow| Some(Group::Dscp(flow.path_tags.only_dscp()?)),
+    |flow| Some(Group::Vlan(flow.path_tags.only_vlan()?)),
+];
+
+/// Fewer flows have nothing in common that is worth a name; nor are fewer others enough to compare with.
+const MIN_FLOWS: u64 = 3;
+/// Groups of one way that are looked at: those with most flows affected.
+const MAX_GROUPS: usize = 64;
+/// Beyond this probability, chance explains a group as well.
+const POSSIBLE: f64 = 0.05;
+/// Below, chance is hardly the explanation.
+const LIKELY: f64 = 0.001;
+
+/// Flows, and those of them that are affected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Share {
+    pub(super) affected: u64,
+    pub(super) all: u64,
+}
+
+impl Share {
+    fn without(self, other: Share) -> Share {
+        Share {
+            affected: self.affected.saturating_sub(other.affected),
+            all: self.all.saturating_sub(other.all),
+        }
+    }
+
+    fn ratio(self) -> f64 {
+        self.affected as f64 / self.all.max(1) as f64
+    }
+}
+
+/// A group that explains the trouble.
+#[derive(Debug)]
+pub(super) struct Common {
+    pub(super) group: Group,
+    pub(super) inside: Share,
+    pub(super) outside: Share,
+    /// The logarithm of how many groups were looked at.
+    tries: f64,
+}
+
+impl Group {
+    pub(super) fn holds(self, flow: &Flow) -> bool {
+        WAYS.iter().any(|way| way(flow) == Some(self))
+    }
+
+    /// Behind "flows": " to 10.0.0.2".
+    pub(super) fn words(self) -> String {
+        match self {
+            Group::To(dst) => format!(" to {dst}"),
+            Group::From(src) => format!(" from {src}"),
+            Group::Between(src, dst) => format!(" from {src} to {dst}"),
+            Group::Path(src, dst, port) => format!(" from {src} to {dst} with source port {port}"),
+            Group::Dscp(dscp) => format!(" with DSCP {dscp}"),
+            Group::Vlan(vlan) => format!(" in VLAN {vlan}"),
+        }
+    }
+
+    /// What is to be suspected.
+    fn suspect(self) -> String {
+        match self {
+            Group::To(host) | Group::From(host) => format!("the link or the NIC of {host}"),
+            Group::Between(src, dst) => format!("the path from {src} to {dst}"),
+            Group::Path(_, _, port) => {
+                format!("one link of the path that switches choose for source port {port}")
+            }
+            Group::Dscp(dscp) => format!("the switch queue of DSCP {dscp}: its buffer, PFC or ECN settings"),
+            Group::Vlan(vlan) => format!("the ports or the configuration of VLAN {vlan}"),
+        }
+    }
+
+    /// Two hosts say nothing of what is wider than the two: a wider group has flows of several pairs.
+    fn is_as_wide_as_said(self, affected: &[&Flow]) -> bool {
+        let differ = |of: fn(&Flow) -> (Address, Address)| {
+            let mut values = affected.iter().filter(|flow| self.holds(flow)).map(|flow| of(flow));
+            values.next().is_some_and(|first| values.any(|value| value != first))
+        };
+        match self {
+            Group::Between(..) | Group::Path(..) => true,
+            Group::To(_) | Group::From(_) | Group::Dscp(_) | Group::Vlan(_) => {
+                differ(|flow| (flow.key.source(), flow.key.destination()))
+            }
+        }
+    }
+}
+
+impl Common {
+    /// The same beside flows that no other group explains.
+    pub(super) fn beside(self, outside: Share) -> Common {
+        Common { outside, ..self }
+    }
+
+    /// The logarithm of the probability that chance puts so much of the trouble into this group, or any other.
+    fn ln_chance(&self) -> f64 {
+        let Share { affected, all } = self.outside;
+        let all = Share { affected: affected + self.inside.affected, all: all + self.inside.all };
+        ln_chance(self.inside, all) + self.tries
+    }
+
+    /// Whether most of the group is affected, of others few, and that is no chance.
+    fn stands_out(&self) -> bool {
+        self.outside.all >= MIN_FLOWS
+            && self.ln_chance() < POSSIBLE.ln()
+            && 2 * self.inside.affected >= self.inside.all
+            && self.outside.ratio() <= self.inside.ratio() / 2.0
+    }
+
+    fn confidence(&self) -> Confidence {
+        if self.ln_chance() < LIKELY.ln() { Confidence::Likely } else { Confidence::Possible }
+    }
+
+    pub(super) fn cause(&self) -> Cause {
+        let text = |address: Address| Some(address.to_string());
+        let cause = match self.group {
+            Group::To(dst) => Cause { dst: text(dst), ..Cause::default() },
+            Group::From(src) => Cause { src: text(src), ..Cause::default() },
+            Group::Between(src, dst) => Cause { src: text(src), dst: text(dst), ..Cause::default() },
+            Group::Path(src, dst, port) => {
+                Cause { src: text(src), dst: text(dst), udp_src_port: Some(port), ..Cause::default() }
+            }
+            Group::Dscp(dscp) => Cause { dscp: Some(dscp), ..Cause::default() },
+            Group::Vlan(vlan) => Cause { vlan: Some(vlan), ..Cause::default() },
+        };
+        let pair = |share: Share| [share.affected, share.all];
+        Cause {
+            affected: pair(self.inside),
+            others: pair(self.outside),
+            confidence: self.confidence(),
+            ..cause
+        }
+    }
+
+    /// "likely the link or the NIC of 10.0.0.2".
+    pub(super) fn suspect(&self) -> String {
+        let sure = if self.confidence() == Confidence::Likely { "likely" } else { "possibly" };
+        format!("{sure} {}", self.group.suspect())
+    }
+}
+
+/// The group that explains best why these flows of those that could be are affected; and all of those that could be.
+pub(super) fn find<'a>(
+    affected: &[Case],
+    could_be: impl Iterator<Item = &'a Flow>,
+    index: &Index<'a>,
+) -> (Share, Option<Common>) {
+    let flows: Vec<&Flow> = affected.iter().map(|case| index.flow(case.at as usize)).collect();
+    let groups = frequent(&flows);
+    let mut all = Share { affected: affected.len() as u64, all: 0 };
+    let mut sizes: HashMap<Group, u64, RandomState> = HashMap::default();
+    let ways: Vec<_> = WAYS.iter().zip(&groups).filter(|(_, groups)| !groups.is_empty()).collect();
+    for (group, _) in groups.iter().flatten() {
+        sizes.insert(*group, 0);
+    }
+    for flow in could_be {
+        all.all += 1;
+        for (way, _) in &ways {
+            if let Some(size) = way(flow).and_then(|group| sizes.get_mut(&group)) {
+                *size += 1;
+            }
+        }
+    }
+    // Each group that is looked at may stand out by chance, but for one of all flows.
+    let tries = (sizes.values().filter(|&&size| size < all.all).count().max(1) as f64).ln();
+    let mut best: Option<Common> = None;
+    for &(group, affected) in groups.iter().flatten() {
+        let inside = Share { affected, all: sizes.get(&group).copied().unwrap_or(0).max(affected) };
+        let common = Common { group, inside, outside: all.without(inside), tries };
+        let is_best = best.as_ref().is_none_or(|best| common.ln_chance() < best.ln_chance() - 1e-9);
+        if is_best && common.stands_out() && group.is_as_wide_as_said(&flows) {
+            best = Some(common);
+        }
+    }
+    (all, best)
+}
+
+/// Groups with several of these flows, and with how many, by the way of grouping.
+fn frequent(flows: &[&Flow]) -> [Vec<(Group, u64)>; WAYS.len()] {
+    WAYS.map(|way| {
+        let mut counts: HashMap<Group, u64, RandomState> = HashMap::default();
+        for group in flows.iter().filter_map(|flow| way(flow)) {
+            *counts.entry(group).or_default() += 1;
+        }
+        let mut groups: Vec<_> = counts.into_iter().filter(|&(_, n)| n >= MIN_FLOWS).collect();
+        groups.sort_unstable_by_key(|&(group, n)| (std::cmp::Reverse(n), group));
+        groups.truncate(MAX_GROUPS);
+        groups
+    })
+}
+
+/// The logarithm of the probability that a group of this size has so many of all affected flows, or more, by chance.
+fn ln_chance(inside: Share, all: Share) -> f64 {
+    // No more of them than anywhere.
+    if inside.ratio() <= all.ratio() {
+        return 0.0;
+    }
+    let rest = all.all.saturating_sub(inside.all);
+    let ways = |k: u64| ln_choose(inside.all, k) + ln_choose(rest, all.affected.saturating_sub(k));
+    // Beyond what is expected each term is less than the one before.
+    let first = ways(inside.affected);
+    let terms = (inside.affected..=inside.all.min(all.affected)).map(|k| (ways(k) - first).exp());
+    let sum: f64 = terms.take_while(|&term| term > 1e-9).sum();
+    (first + sum.ln() - ln_choose(all.all, all.affected)).min(0.0)
+}
+
+fn ln_choose(n: u64, k: u64) -> f64 {
+    if k > n { f64::NEG_INFINITY } else { ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k) }
+}
+
+/// Stirling's series.
+fn ln_factorial(n: u64) -> f64 {
+    let n = n as f64;
+    if n < 2.0 {
+        return 0.0;
+    }
+    n * n.ln() - n + 0.5 * (2.0 * std::f64::consts::PI * n).ln() + 1.0 / (12.0 * n)
+        - 1.0 / (360.0 * n.powi(3))
+}
+
+/// When the trouble of these flows began, if that is nearly one time for all: first and last.
+///
+/// Each flow's trouble may have begun at any time of its life: that all began within a small part of it is no chance.
+pub(super) fn one_time(affected: &[Case], index: &Index<'_>) -> Option<[i64; 2]> {
+    let mut between = [i64::MAX, i64::MIN];
+    for case in affected {
+        let [first, last] = case.between?;
+        between = [between[0].min(first), between[1].max(last)];
+    }
+    let [first, last] = between;
+    let span = last.saturating_sub(first).max(1) as f64;
+    let chances = affected.iter().map(|case| {
+        let flow = index.flow(case.at as usize);
+        let life = flow.last_time.saturating_sub(flow.first_time).max(1) as f64;
+        (span / life).min(1.0).ln()
+    });
+    // One of them may be the first at any time.
+    let ln_chance = chances.skip(1).sum::<f64>() + (affected.len() as f64).ln();
+    (affected.len() as u64 >= MIN_FLOWS && ln_chance < LIKELY.ln()).then_some(between)
+}
+
+/// "at 2026-11-21 12:05:38.000123 UTC".
+pub(super) fn moment([first, _]: [i64; 2]) -> String {
+    let micros = first.rem_euclid(1_000_000_000) / 1_000;
+    utc(first).replace(" UTC", &format!(".{micros:06} UTC"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chances_are_those_of_a_draw() {
+        // 7 of 8 inside, of 7 affected among 16: C(8,7) of C(16,7).
+        let inside = Share { affected: 7, all: 8 };
+        let chance = ln_chance(inside, Share { affected: 7, all: 16 }).exp();
+        assert!((chance - 8.0 / 11_440.0).abs() < 1e-6, "{chance}");
+        // What must be so is sure.
+        let all = Share { affected: 5, all: 5 };
+        assert!(ln_chance(all, all).abs() < 1e-3);
+        assert!((ln_factorial(10) - 3_628_800f64.ln()).abs() < 1e-6);
+        // 50,000 flows neither overflow nor take long.
+        let half = Share { affected: 25_000, all: 25_000 };
+        assert!(ln_chance(half, Share { affected: 25_000, all: 50_000 }) < -30_000.0);
+    }
+}

@@ -1,0 +1,291 @@
+//! Rules of one flow: how often it shows something, and what is said of it.
+
+use std::cmp::Reverse;
+
+use super::{Need, words::*};
+use crate::{
+    analyze::{
+        model::Trigger,
+        results::lists::Index,
+        table::flow::{Flow, RESPONSES},
+        track::{class::Place, request::Episode},
+    },
+    report::{
+        self, Bounds, Reordering, Stream, Triggers,
+        units::{count as number, duration},
+    },
+};
+
+/// When a flow shows something.
+#[derive(Debug)]
+pub(super) struct FlowRule {
+    /// Flows that can show it.
+    pub(super) traffic: Traffic,
+    /// How often it happened, at least and at most. It reads counts only, for it is asked of every flow.
+    pub(super) count: fn(&report::Flow) -> Option<Bounds>,
+    /// What several flows do, after "7 of 8 flows to 10.0.0.2"; `#` stands for the count.
+    pub(super) many: &'static str,
+    /// What one flow does, after its name, and frames that show it.
+    pub(super) one: fn(&Subject<'_>, Bounds) -> (String, Vec<u64>),
+    pub(super) time: Time,
+}
+
+/// Which flows can show something, and which therefore speak against a common cause where they do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Traffic {
+    Requests,
+    /// Requests or READ responses.
+    Data,
+    /// Acknowledgements or READ responses.
+    Responses,
+    All,
+}
+
+/// The time that it costs.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Time {
+    Unknown,
+    /// That of these episodes.
+    Of(fn(&Episode) -> bool),
+    /// The connection ends: nothing costs more.
+    Ends,
+}
+
+impl FlowRule {
+    /// Whether a flow could show it.
+    pub(super) fn concerns(&self, flow: &Flow, needs: &[Need]) -> bool {
+        let has_requests = flow.requests.counts.packets > 0;
+        let has_reads = flow.responses.get().is_some_and(|responses| responses.read.get().is_some());
+        let has_traffic = match self.traffic {
+            Traffic::Requests => has_requests,
+            Traffic::Data => has_requests || has_reads,
+            Traffic::Responses => flow.completeness & RESPONSES != 0,
+            Traffic::All => true,
+        };
+        has_traffic
+            && needs.iter().all(|need| match need {
+                // Where nobody acknowledges, one direction shows all there is.
+                Need::BothDirections => flow.evidence != 0 || !flow.service.is_reliable(),
+                Need::Icrc => flow.icrc[0] + flow.icrc[1] > 0,
+                Need::SourcePorts => flow.path_tags.has_several_ports(),
+                _ => true,
+            })
+    }
+}
+
+/// A flow that is looked at.
+pub(super) struct Subject<'a> {
+    pub(super) at: usize,
+    /// Its counts; texts, lists and distributions are missing.
+    pub(super) counts: &'a report::Flow,
+    pub(super) index: &'a Index<'a>,
+}
+
+impl<'a> Subject<'a> {
+    pub(super) fn flow(&self) -> &'a Flow {
+        self.index.flow(self.at)
+    }
+
+    /// "QP 0x12 10.0.0.1 → 10.0.0.2".
+    pub(super) fn name(&self) -> String {
+        let key = &self.flow().key;
+        format!("QP {:#x} {} → {}", key.dest_qp(), key.source(), key.destination())
+    }
+
+    fn episodes(&self, is_mine: fn(&Episode) -> bool) -> Vec<&'a Episode> {
+        episodes(self.at, self.index, is_mine)
+    }
+}
+
+/// The episodes of a flow that are of this kind, by time.
+pub(super) fn episodes<'a>(at: usize, index: &Index<'a>, is_mine: fn(&Episode) -> bool) -> Vec<&'a Episode> {
+    let mut mine: Vec<_> = index.episodes_at(at).iter().filter(|episode| is_mine(episode)).collect();
+    mine.sort_by_key(|episode| (episode.start, episode.first_frame));
+    mine
+}
+
+/// A count that is known exactly.
+pub(super) fn exactly(n: u64) -> Option<Bounds> {
+    Some([n, n])
+}
+
+/// Bounds of requests and READ responses together.
+pub(super) fn both(flow: &report::Flow, of: fn(&Stream) -> Option<Bounds>) -> Option<Bounds> {
+    match (of(&flow.requests), of(&flow.responses)) {
+        (Some([a, b]), Some([c, d])) => Some([a.saturating_add(c), b.saturating_add(d)]),
+        (one, other) => one.or(other),
+    }
+}
+
+fn reorderings(flow: &report::Flow) -> impl Iterator<Item = &Reordering> {
+    flow.requests.reordering.iter().chain(&flow.responses.reordering)
+}
+
+pub(super) fn reordered(flow: &report::Flow, of: fn(&Reordering) -> u64) -> u64 {
+    reorderings(flow).map(of).sum()
+}
+
+/// Packets that came late, of requests and responses that have some.
+pub(super) fn late(flow: &report::Flow) -> u64 {
+    let streams = [&flow.requests, &flow.responses].into_iter();
+    streams.filter(|stream| stream.reordering.is_some()).map(|stream| stream.out_of_order).sum()
+}
+
+/// Retransmissions of flows of which nothing else explains one. READs that are asked for again are no riddle: their responses
+/// were lost, which is said of the other direction.
+pub(super) fn unexplained(flow: &report::Flow) -> Option<Bounds> {
+    let lost = |stream: &Stream| {
+        let losses = &stream.losses;
+        let all = [losses.upstream, losses.downstream, losses.ack_path, losses.corrupt, losses.capture];
+        all.into_iter().flatten().any(|[least, _]| least > 0)
+    };
+    let report::Flow { requests, responses, .. } = flow;
+    let Triggers { nak, timeout, implied_nak, unknown, .. } = requests.triggers;
+    let is_explained = lost(requests)
+        || lost(responses)
+        || timeout + requests.spurious.unwrap_or(0) + flow.rnr_naks > 0
+        || flow.rnr.is_some()
+        || reordered(flow, |reordering| reordering.then_nak) > 0;
+    let of_requests = if implied_nak == 0 || nak + unknown > 0 { requests.retransmits } else { 0 };
+    exactly(if is_explained { 0 } else { of_requests + responses.retransmits })
+}
+
+pub(super) fn is_downstream(episode: &Episode) -> bool {
+    episode.place == Some(Place::Downstream)
+}
+
+pub(super) fn is_upstream(episode: &Episode) -> bool {
+    episode.place == Some(Place::Upstream)
+}
+
+pub(super) fn is_corrupt(episode: &Episode) -> bool {
+    episode.place == Some(Place::Corrupt)
+}
+
+pub(super) fn is_ack_loss(episode: &Episode) -> bool {
+    episode.place == Some(Place::AckPath)
+}
+
+pub(super) fn is_timeout(episode: &Episode) -> bool {
+    episode.trigger == Trigger::Timeout
+}
+
+pub(super) fn is_rnr(episode: &Episode) -> bool {
+    episode.trigger == Trigger::Rnr
+}
+
+pub(super) fn is_unexplained(episode: &Episode) -> bool {
+    episode.place.is_none() && matches!(episode.trigger, Trigger::Nak | Trigger::Unknown)
+}
+
+pub(super) fn refusal(_: &Subject<'_>, count: Bounds, what: &str) -> (String, Vec<u64>) {
+    let naks = counted(count, "NAK");
+    (format!(" refuses requests: {naks} with {what}; the connection ends with that"), Vec::new())
+}
+
+pub(super) fn loss(
+    subject: &Subject<'_>,
+    count: Bounds,
+    place: &str,
+    is_mine: fn(&Episode) -> bool,
+) -> (String, Vec<u64>) {
+    let episodes = subject.episodes(is_mine);
+    let detail = episodes.first().map_or_else(String::new, |first| {
+        let nak = first.nak_frame.map_or_else(String::new, |nak| format!("NAK in frame {nak}, "));
+        let packets = counted([first.packets; 2], "packet");
+        let recovered = first.recovered.map_or_else(String::new, |at| {
+            format!(", recovered after {}", duration((at - first.start).max(0) as u64))
+        });
+        format!("; first {nak}resent {packets} from frame {}{recovered}", first.first_frame)
+    });
+    let frames = episodes.iter().flat_map(|e| e.nak_frame.into_iter().chain([e.first_frame]));
+    let what = if subject.counts.requests.packets == 0 { "READ response" } else { "packet" };
+    (format!(" lost {} {place}{detail}", counted(count, what)), frames.collect())
+}
+
+pub(super) fn corruption(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
+    let text =
+        format!(": {} with a wrong ICRC or IP checksum: corrupted before the tap", counted(count, "packet"));
+    (text, Vec::new())
+}
+
+pub(super) fn not_captured(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
+    let text = format!(
+        ": {} acknowledged and never captured: the capture lost them, or they took another path",
+        counted(count, "packet")
+    );
+    (text, Vec::new())
+}
+
+pub(super) fn reordering(subject: &Subject<'_>, _: Bounds) -> (String, Vec<u64>) {
+    let flow = subject.counts;
+    let extent = reorderings(flow).map(|r| r.max_extent_packets).max().unwrap_or(0);
+    let latest = reorderings(flow).map(|r| r.max_late_ns).max().unwrap_or(0);
+    let naks = match reordered(flow, |reordering| reordering.then_nak) {
+        0 => String::new(),
+        n => format!("; {} provoked a NAK: nothing was lost, and yet it is sent again", number(n)),
+    };
+    let late = counted([late(flow); 2], "packet");
+    let text = format!(
+        ": {late} came out of order, by up to {} and {}{naks}",
+        counted([extent; 2], "packet"),
+        duration(latest)
+    );
+    (text, Vec::new())
+}
+
+pub(super) fn timeout(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
+    let seen = subject.flow().requests.more.as_deref().map_or(&[][..], |more| &more.timeouts[..]);
+    let longest = seen.iter().max_by_key(|timeout| timeout.waited_ns);
+    let waited = longest.map_or_else(String::new, |timeout| {
+        let exponent = timeout.nearest_exponent;
+        format!("; the longest waited {} (nearest exponent {exponent})", duration(timeout.waited_ns))
+    });
+    let text = format!(" sent again after {}{waited}", counted(count, "timeout"));
+    (text, seen.iter().map(|timeout| timeout.frame).collect())
+}
+
+pub(super) fn spurious(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
+    let text = format!(" sent {} again that had been acknowledged before", counted(count, "packet"));
+    (text, Vec::new())
+}
+
+pub(super) fn resent(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
+    let mut episodes = subject.episodes(is_unexplained);
+    episodes.sort_by_key(|episode| Reverse(episode.packets));
+    let why = match subject.counts.requests.triggers.nak {
+        0 => "; the capture does not show why".to_owned(),
+        n => format!(" after {}; the capture does not prove what was lost", counted([n; 2], "NAK")),
+    };
+    let text = format!(" sent {} again{why}", counted(count, "packet"));
+    (text, episodes.iter().map(|episode| episode.first_frame).collect())
+}
+
+pub(super) fn rnr(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
+    let Some(rnr) = subject.counts.rnr else { return Default::default() };
+    let waited =
+        rnr.waited_ns.map_or_else(String::new, |waited| format!(", waited {} at most", duration(waited.max)));
+    let text = format!(
+        " met a receiver that was not ready {}: asked to wait {}{waited}, {} stalled in all",
+        counted(count, "time"),
+        duration(rnr.asked_ns.p50),
+        duration(rnr.stalled_ns)
+    );
+    (text, subject.episodes(is_rnr).iter().map(|episode| episode.first_frame).collect())
+}
+
+pub(super) fn broken(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
+    let text = format!(": {} broken; UC sends nothing again", counted(count, "message"));
+    (text, Vec::new())
+}
+
+pub(super) fn spray(subject: &Subject<'_>, _: Bounds) -> (String, Vec<u64>) {
+    let ports = subject.flow().path_tags.lists().ports.len();
+    let text = format!(" comes from {ports} source ports, and out of order: it takes several paths");
+    (text, Vec::new())
+}
+
+pub(super) fn ambiguous(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
+    let text = format!(": {} either late or sent again: the capture does not tell", counted(count, "packet"));
+    (text, Vec::new())
+}

@@ -1,0 +1,51 @@
+//! What a capture can prove, and what it cannot.
+
+use super::survey::Survey;
+use crate::report::{Report, units::duration};
+
+/// What this capture can prove, and what it cannot.
+pub(super) fn limitations<F, C, E>(report: &Report<F, C, E>, survey: &Survey) -> Vec<String> {
+    let capture = &report.capture;
+    let mut limitations = Vec::new();
+    let (paired, all) = (survey.sums.paired, survey.sums.reliable);
+    if all > 0 {
+        limitations.push(match paired {
+            0 => "One direction only: no loss behind the tap, no latency, no cause of a retransmission can be shown.".to_owned(),
+            n if n == all => "Both directions of every connection.".to_owned(),
+            n => format!("Both directions of {n} of {all} flows; of the others no loss behind the tap and no latency."),
+        });
+    }
+    if capture.truncated_packets > 0 {
+        limitations
+            .push(format!("{} frames are cut: their ICRCs cannot be verified.", capture.truncated_packets));
+    }
+    if survey.is_cut_into_messages {
+        limitations.push("It begins, or ends, in the middle of messages: what came before its first packet is not counted.".to_owned());
+    }
+    match capture.timestamp_resolution_ns {
+        Some(1) | None => {}
+        Some(ns) => limitations.push(format!("Timestamps count in steps of {}.", duration(ns))),
+    }
+    if report.pause.is_none() {
+        limitations.push(
+            "No MAC control frame at all: whether anyone was paused, this capture cannot show.".to_owned(),
+        );
+    }
+    if capture.flows_without_detail > 0 {
+        limitations.push(format!(
+            "{} flows gave up detail to stay within --max-memory: some of their episodes and latencies are left out, percentiles may leave out later packets, and late packets are ambiguous.",
+            capture.flows_without_detail
+        ));
+    }
+    if capture.time_steps_back > 0 {
+        limitations.push(format!(
+            "Time steps back {} times: latencies across those steps are not right.",
+            capture.time_steps_back
+        ));
+    }
+    if !capture.problems.is_empty() {
+        limitations
+            .push("The file is damaged: what follows a damaged place may lack its context.".to_owned());
+    }
+    limitations
+}

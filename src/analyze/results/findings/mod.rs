@@ -1,0 +1,316 @@
+//! What stands out: [`FINDINGS`] is the table of all kinds, and nothing else decides what is reported.
+//!
+//! To add a kind, add a row and its rule: of a flow ([`flow`]), or of the whole capture ([`capture`]).
+
+mod capture;
+mod cause;
+mod flow;
+mod limitations;
+mod survey;
+mod words;
+
+use self::{
+    capture::{Capture, Seen},
+    flow::{
+        FlowRule,
+        Time::{Ends, Of, Unknown},
+        Traffic,
+    },
+};
+pub(crate) use survey::Survey;
+
+use crate::report::{Bounds, Flow, Service, Severity};
+use Severity::{Error, Note, Warning};
+
+/// A kind of finding.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct FindingKind {
+    /// Its name in JSON: "loss.downstream". It never changes.
+    pub id: &'static str,
+    /// How serious it is.
+    pub severity: Severity,
+    /// What it means, in one sentence.
+    pub doc: &'static str,
+    /// What a capture must show for it. Where that is missing, nothing is said.
+    pub needs: &'static [Need],
+    /// What to do next.
+    pub next: &'static str,
+    /// Where it is looked for.
+    pub scope: Scope,
+    rule: Rule,
+}
+
+/// Where a finding is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Scope {
+    /// In the capture as a whole.
+    Capture,
+    /// In every flow.
+    AllFlows,
+    /// In flows with something wrong, surely lost, late, sent again, refused, marked or notified. Others cannot show it.
+    FlowsInTrouble,
+}
+
+/// What a capture must show for a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Need {
+    /// The connection's other direction.
+    BothDirections,
+    /// Whole frames: an ICRC covers all of a packet.
+    Icrc,
+    /// UDP source ports, of which a flow has several.
+    SourcePorts,
+    /// ECN bits or CNPs.
+    Ecn,
+    /// PAUSE or PFC frames. Mirror ports and most adapters do not pass them on.
+    PauseFrames,
+    /// The link's speed: a pause is counted in bit times.
+    LinkSpeed,
+    /// Sequence numbers in the mirror's tunnel header (ERSPAN).
+    MirrorSequence,
+    /// The capturing system's drop counters, as pcapng has them.
+    DropCounters,
+}
+
+impl Need {
+    /// What it is, in words.
+    pub const fn doc(self) -> &'static str {
+        match self {
+            Need::BothDirections => "both directions of the connection",
+            Need::Icrc => "whole frames, for an ICRC covers all of a packet",
+            Need::SourcePorts => "several UDP source ports in a flow",
+            Need::Ecn => "ECN bits or CNPs",
+            Need::PauseFrames => "PAUSE or PFC frames, which mirror ports and most adapters do not pass on",
+            Need::LinkSpeed => "the link's speed, from the file or --speed",
+            Need::MirrorSequence => "sequence numbers in the mirror's tunnel header (ERSPAN)",
+            Need::DropCounters => "the capturing system's drop counters (pcapng)",
+        }
+    }
+}
+
+#[derive(Debug)]
+enum Rule {
+    Flow(FlowRule),
+    Capture(fn(&Capture<'_>, &mut dyn FnMut(Seen))),
+}
+
+impl FindingKind {
+    /// How often a flow shows it, at least and at most; `None` where it does not, or where this is no finding of a flow.
+    pub fn count(&self, flow: &Flow) -> Option<Bounds> {
+        match &self.rule {
+            Rule::Flow(rule) => (rule.count)(flow).filter(|&[least, _]| least > 0),
+            Rule::Capture(_) => None,
+        }
+    }
+
+    /// The kind with this id.
+    pub fn by_id(id: &str) -> Option<&'static FindingKind> {
+        FINDINGS.iter().find(|kind| kind.id == id)
+    }
+}
+
+/// A row for each kind: its id, severity and needs; what it means; what to do next; where it is looked for, and its rule. Of a
+/// rule for flows: which flows can show it, the time that it costs, what several flows do, how often, what one flow does.
+macro_rules! findings {
+    ($($id:literal $severity:ident [$($need:ident),*] $doc:literal $next:literal $scope:ident($($rule:tt)*);)+) => {
+        &[$(FindingKind {
+            id: $id,
+            severity: $severity,
+            doc: $doc,
+            needs: &[$(Need::$need),*],
+            next: $next,
+            scope: Scope::$scope,
+            rule: rule!($($rule)*),
+        },)+]
+    };
+}
+
+macro_rules! rule {
+    ($rule:path) => {
+        Rule::Capture($rule)
+    };
+    ($traffic:ident, $time:expr, $many:literal, $count:expr, $one:expr) => {
+        Rule::Flow(FlowRule {
+            traffic: Traffic::$traffic,
+            count: $count,
+            many: $many,
+            one: $one,
+            time: $time,
+        })
+    };
+}
+
+/// All kinds of findings.
+pub static FINDINGS: &[FindingKind] = findings! {
+    "nak.invalid_request" Error []
+        "A responder answered with NAK invalid request, which ends the connection."
+        "look at the request before the NAK: its operation, its length, and what the queue pair permits"
+        FlowsInTrouble(Responses, Ends, "carry # NAKs with invalid request",
+            |flow| flow::exactly(flow.naks.invalid_request),
+            |subject, count| flow::refusal(subject, count, "invalid request"));
+
+    "nak.remote_access" Error []
+        "A responder answered with NAK remote access error, which ends the connection."
+        "compare the R_Key, address and length of the request with what the responder registered, and its access rights"
+        FlowsInTrouble(Responses, Ends, "carry # NAKs with remote access error",
+            |flow| flow::exactly(flow.naks.remote_access_error),
+            |subject, count| flow::refusal(subject, count, "remote access error"));
+
+    "nak.remote_operational" Error []
+        "A responder answered with NAK remote operational error, which ends the connection."
+        "look into the logs of the responder: it failed to carry out the request"
+        FlowsInTrouble(Responses, Ends, "carry # NAKs with remote operational error",
+            |flow| flow::exactly(flow.naks.remote_operational_error),
+            |subject, count| flow::refusal(subject, count, "remote operational error"));
+
+    "nak.invalid_rd_request" Error []
+        "A responder answered with NAK invalid RD request, which ends the connection."
+        "look at the RDETH and the Q_Key of the request"
+        FlowsInTrouble(Responses, Ends, "carry # NAKs with invalid RD request",
+            |flow| flow::exactly(flow.naks.invalid_rd_request),
+            |subject, count| flow::refusal(subject, count, "invalid RD request"));
+
+    "loss.downstream" Error [BothDirections]
+        "Packets passed the tap and did not reach their destination."
+        "look at the drop counters between the tap and the destination, its NIC included"
+        FlowsInTrouble(Data, Of(flow::is_downstream), "lost # packets after the tap",
+            |flow| flow::both(flow, |stream| stream.losses.downstream),
+            |subject, count| flow::loss(subject, count, "after the tap", flow::is_downstream));
+
+    "loss.upstream" Error [BothDirections]
+        "Packets were lost before they reached the tap."
+        "look at the drop counters between the source and the tap, the source's NIC included"
+        FlowsInTrouble(Data, Of(flow::is_upstream), "lost # packets before the tap",
+            |flow| flow::both(flow, |stream| stream.losses.upstream),
+            |subject, count| flow::loss(subject, count, "before the tap", flow::is_upstream));
+
+    "corrupt" Error [Icrc]
+        "Packets have a wrong ICRC or IP checksum: they were corrupted before the tap."
+        "look for a bad cable, optic or memory before the tap; the link error counters tell where"
+        FlowsInTrouble(All, Of(flow::is_corrupt), "have # packets with a wrong ICRC or IP checksum",
+            |flow| flow::both(flow, |stream| stream.losses.corrupt),
+            flow::corruption);
+
+    "reorder.nak" Error [BothDirections]
+        "Packets came out of order and the receiver answered with a NAK: nothing was lost, and yet it is sent again."
+        "several paths at once (spraying, adaptive routing) need a receiver that takes packets out of order: enable that, or use one path per flow"
+        FlowsInTrouble(Data, Unknown, "have # packets out of order that the receiver refused",
+            |flow| flow::exactly(flow::reordered(flow, |reordering| reordering.then_nak)),
+            flow::reordering);
+
+    "pause.storm" Error [PauseFrames]
+        "A sender held a priority paused for 200 ms or longer without a break."
+        "look at the pausing host first: a stuck NIC or a receiver that is too slow"
+        Capture(capture::pause_storm);
+
+    "timeout" Warning []
+        "A requester sent packets again because no acknowledgement came in time."
+        "nothing came back: the last packet of a burst was lost, or its acknowledgement, or the responder was too slow; compare the queue pair's timeout with the round trip"
+        FlowsInTrouble(Requests, Of(flow::is_timeout), "sent packets again after # timeouts",
+            |flow| flow::exactly(flow.requests.triggers.timeout),
+            flow::timeout);
+
+    "retransmit.spurious" Warning [BothDirections]
+        "A requester sent packets again that the responder had acknowledged before."
+        "the acknowledgement was lost, or came later than the timeout allows: look at the way back, or raise the timeout"
+        FlowsInTrouble(Requests, Of(flow::is_ack_loss), "sent # packets again that had been acknowledged",
+            |flow| flow::exactly(flow.requests.spurious.unwrap_or(0)),
+            flow::spurious);
+
+    "retransmit.unexplained" Warning []
+        "Packets were sent again, and the capture does not prove what was lost, or where."
+        "capture both directions, and at both ends: two taps show where packets are lost"
+        FlowsInTrouble(Data, Of(flow::is_unexplained), "sent # packets again; the capture does not prove what was lost",
+            flow::unexplained,
+            flow::resent);
+
+    "rnr" Warning []
+        "A receiver had no buffer posted (RNR NAK): the sender had to wait."
+        "this is the receiver's software, not the network: post receive buffers earlier, or more of them"
+        FlowsInTrouble(Requests, Of(flow::is_rnr), "met # times a receiver that was not ready",
+            |flow| flow::exactly(flow.rnr.map_or(0, |rnr| rnr.asked_ns.count)),
+            flow::rnr);
+
+    "messages.broken" Warning []
+        "Messages of an unreliable connection miss packets: the receiver drops such messages, and nothing is sent again."
+        "look for the loss before the tap"
+        FlowsInTrouble(Requests, Unknown, "have # broken messages, which UC does not send again",
+            |flow| { let is_lossy = flow.requests.retransmits == 0 && flow.service == Service::Uc; flow::exactly(if is_lossy { flow.messages.broken } else { 0 }) },
+            flow::broken);
+
+    "loss.capture" Warning [BothDirections]
+        "Packets were acknowledged that the capture does not have: the capture lost them, or they took another path."
+        "trust no loss figure of this time span; look at the drop counters of the capturing side, or tap every path"
+        FlowsInTrouble(Data, Unknown, "miss # packets that were acknowledged and never captured",
+            |flow| flow::both(flow, |stream| stream.losses.capture),
+            flow::not_captured);
+
+    "icrc.global" Warning [Icrc]
+        "Most ICRCs are wrong: something rewrites the packets, or the sender computes none."
+        "check the mirror, NAT and ICRC settings; wrong ICRCs prove no corruption in this capture"
+        Capture(capture::wrong_icrcs);
+
+    "mirror.loss" Warning [MirrorSequence]
+        "The mirror lost copies, as its own sequence numbers show: these are no losses of the network."
+        "give the mirror session more bandwidth, or let it cut the copies"
+        Capture(capture::mirror_loss);
+
+    "capture.drops" Warning [DropCounters]
+        "The capturing system dropped frames: these are no losses of the network."
+        "capture less of each frame, or with larger buffers"
+        Capture(capture::drops);
+
+    "congestion.no_cnp" Warning [Ecn]
+        "Packets were marked (CE), and no receiver notified its sender (CNP)."
+        "check that the receiver's notification point is enabled, and that the capture has the way back"
+        Capture(capture::marks_without_cnps);
+
+    "flows.evicted" Warning []
+        "There were more flows than are kept at a time: some may be counted in pieces."
+        "raise --max-flows and --max-memory"
+        Capture(capture::evicted_flows);
+
+    "reorder" Note []
+        "Packets came out of order, and the receiver took them."
+        "several paths at once (spraying, adaptive routing) need a receiver that takes packets out of order: this one does"
+        FlowsInTrouble(Data, Unknown, "have # packets out of order",
+            |flow| { let is_taken = flow::reordered(flow, |reordering| reordering.then_nak) == 0; flow::exactly(if is_taken { flow::late(flow) } else { 0 }) },
+            flow::reordering);
+
+    "spray" Note [SourcePorts]
+        "A flow uses several UDP source ports and its packets come out of order: it takes several paths at once."
+        "check that the receiver tolerates packets out of order"
+        FlowsInTrouble(Data, Unknown, "use several source ports, and # packets come out of order: they take several paths",
+            |flow| flow::exactly(flow.requests.out_of_order),
+            flow::spray);
+
+    "ambiguous" Note []
+        "Packets were either late or sent again: the capture does not tell which."
+        "capture the other direction too"
+        FlowsInTrouble(All, Unknown, "have # packets that were either late or sent again",
+            |flow| flow::exactly(flow.requests.ambiguous + flow.responses.ambiguous),
+            flow::ambiguous);
+
+    "pause" Note [PauseFrames, LinkSpeed]
+        "A sender paused the traffic of a priority."
+        "compare with the flows of that priority at that time"
+        Capture(capture::pauses);
+
+    "congestion" Note [Ecn]
+        "Receivers of marked packets notified the senders (CNP), which slow down."
+        "the CNP column of the flows tells who was slowed: --sort marks"
+        Capture(capture::notifications);
+
+    "congestion.unmarked" Note [Ecn]
+        "Senders were notified (CNP), and none of their packets was marked at the tap."
+        "the congestion is after the tap; where CNPs come together with NAKs, the NIC sends them for losses (slow restart)"
+        Capture(capture::cnps_without_marks);
+
+    "ports.collision" Note []
+        "Queue pairs between two hosts share a UDP source port: switches send them over one path."
+        "spread the source ports, or let the switches hash on the queue pair"
+        Capture(capture::port_collisions);
+};

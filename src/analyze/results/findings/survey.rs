@@ -1,0 +1,292 @@
+//! Every flow is looked at once, and what the rules find is kept: no words until it is known what is told.
+
+use std::cmp::Reverse;
+
+use super::{
+    Capture, FINDINGS, FindingKind, Rule, Scope,
+    capture::Seen,
+    cause::{self, Common, Share},
+    flow::{self, FlowRule, Subject, Time},
+    limitations,
+    words::bounds,
+};
+use crate::{
+    analyze::{results::lists::Index, table::flow::Flow},
+    icrc::State,
+    report::{
+        self, Affected, Bounds, Cause, Confidence, Finding, Report,
+        units::{count, duration},
+    },
+};
+
+/// Findings of the capture of one kind.
+const MAX_OF_A_KIND: usize = 8;
+/// Causes that are looked for among the flows of one kind.
+const MAX_CAUSES: usize = 4;
+/// Flows that a finding lists.
+const MAX_LISTED: usize = 256;
+/// Frames named as evidence.
+const MAX_FRAMES: usize = 8;
+/// Flows that are kept of one kind: those that lost most.
+const MAX_CASES: usize = 1 << 18;
+
+/// What all flows show.
+pub(crate) struct Survey {
+    /// By kind, in the order of the table.
+    cases: Vec<Vec<Case>>,
+    pub(super) is_cut_into_messages: bool,
+    pub(crate) sums: Sums,
+}
+
+/// What is counted over all flows.
+#[derive(Default)]
+pub(crate) struct Sums {
+    /// Flows with acknowledgements, and those of them whose opposite is known.
+    pub(super) reliable: u64,
+    pub(super) paired: u64,
+    pub(super) icrc_bad: u64,
+    pub(super) icrc_good: u64,
+}
+
+impl Sums {
+    pub(crate) fn add(&mut self, flow: &Flow, is_paired: bool) {
+        let is_reliable = flow.service.is_reliable();
+        self.reliable += is_reliable as u64;
+        self.paired += (is_reliable && is_paired) as u64;
+        self.icrc_bad += flow.icrc[State::Bad as usize];
+        self.icrc_good += flow.icrc[State::Good as usize];
+    }
+}
+
+/// A flow that shows something.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Case {
+    pub(super) at: u32,
+    pub(super) count: Bounds,
+    /// Nanoseconds; 0 where that is not known.
+    pub(super) time_lost: u64,
+    /// When its first episode began, and its last one; `None` where there are none.
+    pub(super) between: Option<[i64; 2]>,
+}
+
+impl Case {
+    /// What costs most comes first.
+    fn weight(&self) -> impl Ord + use<> {
+        (Reverse(self.time_lost), Reverse(self.count[0]), self.at)
+    }
+
+    fn affected(&self) -> Affected {
+        let time_lost_ns = Some(self.time_lost).filter(|&ns| ns > 0);
+        Affected { flow: self.at as usize, count: self.count, time_lost_ns }
+    }
+}
+
+impl Survey {
+    pub(crate) fn new() -> Survey {
+        let cases = FINDINGS.iter().map(|_| Vec::new()).collect();
+        Survey { cases, is_cut_into_messages: false, sums: Sums::default() }
+    }
+
+    /// Whether some rule looks at this flow.
+    pub(crate) fn looks_at(flow: &Flow) -> bool {
+        !flow.is_quiet() || FINDINGS.iter().any(|kind| kind.scope == Scope::AllFlows)
+    }
+
+    /// The flow at a place of the report, and its counts; in whatever order.
+    pub(crate) fn flow(&mut self, at: usize, counts: &report::Flow, index: &Index<'_>) {
+        let flow = index.flow(at);
+        self.is_cut_into_messages = self.is_cut_into_messages
+            || counts.messages.broken > 0
+                && index.report(at).opcodes.keys().any(|name| name.ends_with("Middle"));
+        let is_quiet = flow.is_quiet();
+        for (kind, cases) in FINDINGS.iter().zip(&mut self.cases) {
+            if let (Rule::Flow(rule), Some(count)) = (&kind.rule, kind.count(counts))
+                && (kind.scope == Scope::AllFlows || !is_quiet)
+                && rule.concerns(flow, kind.needs)
+            {
+                cases.push(case(at, count, rule, index));
+                if cases.len() == 2 * MAX_CASES {
+                    keep_heaviest(cases);
+                }
+            }
+        }
+    }
+
+    /// Writes the findings, and what the capture can prove.
+    pub(crate) fn finish<F, C, E>(self, index: &Index<'_>, report: &mut Report<F, C, E>) {
+        report.capture.limitations = limitations::limitations(report, &self);
+        let Survey { cases, sums, .. } = self;
+        let capture = Capture::of(report, &sums);
+        let mut all = Vec::new();
+        for (nth, (kind, mut cases)) in FINDINGS.iter().zip(cases).enumerate() {
+            let mut add = |time: u64, count: u64, finding: Finding| {
+                all.push(((kind.severity, Reverse(time), Reverse(count), nth), finding));
+            };
+            match &kind.rule {
+                Rule::Capture(rule) => {
+                    let mut seen = Vec::new();
+                    rule(&capture, &mut |one| seen.push(one));
+                    seen.sort_by_key(|seen| Reverse((seen.time, seen.count)));
+                    for Seen { time, count, text } in seen.into_iter().take(MAX_OF_A_KIND) {
+                        add(time, count, finding(kind, text));
+                    }
+                }
+                Rule::Flow(_) if cases.is_empty() => {}
+                Rule::Flow(rule) => {
+                    keep_heaviest(&mut cases);
+                    for (cases, finding) in by_cause(kind, rule, cases, index) {
+                        let time = if let Time::Ends = rule.time {
+                            u64::MAX
+                        } else {
+                            finding.time_lost_ns.unwrap_or(0)
+                        };
+                        add(time, sum(&cases)[0], finding);
+                    }
+                }
+            }
+        }
+        all.sort_by_key(|&(weight, _)| weight);
+        report.findings = all.into_iter().map(|(_, finding)| finding).collect();
+    }
+}
+
+/// One finding for each cause, with the flows that it explains.
+fn by_cause(
+    kind: &FindingKind,
+    rule: &FlowRule,
+    mut cases: Vec<Case>,
+    index: &Index<'_>,
+) -> Vec<(Vec<Case>, Finding)> {
+    if let [only] = cases[..] {
+        return vec![(cases, of_one(kind, rule, &only, index))];
+    }
+    let mut causes: Vec<(Common, Vec<Case>)> = Vec::new();
+    let rest = loop {
+        let is_free = |flow: &Flow| !causes.iter().any(|(common, _)| common.group.holds(flow));
+        let could_be = index.in_memory().map(|(_, flow)| flow);
+        let could_be = could_be.filter(|flow| rule.concerns(flow, kind.needs) && is_free(flow));
+        let (all, common) = cause::find(&cases, could_be, index);
+        let Some(common) = common.filter(|_| causes.len() < MAX_CAUSES) else { break all };
+        let is_mine = |case: &Case| common.group.holds(index.flow(case.at as usize));
+        let (mine, others) = cases.into_iter().partition(is_mine);
+        causes.push((common, mine));
+        cases = others;
+    };
+    let explained = causes.into_iter().map(|(common, cases)| {
+        let finding = of_several(kind, rule, &cases, Ok(&common.beside(rest)), index);
+        (cases, finding)
+    });
+    let mut found: Vec<_> = explained.collect();
+    match cases[..] {
+        [] => {}
+        [only] => found.push((cases, of_one(kind, rule, &only, index))),
+        _ => {
+            let finding = of_several(kind, rule, &cases, Err(rest), index);
+            found.push((cases, finding));
+        }
+    }
+    found
+}
+
+fn sum(cases: &[Case]) -> Bounds {
+    cases.iter().fold([0, 0], |[least, most], case| {
+        [least.saturating_add(case.count[0]), most.saturating_add(case.count[1])]
+    })
+}
+
+fn keep_heaviest(cases: &mut Vec<Case>) {
+    cases.sort_unstable_by_key(Case::weight);
+    cases.truncate(MAX_CASES);
+}
+
+fn case(at: usize, count: Bounds, rule: &FlowRule, index: &Index<'_>) -> Case {
+    let mut case = Case { at: at as u32, count, time_lost: 0, between: None };
+    let Time::Of(is_mine) = rule.time else { return case };
+    let mut until = i64::MIN;
+    for episode in flow::episodes(at, index, is_mine) {
+        let [first, last] = case.between.unwrap_or([episode.start; 2]);
+        case.between = Some([first.min(episode.start), last.max(episode.start)]);
+        // What was sent since the packet that was lost is sent again, or was waited for.
+        let since = episode.original_time.or(episode.nak_time).unwrap_or(episode.start);
+        // Of episodes that overlap, time counts once.
+        if let Some(end) = episode.recovered.filter(|&end| end > until) {
+            let lost = end.saturating_sub(since.max(until)).max(0);
+            case.time_lost = case.time_lost.saturating_add(lost as u64);
+            until = end;
+        }
+    }
+    case
+}
+
+fn finding(kind: &FindingKind, text: String) -> Finding {
+    let (severity, id, next) = (kind.severity, kind.id.into(), kind.next.to_owned());
+    Finding { severity, id, text, next, ..Finding::default() }
+}
+
+fn of_one(kind: &FindingKind, rule: &FlowRule, case: &Case, index: &Index<'_>) -> Finding {
+    let at = case.at as usize;
+    let subject = Subject { at, counts: &index.report(at), index };
+    let (text, mut frames) = (rule.one)(&subject, case.count);
+    frames.truncate(MAX_FRAMES);
+    let affected = case.affected();
+    Finding {
+        frames,
+        flow: Some(at),
+        flows: vec![affected],
+        flow_count: 1,
+        time_lost_ns: affected.time_lost_ns,
+        ..finding(kind, subject.name() + &text)
+    }
+}
+
+/// Several flows of one kind: those of a group, which share a cause, or so many that have nothing in common.
+fn of_several(
+    kind: &FindingKind,
+    rule: &FlowRule,
+    cases: &[Case],
+    common: Result<&Common, Share>,
+    index: &Index<'_>,
+) -> Finding {
+    let share = common.map_or_else(|share| share, |common| common.inside);
+    let common = common.ok();
+    let several = match share {
+        Share { affected: 2, all: 2 } => "both".to_owned(),
+        Share { affected, all } if affected == all => format!("all {}", count(all)),
+        Share { affected, all } => format!("{} of {}", count(affected), count(all)),
+    };
+    let group = common.map_or_else(String::new, |common| common.group.words());
+    let mut text = format!("{several} flows{group} together {}", rule.many.replace('#', &bounds(sum(cases))));
+    let time = cases.iter().fold(0u64, |time, case| time.saturating_add(case.time_lost));
+    if time > 0 {
+        text += &format!("; time lost: {} in sum", duration(time));
+    }
+    let mut cause = common.map(Common::cause);
+    let mut suspects: Vec<String> = common.map(Common::suspect).into_iter().collect();
+    if let Some(Share { affected, all }) = common.map(|common| common.outside).filter(|share| share.all > 0) {
+        text += &format!("; other flows: {} of {}", count(affected), count(all));
+    }
+    // What happens to few of the flows, happens at some time.
+    let is_most = 2 * share.affected >= share.all;
+    if let Some(between) = cause::one_time(cases, index).filter(|_| is_most) {
+        let within = duration(between[1].abs_diff(between[0]));
+        text += &format!("; all of it began within {within}, at {}", cause::moment(between));
+        suspects.push("what happened then (link down, route change, burst)".to_owned());
+        let alone = || Cause {
+            confidence: Confidence::Likely,
+            affected: [share.affected, share.all],
+            ..Cause::default()
+        };
+        cause.get_or_insert_with(alone).between_ns = Some(between);
+    }
+    let worst = cases.first().map(|case| of_one(kind, rule, case, index)).unwrap_or_default();
+    suspects.push(kind.next.to_owned());
+    Finding {
+        next: suspects.join("; "),
+        frames: worst.frames,
+        flows: cases.iter().take(MAX_LISTED).map(Case::affected).collect(),
+        flow_count: cases.len() as u64,
+        time_lost_ns: Some(time).filter(|&ns| ns > 0),
+        cause,
+        ..finding(kind, text)
+    }
+}

@@ -1,0 +1,18 @@
+//! Numbers in sentences.
+
+use crate::report::{Bounds, units::count};
+
+/// "13", "10 to 14", "at least 10": an upper bound is said where it is tight.
+pub(super) fn bounds([least, most]: Bounds) -> String {
+    match () {
+        _ if least == most => count(least),
+        _ if most <= least.saturating_mul(2) => format!("{} to {}", count(least), count(most)),
+        _ => format!("at least {}", count(least)),
+    }
+}
+
+/// The same of packets, NAKs, ...: "13 packets".
+pub(super) fn counted(n: Bounds, what: &str) -> String {
+    let is_one = n[0] == 1 && (n[1] == 1 || n[1] > 2);
+    format!("{} {what}{}", bounds(n), if is_one { "" } else { "s" })
+}

@@ -1,0 +1,314 @@
+//! The long lists of the report. Each row is made when it is asked for, so a report of a million flows takes little more
+//! memory than the flows themselves.
+
+use std::{borrow::Cow, cmp::Reverse, collections::HashSet, hash::BuildHasher, sync::OnceLock};
+
+use foldhash::fast::FixedState;
+
+use super::{findings::Survey, rows};
+use crate::{
+    analyze::{
+        engine::{Retired, Tracker},
+        model::FlowId,
+        packet::key::Key,
+        table::flow::{Flow, REQUESTS, RESPONSES},
+        track::request::Episode,
+    },
+    report::{self, List, Reason, Visibility},
+};
+
+/// Flows, connections and episodes in the report's order.
+pub(crate) struct Index<'a> {
+    retired: &'a [Retired],
+    flows: &'a [Flow],
+    verified: bool,
+    /// Numbers of flows by their place in the report; the retired flows have the first numbers.
+    order: Vec<u32>,
+    /// A flow's place in the report, by its number in the table.
+    places: Vec<u32>,
+    /// A flow's connection, by its place in the report.
+    connections: Vec<u32>,
+    /// The place of a connection's first flow, by the connection's number.
+    first: Vec<u32>,
+    /// Episodes by time.
+    episodes: Vec<At>,
+    /// Between which addresses packets go, in which direction: hashes, made once a row asks for them.
+    directions: OnceLock<HashSet<u64, FixedState>>,
+}
+
+/// An episode: when it starts, the first frame, the flow's place, the episode's place among the flow's.
+type At = (i64, u64, u32, u32);
+
+/// Flows that are read at once.
+const MANY: usize = 16;
+/// No connection.
+const NONE: u32 = u32::MAX;
+
+impl<'a> Index<'a> {
+    pub(crate) fn new(tracker: &'a Tracker) -> Index<'a> {
+        let (retired, flows) = (&tracker.retired[..], &tracker.flows.flows[..]);
+        let all = retired.len() + flows.len();
+        let mut index = Index {
+            retired,
+            flows,
+            verified: tracker.options.verify_icrc,
+            order: Vec::new(),
+            places: vec![0; flows.len()],
+            connections: Vec::new(),
+            first: Vec::new(),
+            episodes: Vec::new(),
+            directions: OnceLock::new(),
+        };
+        // The sort keys are copied side by side, for flows lie far apart in memory. Most flows are in order of time already,
+        // and many have equal counts of packets: sorting by one key after the other is fast then.
+        let mut order: Vec<(Reverse<u64>, i64, u32)> = (0..all as u32)
+            .filter(|&n| index.numbered(n).packets > 0)
+            .map(|n| (Reverse(index.numbered(n).packets), index.numbered(n).first_time, n))
+            .collect();
+        order.sort_by(|&(_, a, m), &(_, b, n)| {
+            let rest = |n| (index.numbered(n).key, index.numbered(n).epoch);
+            a.cmp(&b).then_with(|| rest(m).cmp(&rest(n)))
+        });
+        order.sort_by_key(|&(packets, ..)| packets);
+        index.order = order.iter().map(|&(_, _, n)| n).collect();
+        drop(order);
+        for at in 0..index.order.len() {
+            if let Some(FlowId(id)) = index.id(at) {
+                index.places[id as usize] = at as u32;
+            }
+        }
+        index.connect();
+        index.list_episodes();
+        index
+    }
+
+    /// Numbers the connections in the order of their first flows.
+    fn connect(&mut self) {
+        self.connections = vec![NONE; self.order.len()];
+        // In the order of the table: reading it in another order would miss the cache.
+        let mut peers = vec![NONE; self.order.len()];
+        for (&at, flow) in self.places.iter().zip(self.flows) {
+            if let Some(FlowId(peer)) = flow.peer {
+                peers[at as usize] = self.places[peer as usize];
+            }
+        }
+        for (at, &other) in peers.iter().enumerate().filter(|(_, other)| **other != NONE) {
+            let is_mutual = peers[other as usize] == at as u32;
+            self.connections[at] = match is_mutual && (other as usize) < at {
+                true => self.connections[other as usize],
+                false => {
+                    self.first.push(at as u32);
+                    self.first.len() as u32 - 1
+                }
+            };
+        }
+    }
+
+    fn list_episodes(&mut self) {
+        let mut episodes = Vec::new();
+        for (at, flow) in self.in_memory() {
+            let own = episodes_of(flow).iter().zip(0..);
+            episodes.extend(own.map(|(episode, n)| (episode.start, episode.first_frame, at as u32, n)));
+        }
+        episodes.sort_unstable();
+        self.episodes = episodes;
+    }
+
+    /// Shows the outlines of some flows in the order of memory. Opposite flows may lie anywhere in memory: they are prefetched,
+    /// many at once.
+    fn each_of(
+        &self,
+        is_wanted: impl FnMut(&(usize, &'a Flow)) -> bool,
+        mut see: impl FnMut(usize, &report::Flow),
+    ) {
+        let mut row = report::Flow::default();
+        let mut places = self.in_memory().filter(is_wanted).map(|(at, _)| at);
+        loop {
+            let next: [Option<usize>; MANY] = std::array::from_fn(|_| places.next());
+            for peer in next.iter().flatten().filter_map(|&at| self.peer(at)) {
+                self.flow(peer).requests.fetch_losses();
+            }
+            for &at in next.iter().flatten() {
+                self.outline(at, &mut row);
+                see(at, &row);
+            }
+            if next.last().is_none_or(Option::is_none) {
+                return;
+            }
+        }
+    }
+
+    /// All flows and their places, in the order of memory.
+    pub(crate) fn in_memory(&self) -> impl Iterator<Item = (usize, &'a Flow)> {
+        let retired =
+            (0..).zip(&self.order).filter_map(|(at, &n)| Some((at, &*self.retired.get(n as usize)?.flow)));
+        let here = self.places.iter().map(|&at| at as usize).zip(self.flows);
+        retired.chain(here.filter(|(_, flow)| flow.packets > 0))
+    }
+
+    /// A flow by its number: retired flows come first.
+    fn numbered(&self, n: u32) -> &'a Flow {
+        let n = n as usize;
+        match self.retired.get(n) {
+            Some(retired) => &retired.flow,
+            None => &self.flows[n - self.retired.len()],
+        }
+    }
+
+    /// The flow at a place of the report.
+    pub(crate) fn flow(&self, at: usize) -> &'a Flow {
+        self.numbered(self.order[at])
+    }
+
+    /// The number in the table of the flow at a place; `None` for retired flows.
+    fn id(&self, at: usize) -> Option<FlowId> {
+        self.order[at].checked_sub(self.retired.len() as u32).map(FlowId)
+    }
+
+    /// The place of the opposite flow.
+    fn peer(&self, at: usize) -> Option<usize> {
+        self.id(at)?;
+        self.flow(at).peer.map(|peer| self.places[peer.0 as usize] as usize)
+    }
+
+    /// Where a flow of the table stands in the report.
+    pub(crate) fn place(&self, id: FlowId) -> Option<usize> {
+        self.places.get(id.0 as usize).map(|&at| at as usize)
+    }
+
+    /// Prefetches the state that the next rows are made of, many at once: it lies anywhere in memory.
+    #[inline]
+    fn fetch_ahead(&self, at: usize) {
+        if !at.is_multiple_of(MANY) {
+            return;
+        }
+        let next = || self.order.iter().skip(at).take(MANY).map(|&n| self.numbered(n));
+        for flow in next() {
+            flow.fetch_all();
+        }
+        for flow in next() {
+            flow.requests.sizes.fetch();
+        }
+    }
+
+    /// The whole row of the flow at a place.
+    pub(crate) fn report(&self, at: usize) -> report::Flow {
+        let peer = self.peer(at).map(|peer| self.flow(peer));
+        let mut row = rows::flow_report(self.flow(at), peer, self.verified);
+        row.connection = self.connection(at);
+        row.visibility = self.visibility(self.flow(at));
+        if row.visibility.is_none() {
+            row.why.insert("visibility".into(), Reason::Unpaired);
+        }
+        if self.flow(at).is_shed {
+            row.why.insert("detail".into(), Reason::MemoryLimit);
+        }
+        if self.retired.get(self.order[at] as usize).is_some_and(|retired| retired.evicted) {
+            row.why.insert("evicted".into(), Reason::PartialPath);
+        }
+        row
+    }
+
+    /// What the tap showed of a flow's connection; `None` where that cannot be told.
+    fn visibility(&self, flow: &Flow) -> Option<Visibility> {
+        if flow.evidence > 0 {
+            return Some(Visibility::TwoWay);
+        }
+        // Unreliable services answer nothing; where any packet goes the other way, it may be of the opposite flow.
+        if !flow.service.is_reliable() || self.goes(&flow.key.reverse(0)) {
+            return None;
+        }
+        match (flow.completeness & REQUESTS > 0, flow.completeness & RESPONSES > 0) {
+            (true, true) => Some(Visibility::OneWay),
+            (true, false) => Some(Visibility::RequestsOnly),
+            (false, true) => Some(Visibility::ResponsesOnly),
+            (false, false) => None,
+        }
+    }
+
+    /// Whether any packet goes from the source of a key to its destination. Flows whose hashes are equal by chance make a
+    /// verdict missing, not wrong.
+    fn goes(&self, key: &Key) -> bool {
+        let hash = |key: &Key| FixedState::default().hash_one(key.with_queue_pair(0));
+        let all = || self.in_memory().map(|(_, flow)| hash(&flow.key)).collect();
+        self.directions.get_or_init(all).contains(&hash(key))
+    }
+
+    /// Only the counts of the flow at a place, written over a row that is new or held [an outline](rows::outline) before.
+    fn outline(&self, at: usize, row: &mut report::Flow) {
+        let peer = self.peer(at).map(|peer| self.flow(peer));
+        rows::outline(row, self.flow(at), peer, self.verified);
+        row.connection = self.connection(at);
+    }
+
+    /// The findings about flows.
+    pub(crate) fn survey(&self) -> Survey {
+        let mut survey = Survey::new();
+        let mut sums = std::mem::take(&mut survey.sums);
+        let is_wanted = |&(at, flow): &(usize, &Flow)| {
+            sums.add(flow, self.connection(at).is_some());
+            Survey::looks_at(flow)
+        };
+        self.each_of(is_wanted, |at, flow| survey.flow(at, flow, self));
+        survey.sums = sums;
+        survey
+    }
+
+    fn connection(&self, at: usize) -> Option<u32> {
+        Some(self.connections[at]).filter(|&number| number != NONE)
+    }
+
+    /// The episodes of the flow at a place.
+    pub(crate) fn episodes_at(&self, at: usize) -> &'a [Episode] {
+        episodes_of(self.flow(at))
+    }
+}
+
+fn episodes_of(flow: &Flow) -> &[Episode] {
+    flow.requests.more.as_deref().map_or(&[], |more| &more.episodes)
+}
+
+impl List<report::Flow> for Index<'_> {
+    fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    fn row(&self, at: usize) -> Option<Cow<'_, report::Flow>> {
+        self.fetch_ahead(at);
+        (at < self.order.len()).then(|| Cow::Owned(self.report(at)))
+    }
+
+    fn each_outline(&self, show: &mut dyn FnMut(usize, &report::Flow)) {
+        self.each_of(|_| true, show);
+    }
+
+    fn each_in_trouble(&self, show: &mut dyn FnMut(usize, &report::Flow)) {
+        self.each_of(|(_, flow)| !flow.is_quiet(), show);
+    }
+}
+
+impl List<report::Connection> for Index<'_> {
+    fn len(&self) -> usize {
+        self.first.len()
+    }
+
+    fn row(&self, number: usize) -> Option<Cow<'_, report::Connection>> {
+        let at = *self.first.get(number)? as usize;
+        let other = self.peer(at)?;
+        let flows = [self.flow(at), self.flow(other)];
+        Some(Cow::Owned(rows::connection_report(number as u32, flows, [at, other])))
+    }
+}
+
+impl List<report::Episode> for Index<'_> {
+    fn len(&self) -> usize {
+        self.episodes.len()
+    }
+
+    fn row(&self, nth: usize) -> Option<Cow<'_, report::Episode>> {
+        let &(_, _, at, n) = self.episodes.get(nth)?;
+        let at = at as usize;
+        let episode = episodes_of(self.flow(at)).get(n as usize)?;
+        Some(Cow::Owned(rows::episode_report(episode, at, self.peer(at).is_some())))
+    }
+}

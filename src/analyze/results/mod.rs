@@ -1,0 +1,8 @@
+//! From what was tracked to what is reported: rows, long lists made row by row, findings.
+
+mod findings;
+mod lists;
+mod rows;
+
+pub use findings::{FINDINGS, FindingKind, Need, Scope};
+pub use rows::Ended;

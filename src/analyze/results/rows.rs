@@ -1,0 +1,407 @@
+//! Rows of the report, made from the state of the analysis.
+
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+
+use super::lists::Index;
+use crate::{
+    analyze::{
+        engine::{Analysis, Tracker},
+        metric::{Context, KnownFlow, Metric, latency::Distribution},
+        model::{Class, Files, FlowId, Trigger},
+        table::flow::{FATAL_NAK, Flow},
+        track::{
+            class::{Bounds, Counts, Place},
+            request::{Episode, More, Mtu, MtuBy},
+        },
+    },
+    opcode::{Opcode, Service},
+    report::{self, Confidence, Coverage, Location, Reason, Report, Rows, Space, View},
+};
+
+/// An analysis that is over.
+pub struct Ended<M = ()>(Analysis<M>);
+
+impl<M: Metric> Ended<M> {
+    /// Where the frames came from: part of the report, and evidence for its findings.
+    #[must_use]
+    pub fn from(mut self, files: Files) -> Ended<M> {
+        self.0.set_files(files);
+        self
+    }
+
+    /// The report. Flows, connections and episodes are made one by one when they are asked for, and are not kept: beside the
+    /// analysis itself this takes at most 32 bytes a flow and 24 an episode.
+    pub fn report(&self) -> View<'_> {
+        report(&self.0)
+    }
+
+    /// The user's metric, which was told of all.
+    pub fn metric(&self) -> &M {
+        self.0.metric()
+    }
+
+    /// The user's metric, given back.
+    pub fn into_metric(self) -> M {
+        self.0.metrics.1
+    }
+}
+
+impl<M: Metric> Analysis<M> {
+    /// Ends the analysis: what is undecided is decided as well as possible. Gives the report.
+    pub fn finish(self) -> Report {
+        self.end().report().collect()
+    }
+
+    /// Ends the analysis. Gives the report, and the user's metric.
+    pub fn finish_with(self) -> (Report, M) {
+        let ended = self.end();
+        let report = ended.report().collect();
+        (report, ended.into_metric())
+    }
+
+    /// The report of an analysis that goes on. Packets whose class is undecided are not in it.
+    pub fn so_far(&mut self) -> Report {
+        self.report_so_far().collect()
+    }
+
+    /// Ends the analysis: what is undecided is decided as well as possible. Its report can be made row by row.
+    pub fn end(mut self) -> Ended<M> {
+        self.decide();
+        Ended(self)
+    }
+
+    /// The report [so far](Analysis::so_far). Flows, connections and episodes are made one by one when they are asked for, and
+    /// are not kept.
+    pub fn report_so_far(&mut self) -> View<'_> {
+        self.settle();
+        report(self)
+    }
+}
+
+fn report<M: Metric>(Analysis { tracker, metrics, .. }: &Analysis<M>) -> View<'_> {
+    let index = Arc::new(Index::new(tracker));
+    let mut report = Report::<(), (), ()> { schema: report::SCHEMA.into(), ..Default::default() };
+    report.capture = tracker.capture_report();
+    let flow = |id| {
+        let peer_qp = tracker.flows.flows.get((id as FlowId).0 as usize)?.peer_qp;
+        Some(KnownFlow { index: index.place(id)?, peer_qp })
+    };
+    metrics.contribute(&Context { names: &tracker.links, flow: &flow }, &mut report);
+    index.survey().finish(&index, &mut report);
+    report.with_lists(Rows::new(index.clone()), Rows::new(index.clone()), Rows::new(index))
+}
+
+impl Tracker {
+    fn capture_report(&self) -> report::Capture {
+        let counts = &self.capture;
+        report::Capture {
+            packets: counts.packets,
+            rdma_packets: counts.rdma_packets,
+            malformed_packets: counts.malformed,
+            truncated_packets: counts.truncated,
+            bytes_captured: counts.captured,
+            bytes_on_wire: counts.on_wire,
+            first_ns: counts.first,
+            last_ns: counts.first.map(|_| counts.last),
+            duration_ns: counts.first.map(|first| counts.last - first),
+            timestamp_resolution_ns: counts.first.map(|_| counts.resolution.ns),
+            link_types: counts.link_types.clone(),
+            mirror_lost_packets: self.mirrors.lost(),
+            time_steps_back: counts.steps_back,
+            evicted_flows: counts.evicted_flows,
+            flows_without_detail: self.flows.without_detail(),
+            files: self.files.names.clone(),
+            problems: self.files.problems.clone(),
+            capture_drops: self.files.drops,
+            ..report::Capture::default()
+        }
+    }
+}
+
+/// The row of a connection of two flows, which stand at these places.
+pub(crate) fn connection_report(number: u32, [a, b]: [&Flow; 2], flows: [usize; 2]) -> report::Connection {
+    let unseen = a.requests.acked_unseen + b.requests.acked_unseen;
+    let is_refused = [a, b].iter().any(|flow| flow.naks[1..].iter().any(|&naks| naks > 0));
+    report::Connection {
+        id: number,
+        // An end is where the opposite flow's packets go.
+        a: report::End { addr: a.key.source().to_string(), qp: b.key.dest_qp() },
+        b: report::End { addr: a.key.destination().to_string(), qp: a.key.dest_qp() },
+        flows,
+        completeness: a.completeness | b.completeness | if is_refused { FATAL_NAK } else { 0 },
+        visibility: if unseen == 0 { Coverage::Full } else { Coverage::CaptureLossy },
+        paired_by: a.paired_by.unwrap_or_default(),
+        evidence_bits: a.evidence as u32,
+    }
+}
+
+/// The whole row of a flow.
+pub(crate) fn flow_report(flow: &Flow, peer: Option<&Flow>, verified: bool) -> report::Flow {
+    let mut row = report::Flow::default();
+    fill_counts(&mut row, flow, peer, verified, true);
+    fill_rest(&mut row, flow, peer);
+    row
+}
+
+/// Writes the counts of a flow into a row that has nothing but counts, of this flow or another. A new row would take longer.
+/// Text, lists, distributions and reasons are left out: they take long to make.
+pub(crate) fn outline(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>, verified: bool) {
+    fill_counts(row, flow, peer, verified, false);
+}
+
+fn fill_counts(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>, verified: bool, in_full: bool) {
+    let more = flow.requests.more.as_deref();
+    row.dest_qp = flow.key.dest_qp();
+    row.epoch = flow.epoch;
+    row.service = flow.service.into();
+    row.encapsulation = flow.encapsulation.into();
+    row.peer_qp = flow.peer_qp;
+    row.paired_by = flow.paired_by;
+    (row.first_ns, row.last_ns) = (flow.first_time, flow.last_time);
+    row.packets = flow.packets;
+    row.wire_bytes = flow.wire_bytes;
+    row.payload_bytes = flow.payload_bytes;
+    row.goodput_bytes = flow.requests.goodput + flow.responses.read.goodput;
+    requests(&mut row.requests, flow, verified, in_full);
+    responses(&mut row.responses, flow, peer, verified, in_full);
+    row.acks = flow.acks;
+    row.naks = report::Naks {
+        psn_sequence_error: flow.naks[0] as u64,
+        invalid_request: flow.naks[1] as u64,
+        remote_access_error: flow.naks[2] as u64,
+        remote_operational_error: flow.naks[3] as u64,
+        invalid_rd_request: flow.naks[4] as u64,
+    };
+    row.rnr_naks = flow.rnr_naks;
+    row.cnps = flow.cnps;
+    (row.ecn_ect, row.ecn_ce) = (flow.ecn_ect, flow.ecn_ce);
+    row.icrc = report::Icrc { good: flow.icrc[0], bad: flow.icrc[1], unchecked: flow.icrc[2] };
+    row.messages.completed = flow.requests.messages_completed;
+    row.messages.open = flow.requests.messages_open();
+    row.messages.broken = flow.requests.messages_broken;
+    row.recovery_mode = flow.requests.seq.recovery_mode();
+    row.rnr = more.and_then(|more| {
+        Some(report::Rnr {
+            asked_ns: more.rnr_asked.summary()?,
+            waited_ns: more.rnr_waited.summary(),
+            early_resends: more.rnr_early,
+            stalled_ns: more.rnr_stalled,
+        })
+    });
+    row.psn = report::Psns { first: flow.first_psn, last: flow.last_psn };
+}
+
+/// Text, lists, distributions and reasons.
+fn fill_rest(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>) {
+    let more = flow.requests.more.as_deref();
+    let why = &mut row.why;
+    let reliable = flow.service.is_reliable();
+    let paired = peer.is_some();
+    if !paired && reliable {
+        why.insert("connection".into(), Reason::Unpaired);
+    }
+    let summary = |pick: fn(&More) -> &Distribution| more.and_then(|more| pick(more).summary());
+    row.latency_ns = report::Latencies {
+        ack_rtt: summary(|more| more.ack_rtt.all()),
+        message_completion: summary(|more| &more.completion),
+        read_first: summary(|more| &more.read_first),
+        read_last: summary(|more| &more.read_last),
+        nak_generation: summary(|more| &more.nak_generation),
+        nak_reaction: summary(|more| &more.nak_reaction),
+    };
+    if row.latency_ns.ack_rtt.is_none() && reliable {
+        let reason = match (paired, flow.requests.acked_unseen) {
+            (false, _) => Reason::Unpaired,
+            (true, 0) => Reason::Midstream,
+            (true, _) => Reason::CaptureLoss,
+        };
+        why.insert("latency_ns".into(), reason);
+    }
+    let mtu = path_mtu(flow, peer);
+    let path_tags = flow.path_tags.lists();
+    (row.src, row.dst) = (flow.key.source().to_string(), flow.key.destination().to_string());
+    (row.vlans, row.dscps, row.udp_src_ports, row.ttls) =
+        (path_tags.vlans, path_tags.dscps, path_tags.ports, path_tags.ttls);
+    row.opcodes = opcodes(flow);
+    row.messages.size_bytes = flow.requests.sizes.summary();
+    row.path_mtu = mtu.map(|mtu| mtu.bytes);
+    row.path_mtu_by = mtu.map(|mtu| match mtu.by {
+        MtuBy::Cm => report::MtuBy::Cm,
+        MtuBy::FullPackets => report::MtuBy::FullPackets,
+        MtuBy::ReadPsns | MtuBy::Unknown => report::MtuBy::ReadPsns,
+    });
+    row.timeouts = more.map_or_else(Vec::new, |more| more.timeouts.clone());
+}
+
+fn path_mtu(flow: &Flow, peer: Option<&Flow>) -> Option<Mtu> {
+    let own = Some(flow.requests.mtu).filter(|mtu| mtu.by != MtuBy::Unknown);
+    own.or_else(|| peer.map(|peer| peer.requests.mtu).filter(|mtu| mtu.by != MtuBy::Unknown))
+}
+
+fn requests(to: &mut report::Stream, flow: &Flow, verified: bool, in_full: bool) {
+    let counts = &flow.requests.counts;
+    stream(
+        to,
+        counts,
+        Place::ALL.map(|place| counts.lost_at(place)),
+        flow.requests.seq.rare.holes.psns(),
+        flow,
+        verified,
+        in_full,
+    );
+}
+
+/// Losses of responses: those of data are tracked, of acknowledgements little can be known.
+fn responses(to: &mut report::Stream, flow: &Flow, peer: Option<&Flow>, verified: bool, in_full: bool) {
+    let counts = &flow.responses.counts;
+    let mut losses = Place::ALL.map(|place| counts.lost_at(place));
+    // An acknowledgement that is lost behind the tap leaves no trace: a later one covers its PSNs too.
+    losses[Place::Downstream as usize].add(0, flow.responses.acks_seen);
+    if let Some(peer) = peer {
+        let upstream = &mut losses[Place::Upstream as usize];
+        upstream.add(0, peer.requests.acks_not_seen);
+        let on_ack_path = peer.requests.counts.lost_at(Place::AckPath);
+        upstream.add(0, on_ack_path.most as u64);
+    }
+    stream(to, counts, losses, flow.responses.read.seq.rare.holes.psns(), flow, verified, in_full);
+}
+
+fn stream(
+    to: &mut report::Stream,
+    counts: &Counts,
+    found: [Bounds; Place::ALL.len()],
+    gap_psns: u64,
+    flow: &Flow,
+    verified: bool,
+    in_full: bool,
+) {
+    let why = &mut to.why;
+    let mut because = |field: &'static str, reason| {
+        if in_full {
+            why.insert(Cow::Borrowed(field), reason);
+        }
+    };
+    let bounds = |place: Place| {
+        let Bounds { least, most } = found[place as usize];
+        Some([least as u64, most as u64])
+    };
+    let tracked = flow.service.is_reliable() || flow.service == Service::Uc;
+    let mut losses = report::Losses {
+        upstream: bounds(Place::Upstream),
+        downstream: bounds(Place::Downstream),
+        ack_path: bounds(Place::AckPath),
+        corrupt: bounds(Place::Corrupt),
+        capture: bounds(Place::Capture),
+    };
+    if !tracked {
+        losses = report::Losses { corrupt: losses.corrupt, ..report::Losses::default() };
+        because("losses", Reason::PartialPath);
+    }
+    if flow.service == Service::Uc {
+        // UC has no acknowledgements: a loss behind the tap does not show.
+        (losses.downstream, losses.ack_path) = (None, None);
+        because("losses.downstream", Reason::OneWay);
+    } else if flow.evidence == 0 && tracked {
+        // No acknowledgements were seen: no loss is certain, and losses behind the tap do not show.
+        (losses.downstream, losses.ack_path) = (None, None);
+        for bounds in [&mut losses.upstream, &mut losses.capture] {
+            *bounds = bounds.map(|[_, most]| [0, most]);
+        }
+        because("losses.downstream", Reason::Unpaired);
+    }
+    if flow.icrc[0] + flow.icrc[1] == 0 {
+        losses.corrupt = None;
+        because("losses.corrupt", if verified { Reason::Truncated } else { Reason::NotRequested });
+    }
+    let late = counts.of(Class::LateOriginal);
+    let first_transmissions =
+        counts.packets - counts.of(Class::Retransmission) - counts.of(Class::CaptureDuplicate);
+    to.packets = counts.packets;
+    to.retransmits = counts.of(Class::Retransmission);
+    to.out_of_order = late + counts.overtaken_again;
+    to.capture_duplicates = counts.of(Class::CaptureDuplicate);
+    to.ambiguous = counts.of(Class::Ambiguous);
+    to.gap_psns = gap_psns;
+    to.retransmitted_bytes = counts.retransmitted_bytes;
+    to.spurious = tracked.then_some(counts.spurious as u64);
+    if in_full {
+        to.classes = classes(counts);
+    }
+    to.triggers = report::Triggers {
+        nak: counts.triggers[Trigger::Nak as usize] as u64,
+        timeout: counts.triggers[Trigger::Timeout as usize] as u64,
+        rnr: counts.triggers[Trigger::Rnr as usize] as u64,
+        implied_nak: counts.triggers[Trigger::ImpliedNak as usize] as u64,
+        unknown: counts.triggers[Trigger::Unknown as usize] as u64,
+    };
+    to.losses = losses;
+    to.reordering = (late > 0).then(|| report::Reordering {
+        ratio: late as f64 / first_transmissions.max(1) as f64,
+        max_extent_packets: counts.max_extent as u64,
+        max_late_ns: counts.max_late_ns,
+        then_nak: counts.reordered_then_nak as u64,
+    });
+}
+
+// One by one: `collect` would make a list first, and sort it.
+fn opcodes(flow: &Flow) -> BTreeMap<String, u64> {
+    let mut opcodes = BTreeMap::new();
+    for (code, n) in flow.opcodes.iter() {
+        let name = Opcode(code).name().map_or_else(|| Opcode(code).to_string(), str::to_owned);
+        opcodes.insert(name, n);
+    }
+    opcodes
+}
+
+fn classes(counts: &Counts) -> BTreeMap<Class, u64> {
+    let mut classes = BTreeMap::new();
+    for class in Class::ALL {
+        let n = counts.of(class);
+        if n > 0 {
+            classes.insert(class, n);
+        }
+    }
+    classes
+}
+
+/// The row of an episode of the flow at a place. `is_paired`: its opposite flow is known.
+pub(crate) fn episode_report(episode: &Episode, flow: usize, is_paired: bool) -> report::Episode {
+    let mut why = report::Why::new();
+    for (field, rate) in
+        [("goodput_before_bps", episode.goodput_before), ("goodput_after_bps", episode.goodput_after)]
+    {
+        if rate.is_none() {
+            // Without acknowledgements there is no round trip. With them, the flow began, ended or stopped too close to it.
+            why.insert(field.into(), if is_paired { Reason::Midstream } else { Reason::Unpaired });
+        }
+    }
+    let location = match episode.place {
+        Some(place) => place,
+        None if episode.trigger == Trigger::Rnr => Location::None,
+        None => Location::Unknown,
+    };
+    let since = |from: Option<i64>| from.map(|from| (episode.start - from).max(0) as u64);
+    report::Episode {
+        flow,
+        space: Space::Request,
+        trigger: episode.trigger,
+        location,
+        confidence: if episode.certain { Confidence::Certain } else { Confidence::Likely },
+        lost_psn: (episode.x & 0xff_ffff) as u32,
+        original_frame: episode.original_frame,
+        nak_frame: episode.nak_frame,
+        first_retransmit_frame: episode.first_frame,
+        start_ns: episode.start,
+        nak_generation_ns: episode.nak_generation,
+        nak_reaction_ns: since(episode.nak_time),
+        retransmission_ns: since(episode.original_time),
+        goodput_before_bps: episode.goodput_before,
+        goodput_after_bps: episode.goodput_after,
+        recovered_ns: episode.recovered.map(|at| (at - episode.start).max(0) as u64),
+        retransmitted_packets: episode.packets,
+        retransmitted_bytes: episode.bytes,
+        needless_packets: episode.needless,
+        retries: episode.retries,
+        why,
+    }
+}

@@ -1,0 +1,521 @@
+//! A flow: what is known of the packets from one host to a queue pair of another.
+
+use std::ops::{Deref, DerefMut};
+
+use super::Begin;
+use crate::{
+    analyze::{
+        model::FlowId,
+        packet::{PacketView, key::Key, path_tag},
+        track::{
+            SILENCE_NS,
+            on_demand::{OnDemand, quiet},
+            order::IdOrder,
+            request::{Requests, TrackConfig},
+            response::Responses,
+            ring::Room,
+        },
+    },
+    dissect::Encapsulation,
+    icrc::State,
+    opcode::{Direction, Opcode, PayloadRule, Position, Service, Shape},
+    prefetch,
+    report::PairedBy,
+    wire::*,
+};
+
+/// What may tell paths apart: VLANs, DSCPs, TTLs and source ports, in the order in which they came.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PathTags {
+    /// Of the last packet, see [`PacketView::path_tag`]; 0 before the first.
+    last: u64,
+    /// All values, once there are several.
+    lists: Option<Box<Lists>>,
+}
+
+/// Each in the order in which they came.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lists {
+    pub(crate) vlans: Vec<u16>,
+    pub(crate) dscps: Vec<u8>,
+    pub(crate) ttls: Vec<u8>,
+    pub(crate) ports: Vec<u16>,
+}
+
+/// Values kept of each.
+const FEW: usize = 32;
+
+impl PathTags {
+    #[inline(always)]
+    pub(crate) fn add(&mut self, path_tag: u64) {
+        if !self.is_as_last(path_tag) {
+            self.changed(path_tag);
+        }
+    }
+
+    /// Whether the last packet had this path tag too.
+    #[inline(always)]
+    pub(crate) fn is_as_last(&self, path_tag: u64) -> bool {
+        path_tag == self.last
+    }
+
+    #[cold]
+    fn changed(&mut self, path_tag: u64) {
+        if self.last != 0 {
+            let lists = self.lists.get_or_insert_with(|| Box::new(Lists::of(self.last)));
+            lists.add(path_tag);
+        }
+        self.last = path_tag;
+    }
+
+    pub(crate) fn lists(&self) -> Lists {
+        self.lists.as_deref().cloned().unwrap_or_else(|| Lists::of(self.last))
+    }
+
+    /// Whether some packet had this source port.
+    pub(crate) fn has_port(&self, port: u16) -> bool {
+        match &self.lists {
+            Some(lists) => lists.ports.contains(&port),
+            None => path_tag::port(self.last) == Some(port),
+        }
+    }
+
+    /// The source port, where it was always the same.
+    pub(crate) fn only_port(&self) -> Option<u16> {
+        self.only(|lists| &lists.ports, path_tag::port)
+    }
+
+    /// The DSCP, where it was always the same.
+    pub(crate) fn only_dscp(&self) -> Option<u8> {
+        self.only(|lists| &lists.dscps, path_tag::dscp)
+    }
+
+    /// The VLAN, where it was always the same.
+    pub(crate) fn only_vlan(&self) -> Option<u16> {
+        self.only(|lists| &lists.vlans, path_tag::vlan)
+    }
+
+    fn only<T: Copy>(&self, all: fn(&Lists) -> &[T], last: fn(u64) -> Option<T>) -> Option<T> {
+        match self.lists.as_deref().map(all) {
+            Some(&[only]) => Some(only),
+            Some(_) => None,
+            None => last(self.last),
+        }
+    }
+
+    /// Whether there were several source ports.
+    pub(crate) fn has_several_ports(&self) -> bool {
+        self.lists.as_ref().is_some_and(|lists| lists.ports.len() > 1)
+    }
+
+    fn heap(&self) -> usize {
+        self.lists.as_ref().map_or(0, |lists| {
+            let wide = lists.vlans.capacity() + lists.ports.capacity();
+            size_of::<Lists>() + 2 * wide + lists.dscps.capacity() + lists.ttls.capacity()
+        })
+    }
+}
+
+impl Lists {
+    fn of(path_tag: u64) -> Lists {
+        let mut lists = Lists::default();
+        lists.add(path_tag);
+        lists
+    }
+
+    fn add(&mut self, path_tag: u64) {
+        fn add<T: PartialEq>(list: &mut Vec<T>, value: Option<T>) {
+            if let Some(value) = value
+                && list.len() < FEW
+                && !list.contains(&value)
+            {
+                list.push(value);
+            }
+        }
+        add(&mut self.vlans, path_tag::vlan(path_tag));
+        add(&mut self.dscps, path_tag::dscp(path_tag));
+        add(&mut self.ttls, path_tag::ttl(path_tag));
+        add(&mut self.ports, path_tag::port(path_tag));
+    }
+}
+
+/// Packets by operation code: a flow has few.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Opcodes {
+    codes: [u8; HERE],
+    used: u8,
+    packets: [u64; HERE],
+    /// All others.
+    more: Option<Box<MoreOpcodes>>,
+}
+
+#[derive(Clone, Debug)]
+#[repr(C)]
+struct MoreOpcodes {
+    /// The upper bits, the service, of the operation codes that are counted here.
+    service: u8,
+    /// By operation code, where a flow has several services: 2 KiB, rare.
+    others: Option<Box<[u64; CODES]>>,
+    packets: [u64; OF_SERVICE],
+}
+
+/// Operation codes that there may be, and those of a service.
+const CODES: usize = 1 << u8::BITS;
+const OF_SERVICE: usize = 32;
+
+/// Operation codes that are counted in the flow itself.
+const HERE: usize = 4;
+
+/// A code's position in the list, or the list's length.
+#[inline(always)]
+fn find(codes: [u8; HERE], code: u8) -> usize {
+    // All codes are compared at once: a byte that is zero afterwards borrows, and the lowest one that does is right.
+    const ONES: u32 = u32::from_ne_bytes([1; HERE]);
+    let differences = u32::from_le_bytes(codes) ^ (ONES * code as u32);
+    let zeros = differences.wrapping_sub(ONES) & !differences & ONES << 7;
+    zeros.trailing_zeros() as usize / 8
+}
+
+impl Opcodes {
+    #[inline]
+    pub(crate) fn add(&mut self, opcode: u8) {
+        self.add_many(opcode, 1);
+    }
+
+    /// So many of one code.
+    #[inline]
+    pub(crate) fn add_many(&mut self, opcode: u8, n: u64) {
+        let at = find(self.codes, opcode);
+        match self.packets.get_mut(at) {
+            Some(packets) if at < self.used as usize => *packets += n,
+            _ => self.another(opcode, n),
+        }
+    }
+
+    #[inline(never)]
+    fn another(&mut self, opcode: u8, n: u64) {
+        let at = self.used as usize;
+        if at < HERE {
+            (self.codes[at], self.packets[at]) = (opcode, n);
+            self.used += 1;
+            return;
+        }
+        let (code, service) = (opcode as usize % OF_SERVICE, opcode / OF_SERVICE as u8);
+        let none = || Box::new(MoreOpcodes { service, others: None, packets: [0; OF_SERVICE] });
+        let more = &mut **self.more.get_or_insert_with(none);
+        if service == more.service {
+            more.packets[code] += n;
+        } else {
+            more.others.get_or_insert_with(|| Box::new([0; CODES]))[opcode as usize] += n;
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u8, u64)> {
+        let here = self.codes.into_iter().zip(self.packets).take(self.used as usize);
+        let of_service = |more: &MoreOpcodes| (more.service * OF_SERVICE as u8..=u8::MAX).zip(more.packets);
+        let more = self.more.as_deref();
+        let others = more.and_then(|more| more.others.as_deref());
+        let others = others.into_iter().flat_map(|others| (0..=u8::MAX).zip(others.iter().copied()));
+        let more = more.into_iter().flat_map(of_service).chain(others);
+        here.chain(more.filter(|&(_, packets)| packets > 0))
+    }
+
+    fn heap(&self) -> usize {
+        self.more.as_ref().map_or(0, |more| {
+            size_of::<MoreOpcodes>() + more.others.as_ref().map_or(0, |others| size_of_val(&**others))
+        })
+    }
+}
+
+/// What was seen of a flow and of its connection's set-up: the bits of the report's `completeness`.
+pub(crate) const REQ: u8 = 1;
+pub(crate) const REP: u8 = 2;
+pub(crate) const RTU: u8 = 4;
+pub(crate) const REQUESTS: u8 = 8;
+pub(crate) const RESPONSES: u8 = 16;
+pub(crate) const DREQ: u8 = 32;
+pub(crate) const FATAL_NAK: u8 = 64;
+
+/// A flow. The order of the fields keeps together what every packet needs.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Flow {
+    pub(crate) key: Key,
+    pub(crate) last_time: i64,
+    pub(crate) packets: u64,
+    pub(crate) wire_bytes: u64,
+    pub(crate) payload_bytes: u64,
+    pub(crate) icrc: [u64; 3],
+    pub(crate) path_tags: PathTags,
+    pub(crate) last_psn: u32,
+    pub(crate) service: Service,
+    pub(crate) encapsulation: Encapsulation,
+    /// The next packet begins a new epoch: CM said so.
+    pub(crate) renew: bool,
+    pub(crate) peer: Option<FlowId>,
+    pub(crate) opcodes: Opcodes,
+    pub(crate) ids: IdOrder,
+    pub(crate) completeness: u8,
+    /// Its packets are counted in a [run](super::run::InOrderRun) at the moment.
+    pub(crate) in_run: bool,
+    /// It is among the flows whose runs began.
+    pub(crate) is_listed: bool,
+    /// Its requests do not know of the last READ responses, which the opposite flow's run has.
+    pub(crate) is_behind: bool,
+    /// When it has so many packets, what it holds is measured again; the low bits.
+    pub(super) measure_at: u32,
+    /// What it held on the heap when that was measured last.
+    pub(super) held: u32,
+    pub(crate) ecn_ect: u64,
+    pub(crate) requests: Requests,
+    /// Most flows have either these or requests.
+    pub(crate) responses: OnDemand<Responses>,
+    pub(crate) epoch: u32,
+    pub(crate) first_psn: u32,
+    pub(crate) peer_qp: Option<u32>,
+    pub(crate) first_time: i64,
+    pub(crate) acks: u64,
+    rare: OnDemand<Rare>,
+    pub(crate) paired_by: Option<PairedBy>,
+    /// Detail was given up.
+    pub(crate) is_shed: bool,
+    pub(crate) evidence: u16,
+    /// Attempts to find the opposite flow.
+    pub(crate) attempts: u16,
+}
+
+/// What few flows have.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rare {
+    pub(crate) cnps: u64,
+    pub(crate) rnr_naks: u64,
+    pub(crate) naks: [u32; 5],
+    pub(crate) ecn_ce: u64,
+}
+
+quiet!(Rare);
+
+impl Deref for Flow {
+    type Target = Rare;
+
+    fn deref(&self) -> &Rare {
+        &self.rare
+    }
+}
+
+impl DerefMut for Flow {
+    fn deref_mut(&mut self) -> &mut Rare {
+        &mut self.rare
+    }
+}
+
+impl Flow {
+    pub(crate) fn new(begin: &Begin) -> Flow {
+        let &Begin { key, service, encapsulation, time, psn } = begin;
+        Flow {
+            key,
+            epoch: 0,
+            service,
+            encapsulation,
+            peer: None,
+            peer_qp: None,
+            paired_by: None,
+            evidence: 0,
+            attempts: 0,
+            measure_at: 0,
+            held: 0,
+            is_shed: false,
+            in_run: false,
+            is_listed: false,
+            is_behind: false,
+            completeness: 0,
+            renew: false,
+            first_time: time,
+            last_time: time,
+            packets: 0,
+            wire_bytes: 0,
+            payload_bytes: 0,
+            acks: 0,
+            ecn_ect: 0,
+            rare: OnDemand::default(),
+            icrc: [0; 3],
+            first_psn: psn,
+            last_psn: psn,
+            path_tags: PathTags::default(),
+            opcodes: Opcodes::default(),
+            ids: IdOrder::default(),
+            requests: Requests::default(),
+            responses: OnDemand::default(),
+        }
+    }
+
+    /// Whether a request is the next one of a flow where nothing is open or in doubt, as nearly all are.
+    #[inline(always)]
+    pub(crate) fn expects(&self, packet: &impl PacketView, shape: &Shape) -> bool {
+        let is_usual = !self.renew && !self.was_silent(packet.time()) && self.service != Service::Cn;
+        is_usual
+            && (shape.payload != PayloadRule::Full || self.requests.knows_mtu())
+            && self.requests.expects(packet, &self.ids)
+    }
+
+    /// Takes a packet that it expects.
+    #[inline(always)]
+    pub(crate) fn take_expected(
+        &mut self,
+        packet: &impl PacketView,
+        shape: &Shape,
+        frame: u64,
+        config: &TrackConfig,
+    ) {
+        self.count_right(packet);
+        self.requests.take_expected(packet, shape, frame, &self.ids, config);
+        self.completeness |= REQUESTS;
+        if let Some(ip_id) = packet.ip_id() {
+            self.ids.push(ip_id);
+        }
+    }
+
+    /// Whether a READ response is the next one of a flow whose responses are in order, as nearly all are.
+    #[inline(always)]
+    pub(crate) fn expects_data(&self, packet: &impl PacketView) -> bool {
+        let is_usual = !self.renew && !self.was_silent(packet.time()) && self.service != Service::Cn;
+        is_usual && self.responses.expects_data(packet, &self.ids)
+    }
+
+    /// Takes a READ response that it expects.
+    #[inline(always)]
+    pub(crate) fn take_expected_data(&mut self, packet: &impl PacketView, shape: &Shape, frame: u64) {
+        self.count_right(packet);
+        self.responses.take_expected_data(packet, shape, frame);
+        self.completeness |= RESPONSES;
+        if let Some(ip_id) = packet.ip_id() {
+            self.ids.push(ip_id);
+        }
+    }
+
+    /// Counts a packet that is not corrupt.
+    #[inline(always)]
+    fn count_right(&mut self, packet: &impl PacketView) {
+        self.count(packet);
+        self.note_path(packet);
+        self.last_psn = packet.psn().0;
+        self.payload_bytes += packet.payload() as u64;
+    }
+
+    /// Counts a packet, corrupt or not.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, packet: &impl PacketView) {
+        self.packets += 1;
+        self.last_time = self.last_time.max(packet.time());
+        self.wire_bytes += packet.l1_bytes() as u64;
+        self.icrc[packet.icrc() as usize] += 1;
+        self.opcodes.add(packet.opcode().0);
+    }
+
+    /// Counts the ECN field and the path tag of a packet that is not corrupt.
+    #[inline(always)]
+    pub(crate) fn note_path(&mut self, packet: &impl PacketView) {
+        match packet.ecn().0 {
+            0 => {}
+            3 => self.ecn_ce += 1,
+            _ => self.ecn_ect += 1,
+        }
+        self.path_tags.add(packet.path_tag());
+    }
+
+    /// Whether this may be another queue pair.
+    #[inline(always)]
+    pub(crate) fn was_silent(&self, time: i64) -> bool {
+        time - self.last_time > SILENCE_NS
+    }
+
+    /// A queue pair number used anew: a message begins far from where the last one was.
+    #[cold]
+    pub(crate) fn is_reused(&self, opcode: Opcode, psn: Psn) -> bool {
+        const FAR: u64 = 1 << 20;
+        let seq = &self.requests.seq;
+        seq.is_started()
+            && opcode.direction() == Direction::Request
+            && matches!(opcode.position(), Position::First | Position::Only)
+            && seq.unwrap(psn).abs_diff(seq.hi) > FAR
+    }
+
+    /// Prefetches what every request needs.
+    #[inline(always)]
+    pub(crate) fn fetch(&self) {
+        self.fetch_own();
+        self.requests.fetch();
+    }
+
+    /// Prefetches what every response needs.
+    #[inline(always)]
+    pub(crate) fn fetch_answering(&self) {
+        self.fetch_own();
+        prefetch::line(&self.acks);
+    }
+
+    #[inline(always)]
+    fn fetch_own(&self) {
+        prefetch::line(&self.key);
+        prefetch::line(&self.packets);
+        prefetch::line(&self.icrc);
+        prefetch::lines(&self.opcodes);
+        prefetch::line(&self.ecn_ect);
+    }
+
+    /// Prefetches all that is reported.
+    #[inline(always)]
+    pub(crate) fn fetch_all(&self) {
+        prefetch::lines(self);
+        self.responses.fetch();
+    }
+
+    /// Whether there is nothing to be told of it but traffic: nothing wrong, surely lost, late, sent again, refused, marked or
+    /// notified.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let Flow { requests, responses, .. } = self;
+        self.rare.get().is_none()
+            && self.icrc[State::Bad as usize] == 0
+            && requests.is_quiet_so_far()
+            && responses.get().is_none_or(|responses| responses.counts.are_quiet())
+    }
+
+    pub(crate) fn grow_within(&mut self, room: &Room) {
+        self.requests.seq.ring.grow_within(room);
+    }
+
+    /// Makes the state of READ responses, with the first one.
+    #[inline]
+    pub(crate) fn follow_reads(&mut self) {
+        if self.responses.read.get().is_none()
+            && let Some(room) = self.requests.seq.ring.room().cloned()
+        {
+            self.responses.read.seq.ring.grow_within(&room);
+        }
+    }
+
+    /// Drops what only a flow's next packets would need: it is over.
+    pub(crate) fn forget(&mut self) {
+        self.requests.forget();
+        if let Some(read) = self.responses.get_mut().and_then(|responses| responses.read.get_mut()) {
+            read.seq.forget();
+        }
+    }
+
+    pub(crate) fn heap(&self) -> usize {
+        let own = self.opcodes.heap() + self.path_tags.heap() + self.rare.heap();
+        let responses = self.responses.heap() + self.responses.get().map_or(0, Responses::heap);
+        self.requests.heap() + responses + own
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quiet_flow_is_small() {
+        // With a ring of four transmissions, and acknowledgements or messages.
+        assert!(size_of::<Flow>() <= 624, "{}", size_of::<Flow>());
+    }
+}

@@ -1,0 +1,728 @@
+//! The table of all flows.
+
+use std::{hash::BuildHasher, hint::black_box};
+
+use hashbrown::HashTable;
+
+pub(crate) mod budget;
+pub(crate) mod connection;
+pub(crate) mod flow;
+pub(crate) mod run;
+
+use budget::Budget;
+use flow::Flow;
+use run::{InOrderRun, RunSum};
+
+use super::{
+    model::FlowId,
+    packet::{FastForm, PacketView, key::Key},
+    track::{
+        request::{TrackConfig, Waiting},
+        ring::Room,
+    },
+};
+use crate::{
+    dissect::Encapsulation,
+    opcode::{Direction, Service},
+    prefetch,
+    wire::Psn,
+};
+
+/// All flows.
+pub(crate) struct Flows {
+    table: HashTable<Entry>,
+    recent: FlowCache,
+    /// For each of the first flows, its packets while they are a run; as far as there was one.
+    runs: Vec<InOrderRun>,
+    /// Flows whose runs began since they were last [settled](Self::settle_begun).
+    begun: Vec<u32>,
+    /// The sums of runs that are over, until they are [taken](Self::take_sums).
+    sums: Vec<RunSum>,
+    hasher: foldhash::fast::RandomState,
+    pub(crate) flows: Vec<Flow>,
+    /// Flows with a packet since the clock's hand last passed them.
+    seen: Vec<bool>,
+    max: usize,
+    room: Room,
+    budget: Budget,
+    hand: usize,
+    /// Which will probably make room next; read into the cache.
+    ahead: usize,
+}
+
+/// How a flow begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begin {
+    pub(crate) key: Key,
+    pub(crate) service: Service,
+    pub(crate) encapsulation: Encapsulation,
+    pub(crate) time: i64,
+    pub(crate) psn: u32,
+}
+
+/// Flows that there is room for at once. That is more memory than the usual allocators copy where a table doubles.
+const FIRST: usize = 256;
+
+impl Flows {
+    /// At most so many flows, in so many bytes.
+    pub(crate) fn new(max: usize, max_memory: usize) -> Flows {
+        let max = max.min(budget::flows_that_fit(max_memory));
+        Flows {
+            table: HashTable::new(),
+            recent: FlowCache::default(),
+            runs: Vec::new(),
+            begun: Vec::new(),
+            sums: Vec::new(),
+            hasher: foldhash::fast::RandomState::default(),
+            flows: Vec::with_capacity(FIRST.min(max)),
+            seen: Vec::new(),
+            max: max.max(2),
+            room: Room::of(max_memory / 8),
+            budget: Budget::of(max_memory),
+            hand: 0,
+            ahead: 0,
+        }
+    }
+
+    #[inline]
+    fn hash(&self, key: &Key) -> u32 {
+        (self.hasher.hash_one(key) >> u32::BITS) as u32
+    }
+
+    /// The first entry with this hash for which `is_it` holds.
+    #[inline(always)]
+    fn entry(&self, hash: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+        let found = self.table.find(spread(hash), |entry| entry.hash == hash && is_it(entry.flow));
+        found.map(|entry| entry.flow)
+    }
+
+    /// The flow of this key, if it is known.
+    #[cold]
+    pub(crate) fn find(&self, key: &Key) -> Option<FlowId> {
+        self.lately(key).or_else(|| self.look_up(key, self.hash(key))).map(FlowId)
+    }
+
+    #[inline(always)]
+    fn look_up(&self, key: &Key, hash: u32) -> Option<u32> {
+        self.entry(hash, |at| self.is_of(at, key))
+    }
+
+    /// The flows that packets probably belong to, by the hashes of their keys: all cache misses are waited for at once.
+    #[inline]
+    pub(crate) fn likely<const N: usize>(&self, keys: &[Option<Key>; N]) -> [Option<FlowId>; N] {
+        let hashes = keys.each_ref().map(|key| key.as_ref().map_or(0, |key| self.hash(key)));
+        hashes.map(|hash| self.entry(hash, |_| true).map(FlowId))
+    }
+
+    /// Puts those flows that were guessed right into the cache.
+    #[inline]
+    pub(crate) fn remember<const N: usize>(&mut self, keys: &[Option<Key>; N], likely: &[Option<FlowId>; N]) {
+        for (key, id) in keys.iter().zip(likely) {
+            if let (Some(key), Some(id)) = (key, id)
+                && !self.recent.has(key, id.0)
+                && self.unsettled(*id).key == *key
+            {
+                self.recent.put(key, id.0);
+            }
+        }
+    }
+
+    /// The flow of this key, if it is known, of which a packet came.
+    #[inline(always)]
+    pub(crate) fn touch(&mut self, key: &Key) -> Option<FlowId> {
+        let at = match self.lately(key) {
+            Some(at) => at,
+            None => self.recall(key)?,
+        };
+        self.seen[at as usize] = true;
+        Some(FlowId(at))
+    }
+
+    /// The flow of this key, if it was found lately.
+    #[inline(always)]
+    fn lately(&self, key: &Key) -> Option<u32> {
+        self.recent.find(key.short()?, |at| self.is_of(at, key))
+    }
+
+    #[inline(always)]
+    fn is_of(&self, at: u32, key: &Key) -> bool {
+        self.flows.get(at as usize).is_some_and(|flow| flow.key == *key)
+    }
+
+    /// One that was not found lately.
+    #[inline(never)]
+    fn recall(&mut self, key: &Key) -> Option<u32> {
+        let at = self.look_up(key, self.hash(key))?;
+        self.recent.put(key, at);
+        Some(at)
+    }
+
+    /// A new flow; `None` where there is no room.
+    pub(crate) fn add(&mut self, begin: &Begin) -> Option<FlowId> {
+        if self.is_exhausted() {
+            return None;
+        }
+        let flow = self.new_flow(begin);
+        let id = match self.vacant() {
+            Some(id) => {
+                (self.flows[id.0 as usize], self.seen[id.0 as usize]) = (flow, true);
+                id
+            }
+            None if self.flows.len() >= self.max => return None,
+            None => {
+                self.flows.push(flow);
+                self.seen.push(true);
+                self.budget.grow();
+                FlowId(self.flows.len() as u32 - 1)
+            }
+        };
+        self.enter(id);
+        Some(id)
+    }
+
+    pub(crate) fn new_flow(&self, begin: &Begin) -> Flow {
+        let mut flow = Flow::new(begin);
+        flow.grow_within(&self.room);
+        flow
+    }
+
+    /// Enters a flow into the hash table.
+    pub(crate) fn enter(&mut self, id: FlowId) {
+        let key = *self.key(id);
+        let hash = self.hash(&key);
+        self.table.insert_unique(spread(hash), Entry { hash, flow: id.0 }, |entry| spread(entry.hash));
+        self.recent.put(&key, id.0);
+    }
+
+    /// Removes a flow from the hash table, and from its peer: it is about to be evicted.
+    pub(crate) fn leave(&mut self, id: FlowId) {
+        self.settle(id);
+        let old = self.unsettled(id);
+        let (key, peer) = (old.key, old.peer);
+        self.recent.forget(&key, id.0);
+        if let Ok(entry) = self.table.find_entry(spread(self.hash(&key)), |entry| entry.flow == id.0) {
+            entry.remove();
+        }
+        if let Some(peer) = peer
+            && let Some(peer) = self.flows.get_mut(peer.0 as usize).filter(|peer| peer.peer == Some(id))
+        {
+            peer.peer = None;
+        }
+    }
+
+    /// The flow to evict, by the clock algorithm: the first one without a packet since the hand last passed it.
+    pub(crate) fn oldest(&mut self) -> FlowId {
+        loop {
+            self.settle(FlowId(self.hand as u32));
+            if !std::mem::take(&mut self.seen[self.hand]) && self.flows[self.hand].packets > 0 {
+                break;
+            }
+            self.hand = (self.hand + 1) % self.flows.len();
+        }
+        let at = self.hand;
+        if at >= self.ahead || at == 0 {
+            self.fetch_ahead();
+        }
+        self.hand = (at + 1) % self.flows.len();
+        self.seen[at] = true;
+        FlowId(at as u32)
+    }
+
+    /// Prefetches the flows that will be evicted next, and their entries in the hash table, all at once.
+    fn fetch_ahead(&mut self) {
+        const MANY: usize = 8;
+        let next = || (self.hand..self.flows.len()).filter(|&at| !self.seen[at]).take(MANY);
+        for at in next() {
+            self.flows[at].fetch_all();
+        }
+        for at in next() {
+            black_box(self.entry(self.hash(&self.flows[at].key), |_| true));
+        }
+        self.ahead = next().last().map_or(self.flows.len(), |last| last + 1);
+    }
+
+    /// Whether there are more flows than the processor's caches hold.
+    #[inline(always)]
+    pub(crate) fn are_many(&self) -> bool {
+        self.flows.len() > 1024
+    }
+
+    /// A flow as it was before its run, if it has one: for what runs do not change.
+    #[inline(always)]
+    pub(super) fn unsettled(&self, id: FlowId) -> &Flow {
+        &self.flows[id.0 as usize]
+    }
+
+    /// What a flow is found by.
+    #[inline(always)]
+    pub(crate) fn key(&self, id: FlowId) -> &Key {
+        &self.unsettled(id).key
+    }
+
+    /// The flow in the opposite direction, where it is known.
+    #[inline(always)]
+    pub(crate) fn peer(&self, id: FlowId) -> Option<FlowId> {
+        self.unsettled(id).peer
+    }
+
+    /// The flow of a packet in a fast form, if the cache has it.
+    #[inline(always)]
+    pub(crate) fn found(&self, packet: &impl FastForm) -> Option<FlowId> {
+        let key = packet.key()?;
+        self.recent.find(packet.ends(), |at| self.is_of(at, &key)).map(FlowId)
+    }
+
+    /// Whether a packet with the flow's addresses and queue pair is of the flow.
+    #[inline(always)]
+    fn has(&self, at: u32, packet: &impl FastForm) -> bool {
+        packet.is_told_by_ends() || packet.key().is_some_and(|key| self.is_of(at, &key))
+    }
+
+    /// Whether a packet is of the flow, and of its run.
+    #[inline(always)]
+    fn has_in_run(&self, at: u32, packet: &impl FastForm) -> bool {
+        let run = self.runs.get(at as usize);
+        run.is_some_and(|run| run.is_of(packet)) && self.has(at, packet)
+    }
+
+    /// The flow of a packet in a fast form, if the cache has it and the packet is of its run. The run tells the flow too:
+    /// where it was found is not compared.
+    #[inline(always)]
+    pub(crate) fn with_run_for(&self, packet: &impl FastForm) -> Option<FlowId> {
+        self.recent.find(packet.ends(), |at| self.has_in_run(at, packet)).map(FlowId)
+    }
+
+    /// Where a flow's packets are counted while they are a run, if it ever had one.
+    #[inline(always)]
+    pub(crate) fn run(&mut self, FlowId(at): FlowId) -> Option<&mut InOrderRun> {
+        self.runs.get_mut(at as usize)
+    }
+
+    /// A message of a flow's run is complete: so many are.
+    #[inline(always)]
+    pub(crate) fn completed(&mut self, id: FlowId, bytes: u64, waiting: Waiting) -> u64 {
+        let Some(flow) = self.flows.get_mut(id.0 as usize) else { return 0 };
+        flow.requests.completed(bytes, waiting);
+        let completed = flow.requests.messages_completed;
+        if !self.are_many() {
+            self.fetch_acknowledged(id);
+        }
+        completed
+    }
+
+    /// Prefetches what the next acknowledgement will need, as far as its address is known without a cache miss.
+    #[inline(always)]
+    fn fetch_acknowledged(&self, id: FlowId) {
+        let Some(flow) = self.flows.get(id.0 as usize) else { return };
+        flow.requests.fetch();
+        flow.requests.fetch_more();
+        if let Some(peer) = flow.peer.and_then(|peer| self.flows.get(peer.0 as usize)) {
+            peer.fetch_answering();
+            peer.responses.fetch();
+        }
+    }
+
+    /// A run of a flow begins behind this packet, if it can.
+    pub(crate) fn begin_run(&mut self, FlowId(id): FlowId, packet: &impl PacketView, config: &TrackConfig) {
+        let (at, Some(run_key)) = (id as usize, packet.run_key()) else { return };
+        // To begin and to end one reads as much of a flow as some packets do that are counted there.
+        if self.are_many() && (at >= MAX_RUNS || self.flows[at].packets < WORTH_IT) {
+            return;
+        }
+        if self.runs.len() <= at {
+            self.runs.resize_with(at + 1, InOrderRun::default);
+        }
+        let (flow, run) = (&mut self.flows[at], &mut self.runs[at]);
+        flow.in_run = run.begin(flow, packet, run_key, config);
+        if flow.in_run && !std::mem::replace(&mut flow.is_listed, true) {
+            self.begun.push(id);
+        }
+    }
+
+    /// Ends a flow's run.
+    #[inline(never)]
+    fn end_run(&mut self, at: usize) {
+        if self.runs.get(at).is_some_and(InOrderRun::is_data)
+            && let Some(FlowId(asking)) = self.flows[at].peer
+            && self.flows[asking as usize].peer == Some(FlowId(at as u32))
+        {
+            self.learn(asking as usize);
+        }
+        let (Some(flow), Some(run)) = (self.flows.get_mut(at), self.runs.get_mut(at)) else {
+            return;
+        };
+        flow.in_run = false;
+        if let Some(sum) = run.end(FlowId(at as u32), flow) {
+            self.sums.push(sum);
+            self.seen[at] = true;
+        }
+    }
+
+    /// A flow that responds, and the opposite one whose requests it responds to, for an acknowledgement: neither's run
+    /// ends. `None` where there is no other such.
+    #[inline(always)]
+    pub(crate) fn responder(&mut self, id: FlowId) -> Option<Responder<'_>> {
+        let answering = id.0 as usize;
+        let asked = self.flows.get(answering)?.peer?.0 as usize;
+        if self.flows.get(asked)?.is_behind {
+            self.learn(asked);
+        }
+        let [flow, peer] = self.flows.get_disjoint_mut([answering, asked]).ok()?;
+        let (own, asked) = match (flow.in_run, peer.in_run) {
+            (false, false) => (None, None),
+            (false, true) => (None, self.runs.get_mut(asked)),
+            (true, false) => (self.runs.get_mut(answering), None),
+            (true, true) => {
+                let [own, asked] = self.runs.get_disjoint_mut([answering, asked]).ok()?;
+                (Some(own), Some(asked))
+            }
+        };
+        Some(Responder { flow, peer, own, asked, seen: self.seen.get_mut(answering)? })
+    }
+
+    /// A run of READ responses, and the flow whose requests they answer, for the next of them.
+    #[inline(always)]
+    pub(crate) fn answering(&mut self, id: FlowId) -> Option<(&mut InOrderRun, &mut Flow)> {
+        let asking = self.flows.get(id.0 as usize)?.peer?.0 as usize;
+        let Flow { in_run, is_behind, .. } = *self.flows.get(asking)?;
+        if in_run && self.runs.get(asking).is_some_and(|run| !run.is_data()) {
+            self.end_run(asking);
+        }
+        if is_behind {
+            self.learn(asking);
+        }
+        Some((self.runs.get_mut(id.0 as usize)?, self.flows.get_mut(asking)?))
+    }
+
+    /// Ends a flow's run: it knows of all its packets then, and of all that answers them.
+    #[inline(always)]
+    pub(crate) fn settle(&mut self, id: FlowId) {
+        let at = id.0 as usize;
+        let Some(&Flow { in_run, is_behind, .. }) = self.flows.get(at) else { return };
+        if in_run | is_behind {
+            self.settle_now(at, in_run);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_now(&mut self, at: usize, in_run: bool) {
+        self.learn(at);
+        if in_run {
+            self.end_run(at);
+        }
+    }
+
+    /// A flow's requests know of all READ responses then: its opposite one's run goes on.
+    #[inline(never)]
+    fn learn(&mut self, at: usize) {
+        let Some(flow) = self.flows.get_mut(at).filter(|flow| flow.is_behind) else { return };
+        flow.is_behind = false;
+        if let Some(run) = flow.peer.and_then(|peer| self.runs.get_mut(peer.0 as usize)) {
+            run.tell(flow);
+        }
+    }
+
+    /// A flow's requests know of all its packets then, and of all that answers them, and its run goes on.
+    pub(crate) fn catch_up(&mut self, FlowId(at): FlowId) {
+        self.learn(at as usize);
+        let (flow, run) = (self.flows.get_mut(at as usize), self.runs.get_mut(at as usize));
+        if let (Some(flow), Some(run)) = (flow.filter(|flow| flow.in_run), run) {
+            run.catch_up(flow);
+        }
+    }
+
+    /// Ends the run of the opposite flow.
+    #[cold]
+    pub(crate) fn settle_peer(&mut self, id: FlowId) {
+        if let Some(peer) = self.unsettled(id).peer {
+            self.settle(peer);
+        }
+    }
+
+    /// Ends all runs that began since this was last asked for, by the packets' order: those of earlier ones are over.
+    pub(crate) fn settle_begun(&mut self) {
+        for at in std::mem::take(&mut self.begun) {
+            self.flows[at as usize].is_listed = false;
+            self.settle(FlowId(at));
+        }
+    }
+
+    /// Ends all runs.
+    pub(crate) fn settle_all(&mut self) {
+        (0..self.runs.len() as u32).for_each(|at| self.settle(FlowId(at)));
+    }
+
+    /// Whether runs ended whose sums were not taken.
+    #[inline(always)]
+    pub(crate) fn has_sums(&self) -> bool {
+        !self.sums.is_empty()
+    }
+
+    /// What was counted in runs that are over.
+    pub(crate) fn take_sums(&mut self) -> impl Iterator<Item = RunSum> + '_ {
+        self.sums.drain(..)
+    }
+
+    /// Bytes of memory that the flows take.
+    pub(crate) fn memory(&self) -> usize {
+        let own = self.flows.capacity() * size_of::<Flow>() + self.runs.capacity() * size_of::<InOrderRun>();
+        let heap: usize = self.flows.iter().map(Flow::heap).sum();
+        own + heap + self.runs.iter().map(InOrderRun::heap).sum::<usize>()
+    }
+
+    /// Fetches where a flow's packets are counted, if it ever had a run.
+    #[inline(always)]
+    pub(crate) fn fetch_own(&self, id: FlowId, packet: &impl FastForm) {
+        self.fetch_run(id);
+        if !packet.is_told_by_ends() {
+            prefetch::line(self.key(id));
+        }
+    }
+
+    #[inline(always)]
+    fn fetch_run(&self, FlowId(at): FlowId) {
+        self.runs.get(at as usize).into_iter().for_each(prefetch::lines);
+    }
+
+    /// Whether a packet likely goes on with this flow's run: it is of the flow then.
+    #[inline(always)]
+    pub(crate) fn has_run_for(&self, FlowId(at): FlowId, packet: &impl FastForm) -> bool {
+        packet.opcode().shape().is_streamed && self.has_in_run(at, packet)
+    }
+
+    /// Fetches where it will go then.
+    #[inline(always)]
+    pub(crate) fn fetch_ring(&self, FlowId(at): FlowId, psn: Psn) {
+        self.runs.get(at as usize).into_iter().for_each(|run| run.fetch_ring(psn));
+    }
+
+    /// Fetches what a message adds to that it ends.
+    #[inline(always)]
+    pub(crate) fn fetch_completed(&self, id: FlowId, packet: &impl PacketView) {
+        if packet.opcode().shape().ends {
+            self.unsettled(id).requests.fetch_message();
+        }
+    }
+
+    /// Prefetches what a packet needs that does not continue a run.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, id: FlowId, packet: &impl PacketView) {
+        self.seen.get(id.0 as usize).into_iter().for_each(prefetch::line);
+        let flow = self.unsettled(id);
+        if is_response(packet) { flow.fetch_answering() } else { flow.fetch() }
+    }
+
+    /// Prefetches what it needs beyond the flow itself.
+    #[inline(always)]
+    pub(crate) fn fetch_beyond(&self, id: FlowId, packet: &impl PacketView) {
+        let flow = self.unsettled(id);
+        if !is_response(packet) {
+            return flow.requests.seq.ring.fetch(packet.psn());
+        }
+        flow.responses.fetch();
+        if let Some(peer) = flow.peer {
+            self.unsettled(peer).requests.fetch();
+            self.fetch_run(peer);
+        }
+    }
+
+    /// Prefetches what lies behind that: where a message's end, or its acknowledgement, is counted.
+    #[inline(always)]
+    pub(crate) fn fetch_farther(&self, id: FlowId, packet: &impl PacketView) {
+        let flow = self.unsettled(id);
+        if !is_response(packet) {
+            return self.fetch_completed(id, packet);
+        }
+        flow.responses.fetch_last();
+        if let Some(peer) = flow.peer {
+            let requests = &self.unsettled(peer).requests;
+            requests.fetch_answered();
+            requests.seq.ring.fetch(packet.psn());
+            self.fetch_ring(peer, packet.psn());
+        }
+    }
+
+    /// A flow, after its run has ended: it knows of all its packets.
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: FlowId) -> &mut Flow {
+        self.settle(id);
+        &mut self.flows[id.0 as usize]
+    }
+
+    /// Two flows at once, [settled](Self::settle). `None` for the second where it does not exist or is the first.
+    #[inline]
+    pub(crate) fn two(&mut self, a: FlowId, b: Option<FlowId>) -> (&mut Flow, Option<&mut Flow>) {
+        self.settle(a);
+        b.inspect(|&b| self.settle(b));
+        let (a, b) = (a.0 as usize, b.map_or(usize::MAX, |b| b.0 as usize));
+        if b == usize::MAX || a == b || b >= self.flows.len() {
+            return (&mut self.flows[a], None);
+        }
+        let (low, high) = self.flows.split_at_mut(a.max(b));
+        if a < b { (&mut low[a], Some(&mut high[0])) } else { (&mut high[0], Some(&mut low[b])) }
+    }
+}
+
+#[inline(always)]
+fn is_response(packet: &impl PacketView) -> bool {
+    packet.opcode().shape().direction == Direction::Response
+}
+
+/// Flows that can have runs, where there are many flows: their runs take 8 MiB.
+const MAX_RUNS: usize = 1 << 16;
+/// Packets that such a flow has had before.
+const WORTH_IT: u64 = 16;
+
+/// What an acknowledgement changes.
+pub(crate) struct Responder<'a> {
+    /// Whose it is.
+    pub(crate) flow: &'a mut Flow,
+    /// Whose requests it acknowledges.
+    pub(crate) peer: &'a mut Flow,
+    /// Their runs, where they have some.
+    pub(crate) own: Option<&'a mut InOrderRun>,
+    pub(crate) asked: Option<&'a mut InOrderRun>,
+    /// Set when a packet of the flow comes.
+    pub(crate) seen: &'a mut bool,
+}
+
+/// A cache of flow numbers by the [short](Key::short) form of their keys, in front of the hash table: two-way associative, 16 KiB.
+/// A slot has the flow's number in its low bits and eight bits of the hash above. The flow's own key confirms a hit, and one
+/// of 256 misses has to look at a flow in vain.
+#[derive(Debug)]
+struct FlowCache {
+    slots: Box<[u32; SLOTS]>,
+}
+
+/// 2^64 over the golden ratio: multiplied by it, numbers spread (Knuth, The Art of Computer Programming, 6.4).
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+/// No flow has this slot.
+const EMPTY: u32 = u32::MAX;
+/// 16 KiB.
+const SLOTS: usize = 1 << 12;
+/// Bits of a flow's number; those with larger ones are not here.
+const NUMBER: u32 = 24;
+
+impl Default for FlowCache {
+    fn default() -> FlowCache {
+        FlowCache { slots: Box::new([EMPTY; SLOTS]) }
+    }
+}
+
+impl FlowCache {
+    /// A flow's slot, and the hash bits above its number.
+    #[inline(always)]
+    fn place((addresses, qp): (u64, u32)) -> (usize, u32) {
+        let product = (addresses ^ (qp as u64) << 20).wrapping_mul(GOLDEN);
+        let place = product >> (u64::BITS - SLOTS.trailing_zeros());
+        (place as usize, (product >> 8) as u32 & !0 << NUMBER)
+    }
+
+    #[inline(always)]
+    fn find(&self, short: (u64, u32), is_it: impl Fn(u32) -> bool) -> Option<u32> {
+        let (place, above) = FlowCache::place(short);
+        // Its neighbour is in the same cache line. What is another's becomes a number that no flow has.
+        let [here, there] = [place, place ^ 1].map(|place| self.slots[place] ^ above);
+        if is_it(here) { Some(here) } else { Some(there).filter(|&there| is_it(there)) }
+    }
+
+    /// Whether this flow is found.
+    fn has(&self, key: &Key, at: u32) -> bool {
+        key.short().is_some_and(|short| self.find(short, |found| found == at).is_some())
+    }
+
+    /// Puts a flow into its slot. The flow that was there moves to the neighbouring slot.
+    #[inline]
+    fn put(&mut self, key: &Key, at: u32) {
+        let Some((place, above)) = key.short().map(FlowCache::place) else { return };
+        if at >> NUMBER == 0
+            && let Ok([here, there]) = self.slots.get_disjoint_mut([place, place ^ 1])
+        {
+            let before = std::mem::replace(here, above | at);
+            if before != EMPTY {
+                *there = before;
+            }
+        }
+    }
+
+    /// Forgets a flow that is no more.
+    fn forget(&mut self, key: &Key, at: u32) {
+        let Some((place, above)) = key.short().map(FlowCache::place) else { return };
+        for place in [place, place ^ 1] {
+            if self.slots[place] == above | at {
+                self.slots[place] = EMPTY;
+            }
+        }
+    }
+}
+
+/// A flow's number and its key's hash: the table can grow, and tell most flows apart, without reading a flow.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    hash: u32,
+    flow: u32,
+}
+
+/// The 64-bit hash that the table asks for.
+#[inline(always)]
+fn spread(hash: u32) -> u64 {
+    (hash as u64).wrapping_mul(GOLDEN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_flows_that_share_places_are_both_found() {
+        let key = |qp| Key::of_ipv4(0x0a00_0001, 0x0a00_0002, qp);
+        let short = |qp| key(qp).short().expect("it is of IPv4");
+        let place = |qp| FlowCache::place(short(qp)).0;
+        let (mut same, mut neighbours) = (0, 0);
+        let qps: Vec<u32> =
+            (1..600u64).map(|n| (n.wrapping_mul(GOLDEN).rotate_left(17) & 0xff_ffff) as u32).collect();
+        for (n, &a) in qps.iter().enumerate() {
+            for &b in &qps[..n] {
+                if place(a) ^ place(b) > 1 {
+                    continue;
+                }
+                *(if place(a) == place(b) { &mut same } else { &mut neighbours }) += 1;
+                let mut recent = FlowCache::default();
+                // The second time they are there.
+                for (qp, at) in [(a, 1), (b, 2), (a, 1), (b, 2)] {
+                    if !recent.has(&key(qp), at) {
+                        recent.put(&key(qp), at);
+                    }
+                }
+                let found = [(a, 1), (b, 2)].map(|(qp, at)| recent.find(short(qp), |found| found == at));
+                assert_eq!(found, [Some(1), Some(2)], "{a} {b}");
+            }
+        }
+        assert!(same > 5 && neighbours > 5, "{same} {neighbours}");
+    }
+
+    #[test]
+    fn few_strangers_are_asked() {
+        // What hosts and queue pairs there are follows no rule.
+        let key = |n: u32| {
+            let mixed = (n as u64 + 1).wrapping_mul(GOLDEN) ^ (n as u64) << 40;
+            let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            Key::of_ipv4(mixed as u32, (mixed >> 32) as u32, (mixed >> 20) as u32 & 0xff_ffff)
+        };
+        let short = |n| key(n).short().expect("it is of IPv4");
+        let mut recent = FlowCache::default();
+        (0..10_000).for_each(|n| recent.put(&key(n), n));
+        assert!(recent.slots.iter().filter(|&&slot| slot != EMPTY).count() > SLOTS / 2);
+        let asked = std::cell::Cell::new(0);
+        for n in 10_000..60_000 {
+            recent.find(short(n), |found| {
+                asked.set(asked.get() + (found < 10_000) as u32);
+                false
+            });
+        }
+        // Of two slots for each, one of 256.
+        assert!((100..800).contains(&asked.get()), "{}", asked.get());
+        recent.put(&key(7), 1 << NUMBER);
+        assert!(recent.find(short(7), |found| found >> NUMBER == 0).is_none_or(|found| found == 7));
+    }
+}

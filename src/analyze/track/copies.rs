@@ -1,0 +1,200 @@
+//! A packet that comes twice: recorded twice, or sent again?
+//!
+//! Identifications tell where they vary. Where they stand still, one repetition looks like the other, but not many:
+//!
+//! * a mirror copies nearly every packet, each nearly as long after its original, and its copies come between packets
+//!   that go on; so what it does is learned over all flows of a capture;
+//! * a sender that goes back sends everything from there on, one after the other, and then goes on with new PSNs.
+//!
+//! So what nothing else tells waits for the flow's next packets.
+
+use std::cell::Cell;
+
+/// What a capture was seen to record twice, at one place: how long after.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Lags {
+    /// All, and those of the same place.
+    copies: u32,
+    seen: u32,
+    shortest: i64,
+    longest: i64,
+}
+
+/// The lags of a capture, learned over all its flows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Copying(Cell<Lags>);
+
+/// Copies after which more are expected.
+const ENOUGH: u32 = 3;
+/// What comes again sooner was recorded twice: no answer comes so soon.
+pub(crate) const SURE_NS: i64 = 1_000;
+/// A single packet that comes again later was sent again: timers are longer.
+const TIMER_NS: i64 = 10_000;
+/// No mirror is so late.
+pub(crate) const MIRROR_NS: i64 = 1_000_000;
+/// Packets apart that two copies that follow each other may be.
+const NEAR: u64 = 8;
+/// New packets that a repetition waits for.
+const PATIENCE: u32 = 32;
+
+impl Copying {
+    /// A packet was recorded again after so long.
+    #[inline]
+    pub(crate) fn learn(&self, lag: i64) {
+        let lags = self.0.get();
+        let lags = match lags.seen {
+            0 => Lags { copies: lags.copies + 1, seen: 1, shortest: lag, longest: lag },
+            seen => Lags {
+                copies: lags.copies.saturating_add(1),
+                seen: seen.saturating_add(1),
+                shortest: lags.shortest.min(lag),
+                longest: lags.longest.max(lag),
+            },
+        };
+        self.0.set(lags);
+    }
+
+    /// Whether any are expected, also at another place.
+    pub(crate) fn is_learned(&self) -> bool {
+        self.0.get().copies >= ENOUGH
+    }
+
+    /// A packet was recorded again at another place.
+    pub(crate) fn learn_elsewhere(&self) {
+        let lags = self.0.get();
+        self.0.set(Lags { copies: lags.copies.saturating_add(1), ..lags });
+    }
+
+    /// Whether packets are recorded again after so long.
+    pub(crate) fn has(&self, lag: i64) -> bool {
+        let Lags { seen, shortest, longest, .. } = self.0.get();
+        seen >= ENOUGH && (shortest - margin(shortest)..=longest + margin(longest)).contains(&lag)
+    }
+}
+
+fn margin(lag: i64) -> i64 {
+    lag / 8 + 100
+}
+
+/// A repetition that waits.
+#[derive(Clone, Copy, Debug)]
+struct Repeated {
+    x: u64,
+    end: u64,
+    lag: i64,
+}
+
+/// Repetitions that wait for what comes next, with what their flow needs of them then.
+#[derive(Clone, Debug)]
+pub(crate) struct Repetitions<T> {
+    waiting: Vec<(Repeated, T)>,
+    /// New packets since the first.
+    new: u32,
+}
+
+impl<T> Default for Repetitions<T> {
+    fn default() -> Self {
+        Repetitions { waiting: Vec::new(), new: 0 }
+    }
+}
+
+/// A packet behind some that wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Behind {
+    /// Beyond all others.
+    New,
+    /// A repetition from there to there, so long after the one before.
+    Again(u64, u64, i64),
+    /// One that was missing.
+    Missing,
+}
+
+/// What becomes of those that wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// They wait on.
+    Wait,
+    /// They were recorded twice.
+    Copies,
+    /// They were sent again.
+    Resent,
+}
+
+impl<T> Repetitions<T> {
+    pub(crate) fn push(&mut self, x: u64, end: u64, lag: i64, packet: T) {
+        self.waiting.push((Repeated { x, end, lag }, packet));
+    }
+
+    /// They wait no more.
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = T> + use<T> {
+        self.new = 0;
+        std::mem::take(&mut self.waiting).into_iter().map(|(_, packet)| packet)
+    }
+
+    /// What the next packet makes of them. `hi`: one past the highest PSN before it.
+    pub(crate) fn judge(&mut self, next: Behind, hi: u64) -> Verdict {
+        let Some(&(last, _)) = self.waiting.last() else { return Verdict::Wait };
+        match next {
+            Behind::New if last.end < hi && self.new < PATIENCE => {
+                self.new += 1;
+                Verdict::Wait
+            }
+            Behind::New => self.alone(),
+            Behind::Again(x, end, lag) => {
+                // A READ that asks again from before ends later too.
+                let is_near = x >= last.x && x - last.x <= NEAR;
+                let is_alike = (lag - last.lag).abs() <= margin(last.lag) && end > last.end && is_near;
+                match (self.new, is_alike) {
+                    (1.., true) if self.waiting.len() + 1 >= ENOUGH as usize => Verdict::Copies,
+                    (1.., true) => Verdict::Wait,
+                    _ => Verdict::Resent,
+                }
+            }
+            Behind::Missing => Verdict::Resent,
+        }
+    }
+
+    /// No others tell.
+    pub(crate) fn alone(&self) -> Verdict {
+        match self.waiting.last() {
+            Some((last, _)) if self.new == 0 && last.lag < TIMER_NS => Verdict::Copies,
+            _ => Verdict::Resent,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judge(packets: &[Behind]) -> Vec<Verdict> {
+        let mut waiting = Repetitions::default();
+        waiting.push(10, 11, 5_000, ());
+        packets.iter().map(|&next| waiting.judge(next, 50)).collect()
+    }
+
+    #[test]
+    fn a_sender_goes_back_and_a_mirror_copies() {
+        assert_eq!(judge(&[Behind::Again(11, 12, 5_010)]), [Verdict::Resent]);
+        let mut waiting = Repetitions::default();
+        for x in 10..12 {
+            waiting.push(x, x + 1, 5_000, ());
+            assert_eq!(waiting.judge(Behind::New, 50), Verdict::Wait);
+        }
+        assert_eq!(waiting.judge(Behind::Again(12, 13, 5_020), 50), Verdict::Copies);
+        // Far apart, or not as late, they are not of one mirror.
+        assert_eq!(waiting.judge(Behind::Again(30, 31, 5_020), 50), Verdict::Resent);
+        assert_eq!(waiting.judge(Behind::Again(12, 13, 9_020), 50), Verdict::Resent);
+        // A READ from before the last one, and longer.
+        assert_eq!(waiting.judge(Behind::Again(9, 40, 5_020), 50), Verdict::Resent);
+    }
+
+    #[test]
+    fn a_capture_is_learned() {
+        let copying = Copying::default();
+        (0..2).for_each(|_| copying.learn(3_000));
+        assert!(!copying.has(3_000));
+        copying.learn(3_100);
+        assert!(copying.has(3_050) && !copying.has(5_000) && !copying.has(1_000));
+    }
+}

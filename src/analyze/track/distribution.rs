@@ -1,0 +1,526 @@
+//! Distributions of times and sizes: a few samples as they are, many in a histogram.
+
+use hdrhistogram::{Counter, Histogram};
+
+use crate::{prefetch, report::Summary};
+
+/// A distribution. Empty it takes no memory on the heap.
+#[derive(Clone, Debug, Default)]
+pub struct Distribution(Inner);
+
+#[derive(Clone, Debug, Default)]
+enum Inner {
+    #[default]
+    Empty,
+    /// So many, all alike: the messages of many a queue pair are of one size.
+    Alike {
+        value: u64,
+        count: u64,
+    },
+    Few(Vec<u64>),
+    /// Samples wait until there are some: a histogram is seldom in the cache.
+    Buffered(Box<Buffered>),
+    /// What is left of a histogram that was given up. Its percentiles are those of that time.
+    Summed(Box<Summary>),
+}
+
+/// In this order, what every sample needs is together, but for its place.
+#[derive(Clone, Debug)]
+#[repr(C)]
+struct Buffered {
+    used: usize,
+    /// For who follows a percentile.
+    followed: Followed,
+    waiting: [u64; FEW],
+    histogram: Counted,
+}
+
+/// A histogram with counters as wide as the number of its samples needs: most flows have few, and many flows' histograms
+/// are what their memory is.
+#[derive(Clone, Debug)]
+enum Counted {
+    Bytes(Histogram<u8>),
+    Shorts(Histogram<u16>),
+    Longs(Histogram<u32>),
+}
+
+/// The same of each of them.
+macro_rules! of_each {
+    ($counted:expr, $histogram:ident => $result:expr) => {
+        match $counted {
+            Counted::Bytes($histogram) => $result,
+            Counted::Shorts($histogram) => $result,
+            Counted::Longs($histogram) => $result,
+        }
+    };
+}
+
+impl Buffered {
+    #[inline]
+    fn add(&mut self, value: u64) {
+        if let Some(room) = self.waiting.get_mut(self.used) {
+            *room = value;
+            self.used += 1;
+        }
+        if self.used == FEW {
+            self.flush();
+        }
+    }
+
+    #[inline(never)]
+    fn flush(&mut self) {
+        self.histogram.record(&self.waiting[..self.used]);
+        self.used = 0;
+    }
+
+    /// The histogram of all samples.
+    fn all(&self) -> Counted {
+        let mut all = self.clone();
+        all.flush();
+        all.histogram
+    }
+}
+
+/// The distribution's 99th percentile, followed from sample to sample: a tracker asks for it after each. The histogram,
+/// which is seldom in the cache, is looked at only when the percentile moves.
+#[derive(Clone, Debug, Default)]
+pub struct Tracked {
+    all: Distribution,
+    p99: u64,
+}
+
+/// Where in a histogram a percentile is.
+#[derive(Clone, Debug, Default)]
+struct Followed {
+    /// The smallest value that the histogram does not tell from it.
+    low: u64,
+    /// How many samples there are, how many of them do not exceed it, and how many are not told from it.
+    count: u64,
+    upto: u64,
+    here: u64,
+}
+
+impl Tracked {
+    /// One more sample.
+    #[inline]
+    pub fn add(&mut self, value: u64) {
+        let Inner::Buffered(buffered) = &mut self.all.0 else { return self.add_to_few(value) };
+        buffered.add(value);
+        let Followed { low, count, upto, here } = &mut buffered.followed;
+        *count += 1;
+        *upto += (value <= self.p99) as u64;
+        *here += (*low <= value && value <= self.p99) as u64;
+        let due = share(*count);
+        if *upto < due || *upto - *here >= due {
+            self.p99 = buffered.follow(self.p99);
+        }
+    }
+
+    /// Until there is a histogram, the percentile is the largest; then it is found.
+    #[cold]
+    fn add_to_few(&mut self, value: u64) {
+        if let Inner::Summed(_) = &self.all.0 {
+            return self.all.add(value);
+        }
+        if self.all.count() == FEW as u64 {
+            self.all.buffer();
+        }
+        self.all.add(value);
+        self.p99 = self.p99.max(value);
+        if let Inner::Buffered(buffered) = &mut self.all.0 {
+            self.p99 = buffered.find();
+        }
+    }
+
+    /// The 99th percentile; of up to a hundred samples that is the largest.
+    #[inline]
+    pub fn p99(&self) -> Option<u64> {
+        (!matches!(self.all.0, Inner::Empty)).then_some(self.p99)
+    }
+
+    /// The distribution.
+    pub fn all(&self) -> &Distribution {
+        &self.all
+    }
+
+    /// Gives up the histogram: the 99th percentile stays what it is.
+    pub(crate) fn shed(&mut self) {
+        self.all.shed();
+    }
+}
+
+impl Buffered {
+    /// Finds the 99th percentile, to follow it.
+    fn find(&mut self) -> u64 {
+        self.flush();
+        let (p99, followed) = of_each!(&self.histogram, histogram => find(histogram));
+        self.followed = followed;
+        p99
+    }
+
+    /// The percentile moves over the steps between; a sample moves it by one occupied step at most.
+    #[inline(never)]
+    fn follow(&mut self, p99: u64) -> u64 {
+        self.flush();
+        of_each!(&self.histogram, histogram => follow(histogram, &mut self.followed, p99))
+    }
+}
+
+fn find<C: Counter>(histogram: &Histogram<C>) -> (u64, Followed) {
+    let p99 = histogram.value_at_quantile(0.99);
+    let steps = histogram.iter_recorded().take_while(|step| step.value_iterated_to() <= p99);
+    let followed = Followed {
+        low: histogram.lowest_equivalent(p99),
+        count: histogram.len(),
+        upto: steps.map(|step| step.count_since_last_iteration()).sum(),
+        here: histogram.count_at(p99).as_u64(),
+    };
+    (p99, followed)
+}
+
+fn follow<C: Counter>(histogram: &Histogram<C>, followed: &mut Followed, mut p99: u64) -> u64 {
+    let Followed { low, count, upto, here } = followed;
+    let due = share(*count);
+    while *upto < due {
+        p99 = histogram.highest_equivalent(p99 + 1);
+        *here = histogram.count_at(p99).as_u64();
+        *upto += *here;
+    }
+    while *upto - *here >= due {
+        *upto -= *here;
+        p99 = histogram.lowest_equivalent(p99) - 1;
+        *here = histogram.count_at(p99).as_u64();
+    }
+    *low = histogram.lowest_equivalent(p99);
+    p99
+}
+
+impl Counted {
+    /// Without samples; `None` where there is no such.
+    fn new() -> Option<Counted> {
+        // Only a number of digits that does not exist is refused.
+        let mut histogram = Histogram::new(DIGITS).ok()?;
+        histogram.auto(true);
+        Some(Counted::Bytes(histogram))
+    }
+
+    /// So many samples, all alike.
+    fn of(value: u64, count: u64) -> Option<Counted> {
+        let mut counted = Counted::new()?;
+        counted.widen_for(count);
+        // No counter counts more.
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        let _ = match &mut counted {
+            Counted::Bytes(histogram) => histogram.record_n(value, count as u8),
+            Counted::Shorts(histogram) => histogram.record_n(value, count as u16),
+            Counted::Longs(histogram) => histogram.record_n(value, count),
+        };
+        Some(counted)
+    }
+
+    /// Makes the counters wide enough for some more samples.
+    #[inline]
+    fn widen_for(&mut self, more: u64) {
+        let count = of_each!(self, histogram => histogram.len()) + more;
+        if let Counted::Bytes(narrow) = self
+            && count > u8::MAX.into()
+        {
+            *self = Counted::Shorts(wider(narrow));
+        }
+        if let Counted::Shorts(narrow) = self
+            && count > u16::MAX.into()
+        {
+            *self = Counted::Longs(wider(narrow));
+        }
+    }
+
+    /// Some more samples.
+    fn record(&mut self, values: &[u64]) {
+        self.widen_for(values.len() as u64);
+        // Refused is only what no histogram that resizes itself refuses; `saturating_record` would not let it grow.
+        of_each!(self, histogram => values.iter().for_each(|&value| _ = histogram.record(value)));
+    }
+
+    fn summary(&self) -> Summary {
+        of_each!(self, histogram => summary(histogram))
+    }
+
+    fn heap(&self) -> usize {
+        match self {
+            Counted::Bytes(histogram) => histogram.distinct_values(),
+            Counted::Shorts(histogram) => histogram.distinct_values() * size_of::<u16>(),
+            Counted::Longs(histogram) => histogram.distinct_values() * size_of::<u32>(),
+        }
+    }
+}
+
+/// The same histogram with wider counters.
+#[cold]
+fn wider<C: Counter, W: Counter + From<C>>(narrow: &Histogram<C>) -> Histogram<W> {
+    let mut wide = Histogram::new_from(narrow);
+    // Its iterators begin at 0, wherever the samples are.
+    let mut value = narrow.lowest_equivalent(narrow.min());
+    let end = narrow.lowest_equivalent(narrow.max());
+    while value < end {
+        let count = narrow.count_at(value);
+        if count > C::zero() {
+            let _ = wide.record_n(value, count.into());
+        }
+        value = narrow.next_non_equivalent(value);
+    }
+    let _ = wide.record_n(narrow.max(), narrow.count_at(end).into());
+    wide
+}
+
+/// How many of so many samples the 99th percentile is not to be exceeded by: rounded up.
+#[inline]
+fn share(count: u64) -> u64 {
+    let exact = 0.99 * count as f64;
+    let whole = exact as u64;
+    whole + ((whole as f64) < exact) as u64
+}
+
+/// A histogram's summary: its values are right to two digits.
+pub(crate) fn summary<C: Counter>(histogram: &Histogram<C>) -> Summary {
+    Summary {
+        count: histogram.len(),
+        min: histogram.min(),
+        p50: histogram.value_at_quantile(0.5),
+        p99: histogram.value_at_quantile(0.99),
+        max: histogram.max(),
+    }
+}
+
+/// Samples kept as they are.
+const FEW: usize = 32;
+/// Two significant digits: values are right to one in a hundred.
+const DIGITS: u8 = 2;
+
+impl Distribution {
+    /// One more sample.
+    #[inline]
+    pub fn add(&mut self, value: u64) {
+        match &mut self.0 {
+            Inner::Buffered(buffered) => buffered.add(value),
+            Inner::Alike { value: all, count } if *all == value => *count += 1,
+            _ => self.add_to_few(value),
+        }
+    }
+
+    #[cold]
+    fn add_to_few(&mut self, value: u64) {
+        match &mut self.0 {
+            Inner::Empty => self.0 = Inner::Alike { value, count: 1 },
+            &mut Inner::Alike { value: all, count } if count < FEW as u64 => {
+                let few = std::iter::repeat_n(all, count as usize).chain([value]);
+                self.0 = Inner::Few(few.collect());
+            }
+            Inner::Few(few) if few.len() < FEW => few.push(value),
+            Inner::Summed(summary) => {
+                let Summary { count, min, max, .. } = &mut **summary;
+                (*count, *min, *max) = (*count + 1, value.min(*min), value.max(*max));
+            }
+            _ => {
+                self.buffer();
+                if let Inner::Buffered(buffered) = &mut self.0 {
+                    buffered.add(value);
+                }
+            }
+        }
+    }
+
+    /// From now on there is a histogram.
+    fn buffer(&mut self) {
+        if let Some(histogram) = self.histogram() {
+            let (used, waiting, followed) = (0, [0; FEW], Followed::default());
+            self.0 = Inner::Buffered(Box::new(Buffered { used, waiting, followed, histogram }));
+        }
+    }
+
+    /// A histogram of all samples.
+    fn histogram(&self) -> Option<Counted> {
+        match &self.0 {
+            Inner::Empty => Counted::new(),
+            &Inner::Alike { value, count } => Counted::of(value, count),
+            Inner::Few(few) => Counted::new().map(|mut histogram| {
+                histogram.record(few);
+                histogram
+            }),
+            Inner::Buffered(buffered) => Some(buffered.all()),
+            Inner::Summed(_) => None,
+        }
+    }
+
+    /// Fetches where the next sample goes.
+    #[inline]
+    pub(crate) fn fetch(&self) {
+        match &self.0 {
+            Inner::Few(few) => few.last().into_iter().for_each(prefetch::line),
+            Inner::Buffered(buffered) => {
+                prefetch::line(&buffered.used);
+                prefetch::lines(&buffered.waiting);
+            }
+            _ => {}
+        }
+    }
+
+    /// How many samples.
+    pub fn count(&self) -> u64 {
+        match &self.0 {
+            Inner::Empty => 0,
+            &Inner::Alike { count, .. } => count,
+            Inner::Few(few) => few.len() as u64,
+            Inner::Buffered(buffered) => {
+                of_each!(&buffered.histogram, histogram => histogram.len()) + buffered.used as u64
+            }
+            Inner::Summed(summary) => summary.count,
+        }
+    }
+
+    /// The smallest, the largest and what lies between; `None` without samples.
+    pub fn summary(&self) -> Option<Summary> {
+        match &self.0 {
+            Inner::Empty => None,
+            &Inner::Alike { value, count } if count <= FEW as u64 => {
+                Some(Summary { count, min: value, p50: value, p99: value, max: value })
+            }
+            Inner::Few(few) => {
+                let mut few = few.clone();
+                few.sort_unstable();
+                // The smallest value that at least this share of the samples does not exceed.
+                let at = |percent: usize| few[(few.len() * percent).div_ceil(100).max(1) - 1];
+                Some(Summary {
+                    count: few.len() as u64,
+                    min: few[0],
+                    p50: at(50),
+                    p99: at(99),
+                    max: few[few.len() - 1],
+                })
+            }
+            Inner::Summed(summary) => Some(**summary),
+            Inner::Alike { .. } | Inner::Buffered(_) => Some(self.histogram()?.summary()),
+        }
+    }
+
+    /// The value that this share of the samples, from 0 to 1, does not exceed.
+    pub fn quantile(&self, share: f64) -> Option<u64> {
+        match &self.0 {
+            Inner::Alike { .. } | Inner::Buffered(_) if self.count() > FEW as u64 => {
+                Some(of_each!(self.histogram()?, histogram => histogram.value_at_quantile(share)))
+            }
+            _ => self.summary().map(|s| if share < 0.9 { s.p50 } else { s.p99 }),
+        }
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn heap(&self) -> usize {
+        match &self.0 {
+            Inner::Empty | Inner::Alike { .. } => 0,
+            Inner::Few(few) => few.capacity() * size_of::<u64>(),
+            Inner::Buffered(buffered) => size_of::<Buffered>() + buffered.histogram.heap(),
+            Inner::Summed(_) => size_of::<Summary>(),
+        }
+    }
+
+    /// Gives up the histogram. The summary stays: of later samples only the number and the extremes are counted.
+    pub(crate) fn shed(&mut self) {
+        if let Inner::Buffered(_) = &self.0
+            && let Some(summary) = self.summary()
+        {
+            self.0 = Inner::Summed(Box::new(summary));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A histogram that never needs to grow wider.
+    fn plain() -> Histogram<u32> {
+        let mut plain = Histogram::new(DIGITS).unwrap();
+        plain.auto(true);
+        plain
+    }
+
+    #[test]
+    fn the_percentile_that_is_followed_is_the_one_that_is_computed() {
+        let mut tracked = Tracked::default();
+        let mut random = 1u64;
+        for n in 0..20_000u64 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            // Small and large, rising and falling in turns.
+            let most = 1 << (8 + (n / 2000) * 3 % 25);
+            tracked.add((random >> 33) % most);
+            assert_eq!(tracked.p99(), tracked.all().quantile(0.99), "after {n}");
+        }
+    }
+
+    #[test]
+    fn counters_grow_wider_and_nothing_is_lost() {
+        let mut distribution = Distribution::default();
+        let mut plain = plain();
+        for n in 0..70_000u64 {
+            // Zeros, one value that no narrow counter could count, and a spread.
+            let value = if n % 7 < 5 { n % 2 * 1234 } else { n * n };
+            distribution.add(value);
+            plain.record(value).unwrap();
+            if [200, 256, 288, 1000, 65_535, 65_568, 69_999].contains(&n) {
+                assert_eq!(distribution.summary(), Some(summary(&plain)), "after {n}");
+                assert_eq!(distribution.count(), n + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn counters_grow_wider_at_the_end_of_numbers_too() {
+        let mut distribution = Distribution::default();
+        let mut plain = plain();
+        for n in 0..1000u64 {
+            let value = u64::MAX - ((n % 5) << 61);
+            distribution.add(value);
+            plain.record(value).unwrap();
+        }
+        assert_eq!(distribution.summary(), Some(summary(&plain)));
+    }
+
+    #[test]
+    fn samples_that_are_alike_are_counted_as_others_are() {
+        for alike in [1, 2, 31, 32, 33, 255, 256, 300, 65_535, 65_600] {
+            let (mut distribution, mut tracked) = (Distribution::default(), Tracked::default());
+            let mut plain = plain();
+            for n in 0..alike + 40 {
+                // Then one that is not, and some more.
+                let value = if n < alike { 1_048_577 } else { (n - alike) * 12_345 };
+                distribution.add(value);
+                tracked.add(value);
+                plain.record(value).unwrap();
+                if n + 2 > alike && n >= FEW as u64 {
+                    assert_eq!(distribution.summary(), Some(summary(&plain)), "{n} of {alike}");
+                    assert_eq!(distribution.quantile(0.99), Some(plain.value_at_quantile(0.99)));
+                    assert_eq!(tracked.p99(), distribution.quantile(0.99), "{n} of {alike}");
+                }
+            }
+            assert_eq!(distribution.count(), alike + 40);
+        }
+        let mut few = Distribution::default();
+        (0..FEW).for_each(|_| few.add(1_048_577));
+        let summary = few.summary().unwrap();
+        assert_eq!((summary.count, summary.min, summary.max), (FEW as u64, 1_048_577, 1_048_577));
+        assert_eq!(few.quantile(0.5), Some(1_048_577));
+    }
+
+    #[test]
+    fn many_samples_are_summed_up_as_few_are() {
+        let mut distribution = Distribution::default();
+        for value in 1..=1000u64 {
+            distribution.add(value * 1000);
+        }
+        let summary = distribution.summary().unwrap();
+        assert_eq!((summary.count, distribution.count()), (1000, 1000));
+        for (is, ought) in [(summary.min, 1e3), (summary.p50, 5e5), (summary.p99, 9.9e5), (summary.max, 1e6)]
+        {
+            assert!((is as f64 / ought - 1.0).abs() < 0.01, "{summary:?}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! State that most flows never have: made when it is first written to.
+
+use std::ops::{Deref, DerefMut};
+
+/// What a flow has only once it is needed. Reading it before shows the default.
+#[derive(Clone, Debug)]
+pub(crate) struct OnDemand<T>(Option<Box<T>>);
+
+/// A type whose default can be lent.
+pub(crate) trait Quiet: Default + 'static {
+    /// The default.
+    fn quiet() -> &'static Self;
+}
+
+impl<T> OnDemand<T> {
+    /// What there is, if it was ever written to.
+    #[inline(always)]
+    pub(crate) fn get(&self) -> Option<&T> {
+        self.0.as_deref()
+    }
+
+    /// The same, to change it.
+    #[inline(always)]
+    pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
+        self.0.as_deref_mut()
+    }
+
+    /// Bytes on the heap, without what the value itself has there.
+    pub(crate) fn heap(&self) -> usize {
+        self.0.as_ref().map_or(0, |_| size_of::<T>())
+    }
+}
+
+impl<T> Default for OnDemand<T> {
+    fn default() -> Self {
+        OnDemand(None)
+    }
+}
+
+impl<T: Quiet> Deref for OnDemand<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        match &self.0 {
+            Some(value) => value,
+            None => T::quiet(),
+        }
+    }
+}
+
+impl<T: Quiet> DerefMut for OnDemand<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        self.0.get_or_insert_default()
+    }
+}
+
+/// Lends the default of a type.
+macro_rules! quiet {
+    ($type:ty) => {
+        impl $crate::analyze::track::on_demand::Quiet for $type {
+            fn quiet() -> &'static $type {
+                static QUIET: std::sync::LazyLock<$type> = std::sync::LazyLock::new(Default::default);
+                &QUIET
+            }
+        }
+    };
+}
+pub(crate) use quiet;

@@ -1,0 +1,159 @@
+//! Messages, put together by PSN: packets that were lost and sent again, or overtaken, come in any order.
+//!
+//! Nearly all come in order: then one open message is all there is. Once something is missing, the edges of messages are
+//! kept, in the order of their PSNs, until everything between is there, or acknowledged.
+
+use super::{Assembly, Part, Requests, Waiting};
+use crate::opcode::{Operation, Position};
+
+/// The first, the last or the only packet of a message; at the end of the list also one in the middle, whose first is missing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edge {
+    x: u64,
+    /// PSNs.
+    n: u32,
+    bytes: u64,
+    time: i64,
+    operation: Operation,
+    begins: bool,
+    ends: bool,
+}
+
+/// Edges kept at a time.
+const MAX_EDGES: usize = 4096;
+/// PSNs sent since, after which nobody brings what is missing any more: where nothing is acknowledged, and otherwise.
+const UNANSWERED: u64 = 1024;
+const ANSWERED: u64 = 8192;
+
+impl Requests {
+    /// Whether the last packets are not of a message whose beginning is missing, or a part of it.
+    #[inline(always)]
+    pub(super) fn has_no_open_edge(&self) -> bool {
+        self.trouble.get().is_none_or(|trouble| trouble.edges.back().is_none_or(|edge| edge.ends))
+    }
+
+    /// A packet that was not seen before: its message may be complete.
+    #[inline(always)]
+    pub(super) fn assemble(&mut self, part: &Part, x: u64) {
+        let &Part { operation, position, n, time, bytes } = part;
+        let end = x + n as u64;
+        let is_first = end >= self.seq.hi && self.has_no_open_edge();
+        match (position, &mut self.assembly) {
+            (Position::First, None) if is_first => {
+                self.assembly = Some(Assembly { next: end, bytes, first_time: time, operation });
+            }
+            (Position::Only, None) if is_first => self.complete(operation, bytes, end - 1, time),
+            (Position::Middle, Some(open)) if open.next == x && open.operation == operation => {
+                (open.next, open.bytes) = (end, open.bytes + bytes);
+            }
+            (Position::Last, Some(open)) if open.next == x && open.operation == operation => {
+                let (bytes, first_time) = (open.bytes + bytes, open.first_time);
+                self.assembly = None;
+                self.complete(operation, bytes, x, first_time);
+            }
+            _ => self.assemble_by_psn(part, x),
+        }
+    }
+
+    /// A message is complete, up to this PSN.
+    #[inline(always)]
+    fn complete(&mut self, operation: Operation, bytes: u64, last: u64, first_time: i64) {
+        if matches!(operation, Operation::ReadRequest | Operation::CompareSwap | Operation::FetchAdd) {
+            self.messages_completed += 1;
+            self.sizes.add(bytes);
+        } else {
+            self.completed(bytes, Waiting { last, first_time });
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn assemble_by_psn(&mut self, part: &Part, x: u64) {
+        let &Part { operation, position, n, time, bytes } = part;
+        let (begins, ends) = (
+            matches!(position, Position::First | Position::Only),
+            matches!(position, Position::Last | Position::Only),
+        );
+        let is_newest = x + n as u64 >= self.seq.hi;
+        if is_newest && let Some(open) = self.assembly.take() {
+            let full = if self.mtu.bytes > 0 { self.mtu.bytes as u64 } else { bytes.max(1) };
+            let x = open.next.saturating_sub(open.bytes.div_ceil(full).max(1));
+            let Assembly { first_time: time, operation, .. } = open;
+            self.edge(Edge { x, n: 1, bytes: full, time, operation, begins: true, ends: false });
+        }
+        let (is_open, has_edges) = (!self.has_no_open_edge(), !self.trouble.edges.is_empty());
+        let is_missing = self.seq.rare.get().is_some_and(|rare| rare.holes.iter().next().is_some());
+        if begins || ends && (has_edges || is_missing) || is_newest && is_missing && !is_open {
+            // What showed that the first one was missing is of its message, nearly always.
+            let time = self.seq.rare.filled.map_or(time, |hole| hole.min(time));
+            self.edge(Edge { x, n, bytes, time, operation, begins, ends });
+        }
+        self.sweep(self.una, false);
+    }
+
+    fn edge(&mut self, edge: Edge) {
+        let edges = &mut self.trouble.edges;
+        // One in the middle has done its duty.
+        if edges.back().is_some_and(|last| !last.begins && !last.ends && last.x < edge.x) {
+            edges.pop_back();
+        }
+        if edges.len() >= MAX_EDGES {
+            self.messages_broken += edges.drain(..MAX_EDGES / 2).filter(|edge| edge.begins).count() as u64;
+        }
+        let at = match edges.back() {
+            Some(last) if last.x >= edge.x => edges.partition_point(|before| before.x < edge.x),
+            _ => edges.len(),
+        };
+        if edges.get(at).is_none_or(|there| there.x != edge.x) {
+            edges.insert(at, edge);
+        }
+    }
+
+    /// Completes messages of which everything is there, or acknowledged: whatever is before `una`. Nothing comes any more where
+    /// it `is_over`.
+    pub(super) fn sweep(&mut self, una: u64, is_over: bool) {
+        while let Some(trouble) = self.trouble.get()
+            && let Some(&first) = trouble.edges.front()
+        {
+            let next = trouble.edges.get(1).copied();
+            let patience = if self.acks_seen == 0 { UNANSWERED } else { ANSWERED };
+            let is_late = is_over || self.seq.hi.saturating_sub(first.x) > patience;
+            let is_missing = |to: u64| {
+                let from = first.x.max(una);
+                from < to && self.seq.rare.get().is_some_and(|rare| rare.holes.touches(&(from..to)))
+            };
+            let mut edges = 1;
+            match next {
+                _ if first.ends && (first.begins || una > first.x) => {
+                    self.complete(first.operation, first.bytes, first.x + first.n as u64 - 1, first.time);
+                }
+                _ if !first.begins && !is_late => return,
+                _ if !first.begins => self.messages_broken += first.ends as u64,
+                Some(last) if last.ends && !last.begins && !is_missing(last.x) => {
+                    let bytes = (last.x - first.x) * first.bytes + last.bytes;
+                    self.complete(first.operation, bytes, last.x, first.time);
+                    edges = 2;
+                }
+                // Its last packet was not seen.
+                Some(next) if next.begins && una >= next.x => {
+                    let bytes = (next.x - first.x) * first.bytes;
+                    self.complete(first.operation, bytes, next.x - 1, first.time);
+                }
+                None | Some(Edge { begins: false, ends: false, .. })
+                    if self.assembly.is_none() && (is_over || !is_missing(self.seq.hi)) =>
+                {
+                    let bytes = (self.seq.hi - first.x) * first.bytes;
+                    let Edge { time: first_time, operation, .. } = first;
+                    self.assembly = Some(Assembly { next: self.seq.hi, bytes, first_time, operation });
+                    edges += next.is_some() as usize;
+                }
+                _ if !is_late => return,
+                next => {
+                    self.messages_broken += 1;
+                    edges += next.is_some_and(|next| !next.begins) as usize;
+                }
+            }
+            self.trouble.edges.drain(..edges);
+        }
+    }
+}

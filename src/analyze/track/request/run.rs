@@ -1,0 +1,425 @@
+//! The run of a flow's requests, or of its READ responses, while each is the next one, and nothing is open or in doubt.
+//! What every packet needs of the sequence is together then, and all else stays as it was.
+
+use std::hint::select_unpredictable;
+
+use super::{Assembly, Requests, TrackConfig, Waiting};
+use crate::{
+    analyze::{
+        packet::PacketView,
+        track::{
+            SILENCE_NS,
+            goodput::Marks,
+            order::IdOrder,
+            ring::{self, Sent},
+            sequence::{Sequence, sent, unseen},
+            step::Packet,
+        },
+    },
+    opcode::{Operation, Shape},
+    wire::Psn,
+};
+
+/// Requests that follow each other, or READ responses.
+#[derive(Debug, Default)]
+pub(crate) struct RunState {
+    /// The next PSN, unwrapped.
+    next: u64,
+    /// When the last one came.
+    time: i64,
+    ring: Box<[Sent]>,
+    /// Where the run ends, whatever comes; the low bits.
+    stop: u32,
+    /// Payload bytes.
+    payload: u32,
+    /// Bytes of all, from their network headers on.
+    pub(crate) bytes: u32,
+    of: Of,
+}
+
+/// What they are, and what only those have.
+#[derive(Debug)]
+enum Of {
+    Requests(RequestRun),
+    Data(DataRun),
+}
+
+impl Default for Of {
+    fn default() -> Of {
+        Of::Requests(RequestRun::default())
+    }
+}
+
+/// A run of SENDs and WRITEs. Packed, as the other, so that a run is two cache lines.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, packed(2))]
+struct RequestRun {
+    /// When the message that is open began.
+    message_time: i64,
+    /// The payload bytes when it began, modulo 2^32.
+    message_start: u32,
+    /// The message that is open.
+    open: Option<Operation>,
+    knows_mtu: bool,
+    /// How many payload bytes the requests know of.
+    told: u32,
+    /// A silence longer than this may hide a loss.
+    floor: u32,
+    /// What may have been lost in silences.
+    perhaps: u32,
+}
+
+/// A run of READ responses.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, packed(2))]
+struct DataRun {
+    /// When the next mark of goodput is due.
+    due: i64,
+    /// How far marks of goodput are apart at least; 0 while the requests learn of each response at once.
+    apart: u32,
+    /// How far the last mark of goodput is from the one before it; 0 where the requests know of it.
+    late: u32,
+    /// The first PSN that the requests do not know of; the low bits.
+    told: u32,
+    /// The next PSN that the requests learn of at once; the low bits.
+    until: u32,
+    /// The last one was not the last one of its READ.
+    is_open: bool,
+}
+
+/// READ responses that change nothing of requests but how far they are answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MayWait {
+    /// The next ones, so many.
+    psns: u32,
+    /// When the next mark of goodput is due,
+    due: i64,
+    /// ... and how far those after it are apart.
+    apart: u32,
+}
+
+/// PSNs after which a run ends: its counts are small, and requests of a flow that searches for its opposite are looked at
+/// again (see [`Place`](crate::analyze::table::connection::Place)).
+const LONGEST: u64 = 8192;
+
+impl RunState {
+    /// Whether a part of a SEND or WRITE is the next one, of the message that is open or of a new one: how long it was
+    /// silent before.
+    #[inline(always)]
+    pub(crate) fn next(&self, facts: &impl PacketView, shape: &Shape, ids: &IdOrder) -> Option<u64> {
+        let Of::Requests(RequestRun { open, .. }) = &self.of else { return None };
+        let fits = open.is_none() | (!shape.begins & (*open == shape.operation));
+        self.silence_before(facts, fits, ids)
+    }
+
+    /// Whether a READ response is the next one of a run of them.
+    #[inline(always)]
+    pub(crate) fn is_next_data(&self, facts: &impl PacketView, ids: &IdOrder) -> bool {
+        self.silence_before(facts, self.is_data(), ids).is_some()
+    }
+
+    /// Whether a READ response is the next one of a run of them, and the requests may learn of it [later](MayWait).
+    #[inline(always)]
+    pub(crate) fn is_next_to_wait(&self, facts: &impl PacketView, ids: &IdOrder) -> bool {
+        let Of::Data(DataRun { apart, until, .. }) = self.of else { return false };
+        self.silence_before(facts, (apart != 0) & (self.next as u32 != until), ids).is_some()
+    }
+
+    /// How long it was silent before a packet, if that is the next one, and `fits` otherwise too.
+    #[inline(always)]
+    fn silence_before(&self, facts: &impl PacketView, fits: bool, ids: &IdOrder) -> Option<u64> {
+        let silence = facts.time().wrapping_sub(self.time) as u64;
+        let is_next = (facts.psn().0 ^ self.next as u32) & (Psn::SPACE - 1) == 0;
+        let goes_far = (self.next as u32 != self.stop) & (silence <= SILENCE_NS as u64);
+        if !(is_next & fits & goes_far) {
+            return None;
+        }
+        let overtaken = facts.ip_id().is_some_and(|id| ids.is_overtaken(id));
+        (!overtaken).then_some(silence)
+    }
+
+    /// Takes it. A message that it ends, and its bytes.
+    #[inline(always)]
+    pub(crate) fn take(
+        &mut self,
+        silence: u64,
+        facts: &impl PacketView,
+        shape: &Shape,
+        frame: u64,
+        ids: &IdOrder,
+    ) -> Option<(u64, Waiting)> {
+        let (x, time, payload) = (self.next, facts.time(), self.payload);
+        self.put(facts, frame);
+        let Of::Requests(run) = &mut self.of else { return None };
+        // In many traces nobody can tell which it will be, nor the processor: a branch would be guessed wrong.
+        let is_silent = silence > run.floor as u64;
+        let perhaps = unseen(facts.ip_id(), ids).max(1) as u32;
+        run.perhaps += select_unpredictable(is_silent, perhaps, 0);
+        (run.message_start, run.message_time) =
+            if shape.begins { (payload, time) } else { (run.message_start, run.message_time) };
+        let is_complete = shape.ends & (shape.begins | run.open.is_some());
+        run.open = if shape.ends {
+            None
+        } else if shape.begins {
+            shape.operation
+        } else {
+            run.open
+        };
+        if !is_complete {
+            return None;
+        }
+        let bytes = self.payload.wrapping_sub(run.message_start) as u64;
+        Some((bytes, Waiting { last: x, first_time: run.message_time }))
+    }
+
+    /// Takes one of which the requests learn later.
+    #[inline(always)]
+    pub(crate) fn take_to_wait(&mut self, facts: &impl PacketView, frame: u64) {
+        self.put(facts, frame);
+        let Of::Data(run) = &mut self.of else { return };
+        if self.time >= run.due {
+            let late = self.time.saturating_sub(run.due);
+            run.late = late.saturating_add(run.apart as i64).min(u32::MAX as i64) as u32;
+            run.due = self.time + run.apart as i64;
+        }
+    }
+
+    /// Takes a READ response.
+    #[inline(always)]
+    pub(crate) fn take_data(&mut self, facts: &impl PacketView, shape: &Shape, frame: u64) {
+        self.put(facts, frame);
+        if let Of::Data(run) = &mut self.of {
+            run.is_open = !shape.ends;
+        }
+    }
+
+    #[inline(always)]
+    fn put(&mut self, facts: &impl PacketView, frame: u64) {
+        let x = self.next;
+        ring::put(&mut self.ring, x, sent(&Packet::of(facts, frame), 1));
+        // All rings together are more than caches hold.
+        ring::fetch(&self.ring, x + ring::AHEAD);
+        (self.next, self.time) = (x + 1, facts.time());
+        self.payload += facts.payload();
+    }
+
+    /// From now on READ responses of this sequence are taken by a run, if that can be; the last one was not the last one
+    /// of its READ, or it was. They are as they were until they are [given back](Self::give_back).
+    pub(crate) fn of_data(seq: &mut Sequence, is_open: bool) -> Option<RunState> {
+        let (next, stop) = (seq.hi, stop(seq, 0, seq.hi));
+        if !seq.is_undisturbed() || stop <= next {
+            return None;
+        }
+        let of = Of::Data(DataRun { is_open, ..DataRun::default() });
+        let mut run = RunState { next, time: seq.last_time, stop: stop as u32, of, ..RunState::default() };
+        seq.ring.swap(&mut run.ring);
+        Some(run)
+    }
+
+    /// The requests may learn of the next READ responses later.
+    #[inline(always)]
+    pub(crate) fn wait(&mut self, may_wait: &MayWait) {
+        let (&MayWait { psns, due, apart }, next) = (may_wait, self.next as u32);
+        if let Of::Data(run) = &mut self.of {
+            (run.told, run.until) = (next, next.wrapping_add(psns));
+            (run.due, run.apart, run.late) = (due, apart, 0);
+        }
+    }
+
+    /// The sequence learns of all READ responses of the run, which is over.
+    pub(crate) fn give_back(mut self, seq: &mut Sequence) {
+        seq.go_on(self.next, self.time);
+        seq.ring.swap(&mut self.ring);
+    }
+
+    /// Whether it is of READ responses.
+    #[inline(always)]
+    pub(crate) fn is_data(&self) -> bool {
+        matches!(self.of, Of::Data(_))
+    }
+
+    /// Whether the last READ response was not the last one of its READ.
+    pub(crate) fn is_data_open(&self) -> bool {
+        matches!(self.of, Of::Data(DataRun { is_open: true, .. }))
+    }
+
+    /// Fetches where a packet goes.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, psn: Psn) {
+        ring::fetch(&self.ring, psn.0 as u64);
+    }
+
+    /// Full packets tell the path MTU: the first one of a flow is to be looked at.
+    #[inline(always)]
+    pub(crate) fn knows_mtu(&self) -> bool {
+        matches!(self.of, Of::Requests(RequestRun { knows_mtu: true, .. }))
+    }
+
+    /// Payload bytes of all its packets.
+    pub(crate) fn payload(&self) -> u32 {
+        self.payload
+    }
+
+    /// The PSN of its last packet.
+    pub(crate) fn last(&self) -> Psn {
+        Psn(self.next.wrapping_sub(1) as u32 & (Psn::SPACE - 1))
+    }
+
+    /// When its last packet came.
+    pub(crate) fn time(&self) -> i64 {
+        self.time
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn heap(&self) -> usize {
+        size_of_val(&*self.ring)
+    }
+}
+
+impl Requests {
+    /// From now on requests are taken by a run, if that can be. They are as they were until it [ends](Self::end_run).
+    pub(crate) fn begin_run(&mut self, config: &TrackConfig) -> Option<RunState> {
+        let next = self.seq.hi;
+        let stop = stop(&self.seq, self.una, next);
+        let is_open = match &self.assembly {
+            Some(assembly) => assembly.next == next && assembly.bytes <= u32::MAX as u64 / 2,
+            None => true,
+        };
+        if !is_open || !self.is_in_order() || stop <= next {
+            return None;
+        }
+        let (floor, knows_mtu) = (self.floor(config), self.knows_mtu());
+        let mut of = RequestRun { floor, knows_mtu, ..RequestRun::default() };
+        if let Some(assembly) = self.assembly.take() {
+            of.message_start = 0u32.wrapping_sub(assembly.bytes as u32);
+            (of.message_time, of.open) = (assembly.first_time, Some(assembly.operation));
+        }
+        let (time, of) = (self.seq.last_time, Of::Requests(of));
+        let mut run = RunState { next, time, stop: stop as u32, of, ..RunState::default() };
+        self.seq.ring.swap(&mut run.ring);
+        Some(run)
+    }
+
+    /// The run is over. It had so many packets.
+    pub(crate) fn end_run(&mut self, mut run: RunState, packets: u64) {
+        self.catch_up(&mut run);
+        self.counts.packets += packets;
+        self.counts.are_new(packets);
+        let Of::Requests(of) = run.of else { return };
+        if of.perhaps > 0 {
+            self.counts.lost_perhaps(of.perhaps as u64);
+        }
+        self.assembly = of.open.map(|operation| Assembly {
+            next: run.next,
+            bytes: run.payload.wrapping_sub(of.message_start) as u64,
+            first_time: of.message_time,
+            operation,
+        });
+    }
+
+    /// Learns what an acknowledgement needs of a run that goes on. Afterwards it has to [go on](Self::go_on).
+    #[inline(always)]
+    pub(crate) fn catch_up(&mut self, run: &mut RunState) {
+        self.learn(run);
+        self.seq.ring.swap(&mut run.ring);
+    }
+
+    /// Learns what there was, but for the single transmissions.
+    #[inline(always)]
+    pub(crate) fn learn(&mut self, run: &mut RunState) {
+        if run.next != self.seq.hi {
+            self.seq.go_on(run.next, run.time);
+            self.responder.go_on(run.next);
+        }
+        if let Of::Requests(of) = &mut run.of {
+            self.goodput += (run.payload - of.told) as u64;
+            of.told = run.payload;
+        }
+    }
+
+    /// Goes on with a run after an acknowledgement, if that can be: else it is to end.
+    #[inline(always)]
+    pub(crate) fn go_on(&mut self, run: &mut RunState, config: &TrackConfig) -> bool {
+        run.stop = stop(&self.seq, self.una, run.next) as u32;
+        if let Of::Requests(of) = &mut run.of {
+            of.floor = self.floor(config);
+        }
+        self.seq.ring.swap(&mut run.ring);
+        self.is_in_order() && self.seq.hi == run.next
+    }
+
+    /// Whether they may learn of the READ responses behind this PSN when somebody asks for them, all at once. The last one of
+    /// a READ completes it.
+    #[inline(always)]
+    pub(crate) fn may_wait(&self, psn: Psn) -> Option<MayWait> {
+        let (reads, next, hi) = (self.reads.get()?, self.seq.unwrap(psn) + 1, self.seq.hi);
+        let at = reads.place(next - 1)?;
+        let read = reads.list.get(at)?;
+        let is_quiet = !self.is_recovering
+            && self.trouble.get().is_none_or(|trouble| trouble.lost_behind.is_none())
+            && self.seq.has_decided_all();
+        let is_answered = read.answered && read.next == next && self.una == next && !reads.out_of_sequence;
+        // Near enough that PSNs behind each other are behind each other once they are unwrapped.
+        let is_near = read.end <= hi && hi - next < Psn::SPACE as u64 / 4;
+        let is_alone =
+            || reads.list.range(at + 1..).all(|later| later.first >= read.end || later.end <= next);
+        if !(is_quiet && is_answered && is_near && is_alone()) {
+            return None;
+        }
+        let psns = read.end.checked_sub(next + 1)? as u32;
+        match (&self.more, self.rtt_min) {
+            (Some(more), Some(rtt)) => {
+                // What the first mark after an episode tells of it is not to wait.
+                let recovered = more.episodes.last().and_then(|last| last.recovered);
+                let is_over = recovered.is_none_or(|recovered| recovered < more.marks.last());
+                let apart = is_over.then(|| Marks::apart(rtt)).flatten()?;
+                Some(MayWait { psns, due: more.marks.due(rtt), apart })
+            }
+            _ => Some(MayWait { psns, due: i64::MAX, apart: 1 }),
+        }
+    }
+
+    /// Learns of all READ responses of a run that goes on; of the next ones at once.
+    pub(crate) fn learn_of_data(&mut self, run: &mut RunState) {
+        let Of::Data(of) = &mut run.of else { return };
+        let apart = of.apart;
+        of.apart = 0;
+        let (psns, last) = ((run.next as u32).wrapping_sub(of.told), run.next.wrapping_sub(1));
+        if apart == 0 || psns == 0 {
+            return;
+        }
+        let x = self.seq.unwrap(Psn(last as u32 & (Psn::SPACE - 1)));
+        self.acks_seen += psns as u64;
+        if let Some(reads) = self.reads.get_mut() {
+            reads.last_time = run.time;
+            if let Some(at) = reads.place(x) {
+                reads.list[at].next = x + 1;
+                reads.list[at].seen += psns as u64;
+            }
+        }
+        self.responder.acknowledged(x + 1);
+        self.go_to(x + 1, run.time);
+        if let (Some(more), Some(rtt)) = (&mut self.more, self.rtt_min)
+            && of.late > 0
+        {
+            more.marks.go_on(of.due - apart as i64, of.late, self.goodput, rtt);
+        }
+    }
+
+    #[inline(always)]
+    fn is_in_order(&self) -> bool {
+        self.is_quiet() && self.seq.is_undisturbed() && self.responder.waits_for(self.seq.hi)
+    }
+
+    #[inline(always)]
+    fn floor(&self, config: &TrackConfig) -> u32 {
+        self.timeout_floor(config).clamp(0, u32::MAX as i64) as u32
+    }
+}
+
+/// Where a run of a sequence has to end that is here. `una` as in [`outstanding`](ring::outstanding).
+#[inline(always)]
+fn stop(seq: &Sequence, una: u64, next: u64) -> u64 {
+    let room = seq.ring.room_until(seq.base, una);
+    room.min((next / LONGEST + 1) * LONGEST - 1).max(next)
+}

@@ -1,0 +1,150 @@
+//! A responder of the responder, fed with the tap's order of packets. Without it, a NAK that reordering provoked would
+//! be taken for a loss: a responder that sees p+1 before p asks for p, drops p+1, takes p, and then asks for p+1.
+
+use super::on_demand::{OnDemand, quiet};
+
+/// A NAK that the real responder ought to send, if it sees what the tap sees.
+#[derive(Clone, Copy, Debug, Default)]
+struct Predicted {
+    psn: u64,
+    time: i64,
+    matched: bool,
+}
+
+/// What the responder makes of a NAK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nakked {
+    /// The tap saw the gap too, since then.
+    Expected { since: i64 },
+    /// It says nothing new: it repeats one, or goes with an RNR NAK for the same PSN.
+    Again,
+    /// The tap saw what the responder lacks: lost behind the tap. So many PSNs were sent since.
+    Downstream { sent_since: u64 },
+    /// The responder has more than its responder, and lacks this.
+    Ahead,
+    /// The responder lacks what the tap lacks too, and the tap did not know.
+    Unseen,
+}
+
+/// The responder's expected PSN and whether it has asked for it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ResponderModel {
+    expected: u64,
+    asked: bool,
+    /// One past the last PSN of the current pass.
+    reached: u64,
+    asks: OnDemand<Asks>,
+}
+
+/// What it asked for, and what the real one did.
+#[derive(Clone, Debug, Default)]
+struct Asks {
+    predicted: [Predicted; 4],
+    at: u8,
+    not_ready: u64,
+    last_nak: u64,
+    last_nak_at: u64,
+}
+
+quiet!(Asks);
+
+impl ResponderModel {
+    /// Bytes on the heap.
+    pub(crate) fn heap(&self) -> usize {
+        self.asks.heap()
+    }
+
+    pub(crate) fn start(&mut self, x: u64) {
+        *self = ResponderModel { expected: x, ..ResponderModel::default() };
+    }
+
+    /// Whether it waits for this PSN, and no other.
+    #[inline(always)]
+    pub(crate) fn waits_for(&self, x: u64) -> bool {
+        self.expected == x
+    }
+
+    /// What it waited for came, and then one after the other.
+    #[inline(always)]
+    pub(crate) fn go_on(&mut self, next: u64) {
+        (self.expected, self.asked, self.reached) = (next, false, next);
+    }
+
+    /// A good request passed the tap.
+    #[inline]
+    pub(crate) fn on_request(&mut self, x: u64, n: u32, time: i64) {
+        let end = x + n as u64;
+        if x == self.expected {
+            self.expected = end;
+            self.asked = false;
+        } else if x > self.expected {
+            if !self.asked {
+                self.asked = true;
+                let (psn, asks) = (self.expected, &mut *self.asks);
+                asks.predicted[asks.at as usize % 4] = Predicted { psn, time, matched: false };
+                asks.at = asks.at.wrapping_add(1);
+            }
+        } else if end > self.expected {
+            // A READ asked for again, from the middle on, and beyond.
+            self.expected = end;
+        }
+        self.reached = end;
+    }
+
+    /// Everything before `una` has arrived.
+    #[inline]
+    pub(crate) fn acknowledged(&mut self, una: u64) {
+        if una > self.expected {
+            self.expected = una;
+            self.asked = false;
+        }
+    }
+
+    /// PSNs sent from this one on, in the current pass.
+    pub(crate) fn sent_since(&self, x: u64) -> u64 {
+        self.reached.saturating_sub(x)
+    }
+
+    pub(crate) fn not_ready(&mut self, x: u64) {
+        self.asks.not_ready = x;
+        if x < self.expected {
+            self.expected = x;
+        }
+    }
+
+    /// Whether a NAK for this PSN was seen lately.
+    pub(crate) fn was_asked(&self, x: u64) -> bool {
+        self.asks.last_nak == x || self.asks.predicted.iter().any(|p| p.psn == x && p.matched)
+    }
+
+    /// The real responder asked for `x`.
+    pub(crate) fn nakked(&mut self, x: u64, time: i64) -> Nakked {
+        let asks = &mut *self.asks;
+        let repeated = asks.last_nak == x && asks.last_nak_at == asks.at as u64;
+        (asks.last_nak, asks.last_nak_at) = (x, asks.at as u64);
+        if asks.not_ready == x && x != 0 {
+            asks.not_ready = 0;
+            return Nakked::Again;
+        }
+        let predicted =
+            asks.predicted.iter_mut().find(|p| p.psn == x && !p.matched && p.time <= time && p.time != 0);
+        if let Some(predicted) = predicted {
+            predicted.matched = true;
+            return Nakked::Expected { since: predicted.time };
+        }
+        if x < self.expected {
+            let sent_since = self.reached.saturating_sub(x).max(self.expected - x);
+            (self.expected, self.asked) = (x, true);
+            if repeated {
+                return Nakked::Again;
+            }
+            return Nakked::Downstream { sent_since };
+        }
+        if x > self.expected {
+            (self.expected, self.asked) = (x, true);
+            return Nakked::Ahead;
+        }
+        // What the responder waits for too: asked for before, or asked for because of what the tap did not see.
+        Nakked::Unseen
+    }
+}

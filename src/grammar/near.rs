@@ -1,0 +1,47 @@
+//! What a misspelt name may have meant.
+
+/// The names that come nearest to a word, at most three: those with the fewest letters to change.
+pub fn nearest(word: &str, names: impl Iterator<Item = String>) -> Vec<String> {
+    // Long words are nobody's misspelling.
+    if word.len() > 64 {
+        return Vec::new();
+    }
+    let mut near: Vec<(usize, String)> = names
+        .map(|name| {
+            let last = name.rsplit('.').next() == Some(word);
+            (if last { 0 } else { distance(word, &name) }, name)
+        })
+        .filter(|(distance, name)| *distance <= 1 + name.len().max(word.len()) / 3)
+        .collect();
+    near.sort();
+    near.dedup();
+    let best = near.first().map_or(0, |(distance, _)| *distance);
+    near.retain(|(distance, _)| *distance == best);
+    near.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// "; did you mean a or b?" of the [`nearest`] names, and `otherwise` where there are none.
+pub fn did_you_mean(near: &[String], otherwise: &str) -> String {
+    match near {
+        [] => otherwise.to_owned(),
+        near => format!("; did you mean {}?", near.join(" or ")),
+    }
+}
+
+/// Letters to insert, delete, replace or swap with their neighbour, letter case aside.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b) = (a.to_ascii_lowercase().into_bytes(), b.to_ascii_lowercase().into_bytes());
+    let mut before = Vec::new();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for i in 0..a.len() {
+        let mut next = vec![i + 1];
+        for j in 0..b.len() {
+            let is_swapped = i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j];
+            let swapped = if is_swapped { before[j - 1] + 1 } else { usize::MAX };
+            let replaced = row[j] + usize::from(a[i] != b[j]);
+            next.push(replaced.min(swapped).min(row[j + 1] + 1).min(next[j] + 1));
+        }
+        before = std::mem::replace(&mut row, next);
+    }
+    row[b.len()]
+}

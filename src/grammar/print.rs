@@ -1,0 +1,49 @@
+//! Numbers with units as people read them: three digits.
+
+/// "46.1 µs", "5.80 ms", "1.50 min"; a number of nanoseconds below 1,000 as it is.
+pub fn duration(ns: u64) -> String {
+    scaled(
+        ns as f64,
+        &[("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("h", 3600e9), ("d", 86_400e9)],
+    )
+}
+
+/// "1.05 MB": decimal units.
+pub fn bytes(n: u64) -> String {
+    scaled(n as f64, &[("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12), ("PB", 1e15)])
+}
+
+/// "400 Gbit/s", of bits per second.
+pub fn bit_rate(rate: f64) -> String {
+    scaled(rate, &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9), ("Tbit/s", 1e12)])
+}
+
+/// "2.99 M/s": how often a second.
+pub fn rate(rate: f64) -> String {
+    scaled(rate, &[("/s", 1.0), ("k/s", 1e3), ("M/s", 1e6), ("G/s", 1e9)])
+}
+
+/// Three digits of a number in the largest unit that leaves one before the point.
+fn scaled(value: f64, units: &[(&str, f64)]) -> String {
+    // What rounds to a thousand of a unit is one of the next.
+    let fits = |at: usize| units.get(at + 1).is_none_or(|next| value < next.1 * 0.999_5);
+    let at = (0..units.len()).find(|&at| fits(at)).unwrap_or(0);
+    let Some(&(unit, size)) = units.get(at) else { return value.to_string() };
+    let value = value / size;
+    let decimals = if value >= 99.95 || size <= 1.0 && value.fract() == 0.0 {
+        0
+    } else if value >= 9.995 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.decimals$} {unit}")
+}
+/// Two digits for each byte.
+pub fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,91 @@
+//! What was read, and traffic over time.
+
+records! {
+    /// What was read.
+    pub struct Capture {
+        /// Names of the files, or of the network interface.
+        pub files: Vec<String>,
+        /// Frames read.
+        pub packets: u64,
+        /// Frames with a packet of the InfiniBand transport.
+        pub rdma_packets: u64,
+        /// Frames whose dissection found an error.
+        pub malformed_packets: u64,
+        /// Frames of which the capture has only the first part.
+        pub truncated_packets: u64,
+        /// Bytes of the frames that are in the capture.
+        pub bytes_captured: u64,
+        /// Bytes that the frames had on the wire, as the capture says.
+        pub bytes_on_wire: u64,
+        /// Time of the first frame in the capture's order, in nanoseconds since 1970-01-01 UTC.
+        pub first_ns: Option<i64>,
+        /// Time of the latest frame, in nanoseconds since 1970-01-01 UTC.
+        pub last_ns: Option<i64>,
+        /// Nanoseconds from `first_ns` to `last_ns`.
+        pub duration_ns: Option<i64>,
+        /// The step of the timestamps in nanoseconds.
+        pub timestamp_resolution_ns: Option<u64>,
+        /// Link types, by the numbers of tcpdump.org (LINKTYPE_).
+        pub link_types: Vec<u16>,
+        /// Places where files are damaged.
+        pub problems: Vec<CaptureProblem>,
+        /// Mirrored copies that are missing, by the sequence numbers in the mirror's headers; `None` where it has none.
+        pub mirror_lost_packets: Option<u64>,
+        /// Frames that the capturing system says it dropped; `None` where it does not say.
+        pub capture_drops: Option<u64>,
+        /// How often time stepped back by more than 50 ns from one frame to the next.
+        pub time_steps_back: u64,
+        /// Flows that left the table because there were too many.
+        pub evicted_flows: u64,
+        /// Flows that gave up detail because all held more memory than they may.
+        pub flows_without_detail: u64,
+        /// What this capture can prove and what it cannot, a sentence each.
+        pub limitations: Vec<String>,
+    }
+
+    /// Damage in a file.
+    #[derive(Eq)]
+    pub struct CaptureProblem {
+        /// The name of the file.
+        pub file: String,
+        /// Where: bytes from the start of the file, decompressed.
+        pub offset: u64,
+        /// What is wrong.
+        pub what: String,
+    }
+}
+
+impl CaptureProblem {
+    /// Damage in a file at an offset.
+    pub fn new(file: impl Into<String>, offset: u64, what: impl Into<String>) -> CaptureProblem {
+        CaptureProblem { file: file.into(), offset, what: what.into() }
+    }
+}
+
+records! {
+    /// Traffic in a span of time. Its length is [`Report::interval_ns`](super::Report::interval_ns).
+    pub struct Interval {
+        /// When it begins, in nanoseconds since 1970-01-01 UTC.
+        pub start_ns: i64,
+        /// Frames of all kinds. Recorded copies do not count, here and below.
+        pub packets: u64,
+        /// Bytes on the wire, with preamble, frame check sequence and inter-frame gap.
+        pub l1_bytes: u64,
+        /// Bytes of RDMA payload.
+        pub payload_bytes: u64,
+        /// Bytes of RDMA payload sent for the first time.
+        pub goodput_bytes: u64,
+        /// Retransmitted packets.
+        pub retransmits: u64,
+        /// Packets that came out of order.
+        pub out_of_order: u64,
+        /// NAKs; RNR NAKs do not count.
+        pub naks: u64,
+        /// Congestion notification packets.
+        pub cnps: u64,
+        /// Packets marked "congestion experienced" (CE).
+        pub ce: u64,
+        /// Pause frames: PFC and 802.3x.
+        pub pause_frames: u64,
+    }
+}

@@ -1,0 +1,152 @@
+//! Marks, notifications, pauses, and how flows spread over paths.
+
+use std::collections::BTreeMap;
+
+use super::{Pacing, Summary, Why};
+
+records! {
+    /// Marks and notifications over the whole capture.
+    pub struct Congestion {
+        /// ECN-capable packets: ECT(0), ECT(1) or CE.
+        pub ect_packets: u64,
+        /// Packets marked "congestion experienced" (CE).
+        pub ce_packets: u64,
+        /// Marked data packets among ECN-capable data packets: 0 to 1.
+        pub ce_ratio: Option<f64>,
+        /// Marked packets among all packets of the transport: 0 to 1.
+        pub ce_ratio_all: Option<f64>,
+        /// Marked packets that are acknowledgements or CNPs.
+        pub ce_control_packets: u64,
+        /// Congestion notification packets (CNPs).
+        pub cnps: u64,
+        /// Times between CNPs in nanoseconds.
+        pub cnp_interval_ns: CnpIntervals,
+        /// CNPs to a sender of whose packets none was marked at the tap.
+        pub cnps_without_ce: u64,
+        /// CNPs within 5 µs of a NAK of the same flow.
+        pub cnps_near_nak: u64,
+        /// The widest scope in which CNPs keep a distance.
+        pub pacing: Option<Pacing>,
+        /// That distance in nanoseconds.
+        pub pacing_interval_ns: Option<u64>,
+        /// Why figures are missing.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        pub why: Why,
+    }
+
+    /// Times from one CNP to the next one in the same scope, in nanoseconds.
+    #[derive(Copy, Eq)]
+    pub struct CnpIntervals {
+        /// For one queue pair.
+        pub per_qp: Option<Summary>,
+        /// From one IP address to another.
+        pub per_ip_pair: Option<Summary>,
+        /// From one IP address.
+        pub per_port: Option<Summary>,
+    }
+
+    /// Pauses that one sender asked for at one priority.
+    pub struct Pause {
+        /// The interface that captured the frames.
+        pub link: String,
+        /// The sender's Ethernet address.
+        pub sender: String,
+        /// The priority, 0 to 7; `None` for 802.3x, which stops all priorities.
+        pub priority: Option<u8>,
+        /// Pause frames about this priority.
+        pub frames: u64,
+        /// Frames that ask for a pause.
+        pub xoff: u64,
+        /// Frames that end a pause.
+        pub xon: u64,
+        /// Frames that end a pause while there was none.
+        pub stray_xon: u64,
+        /// Frames that prolong a pause.
+        pub refreshes: u64,
+        /// How many pauses there were.
+        pub intervals: Option<u64>,
+        /// Nanoseconds paused, in sum.
+        pub paused_ns: Option<u64>,
+        /// The longest pause in nanoseconds.
+        pub longest_ns: Option<u64>,
+        /// Pause quanta asked for, in sum: 512 bit times each.
+        pub quanta: u64,
+        /// The first frame about this priority, from 1.
+        pub first_frame: u64,
+        /// Times in which the sender paused the link without a break.
+        pub storms: Option<Vec<Storm>>,
+        /// Why figures are missing.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        pub why: Why,
+    }
+
+    /// A pause storm.
+    #[derive(Copy, Eq)]
+    pub struct Storm {
+        /// When it began, in nanoseconds since 1970-01-01 UTC.
+        pub start_ns: i64,
+        /// When it ended, in nanoseconds since 1970-01-01 UTC.
+        pub end_ns: i64,
+        /// Pause frames in it.
+        pub frames: u64,
+    }
+
+    /// How flows spread over UDP source ports, by which switches choose among equal paths.
+    pub struct Ports {
+        /// Flows that have UDP ports.
+        pub flows: u64,
+        /// Different source ports.
+        pub ports: u64,
+        /// Shannon entropy of the bytes by source port, in bits.
+        pub entropy_bits: f64,
+        /// 2 to the entropy: so many flows of equal size would spread as well.
+        pub effective_flows: f64,
+        /// Shannon entropy of the bytes by flow, in bits: what a hash over the queue pair could reach.
+        pub flow_entropy_bits: f64,
+        /// Groups of flows between the same addresses that share a source port.
+        pub collisions: u64,
+        /// The first of these groups.
+        pub collision_groups: Vec<PortCollision>,
+        /// Flows with more than one source port.
+        pub several_ports: u64,
+        /// Flows whose packets alternate between source ports.
+        pub sprayed: u64,
+        /// The first of these flows.
+        pub sprayed_flows: Vec<SprayedFlow>,
+        /// Flows with the source port that Linux computes; `None` where no flow's peer is known.
+        pub linux_formula: Option<LinuxPorts>,
+    }
+
+    /// Flows that share addresses and source port, and so take the same path.
+    #[derive(Eq)]
+    pub struct PortCollision {
+        /// Source address.
+        pub src: String,
+        /// Destination address.
+        pub dst: String,
+        /// The source port that they share.
+        pub udp_src_port: u16,
+        /// The flows, as indices into [`Report::flows`](super::Report::flows).
+        pub flows: Vec<usize>,
+    }
+
+    /// A flow that takes several paths at once.
+    #[derive(Copy, Eq)]
+    pub struct SprayedFlow {
+        /// The flow, as an index into [`Report::flows`](super::Report::flows).
+        pub flow: usize,
+        /// Source ports that it has.
+        pub ports: u64,
+        /// How often a packet had another port than the one before it.
+        pub switches: u64,
+    }
+
+    /// Flows with one port whose peer is known, and how many of them have the port that Linux computes from the two queue pairs.
+    #[derive(Copy, Eq)]
+    pub struct LinuxPorts {
+        /// Flows with one port whose peer is known.
+        pub flows: u64,
+        /// Those that have the computed port.
+        pub matching: u64,
+    }
+}

@@ -1,0 +1,298 @@
+//! What is known of one flow: one direction of one connection.
+
+use std::collections::BTreeMap;
+
+use super::{Class, Encapsulation, MtuBy, PairedBy, RecoveryMode, Service, Visibility, Why};
+
+/// At least, at most.
+pub type Bounds = [u64; 2];
+
+records! {
+    /// Packets from one address to one queue pair of another: one direction of one connection.
+    pub struct Flow {
+        /// Source address: an IPv4 or IPv6 address, a GID, or a LID as "lid:0x0012".
+        pub src: String,
+        /// Destination address, written as the source address is.
+        pub dst: String,
+        /// The queue pair that the packets go to.
+        pub dest_qp: u32,
+        /// 0, and one more each time that the queue pair was given to a new connection.
+        pub epoch: u32,
+        /// The transport service.
+        pub service: Service,
+        /// What carries the packets.
+        pub encapsulation: Encapsulation,
+        /// The number of its connection: [`Connection::id`](super::Connection::id).
+        pub connection: Option<u32>,
+        /// The queue pair of the sender, where it is known.
+        pub peer_qp: Option<u32>,
+        /// How the opposite flow was found.
+        pub paired_by: Option<PairedBy>,
+        /// VLAN identifiers seen, 32 at most, in the order in which they came; so are the three below.
+        pub vlans: Vec<u16>,
+        /// DSCP values seen.
+        pub dscps: Vec<u8>,
+        /// UDP source ports seen.
+        pub udp_src_ports: Vec<u16>,
+        /// IPv4 times to live, or IPv6 hop limits, seen.
+        pub ttls: Vec<u8>,
+        /// Time of the first packet, in nanoseconds since 1970-01-01 UTC.
+        pub first_ns: i64,
+        /// Time of the latest packet, in nanoseconds since 1970-01-01 UTC.
+        pub last_ns: i64,
+        /// Packets recorded, of whatever class.
+        pub packets: u64,
+        /// Bytes on the wire, with preamble, frame check sequence and inter-frame gap.
+        pub wire_bytes: u64,
+        /// Bytes of RDMA payload.
+        pub payload_bytes: u64,
+        /// Bytes of RDMA payload sent for the first time.
+        pub goodput_bytes: u64,
+        /// The PSN space of requests.
+        pub requests: Stream,
+        /// The PSN space of responses: acknowledgements, data of READs, results of atomics.
+        pub responses: Stream,
+        /// Packets that acknowledge: ACKs, and responses that carry an acknowledgement.
+        pub acks: u64,
+        /// NAKs by their code.
+        pub naks: Naks,
+        /// RNR NAKs: this flow's sender was not ready to receive.
+        pub rnr_naks: u64,
+        /// Congestion notification packets (CNPs) in this flow. They slow the opposite one.
+        pub cnps: u64,
+        /// Packets that are ECN-capable (ECT) and not marked.
+        pub ecn_ect: u64,
+        /// Packets that are marked "congestion experienced" (CE).
+        pub ecn_ce: u64,
+        /// What became of the packets' ICRCs.
+        pub icrc: Icrc,
+        /// Packets by the name of their operation code.
+        pub opcodes: BTreeMap<String, u64>,
+        /// Messages that the requests carry.
+        pub messages: Messages,
+        /// Path MTU in bytes of payload.
+        pub path_mtu: Option<u16>,
+        /// How the path MTU is known.
+        pub path_mtu_by: Option<MtuBy>,
+        /// What the sender sends again after a loss.
+        pub recovery_mode: RecoveryMode,
+        /// Latencies in nanoseconds.
+        pub latency_ns: Latencies,
+        /// Retransmission timeouts of the sender: the first ones.
+        pub timeouts: Vec<Timeout>,
+        /// What happened when the receiver was not ready; `None` where it always was.
+        pub rnr: Option<Rnr>,
+        /// PSNs as they are on the wire.
+        pub psn: Psns,
+        /// What the tap showed of the flow's connection.
+        pub visibility: Option<Visibility>,
+        /// Why figures are missing.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        pub why: Why,
+    }
+
+    /// Packets of one PSN space in one direction.
+    pub struct Stream {
+        /// Packets recorded, of whatever class.
+        pub packets: u64,
+        /// Packets whose PSN the sender had sent before.
+        pub retransmits: u64,
+        /// Packets that were overtaken on their way to the tap by a packet sent later.
+        pub out_of_order: u64,
+        /// Packets that are a second record of one transmission.
+        pub capture_duplicates: u64,
+        /// Late packets, either overtaken or sent again: the capture does not tell which.
+        pub ambiguous: u64,
+        /// PSNs between the first and the last that were never seen.
+        pub gap_psns: u64,
+        /// Bytes of payload in retransmitted packets.
+        pub retransmitted_bytes: u64,
+        /// Packets sent again after they had been acknowledged at the tap; `None` where nobody acknowledges.
+        pub spurious: Option<u64>,
+        /// Packets by class.
+        pub classes: BTreeMap<Class, u64>,
+        /// Retransmission episodes by cause.
+        pub triggers: Triggers,
+        /// Packets lost, by place.
+        pub losses: Losses,
+        /// How far packets were overtaken; `None` where none was.
+        pub reordering: Option<Reordering>,
+        /// Why figures are missing.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        pub why: Why,
+    }
+
+    /// Retransmission episodes by cause.
+    #[derive(Copy, Eq)]
+    pub struct Triggers {
+        /// A NAK asked for the packet.
+        pub nak: u64,
+        /// The sender's timer expired.
+        pub timeout: u64,
+        /// The receiver had not been ready.
+        pub rnr: u64,
+        /// A response showed that an earlier one was lost.
+        pub implied_nak: u64,
+        /// The capture does not show the cause.
+        pub unknown: u64,
+    }
+
+    /// Packets lost, by place: at least so many, at most so many. `None` where the capture cannot show such losses.
+    #[derive(Copy, Eq)]
+    pub struct Losses {
+        /// Between their sender and the tap.
+        pub upstream: Option<Bounds>,
+        /// Between the tap and their receiver.
+        pub downstream: Option<Bounds>,
+        /// They arrived; their acknowledgement was lost.
+        pub ack_path: Option<Bounds>,
+        /// They were at the tap with a wrong checksum or ICRC.
+        pub corrupt: Option<Bounds>,
+        /// They passed the tap, and are not in the capture.
+        pub capture: Option<Bounds>,
+    }
+}
+
+impl Losses {
+    /// Packets lost on the network, wherever; losses of the capture do not count.
+    pub fn on_network(&self) -> Option<Bounds> {
+        let places = [self.upstream, self.downstream, self.ack_path, self.corrupt];
+        places.into_iter().flatten().reduce(|[a, b], [c, d]| [a.saturating_add(c), b.saturating_add(d)])
+    }
+}
+
+records! {
+    /// How far packets were overtaken, in the terms of RFC 4737.
+    #[derive(Copy)]
+    pub struct Reordering {
+        /// Overtaken packets among all packets sent for the first time: 0 to 1.
+        pub ratio: f64,
+        /// Most packets that overtook a single one.
+        pub max_extent_packets: u64,
+        /// Longest time that a packet came after the first one that overtook it, in nanoseconds.
+        pub max_late_ns: u64,
+        /// Overtaken packets that the receiver took for lost and asked for with a NAK.
+        pub then_nak: u64,
+    }
+
+    /// NAKs by their code.
+    #[derive(Copy, Eq)]
+    pub struct Naks {
+        /// Code 0: a packet is missing; the sender goes back to it.
+        pub psn_sequence_error: u64,
+        /// Code 1: the request is against the rules; the connection ends.
+        pub invalid_request: u64,
+        /// Code 2: the remote key, address or right does not fit; the connection ends.
+        pub remote_access_error: u64,
+        /// Code 3: the responder could not carry the request out; the connection ends.
+        pub remote_operational_error: u64,
+        /// Code 4: the request of a reliable datagram is against the rules.
+        pub invalid_rd_request: u64,
+    }
+}
+
+impl Naks {
+    /// NAKs of all codes.
+    pub fn total(&self) -> u64 {
+        self.psn_sequence_error + self.fatal()
+    }
+
+    /// NAKs that end a connection: all but those for missing packets.
+    pub fn fatal(&self) -> u64 {
+        self.invalid_request
+            + self.remote_access_error
+            + self.remote_operational_error
+            + self.invalid_rd_request
+    }
+}
+
+records! {
+    /// Packets by the state of their ICRC.
+    #[derive(Copy, Eq)]
+    pub struct Icrc {
+        /// It is right.
+        pub good: u64,
+        /// It is wrong.
+        pub bad: u64,
+        /// It was not verified: the frame is cut, or nobody asked for it.
+        pub unchecked: u64,
+    }
+
+    /// Messages of a flow's requests.
+    #[derive(Copy, Eq)]
+    pub struct Messages {
+        /// Messages seen from the first packet to the last.
+        pub completed: u64,
+        /// Messages whose last packet was not seen.
+        pub open: u64,
+        /// Messages whose packets do not fit together.
+        pub broken: u64,
+        /// Sizes of completed messages in bytes.
+        pub size_bytes: Option<Summary>,
+    }
+
+    /// A distribution. Its unit is that of the field that has it.
+    #[derive(Copy, Eq)]
+    pub struct Summary {
+        /// How many values there are.
+        pub count: u64,
+        /// The smallest value.
+        pub min: u64,
+        /// The median.
+        pub p50: u64,
+        /// The 99th percentile.
+        pub p99: u64,
+        /// The largest value.
+        pub max: u64,
+    }
+
+    /// Latencies as the tap sees them, in nanoseconds. `None` where there was nothing to measure.
+    #[derive(Copy, Eq)]
+    pub struct Latencies {
+        /// From a request packet to the acknowledgement that covers it.
+        pub ack_rtt: Option<Summary>,
+        /// From the first packet of a message to its acknowledgement.
+        pub message_completion: Option<Summary>,
+        /// From a READ request to its first response.
+        pub read_first: Option<Summary>,
+        /// From a READ request to its last response.
+        pub read_last: Option<Summary>,
+        /// From the packet after a gap to the NAK for the gap.
+        pub nak_generation: Option<Summary>,
+        /// From a NAK to the first packet sent again.
+        pub nak_reaction: Option<Summary>,
+    }
+
+    /// A retransmission timeout.
+    #[derive(Copy, Eq)]
+    pub struct Timeout {
+        /// The first frame sent again: its number, from 1.
+        pub frame: u64,
+        /// Nanoseconds of silence before it.
+        pub waited_ns: u64,
+        /// The exponent t for which 4.096 µs times 2^t is nearest to that.
+        pub nearest_exponent: u8,
+    }
+
+    /// What happened when the receiver was not ready.
+    #[derive(Copy, Eq)]
+    pub struct Rnr {
+        /// How long the RNR NAKs asked to wait, in nanoseconds.
+        pub asked_ns: Summary,
+        /// How long the sender waited, in nanoseconds.
+        pub waited_ns: Option<Summary>,
+        /// How often the sender sent again too early.
+        pub early_resends: u64,
+        /// Nanoseconds from RNR NAKs to the packets sent again, in sum.
+        pub stalled_ns: u64,
+    }
+
+    /// PSNs as they are on the wire.
+    #[derive(Copy, Eq)]
+    pub struct Psns {
+        /// Of the first packet of the flow.
+        pub first: u32,
+        /// Of the last packet of the flow.
+        pub last: u32,
+    }
+}

@@ -1,0 +1,183 @@
+//! Reports as JSON. A report of a million flows is gigabytes of names and small numbers: threads make its rows, and pieces
+//! of a few bytes are put together before they are handed on.
+
+use std::{
+    io::{self, Write},
+    sync::mpsc::{Receiver, sync_channel},
+    thread::{self, Scope},
+};
+
+use serde::{
+    Serialize, Serializer,
+    ser::{Error, SerializeSeq},
+};
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::{Renderer, Rows, View};
+
+/// One JSON object on a line.
+#[derive(Clone, Copy, Debug)]
+pub struct Json {
+    /// Threads that make rows.
+    pub threads: usize,
+}
+
+impl Renderer for Json {
+    fn render(&mut self, report: &View<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let threads = self.threads;
+        let flows = Parallel { rows: report.flows.clone(), threads };
+        let connections = Parallel { rows: report.connections.clone(), threads };
+        let episodes = Parallel { rows: report.episodes.clone(), threads };
+        write(out, &report.with_lists(flows, connections, episodes))?;
+        writeln!(out)
+    }
+}
+
+/// A value as JSON, with every control character escaped.
+///
+/// # Errors
+/// What `out` fails with.
+pub fn write<T: Serialize>(out: &mut dyn Write, value: &T) -> io::Result<()> {
+    let mut pieces = Pieces { text: Vec::with_capacity(2 * PIECE), out };
+    value.serialize(&mut serde_json::Serializer::new(&mut pieces))?;
+    pieces.hand_on()
+}
+
+/// Rows that a thread makes before it is another's turn.
+const TURN: usize = 64;
+/// Turns that each thread is ahead of the one that writes.
+const AHEAD: usize = 2;
+
+/// Rows that several threads make, turn by turn.
+struct Parallel<'a, T> {
+    rows: Rows<'a, T>,
+    threads: usize,
+}
+
+impl<T: Clone + Serialize> Parallel<'_, T> {
+    /// Makes the rows of a turn.
+    fn turn<E>(&self, turn: usize, mut each: impl FnMut(&T) -> Result<(), E>) -> Result<(), E> {
+        (turn * TURN..(turn + 1) * TURN).map_while(|at| self.rows.row(at)).try_for_each(|row| each(&row))
+    }
+
+    /// A thread that makes the turn `first`, and from there on every turn that is its own.
+    fn make<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        first: usize,
+    ) -> Receiver<serde_json::Result<Vec<Box<RawValue>>>> {
+        let (sender, made) = sync_channel(AHEAD);
+        scope.spawn(move || {
+            for turn in (first..self.rows.len().div_ceil(TURN)).step_by(self.threads) {
+                let mut rows = Vec::with_capacity(TURN);
+                let made = self.turn(turn, |row| to_raw_value(row).map(|row| rows.push(row)));
+                if sender.send(made.map(|()| rows)).is_err() {
+                    return;
+                }
+            }
+        });
+        made
+    }
+}
+
+impl<T: Clone + Serialize> Serialize for Parallel<'_, T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let turns = self.rows.len().div_ceil(TURN);
+        if self.threads < 2 || turns < 2 {
+            return self.rows.serialize(to);
+        }
+        let mut written = to.serialize_seq(Some(self.rows.len()))?;
+        thread::scope(|scope| {
+            let others: Vec<_> = (1..self.threads.min(turns)).map(|first| self.make(scope, first)).collect();
+            for turn in 0..turns {
+                let Some(other) = (turn % self.threads).checked_sub(1).and_then(|at| others.get(at)) else {
+                    self.turn(turn, |row| written.serialize_element(row))?;
+                    continue;
+                };
+                let rows = other.recv().map_err(S::Error::custom)?.map_err(S::Error::custom)?;
+                rows.iter().try_for_each(|row| written.serialize_element(row))?;
+            }
+            Ok(())
+        })?;
+        written.end()
+    }
+}
+
+/// Bytes after which a text is handed on.
+const PIECE: usize = 1 << 16;
+
+/// Text that is handed on in large pieces, with every control character escaped. JSON asks for that for ASCII only, but
+/// terminals obey other control characters too. With a standard `BufWriter` every bracket would be a call.
+struct Pieces<'a> {
+    text: Vec<u8>,
+    out: &'a mut dyn Write,
+}
+
+impl Pieces<'_> {
+    #[cold]
+    fn hand_on(&mut self) -> io::Result<()> {
+        // DEL is 7f, and the others are c2 80 to c2 9f: most texts have neither byte. Many are compared at once.
+        let is_one = |byte| u8::from(byte == 0x7f) | u8::from(byte == 0xc2);
+        match self.text.iter().fold(0, |any, &byte| any | is_one(byte)) {
+            0 => self.out.write_all(&self.text)?,
+            _ => write_escaped(self.out, &String::from_utf8_lossy(&self.text))?,
+        }
+        self.text.clear();
+        Ok(())
+    }
+}
+
+impl Write for Pieces<'_> {
+    #[inline]
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        self.write_all(text)?;
+        Ok(text.len())
+    }
+
+    #[inline]
+    fn write_all(&mut self, text: &[u8]) -> io::Result<()> {
+        self.text.extend_from_slice(text);
+        if self.text.len() >= PIECE { self.hand_on() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.hand_on()?;
+        self.out.flush()
+    }
+}
+
+/// Escapes control characters, which JSON text has in its strings only.
+#[cold]
+fn write_escaped(writer: &mut dyn Write, text: &str) -> io::Result<()> {
+    let mut rest = text;
+    while let Some((at, c)) = rest.char_indices().find(|(_, c)| c.is_control()) {
+        write!(writer, "{}\\u{:04x}", &rest[..at], c as u32)?;
+        rest = &rest[at + c.len_utf8()..];
+    }
+    writer.write_all(rest.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(value: &impl Serialize) -> String {
+        let mut text = Vec::new();
+        write(&mut text, value).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn more_than_a_piece_is_what_serde_json_writes() {
+        let many: Vec<_> = (0..30_000).map(|n| (n, "row", f64::from(n) / 7.0, Some([n]), ())).collect();
+        assert_eq!(written(&many), serde_json::to_string(&many).unwrap());
+    }
+
+    #[test]
+    fn control_characters_beyond_ascii_are_escaped_too() {
+        let text = "\u{9b}\u{7f}é\u{a0}";
+        let escaped = "\"\\u009b\\u007fé\u{a0}\"";
+        assert_eq!(written(&text), escaped);
+        assert_eq!(written(&serde_json::value::to_raw_value(text).unwrap()), escaped);
+    }
+}

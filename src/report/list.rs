@@ -1,0 +1,87 @@
+//! The long lists of a report.
+
+use std::{borrow::Cow, fmt, sync::Arc};
+
+use serde::{Serialize, Serializer};
+
+/// Rows of a report, which are kept, or made when they are asked for.
+pub trait List<T: Clone>: Send + Sync {
+    /// How many rows there are.
+    fn len(&self) -> usize;
+
+    /// A row; `None` behind the last one.
+    fn row(&self, at: usize) -> Option<Cow<'_, T>>;
+
+    /// Shows the counts of each row. Text, lists and distributions may be missing where they would have to be made. The order
+    /// is the quickest one.
+    fn each_outline(&self, show: &mut dyn FnMut(usize, &T)) {
+        for at in 0..self.len() {
+            if let Some(row) = self.row(at) {
+                show(at, &row);
+            }
+        }
+    }
+
+    /// Shows the counts of each row too, but may leave out rows of which nothing is wrong, lost, late, sent again, refused,
+    /// marked or notified.
+    fn each_in_trouble(&self, show: &mut dyn FnMut(usize, &T)) {
+        self.each_outline(show);
+    }
+
+    /// Whether there are no rows.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Rows that are in memory.
+impl<T: Clone + Send + Sync> List<T> for &[T] {
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+
+    fn row(&self, at: usize) -> Option<Cow<'_, T>> {
+        self.get(at).map(Cow::Borrowed)
+    }
+}
+
+/// A list of whatever kind.
+pub struct Rows<'a, T>(Arc<dyn List<T> + 'a>);
+
+impl<'a, T: Clone> Rows<'a, T> {
+    /// The rows of a list.
+    pub fn new(list: Arc<dyn List<T> + 'a>) -> Rows<'a, T> {
+        Rows(list)
+    }
+
+    /// All rows.
+    pub fn iter(&self) -> impl Iterator<Item = Cow<'_, T>> {
+        (0..self.len()).map_while(|at| self.row(at))
+    }
+}
+
+impl<'a, T> std::ops::Deref for Rows<'a, T> {
+    type Target = dyn List<T> + 'a;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+impl<T> Clone for Rows<'_, T> {
+    fn clone(&self) -> Self {
+        Rows(self.0.clone())
+    }
+}
+
+impl<T: Clone> fmt::Debug for Rows<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} rows", self.len())
+    }
+}
+
+impl<T: Clone + Serialize> Serialize for Rows<'_, T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.iter())
+    }
+}

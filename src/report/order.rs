@@ -1,0 +1,141 @@
+//! Which flows come first, and which one somebody means.
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+use super::{Flow, Stream, View};
+use crate::grammar::units;
+
+/// The order of flows: the largest value first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sort {
+    /// [`trouble`].
+    #[default]
+    Trouble,
+    /// Packets.
+    Packets,
+    /// Bytes on the wire.
+    Bytes,
+    /// Retransmissions, of requests and responses.
+    Retransmits,
+    /// Packets that came out of order.
+    OutOfOrder,
+    /// Packets lost, at least.
+    Losses,
+    /// Packets marked "congestion experienced" (CE).
+    Marks,
+    /// The 99th percentile of the time to an acknowledgement.
+    Latency,
+    /// When it began: the earliest first.
+    Time,
+}
+
+impl Sort {
+    /// All of them, by name.
+    pub const ALL: [(&'static str, Sort); 9] = [
+        ("trouble", Sort::Trouble),
+        ("packets", Sort::Packets),
+        ("bytes", Sort::Bytes),
+        ("retransmits", Sort::Retransmits),
+        ("out-of-order", Sort::OutOfOrder),
+        ("losses", Sort::Losses),
+        ("marks", Sort::Marks),
+        ("latency", Sort::Latency),
+        ("time", Sort::Time),
+    ];
+
+    fn key(self, flow: &Flow) -> u64 {
+        let both = |of: fn(&Stream) -> u64| of(&flow.requests) + of(&flow.responses);
+        match self {
+            Sort::Trouble => trouble(flow),
+            Sort::Packets => flow.packets,
+            Sort::Bytes => flow.wire_bytes,
+            Sort::Retransmits => both(|stream| stream.retransmits),
+            Sort::OutOfOrder => both(|stream| stream.out_of_order),
+            Sort::Losses => both(|stream| stream.losses.on_network().map_or(0, |[least, _]| least)),
+            Sort::Marks => flow.ecn_ce,
+            Sort::Latency => flow.latency_ns.ack_rtt.map_or(0, |summary| summary.p99),
+            Sort::Time => u64::MAX - (flow.first_ns as u64 ^ 1 << 63),
+        }
+    }
+}
+
+/// How much trouble a flow is in. NAKs that end the connection and timeouts weigh most, for they stall it; then packets that
+/// were sent again or surely lost; then late and marked packets. A flow without trouble has 0.
+pub fn trouble(flow: &Flow) -> u64 {
+    let stream = |stream: &Stream| {
+        let lost = stream.losses.on_network().map_or(0, |[least, _]| least);
+        100 * stream.triggers.timeout
+            + 10 * (stream.retransmits + lost)
+            + stream.out_of_order
+            + stream.ambiguous
+    };
+    1000 * flow.naks.fatal()
+        + 100 * (flow.naks.psn_sequence_error + flow.rnr_naks)
+        + stream(&flow.requests)
+        + stream(&flow.responses)
+        + 10 * (flow.icrc.bad + flow.messages.broken)
+        + flow.cnps
+        + flow.ecn_ce
+}
+
+/// Flows of a report, by their index, in an order.
+pub fn sorted(report: &View<'_>, sort: Sort) -> Vec<usize> {
+    first(report, sort, usize::MAX)
+}
+
+/// The first `most` flows in an order.
+pub(super) fn first(report: &View<'_>, sort: Sort, most: usize) -> Vec<usize> {
+    // The smallest is on top: a larger one takes its place.
+    let mut first = BinaryHeap::new();
+    let mut show = |at, flow: &Flow| {
+        let key = (Reverse((sort.key(flow), flow.packets)), at);
+        if first.len() < most {
+            first.push(key);
+        } else if let Some(mut last) = first.peek_mut().filter(|last| key < **last) {
+            *last = key;
+        }
+    };
+    match sort {
+        Sort::Latency => report.flows.iter().enumerate().for_each(|(at, flow)| show(at, &flow)),
+        Sort::Trouble => report.flows.each_in_trouble(&mut |at, flow| {
+            if trouble(flow) > 0 {
+                show(at, flow);
+            }
+        }),
+        _ => report.flows.each_outline(&mut show),
+    }
+    let mut first: Vec<usize> = first.into_sorted_vec().into_iter().map(|(_, at)| at).collect();
+    if sort == Sort::Trouble {
+        // Flows without trouble follow in the order of the report.
+        let mut in_trouble = first.clone();
+        in_trouble.sort_unstable();
+        let others = (0..report.flows.len()).filter(|at| in_trouble.binary_search(at).is_err());
+        first.extend(others.take(most - in_trouble.len()));
+    }
+    first
+}
+
+/// The flow that somebody means by `which`: its number in the list, or source, destination and queue pair
+/// ("10.0.0.1,10.0.0.2,0x12"); of several epochs the last. The error says what is wrong.
+pub fn find_flow(report: &View<'_>, which: &str) -> Result<usize, String> {
+    let flows = report.flows.len();
+    if let Ok(number) = which.trim_start_matches('#').parse::<usize>() {
+        return match number < flows {
+            true => Ok(number),
+            false => Err(format!("no flow {number}: there are {flows}, numbered from 0")),
+        };
+    }
+    let parts: Vec<&str> = which.split(',').map(str::trim).collect();
+    let [src, dst, qp] = parts[..] else {
+        return Err(format!("{which:?} is neither a flow's number nor SOURCE,DESTINATION,QP"));
+    };
+    let qp = units::qpn(qp).map_err(|_| format!("{qp:?} is not the number of a queue pair"))?.0;
+    let same = |flow: &Flow| flow.src == src && flow.dst == dst;
+    let mut last = None;
+    report.flows.each_outline(&mut |at, flow| {
+        if flow.dest_qp == qp && report.flows.row(at).is_some_and(|flow| same(&flow)) {
+            last = last.max(Some((flow.epoch, at)));
+        }
+    });
+    last.map(|(_, at)| at).ok_or_else(|| format!("no flow from {src} to {dst} queue pair {qp:#x}"))
+}

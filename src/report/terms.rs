@@ -1,0 +1,179 @@
+//! The words of a report: each vocabulary is defined once, here. In JSON a term is its word.
+
+use crate::{dissect, named::named, opcode};
+
+/// A vocabulary: its terms, what each means, and the word that stands for it in JSON and text.
+macro_rules! terms {
+    ($($(#[$about:meta])+ $name:ident { $($term:ident = $word:literal: $doc:literal,)+ })+) => {$(
+        named! {
+            $(#[$about])+
+            #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, schemars::JsonSchema)]
+            #[non_exhaustive]
+            #[repr(u8)]
+            pub enum $name {
+                $(#[doc = $doc] #[schemars(rename = $word)] $term $word,)+
+                /// The capture does not show it; or a newer version wrote a word that this one does not know.
+                #[default]
+                #[schemars(rename = "unknown")]
+                Unknown "unknown",
+            }
+        }
+
+        impl $name {
+            fn of_word(word: &str) -> $name {
+                $name::ALL.into_iter().find(|term| term.name() == word).unwrap_or($name::Unknown)
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.serialize_str(self.name())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<$name, D::Error> {
+                let word = <std::borrow::Cow<'_, str> as serde::Deserialize>::deserialize(from)?;
+                Ok($name::of_word(&word))
+            }
+        }
+    )+};
+}
+
+terms! {
+    /// The transport service of a flow.
+    Service {
+        Rc = "RC": "Reliable connection.",
+        Uc = "UC": "Unreliable connection.",
+        Rd = "RD": "Reliable datagram.",
+        Ud = "UD": "Unreliable datagram.",
+        Cn = "CN": "Only congestion notification packets were seen: they belong to no service.",
+        Xrc = "XRC": "Extended reliable connection.",
+        Vendor = "vendor": "Operation codes 0xc0 to 0xff, which each manufacturer defines.",
+    }
+
+    /// What carries the InfiniBand transport packet. Tunnels around it do not count.
+    Encapsulation {
+        Ib = "ib": "Native InfiniBand within a subnet: LRH.",
+        IbGrh = "ib-grh": "Native InfiniBand between subnets: LRH and GRH.",
+        RoceV1 = "rocev1": "RoCE version 1: Ethernet and GRH.",
+        RoceV2Ipv4 = "rocev2-ipv4": "RoCEv2 over IPv4.",
+        RoceV2Ipv6 = "rocev2-ipv6": "RoCEv2 over IPv6.",
+    }
+
+    /// How the two flows of a connection were found to belong together; the weakest evidence first.
+    PairedBy {
+        UdpPort = "udp-port": "Linux computes the UDP source port from the two queue pair numbers.",
+        Psn = "psn": "One flow acknowledges the PSNs that the other one sends.",
+        Cm = "cm": "The connection manager's messages name both queue pairs.",
+        Map = "map": "The user said so.",
+    }
+
+    /// What the tap showed of a flow's connection.
+    Visibility {
+        TwoWay = "two_way": "Packets of both directions.",
+        RequestsOnly = "requests_only": "This direction only, and it has requests only.",
+        ResponsesOnly = "responses_only": "This direction only, and it has responses only.",
+        OneWay = "one_way": "This direction only; it has requests, and responses to requests that were not seen.",
+    }
+
+    /// Whether the capture has all packets of a connection.
+    Coverage {
+        Full = "full": "Every packet that was acknowledged was captured.",
+        CaptureLossy = "capture_lossy": "Packets were acknowledged that are not in the capture.",
+        PartialPath = "partial_path": "The tap is on one of several paths.",
+        OneWay = "one_way": "Only one direction was captured.",
+    }
+
+    /// The class of a packet: every packet of the transport has exactly one.
+    Class {
+        Ambiguous = "ambiguous": "Late: either overtaken on its way to the tap, or sent again. The capture does not tell which.",
+        BeforeStart = "before_start": "Before the first PSN seen: the capture began in the middle.",
+        CaptureDuplicate = "capture_duplicate": "One transmission that was recorded twice.",
+        Corrupt = "corrupt": "Its ICRC, or its IP header's checksum, is wrong.",
+        First = "first": "The first packet of the flow: nothing before it counts as missing.",
+        LateOriginal = "late_original": "Overtaken on its way to the tap by a packet that was sent later.",
+        New = "new": "It has the expected PSN.",
+        NewAfterGap = "new_after_gap": "It has a PSN beyond the expected one: the PSNs between were not seen.",
+        RepeatedAck = "repeated_ack": "It acknowledges what was acknowledged before.",
+        Resync = "resync": "Its PSN is so far from the expected one that counting begins anew.",
+        Retransmission = "retransmission": "Its sender had sent this PSN before.",
+        Unsequenced = "unsequenced": "It is in no PSN space that can be followed: datagrams, unknown operation codes.",
+    }
+
+    /// Why a sender sent packets again.
+    Trigger {
+        Nak = "nak": "A NAK asked for this PSN.",
+        Timeout = "timeout": "Nothing came back until the sender's timer expired.",
+        Rnr = "rnr": "The receiver had not been ready (RNR NAK).",
+        ImpliedNak = "implied_nak": "A response showed that an earlier one was lost.",
+    }
+
+    /// Where a packet was lost.
+    Location {
+        Upstream = "upstream": "Between its sender and the tap.",
+        Downstream = "downstream": "Between the tap and its receiver.",
+        AckPath = "ack_path": "It arrived; its acknowledgement was lost.",
+        Corrupt = "corrupt": "It arrived with a wrong checksum or ICRC.",
+        Capture = "capture": "It passed the tap, and is not in the capture.",
+        None = "none": "No packet was lost: the receiver was not ready.",
+    }
+
+    /// Which of the two PSN spaces of a flow.
+    Space {
+        Request = "request": "Requests: the sender of the flow numbers them.",
+        Response = "response": "Responses: they have the PSNs of the requests that they answer.",
+    }
+
+    /// What a sender sends again after a loss.
+    RecoveryMode {
+        GoBackN = "go_back_n": "The lost packet and all packets after it.",
+        Selective = "selective": "Only the packets that were lost.",
+    }
+
+    /// How the path MTU is known.
+    MtuBy {
+        Cm = "cm": "From the connection manager's request.",
+        FullPackets = "full_packets": "From the payload of packets that must be full.",
+        ReadPsns = "read_psns": "From the number of PSNs that a READ took.",
+    }
+
+    /// The scope in which a receiver keeps a distance between its congestion notifications (CNPs).
+    Pacing {
+        PerQp = "per_qp": "Between CNPs for one queue pair.",
+        PerIpPair = "per_ip_pair": "Between CNPs from one IP address to another.",
+        PerPort = "per_port": "Between all CNPs of one port.",
+    }
+
+    /// Why a figure is missing.
+    Reason {
+        OneWay = "one_way": "Only one direction was captured.",
+        PartialPath = "partial_path": "The tap is on one of several paths.",
+        CaptureLoss = "capture_loss": "The capture itself lost packets.",
+        Truncated = "truncated": "The capture has frames cut.",
+        Midstream = "midstream": "The capture began, or ended, in the middle.",
+        Unpaired = "unpaired": "The opposite flow is not known.",
+        NoPfcVisibility = "no_pfc_visibility": "The capture has no pause frames at all: captures of this kind often cannot show them.",
+        UnknownSpeed = "unknown_speed": "The speed of the link is not known.",
+        NotRequested = "not_requested": "It was not asked for.",
+        MemoryLimit = "memory_limit": "Detail was given up to stay within the memory limit.",
+    }
+}
+
+impl From<opcode::Service> for Service {
+    fn from(service: opcode::Service) -> Service {
+        Service::of_word(service.name())
+    }
+}
+
+impl From<dissect::Encapsulation> for Encapsulation {
+    fn from(encapsulation: dissect::Encapsulation) -> Encapsulation {
+        Encapsulation::of_word(encapsulation.name())
+    }
+}

@@ -1,0 +1,180 @@
+//! The sections beside the flows: congestion, pauses, overhead, source ports, intervals.
+
+use std::io;
+
+use super::{
+    page::{Page, Paint},
+    reason, some,
+};
+use crate::report::{
+    Congestion, Overhead, Pause, Ports, Reason, View,
+    units::{bits_per_second, bytes, count, duration, percent},
+};
+
+pub(super) fn blocks(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
+    let mut block = |name: &str, text: String| page.wrapped(Paint::Heading, &format!("{name:<12}"), &text);
+    block("Congestion", congestion(&report.congestion))?;
+    block("Pause", pause(report.pause.as_deref(), report.why.get("pause")))?;
+    block("Overhead", overhead(&report.overhead))?;
+    match &report.ports {
+        Some(ports) => block("Ports", source_ports(ports)),
+        None => Ok(()),
+    }
+}
+
+fn congestion(c: &Congestion) -> String {
+    if c.ect_packets == 0 && c.cnps == 0 {
+        return "no packet is ECN-capable, and there are no CNPs".into();
+    }
+    let mut text = match c.ce_ratio {
+        Some(ratio) => format!("{} of the ECN-capable data packets are marked (CE)", percent(ratio)),
+        None => "no data packet is ECN-capable".into(),
+    };
+    if c.ce_control_packets > 0 {
+        text += &format!(", and {} ACKs or CNPs", count(c.ce_control_packets));
+    }
+    text += &match c.cnps {
+        0 => "; no CNPs".to_owned(),
+        1 => "; 1 CNP".to_owned(),
+        n => format!("; {} CNPs", count(n)),
+    };
+    if let Some(gaps) = c.cnp_interval_ns.per_qp {
+        text += &format!(", per queue pair {} apart in the median", duration(gaps.p50));
+    }
+    if let (Some(scope), Some(ns)) = (c.pacing, c.pacing_interval_ns) {
+        text += &format!(
+            ", never less than {} {}",
+            duration(ns),
+            scope.name().replace('_', " ").replace("ip", "IP")
+        );
+    }
+    if c.cnps_without_ce > 0 {
+        text += &format!(
+            "; {} CNPs to senders with no marked packet: the congestion is behind the tap, or they answer losses",
+            count(c.cnps_without_ce)
+        );
+    }
+    if c.cnps_near_nak > 0 {
+        text += &format!("; {} within 5 µs of a NAK", count(c.cnps_near_nak));
+    }
+    text
+}
+
+fn pause(pause: Option<&[Pause]>, why: Option<&Reason>) -> String {
+    let Some(all) = pause else {
+        return match why {
+            Some(Reason::NoPfcVisibility) | None => {
+                "not known: the capture has no MAC control frames, which mirrors and most adapters do not show".into()
+            }
+            Some(why) => format!("not known: {}", reason(*why)),
+        };
+    };
+    if all.is_empty() {
+        return "none".into();
+    }
+    let one = |p: &Pause| {
+        let what = p.priority.map_or("all priorities".to_owned(), |n| format!("priority {n}"));
+        let mut text =
+            format!("{} {} {what}: {} XOFF, {} XON", p.link, p.sender, count(p.xoff), count(p.xon));
+        if let (Some(ns), Some(n), Some(longest)) = (p.paused_ns, p.intervals, p.longest_ns) {
+            text += &format!(", paused {} in {}, longest {}", duration(ns), count(n), duration(longest));
+        }
+        if let Some(n) = p.storms.as_ref().map(Vec::len).filter(|&n| n > 0) {
+            text += &format!(", {n} storm{}", if n == 1 { "" } else { "s" });
+        }
+        text
+    };
+    let mut text = all.iter().take(3).map(one).collect::<Vec<_>>().join("; ");
+    if all.len() > 3 {
+        text += &format!("; and {} more", all.len() - 3);
+    }
+    if all.iter().any(|p| p.paused_ns.is_none()) {
+        text += " (durations need the link's speed: --speed)";
+    }
+    text
+}
+
+fn overhead(overhead: &Overhead) -> String {
+    let total = &overhead.total;
+    let Some(efficiency) = total.efficiency_ratio else { return "no RDMA packets".into() };
+    let mut text = format!("{} of {} on the wire are payload", percent(efficiency), bytes(total.l1_bytes));
+    let others = [
+        ("native IB", total.as_native_ib),
+        ("IB with GRH", total.as_native_ib_grh),
+        ("RoCE v1", total.as_rocev1),
+        ("RoCEv2/IPv4", total.as_rocev2_ipv4),
+        ("RoCEv2/IPv6", total.as_rocev2_ipv6),
+    ];
+    let others: Vec<String> = others
+        .iter()
+        .filter_map(|(name, price)| Some(format!("{name} {}", percent((*price)?.efficiency_ratio?))))
+        .collect();
+    if !others.is_empty() {
+        text += &format!("; the same packets as {}", others.join(", "));
+    }
+    for (ratio, what) in
+        [(total.control_ratio, "ACKs, CNPs and pauses"), (total.retransmit_ratio, "retransmissions")]
+    {
+        if let Some(ratio) = ratio.filter(|&ratio| ratio > 0.0) {
+            text += &format!("; {what} take {}", percent(ratio));
+        }
+    }
+    text
+}
+
+fn source_ports(ports: &Ports) -> String {
+    let s = |n: u64| if n == 1 { "" } else { "s" };
+    let mut text = format!(
+        "{} UDP source port{} for {} flow{}, spread like {:.1} equal flows",
+        count(ports.ports),
+        s(ports.ports),
+        count(ports.flows),
+        s(ports.flows),
+        ports.effective_flows,
+    );
+    if ports.collisions > 0 {
+        text += &format!(
+            "; {} group{} of queue pairs share a port and so a path",
+            count(ports.collisions),
+            s(ports.collisions)
+        );
+    }
+    if ports.sprayed > 0 {
+        text += &format!("; {} flow{} sprayed over several ports", count(ports.sprayed), s(ports.sprayed));
+    }
+    if let Some(linux) = ports.linux_formula {
+        text += &format!("; {} of {} as Linux computes them", count(linux.matching), count(linux.flows));
+    }
+    text
+}
+
+/// Intervals that are written at most: nobody reads more of them on a screen.
+const MAX_INTERVALS: usize = 60;
+
+pub(super) fn intervals(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
+    let (Some(bins), Some(width)) = (&report.intervals, report.interval_ns) else { return Ok(()) };
+    page.blank()?;
+    page.wrapped(Paint::Heading, "Intervals  ", &format!("of {}", duration(width)))?;
+    let head = ["at", "rate", "goodput", "packets", "resent", "late", "NAK", "CNP", "CE", "pause"];
+    let mut table = page.table(&head, &[]);
+    let start = report.capture.first_ns.or(bins.first().map(|bin| bin.start_ns)).unwrap_or(0);
+    for bin in bins.iter().take(MAX_INTERVALS) {
+        table.row([
+            duration(bin.start_ns.saturating_sub(start).max(0) as u64),
+            bits_per_second(bin.l1_bytes, width),
+            bits_per_second(bin.goodput_bytes, width),
+            count(bin.packets),
+            some(bin.retransmits),
+            some(bin.out_of_order),
+            some(bin.naks),
+            some(bin.cnps),
+            some(bin.ce),
+            some(bin.pause_frames),
+        ]);
+    }
+    page.put_table(&table)?;
+    if bins.len() > MAX_INTERVALS {
+        page.line(&format!("  and {} more (--json has all)", count((bins.len() - MAX_INTERVALS) as u64)))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! Findings, most serious first.
+
+use std::io;
+
+use super::{
+    Options,
+    flows::{bounds, queue_pair},
+    limit,
+    page::{Page, Paint},
+};
+use crate::report::{
+    Finding, View,
+    units::{count, duration},
+};
+
+pub(super) fn findings(report: &View<'_>, options: &Options, page: &mut Page<'_>) -> io::Result<()> {
+    if report.findings.is_empty() {
+        page.wrapped(Paint::Heading, "Findings  ", "nothing stands out")?;
+        return page.blank();
+    }
+    page.heading("Findings")?;
+    let mut order: Vec<_> = report.findings.iter().collect();
+    order.sort_by_key(|finding| finding.severity);
+    let (shown, left) = limit(order.len(), options.top);
+    for finding in &order[..shown] {
+        put_finding(finding, "  ", page)?;
+        if finding.flows.len() > 1 {
+            affected(report, finding, options, page)?;
+        }
+    }
+    if left > 0 {
+        page.line(&format!("  and {left} more (--top 0 shows all)"))?;
+    }
+    page.blank()
+}
+
+pub(super) fn put_finding(finding: &Finding, indent: &str, page: &mut Page<'_>) -> io::Result<()> {
+    let mut text = finding.text.clone();
+    if !finding.frames.is_empty() {
+        text += &format!(" [{}]", frames(&finding.frames));
+    }
+    page.wrapped(finding.severity.into(), &format!("{indent}{:<7}  ", finding.severity), &text)?;
+    if finding.next.is_empty() {
+        return Ok(());
+    }
+    page.wrapped(Paint::Plain, &format!("{indent}{:9}-> ", ""), &finding.next)
+}
+
+/// The flows of a finding, those that lost most first.
+fn affected(report: &View<'_>, finding: &Finding, options: &Options, page: &mut Page<'_>) -> io::Result<()> {
+    const FEW: usize = 4;
+    let listed = finding.flows.len();
+    let is_short = listed <= FEW && finding.flow_count <= FEW as u64;
+    let shown = if is_short || options.top == 0 { listed } else { listed.min(FEW - 1) };
+    let lead = format!("{:14}", "");
+    for affected in &finding.flows[..shown] {
+        let Some(flow) = report.flows.row(affected.flow) else { continue };
+        let time = affected.time_lost_ns.map_or(String::new(), |ns| format!(", {} lost", duration(ns)));
+        let (qp, n) = (queue_pair(&flow), bounds(Some(affected.count)));
+        let text = format!("#{} {} -> {} QP {qp}: {n}{time}", affected.flow, flow.src, flow.dst);
+        page.wrapped(Paint::Plain, &lead, &text)?;
+    }
+    match finding.flow_count.saturating_sub(shown as u64) {
+        0 => Ok(()),
+        more => page.line(&format!("{lead}and {} more flows", count(more))),
+    }
+}
+
+fn frames(frames: &[u64]) -> String {
+    let shown: Vec<String> = frames.iter().take(4).map(u64::to_string).collect();
+    let word = if frames.len() == 1 { "frame" } else { "frames" };
+    match frames.len().saturating_sub(4) {
+        0 => format!("{word} {}", shown.join(", ")),
+        more => format!("{word} {} and {more} more", shown.join(", ")),
+    }
+}

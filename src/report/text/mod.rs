@@ -1,0 +1,143 @@
+//! A report as an engineer reads it: what the capture proves, what stands out, the flows in trouble; on one screen.
+
+mod blocks;
+mod findings;
+mod flow;
+mod flows;
+mod page;
+mod price;
+mod set;
+
+use std::io::{self, Write};
+
+use super::{
+    Capture, Reason, Renderer, Sort, View,
+    units::{bytes, count, duration, utc},
+};
+use page::{Page, Paint};
+pub use price::write_price;
+pub use set::write_set;
+
+/// How a report is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Columns of the terminal.
+    pub width: usize,
+    /// Whether the terminal's escape sequences may be used.
+    pub colour: bool,
+    /// Rows of a list, and findings; 0: all.
+    pub top: usize,
+    /// What the flows are sorted by.
+    pub sort: Sort,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { width: 120, colour: false, top: 10, sort: Sort::Trouble }
+    }
+}
+
+/// A report as text.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Text {
+    /// How it is written.
+    pub options: Options,
+    /// The flow to write in depth, as an index into the list of flows, instead of the whole report.
+    pub flow: Option<usize>,
+}
+
+impl Renderer for Text {
+    fn render(&mut self, report: &View<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let (options, page) = (&self.options, &mut Page::new(out, &self.options));
+        if let Some(index) = self.flow {
+            return flow::in_depth(report, index, options, page);
+        }
+        capture(&report.capture, page)?;
+        findings::findings(report, options, page)?;
+        flows::flows(report, options, page)?;
+        blocks::blocks(report, page)?;
+        blocks::intervals(report, page)
+    }
+}
+
+fn capture(capture: &Capture, page: &mut Page<'_>) -> io::Result<()> {
+    let mut name = capture.files.first().map_or("no file", String::as_str).to_owned();
+    if capture.files.len() > 1 {
+        name += &format!(" and {} more", capture.files.len() - 1);
+    }
+    page.heading(&name)?;
+    let mut line =
+        format!("{} packets, {} of them RDMA", count(capture.packets), count(capture.rdma_packets));
+    if let Some(ns) = capture.duration_ns {
+        line += &format!(", in {}", duration(ns.unsigned_abs()));
+    }
+    if let Some(ns) = capture.first_ns {
+        line += &format!(" from {}", utc(ns));
+    }
+    line += &format!("; {} on the wire", bytes(capture.bytes_on_wire));
+    page.wrapped(Paint::Plain, "  ", &line)?;
+    let mut odd = Vec::new();
+    for (n, what) in [
+        (capture.malformed_packets, "malformed"),
+        (capture.truncated_packets, "cut by the capture"),
+        (capture.time_steps_back, "earlier than the one before"),
+    ] {
+        if n > 0 {
+            odd.push(format!("{} {what}", count(n)));
+        }
+    }
+    if let Some(n) = capture.capture_drops.filter(|&n| n > 0) {
+        odd.push(format!("{} dropped by the capturing system", count(n)));
+    }
+    if let Some(n) = capture.mirror_lost_packets.filter(|&n| n > 0) {
+        odd.push(format!("{} lost by the mirror", count(n)));
+    }
+    if capture.flows_without_detail > 0 {
+        odd.push(format!("{} flows gave up detail to save memory", count(capture.flows_without_detail)));
+    }
+    if capture.evicted_flows > 0 {
+        odd.push(format!("{} flows put away because there were too many", count(capture.evicted_flows)));
+    }
+    if !odd.is_empty() {
+        page.wrapped(Paint::Plain, "  Packets: ", &odd.join(", "))?;
+    }
+    for text in &capture.limitations {
+        page.wrapped(Paint::Plain, "  - ", text)?;
+    }
+    for problem in capture.problems.iter().take(3) {
+        let text = format!("{} at byte {}: {}", problem.file, problem.offset, problem.what);
+        page.wrapped(Paint::Warning, "  Damaged: ", &text)?;
+    }
+    if capture.problems.len() > 3 {
+        page.line(&format!("           and {} more places", capture.problems.len() - 3))?;
+    }
+    page.blank()
+}
+
+/// How many rows are shown, and how many are left out.
+fn limit(all: usize, top: usize) -> (usize, usize) {
+    let shown = if top == 0 { all } else { all.min(top) };
+    (shown, all - shown)
+}
+
+/// A count; nothing for 0, so that the others stand out.
+fn some(n: u64) -> String {
+    if n == 0 { String::new() } else { count(n) }
+}
+
+/// A reason in words.
+fn reason(reason: Reason) -> &'static str {
+    match reason {
+        Reason::OneWay => "only one direction was captured",
+        Reason::PartialPath => "the tap is on one of several paths",
+        Reason::CaptureLoss => "the capture lost packets",
+        Reason::Truncated => "frames were cut",
+        Reason::Midstream => "the capture began or ended in the middle",
+        Reason::Unpaired => "the opposite flow is not known",
+        Reason::NoPfcVisibility => "captures of this kind show no pause frames",
+        Reason::UnknownSpeed => "the link's speed is not known",
+        Reason::NotRequested => "it was not asked for",
+        Reason::MemoryLimit => "detail was given up to save memory",
+        Reason::Unknown => "for a reason that this version does not know",
+    }
+}

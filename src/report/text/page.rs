@@ -1,0 +1,129 @@
+//! The way out of a text. Whatever is written goes through here, so no name of a capture can steer the terminal.
+
+use std::io::{self, Write};
+
+use comfy_table::{CellAlignment, ContentArrangement, presets};
+
+use super::Options;
+use crate::report::{Severity, clean};
+
+/// How text is painted, where the terminal has colours.
+#[derive(Clone, Copy)]
+pub(super) enum Paint {
+    Plain,
+    Heading,
+    Error,
+    Warning,
+    Note,
+}
+
+impl Paint {
+    fn code(self) -> Option<&'static str> {
+        match self {
+            Paint::Plain => None,
+            Paint::Heading => Some("1"),
+            Paint::Error => Some("1;31"),
+            Paint::Warning => Some("33"),
+            Paint::Note => Some("36"),
+        }
+    }
+}
+
+impl From<Severity> for Paint {
+    fn from(severity: Severity) -> Paint {
+        match severity {
+            Severity::Error => Paint::Error,
+            Severity::Warning => Paint::Warning,
+            _ => Paint::Note,
+        }
+    }
+}
+
+/// Where lines of text go.
+pub(super) struct Page<'a> {
+    out: &'a mut dyn Write,
+    pub(super) width: usize,
+    colour: bool,
+}
+
+impl Page<'_> {
+    pub(super) fn new<'a>(out: &'a mut dyn Write, options: &Options) -> Page<'a> {
+        Page { out, width: options.width.clamp(40, 400), colour: options.colour }
+    }
+
+    pub(super) fn blank(&mut self) -> io::Result<()> {
+        writeln!(self.out)
+    }
+
+    pub(super) fn heading(&mut self, text: &str) -> io::Result<()> {
+        self.put(Paint::Heading, text, "")
+    }
+
+    /// A line, however long.
+    pub(super) fn line(&mut self, text: &str) -> io::Result<()> {
+        self.put(Paint::Plain, "", text)
+    }
+
+    /// Text in lines of the terminal's width, the first behind `lead`, which is painted, the others behind blanks.
+    pub(super) fn wrapped(&mut self, paint: Paint, lead: &str, text: &str) -> io::Result<()> {
+        let lead_width = lead.chars().count();
+        let room = self.width.saturating_sub(lead_width).max(20);
+        let blanks = " ".repeat(lead_width);
+        let (mut paint, mut lead) = (paint, lead);
+        let mut line = String::new();
+        for word in clean(text).split_whitespace() {
+            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
+                self.put(paint, lead, &line)?;
+                (paint, lead) = (Paint::Plain, &blanks);
+                line.clear();
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        self.put(paint, lead, &line)
+    }
+
+    /// An empty table: columns by their heads, those in `left` aligned to the left.
+    pub(super) fn table(&self, head: &[&str], left: &[usize]) -> Table {
+        let mut table = comfy_table::Table::new();
+        table.load_preset(presets::NOTHING);
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_width(self.width.min(u16::MAX as usize) as u16);
+        table.set_header(head.iter().copied());
+        for (n, column) in table.column_iter_mut().enumerate() {
+            column.set_padding((if n == 0 { 2 } else { 1 }, if n + 1 == head.len() { 0 } else { 1 }));
+            if !left.contains(&n) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        Table(table)
+    }
+
+    pub(super) fn put_table(&mut self, table: &Table) -> io::Result<()> {
+        table.0.lines().try_for_each(|line| self.line(&line))
+    }
+
+    fn put(&mut self, paint: Paint, lead: &str, text: &str) -> io::Result<()> {
+        let (lead, text) = (clean(lead), clean(text));
+        match paint.code().filter(|_| self.colour) {
+            None => writeln!(self.out, "{}", format!("{lead}{text}").trim_end()),
+            Some(code) => {
+                let word = lead.trim();
+                let (before, after) = lead.split_once(word).unwrap_or(("", ""));
+                let line = format!("{before}\x1b[{code}m{word}\x1b[0m{after}{text}");
+                writeln!(self.out, "{}", line.trim_end())
+            }
+        }
+    }
+}
+
+/// A table of text.
+pub(super) struct Table(comfy_table::Table);
+
+impl Table {
+    pub(super) fn row(&mut self, cells: impl IntoIterator<Item: AsRef<str>>) {
+        self.0.add_row(cells.into_iter().map(|cell| clean(cell.as_ref()).into_owned()));
+    }
+}

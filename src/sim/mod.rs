@@ -1,0 +1,668 @@
+//! The simulator: from a scenario of hosts, connections, operations and faults it makes captures, and the results that an
+//! analysis of them must have.
+//!
+//! It is a discrete-event simulator. Requesters and responders follow the InfiniBand rules as Linux's Soft-RoCE does
+//! (IBTA vol. 1, 9.7; drivers/infiniband/sw/rxe/rxe_{req,resp,comp}.c). The network drops, delays, duplicates, marks and
+//! corrupts packets as the scenario says. Taps record the packets that pass them. The seed determines everything random,
+//! so a scenario always gives the same capture. Labels come from what the simulated sender, network and tap did, never
+//! from the capture: see [`label`].
+//!
+//! Hosts are at the left or the right end of one road. It has segments, and taps between them:
+//!
+//! ```text
+//! left hosts --- segment 1 --- tap (after = 1) --- segment 2 --- right hosts
+//! ```
+//!
+//! ```
+//! use rdmawire::sim::{Scenario, run};
+//! let scenario = Scenario::parse(r#"
+//!     [[connection]]
+//!     operations = [{ op = "write", size = "16KiB" }]
+//!     [[event]]                    # the third packet is lost before the tap
+//!     do = "drop"
+//!     packet = 3
+//! "#).unwrap();
+//! let run = run(&scenario).unwrap();
+//! let labels = run.labels(0);
+//! assert_eq!(labels.frames.iter().filter(|label| label.is_retransmission()).count(), 14);
+//! ```
+
+pub mod accuracy;
+pub mod expect;
+pub mod label;
+
+mod check;
+mod engine;
+mod manage;
+mod network;
+mod qp;
+mod render;
+mod requester;
+mod responder;
+mod rng;
+mod text;
+mod untidy;
+
+use std::net::IpAddr;
+
+use serde::Deserialize;
+
+use crate::{
+    dissect,
+    message::{Ending, Segments, Unsupported},
+    opcode::{Operation as Op, Service},
+};
+
+pub use engine::{Capture, Cause, Flow, Message, Run, Sighting, Transmission, run};
+pub use render::{Frame, Frames};
+pub use text::{Error, Ns, Rate, Size, UdpPort};
+
+/// The description of scenario files that `rdmawire explain scenario` prints.
+pub const SCHEMA: &str = include_str!("schema.txt");
+
+/// Tables of a scenario: after each field stands its default.
+macro_rules! tables {
+    ($($(#[$on:meta])* pub struct $name:ident { $($(#[$meta:meta])* pub $field:ident: $type:ty = $value:expr,)* })*) => {$(
+        $(#[$on])*
+        #[derive(Clone, Debug, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $name { $($(#[$meta])* pub $field: $type,)* }
+
+        impl Default for $name {
+            fn default() -> Self {
+                $name { $($field: $value,)* }
+            }
+        }
+    )*};
+}
+
+tables! {
+    /// A scenario. All fields have defaults: two hosts, a 100G link, a tap in its middle, no faults.
+    pub struct Scenario {
+        /// What the scenario shows.
+        pub title: String = String::new(),
+        /// Seed of everything random.
+        pub seed: u64 = 1,
+        /// When it begins, as a duration since 1970-01-01 UTC.
+        pub begin: Ns = Ns(1_767_225_600_000_000_000),
+        /// When the simulation stops, from the beginning. Without it, it runs until nothing is left to do.
+        pub stop: Option<Ns> = None,
+        /// More transmissions than this are an error.
+        pub limit: u32 = 4_000_000,
+        /// Speed of every host's link. It is also the speed by which pause quanta are counted.
+        pub rate: Rate = Rate(100_000_000_000),
+        /// The hosts. Without any there are two, `a` left and `b` right.
+        pub host: Vec<Host> = Vec::new(),
+        /// The connections.
+        pub connection: Vec<Connection> = Vec::new(),
+        /// The road from left to right. Without any segment there are two.
+        pub segment: Vec<Segment> = Vec::new(),
+        /// The taps. Without any there is one after the first segment.
+        pub tap: Vec<Tap> = Vec::new(),
+        /// Faults of single packets, and errors of receivers.
+        pub event: Vec<Event> = Vec::new(),
+        /// PAUSE and PFC.
+        pub pause: Vec<Pause> = Vec::new(),
+        /// Parallel paths.
+        pub paths: Paths = Paths::default(),
+        /// Congestion notification.
+        pub cnp: Cnp = Cnp::default(),
+    }
+}
+
+/// An end of the road.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// Left.
+    Left,
+    /// Right.
+    Right,
+}
+
+/// A host with one port.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Its name in the rest of the scenario.
+    pub name: String,
+    /// Its address: IPv4, or IPv6 (its GID for RoCE v1 and InfiniBand).
+    pub address: IpAddr,
+    /// Its Ethernet address. By default made from its position in the list.
+    pub mac: Option<String>,
+    /// Its local identifier (native InfiniBand). By default its position in the list, from 1.
+    pub lid: Option<u16>,
+    /// Its side. By default the first host is left, all others right.
+    pub side: Option<Side>,
+    /// Its link's speed, if not the scenario's.
+    pub rate: Option<Rate>,
+}
+
+/// The headers around the transport.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Encapsulation {
+    /// UDP over the hosts' IP version.
+    #[default]
+    Rocev2,
+    /// EtherType 0x8915 and a GRH.
+    Rocev1,
+    /// LRH.
+    Ib,
+    /// LRH and GRH.
+    IbGrh,
+}
+
+impl Encapsulation {
+    pub(crate) fn is_native(self) -> bool {
+        matches!(self, Encapsulation::Ib | Encapsulation::IbGrh)
+    }
+
+    /// The encapsulation, between hosts of this IP version.
+    pub(crate) fn over(self, ipv6: bool) -> dissect::Encapsulation {
+        match self {
+            Encapsulation::Rocev2 if ipv6 => dissect::Encapsulation::RoceV2Ipv6,
+            Encapsulation::Rocev2 => dissect::Encapsulation::RoceV2Ipv4,
+            Encapsulation::Rocev1 => dissect::Encapsulation::RoceV1,
+            Encapsulation::Ib => dissect::Encapsulation::Ib,
+            Encapsulation::IbGrh => dissect::Encapsulation::IbGrh,
+        }
+    }
+}
+
+/// How a requester recovers from loss, and how its responder handles packets out of order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Recovery {
+    /// The requester sends again from the missing packet on. The responder takes packets in order only.
+    #[default]
+    GoBackN,
+    /// The requester sends only missing packets again. The responder keeps packets that came early.
+    Selective,
+}
+
+/// Whether the IPv4 identification tells transmissions apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IpId {
+    /// Always zero, as most adapters do with DF set.
+    #[default]
+    Zero,
+    /// Each transmission has its flow's next number.
+    Flow,
+    /// Each transmission has its host's next number, as Soft-RoCE does.
+    Host,
+    /// Each transmission has a random number.
+    Random,
+}
+
+/// What a requester sends again when its timer runs out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TimeoutResends {
+    /// All that is not acknowledged; of selective recovery the first packet.
+    #[default]
+    Rest,
+    /// The first packet that is not acknowledged, and nothing more until an answer comes.
+    One,
+}
+
+/// The first operation code of the response to a READ that was sent again from its middle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PartialRead {
+    /// MIDDLE or LAST, as Soft-RoCE does.
+    #[default]
+    Middle,
+    /// FIRST or ONLY, as for any READ.
+    First,
+}
+
+/// One end of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum End {
+    /// The connection's `from`.
+    #[default]
+    From,
+    /// The connection's `to`.
+    To,
+}
+
+tables! {
+    /// Two connected queue pairs. `schema.txt` has the defaults.
+    pub struct Connection {
+        /// Its name in events.
+        pub name: String = String::new(),
+        /// The active host. By default the first.
+        pub from: String = String::new(),
+        /// The passive host. By default the second.
+        pub to: String = String::new(),
+        /// Further destinations of a UD queue pair, which it sends to in turn.
+        pub also_to: Vec<String> = Vec::new(),
+        /// How many such connections there are. Their queue pairs are numbered on.
+        pub copies: u32 = 1,
+        /// Transport service: RC, UC or UD.
+        #[serde(deserialize_with = "text::service")]
+        pub service: Service = Service::Rc,
+        /// Queue pair numbers of `from` and `to`. By default counted from 0x11.
+        pub qp: Option<[u32; 2]> = None,
+        /// First PSN of the requests of `from` and of `to`. By default random.
+        pub psn: Option<[u32; 2]> = None,
+        /// Path MTU: 256, 512, 1024, 2048 or 4096 bytes.
+        pub mtu: u16 = 1024,
+        /// The headers around the transport.
+        pub encapsulation: Encapsulation = Encapsulation::Rocev2,
+        /// VLAN identifier. Without it, frames have no tag.
+        pub vlan: Option<u16> = None,
+        /// Priority code point of the tag.
+        pub pcp: u8 = 3,
+        /// DSCP. Shifted right by three, it is the priority for PFC.
+        pub dscp: u8 = 26,
+        /// Whether senders set ECT(0).
+        pub ecn: bool = true,
+        /// Hop limit at the sender.
+        pub ttl: u8 = 64,
+        /// UDP source ports.
+        pub udp_port: UdpPort = UdpPort::Linux,
+        /// IPv4 identification.
+        pub ip_id: IpId = IpId::Zero,
+        /// When it begins.
+        pub start: Ns = Ns(0),
+        /// Whether REQ, REP, RTU set it up and DREQ, DREP end it.
+        pub cm: bool = false,
+        /// Most unacknowledged packets.
+        pub window: u32 = 128,
+        /// Most incomplete messages.
+        pub depth: u32 = 64,
+        /// Most unanswered READs and atomics.
+        pub max_reads: u32 = 16,
+        /// Rate limit of each requester.
+        pub rate: Option<Rate> = None,
+        /// How it recovers from loss.
+        pub recovery: Recovery = Recovery::GoBackN,
+        /// How many packets may overtake a missing one before a selective responder sends a NAK.
+        pub tolerate: u32 = 0,
+        /// How many new packets a requester still sends after a NAK, before it goes back.
+        pub nak_lag: u32 = 0,
+        /// Time from a NAK to the first retransmission.
+        pub reaction: Ns = Ns(1_000),
+        /// Local ACK timeout: 4.096 us * 2^timeout; 0: no timeout.
+        pub timeout: u8 = 8,
+        /// Factor by which the timer runs longer: 1.0 to 16.0.
+        pub timeout_factor: f64 = 1.0,
+        /// What is sent again after a timeout.
+        pub timeout_resends: TimeoutResends = TimeoutResends::Rest,
+        /// Timeouts without progress until the queue pair gives up.
+        pub retry: u8 = 7,
+        /// RNR NAKs without progress until it gives up; 7: never.
+        pub rnr_retry: u8 = 7,
+        /// RNR timer code, 0 to 31.
+        pub rnr_timer: u8 = 12,
+        /// Factor by which the requester waits longer than the RNR timer.
+        pub rnr_factor: f64 = 1.0,
+        /// Whether a packet that follows a refused one (RNR) causes a sequence NAK with the PSN of the refused one, as in
+        /// Soft-RoCE.
+        pub rnr_trailing_nak: bool = true,
+        /// One acknowledgement answers this many packets with AckReq.
+        pub ack_every: u32 = 1,
+        /// How long an acknowledgement is held back at most.
+        pub ack_delay: Ns = Ns(5_000),
+        /// AckReq is set in every n-th packet of a message and in the last, and at least twice per window.
+        pub ack_request_every: u32 = 64,
+        /// Credit code in acknowledgements.
+        pub credits: u8 = 31,
+        /// The first operation code of the response to a READ that was sent again from its middle.
+        pub partial_read: PartialRead = PartialRead::Middle,
+        /// MigReq bit.
+        pub mig_req: bool = true,
+        /// When both ends invert MigReq and change the UDP source port: path migration.
+        pub migrate_at: Option<Ns> = None,
+        /// The operations, in order.
+        pub operations: Vec<Operation> = Vec::new(),
+        /// How often the list of operations is done.
+        pub repeat: u64 = 1,
+    }
+}
+
+/// The operation of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verb {
+    /// RDMA WRITE.
+    Write,
+    /// RDMA WRITE with immediate data.
+    WriteImm,
+    /// SEND.
+    Send,
+    /// SEND with immediate data.
+    SendImm,
+    /// SEND with invalidate.
+    SendInv,
+    /// RDMA READ.
+    Read,
+    /// Compare and swap.
+    CompareSwap,
+    /// Fetch and add.
+    FetchAdd,
+}
+
+/// Messages of one kind.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Operation {
+    /// The operation.
+    pub op: Verb,
+    /// Size of each; atomics always have eight bytes.
+    #[serde(default)]
+    pub size: Size,
+    /// How many.
+    #[serde(default = "one")]
+    pub count: u64,
+    /// Time from one posting to the next; 0: all at once.
+    #[serde(default)]
+    pub every: Ns,
+    /// Which end requests them.
+    #[serde(default)]
+    pub by: End,
+}
+
+impl Operation {
+    /// The packets of one message.
+    pub(crate) fn segments(&self, connection: &Connection) -> Result<Segments, Unsupported> {
+        let (operation, ending) = match self.op {
+            Verb::Write => (Op::Write, Ending::Plain),
+            Verb::WriteImm => (Op::Write, Ending::Immediate),
+            Verb::Send => (Op::Send, Ending::Plain),
+            Verb::SendImm => (Op::Send, Ending::Immediate),
+            Verb::SendInv => (Op::Send, Ending::Invalidate),
+            Verb::Read => (Op::ReadRequest, Ending::Plain),
+            Verb::CompareSwap => (Op::CompareSwap, Ending::Plain),
+            Verb::FetchAdd => (Op::FetchAdd, Ending::Plain),
+        };
+        Segments::new(connection.service, operation, ending, self.size.0, connection.mtu as u32)
+    }
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// A segment of the road: its delay, and its faults in each direction.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Segment {
+    /// One-way delay.
+    pub delay: Ns,
+    /// Faults of packets going right.
+    pub right: Faults,
+    /// Faults of packets going left.
+    pub left: Faults,
+}
+
+/// Random faults. Each is a share of packets, from 0 to 1.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Faults {
+    /// Dropped.
+    pub drop: f64,
+    /// One bit flipped.
+    pub corrupt: f64,
+    /// Duplicated.
+    pub duplicate: f64,
+    /// Marked CE, if the sender is ECN-capable.
+    pub mark: f64,
+    /// Delayed until `reorder_depth` later packets of the flow have passed, or by `reorder_by`.
+    pub reorder: f64,
+    /// How many packets overtake.
+    pub reorder_depth: u32,
+    /// Or by how much it is delayed.
+    pub reorder_by: Option<Ns>,
+}
+
+/// The headers that a mirror puts around a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Wrap {
+    /// Nothing.
+    #[default]
+    None,
+    /// ERSPAN type II over GRE with sequence numbers.
+    Erspan2,
+    /// ERSPAN type III over GRE with sequence numbers.
+    Erspan3,
+    /// VXLAN.
+    Vxlan,
+}
+
+tables! {
+    /// A tap, and the faults of its mirror and its capture.
+    pub struct Tap {
+        /// Its name in file names.
+        pub name: String = String::new(),
+        /// How many segments are left of it; 0: it is at the left hosts.
+        pub after: u32 = 1,
+        /// Share of passing frames that are not recorded.
+        pub loss: f64 = 0.0,
+        /// Frames in a row that are not recorded.
+        pub burst: Vec<Burst> = Vec::new(),
+        /// Frames in a row that are not recorded each time that `loss` strikes.
+        pub loss_frames: u32 = 1,
+        /// One frame in this many is recorded, at random.
+        pub sample: u32 = 1,
+        /// Frames are written up to this much out of the order of their times, as from several queues.
+        pub unsorted: Ns = Ns(0),
+        /// The mirror delays each frame by up to this much. Its own sequence numbers tell the order.
+        pub mirror_jitter: Ns = Ns(0),
+        /// Share of frames that are recorded twice.
+        pub duplicate: f64 = 0.0,
+        /// Delay of the second recording.
+        pub duplicate_after: Ns = Ns(2_000),
+        /// By how much the hop limit of the second recording is lower.
+        pub duplicate_ttl: u8 = 0,
+        /// If given, only frames that go this way are recorded.
+        pub only: Option<Side> = None,
+        /// If given, only this many of the parallel paths pass the tap.
+        pub paths: Option<u32> = None,
+        /// When recording starts.
+        pub start: Ns = Ns(0),
+        /// When it stops.
+        pub stop: Option<Ns> = None,
+        /// Most bytes that are kept of a frame; 0: all.
+        pub snaplen: u32 = 0,
+        /// Resolution of its clock.
+        pub resolution: Ns = Ns(1),
+        /// The headers that its mirror puts around frames.
+        pub wrap: Wrap = Wrap::None,
+        /// Whether frames are recorded with their frame check sequence.
+        pub fcs: bool = false,
+        /// Whether the mirror changes bytes that the ICRC covers: then every ICRC in the capture is wrong, but right on the
+        /// network.
+        pub bad_icrc: bool = false,
+    }
+}
+
+/// Frames in a row that a tap did not record.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Burst {
+    /// Before which passing frame it begins, from 1.
+    pub at: u64,
+    /// How many are missing.
+    pub frames: u64,
+}
+
+/// The fault of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// The packet is dropped.
+    Drop,
+    /// It is marked CE.
+    Mark,
+    /// One bit of it is flipped.
+    Corrupt,
+    /// It is duplicated.
+    Duplicate,
+    /// It is delayed by `by`.
+    Delay,
+    /// It is delayed until the next `depth` packets of its flow have passed.
+    Reorder,
+    /// The responder has no receive buffer for the message.
+    Rnr,
+    /// The responder refuses the message with a remote access error.
+    AccessError,
+}
+
+/// The packets that an event applies to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Requests.
+    #[default]
+    Requests,
+    /// READ responses and atomic acknowledges.
+    Responses,
+    /// ACKs.
+    Acks,
+    /// Sequence NAKs, RNR NAKs and errors.
+    Naks,
+}
+
+/// Before or after the first tap, on a packet's way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Where {
+    /// Between its sender and the tap.
+    #[default]
+    Before,
+    /// Between the tap and its receiver.
+    After,
+}
+
+/// A fault of single packets, such as the n-th one of a connection.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Event {
+    /// The fault.
+    #[serde(rename = "do")]
+    pub action: Action,
+    /// The connection's name. By default the first. `name.3` is its third copy.
+    #[serde(default)]
+    pub connection: String,
+    /// Which end sends the packets.
+    #[serde(default)]
+    pub from: End,
+    /// Which packets.
+    #[serde(default)]
+    pub of: Kind,
+    /// Only the n-th of them, from 1.
+    pub packet: Option<u64>,
+    /// Only those with this PSN, counted from the connection's first.
+    pub psn: Option<u32>,
+    /// Only those with this operation code, by its name.
+    pub opcode: Option<String>,
+    /// Only the k-th transmission of their PSN, from 1.
+    pub transmission: Option<u16>,
+    /// The n-th message, from 1 (`rnr`, `access_error`).
+    pub message: Option<u64>,
+    /// How many packets have the fault at most.
+    #[serde(default = "one")]
+    pub times: u64,
+    /// The segment, counted from the left from 1. By default `place` selects it.
+    pub segment: Option<u32>,
+    /// Before or after the first tap.
+    #[serde(default, rename = "where")]
+    pub place: Where,
+    /// Delay (`delay`).
+    #[serde(default)]
+    pub by: Ns,
+    /// How many packets overtake (`reorder`).
+    #[serde(default = "one")]
+    pub depth: u64,
+}
+
+/// A pause that one end of the tapped link holds.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pause {
+    /// Which end sends the frames.
+    pub from: Side,
+    /// The paused priority. Without it, frames are IEEE 802.3 PAUSE, which stops all.
+    pub priority: Option<u8>,
+    /// When it begins.
+    pub at: Ns,
+    /// How long it is held.
+    pub hold: Ns,
+    /// Quanta of each frame.
+    #[serde(default = "most_quanta")]
+    pub quanta: u16,
+    /// Time between frames. By default half of the pause time of a frame.
+    pub refresh: Option<Ns>,
+    /// Whether a frame with zero quanta ends it. Otherwise it expires.
+    #[serde(default = "yes")]
+    pub xon: bool,
+    /// The hosts that stop sending this priority.
+    #[serde(default)]
+    pub stops: Vec<String>,
+}
+
+fn most_quanta() -> u16 {
+    u16::MAX
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// How packets are spread over parallel paths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Spread {
+    /// By a hash of addresses and ports.
+    #[default]
+    Port,
+    /// Each packet at random.
+    Packet,
+}
+
+tables! {
+    /// Parallel paths.
+    pub struct Paths {
+        /// How many.
+        pub count: u32 = 1,
+        /// How packets are spread.
+        pub by: Spread = Spread::Port,
+        /// How much more delay each path has than the one before, in a packet's first segment.
+        pub skew: Ns = Ns(0),
+    }
+}
+
+/// What shares one limit of congestion notifications.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pacing {
+    /// Each queue pair has its own.
+    #[default]
+    PerQp,
+    /// Each pair of addresses has its own.
+    PerIpPair,
+    /// The whole port has one.
+    PerPort,
+}
+
+tables! {
+    /// Congestion notification by receivers of marked packets.
+    pub struct Cnp {
+        /// Whether receivers send them.
+        pub enabled: bool = true,
+        /// What shares one limit.
+        pub pacing: Pacing = Pacing::PerQp,
+        /// Least time between two notifications.
+        pub interval: Ns = Ns(50_000),
+        /// DSCP of the notifications.
+        pub dscp: u8 = 48,
+        /// Whether one also goes with each sequence NAK.
+        pub on_nak: bool = false,
+    }
+}
