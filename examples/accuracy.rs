@@ -4,18 +4,18 @@
 //!
 //! `--matrix` plays what adapters do, `tests/data/hardware.txt`, with several round trips, as taps of every kind see it.
 
+#[path = "../tests/judge/mod.rs"]
+mod judge;
+
 use std::{collections::HashMap, fs, path::PathBuf, sync::Mutex};
 
+use judge::{Verdict, measure, parse_many};
 use rdmawire::{
     analyze::{self, Analysis, Options, metric::classes::Classes},
     capture::{self, Format, Record, Sink, Time},
     dissect,
     opcode::{Direction, Operation},
-    sim::{
-        Frame, Ns, Run, Scenario, Side, Tap, Verb, Wrap,
-        accuracy::{Verdict, measure, parse_many},
-        label::Class,
-    },
+    sim::{Frame, Ns, Run, Scenario, Side, Tap, Verb, Wrap, label::Class},
     wire::{Aeth, Bth, Kind, Psn, Reth},
 };
 

@@ -2,14 +2,19 @@
 //! every scenario, and nothing at all in clean ones.
 #![cfg(feature = "sim")]
 
+mod judge;
+
+use judge::{
+    Verdict,
+    expect::{agrees, check},
+    measure, parse_many,
+};
 use rdmawire::{
     analyze::{Analysis, Class, Options, metric::classes::Classes},
     capture::{Record, Time},
-    sim::{
-        Run,
-        accuracy::{Verdict, measure, parse_many},
-    },
+    sim::Run,
 };
+use serde_json::{Value, json};
 
 /// Scenarios in which that does not hold yet, and what goes wrong there.
 const OPEN: &[(&str, &str)] = &[
@@ -66,4 +71,28 @@ fn within_one_percent() {
         }
     }
     assert!(wrong.is_empty(), "{}\n{accuracy}", wrong.join("\n"));
+}
+
+#[test]
+fn agreement() {
+    let two = json!({ "least": 2, "most": 5 });
+    assert!(agrees(&json!(3), &json!(3), 0) && !agrees(&json!(3), &json!(2), 0));
+    assert!(agrees(&json!(3), &json!(2), 1) && !agrees(&json!(3), &json!(4), 1));
+    assert!(agrees(&json!(3), &json!([1, 7]), 0) && !agrees(&json!(3), &json!([4, 7]), 0));
+    assert!(!agrees(&json!(3), &json!([0, 2]), 0) && agrees(&two, &json!([0, 2]), 0));
+    assert!(agrees(&two, &json!(4), 0) && !agrees(&two, &json!(6), 0) && !agrees(&two, &json!(1), 0));
+    assert!(agrees(&Value::Null, &json!([0, 9]), 0) && agrees(&Value::Null, &Value::Null, 0));
+    assert!(!agrees(&Value::Null, &json!(0), 0) && !agrees(&Value::Null, &json!([1, 9]), 0));
+    assert!(!agrees(&json!(3), &Value::Null, 0) && agrees(&json!("RC"), &json!("RC"), 0));
+}
+
+#[test]
+fn flows_by_key_and_epoch() {
+    let flow = |epoch: u32, packets: u32| json!({"src": "a", "dst": "b", "dest_qp": 1, "epoch": epoch, "packets": packets});
+    let expected = json!({ "flows": [flow(0, 5), flow(1, 7)] });
+    assert_eq!(check(&expected, &json!({ "flows": [flow(1, 7), flow(0, 5)] })), []);
+    let wrong = check(&expected, &json!({ "flows": [flow(0, 5), flow(1, 8)] }));
+    assert_eq!(wrong.len(), 1);
+    assert_eq!(wrong[0].path, "flows[a > b 0x1 #1].packets");
+    assert_eq!(check(&expected, &json!({ "flows": [flow(0, 5)] })).len(), 1);
 }

@@ -1,15 +1,16 @@
 //! Scenarios: what the simulator does, and that its frames are what it says.
 #![cfg(feature = "sim")]
 
+mod judge;
+
 use std::collections::BTreeMap;
 
+use judge::{expect::check, parse_many};
 use proptest::prelude::*;
 use rdmawire::{
     dissect, icrc,
     sim::{
         Cause, Run, Scenario,
-        accuracy::parse_many,
-        expect::check,
         label::{Bounds, Class, Labels},
         run,
     },

@@ -1,10 +1,13 @@
 //! Every shipped scenario, crafted and analyzed, gives exactly what it is expected to.
 #![cfg(feature = "sim")]
 
+mod judge;
+
+use judge::expect;
 use rdmawire::{
     analyze::{Analysis, Options},
     capture::{Record, Time},
-    sim::{Scenario, expect, run},
+    sim::{Scenario, run},
 };
 
 #[test]

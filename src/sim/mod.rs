@@ -27,7 +27,6 @@
 //! assert_eq!(labels.frames.iter().filter(|label| label.is_retransmission()).count(), 14);
 //! ```
 
-pub mod accuracy;
 pub mod expect;
 pub mod label;
 

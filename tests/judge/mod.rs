@@ -1,22 +1,26 @@
 //! Measures an analyzer with scenarios: a confusion matrix, and the errors of each scenario.
 
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+pub(crate) mod expect;
+
 use std::{collections::BTreeMap, fmt};
 
 use serde_json::Value;
 
-use super::{
-    Scenario,
-    engine::{Run, run},
-    expect::{Mismatch, check},
+use rdmawire::sim::{
+    Error, Run, Scenario,
     label::{Class, Label},
-    text::Error,
+    run,
 };
+
+use expect::{Mismatch, check};
 
 /// Reads several scenarios from one text. Each begins with a line `### name`; lines before the first are ignored.
 ///
 /// # Errors
 /// As for [`Scenario::parse`], with the line in the whole text.
-pub fn parse_many(text: &str) -> Result<Vec<(String, Scenario)>, Error> {
+pub(crate) fn parse_many(text: &str) -> Result<Vec<(String, Scenario)>, Error> {
     let mut all: Vec<(usize, String, String)> = Vec::new();
     for (i, line) in text.lines().enumerate() {
         match (line.strip_prefix("### "), all.last_mut()) {
@@ -37,52 +41,52 @@ pub fn parse_many(text: &str) -> Result<Vec<(String, Scenario)>, Error> {
 
 /// An analyzer's results for a capture.
 #[derive(Clone, Debug, Default)]
-pub struct Verdict {
+pub(crate) struct Verdict {
     /// The class of each frame: a name of [`Class`], or an analyzer's own if it cannot decide (`ambiguous`, `resync`,
     /// `before_start`, …).
-    pub classes: Vec<&'static str>,
+    pub(crate) classes: Vec<&'static str>,
     /// Its report, as JSON.
-    pub report: Value,
+    pub(crate) report: Value,
 }
 
 /// The results of one scenario, over all seeds.
 #[derive(Clone, Debug, Default)]
-pub struct Row {
+pub(crate) struct Row {
     /// The scenario.
-    pub name: String,
+    pub(crate) name: String,
     /// Frames.
-    pub frames: u64,
+    pub(crate) frames: u64,
     /// Retransmissions evident at the tap.
-    pub retransmits: Count,
+    pub(crate) retransmits: Count,
     /// Late originals.
-    pub out_of_order: Count,
+    pub(crate) out_of_order: Count,
     /// Frames called ambiguous.
-    pub ambiguous: u64,
+    pub(crate) ambiguous: u64,
     /// Frames that were given a wrong class.
-    pub wrong: u64,
+    pub(crate) wrong: u64,
     /// The first wrong ones.
-    pub examples: Vec<Example>,
+    pub(crate) examples: Vec<Example>,
     /// Retransmissions that are not evident at the tap. Calling them new is right too.
-    pub unknowable: u64,
+    pub(crate) unknowable: u64,
     /// Where the report differs from the expectation.
-    pub mismatches: Vec<Mismatch>,
+    pub(crate) mismatches: Vec<Mismatch>,
     /// Whether it has no retransmission, no late original and no corrupt frame.
-    pub is_clean: bool,
+    pub(crate) is_clean: bool,
 }
 
 /// A frame with a wrong class.
 #[derive(Clone, Copy, Debug)]
-pub struct Example {
+pub(crate) struct Example {
     /// The scenario's seed.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// The tap.
-    pub tap: usize,
+    pub(crate) tap: usize,
     /// The frame, from 1.
-    pub frame: usize,
+    pub(crate) frame: usize,
     /// The truth.
-    pub label: Label,
+    pub(crate) label: Label,
     /// The class that it was given.
-    pub said: &'static str,
+    pub(crate) said: &'static str,
 }
 
 /// Most examples that are kept of a scenario.
@@ -90,20 +94,20 @@ const EXAMPLES: usize = 10;
 
 /// True, found and missed frames of a class.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Count {
+pub(crate) struct Count {
     /// How many there are.
-    pub truth: u64,
+    pub(crate) truth: u64,
     /// How many frames were given this class.
-    pub found: u64,
+    pub(crate) found: u64,
     /// How many of those are wrong.
-    pub false_positives: u64,
+    pub(crate) false_positives: u64,
     /// How many were given another class, except `ambiguous`.
-    pub missed: u64,
+    pub(crate) missed: u64,
 }
 
 impl Count {
     /// False positives and missed frames in percent of the true ones. Without true ones, each false one counts as 100 %.
-    pub fn error_percent(&self) -> f64 {
+    pub(crate) fn error_percent(&self) -> f64 {
         100.0 * (self.false_positives + self.missed) as f64 / self.truth.max(1) as f64
     }
 
@@ -123,18 +127,18 @@ impl fmt::Display for Count {
 
 /// The results of all scenarios.
 #[derive(Clone, Debug, Default)]
-pub struct Accuracy {
+pub(crate) struct Accuracy {
     /// Of each scenario.
-    pub rows: Vec<Row>,
+    pub(crate) rows: Vec<Row>,
     /// Frames by true class and by the class that they were given.
-    pub matrix: BTreeMap<(Class, &'static str), u64>,
+    pub(crate) matrix: BTreeMap<(Class, &'static str), u64>,
 }
 
 /// Runs each scenario with several seeds, and an analyzer over every capture.
 ///
 /// # Errors
 /// A value in a scenario is wrong.
-pub fn measure(
+pub(crate) fn measure(
     scenarios: &[(String, Scenario)],
     seeds: std::ops::Range<u64>,
     mut analyzer: impl FnMut(&Run, usize) -> Verdict,
@@ -199,13 +203,13 @@ impl Accuracy {
     }
 
     /// False retransmissions and late originals in scenarios that have neither.
-    pub fn false_positives_on_clean(&self) -> u64 {
+    pub(crate) fn false_positives_on_clean(&self) -> u64 {
         let clean = self.rows.iter().filter(|row| row.is_clean);
         clean.map(|row| row.retransmits.false_positives + row.out_of_order.false_positives).sum()
     }
 
     /// The greatest error of retransmissions and of late originals in any scenario, in percent.
-    pub fn worst(&self) -> (f64, f64) {
+    pub(crate) fn worst(&self) -> (f64, f64) {
         let worst = |of: fn(&Row) -> f64| self.rows.iter().map(of).fold(0.0, f64::max);
         (worst(|row| row.retransmits.error_percent()), worst(|row| row.out_of_order.error_percent()))
     }
