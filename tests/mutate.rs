@@ -12,6 +12,16 @@ use rdmawire::{
     dissect::{Link, dissect},
 };
 
+#[test]
+fn all_bases_are_clean() {
+    for base in Base::all() {
+        let frame = base.packet().build();
+        let d = dissect(base.packet().link(), &frame, base.packet().wire_len());
+        assert!(base.is_clean(), "{}: {d:?}", base.name());
+        assert!(base.packet().link() != Link::ETHERNET || frame.len() >= 60);
+    }
+}
+
 /// Every single mutation of every base: what a correct parser must make of it, ours does.
 #[test]
 fn promises_hold() {

@@ -6,6 +6,7 @@ mod frames;
 mod trace;
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
@@ -18,8 +19,10 @@ use rdmawire::{
     opcode::Opcode,
     report::{
         self, Class, Coverage, Encapsulation, Reason, Renderer, Report, SCHEMA, Service, View, Visibility,
+        clean,
         json::{self, Json},
         set::Set,
+        units,
     },
 };
 use serde_json::{Value, json};
@@ -310,4 +313,41 @@ fn bits_say_what_was_seen_of_a_connection() {
     let packets = (0..49).flat_map(|n| [(1000 * n as i64, send(n)), (1000 * n as i64 + 500, ack(n))]);
     let packets = packets.chain([(49_000, send(49)), (49_500, refused)]).collect::<Vec<_>>();
     assert_eq!(of_packets(&packets).connections[0].completeness, 8 | 16 | 64);
+}
+
+fn written(value: &impl serde::Serialize) -> String {
+    let mut text = Vec::new();
+    json::write(&mut text, value).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn more_than_a_piece_is_what_serde_json_writes() {
+    let many: Vec<_> = (0..30_000).map(|n| (n, "row", f64::from(n) / 7.0, Some([n]), ())).collect();
+    assert_eq!(written(&many), serde_json::to_string(&many).unwrap());
+}
+
+#[test]
+fn control_characters_beyond_ascii_are_escaped_too() {
+    let text = "\u{9b}\u{7f}é\u{a0}";
+    let escaped = "\"\\u009b\\u007fé\u{a0}\"";
+    assert_eq!(written(&text), escaped);
+    assert_eq!(written(&serde_json::value::to_raw_value(text).unwrap()), escaped);
+}
+
+#[test]
+fn clean_text_steers_no_terminal() {
+    assert_eq!(clean("a\x1b[2Jb\nc\u{9b}\u{202e}"), "a?[2Jb?c??");
+    assert!(matches!(clean("10.0.0.1 → µs"), Cow::Borrowed(_)));
+}
+
+#[test]
+fn numbers_as_people_read_them() {
+    assert_eq!([0, 999, 1_000, 1_234_567].map(units::count), ["0", "999", "1,000", "1,234,567"]);
+    assert_eq!(units::bits_per_second(12_500, 1_000), "100 Gbit/s");
+    assert_eq!(units::bits_per_second(1, 0), "8.00 Gbit/s");
+    let ratios = [0.0, 0.000_01, 0.001_3, 0.5, 0.999_5, 1.0];
+    assert_eq!(ratios.map(units::percent), ["0 %", "<0.01 %", "0.13 %", "50.0 %", "99.95 %", "100 %"]);
+    assert_eq!(units::utc(1_795_262_738_000_000_000), "2026-11-21 12:05:38 UTC");
+    assert_eq!([units::utc(0), units::utc(-1)], ["1970-01-01 00:00:00 UTC", "1969-12-31 23:59:59 UTC"]);
 }

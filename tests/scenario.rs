@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use rdmawire::{
     dissect, icrc,
     sim::{
-        Cause, Run, Scenario,
+        Cause, Ns, Rate, Run, Scenario, Size, UdpPort,
         label::{Bounds, Class, Labels},
         run,
     },
@@ -464,4 +464,14 @@ proptest! {
             prop_assert_eq!(t.ordinal > 1, t.cause != Cause::First, "{:?}", t);
         }
     }
+}
+
+#[test]
+fn values_have_units() {
+    assert_eq!("1.5ms".parse(), Ok(Ns(1_500_000)));
+    assert_eq!("400G".parse(), Ok(Rate(400_000_000_000)));
+    assert_eq!("64KiB".parse(), Ok(Size(65_536)));
+    assert_eq!("spray:4".parse(), Ok(UdpPort::Spray(4)));
+    assert!("10".parse::<Ns>().is_err() && "-1us".parse::<Ns>().is_err() && "1e10s".parse::<Ns>().is_err());
+    assert!("0G".parse::<Rate>().is_err() && "spray:0".parse::<UdpPort>().is_err());
 }

@@ -5,6 +5,7 @@
 mod samples;
 
 use rdmawire::{
+    checksum::{internet, internet_parts},
     dissect::{Link, dissect},
     icrc::{self, State},
     opcode::{Direction, Opcode, PayloadRule},
@@ -187,4 +188,19 @@ fn the_opcode_table_is_the_specifications() {
         rows += 1;
     }
     assert_eq!(rows, Opcode::ALL.len());
+}
+
+#[test]
+fn the_example_of_rfc_1071() {
+    assert_eq!(internet(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
+}
+
+#[test]
+fn parts_of_odd_length_are_as_one_run() {
+    let bytes: Vec<u8> = (0..101u8).map(|i| i.wrapping_mul(37)).collect();
+    for cut in 0..bytes.len() {
+        let (a, b) = bytes.split_at(cut);
+        let (b, c) = b.split_at(b.len() / 3);
+        assert_eq!(internet_parts(&[a, b, c]), internet(&bytes), "{cut}");
+    }
 }

@@ -156,28 +156,3 @@ fn write_escaped(writer: &mut dyn Write, text: &str) -> io::Result<()> {
     }
     writer.write_all(rest.as_bytes())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn written(value: &impl Serialize) -> String {
-        let mut text = Vec::new();
-        write(&mut text, value).unwrap();
-        String::from_utf8(text).unwrap()
-    }
-
-    #[test]
-    fn more_than_a_piece_is_what_serde_json_writes() {
-        let many: Vec<_> = (0..30_000).map(|n| (n, "row", f64::from(n) / 7.0, Some([n]), ())).collect();
-        assert_eq!(written(&many), serde_json::to_string(&many).unwrap());
-    }
-
-    #[test]
-    fn control_characters_beyond_ascii_are_escaped_too() {
-        let text = "\u{9b}\u{7f}é\u{a0}";
-        let escaped = "\"\\u009b\\u007fé\u{a0}\"";
-        assert_eq!(written(&text), escaped);
-        assert_eq!(written(&serde_json::value::to_raw_value(text).unwrap()), escaped);
-    }
-}

@@ -40,19 +40,3 @@ pub fn utc(ns: i64) -> String {
     let ((year, month, day), (hour, minute, second)) = (time.to_calendar_date(), time.to_hms());
     format!("{year:04}-{:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC", u8::from(month))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_as_people_read_them() {
-        assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
-        assert_eq!(bits_per_second(12_500, 1_000), "100 Gbit/s");
-        assert_eq!(bits_per_second(1, 0), "8.00 Gbit/s");
-        let ratios = [0.0, 0.000_01, 0.001_3, 0.5, 0.999_5, 1.0];
-        assert_eq!(ratios.map(percent), ["0 %", "<0.01 %", "0.13 %", "50.0 %", "99.95 %", "100 %"]);
-        assert_eq!(utc(1_795_262_738_000_000_000), "2026-11-21 12:05:38 UTC");
-        assert_eq!([utc(0), utc(-1)], ["1970-01-01 00:00:00 UTC", "1969-12-31 23:59:59 UTC"]);
-    }
-}

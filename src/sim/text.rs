@@ -145,20 +145,3 @@ pub(super) fn service<'de, D: Deserializer<'de>>(from: D) -> Result<Service, D::
         _ => Err(de::Error::custom(format!("{name:?}: expected \"rc\", \"uc\" or \"ud\""))),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values() {
-        assert_eq!("1.5ms".parse(), Ok(Ns(1_500_000)));
-        assert_eq!("400G".parse(), Ok(Rate(400_000_000_000)));
-        assert_eq!("64KiB".parse(), Ok(Size(65_536)));
-        assert_eq!("spray:4".parse(), Ok(UdpPort::Spray(4)));
-        assert!(
-            "10".parse::<Ns>().is_err() && "-1us".parse::<Ns>().is_err() && "1e10s".parse::<Ns>().is_err()
-        );
-        assert!("0G".parse::<Rate>().is_err() && "spray:0".parse::<UdpPort>().is_err());
-    }
-}

@@ -510,12 +510,5 @@ impl Flow {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_quiet_flow_is_small() {
-        // With a ring of four transmissions, and acknowledgements or messages.
-        assert!(size_of::<Flow>() <= 624, "{}", size_of::<Flow>());
-    }
-}
+#[path = "../../../tests/unit/analyze_table_flow.rs"]
+mod tests;

@@ -212,19 +212,3 @@ fn wrapped() -> Vec<Base> {
         ),
     ]
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::dissect::Link;
-
-    #[test]
-    fn all_are_clean() {
-        for base in Base::all() {
-            let frame = base.packet().build();
-            let d = dissect(base.packet().link(), &frame, base.packet().wire_len());
-            assert!(base.is_clean(), "{}: {d:?}", base.name());
-            assert!(base.packet().link() != Link::ETHERNET || frame.len() >= 60);
-        }
-    }
-}
