@@ -14,7 +14,7 @@ use rdmawire::{
     analyze::{self, Analysis, Options, metric::classes::Classes},
     capture::{self, Format, Record, Sink, Time},
     dissect,
-    opcode::{Direction, Operation},
+    opcode::{Direction, Operation, Position},
     sim::{Frame, Ns, Run, Scenario, Side, Tap, Verb, Wrap, label::Class},
     wire::{Aeth, Bth, Kind, Psn, Reth},
 };
@@ -343,9 +343,22 @@ impl Group {
         let mut sightings: Vec<_> = run.recorded(0).collect();
         sightings.sort_by_key(|sighting| sighting.time);
         let mut waiting: HashMap<u32, Vec<u32>> = HashMap::new();
+        // When a request was recorded, of those recorded once, and the times from them to their own acknowledgement.
+        let mut sent: HashMap<(u32, u64), Option<u64>> = HashMap::new();
+        let mut trips: HashMap<u32, Vec<u64>> = HashMap::new();
         for sighting in sightings {
             let Some(t) = run.transmission(sighting) else { continue };
             let is_request = t.opcode.direction() == Direction::Request && !t.opcode.is_cnp();
+            if is_request {
+                let is_due = t.ack_req || matches!(t.opcode.position(), Position::Last | Position::Only);
+                let times = sent.entry((t.flow, t.psn));
+                times.and_modify(|time| *time = None).or_insert(Some(sighting.time).filter(|_| is_due));
+            } else if t.opcode.operation() == Some(Operation::Acknowledge) && t.syndrome >> 5 == 0 {
+                let back = run.flows[t.flow as usize].back;
+                if let Some(Some(time)) = sent.remove(&(back, t.psn)) {
+                    trips.entry(back).or_default().push(sighting.time - time);
+                }
+            }
             if let Some(message) = run.messages.get(t.message as usize).filter(|_| is_request) {
                 let seen = &mut seen[t.message as usize];
                 if seen.first.is_none() {
@@ -404,6 +417,19 @@ impl Group {
             }
             if tap.only.is_some() {
                 continue;
+            }
+            let mut trips = trips.remove(&(index as u32)).unwrap_or_default();
+            trips.sort_unstable();
+            if let (Some(&truth), Some(found)) = (
+                trips.get(trips.len() / 2).filter(|_| trips.len() > 20),
+                said["latency_ns"]["ack_rtt"]["p50"].as_u64(),
+            ) {
+                let off = (found as f64 / truth.max(1) as f64 - 1.0).abs() > 0.1
+                    && found.abs_diff(truth) > tap.resolution.0;
+                self.rtt_off += off as u64;
+                if verbose && off {
+                    println!("{}: seed {}: round trip {found}, is {truth}", self.name, run.scenario.seed);
+                }
             }
             let mut took: Vec<u64> = messages.iter().filter_map(|&i| seen[i].took).collect();
             took.sort_unstable();

@@ -26,7 +26,6 @@ const OPEN: &[(&str, &str)] = &[
         "reorder_64_tolerated",
         "a packet that is overtaken until the end of a burst looks like one that a timeout sends again",
     ),
-    ("random_selective", "of the late packets, one in a hundred"),
 ];
 
 fn analyze(run: &Run, tap: usize) -> Verdict {

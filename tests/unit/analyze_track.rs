@@ -32,7 +32,13 @@ const DATA: [Opcode; 4] = [
 const READ: Operation = Operation::ReadRequest;
 
 fn config() -> TrackConfig {
-    TrackConfig { late_ns: 50_000, ack_timeout_ns: None, copying: Copying::default(), is_lossy: false }
+    TrackConfig {
+        late_ns: 50_000,
+        ack_timeout_ns: None,
+        copying: Copying::default(),
+        is_lossy: false,
+        is_coarse: false,
+    }
 }
 
 fn packet(opcode: Opcode, psn: u32, id: u16, time: i64) -> FastPacket {

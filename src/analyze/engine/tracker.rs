@@ -82,6 +82,7 @@ impl Tracker {
                 ack_timeout_ns: options.ack_timeout_ns,
                 copying: Copying::default(),
                 is_lossy: false,
+                is_coarse: false,
             },
             flows: Flows::new(options.max_flows, options.max_memory),
             connections,
@@ -292,6 +293,8 @@ impl Tracker {
     pub(super) fn decide(&mut self, metrics: &mut impl Metric) {
         self.settle_all(metrics);
         self.connections.by_port(&mut self.flows);
+        const COARSE_NS: u64 = 100_000;
+        self.config.is_coarse = self.capture.resolution.ns >= COARSE_NS;
         self.config.is_lossy = self.flows.flows.iter().any(|flow| flow.requests.are_missing());
         for flow in &mut self.flows.flows {
             finish(flow, &self.config, &mut self.resolved, metrics);

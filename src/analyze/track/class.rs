@@ -137,6 +137,17 @@ impl Counts {
         bounds
     }
 
+    /// Up to so many may have been lost at this place, whatever was found so far.
+    pub(crate) fn at_most(&mut self, place: Place, most: u64) {
+        let bounds = &mut self.losses[place as usize];
+        bounds.most = bounds.most.max(most.min(u32::MAX as u64) as u32);
+    }
+
+    /// No loss at this place is proved.
+    pub(crate) fn unsure(&mut self, place: Place) {
+        self.losses[place as usize].least = 0;
+    }
+
     /// Nothing of what was lost is sure: any of so many may have been, anywhere.
     pub(crate) fn nothing_sure(&mut self, psns: u64) {
         for place in [Place::Upstream, Place::Downstream, Place::AckPath] {

@@ -28,7 +28,10 @@ use super::{
     step::{Context, Packet, Resolved},
 };
 use crate::{
-    analyze::{model::Class, packet::PacketView},
+    analyze::{
+        model::{Class, Trigger},
+        packet::PacketView,
+    },
     opcode::{Operation, Position, Shape},
     prefetch, report,
     wire::Psn,
@@ -168,6 +171,8 @@ struct Reads {
     last_time: i64,
     /// A response came of which the request was not seen.
     unasked: bool,
+    /// The length of one was cut off.
+    any_cut: bool,
     /// A READ whose number of PSNs is a guess, and its length.
     guess: Option<(u64, u32)>,
 }
@@ -302,6 +307,8 @@ pub(crate) struct TrackConfig {
     pub(crate) copying: Copying,
     /// The capture lost packets: what it missed need not have been lost on the way.
     pub(crate) is_lossy: bool,
+    /// Its times are coarser than round trips: they prove nothing.
+    pub(crate) is_coarse: bool,
 }
 
 impl Requests {
@@ -367,6 +374,7 @@ impl Requests {
             late_ns: config.late_ns,
             timeout_ns: self.timeout_floor(config),
             una: self.una,
+            last_progress: self.last_progress,
             ids,
         }
     }
@@ -641,6 +649,7 @@ impl Requests {
             return;
         }
         let is_cut = request.message_bytes.is_none();
+        self.reads.any_cut |= is_cut && request.operation == Operation::ReadRequest;
         if request.operation == Operation::ReadRequest && (is_cut || self.mtu.by <= MtuBy::ReadPsns) {
             self.reads.guess = match request.message_bytes {
                 None => Some((x, UNKNOWN)),
@@ -811,7 +820,12 @@ impl Requests {
         // Repetitions that a sender that goes back does not leave out: lost on the way to the tap, unless they came late.
         let skipped = self.trouble.skipped + self.seq.rare.pass_holes_left;
         // What a READ asked for and what came of it is not sent again.
-        let sure = self.seq.recovery_mode() == report::RecoveryMode::GoBackN && self.reads.get().is_none();
+        // Where packets come late or twice, or times are coarse, a pass may only seem to leave some out.
+        let is_tidy = self.counts.of(Class::LateOriginal) + self.counts.of(Class::CaptureDuplicate) == 0;
+        let sure = is_tidy
+            && !config.is_coarse
+            && self.seq.recovery_mode() == report::RecoveryMode::GoBackN
+            && self.reads.get().is_none();
         self.counts.lost(
             Place::Upstream,
             if sure { skipped.saturating_sub(self.trouble.skipped_late) } else { 0 },
@@ -835,6 +849,9 @@ impl Requests {
             covered += psns;
             open += hole.end.saturating_sub(hole.start.max(una));
         }
+        // What READs of unknown length asked for is not missing.
+        let is_cut = self.reads.get().is_some_and(|reads| reads.any_cut);
+        let least = if is_cut { 0 } else { least };
         // Acknowledged, and no transmission of it ever seen: the network did not lose it.
         self.counts.lost(Place::Capture, least, covered + open);
         self.counts.lost(Place::Upstream, 0, open);
@@ -846,7 +863,27 @@ impl Requests {
         }
         // Those beyond the highest one seen; the others are holes.
         let beyond = if una > 0 { una.saturating_sub(self.seq.hi).min(self.acked_unseen) } else { 0 };
-        self.counts.lost(Place::Capture, beyond, beyond);
+        self.counts.lost(Place::Capture, if is_cut { 0 } else { beyond }, beyond);
+        self.bound_unseen(config);
+    }
+}
+
+impl Requests {
+    /// Widens the bounds of what no NAK tells of. What is lost behind the tap, or whose acknowledgement is lost, is sent again
+    /// after a timeout; which of the packets sent again that were, nobody tells.
+    fn bound_unseen(&mut self, config: &TrackConfig) {
+        let [timeouts, unknown] = [Trigger::Timeout, Trigger::Unknown]
+            .map(|trigger| u64::from(self.counts.triggers[trigger as usize]));
+        let (resent, spurious) = (self.counts.of(Class::Retransmission), u64::from(self.counts.spurious));
+        if resent == 0 || timeouts + unknown == 0 && !config.is_coarse {
+            return;
+        }
+        self.counts.at_most(Place::Downstream, resent);
+        self.counts.at_most(Place::AckPath, timeouts + unknown + spurious + self.acks_not_seen);
+        if config.is_coarse {
+            self.counts.unsure(Place::Upstream);
+            self.counts.unsure(Place::Downstream);
+        }
     }
 }
 

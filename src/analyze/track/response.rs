@@ -254,24 +254,30 @@ impl Responses {
             late_ns: config.late_ns,
             timeout_ns: i64::MAX,
             una: 0,
+            last_progress: 0,
             ids,
         };
         self.read.seq.has_jumps = true;
         let began = resolved.len();
         let (open, sparse) = (self.read.open, self.read.seq.is_sparse());
+        let goes_on = matches!(position, Position::Middle | Position::Last);
         let step = self.read.seq.on_packet(
             p,
             &context,
             |gap, holes| match requests {
                 // Of a capture that has few of the packets, it does not have all requests.
                 _ if sparse || requests.is_none() && open => holes.push(gap, p.time, p.id),
-                Some(requests) => {
-                    // What was passed over is missing where a READ asked for it.
-                    for part in asked_for(requests, gap) {
-                        holes.push(part, p.time, p.id);
+                _ => {
+                    // What was passed over is missing where a READ asked for it, and next to parts of messages.
+                    let (first, last) = (gap.start, gap.end - 1);
+                    let asked = requests.into_iter().flat_map(|requests| asked_for(requests, gap.clone()));
+                    asked.for_each(|part| holes.push(part, p.time, p.id));
+                    for (x, _) in [(first, open), (last, goes_on)].into_iter().filter(|(_, is_due)| *is_due) {
+                        if holes.get(x).is_none() {
+                            holes.push(x..x + 1, p.time, p.id);
+                        }
                     }
                 }
-                None => {}
             },
             resolved,
         );
@@ -367,6 +373,7 @@ impl Responses {
             late_ns: config.late_ns,
             timeout_ns: i64::MAX,
             una: 0,
+            last_progress: 0,
             ids,
         };
         let began = resolved.len();

@@ -152,6 +152,7 @@ impl Sequence {
     /// Whether the packet is a transmission that was recorded already; `Err` where the next one is to tell.
     #[inline]
     fn is_capture_duplicate(&mut self, x: u64, p: &Packet, context: &Context<'_>) -> Result<bool, i64> {
+        let is_sparse = self.is_sparse();
         let Some(before) = self.ring.get_mut(x) else { return Ok(false) };
         if before.fingerprint != p.fingerprint {
             return Ok(false);
@@ -181,6 +182,9 @@ impl Sequence {
                 let was_asked = context.asked_time != i64::MAX && before.time < context.asked_time;
                 if is_next || was_asked || apart >= MIRROR_NS && !coarse {
                     false
+                } else if is_sparse {
+                    // Of a copy that is among the few recorded, the other one hardly is.
+                    apart < QUICK_NS && !coarse
                 } else if apart < sure && !coarse {
                     true
                 } else if context.asked_time == i64::MAX
@@ -271,6 +275,7 @@ impl Sequence {
             overtaken: false,
             unseen: 0,
             went_back: false,
+            timed_out: false,
             not_lost: false,
             original_late: false,
             before: None,
@@ -428,6 +433,7 @@ impl Sequence {
             sent_before: p.id.zip(hole.id).map(|(id, behind)| (id.wrapping_sub(behind) as i16) < 0),
             overtaken: p.id.is_some_and(|id| context.ids.ahead(id) < 0),
             extent: (self.hi - x).min(u32::MAX as u64) as u32,
+            timed_out: context.has_timed_out(x, p.time),
         };
         if self.rare.pending.last().is_some_and(|last| x < last.end) {
             self.resolve(Next::OtherHole, context, resolved);
@@ -491,6 +497,7 @@ impl Sequence {
                 self.step_on(resolved);
             }
             step.pass_gap = x - self.cur;
+            step.timed_out = context.has_timed_out(x, p.time);
             // What was acknowledged meanwhile need not be sent again.
             self.rare.pass_holes.push(self.cur.max(context.una)..x, p.time, p.id);
             (self.cur, self.in_pass) = (end, true);
@@ -624,6 +631,12 @@ impl Sequence {
             return Some(if sent_before { Class::LateOriginal } else { Class::Retransmission });
         }
         let waited = fill.time - fill.hole_time;
+        if self.is_sparse() {
+            // Round trips and questions of such a capture are chance: how far back the first of those in order lies tells.
+            let waited = first.time - first.hole_time;
+            let late = first.extent <= FEW_BEHIND || waited < QUICK_NS || waited <= 2 * self.rare.latest;
+            return Some(if late { Class::LateOriginal } else { Class::Retransmission });
+        }
         let asked = context.asked.is_some_and(|(x, time)| {
             (x == fill.x || x == first.x) && time >= fill.hole_time && time <= fill.time
         });
@@ -649,9 +662,10 @@ impl Sequence {
             }
             return None;
         }
-        if context.reverse_visible && context.rtt_min.is_some() {
-            // Nobody asked; only a timeout could have brought it again.
-            let is_timeout = is_long && waited >= SHORTEST_TIMER_NS;
+        if let (true, Some(rtt)) = (context.reverse_visible, context.rtt_min) {
+            // Nobody asked; only a timeout could have brought it again, and a timer is longer than a round trip. What is
+            // overtaken at the end of a burst comes with the next one, a round trip later.
+            let is_timeout = is_long && waited >= SHORTEST_TIMER_NS.max(2 * i64::from(rtt));
             return Some(if is_timeout { Class::Retransmission } else { Class::LateOriginal });
         }
         Some(match waited {

@@ -70,7 +70,16 @@ pub(crate) struct Context<'a> {
     pub(crate) is_copy: Option<bool>,
     /// One past the largest PSN acknowledged; 0 before the first.
     pub(crate) una: u64,
+    /// When something was acknowledged last.
+    pub(crate) last_progress: i64,
     pub(crate) ids: &'a IdOrder,
+}
+
+impl Context<'_> {
+    /// Whether this PSN is the first one that is not acknowledged, and nothing was for as long as a timeout.
+    pub(super) fn has_timed_out(&self, x: u64, time: i64) -> bool {
+        x == self.una && time.saturating_sub(self.last_progress) >= self.timeout_ns
+    }
 }
 
 /// A packet in a hole, its class undecided.
@@ -90,6 +99,8 @@ pub(crate) struct GapFill {
     pub(crate) overtaken: bool,
     /// PSNs between it and the highest.
     pub(crate) extent: u32,
+    /// A timer may have expired before it.
+    pub(crate) timed_out: bool,
 }
 
 /// A verdict on a packet that had to wait.
@@ -115,6 +126,7 @@ impl Resolved {
             sent_before: None,
             overtaken: false,
             extent: 0,
+            timed_out: false,
         };
         Resolved { fill, class, went_back: false }
     }
@@ -165,6 +177,8 @@ pub(crate) struct Step {
     pub(crate) unseen: u64,
     /// Its sender went back.
     pub(crate) went_back: bool,
+    /// The pass of repetitions goes on with it, but not before a timer may have expired.
+    pub(crate) timed_out: bool,
     /// It comes late: what was taken for lost was not.
     pub(crate) not_lost: bool,
     /// It may be the original of a packet that came as a repetition first: that one was not lost.

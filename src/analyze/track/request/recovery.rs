@@ -136,12 +136,18 @@ impl Requests {
         for verdict in &resolved[from..] {
             let fill = verdict.fill;
             let lost_upstream = verdict.class == Class::Retransmission && !self.was_corrupt(fill.x);
+            // A receiver that was not ready asked for all that followed, lost or not.
+            let not_ready =
+                self.open_episode().is_some_and(|last| last.trigger == Trigger::Rnr && fill.x > last.x);
             verdict.count(&mut self.counts, lost_upstream as u64, self.seq.start_time);
+            if lost_upstream && not_ready {
+                self.counts.unsure(Place::Upstream);
+            }
             match verdict.class {
                 Class::Retransmission => {
                     let asked = self.trouble.get().and_then(|trouble| trouble.asked);
                     let asked = asked.is_some_and(|nak| nak.x == fill.x && nak.time <= fill.time);
-                    if verdict.went_back || asked || self.open_episode().is_none() {
+                    if verdict.went_back || fill.timed_out || asked || self.open_episode().is_none() {
                         let lost = Some(Place::Upstream);
                         self.begin(
                             (fill.x, fill.end),
@@ -195,7 +201,7 @@ impl Requests {
         }
         // A sender that repeats single packets goes on to the next one asked for.
         let asked = self.trouble.get().and_then(|trouble| trouble.asked).is_some_and(|nak| nak.x == x);
-        if step.went_back || step.pass_gap > 0 && asked {
+        if step.went_back || step.timed_out || step.pass_gap > 0 && asked {
             let sent = step.before.map_or(p.time, |(sent, _)| sent);
             self.begin((x, end), (sent, p.time), p.frame, step.before, None, config);
         }
