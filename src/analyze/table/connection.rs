@@ -59,9 +59,8 @@ pub(crate) struct Known {
     pub(crate) peer: Key,
     pub(crate) by: PairedBy,
     pub(crate) mtu: Option<u16>,
-    /// The queue pair's acknowledgement timeout exponent.
-    #[allow(dead_code)]
-    pub(crate) ack_timeout: Option<u8>,
+    /// The queue pair's acknowledgement timeout, as IBTA's exponent; 0 where it is not known.
+    ack_timeout: u8,
     comm_id: u32,
     /// Messages of CM that were seen, as a flow's `completeness` has them.
     seen: u8,
@@ -88,12 +87,14 @@ impl Connections {
             *of_another = InVain::default();
         }
         if let Some(known) = self.known.get(&key).copied() {
+            let flow = flows.get_mut(id);
             if let Some(bytes) = known.mtu {
-                flows.get_mut(id).requests.mtu = Mtu { bytes, by: MtuBy::Cm };
+                flow.requests.mtu = Mtu { bytes, by: MtuBy::Cm };
             }
-            flows.get_mut(id).peer_qp = Some(known.peer.dest_qp());
-            flows.get_mut(id).paired_by = Some(known.by);
-            flows.get_mut(id).completeness |= known.seen;
+            flow.requests.ack_timeout = known.ack_timeout;
+            flow.peer_qp = Some(known.peer.dest_qp());
+            flow.paired_by = Some(known.by);
+            flow.completeness |= known.seen;
             if let Some(peer) = flows.find(&known.peer) {
                 self.join(flows, id, peer, known.by, 48);
                 return;
@@ -273,7 +274,7 @@ impl Connections {
         // From the active side to the passive one's queue pair, and back.
         let there = key.reverse(rep.local_qpn().0);
         let back = there.reverse(request.qpn);
-        let (mtu, timeout) = (request.mtu.bytes(), request.ack_timeout);
+        let (mtu, ack_timeout) = (request.mtu.bytes(), request.ack_timeout);
         if self.known.get(&there).is_some_and(|known| known.comm_id == comm_id && known.peer == back) {
             return None;
         }
@@ -281,7 +282,7 @@ impl Connections {
             self.known.clear();
         }
         let (by, seen) = (PairedBy::Cm, REQ | REP);
-        let known = |peer| Known { peer, by, mtu, ack_timeout: Some(timeout), comm_id, seen };
+        let known = |peer| Known { peer, by, mtu, ack_timeout, comm_id, seen };
         self.known.insert(there, known(back));
         self.known.insert(back, known(there));
         Some([there, back])
@@ -324,7 +325,7 @@ impl Connections {
             return;
         };
         let known =
-            |peer| Known { peer, by: PairedBy::Map, mtu: None, ack_timeout: None, comm_id: 0, seen: 0 };
+            |peer| Known { peer, by: PairedBy::Map, mtu: None, ack_timeout: 0, comm_id: 0, seen: 0 };
         self.known.insert(there, known(back));
         self.known.insert(back, known(there));
     }

@@ -136,6 +136,8 @@ pub(crate) struct Requests {
     /// The last episode is not over.
     is_recovering: bool,
     pub(crate) fatal: Option<u8>,
+    /// The queue pair's acknowledgement timeout, as IBTA's exponent, where CM says it; 0 where it is not known.
+    pub(crate) ack_timeout: u8,
     pub(crate) seq: Sequence,
     pub(crate) messages_completed: u64,
     waiting: VecDeque<Waiting>,
@@ -296,7 +298,7 @@ const MAX_WAITING: usize = 1024;
 #[derive(Clone, Debug)]
 pub(crate) struct TrackConfig {
     pub(crate) late_ns: i64,
-    /// The queue pair's timeout, where the user or CM says it.
+    /// All queue pairs' acknowledgement timeout, where the user says it.
     pub(crate) ack_timeout_ns: Option<i64>,
     /// What the capture records twice.
     pub(crate) copying: Copying,
@@ -371,12 +373,13 @@ impl Requests {
         }
     }
 
-    /// The shortest silence that a timeout may end.
+    /// The shortest silence that a timeout may end. IBTA vol. 1, 11.2.4.2: 4.096 us times 2 to the exponent.
     fn timeout_floor(&self, config: &TrackConfig) -> i64 {
-        if let Some(timeout) = config.ack_timeout_ns {
-            return timeout;
+        match (config.ack_timeout_ns, self.ack_timeout) {
+            (Some(timeout), _) => timeout,
+            (None, 0) => self.thrice_rtt.max(20_000),
+            (None, exponent) => 4096 << exponent,
         }
-        self.thrice_rtt.max(20_000)
     }
 
     /// Whether a part of a SEND or WRITE is the expected one of a flow without trouble at the moment, which nearly all are.
