@@ -1,7 +1,5 @@
 //! What an analysis is told, and what it tells: options, flow numbers, events.
 
-use std::net::{IpAddr, Ipv6Addr};
-
 use crate::{
     capture::Record,
     dissect::{self, Dissection},
@@ -9,32 +7,14 @@ use crate::{
     report::CaptureProblem,
 };
 
-pub use crate::report::{Class, Trigger};
+pub use crate::{
+    dissect::Address,
+    report::{Class, Trigger},
+};
 
 /// A flow's number in its analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
-
-/// An end of a flow: an IP address, a GID, or a LID.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Address {
-    /// Of RoCEv2.
-    Ip(IpAddr),
-    /// Of RoCE v1, and of native InfiniBand between subnets.
-    Gid(Ipv6Addr),
-    /// Of native InfiniBand within a subnet.
-    Lid(u16),
-}
-
-impl std::fmt::Display for Address {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Address::Ip(ip) => ip.fmt(f),
-            Address::Gid(gid) => gid.fmt(f),
-            Address::Lid(lid) => write!(f, "lid:{lid:#06x}"),
-        }
-    }
-}
 
 /// A frame that is not of the InfiniBand transport, in its place.
 #[derive(Clone, Copy, Debug)]

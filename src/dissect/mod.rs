@@ -4,11 +4,13 @@
 //! payload. The ICRC is located only where a length field confirms that the packet ends within the captured bytes: a cut frame
 //! never shows a bad ICRC. Checksums and CRCs are not verified here, but on request by [`crate::icrc`] and [`crate::checksum`].
 
+mod address;
 mod extended;
 mod layers;
 mod note;
 mod walk;
 
+pub use address::Address;
 pub use layers::{Layer, Layers};
 pub use note::{Note, Problem, Severity};
 

@@ -39,19 +39,9 @@ impl Key {
     /// The key of a frame's flow.
     #[inline]
     pub(crate) fn of(d: &Dissection<'_>, bth: &Bth) -> Option<Key> {
-        let qp = bth.dest_qp().0;
-        let (family, src, dst) = if let Some(ip) = d.get::<Ipv4>() {
-            (IPV4, [0, u32::from(ip.src()) as u64], [0, u32::from(ip.dst()) as u64])
-        } else if let Some(ip) = d.get::<Ipv6>() {
-            (IPV6, wide(ip.src().into()), wide(ip.dst().into()))
-        } else if let Some(grh) = d.get::<Grh>() {
-            (GID, wide(grh.sgid().into()), wide(grh.dgid().into()))
-        } else {
-            let lrh = d.get::<Lrh>()?;
-            (LID, [0, lrh.slid().0 as u64], [0, lrh.dlid().0 as u64])
-        };
+        let [src, dst] = d.addresses()?;
         let vni = if d.tunnel_depth() > 0 { vni(d) } else { 0 };
-        Some(Key { src, dst, qp: (family as u32) << 24 | qp, vni })
+        Some(Key { vni, ..Key::between(src, (dst, bth.dest_qp().0))? })
     }
 
     /// The key of a packet over IPv4, not in a tunnel.

@@ -324,8 +324,7 @@ impl Connections {
         let (Some(there), Some(back)) = (Key::between(a, (b, b_qp)), Key::between(b, (a, a_qp))) else {
             return;
         };
-        let known =
-            |peer| Known { peer, by: PairedBy::Map, mtu: None, ack_timeout: 0, comm_id: 0, seen: 0 };
+        let known = |peer| Known { peer, by: PairedBy::Map, mtu: None, ack_timeout: 0, comm_id: 0, seen: 0 };
         self.known.insert(there, known(back));
         self.known.insert(back, known(there));
     }
