@@ -5,7 +5,6 @@ use super::{
     Analysis,
     prepared::{Known, Prepared, PreparedEncap},
     sorting::Sorting,
-    trust::mirror_copy,
 };
 use crate::{
     analyze::{
@@ -145,7 +144,7 @@ impl<M: Metric> Analysis<M> {
     }
 
     pub(super) fn sort_frame(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
-        let copy = if d.tunnel_depth() > 0 { mirror_copy(d) } else { None };
+        let copy = if d.tunnel_depth() > 0 { MirrorCopy::of_dissection(d) } else { None };
         self.sort(record.time.0, Held::frame(record, icrc, copy));
     }
 

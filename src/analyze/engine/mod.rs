@@ -14,7 +14,7 @@ pub(crate) use tracker::{Retired, Tracker};
 use super::{
     metric::{BuiltIn, Metric, built_in},
     model::{Event, Files, Options},
-    packet::{self, FARTHEST, FastForm, Frame, ParsedPacket},
+    packet::{self, FARTHEST, FastForm, Frame, MirrorCopy, ParsedPacket},
 };
 use crate::{
     capture::{Record, Time},
@@ -80,7 +80,7 @@ impl<M: Metric> Analysis<M> {
         }
         self.catch_up();
         if d.tunnel_depth() > 0 {
-            self.note_mirror_copy(&trust::mirror_copy(d));
+            self.note_mirror_copy(&MirrorCopy::of_dissection(d));
         }
         let Analysis { tracker, metrics, .. } = self;
         tracker.capture.count(&Frame::of(record, d));

@@ -7,9 +7,7 @@ use crate::{
         table::flow::{Flow, Opcodes},
         track,
     },
-    dissect::Dissection,
     icrc::State,
-    wire::*,
 };
 
 /// Whether ICRCs and IP checksums can be believed: where most are wrong, something rewrites packets, or nobody computes them.
@@ -191,24 +189,4 @@ impl Mirrors {
         self.is_any = true;
         true
     }
-}
-
-/// What a mirror says of its copy: a gap in its numbers is a copy that was lost, not a packet.
-#[cold]
-#[inline(never)]
-pub(crate) fn mirror_copy(d: &Dissection<'_>) -> Option<MirrorCopy> {
-    let layers = d.layers();
-    let at = |kind| {
-        let layer = layers.iter().find(|layer| layer.kind == kind)?;
-        d.frame().get(layer.at as usize..)
-    };
-    let (sequence, _) = at(Kind::GreSequence).and_then(GreSequence::view)?;
-    let (src, dst) = match (at(Kind::Ipv4).and_then(Ipv4::view), at(Kind::Ipv6).and_then(Ipv6::view)) {
-        (Some((ip, _)), _) => (u32::from(ip.src()) as u128, u32::from(ip.dst()) as u128),
-        (_, Some((ip, _))) => (u128::from(ip.src()), u128::from(ip.dst())),
-        _ => return None,
-    };
-    let session = at(Kind::Erspan2).and_then(Erspan2::view).map(|(h, _)| h.session_id());
-    let session = session.or_else(|| at(Kind::Erspan3).and_then(Erspan3::view).map(|(h, _)| h.session_id()));
-    Some(MirrorCopy { key: (src, dst, session.unwrap_or(u16::MAX)), number: sequence.sequence_number() })
 }
