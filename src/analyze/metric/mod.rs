@@ -30,52 +30,35 @@ use crate::{dissect::Encapsulation, report::Report};
 pub trait Metric {
     /// A packet of the InfiniBand transport that is not in a run.
     #[inline(always)]
-    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
-        let _ = (packet, place);
-    }
+    fn on_packet(&mut self, _packet: &impl PacketView, _place: &Placed) {}
 
     /// Packets of one flow that followed each other: new, not marked, neither acknowledgements nor CNPs.
-    fn on_run(&mut self, run: &RunSum) {
-        let _ = run;
-    }
+    fn on_run(&mut self, _run: &RunSum) {}
 
     /// The class of an earlier packet, whose [`Placed::class`] was not known when it came.
-    fn on_verdict(&mut self, verdict: &Verdict) {
-        let _ = verdict;
-    }
+    fn on_verdict(&mut self, _verdict: &Verdict) {}
 
     /// A frame that is not of the InfiniBand transport: PAUSE, ARP, anything.
-    fn on_frame(&mut self, event: &Event<'_>) {
-        let _ = event;
-    }
+    fn on_frame(&mut self, _event: &Event<'_>) {}
 
     /// A flow is evicted, since there are too many: its number is about to be another one's.
-    fn on_retire(&mut self, flow: FlowId) {
-        let _ = flow;
-    }
+    fn on_retire(&mut self, _flow: FlowId) {}
 
     /// What the capture says of an interface: its number, its name, and its speed in bit/s.
-    fn on_interface(&mut self, number: u16, name: &str, speed_bps: Option<u64>) {
-        let _ = (number, name, speed_bps);
-    }
+    fn on_interface(&mut self, _number: u16, _name: &str, _speed_bps: Option<u64>) {}
 
     /// The times around `time_ns` that the metric does not tell apart: no run goes beyond them. A metric with bins of time
     /// gives the bin; one that wants each packet by itself gives an empty range; all others leave it.
-    fn span(&self, time_ns: i64) -> Range<i64> {
-        let _ = time_ns;
+    fn span(&self, _time_ns: i64) -> Range<i64> {
         i64::MIN..i64::MAX
     }
 
     /// A packet of this flow comes soon: its state may be read into the processor's caches.
     #[inline(always)]
-    fn prefetch(&self, flow: FlowId) {
-        let _ = flow;
-    }
+    fn prefetch(&self, _flow: FlowId) {}
 
     /// Contributes to the report: to a field of its own, or an entry of [`Report::sections`].
-    fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut Report<F, C, E>) {
-        let _ = (context, report);
-    }
+    fn contribute<F, C, E>(&self, _context: &Context<'_>, _report: &mut Report<F, C, E>) {}
 }
 
 /// Where a packet belongs.
@@ -150,37 +133,26 @@ impl Context<'_> {
 /// No metric.
 impl Metric for () {}
 
-/// Two metrics. Pairs of pairs are as many as one likes.
+/// Calls both metrics of a pair.
+macro_rules! both {
+    ($($(#[$inline:meta])? fn $name:ident(&mut self, $($arg:ident: $type:ty),*);)+) => {$(
+        $(#[$inline])?
+        fn $name(&mut self, $($arg: $type),*) {
+            self.0.$name($($arg),*);
+            self.1.$name($($arg),*);
+        }
+    )+};
+}
+
+/// Two metrics; pairs of pairs are any number.
 impl<A: Metric, B: Metric> Metric for (A, B) {
-    #[inline(always)]
-    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
-        self.0.on_packet(packet, place);
-        self.1.on_packet(packet, place);
-    }
-
-    fn on_run(&mut self, run: &RunSum) {
-        self.0.on_run(run);
-        self.1.on_run(run);
-    }
-
-    fn on_verdict(&mut self, verdict: &Verdict) {
-        self.0.on_verdict(verdict);
-        self.1.on_verdict(verdict);
-    }
-
-    fn on_frame(&mut self, event: &Event<'_>) {
-        self.0.on_frame(event);
-        self.1.on_frame(event);
-    }
-
-    fn on_retire(&mut self, flow: FlowId) {
-        self.0.on_retire(flow);
-        self.1.on_retire(flow);
-    }
-
-    fn on_interface(&mut self, number: u16, name: &str, speed_bps: Option<u64>) {
-        self.0.on_interface(number, name, speed_bps);
-        self.1.on_interface(number, name, speed_bps);
+    both! {
+        #[inline(always)] fn on_packet(&mut self, packet: &impl PacketView, place: &Placed);
+        fn on_run(&mut self, run: &RunSum);
+        fn on_verdict(&mut self, verdict: &Verdict);
+        fn on_frame(&mut self, event: &Event<'_>);
+        fn on_retire(&mut self, flow: FlowId);
+        fn on_interface(&mut self, number: u16, name: &str, speed_bps: Option<u64>);
     }
 
     fn span(&self, time_ns: i64) -> Range<i64> {

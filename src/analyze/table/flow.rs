@@ -1,7 +1,5 @@
 //! A flow: what is known of the packets from one host to a queue pair of another.
 
-use std::ops::{Deref, DerefMut};
-
 use super::Begin;
 use crate::{
     analyze::{
@@ -9,7 +7,7 @@ use crate::{
         packet::{PacketView, key::Key, path_tag},
         track::{
             SILENCE_NS,
-            on_demand::{OnDemand, quiet},
+            on_demand::{OnDemand, rare_part},
             order::IdOrder,
             request::{Requests, TrackConfig},
             response::Responses,
@@ -293,21 +291,7 @@ pub(crate) struct Rare {
     pub(crate) ecn_ce: u64,
 }
 
-quiet!(Rare);
-
-impl Deref for Flow {
-    type Target = Rare;
-
-    fn deref(&self) -> &Rare {
-        &self.rare
-    }
-}
-
-impl DerefMut for Flow {
-    fn deref_mut(&mut self) -> &mut Rare {
-        &mut self.rare
-    }
-}
+rare_part!(Flow.rare: Rare);
 
 impl Flow {
     pub(crate) fn new(begin: &Begin) -> Flow {

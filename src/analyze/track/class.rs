@@ -1,8 +1,6 @@
 //! What a packet is, and how many there were of each.
 
-use std::ops::{Deref, DerefMut};
-
-use super::on_demand::{OnDemand, quiet};
+use super::on_demand::{OnDemand, rare_part};
 use crate::analyze::model::{Class, Trigger};
 pub(crate) use crate::report::Location as Place;
 
@@ -48,21 +46,7 @@ pub(crate) struct Trouble {
     pub(crate) max_late_ns: u64,
 }
 
-quiet!(Trouble);
-
-impl Deref for Counts {
-    type Target = Trouble;
-
-    fn deref(&self) -> &Trouble {
-        &self.trouble
-    }
-}
-
-impl DerefMut for Counts {
-    fn deref_mut(&mut self) -> &mut Trouble {
-        &mut self.trouble
-    }
-}
+rare_part!(Counts.trouble: Trouble);
 
 impl Counts {
     #[inline]

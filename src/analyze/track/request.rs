@@ -5,10 +5,7 @@ mod messages;
 mod recovery;
 mod run;
 
-use std::{
-    collections::VecDeque,
-    ops::{Deref, DerefMut},
-};
+use std::collections::VecDeque;
 
 pub(crate) use answer::Response;
 pub(crate) use recovery::Episode;
@@ -19,7 +16,7 @@ use super::{
     copies::{Copying, Verdict},
     distribution::{Distribution, Tracked},
     goodput::Marks,
-    on_demand::{OnDemand, quiet},
+    on_demand::{OnDemand, quiet, rare_part},
     order::IdOrder,
     push_last,
     responder_model::ResponderModel,
@@ -69,7 +66,7 @@ impl Request {
 }
 
 /// A READ or atomic whose response is awaited, or came not long ago.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Read {
     pub(crate) first: u64,
     /// One past its last PSN.
@@ -218,7 +215,7 @@ pub(crate) struct Rare {
     pub(crate) episodes_dropped: u64,
 }
 
-quiet!(Rare);
+rare_part!(More.rare: Rare);
 
 impl Rare {
     fn distributions(&self) -> [&Distribution; 6] {
@@ -250,20 +247,6 @@ impl More {
     fn heap(&self) -> usize {
         let rare = self.rare.heap() + self.rare.get().map_or(0, Rare::heap);
         self.ack_rtt.all().heap() + self.completion.heap() + rare
-    }
-}
-
-impl Deref for More {
-    type Target = Rare;
-
-    fn deref(&self) -> &Rare {
-        &self.rare
-    }
-}
-
-impl DerefMut for More {
-    fn deref_mut(&mut self) -> &mut Rare {
-        &mut self.rare
     }
 }
 
@@ -650,18 +633,7 @@ impl Requests {
                 Some(length) => Some((x, length)).filter(|_| length > 256),
             };
         }
-        let read = Read {
-            first: x,
-            end,
-            time: request.packet.time,
-            next: x,
-            answered: false,
-            seen: 0,
-            ended: false,
-            complete: false,
-            retried: false,
-            again: 0,
-        };
+        let read = Read { first: x, end, time: request.packet.time, next: x, ..Read::default() };
         let last = self.reads.list.back();
         self.reads.in_disorder |= last.is_some_and(|last| last.first > x || last.end > end);
         self.reads.end = self.reads.end.max(end);

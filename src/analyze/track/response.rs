@@ -233,6 +233,21 @@ impl Responses {
         }
     }
 
+    fn context<'a>(&self, ids: &'a IdOrder, config: &'a TrackConfig) -> Context<'a> {
+        Context {
+            is_copy: None,
+            asked_time: 0,
+            copying: &config.copying,
+            rtt_min: None,
+            reverse_visible: true,
+            asked: self.read.asked,
+            late_ns: config.late_ns,
+            timeout_ns: i64::MAX,
+            una: 0,
+            ids,
+        }
+    }
+
     #[allow(clippy::too_many_arguments)]
     fn take_in(
         &mut self,
@@ -247,14 +262,8 @@ impl Responses {
         let context = Context {
             is_copy,
             asked_time: requests.map_or(0, |requests| requests.asked_again(p.psn)),
-            copying: &config.copying,
-            rtt_min: None,
             reverse_visible: requests.is_some(),
-            asked: self.read.asked,
-            late_ns: config.late_ns,
-            timeout_ns: i64::MAX,
-            una: 0,
-            ids,
+            ..self.context(ids, config)
         };
         self.read.seq.has_jumps = true;
         let began = resolved.len();
@@ -357,18 +366,7 @@ impl Responses {
         if self.read.seq.has_repeated {
             self.judge_repeated(self.read.repeated.alone(), None, ids, config, resolved);
         }
-        let context = Context {
-            is_copy: None,
-            asked_time: 0,
-            copying: &config.copying,
-            rtt_min: None,
-            reverse_visible: true,
-            asked: self.read.asked,
-            late_ns: config.late_ns,
-            timeout_ns: i64::MAX,
-            una: 0,
-            ids,
-        };
+        let context = self.context(ids, config);
         let began = resolved.len();
         self.read.seq.finish(&context, resolved);
         self.settle(&resolved[began..]);

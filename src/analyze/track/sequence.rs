@@ -261,20 +261,7 @@ impl Sequence {
         missing: impl FnOnce(Range<u64>, &mut Holes),
         resolved: &mut Vec<Resolved>,
     ) -> Step {
-        let mut step = Step {
-            class: None,
-            repeated: None,
-            x: 0,
-            gap: 0,
-            skipped: 0,
-            pass_gap: 0,
-            overtaken: false,
-            unseen: 0,
-            went_back: false,
-            not_lost: false,
-            original_late: false,
-            before: None,
-        };
+        let mut step = Step::default();
         if let Some(rare) = self.rare.get_mut() {
             rare.filled = None;
         }
@@ -420,14 +407,11 @@ impl Sequence {
         let fill = GapFill {
             x,
             end,
-            time: p.time,
-            frame: p.frame,
-            bytes: p.bytes,
-            l1_bytes: p.l1_bytes,
             hole_time: hole.time,
             sent_before: p.id.zip(hole.id).map(|(id, behind)| (id.wrapping_sub(behind) as i16) < 0),
             overtaken: p.id.is_some_and(|id| context.ids.ahead(id) < 0),
             extent: (self.hi - x).min(u32::MAX as u64) as u32,
+            ..Resolved::of(p, Class::Ambiguous).fill
         };
         if self.rare.pending.last().is_some_and(|last| x < last.end) {
             self.resolve(Next::OtherHole, context, resolved);

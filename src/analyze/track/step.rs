@@ -74,7 +74,7 @@ pub(crate) struct Context<'a> {
 }
 
 /// A packet in a hole, its class undecided.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct GapFill {
     pub(crate) x: u64,
     pub(crate) end: u64,
@@ -104,18 +104,8 @@ pub(crate) struct Resolved {
 impl Resolved {
     /// Of a packet that came again, and is counted.
     pub(crate) fn of(p: &Packet, class: Class) -> Resolved {
-        let fill = GapFill {
-            x: 0,
-            end: 0,
-            time: p.time,
-            frame: p.frame,
-            bytes: p.bytes,
-            l1_bytes: p.l1_bytes,
-            hole_time: p.time,
-            sent_before: None,
-            overtaken: false,
-            extent: 0,
-        };
+        let &Packet { time, frame, bytes, l1_bytes, .. } = p;
+        let fill = GapFill { time, frame, bytes, l1_bytes, hole_time: time, ..GapFill::default() };
         Resolved { fill, class, went_back: false }
     }
 
@@ -143,7 +133,7 @@ impl Resolved {
 }
 
 /// What became of a packet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Step {
     /// `None`: it has to wait.
     pub(crate) class: Option<Class>,
