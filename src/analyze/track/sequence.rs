@@ -80,6 +80,14 @@ pub(crate) struct Rare {
 
 quiet!(Rare);
 
+/// A packet with its PSNs unwrapped, and what is known beside the sequence.
+struct Unwrapped<'a> {
+    x: u64,
+    end: u64,
+    p: &'a Packet,
+    context: &'a Context<'a>,
+}
+
 /// What comes after the packets that wait.
 #[derive(Clone, Copy)]
 enum Next {
@@ -270,13 +278,12 @@ impl Sequence {
             step.class = Some(Class::First);
             return step;
         }
-        let x = self.unwrap(p.psn);
-        let end = x + p.n as u64;
-        step.x = x;
-        if x >= self.hi {
-            self.ahead(x, end, p, context, missing, resolved, &mut step);
+        step.x = self.unwrap(p.psn);
+        let packet = Unwrapped { x: step.x, end: step.x + p.n as u64, p, context };
+        if step.x >= self.hi {
+            self.ahead(&packet, missing, resolved, &mut step);
         } else {
-            self.behind(x, end, p, context, resolved, &mut step);
+            self.behind(&packet, resolved, &mut step);
         }
         if step.class != Some(Class::CaptureDuplicate) && step.repeated.is_none() {
             self.last_time = p.time;
@@ -285,13 +292,9 @@ impl Sequence {
     }
 
     #[inline]
-    #[allow(clippy::too_many_arguments)]
     fn ahead(
         &mut self,
-        x: u64,
-        end: u64,
-        p: &Packet,
-        context: &Context<'_>,
+        &Unwrapped { x, end, p, context }: &Unwrapped<'_>,
         missing: impl FnOnce(Range<u64>, &mut Holes),
         resolved: &mut Vec<Resolved>,
         step: &mut Step,
@@ -351,25 +354,12 @@ impl Sequence {
     }
 
     #[cold]
-    fn behind(
-        &mut self,
-        x: u64,
-        end: u64,
-        p: &Packet,
-        context: &Context<'_>,
-        resolved: &mut Vec<Resolved>,
-        step: &mut Step,
-    ) {
+    fn behind(&mut self, packet: &Unwrapped<'_>, resolved: &mut Vec<Resolved>, step: &mut Step) {
+        let &Unwrapped { x, p, context, .. } = packet;
         match self.is_capture_duplicate(x, p, context) {
             Ok(false) => {}
-            Ok(true) => {
-                step.class = Some(Class::CaptureDuplicate);
-                return;
-            }
-            Err(apart) => {
-                step.repeated = Some(apart);
-                return;
-            }
+            Ok(true) => return step.class = Some(Class::CaptureDuplicate),
+            Err(apart) => return step.repeated = Some(apart),
         }
         if x < self.base {
             if self.base - x > MAX_BEFORE {
@@ -384,22 +374,18 @@ impl Sequence {
             self.base = x;
         }
         match self.rare.holes.get(x).or_else(|| self.rare.jumps.get(x)) {
-            Some(hole) => self.in_hole(x, end, p, &hole, context, resolved, step),
+            Some(hole) => self.in_hole(packet, &hole, resolved, step),
             None if x < self.rare.unknown_below && self.ring.get(x).is_none() => {
                 step.class = Some(Class::Ambiguous)
             }
-            None => self.again(x, end, p, context, resolved, step),
+            None => self.again(packet, resolved, step),
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn in_hole(
         &mut self,
-        x: u64,
-        end: u64,
-        p: &Packet,
+        &Unwrapped { x, end, p, context }: &Unwrapped<'_>,
         hole: &Hole,
-        context: &Context<'_>,
         resolved: &mut Vec<Resolved>,
         step: &mut Step,
     ) {
@@ -442,10 +428,7 @@ impl Sequence {
 
     fn again(
         &mut self,
-        x: u64,
-        end: u64,
-        p: &Packet,
-        context: &Context<'_>,
+        &Unwrapped { x, end, p, context }: &Unwrapped<'_>,
         resolved: &mut Vec<Resolved>,
         step: &mut Step,
     ) {
@@ -527,9 +510,8 @@ impl Sequence {
     /// It goes on from there: so packets that filled holes one by one before were late, not sent again.
     fn step_on(&mut self, resolved: &mut Vec<Resolved>) {
         self.rare.pass_steps += 1;
-        for fill in self.rare.undecided.drain(..) {
-            resolved.push(Resolved { fill, class: Class::LateOriginal, went_back: false });
-        }
+        let late = |fill| Resolved { fill, class: Class::LateOriginal, went_back: false };
+        resolved.extend(self.rare.undecided.drain(..).map(late));
     }
 
     /// Decide on the packets that wait.
@@ -679,9 +661,7 @@ impl Sequence {
         self.end_pass();
         let rare = &mut *self.rare;
         rare.pass_holes_left += rare.pass_holes.take();
-        for fill in rare.undecided.drain(..) {
-            resolved.push(Resolved { fill, class: Class::Ambiguous, went_back: false });
-        }
+        resolved.extend(rare.undecided.drain(..).map(Resolved::ambiguous));
     }
 
     /// Gives up what it knows of PSNs passed over: so many were missing, and stay counted. Packets that wait for a verdict are
@@ -689,9 +669,8 @@ impl Sequence {
     pub(crate) fn shed(&mut self, resolved: &mut Vec<Resolved>) -> u64 {
         let hi = self.hi;
         let Some(rare) = self.rare.get_mut() else { return 0 };
-        for fill in std::mem::take(&mut rare.pending).into_iter().chain(std::mem::take(&mut rare.undecided)) {
-            resolved.push(Resolved { fill, class: Class::Ambiguous, went_back: false });
-        }
+        let waiting = [std::mem::take(&mut rare.pending), std::mem::take(&mut rare.undecided)];
+        resolved.extend(waiting.into_iter().flatten().map(Resolved::ambiguous));
         rare.pass_holes.shed();
         let missing = rare.holes.shed();
         if missing + rare.jumps.shed() > 0 {

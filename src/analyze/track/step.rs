@@ -109,6 +109,11 @@ impl Resolved {
         Resolved { fill, class, went_back: false }
     }
 
+    /// Nothing tells what it was.
+    pub(crate) fn ambiguous(fill: GapFill) -> Resolved {
+        Resolved { fill, class: Class::Ambiguous, went_back: false }
+    }
+
     /// Counts it. A retransmission that filled a hole was lost upstream, unless it is known to have come, but wrong.
     pub(crate) fn count(&self, counts: &mut Counts, lost_upstream: u64, start: i64) {
         let fill = &self.fill;
