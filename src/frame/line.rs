@@ -11,6 +11,7 @@ use crate::{
 
 /// How a frame's time is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Clock {
     /// Seconds since the first frame.
     #[default]

@@ -13,11 +13,14 @@ use crate::{
 
 /// The separator of columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Separator {
     /// A tab.
     #[default]
+    #[cfg_attr(feature = "cli", value(name = "tsv"))]
     Tab,
     /// A comma; values that contain one are quoted (RFC 4180).
+    #[cfg_attr(feature = "cli", value(name = "csv"))]
     Comma,
 }
 

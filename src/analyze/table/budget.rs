@@ -79,7 +79,7 @@ impl Budget {
 
     /// What a flow holds has changed.
     fn set(&mut self, flow: &mut Flow) {
-        let now = u32::try_from(flow.heap()).unwrap_or(u32::MAX);
+        let now = u32::try_from(flow.heap_bytes()).unwrap_or(u32::MAX);
         let before = std::mem::replace(&mut flow.held, now);
         self.held = (self.held + now as usize).saturating_sub(before as usize);
         if self.held > self.most && !self.is_short {

@@ -106,7 +106,7 @@ impl PathTags {
         self.lists.as_ref().is_some_and(|lists| lists.ports.len() > 1)
     }
 
-    fn heap(&self) -> usize {
+    fn heap_bytes(&self) -> usize {
         self.lists.as_ref().map_or(0, |lists| {
             let wide = lists.vlans.capacity() + lists.ports.capacity();
             size_of::<Lists>() + 2 * wide + lists.dscps.capacity() + lists.ttls.capacity()
@@ -218,7 +218,7 @@ impl Opcodes {
         here.chain(more.filter(|&(_, packets)| packets > 0))
     }
 
-    fn heap(&self) -> usize {
+    fn heap_bytes(&self) -> usize {
         self.more.as_ref().map_or(0, |more| {
             size_of::<MoreOpcodes>() + more.others.as_ref().map_or(0, |others| size_of_val(&**others))
         })
@@ -486,10 +486,10 @@ impl Flow {
         }
     }
 
-    pub(crate) fn heap(&self) -> usize {
-        let own = self.opcodes.heap() + self.path_tags.heap() + self.rare.heap();
-        let responses = self.responses.heap() + self.responses.get().map_or(0, Responses::heap);
-        self.requests.heap() + responses + own
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let own = self.opcodes.heap_bytes() + self.path_tags.heap_bytes() + self.rare.heap_bytes();
+        let responses = self.responses.heap_bytes() + self.responses.get().map_or(0, Responses::heap_bytes);
+        self.requests.heap_bytes() + responses + own
     }
 }
 

@@ -466,8 +466,8 @@ impl Flows {
     /// Bytes of memory that the flows take.
     pub(crate) fn memory(&self) -> usize {
         let own = self.flows.capacity() * size_of::<Flow>() + self.runs.capacity() * size_of::<InOrderRun>();
-        let heap: usize = self.flows.iter().map(Flow::heap).sum();
-        own + heap + self.runs.iter().map(InOrderRun::heap).sum::<usize>()
+        let heap: usize = self.flows.iter().map(Flow::heap_bytes).sum();
+        own + heap + self.runs.iter().map(InOrderRun::heap_bytes).sum::<usize>()
     }
 
     /// Fetches where a flow's packets are counted, if it ever had a run.

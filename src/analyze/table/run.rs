@@ -329,10 +329,8 @@ impl InOrderRun {
         flow.requests.answer(response, resolved, config);
         flow.requests.go_on(&mut self.run, config)
     }
-
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
-        self.run.heap()
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.run.heap_bytes()
     }
 }
 

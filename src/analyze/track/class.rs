@@ -83,10 +83,8 @@ impl Counts {
     pub(crate) fn are_quiet(&self) -> bool {
         self.trouble.get().is_none()
     }
-
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
-        self.trouble.heap()
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.trouble.heap_bytes()
     }
 
     pub(crate) fn lost(&mut self, place: Place, least: u64, most: u64) {

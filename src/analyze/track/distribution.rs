@@ -245,7 +245,7 @@ impl Counted {
         of_each!(self, histogram => summary(histogram))
     }
 
-    fn heap(&self) -> usize {
+    fn heap_bytes(&self) -> usize {
         match self {
             Counted::Bytes(histogram) => histogram.distinct_values(),
             Counted::Shorts(histogram) => histogram.distinct_values() * size_of::<u16>(),
@@ -411,13 +411,11 @@ impl Distribution {
             _ => self.summary().map(|s| if share < 0.9 { s.p50 } else { s.p99 }),
         }
     }
-
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
+    pub(crate) fn heap_bytes(&self) -> usize {
         match &self.0 {
             Inner::Empty | Inner::Alike { .. } => 0,
             Inner::Few(few) => few.capacity() * size_of::<u64>(),
-            Inner::Buffered(buffered) => size_of::<Buffered>() + buffered.histogram.heap(),
+            Inner::Buffered(buffered) => size_of::<Buffered>() + buffered.histogram.heap_bytes(),
             Inner::Summed(_) => size_of::<Summary>(),
         }
     }

@@ -116,9 +116,7 @@ impl Holes {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Hole> {
         self.holes.iter()
     }
-
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
+    pub(crate) fn heap_bytes(&self) -> usize {
         self.holes.capacity() * size_of::<Hole>()
     }
 

@@ -26,7 +26,7 @@ impl<T> OnDemand<T> {
     }
 
     /// Bytes on the heap, without what the value itself has there.
-    pub(crate) fn heap(&self) -> usize {
+    pub(crate) fn heap_bytes(&self) -> usize {
         self.0.as_ref().map_or(0, |_| size_of::<T>())
     }
 }

@@ -236,17 +236,17 @@ impl Rare {
         self.episodes.shrink_to_fit();
     }
 
-    fn heap(&self) -> usize {
-        self.distributions().iter().map(|distribution| distribution.heap()).sum::<usize>()
+    fn heap_bytes(&self) -> usize {
+        self.distributions().iter().map(|distribution| distribution.heap_bytes()).sum::<usize>()
             + self.episodes.capacity() * size_of::<Episode>()
             + self.timeouts.capacity() * size_of::<report::Timeout>()
     }
 }
 
 impl More {
-    fn heap(&self) -> usize {
-        let rare = self.rare.heap() + self.rare.get().map_or(0, Rare::heap);
-        self.ack_rtt.all().heap() + self.completion.heap() + rare
+    fn heap_bytes(&self) -> usize {
+        let rare = self.rare.heap_bytes() + self.rare.get().map_or(0, Rare::heap_bytes);
+        self.ack_rtt.all().heap_bytes() + self.completion.heap_bytes() + rare
     }
 }
 
@@ -695,19 +695,17 @@ impl Requests {
         self.reads = OnDemand::default();
         self.shed_times();
     }
-
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
-        self.seq.heap()
-            + self.counts.heap()
-            + self.responder.heap()
-            + self.trouble.heap()
-            + self.reads.heap()
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.seq.heap_bytes()
+            + self.counts.heap_bytes()
+            + self.responder.heap_bytes()
+            + self.trouble.heap_bytes()
+            + self.reads.heap_bytes()
             + self.reads.list.capacity() * size_of::<Read>()
             + self.waiting.capacity() * size_of::<Waiting>()
-            + self.sizes.heap()
-            + self.more.as_ref().map_or(0, |more| size_of::<More>() + more.heap())
-            + self.trouble.get().map_or(0, Trouble::heap)
+            + self.sizes.heap_bytes()
+            + self.more.as_ref().map_or(0, |more| size_of::<More>() + more.heap_bytes())
+            + self.trouble.get().map_or(0, Trouble::heap_bytes)
     }
 
     /// READs and atomics, those of late.

@@ -49,9 +49,8 @@ struct Asks {
 quiet!(Asks);
 
 impl ResponderModel {
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
-        self.asks.heap()
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.asks.heap_bytes()
     }
 
     pub(crate) fn start(&mut self, x: u64) {

@@ -398,12 +398,10 @@ impl Responses {
         self.counts.lost(Place::Upstream, 0, responses);
         self.counts.lost(Place::Capture, 0, responses);
     }
-
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
-        self.counts.heap()
-            + self.read.heap()
-            + self.read.get().map_or(0, |read| read.seq.heap())
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.counts.heap_bytes()
+            + self.read.heap_bytes()
+            + self.read.get().map_or(0, |read| read.seq.heap_bytes())
             + self.acks.capacity() * size_of::<Ack>()
     }
 }

@@ -183,9 +183,7 @@ impl Ring {
             self.slots[sent.x as usize & (len - 1)] = *sent;
         }
     }
-
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
+    pub(crate) fn heap_bytes(&self) -> usize {
         size_of_val(&*self.slots)
     }
 }

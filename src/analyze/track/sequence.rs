@@ -684,13 +684,11 @@ impl Sequence {
         self.ring = Ring::default();
         self.shed(&mut Vec::new());
     }
-
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
-        self.ring.heap()
-            + self.rare.heap()
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.ring.heap_bytes()
+            + self.rare.heap_bytes()
             + self.rare.get().map_or(0, |rare| {
-                let holes = rare.holes.heap() + rare.jumps.heap() + rare.pass_holes.heap();
+                let holes = rare.holes.heap_bytes() + rare.jumps.heap_bytes() + rare.pass_holes.heap_bytes();
                 holes + (rare.pending.capacity() + rare.undecided.capacity()) * size_of::<GapFill>()
             })
     }

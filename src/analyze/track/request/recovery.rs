@@ -109,8 +109,7 @@ pub(crate) struct Trouble {
 quiet!(Trouble);
 
 impl Trouble {
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
+    pub(crate) fn heap_bytes(&self) -> usize {
         self.corrupt_gaps.capacity() * size_of::<(std::ops::Range<u64>, u64)>()
     }
 }

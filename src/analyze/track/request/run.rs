@@ -269,9 +269,7 @@ impl RunState {
     pub(crate) fn time(&self) -> i64 {
         self.time
     }
-
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
+    pub(crate) fn heap_bytes(&self) -> usize {
         size_of_val(&*self.ring)
     }
 }
