@@ -1,4 +1,4 @@
-//! Where the packet is in a frame: behind a link header, in VXLAN, or in a mirror's GRE or ERSPAN.
+//! Finds the packet in a frame: behind a link header, in VXLAN, or in a mirror's GRE or ERSPAN.
 
 use super::{MirrorCopy, path_tag};
 use crate::{
@@ -15,11 +15,11 @@ pub(crate) struct Inside<'a> {
     pub(crate) tags: u16,
     /// The overlay's virtual network.
     pub(crate) vni: Option<u32>,
-    /// A mirror made it.
+    /// The mirror's numbers, if a mirror made the frame.
     pub(crate) copy: Option<MirrorCopy>,
-    /// What was captured of it, from the network header on.
+    /// Its captured bytes, from the network header on.
     pub(crate) rest: &'a [u8],
-    /// Bytes that there were on the wire.
+    /// Its bytes on the wire.
     pub(crate) wire_len: u32,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Inside<'a> {
     }
 }
 
-/// What is in an Ethernet frame with one VLAN tag at most, and that tag.
+/// The EtherType, the VLAN tag and the rest of an Ethernet frame that has one tag at most.
 #[inline(always)]
 pub(crate) fn ethernet(frame: &[u8]) -> Option<(EtherType, u16, &[u8])> {
     let (ethernet, rest) = Ethernet::view(frame)?;
