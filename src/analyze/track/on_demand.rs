@@ -1,25 +1,25 @@
-//! State that most flows never have: made when it is first written to.
+//! State that most flows never need. It is allocated on the first write.
 
 use std::ops::{Deref, DerefMut};
 
-/// What a flow has only once it is needed. Reading it before shows the default.
+/// A value that is allocated on the first write. Before that, it reads as the default.
 #[derive(Clone, Debug)]
 pub(crate) struct OnDemand<T>(Option<Box<T>>);
 
 /// A type whose default can be lent.
 pub(crate) trait Quiet: Default + 'static {
-    /// The default.
+    /// A reference to the default.
     fn quiet() -> &'static Self;
 }
 
 impl<T> OnDemand<T> {
-    /// What there is, if it was ever written to.
+    /// The value, if it was ever written to.
     #[inline(always)]
     pub(crate) fn get(&self) -> Option<&T> {
         self.0.as_deref()
     }
 
-    /// The same, to change it.
+    /// The value for changes, if it was ever written to.
     #[inline(always)]
     pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
         self.0.as_deref_mut()
