@@ -1,6 +1,4 @@
-//! What an analysis is told, and what it tells: options, flow numbers, events.
-
-use std::net::{IpAddr, Ipv6Addr};
+//! Options of an analysis, flow numbers, events.
 
 use crate::{
     capture::Record,
@@ -9,34 +7,16 @@ use crate::{
     report::CaptureProblem,
 };
 
-pub use crate::report::{Class, Trigger};
+pub use crate::{
+    dissect::Address,
+    report::{Class, Trigger},
+};
 
 /// A flow's number in its analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
-/// An end of a flow: an IP address, a GID, or a LID.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Address {
-    /// Of RoCEv2.
-    Ip(IpAddr),
-    /// Of RoCE v1, and of native InfiniBand between subnets.
-    Gid(Ipv6Addr),
-    /// Of native InfiniBand within a subnet.
-    Lid(u16),
-}
-
-impl std::fmt::Display for Address {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Address::Ip(ip) => ip.fmt(f),
-            Address::Gid(gid) => gid.fmt(f),
-            Address::Lid(lid) => write!(f, "lid:{lid:#06x}"),
-        }
-    }
-}
-
-/// A frame that is not of the InfiniBand transport, in its place.
+/// A frame that is not of the InfiniBand transport.
 #[derive(Clone, Copy, Debug)]
 pub struct Event<'a> {
     /// The frame's number, from 1.
@@ -49,22 +29,23 @@ pub struct Event<'a> {
     pub l1_bytes: u32,
 }
 
-/// What the analysis is told.
+/// Options of an analysis.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// How to dissect.
     pub dissect: dissect::Options,
-    /// Verify every ICRC that can be.
+    /// Whether ICRCs are verified, where the capture has the whole packet.
     pub verify_icrc: bool,
-    /// Flows kept at a time.
+    /// Most flows that are kept at a time.
     pub max_flows: usize,
-    /// Bytes of memory that the process may take for the analysis, and a little more. What flows hold has its share of it: beyond
-    /// that, those silent longest give up detail.
+    /// Memory that the analysis may take, in bytes, approximately. Flows may hold a share of it. Beyond that share, the flows that
+    /// have been silent longest lose detail.
     pub max_memory: usize,
-    /// How late the network may deliver a packet, in nanoseconds: one that comes within this time of a later one is
-    /// reordered, not retransmitted, where nothing better is known.
+    /// How late the network may deliver a packet, in nanoseconds. A packet that comes within this time after a later one counts
+    /// as reordered, not as retransmitted, unless there is better evidence.
     pub reorder_window_ns: i64,
-    /// The queue pairs' acknowledgement timeout in nanoseconds.
+    /// The acknowledgement timeout of all queue pairs in nanoseconds. `None`: the timeout that the connection manager's messages
+    /// state for a queue pair, or an estimate from round trips.
     pub ack_timeout_ns: Option<i64>,
     /// The link's speed in bits per second.
     pub speed_bps: Option<u64>,
@@ -123,7 +104,7 @@ impl Default for Options {
     }
 }
 
-/// What the files, or the interface, say of themselves beside their frames.
+/// Properties of the files, or of the interface, that the frames come from.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     /// Their names.

@@ -15,12 +15,12 @@ use std::{
 };
 
 use anyhow::anyhow;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
     Outcome,
-    arg::{self, RocePorts},
+    arg::{self, Check, RocePorts},
     end_on_ctrl_c,
     pipeline::{self, Step},
     say,
@@ -104,15 +104,6 @@ pub(super) struct Analyze {
     /// When the text is coloured.
     #[arg(long, value_enum, default_value_t)]
     color: Color,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Check {
-    /// Verify them: packets with a wrong one count as corrupt.
-    #[default]
-    Verify,
-    /// Do not.
-    Off,
 }
 
 fn sort(name: &str) -> Result<Sort, String> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{anyhow, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use rdmawire::{
     capture::Format,
@@ -27,6 +27,16 @@ impl RocePorts {
         let port = |i| self.roce_port.get(i).copied().unwrap_or(0);
         dissect::Options { roce_ports: [port(0), port(1)] }
     }
+}
+
+/// Whether ICRCs are verified.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Check {
+    /// Verify them: a packet with a wrong one is corrupt.
+    #[default]
+    Verify,
+    /// Do not verify them: their state is "unchecked".
+    Off,
 }
 
 /// What `--filter` says, if it is given.

@@ -6,11 +6,11 @@ use std::{
 };
 
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::{
     Outcome,
-    arg::{self, RocePorts},
+    arg::{self, Check, RocePorts},
     say,
     terminal::{self, Color},
     warn_of_damage,
@@ -43,7 +43,7 @@ pub(super) struct Dissect {
     fields: Vec<String>,
     /// What stands between columns.
     #[arg(long, value_enum, default_value_t, requires = "fields")]
-    format: Format,
+    format: Separator,
     /// No line with the columns' names.
     #[arg(long, requires = "fields")]
     no_header: bool,
@@ -52,7 +52,7 @@ pub(super) struct Dissect {
     filter: Option<String>,
     /// Whose names the fields have.
     #[arg(long, value_enum, default_value_t)]
-    names: NamesOf,
+    names: Names,
     /// Stop after this many frames have been shown.
     #[arg(short = 'c', long, value_name = "N")]
     count: Option<u64>,
@@ -61,7 +61,7 @@ pub(super) struct Dissect {
     skip: u64,
     /// How times are written.
     #[arg(short, long, value_enum, default_value_t)]
-    time: TimeAs,
+    time: Clock,
     /// Whether ICRCs are verified.
     #[arg(long, value_enum, default_value_t)]
     icrc: Check,
@@ -73,46 +73,6 @@ pub(super) struct Dissect {
     /// Write every line at once, not in blocks: for live captures in a pipe.
     #[arg(short, long)]
     line_buffered: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum NamesOf {
-    /// The specification's.
-    #[default]
-    Rdmawire,
-    /// Wireshark's, where it has one.
-    Wireshark,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Tabs.
-    #[default]
-    Tsv,
-    /// Commas, and quotes where they are needed.
-    Csv,
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum TimeAs {
-    /// Seconds since the first frame.
-    #[default]
-    Relative,
-    /// Seconds since the frame before.
-    Delta,
-    /// Seconds since 1970.
-    Epoch,
-    /// Date and time of day, UTC.
-    Utc,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Check {
-    /// Verify them: wrong ones are marked.
-    #[default]
-    Verify,
-    /// Do not: their state is "unchecked".
-    Off,
 }
 
 impl Dissect {
@@ -127,8 +87,8 @@ impl Dissect {
         }
         let style = match columns {
             Some(columns) => Style::Columns(columns),
-            None if self.json => Style::Json(Json::new(self.names())),
-            None if self.verbose => Style::Tree(self.names()),
+            None if self.json => Style::Json(Json::new(self.names)),
+            None if self.verbose => Style::Tree(self.names),
             None => Style::Line,
         };
         let mut outcome = Outcome::Done;
@@ -162,7 +122,7 @@ impl Dissect {
             Err(error) => return out.complain(&error),
         };
         let options = self.roce.options();
-        let mut line = Line::new(self.clock(), self.color.is_on());
+        let mut line = Line::new(self.time, self.color.is_on());
         // Only a pcap file says so before the first frame is there.
         line.nanoseconds = reader.info().format != capture::Format::PcapMicros;
         let file = (self.files.len() > 1).then(|| path.display().to_string());
@@ -221,26 +181,9 @@ impl Dissect {
         if self.fields.is_empty() {
             return Ok(None);
         }
-        let separator = if self.format == Format::Csv { Separator::Comma } else { Separator::Tab };
         let names = self.fields.iter().map(|name| name.trim());
-        let columns = Columns::parse(names, separator, self.names());
+        let columns = Columns::parse(names, self.format, self.names);
         columns.map(Some).map_err(|error| anyhow::anyhow!("--fields: {error}"))
-    }
-
-    fn clock(&self) -> Clock {
-        match self.time {
-            TimeAs::Relative => Clock::Relative,
-            TimeAs::Delta => Clock::Delta,
-            TimeAs::Epoch => Clock::Epoch,
-            TimeAs::Utc => Clock::Utc,
-        }
-    }
-
-    fn names(&self) -> Names {
-        match self.names {
-            NamesOf::Rdmawire => Names::Own,
-            NamesOf::Wireshark => Names::Wireshark,
-        }
     }
 }
 

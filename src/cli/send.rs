@@ -19,7 +19,7 @@ use rdmawire::{
     },
     dissect::dissect,
     filter::{Filter, FrameMeta},
-    grammar::units,
+    grammar::{print::duration, units},
     wire::Kind,
 };
 
@@ -107,9 +107,9 @@ impl Send {
         if !self.quiet {
             let mtu = interface.mtu.map_or_else(String::new, |mtu| format!(", MTU {mtu}"));
             let (frames, bytes, roce) = (tally.frames, tally.bytes, tally.roce);
-            let seconds = seconds(tally.last.saturating_sub(tally.first.unwrap_or(0)).max(0) as u64);
+            let lasted = duration(tally.last.saturating_sub(tally.first.unwrap_or(0)).max(0) as u64);
             super::say(format_args!(
-                "{} to {}{mtu}: {frames} frames, {bytes} bytes, {roce} with a BTH; {seconds} s as recorded",
+                "{} to {}{mtu}: {frames} frames, {bytes} bytes, {roce} with a BTH; {lasted} as recorded",
                 self.file.display(),
                 interface.name
             ));
@@ -177,8 +177,8 @@ impl Send {
             let pps = u128::from(n) * 1_000_000_000 / ns;
             let mbps = u128::from(bytes) * 8_000 / ns;
             super::say(format_args!(
-                "sent {n} frames, {bytes} bytes in {} s: {pps} frames/s, {mbps} Mbit/s",
-                seconds(u64::try_from(ns).unwrap_or(u64::MAX))
+                "sent {n} frames, {bytes} bytes in {}: {pps} frames/s, {mbps} Mbit/s",
+                duration(u64::try_from(ns).unwrap_or(u64::MAX))
             ));
         }
         Ok(left_out)
@@ -306,8 +306,4 @@ fn wait_until(began: Instant, due_ns: u64) -> bool {
             None => std::hint::spin_loop(),
         }
     }
-}
-
-fn seconds(ns: u64) -> String {
-    format!("{}.{:06}", ns / 1_000_000_000, ns % 1_000_000_000 / 1000)
 }

@@ -72,7 +72,9 @@ impl walk::Visitor for Layers {
     }
 
     fn note(&mut self, _: Kind, _: usize, _: Problem) {}
-    fn tunnel(&mut self) {}
+    fn tunnel(&mut self, _: usize, _: usize) -> bool {
+        true
+    }
     fn fragment(&mut self) {}
     fn mirror_cut(&mut self) {}
 

@@ -4,13 +4,19 @@
 //! payload. The ICRC is located only where a length field confirms that the packet ends within the captured bytes: a cut frame
 //! never shows a bad ICRC. Checksums and CRCs are not verified here, but on request by [`crate::icrc`] and [`crate::checksum`].
 
+mod address;
 mod extended;
 mod layers;
 mod note;
+#[cfg(feature = "std")]
+mod outer;
 mod walk;
 
+pub use address::Address;
 pub use layers::{Layer, Layers};
 pub use note::{Note, Problem, Severity};
+#[cfg(feature = "std")]
+pub(crate) use outer::Outer;
 
 use crate::{
     named::named,
@@ -408,7 +414,7 @@ impl walk::Visitor for Dissection<'_> {
     }
 
     #[cold]
-    fn tunnel(&mut self) {
+    fn tunnel(&mut self, _: usize, _: usize) -> bool {
         const OUTER: u64 = Kind::Ethernet.bit()
             | Kind::Sll.bit()
             | Kind::Sll2.bit()
@@ -421,6 +427,7 @@ impl walk::Visitor for Dissection<'_> {
             | Kind::Udp.bit();
         self.has &= !OUTER;
         self.depth += 1;
+        true
     }
 
     #[cold]

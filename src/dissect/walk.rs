@@ -14,8 +14,8 @@ pub(super) trait Visitor {
     /// All the extended headers of an operation code, from `at` on.
     fn extended(&mut self, opcode: Opcode, at: usize);
     fn note(&mut self, layer: Kind, at: usize, problem: Problem);
-    /// What follows is inside a tunnel, whose headers came before.
-    fn tunnel(&mut self);
+    /// What follows, from `at` to `end`, is inside a tunnel, whose headers came before. Returns whether the walk goes on.
+    fn tunnel(&mut self, at: usize, end: usize) -> bool;
     fn fragment(&mut self);
     fn mirror_cut(&mut self);
     fn finish(&mut self, tail: &Tail);
@@ -310,8 +310,7 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
         self.depth += 1;
         self.known = false;
         self.vcrc = 0;
-        self.visitor.tunnel();
-        Some(())
+        self.visitor.tunnel(self.at, self.end).then_some(())
     }
 
     /// One more tag, label or extension header.

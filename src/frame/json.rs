@@ -11,9 +11,11 @@ use crate::{
 
 /// Which names fields have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Names {
     /// Those of the specification, as in the tables of the headers.
     #[default]
+    #[cfg_attr(feature = "cli", value(name = "rdmawire"))]
     Own,
     /// Wireshark's filter name, if it has one for the field.
     Wireshark,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Address, Frame, Info, protocol, text};
+use super::{Frame, Info, protocol, text, write_address};
 use crate::{
     dissect::{Dissection, Severity},
     icrc::State,
@@ -11,6 +11,7 @@ use crate::{
 
 /// How a frame's time is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Clock {
     /// Seconds since the first frame.
     #[default]
@@ -125,10 +126,9 @@ impl Line {
         to.push(' ');
         right(to, 10, |to| self.time(frame.time_ns, to))?;
         to.push(' ');
-        let (source, destination) = Address::of(d);
-        right(to, 13, |to| source.write(to))?;
+        right(to, 13, |to| write_address(d, 0, to))?;
         to.push_str(" → ");
-        left(to, 13, |to| destination.write(to))?;
+        left(to, 13, |to| write_address(d, 1, to))?;
         to.push(' ');
         left(to, 6, |to| {
             to.push_str(protocol(d));

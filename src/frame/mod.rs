@@ -9,7 +9,10 @@ mod table;
 pub(crate) mod text;
 mod tree;
 
-use std::fmt;
+use std::{
+    fmt::{self, Write},
+    net::IpAddr,
+};
 
 pub use info::Info;
 pub use json::{Json, Names};
@@ -18,9 +21,9 @@ pub use table::{Columns, Separator};
 pub use tree::{write_hex, write_tree};
 
 use crate::{
-    dissect::{Dissection, Encapsulation},
+    dissect::{Address, Dissection, Encapsulation},
     icrc::State,
-    wire::{Ethernet, Grh, Ipv4, Ipv6, Kind, Lrh, MacControl, MacControlOpcode},
+    wire::{Ethernet, Ipv4, Ipv6, Kind, MacControl, MacControlOpcode},
 };
 
 /// A dissected frame, and what its capture says about it.
@@ -36,70 +39,15 @@ pub struct Frame<'a> {
     pub icrc: State,
 }
 
-/// An address of a frame's innermost network header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Address<'a> {
-    /// IPv4.
-    Ipv4(&'a [u8; 4]),
-    /// IPv6, or a GID.
-    Ipv6(&'a [u8; 16]),
-    /// Ethernet.
-    Mac(&'a [u8; 6]),
-    /// An InfiniBand local identifier.
-    Lid(u16),
-    /// No header has an address.
-    Unknown,
-}
-
-impl Address<'_> {
-    /// The source and the destination of a frame.
-    #[inline]
-    pub fn of<'a>(d: &Dissection<'a>) -> (Address<'a>, Address<'a>) {
-        if let Some(ip) = d.get::<Ipv4>() {
-            let at = |from| ip.bytes().get(from..).and_then(|b| b.first_chunk());
-            return pair(at(12).map(Address::Ipv4), at(16).map(Address::Ipv4));
-        }
-        let gids = |bytes: &'a [u8]| {
-            let at = |from| bytes.get(from..).and_then(|b| b.first_chunk());
-            pair(at(8).map(Address::Ipv6), at(24).map(Address::Ipv6))
-        };
-        if let Some(ip) = d.get::<Ipv6>() {
-            return gids(ip.bytes());
-        }
-        if let Some(grh) = d.get::<Grh>() {
-            return gids(grh.bytes());
-        }
-        if let Some(lrh) = d.get::<Lrh>() {
-            return (Address::Lid(lrh.slid().0), Address::Lid(lrh.dlid().0));
-        }
-        if let Some(ethernet) = d.get::<Ethernet>() {
-            let at = |from| ethernet.bytes().get(from..).and_then(|b| b.first_chunk());
-            return pair(at(6).map(Address::Mac), at(0).map(Address::Mac));
-        }
-        (Address::Unknown, Address::Unknown)
-    }
-
-    fn write<W: fmt::Write + ?Sized>(&self, w: &mut W) -> fmt::Result {
-        match self {
-            Address::Ipv4(bytes) => text::ipv4(w, *bytes),
-            Address::Ipv6(bytes) => text::ipv6(w, *bytes),
-            Address::Mac(bytes) => text::mac(w, *bytes),
-            Address::Lid(lid) => {
-                w.write_str("lid:")?;
-                text::hex(w, *lid as u64, 4)
-            }
-            Address::Unknown => w.write_char('-'),
-        }
-    }
-}
-
-fn pair<'a>(source: Option<Address<'a>>, destination: Option<Address<'a>>) -> (Address<'a>, Address<'a>) {
-    (source.unwrap_or(Address::Unknown), destination.unwrap_or(Address::Unknown))
-}
-
-impl fmt::Display for Address<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write(f)
+/// Writes where a frame comes from (0) or goes to (1): the address of the innermost network header, or Ethernet's without one.
+fn write_address(d: &Dissection<'_>, end: usize, to: &mut String) -> fmt::Result {
+    match d.addresses().map(|ends| ends[end]) {
+        Some(Address::Ip(IpAddr::V4(ip))) => text::ipv4(to, &ip.octets()),
+        Some(address) => write!(to, "{address}"),
+        None => match d.get::<Ethernet>() {
+            Some(ethernet) => text::mac(to, &[ethernet.src(), ethernet.dst()][end].0),
+            None => to.write_char('-'),
+        },
     }
 }
 

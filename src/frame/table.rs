@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::{Address, Frame, Info, Names, json, protocol, text};
+use super::{Frame, Info, Names, json, protocol, text, write_address};
 use crate::{
     filter::{Context, FrameMeta, Name, Value},
     grammar::{did_you_mean, nearest},
@@ -13,11 +13,14 @@ use crate::{
 
 /// The separator of columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Separator {
     /// A tab.
     #[default]
+    #[cfg_attr(feature = "cli", value(name = "tsv"))]
     Tab,
     /// A comma; values that contain one are quoted (RFC 4180).
+    #[cfg_attr(feature = "cli", value(name = "csv"))]
     Comma,
 }
 
@@ -135,8 +138,8 @@ impl Own {
     fn write(self, frame: &Frame<'_>, to: &mut String) -> fmt::Result {
         let d = frame.dissection;
         match self {
-            Own::Source => Address::of(d).0.write(to),
-            Own::Destination => Address::of(d).1.write(to),
+            Own::Source => write_address(d, 0, to),
+            Own::Destination => write_address(d, 1, to),
             Own::Protocol => to.write_str(protocol(d)),
             Own::Info => Info::new(d, frame.icrc).write(to),
             Own::Icrc if !d.has(Kind::Bth) => Ok(()),

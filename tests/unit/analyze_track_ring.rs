@@ -31,7 +31,7 @@ fn rings_share_a_room() {
         assert!(ring.get(100_000).is_some());
     }
     assert_eq!(left(), 0);
-    let all: usize = rings.iter().map(Ring::heap).sum();
+    let all: usize = rings.iter().map(Ring::heap_bytes).sum();
     assert!(all <= ROOM + 1000 * FEW * size_of::<Sent>(), "{all}");
     // The first had room, the last not, and work all the same.
     assert_eq!((rings[0].slots.len(), rings[999].slots.len()), (LARGEST, FEW));

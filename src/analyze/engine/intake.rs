@@ -5,7 +5,6 @@ use super::{
     Analysis,
     prepared::{Known, Prepared, PreparedEncap},
     sorting::Sorting,
-    trust::mirror_copy,
 };
 use crate::{
     analyze::{
@@ -22,7 +21,7 @@ use crate::{
 #[derive(Default)]
 pub(super) struct Intake {
     batch: PacketBatch,
-    /// Frames whose first ICRCs are wrong, until it is known whether all are.
+    /// The first frames, if their ICRCs are wrong, until it is known whether all ICRCs are wrong.
     held: Vec<Held>,
     held_bad: u64,
     /// Frames that wait for those before them.
@@ -30,13 +29,12 @@ pub(super) struct Intake {
 }
 
 impl Intake {
-    /// Whether nothing is to be done before the next packet.
+    /// Whether the next packet may be analyzed at once: no packet waits.
     #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
         self.held.len() | self.batch.len == 0
     }
 
-    /// Frames held back.
     pub(super) fn held(&self) -> usize {
         self.held.len()
     }
@@ -54,7 +52,7 @@ pub(super) enum Held {
     Encap(Box<PreparedEncap>),
 }
 
-/// A frame's bytes, and what was found out of it.
+/// A frame's bytes, and the result of its dissection.
 pub(super) struct HeldFrame {
     time: Time,
     link: Link,
@@ -72,7 +70,7 @@ impl Held {
         Held::Frame(Box::new(HeldFrame { time, link, interface, wire_len, frame: frame.into(), icrc, copy }))
     }
 
-    /// What a mirror says of it.
+    /// The mirror's sequence number, if a mirror made the frame.
     pub(super) fn copy(&self) -> Option<&MirrorCopy> {
         match self {
             Held::Encap(prepared) => prepared.copy.as_ref(),
@@ -98,13 +96,13 @@ impl Held {
     }
 }
 
-/// Wrong ICRCs in a row, from the first one on, after which none is believed.
+/// If so many ICRCs are wrong, from the first one on, no ICRC is trusted.
 const HELD_BAD: u64 = 8;
 
-/// Frames held back until that is known.
+/// Frames that are held back until it is known whether ICRCs can be trusted.
 const MAX_HELD: usize = 256;
 
-/// Their bytes, which no snap length bounds.
+/// The bytes of these frames.
 const MAX_HELD_BYTES: usize = 1 << 20;
 
 /// Packets in a batch, where there are many flows.
@@ -126,7 +124,7 @@ impl<M: Metric> Analysis<M> {
         if !self.intake.sorting.passes(record.time.0) {
             self.push_to_sort(&Record { ..*record });
         } else if !(self.intake.is_empty() && self.tracker.goes_on(record)) {
-            // A copy of its own: the others stay in registers.
+            // The call gets a copy, so that the original stays in registers.
             self.push_slow(&Record { ..*record });
         }
     }
@@ -145,7 +143,7 @@ impl<M: Metric> Analysis<M> {
     }
 
     pub(super) fn sort_frame(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
-        let copy = if d.tunnel_depth() > 0 { mirror_copy(d) } else { None };
+        let copy = if d.tunnel_depth() > 0 { MirrorCopy::of_dissection(d) } else { None };
         self.sort(record.time.0, Held::frame(record, icrc, copy));
     }
 
@@ -254,7 +252,6 @@ impl<M: Metric> Analysis<M> {
         }
     }
 
-    /// Analyzes the packets of the batch.
     #[inline(never)]
     fn flush_batch(&mut self) {
         let PacketBatch { mut fast, mut encap, .. } = std::mem::take(&mut self.intake.batch);
@@ -268,13 +265,13 @@ impl<M: Metric> Analysis<M> {
         self.intake.batch = PacketBatch { len: 0, fast, encap };
     }
 
-    /// Looks the flows of all packets up first, and fetches what they need, so that memory is waited for but once.
+    /// Looks up the flows of all packets first, and prefetches their state: all cache misses are waited for at once.
     #[inline]
     fn push_batch(&mut self, collected: &[impl FastForm]) {
         let keys: [_; TOGETHER] = std::array::from_fn(|n| collected.get(n).and_then(PacketView::key));
         let flows = self.tracker.flows.likely(&keys);
         fetch_each(&flows, collected, |flow, packet| self.tracker.flows.fetch_own(flow, packet));
-        // Those that go on with runs need little else of their flows.
+        // Packets that continue a run need little else of their flows.
         let (mut going_on, mut others) = ([None; TOGETHER], flows);
         for (n, packet) in collected.iter().enumerate() {
             if let Some(flow) = flows[n].filter(|flow| self.tracker.flows.has_run_for(*flow, packet)) {
@@ -303,7 +300,7 @@ impl<M: Metric> Analysis<M> {
         }
     }
 
-    /// Empties the batch.
+    /// Analyzes the packets of the batch, if there are any.
     #[inline(always)]
     pub(crate) fn catch_up(&mut self) {
         if self.intake.batch.len > 0 {
@@ -324,13 +321,14 @@ impl<M: Metric> Analysis<M> {
         }
     }
 
-    /// Whether it is decided if this ICRC can be believed.
+    /// Whether the analysis knows if this ICRC can be trusted.
     #[inline(always)]
     pub(super) fn is_settled(&self, icrc: State) -> bool {
         self.intake.held.is_empty() && (icrc != State::Bad || self.tracker.trust.has_checked())
     }
 
-    /// The first ICRC that could be verified is wrong: that packet alone, or all of them? The next few tell.
+    /// The first ICRC that could be verified is wrong. The next few packets show whether this packet is corrupt, or all ICRCs
+    /// are wrong.
     #[cold]
     pub(super) fn hold(&mut self, held: Held) {
         self.catch_up();
@@ -346,7 +344,7 @@ impl<M: Metric> Analysis<M> {
 
     pub(crate) fn release(&mut self) {
         if self.intake.held_bad >= HELD_BAD {
-            // Something rewrites packets, or nobody computes it.
+            // A device rewrites packets, or the sender computes no ICRC.
             self.tracker.trust.give_up(HELD_BAD);
         }
         for held in std::mem::take(&mut self.intake.held) {
@@ -382,7 +380,7 @@ impl<M: Metric> Analysis<M> {
     }
 }
 
-/// Fetches something for each packet whose flow is there.
+/// Calls `fetch` for each packet whose flow is known.
 #[inline(always)]
 fn fetch_each<P>(flows: &[Option<FlowId>; TOGETHER], packets: &[P], fetch: impl Fn(FlowId, &P)) {
     let known = flows.iter().zip(packets).filter_map(|(flow, packet)| Some(((*flow)?, packet)));

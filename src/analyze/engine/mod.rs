@@ -1,4 +1,4 @@
-//! The analysis under way: how frames come in, what each does to its flow, what is believed.
+//! The running analysis: intake of frames, tracking of their flows, trust in ICRCs and checksums.
 
 mod intake;
 mod prepared;
@@ -14,7 +14,7 @@ pub(crate) use tracker::{Retired, Tracker};
 use super::{
     metric::{BuiltIn, Metric, built_in},
     model::{Event, Files, Options},
-    packet::{self, FARTHEST, FastForm, Frame, ParsedPacket},
+    packet::{self, FARTHEST, FastForm, Frame, MirrorCopy, ParsedPacket},
 };
 use crate::{
     capture::{Record, Time},
@@ -24,7 +24,7 @@ use crate::{
 };
 use intake::Intake;
 
-/// An analysis under way, with a user's metrics beside its own. It keeps nothing of the frames: its memory is bounded by the
+/// A running analysis, with a user's metrics beside the built-in ones. It keeps nothing of the frames: its memory is bounded by the
 /// number of flows.
 pub struct Analysis<M = ()> {
     pub(crate) tracker: Tracker,
@@ -34,14 +34,14 @@ pub struct Analysis<M = ()> {
 }
 
 impl Analysis {
-    /// An analysis that has seen nothing.
+    /// An analysis without frames.
     pub fn new(options: Options) -> Analysis {
         Analysis::with(options, ())
     }
 }
 
 impl<M: Metric> Analysis<M> {
-    /// An analysis that asks one more question of the capture, or a pair of them.
+    /// An analysis with a metric of the user's own, or a pair of metrics.
     pub fn with(options: Options, metric: M) -> Analysis<M> {
         Analysis {
             metrics: (built_in(&options), metric),
@@ -50,7 +50,7 @@ impl<M: Metric> Analysis<M> {
         }
     }
 
-    /// A packet of which nothing but its fast form is needed.
+    /// A packet in its fast form.
     #[inline]
     fn push_fast(&mut self, packet: &impl FastForm) {
         let Analysis { tracker, metrics, .. } = self;
@@ -66,7 +66,7 @@ impl<M: Metric> Analysis<M> {
         }
     }
 
-    /// One frame that was dissected, and its ICRC verified, by somebody else.
+    /// One frame that the caller has dissected, and whose ICRC the caller has verified.
     pub fn push_dissected(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
         match self.intake.sorting.passes(record.time.0) {
             true => self.push_parsed(record, d, icrc),
@@ -80,7 +80,7 @@ impl<M: Metric> Analysis<M> {
         }
         self.catch_up();
         if d.tunnel_depth() > 0 {
-            self.note_mirror_copy(&trust::mirror_copy(d));
+            self.note_mirror_copy(&MirrorCopy::of_dissection(d));
         }
         let Analysis { tracker, metrics, .. } = self;
         tracker.capture.count(&Frame::of(record, d));
@@ -96,7 +96,7 @@ impl<M: Metric> Analysis<M> {
         }
     }
 
-    /// A frame of a time that only a forged or damaged capture has.
+    /// A frame with a time so far from 1970 that the capture must be forged or damaged.
     #[cold]
     #[inline(never)]
     fn push_far(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) {
@@ -104,7 +104,7 @@ impl<M: Metric> Analysis<M> {
         self.push_parsed(&Record { time, ..*record }, d, icrc);
     }
 
-    /// Pass over a frame: it is not analyzed, but has its number.
+    /// Skips a frame: it gets a number, and is not analyzed.
     #[inline]
     pub fn pass_over(&mut self) {
         self.catch_up();
@@ -126,7 +126,7 @@ impl<M: Metric> Analysis<M> {
         self.tracker.files = files;
     }
 
-    /// Frames seen so far.
+    /// Number of frames so far.
     pub fn packets(&self) -> u64 {
         self.tracker.capture.packets + (self.intake.batched() + self.intake.sorting.len()) as u64
     }
@@ -136,7 +136,7 @@ impl<M: Metric> Analysis<M> {
         self.tracker.flows.memory()
     }
 
-    /// The user's metric as it is now. It may not have been told of the last packets.
+    /// The user's metric in its present state. It may not know of the last packets yet.
     pub fn metric(&self) -> &M {
         &self.metrics.1
     }
@@ -148,7 +148,7 @@ impl<M: Metric> Analysis<M> {
         self.tracker.settle_all(&mut self.metrics);
     }
 
-    /// No more packets come: decides what was left open, as well as the evidence allows.
+    /// Ends the analysis: decides the class of all packets that are undecided, as well as the evidence allows.
     pub(crate) fn decide(&mut self) {
         self.flush_sorted();
         self.release();

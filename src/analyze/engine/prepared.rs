@@ -1,4 +1,4 @@
-//! What one frame tells by itself, without the frames before it: made on other threads, and the analysis' intake for it.
+//! Prepared frames: parsed and verified on other threads, without the frames before them; and their intake.
 
 use super::{Analysis, intake::Held};
 use crate::{
@@ -12,8 +12,8 @@ use crate::{
     icrc::{self, State},
 };
 
-/// All that an analysis asks of a RoCEv2 packet over Ethernet and IPv4 that is known without the packets before it. It is as
-/// long as a cache line: handing it to another core takes longer than making it.
+/// A parsed RoCEv2 packet over Ethernet and IPv4, with the state of its ICRC. It is as long as a cache line, since passing it to
+/// another core takes longer than making it.
 #[derive(Clone, Copy, Debug)]
 pub struct Prepared(pub(super) FastPacket);
 
@@ -24,7 +24,7 @@ impl Prepared {
     }
 }
 
-/// A [`Prepared`] packet that is encapsulated otherwise: over IPv6, in a tunnel, without Ethernet. It is longer.
+/// A [`Prepared`] packet in another encapsulation: over IPv6, in a tunnel, without Ethernet. It is longer.
 #[derive(Clone, Copy, Debug)]
 pub struct PreparedEncap {
     pub(super) packet: EncapPacket,
@@ -39,14 +39,14 @@ impl PreparedEncap {
     }
 }
 
-/// What one frame tells by itself.
+/// A prepared frame.
 #[derive(Clone, Copy, Debug)]
 pub enum Known {
-    /// All that is asked, for [`Batch::Fast`].
+    /// A packet for [`Batch::Fast`].
     Fast(Prepared),
-    /// All that is asked, for [`Batch::Encap`].
+    /// A packet for [`Batch::Encap`].
     Encap(PreparedEncap),
-    /// Of any other frame, only what became of its ICRC: for [`Batch::Frame`].
+    /// The state of the ICRC of any other frame, for [`Batch::Frame`].
     Icrc(State),
 }
 
@@ -68,7 +68,7 @@ pub enum Batch<'a> {
     Fast(&'a [Prepared]),
     /// One of these.
     Encap(&'a PreparedEncap),
-    /// Any other frame, and what became of its ICRC.
+    /// Any other frame, and the state of its ICRC.
     Frame(&'a Record<'a>, State),
 }
 
@@ -104,7 +104,7 @@ impl Options {
 }
 
 impl<M: Metric> Analysis<M> {
-    /// [`push`](Analysis::push) of frames that were prepared, on whatever thread.
+    /// [`push`](Analysis::push) for frames that any thread has prepared.
     #[inline]
     pub fn push_prepared(&mut self, batch: Batch<'_>) {
         match batch {

@@ -1,5 +1,5 @@
-//! The short way: packets that continue a run, and acknowledgements of its packets. Most packets of a capture are one or the
-//! other.
+//! The shortcut for packets that continue a run, and for acknowledgements of such packets. Most packets of a capture are one of
+//! these two.
 
 use super::tracker::{Tracker, tell};
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     opcode::{Direction, Operation, Service},
 };
 
-/// After so many messages, what a flow holds that has a run is measured.
+/// The memory of a flow with a run is measured again after this number of messages.
 const MEASURED: u64 = 64;
 
 impl Tracker {
@@ -42,7 +42,7 @@ impl Tracker {
     /// Takes a prepared packet if it is the next one of a run.
     #[inline(always)]
     pub(crate) fn goes_on_with_fast(&mut self, packet: &FastPacket) -> bool {
-        // A copy of its own stays in registers.
+        // A copy stays in registers.
         let packet = *packet;
         self.goes_on_with::<true>(&packet, 0, || packet.icrc())
     }
@@ -61,7 +61,7 @@ impl Tracker {
     ) -> bool {
         let shape = packet.opcode().shape();
         if !shape.is_streamed {
-            // A copy of its own: the others stay in registers.
+            // The call gets a copy, so that the original stays in registers.
             return shape.is_data_within() && self.goes_on_within_data::<KNOWN>(&packet.clone(), rest, icrc);
         }
         let Some(id) = self.flows.with_run_for(packet) else { return false };
@@ -146,7 +146,7 @@ impl Tracker {
             return false;
         };
         let is_usual = !flow.renew && !flow.was_silent(packet.time()) && flow.service != Service::Cn;
-        // Ports are told apart by the order in which they come.
+        // The list of source ports is in the order of the packets.
         if !is_usual || own.as_ref().is_some_and(|own| !own.has_port_of(packet)) {
             return false;
         }

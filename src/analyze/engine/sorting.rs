@@ -1,8 +1,8 @@
-//! Frames that were written out of the order in which they passed: several queues, mirrors on several paths.
+//! Sorts frames that the capture has out of order: captures of several queues, mirrors on several paths.
 //!
-//! Nothing may be called late for what only the capturing side did. So frames wait, a little longer than times run back, and
-//! are seen in the order of their times; of a mirror that numbers its copies, in the order of those numbers. Where the first
-//! frames are in order, none wait any more until one is not.
+//! A packet must not count as late if only the capturing side changed the order. So frames wait a little longer than times step
+//! back, and are analyzed in the order of their times. Copies of a mirror that numbers them are analyzed in the order of the
+//! numbers. If the first frames are in order, no frame waits until one comes too early.
 
 use std::collections::VecDeque;
 
@@ -11,10 +11,10 @@ use crate::analyze::metric::Metric;
 
 /// Frames that wait for those before them.
 pub(crate) struct Sorting {
-    /// The newest time of any frame, and of those that wait no more.
+    /// The newest time of all frames, and of those that no longer wait.
     newest: i64,
     released: i64,
-    /// Frames that are to wait: all, once one came late.
+    /// How many frames are still to wait: all, after one came late.
     left: u32,
     window: i64,
     waiting: VecDeque<Waiting>,
@@ -27,12 +27,12 @@ struct Waiting {
     frame: Held,
 }
 
-/// Steps that are not worth anything: captures of several queues have them.
+/// Smaller steps back in time are no disorder: captures of several queues have them.
 const JITTER_NS: i64 = 50;
-/// Steps that are no disorder: files one after the other, clocks that were set.
+/// Larger steps back in time are no disorder: one file follows another, or a clock was set.
 const LONGEST_NS: i64 = 1_000_000;
 const SHORTEST_NS: i64 = 20_000;
-/// Frames that wait to begin with.
+/// At the beginning, this number of frames wait.
 const AT_FIRST: u32 = 1024;
 const MAX_WAITING: usize = 4096;
 const MAX_BYTES: usize = 4 << 20;
@@ -59,7 +59,6 @@ impl Sorting {
         is_next & (self.left == 0)
     }
 
-    /// Frames that wait.
     pub(crate) fn len(&self) -> usize {
         self.waiting.len()
     }
@@ -69,7 +68,7 @@ impl Sorting {
         self.widen(self.window);
     }
 
-    /// A frame came so late that it could not be put into its place: others wait longer.
+    /// A frame came too late to be put into its place: from now on frames wait longer.
     fn widen(&mut self, late: i64) {
         self.left = u32::MAX;
         self.window = self.window.max(2 * late).min(LONGEST_NS);
@@ -97,7 +96,7 @@ impl Sorting {
         }
     }
 
-    /// The next one that waited long enough, or simply the next one.
+    /// The next frame that has waited long enough; with `at_once`, the next frame.
     fn next(&mut self, at_once: bool) -> Option<Waiting> {
         let first = self.waiting.front()?;
         let is_full = self.waiting.len() > MAX_WAITING || self.bytes > MAX_BYTES;
@@ -135,7 +134,7 @@ impl<M: Metric> Analysis<M> {
         }
     }
 
-    /// Those that wait are seen now.
+    /// Analyzes all frames that wait.
     pub(crate) fn flush_sorted(&mut self) {
         self.release_sorted(true);
     }

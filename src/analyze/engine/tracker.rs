@@ -1,4 +1,4 @@
-//! Flows, connections and what is believed: the state that each packet changes, without its metrics.
+//! The state that each packet changes: flows, connections, trust. Metrics are apart.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use crate::{
     wire::*,
 };
 
-/// What is known of a capture's flows. It keeps nothing of the frames: its memory is bounded by the number of flows.
+/// The flows of a capture, and all that their analysis needs. It keeps nothing of the frames: its memory is bounded by the number of flows.
 pub(crate) struct Tracker {
     pub(crate) options: Options,
     pub(super) config: TrackConfig,
@@ -43,10 +43,10 @@ pub(crate) struct Retired {
     pub(crate) evicted: bool,
 }
 
-/// Flows that are over and reported one by one; of the others, the evicted ones are counted.
+/// Retired flows that are reported one by one. Beyond this number, only evictions are counted.
 const MAX_RETIRED: usize = 4096;
 
-/// Times that no metric tells apart: runs end where it ends. Empty where metrics want each packet.
+/// A span of time that no metric divides: runs end at its end. It is empty if a metric needs each packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     start: i64,
@@ -107,7 +107,7 @@ impl Tracker {
         self.capture.packets.wrapping_add(self.passed_over)
     }
 
-    /// A packet of this time is next: where some metric tells it from those before, runs end.
+    /// Called before each packet: if a metric divides the time before it, runs end.
     #[inline(always)]
     pub(super) fn enter_window(&mut self, time: i64, metrics: &mut impl Metric) {
         if !self.window.has(time) {
@@ -140,13 +140,13 @@ impl Tracker {
         }
     }
 
-    /// Flows and metrics know of all packets.
+    /// Ends all runs: flows and metrics then know of all packets.
     pub(super) fn settle_all(&mut self, metrics: &mut impl Metric) {
         self.flows.settle_all();
         self.gather(metrics);
     }
 
-    /// The first packet of a flow.
+    /// Begins a flow with its first packet.
     #[cold]
     #[inline(never)]
     pub(super) fn begin(&mut self, key: &Key, packet: &impl PacketView, metrics: &mut impl Metric) -> FlowId {
@@ -169,7 +169,7 @@ impl Tracker {
         id
     }
 
-    /// Evicts a flow: in its place is a new one that is not found yet.
+    /// Evicts a flow. Its place gets a new flow that is not in the hash table yet.
     fn evict(&mut self, id: FlowId, begin: &Begin, metrics: &mut impl Metric) {
         self.capture.evicted_flows += 1;
         self.connections.disappears(&self.flows, id);
@@ -180,8 +180,8 @@ impl Tracker {
         self.retire(id, new, true, metrics);
     }
 
-    /// What a flow holds is measured now and then. Where all hold too much, the next packet ends the window, and [makes
-    /// room](Self::relieve).
+    /// Measures the memory of a flow now and then. If all flows hold too much, the next packet ends the window and
+    /// [frees memory](Self::relieve).
     #[inline(always)]
     pub(super) fn weigh(&mut self, id: FlowId) {
         if self.flows.is_to_measure(id) && self.flows.measure(id) {
@@ -189,7 +189,7 @@ impl Tracker {
         }
     }
 
-    /// The same of a flow whose run had another message.
+    /// [`weigh`](Self::weigh) for a flow whose run completed another message.
     #[cold]
     #[inline(never)]
     pub(super) fn weigh_run(&mut self, id: FlowId) {
@@ -198,7 +198,7 @@ impl Tracker {
         }
     }
 
-    /// Flows hold too much: some give up detail, or are evicted.
+    /// Flows hold too much memory: some lose detail, or are evicted.
     #[cold]
     #[inline(never)]
     fn relieve(&mut self, time: i64, metrics: &mut impl Metric) {
@@ -251,7 +251,7 @@ impl Tracker {
         self.connections.appeared(&mut self.flows, id);
     }
 
-    /// Puts a new flow into an old one's place, and that to those that are retired while they are reported one by one.
+    /// Puts a new flow into the place of an old one. The old one is retired, as long as retired flows are reported one by one.
     fn retire(&mut self, id: FlowId, mut new: Flow, evicted: bool, metrics: &mut impl Metric) {
         let place = self.flows.get_mut(id);
         if self.retired.len() >= MAX_RETIRED {
@@ -267,7 +267,7 @@ impl Tracker {
         }
     }
 
-    /// Connections announce themselves.
+    /// A datagram of the connection manager.
     #[cold]
     #[inline(never)]
     pub(super) fn on_management(&mut self, d: &Dissection<'_>, key: &Key) {
@@ -321,7 +321,7 @@ fn gather_sums(flows: &mut Flows, metrics: &mut impl Metric) {
     }
 }
 
-/// Tells the metrics of verdicts that waited; of the packet at hand they are told when it is in its place.
+/// Tells the metrics of verdicts on earlier packets. They hear of the current packet by `on_packet`.
 #[inline(always)]
 pub(super) fn tell(
     metrics: &mut impl Metric,

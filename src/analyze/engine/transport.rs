@@ -1,4 +1,4 @@
-//! A packet of the transport finds its flow, its PSN space and its class.
+//! Finds the flow, the PSN space and the class of a transport packet.
 
 use super::tracker::{Tracker, tell};
 use crate::{
@@ -23,8 +23,7 @@ use crate::{
 };
 
 impl Tracker {
-    /// A packet of the transport finds its place, and the metrics are told. `whole` is there for what the packet's view
-    /// does not tell: management.
+    /// Finds the place of a transport packet, and tells the metrics. `whole` is needed for management datagrams only.
     #[inline(always)]
     pub(super) fn on_transport(
         &mut self,
@@ -44,8 +43,8 @@ impl Tracker {
         self.on_transport_in_full(facts, whole, corrupt, metrics);
     }
 
-    /// Takes a packet that nothing needs to be found out about, as nearly all are: see [`Flow::expects`]. What
-    /// [`place`](Self::place) would do comes down to this then.
+    /// Takes the packet if its flow expects it, as for nearly all packets: see [`Flow::expects`]. The result is that of
+    /// [`place`](Self::place).
     #[inline(always)]
     fn take_expected(
         &mut self,
@@ -70,7 +69,7 @@ impl Tracker {
         if is_new_place(flow) {
             self.connections.moved(&self.flows, id);
         }
-        // One that has another source port with every packet would have as many runs.
+        // A flow that changes its source port with every packet would have a run for each.
         if is_alike && self.may_run() {
             self.flows.begin_run(id, facts, &self.config);
         }
@@ -98,7 +97,7 @@ impl Tracker {
         let mut goes_on = false;
         if let Some(peer) = peer {
             peer.requests.answer(&Response::with_data(facts, frame), &mut self.resolved, &self.config);
-            // What tells the path MTU is to be looked at.
+            // A packet that shows the path MTU must not be counted in a run.
             goes_on = is_alike && peer.requests.knows_mtu();
             tell(metrics, &mut self.resolved, (Direction::Request, flow.encapsulation), frame);
         }
@@ -125,7 +124,7 @@ impl Tracker {
         metrics.on_packet(facts, &Placed { frame, flow, space, class, is_control });
     }
 
-    /// A packet finds its flow, its PSN space and its class.
+    /// Finds the flow of a packet, its PSN space and its class.
     #[inline(always)]
     fn place(
         &mut self,
@@ -139,7 +138,7 @@ impl Tracker {
         let service = opcode.service();
         let (time, frame) = (facts.time(), self.number());
         let id = if corrupt {
-            // A wrong packet proves nothing, not even that there is such a flow.
+            // A corrupt packet proves nothing, not even that its flow exists.
             match self.flows.find(key) {
                 Some(id) => id,
                 None => {
@@ -159,7 +158,7 @@ impl Tracker {
             flow = self.flows.get_mut(id);
         }
         if flow.service == Service::Cn {
-            // Only notifications so far: they do not tell.
+            // A CNP does not show the service.
             flow.service = service;
         }
 
@@ -232,7 +231,7 @@ impl Tracker {
         direction
     }
 
-    /// A packet in no PSN space that could be followed.
+    /// A packet whose PSN space cannot be tracked.
     #[inline(never)]
     fn on_datagram(&mut self, id: FlowId, facts: &impl PacketView, whole: Option<&Dissection<'_>>) {
         let flow = self.flows.get_mut(id);
@@ -266,7 +265,7 @@ impl Tracker {
             self.connections.moved(&self.flows, id);
         }
         let flow = self.flows.get_mut(id);
-        // A READ asked for again tells what became of its response.
+        // A repeated READ request shows that its response was lost.
         if request.operation == Operation::ReadRequest && class == Some(Class::Retransmission) {
             let by = Trigger::of_change(&before, &flow.requests.counts.triggers);
             if let (Some(by), Some(peer)) = (by, flow.peer)
@@ -354,7 +353,7 @@ fn count_acknowledgement(flow: &mut Flow, syndrome: Option<Syndrome>) {
 }
 
 impl Trigger {
-    /// Which count went up.
+    /// The trigger whose count has grown.
     fn of_change(before: &[u32; 5], after: &[u32; 5]) -> Option<Trigger> {
         const ALL: [Trigger; 5] =
             [Trigger::Nak, Trigger::Timeout, Trigger::Rnr, Trigger::ImpliedNak, Trigger::Unknown];

@@ -1,4 +1,4 @@
-//! What a capture says of itself: ICRCs that nobody computed, corrupt packets of unknown flows, mirrors that lost copies.
+//! Trust in the capture: ICRCs that the sender did not compute, corrupt packets of unknown flows, copies that a mirror lost.
 
 use crate::{
     analyze::{
@@ -7,12 +7,10 @@ use crate::{
         table::flow::{Flow, Opcodes},
         track,
     },
-    dissect::Dissection,
     icrc::State,
-    wire::*,
 };
 
-/// Whether ICRCs and IP checksums can be believed: where most are wrong, something rewrites packets, or nobody computes them.
+/// Whether ICRCs and IP checksums can be trusted. If most are wrong, a device rewrites packets, or the sender computes none.
 #[derive(Default)]
 pub(crate) struct Trust {
     icrc_checked: u64,
@@ -22,20 +20,20 @@ pub(crate) struct Trust {
 }
 
 impl Trust {
-    /// A few wrong ones at the beginning are believed to be wrong.
+    /// So many wrong ICRCs at the beginning still count as corruption.
     const DOUBT: u64 = 4;
 
     fn believes(bad: u64, checked: u64) -> bool {
         bad * 2 <= checked + Self::DOUBT
     }
 
-    /// Whether one more packet with an ICRC that may be wrong is not a corrupt packet.
+    /// Whether the next packet, with this state of its ICRC, does not count as corrupt.
     #[inline(always)]
     pub(crate) fn accepts(&self, icrc: State) -> bool {
         icrc != State::Bad || !Trust::believes(self.icrc_bad + 1, self.icrc_checked + 1)
     }
 
-    /// Whether one more packet whose IPv4 header checksum may be wrong is not a corrupt packet.
+    /// Whether the next packet does not count as corrupt because of its IPv4 header checksum.
     #[inline(always)]
     pub(crate) fn accepts_ip(&self, is_right: Option<bool>) -> bool {
         is_right != Some(false) || !Trust::believes(self.ip_bad + 1, self.ip_checked + 1)
@@ -47,12 +45,12 @@ impl Trust {
         self.icrc_checked > 0
     }
 
-    /// The first ICRCs were wrong, so many: none is believed.
+    /// The first `bad` ICRCs were wrong: no ICRC is trusted.
     pub(crate) fn give_up(&mut self, bad: u64) {
         (self.icrc_checked, self.icrc_bad) = (bad, 2 * bad);
     }
 
-    /// Counts a packet. Whether it is corrupt: its ICRC or its IPv4 header checksum is wrong, and that is believed.
+    /// Counts a packet. Returns whether it is corrupt: its ICRC or its IPv4 header checksum is wrong, and is trusted.
     #[inline(always)]
     pub(crate) fn is_corrupt(&mut self, packet: &impl PacketView) -> bool {
         let icrc = packet.icrc();
@@ -91,7 +89,7 @@ impl Trust {
     }
 }
 
-/// Corrupt packets of flows that were not seen yet: counted, should the flow appear.
+/// Corrupt packets of flows that have not been seen yet. They are added to the flow when it appears.
 #[derive(Default)]
 pub(crate) struct Strays(Vec<Stray>);
 
@@ -123,7 +121,7 @@ impl Strays {
         stray.opcodes.add(packet.opcode().0);
     }
 
-    /// A flow appears: it gets what there was of it.
+    /// A flow appears: its corrupt packets are added to it.
     pub(crate) fn give_to(&mut self, flow: &mut Flow) {
         let Some(at) = self.0.iter().position(|stray| stray.key == flow.key) else { return };
         let stray = self.0.swap_remove(at);
@@ -158,9 +156,9 @@ struct Mirror {
 
 impl Mirrors {
     const MAX: usize = 256;
-    /// Copies further ahead begin a new sequence.
+    /// A copy that is further ahead begins a new sequence.
     const FAR: i32 = 1 << 20;
-    /// Copies that are further behind too.
+    /// A copy that is further behind does so too.
     const LATE: i32 = 1024;
 
     /// Copies that were lost; `None` where no mirror numbers them.
@@ -168,7 +166,7 @@ impl Mirrors {
         self.is_any.then_some(self.lost)
     }
 
-    /// One more copy. Whether it came in its place: false where another mirrored later came before.
+    /// One more copy. Returns whether it came in order: false if a copy with a higher number came before.
     #[inline(never)]
     pub(crate) fn on_copy(&mut self, &MirrorCopy { key, number }: &MirrorCopy) -> bool {
         let next = number.wrapping_add(1);
@@ -179,7 +177,7 @@ impl Mirrors {
                 if (0..Mirrors::FAR).contains(&ahead) {
                     self.lost += ahead as u64;
                 } else if ahead < 0 && ahead > -Mirrors::LATE {
-                    // It was only late.
+                    // The copy was not lost, only late.
                     self.lost = self.lost.saturating_sub(1);
                     return false;
                 }
@@ -191,24 +189,4 @@ impl Mirrors {
         self.is_any = true;
         true
     }
-}
-
-/// What a mirror says of its copy: a gap in its numbers is a copy that was lost, not a packet.
-#[cold]
-#[inline(never)]
-pub(crate) fn mirror_copy(d: &Dissection<'_>) -> Option<MirrorCopy> {
-    let layers = d.layers();
-    let at = |kind| {
-        let layer = layers.iter().find(|layer| layer.kind == kind)?;
-        d.frame().get(layer.at as usize..)
-    };
-    let (sequence, _) = at(Kind::GreSequence).and_then(GreSequence::view)?;
-    let (src, dst) = match (at(Kind::Ipv4).and_then(Ipv4::view), at(Kind::Ipv6).and_then(Ipv6::view)) {
-        (Some((ip, _)), _) => (u32::from(ip.src()) as u128, u32::from(ip.dst()) as u128),
-        (_, Some((ip, _))) => (u128::from(ip.src()), u128::from(ip.dst())),
-        _ => return None,
-    };
-    let session = at(Kind::Erspan2).and_then(Erspan2::view).map(|(h, _)| h.session_id());
-    let session = session.or_else(|| at(Kind::Erspan3).and_then(Erspan3::view).map(|(h, _)| h.session_id()));
-    Some(MirrorCopy { key: (src, dst, session.unwrap_or(u16::MAX)), number: sequence.sequence_number() })
 }

@@ -1,4 +1,4 @@
-//! What is counted of every frame, whatever it is.
+//! Counts over all frames.
 
 use crate::analyze::packet::Frame;
 
@@ -57,8 +57,8 @@ impl CaptureCounts {
     }
 }
 
-/// A power of ten, and how to tell its multiples without dividing: those times the inverse of its odd part modulo 2^64 are,
-/// turned right by its factors of two, no larger than the largest multiple's quotient (Warren, Hacker's Delight, 10-17).
+/// A power of ten, with a test for its multiples that needs no division: multiply by the inverse of its odd part modulo 2^64,
+/// rotate right by its factors of two, and compare with the largest quotient (Warren, Hacker's Delight, 10-17).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Resolution {
     pub(crate) ns: u64,

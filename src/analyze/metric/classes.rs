@@ -1,4 +1,4 @@
-//! What is each packet?
+//! The class of each packet.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ use crate::analyze::{
     packet::PacketView,
 };
 
-/// A metric that tells a function of every frame's class: its number, its PSN space, the class. Each frame is told of once, and
-/// late ones when their class is known.
+/// A metric that calls a function with the number, the PSN space and the class of every frame: once for each frame, when its
+/// class is known.
 #[derive(Clone, Debug)]
 pub struct Classes<F>(
     /// The function.
@@ -31,7 +31,7 @@ impl<F: FnMut(u64, Option<Space>, Class)> Metric for Classes<F> {
         (self.0)(event.number, None, Class::Unsequenced);
     }
 
-    /// Nothing: so no packet is in a run.
+    /// An empty span, so that no packet is in a run.
     fn span(&self, time_ns: i64) -> Range<i64> {
         time_ns..time_ns
     }

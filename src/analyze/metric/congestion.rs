@@ -1,9 +1,9 @@
-//! Which packets are marked, who is told to slow down, and how often?
+//! Which packets are marked, which senders get CNPs, and how often?
 //!
-//! RoCE has marks in the IP header (or the GRH) and CNPs; native InfiniBand has FECN in the place of the mark, and all
-//! its packets can carry it. A mark at the tap was set before the tap; a CNP speaks for the whole path. So CNPs
-//! towards a sender none of whose packets was marked mean that the congestion is behind the tap, or that the CNPs
-//! answer losses: those come within microseconds of a NAK.
+//! RoCE has marks in the IP header (or the GRH), and CNPs. Native InfiniBand has FECN instead of the mark, and all its packets
+//! can carry it. A mark that the tap shows was set before the tap; a CNP is about the whole path. So if a sender gets CNPs and
+//! none of its packets is marked, the congestion is behind the tap, or the CNPs answer losses. Such CNPs come within
+//! microseconds of a NAK.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -19,7 +19,7 @@ use crate::{
 /// A CNP so close to a NAK of the same pair was caused by the loss, not by a mark.
 pub const NEAR_NAK_NS: i64 = 5_000;
 
-/// Queue pairs, pairs of addresses, addresses that are kept apart; those beyond are in the totals only.
+/// Most queue pairs, pairs of addresses, and addresses that are kept apart. Others are in the totals only.
 const MAX_KEYS: usize = 1 << 16;
 /// Gaps between CNPs from which on a lower edge is looked for.
 const MIN_GAPS: u64 = 16;
@@ -31,7 +31,7 @@ const MAX_GAP_NS: u64 = 3_600_000_000_000;
 /// The metric. A packet costs a few additions; tables are looked into for CNPs, NAKs and marked packets only.
 #[derive(Clone, Debug, Default)]
 pub struct Congestion {
-    /// Packets by whether they only steer (ACKs, NAKs, CNPs), and by their ECN code point.
+    /// Packets: data or control (ACKs, NAKs, CNPs), by their ECN code point.
     packets: [[u64; 4]; 2],
     cnps: u64,
     cnps_near_nak: u64,
@@ -43,7 +43,7 @@ pub struct Congestion {
     cnps_of_unknown_senders: u64,
 }
 
-/// What a sender got told, and whether it was seen why.
+/// The CNPs to a sender, and whether a packet of it was marked.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sender {
     cnps: u64,
@@ -82,7 +82,7 @@ impl Metric for Congestion {
         }
     }
 
-    /// None only steers, none is marked.
+    /// The packets of a run are neither control packets nor marked.
     fn on_run(&mut self, run: &RunSum) {
         self.packets[0][run.ecn.0 as usize & 3] += run.packets;
     }

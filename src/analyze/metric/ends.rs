@@ -1,4 +1,4 @@
-//! Where a packet comes from and where it goes, for tables that are looked into seldom.
+//! Source and destination of a packet, for tables that are rarely used.
 
 use crate::analyze::{model::Address, packet::PacketView};
 
@@ -12,7 +12,7 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// Of the innermost packet; `None` where it has no address that this toolkit reads.
+    /// The addresses of the innermost packet; `None` if it has none that this toolkit reads.
     pub(crate) fn of(packet: &impl PacketView) -> Option<Ends> {
         packet.key().map(|key| Ends { src: key.source(), dst: key.destination() })
     }

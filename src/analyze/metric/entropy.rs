@@ -73,7 +73,7 @@ struct Used {
     bytes: u64,
 }
 
-/// Nobody yet: a flow of no bytes.
+/// A place without a flow: it has no bytes.
 const NOBODY: Flow = Flow { pair: 0, qp: 0, used: Used { port: 0, bytes: 0 }, many: None };
 
 /// A flow of one port.
@@ -100,7 +100,7 @@ impl Metric for Entropy {
         }
     }
 
-    /// Their port is that of the flow's last packet before.
+    /// The packets of a run have the source port of the flow's last packet.
     fn on_run(&mut self, run: &RunSum) {
         if let Some(flow) = self.flows.get_mut(run.flow.0 as usize).filter(|flow| flow.used.bytes > 0) {
             flow.used.bytes += run.l1_bytes;
@@ -146,7 +146,7 @@ impl Flow {
         many.returns += many.find(port).is_some() as u64;
     }
 
-    /// Ports with their bytes.
+    /// The source ports of the flow, with the bytes of each.
     fn ports(&self) -> Cow<'_, [Used]> {
         let Some(many) = &self.many else {
             return Cow::Borrowed(slice::from_ref(&self.used));
@@ -171,7 +171,7 @@ impl Many {
         }
     }
 
-    /// Where a port stands. Most that a sprayed flow comes to are told to be nowhere many at a time.
+    /// The position of a port. Blocks that do not have it are skipped, 16 ports at a time.
     fn find(&self, port: u16) -> Option<usize> {
         let is_among = |ports: &[u16; 16]| ports.iter().fold(false, |is_any, &one| is_any | (one == port));
         let (many, _) = self.ports.as_chunks();
@@ -199,7 +199,7 @@ impl Entropy {
         self.flows[at] = Flow { pair, qp, used: Used { port, bytes }, many: None };
     }
 
-    /// Where each pair of hosts stands in their order.
+    /// The rank of each pair of hosts in the order of addresses.
     fn ranks(&self) -> Vec<u32> {
         let mut order: Vec<usize> = (0..self.pairs.len()).collect();
         order.sort_unstable_by_key(|&pair| self.pairs[pair]);

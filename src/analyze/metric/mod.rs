@@ -1,4 +1,4 @@
-//! Metrics: one question asked of a capture, a file each, and the [door](Metric) through which a user's own come in.
+//! Metrics: each answers one question about a capture, and has one file. The trait [`Metric`] is the door for a user's own.
 //!
 //! A built-in metric is one file here, one line in `built_in!`, and its fields in the report.
 
@@ -21,61 +21,44 @@ use super::{
 };
 use crate::{dissect::Encapsulation, report::Report};
 
-/// One question asked of a capture: told of all that the analysis sees, asked for its section of the report, and given back
-/// at the end. See `examples/metric.rs`.
+/// The answer to one question about a capture. The analysis tells it of all frames, asks it for its section of the report, and
+/// gives it back at the end. See `examples/metric.rs`.
 ///
-/// Most packets follow their flow's last one and change nothing but sums. The analysis counts them in *runs*, and tells of a
-/// run once it is over: a packet is told of by [`on_packet`](Self::on_packet) or is among those of a
-/// [`RunSum`], never both. Nothing here may allocate per packet.
+/// Most packets directly follow the last packet of their flow, and change only sums. The analysis counts them in *runs*, and
+/// tells of a run when it ends. So a packet comes by [`on_packet`](Self::on_packet) or in a [`RunSum`], never by both. No
+/// function may allocate for each packet.
 pub trait Metric {
     /// A packet of the InfiniBand transport that is not in a run.
     #[inline(always)]
-    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
-        let _ = (packet, place);
-    }
+    fn on_packet(&mut self, _packet: &impl PacketView, _place: &Placed) {}
 
     /// Packets of one flow that followed each other: new, not marked, neither acknowledgements nor CNPs.
-    fn on_run(&mut self, run: &RunSum) {
-        let _ = run;
-    }
+    fn on_run(&mut self, _run: &RunSum) {}
 
     /// The class of an earlier packet, whose [`Placed::class`] was not known when it came.
-    fn on_verdict(&mut self, verdict: &Verdict) {
-        let _ = verdict;
-    }
+    fn on_verdict(&mut self, _verdict: &Verdict) {}
 
     /// A frame that is not of the InfiniBand transport: PAUSE, ARP, anything.
-    fn on_frame(&mut self, event: &Event<'_>) {
-        let _ = event;
-    }
+    fn on_frame(&mut self, _event: &Event<'_>) {}
 
-    /// A flow is evicted, since there are too many: its number is about to be another one's.
-    fn on_retire(&mut self, flow: FlowId) {
-        let _ = flow;
-    }
+    /// A flow is evicted because there are too many. Its number will be used for another flow.
+    fn on_retire(&mut self, _flow: FlowId) {}
 
-    /// What the capture says of an interface: its number, its name, and its speed in bit/s.
-    fn on_interface(&mut self, number: u16, name: &str, speed_bps: Option<u64>) {
-        let _ = (number, name, speed_bps);
-    }
+    /// An interface of the capture: its number, its name, and its speed in bit/s.
+    fn on_interface(&mut self, _number: u16, _name: &str, _speed_bps: Option<u64>) {}
 
-    /// The times around `time_ns` that the metric does not tell apart: no run goes beyond them. A metric with bins of time
-    /// gives the bin; one that wants each packet by itself gives an empty range; all others leave it.
-    fn span(&self, time_ns: i64) -> Range<i64> {
-        let _ = time_ns;
+    /// The span of time around `time_ns` that the metric does not divide. No run crosses its end. A metric with intervals
+    /// returns the interval; a metric that needs each packet returns an empty range; others keep the default.
+    fn span(&self, _time_ns: i64) -> Range<i64> {
         i64::MIN..i64::MAX
     }
 
-    /// A packet of this flow comes soon: its state may be read into the processor's caches.
+    /// A packet of this flow comes soon: the metric may prefetch its state.
     #[inline(always)]
-    fn prefetch(&self, flow: FlowId) {
-        let _ = flow;
-    }
+    fn prefetch(&self, _flow: FlowId) {}
 
     /// Contributes to the report: to a field of its own, or an entry of [`Report::sections`].
-    fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut Report<F, C, E>) {
-        let _ = (context, report);
-    }
+    fn contribute<F, C, E>(&self, _context: &Context<'_>, _report: &mut Report<F, C, E>) {}
 }
 
 /// Where a packet belongs.
@@ -87,21 +70,21 @@ pub struct Placed {
     pub flow: Option<FlowId>,
     /// Its PSN space; `None` where it has none that could be followed, as a CNP.
     pub space: Option<Space>,
-    /// `None` where only later packets will tell: see [`Metric::on_verdict`].
+    /// `None` if only later packets will show it: see [`Metric::on_verdict`].
     pub class: Option<Class>,
     /// It is an ACK, a NAK or a CNP.
     pub is_control: bool,
 }
 
 impl Placed {
-    /// Whether it is one transmission recorded again.
+    /// Whether it is a second record of one transmission.
     #[inline(always)]
     pub fn is_capture_duplicate(&self) -> bool {
         self.class == Some(Class::CaptureDuplicate)
     }
 }
 
-/// What became of a packet that was not clear when it came.
+/// The class of an earlier packet that was undecided when it came.
 #[derive(Clone, Copy, Debug)]
 pub struct Verdict {
     /// The packet's frame number.
@@ -116,7 +99,7 @@ pub struct Verdict {
     pub l1_bytes: u32,
 }
 
-/// What a section of the report may need to know of the rest.
+/// What a metric may need for its section of the report.
 pub struct Context<'a> {
     /// Of interfaces.
     pub(crate) names: &'a [String],
@@ -150,37 +133,26 @@ impl Context<'_> {
 /// No metric.
 impl Metric for () {}
 
-/// Two metrics. Pairs of pairs are as many as one likes.
+/// Calls both metrics of a pair.
+macro_rules! both {
+    ($($(#[$inline:meta])? fn $name:ident(&mut self, $($arg:ident: $type:ty),*);)+) => {$(
+        $(#[$inline])?
+        fn $name(&mut self, $($arg: $type),*) {
+            self.0.$name($($arg),*);
+            self.1.$name($($arg),*);
+        }
+    )+};
+}
+
+/// Two metrics; pairs of pairs are any number.
 impl<A: Metric, B: Metric> Metric for (A, B) {
-    #[inline(always)]
-    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
-        self.0.on_packet(packet, place);
-        self.1.on_packet(packet, place);
-    }
-
-    fn on_run(&mut self, run: &RunSum) {
-        self.0.on_run(run);
-        self.1.on_run(run);
-    }
-
-    fn on_verdict(&mut self, verdict: &Verdict) {
-        self.0.on_verdict(verdict);
-        self.1.on_verdict(verdict);
-    }
-
-    fn on_frame(&mut self, event: &Event<'_>) {
-        self.0.on_frame(event);
-        self.1.on_frame(event);
-    }
-
-    fn on_retire(&mut self, flow: FlowId) {
-        self.0.on_retire(flow);
-        self.1.on_retire(flow);
-    }
-
-    fn on_interface(&mut self, number: u16, name: &str, speed_bps: Option<u64>) {
-        self.0.on_interface(number, name, speed_bps);
-        self.1.on_interface(number, name, speed_bps);
+    both! {
+        #[inline(always)] fn on_packet(&mut self, packet: &impl PacketView, place: &Placed);
+        fn on_run(&mut self, run: &RunSum);
+        fn on_verdict(&mut self, verdict: &Verdict);
+        fn on_frame(&mut self, event: &Event<'_>);
+        fn on_retire(&mut self, flow: FlowId);
+        fn on_interface(&mut self, number: u16, name: &str, speed_bps: Option<u64>);
     }
 
     fn span(&self, time_ns: i64) -> Range<i64> {
@@ -200,7 +172,7 @@ impl<A: Metric, B: Metric> Metric for (A, B) {
     }
 }
 
-/// Registers the built-in metrics: what `built_in` makes from the options is a pair of pairs of them, told in this order.
+/// Registers the built-in metrics. `built_in` makes nested pairs of them from the options. They are called in this order.
 macro_rules! built_in {
     ($options:ident: $($metric:ty = $new:expr;)+) => {
         /// The metrics of every analysis.

@@ -18,7 +18,7 @@ use crate::{
     wire_cost::{self, Envelope, GAP, PREAMBLE, SHORTEST_FRAME},
 };
 
-/// The metric: sums over the packets of each encapsulation. 600 bytes, whatever it sees.
+/// The metric: sums over the packets of each encapsulation. Its size is constant: 600 bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Overhead {
     sums: [Sums; Encapsulation::ALL.len()],
@@ -87,7 +87,7 @@ impl Metric for Overhead {
         }
     }
 
-    /// None of them is so short that its frame is padded.
+    /// No packet of a run is so short that its frame is padded.
     fn on_run(&mut self, run: &RunSum) {
         let sums = &mut self.sums[run.encapsulation as usize];
         sums.packets += run.packets;

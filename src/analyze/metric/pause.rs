@@ -1,4 +1,4 @@
-//! Who asked whom to stop, and for how long (IEEE 802.3, annexes 31B and 31D)?
+//! Which senders paused which links, and for how long (IEEE 802.3, annexes 31B and 31D)?
 //!
 //! MAC control frames never leave their link: mirrors and most adapters' captures do not have them. Where a capture has
 //! none at all, that says nothing about pauses. Durations need the link's speed, for a pause is asked in quanta of 512

@@ -1,4 +1,4 @@
-//! How much, when? Traffic in bins of time.
+//! Traffic over time, in bins.
 
 use std::ops::Range;
 
@@ -64,7 +64,7 @@ impl Rate {
         time.saturating_sub(time.rem_euclid(self.width))
     }
 
-    /// Makes bins twice as long.
+    /// Doubles the length of the bins.
     fn coalesce(&mut self) {
         self.width = self.width.saturating_mul(2);
         let width = self.width;

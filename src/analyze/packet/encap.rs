@@ -1,4 +1,4 @@
-//! The fast form of packets over IPv6, with another link header than Ethernet's, or in a tunnel.
+//! The fast form of packets over IPv6, in a tunnel, or without an Ethernet header.
 
 use super::{
     FastForm, FastPacket, Frame, MirrorCopy, PacketView, RunKey,
@@ -15,7 +15,7 @@ use crate::{
     wire_cost::Contents,
 };
 
-/// The fast form of a packet that is not simply over Ethernet and IPv4.
+/// The fast form of a packet in any encapsulation other than Ethernet and IPv4.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EncapPacket {
     /// The packet as it would be over IPv4 in an Ethernet frame; its lengths differ by those of the headers before UDP.
@@ -112,7 +112,7 @@ impl EncapPacket {
         self.key.is_ipv4()
     }
 
-    /// Bytes that its network header is longer than IPv4's.
+    /// The length of its network header beyond that of IPv4, in bytes.
     #[inline(always)]
     pub(crate) fn more(&self) -> usize {
         if self.is_ipv4() { 0 } else { IPV6_MORE as usize }

@@ -1,4 +1,4 @@
-//! The fast form of a packet: RoCEv2 over IPv4 in an Ethernet frame, with at most one VLAN tag, and lengths that are true.
+//! The fast form of a packet: RoCEv2 over IPv4 in an Ethernet frame, with at most one VLAN tag, and with correct lengths.
 //!
 //! The headers of such a frame are always at the same offsets. So they are not dissected but copied, as five words, and each
 //! field is a shift and a mask. Any other frame is refused, and dissected. A [`FastPacket`] is one cache line long: threads pass
@@ -30,7 +30,7 @@ use crate::{
 pub(crate) struct FastPacket {
     pub(super) time: i64,
     pub(super) headers: [u64; WORDS],
-    /// The AETH, or the RETH's length; of other packets anything.
+    /// The AETH, or the RETH's DMA length. For other packets it has no meaning.
     pub(super) said: u32,
     pub(super) wire_len: u32,
     pub(super) captured: u32,
@@ -78,12 +78,12 @@ impl RunKey {
         (self.network >> 32) as u16
     }
 
-    /// Bytes of their network headers.
+    /// The length of the network headers, in bytes.
     pub(crate) fn network(self) -> u32 {
         if self.network & VERSION_AND_FRAGMENT == VERSION_6 { Ipv6::LEN as u32 } else { Ipv4::LEN as u32 }
     }
 
-    /// The upper bits of their operation codes.
+    /// The upper bits of the operation codes.
     pub(crate) fn service(self) -> u8 {
         ((self.around & SERVICE) >> 24) as u8
     }
@@ -139,7 +139,7 @@ impl FastPacket {
         ))
     }
 
-    /// The fast form; `None` for a frame that has none. Verifies the ICRC if that is wanted.
+    /// The fast form; `None` for a frame that has none. With `verify`, the ICRC is verified.
     #[inline(always)]
     pub(crate) fn of(options: &dissect::Options, record: &Record<'_>, verify: bool) -> Option<FastPacket> {
         let (packet, rest) = FastPacket::candidate(record)?;
@@ -148,8 +148,8 @@ impl FastPacket {
         Some(packet.with(said, icrc))
     }
 
-    /// What it says in the part of its extended headers that is asked for, if it is plain; else `None`. `version`: how a
-    /// network header of its kind begins; `behind`: bytes captured after its BTH.
+    /// The value for the field `said`; `None` if the packet has no fast form. `version`: the first bits of the network header;
+    /// `behind`: the captured bytes after the BTH.
     #[inline(always)]
     pub(super) fn said(&self, options: &dissect::Options, version: u64, behind: &[u8]) -> Option<u32> {
         let [network, protocol, ports, lengths, _] = self.headers;
@@ -161,7 +161,7 @@ impl FastPacket {
             & (self.time.unsigned_abs() <= FARTHEST as u64)
             & (port == options.roce_ports[0] || port == options.roce_ports[1] && port != 0)
             & shape.operation.is_some()
-            // Management is looked at.
+            // Management datagrams are dissected.
             & (self.dest_qp() > 1);
         if !is_plain || !self.is_whole(shape, HEADERS + behind.len()) {
             return None;
@@ -176,8 +176,8 @@ impl FastPacket {
         FastPacket { said, tags: self.tags | (icrc as u16) << ICRC_STATE | right, ..self }
     }
 
-    /// Whether its lengths do not lie, it has what its operation code asks for, and all headers are captured; `rest`:
-    /// bytes captured after the link header.
+    /// Whether its lengths agree, its payload fits its operation code, and all headers are captured. `rest`: number of captured
+    /// bytes after the link header.
     #[inline(always)]
     pub(crate) fn is_whole(&self, shape: &Shape, rest: usize) -> bool {
         let total = self.total();
@@ -185,11 +185,11 @@ impl FastPacket {
         ((self.headers[3] >> 48) as u32 + Ipv4::LEN as u32 == total)
             & (before + total <= self.wire_len)
             & (rest >= HEADERS + shape.extended as usize)
-            // Where the total is too short, this wraps around, and is more than there may be.
+            // If the total length is too short, the payload wraps around to a number that is too large.
             & shape.allows(self.payload())
     }
 
-    /// What the packets of a run have alike, but for their ends.
+    /// The run key of a packet with these ends.
     #[inline(always)]
     pub(super) fn run_key_of(&self, (addresses, qp): (u64, u32)) -> RunKey {
         let [network, protocol, ports, ..] = self.headers;
@@ -223,7 +223,7 @@ impl FastPacket {
         (self.headers[0] >> 32) as u16 as u32
     }
 
-    /// Bytes that its frame takes on the wire, with a network header so much longer.
+    /// The bytes of its frame on the wire, if its network header is `more` bytes longer.
     #[inline(always)]
     pub(super) fn l1_bytes_with(&self, more: u32) -> u32 {
         let frame = Ethernet::LEN as u32 + self.vlan_bytes() + self.total() + more + FCS;
@@ -261,15 +261,15 @@ impl FastPacket {
     }
 }
 
-/// A packet in a fast form, whatever encapsulates it.
+/// A packet in one of the fast forms.
 pub(crate) trait FastForm: PacketView + Clone {
-    /// What it would be over IPv4 in an Ethernet frame.
+    /// The packet as it would be over IPv4 in an Ethernet frame.
     fn fast(&self) -> &FastPacket;
 
     /// Addresses and the destination's queue pair, as [`Key::short`] has them.
     fn ends(&self) -> (u64, u32);
 
-    /// Whether no other flow has the same ends.
+    /// Whether its ends identify its flow: no other flow can have the same.
     fn is_told_by_ends(&self) -> bool;
 
     /// Whether its IPv4 header's checksum is right; `None` without one.

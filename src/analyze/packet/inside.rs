@@ -1,9 +1,9 @@
-//! Where the packet is in a frame: behind a link header, in VXLAN, or in a mirror's GRE or ERSPAN.
+//! Finds the packet in a frame: behind a link header, in VXLAN, or in a mirror's GRE or ERSPAN.
 
 use super::{MirrorCopy, path_tag};
 use crate::{
     capture::Record,
-    dissect::{self, Link, VXLAN_PORT},
+    dissect::{self, Link, Outer, VXLAN_PORT},
     wire::*,
 };
 
@@ -15,11 +15,11 @@ pub(crate) struct Inside<'a> {
     pub(crate) tags: u16,
     /// The overlay's virtual network.
     pub(crate) vni: Option<u32>,
-    /// A mirror made it.
+    /// The mirror's numbers, if a mirror made the frame.
     pub(crate) copy: Option<MirrorCopy>,
-    /// What was captured of it, from the network header on.
+    /// Its captured bytes, from the network header on.
     pub(crate) rest: &'a [u8],
-    /// Bytes that there were on the wire.
+    /// Its bytes on the wire.
     pub(crate) wire_len: u32,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Inside<'a> {
     }
 }
 
-/// What is in an Ethernet frame with one VLAN tag at most, and that tag.
+/// The EtherType, the VLAN tag and the rest of an Ethernet frame that has one tag at most.
 #[inline(always)]
 pub(crate) fn ethernet(frame: &[u8]) -> Option<(EtherType, u16, &[u8])> {
     let (ethernet, rest) = Ethernet::view(frame)?;
@@ -71,93 +71,28 @@ fn is_ipv4(ether_type: EtherType) -> Option<bool> {
     }
 }
 
-/// The packet in a tunnel over IPv4 whose outer lengths are true. `outer`: from the outer network header on; `wire_len`: its
-/// bytes on the wire.
+/// The packet in a tunnel over IPv4 whose outer headers are as they should be: in VXLAN, or a mirror's copy in GRE or ERSPAN.
+/// `outer`: from the outer network header on; `wire_len`: its bytes on the wire.
 #[inline(never)]
 fn tunneled<'a>(options: &dissect::Options, outer: &'a [u8], wire_len: u32) -> Option<Inside<'a>> {
     let (ip, rest) = Ipv4::view(outer)?;
-    let total = ip.total_len() as usize;
-    let is_whole = (ip.version() == 4)
-        & (ip.ihl() == 5)
-        & !ip.mf()
-        & (ip.fragment_offset() == 0)
-        & (total >= Ipv4::LEN)
-        & (total <= wire_len as usize);
-    if !is_whole {
-        return None;
-    }
-    let (mut end, mut vni, mut copy) = (total, None, None);
-    let frame = match ip.protocol() {
-        IpProtocol::UDP => {
-            let (udp, rest) = Udp::view(rest)?;
-            let (port, len) = (udp.dst_port(), udp.length() as usize);
-            if port != VXLAN_PORT || options.roce_ports.contains(&port) || len < Udp::LEN {
-                return None;
-            }
-            let (vxlan, rest) = Vxlan::view(rest)?;
-            (end, vni) = (Ipv4::LEN + len, Some(vxlan.vni()));
-            rest
-        }
-        IpProtocol::GRE => {
-            let (frame, numbered) = mirrored(rest)?;
-            copy = numbered.map(|(session, number)| {
-                let key = (u32::from(ip.src()) as u128, u32::from(ip.dst()) as u128, session);
-                MirrorCopy { key, number }
-            });
-            frame
-        }
-        _ => return None,
+    let is_vxlan = || Udp::view(rest).is_some_and(|(udp, _)| udp.dst_port() == VXLAN_PORT);
+    let may_be_tunnel = match ip.protocol() {
+        IpProtocol::GRE => true,
+        protocol => protocol == IpProtocol::UDP && is_vxlan(),
     };
-    if end > total {
+    if !may_be_tunnel || ip.ihl() != 5 {
         return None;
     }
-    // What is behind the outer packet's end is not the inner one's.
-    let at = outer.len() - frame.len();
-    let frame = outer.get(at..end.min(outer.len()))?;
+    let outer = Outer::of(options, outer, wire_len)?;
+    let is_read = match outer.get::<Gre>().map(Gre::protocol) {
+        None | Some(EtherType::ETHERNET) => true,
+        Some(EtherType::ERSPAN3) => outer.get::<Erspan3>().is_some_and(|erspan| erspan.frame_type() != 2),
+        Some(_) => outer.get::<Erspan2>().is_some(),
+    };
+    let (frame, len) = outer.inside().filter(|_| is_read)?;
     let (ether_type, tags, rest) = ethernet(frame)?;
-    let is_ipv4 = is_ipv4(ether_type)?;
-    let wire_len = (end - at - (frame.len() - rest.len())) as u32;
-    Some(Inside { is_ipv4, tags, vni, copy, rest, wire_len })
-}
-
-/// A mirror's session, and the number of its copy.
-type Numbered = (u16, u32);
-
-/// The Ethernet frame that GRE carries by itself or in ERSPAN of type II or III.
-fn mirrored(bytes: &[u8]) -> Option<(&[u8], Option<Numbered>)> {
-    let (gre, mut rest) = Gre::view(bytes)?;
-    if gre.version() != 0 || gre.has_routing() {
-        return None;
-    }
-    if gre.has_checksum() {
-        rest = GreChecksum::view(rest)?.1;
-    }
-    if gre.has_key() {
-        rest = GreKey::view(rest)?.1;
-    }
-    let mut number = None;
-    if gre.has_sequence() {
-        let (sequence, behind) = GreSequence::view(rest)?;
-        (number, rest) = (Some(sequence.sequence_number()), behind);
-    }
-    let (session, frame) = match gre.protocol() {
-        EtherType::ERSPAN if number.is_some() => {
-            let (erspan, frame) = Erspan2::view(rest)?;
-            if erspan.version() != 1 {
-                return None;
-            }
-            (erspan.session_id(), frame)
-        }
-        EtherType::ERSPAN3 => {
-            let (erspan, frame) = Erspan3::view(rest)?;
-            if erspan.frame_type() == 2 {
-                return None;
-            }
-            let frame = if erspan.optional() { ErspanPlatform::view(frame)?.1 } else { frame };
-            (erspan.session_id(), frame)
-        }
-        EtherType::ETHERNET => (u16::MAX, rest),
-        _ => return None,
-    };
-    Some((frame, number.map(|number| (session, number))))
+    let (vni, copy) = (outer.get::<Vxlan>().map(Vxlan::vni), MirrorCopy::of(|kind| outer.at(kind)));
+    let wire_len = (len - (frame.len() - rest.len())) as u32;
+    Some(Inside { is_ipv4: is_ipv4(ether_type)?, tags, vni, copy, rest, wire_len })
 }

@@ -1,4 +1,4 @@
-//! What flows are found by: (source, destination, destination queue pair).
+//! The keys of flows: (source, destination, destination queue pair).
 
 use std::{
     hash::{Hash, Hasher},
@@ -15,7 +15,7 @@ fn wide(number: u128) -> Wide {
     [(number >> 64) as u64, number as u64]
 }
 
-/// What a flow is found by.
+/// The key of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     pub(crate) src: Wide,
@@ -31,7 +31,7 @@ const IPV6: u8 = 1;
 const GID: u8 = 2;
 const LID: u8 = 3;
 
-/// Above a virtual network's number: whose it is.
+/// The kind of overlay, above the number of the virtual network.
 const VXLAN: u32 = 1 << 24;
 const GENEVE: u32 = 2 << 24;
 
@@ -39,19 +39,9 @@ impl Key {
     /// The key of a frame's flow.
     #[inline]
     pub(crate) fn of(d: &Dissection<'_>, bth: &Bth) -> Option<Key> {
-        let qp = bth.dest_qp().0;
-        let (family, src, dst) = if let Some(ip) = d.get::<Ipv4>() {
-            (IPV4, [0, u32::from(ip.src()) as u64], [0, u32::from(ip.dst()) as u64])
-        } else if let Some(ip) = d.get::<Ipv6>() {
-            (IPV6, wide(ip.src().into()), wide(ip.dst().into()))
-        } else if let Some(grh) = d.get::<Grh>() {
-            (GID, wide(grh.sgid().into()), wide(grh.dgid().into()))
-        } else {
-            let lrh = d.get::<Lrh>()?;
-            (LID, [0, lrh.slid().0 as u64], [0, lrh.dlid().0 as u64])
-        };
+        let [src, dst] = d.addresses()?;
         let vni = if d.tunnel_depth() > 0 { vni(d) } else { 0 };
-        Some(Key { src, dst, qp: (family as u32) << 24 | qp, vni })
+        Some(Key { vni, ..Key::between(src, (dst, bth.dest_qp().0))? })
     }
 
     /// The key of a packet over IPv4, not in a tunnel.
@@ -66,14 +56,14 @@ impl Key {
         Key { src, dst, qp: (IPV6 as u32) << 24 | dest_qp, vni: 0 }
     }
 
-    /// The key of packets from an address to an end; `None` where the two are not of one kind.
+    /// The key of packets from an address to an end; `None` if the two addresses are not of one kind.
     pub(crate) fn between(from: Address, to: (Address, u32)) -> Option<Key> {
         let (family, src) = value(from);
         let (same, dst) = value(to.0);
         (family == same).then_some(Key { src, dst, qp: (family as u32) << 24 | to.1 & 0xff_ffff, vni: 0 })
     }
 
-    /// Both addresses of a key over IPv4, outside of overlays.
+    /// Both addresses, if they are of IPv4 and not in an overlay.
     #[inline(always)]
     pub(crate) fn ipv4_addresses(&self) -> Option<u64> {
         let is_ipv4 = self.qp >> 24 == IPV4 as u32 && self.vni == 0;
@@ -138,7 +128,7 @@ impl Key {
         Key { qp: (self.family() as u32) << 24 | qp, ..*self }
     }
 
-    /// The two addresses, in order whatever the direction.
+    /// The two addresses, in the same order for both directions.
     pub(crate) fn pair(&self) -> Pair {
         let (low, high) = (self.src.min(self.dst), self.src.max(self.dst));
         Pair { low, high, family: self.family(), vni: self.vni }
@@ -146,7 +136,7 @@ impl Key {
 }
 
 impl Hash for Key {
-    /// Of keys with IPv4 addresses, which fit into it, as one word.
+    /// A key with IPv4 addresses is hashed as one word.
     #[inline(always)]
     fn hash<H: Hasher>(&self, state: &mut H) {
         if let Some(addresses) = self.ipv4_addresses() {
@@ -160,7 +150,7 @@ impl Hash for Key {
     }
 }
 
-/// Two addresses, whatever the direction.
+/// Two addresses, equal for both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Pair {
     low: Wide,
@@ -169,7 +159,7 @@ pub(crate) struct Pair {
     vni: u32,
 }
 
-/// Both addresses in one word, whichever of their bits differ from others'.
+/// A hash of both addresses: every bit of them counts.
 #[inline(always)]
 pub(crate) fn mixed([src_high, src_low]: Wide, [dst_high, dst_low]: Wide) -> u64 {
     // Odd, and of no pattern: the fraction of the square root of two.

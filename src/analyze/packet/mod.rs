@@ -1,7 +1,7 @@
-//! What the analysis reads of a packet: each field once, and nothing that borrows from the frame.
+//! The fields of a packet that the analysis reads. They borrow nothing from the frame.
 //!
-//! A [`ParsedPacket`] is made from a dissection, whatever encapsulates the packet. A [`FastPacket`] is read from fixed offsets,
-//! as most frames can be.
+//! A [`ParsedPacket`] is made from a dissection, in any encapsulation. A [`FastPacket`] is read from fixed offsets, which is
+//! possible for most frames.
 
 pub(crate) mod encap;
 pub(crate) mod fast;
@@ -24,17 +24,46 @@ use crate::{
     wire_cost::{self, Contents, FCS, GAP, ICRC, PREAMBLE, SHORTEST_FRAME, extended_len},
 };
 
-/// A copy that a mirror made, by its sender, receiver and session.
+/// A copy that a mirror made, identified by its sender, receiver and session.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MirrorCopy {
     pub(crate) key: (u128, u128, u16),
     pub(crate) number: u32,
 }
 
-/// Nanoseconds from 1970 beyond which times count as this: 146 years. Any two differ by less than an `i64` holds.
+impl MirrorCopy {
+    /// What the outer headers say of a mirror's copy; `None` if no mirror numbers it. `at` gives the bytes from the outermost
+    /// header of a kind on.
+    pub(crate) fn of<'a>(at: impl Fn(Kind) -> Option<&'a [u8]>) -> Option<MirrorCopy> {
+        let (sequence, _) = at(Kind::GreSequence).and_then(GreSequence::view)?;
+        let (src, dst) = match (at(Kind::Ipv4).and_then(Ipv4::view), at(Kind::Ipv6).and_then(Ipv6::view)) {
+            (Some((ip, _)), _) => (u32::from(ip.src()) as u128, u32::from(ip.dst()) as u128),
+            (_, Some((ip, _))) => (u128::from(ip.src()), u128::from(ip.dst())),
+            _ => return None,
+        };
+        let session = at(Kind::Erspan2).and_then(Erspan2::view).map(|(erspan, _)| erspan.session_id());
+        let of_third = || at(Kind::Erspan3).and_then(Erspan3::view).map(|(erspan, _)| erspan.session_id());
+        let session = session.or_else(of_third).unwrap_or(u16::MAX);
+        Some(MirrorCopy { key: (src, dst, session), number: sequence.sequence_number() })
+    }
+
+    /// What a dissected frame says of it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn of_dissection(d: &Dissection<'_>) -> Option<MirrorCopy> {
+        let layers = d.layers();
+        MirrorCopy::of(|kind| {
+            let layer = layers.iter().find(|layer| layer.kind == kind)?;
+            d.frame().get(layer.at as usize..)
+        })
+    }
+}
+
+/// The largest distance of a time from 1970 in nanoseconds, 146 years; larger ones count as this. The difference of two times
+/// then fits into an `i64`.
 pub(crate) const FARTHEST: i64 = (1 << 62) - 1;
 
-/// What the capture says of a frame.
+/// The properties of a frame in the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     pub(crate) time: i64,
@@ -61,7 +90,7 @@ impl Frame {
     }
 }
 
-/// What a packet of the InfiniBand transport says, whatever it is encapsulated in.
+/// The fields of a packet of the InfiniBand transport, in any encapsulation.
 ///
 /// Lengths are those that the packet states, captured or not. Of packets in a tunnel or a mirror's copy, all is of the innermost
 /// one.
@@ -73,7 +102,7 @@ pub trait PacketView {
     fn key(&self) -> Option<Key>;
     /// What carries the packet: RoCEv2 over IPv4 or IPv6, RoCE v1, native InfiniBand.
     fn encapsulation(&self) -> Encapsulation;
-    /// What became of its ICRC.
+    /// The state of its ICRC.
     fn icrc(&self) -> State;
     /// The BTH's operation code.
     fn opcode(&self) -> Opcode;
@@ -106,11 +135,11 @@ pub trait PacketView {
     fn aeth(&self) -> Option<Aeth>;
     /// The RETH's DMA length in bytes, of packets that have one.
     fn dma_len(&self) -> Option<u32>;
-    /// What tells one transmission of a PSN from another, as far as the headers do.
+    /// A hash of the header fields that differ between two transmissions of one PSN.
     #[doc(hidden)]
     fn fingerprint(&self) -> u32;
 
-    /// Of a packet in its fast form, what those of a run have in common.
+    /// The header fields that all packets of a run share; `None` for a packet without a fast form.
     #[doc(hidden)]
     #[inline(always)]
     fn run_key(&self) -> Option<RunKey> {
@@ -152,33 +181,33 @@ pub trait PacketView {
         self.frame().interface << 8 | (self.path_tag() >> 56) as u16
     }
 
-    /// It is a request that an acknowledgement is due for.
+    /// Whether it is a request whose receiver must acknowledge it.
     #[inline(always)]
     fn is_ack_expected(&self) -> bool {
         let shape = self.opcode().shape();
         (self.ack_req() | shape.ends) & (shape.direction == Direction::Request)
     }
 
-    /// An ACK or a NAK; not the acknowledgement of an atomic, which carries data.
+    /// Whether it is an ACK or a NAK. The acknowledgement of an atomic, which carries data, does not count.
     #[inline(always)]
     fn is_acknowledge(&self) -> bool {
         self.opcode().operation() == Some(Operation::Acknowledge)
     }
 
-    /// ACKs, NAKs and CNPs only steer.
+    /// Whether it is a control packet: an ACK, a NAK or a CNP.
     #[inline(always)]
     fn is_control(&self) -> bool {
         self.is_acknowledge() || self.opcode().is_cnp()
     }
 
-    /// What an acknowledgement says.
+    /// The syndrome of an acknowledgement.
     #[inline(always)]
     fn syndrome(&self) -> Option<Syndrome> {
         if self.is_acknowledge() { self.aeth().map(|aeth| aeth.syndrome()) } else { None }
     }
 }
 
-/// A packet read from its dissection, whatever it is encapsulated in.
+/// A packet read from its dissection, in any encapsulation.
 #[derive(Clone, Copy, Debug)]
 pub struct ParsedPacket {
     frame: Frame,
@@ -288,7 +317,7 @@ fn contents(left: u32, bth: &Bth) -> Contents {
     Contents { extended, payload: room.saturating_sub(extended + pad), pad }
 }
 
-/// What tells one transmission of a PSN from another.
+/// The header fields that differ between two transmissions of one PSN.
 pub(crate) struct Marks {
     pub(crate) id: u16,
     pub(crate) port: u16,
@@ -358,8 +387,8 @@ fn vlan_bytes(d: &Dissection<'_>) -> u32 {
     (last + Vlan::LEN).saturating_sub(first) as u32
 }
 
-/// VLAN, DSCP, TTL and source port as one number that is never 0: where words of headers have them, so that they need not be
-/// moved, and with a bit each that says whether they are there.
+/// VLAN, DSCP, TTL and source port as one number, which is never 0. Each field is at its position in a word of the header, so
+/// that it need not be shifted. One bit for each says whether it is present.
 ///
 /// ```text
 /// 63   56 55  50       31         16 15  14      13       12    11    0
@@ -375,7 +404,7 @@ pub(crate) mod path_tag {
     const HAS_NETWORK: u64 = 1 << 13;
     const HAS_PORT: u64 = 1 << 14;
     const SOME: u64 = 1 << 15;
-    /// That it has all but a VLAN.
+    /// All fields are present, except a VLAN.
     pub(crate) const PLAIN: u64 = HAS_NETWORK | HAS_PORT | SOME;
 
     pub(crate) fn of(vlan: Option<u16>, ttl: Option<u8>, tos: u8, port: Option<u16>) -> u64 {

@@ -1,4 +1,4 @@
-//! The long lists of the report. Each row is made when it is asked for, so a report of a million flows takes little more
+//! The long lists of the report. Each row is made on demand, so a report of a million flows takes little more
 //! memory than the flows themselves.
 
 use std::{borrow::Cow, cmp::Reverse, collections::HashSet, hash::BuildHasher, sync::OnceLock};
@@ -32,14 +32,14 @@ pub(crate) struct Index<'a> {
     first: Vec<u32>,
     /// Episodes by time.
     episodes: Vec<At>,
-    /// Between which addresses packets go, in which direction: hashes, made once a row asks for them.
+    /// The pairs of source and destination of all flows, as hashes. They are made when the first row needs them.
     directions: OnceLock<HashSet<u64, FixedState>>,
 }
 
 /// An episode: when it starts, the first frame, the flow's place, the episode's place among the flow's.
 type At = (i64, u64, u32, u32);
 
-/// Flows that are read at once.
+/// Flows that are prefetched together.
 const MANY: usize = 16;
 /// No connection.
 const NONE: u32 = u32::MAX;
@@ -114,12 +114,12 @@ impl<'a> Index<'a> {
         self.episodes = episodes;
     }
 
-    /// Shows the outlines of some flows in the order of memory. Opposite flows may lie anywhere in memory: they are prefetched,
-    /// many at once.
+    /// Calls `show` with the outlines of the wanted flows, in the order of memory. Opposite flows may lie anywhere: they are
+    /// prefetched, many at once.
     fn each_of(
         &self,
         is_wanted: impl FnMut(&(usize, &'a Flow)) -> bool,
-        mut see: impl FnMut(usize, &report::Flow),
+        mut show: impl FnMut(usize, &report::Flow),
     ) {
         let mut row = report::Flow::default();
         let mut places = self.in_memory().filter(is_wanted).map(|(at, _)| at);
@@ -130,7 +130,7 @@ impl<'a> Index<'a> {
             }
             for &at in next.iter().flatten() {
                 self.outline(at, &mut row);
-                see(at, &row);
+                show(at, &row);
             }
             if next.last().is_none_or(Option::is_none) {
                 return;
@@ -171,12 +171,12 @@ impl<'a> Index<'a> {
         self.flow(at).peer.map(|peer| self.places[peer.0 as usize] as usize)
     }
 
-    /// Where a flow of the table stands in the report.
+    /// The place in the report of a flow of the table.
     pub(crate) fn place(&self, id: FlowId) -> Option<usize> {
         self.places.get(id.0 as usize).map(|&at| at as usize)
     }
 
-    /// Prefetches the state that the next rows are made of, many at once: it lies anywhere in memory.
+    /// Prefetches the state for the next rows, many at once: it may lie anywhere in memory.
     #[inline]
     fn fetch_ahead(&self, at: usize) {
         if !at.is_multiple_of(MANY) {
@@ -209,12 +209,12 @@ impl<'a> Index<'a> {
         row
     }
 
-    /// What the tap showed of a flow's connection; `None` where that cannot be told.
+    /// What the tap showed of a flow's connection; `None` if that is not known.
     fn visibility(&self, flow: &Flow) -> Option<Visibility> {
         if flow.evidence > 0 {
             return Some(Visibility::TwoWay);
         }
-        // Unreliable services answer nothing; where any packet goes the other way, it may be of the opposite flow.
+        // Unreliable services have no answers. A packet in the other direction may be of the opposite flow.
         if !flow.service.is_reliable() || self.goes(&flow.key.reverse(0)) {
             return None;
         }
@@ -226,15 +226,15 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// Whether any packet goes from the source of a key to its destination. Flows whose hashes are equal by chance make a
-    /// verdict missing, not wrong.
+    /// Whether any packet goes from the source of a key to its destination. Hashes that are equal by chance make the result missing,
+    /// not wrong.
     fn goes(&self, key: &Key) -> bool {
         let hash = |key: &Key| FixedState::default().hash_one(key.with_queue_pair(0));
         let all = || self.in_memory().map(|(_, flow)| hash(&flow.key)).collect();
         self.directions.get_or_init(all).contains(&hash(key))
     }
 
-    /// Only the counts of the flow at a place, written over a row that is new or held [an outline](rows::outline) before.
+    /// Writes the counts of the flow at a place into a row that is new, or holds an older [outline](rows::outline).
     fn outline(&self, at: usize, row: &mut report::Flow) {
         let peer = self.peer(at).map(|peer| self.flow(peer));
         rows::outline(row, self.flow(at), peer, self.verified);

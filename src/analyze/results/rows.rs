@@ -35,7 +35,7 @@ impl<M: Metric> Ended<M> {
         report(&self.0)
     }
 
-    /// The user's metric, which was told of all.
+    /// The user's metric. It knows of all packets.
     pub fn metric(&self) -> &M {
         self.0.metric()
     }
@@ -59,7 +59,7 @@ impl<M: Metric> Analysis<M> {
         (report, ended.into_metric())
     }
 
-    /// The report of an analysis that goes on. Packets whose class is undecided are not in it.
+    /// The report of an analysis that continues. Packets whose class is undecided are not in it.
     pub fn so_far(&mut self) -> Report {
         self.report_so_far().collect()
     }
@@ -124,7 +124,7 @@ pub(crate) fn connection_report(number: u32, [a, b]: [&Flow; 2], flows: [usize; 
     let is_refused = [a, b].iter().any(|flow| flow.naks[1..].iter().any(|&naks| naks > 0));
     report::Connection {
         id: number,
-        // An end is where the opposite flow's packets go.
+        // The queue pair of an end is the destination of the opposite flow.
         a: report::End { addr: a.key.source().to_string(), qp: b.key.dest_qp() },
         b: report::End { addr: a.key.destination().to_string(), qp: a.key.dest_qp() },
         flows,
@@ -255,7 +255,7 @@ fn requests(to: &mut report::Stream, flow: &Flow, verified: bool, in_full: bool)
 fn responses(to: &mut report::Stream, flow: &Flow, peer: Option<&Flow>, verified: bool, in_full: bool) {
     let counts = &flow.responses.counts;
     let mut losses = Place::ALL.map(|place| counts.lost_at(place));
-    // An acknowledgement that is lost behind the tap leaves no trace: a later one covers its PSNs too.
+    // An acknowledgement that is lost downstream leaves no trace: a later one covers its PSNs too.
     losses[Place::Downstream as usize].add(0, flow.responses.acks_seen);
     if let Some(peer) = peer {
         let upstream = &mut losses[Place::Upstream as usize];
@@ -371,7 +371,7 @@ pub(crate) fn episode_report(episode: &Episode, flow: usize, is_paired: bool) ->
         [("goodput_before_bps", episode.goodput_before), ("goodput_after_bps", episode.goodput_after)]
     {
         if rate.is_none() {
-            // Without acknowledgements there is no round trip. With them, the flow began, ended or stopped too close to it.
+            // Without acknowledgements, the round trip is not known. With them, the flow began, ended or stopped near the episode.
             why.insert(field.into(), if is_paired { Reason::Midstream } else { Reason::Unpaired });
         }
     }

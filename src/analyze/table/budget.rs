@@ -1,56 +1,56 @@
-//! How much memory all flows may hold together. Beyond that, those that were silent longest give up detail; where nothing is
-//! left to give up, flows are evicted.
+//! Bounds the memory of all flows together. If it is exceeded, the flows that have been silent longest lose detail. If no detail
+//! is left, flows are evicted.
 
 use super::Flows;
 use crate::analyze::{model::FlowId, table::flow::Flow};
 
-/// What flows hold on the heap, as it was when each was measured last.
+/// The memory of all flows on the heap, as it was when each flow was last measured.
 #[derive(Debug)]
 pub(super) struct Budget {
     most: usize,
     held: usize,
-    /// It was exceeded: detail is given up until there is some room again.
+    /// The bound was exceeded: flows lose detail until there is room again.
     is_short: bool,
-    /// Nothing is left to give up.
+    /// No detail is left.
     is_exhausted: bool,
-    /// The flow that is looked at next.
+    /// The flow that is examined next.
     hand: usize,
-    /// Flows that were silent for less keep their detail, on this way around.
+    /// In this round, flows that have been silent for less time keep their detail.
     patience: i64,
-    /// How long those that hold much were silent, and how many they are, on this way around.
+    /// Of the flows in this round that hold much: the sum of their silences, and their number.
     silence: (i128, i128),
-    /// What was held when this way around began.
+    /// The memory held when this round began.
     before: usize,
-    /// Flows that gave up detail.
+    /// Flows that lost detail.
     shed: u64,
-    /// What flows hold that are over, and are reported.
+    /// The memory of retired flows that are reported.
     retired: usize,
     /// Places of the table without a flow.
     vacant: Vec<u32>,
 }
 
-/// What is to be done for more room.
+/// What to do to free memory.
 pub(crate) enum Relief {
     Shed(FlowId),
     Evict(FlowId),
 }
 
-/// Bytes that a flow takes at least: in the table, in the tables of connections and metrics, and around what it has on the heap.
+/// Bytes of a flow in the table, in the tables of connections and metrics, and for the allocator.
 const EACH: usize = size_of::<Flow>() + 280;
-/// Bytes that a flow takes without detail, at most times.
+/// Bytes of a typical flow without detail.
 const BARE: usize = 2048;
-/// Bytes on the heap that are worth giving up.
+/// A flow with fewer bytes on the heap keeps its detail.
 const MUCH: usize = 1536;
-/// Flows that are looked at for one packet.
+/// Flows that are examined for one packet.
 const LOOKS: usize = 64;
 
-/// Of the memory that an analysis may take, this share is for what flows hold: the rest is for what allocators leave unused,
-/// for packets on their way, and for the report.
+/// The share of the memory that flows may hold. The rest is for unused memory of the allocator, packets that wait, and the
+/// report.
 fn share(max_memory: usize) -> usize {
     max_memory / 8 * 5
 }
 
-/// As many flows as there is memory for.
+/// The number of flows that fit into the memory.
 pub(super) fn flows_that_fit(max_memory: usize) -> usize {
     share(max_memory) / BARE
 }
@@ -72,14 +72,14 @@ impl Budget {
         }
     }
 
-    /// There is one more flow.
+    /// Counts a new flow.
     pub(super) fn grow(&mut self) {
         self.held += EACH;
     }
 
-    /// What a flow holds has changed.
+    /// Measures what a flow holds now.
     fn set(&mut self, flow: &mut Flow) {
-        let now = u32::try_from(flow.heap()).unwrap_or(u32::MAX);
+        let now = u32::try_from(flow.heap_bytes()).unwrap_or(u32::MAX);
         let before = std::mem::replace(&mut flow.held, now);
         self.held = (self.held + now as usize).saturating_sub(before as usize);
         if self.held > self.most && !self.is_short {
@@ -90,11 +90,11 @@ impl Budget {
         }
     }
 
-    /// All were looked at: on the next way around, the longer silent half of those that hold much is asked for detail.
+    /// All flows were examined: in the next round, those that hold much and have been silent longer than average lose detail.
     fn go_around(&mut self) {
         let (sum, n) = std::mem::take(&mut self.silence);
         let freed = self.before.saturating_sub(self.held);
-        // The first way around only asks.
+        // The first round only measures.
         self.is_exhausted |= n == 0 || self.patience == 0 && freed < self.most / 64;
         self.patience =
             if freed < self.most / 64 && self.patience < i64::MAX { 0 } else { (sum / n.max(1)) as i64 };
@@ -103,14 +103,14 @@ impl Budget {
 }
 
 impl Flows {
-    /// Whether what a flow holds is to be measured again: often, while it has few packets.
+    /// Whether the flow is to be measured again. A flow with few packets is measured often.
     #[inline(always)]
     pub(crate) fn is_to_measure(&self, FlowId(at): FlowId) -> bool {
         let flow = &self.flows[at as usize];
         (flow.packets as u32).wrapping_sub(flow.measure_at) as i32 >= 0
     }
 
-    /// Measures what a flow and its opposite hold. Whether all hold too much.
+    /// Measures what a flow and its opposite hold. Returns whether all flows hold too much.
     #[cold]
     #[inline(never)]
     pub(crate) fn measure(&mut self, id: FlowId) -> bool {
@@ -128,17 +128,17 @@ impl Flows {
         self.budget.is_short
     }
 
-    /// Whether nothing but fewer flows would help.
+    /// Whether only evictions can free memory.
     pub(super) fn is_exhausted(&self) -> bool {
         self.budget.is_exhausted && self.flows.len() - self.budget.vacant.len() > LOOKS
     }
 
-    /// Flows that gave up detail.
+    /// Number of flows that lost detail.
     pub(crate) fn without_detail(&self) -> u64 {
         self.budget.shed
     }
 
-    /// A flow gives up detail: what it still holds.
+    /// A flow has lost detail: measures what it still holds.
     pub(crate) fn on_shed(&mut self, id: FlowId, unanswered: u64) {
         let flow = &mut self.flows[id.0 as usize];
         self.budget.shed += !std::mem::replace(&mut flow.is_shed, true) as u64;
@@ -148,8 +148,8 @@ impl Flows {
         }
     }
 
-    /// A flow that is over leaves the table: whether there is memory to report it. Those before it may take an eighth, and
-    /// once they take half of that, it gives up detail.
+    /// Retires a flow. Returns whether there is memory to report it. Retired flows may take an eighth; when they take half of
+    /// that, further ones lose detail.
     pub(crate) fn keep_retired(&mut self, flow: &mut Flow) -> bool {
         let most = self.budget.most / 8;
         if self.budget.retired > most / 2 {
@@ -167,26 +167,26 @@ impl Flows {
         true
     }
 
-    /// A flow is no more.
+    /// A flow is dropped.
     pub(crate) fn drop_held(&mut self, flow: &Flow) {
         self.budget.held = self.budget.held.saturating_sub(flow.held as usize);
     }
 
-    /// A place in the table has no flow from now on.
+    /// Marks a place in the table as vacant.
     pub(crate) fn vacate(&mut self, id: FlowId) {
         self.seen[id.0 as usize] = false;
         self.budget.held = self.budget.held.saturating_sub(EACH - size_of::<Flow>());
         self.budget.vacant.push(id.0);
     }
 
-    /// A place that has no flow.
+    /// Takes a vacant place.
     pub(super) fn vacant(&mut self) -> Option<FlowId> {
         let at = self.budget.vacant.pop()?;
         self.budget.held += EACH - size_of::<Flow>();
         Some(FlowId(at))
     }
 
-    /// What next to do, at this time, for more room.
+    /// The next thing to do at this time to free memory.
     pub(crate) fn relief(&mut self, time: i64) -> Option<Relief> {
         if !self.budget.is_short {
             return None;
@@ -203,7 +203,7 @@ impl Flows {
             if (self.flows[id.0 as usize].held as usize) < MUCH {
                 continue;
             }
-            // A run knows of later packets.
+            // The run has later packets than the flow.
             self.settle(id);
             let silent = time.saturating_sub(self.flows[id.0 as usize].last_time).max(0);
             self.budget.silence.0 += silent as i128;

@@ -1,6 +1,6 @@
-//! Which two flows are one connection. Packets carry only the destination's queue pair, so the opposite flow has to
-//! be found: by the connection manager's messages, by a map that the user gives, by acknowledgements of what was
-//! just sent, by READ responses, by the UDP source port that Linux computes from both queue pairs.
+//! Finds the two flows of a connection. Packets carry only the destination's queue pair. So the opposite flow is found by other
+//! evidence: the connection manager's messages, a map from the user, acknowledgements of recent requests, READ responses, the
+//! UDP source port that Linux computes from both queue pairs.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -18,24 +18,24 @@ use crate::{
     wire::{CmDreq, CmRep, CmReq, CmRtu, PathMtu, Psn, Qpn, Udp},
 };
 
-/// What CM messages and the user say of connections, and the flows whose peer is not known yet.
+/// Connections known from CM messages and from the user, and the flows whose peer is not known yet.
 #[derive(Default)]
 pub(crate) struct Connections {
     /// Flows by their two addresses, unpaired ones of either direction.
     unpaired: HashMap<Pair, Unpaired, foldhash::fast::RandomState>,
-    /// In how many of these lists a flow's number stands.
+    /// In how many of these lists each flow is, by its number.
     listed: Vec<u8>,
-    /// By flow number: what made its last attempt to find the peer fail.
+    /// By flow number: the state in which the last attempt to find the peer failed.
     in_vain: Vec<InVain>,
     /// Requests seen, by the sender's communication ID.
     requests: VecDeque<Request>,
     /// From a flow's key to its opposite's.
     known: HashMap<Key, Known, foldhash::fast::RandomState>,
-    /// Local and remote queue pairs, between whatever hosts.
+    /// Local and remote queue pairs, between any two hosts.
     queue_pairs: HashSet<(u32, u32)>,
 }
 
-/// A source port that the queue pairs of no flow in the list explain, and how often the list had grown by then.
+/// A source port that does not follow from the queue pairs of any flow in the list, and how often the list had grown then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct InVain {
     grown: u32,
@@ -53,17 +53,16 @@ struct Request {
     passive: Option<u32>,
 }
 
-/// What CM, or the user, says of a flow.
+/// A flow that CM, or the user, has announced.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
     pub(crate) peer: Key,
     pub(crate) by: PairedBy,
     pub(crate) mtu: Option<u16>,
-    /// The queue pair's acknowledgement timeout exponent.
-    #[allow(dead_code)]
-    pub(crate) ack_timeout: Option<u8>,
+    /// The queue pair's acknowledgement timeout, as IBTA's exponent; 0 where it is not known.
+    ack_timeout: u8,
     comm_id: u32,
-    /// Messages of CM that were seen, as a flow's `completeness` has them.
+    /// CM messages seen, as bits of [`Flow::completeness`].
     seen: u8,
 }
 
@@ -71,13 +70,13 @@ const MAX_UNPAIRED: usize = 512;
 const MAX_PAIRS: usize = 1 << 16;
 const MAX_REQUESTS: usize = 4096;
 const MAX_KNOWN: usize = 1 << 20;
-/// Responses of a flow that are tried to find its requests.
+/// Most responses of a flow by which its requests are searched.
 const MAX_ATTEMPTS: u16 = 256;
-/// How far behind the highest PSN an acknowledged one may lie to be evidence.
+/// An acknowledged PSN is evidence if it lies at most so far behind the highest PSN.
 const WINDOW: u64 = 8192;
-/// Evidence enough: one chance in so many bits.
+/// Evidence that is enough: a wrong pair has a chance of one in 2 to this power.
 const ENOUGH_BITS: u32 = 11;
-/// ... and so much more than any other candidate has.
+/// The best candidate must have so many bits more than any other.
 const MARGIN_BITS: u32 = 6;
 
 impl Connections {
@@ -88,12 +87,14 @@ impl Connections {
             *of_another = InVain::default();
         }
         if let Some(known) = self.known.get(&key).copied() {
+            let flow = flows.get_mut(id);
             if let Some(bytes) = known.mtu {
-                flows.get_mut(id).requests.mtu = Mtu { bytes, by: MtuBy::Cm };
+                flow.requests.mtu = Mtu { bytes, by: MtuBy::Cm };
             }
-            flows.get_mut(id).peer_qp = Some(known.peer.dest_qp());
-            flows.get_mut(id).paired_by = Some(known.by);
-            flows.get_mut(id).completeness |= known.seen;
+            flow.requests.ack_timeout = known.ack_timeout;
+            flow.peer_qp = Some(known.peer.dest_qp());
+            flow.paired_by = Some(known.by);
+            flow.completeness |= known.seen;
             if let Some(peer) = flows.find(&known.peer) {
                 self.join(flows, id, peer, known.by, 48);
                 return;
@@ -110,7 +111,7 @@ impl Connections {
         list.put(Member { id, dest_qp: key.dest_qp() }, Place::of(flows.unsettled(id)), &mut self.listed);
     }
 
-    /// A flow is about to give its number to another one.
+    /// The number of a flow will be used for another flow.
     pub(crate) fn disappears(&mut self, flows: &Flows, id: FlowId) {
         self.doubt(flows.key(id), id);
     }
@@ -127,7 +128,7 @@ impl Connections {
         }
     }
 
-    /// A flow of that key has its opposite, or is no more.
+    /// A flow of this key has found its opposite, or no longer exists.
     fn doubt(&mut self, key: &Key, id: FlowId) {
         if let Some((list, at)) = self.find(key, id) {
             list.set(at, DOUBTFUL);
@@ -177,7 +178,7 @@ impl Connections {
         list.scan(wanted, |other, dest_qp| {
             let formula = Udp::linux_source_port(Qpn(key.dest_qp()), Qpn(dest_qp));
             let has_port = port == Some(formula);
-            // Where two have much, neither has more than the other without a port.
+            // If two candidates have much evidence, only a port can decide.
             if !has_port && second + MARGIN_BITS > most_bits_of_psn(exact) {
                 return !is_in_vain;
             }
@@ -210,7 +211,7 @@ impl Connections {
             self.join(flows, id, other, by, bits);
             return;
         }
-        // To find out takes as long as an attempt: not before there were some.
+        // The test takes as long as an attempt, so it comes after some attempts.
         let is_worth_it = attempts > 2 && attempts.is_power_of_two();
         if is_worth_it && !is_in_vain && !list.explains(port, &key) {
             self.in_vain.resize(self.in_vain.len().max(id.0 as usize + 1), InVain::default());
@@ -218,7 +219,7 @@ impl Connections {
         }
     }
 
-    /// The source port alone, for flows whose responses cannot be matched.
+    /// Pairs flows by the source port alone, if their responses cannot be matched.
     pub(crate) fn by_port(&mut self, flows: &mut Flows) {
         let mut ports: Vec<(u16, FlowId)> = Vec::new();
         for (pair, list) in &self.unpaired {
@@ -228,7 +229,7 @@ impl Connections {
                 Some((flow.path_tags.only_port()?, id))
             }));
             ports.sort_unstable();
-            // Among many flows between two hosts some product fits by chance: of three with a port, none is told.
+            // Among many flows between two hosts, a port may fit by chance: three flows with one port are not paired.
             for same in ports.chunk_by(|(port, _), (other, _)| port == other) {
                 let &[(port, a), (_, b)] = same else { continue };
                 let (one, two) = (&flows.flows[a.0 as usize], &flows.flows[b.0 as usize]);
@@ -242,7 +243,7 @@ impl Connections {
         }
     }
 
-    /// A connection request.
+    /// A connection request (REQ).
     pub(crate) fn request(&mut self, key: Key, req: &CmReq) {
         let comm_id = req.local_comm_id().0;
         if self.requests.iter().any(|r| r.comm_id == comm_id && r.key == key) {
@@ -261,7 +262,7 @@ impl Connections {
         });
     }
 
-    /// The reply to one. The keys of the two flows it makes, if they are new.
+    /// The reply to a request (REP). Returns the keys of the two flows of the connection, if they are new.
     pub(crate) fn reply(&mut self, key: Key, rep: &CmRep) -> Option<[Key; 2]> {
         let comm_id = rep.remote_comm_id().0;
         let request = self
@@ -273,7 +274,7 @@ impl Connections {
         // From the active side to the passive one's queue pair, and back.
         let there = key.reverse(rep.local_qpn().0);
         let back = there.reverse(request.qpn);
-        let (mtu, timeout) = (request.mtu.bytes(), request.ack_timeout);
+        let (mtu, ack_timeout) = (request.mtu.bytes(), request.ack_timeout);
         if self.known.get(&there).is_some_and(|known| known.comm_id == comm_id && known.peer == back) {
             return None;
         }
@@ -281,13 +282,13 @@ impl Connections {
             self.known.clear();
         }
         let (by, seen) = (PairedBy::Cm, REQ | REP);
-        let known = |peer| Known { peer, by, mtu, ack_timeout: Some(timeout), comm_id, seen };
+        let known = |peer| Known { peer, by, mtu, ack_timeout, comm_id, seen };
         self.known.insert(there, known(back));
         self.known.insert(back, known(there));
         Some([there, back])
     }
 
-    /// The active side has the reply.
+    /// The active side confirms the reply (RTU).
     pub(crate) fn ready(&mut self, flows: &mut Flows, key: Key, rtu: &CmRtu) {
         let comm_id = rtu.local_comm_id().0;
         let request = self.requests.iter().rev().find(|r| r.comm_id == comm_id && r.key == key);
@@ -296,24 +297,24 @@ impl Connections {
         }
     }
 
-    /// One side ends the connection.
+    /// One side ends the connection (DREQ).
     pub(crate) fn disconnect(&mut self, flows: &mut Flows, key: Key, dreq: &CmDreq) {
         self.saw(flows, key.with_queue_pair(dreq.remote_qpn().0), DREQ);
     }
 
-    /// A message about the flow of that key, which may begin later.
+    /// Notes a message about the flow of this key. The flow may begin later.
     fn saw(&mut self, flows: &mut Flows, key: Key, message: u8) {
         if let Some(known) = self.known.get_mut(&key) {
             known.seen |= message;
         }
         if let Some(id) = flows.find(&key) {
             let flow = flows.get_mut(id);
-            // One that is about to be renewed is of an older connection.
+            // A flow that will be renewed belongs to an older connection.
             flow.completeness |= if flow.renew { 0 } else { message };
         }
     }
 
-    /// The user says so.
+    /// A connection that the user names.
     pub(crate) fn insert(&mut self, known: &KnownConnection) {
         let ((Some(a), a_qp), (Some(b), b_qp)) = (known.a, known.b) else {
             self.queue_pairs.insert((known.a.1, known.b.1));
@@ -323,13 +324,12 @@ impl Connections {
         let (Some(there), Some(back)) = (Key::between(a, (b, b_qp)), Key::between(b, (a, a_qp))) else {
             return;
         };
-        let known =
-            |peer| Known { peer, by: PairedBy::Map, mtu: None, ack_timeout: None, comm_id: 0, seen: 0 };
+        let known = |peer| Known { peer, by: PairedBy::Map, mtu: None, ack_timeout: 0, comm_id: 0, seen: 0 };
         self.known.insert(there, known(back));
         self.known.insert(back, known(there));
     }
 
-    /// A flow in the other direction whose queue pair the user says belongs to this one's: the only such.
+    /// The only flow in the other direction whose queue pair the user has paired with this one.
     fn by_queue_pair(&self, flows: &Flows, key: &Key) -> Option<FlowId> {
         if self.queue_pairs.is_empty() {
             return None;
@@ -353,12 +353,12 @@ pub(crate) fn is_tried(flow: &Flow) -> bool {
     flow.attempts < MAX_ATTEMPTS
 }
 
-/// Flows between two addresses, of either direction, in the order in which they came. Some may have found their
-/// opposites meanwhile, or be no more.
+/// Flows between two addresses, of both directions, in the order in which they began. Some may have found their opposites
+/// meanwhile, or no longer exist.
 #[derive(Default)]
 struct Unpaired {
     members: VecDeque<Member>,
-    /// What tells whether to look at one: most flows are not in the cache.
+    /// The place of each member. It shows whether the flow is to be examined: most flows are not in the cache.
     places: VecDeque<Place>,
     /// Of the places, the [`DOUBTFUL`] ones.
     doubtful: usize,
@@ -373,7 +373,7 @@ struct Member {
 }
 
 impl Unpaired {
-    /// Most are looked for when they have just come.
+    /// The position of a flow. Most searches are for flows that have just begun.
     fn position(&self, id: FlowId) -> Option<usize> {
         self.members.iter().rposition(|other| other.id == id)
     }
@@ -414,7 +414,7 @@ impl Unpaired {
         }
     }
 
-    /// Checks the doubtful ones: some have lost their peer, some have found one.
+    /// Checks the doubtful flows: some have lost their peer, some have found one.
     fn take_out_paired(&mut self, flows: &mut Flows, key: &Key, listed: &mut [u8]) {
         let mut at = 0;
         while self.doubtful > 0 && at < self.members.len() {
@@ -435,7 +435,7 @@ impl Unpaired {
         }
     }
 
-    /// Whether Linux would give this port to a flow of that key and another one that is here.
+    /// Whether Linux would compute this port from the queue pairs of this key and of a member.
     fn explains(&self, port: Option<u16>, key: &Key) -> bool {
         let is_it =
             |other: &Member| port == Some(Udp::linux_source_port(Qpn(key.dest_qp()), Qpn(other.dest_qp)));
@@ -446,7 +446,7 @@ impl Unpaired {
     fn scan(&self, wanted: Wanted, mut at: impl FnMut(FlowId, u32) -> bool) {
         let (front, back) = self.places.as_slices();
         for (from, places) in [(0, front), (front.len(), back)] {
-            // Without a branch for each, many are compared at once.
+            // Without a branch for each place, many are compared at once.
             const MANY: usize = 32;
             for (n, many) in places.chunks(MANY).enumerate() {
                 if !many.iter().fold(false, |any, &place| any | wanted.has(place)) {
@@ -465,19 +465,19 @@ impl Unpaired {
     }
 }
 
-/// Which responses may answer an unpaired flow's requests, roughly: the direction, whether there are READs, and the upper
-/// bits of the highest PSN. It seldom changes.
+/// A summary of an unpaired flow's requests: the direction, whether there are READs, and the upper bits of the highest PSN. It
+/// tells roughly which responses may answer them, and rarely changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place(u16);
 
-/// PSNs of a place, and how many places there are.
+/// The number of PSNs of a place, and the number of places.
 const NEIGHBOURS: u32 = WINDOW as u32;
 const PLACES: u32 = Psn::SPACE / NEIGHBOURS;
 const DOWNWARDS: u16 = 1 << 14;
 const READS: u16 = 1 << 13;
-/// No requests: nothing can answer them.
+/// The flow has no requests.
 const NOWHERE: Place = Place(1 << 15);
-/// The flow may have found its peer, or its number may be another flow's: it has to be checked.
+/// The flow must be checked: it may have found its peer, or its number may be used for another flow.
 const DOUBTFUL: Place = Place(u16::MAX);
 const _: () = assert!(PLACES <= READS as u32);
 
@@ -523,7 +523,7 @@ impl Wanted {
     }
 }
 
-/// Whether the request that was just taken was the last one of a [place](Place).
+/// Whether the latest request was the last one of a [place](Place).
 #[inline(always)]
 pub(crate) fn is_new_place(flow: &Flow) -> bool {
     (flow.requests.seq.hi as u32).is_multiple_of(NEIGHBOURS)
@@ -536,7 +536,7 @@ fn most_bits_of_psn(exact: bool) -> u32 {
 
 /// The evidence that a READ's response was asked for.
 const OF_READ_BITS: u32 = 22;
-/// ... and that an acknowledged PSN is one of a window's: of so many bits, as many fewer as the window has.
+/// The evidence that an acknowledged PSN lies in a window, less the bits of the window's size.
 const OF_WINDOW_BITS: u32 = 24;
 /// PSNs around those that were sent.
 const AROUND_WINDOW: u64 = 65;
@@ -556,7 +556,7 @@ fn evidence_of_psn(requests: &Requests, psn: Psn, exact: bool) -> Option<u32> {
     Some(OF_WINDOW_BITS - window.ilog2())
 }
 
-/// Whether it may still be the opposite, or a sibling, of a flow with that key; its place may be another flow's by now.
+/// Whether it is unpaired and between the two addresses of this key. Its number may have been used for another flow.
 fn is_unpaired(flow: &Flow, key: &Key) -> bool {
     flow.peer.is_none() && flow.key.pair() == key.pair()
 }

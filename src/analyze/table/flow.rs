@@ -1,6 +1,4 @@
-//! A flow: what is known of the packets from one host to a queue pair of another.
-
-use std::ops::{Deref, DerefMut};
+//! A flow: the state of the packets from one host to a queue pair of another.
 
 use super::Begin;
 use crate::{
@@ -9,7 +7,7 @@ use crate::{
         packet::{PacketView, key::Key, path_tag},
         track::{
             SILENCE_NS,
-            on_demand::{OnDemand, quiet},
+            on_demand::{OnDemand, rare_part},
             order::IdOrder,
             request::{Requests, TrackConfig},
             response::Responses,
@@ -24,7 +22,7 @@ use crate::{
     wire::*,
 };
 
-/// What may tell paths apart: VLANs, DSCPs, TTLs and source ports, in the order in which they came.
+/// The fields that tell one path from another: VLANs, DSCPs, TTLs and source ports, in the order of the packets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PathTags {
     /// Of the last packet, see [`PacketView::path_tag`]; 0 before the first.
@@ -33,7 +31,7 @@ pub(crate) struct PathTags {
     lists: Option<Box<Lists>>,
 }
 
-/// Each in the order in which they came.
+/// All values of each field, in the order of the packets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lists {
     pub(crate) vlans: Vec<u16>,
@@ -42,7 +40,7 @@ pub(crate) struct Lists {
     pub(crate) ports: Vec<u16>,
 }
 
-/// Values kept of each.
+/// Most values that are kept of each field.
 const FEW: usize = 32;
 
 impl PathTags {
@@ -72,7 +70,7 @@ impl PathTags {
         self.lists.as_deref().cloned().unwrap_or_else(|| Lists::of(self.last))
     }
 
-    /// Whether some packet had this source port.
+    /// Whether a packet had this source port.
     pub(crate) fn has_port(&self, port: u16) -> bool {
         match &self.lists {
             Some(lists) => lists.ports.contains(&port),
@@ -80,17 +78,17 @@ impl PathTags {
         }
     }
 
-    /// The source port, where it was always the same.
+    /// The source port, if it was always the same.
     pub(crate) fn only_port(&self) -> Option<u16> {
         self.only(|lists| &lists.ports, path_tag::port)
     }
 
-    /// The DSCP, where it was always the same.
+    /// The DSCP, if it was always the same.
     pub(crate) fn only_dscp(&self) -> Option<u8> {
         self.only(|lists| &lists.dscps, path_tag::dscp)
     }
 
-    /// The VLAN, where it was always the same.
+    /// The VLAN, if it was always the same.
     pub(crate) fn only_vlan(&self) -> Option<u16> {
         self.only(|lists| &lists.vlans, path_tag::vlan)
     }
@@ -108,7 +106,7 @@ impl PathTags {
         self.lists.as_ref().is_some_and(|lists| lists.ports.len() > 1)
     }
 
-    fn heap(&self) -> usize {
+    fn heap_bytes(&self) -> usize {
         self.lists.as_ref().map_or(0, |lists| {
             let wide = lists.vlans.capacity() + lists.ports.capacity();
             size_of::<Lists>() + 2 * wide + lists.dscps.capacity() + lists.ttls.capacity()
@@ -182,7 +180,7 @@ impl Opcodes {
         self.add_many(opcode, 1);
     }
 
-    /// So many of one code.
+    /// Counts `n` packets with one operation code.
     #[inline]
     pub(crate) fn add_many(&mut self, opcode: u8, n: u64) {
         let at = find(self.codes, opcode);
@@ -220,14 +218,14 @@ impl Opcodes {
         here.chain(more.filter(|&(_, packets)| packets > 0))
     }
 
-    fn heap(&self) -> usize {
+    fn heap_bytes(&self) -> usize {
         self.more.as_ref().map_or(0, |more| {
             size_of::<MoreOpcodes>() + more.others.as_ref().map_or(0, |others| size_of_val(&**others))
         })
     }
 }
 
-/// What was seen of a flow and of its connection's set-up: the bits of the report's `completeness`.
+/// Which parts of a connection were seen: the bits of the report's `completeness`.
 pub(crate) const REQ: u8 = 1;
 pub(crate) const REP: u8 = 2;
 pub(crate) const RTU: u8 = 4;
@@ -236,7 +234,7 @@ pub(crate) const RESPONSES: u8 = 16;
 pub(crate) const DREQ: u8 = 32;
 pub(crate) const FATAL_NAK: u8 = 64;
 
-/// A flow. The order of the fields keeps together what every packet needs.
+/// A flow. The fields that every packet needs are next to each other.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Flow {
@@ -262,13 +260,13 @@ pub(crate) struct Flow {
     pub(crate) is_listed: bool,
     /// Its requests do not know of the last READ responses, which the opposite flow's run has.
     pub(crate) is_behind: bool,
-    /// When it has so many packets, what it holds is measured again; the low bits.
+    /// Its memory is measured again when it has this number of packets; the low bits.
     pub(super) measure_at: u32,
-    /// What it held on the heap when that was measured last.
+    /// Its bytes on the heap when they were last measured.
     pub(super) held: u32,
     pub(crate) ecn_ect: u64,
     pub(crate) requests: Requests,
-    /// Most flows have either these or requests.
+    /// Most flows have either responses or requests.
     pub(crate) responses: OnDemand<Responses>,
     pub(crate) epoch: u32,
     pub(crate) first_psn: u32,
@@ -277,14 +275,14 @@ pub(crate) struct Flow {
     pub(crate) acks: u64,
     rare: OnDemand<Rare>,
     pub(crate) paired_by: Option<PairedBy>,
-    /// Detail was given up.
+    /// It has lost detail.
     pub(crate) is_shed: bool,
     pub(crate) evidence: u16,
     /// Attempts to find the opposite flow.
     pub(crate) attempts: u16,
 }
 
-/// What few flows have.
+/// State that few flows need.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rare {
     pub(crate) cnps: u64,
@@ -293,21 +291,7 @@ pub(crate) struct Rare {
     pub(crate) ecn_ce: u64,
 }
 
-quiet!(Rare);
-
-impl Deref for Flow {
-    type Target = Rare;
-
-    fn deref(&self) -> &Rare {
-        &self.rare
-    }
-}
-
-impl DerefMut for Flow {
-    fn deref_mut(&mut self) -> &mut Rare {
-        &mut self.rare
-    }
-}
+rare_part!(Flow.rare: Rare);
 
 impl Flow {
     pub(crate) fn new(begin: &Begin) -> Flow {
@@ -349,7 +333,7 @@ impl Flow {
         }
     }
 
-    /// Whether a request is the next one of a flow where nothing is open or in doubt, as nearly all are.
+    /// Whether the packet is the next request, and the flow has nothing undecided. This holds for nearly all requests.
     #[inline(always)]
     pub(crate) fn expects(&self, packet: &impl PacketView, shape: &Shape) -> bool {
         let is_usual = !self.renew && !self.was_silent(packet.time()) && self.service != Service::Cn;
@@ -375,7 +359,7 @@ impl Flow {
         }
     }
 
-    /// Whether a READ response is the next one of a flow whose responses are in order, as nearly all are.
+    /// Whether the packet is the next READ response, and the responses are in order. This holds for nearly all of them.
     #[inline(always)]
     pub(crate) fn expects_data(&self, packet: &impl PacketView) -> bool {
         let is_usual = !self.renew && !self.was_silent(packet.time()) && self.service != Service::Cn;
@@ -423,13 +407,13 @@ impl Flow {
         self.path_tags.add(packet.path_tag());
     }
 
-    /// Whether this may be another queue pair.
+    /// Whether the flow was silent so long that its queue pair number may have been used anew.
     #[inline(always)]
     pub(crate) fn was_silent(&self, time: i64) -> bool {
         time - self.last_time > SILENCE_NS
     }
 
-    /// A queue pair number used anew: a message begins far from where the last one was.
+    /// Whether the queue pair number is used anew: a message begins far from the last PSN.
     #[cold]
     pub(crate) fn is_reused(&self, opcode: Opcode, psn: Psn) -> bool {
         const FAR: u64 = 1 << 20;
@@ -470,8 +454,8 @@ impl Flow {
         self.responses.fetch();
     }
 
-    /// Whether there is nothing to be told of it but traffic: nothing wrong, surely lost, late, sent again, refused, marked or
-    /// notified.
+    /// Whether nothing is reported of it but traffic: no packet is wrong, surely lost, late, sent again, refused or marked, and no
+    /// CNP was sent.
     pub(crate) fn is_quiet(&self) -> bool {
         let Flow { requests, responses, .. } = self;
         self.rare.get().is_none()
@@ -494,7 +478,7 @@ impl Flow {
         }
     }
 
-    /// Drops what only a flow's next packets would need: it is over.
+    /// The flow is over: drops the state that only further packets would need.
     pub(crate) fn forget(&mut self) {
         self.requests.forget();
         if let Some(read) = self.responses.get_mut().and_then(|responses| responses.read.get_mut()) {
@@ -502,10 +486,10 @@ impl Flow {
         }
     }
 
-    pub(crate) fn heap(&self) -> usize {
-        let own = self.opcodes.heap() + self.path_tags.heap() + self.rare.heap();
-        let responses = self.responses.heap() + self.responses.get().map_or(0, Responses::heap);
-        self.requests.heap() + responses + own
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let own = self.opcodes.heap_bytes() + self.path_tags.heap_bytes() + self.rare.heap_bytes();
+        let responses = self.responses.heap_bytes() + self.responses.get().map_or(0, Responses::heap_bytes);
+        self.requests.heap_bytes() + responses + own
     }
 }
 

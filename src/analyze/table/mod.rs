@@ -32,7 +32,7 @@ use crate::{
 pub(crate) struct Flows {
     table: HashTable<Entry>,
     recent: FlowCache,
-    /// For each of the first flows, its packets while they are a run; as far as there was one.
+    /// The runs of the first flows, by flow number.
     runs: Vec<InOrderRun>,
     /// Flows whose runs began since they were last [settled](Self::settle_begun).
     begun: Vec<u32>,
@@ -46,7 +46,7 @@ pub(crate) struct Flows {
     room: Room,
     budget: Budget,
     hand: usize,
-    /// Which will probably make room next; read into the cache.
+    /// Flows up to here were prefetched: they are probably evicted next.
     ahead: usize,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Begin {
     pub(crate) psn: u32,
 }
 
-/// Flows that there is room for at once. That is more memory than the usual allocators copy where a table doubles.
+/// Flows that the table has room for at the beginning.
 const FIRST: usize = 256;
 
 impl Flows {
@@ -127,7 +127,7 @@ impl Flows {
         }
     }
 
-    /// The flow of this key, if it is known, of which a packet came.
+    /// The flow of this key, if it is known. Notes that a packet of it came.
     #[inline(always)]
     pub(crate) fn touch(&mut self, key: &Key) -> Option<FlowId> {
         let at = match self.lately(key) {
@@ -138,7 +138,7 @@ impl Flows {
         Some(FlowId(at))
     }
 
-    /// The flow of this key, if it was found lately.
+    /// The flow of this key, if the cache has it.
     #[inline(always)]
     fn lately(&self, key: &Key) -> Option<u32> {
         self.recent.find(key.short()?, |at| self.is_of(at, key))
@@ -149,7 +149,7 @@ impl Flows {
         self.flows.get(at as usize).is_some_and(|flow| flow.key == *key)
     }
 
-    /// One that was not found lately.
+    /// Looks up a flow that the cache does not have, and puts it there.
     #[inline(never)]
     fn recall(&mut self, key: &Key) -> Option<u32> {
         let at = self.look_up(key, self.hash(key))?;
@@ -157,7 +157,7 @@ impl Flows {
         Some(at)
     }
 
-    /// A new flow; `None` where there is no room.
+    /// Adds a flow; `None` if there is no room.
     pub(crate) fn add(&mut self, begin: &Begin) -> Option<FlowId> {
         if self.is_exhausted() {
             return None;
@@ -247,19 +247,19 @@ impl Flows {
         self.flows.len() > 1024
     }
 
-    /// A flow as it was before its run, if it has one: for what runs do not change.
+    /// A flow without the packets of its present run: for fields that runs do not change.
     #[inline(always)]
     pub(super) fn unsettled(&self, id: FlowId) -> &Flow {
         &self.flows[id.0 as usize]
     }
 
-    /// What a flow is found by.
+    /// The key of a flow.
     #[inline(always)]
     pub(crate) fn key(&self, id: FlowId) -> &Key {
         &self.unsettled(id).key
     }
 
-    /// The flow in the opposite direction, where it is known.
+    /// The flow in the opposite direction, if it is known.
     #[inline(always)]
     pub(crate) fn peer(&self, id: FlowId) -> Option<FlowId> {
         self.unsettled(id).peer
@@ -285,20 +285,20 @@ impl Flows {
         run.is_some_and(|run| run.is_of(packet)) && self.has(at, packet)
     }
 
-    /// The flow of a packet in a fast form, if the cache has it and the packet is of its run. The run tells the flow too:
-    /// where it was found is not compared.
+    /// The flow of a packet in a fast form, if the cache has it and the packet is of its run. The run key is compared instead of
+    /// the flow's key.
     #[inline(always)]
     pub(crate) fn with_run_for(&self, packet: &impl FastForm) -> Option<FlowId> {
         self.recent.find(packet.ends(), |at| self.has_in_run(at, packet)).map(FlowId)
     }
 
-    /// Where a flow's packets are counted while they are a run, if it ever had one.
+    /// The run of a flow; `None` if it never had one.
     #[inline(always)]
     pub(crate) fn run(&mut self, FlowId(at): FlowId) -> Option<&mut InOrderRun> {
         self.runs.get_mut(at as usize)
     }
 
-    /// A message of a flow's run is complete: so many are.
+    /// A message of a flow's run is complete. Returns how many messages are.
     #[inline(always)]
     pub(crate) fn completed(&mut self, id: FlowId, bytes: u64, waiting: Waiting) -> u64 {
         let Some(flow) = self.flows.get_mut(id.0 as usize) else { return 0 };
@@ -322,10 +322,10 @@ impl Flows {
         }
     }
 
-    /// A run of a flow begins behind this packet, if it can.
+    /// Begins a run of a flow behind this packet, if possible.
     pub(crate) fn begin_run(&mut self, FlowId(id): FlowId, packet: &impl PacketView, config: &TrackConfig) {
         let (at, Some(run_key)) = (id as usize, packet.run_key()) else { return };
-        // To begin and to end one reads as much of a flow as some packets do that are counted there.
+        // The beginning and the end of a run cost as much as a few packets that are counted in the flow.
         if self.are_many() && (at >= MAX_RUNS || self.flows[at].packets < WORTH_IT) {
             return;
         }
@@ -358,8 +358,8 @@ impl Flows {
         }
     }
 
-    /// A flow that responds, and the opposite one whose requests it responds to, for an acknowledgement: neither's run
-    /// ends. `None` where there is no other such.
+    /// For an acknowledgement: the flow that responds, and the opposite flow with the requests. No run ends. `None` if the opposite
+    /// flow is not known.
     #[inline(always)]
     pub(crate) fn responder(&mut self, id: FlowId) -> Option<Responder<'_>> {
         let answering = id.0 as usize;
@@ -380,7 +380,7 @@ impl Flows {
         Some(Responder { flow, peer, own, asked, seen: self.seen.get_mut(answering)? })
     }
 
-    /// A run of READ responses, and the flow whose requests they answer, for the next of them.
+    /// For the next READ response: the run of responses, and the flow with the requests.
     #[inline(always)]
     pub(crate) fn answering(&mut self, id: FlowId) -> Option<(&mut InOrderRun, &mut Flow)> {
         let asking = self.flows.get(id.0 as usize)?.peer?.0 as usize;
@@ -394,7 +394,7 @@ impl Flows {
         Some((self.runs.get_mut(id.0 as usize)?, self.flows.get_mut(asking)?))
     }
 
-    /// Ends a flow's run: it knows of all its packets then, and of all that answers them.
+    /// Ends a flow's run. Afterwards the flow knows of all its packets, and of all answers to them.
     #[inline(always)]
     pub(crate) fn settle(&mut self, id: FlowId) {
         let at = id.0 as usize;
@@ -412,7 +412,7 @@ impl Flows {
         }
     }
 
-    /// A flow's requests know of all READ responses then: its opposite one's run goes on.
+    /// Brings a flow's requests up to date with all READ responses. The run of the opposite flow goes on.
     #[inline(never)]
     fn learn(&mut self, at: usize) {
         let Some(flow) = self.flows.get_mut(at).filter(|flow| flow.is_behind) else { return };
@@ -422,7 +422,7 @@ impl Flows {
         }
     }
 
-    /// A flow's requests know of all its packets then, and of all that answers them, and its run goes on.
+    /// Brings a flow's requests up to date with all its packets, and all answers to them. Its run goes on.
     pub(crate) fn catch_up(&mut self, FlowId(at): FlowId) {
         self.learn(at as usize);
         let (flow, run) = (self.flows.get_mut(at as usize), self.runs.get_mut(at as usize));
@@ -439,7 +439,7 @@ impl Flows {
         }
     }
 
-    /// Ends all runs that began since this was last asked for, by the packets' order: those of earlier ones are over.
+    /// Ends all runs that have begun since the last call, in the order of their packets.
     pub(crate) fn settle_begun(&mut self) {
         for at in std::mem::take(&mut self.begun) {
             self.flows[at as usize].is_listed = false;
@@ -452,13 +452,13 @@ impl Flows {
         (0..self.runs.len() as u32).for_each(|at| self.settle(FlowId(at)));
     }
 
-    /// Whether runs ended whose sums were not taken.
+    /// Whether there are sums of runs that were not taken yet.
     #[inline(always)]
     pub(crate) fn has_sums(&self) -> bool {
         !self.sums.is_empty()
     }
 
-    /// What was counted in runs that are over.
+    /// The sums of runs that are over.
     pub(crate) fn take_sums(&mut self) -> impl Iterator<Item = RunSum> + '_ {
         self.sums.drain(..)
     }
@@ -466,11 +466,11 @@ impl Flows {
     /// Bytes of memory that the flows take.
     pub(crate) fn memory(&self) -> usize {
         let own = self.flows.capacity() * size_of::<Flow>() + self.runs.capacity() * size_of::<InOrderRun>();
-        let heap: usize = self.flows.iter().map(Flow::heap).sum();
-        own + heap + self.runs.iter().map(InOrderRun::heap).sum::<usize>()
+        let heap: usize = self.flows.iter().map(Flow::heap_bytes).sum();
+        own + heap + self.runs.iter().map(InOrderRun::heap_bytes).sum::<usize>()
     }
 
-    /// Fetches where a flow's packets are counted, if it ever had a run.
+    /// Prefetches a flow's run, if it ever had one.
     #[inline(always)]
     pub(crate) fn fetch_own(&self, id: FlowId, packet: &impl FastForm) {
         self.fetch_run(id);
@@ -484,19 +484,19 @@ impl Flows {
         self.runs.get(at as usize).into_iter().for_each(prefetch::lines);
     }
 
-    /// Whether a packet likely goes on with this flow's run: it is of the flow then.
+    /// Whether a packet probably continues this flow's run. Then it is of this flow.
     #[inline(always)]
     pub(crate) fn has_run_for(&self, FlowId(at): FlowId, packet: &impl FastForm) -> bool {
         packet.opcode().shape().is_streamed && self.has_in_run(at, packet)
     }
 
-    /// Fetches where it will go then.
+    /// Prefetches the slot of the ring that the packet will be written to.
     #[inline(always)]
     pub(crate) fn fetch_ring(&self, FlowId(at): FlowId, psn: Psn) {
         self.runs.get(at as usize).into_iter().for_each(|run| run.fetch_ring(psn));
     }
 
-    /// Fetches what a message adds to that it ends.
+    /// Prefetches the state that the end of a message changes.
     #[inline(always)]
     pub(crate) fn fetch_completed(&self, id: FlowId, packet: &impl PacketView) {
         if packet.opcode().shape().ends {
@@ -504,7 +504,7 @@ impl Flows {
         }
     }
 
-    /// Prefetches what a packet needs that does not continue a run.
+    /// Prefetches the flow's state for a packet that does not continue a run.
     #[inline(always)]
     pub(crate) fn fetch(&self, id: FlowId, packet: &impl PacketView) {
         self.seen.get(id.0 as usize).into_iter().for_each(prefetch::line);
@@ -512,7 +512,7 @@ impl Flows {
         if is_response(packet) { flow.fetch_answering() } else { flow.fetch() }
     }
 
-    /// Prefetches what it needs beyond the flow itself.
+    /// Prefetches the state outside of the flow itself.
     #[inline(always)]
     pub(crate) fn fetch_beyond(&self, id: FlowId, packet: &impl PacketView) {
         let flow = self.unsettled(id);
@@ -526,7 +526,7 @@ impl Flows {
         }
     }
 
-    /// Prefetches what lies behind that: where a message's end, or its acknowledgement, is counted.
+    /// Prefetches the state that the end of a message, or its acknowledgement, changes.
     #[inline(always)]
     pub(crate) fn fetch_farther(&self, id: FlowId, packet: &impl PacketView) {
         let flow = self.unsettled(id);
@@ -542,7 +542,7 @@ impl Flows {
         }
     }
 
-    /// A flow, after its run has ended: it knows of all its packets.
+    /// A flow. Its run ends first, so it knows of all its packets.
     #[inline]
     pub(crate) fn get_mut(&mut self, id: FlowId) -> &mut Flow {
         self.settle(id);
@@ -570,16 +570,16 @@ fn is_response(packet: &impl PacketView) -> bool {
 
 /// Flows that can have runs, where there are many flows: their runs take 8 MiB.
 const MAX_RUNS: usize = 1 << 16;
-/// Packets that such a flow has had before.
+/// Packets that such a flow must have had before.
 const WORTH_IT: u64 = 16;
 
-/// What an acknowledgement changes.
+/// The state that an acknowledgement changes.
 pub(crate) struct Responder<'a> {
-    /// Whose it is.
+    /// The flow of the acknowledgement.
     pub(crate) flow: &'a mut Flow,
-    /// Whose requests it acknowledges.
+    /// The flow whose requests it acknowledges.
     pub(crate) peer: &'a mut Flow,
-    /// Their runs, where they have some.
+    /// Their runs, if they have any.
     pub(crate) own: Option<&'a mut InOrderRun>,
     pub(crate) asked: Option<&'a mut InOrderRun>,
     /// Set when a packet of the flow comes.
@@ -596,11 +596,11 @@ struct FlowCache {
 
 /// 2^64 over the golden ratio: multiplied by it, numbers spread (Knuth, The Art of Computer Programming, 6.4).
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-/// No flow has this slot.
+/// The value of an empty slot: no flow has it.
 const EMPTY: u32 = u32::MAX;
 /// 16 KiB.
 const SLOTS: usize = 1 << 12;
-/// Bits of a flow's number; those with larger ones are not here.
+/// Bits of a flow's number. Flows with larger numbers are not cached.
 const NUMBER: u32 = 24;
 
 impl Default for FlowCache {
@@ -621,12 +621,11 @@ impl FlowCache {
     #[inline(always)]
     fn find(&self, short: (u64, u32), is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let (place, above) = FlowCache::place(short);
-        // Its neighbour is in the same cache line. What is another's becomes a number that no flow has.
+        // The neighbouring slot is in the same cache line. The slot of another key becomes a number that no flow has.
         let [here, there] = [place, place ^ 1].map(|place| self.slots[place] ^ above);
         if is_it(here) { Some(here) } else { Some(there).filter(|&there| is_it(there)) }
     }
 
-    /// Whether this flow is found.
     fn has(&self, key: &Key, at: u32) -> bool {
         key.short().is_some_and(|short| self.find(short, |found| found == at).is_some())
     }
@@ -645,7 +644,7 @@ impl FlowCache {
         }
     }
 
-    /// Forgets a flow that is no more.
+    /// Removes a flow that no longer exists.
     fn forget(&mut self, key: &Key, at: u32) {
         let Some((place, above)) = key.short().map(FlowCache::place) else { return };
         for place in [place, place ^ 1] {
@@ -656,7 +655,7 @@ impl FlowCache {
     }
 }
 
-/// A flow's number and its key's hash: the table can grow, and tell most flows apart, without reading a flow.
+/// A flow's number and its key's hash. With the hash, the table can grow, and distinguish most flows, without reading them.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     hash: u32,

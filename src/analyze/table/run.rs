@@ -27,12 +27,12 @@ use crate::{
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct InOrderRun {
-    /// The header fields that its packets have in common; none where there is no run.
+    /// The header fields that its packets share. Without a run, no packet has this key.
     run_key: RunKey,
     run: RunState,
     /// The flow's order of identifications.
     ids: IdOrder,
-    /// How many ICRCs were right, and how many were not.
+    /// How many ICRCs were right, and how many were wrong.
     good: u16,
     bad: u16,
     /// Packets by [part](Shape::part).
@@ -43,7 +43,7 @@ pub(crate) struct InOrderRun {
 
 const _: () = assert!(size_of::<InOrderRun>() == 128);
 
-/// What [`InOrderRun::next`] found out of a packet, for [`InOrderRun::take`].
+/// The result of [`InOrderRun::next`], for [`InOrderRun::take`].
 pub(crate) struct Next {
     /// Nanoseconds since the packet before.
     silence: u64,
@@ -51,7 +51,7 @@ pub(crate) struct Next {
     packets: u8,
 }
 
-/// Packets of one flow that followed each other, summed up. Bytes are by the lengths that the packets state.
+/// The sums of a run: consecutive packets of one flow. Bytes are counted by the lengths that the packets state.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct RunSum {
@@ -61,9 +61,9 @@ pub struct RunSum {
     pub encapsulation: Encapsulation,
     /// The ECN field of all the packets.
     pub ecn: Ecn,
-    /// When the last packet came, in nanoseconds since 1970. All are of one [span](crate::analyze::metric::Metric::span).
+    /// Time of the last packet, in nanoseconds since 1970. All packets are in one [span](crate::analyze::metric::Metric::span).
     pub last_ns: i64,
-    /// How many.
+    /// Number of packets.
     pub packets: u64,
     /// Bytes on the wire, with preamble, frame check sequence and inter-frame gap.
     pub l1_bytes: u64,
@@ -88,7 +88,7 @@ impl InOrderRun {
         run_key: RunKey,
         config: &TrackConfig,
     ) -> bool {
-        // Further from the end of time than a run is long.
+        // The time must not overflow within a run.
         let is_near = packet.time().unsigned_abs() <= FARTHEST as u64 / 2;
         if packet.ecn() == Ecn::CE || !is_near {
             return false;
@@ -122,7 +122,7 @@ impl InOrderRun {
         Some(Next { silence, packets })
     }
 
-    /// Takes it. Returns the bytes of the message that it ends, if it ends one.
+    /// Takes the next packet. Returns the bytes of the message that it ends, if it ends one.
     #[inline(always)]
     pub(crate) fn take(
         &mut self,
@@ -165,7 +165,7 @@ impl InOrderRun {
         self.packets.get(shape.part as usize)?.checked_add(1)
     }
 
-    /// Takes it.
+    /// Takes the next READ response.
     #[inline(always)]
     pub(crate) fn take_data(&mut self, packets: u8, packet: &impl FastForm, shape: &Shape, frame: u64) {
         self.count(packets, packet, shape, packet.icrc());
@@ -175,7 +175,7 @@ impl InOrderRun {
         }
     }
 
-    /// Takes one of which the requests learn later.
+    /// Takes a READ response of which the requests learn later.
     #[inline(always)]
     pub(crate) fn take_to_wait(
         &mut self,
@@ -206,7 +206,7 @@ impl InOrderRun {
         }
     }
 
-    /// Whether it is of READ responses.
+    /// Whether it is a run of READ responses.
     #[inline(always)]
     pub(crate) fn is_data(&self) -> bool {
         self.run.is_data()
@@ -253,7 +253,7 @@ impl InOrderRun {
         }
         let vlan = run_key.vlan_bytes() as u64 * n;
         let network = run_key.network() as u64 * n;
-        // Those of IPv6 were counted as if they were of IPv4.
+        // Packets over IPv6 were counted as if they were over IPv4.
         let headers = (Ipv4::LEN + Udp::LEN + Bth::LEN) as u64 * n + ICRC as u64 * n;
         let pad = bytes - headers - extended - payload;
         let l1_bytes = bytes - Ipv4::LEN as u64 * n + network + vlan + AROUND as u64 * n;
@@ -279,7 +279,7 @@ impl InOrderRun {
         packet.run_key().is_some_and(|run_key| run_key == self.run_key)
     }
 
-    /// Fetches where a packet of its flow goes.
+    /// Prefetches the slot of the ring for a packet of its flow.
     #[inline(always)]
     pub(crate) fn fetch_ring(&self, psn: Psn) {
         self.run.fetch(psn);
@@ -329,10 +329,8 @@ impl InOrderRun {
         flow.requests.answer(response, resolved, config);
         flow.requests.go_on(&mut self.run, config)
     }
-
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
-        self.run.heap()
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.run.heap_bytes()
     }
 }
 

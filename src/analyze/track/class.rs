@@ -1,8 +1,6 @@
-//! What a packet is, and how many there were of each.
+//! Counts of packets by class, and of losses by place.
 
-use std::ops::{Deref, DerefMut};
-
-use super::on_demand::{OnDemand, quiet};
+use super::on_demand::{OnDemand, rare_part};
 use crate::analyze::model::{Class, Trigger};
 pub(crate) use crate::report::Location as Place;
 
@@ -20,19 +18,19 @@ impl Bounds {
     }
 }
 
-/// The counts of one PSN space in one direction. What only trouble counts is apart.
+/// The counts of one PSN space in one direction. Counts of trouble are apart.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) packets: u64,
     new: u64,
     unsequenced: u32,
     first: u16,
-    /// What may have been lost upstream, for all that is known, of flows that fall silent: no trouble.
+    /// Packets that may have been lost upstream in silences. They are no trouble.
     perhaps: u16,
     trouble: OnDemand<Trouble>,
 }
 
-/// The counts of a flow that is not only new packets.
+/// Counts that only flows with trouble need.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trouble {
     pub(crate) retransmitted_bytes: u64,
@@ -48,21 +46,7 @@ pub(crate) struct Trouble {
     pub(crate) max_late_ns: u64,
 }
 
-quiet!(Trouble);
-
-impl Deref for Counts {
-    type Target = Trouble;
-
-    fn deref(&self) -> &Trouble {
-        &self.trouble
-    }
-}
-
-impl DerefMut for Counts {
-    fn deref_mut(&mut self) -> &mut Trouble {
-        &mut self.trouble
-    }
-}
+rare_part!(Counts.trouble: Trouble);
 
 impl Counts {
     #[inline]
@@ -75,7 +59,7 @@ impl Counts {
         }
     }
 
-    /// So many packets of the expected PSN.
+    /// Counts packets with the expected PSN.
     pub(crate) fn are_new(&mut self, packets: u64) {
         self.new += packets;
     }
@@ -95,14 +79,12 @@ impl Counts {
             }
     }
 
-    /// Whether nothing was wrong, surely lost, late or sent again.
+    /// Whether no packet was wrong, surely lost, late or sent again.
     pub(crate) fn are_quiet(&self) -> bool {
         self.trouble.get().is_none()
     }
-
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
-        self.trouble.heap()
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.trouble.heap_bytes()
     }
 
     pub(crate) fn lost(&mut self, place: Place, least: u64, most: u64) {
@@ -112,14 +94,14 @@ impl Counts {
         self.losses[place as usize].add(least, most.max(least));
     }
 
-    /// A packet that was late, or sent again: perhaps one was lost, here or there.
+    /// A packet was late, or sent again: perhaps one was lost, upstream or downstream.
     #[cold]
     pub(crate) fn ambiguous(&mut self) {
         self.lost(Place::Upstream, 0, 1);
         self.lost(Place::Downstream, 0, 1);
     }
 
-    /// So many may have been lost upstream, or none.
+    /// At most `most` packets were lost upstream, perhaps none.
     #[inline]
     pub(crate) fn lost_perhaps(&mut self, most: u64) {
         match u16::try_from(most).ok().and_then(|most| self.perhaps.checked_add(most)) {
@@ -128,7 +110,7 @@ impl Counts {
         }
     }
 
-    /// What was lost at this place.
+    /// Packets lost at this place.
     pub(crate) fn lost_at(&self, place: Place) -> Bounds {
         let mut bounds = self.losses[place as usize];
         if place == Place::Upstream {
@@ -148,7 +130,7 @@ impl Counts {
         self.losses[place as usize].least = 0;
     }
 
-    /// Nothing of what was lost is sure: any of so many may have been, anywhere.
+    /// No loss is sure: each of these PSNs may have been lost, at any place.
     pub(crate) fn nothing_sure(&mut self, psns: u64) {
         for place in [Place::Upstream, Place::Downstream, Place::AckPath] {
             self.losses[place as usize] = Bounds::default();
@@ -156,7 +138,7 @@ impl Counts {
         }
     }
 
-    /// The capture lost so many: what it missed need not have been lost on the way.
+    /// The capture lost this number of packets: losses need not have happened on the network.
     pub(crate) fn less_sure(&mut self, missed: u64) {
         self.losses[Place::Upstream as usize].least = 0;
         let downstream = &mut self.losses[Place::Downstream as usize];

@@ -1,19 +1,19 @@
-//! A packet that comes twice: recorded twice, or sent again?
+//! Decides whether a repeated packet was recorded twice, or sent again.
 //!
-//! Identifications tell where they vary. Where they stand still, one repetition looks like the other, but not many:
+//! IPv4 identifications decide, if they vary. If they are constant, a single repetition may be either, but several differ:
 //!
-//! * a mirror copies nearly every packet, each nearly as long after its original, and its copies come between packets
-//!   that go on; so what it does is learned over all flows of a capture;
-//! * a sender that goes back sends everything from there on, one after the other, and then goes on with new PSNs.
+//! * a mirror copies nearly every packet, with a nearly constant lag, and its copies come between new packets; so its lag is
+//!   learned over all flows of a capture;
+//! * a sender that goes back sends all packets from there on, and then goes on with new PSNs.
 //!
-//! So what nothing else tells waits for the flow's next packets.
+//! So an undecided repetition waits for the flow's next packets.
 
 use std::cell::Cell;
 
-/// What a capture was seen to record twice, at one place: how long after.
+/// The lags of capture duplicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Lags {
-    /// All, and those of the same place.
+    /// All duplicates, and those seen at the same place as the original.
     copies: u32,
     seen: u32,
     shortest: i64,
@@ -24,21 +24,21 @@ struct Lags {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Copying(Cell<Lags>);
 
-/// Copies after which more are expected.
+/// After this number of duplicates, more are expected.
 const ENOUGH: u32 = 3;
-/// What comes again sooner was recorded twice: no answer comes so soon.
+/// A repetition that comes sooner was recorded twice: no answer can come so soon.
 pub(crate) const SURE_NS: i64 = 1_000;
-/// A single packet that comes again later was sent again: timers are longer.
+/// A single repetition that comes later was sent again: timers are longer.
 const TIMER_NS: i64 = 10_000;
-/// No mirror is so late.
+/// No mirror has a longer lag.
 pub(crate) const MIRROR_NS: i64 = 1_000_000;
-/// Packets apart that two copies that follow each other may be.
+/// The largest distance of consecutive copies, in packets.
 const NEAR: u64 = 8;
-/// New packets that a repetition waits for.
+/// The number of new packets that a repetition waits for.
 const PATIENCE: u32 = 32;
 
 impl Copying {
-    /// A packet was recorded again after so long.
+    /// A packet was recorded again after this lag.
     #[inline]
     pub(crate) fn learn(&self, lag: i64) {
         let lags = self.0.get();
@@ -54,7 +54,7 @@ impl Copying {
         self.0.set(lags);
     }
 
-    /// Whether any are expected, also at another place.
+    /// Whether duplicates are expected, perhaps at another place.
     pub(crate) fn is_learned(&self) -> bool {
         self.0.get().copies >= ENOUGH
     }
@@ -65,7 +65,7 @@ impl Copying {
         self.0.set(Lags { copies: lags.copies.saturating_add(1), ..lags });
     }
 
-    /// Whether packets are recorded again after so long.
+    /// Whether packets are recorded again after such a lag.
     pub(crate) fn has(&self, lag: i64) -> bool {
         let Lags { seen, shortest, longest, .. } = self.0.get();
         seen >= ENOUGH && (shortest - margin(shortest)..=longest + margin(longest)).contains(&lag)
@@ -84,11 +84,11 @@ struct Repeated {
     lag: i64,
 }
 
-/// Repetitions that wait for what comes next, with what their flow needs of them then.
+/// Repetitions that wait for the next packets, with the data that their flow will need.
 #[derive(Clone, Debug)]
 pub(crate) struct Repetitions<T> {
     waiting: Vec<(Repeated, T)>,
-    /// New packets since the first.
+    /// New packets since the first repetition.
     new: u32,
 }
 
@@ -98,18 +98,18 @@ impl<T> Default for Repetitions<T> {
     }
 }
 
-/// A packet behind some that wait.
+/// A packet that comes after repetitions that wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Behind {
     /// Beyond all others.
     New,
-    /// A repetition from there to there, so long after the one before.
+    /// A repetition: its PSN, one past its last PSN, and its lag.
     Again(u64, u64, i64),
-    /// One that was missing.
+    /// A packet that was missing.
     Missing,
 }
 
-/// What becomes of those that wait.
+/// The verdict on the repetitions that wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// They wait on.
@@ -125,13 +125,13 @@ impl<T> Repetitions<T> {
         self.waiting.push((Repeated { x, end, lag }, packet));
     }
 
-    /// They wait no more.
+    /// Removes all repetitions.
     pub(crate) fn take(&mut self) -> impl Iterator<Item = T> + use<T> {
         self.new = 0;
         std::mem::take(&mut self.waiting).into_iter().map(|(_, packet)| packet)
     }
 
-    /// What the next packet makes of them. `hi`: one past the highest PSN before it.
+    /// The verdict after the next packet. `hi`: one past the highest PSN before it.
     pub(crate) fn judge(&mut self, next: Behind, hi: u64) -> Verdict {
         let Some(&(last, _)) = self.waiting.last() else { return Verdict::Wait };
         match next {
@@ -154,7 +154,7 @@ impl<T> Repetitions<T> {
         }
     }
 
-    /// No others tell.
+    /// The verdict if no further packet comes.
     pub(crate) fn alone(&self) -> Verdict {
         match self.waiting.last() {
             Some((last, _)) if self.new == 0 && last.lag < TIMER_NS => Verdict::Copies,

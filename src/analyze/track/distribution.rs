@@ -12,31 +12,31 @@ pub struct Distribution(Inner);
 enum Inner {
     #[default]
     Empty,
-    /// So many, all alike: the messages of many a queue pair are of one size.
+    /// All samples are equal: many queue pairs send messages of one size.
     Alike {
         value: u64,
         count: u64,
     },
     Few(Vec<u64>),
-    /// Samples wait until there are some: a histogram is seldom in the cache.
+    /// Samples are buffered, since a histogram is rarely in the cache.
     Buffered(Box<Buffered>),
-    /// What is left of a histogram that was given up. Its percentiles are those of that time.
+    /// The summary of a histogram that was dropped. Its percentiles are those of that time.
     Summed(Box<Summary>),
 }
 
-/// In this order, what every sample needs is together, but for its place.
+/// The fields that every sample needs come first.
 #[derive(Clone, Debug)]
 #[repr(C)]
 struct Buffered {
     used: usize,
-    /// For who follows a percentile.
+    /// The state of a percentile that is tracked.
     followed: Followed,
     waiting: [u64; FEW],
     histogram: Counted,
 }
 
-/// A histogram with counters as wide as the number of its samples needs: most flows have few, and many flows' histograms
-/// are what their memory is.
+/// A histogram whose counters are as wide as the number of samples needs. Most flows have few samples, and histograms take most
+/// of the memory of many flows.
 #[derive(Clone, Debug)]
 enum Counted {
     Bytes(Histogram<u8>),
@@ -44,7 +44,7 @@ enum Counted {
     Longs(Histogram<u32>),
 }
 
-/// The same of each of them.
+/// Calls the same method of any variant.
 macro_rules! of_each {
     ($counted:expr, $histogram:ident => $result:expr) => {
         match $counted {
@@ -81,20 +81,20 @@ impl Buffered {
     }
 }
 
-/// The distribution's 99th percentile, followed from sample to sample: a tracker asks for it after each. The histogram,
-/// which is seldom in the cache, is looked at only when the percentile moves.
+/// A distribution whose 99th percentile is updated with each sample. The histogram, which is rarely in the cache, is read only
+/// when the percentile moves.
 #[derive(Clone, Debug, Default)]
 pub struct Tracked {
     all: Distribution,
     p99: u64,
 }
 
-/// Where in a histogram a percentile is.
+/// The position of a percentile in a histogram.
 #[derive(Clone, Debug, Default)]
 struct Followed {
-    /// The smallest value that the histogram does not tell from it.
+    /// The smallest value in the percentile's bucket.
     low: u64,
-    /// How many samples there are, how many of them do not exceed it, and how many are not told from it.
+    /// Number of samples, of samples up to the percentile, and of samples in its bucket.
     count: u64,
     upto: u64,
     here: u64,
@@ -116,7 +116,7 @@ impl Tracked {
         }
     }
 
-    /// Until there is a histogram, the percentile is the largest; then it is found.
+    /// Without a histogram, the percentile is the largest sample.
     #[cold]
     fn add_to_few(&mut self, value: u64) {
         if let Inner::Summed(_) = &self.all.0 {
@@ -143,7 +143,7 @@ impl Tracked {
         &self.all
     }
 
-    /// Gives up the histogram: the 99th percentile stays what it is.
+    /// Drops the histogram: the 99th percentile stays as it is.
     pub(crate) fn shed(&mut self) {
         self.all.shed();
     }
@@ -158,7 +158,7 @@ impl Buffered {
         p99
     }
 
-    /// The percentile moves over the steps between; a sample moves it by one occupied step at most.
+    /// Moves the percentile by buckets. One sample moves it by one occupied bucket at most.
     #[inline(never)]
     fn follow(&mut self, p99: u64) -> u64 {
         self.flush();
@@ -196,19 +196,19 @@ fn follow<C: Counter>(histogram: &Histogram<C>, followed: &mut Followed, mut p99
 }
 
 impl Counted {
-    /// Without samples; `None` where there is no such.
+    /// A histogram without samples; `None` if the library refuses its parameters.
     fn new() -> Option<Counted> {
-        // Only a number of digits that does not exist is refused.
+        // The library refuses only an invalid number of digits.
         let mut histogram = Histogram::new(DIGITS).ok()?;
         histogram.auto(true);
         Some(Counted::Bytes(histogram))
     }
 
-    /// So many samples, all alike.
+    /// A histogram of equal samples.
     fn of(value: u64, count: u64) -> Option<Counted> {
         let mut counted = Counted::new()?;
         counted.widen_for(count);
-        // No counter counts more.
+        // The widest counter saturates.
         let count = u32::try_from(count).unwrap_or(u32::MAX);
         let _ = match &mut counted {
             Counted::Bytes(histogram) => histogram.record_n(value, count as u8),
@@ -218,7 +218,7 @@ impl Counted {
         Some(counted)
     }
 
-    /// Makes the counters wide enough for some more samples.
+    /// Makes the counters wide enough for `more` samples.
     #[inline]
     fn widen_for(&mut self, more: u64) {
         let count = of_each!(self, histogram => histogram.len()) + more;
@@ -234,10 +234,10 @@ impl Counted {
         }
     }
 
-    /// Some more samples.
+    /// Adds samples.
     fn record(&mut self, values: &[u64]) {
         self.widen_for(values.len() as u64);
-        // Refused is only what no histogram that resizes itself refuses; `saturating_record` would not let it grow.
+        // A histogram that resizes itself refuses nothing. `saturating_record` would not let it grow.
         of_each!(self, histogram => values.iter().for_each(|&value| _ = histogram.record(value)));
     }
 
@@ -245,7 +245,7 @@ impl Counted {
         of_each!(self, histogram => summary(histogram))
     }
 
-    fn heap(&self) -> usize {
+    fn heap_bytes(&self) -> usize {
         match self {
             Counted::Bytes(histogram) => histogram.distinct_values(),
             Counted::Shorts(histogram) => histogram.distinct_values() * size_of::<u16>(),
@@ -272,7 +272,7 @@ fn wider<C: Counter, W: Counter + From<C>>(narrow: &Histogram<C>) -> Histogram<W
     wide
 }
 
-/// How many of so many samples the 99th percentile is not to be exceeded by: rounded up.
+/// The number of samples that must not exceed the 99th percentile: 99 % of `count`, rounded up.
 #[inline]
 fn share(count: u64) -> u64 {
     let exact = 0.99 * count as f64;
@@ -280,7 +280,7 @@ fn share(count: u64) -> u64 {
     whole + ((whole as f64) < exact) as u64
 }
 
-/// A histogram's summary: its values are right to two digits.
+/// The summary of a histogram. Its values have two significant digits.
 pub(crate) fn summary<C: Counter>(histogram: &Histogram<C>) -> Summary {
     Summary {
         count: histogram.len(),
@@ -291,7 +291,7 @@ pub(crate) fn summary<C: Counter>(histogram: &Histogram<C>) -> Summary {
     }
 }
 
-/// Samples kept as they are.
+/// Up to this number, samples are kept unchanged.
 const FEW: usize = 32;
 /// Two significant digits: values are right to one in a hundred.
 const DIGITS: u8 = 2;
@@ -329,7 +329,7 @@ impl Distribution {
         }
     }
 
-    /// From now on there is a histogram.
+    /// Changes to a histogram.
     fn buffer(&mut self) {
         if let Some(histogram) = self.histogram() {
             let (used, waiting, followed) = (0, [0; FEW], Followed::default());
@@ -351,7 +351,7 @@ impl Distribution {
         }
     }
 
-    /// Fetches where the next sample goes.
+    /// Prefetches the place of the next sample.
     #[inline]
     pub(crate) fn fetch(&self) {
         match &self.0 {
@@ -411,18 +411,16 @@ impl Distribution {
             _ => self.summary().map(|s| if share < 0.9 { s.p50 } else { s.p99 }),
         }
     }
-
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
+    pub(crate) fn heap_bytes(&self) -> usize {
         match &self.0 {
             Inner::Empty | Inner::Alike { .. } => 0,
             Inner::Few(few) => few.capacity() * size_of::<u64>(),
-            Inner::Buffered(buffered) => size_of::<Buffered>() + buffered.histogram.heap(),
+            Inner::Buffered(buffered) => size_of::<Buffered>() + buffered.histogram.heap_bytes(),
             Inner::Summed(_) => size_of::<Summary>(),
         }
     }
 
-    /// Gives up the histogram. The summary stays: of later samples only the number and the extremes are counted.
+    /// Drops the histogram and keeps its summary. Later samples change only the count and the extremes.
     pub(crate) fn shed(&mut self) {
         if let Inner::Buffered(_) = &self.0
             && let Some(summary) = self.summary()

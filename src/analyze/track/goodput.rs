@@ -1,7 +1,7 @@
-//! What a flow delivered lately, at the cost of a comparison per acknowledgement: two marks, of which the older one is
-//! given up when the newer one is old enough.
+//! The recent goodput of a flow, at the cost of one comparison per acknowledgement. Two marks are kept. The older one is dropped
+//! when the newer one is old enough.
 
-/// Where a flow's goodput stood.
+/// The goodput of a flow at some time.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     time: i64,
@@ -18,13 +18,13 @@ pub(crate) struct Marks {
     newer: Mark,
 }
 
-/// Round trips that a rate is taken over, at least.
+/// A rate is taken over at least so many round trips.
 const SPAN: i64 = 10;
-/// ... and at most: a flow that nobody acknowledges for so long has stopped.
+/// ... and at most over so many: a flow that is not acknowledged for longer has stopped.
 const STALL: i64 = 100;
 
 impl Marks {
-    /// The flow stands here. Where ten round trips are over since the newer mark, there is one more.
+    /// The goodput at a time. After ten round trips since the newer mark, a new mark is set.
     #[inline]
     pub(crate) fn pass(&mut self, time: i64, bytes: u64, rtt: Option<u32>) -> Option<Passed> {
         let rtt = rtt?;
@@ -37,32 +37,31 @@ impl Marks {
         Some(Passed { since: past.time, from, now })
     }
 
-    /// From when on there is another one.
+    /// When the next mark is due.
     #[inline(always)]
     pub(crate) fn due(&self, rtt: u32) -> i64 {
         self.newer.time.saturating_add(span(rtt))
     }
 
-    /// How far marks are apart at least; `None` where the way to the next one may be longer than a `u32` tells before the flow
-    /// has stopped.
+    /// The smallest distance of two marks; `None` if the distance may exceed a `u32` before the flow has stopped.
     pub(crate) fn apart(rtt: u32) -> Option<u32> {
         let may_be_told = STALL * (rtt as i64) < u32::MAX as i64;
         may_be_told.then_some(span(rtt) as u32)
     }
 
-    /// When the last one was set.
+    /// When the last mark was set.
     pub(crate) fn last(&self) -> i64 {
         self.newer.time
     }
 
-    /// There were marks meanwhile, at the same goodput: the last one at this time, so many nanoseconds after the one before.
+    /// Catches up with marks at constant goodput. The last one was set at `time`, `took` nanoseconds after the one before.
     pub(crate) fn go_on(&mut self, time: i64, took: u32, bytes: u64, rtt: u32) {
         let before = time.saturating_sub(took as i64);
         let past = if before == self.newer.time { self.newer } else { Mark { time: before, bytes } };
         *self = Marks { older: past.unless_stopped(took as i64, rtt), newer: Mark { time, bytes } };
     }
 
-    /// The flow begins anew.
+    /// Restarts with this mark.
     pub(crate) fn restart(&mut self, time: i64, bytes: u64) {
         *self = Marks { older: NEVER, newer: Mark { time, bytes } };
     }
@@ -73,17 +72,17 @@ impl Marks {
     }
 }
 
-/// A flow's way from a mark to the next.
+/// The interval from one mark to the next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Passed {
-    /// When the former was set.
+    /// When the earlier mark was set.
     pub(crate) since: i64,
     from: Mark,
     now: Mark,
 }
 
 impl Passed {
-    /// The rate, in bit/s; `None` where the flow had stopped, or there was no mark.
+    /// The rate in bit/s; `None` if the flow had stopped, or there was no mark.
     pub(crate) fn rate(&self) -> Option<u64> {
         self.from.rate_to(self.now)
     }
@@ -95,14 +94,14 @@ impl Default for Marks {
     }
 }
 
-/// How far marks are apart at least.
+/// The smallest distance of two marks.
 #[inline(always)]
 fn span(rtt: u32) -> i64 {
     (SPAN * rtt as i64).max(1)
 }
 
 impl Mark {
-    /// The mark, if the way to the next one took no longer than a flow may take.
+    /// The mark, unless the flow had stopped before the next one.
     fn unless_stopped(self, took: i64, rtt: u32) -> Mark {
         if took > STALL * rtt as i64 { NEVER } else { self }
     }

@@ -1,15 +1,15 @@
-//! PSNs that were passed over: an ordered set of ranges, of bounded size.
+//! Holes, ranges of PSNs that were skipped: an ordered set of bounded size.
 
 use std::ops::Range;
 
-/// A range of PSNs never seen, and when it was passed over.
+/// A range of PSNs never seen, and when it was skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hole {
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// When the packet behind it came, in nanoseconds.
+    /// When the packet after it came, in nanoseconds.
     pub(crate) time: i64,
-    /// The identification of the packet behind it: what was sent before that one has a smaller one.
+    /// The IPv4 identification of the packet after it. A packet that was sent earlier has a smaller one.
     pub(crate) id: Option<u16>,
 }
 
@@ -17,17 +17,17 @@ pub(crate) struct Hole {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Holes {
     holes: Vec<Hole>,
-    /// PSNs in them.
+    /// Number of PSNs in the holes.
     total: u64,
-    /// PSNs of holes that there was no room for.
+    /// Number of PSNs of holes that are no longer kept.
     forgotten: u64,
 }
 
-/// Holes kept at a time; the oldest go first.
+/// Most holes that are kept. The oldest are dropped first.
 const MAX_HOLES: usize = 4096;
 
 impl Holes {
-    /// A range was passed over: nearly always beyond all others.
+    /// A range was skipped. Nearly always, it is beyond all others.
     pub(crate) fn push(&mut self, range: Range<u64>, time: i64, id: Option<u16>) {
         if range.is_empty() {
             return;
@@ -47,7 +47,7 @@ impl Holes {
         self.holes.insert(at, Hole { start: range.start, end: range.end, time, id });
     }
 
-    /// The hole that this PSN is in.
+    /// The hole with this PSN.
     #[inline]
     pub(crate) fn get(&self, x: u64) -> Option<Hole> {
         let hole = *self.holes.get(self.index(x)?)?;
@@ -59,7 +59,7 @@ impl Holes {
         (self.holes.get(at)?.start <= x).then_some(at)
     }
 
-    /// Where the first one is that does not end before this PSN. Most that are asked for are beyond all of them.
+    /// The position of the first hole that does not end before this PSN. Most PSNs are beyond all holes.
     fn first_behind(&self, x: u64) -> usize {
         match self.holes.last() {
             Some(last) if last.end > x => self.holes.partition_point(|hole| hole.end <= x),
@@ -72,7 +72,7 @@ impl Holes {
         self.holes.get(self.first_behind(range.start)).is_some_and(|hole| hole.start < range.end)
     }
 
-    /// These PSNs have come.
+    /// Removes PSNs that have come.
     pub(crate) fn fill(&mut self, range: Range<u64>) {
         let mut at = self.first_behind(range.start);
         while let Some(&hole) = self.holes.get(at) {
@@ -116,18 +116,16 @@ impl Holes {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Hole> {
         self.holes.iter()
     }
-
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
+    pub(crate) fn heap_bytes(&self) -> usize {
         self.holes.capacity() * size_of::<Hole>()
     }
 
-    /// PSNs in holes.
+    /// Number of PSNs in holes, with those no longer kept.
     pub(crate) fn psns(&self) -> u64 {
         self.forgotten + self.total
     }
 
-    /// Forget them all, and how many they were: that number.
+    /// Removes all holes, and returns the number of their PSNs.
     pub(crate) fn take(&mut self) -> u64 {
         let psns = self.psns();
         *self = Holes { holes: std::mem::take(&mut self.holes), ..Holes::default() };
@@ -135,14 +133,14 @@ impl Holes {
         psns
     }
 
-    /// Begin anew; the PSNs of these holes stay counted.
+    /// Removes all holes. Their PSNs stay counted.
     pub(crate) fn retire(&mut self) {
         self.forgotten = self.psns();
         self.total = 0;
         self.holes.clear();
     }
 
-    /// The same, and gives the memory back: so many PSNs were in holes.
+    /// [`retire`](Self::retire), and frees the memory. Returns how many PSNs were in holes.
     pub(crate) fn shed(&mut self) -> u64 {
         let known = self.psns() - self.forgotten;
         self.retire();

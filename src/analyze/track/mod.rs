@@ -1,4 +1,4 @@
-//! The state machines of a flow: what each packet means on its connection.
+//! The state machines of a flow. They find the class of each packet.
 
 pub(crate) mod class;
 pub(crate) mod copies;
@@ -16,10 +16,10 @@ pub(crate) mod step;
 
 use std::collections::VecDeque;
 
-/// A queue pair silent for longer may be another one when it is heard again.
+/// After a longer silence, a queue pair number may mean another queue pair.
 pub(crate) const SILENCE_NS: i64 = 1_000_000_000;
 
-/// Adds to a queue of the last so many. Its room doubles from one on: most flows never need more.
+/// Adds to a queue that keeps the last `most` values. Its capacity doubles, from one on: most flows never need more.
 #[inline]
 fn push_last<T>(queue: &mut VecDeque<T>, most: usize, value: T) {
     if queue.len() >= most {
@@ -31,7 +31,7 @@ fn push_last<T>(queue: &mut VecDeque<T>, most: usize, value: T) {
     queue.push_back(value);
 }
 
-/// Leaves a queue its last few, and gives back the memory: those that it had before them.
+/// Keeps only the last few values of a queue, and frees memory. Returns the values before them.
 fn shed_first<T>(queue: &mut VecDeque<T>) -> impl Iterator<Item = T> {
     const FEW: usize = 8;
     let last = queue.split_off(queue.len().saturating_sub(FEW));

@@ -1,32 +1,32 @@
-//! State that most flows never have: made when it is first written to.
+//! State that most flows never need. It is allocated on the first write.
 
 use std::ops::{Deref, DerefMut};
 
-/// What a flow has only once it is needed. Reading it before shows the default.
+/// A value that is allocated on the first write. Before that, it reads as the default.
 #[derive(Clone, Debug)]
 pub(crate) struct OnDemand<T>(Option<Box<T>>);
 
 /// A type whose default can be lent.
 pub(crate) trait Quiet: Default + 'static {
-    /// The default.
+    /// A reference to the default.
     fn quiet() -> &'static Self;
 }
 
 impl<T> OnDemand<T> {
-    /// What there is, if it was ever written to.
+    /// The value, if it was ever written to.
     #[inline(always)]
     pub(crate) fn get(&self) -> Option<&T> {
         self.0.as_deref()
     }
 
-    /// The same, to change it.
+    /// The value for changes, if it was ever written to.
     #[inline(always)]
     pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
         self.0.as_deref_mut()
     }
 
     /// Bytes on the heap, without what the value itself has there.
-    pub(crate) fn heap(&self) -> usize {
+    pub(crate) fn heap_bytes(&self) -> usize {
         self.0.as_ref().map_or(0, |_| size_of::<T>())
     }
 }
@@ -68,3 +68,25 @@ macro_rules! quiet {
     };
 }
 pub(crate) use quiet;
+
+/// Makes the fields of a rare part fields of the whole: `Flow.rare: Rare` lets a flow be read and written as its `Rare`.
+macro_rules! rare_part {
+    ($whole:ident.$field:ident: $part:ty) => {
+        $crate::analyze::track::on_demand::quiet!($part);
+
+        impl std::ops::Deref for $whole {
+            type Target = $part;
+
+            fn deref(&self) -> &$part {
+                &self.$field
+            }
+        }
+
+        impl std::ops::DerefMut for $whole {
+            fn deref_mut(&mut self) -> &mut $part {
+                &mut self.$field
+            }
+        }
+    };
+}
+pub(crate) use rare_part;

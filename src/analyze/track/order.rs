@@ -1,9 +1,8 @@
-//! What a sender's IPv4 identifications tell of the order in which it sent.
+//! The order in which a sender sent its packets, by their IPv4 identifications.
 //!
-//! Linux counts them up for every packet to a host; adapters keep them constant, count them, or draw them at
-//! random. Where a flow's packets were seen to count up, a packet whose number lies before others was sent before
-//! them and overtaken; one whose number is the newest was sent last. Where they vary at all, equal numbers mean
-//! one transmission.
+//! Linux increments the identification for every packet to a host. Adapters keep it constant, increment it, or draw it at random.
+//! If the identifications of a flow increase, a packet with a smaller one was sent before the others, and overtaken; a packet with
+//! the largest one was sent last. If they vary in any way, equal identifications mean one transmission.
 
 use std::hint::select_unpredictable;
 
@@ -18,11 +17,11 @@ pub(crate) struct IdOrder {
     other: u16,
 }
 
-/// Steps to see before anything is concluded.
+/// The number of steps that are needed for a conclusion.
 const ENOUGH: u16 = 6;
 
 impl IdOrder {
-    /// A packet that is no capture duplicate. `None` where it has no identification.
+    /// The identification of a packet that is no capture duplicate.
     #[inline]
     pub(crate) fn push(&mut self, id: u16) {
         if !self.started {
@@ -32,16 +31,16 @@ impl IdOrder {
         self.push_next(id);
     }
 
-    /// One that is not the first.
+    /// The identification of any packet but the first.
     #[inline(always)]
     pub(crate) fn push_next(&mut self, id: u16) {
         let step = id.wrapping_sub(self.last);
         if step == 0 {
-            // Of adapters that keep it constant, all of them.
+            // For adapters that keep it constant, every step.
             self.same += 1;
             return self.halve_if_full(self.same);
         }
-        // A branch would be guessed wrong every other time where they are random.
+        // If they are random, a branch would be mispredicted every other time.
         self.newest = select_unpredictable(self.ahead(id) > 0, id, self.newest);
         self.last = id;
         let count = if step <= 0xfff { &mut self.up } else { &mut self.other };
@@ -68,7 +67,7 @@ impl IdOrder {
         id.wrapping_sub(self.newest) as i16
     }
 
-    /// Whether they count up: few steps back, and each of those explained by one packet out of order.
+    /// Whether they increase: there are few steps back, and each is explained by one packet out of order.
     #[inline]
     pub(crate) fn counts_up(&self) -> bool {
         self.up >= ENOUGH && self.up / 4 >= self.other && self.same <= self.up / 8
@@ -77,7 +76,7 @@ impl IdOrder {
     /// Whether a packet with this identification was sent before others that were seen.
     #[inline(always)]
     pub(crate) fn is_overtaken(&self, id: u16) -> bool {
-        // Asked in this order: where they are random, every other one is behind the newest, and nobody can tell which.
+        // In this order, since random identifications make the second test unpredictable.
         self.counts_up() && self.ahead(id) < 0
     }
 

@@ -1,14 +1,11 @@
-//! A flow's requests, and what the other direction says of them.
+//! The requests of a flow, and the answers to them.
 
 mod answer;
 mod messages;
 mod recovery;
 mod run;
 
-use std::{
-    collections::VecDeque,
-    ops::{Deref, DerefMut},
-};
+use std::collections::VecDeque;
 
 pub(crate) use answer::Response;
 pub(crate) use recovery::Episode;
@@ -19,7 +16,7 @@ use super::{
     copies::{Copying, Verdict},
     distribution::{Distribution, Tracked},
     goodput::Marks,
-    on_demand::{OnDemand, quiet},
+    on_demand::{OnDemand, quiet, rare_part},
     order::IdOrder,
     push_last,
     responder_model::ResponderModel,
@@ -39,24 +36,24 @@ use crate::{
 use answer::START_NS;
 use recovery::{MAX_CORRUPT_GAPS, Trouble};
 
-/// A request, beside its place in the sequence.
+/// A request packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     pub(crate) packet: Packet,
     pub(crate) operation: Operation,
     pub(crate) position: Position,
-    /// Bytes of the whole message, where the packet says: RETH, or a message of one packet.
+    /// Bytes of the whole message, if the packet states them: in a RETH, or as a message of one packet.
     pub(crate) message_bytes: Option<u32>,
 }
 
-/// What a request is of its message.
+/// A packet as a part of its message.
 struct Part {
     operation: Operation,
     position: Position,
     /// PSNs.
     n: u32,
     time: i64,
-    /// Of a READ request, those that it asks for.
+    /// Payload bytes; for a READ request, the bytes that it asks for.
     bytes: u64,
 }
 
@@ -71,8 +68,8 @@ impl Request {
     }
 }
 
-/// A READ or atomic whose response is awaited, or came not long ago.
-#[derive(Clone, Copy, Debug)]
+/// A READ or atomic whose response is still to come, or came recently.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Read {
     pub(crate) first: u64,
     /// One past its last PSN.
@@ -84,21 +81,21 @@ pub(crate) struct Read {
     answered: bool,
     /// Responses seen, each once.
     seen: u64,
-    /// Its last response came, and it was asked for once.
+    /// Its last response came, and the READ was requested once.
     ended: bool,
     complete: bool,
     retried: bool,
-    /// When it was asked for again.
+    /// When it was requested again.
     again: i64,
 }
 
 impl Read {
-    /// Whether it has one PSN, and that was answered.
+    /// Whether it has a single PSN, and an answer.
     pub(super) fn is_answered_alone(&self) -> bool {
         self.answered && self.end - self.first == 1
     }
 
-    /// Whether a response with this PSN is one to it.
+    /// Whether a response with this PSN belongs to it.
     fn has(&self, x: u64) -> bool {
         self.first <= x && x < self.end
     }
@@ -120,7 +117,7 @@ struct Assembly {
     operation: Operation,
 }
 
-/// The requests of a flow. In this order, what every packet needs is together, and comes first.
+/// The requests of a flow. The fields that every packet needs come first.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Requests {
@@ -139,37 +136,39 @@ pub(crate) struct Requests {
     /// The last episode is not over.
     is_recovering: bool,
     pub(crate) fatal: Option<u8>,
+    /// The queue pair's acknowledgement timeout, as IBTA's exponent, where CM says it; 0 where it is not known.
+    pub(crate) ack_timeout: u8,
     pub(crate) seq: Sequence,
     pub(crate) messages_completed: u64,
     waiting: VecDeque<Waiting>,
     pub(crate) acks_seen: u64,
     last_progress: i64,
-    /// The most PSNs that were ever outstanding.
+    /// The largest number of PSNs that were outstanding.
     reach: u64,
     pub(crate) rtt_min: Option<u32>,
     pub(crate) more: Option<Box<More>>,
     /// Bytes of messages.
     pub(crate) sizes: Distribution,
-    /// PSNs acknowledged that the tap never saw.
+    /// Acknowledged PSNs that the tap never saw.
     pub(crate) acked_unseen: u64,
-    /// Messages acknowledged together with a later one: their own acknowledgement was not sent, or was lost.
+    /// Messages that were acknowledged together with a later one. Their own acknowledgement was not sent, or was lost.
     pub(crate) acks_not_seen: u64,
     pub(crate) messages_broken: u64,
 }
 
-/// What only flows with READs or atomics have.
+/// State that only flows with READs or atomics need.
 #[derive(Clone, Debug, Default)]
 struct Reads {
     list: VecDeque<Read>,
-    /// None of them ends beyond this.
+    /// No READ of the list ends beyond this PSN.
     end: u64,
-    /// Some began or ended before one that came before it.
+    /// The list is not in the order of PSNs.
     in_disorder: bool,
     /// A response beyond the expected one passed the tap.
     out_of_sequence: bool,
-    /// When the last response passed it.
+    /// When the last response passed the tap.
     last_time: i64,
-    /// A response came of which the request was not seen.
+    /// A response came whose request was not seen.
     unasked: bool,
     /// The length of one was cut off.
     any_cut: bool,
@@ -180,7 +179,7 @@ struct Reads {
 quiet!(Reads);
 
 impl Reads {
-    /// Where the last one is that has this PSN. What ends before it has nothing but such before it.
+    /// The position of the last READ with this PSN. If one ends before it, so do all READs before that one.
     #[inline(always)]
     fn place(&self, x: u64) -> Option<usize> {
         let is_last = |read: &Read| read.end <= x && !self.in_disorder;
@@ -188,14 +187,14 @@ impl Reads {
         self.list.get(at).filter(|read| read.has(x)).map(|_| at)
     }
 
-    /// Those that do not end before this PSN, and perhaps others.
+    /// The READs that do not end before this PSN, and perhaps others.
     fn from(&self, x: u64) -> impl Iterator<Item = &Read> {
         let before = self.list.iter().rposition(|read| read.end <= x).filter(|_| !self.in_disorder);
         self.list.range(before.map_or(0, |before| before + 1)..)
     }
 }
 
-/// What only flows with answers have.
+/// State that only flows with answers need.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct More {
     pub(crate) ack_rtt: Tracked,
@@ -204,7 +203,7 @@ pub(crate) struct More {
     rare: OnDemand<Rare>,
 }
 
-/// What only flows with READs, NAKs or timeouts have.
+/// State that only flows with READs, NAKs or timeouts need.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rare {
     pub(crate) read_first: Distribution,
@@ -217,11 +216,11 @@ pub(crate) struct Rare {
     pub(crate) rnr_stalled: u64,
     pub(crate) timeouts: Vec<report::Timeout>,
     pub(crate) episodes: Vec<Episode>,
-    /// Episodes that there was no room for.
+    /// Number of episodes that are not kept.
     pub(crate) episodes_dropped: u64,
 }
 
-quiet!(Rare);
+rare_part!(More.rare: Rare);
 
 impl Rare {
     fn distributions(&self) -> [&Distribution; 6] {
@@ -234,7 +233,7 @@ impl Rare {
         [read_first, read_last, nak_generation, nak_reaction, rnr_asked, rnr_waited]
     }
 
-    /// Leaves the first few episodes and the last one, which may not be over.
+    /// Keeps only the first few episodes, and the last one, which may not be over.
     fn shed_episodes(&mut self) {
         const FEW: usize = 4;
         let last = self.episodes.len().saturating_sub(1);
@@ -242,42 +241,28 @@ impl Rare {
         self.episodes.shrink_to_fit();
     }
 
-    fn heap(&self) -> usize {
-        self.distributions().iter().map(|distribution| distribution.heap()).sum::<usize>()
+    fn heap_bytes(&self) -> usize {
+        self.distributions().iter().map(|distribution| distribution.heap_bytes()).sum::<usize>()
             + self.episodes.capacity() * size_of::<Episode>()
             + self.timeouts.capacity() * size_of::<report::Timeout>()
     }
 }
 
 impl More {
-    fn heap(&self) -> usize {
-        let rare = self.rare.heap() + self.rare.get().map_or(0, Rare::heap);
-        self.ack_rtt.all().heap() + self.completion.heap() + rare
+    fn heap_bytes(&self) -> usize {
+        let rare = self.rare.heap_bytes() + self.rare.get().map_or(0, Rare::heap_bytes);
+        self.ack_rtt.all().heap_bytes() + self.completion.heap_bytes() + rare
     }
 }
 
-impl Deref for More {
-    type Target = Rare;
-
-    fn deref(&self) -> &Rare {
-        &self.rare
-    }
-}
-
-impl DerefMut for More {
-    fn deref_mut(&mut self) -> &mut Rare {
-        &mut self.rare
-    }
-}
-
-/// Path MTU and where it is known from.
+/// Path MTU, and the evidence for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mtu {
     pub(crate) bytes: u16,
     pub(crate) by: MtuBy,
 }
 
-/// Where a path MTU is known from, weakest first.
+/// The evidence for a path MTU, weakest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MtuBy {
     #[default]
@@ -290,22 +275,22 @@ pub(crate) enum MtuBy {
     Cm,
 }
 
-/// What most paths have, until something better is known.
+/// The assumed path MTU until it is known.
 const LIKELY_MTU: u32 = 1024;
-/// The length of a READ that was cut off, and the PSNs that it may have.
+/// The length of a READ whose frame was cut before the RETH, and the most PSNs that it may have.
 const UNKNOWN: u32 = 0;
 const LONGEST_UNKNOWN: u64 = 1 << 16;
 const MAX_READS: usize = 256;
 const MAX_WAITING: usize = 1024;
-/// What the analysis as a whole knows.
+/// What the trackers of all flows share.
 #[derive(Clone, Debug)]
 pub(crate) struct TrackConfig {
     pub(crate) late_ns: i64,
-    /// The queue pair's timeout, where the user or CM says it.
+    /// All queue pairs' acknowledgement timeout, where the user says it.
     pub(crate) ack_timeout_ns: Option<i64>,
-    /// What the capture records twice.
+    /// The lags of capture duplicates.
     pub(crate) copying: Copying,
-    /// The capture lost packets: what it missed need not have been lost on the way.
+    /// The capture lost packets: a packet that is missing need not have been lost on the network.
     pub(crate) is_lossy: bool,
     /// Its times are coarser than round trips: they prove nothing.
     pub(crate) is_coarse: bool,
@@ -316,7 +301,7 @@ impl Requests {
         self.more.get_or_insert_default()
     }
 
-    /// Fetches the lines that a packet needs: of these fields no two are further apart than a line is long.
+    /// Prefetches the cache lines that a packet needs. Neighbouring fields of these are at most a line apart.
     #[inline(always)]
     pub(crate) fn fetch(&self) {
         prefetch::line(&self.una);
@@ -327,28 +312,28 @@ impl Requests {
         prefetch::line(&self.reach);
     }
 
-    /// Fetches what tells losses.
+    /// Prefetches the counts of losses.
     #[inline(always)]
     pub(crate) fn fetch_losses(&self) {
         prefetch::line(&self.counts.packets);
         prefetch::line(&self.acks_not_seen);
     }
 
-    /// Fetches what a message that ends adds to.
+    /// Prefetches the state that the end of a message changes.
     #[inline(always)]
     pub(crate) fn fetch_message(&self) {
         self.sizes.fetch();
         self.waiting.back().into_iter().for_each(prefetch::line);
     }
 
-    /// Fetches what an acknowledgement adds to.
+    /// Prefetches the state that an acknowledgement changes.
     #[inline(always)]
     pub(crate) fn fetch_answered(&self) {
         self.waiting.front().into_iter().for_each(prefetch::line);
         self.fetch_more();
     }
 
-    /// The same of its times.
+    /// Prefetches the distributions of times.
     #[inline(always)]
     pub(crate) fn fetch_more(&self) {
         if let Some(more) = &self.more {
@@ -360,7 +345,7 @@ impl Requests {
 
     fn context<'a>(&self, ids: &'a IdOrder, config: &'a TrackConfig) -> Context<'a> {
         let asked_time = match self.reads.get() {
-            // A response that did not come asks too.
+            // A response that did not come makes the requester ask again, too.
             Some(_) if self.acks_seen > 0 => i64::MAX,
             _ => self.trouble.get().map_or(0, |trouble| trouble.asked_time),
         };
@@ -379,21 +364,22 @@ impl Requests {
         }
     }
 
-    /// The shortest silence that a timeout may end.
+    /// The shortest silence that a timeout may end. IBTA vol. 1, 11.2.4.2: 4.096 us times 2 to the exponent.
     fn timeout_floor(&self, config: &TrackConfig) -> i64 {
-        if let Some(timeout) = config.ack_timeout_ns {
-            return timeout;
+        match (config.ack_timeout_ns, self.ack_timeout) {
+            (Some(timeout), _) => timeout,
+            (None, 0) => self.thrice_rtt.max(20_000),
+            (None, exponent) => 4096 << exponent,
         }
-        self.thrice_rtt.max(20_000)
     }
 
-    /// Whether a part of a SEND or WRITE is the expected one of a flow without trouble at the moment, which nearly all are.
+    /// Whether a packet of a SEND or WRITE is the expected one, and the flow has no trouble at the moment. Nearly all are.
     #[inline(always)]
     pub(crate) fn expects(&self, facts: &impl PacketView, ids: &IdOrder) -> bool {
         self.seq.expects(facts, ids) && self.is_quiet()
     }
 
-    /// Whether there is no trouble at the moment, and no READ that the next request tells the length of.
+    /// Whether there is no trouble at the moment, and no READ whose length the next request will show.
     #[inline(always)]
     fn is_quiet(&self) -> bool {
         self.reads.get().is_none_or(|reads| reads.guess.is_none())
@@ -402,7 +388,7 @@ impl Requests {
             && self.has_no_open_edge()
     }
 
-    /// Takes a request that it expects: what [`on_request`](Self::on_request) would do comes down to this.
+    /// Takes an expected request. The result is that of [`on_request`](Self::on_request).
     #[inline(always)]
     pub(crate) fn take_expected(
         &mut self,
@@ -426,13 +412,13 @@ impl Requests {
         }
     }
 
-    /// After a silence as long as a timeout: sent before, perhaps, and lost.
+    /// After a silence as long as a timeout, the packet may have been sent before, and lost.
     #[inline(never)]
     fn after_silence(&mut self, id: Option<u16>, ids: &IdOrder) {
         self.counts.lost_perhaps(unseen(id, ids).max(1));
     }
 
-    /// A request. Its class, or `None` where that has to wait: then it is among `resolved`, later.
+    /// Takes a request. Returns its class; `None` if it is undecided: then the verdict comes in `resolved` later.
     #[inline(never)]
     pub(crate) fn on_request(
         &mut self,
@@ -449,7 +435,7 @@ impl Requests {
         self.take_in(request, None, ids, config, resolved)
     }
 
-    /// What those packets are that came again.
+    /// Decides the class of the repetitions that wait.
     #[cold]
     fn judge_repeated(
         &mut self,
@@ -468,7 +454,7 @@ impl Requests {
         }
     }
 
-    /// A request. `is_copy`: of one that came again and waited, what it is.
+    /// Takes a request. `is_copy`: for a repetition that waited, whether it is a capture duplicate.
     fn take_in(
         &mut self,
         request: &mut Request,
@@ -522,7 +508,7 @@ impl Requests {
                     trouble.edges.clear();
                 }
             }
-            // The verdict was given in `settle`, with the others.
+            // `settle` has counted it, with the others.
             Class::Retransmission
                 if resolved.len() > began && resolved[began..].iter().any(|r| r.fill.frame == p.frame) =>
             {
@@ -545,11 +531,11 @@ impl Requests {
         }
         self.responder.on_request(step.x, p.n, p.time);
         if begins && matches!(request.position, Position::Middle | Position::Last) {
-            // The message's first packet was before the capture, or did not come.
+            // The first packet of the message was sent before the capture began, or was lost.
             self.counts.lost(Place::Upstream, 0, 1);
         }
         if step.gap > 0 && self.trouble.corrupted > 0 {
-            // Wrong packets came in the place of those that are missing.
+            // Corrupt packets came instead of the missing ones.
             let n = self.trouble.corrupted.min(step.gap);
             push_last(&mut self.trouble.corrupt_gaps, MAX_CORRUPT_GAPS, (step.x - step.gap..step.x, n));
         }
@@ -574,13 +560,13 @@ impl Requests {
         Some(class)
     }
 
-    /// How many PSNs a READ of so many bytes takes: one for every packet of its response.
+    /// The PSNs of a READ of `length` bytes: one for each packet of its response.
     pub(crate) fn psns_of_read(&self, length: u32) -> u32 {
         let mtu = if self.mtu.by == MtuBy::Unknown { LIKELY_MTU } else { self.mtu.bytes as u32 };
         length.div_ceil(mtu).clamp(1, Psn::SPACE / 2)
     }
 
-    /// The request after a READ tells how many PSNs that took, and so the path MTU.
+    /// The request after a READ shows the number of its PSNs, and so the path MTU.
     #[cold]
     fn solve(&mut self, next: Psn) {
         let Some((x, length)) = self.take_guess() else { return };
@@ -591,7 +577,7 @@ impl Requests {
         let mtu = [4096u16, 2048, 1024, 512, 256]
             .into_iter()
             .find(|&mtu| length.div_ceil(mtu as u32) as u64 == took);
-        // A request that the capture lost makes a READ seem longer, and the path MTU smaller than it is.
+        // If the capture lost a request, the READ seems to be longer, and the path MTU smaller.
         if let Some(mtu) = mtu.filter(|&mtu| self.mtu.by == MtuBy::Unknown || mtu > self.mtu.bytes) {
             self.set_mtu(Mtu { bytes: mtu, by: MtuBy::ReadPsns }, x, length);
         }
@@ -637,7 +623,7 @@ impl Requests {
             return;
         }
         let end = x + request.packet.n as u64;
-        // One beyond all others is none of them.
+        // A READ beyond all others is new.
         let known = match end <= self.reads.end {
             true => self.reads.list.iter_mut().rev().find(|read| read.first <= x && end <= read.end),
             false => None,
@@ -656,25 +642,14 @@ impl Requests {
                 Some(length) => Some((x, length)).filter(|_| length > 256),
             };
         }
-        let read = Read {
-            first: x,
-            end,
-            time: request.packet.time,
-            next: x,
-            answered: false,
-            seen: 0,
-            ended: false,
-            complete: false,
-            retried: false,
-            again: 0,
-        };
+        let read = Read { first: x, end, time: request.packet.time, next: x, ..Read::default() };
         let last = self.reads.list.back();
         self.reads.in_disorder |= last.is_some_and(|last| last.first > x || last.end > end);
         self.reads.end = self.reads.end.max(end);
         push_last(&mut self.reads.list, MAX_READS, read);
     }
 
-    /// Whether some were acknowledged that the capture does not have.
+    /// Whether packets were acknowledged that the capture does not have.
     pub(crate) fn are_missing(&self) -> bool {
         let una = self.una;
         let is_missing =
@@ -682,14 +657,15 @@ impl Requests {
         self.acked_unseen > 0 || self.reads.unasked || is_missing()
     }
 
-    /// Whether there was never anything wrong with them.
+    /// Whether there was never any trouble.
     pub(crate) fn is_quiet_so_far(&self) -> bool {
         self.counts.are_quiet()
             && self.messages_broken == 0
             && self.more.as_deref().is_none_or(|more| more.rnr_asked.count() == 0)
     }
 
-    /// Gives up detail: counts stay right, and bounds true. So many PSNs of READs may yet be answered, and nobody will know.
+    /// Drops detail. Counts stay exact, and bounds correct. Returns how many PSNs of READs may still be answered without being
+    /// tracked.
     pub(crate) fn shed(&mut self, config: &TrackConfig, resolved: &mut Vec<Resolved>) -> u64 {
         let began = resolved.len();
         let missing = self.seq.shed(resolved);
@@ -704,14 +680,14 @@ impl Requests {
         unanswered
     }
 
-    /// Leaves the first few episodes and the last one.
+    /// Keeps only the first few episodes, and the last one.
     pub(crate) fn shed_episodes(&mut self) {
         if let Some(rare) = self.more.as_mut().and_then(|more| more.rare.get_mut()) {
             rare.shed_episodes();
         }
     }
 
-    /// Gives up histograms: their summaries stay.
+    /// Drops histograms. Their summaries stay.
     fn shed_times(&mut self) {
         self.sizes.shed();
         let Some(more) = &mut self.more else { return };
@@ -722,45 +698,43 @@ impl Requests {
         }
     }
 
-    /// Of a flow that is over: what only its next packets would need.
+    /// The flow is over: drops the state that only further packets would need.
     pub(crate) fn forget(&mut self) {
         self.seq.forget();
         self.waiting = VecDeque::new();
         self.reads = OnDemand::default();
         self.shed_times();
     }
-
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
-        self.seq.heap()
-            + self.counts.heap()
-            + self.responder.heap()
-            + self.trouble.heap()
-            + self.reads.heap()
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.seq.heap_bytes()
+            + self.counts.heap_bytes()
+            + self.responder.heap_bytes()
+            + self.trouble.heap_bytes()
+            + self.reads.heap_bytes()
             + self.reads.list.capacity() * size_of::<Read>()
             + self.waiting.capacity() * size_of::<Waiting>()
-            + self.sizes.heap()
-            + self.more.as_ref().map_or(0, |more| size_of::<More>() + more.heap())
-            + self.trouble.get().map_or(0, Trouble::heap)
+            + self.sizes.heap_bytes()
+            + self.more.as_ref().map_or(0, |more| size_of::<More>() + more.heap_bytes())
+            + self.trouble.get().map_or(0, Trouble::heap_bytes)
     }
 
-    /// READs and atomics, those of late.
+    /// The last READs and atomics.
     pub(crate) fn reads(&self) -> impl Iterator<Item = &Read> {
         self.reads.list.iter()
     }
 
-    /// When the READ or atomic that has this PSN was asked for again; the beginning of time where it was not.
+    /// When the READ or atomic with this PSN was requested again; 0 if it was not.
     pub(crate) fn asked_again(&self, psn: Psn) -> i64 {
         let at = self.reads.place(self.seq.unwrap(psn));
         at.and_then(|at| self.reads.list.get(at)).map_or(0, |read| read.again)
     }
 
-    /// Those of them that do not end before this PSN, and perhaps others.
+    /// The READs that do not end before this PSN, and perhaps others.
     pub(crate) fn reads_from(&self, x: u64) -> impl Iterator<Item = &Read> {
         self.reads.from(x)
     }
 
-    /// A message that an acknowledgement is due for is complete.
+    /// A message is complete, and waits for its acknowledgement.
     #[inline(always)]
     pub(crate) fn completed(&mut self, bytes: u64, waiting: Waiting) {
         self.messages_completed += 1;
@@ -768,7 +742,7 @@ impl Requests {
         if self.waiting.len() < MAX_WAITING
             && self.waiting.back().is_some_and(|last| last.last > waiting.last)
         {
-            // Put together late.
+            // The message was completed late.
             let at = self.waiting.partition_point(|before| before.last < waiting.last);
             self.waiting.insert(at, waiting);
             return;
@@ -780,13 +754,13 @@ impl Requests {
         self.assembly.is_some() as u64
     }
 
-    /// Whether a full packet's payload tells nothing new.
+    /// Whether the path MTU is known, so that full packets need not be examined.
     #[inline(always)]
     pub(crate) fn knows_mtu(&self) -> bool {
         self.mtu.by >= MtuBy::FullPackets
     }
 
-    /// A full packet's payload tells the path MTU. Whether that changed where a READ ends.
+    /// The payload of a full packet shows the path MTU. Returns whether that changed the end of a READ.
     #[inline]
     pub(crate) fn full_packet(&mut self, bytes: u32) -> bool {
         if !self.knows_mtu() && bytes.is_power_of_two() && (256..=4096).contains(&bytes) {
@@ -803,7 +777,7 @@ impl Requests {
         false
     }
 
-    /// The capture is over.
+    /// The capture is over: decides what is undecided.
     pub(crate) fn finish(&mut self, ids: &IdOrder, config: &TrackConfig, resolved: &mut Vec<Resolved>) {
         if self.seq.has_repeated {
             self.judge_repeated(self.trouble.repeated.alone(), ids, config, resolved);
@@ -817,10 +791,10 @@ impl Requests {
         if let Some(lost) = self.trouble.get_mut().and_then(|trouble| trouble.lost_behind.take()) {
             self.counts.lost(Place::Downstream, 0, lost.most);
         }
-        // Repetitions that a sender that goes back does not leave out: lost on the way to the tap, unless they came late.
+        // A sender that goes back repeats all packets. Repetitions that did not come were lost upstream, unless they were late.
         let skipped = self.trouble.skipped + self.seq.rare.pass_holes_left;
-        // What a READ asked for and what came of it is not sent again.
-        // Where packets come late or twice, or times are coarse, a pass may only seem to leave some out.
+        // A READ does not repeat responses that have arrived. If packets are late or recorded twice, or times are coarse, none of
+        // this is sure.
         let is_tidy = self.counts.of(Class::LateOriginal) + self.counts.of(Class::CaptureDuplicate) == 0;
         let sure = is_tidy
             && !config.is_coarse
@@ -831,7 +805,7 @@ impl Requests {
             if sure { skipped.saturating_sub(self.trouble.skipped_late) } else { 0 },
             skipped,
         );
-        // Where NAKs were seen to be answered by packets that had only been late, none of them proves a loss.
+        // If NAKs were often caused by packets that were only late, no NAK proves a loss.
         if self.trouble.late_behind * 8 > self.trouble.lost_behind_sure {
             let sure = self.trouble.lost_behind_sure;
             let downstream = &mut self.counts.losses[Place::Downstream as usize];
@@ -843,25 +817,25 @@ impl Requests {
         for hole in self.seq.rare.holes.iter() {
             let psns = hole.end.min(una).saturating_sub(hole.start);
             // A READ request of many PSNs is one packet.
-            // What came before the capture began is not missing.
+            // A packet that was sent before the capture began is not missing.
             let psns = if hole.time - self.seq.start_time < START_NS { 0 } else { psns };
             least += if self.reads.get().is_some() { psns.min(1) } else { psns };
             covered += psns;
             open += hole.end.saturating_sub(hole.start.max(una));
         }
-        // What READs of unknown length asked for is not missing.
+        // A gap after a READ of unknown length may be the PSNs of its response.
         let is_cut = self.reads.get().is_some_and(|reads| reads.any_cut);
         let least = if is_cut { 0 } else { least };
-        // Acknowledged, and no transmission of it ever seen: the network did not lose it.
+        // An acknowledged packet that was never seen was not lost by the network.
         self.counts.lost(Place::Capture, least, covered + open);
         self.counts.lost(Place::Upstream, 0, open);
         if self.seq.is_sparse() {
-            // Of what was sampled, or went other ways, nothing proves a loss.
+            // If packets were sampled, or took other paths, nothing proves a loss.
             self.counts.nothing_sure(self.seq.hi - self.seq.base);
         } else if config.is_lossy {
             self.counts.less_sure((covered + self.acked_unseen).max(1));
         }
-        // Those beyond the highest one seen; the others are holes.
+        // Acknowledged PSNs beyond the highest one seen; the others are holes.
         let beyond = if una > 0 { una.saturating_sub(self.seq.hi).min(self.acked_unseen) } else { 0 };
         self.counts.lost(Place::Capture, if is_cut { 0 } else { beyond }, beyond);
         self.bound_unseen(config);
@@ -887,7 +861,7 @@ impl Requests {
     }
 }
 
-/// Three times as long; forged times make round trips of centuries.
+/// Three times the value. It saturates, since forged times can make round trips of centuries.
 fn thrice(ns: u64) -> i64 {
     i64::try_from(ns.saturating_mul(3)).unwrap_or(i64::MAX)
 }

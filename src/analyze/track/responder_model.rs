@@ -1,9 +1,9 @@
-//! A responder of the responder, fed with the tap's order of packets. Without it, a NAK that reordering provoked would
-//! be taken for a loss: a responder that sees p+1 before p asks for p, drops p+1, takes p, and then asks for p+1.
+//! A model of the responder, fed with the packets in the order of the tap. Without it, a NAK that reordering caused would count as
+//! a loss: a responder that sees p+1 before p requests p, drops p+1, takes p, and then requests p+1.
 
 use super::on_demand::{OnDemand, quiet};
 
-/// A NAK that the real responder ought to send, if it sees what the tap sees.
+/// A NAK that the real responder should send, if it sees the packets as the tap does.
 #[derive(Clone, Copy, Debug, Default)]
 struct Predicted {
     psn: u64,
@@ -11,22 +11,22 @@ struct Predicted {
     matched: bool,
 }
 
-/// What the responder makes of a NAK.
+/// The meaning of a NAK, by the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nakked {
     /// The tap saw the gap too, since then.
     Expected { since: i64 },
-    /// It says nothing new: it repeats one, or goes with an RNR NAK for the same PSN.
+    /// It repeats a NAK, or comes with an RNR NAK for the same PSN.
     Again,
-    /// The tap saw what the responder lacks: lost behind the tap. So many PSNs were sent since.
+    /// The tap saw the packet that the responder lacks: it was lost downstream. `sent_since`: PSNs sent from it on.
     Downstream { sent_since: u64 },
-    /// The responder has more than its responder, and lacks this.
+    /// The responder has more packets than the model, and lacks this one.
     Ahead,
-    /// The responder lacks what the tap lacks too, and the tap did not know.
+    /// The responder lacks a packet that the tap did not see either.
     Unseen,
 }
 
-/// The responder's expected PSN and whether it has asked for it.
+/// The expected PSN, and whether a NAK for it was sent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResponderModel {
     expected: u64,
@@ -36,7 +36,7 @@ pub(crate) struct ResponderModel {
     asks: OnDemand<Asks>,
 }
 
-/// What it asked for, and what the real one did.
+/// The predicted NAKs, and the real ones.
 #[derive(Clone, Debug, Default)]
 struct Asks {
     predicted: [Predicted; 4],
@@ -49,28 +49,27 @@ struct Asks {
 quiet!(Asks);
 
 impl ResponderModel {
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
-        self.asks.heap()
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.asks.heap_bytes()
     }
 
     pub(crate) fn start(&mut self, x: u64) {
         *self = ResponderModel { expected: x, ..ResponderModel::default() };
     }
 
-    /// Whether it waits for this PSN, and no other.
+    /// Whether this is the expected PSN.
     #[inline(always)]
     pub(crate) fn waits_for(&self, x: u64) -> bool {
         self.expected == x
     }
 
-    /// What it waited for came, and then one after the other.
+    /// The expected PSN came, and then all up to `next`.
     #[inline(always)]
     pub(crate) fn go_on(&mut self, next: u64) {
         (self.expected, self.asked, self.reached) = (next, false, next);
     }
 
-    /// A good request passed the tap.
+    /// A request that is not corrupt passed the tap.
     #[inline]
     pub(crate) fn on_request(&mut self, x: u64, n: u32, time: i64) {
         let end = x + n as u64;
@@ -85,7 +84,7 @@ impl ResponderModel {
                 asks.at = asks.at.wrapping_add(1);
             }
         } else if end > self.expected {
-            // A READ asked for again, from the middle on, and beyond.
+            // A READ that was requested again from its middle on, and ends beyond.
             self.expected = end;
         }
         self.reached = end;
@@ -112,12 +111,12 @@ impl ResponderModel {
         }
     }
 
-    /// Whether a NAK for this PSN was seen lately.
+    /// Whether there was a NAK for this PSN recently.
     pub(crate) fn was_asked(&self, x: u64) -> bool {
         self.asks.last_nak == x || self.asks.predicted.iter().any(|p| p.psn == x && p.matched)
     }
 
-    /// The real responder asked for `x`.
+    /// The real responder sent a NAK for `x`.
     pub(crate) fn nakked(&mut self, x: u64, time: i64) -> Nakked {
         let asks = &mut *self.asks;
         let repeated = asks.last_nak == x && asks.last_nak_at == asks.at as u64;
@@ -144,7 +143,7 @@ impl ResponderModel {
             (self.expected, self.asked) = (x, true);
             return Nakked::Ahead;
         }
-        // What the responder waits for too: asked for before, or asked for because of what the tap did not see.
+        // The model expects this PSN too: the NAK is late, or caused by a packet that the tap did not see.
         Nakked::Unseen
     }
 }

@@ -1,4 +1,4 @@
-//! A flow's responses: acknowledgements, and the data that READs asked for.
+//! The responses of a flow: acknowledgements, and the data of READs.
 
 use std::{collections::VecDeque, ops::Range};
 
@@ -26,12 +26,12 @@ use crate::{
 #[derive(Debug, Default)]
 pub(crate) struct Responses {
     pub(crate) counts: Counts,
-    /// Responses that are no data of a READ.
+    /// Responses other than READ data.
     pub(crate) acks_seen: u64,
-    /// The last acknowledgements, to tell one recorded twice.
+    /// The last acknowledgements, to find capture duplicates.
     acks: VecDeque<Ack>,
     last_ack: Option<(Psn, u32)>,
-    /// So many of them may be ahead of the last one, in whatever way.
+    /// So many of them may have a PSN beyond that of the last one.
     ahead: u8,
     pub(crate) read: OnDemand<Data>,
 }
@@ -43,17 +43,17 @@ pub(crate) struct Data {
     pub(crate) goodput: u64,
     /// A message of several packets is open: the next PSN is due.
     open: bool,
-    /// A READ was asked for again from this PSN on, and when.
+    /// From which PSN on a READ was requested again, and when.
     asked: Option<(u64, i64)>,
     asked_by: Option<Trigger>,
-    /// What the requester expects, if it sees what the tap sees: it takes responses in order only.
+    /// The PSN that the requester expects, if it sees the packets as the tap does. It takes responses in order only.
     expected: u64,
     skipped: u64,
-    /// Packets that came again, and may have been recorded twice.
+    /// Repeated packets that may be capture duplicates.
     repeated: Repetitions<(Packet, Position)>,
 }
 
-/// What an acknowledgement says.
+/// The content of an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acknowledged<'a> {
     /// Messages completed.
@@ -62,7 +62,7 @@ pub(crate) struct Acknowledged<'a> {
     pub(crate) negative: bool,
     /// It answers an atomic.
     pub(crate) atomic: bool,
-    /// What this capture records twice. Where it records nothing twice, equal acknowledgements answer equal requests.
+    /// The lags of capture duplicates. Without any, equal acknowledgements answer equal requests.
     pub(crate) copying: &'a Copying,
 }
 
@@ -77,27 +77,27 @@ struct Ack {
     vantage: u16,
 }
 
-/// Acknowledgements remembered.
+/// Most acknowledgements that are remembered.
 const ACKS: usize = 8;
 const COPIED_ACKS: usize = 64;
-/// Steps of PSNs of which so many together do not go round.
+/// A larger step of PSNs may be a wrap.
 const FAR: i32 = 1 << 19;
 
 impl Responses {
-    /// Fetches the lines that a response needs.
+    /// Prefetches the cache lines that a response needs.
     #[inline(always)]
     pub(crate) fn fetch(&self) {
         prefetch::line(&self.counts.packets);
         prefetch::line(&self.acks_seen);
     }
 
-    /// The same of what is on the heap.
+    /// Prefetches the state on the heap.
     #[inline(always)]
     pub(crate) fn fetch_last(&self) {
         self.acks.back().into_iter().for_each(prefetch::line);
     }
 
-    /// An acknowledgement: of requests, of an atomic, negative ones too.
+    /// Takes an acknowledgement: ACK, NAK, RNR NAK, or that of an atomic.
     #[inline]
     pub(crate) fn acknowledge(&mut self, p: &Packet, ack: &Acknowledged, ids: &IdOrder) -> Class {
         self.counts.packets += 1;
@@ -111,13 +111,13 @@ impl Responses {
         let Acknowledged { msn, negative, .. } = *said;
         let ack = Ack { psn: p.psn, fingerprint: p.fingerprint, time: p.time, vantage: p.vantage };
         let step = self.last_ack.map_or(0, |(last, _)| p.psn.distance_from(last));
-        // Ahead of all that are remembered it is none of them.
+        // If its PSN is beyond all remembered ones, it is no duplicate.
         let is_newest = self.ahead == 0 && (1..FAR).contains(&step);
         let ids_vary = || p.id.is_some() && ids.varies();
         if !is_newest && self.is_among(&ack, ids_vary(), said.copying) {
             return Class::CaptureDuplicate;
         }
-        // Copies come later than a few acknowledgements.
+        // A copy may come after many acknowledgements.
         let most = if said.copying.is_learned() { COPIED_ACKS } else { ACKS };
         push_last(&mut self.acks, most, ack);
         self.ahead =
@@ -140,7 +140,7 @@ impl Responses {
         }
         let overtaken = match p.id {
             Some(id) if ids.counts_up() => ids.ahead(id) < 0,
-            // The answer to an atomic asked again is the old one, with its old count.
+            // A repeated atomic gets the old answer again, with its old MSN.
             _ => !said.atomic && msn.is_some_and(|msn| Psn(msn).distance_from(Psn(last_msn)) < 0),
         };
         if overtaken { Class::LateOriginal } else { Class::RepeatedAck }
@@ -151,13 +151,13 @@ impl Responses {
         self.acks.iter().any(|before| before.is_same(ack, ids_vary, copying))
     }
 
-    /// Whether a READ response is the next one, and nothing else: there were some before.
+    /// Whether a READ response is the next one, and nothing is undecided.
     #[inline(always)]
     pub(crate) fn expects_data(&self, facts: &impl PacketView, ids: &IdOrder) -> bool {
         self.read.get().is_some_and(|read| read.seq.expects(facts, ids))
     }
 
-    /// Takes a READ response that it expects: what [`read`](Self::read) would do comes down to this.
+    /// Takes an expected READ response. The result is that of [`read`](Self::read).
     #[inline(always)]
     pub(crate) fn take_expected_data(&mut self, facts: &impl PacketView, shape: &Shape, frame: u64) {
         let Some(read) = self.read.get_mut() else { return };
@@ -171,19 +171,19 @@ impl Responses {
         self.counts.class(Class::New);
     }
 
-    /// From now on READ responses are taken by a run, if that can be. They are as they were until it
+    /// Begins a run of READ responses, if possible. The state of the responses does not change until it
     /// [ends](Self::end_run).
     pub(crate) fn begin_run(&mut self) -> Option<RunState> {
         let Data { seq, open, expected, .. } = self.read.get_mut()?;
         if *expected <= seq.hi { RunState::of_data(seq, *open) } else { None }
     }
 
-    /// The run is over. It had so many packets.
+    /// Ends a run of this number of packets.
     pub(crate) fn end_run(&mut self, run: RunState, packets: u64) {
         let Some(Data { seq, open, expected, goodput, .. }) = self.read.get_mut() else { return };
         *goodput += run.payload() as u64;
         *open = run.is_data_open();
-        // What is expected may be missing before it, and is then still.
+        // The expected PSN may lie before the run. Then it stays.
         let is_expected = packets > 0 && (*expected == seq.hi || *expected == 0);
         run.give_back(seq);
         if is_expected {
@@ -193,7 +193,7 @@ impl Responses {
         self.counts.are_new(packets);
     }
 
-    /// A READ response. `requests`: those it answers, where they are known.
+    /// Takes a READ response. `requests`: the requests that it answers, if they are known.
     pub(crate) fn read(
         &mut self,
         p: &Packet,
@@ -212,7 +212,7 @@ impl Responses {
         self.take_in(p, position, None, requests, ids, config, resolved)
     }
 
-    /// What those packets are that came again.
+    /// Decides the class of the repetitions that wait.
     #[cold]
     fn judge_repeated(
         &mut self,
@@ -233,6 +233,22 @@ impl Responses {
         }
     }
 
+    fn context<'a>(&self, ids: &'a IdOrder, config: &'a TrackConfig) -> Context<'a> {
+        Context {
+            is_copy: None,
+            asked_time: 0,
+            copying: &config.copying,
+            rtt_min: None,
+            reverse_visible: true,
+            asked: self.read.asked,
+            late_ns: config.late_ns,
+            timeout_ns: i64::MAX,
+            una: 0,
+            last_progress: 0,
+            ids,
+        }
+    }
+
     #[allow(clippy::too_many_arguments)]
     fn take_in(
         &mut self,
@@ -247,15 +263,8 @@ impl Responses {
         let context = Context {
             is_copy,
             asked_time: requests.map_or(0, |requests| requests.asked_again(p.psn)),
-            copying: &config.copying,
-            rtt_min: None,
             reverse_visible: requests.is_some(),
-            asked: self.read.asked,
-            late_ns: config.late_ns,
-            timeout_ns: i64::MAX,
-            una: 0,
-            last_progress: 0,
-            ids,
+            ..self.context(ids, config)
         };
         self.read.seq.has_jumps = true;
         let began = resolved.len();
@@ -265,10 +274,10 @@ impl Responses {
             p,
             &context,
             |gap, holes| match requests {
-                // Of a capture that has few of the packets, it does not have all requests.
+                // A capture with few of the packets does not have all requests.
                 _ if sparse || requests.is_none() && open => holes.push(gap, p.time, p.id),
                 _ => {
-                    // What was passed over is missing where a READ asked for it, and next to parts of messages.
+                    // Skipped PSNs are missing if a READ requested them, or if they belong to a message of which parts were seen.
                     let (first, last) = (gap.start, gap.end - 1);
                     let asked = requests.into_iter().flat_map(|requests| asked_for(requests, gap.clone()));
                     asked.for_each(|part| holes.push(part, p.time, p.id));
@@ -336,7 +345,7 @@ impl Responses {
         }
     }
 
-    /// A READ was asked for again, from this PSN on: what was seen of its response did not arrive, or came too late.
+    /// A READ was requested again from this PSN on: its response did not arrive, or came too late.
     pub(crate) fn asked_again(&mut self, psn: Psn, time: i64, by: Trigger) {
         if self.read.get().is_none_or(|read| !read.seq.is_started()) {
             return;
@@ -346,16 +355,16 @@ impl Responses {
         self.read.asked_by = Some(by);
         if x >= self.read.seq.base && x < self.read.expected {
             let sent_since = self.read.seq.cur.saturating_sub(x).max(1);
-            // Overtaken behind the tap it would be asked for again too.
+            // A response that was overtaken downstream would be requested again, too.
             self.counts.lost(Place::Downstream, 0, sent_since);
             self.read.expected = x;
         } else {
-            // What the tap missed too; how much of the last burst's end with it, nobody can tell.
+            // The tap did not see it either. The end of the last burst may have been lost downstream as well.
             self.counts.lost(Place::Downstream, 0, self.read.seq.cur.saturating_sub(x));
         }
     }
 
-    /// The capture is over.
+    /// The capture is over: decides what is undecided.
     pub(crate) fn finish(&mut self, ids: &IdOrder, config: &TrackConfig, resolved: &mut Vec<Resolved>) {
         if self.read.get().is_none() {
             return;
@@ -363,24 +372,12 @@ impl Responses {
         if self.read.seq.has_repeated {
             self.judge_repeated(self.read.repeated.alone(), None, ids, config, resolved);
         }
-        let context = Context {
-            is_copy: None,
-            asked_time: 0,
-            copying: &config.copying,
-            rtt_min: None,
-            reverse_visible: true,
-            asked: self.read.asked,
-            late_ns: config.late_ns,
-            timeout_ns: i64::MAX,
-            una: 0,
-            last_progress: 0,
-            ids,
-        };
+        let context = self.context(ids, config);
         let began = resolved.len();
         self.read.seq.finish(&context, resolved);
         self.settle(&resolved[began..]);
         let skipped = self.read.skipped + self.read.seq.rare.pass_holes_left;
-        // Only the READs asked for again are answered again: what lies between is left out.
+        // Only repeated READs are answered again: other PSNs are left out.
         self.counts.lost(Place::Upstream, 0, skipped);
         let open = self.read.seq.rare.holes.psns();
         if self.read.seq.is_sparse() {
@@ -393,35 +390,33 @@ impl Responses {
         self.counts.lost(Place::Capture, 0, open);
     }
 
-    /// Gives up detail: counts stay right, and bounds true.
+    /// Drops detail. Counts stay exact, and bounds correct.
     pub(crate) fn shed(&mut self, resolved: &mut Vec<Resolved>) {
         let Some(read) = self.read.get_mut() else { return };
         let began = resolved.len();
-        // They are in the bounds at the end.
+        // Missing PSNs are in the bounds at the end.
         read.seq.shed(resolved);
         self.settle(&resolved[began..]);
     }
 
-    /// READs for so many responses are not known any more: nobody will tell which of those did not come.
+    /// READs for this number of responses are no longer tracked: any of these may be lost.
     pub(crate) fn not_followed(&mut self, responses: u64) {
         self.counts.lost(Place::Upstream, 0, responses);
         self.counts.lost(Place::Capture, 0, responses);
     }
-
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
-        self.counts.heap()
-            + self.read.heap()
-            + self.read.get().map_or(0, |read| read.seq.heap())
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.counts.heap_bytes()
+            + self.read.heap_bytes()
+            + self.read.get().map_or(0, |read| read.seq.heap_bytes())
             + self.acks.capacity() * size_of::<Ack>()
     }
 }
 
-/// The parts of a range of response PSNs that READs asked for. Both sides unwrap PSNs on a line of their own.
+/// The parts of a range of response PSNs that READs requested. Requests and responses unwrap PSNs independently.
 fn asked_for(requests: &Requests, gap: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
     let start = requests.seq.unwrap(Psn(gap.start as u32 & (Psn::SPACE - 1)));
     let shift = gap.start as i64 - start as i64;
-    // One that is answered, and yet beyond all: an atomic, whose answer is among the acknowledgements.
+    // An answered request of one PSN is an atomic. Its answer is among the acknowledgements.
     let open = requests.reads_from(start).filter(|read| !read.is_answered_alone());
     open.filter_map(move |read| {
         let first = read.first.wrapping_add_signed(shift).max(gap.start);

@@ -16,7 +16,7 @@ pub(crate) struct Sent {
     pub(crate) time: i64,
     /// The frame's number; the low bits.
     pub(crate) frame: u32,
-    /// What tells one transmission of a PSN from another.
+    /// A hash of the header fields that differ between two transmissions of one PSN.
     pub(crate) fingerprint: u32,
     /// The PSN, unwrapped; the low bits. All ones: none.
     pub(crate) x: u32,
@@ -27,40 +27,40 @@ pub(crate) struct Sent {
     pub(crate) flags: u8,
 }
 
-/// The packet asks for an acknowledgement, or ends a message: one may be timed by it.
+/// The packet requests an acknowledgement, or ends a message: it can be timed.
 pub(crate) const ACK_EXPECTED: u8 = 1;
 /// The transmission was seen at a second place already.
 pub(crate) const SEEN_TWICE: u8 = 2;
 
-/// It came again, and nobody knows yet whether it was sent again.
+/// It was repeated, and it is undecided whether it was sent again.
 pub(crate) const UNSURE: u8 = 8;
 
-/// A ring indexed by the PSN's low bits. It grows with the flow's outstanding packets, up to a bound, and as long as all rings
-/// together have room: outstanding is what two packets with forged PSNs say.
+/// A ring that is indexed by the low bits of PSNs. It grows with the outstanding packets of the flow, up to a bound, and while all
+/// rings together have room: forged PSNs can make any number outstanding.
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
     slots: Box<[Sent]>,
     room: Option<Room>,
 }
 
-/// Packets between a transmission and a late copy of it.
+/// Most packets between a transmission and a late copy of it.
 pub(crate) const LATE_COPIES: u64 = 63;
 const SMALLEST: usize = 4;
-/// Slots that every ring may have.
+/// Every ring may have this number of slots.
 const FEW: usize = 8;
 const LARGEST: usize = 8192;
-/// Slots of a flow of which nothing was ever acknowledged, as where one direction is captured: what is outstanding, nobody
-/// knows. Senders have less on the way.
+/// Most slots of a flow without acknowledgements, for example if one direction is captured: the number of outstanding packets
+/// is not known then. Senders have fewer.
 const UNANSWERED: usize = 1024;
 /// Bytes that all rings of more than [`FEW`] slots have together, 48 MiB: of 256 full ones.
 const ROOM: usize = 256 * LARGEST * size_of::<Sent>();
 
-/// What all rings of an analysis share: the bytes that are left.
+/// The bytes that are left for all rings of an analysis.
 #[derive(Clone, Debug)]
 pub(crate) struct Room(Arc<AtomicUsize>);
 
 impl Room {
-    /// So many bytes, or what rings need at most.
+    /// Room of `bytes`, or of the most that rings need.
     pub(crate) fn of(bytes: usize) -> Room {
         Room(Arc::new(AtomicUsize::new(bytes.min(ROOM))))
     }
@@ -75,7 +75,7 @@ impl Room {
     }
 }
 
-/// What a ring of so many slots takes of the room.
+/// The bytes that a ring takes of the room.
 fn share(slots: usize) -> usize {
     if slots > FEW { slots * size_of::<Sent>() } else { 0 }
 }
@@ -89,12 +89,12 @@ impl Drop for Ring {
 }
 
 impl Ring {
-    /// From now on it grows within this room.
+    /// Sets the room that it takes its memory from.
     pub(crate) fn grow_within(&mut self, room: &Room) {
         self.room = Some(room.clone());
     }
 
-    /// Takes the memory of a ring that nobody needs any more, if that is what it would take anyway.
+    /// Takes over the memory of a ring that is no longer needed, if it has the smallest size.
     pub(crate) fn take_over(&mut self, other: &mut Ring) {
         if other.slots.len() == SMALLEST {
             self.slots = std::mem::take(&mut other.slots);
@@ -102,12 +102,12 @@ impl Ring {
         }
     }
 
-    /// The room it grows within.
+    /// The room that it takes its memory from.
     pub(crate) fn room(&self) -> Option<&Room> {
         self.room.as_ref()
     }
 
-    /// Fetches where a PSN has its place.
+    /// Prefetches the slot of a PSN.
     #[inline(always)]
     pub(crate) fn fetch(&self, psn: Psn) {
         fetch(&self.slots, psn.0 as u64);
@@ -125,7 +125,7 @@ impl Ring {
         self.slots.get_mut(at).filter(|slot| slot.x == x as u32 && slot.count > 0)
     }
 
-    /// Whether so many PSNs between the oldest that matters and the newest need no more room, or there is no more.
+    /// Whether the ring is large enough for this number of outstanding PSNs, or has its largest size.
     #[inline(always)]
     pub(crate) fn has_room_for(&self, outstanding: u64) -> bool {
         outstanding < self.slots.len() as u64 || self.slots.len() >= LARGEST
@@ -138,19 +138,19 @@ impl Ring {
         }
     }
 
-    /// A transmission. `outstanding`: PSNs between the oldest that matters and this one.
+    /// Writes a transmission. `outstanding`: PSNs from the oldest that matters to this one.
     pub(crate) fn put(&mut self, x: u64, outstanding: u64, sent: Sent) {
         self.make_room(outstanding);
         self.put_in_room(x, sent);
     }
 
-    /// The same where there is room.
+    /// Writes a transmission that needs no growth.
     #[inline(always)]
     pub(crate) fn put_in_room(&mut self, x: u64, sent: Sent) {
         put(&mut self.slots, x, sent);
     }
 
-    /// The first PSN there may be no room for, while nothing before `una` matters and the first one of all was `base`:
+    /// The first PSN that may not have a slot, if nothing before `una` matters and the first PSN is `base`:
     /// see [`outstanding`].
     pub(crate) fn room_until(&self, base: u64, una: u64) -> u64 {
         let len = self.slots.len() as u64;
@@ -161,7 +161,7 @@ impl Ring {
         }
     }
 
-    /// Its slots, for who puts transmissions into them and swaps them back. Meanwhile it has those it is given.
+    /// Swaps its slots with others: a run writes into them and swaps them back.
     #[inline(always)]
     pub(crate) fn swap(&mut self, slots: &mut Box<[Sent]>) {
         std::mem::swap(&mut self.slots, slots);
@@ -183,20 +183,18 @@ impl Ring {
             self.slots[sent.x as usize & (len - 1)] = *sent;
         }
     }
-
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
+    pub(crate) fn heap_bytes(&self) -> usize {
         size_of_val(&*self.slots)
     }
 }
 
-/// So many slots. The system gives zeros, and memory for them only when they are written to: flows whose PSNs jump write to
-/// few of very many.
+/// Empty slots. The system provides zeros, and memory only for slots that are written to: flows whose PSNs jump write to few of
+/// many slots.
 fn empty(len: usize) -> Box<[Sent]> {
     <[Sent]>::new_box_zeroed_with_elems(len).unwrap_or_else(|_| vec![Sent::default(); len].into_boxed_slice())
 }
 
-/// Where a PSN has its place. The number of slots is a power of two: there is always one, unless there is no slot.
+/// The slot of a PSN. The number of slots is a power of two, or 0.
 #[inline(always)]
 fn place(slots: &[Sent], x: u64) -> usize {
     x as usize & slots.len().wrapping_sub(1)
@@ -210,10 +208,10 @@ pub(crate) fn fetch(slots: &[Sent], x: u64) {
     }
 }
 
-/// Places from one that is written to one that will be soon, and is in another cache line.
+/// The distance to a slot that will be written soon, and is in another cache line.
 pub(crate) const AHEAD: u64 = prefetch::LINE.div_ceil(size_of::<Sent>()) as u64;
 
-/// A transmission goes where its PSN has its place.
+/// Writes a transmission into the slot of its PSN.
 #[inline(always)]
 pub(crate) fn put(slots: &mut [Sent], x: u64, sent: Sent) {
     let at = place(slots, x);
@@ -222,8 +220,8 @@ pub(crate) fn put(slots: &mut [Sent], x: u64, sent: Sent) {
     }
 }
 
-/// PSNs that a sequence needs a place for when `x` is put: what is outstanding, and what mirrors may copy late; none
-/// that the flow never needed.
+/// The number of PSNs that need a slot when `x` is written: the outstanding ones, and those that mirrors may copy late, but none
+/// before `base`.
 #[inline(always)]
 pub(crate) fn outstanding(x: u64, base: u64, una: u64) -> u64 {
     let behind = match una {

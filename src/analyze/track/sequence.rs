@@ -1,15 +1,15 @@
-//! One PSN space as a tap sees it in one direction: what is new, what is missing, what comes again, what comes late.
+//! One PSN space in one direction, as the tap sees it: which packets are new, missing, repeated, or late.
 //!
-//! A packet behind the highest PSN was either seen before (then its sender repeats it), or it lies in a hole. One in
-//! a hole is a late original or a retransmission of a packet lost before the tap. What decides, strongest first:
+//! A packet behind the highest PSN was either seen before (then its sender repeats it), or it lies in a hole. A packet in a hole
+//! is a late original, or the retransmission of a packet that was lost before the tap. The evidence, strongest first:
 //!
-//! 1. the sender's IPv4 identifications, where they were seen to count up;
-//! 2. time: what comes sooner than the shortest round trip cannot be an answer to anything;
-//! 3. what comes next: a sender that goes back goes on from there, so the packets that follow repeat what was seen;
-//!    a late packet is a guest in a stream that goes on where it was;
-//! 4. a NAK for this PSN, and what the flow did before: go back, or send again only what was missing.
+//! 1. the sender's IPv4 identifications, if they increase;
+//! 2. time: a packet that comes sooner than the shortest round trip cannot be an answer;
+//! 3. the next packet: after a sender goes back, the next packets repeat known PSNs; after a late packet, the stream continues
+//!    where it was;
+//! 4. a NAK for this PSN, and the recovery of the flow so far: go-back-N, or selective.
 //!
-//! So the verdict on a packet in a hole waits for the flow's next packet; on some, for the next acknowledgement.
+//! So the verdict on a packet in a hole waits for the next packet of the flow, and sometimes for the next acknowledgement.
 
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ use crate::{
     wire::Psn,
 };
 
-/// The sequence. In this order, what every packet needs comes first.
+/// The sequence. The fields that every packet needs come first.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Sequence {
@@ -35,7 +35,7 @@ pub(crate) struct Sequence {
     in_pass: bool,
     /// A repetition waits for the next packet.
     pub(crate) has_repeated: bool,
-    /// Steps ahead need not be gaps: PSNs outside all holes may never have been seen.
+    /// A step ahead need not be a gap: PSNs outside of all holes may never have been seen.
     pub(crate) has_jumps: bool,
     /// Passes of repetitions in which the sender went back.
     went_back: u16,
@@ -47,7 +47,7 @@ pub(crate) struct Sequence {
     pub(crate) cur: u64,
     pub(crate) last_time: i64,
     pub(crate) ring: Ring,
-    /// Once a PSN was passed over, or came again.
+    /// State that is needed after a PSN was skipped, or came again.
     pub(crate) rare: OnDemand<Rare>,
     /// First PSN that counts.
     pub(crate) base: u64,
@@ -55,67 +55,75 @@ pub(crate) struct Sequence {
     start_id: Option<u16>,
 }
 
-/// What a sequence without gaps and repetitions does not have.
+/// State that only a sequence with gaps or repetitions needs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rare {
-    /// When the hole appeared that the last packet filled.
+    /// When the hole that the last packet filled appeared.
     pub(crate) filled: Option<i64>,
     pub(crate) holes: Holes,
-    /// Passed over, and not missing: what responses have between READs.
+    /// Skipped PSNs that are not missing: PSNs between the responses of READs.
     jumps: Holes,
-    /// Passed over by the pass of repetitions.
+    /// PSNs that the pass of repetitions left out.
     pass_holes: Holes,
-    /// A pass began with the sender going back, and so many of its packets followed each other.
+    /// A pass began because the sender went back. `pass_steps` of its packets were consecutive.
     pass_open: bool,
-    /// How late packets came that surely were late.
+    /// The longest delay of packets that surely were late.
     latest: i64,
     pass_steps: u32,
-    /// PSNs that passes before the current one passed over.
+    /// PSNs that earlier passes left out.
     pub(crate) pass_holes_left: u64,
     pending: Vec<GapFill>,
     undecided: Vec<GapFill>,
-    /// Which PSNs before this one were seen is not known any more, unless the ring has them.
+    /// It is not known which PSNs before this one were seen, unless the ring has them.
     unknown_below: u64,
 }
 
 quiet!(Rare);
 
-/// What comes after the packets that wait.
+/// A packet with its PSNs unwrapped, and what is known beside the sequence.
+struct Unwrapped<'a> {
+    x: u64,
+    end: u64,
+    p: &'a Packet,
+    context: &'a Context<'a>,
+}
+
+/// The packet after those that wait.
 #[derive(Clone, Copy)]
 enum Next {
-    /// The stream goes on at, or beyond, its highest PSN.
+    /// The stream continues at, or beyond, its highest PSN.
     Ahead,
     /// A PSN seen before.
     Seen(u64),
     /// A packet in another hole.
     OtherHole,
-    /// Nothing.
+    /// No further packet.
     End,
 }
 
-/// What comes so soon was late: no answer to it can have come back.
+/// A packet that comes sooner was late: no answer can have come back.
 const QUICK_NS: i64 = 2_000;
 /// No timer is shorter.
 pub(crate) const SHORTEST_TIMER_NS: i64 = 8_000;
-/// Packets that may be overtaken by so many, where few are recorded.
+/// In a sparse capture, a late packet was overtaken by at most this number.
 const FEW_BEHIND: u32 = 8;
-/// A step further than this is no gap.
+/// A larger step is no gap.
 const MAX_GAP: u64 = 1 << 20;
-/// How far before the first packet another one may lie and still belong to the sequence.
+/// A packet further before the first one does not belong to the sequence.
 const MAX_BEFORE: u64 = 1 << 16;
-/// Packets that wait for the next one.
+/// Most packets that wait for the next one.
 const MAX_PENDING: usize = 2048;
-/// Packets that wait for evidence.
+/// Most packets that wait for an acknowledgement.
 const MAX_UNDECIDED: usize = 64;
 /// Unwrapped PSNs start here, so that there is room below.
 const ORIGIN: u64 = 1 << 40;
-/// Equal packets further apart than this are not surely one transmission, unless their identification varies.
+/// Equal packets further apart are not surely one transmission, unless identifications vary.
 const DUPLICATE_NS: i64 = 20_000;
-/// With an identification that varies, or seen from another place: 16 bits come again some time.
+/// The limit if identifications vary, or the packet was seen at another place: 16 bits repeat at some time.
 const DUPLICATE_SURE_NS: i64 = 1_000_000_000;
 
 impl Sequence {
-    /// The PSN's place on a line: nearest to the highest one seen.
+    /// The unwrapped PSN: the one nearest to the highest PSN seen.
     #[inline]
     pub(crate) fn unwrap(&self, psn: Psn) -> u64 {
         let near = Psn(self.hi as u32 & (Psn::SPACE - 1));
@@ -149,7 +157,7 @@ impl Sequence {
         x
     }
 
-    /// Whether the packet is a transmission that was recorded already; `Err` where the next one is to tell.
+    /// Whether the packet is a transmission that was recorded already; `Err` with its lag, if the next packet must decide.
     #[inline]
     fn is_capture_duplicate(&mut self, x: u64, p: &Packet, context: &Context<'_>) -> Result<bool, i64> {
         let is_sparse = self.is_sparse();
@@ -168,16 +176,15 @@ impl Sequence {
             None if before.vantage != p.vantage => apart < DUPLICATE_SURE_NS,
             None if context.copying.has(apart) => true,
             None => {
-                // The next one of a pass of repetitions, however soon: what was sent last before the sender went back comes
-                // again without delay. Or its first: from the PSN that was asked for, or a little beyond, should that one
-                // be lost again.
+                // The next packet of a pass of repetitions may come soon: the last packet before the sender went back is repeated without
+                // delay. So may its first packet: the requested PSN, or a little beyond, if that one was lost again.
                 const LOST_AGAIN: u64 = 8;
                 let asked = context.asked.is_some_and(|(asked, _)| (asked..asked + LOST_AGAIN).contains(&x));
                 let after_fill = self.rare.pending.last().is_some_and(|last| last.end == x);
                 let is_next = self.in_pass && x >= self.cur || asked && !self.in_pass || after_fill;
                 let rtt = context.rtt_min.filter(|_| context.asked_time != i64::MAX);
                 let sure = rtt.map_or(SURE_NS, |rtt| (rtt as i64 / 2).min(DUPLICATE_NS));
-                // Where times are so coarse, they tell nothing.
+                // Such coarse times are no evidence.
                 let coarse = before.time % MIRROR_NS == 0 && p.time % MIRROR_NS == 0;
                 let was_asked = context.asked_time != i64::MAX && before.time < context.asked_time;
                 if is_next || was_asked || apart >= MIRROR_NS && !coarse {
@@ -208,7 +215,7 @@ impl Sequence {
         Ok(is_copy)
     }
 
-    /// What a packet is to those that wait.
+    /// The kind of a packet, for the repetitions that wait.
     pub(crate) fn behind_repeated(&self, p: &Packet) -> Behind {
         let x = self.unwrap(p.psn);
         match self.ring.get(x) {
@@ -220,22 +227,20 @@ impl Sequence {
         }
     }
 
-    /// Whether the next packet, should it come next, is that and nothing else: no pass of repetitions ends with it, and
-    /// nothing waits for it.
+    /// Whether a packet with the next PSN is simply the next one: no pass of repetitions ends with it, and nothing waits for it.
     #[inline(always)]
     pub(crate) fn is_undisturbed(&self) -> bool {
         let waits = || self.rare.get().is_some_and(|rare| !rare.pending.is_empty());
         self.started && !self.in_pass && !self.has_repeated && !waits()
     }
 
-    /// The packets up to this one came one after the other.
+    /// All packets before `next` came in order.
     #[inline(always)]
     pub(crate) fn go_on(&mut self, next: u64, time: i64) {
         (self.hi, self.cur, self.last_time) = (next, next, time);
     }
 
-    /// Whether a packet is the next one and nothing else: no pass of repetitions ends with it, nothing waits for it,
-    /// and it was not overtaken.
+    /// Whether a packet is simply the next one: no pass of repetitions ends with it, nothing waits for it, and it was not overtaken.
     #[inline(always)]
     pub(crate) fn expects(&self, facts: &impl PacketView, ids: &IdOrder) -> bool {
         let is_next = facts.psn().0 == self.hi as u32 & (Psn::SPACE - 1);
@@ -243,7 +248,7 @@ impl Sequence {
         is_next && self.is_undisturbed() && !overtaken()
     }
 
-    /// Takes a packet that it expects: its place. `una` as in [`Context`].
+    /// Takes an expected packet. Returns its unwrapped PSN. `una` as in [`Context`].
     #[inline(always)]
     pub(crate) fn take_expected(&mut self, facts: &impl PacketView, frame: u64, una: u64) -> u64 {
         let x = self.hi;
@@ -256,7 +261,7 @@ impl Sequence {
         x
     }
 
-    /// The next packet. `missing`: what a step ahead passed over that ought to have come; by default all of it.
+    /// Takes the next packet. `missing` adds the PSNs of a gap that should have come to the holes.
     #[inline]
     pub(crate) fn on_packet(
         &mut self,
@@ -265,21 +270,7 @@ impl Sequence {
         missing: impl FnOnce(Range<u64>, &mut Holes),
         resolved: &mut Vec<Resolved>,
     ) -> Step {
-        let mut step = Step {
-            class: None,
-            repeated: None,
-            x: 0,
-            gap: 0,
-            skipped: 0,
-            pass_gap: 0,
-            overtaken: false,
-            unseen: 0,
-            went_back: false,
-            timed_out: false,
-            not_lost: false,
-            original_late: false,
-            before: None,
-        };
+        let mut step = Step::default();
         if let Some(rare) = self.rare.get_mut() {
             rare.filled = None;
         }
@@ -288,13 +279,12 @@ impl Sequence {
             step.class = Some(Class::First);
             return step;
         }
-        let x = self.unwrap(p.psn);
-        let end = x + p.n as u64;
-        step.x = x;
-        if x >= self.hi {
-            self.ahead(x, end, p, context, missing, resolved, &mut step);
+        step.x = self.unwrap(p.psn);
+        let packet = Unwrapped { x: step.x, end: step.x + p.n as u64, p, context };
+        if step.x >= self.hi {
+            self.ahead(&packet, missing, resolved, &mut step);
         } else {
-            self.behind(x, end, p, context, resolved, &mut step);
+            self.behind(&packet, resolved, &mut step);
         }
         if step.class != Some(Class::CaptureDuplicate) && step.repeated.is_none() {
             self.last_time = p.time;
@@ -303,13 +293,9 @@ impl Sequence {
     }
 
     #[inline]
-    #[allow(clippy::too_many_arguments)]
     fn ahead(
         &mut self,
-        x: u64,
-        end: u64,
-        p: &Packet,
-        context: &Context<'_>,
+        &Unwrapped { x, end, p, context }: &Unwrapped<'_>,
         missing: impl FnOnce(Range<u64>, &mut Holes),
         resolved: &mut Vec<Resolved>,
         step: &mut Step,
@@ -322,12 +308,12 @@ impl Sequence {
             self.resync(p, step);
             return;
         }
-        // Beyond all others, and yet overtaken: by a repetition that was sent later.
+        // It has the highest PSN, and yet was overtaken: by a repetition that was sent later.
         step.overtaken = p.id.is_some_and(|id| context.ids.is_overtaken(id));
         if self.in_pass && !step.overtaken {
             let left_out = self.cur.max(context.una)..self.hi;
             if context.asked.is_some() {
-                // It was asked to go back again, and may have dropped the rest of this pass for that.
+                // There was another NAK: the sender may have dropped the rest of this pass.
                 step.unseen = left_out.end.saturating_sub(left_out.start);
             } else {
                 self.rare.pass_holes.push(left_out, p.time, p.id);
@@ -369,25 +355,12 @@ impl Sequence {
     }
 
     #[cold]
-    fn behind(
-        &mut self,
-        x: u64,
-        end: u64,
-        p: &Packet,
-        context: &Context<'_>,
-        resolved: &mut Vec<Resolved>,
-        step: &mut Step,
-    ) {
+    fn behind(&mut self, packet: &Unwrapped<'_>, resolved: &mut Vec<Resolved>, step: &mut Step) {
+        let &Unwrapped { x, p, context, .. } = packet;
         match self.is_capture_duplicate(x, p, context) {
             Ok(false) => {}
-            Ok(true) => {
-                step.class = Some(Class::CaptureDuplicate);
-                return;
-            }
-            Err(apart) => {
-                step.repeated = Some(apart);
-                return;
-            }
+            Ok(true) => return step.class = Some(Class::CaptureDuplicate),
+            Err(apart) => return step.repeated = Some(apart),
         }
         if x < self.base {
             if self.base - x > MAX_BEFORE {
@@ -402,22 +375,18 @@ impl Sequence {
             self.base = x;
         }
         match self.rare.holes.get(x).or_else(|| self.rare.jumps.get(x)) {
-            Some(hole) => self.in_hole(x, end, p, &hole, context, resolved, step),
+            Some(hole) => self.in_hole(packet, &hole, resolved, step),
             None if x < self.rare.unknown_below && self.ring.get(x).is_none() => {
                 step.class = Some(Class::Ambiguous)
             }
-            None => self.again(x, end, p, context, resolved, step),
+            None => self.again(packet, resolved, step),
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn in_hole(
         &mut self,
-        x: u64,
-        end: u64,
-        p: &Packet,
+        &Unwrapped { x, end, p, context }: &Unwrapped<'_>,
         hole: &Hole,
-        context: &Context<'_>,
         resolved: &mut Vec<Resolved>,
         step: &mut Step,
     ) {
@@ -425,15 +394,12 @@ impl Sequence {
         let fill = GapFill {
             x,
             end,
-            time: p.time,
-            frame: p.frame,
-            bytes: p.bytes,
-            l1_bytes: p.l1_bytes,
             hole_time: hole.time,
             sent_before: p.id.zip(hole.id).map(|(id, behind)| (id.wrapping_sub(behind) as i16) < 0),
             overtaken: p.id.is_some_and(|id| context.ids.ahead(id) < 0),
             extent: (self.hi - x).min(u32::MAX as u64) as u32,
             timed_out: context.has_timed_out(x, p.time),
+            ..Resolved::of(p, Class::Ambiguous).fill
         };
         if self.rare.pending.last().is_some_and(|last| x < last.end) {
             self.resolve(Next::OtherHole, context, resolved);
@@ -445,7 +411,7 @@ impl Sequence {
         self.rare.pass_holes.fill(x..end);
         self.ring.put(x, self.hi - x, sent(p, 1));
         self.hi = self.hi.max(end);
-        // A pass of repetitions that comes to a hole fills it.
+        // A pass of repetitions fills the hole that it reaches.
         if self.rare.pending.is_empty() && self.in_pass && x == self.cur {
             self.cur = end;
             self.rare.pass_steps += 1;
@@ -464,15 +430,12 @@ impl Sequence {
 
     fn again(
         &mut self,
-        x: u64,
-        end: u64,
-        p: &Packet,
-        context: &Context<'_>,
+        &Unwrapped { x, end, p, context }: &Unwrapped<'_>,
         resolved: &mut Vec<Resolved>,
         step: &mut Step,
     ) {
         self.resolve(Next::Seen(x), context, resolved);
-        // What filled a hole comes again at once: so it was late.
+        // The packet that filled the hole comes again at once: so the first one was late.
         if self.rare.undecided.last().is_some_and(|fill| fill.x == x)
             && let Some(fill) = self.rare.undecided.pop()
         {
@@ -498,7 +461,7 @@ impl Sequence {
             }
             step.pass_gap = x - self.cur;
             step.timed_out = context.has_timed_out(x, p.time);
-            // What was acknowledged meanwhile need not be sent again.
+            // PSNs that were acknowledged meanwhile need not be sent again.
             self.rare.pass_holes.push(self.cur.max(context.una)..x, p.time, p.id);
             (self.cur, self.in_pass) = (end, true);
         } else {
@@ -513,7 +476,7 @@ impl Sequence {
         self.hi = self.hi.max(end);
         let mut again = sent(p, before.map_or(2, |sent| sent.count.saturating_add(1)));
         if let Some(before) = before.filter(|before| before.flags & RETRANSMITTED != 0) {
-            // The first one seen was a repetition: what comes late now may be the original, or another repetition.
+            // The first transmission seen was a repetition. A late packet now may be the original, or another repetition.
             step.original_late = late;
             again.flags |= before.flags & if late { 0 } else { RETRANSMITTED };
         }
@@ -525,13 +488,12 @@ impl Sequence {
         if context.ids.counts_up() {
             return p.id.is_some_and(|id| context.ids.ahead(id) < 0);
         }
-        // In a hole of the pass, so soon that nothing can have asked for it.
+        // It lies in a hole of the pass, and comes so soon that no NAK can have requested it.
         let limit = context.rtt_min.map_or(context.late_ns, |rtt| rtt as i64);
         x < self.cur && self.rare.pass_holes.get(x).is_some_and(|hole| p.time - hole.time < limit)
     }
 
-    /// A pass of repetitions is over. One that repeats single packets, and leaves out what lies between, is not of a
-    /// sender that goes back.
+    /// Ends a pass of repetitions. A pass that repeats single packets, and leaves out others, is not of a sender that goes back.
     fn end_pass(&mut self) {
         if self.rare.pass_open && self.rare.pass_steps == 0 && self.rare.pass_holes.psns() > 0 {
             self.rare.pass_holes.take();
@@ -547,12 +509,11 @@ impl Sequence {
         (self.rare.pass_open, self.rare.pass_steps) = (true, 0);
     }
 
-    /// It goes on from there: so packets that filled holes one by one before were late, not sent again.
+    /// The pass continues: so packets that filled holes one by one before were late, not sent again.
     fn step_on(&mut self, resolved: &mut Vec<Resolved>) {
         self.rare.pass_steps += 1;
-        for fill in self.rare.undecided.drain(..) {
-            resolved.push(Resolved { fill, class: Class::LateOriginal, went_back: false });
-        }
+        let late = |fill| Resolved { fill, class: Class::LateOriginal, went_back: false };
+        resolved.extend(self.rare.undecided.drain(..).map(late));
     }
 
     /// Decide on the packets that wait.
@@ -563,9 +524,9 @@ impl Sequence {
         else {
             return;
         };
-        // Of a capture that has few of the packets, what comes next is further on.
+        // In a capture with few of the packets, the next packet is further on.
         let sparse = self.is_sparse();
-        // Does the stream go on after them, or would it without them?
+        // Whether the stream continues after the packets that wait, or as if they had not come.
         let goes_on = match next {
             Next::Seen(x) => x >= last.end && x != self.cur || x == last.end,
             Next::OtherHole => false,
@@ -608,12 +569,12 @@ impl Sequence {
             }
             resolved.push(Resolved { fill, class, went_back });
         }
-        // Keep the room.
+        // Keeps the allocation.
         self.rare.pending = pending;
         self.rare.pending.clear();
     }
 
-    /// Whether the capture has but a part of the packets: it samples them, or others go other ways.
+    /// Whether the capture has only a part of the packets: it samples them, or others take other paths.
     pub(crate) fn is_sparse(&self) -> bool {
         let Some(rare) = self.rare.get() else { return false };
         rare.holes.len() >= 8 && 2 * rare.holes.psns() > self.hi - self.base
@@ -640,7 +601,7 @@ impl Sequence {
         let asked = context.asked.is_some_and(|(x, time)| {
             (x == fill.x || x == first.x) && time >= fill.hole_time && time <= fill.time
         });
-        // The shortest round trip seen need not be the shortest there is: not to be stretched where an answer was due.
+        // The shortest round trip seen need not be the shortest one. If an answer was due, half of it is the limit.
         let soon = |rtt: u32| waited < if asked { rtt as i64 / 2 } else { rtt as i64 };
         if context.rtt_min.is_some_and(soon) {
             return Some(Class::LateOriginal);
@@ -648,7 +609,7 @@ impl Sequence {
         if goes_on {
             return Some(Class::Retransmission);
         }
-        // Much later than any that was overtaken: it was sent again.
+        // Much later than any packet that was surely late: it was sent again.
         let is_long = waited > 4 * self.rare.latest;
         if asked {
             if end
@@ -663,8 +624,8 @@ impl Sequence {
             return None;
         }
         if let (true, Some(rtt)) = (context.reverse_visible, context.rtt_min) {
-            // Nobody asked; only a timeout could have brought it again, and a timer is longer than a round trip. What is
-            // overtaken at the end of a burst comes with the next one, a round trip later.
+            // There was no NAK: only a timeout can have caused a retransmission, and a timeout is longer than a round trip.
+            // A packet that is overtaken at the end of a burst comes with the next burst, a round trip later.
             let is_timeout = is_long && waited >= SHORTEST_TIMER_NS.max(2 * i64::from(rtt));
             return Some(if is_timeout { Class::Retransmission } else { Class::LateOriginal });
         }
@@ -681,8 +642,8 @@ impl Sequence {
         self.rare.get().is_none_or(|rare| rare.undecided.is_empty())
     }
 
-    /// Everything before `una` is acknowledged: holes filled one by one before it, with no going back, were filled
-    /// by packets sent again for a receiver that keeps what comes early.
+    /// All PSNs before `una` are acknowledged. Holes before it that were filled one by one, and the sender did not go back, were
+    /// filled by retransmissions for a receiver that keeps early packets.
     #[inline]
     pub(crate) fn acknowledged(&mut self, una: u64, resolved: &mut Vec<Resolved>) {
         if self.has_decided_all() {
@@ -700,7 +661,7 @@ impl Sequence {
         self.selective = self.selective.saturating_add(selective);
     }
 
-    /// The capture is over.
+    /// The capture is over: decides what is undecided.
     pub(crate) fn finish(&mut self, context: &Context<'_>, resolved: &mut Vec<Resolved>) {
         self.resolve(Next::End, context, resolved);
         if self.rare.get().is_none() {
@@ -709,19 +670,16 @@ impl Sequence {
         self.end_pass();
         let rare = &mut *self.rare;
         rare.pass_holes_left += rare.pass_holes.take();
-        for fill in rare.undecided.drain(..) {
-            resolved.push(Resolved { fill, class: Class::Ambiguous, went_back: false });
-        }
+        resolved.extend(rare.undecided.drain(..).map(Resolved::ambiguous));
     }
 
-    /// Gives up what it knows of PSNs passed over: so many were missing, and stay counted. Packets that wait for a verdict are
-    /// ambiguous then, and so are those that come into a hole later.
+    /// Drops the holes, and returns how many PSNs were missing. They stay counted. Packets that wait for a verdict become ambiguous,
+    /// and so do packets that come into a hole later.
     pub(crate) fn shed(&mut self, resolved: &mut Vec<Resolved>) -> u64 {
         let hi = self.hi;
         let Some(rare) = self.rare.get_mut() else { return 0 };
-        for fill in std::mem::take(&mut rare.pending).into_iter().chain(std::mem::take(&mut rare.undecided)) {
-            resolved.push(Resolved { fill, class: Class::Ambiguous, went_back: false });
-        }
+        let waiting = [std::mem::take(&mut rare.pending), std::mem::take(&mut rare.undecided)];
+        resolved.extend(waiting.into_iter().flatten().map(Resolved::ambiguous));
         rare.pass_holes.shed();
         let missing = rare.holes.shed();
         if missing + rare.jumps.shed() > 0 {
@@ -730,24 +688,22 @@ impl Sequence {
         missing
     }
 
-    /// Of a flow that is over: what only its next packets would need.
+    /// The flow is over: drops the state that only further packets would need.
     pub(crate) fn forget(&mut self) {
         self.ring = Ring::default();
         self.shed(&mut Vec::new());
     }
-
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
-        self.ring.heap()
-            + self.rare.heap()
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.ring.heap_bytes()
+            + self.rare.heap_bytes()
             + self.rare.get().map_or(0, |rare| {
-                let holes = rare.holes.heap() + rare.jumps.heap() + rare.pass_holes.heap();
+                let holes = rare.holes.heap_bytes() + rare.jumps.heap_bytes() + rare.pass_holes.heap_bytes();
                 holes + (rare.pending.capacity() + rare.undecided.capacity()) * size_of::<GapFill>()
             })
     }
 }
 
-/// Identifications passed over since the newest.
+/// The number of identifications that were skipped since the newest.
 pub(crate) fn unseen(id: Option<u16>, ids: &IdOrder) -> u64 {
     match id {
         Some(id) if ids.counts_up() => (ids.ahead(id) as i64 - 1).max(0) as u64,

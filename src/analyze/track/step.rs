@@ -1,4 +1,4 @@
-//! What a [`Sequence`](super::sequence::Sequence) is told of a packet, and what it says of it, at once or later.
+//! The input of a [`Sequence`](super::sequence::Sequence) for a packet, and its result, at once or later.
 
 use super::{
     class::{Counts, Place},
@@ -14,7 +14,7 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     pub(crate) psn: Psn,
-    /// PSNs it consumes.
+    /// Number of PSNs that it consumes.
     pub(crate) n: u32,
     pub(crate) time: i64,
     pub(crate) frame: u64,
@@ -25,12 +25,12 @@ pub(crate) struct Packet {
     pub(crate) fingerprint: u32,
     pub(crate) id: Option<u16>,
     pub(crate) vantage: u16,
-    /// An acknowledgement is due for it.
+    /// Its receiver must acknowledge it.
     pub(crate) ack_expected: bool,
 }
 
 impl Packet {
-    /// Of one PSN: what a READ request takes is known only to who follows the flow's requests.
+    /// A packet of one PSN. Only the requests of a flow know how many PSNs a READ consumes.
     #[inline(always)]
     pub(crate) fn of(facts: &impl PacketView, frame: u64) -> Packet {
         Packet {
@@ -48,25 +48,24 @@ impl Packet {
     }
 }
 
-/// What is known beside the sequence itself.
+/// Evidence from outside of the sequence.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context<'a> {
     /// The shortest round trip seen, in nanoseconds.
     pub(crate) rtt_min: Option<u32>,
     /// The other direction was seen too.
     pub(crate) reverse_visible: bool,
-    /// The PSN that was asked for again, and when.
+    /// The PSN that was requested again, and when.
     pub(crate) asked: Option<(u64, i64)>,
-    /// Without a round trip: what comes sooner than this is late.
+    /// Without a known round trip, a packet that comes sooner than this is late.
     pub(crate) late_ns: i64,
-    /// What comes later than this, unasked, may be the answer to a timeout.
+    /// A packet that comes later than this without a NAK may follow a timeout.
     pub(crate) timeout_ns: i64,
-    /// When anything last asked for packets again, of what the other direction shows: where it may not show all, the end of
-    /// time.
+    /// When a packet was last requested again, by the other direction; `i64::MAX` if the other direction may not show all requests.
     pub(crate) asked_time: i64,
-    /// What this capture records twice.
+    /// The lags of capture duplicates.
     pub(crate) copying: &'a Copying,
-    /// A packet that waited: whether it is known to be a copy.
+    /// For a packet that waited: whether it is a capture duplicate.
     pub(crate) is_copy: Option<bool>,
     /// One past the largest PSN acknowledged; 0 before the first.
     pub(crate) una: u64,
@@ -83,7 +82,7 @@ impl Context<'_> {
 }
 
 /// A packet in a hole, its class undecided.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct GapFill {
     pub(crate) x: u64,
     pub(crate) end: u64,
@@ -93,9 +92,9 @@ pub(crate) struct GapFill {
     pub(crate) l1_bytes: u32,
     /// When the hole appeared.
     pub(crate) hole_time: i64,
-    /// By the identifications: it was sent before the packet that showed the hole.
+    /// By the identifications, it was sent before the packet that showed the hole.
     pub(super) sent_before: Option<bool>,
-    /// By the identifications: a packet sent later came before it.
+    /// By the identifications, a packet that was sent later came before it.
     pub(crate) overtaken: bool,
     /// PSNs between it and the highest.
     pub(crate) extent: u32,
@@ -113,25 +112,19 @@ pub(crate) struct Resolved {
 }
 
 impl Resolved {
-    /// Of a packet that came again, and is counted.
+    /// The verdict on a repetition that is counted already.
     pub(crate) fn of(p: &Packet, class: Class) -> Resolved {
-        let fill = GapFill {
-            x: 0,
-            end: 0,
-            time: p.time,
-            frame: p.frame,
-            bytes: p.bytes,
-            l1_bytes: p.l1_bytes,
-            hole_time: p.time,
-            sent_before: None,
-            overtaken: false,
-            extent: 0,
-            timed_out: false,
-        };
+        let &Packet { time, frame, bytes, l1_bytes, .. } = p;
+        let fill = GapFill { time, frame, bytes, l1_bytes, hole_time: time, ..GapFill::default() };
         Resolved { fill, class, went_back: false }
     }
 
-    /// Counts it. A retransmission that filled a hole was lost upstream, unless it is known to have come, but wrong.
+    /// No evidence decides.
+    pub(crate) fn ambiguous(fill: GapFill) -> Resolved {
+        Resolved { fill, class: Class::Ambiguous, went_back: false }
+    }
+
+    /// Counts the verdict. A retransmission filled a hole: the original was lost upstream, unless it came corrupt.
     pub(crate) fn count(&self, counts: &mut Counts, lost_upstream: u64, start: i64) {
         let fill = &self.fill;
         counts.class(self.class);
@@ -139,7 +132,7 @@ impl Resolved {
             Class::Retransmission => {
                 counts.retransmitted_bytes += fill.bytes as u64;
                 counts.overtaken_again += fill.overtaken as u64;
-                // What came before the capture began proves nothing.
+                // A packet that was sent before the capture began proves nothing.
                 let least = if fill.hole_time == start { 0 } else { lost_upstream };
                 counts.lost(Place::Upstream, least, lost_upstream);
             }
@@ -154,35 +147,35 @@ impl Resolved {
     }
 }
 
-/// What became of a packet.
-#[derive(Clone, Copy, Debug)]
+/// The result for a packet.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Step {
     /// `None`: it has to wait.
     pub(crate) class: Option<Class>,
-    /// It comes again, so long after the one before, and what comes next is to tell whether it was recorded twice.
+    /// It is a repetition with this lag, and the next packet must decide whether it was recorded twice.
     pub(crate) repeated: Option<i64>,
     /// Its PSN, unwrapped.
     pub(crate) x: u64,
-    /// PSNs passed over before it.
+    /// PSNs skipped before it.
     pub(crate) gap: u64,
-    /// PSNs that the pass of repetitions before this packet passed over for good: repetitions that did not come.
+    /// PSNs that the pass of repetitions before this packet left out: repetitions that did not come.
     pub(crate) skipped: u64,
-    /// PSNs that the pass at hand passed over just before it.
+    /// PSNs that the current pass left out just before it.
     pub(crate) pass_gap: u64,
     /// A packet sent later came before it.
     pub(crate) overtaken: bool,
-    /// At most so many packets were sent between the one before and this one, that the tap did not see and no gap
-    /// accounts for: what was lost at the end of a burst comes again, and looks new. By the identifications, which
-    /// Linux advances by a random number after a silence.
+    /// The most packets that were sent between the previous one and this one, unseen by the tap and not in a gap. Packets that were
+    /// lost at the end of a burst are sent again, and look new. The number follows from the identifications, which Linux advances by
+    /// a random number after a silence.
     pub(crate) unseen: u64,
     /// Its sender went back.
     pub(crate) went_back: bool,
-    /// The pass of repetitions goes on with it, but not before a timer may have expired.
+    /// A timeout may have expired before this repetition, within one pass of repetitions.
     pub(crate) timed_out: bool,
-    /// It comes late: what was taken for lost was not.
+    /// It comes late: a packet that counted as lost was not lost.
     pub(crate) not_lost: bool,
-    /// It may be the original of a packet that came as a repetition first: that one was not lost.
+    /// It may be the original of a packet whose repetition came first: then the original was not lost.
     pub(crate) original_late: bool,
-    /// When, and in which frame, this PSN was last sent before.
+    /// Time and frame of the previous transmission of this PSN.
     pub(crate) before: Option<(i64, u32)>,
 }

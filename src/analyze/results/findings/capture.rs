@@ -1,4 +1,4 @@
-//! Rules of a capture as a whole.
+//! Rules about the whole capture.
 
 use super::survey::Sums;
 use crate::report::{
@@ -6,7 +6,7 @@ use crate::report::{
     units::{count, duration},
 };
 
-/// What these rules look at.
+/// The input of these rules.
 pub(super) struct Capture<'a> {
     capture: &'a report::Capture,
     pause: &'a [Pause],
@@ -15,9 +15,9 @@ pub(super) struct Capture<'a> {
     sums: &'a Sums,
 }
 
-/// What a rule found.
+/// One result of a rule.
 pub(super) struct Seen {
-    /// The time that it took, in nanoseconds; 0 where that is not known.
+    /// How long it lasted, in nanoseconds; 0 if that is not known.
     pub(super) time: u64,
     /// How often.
     pub(super) count: u64,

@@ -1,8 +1,8 @@
-//! What flows in trouble have in common, and others do not.
+//! Finds what the affected flows have in common, and other flows do not.
 //!
-//! Flows are grouped by what they share: destination, source, both, path, DSCP, VLAN. A group explains the trouble where more
-//! of its flows are affected than chance puts there. How often chance does is the tail of a hypergeometric distribution:
-//! as many flows as are affected, drawn from all that could be.
+//! Flows are grouped by destination, source, both, path, DSCP, and VLAN. A group explains the trouble if more of its flows are
+//! affected than by chance. The probability of chance is the tail of a hypergeometric distribution: the affected flows are drawn
+//! from all flows that could be affected.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -13,7 +13,7 @@ use crate::{
     report::{Cause, Confidence, units::utc},
 };
 
-/// What flows share.
+/// A property that flows share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Group {
     To(Address),
@@ -35,16 +35,16 @@ const WAYS: [fn(&Flow) -> Option<Group>; 6] = [
     |flow| Some(Group::Vlan(flow.path_tags.only_vlan()?)),
 ];
 
-/// Fewer flows have nothing in common that is worth a name; nor are fewer others enough to compare with.
+/// A group needs at least so many affected flows, and so many other flows to compare with.
 const MIN_FLOWS: u64 = 3;
-/// Groups of one way that are looked at: those with most flows affected.
+/// Most groups that are examined for each property: those with most affected flows.
 const MAX_GROUPS: usize = 64;
-/// Beyond this probability, chance explains a group as well.
+/// With a higher probability of chance, a group explains nothing.
 const POSSIBLE: f64 = 0.05;
-/// Below, chance is hardly the explanation.
+/// With a lower probability, the group is the likely cause.
 const LIKELY: f64 = 0.001;
 
-/// Flows, and those of them that are affected.
+/// A number of flows, and how many of them are affected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Share {
     pub(super) affected: u64,
@@ -70,7 +70,7 @@ pub(super) struct Common {
     pub(super) group: Group,
     pub(super) inside: Share,
     pub(super) outside: Share,
-    /// The logarithm of how many groups were looked at.
+    /// The logarithm of the number of groups that were examined.
     tries: f64,
 }
 
@@ -79,7 +79,7 @@ impl Group {
         WAYS.iter().any(|way| way(flow) == Some(self))
     }
 
-    /// Behind "flows": " to 10.0.0.2".
+    /// The words after "flows": " to 10.0.0.2".
     pub(super) fn words(self) -> String {
         match self {
             Group::To(dst) => format!(" to {dst}"),
@@ -91,7 +91,7 @@ impl Group {
         }
     }
 
-    /// What is to be suspected.
+    /// The part of the network to suspect.
     fn suspect(self) -> String {
         match self {
             Group::To(host) | Group::From(host) => format!("the link or the NIC of {host}"),
@@ -104,7 +104,7 @@ impl Group {
         }
     }
 
-    /// Two hosts say nothing of what is wider than the two: a wider group has flows of several pairs.
+    /// Whether the evidence is as wide as the group: flows of one pair of hosts are no evidence for a wider group.
     fn is_as_wide_as_said(self, affected: &[&Flow]) -> bool {
         let differ = |of: fn(&Flow) -> (Address, Address)| {
             let mut values = affected.iter().filter(|flow| self.holds(flow)).map(|flow| of(flow));
@@ -120,19 +120,19 @@ impl Group {
 }
 
 impl Common {
-    /// The same beside flows that no other group explains.
+    /// The same group, compared with flows that no other group explains.
     pub(super) fn beside(self, outside: Share) -> Common {
         Common { outside, ..self }
     }
 
-    /// The logarithm of the probability that chance puts so much of the trouble into this group, or any other.
+    /// The logarithm of the probability that chance puts so many affected flows into one of the groups.
     fn ln_chance(&self) -> f64 {
         let Share { affected, all } = self.outside;
         let all = Share { affected: affected + self.inside.affected, all: all + self.inside.all };
         ln_chance(self.inside, all) + self.tries
     }
 
-    /// Whether most of the group is affected, of others few, and that is no chance.
+    /// Whether most flows of the group are affected, few others are, and chance is unlikely.
     fn stands_out(&self) -> bool {
         self.outside.all >= MIN_FLOWS
             && self.ln_chance() < POSSIBLE.ln()
@@ -172,7 +172,7 @@ impl Common {
     }
 }
 
-/// The group that explains best why these flows of those that could be are affected; and all of those that could be.
+/// All flows that could be affected, and the group that best explains why these are.
 pub(super) fn find<'a>(
     affected: &[Case],
     could_be: impl Iterator<Item = &'a Flow>,
@@ -194,7 +194,7 @@ pub(super) fn find<'a>(
             }
         }
     }
-    // Each group that is looked at may stand out by chance, but for one of all flows.
+    // Each examined group may stand out by chance, except a group of all flows.
     let tries = (sizes.values().filter(|&&size| size < all.all).count().max(1) as f64).ln();
     let mut best: Option<Common> = None;
     for &(group, affected) in groups.iter().flatten() {
@@ -208,7 +208,7 @@ pub(super) fn find<'a>(
     (all, best)
 }
 
-/// Groups with several of these flows, and with how many, by the way of grouping.
+/// For each property: the groups with several of these flows, and the number of these flows in them.
 fn frequent(flows: &[&Flow]) -> [Vec<(Group, u64)>; WAYS.len()] {
     WAYS.map(|way| {
         let mut counts: HashMap<Group, u64, RandomState> = HashMap::default();
@@ -224,13 +224,13 @@ fn frequent(flows: &[&Flow]) -> [Vec<(Group, u64)>; WAYS.len()] {
 
 /// The logarithm of the probability that a group of this size has so many of all affected flows, or more, by chance.
 fn ln_chance(inside: Share, all: Share) -> f64 {
-    // No more of them than anywhere.
+    // Not more than in other flows.
     if inside.ratio() <= all.ratio() {
         return 0.0;
     }
     let rest = all.all.saturating_sub(inside.all);
     let ways = |k: u64| ln_choose(inside.all, k) + ln_choose(rest, all.affected.saturating_sub(k));
-    // Beyond what is expected each term is less than the one before.
+    // Above the expected value, each term is smaller than the one before.
     let first = ways(inside.affected);
     let terms = (inside.affected..=inside.all.min(all.affected)).map(|k| (ways(k) - first).exp());
     let sum: f64 = terms.take_while(|&term| term > 1e-9).sum();
@@ -251,9 +251,9 @@ fn ln_factorial(n: u64) -> f64 {
         - 1.0 / (360.0 * n.powi(3))
 }
 
-/// When the trouble of these flows began, if that is nearly one time for all: first and last.
+/// When the trouble of these flows began, if it began at nearly the same time: first and last.
 ///
-/// Each flow's trouble may have begun at any time of its life: that all began within a small part of it is no chance.
+/// A flow's trouble may begin at any time of its life. If all begin within a small part of it, that is no chance.
 pub(super) fn one_time(affected: &[Case], index: &Index<'_>) -> Option<[i64; 2]> {
     let mut between = [i64::MAX, i64::MIN];
     for case in affected {
@@ -267,7 +267,7 @@ pub(super) fn one_time(affected: &[Case], index: &Index<'_>) -> Option<[i64; 2]>
         let life = flow.last_time.saturating_sub(flow.first_time).max(1) as f64;
         (span / life).min(1.0).ln()
     });
-    // One of them may be the first at any time.
+    // The first one may begin at any time.
     let ln_chance = chances.skip(1).sum::<f64>() + (affected.len() as f64).ln();
     (affected.len() as u64 >= MIN_FLOWS && ln_chance < LIKELY.ln()).then_some(between)
 }

@@ -1,4 +1,4 @@
-//! Rules of one flow: how often it shows something, and what is said of it.
+//! Rules about one flow: how often it shows a finding, and the sentence about it.
 
 use std::cmp::Reverse;
 
@@ -16,12 +16,12 @@ use crate::{
     },
 };
 
-/// When a flow shows something.
+/// A rule about flows.
 #[derive(Debug)]
 pub(super) struct FlowRule {
     /// Flows that can show it.
     pub(super) traffic: Traffic,
-    /// How often it happened, at least and at most. It reads counts only, for it is asked of every flow.
+    /// How often it happened, at least and at most. It reads counts only, since it is called for every flow.
     pub(super) count: fn(&report::Flow) -> Option<Bounds>,
     /// What several flows do, after "7 of 8 flows to 10.0.0.2"; `#` stands for the count.
     pub(super) many: &'static str,
@@ -30,7 +30,7 @@ pub(super) struct FlowRule {
     pub(super) time: Time,
 }
 
-/// Which flows can show something, and which therefore speak against a common cause where they do not.
+/// Which flows can show a finding. Those that can, and do not, are evidence against a common cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Traffic {
     Requests,
@@ -45,9 +45,9 @@ pub(super) enum Traffic {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Time {
     Unknown,
-    /// That of these episodes.
+    /// The time of these episodes.
     Of(fn(&Episode) -> bool),
-    /// The connection ends: nothing costs more.
+    /// The connection ends: no cost is higher.
     Ends,
 }
 
@@ -64,7 +64,7 @@ impl FlowRule {
         };
         has_traffic
             && needs.iter().all(|need| match need {
-                // Where nobody acknowledges, one direction shows all there is.
+                // A service without acknowledgements has one direction only.
                 Need::BothDirections => flow.evidence != 0 || !flow.service.is_reliable(),
                 Need::Icrc => flow.icrc[0] + flow.icrc[1] > 0,
                 Need::SourcePorts => flow.path_tags.has_several_ports(),
@@ -73,10 +73,10 @@ impl FlowRule {
     }
 }
 
-/// A flow that is looked at.
+/// The flow that is examined.
 pub(super) struct Subject<'a> {
     pub(super) at: usize,
-    /// Its counts; texts, lists and distributions are missing.
+    /// Its counts, without texts, lists and distributions.
     pub(super) counts: &'a report::Flow,
     pub(super) index: &'a Index<'a>,
 }
@@ -125,14 +125,14 @@ pub(super) fn reordered(flow: &report::Flow, of: fn(&Reordering) -> u64) -> u64 
     reorderings(flow).map(of).sum()
 }
 
-/// Packets that came late, of requests and responses that have some.
+/// Late packets, of requests and responses.
 pub(super) fn late(flow: &report::Flow) -> u64 {
     let streams = [&flow.requests, &flow.responses].into_iter();
     streams.filter(|stream| stream.reordering.is_some()).map(|stream| stream.out_of_order).sum()
 }
 
-/// Retransmissions of flows of which nothing else explains one. READs that are asked for again are no riddle: their responses
-/// were lost, which is said of the other direction.
+/// Retransmissions of flows in which none is explained. Repeated READ requests do not count: their responses were lost, which is
+/// reported for the other direction.
 pub(super) fn unexplained(flow: &report::Flow) -> Option<Bounds> {
     let lost = |stream: &Stream| {
         let losses = &stream.losses;

@@ -1,4 +1,4 @@
-//! What stands out: [`FINDINGS`] is the table of all kinds, and nothing else decides what is reported.
+//! Findings. [`FINDINGS`] is the table of all kinds. Nothing else decides which finding is reported.
 //!
 //! To add a kind, add a row and its rule: of a flow ([`flow`]), or of the whole capture ([`capture`]).
 
@@ -32,16 +32,16 @@ pub struct FindingKind {
     pub severity: Severity,
     /// What it means, in one sentence.
     pub doc: &'static str,
-    /// What a capture must show for it. Where that is missing, nothing is said.
+    /// What a capture must show for it. Without that, it is not reported.
     pub needs: &'static [Need],
     /// What to do next.
     pub next: &'static str,
-    /// Where it is looked for.
+    /// Where the rule looks for it.
     pub scope: Scope,
     rule: Rule,
 }
 
-/// Where a finding is looked for.
+/// Where a rule looks for a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scope {
@@ -49,7 +49,7 @@ pub enum Scope {
     Capture,
     /// In every flow.
     AllFlows,
-    /// In flows with something wrong, surely lost, late, sent again, refused, marked or notified. Others cannot show it.
+    /// In flows with packets that are wrong, surely lost, late, sent again, refused or marked, or with CNPs. Others cannot show it.
     FlowsInTrouble,
 }
 
@@ -98,7 +98,7 @@ enum Rule {
 }
 
 impl FindingKind {
-    /// How often a flow shows it, at least and at most; `None` where it does not, or where this is no finding of a flow.
+    /// How often a flow shows it, at least and at most; `None` if it does not, or if it is no finding about flows.
     pub fn count(&self, flow: &Flow) -> Option<Bounds> {
         match &self.rule {
             Rule::Flow(rule) => (rule.count)(flow).filter(|&[least, _]| least > 0),
@@ -112,8 +112,8 @@ impl FindingKind {
     }
 }
 
-/// A row for each kind: its id, severity and needs; what it means; what to do next; where it is looked for, and its rule. Of a
-/// rule for flows: which flows can show it, the time that it costs, what several flows do, how often, what one flow does.
+/// A row for each kind: id, severity, needs, meaning, what to do next, scope, and rule. A rule for flows has: which flows can show
+/// it, the time that it costs, the sentence about several flows, how often a flow shows it, the sentence about one flow.
 macro_rules! findings {
     ($($id:literal $severity:ident [$($need:ident),*] $doc:literal $next:literal $scope:ident($($rule:tt)*);)+) => {
         &[$(FindingKind {

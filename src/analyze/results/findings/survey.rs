@@ -1,4 +1,4 @@
-//! Every flow is looked at once, and what the rules find is kept: no words until it is known what is told.
+//! Examines every flow once, and keeps what the rules find. Sentences are written only for findings that are reported.
 
 use std::cmp::Reverse;
 
@@ -19,18 +19,18 @@ use crate::{
     },
 };
 
-/// Findings of the capture of one kind.
+/// Most findings of one kind about the capture.
 const MAX_OF_A_KIND: usize = 8;
-/// Causes that are looked for among the flows of one kind.
+/// Most causes that are searched for among the flows of one kind.
 const MAX_CAUSES: usize = 4;
-/// Flows that a finding lists.
+/// Most flows that a finding lists.
 const MAX_LISTED: usize = 256;
-/// Frames named as evidence.
+/// Most frames that are named as evidence.
 const MAX_FRAMES: usize = 8;
-/// Flows that are kept of one kind: those that lost most.
+/// Most flows that are kept of one kind: those that lost most time.
 const MAX_CASES: usize = 1 << 18;
 
-/// What all flows show.
+/// The findings in all flows.
 pub(crate) struct Survey {
     /// By kind, in the order of the table.
     cases: Vec<Vec<Case>>,
@@ -38,10 +38,10 @@ pub(crate) struct Survey {
     pub(crate) sums: Sums,
 }
 
-/// What is counted over all flows.
+/// Sums over all flows.
 #[derive(Default)]
 pub(crate) struct Sums {
-    /// Flows with acknowledgements, and those of them whose opposite is known.
+    /// Flows of reliable services, and those of them whose opposite is known.
     pub(super) reliable: u64,
     pub(super) paired: u64,
     pub(super) icrc_bad: u64,
@@ -58,7 +58,7 @@ impl Sums {
     }
 }
 
-/// A flow that shows something.
+/// A flow with a finding.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Case {
     pub(super) at: u32,
@@ -70,7 +70,7 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// What costs most comes first.
+    /// The most expensive case is the first.
     fn weight(&self) -> impl Ord + use<> {
         (Reverse(self.time_lost), Reverse(self.count[0]), self.at)
     }
@@ -87,12 +87,12 @@ impl Survey {
         Survey { cases, is_cut_into_messages: false, sums: Sums::default() }
     }
 
-    /// Whether some rule looks at this flow.
+    /// Whether any rule examines this flow.
     pub(crate) fn looks_at(flow: &Flow) -> bool {
         !flow.is_quiet() || FINDINGS.iter().any(|kind| kind.scope == Scope::AllFlows)
     }
 
-    /// The flow at a place of the report, and its counts; in whatever order.
+    /// Examines the flow at a place of the report. The flows come in any order.
     pub(crate) fn flow(&mut self, at: usize, counts: &report::Flow, index: &Index<'_>) {
         let flow = index.flow(at);
         self.is_cut_into_messages = self.is_cut_into_messages
@@ -112,7 +112,7 @@ impl Survey {
         }
     }
 
-    /// Writes the findings, and what the capture can prove.
+    /// Writes the findings, and the limitations of the capture.
     pub(crate) fn finish<F, C, E>(self, index: &Index<'_>, report: &mut Report<F, C, E>) {
         report.capture.limitations = limitations::limitations(report, &self);
         let Survey { cases, sums, .. } = self;
@@ -206,9 +206,9 @@ fn case(at: usize, count: Bounds, rule: &FlowRule, index: &Index<'_>) -> Case {
     for episode in flow::episodes(at, index, is_mine) {
         let [first, last] = case.between.unwrap_or([episode.start; 2]);
         case.between = Some([first.min(episode.start), last.max(episode.start)]);
-        // What was sent since the packet that was lost is sent again, or was waited for.
+        // The time since the lost packet was lost: packets were sent again, or the sender waited.
         let since = episode.original_time.or(episode.nak_time).unwrap_or(episode.start);
-        // Of episodes that overlap, time counts once.
+        // The time of overlapping episodes counts once.
         if let Some(end) = episode.recovered.filter(|&end| end > until) {
             let lost = end.saturating_sub(since.max(until)).max(0);
             case.time_lost = case.time_lost.saturating_add(lost as u64);
@@ -265,7 +265,7 @@ fn of_several(
     if let Some(Share { affected, all }) = common.map(|common| common.outside).filter(|share| share.all > 0) {
         text += &format!("; other flows: {} of {}", count(affected), count(all));
     }
-    // What happens to few of the flows, happens at some time.
+    // If few flows are affected, a common time is a cause.
     let is_most = 2 * share.affected >= share.all;
     if let Some(between) = cause::one_time(cases, index).filter(|_| is_most) {
         let within = duration(between[1].abs_diff(between[0]));

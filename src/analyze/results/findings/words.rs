@@ -2,7 +2,7 @@
 
 use crate::report::{Bounds, units::count};
 
-/// "13", "10 to 14", "at least 10": an upper bound is said where it is tight.
+/// "13", "10 to 14", "at least 10". An upper bound is named only if it is tight.
 pub(super) fn bounds([least, most]: Bounds) -> String {
     match () {
         _ if least == most => count(least),
@@ -11,7 +11,7 @@ pub(super) fn bounds([least, most]: Bounds) -> String {
     }
 }
 
-/// The same of packets, NAKs, ...: "13 packets".
+/// Bounds with a noun: "13 packets".
 pub(super) fn counted(n: Bounds, what: &str) -> String {
     let is_one = n[0] == 1 && (n[1] == 1 || n[1] > 2);
     format!("{} {what}{}", bounds(n), if is_one { "" } else { "s" })

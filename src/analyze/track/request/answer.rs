@@ -1,4 +1,4 @@
-//! What the other direction says of requests.
+//! The answers of the other direction to requests.
 
 use super::{
     Requests, TrackConfig, UNKNOWN,
@@ -46,11 +46,11 @@ impl Response {
     }
 }
 
-/// What is acknowledged soon after a capture began was sent before it: it began in the middle of a recovery.
+/// A packet that is acknowledged so soon after the capture began was sent before: the capture began during a recovery.
 pub(super) const START_NS: i64 = 100_000;
 
 impl Requests {
-    /// What the responder says.
+    /// Takes an answer of the responder.
     #[inline]
     pub(crate) fn answer(&mut self, response: &Response, resolved: &mut Vec<Resolved>, config: &TrackConfig) {
         if !self.seq.is_started() {
@@ -88,7 +88,7 @@ impl Requests {
     ) {
         let began = response.time - self.seq.start_time < self.thrice_rtt.max(START_NS);
         if x >= self.seq.hi && !began {
-            // Acknowledged, and never seen: the capture lost it, or it went another way.
+            // An acknowledged packet was never seen: the capture lost it, or it took another path.
             self.acked_unseen += (x + 1).saturating_sub(self.seq.hi.max(self.una)).min(1 << 20);
         }
         if self.una != 0 && x + 1 < self.una {
@@ -153,7 +153,7 @@ impl Requests {
         }
     }
 
-    /// Everything before `una` is acknowledged.
+    /// All PSNs before `una` are acknowledged.
     #[inline(always)]
     pub(crate) fn go_to(&mut self, una: u64, time: i64) {
         self.reach = self.reach.max(self.seq.hi.saturating_sub(self.una.max(self.seq.base)));
@@ -161,7 +161,7 @@ impl Requests {
         self.last_progress = time;
     }
 
-    /// Karn: only packets sent once are timed, and only those that an acknowledgement is due for.
+    /// Karn's rule: only packets that were sent once are timed, and only those that must be acknowledged.
     #[inline]
     pub(crate) fn time_ack(&mut self, x: u64, time: i64) {
         let Some(sent) = self.seq.ring.get(x) else { return };
@@ -187,20 +187,20 @@ impl Requests {
         resolved: &mut Vec<Resolved>,
         config: &TrackConfig,
     ) {
-        // The requester may have gone back already, and the NAK is then of the pass before.
+        // The requester may have gone back already. Then the NAK belongs to the pass before.
         let hi = self.seq.hi;
         let outcome = self.responder.nakked(x, response.time);
         let mut downstream = false;
-        // What followed the missing packet may have been lost behind the tap too: a responder asks but once.
+        // Packets after the missing one may have been lost downstream too: a responder sends only one NAK.
         self.counts.lost(Place::Downstream, 0, self.responder.sent_since(x).saturating_sub(1));
         let mut cause_time = None;
         match outcome {
-            // Before the first packet seen: the tap cannot have seen what is missing.
+            // It lies before the first packet seen: the tap cannot have seen it.
             _ if x < self.seq.base => self.counts.lost(Place::Upstream, 0, 1),
             Nakked::Expected { since } => cause_time = Some(since),
             Nakked::Again => {}
             Nakked::Ahead if x < hi && self.seq.rare.holes.get(x).is_none() => {
-                // What the tap saw, of a responder that has more than its responder: one that keeps what comes early.
+                // The tap saw the packet, and the responder has more than the model: it keeps early packets.
                 downstream = true;
                 self.judge_lost_behind(x, response.time);
                 self.trouble.lost_behind = Some(LostBehind { x, most: hi - x, resent: None });
@@ -218,7 +218,7 @@ impl Requests {
         if let Some(since) = cause_time {
             self.more().nak_generation.add((response.time - since).max(0) as u64);
         }
-        // The same NAK again is not another question; another one may come before the answer to this is seen.
+        // A repeated NAK requests nothing new. Another NAK may come before the answer to this one.
         let trouble = &mut *self.trouble;
         if trouble.asked.is_none_or(|nak| nak.x != x) {
             trouble.asked_before = trouble.asked;

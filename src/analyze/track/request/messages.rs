@@ -1,12 +1,13 @@
-//! Messages, put together by PSN: packets that were lost and sent again, or overtaken, come in any order.
+//! Assembles messages by PSN. Packets that were sent again, or overtaken, come in any order.
 //!
-//! Nearly all come in order: then one open message is all there is. Once something is missing, the edges of messages are
-//! kept, in the order of their PSNs, until everything between is there, or acknowledged.
+//! Nearly all packets come in order: then there is one open message. Once a packet is missing, the edges of messages are
+//! kept, in the order of their PSNs, until all packets between them have come, or are acknowledged.
 
 use super::{Assembly, Part, Requests, Waiting};
 use crate::opcode::{Operation, Position};
 
-/// The first, the last or the only packet of a message; at the end of the list also one in the middle, whose first is missing.
+/// The first, the last or the only packet of a message. At the end of the list, it may also be a middle packet of a message
+/// whose first packet is missing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
     x: u64,
@@ -19,20 +20,20 @@ pub(crate) struct Edge {
     ends: bool,
 }
 
-/// Edges kept at a time.
+/// Most edges that are kept at a time.
 const MAX_EDGES: usize = 4096;
-/// PSNs sent since, after which nobody brings what is missing any more: where nothing is acknowledged, and otherwise.
+/// A missing packet does not come any more after this number of later PSNs: if nothing is acknowledged, and otherwise.
 const UNANSWERED: u64 = 1024;
 const ANSWERED: u64 = 8192;
 
 impl Requests {
-    /// Whether the last packets are not of a message whose beginning is missing, or a part of it.
+    /// Whether the last packets do not belong to a message of which a packet is missing.
     #[inline(always)]
     pub(super) fn has_no_open_edge(&self) -> bool {
         self.trouble.get().is_none_or(|trouble| trouble.edges.back().is_none_or(|edge| edge.ends))
     }
 
-    /// A packet that was not seen before: its message may be complete.
+    /// Takes a packet that was not seen before. Its message may be complete now.
     #[inline(always)]
     pub(super) fn assemble(&mut self, part: &Part, x: u64) {
         let &Part { operation, position, n, time, bytes } = part;
@@ -84,7 +85,7 @@ impl Requests {
         let (is_open, has_edges) = (!self.has_no_open_edge(), !self.trouble.edges.is_empty());
         let is_missing = self.seq.rare.get().is_some_and(|rare| rare.holes.iter().next().is_some());
         if begins || ends && (has_edges || is_missing) || is_newest && is_missing && !is_open {
-            // What showed that the first one was missing is of its message, nearly always.
+            // The packet that showed the gap is nearly always of the same message.
             let time = self.seq.rare.filled.map_or(time, |hole| hole.min(time));
             self.edge(Edge { x, n, bytes, time, operation, begins, ends });
         }
@@ -93,7 +94,7 @@ impl Requests {
 
     fn edge(&mut self, edge: Edge) {
         let edges = &mut self.trouble.edges;
-        // One in the middle has done its duty.
+        // The middle packet is no longer needed.
         if edges.back().is_some_and(|last| !last.begins && !last.ends && last.x < edge.x) {
             edges.pop_back();
         }
@@ -109,8 +110,7 @@ impl Requests {
         }
     }
 
-    /// Completes messages of which everything is there, or acknowledged: whatever is before `una`. Nothing comes any more where
-    /// it `is_over`.
+    /// Completes messages whose packets have all come, or are acknowledged (before `una`). With `is_over`, no more packets come.
     pub(super) fn sweep(&mut self, una: u64, is_over: bool) {
         while let Some(trouble) = self.trouble.get()
             && let Some(&first) = trouble.edges.front()

@@ -1,4 +1,5 @@
-//! Losses and timeouts, and how they are overcome: what was asked for, what was sent again and why, where it was lost.
+//! Losses and timeouts, and the recovery from them: which packets were requested, which were sent again and why, where they were
+//! lost.
 
 use std::collections::VecDeque;
 
@@ -22,7 +23,7 @@ pub(crate) struct Asked {
     pub(crate) x: u64,
     pub(crate) time: i64,
     pub(crate) frame: u64,
-    /// When the packet behind the missing one passed the tap, if that is known.
+    /// When the packet after the missing one passed the tap, if that is known.
     pub(crate) cause_time: Option<i64>,
     pub(crate) hi: u64,
     pub(crate) downstream: bool,
@@ -35,7 +36,7 @@ pub(crate) struct NotReady {
     pub(crate) timer_ns: u64,
 }
 
-/// A loss or a timeout, and how it is overcome.
+/// A loss or a timeout, and the recovery from it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Episode {
     pub(crate) trigger: Trigger,
@@ -50,10 +51,10 @@ pub(crate) struct Episode {
     pub(crate) first_frame: u64,
     pub(crate) start: i64,
     pub(crate) recovered: Option<i64>,
-    /// Goodput in bit/s in the ten round trips before it began and after it was over, or some more.
+    /// Goodput in bit/s in about ten round trips before it began, and after it was over.
     pub(crate) goodput_before: Option<u64>,
     pub(crate) goodput_after: Option<u64>,
-    /// What had been reached when it began.
+    /// One past the highest PSN when it began.
     pub(crate) hi: u64,
     pub(crate) packets: u64,
     pub(crate) bytes: u64,
@@ -65,7 +66,7 @@ pub(crate) struct Episode {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LostBehind {
     pub(crate) x: u64,
-    /// As many may be lost with it.
+    /// At most so many packets were lost with it.
     pub(crate) most: u64,
     /// When it was sent again.
     pub(crate) resent: Option<i64>,
@@ -80,28 +81,28 @@ pub(crate) struct Suspect {
     pub(crate) time: i64,
 }
 
-/// What is open with a flow that had trouble.
+/// The undecided state of a flow that had trouble.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trouble {
     pub(crate) asked: Option<Asked>,
     pub(crate) asked_before: Option<Asked>,
     pub(crate) not_ready: Option<NotReady>,
-    /// When the responder last asked for anything again.
+    /// When the responder last requested a packet again.
     pub(crate) asked_time: i64,
-    /// Packets that came again, and may have been recorded twice.
+    /// Repeated packets that may be capture duplicates.
     pub(crate) repeated: Repetitions<Request>,
     pub(crate) suspect: Option<Suspect>,
     pub(crate) last_retry: Option<(u64, u32)>,
-    /// Where messages begin and end of which something is missing, by PSN.
+    /// The edges of messages of which a packet is missing, by PSN.
     pub(crate) edges: VecDeque<Edge>,
-    /// Wrong packets since the last right one.
+    /// Corrupt packets since the last good one.
     pub(crate) corrupted: u64,
-    /// Gaps in whose place wrong packets came, and how many.
+    /// Gaps that corrupt packets have filled, and the number of these packets.
     pub(crate) corrupt_gaps: VecDeque<(std::ops::Range<u64>, u64)>,
     pub(crate) lost_behind: Option<LostBehind>,
     pub(crate) lost_behind_sure: u32,
     pub(crate) late_behind: u32,
-    /// Repetitions that passes passed over, and those of them that came late.
+    /// Repetitions that passes left out, and those of them that came late.
     pub(crate) skipped: u64,
     pub(crate) skipped_late: u64,
 }
@@ -109,8 +110,7 @@ pub(crate) struct Trouble {
 quiet!(Trouble);
 
 impl Trouble {
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
+    pub(crate) fn heap_bytes(&self) -> usize {
         self.corrupt_gaps.capacity() * size_of::<(std::ops::Range<u64>, u64)>()
     }
 }
@@ -130,7 +130,7 @@ impl Requests {
         self.more.as_mut()?.episodes.last_mut().filter(|episode| episode.recovered.is_none())
     }
 
-    /// Verdicts on packets that waited.
+    /// Counts the verdicts on packets that waited.
     #[cold]
     pub(crate) fn settle(&mut self, from: usize, resolved: &[Resolved], config: &TrackConfig) {
         for verdict in &resolved[from..] {
@@ -171,7 +171,7 @@ impl Requests {
         }
     }
 
-    /// A PSN that was seen before.
+    /// A retransmission.
     #[cold]
     pub(crate) fn again(&mut self, request: &Request, step: &Step, config: &TrackConfig) {
         let p = &request.packet;
@@ -186,7 +186,7 @@ impl Requests {
         if step.unseen > 0 {
             self.counts.lost(Place::Upstream, 0, step.unseen);
         } else if step.went_back {
-            // How much of the burst's end was lost before the sender went back, nobody can tell who did not see it.
+            // The end of the burst may have been lost upstream: at most as many PSNs as were ever outstanding.
             let room = self.reach.saturating_sub(self.seq.hi.saturating_sub(self.una));
             self.counts.lost(Place::Upstream, 0, room.min(1 << 16));
         }
@@ -209,7 +209,7 @@ impl Requests {
         if let Some(episode) = self.more.as_mut().and_then(|more| more.episodes.last_mut()) {
             episode.packets += 1;
             episode.bytes += p.bytes as u64;
-            // What lies behind the missing packet had arrived, as far as the tap knows.
+            // Packets after the missing one had arrived, as far as the tap shows.
             episode.needless += (x > episode.x || end <= una) as u64;
         }
     }
@@ -219,7 +219,7 @@ impl Requests {
         self.trouble.corrupted = self.trouble.corrupted.saturating_add(1);
     }
 
-    /// Whether a packet that was missing had come, but wrong: then it was not lost upstream, and is counted already.
+    /// Whether a missing packet had come corrupt. Then it was not lost upstream, and is counted already.
     pub(crate) fn was_corrupt(&mut self, x: u64) -> bool {
         let Some(trouble) = self.trouble.get_mut() else { return false };
         let Some((_, n)) = trouble.corrupt_gaps.iter_mut().find(|(gap, n)| *n > 0 && gap.contains(&x)) else {
@@ -229,11 +229,11 @@ impl Requests {
         true
     }
 
-    /// The responder lacked what the tap had seen: lost behind it, or only overtaken there?
+    /// The responder lacked a packet that the tap had seen: decides whether it was lost downstream, or only late.
     pub(crate) fn judge_lost_behind(&mut self, una: u64, time: i64) {
         let Some(lost) = self.trouble.lost_behind.filter(|lost| una > lost.x) else { return };
         self.trouble.lost_behind = None;
-        // Before it was sent again, or sooner than that can have got there and back: it had only been late.
+        // It was acknowledged before it was sent again, or sooner than a round trip after that: it had only been late.
         let late = match lost.resent {
             None => true,
             Some(resent) => self.rtt_min.is_some_and(|rtt| time - resent < rtt as i64),
@@ -243,7 +243,7 @@ impl Requests {
         self.counts.lost(Place::Downstream, !late as u64, lost.most);
     }
 
-    /// The sender went back to `x`, which it had sent before: why, and what does it tell of losses?
+    /// The sender went back to `x`, which it had sent before. Finds the trigger, and counts losses.
     pub(crate) fn begin(
         &mut self,
         (x, end): (u64, u64),
@@ -268,14 +268,14 @@ impl Requests {
             && (self.reads.out_of_sequence || self.reads.list.iter().any(|read| read.next > x + 1))
             && time - self.reads.last_time < self.patience(config)
         {
-            // A response beyond the missing one passed the tap, and went on to the requester, which answers at once.
+            // A later response passed the tap: the requester noticed the gap at once.
             Trigger::ImpliedNak
         } else if self.acks_seen == 0 {
             Trigger::Unknown
         } else if waited >= self.timeout_floor(config)
             || since_sent >= self.rtt_min.map_or(0, i64::from).max(SHORTEST_TIMER_NS)
         {
-            // Nobody asked. An acknowledgement that passed the tap need not have come to the sender.
+            // No NAK came. An acknowledgement that passed the tap may have been lost before the sender.
             Trigger::Timeout
         } else {
             Trigger::Unknown
@@ -340,7 +340,7 @@ impl Requests {
                     });
                 }
                 if end <= self.una {
-                    // Its acknowledgement passed the tap before: lost behind it, or too late for the timer.
+                    // Its acknowledgement had passed the tap: it was lost later, or came too late for the timer.
                     self.counts.lost(Place::AckPath, 0, 1);
                 } else {
                     self.suspect(x, end, time);
@@ -358,21 +358,21 @@ impl Requests {
             more.episodes.push(episode);
         } else {
             more.episodes_dropped += 1;
-            // The last one is the one that packets are added to.
+            // Packets are added to the last episode.
             if let Some(last) = more.episodes.last_mut() {
                 *last = episode;
             }
         }
     }
 
-    /// How long an answer to a READ response may take. Readers are slow at times: what they took for a READ tells, where
-    /// nothing is acknowledged.
+    /// How long a requester may take to ask again after a READ response. Some are slow: without acknowledgements, the times of
+    /// READs are the only measure.
     fn patience(&self, config: &TrackConfig) -> i64 {
         let first = self.more.as_ref().and_then(|more| more.read_first.quantile(0.99)).unwrap_or(0);
         self.timeout_floor(config).max(thrice(first))
     }
 
-    /// A timeout on a packet that had passed the tap: it, or its acknowledgement, was lost, or neither.
+    /// A timeout on a packet that had passed the tap: the packet was lost, or its acknowledgement, or neither.
     pub(crate) fn suspect(&mut self, x: u64, end: u64, time: i64) {
         self.judge_suspect();
         self.trouble.suspect = Some(Suspect { x, end, acks: 0, time });
@@ -388,12 +388,12 @@ impl Requests {
         }
     }
 
-    /// An acknowledgement beyond what was sent again: if that much was not sent again yet, the original had arrived.
+    /// An acknowledgement beyond the packets that were sent again: the originals had arrived.
     #[cold]
     pub(crate) fn judge_suspect_by(&mut self, x: u64, time: i64) {
         let Some(suspect) = self.trouble.suspect else { return };
         let soon = self.rtt_min.is_some_and(|rtt| time - suspect.time < rtt as i64);
-        // One that keeps what comes early acknowledges more than was sent again.
+        // A receiver that keeps early packets may acknowledge more than was sent again.
         if soon || x >= self.seq.cur && self.seq.recovery_mode() == report::RecoveryMode::GoBackN {
             self.trouble.suspect = None;
             self.counts.lost(Place::AckPath, 0, 1);
@@ -410,7 +410,7 @@ impl Requests {
         self.more().marks.restart(time, goodput);
     }
 
-    /// The rate until the newest packet passed the tap: the silence before a timeout is no part of it.
+    /// The goodput until the newest packet passed the tap. The silence before a timeout does not count.
     pub(crate) fn rate_before(&self, x: u64, time: i64, before: Option<(i64, u32)>) -> Option<u64> {
         let newest = self.seq.hi.saturating_sub(1);
         let sent = match before {

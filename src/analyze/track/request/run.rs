@@ -1,5 +1,5 @@
-//! The run of a flow's requests, or of its READ responses, while each is the next one, and nothing is open or in doubt.
-//! What every packet needs of the sequence is together then, and all else stays as it was.
+//! The state of a run: requests of a flow, or its READ responses, in order, while nothing is undecided.
+//! It has all fields of the sequence that every packet needs. The rest of the flow's state does not change during a run.
 
 use std::hint::select_unpredictable;
 
@@ -20,24 +20,24 @@ use crate::{
     wire::Psn,
 };
 
-/// Requests that follow each other, or READ responses.
+/// Consecutive requests, or consecutive READ responses.
 #[derive(Debug, Default)]
 pub(crate) struct RunState {
     /// The next PSN, unwrapped.
     next: u64,
-    /// When the last one came.
+    /// Time of the last packet.
     time: i64,
     ring: Box<[Sent]>,
-    /// Where the run ends, whatever comes; the low bits.
+    /// The PSN at which the run ends in any case; the low bits.
     stop: u32,
     /// Payload bytes.
     payload: u32,
-    /// Bytes of all, from their network headers on.
+    /// Bytes of all packets, from their network headers on.
     pub(crate) bytes: u32,
     of: Of,
 }
 
-/// What they are, and what only those have.
+/// The kind of packets, and the fields that only this kind has.
 #[derive(Debug)]
 enum Of {
     Requests(RequestRun),
@@ -50,22 +50,22 @@ impl Default for Of {
     }
 }
 
-/// A run of SENDs and WRITEs. Packed, as the other, so that a run is two cache lines.
+/// A run of SENDs and WRITEs. Both kinds are packed, so that a run is two cache lines.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, packed(2))]
 struct RequestRun {
-    /// When the message that is open began.
+    /// When the open message began.
     message_time: i64,
     /// The payload bytes when it began, modulo 2^32.
     message_start: u32,
-    /// The message that is open.
+    /// The operation of the open message.
     open: Option<Operation>,
     knows_mtu: bool,
-    /// How many payload bytes the requests know of.
+    /// Payload bytes that the requests know of.
     told: u32,
     /// A silence longer than this may hide a loss.
     floor: u32,
-    /// What may have been lost in silences.
+    /// Packets that may have been lost in silences.
     perhaps: u32,
 }
 
@@ -75,36 +75,36 @@ struct RequestRun {
 struct DataRun {
     /// When the next mark of goodput is due.
     due: i64,
-    /// How far marks of goodput are apart at least; 0 while the requests learn of each response at once.
+    /// The smallest distance of marks of goodput; 0 while the requests learn of each response at once.
     apart: u32,
-    /// How far the last mark of goodput is from the one before it; 0 where the requests know of it.
+    /// The distance of the last two marks of goodput; 0 if the requests know of the last one.
     late: u32,
     /// The first PSN that the requests do not know of; the low bits.
     told: u32,
     /// The next PSN that the requests learn of at once; the low bits.
     until: u32,
-    /// The last one was not the last one of its READ.
+    /// The last response did not complete its READ.
     is_open: bool,
 }
 
-/// READ responses that change nothing of requests but how far they are answered.
+/// The next READ responses, if they change nothing in the requests but the number of answered PSNs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MayWait {
-    /// The next ones, so many.
+    /// The number of these responses.
     psns: u32,
     /// When the next mark of goodput is due,
     due: i64,
-    /// ... and how far those after it are apart.
+    /// ... and the smallest distance of the marks after it.
     apart: u32,
 }
 
-/// PSNs after which a run ends: its counts are small, and requests of a flow that searches for its opposite are looked at
-/// again (see [`Place`](crate::analyze::table::connection::Place)).
+/// PSNs after which a run ends. Its counters are narrow, and requests of an unpaired flow must be examined again
+/// (see [`Place`](crate::analyze::table::connection::Place)).
 const LONGEST: u64 = 8192;
 
 impl RunState {
-    /// Whether a part of a SEND or WRITE is the next one, of the message that is open or of a new one: how long it was
-    /// silent before.
+    /// The silence before a packet of a SEND or WRITE in nanoseconds; `None` if it is not the next packet of the run, in the open
+    /// message or a new one.
     #[inline(always)]
     pub(crate) fn next(&self, facts: &impl PacketView, shape: &Shape, ids: &IdOrder) -> Option<u64> {
         let Of::Requests(RequestRun { open, .. }) = &self.of else { return None };
@@ -112,20 +112,20 @@ impl RunState {
         self.silence_before(facts, fits, ids)
     }
 
-    /// Whether a READ response is the next one of a run of them.
+    /// Whether a READ response is the next one of the run.
     #[inline(always)]
     pub(crate) fn is_next_data(&self, facts: &impl PacketView, ids: &IdOrder) -> bool {
         self.silence_before(facts, self.is_data(), ids).is_some()
     }
 
-    /// Whether a READ response is the next one of a run of them, and the requests may learn of it [later](MayWait).
+    /// Whether a READ response is the next one of the run, and the requests may learn of it [later](MayWait).
     #[inline(always)]
     pub(crate) fn is_next_to_wait(&self, facts: &impl PacketView, ids: &IdOrder) -> bool {
         let Of::Data(DataRun { apart, until, .. }) = self.of else { return false };
         self.silence_before(facts, (apart != 0) & (self.next as u32 != until), ids).is_some()
     }
 
-    /// How long it was silent before a packet, if that is the next one, and `fits` otherwise too.
+    /// The silence before a packet in nanoseconds, if it has the next PSN, and `fits`.
     #[inline(always)]
     fn silence_before(&self, facts: &impl PacketView, fits: bool, ids: &IdOrder) -> Option<u64> {
         let silence = facts.time().wrapping_sub(self.time) as u64;
@@ -138,7 +138,7 @@ impl RunState {
         (!overtaken).then_some(silence)
     }
 
-    /// Takes it. A message that it ends, and its bytes.
+    /// Takes the next request. Returns the message that it ends, and its bytes.
     #[inline(always)]
     pub(crate) fn take(
         &mut self,
@@ -151,7 +151,7 @@ impl RunState {
         let (x, time, payload) = (self.next, facts.time(), self.payload);
         self.put(facts, frame);
         let Of::Requests(run) = &mut self.of else { return None };
-        // In many traces nobody can tell which it will be, nor the processor: a branch would be guessed wrong.
+        // In many traces, the processor would predict a branch wrong.
         let is_silent = silence > run.floor as u64;
         let perhaps = unseen(facts.ip_id(), ids).max(1) as u32;
         run.perhaps += select_unpredictable(is_silent, perhaps, 0);
@@ -172,7 +172,7 @@ impl RunState {
         Some((bytes, Waiting { last: x, first_time: run.message_time }))
     }
 
-    /// Takes one of which the requests learn later.
+    /// Takes a READ response of which the requests learn later.
     #[inline(always)]
     pub(crate) fn take_to_wait(&mut self, facts: &impl PacketView, frame: u64) {
         self.put(facts, frame);
@@ -197,14 +197,14 @@ impl RunState {
     fn put(&mut self, facts: &impl PacketView, frame: u64) {
         let x = self.next;
         ring::put(&mut self.ring, x, sent(&Packet::of(facts, frame), 1));
-        // All rings together are more than caches hold.
+        // The caches cannot hold the rings of all flows.
         ring::fetch(&self.ring, x + ring::AHEAD);
         (self.next, self.time) = (x + 1, facts.time());
         self.payload += facts.payload();
     }
 
-    /// From now on READ responses of this sequence are taken by a run, if that can be; the last one was not the last one
-    /// of its READ, or it was. They are as they were until they are [given back](Self::give_back).
+    /// Begins a run of READ responses of this sequence, if possible. `is_open`: the last response did not complete its READ. The
+    /// sequence does not change until the run is [given back](Self::give_back).
     pub(crate) fn of_data(seq: &mut Sequence, is_open: bool) -> Option<RunState> {
         let (next, stop) = (seq.hi, stop(seq, 0, seq.hi));
         if !seq.is_undisturbed() || stop <= next {
@@ -226,30 +226,30 @@ impl RunState {
         }
     }
 
-    /// The sequence learns of all READ responses of the run, which is over.
+    /// Ends the run: the sequence gets all its READ responses.
     pub(crate) fn give_back(mut self, seq: &mut Sequence) {
         seq.go_on(self.next, self.time);
         seq.ring.swap(&mut self.ring);
     }
 
-    /// Whether it is of READ responses.
+    /// Whether it is a run of READ responses.
     #[inline(always)]
     pub(crate) fn is_data(&self) -> bool {
         matches!(self.of, Of::Data(_))
     }
 
-    /// Whether the last READ response was not the last one of its READ.
+    /// Whether the last READ response did not complete its READ.
     pub(crate) fn is_data_open(&self) -> bool {
         matches!(self.of, Of::Data(DataRun { is_open: true, .. }))
     }
 
-    /// Fetches where a packet goes.
+    /// Prefetches the slot of the ring for a packet.
     #[inline(always)]
     pub(crate) fn fetch(&self, psn: Psn) {
         ring::fetch(&self.ring, psn.0 as u64);
     }
 
-    /// Full packets tell the path MTU: the first one of a flow is to be looked at.
+    /// Whether the path MTU is known. Full packets show it, so the first full packet of a flow must not be counted in a run.
     #[inline(always)]
     pub(crate) fn knows_mtu(&self) -> bool {
         matches!(self.of, Of::Requests(RequestRun { knows_mtu: true, .. }))
@@ -269,15 +269,13 @@ impl RunState {
     pub(crate) fn time(&self) -> i64 {
         self.time
     }
-
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
+    pub(crate) fn heap_bytes(&self) -> usize {
         size_of_val(&*self.ring)
     }
 }
 
 impl Requests {
-    /// From now on requests are taken by a run, if that can be. They are as they were until it [ends](Self::end_run).
+    /// Begins a run of requests, if possible. The state of the requests does not change until it [ends](Self::end_run).
     pub(crate) fn begin_run(&mut self, config: &TrackConfig) -> Option<RunState> {
         let next = self.seq.hi;
         let stop = stop(&self.seq, self.una, next);
@@ -300,7 +298,7 @@ impl Requests {
         Some(run)
     }
 
-    /// The run is over. It had so many packets.
+    /// Ends a run of this number of packets.
     pub(crate) fn end_run(&mut self, mut run: RunState, packets: u64) {
         self.catch_up(&mut run);
         self.counts.packets += packets;
@@ -317,14 +315,14 @@ impl Requests {
         });
     }
 
-    /// Learns what an acknowledgement needs of a run that goes on. Afterwards it has to [go on](Self::go_on).
+    /// Brings the requests up to date for an acknowledgement. Afterwards the run has to [go on](Self::go_on).
     #[inline(always)]
     pub(crate) fn catch_up(&mut self, run: &mut RunState) {
         self.learn(run);
         self.seq.ring.swap(&mut run.ring);
     }
 
-    /// Learns what there was, but for the single transmissions.
+    /// Takes over the counts of the run, without the single transmissions.
     #[inline(always)]
     pub(crate) fn learn(&mut self, run: &mut RunState) {
         if run.next != self.seq.hi {
@@ -337,7 +335,7 @@ impl Requests {
         }
     }
 
-    /// Goes on with a run after an acknowledgement, if that can be: else it is to end.
+    /// Continues a run after an acknowledgement. Returns false if the run has to end.
     #[inline(always)]
     pub(crate) fn go_on(&mut self, run: &mut RunState, config: &TrackConfig) -> bool {
         run.stop = stop(&self.seq, self.una, run.next) as u32;
@@ -348,8 +346,8 @@ impl Requests {
         self.is_in_order() && self.seq.hi == run.next
     }
 
-    /// Whether they may learn of the READ responses behind this PSN when somebody asks for them, all at once. The last one of
-    /// a READ completes it.
+    /// The READ responses behind this PSN of which the requests may learn later, all at once. The last response of a READ
+    /// completes it, so it is not among them.
     #[inline(always)]
     pub(crate) fn may_wait(&self, psn: Psn) -> Option<MayWait> {
         let (reads, next, hi) = (self.reads.get()?, self.seq.unwrap(psn) + 1, self.seq.hi);
@@ -359,7 +357,7 @@ impl Requests {
             && self.trouble.get().is_none_or(|trouble| trouble.lost_behind.is_none())
             && self.seq.has_decided_all();
         let is_answered = read.answered && read.next == next && self.una == next && !reads.out_of_sequence;
-        // Near enough that PSNs behind each other are behind each other once they are unwrapped.
+        // So near that unwrapping keeps the order of the PSNs.
         let is_near = read.end <= hi && hi - next < Psn::SPACE as u64 / 4;
         let is_alone =
             || reads.list.range(at + 1..).all(|later| later.first >= read.end || later.end <= next);
@@ -369,7 +367,7 @@ impl Requests {
         let psns = read.end.checked_sub(next + 1)? as u32;
         match (&self.more, self.rtt_min) {
             (Some(more), Some(rtt)) => {
-                // What the first mark after an episode tells of it is not to wait.
+                // The first mark after an episode shows its goodput, so the requests need it at once.
                 let recovered = more.episodes.last().and_then(|last| last.recovered);
                 let is_over = recovered.is_none_or(|recovered| recovered < more.marks.last());
                 let apart = is_over.then(|| Marks::apart(rtt)).flatten()?;
@@ -379,7 +377,7 @@ impl Requests {
         }
     }
 
-    /// Learns of all READ responses of a run that goes on; of the next ones at once.
+    /// Learns of all READ responses of a run that continues. It learns of the next ones at once.
     pub(crate) fn learn_of_data(&mut self, run: &mut RunState) {
         let Of::Data(of) = &mut run.of else { return };
         let apart = of.apart;
@@ -417,7 +415,7 @@ impl Requests {
     }
 }
 
-/// Where a run of a sequence has to end that is here. `una` as in [`outstanding`](ring::outstanding).
+/// The PSN at which a run of this sequence has to end. `una` as in [`outstanding`](ring::outstanding).
 #[inline(always)]
 fn stop(seq: &Sequence, una: u64, next: u64) -> u64 {
     let room = seq.ring.room_until(seq.base, una);

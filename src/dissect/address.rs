@@ -1,0 +1,47 @@
+//! Where a packet comes from, and where it goes.
+
+use core::{
+    fmt,
+    net::{IpAddr, Ipv6Addr},
+};
+
+use super::Dissection;
+use crate::wire::{Grh, Ipv4, Ipv6, Lrh};
+
+/// An address of a network header: an IP address, a GID, or a LID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Address {
+    /// Of RoCEv2.
+    Ip(IpAddr),
+    /// Of RoCE v1, and of native InfiniBand between subnets.
+    Gid(Ipv6Addr),
+    /// Of native InfiniBand within a subnet.
+    Lid(u16),
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Ip(ip) => ip.fmt(f),
+            Address::Gid(gid) => gid.fmt(f),
+            Address::Lid(lid) => write!(f, "lid:{lid:#06x}"),
+        }
+    }
+}
+
+impl Dissection<'_> {
+    /// Source and destination of the innermost packet; `None` if it has no network header that this toolkit reads.
+    #[inline]
+    pub fn addresses(&self) -> Option<[Address; 2]> {
+        if let Some(ip) = self.get::<Ipv4>() {
+            return Some([ip.src(), ip.dst()].map(|ip| Address::Ip(ip.into())));
+        }
+        if let Some(ip) = self.get::<Ipv6>() {
+            return Some([ip.src(), ip.dst()].map(|ip| Address::Ip(ip.into())));
+        }
+        if let Some(grh) = self.get::<Grh>() {
+            return Some([grh.sgid(), grh.dgid()].map(Address::Gid));
+        }
+        self.get::<Lrh>().map(|lrh| [lrh.slid(), lrh.dlid()].map(|lid| Address::Lid(lid.0)))
+    }
+}
