@@ -1,5 +1,9 @@
 //! What was read, and traffic over time.
 
+use std::collections::BTreeMap;
+
+use super::{Bounds, IpId};
+
 records! {
     /// What was read.
     pub struct Capture {
@@ -39,8 +43,27 @@ records! {
         pub evicted_flows: u64,
         /// Flows that gave up detail because all held more memory than they may.
         pub flows_without_detail: u64,
+        /// What was learned about senders, the network and the tap. Verdicts stand on it.
+        pub learned: Learned,
         /// What this capture can prove and what it cannot, a sentence each.
         pub limitations: Vec<String>,
+    }
+
+    /// What was learned about senders, the network and the tap.
+    pub struct Learned {
+        /// Flows by how their senders number IPv4 packets.
+        pub ip_id: BTreeMap<IpId, u64>,
+        /// Nanoseconds from a packet to its copy, shortest and longest; `None` where this capture does not record packets twice at
+        /// one place.
+        pub copy_lag_ns: Option<Bounds>,
+        /// The most packets that overtook a single one, over all flows.
+        pub reordering_packets: u64,
+        /// The longest time that a packet came after the first one that overtook it, over all flows, in nanoseconds.
+        pub reordering_ns: u64,
+        /// Flows of reliable services of which only one direction was captured, and all of them.
+        pub one_way_flows: [u64; 2],
+        /// The capture has about one packet in so many: it samples, or the others take other paths. `None` where it has nearly all.
+        pub one_in: Option<u64>,
     }
 
     /// Damage in a file.

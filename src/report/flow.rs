@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Class, Encapsulation, MtuBy, PairedBy, RecoveryMode, Service, Visibility, Why};
+use super::{Class, Encapsulation, Evidence, IpId, MtuBy, PairedBy, RecoveryMode, Service, Visibility, Why};
 
 /// At least, at most.
 pub type Bounds = [u64; 2];
@@ -74,6 +74,8 @@ records! {
         pub path_mtu: Option<u16>,
         /// How the path MTU is known.
         pub path_mtu_by: Option<MtuBy>,
+        /// How the sender numbers its IPv4 packets.
+        pub ip_id: IpId,
         /// What the sender sends again after a loss.
         pub recovery_mode: RecoveryMode,
         /// Latencies in nanoseconds.
@@ -111,6 +113,9 @@ records! {
         pub spurious: Option<u64>,
         /// Packets by class.
         pub classes: BTreeMap<Class, u64>,
+        /// Packets that were retransmitted, late or recorded twice, by class and by the evidence for it.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        pub evidence: BTreeMap<Class, BTreeMap<Evidence, u64>>,
         /// Retransmission episodes by cause.
         pub triggers: Triggers,
         /// Packets lost, by place.

@@ -20,6 +20,14 @@ macro_rules! terms {
         }
 
         impl $name {
+            /// What it means, in a sentence.
+            pub const fn meaning(self) -> &'static str {
+                match self {
+                    $($name::$term => $doc,)+
+                    $name::Unknown => "The capture does not show it.",
+                }
+            }
+
             fn of_word(word: &str) -> $name {
                 $name::ALL.into_iter().find(|term| term.name() == word).unwrap_or($name::Unknown)
             }
@@ -105,6 +113,27 @@ terms! {
         Resync = "resync": "Its PSN is so far from the expected one that counting begins anew.",
         Retransmission = "retransmission": "Its sender had sent this PSN before.",
         Unsequenced = "unsequenced": "It is in no PSN space that can be followed: datagrams, unknown operation codes.",
+    }
+
+    /// On what the class of a retransmitted, late or twice recorded packet stands.
+    Evidence {
+        IpId = "ip_id": "The sender's IPv4 identifications: they give the order of sending, and tell one transmission from another.",
+        SeenBefore = "seen_before": "This PSN was recorded before.",
+        Run = "run": "The packets around it: a sender that goes back sends a run of packets again and continues; copies and late packets come between new ones.",
+        RoundTrip = "round_trip": "It came sooner than any answer can.",
+        Nak = "nak": "A NAK asked for it, and it was acknowledged afterwards.",
+        Timer = "timer": "It came so late that only a timeout explains it, or too soon for one.",
+        Distance = "distance": "How many packets lie between it and the newest one. The capture has few of the packets, so that nothing better is known.",
+        Lag = "copy_lag": "The lag at which this capture records packets twice.",
+        Vantage = "vantage": "It was recorded at another place: another interface, or another TTL.",
+        Msn = "msn": "The message number of an acknowledgement, which only counts up.",
+    }
+
+    /// How a sender numbers its IPv4 packets (the identification field).
+    IpId {
+        CountsUp = "counts_up": "It counts up, for the flow or over all packets of the sender.",
+        Constant = "constant": "It never changes: it tells nothing.",
+        Varies = "varies": "It varies without an order: it tells one transmission from another, but not which came first.",
     }
 
     /// Why a sender sent packets again.

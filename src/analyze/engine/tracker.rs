@@ -19,7 +19,7 @@ use crate::{
 /// The flows of a capture, and all that their analysis needs. It keeps nothing of the frames: its memory is bounded by the number of flows.
 pub(crate) struct Tracker {
     pub(crate) options: Options,
-    pub(super) config: TrackConfig,
+    pub(crate) config: TrackConfig,
     pub(crate) flows: Flows,
     pub(crate) connections: Connections,
     pub(crate) capture: CaptureCounts,

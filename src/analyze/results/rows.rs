@@ -113,6 +113,7 @@ impl Tracker {
             files: self.files.names.clone(),
             problems: self.files.problems.clone(),
             capture_drops: self.files.drops,
+            learned: report::Learned { copy_lag_ns: self.config.copying.lags(), ..Default::default() },
             ..report::Capture::default()
         }
     }
@@ -180,6 +181,7 @@ fn fill_counts(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>, verifie
     row.messages.open = flow.requests.messages_open();
     row.messages.broken = flow.requests.messages_broken;
     row.recovery_mode = flow.requests.seq.recovery_mode();
+    row.ip_id = flow.ids.numbering();
     row.rnr = more.and_then(|more| {
         Some(report::Rnr {
             asked_ns: more.rnr_asked.summary()?,
@@ -326,6 +328,9 @@ fn stream(
     to.spurious = tracked.then_some(counts.spurious as u64);
     if in_full {
         to.classes = classes(counts);
+        for (class, evidence, packets) in counts.evidence() {
+            to.evidence.entry(class).or_default().insert(evidence, packets);
+        }
     }
     to.triggers = report::Triggers {
         nak: counts.triggers[Trigger::Nak as usize] as u64,

@@ -2,7 +2,7 @@
 
 use super::on_demand::{OnDemand, rare_part};
 use crate::analyze::model::{Class, Trigger};
-pub(crate) use crate::report::Location as Place;
+pub(crate) use crate::report::{Evidence, Location as Place};
 
 /// At least, at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub(crate) struct Counts {
 pub(crate) struct Trouble {
     pub(crate) retransmitted_bytes: u64,
     classes: [u64; Class::ALL.len()],
+    /// By class, in the order of [`DECIDED`].
+    evidence: [[u32; Evidence::ALL.len()]; DECIDED.len()],
     pub(crate) triggers: [u32; Trigger::ALL.len()],
     /// See [`Counts::lost_at`].
     pub(crate) losses: [Bounds; Place::ALL.len()],
@@ -48,6 +50,9 @@ pub(crate) struct Trouble {
 
 rare_part!(Counts.trouble: Trouble);
 
+/// The classes whose evidence is counted.
+const DECIDED: [Class; 3] = [Class::Retransmission, Class::LateOriginal, Class::CaptureDuplicate];
+
 impl Counts {
     #[inline]
     pub(crate) fn class(&mut self, class: Class) {
@@ -57,6 +62,33 @@ impl Counts {
             Class::Unsequenced if self.unsequenced < u32::MAX => self.unsequenced += 1,
             _ => self.rare_class(class),
         }
+    }
+
+    /// Counts a packet, and the evidence for its class.
+    #[inline]
+    pub(crate) fn decided(&mut self, class: Class, evidence: Evidence) {
+        self.class(class);
+        if evidence != Evidence::Unknown {
+            self.because(class, evidence);
+        }
+    }
+
+    #[cold]
+    fn because(&mut self, class: Class, evidence: Evidence) {
+        if let Some(at) = DECIDED.iter().position(|&decided| decided == class) {
+            let count = &mut self.evidence[at][evidence as usize];
+            *count = count.saturating_add(1);
+        }
+    }
+
+    /// Packets by class and evidence.
+    pub(crate) fn evidence(&self) -> impl Iterator<Item = (Class, Evidence, u64)> + '_ {
+        let found = self.trouble.get().into_iter().flat_map(|trouble| DECIDED.iter().zip(&trouble.evidence));
+        found
+            .flat_map(|(&class, by)| {
+                Evidence::ALL.into_iter().zip(by).map(move |(why, &n)| (class, why, n.into()))
+            })
+            .filter(|&(_, _, n)| n > 0)
     }
 
     /// Counts packets with the expected PSN.

@@ -65,6 +65,12 @@ impl Copying {
         self.0.set(Lags { copies: lags.copies.saturating_add(1), ..lags });
     }
 
+    /// Nanoseconds from a packet to its copy at the same place, shortest and longest, once they are learned.
+    pub(crate) fn lags(&self) -> Option<[u64; 2]> {
+        let Lags { seen, shortest, longest, .. } = self.0.get();
+        (seen >= ENOUGH).then(|| [shortest, longest].map(|lag| lag.max(0) as u64))
+    }
+
     /// Whether packets are recorded again after such a lag.
     pub(crate) fn has(&self, lag: i64) -> bool {
         let Lags { seen, shortest, longest, .. } = self.0.get();

@@ -6,6 +6,8 @@
 
 use std::hint::select_unpredictable;
 
+use crate::report::IpId;
+
 /// The identifications of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct IdOrder {
@@ -78,6 +80,16 @@ impl IdOrder {
     pub(crate) fn is_overtaken(&self, id: u16) -> bool {
         // In this order, since random identifications make the second test unpredictable.
         self.counts_up() && self.ahead(id) < 0
+    }
+
+    /// How the sender numbers its packets.
+    pub(crate) fn numbering(&self) -> IpId {
+        match () {
+            _ if self.counts_up() => IpId::CountsUp,
+            _ if self.varies() => IpId::Varies,
+            _ if self.same >= ENOUGH && self.up as u32 + self.other as u32 == 0 => IpId::Constant,
+            _ => IpId::Unknown,
+        }
     }
 
     /// Whether they vary from packet to packet.

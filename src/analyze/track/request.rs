@@ -492,7 +492,7 @@ impl Requests {
         match class {
             Class::New if step.unseen == 0 && silent <= context.timeout_ns => {}
             Class::CaptureDuplicate => {
-                self.counts.class(class);
+                self.counts.decided(class, step.evidence);
                 return Some(class);
             }
             Class::First | Class::Resync => {
@@ -524,7 +524,7 @@ impl Requests {
             Class::New if silent > context.timeout_ns => self.counts.lost_perhaps(1),
             _ => {}
         }
-        self.counts.class(class);
+        self.counts.decided(class, step.evidence);
         if step.original_late {
             let upstream = &mut self.counts.losses[Place::Upstream as usize];
             upstream.least = upstream.least.saturating_sub(1);

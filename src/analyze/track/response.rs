@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, ops::Range};
 
 use super::{
-    class::{Counts, Place},
+    class::{Counts, Evidence, Place},
     copies::{Copying, Repetitions, Verdict},
     on_demand::{OnDemand, quiet},
     order::IdOrder,
@@ -103,7 +103,14 @@ impl Responses {
         self.counts.packets += 1;
         self.acks_seen += 1;
         let class = self.class_of_ack(p, ack, ids);
-        self.counts.class(class);
+        let evidence = match class {
+            Class::CaptureDuplicate if p.id.is_some() && ids.varies() => Evidence::IpId,
+            Class::CaptureDuplicate => Evidence::Lag,
+            Class::LateOriginal if p.id.is_some() && ids.counts_up() => Evidence::IpId,
+            Class::LateOriginal => Evidence::Msn,
+            _ => Evidence::Unknown,
+        };
+        self.counts.decided(class, evidence);
         class
     }
 
@@ -311,7 +318,7 @@ impl Responses {
             self.read.goodput += p.bytes as u64;
             return Some(class);
         }
-        self.counts.class(class);
+        self.counts.decided(class, step.evidence);
         if step.original_late {
             let upstream = &mut self.counts.losses[Place::Upstream as usize];
             upstream.least = upstream.least.saturating_sub(1);

@@ -14,6 +14,7 @@
 use std::ops::Range;
 
 use super::{
+    class::Evidence,
     copies::{Behind, MIRROR_NS, SURE_NS},
     holes::{Hole, Holes},
     on_demand::{OnDemand, quiet},
@@ -159,22 +160,27 @@ impl Sequence {
 
     /// Whether the packet is a transmission that was recorded already; `Err` with its lag, if the next packet must decide.
     #[inline]
-    fn is_capture_duplicate(&mut self, x: u64, p: &Packet, context: &Context<'_>) -> Result<bool, i64> {
+    fn is_capture_duplicate(
+        &mut self,
+        x: u64,
+        p: &Packet,
+        context: &Context<'_>,
+    ) -> Result<Option<Evidence>, i64> {
         let is_sparse = self.is_sparse();
-        let Some(before) = self.ring.get_mut(x) else { return Ok(false) };
+        let Some(before) = self.ring.get_mut(x) else { return Ok(None) };
         if before.fingerprint != p.fingerprint {
-            return Ok(false);
+            return Ok(None);
         }
         let apart = (p.time - before.time).abs();
         if context.ids.varies() && p.id.is_some() {
-            return Ok(apart < DUPLICATE_SURE_NS);
+            return Ok((apart < DUPLICATE_SURE_NS).then_some(Evidence::IpId));
         }
         let is_second = before.flags & SEEN_TWICE != 0;
-        let is_copy = match context.is_copy {
-            Some(is_copy) => is_copy,
-            None if is_second => false,
-            None if before.vantage != p.vantage => apart < DUPLICATE_SURE_NS,
-            None if context.copying.has(apart) => true,
+        let (is_copy, evidence) = match context.is_copy {
+            Some(is_copy) => (is_copy, Evidence::Run),
+            None if is_second => (false, Evidence::Run),
+            None if before.vantage != p.vantage => (apart < DUPLICATE_SURE_NS, Evidence::Vantage),
+            None if context.copying.has(apart) => (true, Evidence::Lag),
             None => {
                 // The next packet of a pass of repetitions may come soon: the last packet before the sender went back is repeated without
                 // delay. So may its first packet: the requested PSN, or a little beyond, if that one was lost again.
@@ -187,10 +193,10 @@ impl Sequence {
                 // Such coarse times are no evidence.
                 let coarse = before.time % MIRROR_NS == 0 && p.time % MIRROR_NS == 0;
                 let was_asked = context.asked_time != i64::MAX && before.time < context.asked_time;
-                if is_next || was_asked || apart >= MIRROR_NS && !coarse {
+                let is_copy = if is_next || was_asked || apart >= MIRROR_NS && !coarse {
                     false
                 } else if is_sparse {
-                    // Of a copy that is among the few recorded, the other one hardly is.
+                    // If a sampled packet was recorded twice, its copy is rarely among the samples.
                     apart < QUICK_NS && !coarse
                 } else if apart < sure && !coarse {
                     true
@@ -202,7 +208,8 @@ impl Sequence {
                     before.flags |= UNSURE;
                     self.has_repeated = true;
                     return Err(apart);
-                }
+                };
+                (is_copy, Evidence::RoundTrip)
             }
         };
         if is_copy && let Some(before) = self.ring.get_mut(x) {
@@ -212,7 +219,7 @@ impl Sequence {
                 false => context.copying.learn_elsewhere(),
             }
         }
-        Ok(is_copy)
+        Ok(is_copy.then_some(evidence))
     }
 
     /// The kind of a packet, for the repetitions that wait.
@@ -321,6 +328,9 @@ impl Sequence {
             self.in_pass = false;
             self.end_pass();
         }
+        if step.overtaken {
+            step.evidence = Evidence::IpId;
+        }
         step.class = Some(match gap {
             _ if step.overtaken => Class::LateOriginal,
             0 => Class::New,
@@ -358,8 +368,10 @@ impl Sequence {
     fn behind(&mut self, packet: &Unwrapped<'_>, resolved: &mut Vec<Resolved>, step: &mut Step) {
         let &Unwrapped { x, p, context, .. } = packet;
         match self.is_capture_duplicate(x, p, context) {
-            Ok(false) => {}
-            Ok(true) => return step.class = Some(Class::CaptureDuplicate),
+            Ok(None) => {}
+            Ok(Some(evidence)) => {
+                return (step.class, step.evidence) = (Some(Class::CaptureDuplicate), evidence);
+            }
             Err(apart) => return step.repeated = Some(apart),
         }
         if x < self.base {
@@ -419,7 +431,7 @@ impl Sequence {
                 sent.flags |= RETRANSMITTED;
             }
             step.class = Some(Class::Retransmission);
-            resolved.push(Resolved { fill, class: Class::Retransmission, went_back: false });
+            resolved.push(Resolved::by(fill, Class::Retransmission, Evidence::Run));
             return;
         }
         self.rare.pending.push(fill);
@@ -439,17 +451,18 @@ impl Sequence {
         if self.rare.undecided.last().is_some_and(|fill| fill.x == x)
             && let Some(fill) = self.rare.undecided.pop()
         {
-            resolved.push(Resolved { fill, class: Class::LateOriginal, went_back: false });
+            resolved.push(Resolved::by(fill, Class::LateOriginal, Evidence::Run));
         }
         let before = self.ring.get(x).copied();
         let late = self.is_late_again(x, p, context);
         if late && before.is_some_and(|sent| sent.count == 1 && sent.flags & RETRANSMITTED != 0) {
             step.class = Some(Class::LateOriginal);
+            step.evidence = if context.ids.counts_up() { Evidence::IpId } else { Evidence::RoundTrip };
             step.original_late = true;
             step.overtaken = true;
             return;
         }
-        step.class = Some(Class::Retransmission);
+        (step.class, step.evidence) = (Some(Class::Retransmission), Evidence::SeenBefore);
         step.before = before.map(|sent| (sent.time, sent.frame));
         step.overtaken = late;
         if late {
@@ -512,7 +525,7 @@ impl Sequence {
     /// The pass continues: so packets that filled holes one by one before were late, not sent again.
     fn step_on(&mut self, resolved: &mut Vec<Resolved>) {
         self.rare.pass_steps += 1;
-        let late = |fill| Resolved { fill, class: Class::LateOriginal, went_back: false };
+        let late = |fill| Resolved::by(fill, Class::LateOriginal, Evidence::Run);
         resolved.extend(self.rare.undecided.drain(..).map(late));
     }
 
@@ -534,14 +547,15 @@ impl Sequence {
         };
         let pending = std::mem::take(&mut self.rare.pending);
         for &fill in &pending {
-            let class = match self.decide(&fill, &first, goes_on, matches!(next, Next::End), context) {
-                Some(class) => class,
-                None if self.rare.undecided.len() < MAX_UNDECIDED && !matches!(next, Next::End) => {
-                    self.rare.undecided.push(fill);
-                    continue;
-                }
-                None => Class::Ambiguous,
-            };
+            let (class, evidence) =
+                match self.decide(&fill, &first, goes_on, matches!(next, Next::End), context) {
+                    Some(decided) => decided,
+                    None if self.rare.undecided.len() < MAX_UNDECIDED && !matches!(next, Next::End) => {
+                        self.rare.undecided.push(fill);
+                        continue;
+                    }
+                    None => (Class::Ambiguous, Evidence::Unknown),
+                };
             if class == Class::LateOriginal
                 && fill.time - fill.hole_time < context.rtt_min.map_or(QUICK_NS, i64::from)
             {
@@ -567,7 +581,7 @@ impl Sequence {
                     self.selective = self.selective.saturating_add(1);
                 }
             }
-            resolved.push(Resolved { fill, class, went_back });
+            resolved.push(Resolved { fill, class, evidence, went_back });
         }
         // Keeps the allocation.
         self.rare.pending = pending;
@@ -587,16 +601,16 @@ impl Sequence {
         goes_on: bool,
         end: bool,
         context: &Context<'_>,
-    ) -> Option<Class> {
+    ) -> Option<(Class, Evidence)> {
         if let (Some(sent_before), true) = (fill.sent_before, context.ids.counts_up()) {
-            return Some(if sent_before { Class::LateOriginal } else { Class::Retransmission });
+            return Some((late_if(sent_before), Evidence::IpId));
         }
         let waited = fill.time - fill.hole_time;
         if self.is_sparse() {
             // Round trips and questions of such a capture are chance: how far back the first of those in order lies tells.
             let waited = first.time - first.hole_time;
             let late = first.extent <= FEW_BEHIND || waited < QUICK_NS || waited <= 2 * self.rare.latest;
-            return Some(if late { Class::LateOriginal } else { Class::Retransmission });
+            return Some((late_if(late), Evidence::Distance));
         }
         let asked = context.asked.is_some_and(|(x, time)| {
             (x == fill.x || x == first.x) && time >= fill.hole_time && time <= fill.time
@@ -604,10 +618,10 @@ impl Sequence {
         // The shortest round trip seen need not be the shortest one. If an answer was due, half of it is the limit.
         let soon = |rtt: u32| waited < if asked { rtt as i64 / 2 } else { rtt as i64 };
         if context.rtt_min.is_some_and(soon) {
-            return Some(Class::LateOriginal);
+            return Some((Class::LateOriginal, Evidence::RoundTrip));
         }
         if goes_on {
-            return Some(Class::Retransmission);
+            return Some((Class::Retransmission, Evidence::Run));
         }
         // Much later than any packet that was surely late: it was sent again.
         let is_long = waited > 4 * self.rare.latest;
@@ -616,10 +630,10 @@ impl Sequence {
                 || is_long && self.selective >= self.went_back
                 || self.selective > self.went_back.saturating_add(1)
             {
-                return Some(Class::Retransmission);
+                return Some((Class::Retransmission, Evidence::Nak));
             }
             if self.went_back > self.selective.saturating_add(1) {
-                return Some(Class::LateOriginal);
+                return Some((Class::LateOriginal, Evidence::Run));
             }
             return None;
         }
@@ -627,12 +641,12 @@ impl Sequence {
             // There was no NAK: only a timeout can have caused a retransmission, and a timeout is longer than a round trip.
             // A packet that is overtaken at the end of a burst comes with the next burst, a round trip later.
             let is_timeout = is_long && waited >= SHORTEST_TIMER_NS.max(2 * i64::from(rtt));
-            return Some(if is_timeout { Class::Retransmission } else { Class::LateOriginal });
+            return Some((late_if(!is_timeout), Evidence::Timer));
         }
         Some(match waited {
-            _ if !is_long || waited < QUICK_NS => Class::LateOriginal,
-            _ if waited < context.late_ns => Class::Ambiguous,
-            _ => Class::Retransmission,
+            _ if !is_long || waited < QUICK_NS => (Class::LateOriginal, Evidence::RoundTrip),
+            _ if waited < context.late_ns => (Class::Ambiguous, Evidence::Unknown),
+            _ => (Class::Retransmission, Evidence::Timer),
         })
     }
 
@@ -654,7 +668,7 @@ impl Sequence {
             let decided = una > fill.end;
             if decided {
                 selective += 1;
-                resolved.push(Resolved { fill, class: Class::Retransmission, went_back: false });
+                resolved.push(Resolved::by(fill, Class::Retransmission, Evidence::Nak));
             }
             !decided
         });
@@ -709,6 +723,10 @@ pub(crate) fn unseen(id: Option<u16>, ids: &IdOrder) -> u64 {
         Some(id) if ids.counts_up() => (ids.ahead(id) as i64 - 1).max(0) as u64,
         _ => 0,
     }
+}
+
+fn late_if(is_late: bool) -> Class {
+    if is_late { Class::LateOriginal } else { Class::Retransmission }
 }
 
 /// The first transmission seen of this PSN was a retransmission.

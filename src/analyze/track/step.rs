@@ -1,7 +1,7 @@
 //! The input of a [`Sequence`](super::sequence::Sequence) for a packet, and its result, at once or later.
 
 use super::{
-    class::{Counts, Place},
+    class::{Counts, Evidence, Place},
     copies::Copying,
     order::IdOrder,
 };
@@ -107,6 +107,7 @@ pub(crate) struct GapFill {
 pub(crate) struct Resolved {
     pub(crate) fill: GapFill,
     pub(crate) class: Class,
+    pub(crate) evidence: Evidence,
     /// It opened a pass of repetitions: its sender went back.
     pub(crate) went_back: bool,
 }
@@ -116,18 +117,23 @@ impl Resolved {
     pub(crate) fn of(p: &Packet, class: Class) -> Resolved {
         let &Packet { time, frame, bytes, l1_bytes, .. } = p;
         let fill = GapFill { time, frame, bytes, l1_bytes, hole_time: time, ..GapFill::default() };
-        Resolved { fill, class, went_back: false }
+        Resolved::by(fill, class, Evidence::Run)
     }
 
     /// No evidence decides.
     pub(crate) fn ambiguous(fill: GapFill) -> Resolved {
-        Resolved { fill, class: Class::Ambiguous, went_back: false }
+        Resolved::by(fill, Class::Ambiguous, Evidence::Unknown)
+    }
+
+    /// The verdict on a packet in a hole.
+    pub(super) fn by(fill: GapFill, class: Class, evidence: Evidence) -> Resolved {
+        Resolved { fill, class, evidence, went_back: false }
     }
 
     /// Counts the verdict. A retransmission filled a hole: the original was lost upstream, unless it came corrupt.
     pub(crate) fn count(&self, counts: &mut Counts, lost_upstream: u64, start: i64) {
         let fill = &self.fill;
-        counts.class(self.class);
+        counts.decided(self.class, self.evidence);
         match self.class {
             Class::Retransmission => {
                 counts.retransmitted_bytes += fill.bytes as u64;
@@ -152,6 +158,7 @@ impl Resolved {
 pub(crate) struct Step {
     /// `None`: it has to wait.
     pub(crate) class: Option<Class>,
+    pub(crate) evidence: Evidence,
     /// It is a repetition with this lag, and the next packet must decide whether it was recorded twice.
     pub(crate) repeated: Option<i64>,
     /// Its PSN, unwrapped.

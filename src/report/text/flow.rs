@@ -11,7 +11,7 @@ use super::{
     reason,
 };
 use crate::report::{
-    Finding, Flow, Stream, Summary, View,
+    Finding, Flow, IpId, Stream, Summary, View,
     units::{bits, bytes, count, duration, percent, utc},
 };
 
@@ -97,6 +97,7 @@ fn identity(report: &View<'_>, index: usize, flow: &Flow, page: &mut Page<'_>) -
             }),
         ),
         ("Recovery", Some(flow.recovery_mode.to_string())),
+        ("IPv4 ID", (flow.ip_id != IpId::Unknown).then(|| flow.ip_id.to_string())),
         ("VLANs", list(&flow.vlans, |v| v.to_string())),
         ("DSCP", list(&flow.dscps, |v| v.to_string())),
         ("Source ports", list(&flow.udp_src_ports, |v| v.to_string())),
@@ -213,6 +214,30 @@ fn streams(flow: &Flow, page: &mut Page<'_>) -> io::Result<()> {
         }
         // The table would trim blanks at the start of a cell.
         table.row([name.replace("  ", "· "), requests, responses]);
+    }
+    page.put_table(&table)?;
+    page.blank()?;
+    evidence(flow, page)
+}
+
+/// On what verdicts stand.
+fn evidence(flow: &Flow, page: &mut Page<'_>) -> io::Result<()> {
+    let streams = [("requests", &flow.requests), ("responses", &flow.responses)];
+    let all = streams
+        .iter()
+        .flat_map(|(of, stream)| stream.evidence.iter().map(move |(class, by)| (of, class, by)));
+    let mut rows: Vec<(String, u64, &'static str)> = Vec::new();
+    for (of, class, by) in all {
+        for (evidence, &packets) in by {
+            rows.push((format!("{of}: {class}"), packets, evidence.meaning()));
+        }
+    }
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut table = page.table(&["class", "packets", "what it stands on"], &[0, 2]);
+    for (class, packets, evidence) in rows {
+        table.row([class, count(packets), evidence.to_owned()]);
     }
     page.put_table(&table)?;
     page.blank()

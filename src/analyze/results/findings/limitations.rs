@@ -1,7 +1,7 @@
 //! What a capture can prove, and what it cannot.
 
 use super::survey::Survey;
-use crate::report::{Report, units::duration};
+use crate::report::{IpId, Report, units::duration};
 
 /// What this capture can prove, and what it cannot.
 pub(super) fn limitations<F, C, E>(report: &Report<F, C, E>, survey: &Survey) -> Vec<String> {
@@ -14,6 +14,18 @@ pub(super) fn limitations<F, C, E>(report: &Report<F, C, E>, survey: &Survey) ->
             n if n == all => "Both directions of every connection.".to_owned(),
             n => format!("Both directions of {n} of {all} flows; of the others no loss behind the tap and no latency."),
         });
+    }
+    if let Some(n) = capture.learned.one_in {
+        limitations.push(format!(
+            "About one packet in {n} is in the capture: it samples, or the others take other paths. No loss is claimed; causes of retransmissions are chance."
+        ));
+    }
+    let constant = capture.learned.ip_id.get(&IpId::Constant).copied().unwrap_or(0);
+    if constant > 0 {
+        limitations.push(format!(
+            "IPv4 identifications do not change in {constant} of {} flows: there, runs of packets and round trips tell what was sent again.",
+            capture.learned.ip_id.values().sum::<u64>()
+        ));
     }
     if capture.truncated_packets > 0 {
         limitations
