@@ -75,7 +75,7 @@ impl Decoder {
             _ if count == 0 => {}
             Decoder::Pcap(pcap) => pcap.count(count, last, info),
             Decoder::Pcapng(pcapng) => pcapng.count(count, info),
-            Decoder::Erf(_) => {}
+            _ => {}
         }
     }
 }

@@ -44,64 +44,67 @@ use rdmawire::{
 /// Find retransmissions, losses, reordering, congestion, and what they cost.
 #[derive(Debug, Args)]
 pub(super) struct Analyze {
-    /// Captures: pcap, pcapng, ERF, gzip or zstd around them; `-` is standard input. Each by itself, with a summary over
-    /// all.
+    /// Capture files: pcap, pcapng or ERF, also compressed with gzip or zstd; `-` is standard input. Each file gets a report.
+    /// Several files also get a summary.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// All files as one trace in the order of time: rotated files, several interfaces.
+    /// Merge all files into one trace, in the order of time: rotated files, or several interfaces.
     #[arg(long)]
     merge: bool,
-    /// One JSON object.
+    /// Write the report as one JSON object.
     #[arg(long)]
     json: bool,
-    /// One flow in depth: its number in the list, or SOURCE,DESTINATION,QP.
+    /// Show one flow in detail: its number in the list, or SOURCE,DESTINATION,QP.
     #[arg(long, value_name = "FLOW", conflicts_with = "json")]
     flow: Option<String>,
-    /// Rows of a list, and findings; 0 shows all.
+    /// Show at most N rows of each list, and N findings; 0 shows all.
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
-    /// What flows are sorted by: trouble, packets, bytes, retransmits, out-of-order, losses, marks, latency, time.
+    /// Sort flows by trouble, packets, bytes, retransmits, out-of-order, losses, marks, latency, or time.
     #[arg(long, value_name = "BY", value_parser = sort, default_value = "trouble")]
     sort: Sort,
     /// Analyze only frames that match: `ip.dst == 10.0.0.2`; see `rdmawire explain filter`.
     #[arg(short, long, value_name = "EXPR")]
     filter: Option<String>,
-    /// Traffic over time, in steps of this: 1ms, 1s.
+    /// Show traffic over time, in intervals of this length: 1ms, 1s.
     #[arg(long, value_name = "TIME", value_parser = units::positive_duration)]
     interval: Option<u64>,
-    /// A report every so many seconds, for streams that do not end.
+    /// Print a report every N seconds: for streams that do not end.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     every: Option<u64>,
-    /// The links' speed, as 400G: pauses then have durations.
+    /// The speed of the links, such as 400G. The durations of pauses need it.
     #[arg(long, value_name = "SPEED", value_parser = units::bit_rate)]
     speed: Option<u64>,
-    /// Whether ICRCs are verified.
+    /// Whether to verify ICRCs.
     #[arg(long, value_enum, default_value_t)]
     icrc: Check,
     #[command(flatten)]
     roce: RocePorts,
-    /// Which queue pairs belong together: a line each with ADDRESS,QP,ADDRESS,QP, or what `rdma -j resource show qp`
-    /// prints.
+    /// A file with the queue pairs that are connected: lines with ADDRESS,QP,ADDRESS,QP, or the output of
+    /// `rdma -j resource show qp`.
     #[arg(long, value_name = "FILE", value_parser = qp_map)]
     qp_map: Option<QpMap>,
-    /// Memory that all analyses may take: beyond, flows silent longest give up detail, as single episodes and percentiles.
+    /// The memory of all analyses together. Beyond it, the flows that have been silent longest lose detail, such as single
+    /// episodes and percentiles.
     #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "512MiB")]
     max_memory: u64,
-    /// Flows kept at a time; beyond, the ones silent longest are put away. Never more than fit into --max-memory.
+    /// The number of flows that are kept at a time. Beyond it, the flow that has been silent longest is evicted. Never more
+    /// than fit into --max-memory.
     #[arg(long, value_name = "N", default_value_t = Options::default().max_flows)]
     max_flows: usize,
-    /// How late the network may deliver a packet: one that comes within this time of a later one is reordered, not
-    /// retransmitted, where nothing better is known.
+    /// How late the network may deliver a packet. A packet that comes within this time after a later one counts as reordered,
+    /// not as retransmitted, unless there is better evidence.
     #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "50us")]
     reorder_window: u64,
-    /// The queue pairs' acknowledgement timeout: IBTA's exponent (14), or a time (67ms).
+    /// The acknowledgement timeout of all queue pairs: IBTA's exponent (14), or a time (67ms). By default, the connection
+    /// manager's messages state it; without them, it is estimated from round trips.
     #[arg(long, value_name = "TIMEOUT", value_parser = ack_timeout)]
     ack_timeout: Option<i64>,
-    /// Threads (0: as many as there are processors): of several files, so many are analyzed at a time. Where there are fewer
-    /// files, several work on each that is large: all read and verify, one follows the flows. The report is the same.
+    /// The number of threads; 0: one per processor. Several files are analyzed at the same time. If there are fewer files than
+    /// threads, several threads work on each large file: all read and verify, and one tracks the flows. The report is the same.
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
-    /// When the text is coloured.
+    /// When to colour the text.
     #[arg(long, value_enum, default_value_t)]
     color: Color,
 }
@@ -112,7 +115,7 @@ fn sort(name: &str) -> Result<Sort, String> {
     found.map(|(_, sort)| *sort).ok_or_else(|| format!("expected one of {}", names()))
 }
 
-/// IBTA vol. 1, 11.2.4.2: 4.096 us times 2 to the exponent.
+/// IBTA vol. 1, 11.2.4.2: the timeout is 4.096 us times 2 to the exponent.
 fn ack_timeout(text: &str) -> Result<i64, String> {
     let ns = match text.parse::<u32>() {
         Ok(exponent @ 1..=31) => 4096 << exponent,
@@ -122,7 +125,7 @@ fn ack_timeout(text: &str) -> Result<i64, String> {
     i64::try_from(ns).map_err(|_| "a time below 292 years".into())
 }
 
-/// Connections that a file names.
+/// The connections of a file for --qp-map.
 #[derive(Clone, Debug)]
 struct QpMap(Vec<KnownConnection>);
 
@@ -162,17 +165,17 @@ fn end_address(text: &str) -> Option<Address> {
     text.parse().ok().map(Address::Ip)
 }
 
-/// Bytes of a file from which on it is worth a second thread.
+/// A file with at least so many bytes is worth a second thread.
 fn long(info: &Info) -> u64 {
     if info.compression == capture::Compression::None { 1 << 20 } else { 64 << 10 }
 }
 
-/// Threads beside those that decompress files.
+/// The number of threads without those that decompress files.
 fn threads_left<'a>(threads: usize, files: impl Iterator<Item = &'a Info>) -> usize {
     threads.saturating_sub(files.filter(|file| file.compression != capture::Compression::None).count())
 }
 
-/// Asked to stop: by Ctrl-C.
+/// Set by Ctrl-C: the work ends.
 static STOP: AtomicBool = AtomicBool::new(false);
 
 impl Analyze {
@@ -186,7 +189,8 @@ impl Analyze {
         Ok(if all_read { Outcome::Done } else { Outcome::Failed })
     }
 
-    /// Every file by itself, several at a time, printed in the files' order; whether all could be read.
+    /// Analyzes each file by itself, several at a time, and prints reports in the order of the files. Returns whether all files
+    /// could be read.
     fn each(&self, filter: &Option<Filter>, printer: &Mutex<Printer<'_>>) -> anyhow::Result<bool> {
         let all_threads = self.threads();
         let threads = all_threads.min(self.files.len()).max(1);
@@ -200,7 +204,7 @@ impl Analyze {
                 if STOP.load(Ordering::Relaxed) {
                     break;
                 }
-                // Those that have no file of their own help.
+                // Threads without a file help the others.
                 let unended = self.files.len() - ended.load(Ordering::Relaxed);
                 let done = self.file(path, filter, all_threads / threads.min(unended));
                 ended.fetch_add(1, Ordering::Relaxed);
@@ -209,7 +213,7 @@ impl Analyze {
                     printer.lock().unwrap_or_else(PoisonError::into_inner).put(at, done)
                 });
                 if let Err(error) = result {
-                    // Nobody reads what the others would find.
+                    // The output cannot be written: the other threads stop.
                     STOP.store(true, Ordering::Relaxed);
                     failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                 }
@@ -231,7 +235,8 @@ impl Analyze {
         })
     }
 
-    /// One file, on so many threads, and whether all of it could be read; `None` where it could not be opened. Which was said.
+    /// Analyzes one file. Returns the analysis, `None` if the file could not be opened, and whether all of it could be read. Errors
+    /// are printed.
     fn file(
         &self,
         path: &Path,
@@ -258,7 +263,7 @@ impl Analyze {
         Ok(all_read && is_all)
     }
 
-    /// A source, and whether all of it could be read.
+    /// Analyzes a source. Returns the analysis, and whether all of the source could be read.
     fn analyze(
         &self,
         source: &mut (impl Source + Send),
@@ -277,7 +282,7 @@ impl Analyze {
             drop(held);
             return Ok((analysis.into_inner().unwrap_or_else(PoisonError::into_inner).end(), is_all));
         };
-        // The clock must not wait for the next frame, which may never come: a thread of its own looks at it.
+        // A second thread prints the reports: the next frame may never come.
         let (over, changed) = (Mutex::new(false), Condvar::new());
         let name = source.info().name.clone();
         let reported = thread::scope(|scope| {
@@ -305,8 +310,8 @@ impl Analyze {
         Ok((analysis.into_inner().unwrap_or_else(PoisonError::into_inner).end(), is_all))
     }
 
-    /// The report of an analysis that goes on, which waits meanwhile: for the report only, or where that is too long to
-    /// be kept, for whoever reads it too.
+    /// Prints the report of an analysis that continues. The analysis waits until the report is made; if the report is too long to be
+    /// buffered, until it is written.
     fn print_so_far(&self, analysis: &Mutex<Analysis>, name: &str) -> anyhow::Result<()> {
         let mut held = analysis.lock().unwrap_or_else(PoisonError::into_inner);
         let mut report = held.report_so_far();
@@ -324,7 +329,7 @@ impl Analyze {
         Ok(out.flush()?)
     }
 
-    /// Shows all frames of a source to the analysis; whether all of it could be read: if not, it was said why.
+    /// Passes all frames of a source to the analysis. Returns whether all of it could be read; errors are printed.
     #[inline(never)]
     fn feed(&self, source: &mut impl Source, filter: &Option<Filter>, mut to: impl Access) -> bool {
         let options = self.options();
@@ -336,7 +341,7 @@ impl Analyze {
                 Some(filter) => source.next_batch(|record| {
                     let (d, icrc) = options.examine(record);
                     number += 1;
-                    to.with(|analysis| see_if_matching(analysis, record, &d, icrc, filter, number));
+                    to.with(|analysis| push_if_matching(analysis, record, &d, icrc, filter, number));
                 }),
             };
             match shown {
@@ -366,7 +371,7 @@ impl Analyze {
         true
     }
 
-    /// The same, on several threads.
+    /// [`feed`](Self::feed) on several threads.
     fn feed_on_threads(
         &self,
         source: &mut (impl Source + Send),
@@ -390,7 +395,7 @@ impl Analyze {
                         Some(icrc) => (options.dissection(record), icrc),
                         None => options.examine(record),
                     };
-                    see_if_matching(analysis, record, &d, icrc, filter, number);
+                    push_if_matching(analysis, record, &d, icrc, filter, number);
                 }
             },
             Step::Interfaces(from, interfaces) => name_interfaces(analysis, interfaces, from),
@@ -400,7 +405,7 @@ impl Analyze {
         result.inspect_err(|error| say(format_args!("{error}"))).is_ok()
     }
 
-    /// Files by themselves are analyzed at the same time, and share the memory.
+    /// The memory of each analysis. Files that are analyzed at the same time share it.
     fn max_memory(&self) -> usize {
         let analyses = if self.merge { 1 } else { self.threads().min(self.files.len()) };
         super::memory::for_each(self.max_memory, analyses)
@@ -425,7 +430,7 @@ impl Analyze {
         text::Options { width: terminal::width(), colour: self.color.is_on(), top: self.top, sort: self.sort }
     }
 
-    /// Whether there is one report, whatever the number of files.
+    /// Whether there is only one report.
     fn is_one(&self) -> bool {
         self.merge || self.files.len() == 1
     }
@@ -448,17 +453,17 @@ impl Analyze {
     }
 }
 
-/// Flows whose report is kept, so that the analysis need not wait for its reader.
+/// A report of at most so many flows is buffered, so that the analysis need not wait for its reader.
 const MAX_BUFFERED: usize = 4096;
 
 fn stdout() -> io::Result<impl Write> {
     Ok(io::BufWriter::with_capacity(1 << 16, terminal::stdout()?))
 }
 
-/// Prints reports in the order of the files, each as soon as it is its turn, and of several the summary behind them.
+/// Prints reports in the order of the files, each as soon as possible. After several, it prints the summary.
 struct Printer<'a> {
     asked: &'a Analyze,
-    /// Whose turn it is.
+    /// The number of the next file to print.
     next: usize,
     waiting: BTreeMap<usize, Option<Ended>>,
     summaries: Vec<Totals>,
@@ -471,7 +476,7 @@ impl Printer<'_> {
         Printer { asked, next: 0, waiting, summaries, is_flow_found: false }
     }
 
-    /// A file is done with.
+    /// Takes the analysis of a file.
     fn put(&mut self, at: usize, done: Option<Ended>) -> anyhow::Result<()> {
         self.waiting.insert(at, done);
         while let Some(done) = self.waiting.remove(&self.next) {
@@ -481,7 +486,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// What waits for files that were not begun, and the summary.
+    /// Prints the reports that wait for files that were not begun, and the summary.
     fn end(mut self) -> anyhow::Result<()> {
         for (_, done) in std::mem::take(&mut self.waiting) {
             self.print(done)?;
@@ -492,7 +497,7 @@ impl Printer<'_> {
         let mut out = stdout()?;
         let set = Set::of_summaries(self.summaries);
         if self.asked.json {
-            // What a serialized `Set` has behind its reports.
+            // The fields of a serialized `Set` after its reports.
             write!(out, r#"],"summaries":"#)?;
             json::write(&mut out, &set.summaries)?;
             write!(out, r#","total":"#)?;
@@ -517,7 +522,7 @@ impl Printer<'_> {
             asked.write(&report, &mut out)?;
             out.flush()?;
             drop(report);
-            // The process ends: its memory is free sooner than a million flows.
+            // The process ends. To free a million flows one by one takes longer.
             std::mem::forget(done);
             return Ok(());
         }
@@ -543,12 +548,12 @@ impl Printer<'_> {
     }
 }
 
-/// Opens a file, or says why it cannot be opened.
+/// Opens a file; prints the error if that fails.
 fn try_open(path: &Path) -> Option<Reader> {
     open(path).inspect_err(|error| say(format_args!("{error}"))).ok()
 }
 
-/// Opens a file; one without an end, so that Ctrl-C ends the wait for its next byte.
+/// Opens a file. If it is a stream, Ctrl-C ends the wait for its next byte.
 fn open(path: &Path) -> Result<Reader, capture::Error> {
     if path == Path::new("-") {
         return Reader::from_read(Interruptible::new(io::stdin()), "-");
@@ -561,7 +566,7 @@ fn open(path: &Path) -> Result<Reader, capture::Error> {
     capture::open(path)
 }
 
-/// A stream that ends when the program is asked to stop, even if nothing comes.
+/// A stream that ends after Ctrl-C, even while it waits for input.
 struct Interruptible {
     chunks: mpsc::Receiver<io::Result<Vec<u8>>>,
     chunk: Vec<u8>,
@@ -612,25 +617,25 @@ impl Read for Interruptible {
     }
 }
 
-/// An analysis at hand, or one that a reporter looks at too.
+/// Access to an analysis, which may be shared with a second thread.
 trait Access {
-    fn with(&mut self, see: impl FnOnce(&mut Analysis));
+    fn with(&mut self, change: impl FnOnce(&mut Analysis));
 }
 
 impl Access for &mut Analysis {
     #[inline(always)]
-    fn with(&mut self, see: impl FnOnce(&mut Analysis)) {
-        see(self);
+    fn with(&mut self, change: impl FnOnce(&mut Analysis)) {
+        change(self);
     }
 }
 
 impl Access for &Mutex<Analysis> {
-    fn with(&mut self, see: impl FnOnce(&mut Analysis)) {
-        see(&mut self.lock().unwrap_or_else(PoisonError::into_inner));
+    fn with(&mut self, change: impl FnOnce(&mut Analysis)) {
+        change(&mut self.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
-fn see_if_matching(
+fn push_if_matching(
     analysis: &mut Analysis,
     record: &capture::Record<'_>,
     d: &Dissection<'_>,
@@ -652,7 +657,7 @@ fn name_interfaces(analysis: &mut Analysis, new: &[Interface], from: usize) {
     }
 }
 
-/// What files say of themselves. Damage is a line on standard error too.
+/// The properties of the files. Damage is also printed on standard error.
 fn describe<'a>(infos: impl Iterator<Item = &'a Info>) -> Files {
     let mut all = Files::default();
     for info in infos {
@@ -675,7 +680,7 @@ fn describe<'a>(infos: impl Iterator<Item = &'a Info>) -> Files {
     all
 }
 
-/// A bar on standard error, if that is a terminal and it takes long.
+/// A progress bar on standard error, if that is a terminal and the work takes long.
 struct Progress {
     began: Instant,
     bar: Option<ProgressBar>,

@@ -14,7 +14,7 @@ use rdmawire::{
     opcode::Service,
 };
 
-/// Where RoCEv2 is looked for.
+/// The UDP ports of RoCEv2.
 #[derive(Debug, Args)]
 pub(super) struct RocePorts {
     /// UDP destination port of RoCEv2; a second one may follow.
@@ -39,7 +39,7 @@ pub(super) enum Check {
     Off,
 }
 
-/// What `--filter` says, if it is given.
+/// The filter of `--filter`, if it is given.
 pub(super) fn filter(text: &Option<String>) -> anyhow::Result<Option<Filter>> {
     let parse = |text: &String| Filter::parse(text).map_err(|error| anyhow!("--filter: {error}"));
     text.as_ref().map(parse).transpose()
@@ -60,12 +60,12 @@ pub(super) fn service(text: &str) -> Result<Service, String> {
     found.ok_or("expected rc, uc, rd, ud or xrc".into())
 }
 
-/// What `--set` changes.
+/// An edit of `--set`.
 pub(super) fn edit(text: &str) -> Result<Edit, Error> {
     Edit::parse(text)
 }
 
-/// How a file is written, by its name.
+/// The format of a file, by its name.
 pub(super) fn format_of(path: &Path) -> anyhow::Result<Format> {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     match Format::of_name(&name) {

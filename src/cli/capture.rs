@@ -1,4 +1,4 @@
-//! `rdmawire capture`: an interface into a file, or straight into the analysis.
+//! `rdmawire capture`: captures from an interface into a file, or directly into the analysis.
 
 use std::{
     io::{self, Write},
@@ -49,13 +49,13 @@ pub(super) struct Capture {
     /// udp, tcp, icmp, arp, vlan, host, net, port, src, dst, ether proto, and, or, not, ().
     #[arg(short, long, value_name = "EXPR")]
     filter: Option<String>,
-    /// Stop after so many frames.
+    /// Stop after this many frames.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
     /// Stop after this time: 10s, 5min.
     #[arg(long, value_name = "TIME", value_parser = units::positive_duration)]
     duration: Option<u64>,
-    /// Keep so many bytes of each frame.
+    /// Keep at most this many bytes of each frame.
     #[arg(short, long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..))]
     snaplen: Option<u32>,
     /// Size of the kernel's buffer.
@@ -145,7 +145,7 @@ impl Capture {
         failed.map_or(Ok(Outcome::Done), |error| Err(error.into()))
     }
 
-    /// The source, and the filter that this program applies itself.
+    /// The source, and the filter, if this program applies it and not the kernel.
     fn open(&self, stop: &Arc<AtomicBool>) -> anyhow::Result<(LiveSource, Option<Filter>)> {
         #[allow(clippy::needless_update, reason = "with libpcap there are more")]
         let options = LiveOptions {

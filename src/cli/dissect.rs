@@ -26,51 +26,51 @@ use rdmawire::{
 /// Show the frames of capture files.
 #[derive(Debug, Args)]
 pub(super) struct Dissect {
-    /// Captures: pcap, pcapng, ERF, gzip or zstd around them; `-` is standard input.
+    /// Capture files: pcap, pcapng or ERF, also compressed with gzip or zstd; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// One JSON object a frame.
+    /// Write one JSON object per frame.
     #[arg(long)]
     json: bool,
-    /// Every field of every header, with its bits.
+    /// Show every field of every header, with its bits.
     #[arg(short = 'V', long, conflicts_with = "json")]
     verbose: bool,
-    /// The bytes in hexadecimal below each frame.
+    /// Show the bytes in hexadecimal below each frame.
     #[arg(short = 'x', long, conflicts_with_all = ["json", "fields"])]
     hex: bool,
-    /// Columns instead of lines: names as in filters, and src, dst, protocol, info, icrc.
+    /// Write columns instead of lines. Names: those of filters, and src, dst, protocol, info, icrc.
     #[arg(long, value_name = "A,B,C", value_delimiter = ',', conflicts_with_all = ["json", "verbose"])]
     fields: Vec<String>,
-    /// What stands between columns.
+    /// The separator of columns.
     #[arg(long, value_enum, default_value_t, requires = "fields")]
     format: Separator,
-    /// No line with the columns' names.
+    /// Leave out the line with the names of the columns.
     #[arg(long, requires = "fields")]
     no_header: bool,
-    /// Only frames that match: `bth.dest_qp == 0x11 && aeth.nak`; see `rdmawire explain filter`.
+    /// Show only frames that match: `bth.dest_qp == 0x11 && aeth.nak`; see `rdmawire explain filter`.
     #[arg(short, long, value_name = "EXPR")]
     filter: Option<String>,
-    /// Whose names the fields have.
+    /// Which names fields have.
     #[arg(long, value_enum, default_value_t)]
     names: Names,
-    /// Stop after this many frames have been shown.
+    /// Stop after this many frames were shown.
     #[arg(short = 'c', long, value_name = "N")]
     count: Option<u64>,
-    /// Pass over the first frames of each file.
+    /// Skip the first N frames of each file.
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip: u64,
     /// How times are written.
     #[arg(short, long, value_enum, default_value_t)]
     time: Clock,
-    /// Whether ICRCs are verified.
+    /// Whether to verify ICRCs.
     #[arg(long, value_enum, default_value_t)]
     icrc: Check,
     #[command(flatten)]
     roce: RocePorts,
-    /// When lines are coloured.
+    /// When to colour lines.
     #[arg(long, value_enum, default_value_t)]
     color: Color,
-    /// Write every line at once, not in blocks: for live captures in a pipe.
+    /// Write each line immediately, not in blocks: for live captures in a pipe.
     #[arg(short, long)]
     line_buffered: bool,
 }
@@ -108,7 +108,7 @@ impl Dissect {
         Ok(outcome)
     }
 
-    /// One file; false where it could not be read, or not to its end.
+    /// Shows one file. Returns false if it could not be read completely.
     fn file(
         &self,
         path: &Path,
@@ -123,7 +123,7 @@ impl Dissect {
         };
         let options = self.roce.options();
         let mut line = Line::new(self.time, self.color.is_on());
-        // Only a pcap file says so before the first frame is there.
+        // Only a pcap file states its resolution before the first frame.
         line.nanoseconds = reader.info().format != capture::Format::PcapMicros;
         let file = (self.files.len() > 1).then(|| path.display().to_string());
         let mut number = 0;
@@ -187,7 +187,7 @@ impl Dissect {
     }
 }
 
-/// What becomes of a frame.
+/// The form in which frames are written.
 enum Style {
     Line,
     Tree(Names),
@@ -211,7 +211,7 @@ impl Out {
         Ok(Out { text: String::with_capacity(BLOCK + 4096), to: Box::new(to), by_line })
     }
 
-    /// A frame was appended.
+    /// Called after each frame: writes the block if it is full.
     #[inline]
     fn written(&mut self) -> anyhow::Result<()> {
         if self.text.len() >= BLOCK || self.by_line { self.flush() } else { Ok(()) }
@@ -226,7 +226,7 @@ impl Out {
         Ok(())
     }
 
-    /// A file that cannot be read: say so after all that was read before it, and go on.
+    /// Prints an error after the frames before it. The next file follows.
     fn complain(&mut self, error: &capture::Error) -> anyhow::Result<bool> {
         self.flush()?;
         say(format_args!("{error}"));

@@ -1,4 +1,4 @@
-//! The command line: one file a command; no logic that a library user would miss.
+//! The command line: one file for each command. It has no logic that a library user would miss.
 
 mod analyze;
 mod arg;
@@ -86,10 +86,10 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-/// What the arguments are not, or the help that was asked for.
+/// Prints the error about the arguments, or the help.
 fn refused(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
-    // Arguments stand in the message as they came: a pattern of the shell's may have made them of names of files.
+    // The message quotes arguments. They may be names of files with control characters.
     if error.use_stderr() && plain(&text) != text {
         let _ = write!(io::stderr(), "{}", plain(&text));
         return ExitCode::from(2);
@@ -101,15 +101,15 @@ fn refused(error: &clap::Error) -> ExitCode {
 type Augment = fn(clap::Command) -> clap::Command;
 
 impl Cli {
-    /// The commands that others call, on many files.
+    /// The commands that scripts call often.
     const OFTEN: [(&str, Augment); 2] =
         [("analyze", analyze::Analyze::augment_args), ("dissect", dissect::Dissect::augment_args)];
 
-    /// Reads arguments, the program's name before them.
+    /// Parses the arguments. The first one is the program's name.
     fn read(arguments: Vec<OsString>) -> clap::error::Result<Cli> {
         let often = Cli::OFTEN.iter().find(|(name, _)| arguments.get(1).is_some_and(|first| first == name));
         match often {
-            // To make the parser of all commands takes a fifth of a start.
+            // To build the parser of all commands takes a fifth of the start time.
             Some(&(name, augment)) => {
                 let command = clap::Command::new("rdmawire").subcommand(augment(clap::Command::new(name)));
                 Cli::from_arg_matches(&command.try_get_matches_from(arguments)?)
@@ -137,17 +137,17 @@ impl Cli {
     }
 }
 
-/// A line on standard error, whoever reads it: a closed one is no reason to stop.
+/// Prints a line on standard error. The program goes on if standard error is closed.
 fn say(line: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "rdmawire: {}", plain(&line.to_string()));
 }
 
-/// Text without what would steer a terminal: names of files and what stands in them are as strangers chose them.
+/// Text without control characters: names of files, and their contents, come from strangers.
 fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' { '?' } else { c }).collect()
 }
 
-/// A line on standard error for each thing wrong with a file; whether there is any.
+/// Prints the damage of a file on standard error, a line each. Returns whether there is any.
 fn warn_of_damage(info: &Info) -> bool {
     for problem in &info.problems {
         say(format_args!("warning: {}: {problem}", info.name));
@@ -155,9 +155,9 @@ fn warn_of_damage(info: &Info) -> bool {
     info.problem_count > 0
 }
 
-/// The first Ctrl-C sets `stop`, which ends the work with what there is so far; the second one ends the program.
+/// The first Ctrl-C sets `stop`: the work ends with the results so far. The second one ends the program.
 fn end_on_ctrl_c(stop: impl Deref<Target = AtomicBool> + Send + 'static) {
-    // Two at once are one: `timeout` sends a signal to the process and to its group.
+    // Two signals at once count as one: `timeout` sends one to the process and one to its group.
     const AT_ONCE: Duration = Duration::from_millis(100);
     let mut first = None;
     let _ = ctrlc::set_handler(move || {
@@ -168,7 +168,7 @@ fn end_on_ctrl_c(stop: impl Deref<Target = AtomicBool> + Send + 'static) {
     });
 }
 
-/// Whether the reader of our output went away.
+/// Whether the reader of the output has closed it.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause.downcast_ref::<std::io::Error>().is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)

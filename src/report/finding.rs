@@ -1,4 +1,4 @@
-//! What stands out in a capture, and what the flows concerned have in common.
+//! Findings, and their common causes.
 
 use std::{borrow::Cow, fmt};
 
@@ -69,7 +69,7 @@ impl Confidence {
     }
 }
 
-/// Something that stands out: one cause, and the flows that suffer from it.
+/// A finding: one cause, and the flows that it affects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]

@@ -109,7 +109,7 @@ records! {
         pub gap_psns: u64,
         /// Bytes of payload in retransmitted packets.
         pub retransmitted_bytes: u64,
-        /// Packets sent again after they had been acknowledged at the tap; `None` where nobody acknowledges.
+        /// Packets sent again after they had been acknowledged at the tap; `None` if the service has no acknowledgements.
         pub spurious: Option<u64>,
         /// Packets by class.
         pub classes: BTreeMap<Class, u64>,
@@ -219,7 +219,7 @@ records! {
         pub good: u64,
         /// It is wrong.
         pub bad: u64,
-        /// It was not verified: the frame is cut, or nobody asked for it.
+        /// It was not verified: the frame is cut, or verification is off.
         pub unchecked: u64,
     }
 

@@ -1,5 +1,5 @@
-//! Reports as JSON. A report of a million flows is gigabytes of names and small numbers: threads make its rows, and pieces
-//! of a few bytes are put together before they are handed on.
+//! Reports as JSON. A report of a million flows is gigabytes of text: several threads make its rows, and small pieces are joined
+//! before they are written.
 
 use std::{
     io::{self, Write},
@@ -43,9 +43,9 @@ pub fn write<T: Serialize>(out: &mut dyn Write, value: &T) -> io::Result<()> {
     pieces.hand_on()
 }
 
-/// Rows that a thread makes before it is another's turn.
+/// Rows that a thread makes in one turn.
 const TURN: usize = 64;
-/// Turns that each thread is ahead of the one that writes.
+/// Turns that each thread may be ahead of the writer.
 const AHEAD: usize = 2;
 
 /// Rows that several threads make, turn by turn.
@@ -60,7 +60,7 @@ impl<T: Clone + Serialize> Parallel<'_, T> {
         (turn * TURN..(turn + 1) * TURN).map_while(|at| self.rows.row(at)).try_for_each(|row| each(&row))
     }
 
-    /// A thread that makes the turn `first`, and from there on every turn that is its own.
+    /// Starts a thread that makes the turn `first`, and then every `threads`-th turn.
     fn make<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
@@ -103,10 +103,10 @@ impl<T: Clone + Serialize> Serialize for Parallel<'_, T> {
     }
 }
 
-/// Bytes after which a text is handed on.
+/// Text is written in pieces of this size.
 const PIECE: usize = 1 << 16;
 
-/// Text that is handed on in large pieces, with every control character escaped. JSON asks for that for ASCII only, but
+/// Writes text in large pieces, and escapes every control character. JSON requires that for ASCII only, but
 /// terminals obey other control characters too. With a standard `BufWriter` every bracket would be a call.
 struct Pieces<'a> {
     text: Vec<u8>,

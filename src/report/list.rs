@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt, sync::Arc};
 
 use serde::{Serialize, Serializer};
 
-/// Rows of a report, which are kept, or made when they are asked for.
+/// Rows of a report. They are in memory, or made on demand.
 pub trait List<T: Clone>: Send + Sync {
     /// How many rows there are.
     fn len(&self) -> usize;
@@ -12,8 +12,8 @@ pub trait List<T: Clone>: Send + Sync {
     /// A row; `None` behind the last one.
     fn row(&self, at: usize) -> Option<Cow<'_, T>>;
 
-    /// Shows the counts of each row. Text, lists and distributions may be missing where they would have to be made. The order
-    /// is the quickest one.
+    /// Calls `show` with each row. Only counts are sure to be set: text, lists and distributions may be missing. The rows come in any
+    /// order.
     fn each_outline(&self, show: &mut dyn FnMut(usize, &T)) {
         for at in 0..self.len() {
             if let Some(row) = self.row(at) {
@@ -22,8 +22,8 @@ pub trait List<T: Clone>: Send + Sync {
         }
     }
 
-    /// Shows the counts of each row too, but may leave out rows of which nothing is wrong, lost, late, sent again, refused,
-    /// marked or notified.
+    /// [`each_outline`](Self::each_outline), but it may leave out rows without trouble: nothing is wrong, lost, late, sent again,
+    /// refused or marked, and there is no CNP.
     fn each_in_trouble(&self, show: &mut dyn FnMut(usize, &T)) {
         self.each_outline(show);
     }
@@ -45,7 +45,7 @@ impl<T: Clone + Send + Sync> List<T> for &[T] {
     }
 }
 
-/// A list of whatever kind.
+/// A list, in memory or made on demand.
 pub struct Rows<'a, T>(Arc<dyn List<T> + 'a>);
 
 impl<'a, T: Clone> Rows<'a, T> {

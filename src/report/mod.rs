@@ -1,10 +1,10 @@
-//! What an analysis found, as data, and how it is written.
+//! The results of an analysis as data, and renderers for them.
 //!
-//! A [`Report`] is all that a [`Renderer`] needs. Its JSON form is a contract: names and words change only with the number in
+//! A [`Report`] is all that a [`Renderer`] needs. Its JSON form is stable: names and words change only with the number in
 //! [`SCHEMA`], and [`schema`] describes it. Units stand in the names of fields. A figure that the capture cannot prove is
 //! `None`, and `why` of the object that has it says why.
 
-/// The tables of a report: every field has a default, for readers of what another version wrote, and later ones may follow.
+/// The structs of a report. Every field has a default, so that reports of other versions can be read.
 macro_rules! records {
     ($($(#[$about:meta])+ pub struct $name:ident { $($(#[$doc:meta])+ pub $field:ident: $type:ty,)+ })+) => {$(
         #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -67,7 +67,7 @@ pub type Why = BTreeMap<Cow<'static, str>, Reason>;
 pub struct Report<F = Vec<Flow>, C = Vec<Connection>, E = Vec<Episode>> {
     /// [`SCHEMA`].
     pub schema: Cow<'static, str>,
-    /// What was read.
+    /// The capture: files and counts.
     pub capture: Capture,
     /// Flows, most packets first.
     pub flows: F,
@@ -87,7 +87,7 @@ pub struct Report<F = Vec<Flow>, C = Vec<Connection>, E = Vec<Episode>> {
     pub interval_ns: Option<u64>,
     /// Traffic over time, where it was asked for: intervals that had some.
     pub intervals: Option<Vec<Interval>>,
-    /// What stands out, most serious first.
+    /// Findings, most serious first.
     pub findings: Vec<Finding>,
     /// Sections of a user's own [metrics](crate::analyze::metric::Metric), by their names.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -147,7 +147,7 @@ impl<F, C, E> Report<F, C, E> {
 /// The JSON Schema of a report.
 pub fn schema() -> Schema {
     let settings = SchemaSettings::draft2020_12().for_serialize();
-    // A default is for readers of an older report: there is none in what is written.
+    // Defaults are for readers of older reports. A written report has all fields.
     let settings =
         settings.with_transform(RecursiveTransform(|part: &mut Schema| _ = part.remove("default")));
     settings.into_generator().into_root_schema_for::<Report>()

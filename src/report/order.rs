@@ -1,4 +1,4 @@
-//! Which flows come first, and which one somebody means.
+//! The order of flows, and the search for a flow.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -85,7 +85,7 @@ pub fn sorted(report: &View<'_>, sort: Sort) -> Vec<usize> {
 
 /// The first `most` flows in an order.
 pub(super) fn first(report: &View<'_>, sort: Sort, most: usize) -> Vec<usize> {
-    // The smallest is on top: a larger one takes its place.
+    // The smallest flow is on top. A larger one replaces it.
     let mut first = BinaryHeap::new();
     let mut show = |at, flow: &Flow| {
         let key = (Reverse((sort.key(flow), flow.packets)), at);
@@ -115,8 +115,8 @@ pub(super) fn first(report: &View<'_>, sort: Sort, most: usize) -> Vec<usize> {
     first
 }
 
-/// The flow that somebody means by `which`: its number in the list, or source, destination and queue pair
-/// ("10.0.0.1,10.0.0.2,0x12"); of several epochs the last. The error says what is wrong.
+/// The flow with this number in the list, or with this source, destination and queue pair
+/// ("10.0.0.1,10.0.0.2,0x12"); of several epochs the last. The error says what is wrong with `which`.
 pub fn find_flow(report: &View<'_>, which: &str) -> Result<usize, String> {
     let flows = report.flows.len();
     if let Ok(number) = which.trim_start_matches('#').parse::<usize>() {

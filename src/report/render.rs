@@ -1,4 +1,4 @@
-//! What renderers have in common.
+//! The trait of renderers, and the text that they may write.
 
 use std::{
     borrow::Cow,
@@ -7,9 +7,9 @@ use std::{
 
 use super::View;
 
-/// Writes a report in some form. The report is all that it needs: one that was read back from JSON gives the same.
+/// Writes a report in some form. It needs nothing but the report: a report that was read back from JSON gives the same output.
 ///
-/// Names in a report come from captures, so they may hold anything. What a renderer writes has no control character from them.
+/// Names in a report come from captures, so they may contain anything. A renderer must not write their control characters.
 pub trait Renderer {
     /// Writes the report.
     ///
@@ -18,7 +18,7 @@ pub trait Renderer {
     fn render(&mut self, report: &View<'_>, out: &mut dyn Write) -> io::Result<()>;
 }
 
-/// Text in which no character steers a terminal: "?" stands for control characters, line ends among them, and for those that
+/// Text that is safe for a terminal: "?" replaces control characters, also line ends, and characters that
 /// change the direction of writing.
 pub fn clean(text: &str) -> Cow<'_, str> {
     let steers = |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

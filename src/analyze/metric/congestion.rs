@@ -169,7 +169,7 @@ impl Congestion {
             cnps_near_nak: self.cnps_near_nak,
             pacing,
             pacing_interval_ns,
-            why: Default::default(),
+            ..Report::default()
         }
     }
 

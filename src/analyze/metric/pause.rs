@@ -241,7 +241,7 @@ impl Asked {
             quanta: self.quanta,
             first_frame: self.first_frame,
             storms: has_speed.then_some(ended.storms),
-            why: Default::default(),
+            ..Report::default()
         };
         if !has_speed {
             for field in ["intervals", "paused_ns", "longest_ns", "storms"] {

@@ -148,7 +148,7 @@ fn source_ports(ports: &Ports) -> String {
     text
 }
 
-/// Intervals that are written at most: nobody reads more of them on a screen.
+/// Most intervals that are written: more do not fit on a screen.
 const MAX_INTERVALS: usize = 60;
 
 pub(super) fn intervals(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! A report as an engineer reads it: what the capture proves, what stands out, the flows in trouble; on one screen.
+//! A report as text: the limitations of the capture, findings, and the flows in trouble, on one screen.
 
 mod blocks;
 mod findings;
@@ -120,7 +120,7 @@ fn limit(all: usize, top: usize) -> (usize, usize) {
     (shown, all - shown)
 }
 
-/// A count; nothing for 0, so that the others stand out.
+/// A count; empty for 0, so that other counts are easy to see.
 fn some(n: u64) -> String {
     if n == 0 { String::new() } else { count(n) }
 }

@@ -1,4 +1,4 @@
-//! The way out of a text. Whatever is written goes through here, so no name of a capture can steer the terminal.
+//! Output of text. All text goes through here, so that no name from a capture can control the terminal.
 
 use std::io::{self, Write};
 
