@@ -36,8 +36,8 @@ fn counts(flow: &Flow) -> Value {
         names.iter().for_each(|name| _ = fields.remove(*name));
     };
     without("", &IN_FULL);
-    without("requests", &["classes", "why"]);
-    without("responses", &["classes", "why"]);
+    without("requests", &["classes", "evidence", "why"]);
+    without("responses", &["classes", "evidence", "why"]);
     without("messages", &["size_bytes"]);
     value
 }
