@@ -9,6 +9,7 @@ mod dissect;
 mod emit;
 mod explain;
 mod fuzz_corpus;
+mod input;
 #[cfg(all(unix, feature = "live"))]
 mod interfaces;
 mod memory;
@@ -19,6 +20,7 @@ mod scenario;
 #[cfg(all(unix, feature = "live"))]
 mod send;
 mod terminal;
+mod tracking;
 
 use std::{
     env,
@@ -65,6 +67,9 @@ enum Command {
 pub(crate) enum Outcome {
     /// Done: exit status 0.
     Done,
+    /// Done, and what was asked for does not hold, as a rule of a gate: exit status 1.
+    #[allow(dead_code, reason = "commands to come")]
+    Unmet,
     /// Some of it could not be done, which was said on standard error: exit status 2.
     Failed,
 }
@@ -77,6 +82,7 @@ pub(crate) fn main() -> ExitCode {
     };
     match cli.run() {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Unmet) => ExitCode::from(1),
         Ok(Outcome::Failed) => ExitCode::from(2),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

@@ -3,6 +3,7 @@
 use core::{
     fmt,
     net::{IpAddr, Ipv6Addr},
+    str::FromStr,
 };
 
 use super::Dissection;
@@ -26,6 +27,37 @@ impl fmt::Display for Address {
             Address::Gid(gid) => gid.fmt(f),
             Address::Lid(lid) => write!(f, "lid:{lid:#06x}"),
         }
+    }
+}
+
+/// The text is no address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoAddress;
+
+impl fmt::Display for NoAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("neither an IP address, nor gid: and an IPv6 address, nor lid: and a number")
+    }
+}
+
+impl core::error::Error for NoAddress {}
+
+/// An IP address; `gid:` and an IPv6 address; `lid:` and a number, decimal or with `0x`.
+impl FromStr for Address {
+    type Err = NoAddress;
+
+    fn from_str(text: &str) -> Result<Address, NoAddress> {
+        if let Some(gid) = text.strip_prefix("gid:") {
+            return gid.parse().map(Address::Gid).map_err(|_| NoAddress);
+        }
+        if let Some(lid) = text.strip_prefix("lid:") {
+            let number = match lid.strip_prefix("0x") {
+                Some(digits) => u16::from_str_radix(digits, 16),
+                None => lid.parse(),
+            };
+            return number.map(Address::Lid).map_err(|_| NoAddress);
+        }
+        text.parse().map(Address::Ip).map_err(|_| NoAddress)
     }
 }
 

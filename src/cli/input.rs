@@ -1,0 +1,151 @@
+//! Input files of the commands: how they are opened, what is said of their damage, and how far reading has come.
+
+use std::{
+    fs::File,
+    io::{self, IsTerminal, Read},
+    path::Path,
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::say;
+use rdmawire::{
+    analyze::Files,
+    capture::{self, Info, Reader},
+    report::CaptureProblem,
+};
+
+/// Set by Ctrl-C: the work ends.
+pub(super) static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Opens a file; prints the error if that fails.
+pub(super) fn try_open(path: &Path) -> Option<Reader> {
+    open(path).inspect_err(|error| say(format_args!("{error}"))).ok()
+}
+
+/// Opens a file. If it is a stream, Ctrl-C ends the wait for its next byte.
+pub(super) fn open(path: &Path) -> Result<Reader, capture::Error> {
+    if path == Path::new("-") {
+        return Reader::from_read(Interruptible::new(io::stdin()), "-");
+    }
+    if std::fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir())
+        && let Ok(file) = File::open(path)
+    {
+        return Reader::from_read(Interruptible::new(file), &path.display().to_string());
+    }
+    capture::open(path)
+}
+
+/// A stream that ends after Ctrl-C, even while it waits for input.
+struct Interruptible {
+    chunks: mpsc::Receiver<io::Result<Vec<u8>>>,
+    chunk: Vec<u8>,
+    at: usize,
+}
+
+impl Interruptible {
+    fn new(mut from: impl Read + Send + 'static) -> Interruptible {
+        let (sender, chunks) = mpsc::sync_channel(16);
+        thread::spawn(move || {
+            loop {
+                let mut chunk = vec![0; 1 << 18];
+                let result = from.read(&mut chunk).map(|n| {
+                    chunk.truncate(n);
+                    chunk
+                });
+                let is_last = result.as_ref().is_ok_and(Vec::is_empty);
+                let is_error = result.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted);
+                if sender.send(result).is_err() || is_last || is_error {
+                    return;
+                }
+            }
+        });
+        Interruptible { chunks, chunk: Vec::new(), at: 0 }
+    }
+}
+
+impl Read for Interruptible {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while self.at == self.chunk.len() {
+            if STOP.load(Ordering::Relaxed) {
+                return Ok(0);
+            }
+            match self.chunks.recv_timeout(Duration::from_millis(100)) {
+                Ok(chunk) => (self.chunk, self.at) = (chunk?, 0),
+                Err(mpsc::RecvTimeoutError::Timeout) => continue,
+                Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(0),
+            }
+            if self.chunk.is_empty() {
+                return Ok(0);
+            }
+        }
+        let rest = self.chunk.get(self.at..).unwrap_or(&[]);
+        let n = rest.len().min(into.len());
+        into[..n].copy_from_slice(&rest[..n]);
+        self.at += n;
+        Ok(n)
+    }
+}
+
+/// The properties of the files. Damage is also printed on standard error.
+pub(super) fn describe<'a>(infos: impl Iterator<Item = &'a Info>) -> Files {
+    let mut all = Files::default();
+    for info in infos {
+        if let Some(first) = info.problems.first() {
+            let more = match info.problem_count.saturating_sub(1) {
+                0 => String::new(),
+                n => format!(" (and {n} more places)"),
+            };
+            say(format_args!("warning: {}: {first}{more}", info.name));
+        }
+        let problem = |damage: &capture::Damage| {
+            CaptureProblem::new(info.name.clone(), damage.offset, damage.problem.to_string())
+        };
+        all.names.push(info.name.clone());
+        all.problems.extend(info.problems.iter().map(problem));
+        for drops in info.interfaces.iter().filter_map(|interface| interface.drops) {
+            *all.drops.get_or_insert(0) += drops;
+        }
+    }
+    all
+}
+
+/// A progress bar on standard error, if that is a terminal and the work takes long.
+pub(super) struct Progress {
+    began: Instant,
+    bar: Option<ProgressBar>,
+    is_wanted: bool,
+    total: u64,
+}
+
+impl Progress {
+    pub(super) fn new(info: &Info) -> Progress {
+        let is_wanted = io::stderr().is_terminal() && info.total_bytes.is_some();
+        Progress { began: Instant::now(), bar: None, is_wanted, total: info.total_bytes.unwrap_or(0) }
+    }
+
+    pub(super) fn show(&mut self, bytes: u64) {
+        if !self.is_wanted || self.began.elapsed() < Duration::from_secs(1) {
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(|| {
+            let bar = ProgressBar::new(self.total);
+            let style =
+                ProgressStyle::with_template("{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}");
+            style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style))
+        });
+        bar.set_position(bytes);
+    }
+
+    pub(super) fn clear(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}

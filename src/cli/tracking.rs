@@ -1,0 +1,218 @@
+//! Options of all commands that analyze captures, and the way of a capture into the analysis.
+
+use std::sync::{Mutex, PoisonError, atomic::Ordering};
+
+use clap::Args;
+
+use super::{
+    arg::{self, Check, RocePorts},
+    input::{Progress, STOP, describe},
+    say,
+};
+use rdmawire::{
+    analyze::{Analysis, Ended, KnownConnection, Options, metric::Metric},
+    capture::{self, Interface, Source},
+    dissect::Dissection,
+    filter::{Filter, FrameMeta},
+    grammar::units,
+    icrc,
+};
+
+/// Which frames are analyzed, and how.
+#[derive(Debug, Args)]
+pub(super) struct Tracking {
+    /// Analyze only frames that match: `ip.dst == 10.0.0.2`; see `rdmawire explain filter`.
+    #[arg(short, long, value_name = "EXPR")]
+    filter: Option<String>,
+    /// The speed of the links, such as 400G. The durations of pauses need it.
+    #[arg(long, value_name = "SPEED", value_parser = units::bit_rate)]
+    speed: Option<u64>,
+    /// Whether to verify ICRCs.
+    #[arg(long, value_enum, default_value_t)]
+    icrc: Check,
+    #[command(flatten)]
+    roce: RocePorts,
+    /// A file with the queue pairs that are connected: lines with ADDRESS,QP,ADDRESS,QP, or the output of
+    /// `rdma -j resource show qp`.
+    #[arg(long, value_name = "FILE", value_parser = qp_map)]
+    qp_map: Option<QpMap>,
+    /// The memory of all analyses together. Beyond it, the flows that have been silent longest lose detail, such as single
+    /// episodes and percentiles.
+    #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "512MiB")]
+    max_memory: u64,
+    /// The number of flows that are kept at a time. Beyond it, the flow that has been silent longest is evicted. Never more
+    /// than fit into --max-memory.
+    #[arg(long, value_name = "N", default_value_t = Options::default().max_flows)]
+    max_flows: usize,
+    /// How late the network may deliver a packet. A packet that comes within this time after a later one counts as reordered,
+    /// not as retransmitted, unless there is better evidence.
+    #[arg(long, value_name = "TIME", value_parser = units::duration, default_value = "50us")]
+    reorder_window: u64,
+    /// The acknowledgement timeout of all queue pairs: IBTA's exponent (14), or a time (67ms). By default, the connection
+    /// manager's messages state it; without them, it is estimated from round trips.
+    #[arg(long, value_name = "TIMEOUT", value_parser = ack_timeout)]
+    ack_timeout: Option<i64>,
+}
+
+impl Tracking {
+    /// The options of each of so many analyses that run at the same time: they share the memory.
+    pub(super) fn options(&self, analyses: usize) -> Options {
+        Options {
+            dissect: self.roce.options(),
+            verify_icrc: self.icrc == Check::Verify,
+            max_flows: self.max_flows,
+            max_memory: super::memory::for_each(self.max_memory, analyses),
+            reorder_window_ns: i64::try_from(self.reorder_window).unwrap_or(i64::MAX),
+            ack_timeout_ns: self.ack_timeout,
+            speed_bps: self.speed,
+            connections: self.qp_map.as_ref().map_or_else(Vec::new, |map| map.0.clone()),
+            ..Options::default()
+        }
+    }
+
+    /// The filter of `--filter`, if it is given.
+    pub(super) fn filter(&self) -> anyhow::Result<Option<Filter>> {
+        arg::filter(&self.filter)
+    }
+
+    /// Analyzes a source on this thread, with a metric beside the built-in ones. Returns the analysis, and whether all of the
+    /// source could be read; errors are printed.
+    #[allow(dead_code, reason = "commands to come")]
+    pub(super) fn follow<M: Metric>(
+        &self,
+        source: &mut impl Source,
+        metric: M,
+    ) -> anyhow::Result<(Ended<M>, bool)> {
+        let (options, filter) = (self.options(1), self.filter()?);
+        let mut analysis = Analysis::with(options.clone(), metric);
+        let is_all = feed(source, &options, &filter, &mut analysis);
+        let files = describe([source.info()].into_iter());
+        Ok((analysis.end().from(files), is_all))
+    }
+}
+
+/// IBTA vol. 1, 11.2.4.2: the timeout is 4.096 us times 2 to the exponent.
+fn ack_timeout(text: &str) -> Result<i64, String> {
+    let ns = match text.parse::<u32>() {
+        Ok(exponent @ 1..=31) => 4096 << exponent,
+        Ok(_) => return Err("an exponent from 1 to 31".into()),
+        Err(_) => units::positive_duration(text).map_err(|error| error.to_string())?,
+    };
+    i64::try_from(ns).map_err(|_| "a time below 292 years".into())
+}
+
+/// The connections of a file for --qp-map.
+#[derive(Clone, Debug)]
+struct QpMap(Vec<KnownConnection>);
+
+fn qp_map(path: &str) -> Result<QpMap, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    if text.trim_start().starts_with('[') {
+        return KnownConnection::from_rdma_json(&text).map(QpMap);
+    }
+    let lines = text.lines().enumerate().map(|(n, line)| (n + 1, line.trim()));
+    lines
+        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+        .map(|(n, line)| {
+            let parts: Vec<&str> = line.split(',').map(str::trim).collect();
+            let [a, a_qp, b, b_qp] = parts[..] else {
+                return Err(format!("line {n}: expected ADDRESS,QP,ADDRESS,QP"));
+            };
+            let end = |address: &str, qp: &str| {
+                let no_address =
+                    || format!("line {n}: {address:?} is neither an IP address, nor gid:, nor lid:");
+                let no_qp = |_| format!("line {n}: {qp:?} is not the number of a queue pair");
+                let address = address.parse().map_err(|_| no_address())?;
+                Ok::<_, String>((Some(address), units::qpn(qp).map_err(no_qp)?.0))
+            };
+            Ok(KnownConnection { a: end(a, a_qp)?, b: end(b, b_qp)? })
+        })
+        .collect::<Result<_, _>>()
+        .map(QpMap)
+}
+
+/// Passes all frames of a source to the analysis. Returns whether all of it could be read; errors are printed.
+#[inline(never)]
+pub(super) fn feed<M: Metric>(
+    source: &mut impl Source,
+    options: &Options,
+    filter: &Option<Filter>,
+    mut to: impl Access<M>,
+) -> bool {
+    let mut progress = Progress::new(source.info());
+    let (mut interfaces, mut number, mut untold) = (0, 0u64, 0);
+    loop {
+        let shown = match filter {
+            None => source.next_batch(|record| to.with(|analysis| analysis.push(record))),
+            Some(filter) => source.next_batch(|record| {
+                let (d, icrc) = options.examine(record);
+                number += 1;
+                to.with(|analysis| push_if_matching(analysis, record, &d, icrc, filter, number));
+            }),
+        };
+        match shown {
+            Ok(0) => break,
+            Ok(frames) => untold += frames,
+            Err(error) => {
+                progress.clear();
+                say(format_args!("{error}"));
+                return false;
+            }
+        }
+        let known = source.info().interfaces.len();
+        if known != interfaces {
+            let new = &source.info().interfaces[interfaces..];
+            to.with(|analysis| name_interfaces(analysis, new, interfaces));
+            interfaces = known;
+        }
+        if STOP.load(Ordering::Relaxed) {
+            break;
+        }
+        if untold > 0xffff {
+            untold = 0;
+            progress.show(source.info().bytes_read);
+        }
+    }
+    progress.clear();
+    true
+}
+
+/// Access to an analysis, which may be shared with a second thread.
+pub(super) trait Access<M> {
+    fn with(&mut self, change: impl FnOnce(&mut Analysis<M>));
+}
+
+impl<M> Access<M> for &mut Analysis<M> {
+    #[inline(always)]
+    fn with(&mut self, change: impl FnOnce(&mut Analysis<M>)) {
+        change(self);
+    }
+}
+
+impl<M> Access<M> for &Mutex<Analysis<M>> {
+    fn with(&mut self, change: impl FnOnce(&mut Analysis<M>)) {
+        change(&mut self.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+pub(super) fn push_if_matching<M: Metric>(
+    analysis: &mut Analysis<M>,
+    record: &capture::Record<'_>,
+    d: &Dissection<'_>,
+    icrc: icrc::State,
+    filter: &Filter,
+    number: u64,
+) {
+    let meta = FrameMeta { number, time_ns: record.time.0, icrc: Some(icrc) };
+    match filter.matches(d, &meta) {
+        true => analysis.push_dissected(record, d, icrc),
+        false => analysis.pass_over(),
+    }
+}
+
+pub(super) fn name_interfaces<M: Metric>(analysis: &mut Analysis<M>, new: &[Interface], from: usize) {
+    for (n, interface) in new.iter().enumerate() {
+        let Ok(number) = u16::try_from(from + n) else { return };
+        analysis.interface(number, interface.name.clone().unwrap_or_default(), interface.speed_bps);
+    }
+}
