@@ -32,6 +32,7 @@ use rdmawire::{
         self, Renderer, Sort, View,
         json::{self, Json},
         set::{self, Set, Totals},
+        table::{Format, Tables},
         text::{self, Text},
     },
 };
@@ -70,6 +71,20 @@ pub(super) struct Analyze {
     /// threads, several threads work on each large file: all read and verify, and one tracks the flows. The report is the same.
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
+    /// Also write tables for databases and notebooks into this directory: flows.csv, episodes.csv, …; `rdmawire explain tables`
+    /// describes them.
+    #[arg(long, value_name = "DIR")]
+    csv: Option<PathBuf>,
+    /// Also write these tables with one JSON object on each line.
+    #[arg(long, value_name = "DIR")]
+    ndjson: Option<PathBuf>,
+    /// Also write these tables as Parquet.
+    #[cfg(feature = "parquet")]
+    #[arg(long, value_name = "DIR")]
+    parquet: Option<PathBuf>,
+    /// Replace tables that exist.
+    #[arg(long)]
+    force: bool,
     /// When to colour the text.
     #[arg(long, value_enum, default_value_t)]
     color: Color,
@@ -95,7 +110,7 @@ impl Analyze {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let filter = self.tracking.filter()?;
         end_on_ctrl_c(&STOP);
-        let printer = Mutex::new(Printer::new(&self));
+        let printer = Mutex::new(Printer::new(&self)?);
         let all_read =
             if self.merge { self.merged(&filter, &printer)? } else { self.each(&filter, &printer)? };
         printer.into_inner().unwrap_or_else(PoisonError::into_inner).end()?;
@@ -281,6 +296,20 @@ impl Analyze {
         Options { interval_ns: self.interval, ..self.tracking.options(analyses) }
     }
 
+    /// The tables that are asked for.
+    fn tables(&self) -> anyhow::Result<Vec<Tables>> {
+        let asked = [
+            (&self.csv, Format::Csv),
+            (&self.ndjson, Format::Ndjson),
+            #[cfg(feature = "parquet")]
+            (&self.parquet, Format::Parquet),
+        ];
+        let asked = asked.into_iter().filter_map(|(directory, format)| Some((directory.as_ref()?, format)));
+        Ok(asked
+            .map(|(directory, format)| Tables::create(directory, format, self.force))
+            .collect::<Result<_, _>>()?)
+    }
+
     fn style(&self) -> text::Options {
         text::Options { width: terminal::width(), colour: self.color.is_on(), top: self.top, sort: self.sort }
     }
@@ -323,12 +352,13 @@ struct Printer<'a> {
     waiting: BTreeMap<usize, Option<Ended>>,
     summaries: Vec<Totals>,
     is_flow_found: bool,
+    tables: Vec<Tables>,
 }
 
 impl Printer<'_> {
-    fn new(asked: &Analyze) -> Printer<'_> {
-        let (waiting, summaries) = (BTreeMap::new(), Vec::new());
-        Printer { asked, next: 0, waiting, summaries, is_flow_found: false }
+    fn new(asked: &Analyze) -> anyhow::Result<Printer<'_>> {
+        let (waiting, summaries, tables) = (BTreeMap::new(), Vec::new(), asked.tables()?);
+        Ok(Printer { asked, next: 0, waiting, summaries, is_flow_found: false, tables })
     }
 
     /// Takes the analysis of a file.
@@ -346,6 +376,7 @@ impl Printer<'_> {
         for (_, done) in std::mem::take(&mut self.waiting) {
             self.print(done)?;
         }
+        std::mem::take(&mut self.tables).into_iter().try_for_each(Tables::finish)?;
         if self.summaries.is_empty() {
             return Ok(());
         }
@@ -371,6 +402,7 @@ impl Printer<'_> {
     fn print(&mut self, done: Option<Ended>) -> anyhow::Result<()> {
         let Some(done) = done else { return Ok(()) };
         let report = done.report();
+        self.tables.iter_mut().try_for_each(|tables| tables.add(&report))?;
         let asked = self.asked;
         let mut out = stdout()?;
         if asked.is_one() {

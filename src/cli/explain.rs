@@ -15,6 +15,7 @@ use rdmawire::{
     filter::{Name, Pseudo},
     grammar::{did_you_mean, nearest, units},
     opcode::{Direction, Opcode, PayloadRule, Position},
+    report::table::{Column, Table},
     wire::{Bth, Field, Header, HeaderInfo, Kind, Show, Syndrome},
 };
 
@@ -50,6 +51,8 @@ impl Explain {
             ["finding", id] => finding(id, &mut to)?,
             ["filter" | "filters"] => filter(&mut to)?,
             ["schema"] => writeln!(to, "{:#}", rdmawire::report::schema().to_value())?,
+            ["table" | "tables"] => tables(&mut to)?,
+            ["table" | "tables", name] => table(name, &mut to)?,
             ["scenario" | "scenarios"] => to.push_str(rdmawire::sim::SCHEMA),
             names => named(&names.join(" "), &mut to)?,
         }
@@ -79,8 +82,35 @@ fn all(to: &mut String) -> Written {
          \x20 filter                the language of --filter, and all names in it\n\
          \x20 scenario              the schema of scenario files\n\
          \x20 schema                the JSON Schema of `analyze --json`\n\
+         \x20 table [NAME]          the tables of `analyze --csv`, --ndjson and --parquet, and their columns\n\
          \x20 HEADER.FIELD          a single field, by our name or Wireshark's\n",
     );
+    Ok(())
+}
+
+fn tables(to: &mut String) -> Written {
+    for table in Table::ALL {
+        writeln!(to, "{:12} {:3} columns  {}", table.name(), table.columns().len(), table.doc())?;
+    }
+    Ok(())
+}
+
+/// The columns of a table.
+fn table(name: &str, to: &mut String) -> anyhow::Result<()> {
+    let Some(table) = Table::ALL.into_iter().find(|table| table.name() == name) else {
+        let names = Table::ALL.map(Table::name);
+        bail!(
+            "no table is called {name:?}{}",
+            did_you_mean(
+                &nearest(name, names.map(String::from).into_iter()),
+                "; rdmawire explain tables lists all"
+            )
+        );
+    };
+    writeln!(to, "{}: {}", table.name(), table.doc())?;
+    for Column { name, kind, doc, .. } in table.columns() {
+        writeln!(to, "  {name}  ({})\n      {doc}", kind.name())?;
+    }
     Ok(())
 }
 

@@ -29,6 +29,8 @@ mod overhead;
 pub mod price;
 mod render;
 pub mod set;
+#[cfg(feature = "cli")]
+pub mod table;
 mod terms;
 #[cfg(feature = "cli")]
 pub mod text;

@@ -1,0 +1,2 @@
+-- Where are packets lost, seen from the tap? At least, at most.
+select place, sum(least) as least, sum(most) as most from losses group by place order by place;

@@ -1,0 +1,2 @@
+-- What stands out, over all captures?
+select severity, id, count(*) as findings from findings group by severity, id order by severity, id;

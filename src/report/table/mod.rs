@@ -1,0 +1,259 @@
+//! A report as tables, for databases and notebooks: one file each for captures, flows, connections, episodes, losses, pauses,
+//! intervals and findings.
+//!
+//! Rows and names are those of the report. What is nested becomes one column for each value: `requests.losses.upstream` becomes
+//! `requests_losses_upstream_least` and `requests_losses_upstream_most`. A value that the capture cannot prove is empty. In every
+//! table, `capture` is the name of the capture; `src`, `dst`, `dest_qp` and `epoch` identify a flow.
+
+mod columns;
+mod sink;
+
+use std::{io, path::Path};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{Capture, Connection, Episode, Finding, Flow, Interval, Pause, Stream, View};
+pub use columns::{Column, Kind};
+pub use sink::Format;
+use sink::Sink;
+
+/// A table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Table {
+    /// What was read: one row for each capture.
+    Captures,
+    /// Flows.
+    Flows,
+    /// Pairs of flows.
+    Connections,
+    /// Losses and timeouts one by one, and how the sender recovered.
+    Episodes,
+    /// Packets lost, by flow, PSN space and place: places where none was lost have no row.
+    Losses,
+    /// Pauses per link, sender and priority.
+    Pauses,
+    /// Traffic over time, with `--interval`.
+    Intervals,
+    /// Findings.
+    Findings,
+}
+
+impl Table {
+    /// All of them.
+    pub const ALL: [Table; 8] = [
+        Table::Captures,
+        Table::Flows,
+        Table::Connections,
+        Table::Episodes,
+        Table::Losses,
+        Table::Pauses,
+        Table::Intervals,
+        Table::Findings,
+    ];
+
+    /// Its name, that of its file without the extension.
+    pub fn name(self) -> &'static str {
+        match self {
+            Table::Captures => "captures",
+            Table::Flows => "flows",
+            Table::Connections => "connections",
+            Table::Episodes => "episodes",
+            Table::Losses => "losses",
+            Table::Pauses => "pauses",
+            Table::Intervals => "intervals",
+            Table::Findings => "findings",
+        }
+    }
+
+    /// What a row is.
+    pub fn doc(self) -> &'static str {
+        match self {
+            Table::Captures => "What was read: one row for each capture.",
+            Table::Flows => {
+                "Packets from one address to one queue pair of another: one direction of a connection."
+            }
+            Table::Connections => "Two flows in opposite directions between two queue pairs.",
+            Table::Episodes => "A loss or a timeout, and how the sender recovered from it.",
+            Table::Losses => "Packets lost, by flow, PSN space and place. A place without losses has no row.",
+            Table::Pauses => "Pauses of a priority on a link.",
+            Table::Intervals => "Traffic in a span of time; needs --interval.",
+            Table::Findings => "What stands out, most serious first.",
+        }
+    }
+
+    /// Its columns.
+    pub fn columns(self) -> Vec<Column> {
+        let key = Column::key;
+        let mut columns =
+            vec![key("capture", Kind::Text, "The name of the capture: its files, joined by commas.")];
+        let flow = [
+            key("flow", Kind::Unsigned, "The flow's number in its capture."),
+            key("src", Kind::Text, "Source address of the flow."),
+            key("dst", Kind::Text, "Destination address of the flow."),
+            key("dest_qp", Kind::Unsigned, "The queue pair that the flow's packets go to."),
+            key(
+                "epoch",
+                Kind::Unsigned,
+                "0, and one more each time that the queue pair was given to a new connection.",
+            ),
+        ];
+        match self {
+            Table::Captures => columns.extend(Column::of::<Capture>()),
+            Table::Flows => {
+                columns.extend(flow.into_iter().take(1));
+                columns.extend(Column::of::<Flow>());
+            }
+            Table::Connections => columns.extend(Column::of::<Connection>()),
+            Table::Episodes => {
+                columns.extend(flow);
+                columns.extend(Column::of::<Episode>().into_iter().filter(|column| column.name != "flow"));
+            }
+            Table::Losses => {
+                columns.extend(flow);
+                columns.extend([
+                    key("space", Kind::Text, "The PSN space: requests or responses."),
+                    key(
+                        "place",
+                        Kind::Text,
+                        "Where: upstream or downstream of the tap, ack_path, corrupt, capture.",
+                    ),
+                    key("least", Kind::Unsigned, "Packets lost: at least so many."),
+                    key("most", Kind::Unsigned, "Packets lost: at most so many."),
+                ]);
+            }
+            Table::Pauses => columns.extend(Column::of::<Pause>()),
+            Table::Intervals => {
+                columns.extend(Column::of::<Interval>());
+                columns.push(key(
+                    "interval_ns",
+                    Kind::Unsigned,
+                    "The length of the interval in nanoseconds.",
+                ));
+            }
+            Table::Findings => columns.extend(Column::of::<Finding>()),
+        }
+        columns
+    }
+
+    /// Calls `on_row` with each row of a report.
+    fn rows(self, report: &View<'_>, on_row: &mut dyn FnMut(Value) -> io::Result<()>) -> io::Result<()> {
+        match self {
+            Table::Captures => on_row(value(&report.capture)?),
+            Table::Flows => {
+                for (at, flow) in report.flows.iter().enumerate() {
+                    on_row(with(value(&*flow)?, json!({ "flow": at })))?;
+                }
+                Ok(())
+            }
+            Table::Connections => report.connections.iter().try_for_each(|row| on_row(value(&*row)?)),
+            Table::Episodes => {
+                for episode in report.episodes.iter() {
+                    let flow = report.flows.row(episode.flow);
+                    on_row(with(
+                        value(&*episode)?,
+                        flow.map_or(Value::Null, |flow| ids(episode.flow, &flow)),
+                    ))?;
+                }
+                Ok(())
+            }
+            Table::Losses => {
+                for (at, flow) in report.flows.iter().enumerate() {
+                    for (space, stream) in [("requests", &flow.requests), ("responses", &flow.responses)] {
+                        for (place, [least, most]) in losses(stream) {
+                            let row = json!({ "space": space, "place": place, "least": least, "most": most });
+                            on_row(with(row, ids(at, &flow)))?;
+                        }
+                    }
+                }
+                Ok(())
+            }
+            Table::Pauses => report.pause.iter().flatten().try_for_each(|row| on_row(value(row)?)),
+            Table::Intervals => {
+                let length = json!({ "interval_ns": report.interval_ns });
+                let rows = report.intervals.iter().flatten();
+                rows.into_iter().try_for_each(|row| on_row(with(value(row)?, length.clone())))
+            }
+            Table::Findings => report.findings.iter().try_for_each(|row| on_row(value(row)?)),
+        }
+    }
+}
+
+/// The places where a stream lost packets, or may have.
+fn losses(stream: &Stream) -> impl Iterator<Item = (&'static str, [u64; 2])> {
+    let losses = &stream.losses;
+    let places = [
+        ("upstream", losses.upstream),
+        ("downstream", losses.downstream),
+        ("ack_path", losses.ack_path),
+        ("corrupt", losses.corrupt),
+        ("capture", losses.capture),
+    ];
+    places.into_iter().filter_map(|(place, bounds)| Some((place, bounds.filter(|&[_, most]| most > 0)?)))
+}
+
+/// What identifies a flow.
+fn ids(at: usize, flow: &Flow) -> Value {
+    json!({ "flow": at, "src": flow.src, "dst": flow.dst, "dest_qp": flow.dest_qp, "epoch": flow.epoch })
+}
+
+fn value<T: Serialize>(row: &T) -> io::Result<Value> {
+    serde_json::to_value(row).map_err(io::Error::other)
+}
+
+/// A row with more keys.
+fn with(mut row: Value, keys: Value) -> Value {
+    if let (Value::Object(row), Value::Object(keys)) = (&mut row, keys) {
+        row.extend(keys);
+    }
+    row
+}
+
+/// The tables of one or several reports, in a directory, one file each.
+pub struct Tables(Vec<(Table, Sink)>);
+
+impl Tables {
+    /// Starts to write the files of all tables into a directory, which is made if there is none. A file appears when it is
+    /// [complete](Self::finish).
+    ///
+    /// # Errors
+    /// A file exists and `force` is not set; the system's errors. The error names the file.
+    pub fn create(directory: &Path, format: Format, force: bool) -> io::Result<Tables> {
+        std::fs::create_dir_all(directory).map_err(|error| named(directory, error))?;
+        let open = |table: Table| {
+            let path = directory.join(format!("{}.{}", table.name(), format.extension()));
+            let sink =
+                Sink::create(&path, format, table.columns(), force).map_err(|error| named(&path, error))?;
+            Ok((table, sink))
+        };
+        Table::ALL.into_iter().map(open).collect::<io::Result<_>>().map(Tables)
+    }
+
+    /// Adds the rows of a report.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn add(&mut self, report: &View<'_>) -> io::Result<()> {
+        let capture = json!({ "capture": report.capture.files.join(",") });
+        for (table, sink) in &mut self.0 {
+            table.rows(report, &mut |row| sink.put(&with(row, capture.clone())))?;
+        }
+        Ok(())
+    }
+
+    /// Completes the files.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn finish(self) -> io::Result<()> {
+        self.0.into_iter().try_for_each(|(_, sink)| sink.finish())
+    }
+}
+
+fn named(path: &Path, error: io::Error) -> io::Error {
+    let hint = match error.kind() {
+        io::ErrorKind::AlreadyExists => "; --force replaces it",
+        _ => "",
+    };
+    io::Error::new(error.kind(), format!("{}: {error}{hint}", path.display()))
+}

@@ -1,0 +1,191 @@
+//! Files of tables.
+
+use std::{
+    io::{self, BufWriter, Write},
+    path::Path,
+};
+
+use serde_json::{Map, Value};
+
+use super::{Column, Kind};
+use crate::{
+    capture::WholeFile,
+    report::{clean, json},
+};
+
+/// The form of a table's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Comma-separated values (RFC 4180) with a line of names. Lists are JSON.
+    Csv,
+    /// A JSON object on each line.
+    Ndjson,
+    /// Apache Parquet, compressed with zstd.
+    #[cfg(feature = "parquet")]
+    Parquet,
+}
+
+impl Format {
+    /// The extension of file names.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Format::Csv => "csv",
+            Format::Ndjson => "ndjson",
+            #[cfg(feature = "parquet")]
+            Format::Parquet => "parquet",
+        }
+    }
+}
+
+/// The file of a table.
+pub(super) struct Sink {
+    columns: Vec<Column>,
+    file: File,
+}
+
+enum File {
+    Csv(csv::Writer<WholeFile>),
+    Ndjson(BufWriter<WholeFile>),
+    #[cfg(feature = "parquet")]
+    Parquet(parquet::Parquet),
+}
+
+impl Sink {
+    pub(super) fn create(path: &Path, format: Format, columns: Vec<Column>, force: bool) -> io::Result<Sink> {
+        let file = WholeFile::create(path, force)?;
+        let file = match format {
+            Format::Csv => {
+                let mut file = csv::Writer::from_writer(file);
+                file.write_record(columns.iter().map(|column| &column.name))?;
+                File::Csv(file)
+            }
+            Format::Ndjson => File::Ndjson(BufWriter::new(file)),
+            #[cfg(feature = "parquet")]
+            Format::Parquet => File::Parquet(parquet::Parquet::new(file, &columns)?),
+        };
+        Ok(Sink { columns, file })
+    }
+
+    /// Writes a row.
+    pub(super) fn put(&mut self, row: &Value) -> io::Result<()> {
+        let values = self.columns.iter().map(|column| (column, column.value(row)));
+        match &mut self.file {
+            File::Csv(file) => Ok(file.write_record(values.map(|(_, value)| text(value)))?),
+            File::Ndjson(file) => {
+                let row: Map<_, _> =
+                    values.map(|(column, value)| (column.name.clone(), value.clone())).collect();
+                json::write(file, &row)?;
+                file.write_all(b"\n")
+            }
+            #[cfg(feature = "parquet")]
+            File::Parquet(file) => {
+                let cell = |(column, value): (&Column, &Value)| {
+                    let value = match column.kind {
+                        Kind::Json if !value.is_null() => Value::String(value.to_string()),
+                        _ => value.clone(),
+                    };
+                    (column.name.clone(), value)
+                };
+                file.put(values.map(cell).collect())
+            }
+        }
+    }
+
+    /// Completes the file.
+    pub(super) fn finish(self) -> io::Result<()> {
+        match self.file {
+            File::Csv(file) => file.into_inner().map_err(|error| io::Error::other(error.to_string()))?.keep(),
+            File::Ndjson(file) => file.into_inner().map_err(io::IntoInnerError::into_error)?.keep(),
+            #[cfg(feature = "parquet")]
+            File::Parquet(file) => file.finish()?.keep(),
+        }
+    }
+}
+
+/// A value in CSV. Names from captures may contain anything: control characters are replaced.
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => clean(text).into_owned(),
+        Value::Array(list) if list.is_empty() => String::new(),
+        other => clean(&other.to_string()).into_owned(),
+    }
+}
+
+#[cfg(feature = "parquet")]
+mod parquet {
+    use std::{collections::HashMap, io, sync::Arc};
+
+    use arrow_json::reader::{Decoder, ReaderBuilder};
+    use arrow_schema::{DataType, Field, Schema};
+    use parquet::{
+        arrow::ArrowWriter,
+        basic::{Compression, ZstdLevel},
+        file::properties::WriterProperties,
+    };
+    use serde_json::{Map, Value};
+
+    use super::{super::Column, Kind, WholeFile};
+
+    /// Rows that are converted at a time.
+    const BATCH: usize = 1024;
+    /// Most rows of a row group. Readers skip groups by their statistics.
+    const GROUP: usize = 1 << 17;
+
+    /// A Parquet file.
+    pub(super) struct Parquet {
+        writer: ArrowWriter<WholeFile>,
+        decoder: Decoder,
+        rows: Vec<Map<String, Value>>,
+    }
+
+    impl Parquet {
+        pub(super) fn new(file: WholeFile, columns: &[Column]) -> io::Result<Parquet> {
+            let field = |column: &Column| {
+                let of = |kind: DataType| DataType::List(Arc::new(Field::new("element", kind, true)));
+                let kind = match column.kind {
+                    Kind::Signed => DataType::Int64,
+                    Kind::Unsigned => DataType::UInt64,
+                    Kind::Float => DataType::Float64,
+                    Kind::Bool => DataType::Boolean,
+                    Kind::Text | Kind::Json => DataType::Utf8,
+                    Kind::Numbers => of(DataType::UInt64),
+                    Kind::Texts => of(DataType::Utf8),
+                };
+                let doc = HashMap::from([("doc".to_owned(), column.doc.clone())]);
+                Field::new(&column.name, kind, true).with_metadata(doc)
+            };
+            let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
+            let properties = WriterProperties::builder()
+                .set_compression(Compression::ZSTD(ZstdLevel::default()))
+                .set_max_row_group_row_count(Some(GROUP))
+                .build();
+            let writer =
+                ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(io::Error::other)?;
+            let decoder = ReaderBuilder::new(schema)
+                .with_batch_size(BATCH)
+                .build_decoder()
+                .map_err(io::Error::other)?;
+            Ok(Parquet { writer, decoder, rows: Vec::with_capacity(BATCH) })
+        }
+
+        pub(super) fn put(&mut self, row: Map<String, Value>) -> io::Result<()> {
+            self.rows.push(row);
+            if self.rows.len() == BATCH { self.flush() } else { Ok(()) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            self.decoder.serialize(&self.rows).map_err(io::Error::other)?;
+            self.rows.clear();
+            if let Some(batch) = self.decoder.flush().map_err(io::Error::other)? {
+                self.writer.write(&batch).map_err(io::Error::other)?;
+            }
+            Ok(())
+        }
+
+        pub(super) fn finish(mut self) -> io::Result<WholeFile> {
+            self.flush()?;
+            self.writer.into_inner().map_err(io::Error::other)
+        }
+    }
+}
