@@ -42,7 +42,7 @@ fn test(input: &str) -> Parsed<'_, (Name, Op)> {
         let (rest, operands) = set(value, &name)?;
         return Ok((rest, (name, Op::In(operands))));
     }
-    // Where nothing that may follow a test follows, an operator was meant.
+    // The next token cannot follow a test: an operator was meant.
     match next.is {
         Is::Word if !next.is_any(&KEYWORDS) => expected(rest, "==, !=, <, <=, >, >=, in, && or ||"),
         Is::Quoted => expected(rest, "==, != or in before a value"),
