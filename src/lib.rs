@@ -88,6 +88,8 @@ pub mod wire;
 #[cfg(feature = "std")]
 pub mod analyze;
 #[cfg(feature = "std")]
+pub mod annotate;
+#[cfg(feature = "std")]
 pub mod capture;
 #[cfg(feature = "std")]
 pub mod craft;

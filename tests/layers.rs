@@ -71,6 +71,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "wire_cost",
         ],
     ),
+    // What the analysis knows of a frame, as a comment on it.
+    ("annotate", &["wire", "opcode", "dissect", "icrc", "capture", "report", "analyze"]),
     (
         "cli",
         &[
@@ -89,6 +91,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "report",
             "wire_cost",
             "analyze",
+            "annotate",
         ],
     ),
     ("main", &["cli"]),

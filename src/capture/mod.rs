@@ -50,7 +50,7 @@ mod whole;
 mod window;
 mod writer;
 
-use std::fmt;
+use std::{fmt, net::IpAddr};
 
 pub use buffer::{Buffer, SharedRecord};
 pub use damage::{Damage, Problem};
@@ -247,6 +247,10 @@ pub struct Info {
     pub compression: Compression,
     /// Where the frames were captured, by [`Record::interface`].
     pub interfaces: Vec<Interface>,
+    /// The comment on the first section of a pcapng file that has one; else empty.
+    pub comment: String,
+    /// Names of hosts in a pcapng file.
+    pub names: Vec<(IpAddr, String)>,
     /// The first [`MAX_PROBLEMS`] things wrong with the file, in its order.
     pub problems: Vec<Damage>,
     /// The number of all problems.

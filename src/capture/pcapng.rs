@@ -20,6 +20,7 @@
 //! All fields have the byte order of their section. The second word of the section header shows it. Source: draft-ietf-opsawg-pcapng.
 
 use std::io;
+use std::net::IpAddr;
 
 use super::erf;
 use super::pcap::portable;
@@ -35,6 +36,8 @@ const INTERFACE: u32 = 1;
 /// The obsolete Packet Block.
 const OLD_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
+/// The Name Resolution Block.
+const NAMES: u32 = 4;
 const STATISTICS: u32 = 5;
 const PACKET: u32 = 6;
 /// Bytes before an Enhanced Packet Block's frame.
@@ -46,6 +49,8 @@ const BLOCK_LIMIT: usize = MAX_FRAME_STATED as usize + (1 << 20);
 const OPTIONS_LIMIT: u32 = 0xffff;
 /// Bytes of a name or description that are kept.
 const TEXT_LIMIT: usize = 255;
+/// Names of hosts that are kept.
+const NAMES_LIMIT: usize = 1 << 16;
 /// Most interfaces that are kept: a record has 16 bits for the number.
 const INTERFACE_LIMIT: usize = 1 << 16;
 
@@ -125,13 +130,12 @@ impl Pcapng {
         self.options = (0, 0);
     }
 
-    /// The current packet's first comment.
-    pub(super) fn comment<'a>(&self, input: &'a Input) -> Option<&'a [u8]> {
+    /// The current packet's comments.
+    pub(super) fn comments<'a>(&self, input: &'a Input) -> impl Iterator<Item = &'a [u8]> {
         let (at, len) = self.options;
-        let options = input.bytes().get(at..at + len)?;
-        Options { rest: options, big: self.big, cut: false }
-            .find(|&(code, _)| code == 1)
-            .map(|(_, value)| value)
+        let rest = input.bytes().get(at..at + len).unwrap_or_default();
+        let options = Options { rest, big: self.big, cut: false };
+        options.filter(|&(code, _)| code == 1).map(|(_, value)| value)
     }
 
     /// [`advance`](Self::advance) for every other block.
@@ -167,7 +171,9 @@ impl Pcapng {
                 continue;
             }
             let size = total as usize;
-            if size > BLOCK_LIMIT || !matches!(block, SECTION | INTERFACE | STATISTICS) && !is_packet(block) {
+            if size > BLOCK_LIMIT
+                || !matches!(block, SECTION | INTERFACE | NAMES | STATISTICS) && !is_packet(block)
+            {
                 if is_packet(block) {
                     let problem = Problem::Absurd { says: total.into(), limit: BLOCK_LIMIT as u64 };
                     self.find_next(input, info, problem)?;
@@ -216,7 +222,15 @@ impl Pcapng {
                 {
                     info.damaged(offset, Problem::Section, 0, false);
                 }
+                let rest = body.get(16..).unwrap_or_default();
+                let mut options = Options { rest, big: self.big, cut: false };
+                if let (true, Some((_, comment))) =
+                    (info.comment.is_empty(), options.find(|&(code, _)| code == 1))
+                {
+                    info.comment = String::from_utf8_lossy(comment).into_owned();
+                }
             }
+            NAMES => self.take_names(body, info),
             INTERFACE => self.take_interface(body, offset, info),
             STATISTICS => self.take_statistics(body, offset, info),
             _ => return self.take_packet(block, body, input.pos + 8, offset, info),
@@ -342,6 +356,24 @@ impl Pcapng {
         };
         let drops = (info.interfaces[usize::from(index)].drops.unwrap_or(0), 0, 0);
         self.interfaces.push(Local { index, link, snaplen, plain, clock, drops });
+    }
+
+    /// The records of a name resolution block have the form of options: a type, a length, an address, names that end in 0.
+    fn take_names(&self, body: &[u8], info: &mut Info) {
+        let records = Options { rest: body, big: self.big, cut: false };
+        for (kind, value) in records {
+            let split = match kind {
+                1 => value.split_first_chunk::<4>().map(|(ip, names)| (IpAddr::from(*ip), names)),
+                2 => value.split_first_chunk::<16>().map(|(ip, names)| (IpAddr::from(*ip), names)),
+                _ => None,
+            };
+            let Some((ip, names)) = split else { continue };
+            let first = names.split(|&byte| byte == 0).next().unwrap_or_default();
+            if !first.is_empty() && info.names.len() < NAMES_LIMIT {
+                let name = String::from_utf8_lossy(&first[..first.len().min(TEXT_LIMIT)]);
+                info.names.push((ip, name.into_owned()));
+            }
+        }
     }
 
     fn take_statistics(&mut self, body: &[u8], offset: u64, info: &mut Info) {
@@ -580,14 +612,33 @@ impl Clock {
     }
 }
 
-/// Appends a section header, with this program's name.
-pub(super) fn write_section(out: &mut Vec<u8>) {
+/// Appends a section header, with this program's name, and a comment unless it is empty.
+pub(super) fn write_section(out: &mut Vec<u8>, comment: &str) {
     let start = begin(out, SECTION);
     out.extend_from_slice(&ORDER.to_le_bytes());
     out.extend_from_slice(&[1, 0, 0, 0]);
     // The section's length is not known.
     out.extend_from_slice(&u64::MAX.to_le_bytes());
+    if !comment.is_empty() {
+        write_option(out, 1, comment.as_bytes());
+    }
     write_option(out, 4, concat!("rdmawire ", env!("CARGO_PKG_VERSION")).as_bytes());
+    write_option(out, 0, &[]);
+    end(out, start);
+}
+
+/// Appends names of hosts.
+pub(super) fn write_names(out: &mut Vec<u8>, names: &[(IpAddr, String)]) {
+    let start = begin(out, NAMES);
+    for (ip, name) in names {
+        let (kind, mut record) = match ip {
+            IpAddr::V4(ip) => (1, ip.octets().to_vec()),
+            IpAddr::V6(ip) => (2, ip.octets().to_vec()),
+        };
+        record.extend(name.bytes().filter(|&byte| byte != 0).take(TEXT_LIMIT));
+        record.push(0);
+        write_option(out, kind, &record);
+    }
     write_option(out, 0, &[]);
     end(out, start);
 }
@@ -622,7 +673,7 @@ pub(super) fn write_packet(
     time: Time,
     wire_len: u32,
     frame: &[u8],
-    comment: Option<&str>,
+    comments: &[&str],
 ) {
     let start = begin(out, PACKET);
     let ticks = u64::try_from(time.0).unwrap_or(0);
@@ -631,8 +682,8 @@ pub(super) fn write_packet(
     }
     out.extend_from_slice(frame);
     pad(out, frame.len());
-    if let Some(comment) = comment {
-        write_option(out, 1, comment.as_bytes());
+    comments.iter().for_each(|comment| write_option(out, 1, comment.as_bytes()));
+    if !comments.is_empty() {
         write_option(out, 0, &[]);
     }
     end(out, start);

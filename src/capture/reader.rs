@@ -134,12 +134,13 @@ impl Reader {
         stream(name.to_owned(), from, &Options::default(), None)
     }
 
-    /// The first comment on the frame that was read last, in pcapng.
-    pub fn comment(&self) -> Option<std::borrow::Cow<'_, str>> {
-        match &self.decoder {
-            Decoder::Pcapng(pcapng) => pcapng.comment(&self.input).map(String::from_utf8_lossy),
+    /// The comments on the frame that was read last, in pcapng.
+    pub fn comments(&self) -> impl Iterator<Item = std::borrow::Cow<'_, str>> {
+        let pcapng = match &self.decoder {
+            Decoder::Pcapng(pcapng) => Some(pcapng),
             _ => None,
-        }
+        };
+        pcapng.into_iter().flat_map(|pcapng| pcapng.comments(&self.input)).map(String::from_utf8_lossy)
     }
 
     /// Goes to the next frame. Its place is valid until the next call.

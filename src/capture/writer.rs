@@ -48,7 +48,10 @@ pub fn create(
         finished: false,
     };
     if format == Format::Pcapng {
-        pcapng::write_section(&mut writer.gathered);
+        pcapng::write_section(&mut writer.gathered, &options.comment);
+        if !options.names.is_empty() {
+            pcapng::write_names(&mut writer.gathered, &options.names);
+        }
         for interface in interfaces {
             pcapng::write_interface(&mut writer.gathered, interface);
         }
@@ -75,14 +78,14 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Takes one frame with a comment. Only pcapng keeps the comment.
-    pub fn put_with_comment(&mut self, record: &Record<'_>, comment: Option<&str>) -> Result<(), Error> {
+    /// Takes one frame with comments. Only pcapng keeps the comments.
+    pub fn put_with_comments(&mut self, record: &Record<'_>, comments: &[&str]) -> Result<(), Error> {
         match self.format {
             Format::Pcapng => {
                 let id = self.interface(record);
                 let time = record.time;
                 self.last = self.last.max(time);
-                pcapng::write_packet(&mut self.gathered, id, time, record.wire_len, record.frame, comment);
+                pcapng::write_packet(&mut self.gathered, id, time, record.wire_len, record.frame, comments);
             }
             Format::Erf => erf::write(&self.name, record, &mut self.gathered)?,
             _ => self.put_pcap(record)?,
@@ -178,7 +181,7 @@ impl Writer {
 impl Sink for Writer {
     #[inline]
     fn put(&mut self, record: &Record<'_>) -> Result<(), Error> {
-        self.put_with_comment(record, None)
+        self.put_with_comments(record, &[])
     }
 
     fn finish(&mut self) -> Result<(), Error> {

@@ -1,6 +1,7 @@
 //! The command line: one file for each command. It has no logic that a library user would miss.
 
 mod analyze;
+mod annotate;
 mod arg;
 #[cfg(all(unix, feature = "live"))]
 mod capture;
@@ -49,6 +50,7 @@ pub(crate) struct Cli {
 enum Command {
     Analyze(Box<analyze::Analyze>),
     Dissect(dissect::Dissect),
+    Annotate(Box<annotate::Annotate>),
     Explain(explain::Explain),
     Craft(craft::Craft),
     Rewrite(rewrite::Rewrite),
@@ -128,6 +130,7 @@ impl Cli {
         match self.command {
             Command::Analyze(command) => command.run(),
             Command::Dissect(command) => command.run(),
+            Command::Annotate(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Craft(command) => command.run(),
             Command::Rewrite(command) => command.run(),

@@ -77,7 +77,6 @@ impl Tracking {
 
     /// Analyzes a source on this thread, with a metric beside the built-in ones. Returns the analysis, and whether all of the
     /// source could be read; errors are printed.
-    #[allow(dead_code, reason = "commands to come")]
     pub(super) fn follow<M: Metric>(
         &self,
         source: &mut impl Source,

@@ -45,7 +45,7 @@ impl<M: Metric> Analysis<M> {
     pub fn with(options: Options, metric: M) -> Analysis<M> {
         Analysis {
             metrics: (built_in(&options), metric),
-            tracker: Tracker::new(options),
+            tracker: Tracker::new(options, M::WANTS_HISTORY),
             intake: Intake::default(),
         }
     }

@@ -9,7 +9,7 @@ use crate::{
         model::{Files, FlowId, Options, Space},
         packet::{PacketView, key::Key},
         table::{Begin, Flows, budget::Relief, connection::Connections, flow::Flow},
-        track::{copies::Copying, request::TrackConfig, step::Resolved},
+        track::{copies::Copying, history::Histories, request::TrackConfig, step::Resolved},
     },
     dissect::{Dissection, Encapsulation},
     opcode::Service,
@@ -71,7 +71,8 @@ impl Window {
 }
 
 impl Tracker {
-    pub(super) fn new(options: Options) -> Tracker {
+    /// `histories`: the metrics are told of [histories](Metric::on_history).
+    pub(super) fn new(options: Options, histories: bool) -> Tracker {
         let mut connections = Connections::default();
         for known in &options.connections {
             connections.insert(known);
@@ -81,6 +82,7 @@ impl Tracker {
                 late_ns: options.reorder_window_ns,
                 ack_timeout_ns: options.ack_timeout_ns,
                 copying: Copying::default(),
+                histories: Histories::new(histories),
                 is_lossy: false,
                 is_coarse: false,
             },
@@ -212,7 +214,7 @@ impl Tracker {
                     let unanswered = requests.shed(&self.config, &mut self.resolved);
                     tell(metrics, &mut self.resolved, (Space::Request, encapsulation), 0);
                     if let Some(responses) = responses.get_mut() {
-                        responses.shed(&mut self.resolved);
+                        responses.shed(&self.config, &mut self.resolved);
                         tell(metrics, &mut self.resolved, (Space::Response, encapsulation), 0);
                     }
                     self.flows.on_shed(id, unanswered);
@@ -299,6 +301,7 @@ impl Tracker {
         for flow in &mut self.flows.flows {
             finish(flow, &self.config, &mut self.resolved, metrics);
         }
+        self.config.histories.drain(|history| metrics.on_history(&history));
     }
 }
 

@@ -121,6 +121,7 @@ impl Tracker {
             self.weigh(id);
         }
         let (frame, is_control) = (self.number(), facts.is_control());
+        self.config.histories.drain(|history| metrics.on_history(&history));
         metrics.on_packet(facts, &Placed { frame, flow, space, class, is_control });
     }
 
@@ -271,7 +272,7 @@ impl Tracker {
             if let (Some(by), Some(peer)) = (by, flow.peer)
                 && let Some(responses) = self.flows.get_mut(peer).responses.get_mut()
             {
-                responses.asked_again(psn, request.packet.time, by);
+                responses.asked_again(psn, (request.packet.time, request.packet.frame), by);
             }
         }
         class

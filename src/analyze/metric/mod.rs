@@ -13,7 +13,7 @@ pub mod rate;
 
 use std::ops::Range;
 
-pub use super::track::distribution as latency;
+pub use super::track::{distribution as latency, history::History};
 use super::{
     model::{Class, Event, FlowId, Options, Space},
     packet::PacketView,
@@ -28,6 +28,9 @@ use crate::{dissect::Encapsulation, report::Report};
 /// tells of a run when it ends. So a packet comes by [`on_packet`](Self::on_packet) or in a [`RunSum`], never by both. No
 /// function may allocate for each packet.
 pub trait Metric {
+    /// Whether [`on_history`](Self::on_history) is called: histories take some time.
+    const WANTS_HISTORY: bool = false;
+
     /// A packet of the InfiniBand transport that is not in a run.
     #[inline(always)]
     fn on_packet(&mut self, _packet: &impl PacketView, _place: &Placed) {}
@@ -37,6 +40,10 @@ pub trait Metric {
 
     /// The class of an earlier packet, whose [`Placed::class`] was not known when it came.
     fn on_verdict(&mut self, _verdict: &Verdict) {}
+
+    /// What went before a packet of the classes retransmission, late original, capture duplicate or new after a gap; before or after
+    /// its class is told.
+    fn on_history(&mut self, _history: &History) {}
 
     /// A frame that is not of the InfiniBand transport: PAUSE, ARP, anything.
     fn on_frame(&mut self, _event: &Event<'_>) {}
@@ -146,10 +153,13 @@ macro_rules! both {
 
 /// Two metrics; pairs of pairs are any number.
 impl<A: Metric, B: Metric> Metric for (A, B) {
+    const WANTS_HISTORY: bool = A::WANTS_HISTORY || B::WANTS_HISTORY;
+
     both! {
         #[inline(always)] fn on_packet(&mut self, packet: &impl PacketView, place: &Placed);
         fn on_run(&mut self, run: &RunSum);
         fn on_verdict(&mut self, verdict: &Verdict);
+        fn on_history(&mut self, history: &History);
         fn on_frame(&mut self, event: &Event<'_>);
         fn on_retire(&mut self, flow: FlowId);
         fn on_interface(&mut self, number: u16, name: &str, speed_bps: Option<u64>);

@@ -4,6 +4,7 @@ pub(crate) mod class;
 pub(crate) mod copies;
 pub mod distribution;
 mod goodput;
+pub(crate) mod history;
 pub(crate) mod holes;
 pub(crate) mod on_demand;
 pub(crate) mod order;

@@ -16,6 +16,7 @@ use super::{
     copies::{Copying, Verdict},
     distribution::{Distribution, Tracked},
     goodput::Marks,
+    history::{Histories, History},
     on_demand::{OnDemand, quiet, rare_part},
     order::IdOrder,
     push_last,
@@ -290,6 +291,8 @@ pub(crate) struct TrackConfig {
     pub(crate) ack_timeout_ns: Option<i64>,
     /// The lags of capture duplicates.
     pub(crate) copying: Copying,
+    /// What metrics are to be told of.
+    pub(crate) histories: Histories,
     /// The capture lost packets: a packet that is missing need not have been lost on the network.
     pub(crate) is_lossy: bool,
     /// Its times are coarser than round trips: they prove nothing.
@@ -493,6 +496,7 @@ impl Requests {
             Class::New if step.unseen == 0 && silent <= context.timeout_ns => {}
             Class::CaptureDuplicate => {
                 self.counts.decided(class, step.evidence);
+                config.histories.keep(|| History::of(p, &step, class));
                 return Some(class);
             }
             Class::First | Class::Resync => {
@@ -525,6 +529,12 @@ impl Requests {
             _ => {}
         }
         self.counts.decided(class, step.evidence);
+        config.histories.keep(|| match class {
+            Class::Retransmission => {
+                self.recovering(History::of(p, &step, class), step.x, step.x + p.n as u64)
+            }
+            _ => History::of(p, &step, class),
+        });
         if step.original_late {
             let upstream = &mut self.counts.losses[Place::Upstream as usize];
             upstream.least = upstream.least.saturating_sub(1);

@@ -10,6 +10,7 @@ use crate::{
         track::{
             class::Place,
             copies::Repetitions,
+            history::History,
             on_demand::quiet,
             sequence::SHORTEST_TIMER_NS,
             step::{Resolved, Step},
@@ -168,7 +169,25 @@ impl Requests {
                 }
                 _ => {}
             }
+            config.histories.keep(|| match History::of_fill(&fill, verdict.class) {
+                history if verdict.class == Class::Retransmission => History {
+                    lost: if lost_upstream { Place::Upstream } else { Place::Corrupt },
+                    ..self.recovering(history, fill.x, fill.end)
+                },
+                history => history,
+            });
         }
+    }
+
+    /// The history of a retransmission of the PSNs from `x` to before `end`: by the episode that it belongs to.
+    #[cold]
+    pub(crate) fn recovering(&self, history: History, x: u64, end: u64) -> History {
+        let history = History { is_acknowledged: end <= self.una, ..history };
+        let Some(episode) = self.more.as_ref().and_then(|more| more.episodes.last()) else { return history };
+        // Of the packets that a sender repeats, the first one was lost; those behind it, nobody knows.
+        let lost = episode.place.filter(|_| history.frame == episode.first_frame).unwrap_or_default();
+        let is_behind = history.previous.is_some() && x > episode.x && !history.is_acknowledged;
+        History { trigger: episode.trigger, asked: episode.nak_frame, lost, is_behind, ..history }
     }
 
     /// A retransmission.
