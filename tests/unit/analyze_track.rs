@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 
 use super::{
     copies::Copying,
+    history::Histories,
     order::IdOrder,
     request::{Mtu, MtuBy, Request, Requests, Response, RunState, TrackConfig},
     response::Responses,
@@ -36,6 +37,7 @@ fn config() -> TrackConfig {
         late_ns: 50_000,
         ack_timeout_ns: None,
         copying: Copying::default(),
+        histories: Histories::default(),
         is_lossy: false,
         is_coarse: false,
     }
