@@ -18,6 +18,7 @@ use clap::Args;
 use super::{
     Outcome, end_on_ctrl_c,
     input::{Progress, STOP, describe, try_open},
+    page::Making,
     pipeline::{self, Step},
     say,
     terminal::{self, Color},
@@ -30,6 +31,7 @@ use rdmawire::{
     grammar::units,
     report::{
         self, Renderer, Sort, View,
+        html::{Article, Html},
         json::{self, Json},
         set::{self, Set, Totals},
         text::{self, Text},
@@ -49,6 +51,9 @@ pub(super) struct Analyze {
     /// Write the report as one JSON object.
     #[arg(long)]
     json: bool,
+    /// Write the reports of all files into one HTML page, which opens offline in any browser; `-` is standard output.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "every", "flow"])]
+    html: Option<PathBuf>,
     /// Show one flow in detail: its number in the list, or SOURCE,DESTINATION,QP.
     #[arg(long, value_name = "FLOW", conflicts_with = "json")]
     flow: Option<String>,
@@ -95,10 +100,15 @@ impl Analyze {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let filter = self.tracking.filter()?;
         end_on_ctrl_c(&STOP);
+        let page = self.html.as_ref().map(|path| Making::begin(path, &self.files)).transpose()?;
         let printer = Mutex::new(Printer::new(&self));
         let all_read =
             if self.merge { self.merged(&filter, &printer)? } else { self.each(&filter, &printer)? };
-        printer.into_inner().unwrap_or_else(PoisonError::into_inner).end()?;
+        let printer = printer.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match page {
+            Some(page) => page.end(&printer.end_page()?)?,
+            None => printer.end()?,
+        }
         Ok(if all_read { Outcome::Done } else { Outcome::Failed })
     }
 
@@ -323,12 +333,14 @@ struct Printer<'a> {
     waiting: BTreeMap<usize, Option<Ended>>,
     summaries: Vec<Totals>,
     is_flow_found: bool,
+    /// The parts of a page.
+    articles: Vec<Article>,
 }
 
 impl Printer<'_> {
     fn new(asked: &Analyze) -> Printer<'_> {
-        let (waiting, summaries) = (BTreeMap::new(), Vec::new());
-        Printer { asked, next: 0, waiting, summaries, is_flow_found: false }
+        let (waiting, summaries, articles) = (BTreeMap::new(), Vec::new(), Vec::new());
+        Printer { asked, next: 0, waiting, summaries, is_flow_found: false, articles }
     }
 
     /// Takes the analysis of a file.
@@ -341,11 +353,20 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// Prints the reports that wait for files that were not begun, and the summary.
+    /// The parts of the page.
+    fn end_page(mut self) -> anyhow::Result<Vec<Article>> {
+        self.print_waiting()?;
+        Ok(self.articles)
+    }
+
+    /// Prints the reports that wait for files that were not begun.
+    fn print_waiting(&mut self) -> anyhow::Result<()> {
+        std::mem::take(&mut self.waiting).into_values().try_for_each(|done| self.print(done))
+    }
+
+    /// Prints the reports that wait, and the summary.
     fn end(mut self) -> anyhow::Result<()> {
-        for (_, done) in std::mem::take(&mut self.waiting) {
-            self.print(done)?;
-        }
+        self.print_waiting()?;
         if self.summaries.is_empty() {
             return Ok(());
         }
@@ -372,6 +393,11 @@ impl Printer<'_> {
         let Some(done) = done else { return Ok(()) };
         let report = done.report();
         let asked = self.asked;
+        if asked.html.is_some() {
+            let captures = if asked.merge { 1 } else { asked.files.len() };
+            self.articles.push(Article::of(&report, (Html::ROWS / captures).max(100))?);
+            return Ok(());
+        }
         let mut out = stdout()?;
         if asked.is_one() {
             asked.write(&report, &mut out)?;

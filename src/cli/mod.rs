@@ -15,6 +15,7 @@ mod input;
 mod interfaces;
 mod memory;
 mod overhead;
+mod page;
 mod pipeline;
 mod rewrite;
 mod scenario;

@@ -22,6 +22,8 @@ mod congestion;
 mod connection;
 mod finding;
 mod flow;
+#[cfg(feature = "cli")]
+pub mod html;
 pub mod json;
 mod list;
 mod order;

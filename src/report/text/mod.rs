@@ -14,6 +14,8 @@ use super::{
     Capture, Reason, Renderer, Sort, View,
     units::{bytes, count, duration, utc},
 };
+pub(super) use blocks::{congestion, pause, source_ports};
+pub(super) use flows::{both, queue_pair};
 use page::{Page, Paint};
 pub use price::write_price;
 pub use set::write_set;
