@@ -10,6 +10,7 @@ pub mod entropy;
 pub mod overhead;
 pub mod pause;
 pub mod rate;
+pub mod timeline;
 
 use std::ops::Range;
 

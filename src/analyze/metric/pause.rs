@@ -21,6 +21,8 @@ pub const STORM_NS: i64 = 200_000_000;
 const MAX_SENDERS: usize = 4096;
 /// Storms that are listed per sender and priority; the last one is extended by those after it.
 const MAX_STORMS: usize = 64;
+/// Pauses that are kept of each priority, of all senders together.
+const MAX_KEPT: usize = 1 << 18;
 const PRIORITIES: usize = 8;
 /// Bit times in a quantum.
 const QUANTUM_BITS: u64 = 512;
@@ -33,6 +35,24 @@ pub struct Pause {
     senders: HashMap<(u16, Mac), Box<Sender>, RandomState>,
     frames: u64,
     not_kept: u64,
+    keeps: bool,
+}
+
+/// A time for which a sender asked a link to be silent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paused {
+    /// The interface of the capture.
+    pub interface: u16,
+    /// Who asked.
+    pub sender: Mac,
+    /// The priority; `None` for all of them (802.3x).
+    pub priority: Option<u8>,
+    /// When it began, in nanoseconds since 1970.
+    pub start_ns: i64,
+    /// When it ended. Without the link's speed, its timer is unknown: then with the frame that ended it, or with the capture.
+    pub end_ns: i64,
+    /// Frames that asked for it.
+    pub frames: u64,
 }
 
 /// What one sender on one link asked for: priorities 0 to 7, then all of them at once (802.3x).
@@ -55,9 +75,11 @@ struct Asked {
     longest_ns: i64,
     open: Option<Open>,
     storms: Vec<Storm>,
+    /// All pauses, where they are kept.
+    kept: Option<Vec<Open>>,
 }
 
-/// A pause that has not ended.
+/// A pause that has not ended, or [one that is kept](Pause::keeping) and ended at `until`.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     start: i64,
@@ -70,6 +92,36 @@ impl Pause {
     /// With the speed of all links in bit/s, where it is known.
     pub fn new(speed: Option<u64>) -> Pause {
         Pause { speed: speed.filter(|&bps| bps > 0), ..Pause::default() }
+    }
+
+    /// One that keeps the pauses one by one, for [`paused`](Self::paused). Where they are too many, two pauses with the time between them
+    /// become one.
+    #[must_use]
+    pub fn keeping(self) -> Pause {
+        Pause { keeps: true, ..self }
+    }
+
+    /// The pauses that are [kept](Self::keeping), by sender and priority, in the order of time. `end` is the time of the capture's
+    /// last frame.
+    pub fn paused(&self, end: i64) -> Vec<Paused> {
+        let mut all = Vec::new();
+        for (&(interface, sender), asked) in &self.senders {
+            for (priority, asked) in asked.asked.iter().enumerate() {
+                let mut asked = asked.clone();
+                asked.close(end);
+                let priority = (priority < PRIORITIES).then_some(priority as u8);
+                all.extend(asked.kept.into_iter().flatten().map(|Open { start, until, frames }| Paused {
+                    interface,
+                    sender,
+                    priority,
+                    start_ns: start,
+                    end_ns: until,
+                    frames,
+                }));
+            }
+        }
+        all.sort_by_key(|paused| (paused.interface, paused.sender, paused.priority, paused.start_ns));
+        all
     }
 
     /// The speed of one interface in bit/s, as its capture says. A speed given to [`Pause::new`] goes before it.
@@ -130,16 +182,24 @@ impl Pause {
             return;
         }
         let now = event.record.time.0;
+        let most = MAX_KEPT / self.senders.len().max(1);
+        let new = || {
+            let asked = Asked { kept: self.keeps.then(Vec::new), ..Asked::default() };
+            Box::new(Sender { asked: std::array::from_fn(|_| asked.clone()) })
+        };
         if let Some(pfc) = d.get::<Pfc>() {
-            let sender = self.senders.entry(key).or_default();
+            let sender = self.senders.entry(key).or_insert_with(new);
             for (priority, asked) in sender.asked.iter_mut().take(PRIORITIES).enumerate() {
                 if let Some(quanta) = pfc.time(priority as u8) {
                     asked.on_frame(now, event.number, quanta, speed);
+                    asked.thin(most);
                 }
             }
         } else if let Some(pause) = d.get::<PauseHeader>() {
-            let sender = self.senders.entry(key).or_default();
-            sender.asked[PRIORITIES].on_frame(now, event.number, pause.pause_time(), speed);
+            let sender = self.senders.entry(key).or_insert_with(new);
+            let asked = &mut sender.asked[PRIORITIES];
+            asked.on_frame(now, event.number, pause.pause_time(), speed);
+            asked.thin(most);
         }
     }
 }
@@ -211,6 +271,9 @@ impl Asked {
         self.intervals += 1;
         self.paused_ns = self.paused_ns.saturating_add(lasted);
         self.longest_ns = self.longest_ns.max(lasted);
+        if let Some(kept) = &mut self.kept {
+            kept.push(Open { until: end, ..open });
+        }
         if lasted >= STORM_NS && open.frames > 1 {
             let storm = Storm { start_ns: open.start, end_ns: end, frames: open.frames };
             if self.storms.len() < MAX_STORMS {
@@ -220,6 +283,16 @@ impl Asked {
                 last.frames += open.frames;
             }
         }
+    }
+
+    /// If more pauses than `most` are kept, two and the time between them become one.
+    fn thin(&mut self, most: usize) {
+        let Some(kept) = self.kept.as_mut().filter(|kept| kept.len() > most) else { return };
+        let joined = |two: &[Open]| {
+            let frames = two.iter().map(|one| one.frames).sum();
+            Some(Open { start: two.first()?.start, until: two.last()?.until, frames })
+        };
+        *kept = kept.chunks(2).filter_map(joined).collect();
     }
 
     fn report(&self, link: String, sender: Mac, priority: usize, has_speed: bool, end: i64) -> Report {
