@@ -31,7 +31,7 @@ fn of_class(flow: &Flow, class: Class) -> u64 {
 }
 
 /// The flows that share a line: of one queue pair number, used several times.
-fn flows_by_line<'a>(flows: &'a [Flow]) -> BTreeMap<(&'a str, &'a str, u32), Vec<&'a Flow>> {
+fn flows_by_line(flows: &[Flow]) -> BTreeMap<(&str, &str, u32), Vec<&Flow>> {
     let mut by: BTreeMap<_, Vec<&Flow>> = BTreeMap::new();
     for flow in flows {
         by.entry((&flow.src[..], &flow.dst[..], flow.dest_qp)).or_default().push(flow);

@@ -25,7 +25,13 @@ use super::{
     tracking::{self, Tracking, name_interfaces, push_if_matching},
 };
 use rdmawire::{
-    analyze::{Analysis, Batch, Ended, Options},
+    analyze::{
+        Address, Analysis, Batch, Ended, Options,
+        metric::{
+            Metric,
+            timeline::{self, Ends, Timeline},
+        },
+    },
     capture::{self, Info, Merge, Reader, Source},
     filter::Filter,
     grammar::units,
@@ -52,7 +58,7 @@ pub(super) struct Analyze {
     #[arg(long)]
     json: bool,
     /// Write the reports of all files into one HTML page, which opens offline in any browser; `-` is standard output.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "every", "flow"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "every"])]
     html: Option<PathBuf>,
     /// Show one flow in detail: its number in the list, or SOURCE,DESTINATION,QP.
     #[arg(long, value_name = "FLOW", conflicts_with = "json")]
@@ -84,6 +90,14 @@ fn sort(name: &str) -> Result<Sort, String> {
     let names = || Sort::ALL.map(|(name, _)| name).join(", ");
     let found = Sort::ALL.iter().find(|(other, _)| *other == name);
     found.map(|(_, sort)| *sort).ok_or_else(|| format!("expected one of {}", names()))
+}
+
+/// The flow SOURCE,DESTINATION,QP.
+fn ends(flow: &str) -> Option<Ends> {
+    let mut parts = flow.split(',').map(str::trim);
+    let mut address = || parts.next()?.parse::<Address>().ok();
+    let (src, dst) = (address()?, address()?);
+    Some((src, dst, units::qpn(parts.next()?).ok()?.0))
 }
 
 /// A file with at least so many bytes is worth a second thread.
@@ -165,11 +179,16 @@ impl Analyze {
         path: &Path,
         filter: &Option<Filter>,
         threads: usize,
-    ) -> anyhow::Result<(Option<Ended>, bool)> {
+    ) -> anyhow::Result<(Option<Done>, bool)> {
         let Some(mut reader) = try_open(path) else { return Ok((None, false)) };
         let threads = threads_left(threads, [reader.info()].into_iter());
+        if self.html.is_some() {
+            let (analysis, is_all) = self.follow(&mut reader, filter, threads, self.timeline());
+            let done = self.article(analysis.from(describe([reader.info()].into_iter())))?;
+            return Ok((Some(Done::Article(done)), is_all));
+        }
         let (analysis, is_all) = self.analyze(&mut reader, filter, threads)?;
-        Ok((Some(analysis.from(describe([reader.info()].into_iter()))), is_all))
+        Ok((Some(Done::Report(analysis.from(describe([reader.info()].into_iter())))), is_all))
     }
 
     fn merged(&self, filter: &Option<Filter>, printer: &Mutex<Printer<'_>>) -> anyhow::Result<bool> {
@@ -180,8 +199,14 @@ impl Analyze {
         }
         let threads = threads_left(self.threads(), readers.iter().map(|reader| reader.info()));
         let mut merge = Merge::new(readers);
-        let (analysis, is_all) = self.analyze(&mut merge, filter, threads)?;
-        let done = analysis.from(describe(merge.readers().map(|reader| reader.info())));
+        let files = |merge: &Merge| describe(merge.readers().map(|reader| reader.info()));
+        let (done, is_all) = if self.html.is_some() {
+            let (analysis, is_all) = self.follow(&mut merge, filter, threads, self.timeline());
+            (Done::Article(self.article(analysis.from(files(&merge)))?), is_all)
+        } else {
+            let (analysis, is_all) = self.analyze(&mut merge, filter, threads)?;
+            (Done::Report(analysis.from(files(&merge))), is_all)
+        };
         printer.lock().unwrap_or_else(PoisonError::into_inner).put(0, Some(done))?;
         Ok(all_read && is_all)
     }
@@ -193,18 +218,8 @@ impl Analyze {
         filter: &Option<Filter>,
         threads: usize,
     ) -> anyhow::Result<(Ended, bool)> {
+        let Some(seconds) = self.every else { return Ok(self.follow(source, filter, threads, ())) };
         let analysis = Mutex::new(Analysis::new(self.options()));
-        let Some(seconds) = self.every else {
-            let mut held = analysis.lock().unwrap_or_else(PoisonError::into_inner);
-            let is_long = source.info().total_bytes.is_some_and(|bytes| bytes >= long(source.info()));
-            let is_all = if threads > 1 && is_long {
-                self.feed_on_threads(source, filter, threads, &mut held)
-            } else {
-                tracking::feed(source, &self.options(), filter, &mut *held)
-            };
-            drop(held);
-            return Ok((analysis.into_inner().unwrap_or_else(PoisonError::into_inner).end(), is_all));
-        };
         // A second thread prints the reports: the next frame may never come.
         let (over, changed) = (Mutex::new(false), Condvar::new());
         let name = source.info().name.clone();
@@ -233,6 +248,54 @@ impl Analyze {
         Ok((analysis.into_inner().unwrap_or_else(PoisonError::into_inner).end(), is_all))
     }
 
+    /// Analyzes a source to its end, with a metric beside the built-in ones.
+    fn follow<M: Metric>(
+        &self,
+        source: &mut (impl Source + Send),
+        filter: &Option<Filter>,
+        threads: usize,
+        metric: M,
+    ) -> (Ended<M>, bool) {
+        let mut analysis = Analysis::with(self.options(), metric);
+        let is_long = source.info().total_bytes.is_some_and(|bytes| bytes >= long(source.info()));
+        let is_all = if threads > 1 && is_long {
+            self.feed_on_threads(source, filter, threads, &mut analysis)
+        } else {
+            tracking::feed(source, &self.options(), filter, &mut analysis)
+        };
+        (analysis.end(), is_all)
+    }
+
+    fn captures(&self) -> usize {
+        if self.merge { 1 } else { self.files.len() }
+    }
+
+    /// What pictures need.
+    fn timeline(&self) -> Timeline {
+        let budget = timeline::BUDGET / self.threads().min(self.captures()).max(1);
+        let wanted = self.flow.as_deref().and_then(ends).into_iter().collect();
+        Timeline::new(budget, wanted).with_speed(self.options().speed_bps)
+    }
+
+    /// The part of a page.
+    fn article(&self, ended: Ended<Timeline>) -> anyhow::Result<Article> {
+        /// Flows with pictures in a page, but for the one that was asked for.
+        const PICTURES: usize = 12;
+        let report = ended.report();
+        let wanted = self.flow.as_ref().map(|which| report::find_flow(&report, which)).transpose();
+        let wanted = match wanted {
+            Err(error) if self.is_one() => return Err(anyhow!("--flow: {error}")),
+            found => found.ok().flatten(),
+        };
+        let wanted: Vec<usize> = wanted.into_iter().collect();
+        let pictures = ended.metric().charts(&report, &wanted, PICTURES.div_ceil(self.captures()));
+        let article = Article::of(&report, pictures, (Html::ROWS / self.captures()).max(100))?;
+        drop(report);
+        // To free a million flows one by one takes longer.
+        std::mem::forget(ended);
+        Ok(article)
+    }
+
     /// Prints the report of an analysis that continues. The analysis waits until the report is made; if the report is too long to be
     /// buffered, until it is written.
     fn print_so_far(&self, analysis: &Mutex<Analysis>, name: &str) -> anyhow::Result<()> {
@@ -253,12 +316,12 @@ impl Analyze {
     }
 
     /// [`tracking::feed`] on several threads.
-    fn feed_on_threads(
+    fn feed_on_threads<M: Metric>(
         &self,
         source: &mut (impl Source + Send),
         filter: &Option<Filter>,
         threads: usize,
-        analysis: &mut Analysis,
+        analysis: &mut Analysis<M>,
     ) -> bool {
         let options = self.options();
         let mut progress = Progress::new(source.info());
@@ -325,12 +388,19 @@ fn stdout() -> io::Result<impl Write> {
     Ok(io::BufWriter::with_capacity(1 << 16, terminal::stdout()?))
 }
 
+/// What became of a file.
+#[allow(clippy::large_enum_variant, reason = "there is one for each file")]
+enum Done {
+    Report(Ended),
+    Article(Article),
+}
+
 /// Prints reports in the order of the files, each as soon as possible. After several, it prints the summary.
 struct Printer<'a> {
     asked: &'a Analyze,
     /// The number of the next file to print.
     next: usize,
-    waiting: BTreeMap<usize, Option<Ended>>,
+    waiting: BTreeMap<usize, Option<Done>>,
     summaries: Vec<Totals>,
     is_flow_found: bool,
     /// The parts of a page.
@@ -344,7 +414,7 @@ impl Printer<'_> {
     }
 
     /// Takes the analysis of a file.
-    fn put(&mut self, at: usize, done: Option<Ended>) -> anyhow::Result<()> {
+    fn put(&mut self, at: usize, done: Option<Done>) -> anyhow::Result<()> {
         self.waiting.insert(at, done);
         while let Some(done) = self.waiting.remove(&self.next) {
             self.next += 1;
@@ -389,15 +459,17 @@ impl Printer<'_> {
         Ok(out.flush()?)
     }
 
-    fn print(&mut self, done: Option<Ended>) -> anyhow::Result<()> {
-        let Some(done) = done else { return Ok(()) };
+    fn print(&mut self, done: Option<Done>) -> anyhow::Result<()> {
+        let done = match done {
+            Some(Done::Report(done)) => done,
+            Some(Done::Article(article)) => {
+                self.articles.push(article);
+                return Ok(());
+            }
+            None => return Ok(()),
+        };
         let report = done.report();
         let asked = self.asked;
-        if asked.html.is_some() {
-            let captures = if asked.merge { 1 } else { asked.files.len() };
-            self.articles.push(Article::of(&report, (Html::ROWS / captures).max(100))?);
-            return Ok(());
-        }
         let mut out = stdout()?;
         if asked.is_one() {
             asked.write(&report, &mut out)?;

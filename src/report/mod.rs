@@ -18,6 +18,7 @@ macro_rules! records {
 }
 
 mod capture;
+pub mod chart;
 mod congestion;
 mod connection;
 mod finding;

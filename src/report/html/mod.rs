@@ -17,7 +17,9 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::{
-    Renderer, View, clean, json,
+    Renderer, View,
+    chart::Picture,
+    clean, json,
     set::{Set, Totals},
     units::{bytes, count, utc},
 };
@@ -109,6 +111,8 @@ pub struct Html {
     pub made: Made,
     /// Rows of the tables of flows and connections at most: those in trouble first, then the largest.
     pub rows: usize,
+    /// The pictures.
+    pub pictures: Vec<Picture>,
 }
 
 impl Html {
@@ -118,7 +122,7 @@ impl Html {
 
 impl Renderer for Html {
     fn render(&mut self, report: &View<'_>, out: &mut dyn Write) -> io::Result<()> {
-        self.made.page(&[Article::of(report, self.rows)?], out)
+        self.made.page(&[Article::of(report, self.pictures.clone(), self.rows)?], out)
     }
 }
 
@@ -133,12 +137,17 @@ pub struct Article {
 }
 
 impl Article {
-    /// The part of a capture. Its tables of flows and connections have so many rows at most.
+    /// The part of a capture, with its pictures. Its tables of flows and connections have so many rows at most.
     ///
     /// # Errors
     /// What serialization fails with.
-    pub fn of(report: &View<'_>, rows: usize) -> io::Result<Article> {
-        let tables = tables::tables(report, rows);
+    pub fn of(report: &View<'_>, mut pictures: Vec<Picture>, rows: usize) -> io::Result<Article> {
+        for picture in &mut pictures {
+            picture.title = clean(&picture.title).into_owned();
+            let series = picture.charts.iter_mut().flat_map(|chart| &mut chart.series);
+            series.for_each(|series| series.name = clean(&series.name).into_owned());
+        }
+        let tables = tables::tables(report, pictures, rows);
         let mut island = Island(Vec::new());
         json::write(&mut island, &tables)?;
         let island = String::from_utf8_lossy(&island.0).into_owned();
@@ -208,7 +217,7 @@ struct Table {
 #[derive(Clone, Debug, Serialize)]
 struct Head {
     label: &'static str,
-    /// What its cells are: `text`, `count`, `bytes`, `ns`, `bps` or `bounds`.
+    /// What its cells are: `text`, `count`, `bytes`, `ns`, `time`, `bps` or `bounds`.
     unit: &'static str,
     /// What the column means.
     about: &'static str,

@@ -6,7 +6,9 @@ use serde::Serialize;
 
 use super::{Cell, Head, Table};
 use crate::report::{
-    Bounds, Connection, Episode, Flow, Pause, Sort, Stream, Summary, View, clean,
+    Bounds, Connection, Episode, Flow, Pause, Sort, Stream, Summary, View,
+    chart::Picture,
+    clean,
     order::{first, trouble},
     text::{both, queue_pair},
 };
@@ -20,11 +22,10 @@ pub(super) struct Tables {
     pub(super) ports: Table,
     pub(super) pauses: Table,
     pub(super) hosts: Hosts,
-    /// When times begin.
-    start_ns: i64,
+    pub(super) pictures: Vec<Picture>,
 }
 
-pub(super) fn tables(report: &View<'_>, most: usize) -> Tables {
+pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, most: usize) -> Tables {
     let order = first(report, Sort::Trouble, most);
     let mut place: Vec<(usize, usize)> = order.iter().enumerate().map(|(nth, &at)| (at, nth)).collect();
     place.sort_unstable();
@@ -59,7 +60,7 @@ pub(super) fn tables(report: &View<'_>, most: usize) -> Tables {
         pauses: list(PAUSES, pauses.iter(), pauses.len(), limit),
         ports: list(PORTS, ports.iter(), ports.len(), limit),
         hosts: Hosts::of(pairs),
-        start_ns,
+        pictures,
     }
 }
 
@@ -244,9 +245,12 @@ const CONNECTIONS: &[Column<Connection>] = &[
 
 const EPISODES: &[Column<Episode>] = &[
     column("flow", "flow", "Number of the flow", |e, _| Cell::Number(e.flow as u64)),
-    column("at", "ns", "When the first packet was sent again, from the start of the capture", |e, start| {
-        Cell::Number(e.start_ns.saturating_sub(start).max(0) as u64)
-    }),
+    column(
+        "at",
+        "time",
+        "When the first packet was sent again, from the start of the capture",
+        |e, start| Cell::Number(e.start_ns.saturating_sub(start).max(0) as u64),
+    ),
     column("cause", "text", "Why packets were sent again", |e, _| text(e.trigger.name().replace('_', " "))),
     column("where", "text", "Where the packet was lost, seen from the tap", |e, _| {
         text(e.location.name().replace('_', " "))

@@ -24,6 +24,7 @@
 //! ```
 
 mod bins;
+mod charts;
 mod line;
 mod picture;
 mod track;
@@ -65,7 +66,7 @@ pub struct Timeline {
     axis: Option<Axis>,
     lines: Vec<Slot>,
     /// Lines of flows that are over.
-    over: Vec<Box<Line>>,
+    over: Vec<Line>,
     /// Traffic by DSCP; `None` where a packet has none.
     classes: BTreeMap<Option<u8>, Bins>,
     pause: Pause,
@@ -136,7 +137,7 @@ impl Timeline {
             Slot::Kept(line) => Some(&**line),
             _ => None,
         });
-        self.over.iter().map(|line| &**line).chain(kept)
+        self.over.iter().chain(kept)
     }
 
     /// Traffic of the whole capture by DSCP, and where the bins lie; `None` without a packet.
@@ -405,7 +406,7 @@ impl Metric for Timeline {
 
     fn on_retire(&mut self, flow: FlowId) {
         match self.lines.get_mut(flow.0 as usize).map(std::mem::take) {
-            Some(Slot::Kept(line)) => self.over.push(line),
+            Some(Slot::Kept(line)) => self.over.push(*line),
             Some(Slot::Gone(_, _, packets)) => self.left_out += packets,
             _ => {}
         }
