@@ -20,6 +20,7 @@
 //! | [`report`] | the results of an analysis as data and as text |
 //! | [`wire_cost`] | bytes on the wire, and what an encapsulation costs |
 //! | [`analyze`] | frames become results: retransmissions, loss and where, order, congestion |
+//! | [`taps`] | captures of several places on a path: what was lost between them, and how long it took |
 //!
 //! # Features
 //! `std` (all but the first five modules), `cli` (the program `rdmawire`), `sim`, `compression` (gzip and zstd captures), `live`
@@ -107,5 +108,7 @@ mod random;
 pub mod report;
 #[cfg(feature = "sim")]
 pub mod sim;
+#[cfg(feature = "std")]
+pub mod taps;
 #[cfg(feature = "std")]
 pub mod wire_cost;

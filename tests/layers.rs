@@ -73,6 +73,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     // What the analysis knows of a frame, as a comment on it.
     ("annotate", &["wire", "opcode", "dissect", "icrc", "capture", "report", "analyze"]),
+    // Several captures of one path: each is analyzed too.
+    ("taps", &["wire", "opcode", "checksum", "dissect", "icrc", "capture", "report", "analyze"]),
     (
         "cli",
         &[
@@ -92,6 +94,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "wire_cost",
             "analyze",
             "annotate",
+            "taps",
         ],
     ),
     ("main", &["cli"]),

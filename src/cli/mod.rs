@@ -6,6 +6,7 @@ mod arg;
 #[cfg(all(unix, feature = "live"))]
 mod capture;
 mod craft;
+mod diff;
 mod dissect;
 mod emit;
 mod explain;
@@ -55,6 +56,7 @@ enum Command {
     Explain(explain::Explain),
     Craft(craft::Craft),
     Rewrite(rewrite::Rewrite),
+    Diff(Box<diff::Diff>),
     Overhead(overhead::Overhead),
     FuzzCorpus(fuzz_corpus::FuzzCorpus),
     #[cfg(all(unix, feature = "live"))]
@@ -71,7 +73,6 @@ pub(crate) enum Outcome {
     /// Done: exit status 0.
     Done,
     /// Done, and what was asked for does not hold, as a rule of a gate: exit status 1.
-    #[allow(dead_code, reason = "commands to come")]
     Unmet,
     /// Some of it could not be done, which was said on standard error: exit status 2.
     Failed,
@@ -135,6 +136,7 @@ impl Cli {
             Command::Explain(command) => command.run(),
             Command::Craft(command) => command.run(),
             Command::Rewrite(command) => command.run(),
+            Command::Diff(command) => command.run(),
             Command::Overhead(command) => command.run(),
             Command::FuzzCorpus(command) => command.run(),
             #[cfg(all(unix, feature = "live"))]

@@ -21,6 +21,7 @@ mod capture;
 pub mod chart;
 mod congestion;
 mod connection;
+pub mod diff;
 mod finding;
 mod flow;
 #[cfg(feature = "cli")]

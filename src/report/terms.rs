@@ -180,6 +180,21 @@ terms! {
         PerPort = "per_port": "Between all CNPs of one port.",
     }
 
+    /// What became of a packet between two taps.
+    Fate {
+        Lost = "lost": "The second tap did not see it.",
+        Corrupted = "corrupted": "It came with a wrong ICRC, and had a right one.",
+        BadIpChecksum = "bad_ip_checksum": "It came with a wrong checksum of the IP header alone, and had a right one.",
+        Trimmed = "trimmed": "A switch cut its payload away.",
+    }
+
+    /// How it is known which of two taps a packet passes first.
+    OrderBy {
+        Ttl = "ttl": "The TTL is lower at the second tap.",
+        Delay = "delay": "The times of both directions: no packet arrives before it was sent.",
+        Given = "given": "Nothing shows it: the order of the captures as they were given.",
+    }
+
     /// Why a figure is missing.
     Reason {
         OneWay = "one_way": "Only one direction was captured.",
@@ -191,6 +206,7 @@ terms! {
         NoPfcVisibility = "no_pfc_visibility": "The capture has no pause frames at all: captures of this kind often cannot show them.",
         UnknownSpeed = "unknown_speed": "The speed of the link is not known.",
         NotRequested = "not_requested": "It was not asked for.",
+        UnevenClock = "uneven_clock": "No clock that drifts evenly explains the times: one was set, or changed its speed.",
         MemoryLimit = "memory_limit": "Detail was given up to stay within the memory limit.",
     }
 }

@@ -1,6 +1,7 @@
 //! A report as text: the limitations of the capture, findings, and the flows in trouble, on one screen.
 
 mod blocks;
+mod diff;
 mod findings;
 mod flow;
 mod flows;
@@ -15,6 +16,7 @@ use super::{
     units::{bytes, count, duration, utc},
 };
 pub(super) use blocks::{congestion, pause, source_ports};
+pub use diff::write_diff;
 pub(super) use flows::{both, queue_pair};
 use page::{Page, Paint};
 pub use price::write_price;
@@ -140,6 +142,7 @@ fn reason(reason: Reason) -> &'static str {
         Reason::UnknownSpeed => "the link's speed is not known",
         Reason::NotRequested => "it was not asked for",
         Reason::MemoryLimit => "detail was given up to save memory",
+        Reason::UnevenClock => "because a clock was set, or changed its speed",
         Reason::Unknown => "for a reason that this version does not know",
     }
 }
