@@ -93,6 +93,8 @@ pub mod annotate;
 #[cfg(feature = "std")]
 pub mod capture;
 #[cfg(feature = "std")]
+pub mod counters;
+#[cfg(feature = "std")]
 pub mod craft;
 #[cfg(feature = "std")]
 pub mod filter;

@@ -75,6 +75,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("annotate", &["wire", "opcode", "dissect", "icrc", "capture", "report", "analyze"]),
     // Several captures of one path: each is analyzed too.
     ("taps", &["wire", "opcode", "checksum", "dissect", "icrc", "capture", "report", "analyze"]),
+    // What hosts count: a metric, and bounds from the report.
+    ("counters", &["wire", "named", "opcode", "dissect", "icrc", "report", "analyze"]),
     (
         "cli",
         &[
@@ -95,6 +97,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "analyze",
             "annotate",
             "taps",
+            "counters",
         ],
     ),
     ("main", &["cli"]),

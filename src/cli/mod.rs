@@ -5,6 +5,7 @@ mod annotate;
 mod arg;
 #[cfg(all(unix, feature = "live"))]
 mod capture;
+mod counters;
 mod craft;
 mod diff;
 mod dissect;
@@ -58,6 +59,7 @@ enum Command {
     Rewrite(rewrite::Rewrite),
     Diff(Box<diff::Diff>),
     Overhead(overhead::Overhead),
+    Counters(Box<counters::Counters>),
     FuzzCorpus(fuzz_corpus::FuzzCorpus),
     #[cfg(all(unix, feature = "live"))]
     Interfaces(interfaces::Interfaces),
@@ -138,6 +140,7 @@ impl Cli {
             Command::Rewrite(command) => command.run(),
             Command::Diff(command) => command.run(),
             Command::Overhead(command) => command.run(),
+            Command::Counters(command) => command.run(),
             Command::FuzzCorpus(command) => command.run(),
             #[cfg(all(unix, feature = "live"))]
             Command::Interfaces(command) => command.run(),

@@ -196,7 +196,8 @@ impl Tracker {
         self.capture.rdma_packets += 1;
         self.trust.accept(packet.icrc(), is_right);
         let (flow, space, class) = (Some(id), Some(Direction::Response), Some(class));
-        metrics.on_packet(packet, &Placed { frame, flow, space, class, is_control: true });
+        let peer = self.flows.peer(id);
+        metrics.on_packet(packet, &Placed { frame, flow, space, class, is_control: true, peer });
         self.weigh(id);
         true
     }

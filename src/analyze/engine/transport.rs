@@ -37,8 +37,8 @@ impl Tracker {
             let (flow, space, class) = (Some(id), Some(space), Some(Class::New));
             self.gather(metrics);
             self.weigh(id);
-            return metrics
-                .on_packet(facts, &Placed { frame: self.number(), flow, space, class, is_control: false });
+            let (frame, peer) = (self.number(), self.asking(flow, space));
+            return metrics.on_packet(facts, &Placed { frame, flow, space, class, is_control: false, peer });
         }
         self.on_transport_in_full(facts, whole, corrupt, metrics);
     }
@@ -120,9 +120,15 @@ impl Tracker {
         if let Some(id) = flow {
             self.weigh(id);
         }
-        let (frame, is_control) = (self.number(), facts.is_control());
+        let (frame, is_control, peer) = (self.number(), facts.is_control(), self.asking(flow, space));
         self.config.histories.drain(|history| metrics.on_history(&history));
-        metrics.on_packet(facts, &Placed { frame, flow, space, class, is_control });
+        metrics.on_packet(facts, &Placed { frame, flow, space, class, is_control, peer });
+    }
+
+    /// The flow of the requests that a response of this flow answers.
+    #[inline(always)]
+    fn asking(&self, flow: Option<FlowId>, space: Option<Space>) -> Option<FlowId> {
+        flow.filter(|_| space == Some(Direction::Response)).and_then(|id| self.flows.peer(id))
     }
 
     /// Finds the flow of a packet, its PSN space and its class.

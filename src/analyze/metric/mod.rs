@@ -82,6 +82,8 @@ pub struct Placed {
     pub class: Option<Class>,
     /// It is an ACK, a NAK or a CNP.
     pub is_control: bool,
+    /// Of a response: the flow of the requests that it answers, where that is known.
+    pub peer: Option<FlowId>,
 }
 
 impl Placed {
