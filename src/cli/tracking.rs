@@ -10,7 +10,7 @@ use super::{
     say,
 };
 use rdmawire::{
-    analyze::{Analysis, Ended, KnownConnection, Options, metric::Metric},
+    analyze::{Analysis, Ended, KnownConnection, Options, StormProfile, metric::Metric},
     capture::{self, Interface, Source},
     dissect::Dissection,
     filter::{Filter, FrameMeta},
@@ -27,6 +27,10 @@ pub(super) struct Tracking {
     /// The speed of the links, such as 400G. The durations of pauses need it.
     #[arg(long, value_name = "SPEED", value_parser = units::bit_rate)]
     speed: Option<u64>,
+    /// When a pause is a storm: sonic-broadcom, sonic-mellanox, cisco, juniper, or the times of detection and restoration, as
+    /// 100ms,1s.
+    #[arg(long, value_name = "PROFILE", value_parser = StormProfile::parse, default_value = "sonic-broadcom")]
+    storm: StormProfile,
     /// Whether to verify ICRCs.
     #[arg(long, value_enum, default_value_t)]
     icrc: Check,
@@ -65,6 +69,7 @@ impl Tracking {
             reorder_window_ns: i64::try_from(self.reorder_window).unwrap_or(i64::MAX),
             ack_timeout_ns: self.ack_timeout,
             speed_bps: self.speed,
+            storm: self.storm,
             connections: self.qp_map.as_ref().map_or_else(Vec::new, |map| map.0.clone()),
             ..Options::default()
         }

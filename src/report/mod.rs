@@ -79,6 +79,9 @@ pub struct Report<F = Vec<Flow>, C = Vec<Connection>, E = Vec<Episode>> {
     pub connections: C,
     /// Pauses per link, sender and priority, the longest first; `None` where the capture has no MAC control frame.
     pub pause: Option<Vec<Pause>>,
+    /// Pause frames that are not as the standard has them, by what is wrong.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub pause_faults: BTreeMap<PauseFault, u64>,
     /// Marks and notifications.
     pub congestion: Congestion,
     /// What headers cost.
@@ -135,6 +138,7 @@ impl<F, C, E> Report<F, C, E> {
             flows,
             connections,
             pause: self.pause.clone(),
+            pause_faults: self.pause_faults.clone(),
             congestion: self.congestion.clone(),
             overhead: self.overhead.clone(),
             ports: self.ports.clone(),

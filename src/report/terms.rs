@@ -195,6 +195,23 @@ terms! {
         Given = "given": "Nothing shows it: the order of the captures as they were given.",
     }
 
+    /// How a pause ended.
+    PauseEnd {
+        Xon = "xon": "A frame of no quanta ended it.",
+        Expired = "expired": "Its timer ran out.",
+        CaptureEnd = "capture_end": "The capture ended first.",
+    }
+
+    /// What is wrong with a pause frame.
+    PauseFault {
+        WrongAddress = "wrong_address": "It is not sent to 01:80:C2:00:00:01: a receiver ignores it, or a switch forwards it.",
+        Short = "short": "It is shorter than 64 bytes with its checksum, or ends before its last timer.",
+        SevenTimers = "seven_timers": "It has seven timers instead of eight, and text in place of the last one.",
+        ClassVector = "class_vector": "The upper byte of its class vector, which is reserved, is not zero.",
+        SilentTimer = "silent_timer": "A timer is set whose class is not enabled: it is not meant, or the vector is wrong.",
+        Tagged = "tagged": "It has a VLAN tag: MAC control frames have none.",
+    }
+
     /// Why a figure is missing.
     Reason {
         OneWay = "one_way": "Only one direction was captured.",

@@ -10,6 +10,7 @@ pub mod entropy;
 pub mod overhead;
 pub mod pause;
 pub mod rate;
+mod storm;
 pub mod timeline;
 
 use std::ops::Range;
@@ -204,7 +205,7 @@ macro_rules! built_in {
 built_in! { options:
     overhead::Overhead = Default::default();
     congestion::Congestion = Default::default();
-    pause::Pause = pause::Pause::new(options.speed_bps);
+    pause::Pause = pause::Pause::new(options.speed_bps).with_storms(options.storm);
     entropy::Entropy = Default::default();
     rate::Rate = rate::Rate::new(options.interval_ns);
 }

@@ -79,6 +79,10 @@ pub(in crate::report) fn pause(pause: Option<&[Pause]>, why: Option<&Reason>) ->
         if let (Some(ns), Some(n), Some(longest)) = (p.paused_ns, p.intervals, p.longest_ns) {
             text += &format!(", paused {} in {}, longest {}", duration(ns), count(n), duration(longest));
         }
+        if let Some(duty) = p.duty_ratio {
+            let ended = p.ended.iter().map(|(how, n)| format!("{} {how}", count(*n))).collect::<Vec<_>>();
+            text += &format!(" ({} of the time; ended: {})", percent(duty), ended.join(", "));
+        }
         if let Some(n) = p.storms.as_ref().map(Vec::len).filter(|&n| n > 0) {
             text += &format!(", {n} storm{}", if n == 1 { "" } else { "s" });
         }
