@@ -103,6 +103,8 @@ pub mod frame;
 #[cfg(feature = "std")]
 pub mod grammar;
 #[cfg(feature = "std")]
+pub mod plot;
+#[cfg(feature = "std")]
 mod prefetch;
 #[cfg(feature = "std")]
 mod random;

@@ -77,6 +77,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("taps", &["wire", "opcode", "checksum", "dissect", "icrc", "capture", "report", "analyze"]),
     // What hosts count: a metric, and bounds from the report.
     ("counters", &["wire", "named", "opcode", "dissect", "icrc", "report", "analyze"]),
+    // Pictures of what the analysis has found.
+    ("plot", &["wire", "report", "analyze"]),
     (
         "cli",
         &[
@@ -98,6 +100,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "annotate",
             "taps",
             "counters",
+            "plot",
         ],
     ),
     ("main", &["cli"]),

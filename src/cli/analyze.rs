@@ -1,5 +1,7 @@
 //! `rdmawire analyze`: who retransmits, what was lost and where.
 
+mod pictures;
+
 use std::{
     collections::BTreeMap,
     io::{self, Write},
@@ -63,6 +65,9 @@ pub(super) struct Analyze {
     /// Show one flow in detail: its number in the list, or SOURCE,DESTINATION,QP.
     #[arg(long, value_name = "FLOW", conflicts_with = "json")]
     flow: Option<String>,
+    /// Write the timeline of the flows in trouble, and of the largest, as a trace that ui.perfetto.dev opens.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["every", "html"])]
+    perfetto: Option<PathBuf>,
     /// Show at most N rows of each list, and N findings; 0 shows all.
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
@@ -115,6 +120,9 @@ impl Analyze {
         let filter = self.tracking.filter()?;
         end_on_ctrl_c(&STOP);
         let page = self.html.as_ref().map(|path| Making::begin(path, &self.files)).transpose()?;
+        if self.has_pictures() {
+            return self.pictures();
+        }
         let printer = Mutex::new(Printer::new(&self));
         let all_read =
             if self.merge { self.merged(&filter, &printer)? } else { self.each(&filter, &printer)? };

@@ -19,6 +19,7 @@ mod memory;
 mod overhead;
 mod page;
 mod pipeline;
+mod plot;
 mod rewrite;
 mod scenario;
 #[cfg(all(unix, feature = "live"))]
@@ -60,6 +61,7 @@ enum Command {
     Diff(Box<diff::Diff>),
     Overhead(overhead::Overhead),
     Counters(Box<counters::Counters>),
+    Plot(Box<plot::Plot>),
     FuzzCorpus(fuzz_corpus::FuzzCorpus),
     #[cfg(all(unix, feature = "live"))]
     Interfaces(interfaces::Interfaces),
@@ -141,6 +143,7 @@ impl Cli {
             Command::Diff(command) => command.run(),
             Command::Overhead(command) => command.run(),
             Command::Counters(command) => command.run(),
+            Command::Plot(command) => command.run(),
             Command::FuzzCorpus(command) => command.run(),
             #[cfg(all(unix, feature = "live"))]
             Command::Interfaces(command) => command.run(),

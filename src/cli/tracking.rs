@@ -87,11 +87,21 @@ impl Tracking {
         source: &mut impl Source,
         metric: M,
     ) -> anyhow::Result<(Ended<M>, bool)> {
-        let (options, filter) = (self.options(1), self.filter()?);
+        let (ended, is_all) = self.follow_with(source, self.options(1), metric)?;
+        Ok((ended.from(describe([source.info()].into_iter())), is_all))
+    }
+
+    /// [`follow`](Self::follow) with options of the caller's, who also says where the frames came from.
+    pub(super) fn follow_with<M: Metric>(
+        &self,
+        source: &mut impl Source,
+        options: Options,
+        metric: M,
+    ) -> anyhow::Result<(Ended<M>, bool)> {
+        let filter = self.filter()?;
         let mut analysis = Analysis::with(options.clone(), metric);
         let is_all = feed(source, &options, &filter, &mut analysis);
-        let files = describe([source.info()].into_iter());
-        Ok((analysis.end().from(files), is_all))
+        Ok((analysis.end(), is_all))
     }
 }
 

@@ -34,6 +34,7 @@ const READ: Operation = Operation::ReadRequest;
 
 fn config() -> TrackConfig {
     TrackConfig {
+        measures: Default::default(),
         late_ns: 50_000,
         ack_timeout_ns: None,
         copying: Copying::default(),

@@ -15,6 +15,7 @@ use super::{
     metric::{BuiltIn, Metric, built_in},
     model::{Event, Files, Options},
     packet::{self, FARTHEST, FastForm, Frame, MirrorCopy, ParsedPacket},
+    track::measured::Measures,
 };
 use crate::{
     capture::{Record, Time},
@@ -43,11 +44,10 @@ impl Analysis {
 impl<M: Metric> Analysis<M> {
     /// An analysis with a metric of the user's own, or a pair of metrics.
     pub fn with(options: Options, metric: M) -> Analysis<M> {
-        Analysis {
-            metrics: (built_in(&options), metric),
-            tracker: Tracker::new(options, M::WANTS_HISTORY),
-            intake: Intake::default(),
-        }
+        let metrics = (built_in(&options), metric);
+        let mut tracker = Tracker::new(options, M::WANTS_HISTORY);
+        tracker.config.measures = Measures::new(M::WANTS_MEASURED);
+        Analysis { metrics, tracker, intake: Intake::default() }
     }
 
     /// A packet in its fast form.

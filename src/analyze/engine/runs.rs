@@ -192,6 +192,7 @@ impl Tracker {
                 self.flows.settle_peer(id);
             }
             tell(metrics, &mut self.resolved, (Direction::Request, wrap), frame);
+            self.tell_measured(id, metrics);
         }
         self.capture.rdma_packets += 1;
         self.trust.accept(packet.icrc(), is_right);
@@ -223,6 +224,7 @@ impl Tracker {
             asking.is_behind = true;
         }
         tell(metrics, &mut self.resolved, (Direction::Request, packet.encapsulation()), frame);
+        self.tell_measured(id, metrics);
         self.capture.rdma_packets += 1;
         self.trust.accept(icrc, is_right);
         true

@@ -9,7 +9,9 @@ use crate::{
         model::{Files, FlowId, Options, Space},
         packet::{PacketView, key::Key},
         table::{Begin, Flows, budget::Relief, connection::Connections, flow::Flow},
-        track::{copies::Copying, history::Histories, request::TrackConfig, step::Resolved},
+        track::{
+            copies::Copying, history::Histories, measured::Measures, request::TrackConfig, step::Resolved,
+        },
     },
     dissect::{Dissection, Encapsulation},
     opcode::Service,
@@ -83,6 +85,7 @@ impl Tracker {
                 ack_timeout_ns: options.ack_timeout_ns,
                 copying: Copying::default(),
                 histories: Histories::new(histories),
+                measures: Measures::default(),
                 is_lossy: false,
                 is_coarse: false,
             },
@@ -146,6 +149,19 @@ impl Tracker {
     pub(super) fn settle_all(&mut self, metrics: &mut impl Metric) {
         self.flows.settle_all();
         self.gather(metrics);
+    }
+
+    /// Tells the metrics of the latencies of the requests that this flow answered.
+    #[inline(always)]
+    pub(super) fn tell_measured(&self, responder: FlowId, metrics: &mut impl Metric) {
+        if self.config.measures.are_wanted() {
+            let asking = self.flows.peer(responder);
+            self.config.measures.take(|measured| {
+                if let Some(asking) = asking {
+                    metrics.on_measured(asking, &measured);
+                }
+            });
+        }
     }
 
     /// Begins a flow with its first packet.

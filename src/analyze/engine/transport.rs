@@ -101,6 +101,7 @@ impl Tracker {
             goes_on = is_alike && peer.requests.knows_mtu();
             tell(metrics, &mut self.resolved, (Direction::Request, flow.encapsulation), frame);
         }
+        self.tell_measured(id, metrics);
         if goes_on && self.may_run() {
             self.flows.begin_run(id, facts, &self.config);
         }
@@ -334,6 +335,7 @@ impl Tracker {
             };
             peer.requests.answer(&response, &mut self.resolved, &self.config);
             tell(metrics, &mut self.resolved, (Direction::Request, wrap), packet.frame);
+            self.tell_measured(id, metrics);
         }
         class
     }

@@ -15,7 +15,11 @@ pub mod timeline;
 
 use std::ops::Range;
 
-pub use super::track::{distribution as latency, history::History};
+pub use super::track::{
+    distribution as latency,
+    history::History,
+    measured::{Measured, What},
+};
 use super::{
     model::{Class, Event, FlowId, Options, Space},
     packet::PacketView,
@@ -32,6 +36,8 @@ use crate::{dissect::Encapsulation, report::Report};
 pub trait Metric {
     /// Whether [`on_history`](Self::on_history) is called: histories take some time.
     const WANTS_HISTORY: bool = false;
+    /// Whether [`on_measured`](Self::on_measured) is called.
+    const WANTS_MEASURED: bool = false;
 
     /// A packet of the InfiniBand transport that is not in a run.
     #[inline(always)]
@@ -49,6 +55,9 @@ pub trait Metric {
 
     /// A frame that is not of the InfiniBand transport: PAUSE, ARP, anything.
     fn on_frame(&mut self, _event: &Event<'_>) {}
+
+    /// A latency of this flow's requests, if the metric [wants](Self::WANTS_MEASURED) them one by one.
+    fn on_measured(&mut self, _flow: FlowId, _measured: &Measured) {}
 
     /// A flow is evicted because there are too many. Its number will be used for another flow.
     fn on_retire(&mut self, _flow: FlowId) {}
@@ -158,6 +167,7 @@ macro_rules! both {
 /// Two metrics; pairs of pairs are any number.
 impl<A: Metric, B: Metric> Metric for (A, B) {
     const WANTS_HISTORY: bool = A::WANTS_HISTORY || B::WANTS_HISTORY;
+    const WANTS_MEASURED: bool = A::WANTS_MEASURED || B::WANTS_MEASURED;
 
     both! {
         #[inline(always)] fn on_packet(&mut self, packet: &impl PacketView, place: &Placed);
@@ -165,6 +175,7 @@ impl<A: Metric, B: Metric> Metric for (A, B) {
         fn on_verdict(&mut self, verdict: &Verdict);
         fn on_history(&mut self, history: &History);
         fn on_frame(&mut self, event: &Event<'_>);
+        fn on_measured(&mut self, flow: FlowId, measured: &Measured);
         fn on_retire(&mut self, flow: FlowId);
         fn on_interface(&mut self, number: u16, name: &str, speed_bps: Option<u64>);
     }

@@ -6,6 +6,7 @@ pub mod distribution;
 mod goodput;
 pub(crate) mod history;
 pub(crate) mod holes;
+pub(crate) mod measured;
 pub(crate) mod on_demand;
 pub(crate) mod order;
 pub(crate) mod request;

@@ -29,6 +29,7 @@ use crate::{
     analyze::{
         model::{Class, Trigger},
         packet::PacketView,
+        track::measured::Measures,
     },
     opcode::{Operation, Position, Shape},
     prefetch, report,
@@ -293,6 +294,8 @@ pub(crate) struct TrackConfig {
     pub(crate) copying: Copying,
     /// What metrics are to be told of.
     pub(crate) histories: Histories,
+    /// Latencies one by one.
+    pub(crate) measures: Measures,
     /// The capture lost packets: a packet that is missing need not have been lost on the network.
     pub(crate) is_lossy: bool,
     /// Its times are coarser than round trips: they prove nothing.

@@ -4,6 +4,7 @@ use super::{
     bins::{Axis, Bins},
     track::{Kind, Stretch, Track},
 };
+use crate::analyze::metric::Measured;
 use crate::{
     analyze::model::{Address, Space},
     wire::Psn,
@@ -43,6 +44,48 @@ impl Hole {
     }
 }
 
+/// Latencies one by one, in the order of time. Where there are too many, the longer one of two is kept.
+#[derive(Clone, Debug, Default)]
+pub struct Samples {
+    kept: Vec<Measured>,
+    /// How many were measured.
+    pub measured: u64,
+    /// The longest of 2 to this power is kept.
+    thinned: u32,
+    group: u64,
+}
+
+impl Samples {
+    /// Those that are kept.
+    pub fn samples(&self) -> &[Measured] {
+        &self.kept
+    }
+
+    pub(super) fn push(&mut self, measured: Measured) {
+        let group = self.measured >> self.thinned;
+        self.measured += 1;
+        let is_same = std::mem::replace(&mut self.group, group) == group && self.measured > 1;
+        if is_same && let Some(last) = self.kept.last_mut() {
+            if measured.took_ns() > last.took_ns() {
+                *last = measured;
+            }
+            return;
+        }
+        if self.kept.len() >= ORDINARY {
+            self.thin(ORDINARY);
+        }
+        self.kept.push(measured);
+    }
+
+    fn thin(&mut self, most: usize) {
+        while self.kept.len() > most / 2 && self.kept.len() > 1 {
+            let longest = |two: &[Measured]| two.iter().max_by_key(|one| one.took_ns()).copied();
+            self.kept = self.kept.chunks(2).filter_map(longest).collect();
+            self.thinned += 1;
+        }
+    }
+}
+
 /// Stretches of a track to begin with.
 const ORDINARY: usize = 2048;
 const EVENTS: usize = 8192;
@@ -62,6 +105,8 @@ pub struct Line {
     pub events: Track,
     /// PSNs that were passed over.
     pub holes: Vec<Hole>,
+    /// Latencies of its requests, by [`What`](super::What).
+    pub latency: [Samples; 4],
     /// Its traffic over time.
     pub bins: Bins,
     /// Packets of which no picture is kept, as there are too many flows: all that came before, or everything.
@@ -81,6 +126,7 @@ impl Line {
             acks: Track::new(ORDINARY),
             events: Track::new(EVENTS),
             holes: Vec::new(),
+            latency: Default::default(),
             bins: Bins::default(),
             left_out: 0,
             dscp: None,
@@ -104,7 +150,9 @@ impl Line {
     pub(super) fn bytes(&self) -> usize {
         let tracks: usize =
             [&self.sent[0], &self.sent[1], &self.acks, &self.events].map(Track::bytes).iter().sum();
-        size_of::<Line>() + tracks + self.bins.bytes() + self.holes.capacity() * size_of::<Hole>()
+        let latency: usize =
+            self.latency.iter().map(|samples| samples.kept.capacity() * size_of::<Measured>()).sum();
+        size_of::<Line>() + tracks + latency + self.bins.bytes() + self.holes.capacity() * size_of::<Hole>()
     }
 
     /// A first transmission. `goes_on`: it has the PSN that was expected.
@@ -178,6 +226,7 @@ impl Line {
         self.acks.thin(most);
         self.events.thin(EVENTS >> (3 * level as usize).min(11));
         self.bins.thin(Axis::MOST as usize >> (3 * level as usize).min(10));
+        self.latency.iter_mut().for_each(|samples| samples.thin(most));
         self.holes.shrink_to_fit();
     }
 }

@@ -34,6 +34,7 @@ use std::{collections::BTreeMap, ops::Range};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
+pub use super::{Measured, What};
 use super::{Metric, Placed, Verdict, pause::Pause};
 use crate::{
     analyze::{
@@ -45,7 +46,7 @@ use crate::{
     wire::{Acknowledgement, Ecn, Syndrome},
 };
 pub use bins::{Axis, Bin, Bins};
-pub use line::{Ends, Hole, Line};
+pub use line::{Ends, Hole, Line, Samples};
 pub use picture::{Loss, Picture, Place, Wait};
 pub use track::{Kind, Stretch, Track};
 
@@ -258,6 +259,8 @@ fn kind_of(class: Class) -> Kind {
 }
 
 impl Metric for Timeline {
+    const WANTS_MEASURED: bool = true;
+
     fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
         let (ns, psn, frame) = (packet.time(), packet.psn().0, place.frame);
         let axis = self.axis(ns);
@@ -402,6 +405,12 @@ impl Metric for Timeline {
     fn on_frame(&mut self, event: &Event<'_>) {
         self.axis(event.record.time.0);
         self.pause.on_frame(event);
+    }
+
+    fn on_measured(&mut self, flow: FlowId, measured: &Measured) {
+        if let Some(line) = self.lines.get_mut(flow.0 as usize).and_then(Slot::line) {
+            line.latency[measured.what as usize].push(*measured);
+        }
     }
 
     fn on_retire(&mut self, flow: FlowId) {

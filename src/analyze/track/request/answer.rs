@@ -10,6 +10,7 @@ use crate::{
         packet::PacketView,
         track::{
             class::Place,
+            measured::What,
             responder_model::Nakked,
             ring::{ACK_EXPECTED, UNSURE},
             step::Resolved,
@@ -94,7 +95,7 @@ impl Requests {
         if self.una != 0 && x + 1 < self.una {
             return;
         }
-        self.time_ack(x, response.time);
+        self.time_ack(x, response.time, config);
         if let Some(suspect) = self.trouble.get_mut().and_then(|trouble| trouble.suspect.as_mut()) {
             if x >= suspect.x && x < suspect.end {
                 suspect.acks += 1;
@@ -112,6 +113,7 @@ impl Requests {
             self.waiting.pop_front();
             let took = (response.time - message.first_time).max(0) as u64;
             self.more().completion.add(took);
+            config.measures.add(What::Message, message.last, message.first_time, response.time);
         }
         self.responder.acknowledged(x + 1);
         self.progress(x + 1, response.time, resolved, config);
@@ -163,7 +165,7 @@ impl Requests {
 
     /// Karn's rule: only packets that were sent once are timed, and only those that must be acknowledged.
     #[inline]
-    pub(crate) fn time_ack(&mut self, x: u64, time: i64) {
+    pub(crate) fn time_ack(&mut self, x: u64, time: i64, config: &TrackConfig) {
         let Some(sent) = self.seq.ring.get(x) else { return };
         if sent.count != 1 || sent.flags & (ACK_EXPECTED | UNSURE) != ACK_EXPECTED || x < self.una {
             return;
@@ -172,6 +174,7 @@ impl Requests {
         if rtt < 0 {
             return;
         }
+        config.measures.add(What::AckRtt, x, sent.time, time);
         let short = rtt.min(u32::MAX as i64) as u32;
         self.rtt_min = Some(self.rtt_min.map_or(short, |min| min.min(short)));
         let tracked = &mut self.more().ack_rtt;
@@ -276,14 +279,17 @@ impl Requests {
         let is_complete = open != Some(read.first) && read.seen >= read.end - read.first && !read.complete;
         read.complete |= is_complete;
         if let Some(took) = first {
+            config.measures.add(What::ReadFirst, x, sent, response.time);
             self.more().read_first.add(took.max(0) as u64);
             let short = took.clamp(0, u32::MAX as i64) as u32;
             self.rtt_min = Some(self.rtt_min.map_or(short, |min| min.min(short)));
         }
         if let Some(took) = last {
+            config.measures.add(What::ReadLast, x, sent, response.time);
             self.more().read_last.add(took.max(0) as u64);
         }
         if is_complete {
+            config.measures.add(What::Message, x, sent, response.time);
             self.more().completion.add((response.time - sent).max(0) as u64);
         }
         self.responder.acknowledged(x + 1);
