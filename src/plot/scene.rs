@@ -82,8 +82,8 @@ impl Clock {
     fn new(from_ns: i64, to_ns: i64) -> Clock {
         let (unit_ns, unit) = match to_ns.saturating_sub(from_ns) {
             ..20_000 => (1.0, "ns"),
-            ..20_000_000 => (1e3, "µs"),
-            ..20_000_000_000 => (1e6, "ms"),
+            20_000..20_000_000 => (1e3, "µs"),
+            20_000_000..20_000_000_000 => (1e6, "ms"),
             _ => (1e9, "s"),
         };
         Clock { from_ns, unit_ns, unit }
