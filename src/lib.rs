@@ -101,6 +101,8 @@ pub mod filter;
 #[cfg(feature = "std")]
 pub mod frame;
 #[cfg(feature = "std")]
+pub mod gate;
+#[cfg(feature = "std")]
 pub mod grammar;
 #[cfg(feature = "std")]
 pub mod plot;

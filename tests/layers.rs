@@ -35,6 +35,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     // Results as data, and how they are written: its words for services and encapsulations are theirs.
     ("report", &["opcode", "named", "dissect", "grammar"]),
+    // Rules over a report.
+    ("gate", &["dissect", "grammar", "report"]),
     // Bytes on the wire, in the types of the report.
     ("wire_cost", &["wire", "opcode", "message", "dissect", "report"]),
     // A scenario is written as records.
@@ -95,6 +97,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "sim",
             "capture",
             "report",
+            "gate",
             "wire_cost",
             "analyze",
             "annotate",

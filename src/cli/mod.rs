@@ -5,6 +5,7 @@ mod annotate;
 mod arg;
 #[cfg(all(unix, feature = "live"))]
 mod capture;
+mod check;
 mod counters;
 mod craft;
 mod diff;
@@ -62,6 +63,7 @@ enum Command {
     Overhead(overhead::Overhead),
     Counters(Box<counters::Counters>),
     Plot(Box<plot::Plot>),
+    Check(Box<check::Check>),
     FuzzCorpus(fuzz_corpus::FuzzCorpus),
     #[cfg(all(unix, feature = "live"))]
     Interfaces(interfaces::Interfaces),
@@ -144,6 +146,7 @@ impl Cli {
             Command::Overhead(command) => command.run(),
             Command::Counters(command) => command.run(),
             Command::Plot(command) => command.run(),
+            Command::Check(command) => command.run(),
             Command::FuzzCorpus(command) => command.run(),
             #[cfg(all(unix, feature = "live"))]
             Command::Interfaces(command) => command.run(),
