@@ -361,6 +361,7 @@ A rule compares figures. A figure stands for all rows of its kind: flows, connec
   any(ce > 0)  all(losses == 0)  none(…)  whether rows do; they may compare figures: ack_rx != ack_tx
   … where dscp in [26, 46]                only these rows: == != < <= > >=, in, not in, ranges 5..9
   && || !, or and or not; parentheses
+  retransmits <= +5%  goodput >= -3%      of an earlier report: `rdmawire diff-report`
 
 A capture may bound a figure only. Where the bounds do not decide, the rule is unknown; so it is where there is no such row.
 

@@ -9,10 +9,12 @@ mod check;
 mod counters;
 mod craft;
 mod diff;
+mod diff_report;
 mod dissect;
 mod emit;
 mod explain;
 mod fuzz_corpus;
+mod gate;
 mod input;
 #[cfg(all(unix, feature = "live"))]
 mod interfaces;
@@ -64,6 +66,7 @@ enum Command {
     Counters(Box<counters::Counters>),
     Plot(Box<plot::Plot>),
     Check(Box<check::Check>),
+    DiffReport(Box<diff_report::DiffReport>),
     FuzzCorpus(fuzz_corpus::FuzzCorpus),
     #[cfg(all(unix, feature = "live"))]
     Interfaces(interfaces::Interfaces),
@@ -147,6 +150,7 @@ impl Cli {
             Command::Counters(command) => command.run(),
             Command::Plot(command) => command.run(),
             Command::Check(command) => command.run(),
+            Command::DiffReport(command) => command.run(),
             Command::FuzzCorpus(command) => command.run(),
             #[cfg(all(unix, feature = "live"))]
             Command::Interfaces(command) => command.run(),

@@ -11,6 +11,8 @@ pub struct Before<'a> {
     view: View<'a>,
     /// For each flow of the later report, the flow of the earlier one.
     flows: Vec<Option<usize>>,
+    /// Flows of the earlier report that the later one does not have.
+    pub(super) gone: Vec<usize>,
 }
 
 impl<'a> Before<'a> {
@@ -39,7 +41,9 @@ impl<'a> Before<'a> {
         for at in by_time {
             flows[at] = left.get_mut(&kind(&later.flows[at])).and_then(Vec::pop);
         }
-        Before { report, view: report.view(), flows }
+        let mut gone: Vec<usize> = left.into_values().flatten().collect();
+        gone.sort_unstable();
+        Before { report, view: report.view(), flows, gone }
     }
 
     pub(super) fn view(&self) -> &View<'a> {

@@ -28,7 +28,6 @@ pub struct Measure {
     /// The figure. Times are in nanoseconds, rates in bits per second.
     pub value: Range,
     /// Its unit.
-    #[serde(skip)]
     pub unit: Unit,
     /// What it is compared with, where that is another figure or what it was before.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,5 +1,7 @@
 //! Figures: what a rule may ask of a report.
 
+use serde::{Serialize, Serializer};
+
 use super::{
     table::FIGURES,
     value::{Range, Value},
@@ -69,6 +71,19 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Count => "count",
+            Unit::Number => "number",
+            Unit::Bytes => "bytes",
+            Unit::Time => "ns",
+            Unit::Rate => "bit/s",
+            Unit::Ratio => "ratio",
+            Unit::Words(_) | Unit::Address | Unit::Text => "text",
+        }
+    }
+
     /// A number as people read it.
     pub fn show(self, number: f64) -> String {
         match self {
@@ -116,6 +131,12 @@ impl Unit {
     pub(super) fn is_like(self, other: Unit) -> bool {
         let plain = |unit| matches!(unit, Unit::Count | Unit::Number);
         plain(self) && plain(other) || std::mem::discriminant(&self) == std::mem::discriminant(&other)
+    }
+}
+
+impl Serialize for Unit {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
     }
 }
 

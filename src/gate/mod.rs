@@ -17,8 +17,11 @@
 //! ```
 
 mod before;
+mod change;
 mod evaluate;
 mod figure;
+#[cfg(feature = "sim")]
+mod file;
 mod otg;
 mod rule;
 mod table;
@@ -28,6 +31,7 @@ pub mod write;
 use serde::Serialize;
 
 pub use before::Before;
+pub use change::{Changed, ChangedFlow, Changes, changes};
 pub use evaluate::{Measure, Worst};
 pub use figure::{Figure, Natural, Scope, Unit};
 pub use rule::Rule;

@@ -4,9 +4,12 @@ use std::io::{self, Write};
 
 use super::Checked;
 use crate::{
-    gate::{Measure, Verdict, Worst},
+    gate::{Changed, Changes, Measure, Outcome, Verdict, Worst},
     report::clean,
 };
+
+/// Lists of flows are cut after so many.
+const MOST_SHOWN: usize = 10;
 
 /// Writes what became of each rule: the figure, the bound, the worst rows and their frames.
 ///
@@ -14,7 +17,7 @@ use crate::{
 /// What `to` fails with.
 pub fn text(to: &mut dyn Write, checked: &[Checked]) -> io::Result<()> {
     for one in checked {
-        writeln!(to, "{}", clean(&one.file))?;
+        writeln!(to, "checked {}", clean(&one.file))?;
         for outcome in &one.outcomes {
             let verdict = outcome.verdict.name();
             let severity = match (outcome.verdict, outcome.severity) {
@@ -76,4 +79,45 @@ fn row(measure: &Measure, worst: &Worst) -> String {
         frames => format!("; frames {}", frames.join(", ")),
     };
     format!("#{} {}: {value}{frames}", worst.row, worst.name)
+}
+
+/// All that is to say of an outcome, a line each.
+pub(super) fn lines(outcome: &Outcome) -> Vec<String> {
+    let mut lines = Vec::new();
+    for measure in outcome.measures.iter().filter(|measure| measure.holds != Some(true)) {
+        lines.push(clean(&sentence(measure)).into_owned());
+        lines.extend(measure.worst.iter().map(|worst| clean(&row(measure, worst)).into_owned()));
+    }
+    lines
+}
+
+/// Writes what changed: figures over all rows, then flows.
+///
+/// # Errors
+/// What `to` fails with.
+pub fn changes(to: &mut dyn Write, changes: &Changes) -> io::Result<()> {
+    for changed in &changes.figures {
+        writeln!(to, "  {:28} {}", changed.figure, change(changed))?;
+    }
+    let (matched, new, gone) = (changes.matched, changes.new.len(), changes.gone.len());
+    writeln!(to, "  flows of both: {matched}, new: {new}, gone: {gone}")?;
+    for (what, names) in [("new", &changes.new), ("gone", &changes.gone)] {
+        for name in names.iter().take(MOST_SHOWN) {
+            writeln!(to, "  {what}: {}", clean(name))?;
+        }
+    }
+    for flow in &changes.flows {
+        writeln!(to, "  #{} {}", flow.row, clean(&flow.name))?;
+        for changed in &flow.figures {
+            writeln!(to, "    {:26} {}", changed.figure, change(changed))?;
+        }
+    }
+    Ok(())
+}
+
+/// "85 -> 170 (+100.0 %)".
+fn change(changed: &Changed) -> String {
+    let [before, after] = [changed.before, changed.after].map(|range| changed.unit.show_range(&range));
+    let ratio = changed.ratio().map_or(String::new(), |ratio| format!(" ({:+.1} %)", ratio * 100.0));
+    format!("{before} -> {after}{ratio}")
 }
