@@ -96,6 +96,10 @@ pub(super) const FIGURES: &[Figure] = figures! {
         ["pause.pauses"] Unit::Count, Sum, |pause| given(pause.intervals, &pause.why, "intervals"), "Pauses.";
         ["pause.paused"] Unit::Time, Max, |pause| given(pause.paused_ns, &pause.why, "paused_ns"), "Time paused, in sum.";
         ["pause.longest"] Unit::Time, Max, |pause| given(pause.longest_ns, &pause.why, "longest_ns"), "The longest pause.";
+        ["pause.duty"] Unit::Ratio, Max, |pause| match pause.duty_ratio {
+            Some(duty) => Value::Number(Range::exact(duty)),
+            None => given(None, &pause.why, "duty_ratio"),
+        }, "The share of the capture's time that was paused.";
         ["pause.storms"] Unit::Count, Sum, |pause| given(pause.storms.as_ref().map(|storms| storms.len() as u64), &pause.why, "storms"), "Times in which the link was paused without a break.";
     }
     Capture {
