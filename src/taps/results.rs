@@ -276,11 +276,13 @@ enum Verdict {
     Appeared,
 }
 
-/// Whether a request that the second tap does not have was acknowledged nevertheless.
+/// Whether a request that the second tap does not have was acknowledged nevertheless. Of one that was sent again, that says nothing:
+/// an earlier transmission may have arrived.
 fn is_acknowledged(odd: &Odd, acked: Option<Psn>) -> bool {
     let opcode = odd.seen.opcode;
     opcode.service() == Service::Rc
         && opcode.direction() == Space::Request
+        && odd.seen.class != Some(Class::Retransmission)
         && acked.is_some_and(|acked| acked.distance_from(Psn(odd.seen.psn)) >= 0)
 }
 
