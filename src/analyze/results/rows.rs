@@ -263,7 +263,7 @@ fn responses(to: &mut report::Stream, flow: &Flow, peer: Option<&Flow>, verified
         let upstream = &mut losses[Place::Upstream as usize];
         upstream.add(0, peer.requests.acks_not_seen);
         let on_ack_path = peer.requests.counts.lost_at(Place::AckPath);
-        upstream.add(0, on_ack_path.most as u64);
+        upstream.add(0, on_ack_path.get()[1]);
     }
     stream(to, counts, losses, flow.responses.read.seq.rare.holes.psns(), flow, verified, in_full);
 }
@@ -283,10 +283,7 @@ fn stream(
             why.insert(Cow::Borrowed(field), reason);
         }
     };
-    let bounds = |place: Place| {
-        let Bounds { least, most } = found[place as usize];
-        Some([least as u64, most as u64])
-    };
+    let bounds = |place: Place| Some(found[place as usize].get());
     let tracked = flow.service.is_reliable() || flow.service == Service::Uc;
     let mut losses = report::Losses {
         upstream: bounds(Place::Upstream),
