@@ -308,12 +308,17 @@ impl Tracker {
         }
     }
 
+    /// The step of the capture's clock, where it is longer than round trips.
+    pub(crate) fn coarse_ns(&self) -> Option<u64> {
+        const COARSE_NS: u64 = 100_000;
+        Some(self.capture.resolution.ns).filter(|&ns| ns >= COARSE_NS)
+    }
+
     /// No more packets come: decides what was left open, as well as the evidence allows.
     pub(super) fn decide(&mut self, metrics: &mut impl Metric) {
         self.settle_all(metrics);
         self.connections.by_port(&mut self.flows);
-        const COARSE_NS: u64 = 100_000;
-        self.config.is_coarse = self.capture.resolution.ns >= COARSE_NS;
+        self.config.is_coarse = self.coarse_ns().is_some();
         self.config.missed = self.flows.flows.iter().map(|flow| flow.requests.missed()).sum();
         self.config.is_sparse = is_sparse(&self.flows.flows);
         for flow in &mut self.flows.flows {

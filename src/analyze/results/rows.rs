@@ -144,6 +144,23 @@ pub(crate) fn flow_report(flow: &Flow, peer: Option<&Flow>, verified: bool) -> r
     row
 }
 
+/// Leaves out times of a few steps of the capture's clock, of this length: they are off by more than a tenth.
+pub(crate) fn leave_out_short(row: &mut report::Flow, step_ns: u64) {
+    let times = &mut row.latency_ns;
+    for (field, summary) in [
+        ("latency_ns.ack_rtt", &mut times.ack_rtt),
+        ("latency_ns.message_completion", &mut times.message_completion),
+        ("latency_ns.read_first", &mut times.read_first),
+        ("latency_ns.read_last", &mut times.read_last),
+        ("latency_ns.nak_generation", &mut times.nak_generation),
+        ("latency_ns.nak_reaction", &mut times.nak_reaction),
+    ] {
+        if summary.take_if(|summary| summary.p50 < step_ns.saturating_mul(10)).is_some() {
+            row.why.insert(field.into(), Reason::CoarseTimes);
+        }
+    }
+}
+
 /// Writes the counts of a flow into a row that has nothing but counts, of this flow or another. A new row would take longer.
 /// Text, lists, distributions and reasons are left out: they take long to make.
 pub(crate) fn outline(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>, verified: bool) {

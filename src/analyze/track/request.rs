@@ -375,9 +375,15 @@ impl Requests {
 
     /// The shortest silence that a timeout may end. IBTA vol. 1, 11.2.4.2: 4.096 us times 2 to the exponent.
     fn timeout_floor(&self, config: &TrackConfig) -> i64 {
+        // Where nothing asks for packets again, acknowledgements wait for timers, and are no measure of one.
+        let asks = || self.trouble.get().is_some_and(|trouble| trouble.asked_time != 0);
+        let waits = || !asks() && self.seq.recovery_mode() != report::RecoveryMode::GoBackN;
         match (config.ack_timeout_ns, self.ack_timeout) {
             (Some(timeout), _) => timeout,
-            (None, 0) => self.thrice_rtt.max(20_000),
+            (None, 0) => match self.rtt_min {
+                Some(rtt) if waits() => self.thrice_rtt.min(4 * i64::from(rtt)).max(20_000),
+                _ => self.thrice_rtt.max(20_000),
+            },
             (None, exponent) => 4096 << exponent,
         }
     }
