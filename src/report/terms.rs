@@ -224,6 +224,7 @@ terms! {
         UnknownSpeed = "unknown_speed": "The speed of the link is not known.",
         NotRequested = "not_requested": "It was not asked for.",
         UnevenClock = "uneven_clock": "No clock that drifts evenly explains the times: one was set, or changed its speed.",
+        CoarseTimes = "coarse_times": "The clock of the capture is too coarse for times so short.",
         MemoryLimit = "memory_limit": "Detail was given up to stay within the memory limit.",
     }
 }

@@ -39,7 +39,8 @@ fn config() -> TrackConfig {
         ack_timeout_ns: None,
         copying: Copying::default(),
         histories: Histories::default(),
-        is_lossy: false,
+        missed: 0,
+        is_sparse: false,
         is_coarse: false,
     }
 }

@@ -86,7 +86,8 @@ impl Tracker {
                 copying: Copying::default(),
                 histories: Histories::new(histories),
                 measures: Measures::default(),
-                is_lossy: false,
+                missed: 0,
+                is_sparse: false,
                 is_coarse: false,
             },
             flows: Flows::new(options.max_flows, options.max_memory),
@@ -307,18 +308,34 @@ impl Tracker {
         }
     }
 
+    /// The step of the capture's clock, where it is longer than round trips.
+    pub(crate) fn coarse_ns(&self) -> Option<u64> {
+        const COARSE_NS: u64 = 100_000;
+        Some(self.capture.resolution.ns).filter(|&ns| ns >= COARSE_NS)
+    }
+
     /// No more packets come: decides what was left open, as well as the evidence allows.
     pub(super) fn decide(&mut self, metrics: &mut impl Metric) {
         self.settle_all(metrics);
         self.connections.by_port(&mut self.flows);
-        const COARSE_NS: u64 = 100_000;
-        self.config.is_coarse = self.capture.resolution.ns >= COARSE_NS;
-        self.config.is_lossy = self.flows.flows.iter().any(|flow| flow.requests.are_missing());
+        self.config.is_coarse = self.coarse_ns().is_some();
+        self.config.missed = self.flows.flows.iter().map(|flow| flow.requests.missed()).sum();
+        self.config.is_sparse = is_sparse(&self.flows.flows);
         for flow in &mut self.flows.flows {
             finish(flow, &self.config, &mut self.resolved, metrics);
         }
         self.config.histories.drain(|history| metrics.on_history(&history));
     }
+}
+
+/// Whether most requests of all flows are missing, and not in a few bursts.
+fn is_sparse(flows: &[Flow]) -> bool {
+    let sequences = flows.iter().map(|flow| &flow.requests.seq).filter(|seq| seq.is_started());
+    let (holes, missing, all) = sequences.fold((0, 0, 0), |(holes, missing, all), seq| {
+        let here = seq.rare.get().map_or((0, 0), |rare| (rare.holes.len(), rare.holes.psns()));
+        (holes + here.0, missing + here.1, all + (seq.hi - seq.base))
+    });
+    holes >= 4 && 2 * missing > all
 }
 
 /// Decides what a flow has left open.

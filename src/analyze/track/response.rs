@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, ops::Range};
 
 use super::{
-    class::{Counts, Evidence, Place},
+    class::{ALL, Counts, Evidence, Place},
     copies::{Copying, Repetitions, Verdict},
     history::History,
     on_demand::{OnDemand, quiet},
@@ -340,8 +340,7 @@ impl Responses {
         self.counts.decided(class, step.evidence);
         config.histories.keep(|| self.read.asked_in(History::of(p, &step, class), class));
         if step.original_late {
-            let upstream = &mut self.counts.losses[Place::Upstream as usize];
-            upstream.least = upstream.least.saturating_sub(1);
+            self.counts.doubt(Place::Upstream, 1);
         }
         match class {
             Class::First | Class::New | Class::NewAfterGap | Class::Resync => {
@@ -365,7 +364,10 @@ impl Responses {
 
     fn settle(&mut self, resolved: &[Resolved], config: &TrackConfig) {
         for verdict in resolved {
-            verdict.count(&mut self.counts, 1, self.read.seq.start_time);
+            // The requester lacks the response that it asks for. Those after it come again too, and may be missing only here.
+            let asked =
+                self.read.asked.take_if(|(x, time)| *x == verdict.fill.x && *time <= verdict.fill.time);
+            verdict.count(&mut self.counts, asked.is_some() as u64, 1);
             if verdict.class == Class::Retransmission && verdict.went_back {
                 self.counts.triggered(self.read.trigger());
             }
@@ -414,14 +416,18 @@ impl Responses {
         let skipped = self.read.skipped + self.read.seq.rare.pass_holes_left;
         // Only repeated READs are answered again: other PSNs are left out.
         self.counts.lost(Place::Upstream, 0, skipped);
+        // What was sent again was perhaps lost downstream.
+        self.counts.widen(Place::Downstream, self.counts.of(Class::Retransmission));
         let open = self.read.seq.rare.holes.psns();
-        if self.read.seq.is_sparse() {
+        self.counts.lost(Place::Upstream, 0, open);
+        if config.is_sparse || self.read.seq.is_sparse() {
             let (base, hi) = (self.read.seq.base, self.read.seq.hi);
             self.counts.nothing_sure(hi - base);
-        } else if config.is_lossy || open > 0 {
-            self.counts.less_sure(open.max(1));
+        } else if open > 0 {
+            self.counts.doubt(Place::Upstream, ALL);
+        } else {
+            self.counts.doubt(Place::Upstream, config.missed);
         }
-        self.counts.lost(Place::Upstream, 0, open);
         self.counts.lost(Place::Capture, 0, open);
     }
 

@@ -141,6 +141,7 @@ fn reason(reason: Reason) -> &'static str {
         Reason::NoPfcVisibility => "captures of this kind show no pause frames",
         Reason::UnknownSpeed => "the link's speed is not known",
         Reason::NotRequested => "it was not asked for",
+        Reason::CoarseTimes => "the capture's clock is too coarse",
         Reason::MemoryLimit => "detail was given up to save memory",
         Reason::UnevenClock => "because a clock was set, or changed its speed",
         Reason::Unknown => "for a reason that this version does not know",

@@ -2,7 +2,7 @@
 
 use super::{
     Requests, TrackConfig, UNKNOWN,
-    recovery::{Asked, LostBehind, NotReady},
+    recovery::{Asked, NotReady},
     thrice,
 };
 use crate::{
@@ -200,18 +200,20 @@ impl Requests {
         match outcome {
             // It lies before the first packet seen: the tap cannot have seen it.
             _ if x < self.seq.base => self.counts.lost(Place::Upstream, 0, 1),
-            Nakked::Expected { since } => cause_time = Some(since),
+            Nakked::Expected { since } => {
+                cause_time = Some(since);
+                let is_again = x < hi && self.seq.rare.holes.get(x).is_none();
+                self.trouble.skipped_asked += is_again as u64;
+            }
             Nakked::Again => {}
             Nakked::Ahead if x < hi && self.seq.rare.holes.get(x).is_none() => {
                 // The tap saw the packet, and the responder has more than the model: it keeps early packets.
                 downstream = true;
-                self.judge_lost_behind(x, response.time);
-                self.trouble.lost_behind = Some(LostBehind { x, most: hi - x, resent: None });
+                self.lost_behind(x, hi - x, response.time);
             }
             Nakked::Downstream { sent_since } => {
                 downstream = true;
-                self.judge_lost_behind(x, response.time);
-                self.trouble.lost_behind = Some(LostBehind { x, most: sent_since.max(1), resent: None });
+                self.lost_behind(x, sent_since.max(1), response.time);
             }
             Nakked::Ahead | Nakked::Unseen => {
                 let unseen = x.saturating_sub(hi);
