@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, net::IpAddr};
 
+use super::notes::Note;
 use crate::{
+    analyze::FlowId,
     dissect::{Address, Dissection},
     report::View,
     wire::Bth,
@@ -45,6 +47,30 @@ impl Directory {
         let ends = ends(d)?;
         let (_, known) = self.0.range((ends, i64::MIN)..=(ends, time)).next_back()?;
         Some(known)
+    }
+}
+
+/// The flows of an analysis that goes on, by their ends: their number, and when they began.
+#[derive(Debug, Default)]
+pub(super) struct Begun(BTreeMap<Ends, (FlowId, i64)>);
+
+/// Flows that are remembered.
+const MOST: usize = 1 << 20;
+
+impl Begun {
+    /// The flow of a packet. The first packet of a flow is noted, and tells its number.
+    pub(super) fn of(&mut self, d: &Dissection<'_>, note: &Note, time: i64) -> Option<(FlowId, i64)> {
+        let ends = ends(d)?;
+        match (note.flow, self.0.get(&ends)) {
+            (Some(flow), known) if known.is_none_or(|(known, _)| *known != flow) => {
+                if self.0.len() >= MOST {
+                    self.0.clear();
+                }
+                self.0.insert(ends, (flow, time));
+                Some((flow, time))
+            }
+            (_, known) => known.copied(),
+        }
     }
 }
 

@@ -27,8 +27,10 @@
 
 mod comment;
 mod directory;
+mod live;
 mod notes;
 
+pub use live::{Live, OwnedFrame};
 pub use notes::{DEFAULT_MOST, Notes};
 
 use crate::{

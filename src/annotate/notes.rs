@@ -25,6 +25,7 @@ pub struct Notes {
 pub(super) struct Note {
     pub(super) frame: u64,
     pub(super) class: Class,
+    pub(super) flow: Option<FlowId>,
 }
 
 /// Frames that get a comment, unless somebody says another number. They take about 100 bytes each.
@@ -36,9 +37,9 @@ impl Notes {
         Notes { most, list: Vec::new(), histories: Vec::new(), left_out: 0, begun: Vec::new() }
     }
 
-    fn note(&mut self, frame: u64, class: Class) {
+    fn note(&mut self, frame: u64, class: Class, flow: Option<FlowId>) {
         match self.list.len() < self.most {
-            true => self.list.push(Note { frame, class }),
+            true => self.list.push(Note { frame, class, flow }),
             false => self.left_out += 1,
         }
     }
@@ -61,13 +62,13 @@ impl Metric for Notes {
         // An undecided packet is noted with the verdict.
         let Some(class) = place.class else { return };
         if begins || matters(class) || packet.syndrome().is_some_and(is_negative) {
-            self.note(place.frame, class);
+            self.note(place.frame, class, place.flow);
         }
     }
 
     fn on_verdict(&mut self, verdict: &Verdict) {
         if matters(verdict.class) {
-            self.note(verdict.frame, verdict.class);
+            self.note(verdict.frame, verdict.class, None);
         }
     }
 

@@ -13,6 +13,8 @@ mod diff_report;
 mod dissect;
 mod emit;
 mod explain;
+#[cfg(all(unix, feature = "live"))]
+mod extcap;
 mod fuzz_corpus;
 mod gate;
 mod input;
@@ -29,6 +31,7 @@ mod scenario;
 mod send;
 mod terminal;
 mod tracking;
+mod wireshark;
 
 use std::{
     env,
@@ -68,6 +71,10 @@ enum Command {
     Check(Box<check::Check>),
     DiffReport(Box<diff_report::DiffReport>),
     FuzzCorpus(fuzz_corpus::FuzzCorpus),
+    Wireshark(wireshark::Wireshark),
+    #[cfg(all(unix, feature = "live"))]
+    #[command(hide = true)]
+    Extcap(extcap::Extcap),
     #[cfg(all(unix, feature = "live"))]
     Interfaces(interfaces::Interfaces),
     #[cfg(all(unix, feature = "live"))]
@@ -125,7 +132,11 @@ impl Cli {
         [("analyze", analyze::Analyze::augment_args), ("dissect", dissect::Dissect::augment_args)];
 
     /// Parses the arguments. The first one is the program's name.
-    fn read(arguments: Vec<OsString>) -> clap::error::Result<Cli> {
+    fn read(mut arguments: Vec<OsString>) -> clap::error::Result<Cli> {
+        #[cfg(all(unix, feature = "live"))]
+        if arguments.get(1).and_then(|first| first.to_str()).is_some_and(extcap::Extcap::is_meant_by) {
+            arguments.insert(1, "extcap".into());
+        }
         let often = Cli::OFTEN.iter().find(|(name, _)| arguments.get(1).is_some_and(|first| first == name));
         match often {
             // To build the parser of all commands takes a fifth of the start time.
@@ -152,6 +163,9 @@ impl Cli {
             Command::Check(command) => command.run(),
             Command::DiffReport(command) => command.run(),
             Command::FuzzCorpus(command) => command.run(),
+            Command::Wireshark(command) => command.run(),
+            #[cfg(all(unix, feature = "live"))]
+            Command::Extcap(command) => command.run(),
             #[cfg(all(unix, feature = "live"))]
             Command::Interfaces(command) => command.run(),
             #[cfg(all(unix, feature = "live"))]

@@ -13,7 +13,7 @@ pub(crate) use tracker::{Retired, Tracker};
 
 use super::{
     metric::{BuiltIn, Metric, built_in},
-    model::{Event, Files, Options},
+    model::{Event, Files, FlowId, Options},
     packet::{self, FARTHEST, FastForm, Frame, MirrorCopy, ParsedPacket},
     track::measured::Measures,
 };
@@ -119,6 +119,11 @@ impl<M: Metric> Analysis<M> {
             links.resize(at + 1, String::new());
         }
         links[at] = name;
+    }
+
+    /// The flow in the other direction and the queue pair of a flow's sender, as far as they are known by now.
+    pub(crate) fn opposite(&self, FlowId(flow): FlowId) -> (Option<FlowId>, Option<u32>) {
+        self.tracker.flows.flows.get(flow as usize).map_or((None, None), |flow| (flow.peer, flow.peer_qp))
     }
 
     /// Where the frames came from: part of the report, and evidence for its findings.
