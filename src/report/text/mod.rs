@@ -100,7 +100,7 @@ fn capture(capture: &Capture, page: &mut Page<'_>) -> io::Result<()> {
         odd.push(format!("{} flows gave up detail to save memory", count(capture.flows_without_detail)));
     }
     if capture.evicted_flows > 0 {
-        odd.push(format!("{} flows put away because there were too many", count(capture.evicted_flows)));
+        odd.push(format!("{} flows evicted because there were too many", count(capture.evicted_flows)));
     }
     if !odd.is_empty() {
         page.wrapped(Paint::Plain, "  Packets: ", &odd.join(", "))?;

@@ -177,7 +177,7 @@ pub(super) fn evicted_flows(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     let evicted = capture.capture.evicted_flows;
     if evicted > 0 {
         let text = format!(
-            "{} flows were put away because there were too many, and may be counted in pieces",
+            "{} flows were evicted because there were too many. A flow that came back after its eviction has several rows",
             count(evicted)
         );
         say(Seen { time: 0, count: evicted, text });
