@@ -20,6 +20,7 @@
 //! | [`report`] | the results of an analysis as data and as text |
 //! | [`wire_cost`] | bytes on the wire, and what an encapsulation costs |
 //! | [`analyze`] | frames become results: retransmissions, loss and where, order, congestion |
+//! | [`taps`] | captures of several places on a path: what was lost between them, and how long it took |
 //!
 //! # Features
 //! `std` (all but the first five modules), `cli` (the program `rdmawire`), `sim`, `compression` (gzip and zstd captures), `live`
@@ -88,7 +89,11 @@ pub mod wire;
 #[cfg(feature = "std")]
 pub mod analyze;
 #[cfg(feature = "std")]
+pub mod annotate;
+#[cfg(feature = "std")]
 pub mod capture;
+#[cfg(feature = "std")]
+pub mod counters;
 #[cfg(feature = "std")]
 pub mod craft;
 #[cfg(feature = "std")]
@@ -96,7 +101,11 @@ pub mod filter;
 #[cfg(feature = "std")]
 pub mod frame;
 #[cfg(feature = "std")]
+pub mod gate;
+#[cfg(feature = "std")]
 pub mod grammar;
+#[cfg(feature = "std")]
+pub mod plot;
 #[cfg(feature = "std")]
 mod prefetch;
 #[cfg(feature = "std")]
@@ -105,5 +114,7 @@ mod random;
 pub mod report;
 #[cfg(feature = "sim")]
 pub mod sim;
+#[cfg(feature = "std")]
+pub mod taps;
 #[cfg(feature = "std")]
 pub mod wire_cost;

@@ -426,9 +426,9 @@ fn pcapng_with_everything() {
 
         let mut reader = Reader::from_read(Cursor::new(build.bytes.clone()), "test").unwrap();
         reader.next().unwrap().unwrap();
-        assert_eq!(reader.comment().as_deref(), Some("look"));
+        assert_eq!(reader.comments().next().as_deref(), Some("look"));
         reader.next().unwrap().unwrap();
-        assert_eq!(reader.comment(), None);
+        assert_eq!(reader.comments().next(), None);
 
         let (frames, info) = read(&build.bytes);
         assert_eq!(info.problems, []);
@@ -467,13 +467,13 @@ fn comments_and_drops_are_written() {
     let interface = Interface { drops: Some(9), name: Some("eth7".into()), ..Interface::new(Link(1)) };
     let mut writer =
         capture::create(&dir.join("x"), Format::Pcapng, &[interface], Options::default()).unwrap();
-    writer.put_with_comment(&frames(1)[0].record(), Some("why: ü")).unwrap();
+    writer.put_with_comments(&frames(1)[0].record(), &["why: ü"]).unwrap();
     writer.finish().unwrap();
     let mut reader = capture::open(&dir.join("x")).unwrap();
     reader.next().unwrap().unwrap();
-    assert_eq!(reader.comment().as_deref(), Some("why: ü"));
+    assert_eq!(reader.comments().next().as_deref(), Some("why: ü"));
     assert!(reader.next().unwrap().is_none());
-    assert_eq!(reader.comment(), None);
+    assert_eq!(reader.comments().next(), None);
     assert_eq!((reader.info().interfaces[0].drops, reader.info().problem_count), (Some(9), 0));
 }
 

@@ -76,6 +76,12 @@ fn made_by_hand(found: &mut Found) {
     }
     look("refusals", analysis, found);
 
+    let mut analysis = Analysis::new(Options::default());
+    let mut pause = [&[2; 12][..], &[0x88, 0x08, 0, 1, 0, 9]].concat();
+    pause.resize(60, 0);
+    frame(&mut analysis, 1, &pause);
+    look("malformed pause", analysis, found);
+
     // The hole is filled when the capture ends, in one direction.
     let mut analysis = Analysis::new(Options::default());
     for (n, psn) in (0..10).chain(11..21).chain([10]).enumerate() {

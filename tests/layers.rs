@@ -35,6 +35,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     // Results as data, and how they are written: its words for services and encapsulations are theirs.
     ("report", &["opcode", "named", "dissect", "grammar"]),
+    // Rules over a report.
+    ("gate", &["dissect", "grammar", "report"]),
     // Bytes on the wire, in the types of the report.
     ("wire_cost", &["wire", "opcode", "message", "dissect", "report"]),
     // A scenario is written as records.
@@ -71,6 +73,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "wire_cost",
         ],
     ),
+    // What the analysis knows of a frame, as a comment on it.
+    ("annotate", &["wire", "opcode", "dissect", "icrc", "capture", "report", "analyze"]),
+    // Several captures of one path: each is analyzed too.
+    ("taps", &["wire", "opcode", "checksum", "dissect", "icrc", "capture", "report", "analyze"]),
+    // What hosts count: a metric, and bounds from the report.
+    ("counters", &["wire", "named", "opcode", "dissect", "icrc", "report", "analyze"]),
+    // Pictures of what the analysis has found.
+    ("plot", &["wire", "report", "analyze"]),
     (
         "cli",
         &[
@@ -87,8 +97,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "sim",
             "capture",
             "report",
+            "gate",
             "wire_cost",
             "analyze",
+            "annotate",
+            "taps",
+            "counters",
+            "plot",
         ],
     ),
     ("main", &["cli"]),

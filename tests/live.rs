@@ -369,3 +369,68 @@ fn interfaces_are_listed_to_anybody() {
         said(&nowhere)
     );
 }
+
+/// As Wireshark captures: frames come through a named pipe while they are captured, with the comments that the whole file would get.
+#[test]
+fn wireshark_gets_annotated_frames_while_they_come() {
+    let Some(cable) = Cable::new("live annotation") else { return };
+    let file = shipped("loss1_rc_write-B-300.pcap");
+    let (pipe, plain, whole) = (cable.at("pipe"), cable.at("plain.pcap"), cable.at("whole.pcapng"));
+    run(Command::new("mkfifo").arg(&pipe)).unwrap();
+    let mut capturing = cable
+        .rdmawire(1, &["--capture", "--extcap-interface", "rdmawire-wire1", "--fifo", &pipe])
+        .spawn()
+        .unwrap();
+    let (sender, first) = std::sync::mpsc::channel();
+    let reading = thread::spawn({
+        let pipe = pipe.clone();
+        move || {
+            let file = fs::File::open(pipe).unwrap();
+            let mut reader = capture::Reader::from_read(file, "pipe").unwrap();
+            let mut got = Vec::new();
+            let mut sender = Some(sender);
+            while let Some(record) = reader.next().unwrap() {
+                let frame = (record.time.0, record.frame.to_vec());
+                got.push((frame, reader.comments().map(|comment| comment.into_owned()).collect::<Vec<_>>()));
+                sender.take().into_iter().for_each(|sender| sender.send(()).unwrap());
+            }
+            got
+        }
+    });
+    // The program opens the pipe before the interface is captured.
+    thread::sleep(Duration::from_millis(500));
+    let output = cable.rdmawire(0, &["send", "-i", "wire0", &file]).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    first.recv_timeout(LIMIT).expect("frames come before the end");
+    thread::sleep(Duration::from_secs(1));
+    // As Wireshark ends it.
+    run(Command::new("kill").args(["-TERM", &capturing.id().to_string()])).unwrap();
+    let got = reading.join().unwrap();
+    assert!(capturing.wait().unwrap().success());
+    let received: Vec<_> = got.iter().map(|(frame, _)| frame.clone()).collect();
+    assert_eq!(bytes(&received), bytes(&frames(&file)));
+
+    let mut sink = capture::create(plain.as_ref(), capture::Format::Pcap, &[], Default::default()).unwrap();
+    for (time, frame) in &received {
+        let (link, wire_len) = (rdmawire::dissect::Link::ETHERNET, frame.len() as u32);
+        let record = capture::Record { time: capture::Time(*time), link, interface: 0, wire_len, frame };
+        capture::Sink::put(&mut sink, &record).unwrap();
+    }
+    capture::Sink::finish(&mut sink).unwrap();
+    run(Command::new(RDMAWIRE).args(["annotate", &plain, &whole])).unwrap();
+    let mut reader = capture::open(whole.as_ref()).unwrap();
+    let class = |comment: &str| comment.split(' ').nth(1).unwrap_or_default().to_owned();
+    let mut commented = 0;
+    for (n, (_, live)) in got.iter().enumerate() {
+        reader.next().unwrap();
+        let expected: Vec<_> = reader.comments().map(|comment| class(&comment)).collect();
+        assert_eq!(
+            live.iter().map(|comment| class(comment)).collect::<Vec<_>>(),
+            expected,
+            "frame {}",
+            n + 1
+        );
+        commented += expected.len();
+    }
+    assert!(commented > 80, "{commented}");
+}

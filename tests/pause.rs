@@ -5,9 +5,13 @@ mod frames;
 
 use frames::Shown;
 use rdmawire::{
-    analyze::metric::pause::{Pause, quanta_ns},
+    analyze::{
+        Analysis, Options, StormProfile,
+        metric::pause::{Pause, quanta_ns},
+    },
+    capture::{Record, Time},
     dissect::Link,
-    report::{Pause as Report, Reason},
+    report::{Pause as Report, PauseEnd, PauseFault, Reason},
     wire::*,
 };
 
@@ -161,4 +165,147 @@ fn forged_senders_do_not_fill_the_memory() {
     }
     assert_eq!(metric.frames(), 10_000);
     assert_eq!(metric.section(i64::MIN, |_| String::new()).unwrap().len(), 4096);
+}
+
+const MS: i64 = 1_000_000;
+
+/// The report of pause frames at times.
+fn analyze(options: Options, frames: &[(i64, Vec<u8>)]) -> rdmawire::report::Report {
+    let mut analysis = Analysis::new(options);
+    for (time, frame) in frames {
+        let (time, wire_len) = (Time(*time), frame.len() as u32);
+        analysis.push(&Record { time, link: Link::ETHERNET, interface: 0, wire_len, frame });
+    }
+    analysis.finish()
+}
+
+#[test]
+fn the_ledger_says_how_each_pause_ended() {
+    let report =
+        story(Some(G100), &[(0, 100), (100, 0), (10_000, 100), (10_200, 100), (20_000, 100)], 20_100);
+    let ledger: Vec<_> =
+        report.ledger.iter().map(|p| (p.frame, p.start_ns, p.end_ns, p.end, p.frames)).collect();
+    let expected = [
+        (1, 0, 100, PauseEnd::Xon, 1),
+        (3, 10_000, 10_200 + 512, PauseEnd::Expired, 2),
+        (5, 20_000, 20_100, PauseEnd::CaptureEnd, 1),
+    ];
+    assert_eq!(ledger, expected);
+    assert_eq!(report.ended.values().copied().collect::<Vec<_>>(), [1, 1, 1]);
+    // The ledger ends, the sums do not.
+    let many: Vec<(i64, u16)> = (0..1000).map(|n| (n * 10_000, 100)).collect();
+    let report = story(Some(G100), &many, i64::MAX);
+    assert_eq!((report.ledger.len(), report.intervals), (256, Some(1000)));
+}
+
+#[test]
+fn malformed_frames_are_counted() {
+    let good = pfc(1, &[(3, 100)]);
+    let with = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut frame = good.clone();
+        change(&mut frame);
+        frame
+    };
+    // Seven timers, and a checksum as text: what a generator of SONiC's tests sends.
+    let seven = with(&|frame| frame[32..40].copy_from_slice(b"7f3a09c1"));
+    let cases = [
+        (good.clone(), None),
+        (with(&|frame| frame[5] = 2), Some(PauseFault::WrongAddress)),
+        (with(&|frame| frame.truncate(59)), Some(PauseFault::Short)),
+        (with(&|frame| frame.truncate(30)), Some(PauseFault::Short)),
+        (seven, Some(PauseFault::SevenTimers)),
+        (with(&|frame| frame[16] = 1), Some(PauseFault::ClassVector)),
+        (with(&|frame| frame[21] = 1), Some(PauseFault::SilentTimer)),
+        (with(&|frame| drop(frame.splice(12..12, [0x81, 0, 0x60, 5]))), Some(PauseFault::Tagged)),
+    ];
+    for (frame, fault) in cases {
+        let report = analyze(Options::default(), &[(0, frame)]);
+        let found: Vec<_> = report.pause_faults.into_iter().collect();
+        assert_eq!(found, fault.map(|fault| (fault, 1)).into_iter().collect::<Vec<_>>());
+        assert_eq!(report.findings.iter().any(|f| f.id == "pause.malformed"), fault.is_some(), "{fault:?}");
+    }
+}
+
+#[test]
+fn watchdogs_differ() {
+    // Held for 150 ms, a break of 1 ms, held for 100 ms; then 500 ms later for 120 ms.
+    let mut frames = Vec::new();
+    for (from, to) in [(0, 150), (151, 251), (751, 871)] {
+        frames.extend((0..(to - from) * 5).map(|n| (from * MS + n * MS / 5, pfc(1, &[(3, 65_535)]))));
+        frames.push((to * MS, pfc(1, &[(3, 0)])));
+    }
+    frames.push((3_000 * MS, pfc(2, &[(3, 0)])));
+    let storms = |profile: &str| {
+        let storm = StormProfile::parse(profile).unwrap();
+        let report = analyze(Options { speed_bps: Some(G100), storm, ..Options::default() }, &frames);
+        let pauses = report.pause.unwrap();
+        let storms = pauses[0].storms.clone().unwrap();
+        assert_eq!(report.findings.iter().any(|f| f.id == "pause.storm"), !storms.is_empty());
+        let in_ms = |ns: i64| ns / MS;
+        storms
+            .iter()
+            .map(|s| (in_ms(s.start_ns), in_ms(s.fired_ns), in_ms(s.end_ns), s.restored_ns.map(in_ms)))
+            .collect::<Vec<_>>()
+    };
+    // The break ends the first pause; no pause lasts 200 ms.
+    assert_eq!(storms("sonic-broadcom"), []);
+    assert_eq!(storms("juniper"), []);
+    // A break of less than 1 % of a poll counts as none.
+    assert_eq!(storms("sonic-mellanox"), [(0, 200, 251, Some(451))]);
+    // 100 ms suffice, and the queue stays down until 1 s without a pause.
+    assert_eq!(storms("cisco"), [(0, 100, 871, Some(1871))]);
+    assert_eq!(storms("110ms, 400ms"), [(0, 110, 251, Some(651)), (751, 861, 871, Some(1271))]);
+    assert_eq!(storms("110ms,10s"), [(0, 110, 871, None)]);
+    for wrong in ["sonic", "0,1s", "1ms", ""] {
+        assert!(StormProfile::parse(wrong).unwrap_err().contains("sonic-broadcom"), "{wrong}");
+    }
+}
+
+#[cfg(feature = "sim")]
+#[test]
+fn pauses_of_scenarios_at_all_speeds() {
+    use rdmawire::sim;
+    for (rate, gigabit) in [("100G", 100), ("200G", 200), ("400G", 400), ("800G", 800)] {
+        for xon in [true, false] {
+            let text = format!(
+                "rate = \"{rate}\"\n[[connection]]\noperations = [{{ op = \"write\", size = 1000, count = 20, every = \"1ms\" }}]\n\
+                 timeout = 0\n[[pause]]\nfrom = \"right\"\npriority = 3\nat = \"5ms\"\nhold = \"7ms\"\nxon = {xon}\nstops = [\"a\"]\n"
+            );
+            let run = sim::run(&sim::Scenario::parse(&text).unwrap()).unwrap();
+            let mut analysis =
+                Analysis::new(Options { speed_bps: Some(gigabit * 1_000_000_000), ..Options::default() });
+            let mut frames = run.frames(0);
+            let mut last = 0;
+            while let Some(frame) = frames.next() {
+                last = frame.time_ns;
+                analysis.push(&Record {
+                    time: Time(frame.time_ns),
+                    link: frame.link,
+                    interface: 0,
+                    wire_len: frame.wire_len,
+                    frame: frame.bytes,
+                });
+            }
+            let report = analysis.finish();
+            let pauses = report.pause.unwrap();
+            let [pause] = &pauses[..] else { panic!("{pauses:?}") };
+            let [one] = pause.ledger[..] else { panic!("{pause:?}") };
+            // Held for 7 ms from its first frame on, then ended, or left to expire.
+            let timer = quanta_ns(65_535, gigabit * 1_000_000_000);
+            let lasted = one.end_ns - one.start_ns;
+            if xon {
+                assert_eq!((lasted, one.end), (7 * MS, PauseEnd::Xon), "{rate}");
+            } else {
+                assert!((7 * MS + 1..=7 * MS + timer).contains(&lasted), "{rate}: {lasted}");
+                assert_eq!(one.end, PauseEnd::Expired);
+            }
+            assert_eq!(
+                (pause.priority, pause.longest_ns, pause.refreshes),
+                (Some(3), Some(lasted as u64), pause.xoff - 1)
+            );
+            let first = report.capture.first_ns.unwrap();
+            let duty = lasted as f64 / (last - first) as f64;
+            assert!((pause.duty_ratio.unwrap() - duty).abs() < 0.001, "{:?} {duty}", pause.duty_ratio);
+        }
+    }
 }

@@ -163,7 +163,7 @@ for path in glob.glob('*.parquet'):
     rows = duckdb.sql(f'select * from read_parquet({path!r})')
     columns = [c for c, t in zip(rows.columns, rows.types) if str(t) in ('UBIGINT', 'BIGINT', 'DOUBLE', 'VARCHAR')]
     other = open(name + '.ndjson').read().count('\n')
-    assert duckdb.sql(f'select count(*) from rows').fetchone()[0] == other, name
+    assert duckdb.sql(f'select count(*) from rows').fetchall()[0][0] == other, name
     if not other: continue
     import json
     lines = [json.loads(line) for line in open(name + '.ndjson')]

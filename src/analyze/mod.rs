@@ -34,7 +34,9 @@ mod table;
 mod track;
 
 pub use engine::{Analysis, Batch, Known, Prepared, PreparedEncap};
-pub use model::{Address, Class, Event, Files, FlowId, KnownConnection, Options, Space, Trigger};
+pub use model::{
+    Address, Class, Event, Files, FlowId, KnownConnection, Options, Space, StormProfile, Trigger,
+};
 pub use packet::{PacketView, ParsedPacket};
 pub use results::{Ended, FINDINGS, FindingKind, Need, Scope};
 pub use table::run::RunSum;

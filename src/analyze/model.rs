@@ -1,8 +1,11 @@
 //! Options of an analysis, flow numbers, events.
 
+use std::fmt;
+
 use crate::{
     capture::Record,
     dissect::{self, Dissection},
+    grammar::units,
     opcode::Direction,
     report::CaptureProblem,
 };
@@ -49,6 +52,8 @@ pub struct Options {
     pub ack_timeout_ns: Option<i64>,
     /// The link's speed in bits per second.
     pub speed_bps: Option<u64>,
+    /// When a pause counts as a storm.
+    pub storm: StormProfile,
     /// Report traffic over time, in intervals of so many nanoseconds.
     pub interval_ns: Option<u64>,
     /// Connections that the user knows of.
@@ -97,6 +102,7 @@ impl Default for Options {
             reorder_window_ns: 50_000,
             ack_timeout_ns: None,
             speed_bps: None,
+            storm: StormProfile::default(),
             interval_ns: None,
             connections: Vec::new(),
             reference: false,
@@ -117,3 +123,63 @@ pub struct Files {
 
 /// Which of a flow's two PSN spaces.
 pub type Space = Direction;
+
+/// When a watchdog calls a pause a storm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StormProfile {
+    /// A queue that is paused for so long, in nanoseconds, is in a storm.
+    pub detect_ns: i64,
+    /// The storm is over after so long without a pause, in nanoseconds.
+    pub restore_ns: i64,
+    /// Breaks that it overlooks, as a share of the detection time, in thousandths.
+    pub overlooks: u16,
+}
+
+impl StormProfile {
+    /// The profiles with names, and their manufacturers' default times. SONiC polls every 200 ms (`pfcwd`,
+    /// `pfc_detect_broadcom.lua`, `pfc_detect_mellanox.lua`: paused for more than 99 % of a poll); Juniper takes two polls of
+    /// 100 ms; Cisco's Nexus one poll of 100 ms, and ten to go back.
+    pub const NAMED: [(&'static str, StormProfile); 4] = [
+        ("sonic-broadcom", StormProfile::new(200, 200, 0)),
+        ("sonic-mellanox", StormProfile::new(200, 200, 10)),
+        ("cisco", StormProfile::new(100, 1000, 0)),
+        ("juniper", StormProfile::new(200, 200, 0)),
+    ];
+
+    const fn new(detect_ms: i64, restore_ms: i64, overlooks: u16) -> StormProfile {
+        StormProfile { detect_ns: detect_ms * 1_000_000, restore_ns: restore_ms * 1_000_000, overlooks }
+    }
+
+    /// A profile by its name, or by its own two times: `100ms,1s`.
+    ///
+    /// # Errors
+    /// What is expected.
+    pub fn parse(text: &str) -> Result<StormProfile, String> {
+        if let Some((_, profile)) = StormProfile::NAMED.iter().find(|(name, _)| *name == text) {
+            return Ok(*profile);
+        }
+        let time =
+            |text: &str| -> Option<i64> { units::positive_duration(text.trim()).ok()?.try_into().ok() };
+        let times = text.split_once(',').and_then(|(detect, restore)| time(detect).zip(time(restore)));
+        let (detect_ns, restore_ns) = times.ok_or_else(|| {
+            let names = StormProfile::NAMED.map(|(name, _)| name).join(", ");
+            format!("expected {names}, or detection and restoration times such as 100ms,1s")
+        })?;
+        Ok(StormProfile { detect_ns, restore_ns, overlooks: 0 })
+    }
+}
+
+impl Default for StormProfile {
+    fn default() -> StormProfile {
+        StormProfile::NAMED[0].1
+    }
+}
+
+impl fmt::Display for StormProfile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match StormProfile::NAMED.iter().find(|(_, profile)| profile == self) {
+            Some((name, _)) => f.write_str(name),
+            None => write!(f, "{} ms, {} ms", self.detect_ns / 1_000_000, self.restore_ns / 1_000_000),
+        }
+    }
+}

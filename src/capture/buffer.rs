@@ -4,8 +4,8 @@ use std::{ops::Deref, sync::Arc};
 
 use super::Record;
 
-/// Bytes of a capture. They do not change while anybody holds a clone: the source then reads into another buffer. So
-/// frames go to another thread without being copied.
+/// Bytes of a capture. They do not change while a clone exists: the source then reads into another buffer. So frames can go to
+/// another thread without a copy.
 #[derive(Clone, Debug)]
 pub struct Buffer(Arc<Vec<u8>>);
 
@@ -14,12 +14,12 @@ impl Buffer {
         Buffer(Arc::new(vec![0; len]))
     }
 
-    /// The bytes, to be written to; `None` if somebody else holds them.
+    /// The bytes, for writing; `None` if there is a clone.
     pub(super) fn alone(&mut self) -> Option<&mut Vec<u8>> {
         Arc::get_mut(&mut self.0)
     }
 
-    /// Whether both are the same bytes, not only equal ones.
+    /// Whether both are the same buffer, not only equal bytes.
     #[inline]
     pub fn is(&self, other: &Buffer) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

@@ -1,4 +1,4 @@
-//! gzip and zstd. A thread of its own decompresses, a few buffers ahead.
+//! gzip and zstd. A separate thread decompresses, a few buffers ahead of the reader.
 
 use std::fmt;
 use std::io::Read;
@@ -45,7 +45,7 @@ pub(super) fn open(
     Ok(Input::new(Box::new(chunks), window, total, Some(meter)))
 }
 
-/// What `from` decompresses to, if this program could.
+/// Without the feature `compression`: an error.
 #[cfg(not(feature = "compression"))]
 pub(super) fn open(
     name: &str,
@@ -103,14 +103,14 @@ mod thread {
                     };
                     io::Error::new(io::ErrorKind::InvalidData, Corrupt(reason))
                 };
-                // The reader may be gone.
+                // The reader may have been dropped.
                 let _ = full.send(Err(error));
             }
         })?;
         Ok(Chunks { chunks, spent, chunk: Vec::new(), at: 0 })
     }
 
-    /// Sends what `from` gives until it ends or the receiver is gone. Each read is sent at once: a stream that pauses must
+    /// Sends the bytes of `from` until it ends or the receiver is dropped. Each read is sent at once: a stream that pauses must
     /// not hold frames back.
     fn pump(
         mut from: impl Read,
@@ -159,7 +159,7 @@ mod thread {
         }
     }
 
-    /// Counts the bytes read, and records whether reading failed, not decompressing.
+    /// Counts the bytes read, and notes an error of reading, as opposed to one of decompression.
     struct Metered<R> {
         from: R,
         meter: Arc<Meter>,

@@ -1,4 +1,4 @@
-//! What is wrong with a capture file, where, and what it cost.
+//! Damage of a capture file: where, what, and how many bytes were skipped.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub struct Damage {
     pub record: u64,
     /// What is wrong.
     pub problem: Problem,
-    /// Bytes passed over to go on reading.
+    /// Bytes that were skipped to continue.
     pub skipped: u64,
     /// Reading ends here.
     pub fatal: bool,
@@ -45,24 +45,24 @@ macro_rules! problems {
 problems! {
     /// The file ends within a record's or block's header.
     CutHeader {
-        /// Bytes of it that are there.
+        /// Bytes of it in the file.
         have: u64,
     } "capture.cut_header" "the file ends {have} bytes into a header";
     /// The file ends within a record or block.
     CutRecord {
-        /// Bytes it says it has.
+        /// Its length, as the file says.
         need: u64,
-        /// Bytes that are there.
+        /// Bytes of it in the file.
         have: u64,
     } "capture.cut_record" "the file ends within a record: {have} of {need} bytes are there";
-    /// More bytes captured than the file's limit. Delivered all the same.
+    /// More bytes captured than the file's limit. The frame is delivered.
     OverSnaplen {
         /// Bytes captured.
         captured: u32,
         /// The limit.
         snaplen: u32,
     } "capture.over_snaplen" "a frame of {captured} captured bytes where the limit is {snaplen}";
-    /// More bytes captured than there were on the wire. Delivered all the same.
+    /// More bytes captured than there were on the wire. The frame is delivered.
     OverWire {
         /// Bytes captured.
         captured: u32,
@@ -73,10 +73,10 @@ problems! {
     Absurd {
         /// The length.
         says: u64,
-        /// The longest that is believed.
+        /// The longest that is accepted.
         limit: u64,
     } "capture.absurd" "a record says it has {says} bytes, more than the {limit} that are believed";
-    /// A record header that cannot be one, with the next records somewhere else than it says.
+    /// Not a record header: the next records are not where its length says.
     Implausible {
         /// The length it gives.
         says: u64,
@@ -104,14 +104,14 @@ problems! {
         /// Bytes there is room for.
         room: u32,
     } "capture.block_frame" "a block says it holds {captured} bytes of a frame, but has room for {room}";
-    /// A pcapng packet of an interface that no block described. It is passed over.
+    /// A pcapng packet of an interface that no block described. It is skipped.
     NoInterface {
         /// The interface's number within its section.
         id: u32,
         /// How many are described.
         known: u32,
     } "capture.no_interface" "a packet of interface {id}, when only {known} have been described";
-    /// More interfaces than are kept. Packets of this one are passed over.
+    /// More interfaces than are kept. Packets of this one are skipped.
     Interfaces "capture.interfaces" "more interfaces than are kept";
     /// A pcapng section of a major version that is not known, or without a byte order.
     Section "capture.section" "a section whose byte order or version is not known";

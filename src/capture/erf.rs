@@ -10,12 +10,11 @@
 //! | loss counter, or colour       | wire length                   |
 //! +---------------------------------------------------------------+
 //! | e: extension headers, 8 bytes each, while the first bit is set|
-//! | types with Ethernet: 2 bytes, offset and pad                  |
+//! | Ethernet types: 2 bytes, offset and pad                      |
 //! | the frame …, and padding to a multiple of 8                   |
 //! ```
-//! The record length counts all of it; the wire length only the frame. Records are delivered whole, as frames of link
-//! type 197, without the padding: that is what a pcap file of that link type holds, so what is inside is taken apart in
-//! one place. Sources: Endace, "ERF types reference guide"; Wireshark's `wiretap/erf.c`.
+//! The record length counts all of it; the wire length only the frame. A record is delivered whole, without its padding, as
+//! a frame of link type 197. A pcap file of that link type holds the same bytes, so one parser reads both. Sources: Endace, "ERF types reference guide"; Wireshark's `wiretap/erf.c`.
 
 use std::io;
 
@@ -125,7 +124,7 @@ impl Erf {
         self.done = found.is_none();
         let problem = Problem::Implausible { says: wrong.record_len as u64 };
         info.damaged(input.offset(), problem, found.unwrap_or(0) as u64, self.done);
-        // Without another record, all that is left is passed over.
+        // No record follows: the rest of the file is skipped.
         match found {
             Some(distance) => input.pos += distance,
             None => input.pos += input.rest().len(),
@@ -142,8 +141,8 @@ impl Erf {
     }
 }
 
-/// Whether a file is ERF. The format has no magic number, so the first two records must make sense, their times too; in a
-/// file that is named so, the first one, at any time.
+/// Whether a file is ERF. The format has no magic number. So the first two records must be plausible, with their times. If the
+/// file's name ends in `.erf`, one plausible record is enough, with any time.
 pub(super) fn recognize(input: &mut Input, is_named: bool) -> io::Result<bool> {
     input.fill(HEADER)?;
     let first = input.rest().first_chunk().map(Header::new);
@@ -154,7 +153,7 @@ pub(super) fn recognize(input: &mut Input, is_named: bool) -> io::Result<bool> {
     Ok(is_named || is_chain(input.rest(), behind, None, 2) == Some(true))
 }
 
-/// Whether `count` plausible records stand here in a row, or fewer which end with the file; `None` if that takes more bytes.
+/// Whether `count` plausible records follow each other here, or fewer up to the end of the file. `None`: more bytes are needed.
 fn is_chain(rest: &[u8], behind: Behind, near: Option<u32>, count: usize) -> Option<bool> {
     let (mut at, mut near) = (0, near);
     for seen in 0..count {
@@ -162,7 +161,7 @@ fn is_chain(rest: &[u8], behind: Behind, near: Option<u32>, count: usize) -> Opt
             return match behind {
                 Behind::More => None,
                 Behind::Unread => Some(seen > 1),
-                // At the end a cut record may stand behind whole ones.
+                // The last record of a file may be cut.
                 Behind::End => Some(seen > 0 && at <= rest.len()),
             };
         };
@@ -215,7 +214,7 @@ impl Header {
         if matches!(self.kind(), 2 | 11 | 16 | 20) { 2 } else { 0 }
     }
 
-    /// Types that have a colour or hash in the place of the loss counter.
+    /// Types with a colour or a hash instead of the loss counter.
     fn has_color(&self) -> bool {
         matches!(self.kind(), 10 | 11 | 15..=17 | 19 | 20)
     }
@@ -229,12 +228,12 @@ impl Header {
         from_fixed(self.time)
     }
 
-    /// Whether type and length are as a record's.
+    /// Whether type and length are plausible.
     fn is_known(&self) -> bool {
         matches!(self.kind(), 1..=25 | META | 28 | 29 | PAD) && self.record_len >= HEADER + self.subheader()
     }
 
-    /// Whether the time is as a record's too, which follows one of the second `near`.
+    /// Whether the time is plausible too, for a record that follows one of the second `near`.
     fn is_plausible(&self, near: Option<u32>) -> bool {
         const WEEK: u32 = 7 * 86_400;
         let is_in_time = near.map_or(self.seconds() != 0, |near| self.seconds().abs_diff(near) <= WEEK);
@@ -242,7 +241,7 @@ impl Header {
     }
 }
 
-/// Bytes of extension headers at the start of `rest`, if they end before it does.
+/// Bytes of extension headers at the start of `rest`, if it holds all of them.
 #[inline(always)]
 fn extensions(kind: u8, rest: &[u8]) -> Option<usize> {
     let (mut more, mut at) = (kind & 0x80 != 0, 0);
@@ -262,7 +261,7 @@ fn from_fixed(time: u64) -> Time {
     Time((seconds * 1_000_000_000 + ((fraction * 1_000_000_000 + (1 << 31)) >> 32)) as i64)
 }
 
-/// The time in an ERF record, if it says no other than `time` but more exactly.
+/// The time in an ERF record, if it equals `time` and is more exact.
 pub(super) fn finer(time: Time, frame: &[u8]) -> Time {
     match frame.first_chunk().map(Header::new) {
         Some(header) if header.time().0.abs_diff(time.0) < 1_000 => header.time(),
@@ -270,8 +269,8 @@ pub(super) fn finer(time: Time, frame: &[u8]) -> Time {
     }
 }
 
-/// Nanoseconds to 2^-32 seconds, so that [`from_fixed`] gives the same nanosecond. Times ERF cannot hold become its
-/// nearest.
+/// Nanoseconds to 2^-32 seconds, so that [`from_fixed`] gives the same nanosecond. A time that ERF cannot
+/// hold becomes the nearest one that it can.
 fn to_fixed(time: Time) -> u64 {
     let (seconds, ns) = time.parts();
     match u32::try_from(seconds) {
@@ -314,14 +313,14 @@ pub(super) fn write(name: &str, record: &Record<'_>, out: &mut Vec<u8>) -> Resul
     Ok(())
 }
 
-/// Appends a record that is ERF already, with its padding again and its time and length as `record` has them.
+/// Appends a record that is ERF already. It gets its padding back, and time and length of `record`.
 fn rewrite(name: &str, record: &Record<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
     let frame = record.frame;
     let unfit = || Error::new(name, ErrorKind::Unfit, "a frame of link type 197 is no ERF record");
     let header = frame.first_chunk().map(Header::new).ok_or_else(unfit)?;
     let whole = padded(frame.len(), frame.len() >= record.wire_len as usize);
     let record_len = u16::try_from(whole).map_err(|_| unfit())?;
-    // The card's clock is finer than a nanosecond: keep what it said unless the time was changed.
+    // The card's clock is finer than a nanosecond: its value stays, unless the time was changed.
     let time = if header.time() == record.time { header.time } else { to_fixed(record.time) };
     let start = out.len();
     out.extend_from_slice(frame);
@@ -331,8 +330,8 @@ fn rewrite(name: &str, record: &Record<'_>, out: &mut Vec<u8>) -> Result<(), Err
     Ok(())
 }
 
-/// The length of a record with this much in it. One that lacks the frame's end gets no padding, which would be taken
-/// for a part of the frame.
+/// The length of a record with so many bytes. A cut frame gets no padding: readers would take it for a part of the
+/// frame.
 fn padded(len: usize, is_complete: bool) -> usize {
     if is_complete { len.next_multiple_of(8) } else { len }
 }

@@ -16,7 +16,7 @@ struct Inner {
     source: Option<io::Error>,
 }
 
-/// What sort of thing went wrong.
+/// The kind of error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -24,7 +24,7 @@ pub enum ErrorKind {
     NotFound,
     /// Permission denied.
     Permission,
-    /// A directory stands where a file is expected.
+    /// It is a directory, not a file.
     Directory,
     /// An empty file.
     Empty,
@@ -64,12 +64,12 @@ impl Error {
         Error(Box::new(Inner { name: name.to_owned(), kind, text, source: Some(error) }))
     }
 
-    /// What sort of thing went wrong.
+    /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The path it happened to, `-` for a standard stream.
+    /// The path of the file; `-` for a standard stream.
     pub fn name(&self) -> &str {
         &self.0.name
     }

@@ -7,18 +7,18 @@ use super::reader::Place;
 use super::{Error, Info, MAX_PROBLEMS, Reader, Record, Source, Time};
 use crate::dissect::Link;
 
-/// Frames held back at most to put one file in order.
+/// Most frames that are held back to sort one file.
 const HELD_FRAMES: usize = 4096;
-/// Bytes of frames held back at most for that.
+/// Most bytes of frames that are held back for it.
 const HELD_BYTES: usize = 8 << 20;
-/// Frames after which [`Info`] is brought up to date.
+/// [`Info`] is updated after so many frames.
 const REFRESH: u64 = 1024;
 
-/// Several captures as one [`Source`], in the order of time; frames of one time in the order of the files.
+/// Several captures as one [`Source`], in the order of time. Frames with equal times come in the order of the files.
 ///
-/// Interfaces are numbered anew, in the order in which their frames come. A capture made on several cores is often not in
-/// order itself: frames are held for a window of time, one millisecond unless [`with_window`](Merge::with_window) says
-/// otherwise, and up to a bound. A frame that is later than that comes out of order. A window of 0 copies nothing.
+/// Interfaces get new numbers, in the order in which their frames come. A capture from several cores is often not sorted. So
+/// frames are held for a window of time: one millisecond, or that of [`with_window`](Merge::with_window). The number of held
+/// frames is bounded. A frame that is later than the window comes out of order. With a window of 0, nothing is copied.
 #[derive(Debug)]
 pub struct Merge {
     lanes: Vec<Lane>,
@@ -66,7 +66,7 @@ impl Merge {
         Ok(())
     }
 
-    /// Brings [`Info`] up to date.
+    /// Updates [`Info`].
     #[cold]
     fn refresh(&mut self) {
         let Info { interfaces, problems, problem_count, skipped, bytes_read, total_bytes, .. } =
@@ -79,7 +79,7 @@ impl Merge {
             *skipped += info.skipped;
             *bytes_read += info.bytes_read;
             *total_bytes = total_bytes.zip(info.total_bytes).map(|(one, other)| one + other);
-            // Those that end a file are always kept: there is at most one for each file.
+            // Damage that ends a file is always kept: there is at most one for each file.
             let room = MAX_PROBLEMS.saturating_sub(problems.len());
             let some = info.problems.iter().enumerate().filter(|(at, damage)| *at < room || damage.fatal);
             problems.extend(some.map(|(_, damage)| damage.clone()));
@@ -218,7 +218,7 @@ impl Lane {
         }))
     }
 
-    /// Whether the earliest frame held can be given: no earlier one may follow, or the bound is reached.
+    /// Whether the earliest held frame can be delivered: no earlier one may follow, or the bound is reached.
     fn is_ready(&self) -> bool {
         self.held.peek().is_some_and(|Reverse(first)| {
             self.newest.0.saturating_sub(first.time.0) >= self.window
@@ -230,7 +230,7 @@ impl Lane {
     fn hold(&mut self, place: Place) {
         let Record { time, link, interface, wire_len, frame: bytes } = self.reader.record(place);
         let mut frame = self.spare.pop().unwrap_or_default();
-        // One very long frame must not make all buffers long.
+        // A very long frame must not leave a long buffer behind.
         if frame.capacity() > 1 << 16 && bytes.len() <= 1 << 16 {
             frame = Vec::new();
         }

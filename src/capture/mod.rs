@@ -12,12 +12,12 @@
 //! | ERF | yes, as frames of link type 197 | yes, from Ethernet, InfiniBand, IP and ERF |
 //! | gzip and zstd around any of them | yes, on a thread of its own | yes, by `.gz` and `.zst` |
 //!
-//! Captures lie: lengths are wrong, files end in the middle of a record, disks corrupt bytes. Damage never costs the frames
-//! before it, and seldom many behind it. Each is listed as a [`Damage`], with place and reason, in [`Info::problems`].
+//! Captures may be damaged: lengths are wrong, files end within a record, bytes are corrupt. All frames before the damage are
+//! delivered, and most after it. Each place is listed as a [`Damage`], with its reason, in [`Info::problems`].
 //! [`Source::next`] fails only when the operating system does.
 //!
-//! A capture gives the same frames and the same damage however it comes: as a file, through a pipe, compressed, or in
-//! [`Parts`] on several threads. What follows a damaged place is searched in the same bytes, however many were read at a time.
+//! A capture gives the same frames and the same damage as a file, through a pipe, compressed, or in [`Parts`] on several
+//! threads. The search after damage looks at the same bytes in each case.
 //!
 //! ```no_run
 //! use rdmawire::capture::{self, Source};
@@ -50,7 +50,7 @@ mod whole;
 mod window;
 mod writer;
 
-use std::fmt;
+use std::{fmt, net::IpAddr};
 
 pub use buffer::{Buffer, SharedRecord};
 pub use damage::{Damage, Problem};
@@ -84,16 +84,16 @@ impl fmt::Display for Time {
     }
 }
 
-/// One captured frame, borrowed from its source until the next one is asked for.
+/// One captured frame. It is borrowed from its source until the next frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
     /// When it was captured.
     pub time: Time,
-    /// What the frame's first byte is.
+    /// The frame's first header: its link type.
     pub link: Link,
     /// Index of the capture interface within its source, from 0.
     pub interface: u16,
-    /// Bytes the frame had on the wire as the capture says; `frame` may hold fewer.
+    /// Bytes of the frame on the wire, as the capture says. `frame` may hold fewer.
     pub wire_len: u32,
     /// The bytes captured.
     pub frame: &'a [u8],
@@ -109,8 +109,8 @@ pub trait Source {
         Ok(self.next()?.map(|record| SharedRecord { record, place: None }))
     }
 
-    /// Gives the next frame, and those behind it that are read already, to `on_record`: faster than [`next`](Source::next).
-    /// Returns their number, 0 after the last one.
+    /// Passes the next frame, and those after it in the buffer, to `on_record`. Faster than [`next`](Source::next).
+    /// Returns the number of frames: 0 after the last one.
     #[inline(always)]
     fn next_batch(&mut self, mut on_record: impl FnMut(&Record<'_>)) -> Result<u64, Error>
     where
@@ -131,7 +131,7 @@ pub trait Source {
         Ok(())
     }
 
-    /// What is known so far about where the frames come from.
+    /// What is known of the file or interface so far.
     fn info(&self) -> &Info;
 }
 
@@ -140,7 +140,7 @@ pub trait Sink {
     /// Takes one frame.
     fn put(&mut self, record: &Record<'_>) -> Result<(), Error>;
 
-    /// Completes the output. Nothing can be put afterwards.
+    /// Completes the output. No frame can be put after it.
     fn finish(&mut self) -> Result<(), Error>;
 }
 
@@ -224,10 +224,10 @@ impl fmt::Display for Format {
     }
 }
 
-/// What a capture file is wrapped in.
+/// The compression of a capture file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Compression {
-    /// Nothing.
+    /// No compression.
     #[default]
     None,
     /// gzip, one member or several.
@@ -236,20 +236,24 @@ pub enum Compression {
     Zstd,
 }
 
-/// What is known about a source; it grows while frames are read.
+/// What is known of a source. It grows while frames are read.
 #[derive(Clone, Debug, Default)]
 pub struct Info {
     /// The path as given, `-` for standard input.
     pub name: String,
     /// The file format.
     pub format: Format,
-    /// What the file is wrapped in.
+    /// Its compression.
     pub compression: Compression,
     /// Where the frames were captured, by [`Record::interface`].
     pub interfaces: Vec<Interface>,
+    /// The comment on the first section of a pcapng file that has one; else empty.
+    pub comment: String,
+    /// Names of hosts in a pcapng file.
+    pub names: Vec<(IpAddr, String)>,
     /// The first [`MAX_PROBLEMS`] things wrong with the file, in its order.
     pub problems: Vec<Damage>,
-    /// How many things were wrong in all.
+    /// The number of all problems.
     pub problem_count: u64,
     /// Frames delivered.
     pub frames: u64,
@@ -261,14 +265,14 @@ pub struct Info {
     pub total_bytes: Option<u64>,
 }
 
-/// How many [`Damage`]s a source stores; it goes on counting behind that.
+/// Most [`Damage`]s that a source keeps. It counts all.
 pub const MAX_PROBLEMS: usize = 100;
 
 impl Info {
     #[cold]
     fn damaged(&mut self, offset: u64, problem: Problem, skipped: u64, fatal: bool) {
         self.problem_count += 1;
-        // The fatal one ends the file and explains why: it is kept even if it comes late.
+        // The one that ends the file is always kept.
         if self.problems.len() < MAX_PROBLEMS || fatal {
             self.problems.push(Damage { offset, record: self.frames, problem, skipped, fatal });
         }
@@ -278,9 +282,9 @@ impl Info {
 /// Where frames were captured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interface {
-    /// What its frames' first byte is.
+    /// The first header of its frames.
     pub link: Link,
-    /// Longest frame it captures; 0: no limit known.
+    /// Longest frame that it captures; 0: no known limit.
     pub snaplen: u32,
     /// Length of a clock tick in nanoseconds, 1 if shorter.
     pub resolution_ns: u32,
@@ -303,12 +307,12 @@ impl Interface {
     }
 }
 
-/// Longest frame believed when a file names no limit: libpcap's MAXIMUM_SNAPLEN.
+/// Longest frame that is accepted if a file states no limit: libpcap's MAXIMUM_SNAPLEN.
 const MAX_FRAME: u32 = 0x4_0000;
-/// Longest frame believed when a file's snaplen says more than [`MAX_FRAME`].
+/// Longest frame that is accepted if a file's snaplen is above [`MAX_FRAME`].
 const MAX_FRAME_STATED: u32 = 16 << 20;
 
-/// The longest frame believed in a file with this snaplen.
+/// The longest frame that is accepted in a file with this snaplen.
 fn frame_limit(snaplen: u32) -> u32 {
     snaplen.clamp(MAX_FRAME, MAX_FRAME_STATED)
 }

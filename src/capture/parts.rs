@@ -19,8 +19,8 @@ use super::{
     window::{PAGE, place},
 };
 
-/// Bytes of a part: it fits into a core's second-level cache, together with what is known of its frames. Smaller parts are
-/// handed from thread to thread more often.
+/// Bytes of a part. It fits into a core's second-level cache, together with what is known of its frames. Smaller parts cost
+/// more hand-overs between threads.
 const LEN: u64 = 512 << 10;
 
 /// Bytes read behind a part, for its last record.

@@ -45,15 +45,15 @@ pub(super) struct Pcap {
     header: usize,
     link: Link,
     snaplen: u32,
-    /// Longest frame that is believed without a second look.
+    /// Longest frame that is accepted without more checks.
     plain: u32,
     /// The first length above that, or 0 if this file has no [fast path](Self::fast_record).
     usual: u32,
-    /// Longest frame believed.
+    /// Longest frame that is accepted.
     limit: u32,
-    /// Seconds of the last frame, against which records found by searching are judged.
+    /// Seconds of the last frame. A record found by searching must have a time near it.
     seconds: Option<u32>,
-    /// Up to this byte of the file it is not worth to search again: nothing was found.
+    /// No record was found before this byte of the file: another search would find none.
     searched: u64,
     done: bool,
 }
@@ -99,7 +99,7 @@ impl Pcap {
         pcap.snaplen = snaplen;
         pcap.limit = frame_limit(snaplen);
         pcap.plain = if snaplen == 0 { pcap.limit } else { snaplen.min(pcap.limit) };
-        // Ten bits above the link type are reserved, the uppermost six say how long the FCS is.
+        // Ten bits above the link type are reserved. The top six bits hold the length of the FCS.
         let link = network & 0x03ff_ffff;
         if link > 0xffff {
             info.damaged(20, Problem::LinkType { says: link }, 0, false);
@@ -149,7 +149,7 @@ impl Pcap {
         self.usual > 0
     }
 
-    /// Bytes of the record here, if its length is believed, or of its header if that is not complete.
+    /// Bytes of the record here, if its length is plausible; bytes of its header, if that is not complete.
     pub(super) fn fast_len(&self, rest: &[u8]) -> Option<usize> {
         let Some(header) = rest.first_chunk::<RECORD_HEADER>() else { return Some(RECORD_HEADER) };
         let captured = self.u32(header, 8);
@@ -181,7 +181,7 @@ impl Pcap {
         self.advance_slowly(input, info)
     }
 
-    /// As [`advance`](Self::advance), for records that must be read first, or are not well-formed.
+    /// [`advance`](Self::advance) for records that are not in the buffer yet, or not well-formed.
     #[cold]
     #[inline(never)]
     fn advance_slowly(&mut self, input: &mut Input, info: &mut Info) -> io::Result<Option<Place>> {
@@ -207,7 +207,7 @@ impl Pcap {
             let whole = self.header + captured as usize;
             if !input.fill(whole)? {
                 let (need, have) = (whole as u64, input.rest().len() as u64);
-                // A length that lies runs over the end too; then there are records before it.
+                // A wrong length may also point behind the end of the file. Then more records follow here.
                 if self.seconds.is_some()
                     && self.find_next(input, info, Problem::Implausible { says: captured.into() })?
                 {
@@ -220,7 +220,7 @@ impl Pcap {
             let offset = input.offset();
             let over_snaplen = self.snaplen > 0 && captured > self.snaplen;
             if over_snaplen || captured > wire {
-                // Either only one length is wrong, and the next record follows, or the whole header is.
+                // Either one length is wrong and the next record follows, or the whole header is wrong.
                 if !self.is_followed(whole, input)?
                     && self.find_next(input, info, Problem::Implausible { says: captured.into() })?
                 {
@@ -245,11 +245,11 @@ impl Pcap {
         Ok(None)
     }
 
-    /// Looks for the next chain of believable records and goes there.
+    /// Searches for the next plausible records, and continues there.
     fn find_next(&mut self, input: &mut Input, info: &mut Info, problem: Problem) -> io::Result<bool> {
         let offset = input.offset();
         let is_implausible = matches!(problem, Problem::Implausible { .. });
-        // To search again for each of very many such records would take too long.
+        // With very many such records, a search for each would take too long.
         if is_implausible && offset < self.searched {
             return Ok(false);
         }
@@ -259,14 +259,14 @@ impl Pcap {
                 input.pos += distance;
                 info.damaged(offset, problem, distance as u64, false);
             }
-            // Whoever asked because a record runs over the end has a simpler explanation then.
+            // For a record that runs over the end of the file, the caller has a simpler explanation.
             None if is_implausible => self.searched = offset + SEARCH as u64 / 16,
             None => info.damaged(offset, problem, 0, true),
         }
         Ok(found.is_some())
     }
 
-    /// Whether a believable record, or the end, follows the record of `whole` bytes here.
+    /// Whether a plausible record, or the end of the file, follows the record of `whole` bytes here.
     fn is_followed(&self, whole: usize, input: &mut Input) -> io::Result<bool> {
         if !input.fill(whole + 16)? {
             return Ok(input.rest().len() == whole);
@@ -276,7 +276,7 @@ impl Pcap {
         Ok(next.is_some_and(|next| self.is_in_time(next, self.seconds) && self.u32(next, 8) <= self.limit))
     }
 
-    /// Whether three believable records stand here in a row, or fewer that end with the file; `None` if that takes more bytes.
+    /// Whether three plausible records follow each other here, or fewer up to the end of the file. `None`: more bytes are needed.
     fn is_chain(&self, rest: &[u8], behind: Behind) -> Option<bool> {
         let (mut at, mut near) = (0, self.seconds);
         for count in 0..3 {
@@ -294,7 +294,7 @@ impl Pcap {
         Some(true)
     }
 
-    /// The captured length, if every field is as a sane record's: what is found by searching has to earn belief.
+    /// The captured length, if every field is plausible: a record found by searching is checked in full.
     fn believable(&self, header: &[u8; 16], near: Option<u32>) -> Option<u32> {
         let (captured, wire) = (self.u32(header, 8), self.u32(header, 12));
         let is_whole = (1..=self.plain).contains(&captured) && captured <= wire && wire <= self.limit;

@@ -1,4 +1,4 @@
-//! pcapng: blocks, of which some hold a frame.
+//! pcapng: a list of blocks. Some hold a frame.
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -17,9 +17,10 @@
 //! | block length again                                            |
 //! +---------------------------------------------------------------+
 //! ```
-//! All in the byte order of the section, which its header's second word shows. Source: draft-ietf-opsawg-pcapng.
+//! All fields have the byte order of their section. The second word of the section header shows it. Source: draft-ietf-opsawg-pcapng.
 
 use std::io;
+use std::net::IpAddr;
 
 use super::erf;
 use super::pcap::portable;
@@ -35,18 +36,22 @@ const INTERFACE: u32 = 1;
 /// The obsolete Packet Block.
 const OLD_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
+/// The Name Resolution Block.
+const NAMES: u32 = 4;
 const STATISTICS: u32 = 5;
 const PACKET: u32 = 6;
 /// Bytes before an Enhanced Packet Block's frame.
 pub(super) const PACKET_HEADER: usize = 28;
 
-/// Bytes of a block that are held at most: the longest frame that is believed, and room for options.
+/// Most bytes of a block that are buffered: the longest accepted frame, and room for options.
 const BLOCK_LIMIT: usize = MAX_FRAME_STATED as usize + (1 << 20);
-/// Bytes of options that a packet found by searching may have.
+/// Most bytes of options of a packet that is found by searching.
 const OPTIONS_LIMIT: u32 = 0xffff;
 /// Bytes of a name or description that are kept.
 const TEXT_LIMIT: usize = 255;
-/// Interfaces that are kept, as many as a record can name.
+/// Names of hosts that are kept.
+const NAMES_LIMIT: usize = 1 << 16;
+/// Most interfaces that are kept: a record has 16 bits for the number.
 const INTERFACE_LIMIT: usize = 1 << 16;
 
 #[derive(Clone)]
@@ -67,10 +72,10 @@ struct Local {
     index: u16,
     link: Link,
     snaplen: u32,
-    /// Longest frame that is believed without a second look.
+    /// Longest frame that is accepted without more checks.
     plain: u32,
     clock: Clock,
-    /// Frames dropped: before this section, then as statistics say, then as packets say.
+    /// Dropped frames: before this section, from statistics blocks, from packets' options.
     drops: (u64, u64, u64),
 }
 
@@ -111,7 +116,7 @@ impl Pcapng {
         Some((Record { time, link, interface, wire_len, frame: frame.get(..len)? }, behind))
     }
 
-    /// Bytes of the packet block here, if its length is believed, or of its header if that is not complete.
+    /// Bytes of the packet block here, if its length is plausible; bytes of its header, if that is not complete.
     pub(super) fn fast_len(&self, rest: &[u8]) -> Option<usize> {
         let Some(head) = rest.first_chunk::<PACKET_HEADER>() else { return Some(PACKET_HEADER) };
         let total = self.u32(head, 4) as usize;
@@ -125,16 +130,15 @@ impl Pcapng {
         self.options = (0, 0);
     }
 
-    /// The current packet's first comment.
-    pub(super) fn comment<'a>(&self, input: &'a Input) -> Option<&'a [u8]> {
+    /// The current packet's comments.
+    pub(super) fn comments<'a>(&self, input: &'a Input) -> impl Iterator<Item = &'a [u8]> {
         let (at, len) = self.options;
-        let options = input.bytes().get(at..at + len)?;
-        Options { rest: options, big: self.big, cut: false }
-            .find(|&(code, _)| code == 1)
-            .map(|(_, value)| value)
+        let rest = input.bytes().get(at..at + len).unwrap_or_default();
+        let options = Options { rest, big: self.big, cut: false };
+        options.filter(|&(code, _)| code == 1).map(|(_, value)| value)
     }
 
-    /// As [`advance`](Self::advance), for every other block.
+    /// [`advance`](Self::advance) for every other block.
     #[cold]
     #[inline(never)]
     fn advance_slowly(&mut self, input: &mut Input, info: &mut Info) -> io::Result<Option<Place>> {
@@ -167,7 +171,9 @@ impl Pcapng {
                 continue;
             }
             let size = total as usize;
-            if size > BLOCK_LIMIT || !matches!(block, SECTION | INTERFACE | STATISTICS) && !is_packet(block) {
+            if size > BLOCK_LIMIT
+                || !matches!(block, SECTION | INTERFACE | NAMES | STATISTICS) && !is_packet(block)
+            {
                 if is_packet(block) {
                     let problem = Problem::Absurd { says: total.into(), limit: BLOCK_LIMIT as u64 };
                     self.find_next(input, info, problem)?;
@@ -204,7 +210,7 @@ impl Pcapng {
         Ok(None)
     }
 
-    /// Takes a block that is at hand; gives its frame, if it holds one.
+    /// Reads a block that is in the buffer. Returns its frame, if it holds one.
     fn take(&mut self, block: u32, size: usize, input: &Input, info: &mut Info) -> Option<Place> {
         let offset = input.offset();
         let body = &input.rest()[8..size - 4];
@@ -216,7 +222,15 @@ impl Pcapng {
                 {
                     info.damaged(offset, Problem::Section, 0, false);
                 }
+                let rest = body.get(16..).unwrap_or_default();
+                let mut options = Options { rest, big: self.big, cut: false };
+                if let (true, Some((_, comment))) =
+                    (info.comment.is_empty(), options.find(|&(code, _)| code == 1))
+                {
+                    info.comment = String::from_utf8_lossy(comment).into_owned();
+                }
             }
+            NAMES => self.take_names(body, info),
             INTERFACE => self.take_interface(body, offset, info),
             STATISTICS => self.take_statistics(body, offset, info),
             _ => return self.take_packet(block, body, input.pos + 8, offset, info),
@@ -317,7 +331,7 @@ impl Pcapng {
         });
         let clock = Clock::new(resolution, seconds);
         interface.resolution_ns = clock.tick_ns();
-        // A file made of several is cut at sections: where an interface continues, it keeps its place.
+        // Files that were joined have several sections. An interface that continues keeps its number.
         let again = self.before.get(self.interfaces.len()).copied().filter(|&index| {
             let known = &info.interfaces[usize::from(index)];
             *known == Interface { drops: known.drops, ..interface.clone() }
@@ -335,13 +349,31 @@ impl Pcapng {
         }
         let limit = frame_limit(snaplen);
         let plain = match snaplen {
-            // What is in it has its own time.
+            // Its records have times of their own.
             _ if link == erf::LINK => 0,
             0 => limit,
             _ => snaplen.min(limit),
         };
         let drops = (info.interfaces[usize::from(index)].drops.unwrap_or(0), 0, 0);
         self.interfaces.push(Local { index, link, snaplen, plain, clock, drops });
+    }
+
+    /// The records of a name resolution block have the form of options: a type, a length, an address, names that end in 0.
+    fn take_names(&self, body: &[u8], info: &mut Info) {
+        let records = Options { rest: body, big: self.big, cut: false };
+        for (kind, value) in records {
+            let split = match kind {
+                1 => value.split_first_chunk::<4>().map(|(ip, names)| (IpAddr::from(*ip), names)),
+                2 => value.split_first_chunk::<16>().map(|(ip, names)| (IpAddr::from(*ip), names)),
+                _ => None,
+            };
+            let Some((ip, names)) = split else { continue };
+            let first = names.split(|&byte| byte == 0).next().unwrap_or_default();
+            if !first.is_empty() && info.names.len() < NAMES_LIMIT {
+                let name = String::from_utf8_lossy(&first[..first.len().min(TEXT_LIMIT)]);
+                info.names.push((ip, name.into_owned()));
+            }
+        }
     }
 
     fn take_statistics(&mut self, body: &[u8], offset: u64, info: &mut Info) {
@@ -353,14 +385,14 @@ impl Pcapng {
                 drops = Some(self.u64(count).saturating_add(drops.unwrap_or(0)));
             }
         });
-        // Statistics count from the section's start: the last ones hold.
+        // Statistics count from the start of the section: the last block has the total.
         if let (Some(interface), Some(drops)) = (self.interfaces.get_mut(id), drops) {
             interface.drops.1 = drops;
             self.note_drops(id, info);
         }
     }
 
-    /// Gives the options of a block; those that run over its end are damage.
+    /// The options of a block. Options that run over its end are damage.
     fn each_option(&self, rest: &[u8], offset: u64, info: &mut Info, mut take: impl FnMut(u16, &[u8])) {
         let mut options = Options { rest, big: self.big, cut: false };
         options.by_ref().for_each(|(code, value)| take(code, value));
@@ -369,13 +401,13 @@ impl Pcapng {
         }
     }
 
-    /// Packets and statistics count the same drops, so the larger number holds.
+    /// Packets and statistics count the same drops: the larger number is right.
     fn note_drops(&self, id: usize, info: &mut Info) {
         let Local { index, drops: (before, statistics, packets), .. } = self.interfaces[id];
         info.interfaces[usize::from(index)].drops = Some(before.saturating_add(statistics.max(packets)));
     }
 
-    /// Passes over a block that is of no use here, however long it is.
+    /// Skips a block of a type that is not read. It may be of any length.
     #[cold]
     fn pass_over(&mut self, block: u32, total: u32, input: &mut Input, info: &mut Info) -> io::Result<()> {
         let offset = input.offset();
@@ -397,7 +429,7 @@ impl Pcapng {
         Ok(())
     }
 
-    /// Looks for the next believable block and goes there, or ends the reading.
+    /// Searches for the next plausible block and continues there, or ends the reading.
     fn find_next(&mut self, input: &mut Input, info: &mut Info, problem: Problem) -> io::Result<()> {
         let offset = input.offset();
         if !self.find_next_if_any(input, info, problem.clone())? {
@@ -416,7 +448,7 @@ impl Pcapng {
         Ok(found.is_some())
     }
 
-    /// Whether a known block, or the end, follows the block of `size` bytes here.
+    /// Whether a block of a known type, or the end of the file, follows the block of `size` bytes here.
     fn is_followed(&self, size: usize, input: &mut Input) -> io::Result<bool> {
         if !input.fill(size + 12)? {
             return Ok(input.rest().len() == size);
@@ -425,8 +457,8 @@ impl Pcapng {
         Ok(next.is_some_and(|next| self.is_head(next)))
     }
 
-    /// Whether a whole block of a known type stands here, with the same length at both ends and, if it is a packet, a frame
-    /// that fits into it; `None` if it is not all there.
+    /// Whether a complete block of a known type is here: both lengths are equal, and the frame of a packet fits into it.
+    /// `None`: more bytes are needed.
     fn is_block(&self, rest: &[u8]) -> Option<bool> {
         let head = rest.first_chunk::<8>()?;
         if !self.is_head(head) {
@@ -458,7 +490,7 @@ impl Pcapng {
     /// Whether a block may begin with this type and length.
     fn is_head(&self, head: &[u8; 8]) -> bool {
         let (block, total) = (self.u32(head, 0), self.u32(head, 4));
-        // A section's length may be in another byte order; its second word decides.
+        // The byte order of a section's length may differ: its second word shows it.
         block == SECTION
             || matches!(block, 1..=6 | 9 | 10 | 0xbad | 0x4000_0bad)
                 && total >= least(block)
@@ -536,11 +568,11 @@ struct Clock {
 
 #[derive(Clone, Copy)]
 enum Tick {
-    /// So many nanoseconds.
+    /// A tick is so many nanoseconds.
     Nanos(u64),
-    /// So many to the nanosecond.
+    /// So many ticks are a nanosecond.
     PerNano(u64),
-    /// 2 to the power of so many to the second.
+    /// 2 to this power ticks are a second.
     Binary(u32),
 }
 
@@ -552,13 +584,13 @@ impl Clock {
             _ if resolution & 0x80 != 0 => Tick::Binary(exponent),
             0..=9 => Tick::Nanos(10u64.pow(9 - exponent)),
             10..=28 => Tick::PerNano(10u64.pow(exponent - 9)),
-            // More than 64 bits can count in a nanosecond.
+            // One nanosecond would have more ticks than 64 bits can count.
             _ => Tick::PerNano(u64::MAX),
         };
         Clock { tick, offset: seconds.saturating_mul(1_000_000_000) }
     }
 
-    /// Times beyond what 64 bits of nanoseconds hold, in the year 2262, become the last one they do.
+    /// 64 bits of nanoseconds end in the year 2262. A later time becomes the last one.
     #[inline(always)]
     fn time(self, ticks: u64) -> Time {
         let since = match self.tick {
@@ -580,14 +612,33 @@ impl Clock {
     }
 }
 
-/// Appends a section header, with this program's name.
-pub(super) fn write_section(out: &mut Vec<u8>) {
+/// Appends a section header, with this program's name, and a comment unless it is empty.
+pub(super) fn write_section(out: &mut Vec<u8>, comment: &str) {
     let start = begin(out, SECTION);
     out.extend_from_slice(&ORDER.to_le_bytes());
     out.extend_from_slice(&[1, 0, 0, 0]);
     // The section's length is not known.
     out.extend_from_slice(&u64::MAX.to_le_bytes());
+    if !comment.is_empty() {
+        write_option(out, 1, comment.as_bytes());
+    }
     write_option(out, 4, concat!("rdmawire ", env!("CARGO_PKG_VERSION")).as_bytes());
+    write_option(out, 0, &[]);
+    end(out, start);
+}
+
+/// Appends names of hosts.
+pub(super) fn write_names(out: &mut Vec<u8>, names: &[(IpAddr, String)]) {
+    let start = begin(out, NAMES);
+    for (ip, name) in names {
+        let (kind, mut record) = match ip {
+            IpAddr::V4(ip) => (1, ip.octets().to_vec()),
+            IpAddr::V6(ip) => (2, ip.octets().to_vec()),
+        };
+        record.extend(name.bytes().filter(|&byte| byte != 0).take(TEXT_LIMIT));
+        record.push(0);
+        write_option(out, kind, &record);
+    }
     write_option(out, 0, &[]);
     end(out, start);
 }
@@ -622,7 +673,7 @@ pub(super) fn write_packet(
     time: Time,
     wire_len: u32,
     frame: &[u8],
-    comment: Option<&str>,
+    comments: &[&str],
 ) {
     let start = begin(out, PACKET);
     let ticks = u64::try_from(time.0).unwrap_or(0);
@@ -631,8 +682,8 @@ pub(super) fn write_packet(
     }
     out.extend_from_slice(frame);
     pad(out, frame.len());
-    if let Some(comment) = comment {
-        write_option(out, 1, comment.as_bytes());
+    comments.iter().for_each(|comment| write_option(out, 1, comment.as_bytes()));
+    if !comments.is_empty() {
         write_option(out, 0, &[]);
     }
     end(out, start);
@@ -664,7 +715,7 @@ fn end(out: &mut Vec<u8>, start: usize) {
 }
 
 fn write_option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
-    // Text that is longer than an option can be is cut, at a character's beginning.
+    // Text that does not fit into an option is cut between two characters.
     let mut len = value.len().min(0xffff);
     while len < value.len() && len > 0 && value[len] & 0xc0 == 0x80 {
         len -= 1;

@@ -20,7 +20,7 @@ pub fn open(path: &Path) -> Result<Reader, Error> {
     open_with(path, &Options::default())
 }
 
-/// Opens the capture at `path` in a particular way.
+/// Opens the capture at `path` with options.
 pub fn open_with(path: &Path, options: &Options) -> Result<Reader, Error> {
     let name = path.display().to_string();
     if path == Path::new("-") {
@@ -32,7 +32,7 @@ pub fn open_with(path: &Path, options: &Options) -> Result<Reader, Error> {
     if known.is_dir() {
         return Err(Error::io(&name, "opening", io::ErrorKind::IsADirectory.into()));
     }
-    // Files without a length, as in /proc, have content all the same.
+    // Files in /proc have content, but length 0.
     let total = Some(known.len()).filter(|&len| known.is_file() && len > 0);
     let same = total.and_then(|_| file.try_clone().ok());
     let mut reader = stream(name, file, options, total)?;
@@ -127,19 +127,20 @@ pub(super) struct Place {
 }
 
 impl Reader {
-    /// Reads a capture from any stream of bytes; `name` is what messages call it.
+    /// Reads a capture from any stream of bytes. Messages call it `name`.
     ///
-    /// Frames come as soon as they are complete, however slowly the bytes do.
+    /// A frame is delivered as soon as all of its bytes have arrived.
     pub fn from_read(from: impl Read + Send + 'static, name: &str) -> Result<Reader, Error> {
         stream(name.to_owned(), from, &Options::default(), None)
     }
 
-    /// The first comment on the frame that was read last, in pcapng.
-    pub fn comment(&self) -> Option<std::borrow::Cow<'_, str>> {
-        match &self.decoder {
-            Decoder::Pcapng(pcapng) => pcapng.comment(&self.input).map(String::from_utf8_lossy),
+    /// The comments on the frame that was read last, in pcapng.
+    pub fn comments(&self) -> impl Iterator<Item = std::borrow::Cow<'_, str>> {
+        let pcapng = match &self.decoder {
+            Decoder::Pcapng(pcapng) => Some(pcapng),
             _ => None,
-        }
+        };
+        pcapng.into_iter().flat_map(|pcapng| pcapng.comments(&self.input)).map(String::from_utf8_lossy)
     }
 
     /// Goes to the next frame. Its place is valid until the next call.
@@ -152,7 +153,7 @@ impl Reader {
         };
         match place {
             Ok(Some(place)) if place.link == erf::LINK => {
-                // A frame that is an ERF record has the card's own time in it, finer than pcap's.
+                // An ERF record holds the card's own time, which is finer than pcap's.
                 let time = erf::finer(place.time, self.record(place).frame);
                 Ok(Some(Place { time, ..place }))
             }
@@ -193,7 +194,7 @@ impl Reader {
         let is_erf = Format::of_name(&info.name) == Some(Format::Erf);
         let start = input.rest();
         let decoder = if start.is_empty() {
-            // An empty file has no format, but neither has one whose compressed data is damaged from the start.
+            // A file without bytes is either empty, or its compressed data is damaged from the start.
             return Err(match input.take_corrupt() {
                 Some(reason) => Error::new(
                     &info.name,
@@ -301,7 +302,7 @@ fn failed(name: &str, error: io::Error) -> Error {
 #[cfg(unix)]
 fn standard_input(name: String, options: &Options) -> Result<Reader, Error> {
     use std::os::fd::AsFd;
-    // The descriptor itself: `Stdin` puts a small buffer in between.
+    // Reads from the descriptor: `Stdin` would add a small buffer.
     let input =
         io::stdin().as_fd().try_clone_to_owned().map_err(|error| Error::io(&name, "opening", error))?;
     stream(name, File::from(input), options, None)

@@ -13,7 +13,7 @@ pub(super) fn compression(start: &[u8]) -> Compression {
     }
 }
 
-/// Says what a file that is no capture looks like.
+/// Describes a file that is not a capture.
 pub(super) fn describe(start: &[u8]) -> String {
     const KNOWN: &[(&[u8], &str)] = &[
         (b"TRSNIFF data    \x1a", "looks like a Network General Sniffer capture (.cap)"),

@@ -14,7 +14,7 @@ pub struct WholeFile {
     target: Option<Target>,
 }
 
-/// The name that a file gets in the end.
+/// The final name of the file.
 #[derive(Debug)]
 struct Target {
     path: PathBuf,
@@ -23,11 +23,11 @@ struct Target {
 }
 
 impl WholeFile {
-    /// Begins to write the file `path`.
+    /// Starts to write the file `path`.
     ///
     /// # Errors
-    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists): there is such a file, and `force` does not replace it. Besides,
-    /// what the system says.
+    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists): there is such a file, and `force` does not replace it. Other
+    /// errors are the system's.
     pub fn create(path: &Path, force: bool) -> io::Result<WholeFile> {
         // A symbolic link stays; the file it points to is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -48,12 +48,11 @@ impl WholeFile {
     /// Gives the file its name.
     ///
     /// # Errors
-    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists): somebody else took the name meanwhile. Besides, what the system
-    /// says.
+    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists): the name was taken meanwhile. Other errors are the system's.
     pub fn keep(mut self) -> io::Result<()> {
         let Some(Target { path, temporary, force }) = &self.target else { return Ok(()) };
         if !force {
-            // A link fails if the name was taken meanwhile, which renaming would not notice.
+            // A link fails if the name was taken meanwhile; a rename would replace the other file.
             match fs::hard_link(temporary, path) {
                 Ok(()) => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
@@ -90,7 +89,7 @@ impl Drop for WholeFile {
 /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) if a name is taken.
 ///
 /// # Errors
-/// [`InvalidInput`](io::ErrorKind::InvalidInput): `path` names no file. Besides, what `make` says.
+/// [`InvalidInput`](io::ErrorKind::InvalidInput): `path` names no file. Other errors are those of `make`.
 pub fn make_beside<T>(path: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(PathBuf, T)> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let file_name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;

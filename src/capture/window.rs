@@ -5,11 +5,11 @@
 //!        -----|-----------------------|-----------------|---------------
 //! bytes()     from ..     read        pos ..  rest()    end
 //! ```
-//! A format takes [`rest`](Input::rest). If that is too short it calls [`fill`](Input::fill), which moves the rest to the
-//! window's beginning and reads more. Frames are borrowed from the window: only a frame across its edge is copied. If
-//! somebody holds the [`Buffer`], reading continues in another one.
+//! The parser of a format reads [`rest`](Input::rest). If that is too short, it calls [`fill`](Input::fill), which moves the rest to
+//! the start of the window and reads more bytes. Frames are borrowed from the window. Only a frame that crosses its end is
+//! copied. If someone still holds the [`Buffer`], reading continues in another one.
 //!
-//! The window begins where [`place`] says: the address that the system copies to matters for speed.
+//! [`place`] chooses the start of the window: the address that the system copies to matters for speed.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -19,24 +19,24 @@ use super::buffer::Buffer;
 use super::compressed::{Corrupt, Meter};
 use super::{Info, Problem};
 
-/// How far a search for the next believable record goes.
+/// A search for the next plausible record ends after so many bytes.
 pub(super) const SEARCH: usize = 1 << 20;
 
-/// Bytes of a page of memory; larger ones do as well.
+/// Bytes of a page of memory. Larger pages are multiples of it.
 pub(super) const PAGE: usize = 4 << 10;
 
-/// Where among `bytes`, within their first page, the bytes of a file from `offset` on are put: at the same address within a
-/// page as in the system's page cache. A copy to an address a few bytes behind that is several times slower on some
-/// processors, which mistake their loads for the stores just before (4K aliasing). Large allocations begin 16 bytes behind a
-/// page's beginning, so this would happen to every file.
+/// The index in `bytes`, within their first page, where the bytes of a file from `offset` on are put: the same address within
+/// a page as in the system's page cache. On some processors, a copy to an address a few bytes higher is several times slower,
+/// because a load seems to depend on an earlier store (4K aliasing). Large allocations begin 16 bytes after the start of a
+/// page, so this would happen to every file.
 pub(super) fn place(bytes: &[u8], offset: u64) -> usize {
     (offset as usize).wrapping_sub(bytes.as_ptr().addr()) % PAGE
 }
 
-/// Bytes of the first read, and of the smallest window: who continues in [parts](super::Parts) needs no more.
+/// Bytes of the first read, and of the smallest window. Reading in [parts](super::Parts) needs no more.
 const FIRST: usize = 64 << 10;
 
-/// A file that ends before the length it had, travelling as the inside of an [`io::Error`].
+/// A file became shorter while it was read. The inner error of an [`io::Error`].
 #[derive(Debug)]
 pub(super) struct Shrunk;
 
@@ -68,8 +68,8 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Reads `source` through a window of `window` bytes. `total` bytes are expected on disk, if that is known; a
-    /// `meter` counts those when `source` is what they decompress to.
+    /// Reads `source` through a window of `window` bytes. `total`: bytes of the file on disk, if known. If `source`
+    /// decompresses the file, `meter` counts the compressed bytes.
     pub(super) fn new(
         source: Box<dyn Read + Send>,
         window: usize,
@@ -104,7 +104,7 @@ impl Input {
         &self.bytes
     }
 
-    /// The bytes at hand that are not consumed yet.
+    /// The bytes in the buffer that are not consumed yet.
     #[inline(always)]
     pub(super) fn rest(&self) -> &[u8] {
         self.bytes.get(self.pos..self.end).unwrap_or_default()
@@ -133,7 +133,7 @@ impl Input {
         self.corrupt.take()
     }
 
-    /// Notes how the reading ended, once nothing more can be read: where the compressed data broke, or else with `cut`.
+    /// Notes why the reading ended when no more can be read: damage of the compressed data, or else `cut`.
     #[cold]
     pub(super) fn end(&mut self, info: &mut Info, cut: Option<Problem>) {
         info.bytes_read = self.bytes_read();
@@ -143,8 +143,8 @@ impl Input {
         }
     }
 
-    /// Makes `need` bytes available in [`rest`](Input::rest); false if the file ends before. The caller bounds `need`: the
-    /// window grows to twice that.
+    /// Makes `need` bytes available in [`rest`](Input::rest); false if the file ends before. The window grows to twice `need`,
+    /// so the caller must bound it.
     #[cold]
     pub(super) fn fill(&mut self, need: usize) -> io::Result<bool> {
         if self.end - self.pos >= need || self.over {
@@ -156,7 +156,7 @@ impl Input {
             return self.read(need);
         };
         if self.pos + need > bytes.len() || self.pos == self.end {
-            // Twice the need: then bytes are moved no more often than they are read, whatever lengths the file states.
+            // With twice the need, a byte is moved at most as often as it is read, for any lengths in the file.
             if bytes.len() < 2 * need + PAGE {
                 bytes.resize(2 * need + PAGE, 0);
             }
@@ -185,7 +185,7 @@ impl Input {
             into.copy_from_slice(rest);
         }
         let last = std::mem::replace(&mut self.bytes, next);
-        // Those for very long records are not kept.
+        // Buffers for very long records are not kept.
         if last.len() <= self.window {
             self.left.push(last);
         }
@@ -209,7 +209,7 @@ impl Input {
                 Ok(got) => self.end += got,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => match error.get_ref().and_then(|inner| inner.downcast_ref::<Corrupt>()) {
-                    // Everything before the damage has been read; it is reported when that is used up.
+                    // The damage is reported when the bytes before it are used up.
                     Some(corrupt) => {
                         self.corrupt = Some(corrupt.0.clone());
                         self.over = true;
@@ -238,7 +238,7 @@ impl Input {
         }
     }
 
-    /// Passes over `count` bytes without holding them; fewer if the file ends before.
+    /// Skips `count` bytes without buffering them; fewer if the file ends before.
     pub(super) fn skip(&mut self, count: u64) -> io::Result<u64> {
         let mut left = count;
         while left > 0 {
@@ -252,9 +252,9 @@ impl Input {
         Ok(count - left)
     }
 
-    /// The distance to the nearest byte behind this one where `test` holds, within [`SEARCH`] bytes. `test` gets the bytes
-    /// from there on and what stands behind them; it answers `None` if it needs more of them. So what is found depends on the
-    /// file alone, not on how much of it was read at a time.
+    /// The distance to the next byte where `test` is true, at most [`SEARCH`] bytes. `test` gets the bytes from there on, and what
+    /// follows the buffer. It returns `None` if it needs more bytes. So the result depends on the file alone, not on how
+    /// many bytes were read at a time.
     #[cold]
     pub(super) fn search(
         &mut self,
@@ -284,12 +284,12 @@ impl Input {
     }
 }
 
-/// What stands behind the bytes at hand.
+/// What follows the bytes in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Behind {
-    /// More of the file, which can be had.
+    /// More of the file, which can be read.
     More,
-    /// More of the file, which is too far away.
+    /// More of the file, beyond the limit of a search.
     Unread,
     /// The end of the file.
     End,

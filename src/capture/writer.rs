@@ -9,18 +9,17 @@ use super::whole::WholeFile;
 use super::{Error, ErrorKind, Format, Interface, Record, Sink, erf, pcapng};
 use crate::dissect::Link;
 
-/// Bytes gathered before they are written.
+/// Bytes that are buffered before they are written.
 const GATHER: usize = 256 << 10;
-/// Snaplen written where no limit is known: the largest every reader takes.
+/// The snaplen in a file if no limit is known: the largest that every reader accepts.
 const SNAPLEN: u32 = 0x4_0000;
 
 /// Creates a capture at `path`; `-` is standard output. A name that ends in `.gz` or `.zst` is compressed.
 ///
-/// A file that exists is left alone unless `options.force`. The bytes go to another name in the same directory, which
-/// becomes `path` in [`Sink::finish`]; without that nothing remains. Devices and pipes are written to directly.
+/// An existing file is replaced only with `options.force`. The bytes are written to a temporary file in the same directory.
+/// [`Sink::finish`] renames it to `path`; without that, it is removed. Devices and pipes are written directly.
 ///
-/// `interfaces` may be empty or lack some: those of records are added as they come, which pcapng can hold. pcap holds
-/// one link type.
+/// `interfaces` may be empty or incomplete: pcapng takes new ones as their records come. A pcap file has one link type.
 pub fn create(
     path: &Path,
     format: Format,
@@ -49,7 +48,10 @@ pub fn create(
         finished: false,
     };
     if format == Format::Pcapng {
-        pcapng::write_section(&mut writer.gathered);
+        pcapng::write_section(&mut writer.gathered, &options.comment);
+        if !options.names.is_empty() {
+            pcapng::write_names(&mut writer.gathered, &options.names);
+        }
         for interface in interfaces {
             pcapng::write_interface(&mut writer.gathered, interface);
         }
@@ -76,14 +78,14 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Takes one frame with a comment on it, which only pcapng keeps.
-    pub fn put_with_comment(&mut self, record: &Record<'_>, comment: Option<&str>) -> Result<(), Error> {
+    /// Takes one frame with comments. Only pcapng keeps the comments.
+    pub fn put_with_comments(&mut self, record: &Record<'_>, comments: &[&str]) -> Result<(), Error> {
         match self.format {
             Format::Pcapng => {
                 let id = self.interface(record);
                 let time = record.time;
                 self.last = self.last.max(time);
-                pcapng::write_packet(&mut self.gathered, id, time, record.wire_len, record.frame, comment);
+                pcapng::write_packet(&mut self.gathered, id, time, record.wire_len, record.frame, comments);
             }
             Format::Erf => erf::write(&self.name, record, &mut self.gathered)?,
             _ => self.put_pcap(record)?,
@@ -97,7 +99,7 @@ impl Writer {
         self.out.with(|out| out.flush()).map_err(|error| Error::io(&self.name, "writing", error))
     }
 
-    /// Says how many frames the capturing side lost on an interface announced at creation; pcapng keeps it.
+    /// Sets how many frames were lost while capturing on an interface that was given at creation. Only pcapng keeps it.
     pub fn set_drops(&mut self, interface: usize, drops: u64) {
         if let Some(interface) = self.interfaces.get_mut(interface) {
             interface.drops = Some(drops);
@@ -117,7 +119,7 @@ impl Writer {
             return Err(Error::new(&self.name, ErrorKind::Unfit, text));
         }
         let (seconds, ns) = record.time.parts();
-        // Times the format cannot hold become its nearest: 1970 and 2106.
+        // pcap holds times from 1970 to 2106. Other times become the nearest of these.
         let (seconds, ns) = match u32::try_from(seconds) {
             Ok(seconds) => (seconds, ns),
             Err(_) if seconds < 0 => (0, 0),
@@ -134,7 +136,7 @@ impl Writer {
     fn begin_pcap(&mut self, link: Link) -> Link {
         let magic: u32 = if self.format == Format::Pcap { 0xa1b2_3c4d } else { 0xa1b2_c3d4 };
         let longest = self.interfaces.iter().map(|interface| interface.snaplen);
-        // One without a limit makes the whole file one without.
+        // If one interface has no limit, the file has none.
         let snaplen =
             if longest.clone().any(|snaplen| snaplen == 0) { 0 } else { longest.max().unwrap_or(0) };
         let snaplen = if snaplen == 0 { SNAPLEN } else { snaplen };
@@ -150,7 +152,7 @@ impl Writer {
         link
     }
 
-    /// The number of a record's interface in the pcapng file; one that is new is written down first.
+    /// The number of a record's interface in the pcapng file. A new interface is written first.
     #[inline]
     fn interface(&mut self, record: &Record<'_>) -> u32 {
         match self.interfaces.get(usize::from(record.interface)) {
@@ -179,7 +181,7 @@ impl Writer {
 impl Sink for Writer {
     #[inline]
     fn put(&mut self, record: &Record<'_>) -> Result<(), Error> {
-        self.put_with_comment(record, None)
+        self.put_with_comments(record, &[])
     }
 
     fn finish(&mut self) -> Result<(), Error> {

@@ -1,5 +1,7 @@
 //! `rdmawire analyze`: who retransmits, what was lost and where.
 
+mod pictures;
+
 use std::{
     collections::BTreeMap,
     io::{self, Write},
@@ -18,18 +20,26 @@ use clap::Args;
 use super::{
     Outcome, end_on_ctrl_c,
     input::{Progress, STOP, describe, try_open},
+    page::Making,
     pipeline::{self, Step},
     say,
     terminal::{self, Color},
     tracking::{self, Tracking, name_interfaces, push_if_matching},
 };
 use rdmawire::{
-    analyze::{Analysis, Batch, Ended, Options},
+    analyze::{
+        Address, Analysis, Batch, Ended, Options,
+        metric::{
+            Metric,
+            timeline::{self, Ends, Timeline},
+        },
+    },
     capture::{self, Info, Merge, Reader, Source},
     filter::Filter,
     grammar::units,
     report::{
         self, Renderer, Sort, View,
+        html::{Article, Html},
         json::{self, Json},
         set::{self, Set, Totals},
         table::{Format, Tables},
@@ -50,9 +60,15 @@ pub(super) struct Analyze {
     /// Write the report as one JSON object.
     #[arg(long)]
     json: bool,
+    /// Write the reports of all files into one HTML page, which opens offline in any browser; `-` is standard output.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "every"])]
+    html: Option<PathBuf>,
     /// Show one flow in detail: its number in the list, or SOURCE,DESTINATION,QP.
     #[arg(long, value_name = "FLOW", conflicts_with = "json")]
     flow: Option<String>,
+    /// Write the timeline of the flows in trouble, and of the largest, as a trace that ui.perfetto.dev opens.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["every", "html"])]
+    perfetto: Option<PathBuf>,
     /// Show at most N rows of each list, and N findings; 0 shows all.
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
@@ -73,14 +89,14 @@ pub(super) struct Analyze {
     threads: usize,
     /// Also write tables for databases and notebooks into this directory: flows.csv, episodes.csv, …; `rdmawire explain tables`
     /// describes them.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["html", "perfetto", "flow"])]
     csv: Option<PathBuf>,
     /// Also write these tables with one JSON object on each line.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["html", "perfetto", "flow"])]
     ndjson: Option<PathBuf>,
     /// Also write these tables as Parquet.
     #[cfg(feature = "parquet")]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["html", "perfetto", "flow"])]
     parquet: Option<PathBuf>,
     /// Replace tables that exist.
     #[arg(long)]
@@ -94,6 +110,14 @@ fn sort(name: &str) -> Result<Sort, String> {
     let names = || Sort::ALL.map(|(name, _)| name).join(", ");
     let found = Sort::ALL.iter().find(|(other, _)| *other == name);
     found.map(|(_, sort)| *sort).ok_or_else(|| format!("expected one of {}", names()))
+}
+
+/// The flow SOURCE,DESTINATION,QP.
+fn ends(flow: &str) -> Option<Ends> {
+    let mut parts = flow.split(',').map(str::trim);
+    let mut address = || parts.next()?.parse::<Address>().ok();
+    let (src, dst) = (address()?, address()?);
+    Some((src, dst, units::qpn(parts.next()?).ok()?.0))
 }
 
 /// A file with at least so many bytes is worth a second thread.
@@ -110,10 +134,18 @@ impl Analyze {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let filter = self.tracking.filter()?;
         end_on_ctrl_c(&STOP);
+        let page = self.html.as_ref().map(|path| Making::begin(path, &self.files)).transpose()?;
+        if self.has_pictures() {
+            return self.pictures();
+        }
         let printer = Mutex::new(Printer::new(&self)?);
         let all_read =
             if self.merge { self.merged(&filter, &printer)? } else { self.each(&filter, &printer)? };
-        printer.into_inner().unwrap_or_else(PoisonError::into_inner).end()?;
+        let printer = printer.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match page {
+            Some(page) => page.end(&printer.end_page()?)?,
+            None => printer.end()?,
+        }
         Ok(if all_read { Outcome::Done } else { Outcome::Failed })
     }
 
@@ -170,11 +202,16 @@ impl Analyze {
         path: &Path,
         filter: &Option<Filter>,
         threads: usize,
-    ) -> anyhow::Result<(Option<Ended>, bool)> {
+    ) -> anyhow::Result<(Option<Done>, bool)> {
         let Some(mut reader) = try_open(path) else { return Ok((None, false)) };
         let threads = threads_left(threads, [reader.info()].into_iter());
+        if self.html.is_some() {
+            let (analysis, is_all) = self.follow(&mut reader, filter, threads, self.timeline());
+            let done = self.article(analysis.from(describe([reader.info()].into_iter())))?;
+            return Ok((Some(Done::Article(done)), is_all));
+        }
         let (analysis, is_all) = self.analyze(&mut reader, filter, threads)?;
-        Ok((Some(analysis.from(describe([reader.info()].into_iter()))), is_all))
+        Ok((Some(Done::Report(analysis.from(describe([reader.info()].into_iter())))), is_all))
     }
 
     fn merged(&self, filter: &Option<Filter>, printer: &Mutex<Printer<'_>>) -> anyhow::Result<bool> {
@@ -185,8 +222,14 @@ impl Analyze {
         }
         let threads = threads_left(self.threads(), readers.iter().map(|reader| reader.info()));
         let mut merge = Merge::new(readers);
-        let (analysis, is_all) = self.analyze(&mut merge, filter, threads)?;
-        let done = analysis.from(describe(merge.readers().map(|reader| reader.info())));
+        let files = |merge: &Merge| describe(merge.readers().map(|reader| reader.info()));
+        let (done, is_all) = if self.html.is_some() {
+            let (analysis, is_all) = self.follow(&mut merge, filter, threads, self.timeline());
+            (Done::Article(self.article(analysis.from(files(&merge)))?), is_all)
+        } else {
+            let (analysis, is_all) = self.analyze(&mut merge, filter, threads)?;
+            (Done::Report(analysis.from(files(&merge))), is_all)
+        };
         printer.lock().unwrap_or_else(PoisonError::into_inner).put(0, Some(done))?;
         Ok(all_read && is_all)
     }
@@ -198,18 +241,8 @@ impl Analyze {
         filter: &Option<Filter>,
         threads: usize,
     ) -> anyhow::Result<(Ended, bool)> {
+        let Some(seconds) = self.every else { return Ok(self.follow(source, filter, threads, ())) };
         let analysis = Mutex::new(Analysis::new(self.options()));
-        let Some(seconds) = self.every else {
-            let mut held = analysis.lock().unwrap_or_else(PoisonError::into_inner);
-            let is_long = source.info().total_bytes.is_some_and(|bytes| bytes >= long(source.info()));
-            let is_all = if threads > 1 && is_long {
-                self.feed_on_threads(source, filter, threads, &mut held)
-            } else {
-                tracking::feed(source, &self.options(), filter, &mut *held)
-            };
-            drop(held);
-            return Ok((analysis.into_inner().unwrap_or_else(PoisonError::into_inner).end(), is_all));
-        };
         // A second thread prints the reports: the next frame may never come.
         let (over, changed) = (Mutex::new(false), Condvar::new());
         let name = source.info().name.clone();
@@ -238,6 +271,54 @@ impl Analyze {
         Ok((analysis.into_inner().unwrap_or_else(PoisonError::into_inner).end(), is_all))
     }
 
+    /// Analyzes a source to its end, with a metric beside the built-in ones.
+    fn follow<M: Metric>(
+        &self,
+        source: &mut (impl Source + Send),
+        filter: &Option<Filter>,
+        threads: usize,
+        metric: M,
+    ) -> (Ended<M>, bool) {
+        let mut analysis = Analysis::with(self.options(), metric);
+        let is_long = source.info().total_bytes.is_some_and(|bytes| bytes >= long(source.info()));
+        let is_all = if threads > 1 && is_long {
+            self.feed_on_threads(source, filter, threads, &mut analysis)
+        } else {
+            tracking::feed(source, &self.options(), filter, &mut analysis)
+        };
+        (analysis.end(), is_all)
+    }
+
+    fn captures(&self) -> usize {
+        if self.merge { 1 } else { self.files.len() }
+    }
+
+    /// What pictures need.
+    fn timeline(&self) -> Timeline {
+        let budget = timeline::BUDGET / self.threads().min(self.captures()).max(1);
+        let wanted = self.flow.as_deref().and_then(ends).into_iter().collect();
+        Timeline::new(budget, wanted).with_speed(self.options().speed_bps)
+    }
+
+    /// The part of a page.
+    fn article(&self, ended: Ended<Timeline>) -> anyhow::Result<Article> {
+        /// Flows with pictures in a page, but for the one that was asked for.
+        const PICTURES: usize = 12;
+        let report = ended.report();
+        let wanted = self.flow.as_ref().map(|which| report::find_flow(&report, which)).transpose();
+        let wanted = match wanted {
+            Err(error) if self.is_one() => return Err(anyhow!("--flow: {error}")),
+            found => found.ok().flatten(),
+        };
+        let wanted: Vec<usize> = wanted.into_iter().collect();
+        let pictures = ended.metric().charts(&report, &wanted, PICTURES.div_ceil(self.captures()));
+        let article = Article::of(&report, pictures, (Html::ROWS / self.captures()).max(100))?;
+        drop(report);
+        // To free a million flows one by one takes longer.
+        std::mem::forget(ended);
+        Ok(article)
+    }
+
     /// Prints the report of an analysis that continues. The analysis waits until the report is made; if the report is too long to be
     /// buffered, until it is written.
     fn print_so_far(&self, analysis: &Mutex<Analysis>, name: &str) -> anyhow::Result<()> {
@@ -258,12 +339,12 @@ impl Analyze {
     }
 
     /// [`tracking::feed`] on several threads.
-    fn feed_on_threads(
+    fn feed_on_threads<M: Metric>(
         &self,
         source: &mut (impl Source + Send),
         filter: &Option<Filter>,
         threads: usize,
-        analysis: &mut Analysis,
+        analysis: &mut Analysis<M>,
     ) -> bool {
         let options = self.options();
         let mut progress = Progress::new(source.info());
@@ -344,25 +425,35 @@ fn stdout() -> io::Result<impl Write> {
     Ok(io::BufWriter::with_capacity(1 << 16, terminal::stdout()?))
 }
 
+/// What became of a file.
+#[allow(clippy::large_enum_variant, reason = "there is one for each file")]
+enum Done {
+    Report(Ended),
+    Article(Article),
+}
+
 /// Prints reports in the order of the files, each as soon as possible. After several, it prints the summary.
 struct Printer<'a> {
     asked: &'a Analyze,
     /// The number of the next file to print.
     next: usize,
-    waiting: BTreeMap<usize, Option<Ended>>,
+    waiting: BTreeMap<usize, Option<Done>>,
     summaries: Vec<Totals>,
     is_flow_found: bool,
+    /// The parts of a page.
+    articles: Vec<Article>,
     tables: Vec<Tables>,
 }
 
 impl Printer<'_> {
     fn new(asked: &Analyze) -> anyhow::Result<Printer<'_>> {
-        let (waiting, summaries, tables) = (BTreeMap::new(), Vec::new(), asked.tables()?);
-        Ok(Printer { asked, next: 0, waiting, summaries, is_flow_found: false, tables })
+        let (waiting, summaries, articles) = (BTreeMap::new(), Vec::new(), Vec::new());
+        let tables = asked.tables()?;
+        Ok(Printer { asked, next: 0, waiting, summaries, is_flow_found: false, articles, tables })
     }
 
     /// Takes the analysis of a file.
-    fn put(&mut self, at: usize, done: Option<Ended>) -> anyhow::Result<()> {
+    fn put(&mut self, at: usize, done: Option<Done>) -> anyhow::Result<()> {
         self.waiting.insert(at, done);
         while let Some(done) = self.waiting.remove(&self.next) {
             self.next += 1;
@@ -371,11 +462,20 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// Prints the reports that wait for files that were not begun, and the summary.
+    /// The parts of the page.
+    fn end_page(mut self) -> anyhow::Result<Vec<Article>> {
+        self.print_waiting()?;
+        Ok(self.articles)
+    }
+
+    /// Prints the reports that wait for files that were not begun.
+    fn print_waiting(&mut self) -> anyhow::Result<()> {
+        std::mem::take(&mut self.waiting).into_values().try_for_each(|done| self.print(done))
+    }
+
+    /// Prints the reports that wait, and the summary.
     fn end(mut self) -> anyhow::Result<()> {
-        for (_, done) in std::mem::take(&mut self.waiting) {
-            self.print(done)?;
-        }
+        self.print_waiting()?;
         std::mem::take(&mut self.tables).into_iter().try_for_each(Tables::finish)?;
         if self.summaries.is_empty() {
             return Ok(());
@@ -399,8 +499,15 @@ impl Printer<'_> {
         Ok(out.flush()?)
     }
 
-    fn print(&mut self, done: Option<Ended>) -> anyhow::Result<()> {
-        let Some(done) = done else { return Ok(()) };
+    fn print(&mut self, done: Option<Done>) -> anyhow::Result<()> {
+        let done = match done {
+            Some(Done::Report(done)) => done,
+            Some(Done::Article(article)) => {
+                self.articles.push(article);
+                return Ok(());
+            }
+            None => return Ok(()),
+        };
         let report = done.report();
         self.tables.iter_mut().try_for_each(|tables| tables.add(&report))?;
         let asked = self.asked;

@@ -87,7 +87,16 @@ impl Capture {
             None => None,
         };
         let stop = Arc::new(AtomicBool::new(false));
-        let (mut source, filter) = self.open(&stop)?;
+        #[allow(clippy::needless_update, reason = "with libpcap there are more")]
+        let options = LiveOptions {
+            snaplen: self.snaplen.unwrap_or(0),
+            promiscuous: !self.no_promiscuous,
+            buffer: usize::try_from(self.buffer).unwrap_or(usize::MAX).min(1 << 30),
+            duration: self.duration.map(Duration::from_nanos),
+            stop: stop.clone(),
+            ..LiveOptions::default()
+        };
+        let (mut source, filter) = open(&self.interface, self.filter.as_deref(), options)?;
         let mut sink = match (&self.output, format) {
             (Some(path), Some(format)) => {
                 let options = capture::Options { force: self.force, ..Default::default() };
@@ -145,44 +154,6 @@ impl Capture {
         failed.map_or(Ok(Outcome::Done), |error| Err(error.into()))
     }
 
-    /// The source, and the filter, if this program applies it and not the kernel.
-    fn open(&self, stop: &Arc<AtomicBool>) -> anyhow::Result<(LiveSource, Option<Filter>)> {
-        #[allow(clippy::needless_update, reason = "with libpcap there are more")]
-        let options = LiveOptions {
-            snaplen: self.snaplen.unwrap_or(0),
-            promiscuous: !self.no_promiscuous,
-            buffer: usize::try_from(self.buffer).unwrap_or(usize::MAX).min(1 << 30),
-            duration: self.duration.map(Duration::from_nanos),
-            stop: stop.clone(),
-            ..LiveOptions::default()
-        };
-        let Some(text) = &self.filter else { return Ok((LiveSource::open(&self.interface, options)?, None)) };
-        let ours = || Filter::parse(text);
-        #[cfg(feature = "libpcap")]
-        {
-            let kernel = LiveOptions { filter: Some(text.clone()), ..options.clone() };
-            match LiveSource::open(&self.interface, kernel) {
-                Ok(source) => Ok((source, None)),
-                Err(error) if error.kind() == capture::ErrorKind::Io => match ours() {
-                    Ok(filter) => Ok((LiveSource::open(&self.interface, options)?, Some(filter))),
-                    Err(_) => Err(error.into()),
-                },
-                Err(error) => Err(error.into()),
-            }
-        }
-        #[cfg(not(feature = "libpcap"))]
-        {
-            let filter = match rdmawire::grammar::kernel::display_filter(text) {
-                Ok(translated) => Filter::parse(&translated).map_err(|error| anyhow::anyhow!("--filter: {error}"))?,
-                Err(kernel) => ours().map_err(|error| {
-                    let why = kernel.message();
-                    anyhow::anyhow!("--filter: neither tcpdump's words that are known without libpcap ({why}), nor a filter of rdmawire: {error}")
-                })?,
-            };
-            Ok((LiveSource::open(&self.interface, options)?, Some(filter)))
-        }
-    }
-
     fn report(&self, analysis: Analysis, drops: Option<u64>) -> anyhow::Result<()> {
         let files = Files { names: vec![self.interface.clone()], drops, ..Files::default() };
         let analysis = analysis.end().from(files);
@@ -196,5 +167,38 @@ impl Capture {
             Text { options, flow: None }.render(&report, &mut out)?;
         }
         Ok(out.flush()?)
+    }
+}
+
+/// Opens an interface. Also gives the filter, if this program applies it and not the kernel.
+pub(super) fn open(
+    interface: &str,
+    filter: Option<&str>,
+    options: LiveOptions,
+) -> anyhow::Result<(LiveSource, Option<Filter>)> {
+    let Some(text) = filter else { return Ok((LiveSource::open(interface, options)?, None)) };
+    let ours = || Filter::parse(text);
+    #[cfg(feature = "libpcap")]
+    {
+        let kernel = LiveOptions { filter: Some(text.to_owned()), ..options.clone() };
+        match LiveSource::open(interface, kernel) {
+            Ok(source) => Ok((source, None)),
+            Err(error) if error.kind() == capture::ErrorKind::Io => match ours() {
+                Ok(filter) => Ok((LiveSource::open(interface, options)?, Some(filter))),
+                Err(_) => Err(error.into()),
+            },
+            Err(error) => Err(error.into()),
+        }
+    }
+    #[cfg(not(feature = "libpcap"))]
+    {
+        let filter = match rdmawire::grammar::kernel::display_filter(text) {
+            Ok(translated) => Filter::parse(&translated).map_err(|error| anyhow::anyhow!("--filter: {error}"))?,
+            Err(kernel) => ours().map_err(|error| {
+                let why = kernel.message();
+                anyhow::anyhow!("--filter: neither tcpdump's words that are known without libpcap ({why}), nor a filter of rdmawire: {error}")
+            })?,
+        };
+        Ok((LiveSource::open(interface, options)?, Some(filter)))
     }
 }

@@ -13,17 +13,18 @@ use rdmawire::{
     analyze::{FINDINGS, FindingKind, Scope},
     dissect::Problem,
     filter::{Name, Pseudo},
+    gate::{Figure, Natural},
     grammar::{did_you_mean, nearest, units},
     opcode::{Direction, Opcode, PayloadRule, Position},
     report::table::{Column, Table},
     wire::{Bth, Field, Header, HeaderInfo, Kind, Show, Syndrome},
 };
 
-/// Explain a header, a field, an operation code, a syndrome, a note, a finding, the language of filters, or the schema of reports.
+/// Explain a header, a field, an operation code, a syndrome, a note, a finding, the language of filters or of gates, or the schema of reports.
 #[derive(Debug, Args)]
 pub(super) struct Explain {
     /// bth, bth.psn, opcode 0x0c, opcode rc-read-request, syndrome 0x60, rnr, note bth.opcode, finding
-    /// loss.downstream, filter, schema; nothing lists all there is.
+    /// loss.downstream, filter, gate, schema; nothing lists all there is.
     #[arg(value_name = "NAME")]
     topic: Vec<String>,
 }
@@ -50,6 +51,7 @@ impl Explain {
             ["finding" | "findings"] => findings(&mut to)?,
             ["finding", id] => finding(id, &mut to)?,
             ["filter" | "filters"] => filter(&mut to)?,
+            ["gate" | "gates"] => gate(&mut to)?,
             ["schema"] => writeln!(to, "{:#}", rdmawire::report::schema().to_value())?,
             ["table" | "tables"] => tables(&mut to)?,
             ["table" | "tables", name] => table(name, &mut to)?,
@@ -80,6 +82,7 @@ fn all(to: &mut String) -> Written {
          \x20 note [ID]             what dissection remarks\n\
          \x20 finding [ID]          what an analysis finds: what it means, what to do\n\
          \x20 filter                the language of --filter, and all names in it\n\
+         \x20 gate                  the rules of `check`, and all figures\n\
          \x20 scenario              the schema of scenario files\n\
          \x20 schema                the JSON Schema of `analyze --json`\n\
          \x20 table [NAME]          the tables of `analyze --csv`, --ndjson and --parquet, and their columns\n\
@@ -167,8 +170,8 @@ fn named(name: &str, to: &mut String) -> anyhow::Result<()> {
         }
         return Ok(());
     }
-    let topics =
-        ["opcode", "syndrome", "rnr", "note", "finding", "filter", "schema", "scenario"].map(str::to_owned);
+    let topics = ["opcode", "syndrome", "rnr", "note", "finding", "filter", "gate", "schema", "scenario"]
+        .map(str::to_owned);
     let near = nearest(name, Name::all().chain(topics));
     let or = did_you_mean(&near, "; `rdmawire explain` lists all there is");
     bail!("explain: nothing is named {name:?}{or}")
@@ -374,6 +377,42 @@ Worked out from the frame:
             let name = format!("{}.{}", info.kind.layer(), field.name);
             writeln!(to, "  {name:38} {}", field.doc.trim())?;
         }
+    }
+    Ok(())
+}
+
+fn gate(to: &mut String) -> Written {
+    to.push_str(
+        "\
+A rule compares figures. A figure stands for all rows of its kind: flows, connections, pauses.
+  retransmits == 0                        the sum, the largest or the smallest: see \"rows\" below
+  max(ack_rtt.p99) < 10us                 sum, max, min, p50, p99 over the rows
+  count(timeouts > 0) <= 3                how many rows
+  any(ce > 0)  all(losses == 0)  none(…)  whether rows do; they may compare figures: ack_rx != ack_tx
+  … where dscp in [26, 46]                only these rows: == != < <= > >=, in, not in, ranges 5..9
+  && || !, or and or not; parentheses
+  retransmits <= +5%  goodput >= -3%      of an earlier report: `rdmawire diff-report`
+
+A capture may bound a figure only. Where the bounds do not decide, the rule is unknown; so it is where there is no such row.
+
+",
+    );
+    let mut scope = None;
+    for figure in Figure::ALL {
+        if scope != Some(figure.scope()) {
+            scope = Some(figure.scope());
+            writeln!(to, "Of {}:", figure.scope().name())?;
+        }
+        let parts =
+            if figure.parts().is_empty() { String::new() } else { format!(".{}", figure.parts().join("|")) };
+        let rows = match figure.natural {
+            Natural::Sum => "sum",
+            Natural::Max => "max",
+            Natural::Min => "min",
+            Natural::Choice => "choice",
+        };
+        let names = format!("{}{parts}", figure.names.join(", "));
+        writeln!(to, "  {names:27} {rows:6} {:11} {}", figure.unit.example(), figure.doc)?;
     }
     Ok(())
 }

@@ -43,14 +43,14 @@ pub(super) fn open(path: &Path) -> Result<Reader, capture::Error> {
 }
 
 /// A stream that ends after Ctrl-C, even while it waits for input.
-struct Interruptible {
+pub(super) struct Interruptible {
     chunks: mpsc::Receiver<io::Result<Vec<u8>>>,
     chunk: Vec<u8>,
     at: usize,
 }
 
 impl Interruptible {
-    fn new(mut from: impl Read + Send + 'static) -> Interruptible {
+    pub(super) fn new(mut from: impl Read + Send + 'static) -> Interruptible {
         let (sender, chunks) = mpsc::sync_channel(16);
         thread::spawn(move || {
             loop {

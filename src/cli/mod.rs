@@ -1,26 +1,37 @@
 //! The command line: one file for each command. It has no logic that a library user would miss.
 
 mod analyze;
+mod annotate;
 mod arg;
 #[cfg(all(unix, feature = "live"))]
 mod capture;
+mod check;
+mod counters;
 mod craft;
+mod diff;
+mod diff_report;
 mod dissect;
 mod emit;
 mod explain;
+#[cfg(all(unix, feature = "live"))]
+mod extcap;
 mod fuzz_corpus;
+mod gate;
 mod input;
 #[cfg(all(unix, feature = "live"))]
 mod interfaces;
 mod memory;
 mod overhead;
+mod page;
 mod pipeline;
+mod plot;
 mod rewrite;
 mod scenario;
 #[cfg(all(unix, feature = "live"))]
 mod send;
 mod terminal;
 mod tracking;
+mod wireshark;
 
 use std::{
     env,
@@ -49,11 +60,21 @@ pub(crate) struct Cli {
 enum Command {
     Analyze(Box<analyze::Analyze>),
     Dissect(dissect::Dissect),
+    Annotate(Box<annotate::Annotate>),
     Explain(explain::Explain),
     Craft(craft::Craft),
     Rewrite(rewrite::Rewrite),
+    Diff(Box<diff::Diff>),
     Overhead(overhead::Overhead),
+    Counters(Box<counters::Counters>),
+    Plot(Box<plot::Plot>),
+    Check(Box<check::Check>),
+    DiffReport(Box<diff_report::DiffReport>),
     FuzzCorpus(fuzz_corpus::FuzzCorpus),
+    Wireshark(wireshark::Wireshark),
+    #[cfg(all(unix, feature = "live"))]
+    #[command(hide = true)]
+    Extcap(extcap::Extcap),
     #[cfg(all(unix, feature = "live"))]
     Interfaces(interfaces::Interfaces),
     #[cfg(all(unix, feature = "live"))]
@@ -68,7 +89,6 @@ pub(crate) enum Outcome {
     /// Done: exit status 0.
     Done,
     /// Done, and what was asked for does not hold, as a rule of a gate: exit status 1.
-    #[allow(dead_code, reason = "commands to come")]
     Unmet,
     /// Some of it could not be done, which was said on standard error: exit status 2.
     Failed,
@@ -112,7 +132,11 @@ impl Cli {
         [("analyze", analyze::Analyze::augment_args), ("dissect", dissect::Dissect::augment_args)];
 
     /// Parses the arguments. The first one is the program's name.
-    fn read(arguments: Vec<OsString>) -> clap::error::Result<Cli> {
+    fn read(mut arguments: Vec<OsString>) -> clap::error::Result<Cli> {
+        #[cfg(all(unix, feature = "live"))]
+        if arguments.get(1).and_then(|first| first.to_str()).is_some_and(extcap::Extcap::is_meant_by) {
+            arguments.insert(1, "extcap".into());
+        }
         let often = Cli::OFTEN.iter().find(|(name, _)| arguments.get(1).is_some_and(|first| first == name));
         match often {
             // To build the parser of all commands takes a fifth of the start time.
@@ -128,11 +152,20 @@ impl Cli {
         match self.command {
             Command::Analyze(command) => command.run(),
             Command::Dissect(command) => command.run(),
+            Command::Annotate(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Craft(command) => command.run(),
             Command::Rewrite(command) => command.run(),
+            Command::Diff(command) => command.run(),
             Command::Overhead(command) => command.run(),
+            Command::Counters(command) => command.run(),
+            Command::Plot(command) => command.run(),
+            Command::Check(command) => command.run(),
+            Command::DiffReport(command) => command.run(),
             Command::FuzzCorpus(command) => command.run(),
+            Command::Wireshark(command) => command.run(),
+            #[cfg(all(unix, feature = "live"))]
+            Command::Extcap(command) => command.run(),
             #[cfg(all(unix, feature = "live"))]
             Command::Interfaces(command) => command.run(),
             #[cfg(all(unix, feature = "live"))]

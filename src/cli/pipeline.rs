@@ -109,8 +109,8 @@ pub(super) enum Step<'a> {
     Progress(u64),
 }
 
-/// Shows all of a source to `see`. `threads` work on it, this one included; at least two do. With `whole`, all frames are shown
-/// with their bytes, otherwise those of which not [all](Prepared) is known without.
+/// Hands all of a source to the callback. `threads` work on it, this one included: at least two. With `whole`, all frames come
+/// with their bytes, otherwise only those that could not be [prepared](Prepared).
 pub(super) fn run(
     source: &mut (impl Source + Send),
     options: &Options,

@@ -10,7 +10,7 @@ use super::{
     say,
 };
 use rdmawire::{
-    analyze::{Analysis, Ended, KnownConnection, Options, metric::Metric},
+    analyze::{Analysis, Ended, KnownConnection, Options, StormProfile, metric::Metric},
     capture::{self, Interface, Source},
     dissect::Dissection,
     filter::{Filter, FrameMeta},
@@ -27,6 +27,10 @@ pub(super) struct Tracking {
     /// The speed of the links, such as 400G. The durations of pauses need it.
     #[arg(long, value_name = "SPEED", value_parser = units::bit_rate)]
     speed: Option<u64>,
+    /// When a pause is a storm: sonic-broadcom, sonic-mellanox, cisco, juniper, or the times of detection and restoration, as
+    /// 100ms,1s.
+    #[arg(long, value_name = "PROFILE", value_parser = StormProfile::parse, default_value = "sonic-broadcom")]
+    storm: StormProfile,
     /// Whether to verify ICRCs.
     #[arg(long, value_enum, default_value_t)]
     icrc: Check,
@@ -65,6 +69,7 @@ impl Tracking {
             reorder_window_ns: i64::try_from(self.reorder_window).unwrap_or(i64::MAX),
             ack_timeout_ns: self.ack_timeout,
             speed_bps: self.speed,
+            storm: self.storm,
             connections: self.qp_map.as_ref().map_or_else(Vec::new, |map| map.0.clone()),
             ..Options::default()
         }
@@ -77,17 +82,26 @@ impl Tracking {
 
     /// Analyzes a source on this thread, with a metric beside the built-in ones. Returns the analysis, and whether all of the
     /// source could be read; errors are printed.
-    #[allow(dead_code, reason = "commands to come")]
     pub(super) fn follow<M: Metric>(
         &self,
         source: &mut impl Source,
         metric: M,
     ) -> anyhow::Result<(Ended<M>, bool)> {
-        let (options, filter) = (self.options(1), self.filter()?);
+        let (ended, is_all) = self.follow_with(source, self.options(1), metric)?;
+        Ok((ended.from(describe([source.info()].into_iter())), is_all))
+    }
+
+    /// [`follow`](Self::follow) with options of the caller's, who also says where the frames came from.
+    pub(super) fn follow_with<M: Metric>(
+        &self,
+        source: &mut impl Source,
+        options: Options,
+        metric: M,
+    ) -> anyhow::Result<(Ended<M>, bool)> {
+        let filter = self.filter()?;
         let mut analysis = Analysis::with(options.clone(), metric);
         let is_all = feed(source, &options, &filter, &mut analysis);
-        let files = describe([source.info()].into_iter());
-        Ok((analysis.end().from(files), is_all))
+        Ok((analysis.end(), is_all))
     }
 }
 

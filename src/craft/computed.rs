@@ -82,7 +82,7 @@ impl ComputedField {
         ComputedField::Lpcrc,
     ];
 
-    /// What computes this field, if anything does.
+    /// The headers that have this field.
     pub fn of(kind: Kind, field: &str) -> Option<ComputedField> {
         Some(match (kind, field) {
             (Kind::Ethernet | Kind::Vlan | Kind::Sll | Kind::Sll2 | Kind::Rwh, "ether_type") => {
@@ -125,7 +125,7 @@ impl ComputedField {
             || kind == Kind::Ipv6Extension && self == ComputedField::IpProtocol
     }
 
-    /// Whether it stands behind the headers.
+    /// Whether it comes after the headers.
     pub(super) fn is_behind_headers(self) -> bool {
         use ComputedField::{Fcs, FramePadding, Icrc, Vcrc};
         matches!(self, Icrc | Vcrc | Fcs | FramePadding)
@@ -155,7 +155,7 @@ pub struct ComputedFields(u32);
 const _: () = assert!(ComputedField::ALL.len() <= 32, "a set is a word of 32 bits");
 
 impl ComputedFields {
-    /// What is kept by default.
+    /// The fields that are kept by default.
     pub(super) const DEFAULT: ComputedFields =
         ComputedFields(1 << ComputedField::UdpChecksum as u8 | 1 << ComputedField::Fcs as u8);
 
@@ -165,7 +165,7 @@ impl ComputedFields {
         self.0 >> field as u8 & 1 == 1
     }
 
-    /// Put it in, or take it out.
+    /// Adds or removes it.
     #[inline]
     pub fn set(&mut self, field: ComputedField, on: bool) {
         self.0 = self.0 & !(1 << field as u8) | (on as u32) << field as u8;

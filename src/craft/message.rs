@@ -45,7 +45,7 @@ impl Data {
         Data(Shape::Is(bytes.into()))
     }
 
-    /// `len` bytes from this offset on. A pattern gives at most 4096, given bytes end at their end.
+    /// `len` bytes from this offset on. A pattern gives at most 4096; given bytes may end before.
     pub fn at(&self, offset: u64, len: usize) -> Bytes {
         match &self.0 {
             Shape::Repeats(bytes) => {
@@ -236,7 +236,7 @@ impl Channel {
         }
     }
 
-    /// An acknowledgement of everything up to this PSN, without a credit count.
+    /// An acknowledgement of all PSNs up to this one, without a credit count.
     pub fn ack(&self, psn: Psn, msn: u32) -> Packet {
         self.acknowledge(psn, Syndrome::ACK, msn)
     }
@@ -301,7 +301,7 @@ impl Channel {
         packet
     }
 
-    /// Put the operation code's extended headers behind the BTH.
+    /// Appends the operation code's extended headers after the BTH.
     fn extend(&self, packet: &mut Packet, opcode: Opcode) {
         for &kind in opcode.chain() {
             match kind {
@@ -435,7 +435,7 @@ impl Message {
         }
     }
 
-    /// Replaces what is behind the first `around` headers by the `n`-th packet.
+    /// Replaces everything after the first `around` headers with the `n`-th packet.
     fn put(&self, n: u32, packet: &mut Packet, around: usize) {
         let channel = &self.channel;
         let (opcode, last) = (self.segments.opcode(n), self.segments.is_last(n));

@@ -3,21 +3,21 @@
 //! ```text
 //! eth / ipv4 dst=10.0.0.2 dscp=26 / udp / bth opcode=rc-write-only dest_qp=0x11 psn=7 / reth dma_len=64 / payload 64
 //! ```
-//! Headers from the outermost in, divided by `/`: a name, and its fields in the specification's names, from the
-//! header tables (`rdmawire explain`). What is not said is as in [`template`](super::template()). A field that is
-//! computed otherwise ([`ComputedField`]) is kept as put; `=auto` has it computed, as UDP's checksum asks for. A flag alone is true.
+//! Headers from outside to inside, separated by `/`: a name, and fields by their names in the specification, from the header
+//! tables (`rdmawire explain`). Other fields have the values of [`template`](super::template()). A [`ComputedField`] that is
+//! given is kept; `=auto` computes it, which UDP's checksum needs. A flag without a value is true.
 //!
 //! | item | what it is |
 //! |---|---|
 //! | `ipv4_options hex:01010101` | a part without a table of fields: bytes as below |
 //! | `payload 64` | so many bytes of a pattern that depends on the seed |
 //! | `payload hex:c0ffee`, `'text'`, `zeros 64`, `random 64` | these bytes; random ones differ from packet to packet |
-//! | `pad hex:00` | bytes between payload and ICRC, as put |
-//! | `icrc hex:01020304`, `icrc none`, `vcrc …` | a CRC as put, or none |
-//! | `trailer hex:0000` | bytes behind the packet |
+//! | `pad hex:00` | these bytes between payload and ICRC |
+//! | `icrc hex:01020304`, `icrc none`, `vcrc …` | this CRC, or none |
+//! | `trailer hex:0000` | bytes after the packet |
 //! | `fcs`, `no_padding` | with a frame check sequence; not padded to 60 bytes |
 //! | `source_qp 0x12` | the sender's queue pair: decides UDP's source port |
-//! | `missing 900` | bytes that are not there, as if the frame had been cut: lengths count them |
+//! | `missing 900` | so many bytes are missing at the end, as in a cut frame: lengths count them |
 //! | `link 101` | the link type, where the first header does not say it |
 
 use std::fmt::Write;
@@ -44,14 +44,14 @@ pub fn parse(text: &str) -> Result<Packet, Error> {
     parse_seeded(text, 0)
 }
 
-/// The packet that a recipe describes; the seed decides its pattern and its random bytes.
+/// The packet that a recipe describes. The seed determines its pattern and its random bytes.
 pub fn parse_seeded(text: &str, seed: u64) -> Result<Packet, Error> {
     let items = grammar::items(text)?;
     packet_of(&items, seed)
         .map_err(|wrong| Error::new(text, wrong.part.unwrap_or(&text[text.len()..]), wrong.message))
 }
 
-/// What is wrong: a word, or what is missing at the end.
+/// The wrong word, or what is missing at the end.
 struct Wrong<'a> {
     part: Option<&'a str>,
     message: String,
@@ -123,7 +123,7 @@ pub fn print(packet: &Packet) -> String {
                     let _ = write!(item, " {}=auto", field.name);
                     false
                 }
-                // Not computed in this company, and so as put.
+                // Not computed between these headers: it is written out.
                 (false, false) => {
                     !auto.is_some_and(ComputedField::is_sum) && !same_value(field, built, otherwise)
                 }
@@ -139,7 +139,7 @@ pub fn print(packet: &Packet) -> String {
         items.push(format!("payload hex:{}", hex(&packet.payload)));
     }
     let has = |kind| packet.parts.iter().any(|part| part.kind == kind);
-    // Without a BTH nothing computes it.
+    // Without a BTH, it is not computed.
     if packet.pad.len > 0 && (packet.keeps(ComputedField::Pad) || !has(Kind::Bth)) {
         items.push(format!("pad hex:{}", hex(packet.pad.bytes())));
     }
@@ -176,7 +176,7 @@ fn same_value(field: &Field, a: &[u8], b: &[u8]) -> bool {
     }
 }
 
-/// The packet with every value that is computed as in the template.
+/// The packet with all computed values as in the template.
 fn unsaid(packet: &Packet) -> Packet {
     let mut packet = packet.clone();
     for n in 0..packet.parts.len() {

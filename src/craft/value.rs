@@ -13,7 +13,7 @@ use crate::{
     wire::{Bits, Field, Kind, Mac, Show},
 };
 
-/// The kind of this name: that of [`name_of`], in any case, with or without `_` and `-`; or a short one.
+/// The kind with this name: the name that [`name_of`] gives, in any case, with or without `_` and `-`; or a short name.
 pub(super) fn kind_of(name: &str) -> Option<Kind> {
     let plain = plain(name);
     let known = match plain.as_str() {
@@ -30,7 +30,7 @@ pub(super) fn kind_of(name: &str) -> Option<Kind> {
     Some(known)
 }
 
-/// A kind's name in recipes: unlike [`Kind::layer`], no two share one.
+/// A kind's name in recipes. Unlike [`Kind::layer`], it is unique.
 pub(super) fn name_of(kind: Kind) -> String {
     let mut name = String::new();
     for letter in format!("{kind:?}").chars() {
@@ -42,7 +42,7 @@ pub(super) fn name_of(kind: Kind) -> String {
     name
 }
 
-/// Names of two words; the others are one with capitals in it.
+/// Names of two words.
 fn splits(kind: Kind) -> bool {
     !matches!(kind, Kind::AtomicEth | Kind::AtomicAckEth | Kind::ImmDt)
 }
@@ -56,7 +56,7 @@ pub(super) fn field_of(kind: Kind, name: &str) -> Option<&'static Field> {
     kind.fields().iter().find(|field| field.name == name)
 }
 
-/// Write a field's value from text; says what was expected.
+/// Writes a field's value from text. The error says what was expected.
 pub(super) fn set(header: &mut [u8], kind: Kind, field: &Field, text: &str) -> Result<(), String> {
     let fit = |value: u64| match field.width {
         width if width < 64 && value >> width != 0 => {
@@ -117,7 +117,7 @@ pub(super) fn set(header: &mut [u8], kind: Kind, field: &Field, text: &str) -> R
     Ok(())
 }
 
-/// The value with this name, or the one whose name ends so.
+/// The value with this name, or with a name that ends with it.
 fn named(field: &Field, text: &str, name: impl Fn(u64) -> Option<String>) -> Option<u64> {
     if field.width > 16 {
         return None;
@@ -159,13 +159,13 @@ pub struct Edit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Change {
     Set(String),
-    /// Modulo 2^64, so it subtracts too.
+    /// Added modulo 2^64, which also subtracts.
     Add(u64),
     Payload(Bytes),
 }
 
 impl Edit {
-    /// Read an edit.
+    /// Reads an edit.
     ///
     /// # Errors
     /// Says where, and what was expected.
@@ -189,7 +189,7 @@ impl Edit {
             (_, Ok(n)) => edit.change = Change::Add(n.wrapping_neg()),
             (_, Err(error)) => return wrong(value, error.message().into()),
         }
-        // Both "cm_req.local_qpn" and, as in filters, "cm.local_qpn".
+        // "cm_req.local_qpn" and, as in filters, "cm.local_qpn".
         let same = |kind: &Kind| kind_of(header) == Some(*kind) || kind.layer() == header;
         let named: Vec<Kind> =
             Kind::ALL.iter().copied().filter(same).filter(|kind| kind.info().is_some()).collect();
@@ -206,7 +206,7 @@ impl Edit {
         else {
             return wrong(field, no_field(any, header, field));
         };
-        // A value that cannot be is said now, not at the first packet.
+        // A wrong value is an error now, not at the first packet.
         let mut room = vec![0; first.info().map_or(0, |info| info.len)];
         match edit.apply_to(&mut room, first, field) {
             Ok(()) => Ok(edit),
@@ -214,7 +214,7 @@ impl Edit {
         }
     }
 
-    /// Do it; false where the packet has no such header. A computed field that is set is kept from then on.
+    /// Applies the edit. False if the packet has no such header. A computed field that is set is kept from then on.
     pub fn apply(&self, packet: &mut Packet, seed: u64) -> Result<bool, String> {
         if let Change::Payload(bytes) = &self.change {
             packet.set_payload(bytes.make(seed));
@@ -265,7 +265,7 @@ impl fmt::Display for Edit {
     }
 }
 
-/// That a header has no such field, and which it has.
+/// The error that a header has no such field: it lists the fields.
 pub(super) fn no_field(kind: Kind, header: &str, field: &str) -> String {
     let names = || kind.fields().iter().map(|field| field.name);
     let near = did_you_mean(&nearest(field, names().map(str::to_owned)), "");
@@ -273,7 +273,7 @@ pub(super) fn no_field(kind: Kind, header: &str, field: &str) -> String {
     format!("{:?} is no field of {}; it has {all}{near}", clip(field), clip(header))
 }
 
-/// The beginning of what somebody typed, for an error.
+/// The beginning of a typed text, for an error.
 pub(super) fn clip(text: &str) -> &str {
     text.char_indices().nth(40).map_or(text, |(end, _)| &text[..end])
 }

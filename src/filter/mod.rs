@@ -40,7 +40,7 @@ use value::Operand;
 pub use crate::grammar::Error;
 use crate::{
     dissect::{Dissection, Layers},
-    grammar::expr::Expr,
+    grammar::expr::{Comparison, Expr},
     icrc::{self, State},
 };
 
@@ -72,16 +72,6 @@ enum Op {
     Present,
     Compare(Comparison, Operand),
     In(Vec<Operand>),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Comparison {
-    Equal,
-    NotEqual,
-    Less,
-    AtMost,
-    Greater,
-    AtLeast,
 }
 
 impl Filter {
@@ -171,22 +161,6 @@ impl fmt::Display for Test {
                 f.write_str("}")
             }
         }
-    }
-}
-
-impl Comparison {
-    /// Each with its sign and its word.
-    const ALL: [(Comparison, [&'static str; 2]); 6] = [
-        (Comparison::Equal, ["==", "eq"]),
-        (Comparison::NotEqual, ["!=", "ne"]),
-        (Comparison::AtMost, ["<=", "le"]),
-        (Comparison::AtLeast, [">=", "ge"]),
-        (Comparison::Less, ["<", "lt"]),
-        (Comparison::Greater, [">", "gt"]),
-    ];
-
-    fn sign(self) -> &'static str {
-        Self::ALL.iter().find(|(other, _)| *other == self).map_or("", |(_, [sign, _])| sign)
     }
 }
 

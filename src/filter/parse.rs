@@ -1,11 +1,11 @@
 //! A test of a display filter: a name, and what its value is compared with. The field decides what a value may be.
 
-use nom::{Parser, combinator::opt, multi::separated_list1};
+use nom::{Parser, combinator::opt};
 
-use super::{Comparison, Name, Op, Test, name::Type, value::Operand};
+use super::{Name, Op, Test, name::Type, value::Operand};
 use crate::grammar::{
     Error, Parsed, did_you_mean,
-    expr::{Expr, Is, Precedence, expected, sign, token},
+    expr::{Comparison, Expr, Is, Precedence, expected, set, sign, token},
     fail,
 };
 
@@ -31,33 +31,22 @@ fn test(input: &str) -> Parsed<'_, (Name, Op)> {
         }
     };
     let (value, next) = token(rest)?;
-    if let Some(comparison) = Comparison::ALL.into_iter().find(|(_, signs)| next.is_any(signs)) {
+    if let Some(comparison) = Comparison::of(&next) {
         let (rest, operand) = operand(value, &name)?;
-        if !matches!(comparison.0, Comparison::Equal | Comparison::NotEqual) && !operand.is_ordered() {
+        if !matches!(comparison, Comparison::Equal | Comparison::NotEqual) && !operand.is_ordered() {
             return fail(next.text, "these have no order: compare with == or !=");
         }
-        return Ok((rest, (name, Op::Compare(comparison.0, operand))));
+        return Ok((rest, (name, Op::Compare(comparison, operand))));
     }
     if next.is_any(&["in"]) {
-        let (rest, operands) = set(value, &name)?;
+        let (rest, operands) = set(value, |input| range(input, &name))?;
         return Ok((rest, (name, Op::In(operands))));
     }
-    // Where nothing that may follow a test follows, an operator was meant.
+    // The next token cannot follow a test: an operator was meant.
     match next.is {
         Is::Word if !next.is_any(&KEYWORDS) => expected(rest, "==, !=, <, <=, >, >=, in, && or ||"),
         Is::Quoted => expected(rest, "==, != or in before a value"),
         _ => Ok((rest, (name, Op::Present))),
-    }
-}
-
-fn set<'a>(input: &'a str, name: &Name) -> Parsed<'a, Vec<Operand>> {
-    let (input, Some(_)) = opt(sign(&["{"])).parse(input)? else {
-        return expected(input, "{ and values, like {1, 2, 5..9}");
-    };
-    let (input, operands) = separated_list1(sign(&[","]), |input| range(input, name)).parse(input)?;
-    match opt(sign(&["}"])).parse(input)? {
-        (rest, Some(_)) => Ok((rest, operands)),
-        (rest, None) => expected(rest, ", or }"),
     }
 }
 

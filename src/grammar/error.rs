@@ -46,7 +46,7 @@ impl fmt::Display for Error {
         let before = self.text.get(..self.at).unwrap_or("");
         let wrong = self.text.get(self.at..self.at + self.len).unwrap_or("");
         write!(f, "column {}: {}", before.chars().count() + 1, line(&self.message, 1000))?;
-        // What is far from the wrong part is left away.
+        // Text far from the wrong part is cut.
         let from = before.char_indices().rev().nth(59).map_or(0, |(at, _)| at);
         let shown = line(self.text.get(from..).unwrap_or(""), 100);
         let indent = before.get(from..).unwrap_or("").chars().count();
@@ -77,7 +77,7 @@ impl<'a> ParseError<&'a str> for Fault<'a> {
 /// What a parser makes of its input: the rest, and a value.
 pub(crate) type Parsed<'a, T> = IResult<&'a str, T, Fault<'a>>;
 
-/// The text is wrong, whatever else may be tried.
+/// The text is wrong, and no alternative is tried.
 pub(crate) fn fail<'a, T>(part: &'a str, message: impl Into<Cow<'static, str>>) -> Parsed<'a, T> {
     Err(nom::Err::Failure(Fault { part, message: message.into() }))
 }

@@ -57,17 +57,21 @@ impl<T> Expr<T> {
         precedence: Precedence,
         test: for<'a> fn(&'a str) -> Parsed<'a, Expr<T>>,
     ) -> Result<Expr<T>, Error> {
-        if text.len() > MAX_LEN {
-            let message = format!("an expression has at most {MAX_LEN} bytes, this one {}", text.len());
-            return Err(Error::new(text, &text[..0], message));
-        }
+        check_length(text)?;
         run(text, |input| {
-            let (input, expr) = Grammar { text, precedence, test }.expr(input, 0)?;
-            match token(input)? {
-                (end, token) if token.is == Is::End => Ok((end, expr)),
-                _ => expected(input, "&&, || or the end"),
-            }
+            let (input, expr) = Expr::within(text, input, precedence, &test)?;
+            end(input, "&&, || or the end").map(|(input, ())| (input, expr))
         })
+    }
+
+    /// The expression at the beginning of `input`, which is a part of `text`.
+    pub(crate) fn within<'a>(
+        text: &str,
+        input: &'a str,
+        precedence: Precedence,
+        test: &dyn for<'b> Fn(&'b str) -> Parsed<'b, Expr<T>>,
+    ) -> Parsed<'a, Expr<T>> {
+        Grammar { text, precedence, test }.expr(input, 0)
     }
 
     fn binds(&self) -> u8 {
@@ -102,10 +106,72 @@ impl<T: fmt::Display> fmt::Display for Expr<T> {
     }
 }
 
+/// A comparison of two values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    AtMost,
+    Greater,
+    AtLeast,
+}
+
+impl Comparison {
+    /// Each with its sign and its word.
+    pub(crate) const ALL: [(Comparison, [&'static str; 2]); 6] = [
+        (Comparison::Equal, ["==", "eq"]),
+        (Comparison::NotEqual, ["!=", "ne"]),
+        (Comparison::AtMost, ["<=", "le"]),
+        (Comparison::AtLeast, [">=", "ge"]),
+        (Comparison::Less, ["<", "lt"]),
+        (Comparison::Greater, [">", "gt"]),
+    ];
+
+    pub(crate) fn sign(self) -> &'static str {
+        Self::ALL.iter().find(|(other, _)| *other == self).map_or("", |(_, [sign, _])| sign)
+    }
+
+    /// The comparison that a token stands for.
+    pub(crate) fn of(token: &Token<'_>) -> Option<Comparison> {
+        Self::ALL.into_iter().find(|(_, signs)| token.is_any(signs)).map(|(comparison, _)| comparison)
+    }
+}
+
+/// Nobody types a longer expression.
+pub(crate) fn check_length(text: &str) -> Result<(), Error> {
+    if text.len() <= MAX_LEN {
+        return Ok(());
+    }
+    let message = format!("an expression has at most {MAX_LEN} bytes, this one {}", text.len());
+    Err(Error::new(text, &text[..0], message))
+}
+
+/// The end of the text; `what` else might stand here.
+pub(crate) fn end<'a>(input: &'a str, what: &str) -> Parsed<'a, ()> {
+    match token(input)? {
+        (end, token) if token.is == Is::End => Ok((end, ())),
+        _ => expected(input, what),
+    }
+}
+
+/// Values in braces or brackets: `{1, 2, 5..9}`, `[26, 46]`.
+pub(crate) fn set<'a, T>(input: &'a str, value: impl FnMut(&'a str) -> Parsed<'a, T>) -> Parsed<'a, Vec<T>> {
+    let (input, Some(opening)) = opt(sign(&["{", "["])).parse(input)? else {
+        return expected(input, "{ and values, like {1, 2, 5..9}");
+    };
+    let (input, values) = separated_list1(sign(&[","]), value).parse(input)?;
+    let closing: &'static [&'static str] = if opening == "{" { &["}"] } else { &["]"] };
+    match opt(sign(closing)).parse(input)? {
+        (rest, Some(_)) => Ok((rest, values)),
+        (rest, None) => expected(rest, &format!(", or {}", closing[0])),
+    }
+}
+
 struct Grammar<'t, T> {
     text: &'t str,
     precedence: Precedence,
-    test: for<'a> fn(&'a str) -> Parsed<'a, Expr<T>>,
+    test: &'t dyn for<'a> Fn(&'a str) -> Parsed<'a, Expr<T>>,
 }
 
 const AND: &[&str] = &["&&", "and"];
@@ -182,7 +248,7 @@ fn one_or<T>(mut list: Vec<Expr<T>>, many: fn(Vec<Expr<T>>) -> Expr<T>) -> Expr<
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Is {
-    /// Letters, digits and `_.:/-`: names, numbers, addresses.
+    /// Letters, digits and `_.:/-%`, and a + at the beginning: names, numbers, addresses.
     Word,
     /// A text in quotes, which are a byte each.
     Quoted,
@@ -247,8 +313,9 @@ fn quoted(input: &str) -> Parsed<'_, &str> {
 
 /// A word ends before `..`, which makes a range.
 fn word(input: &str) -> Parsed<'_, &str> {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || "_.:/-".contains(c);
-    let (_, text) = verify(take_while1(is_word), |text: &str| !text.starts_with("..")).parse(input)?;
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "_.:/-%".contains(c);
+    let word = recognize((opt(tag("+")), take_while1(is_word)));
+    let (_, text) = verify(word, |text: &str| !text.starts_with("..")).parse(input)?;
     let (word, rest) = input.split_at(text.find("..").unwrap_or(text.len()));
     Ok((rest, word))
 }
@@ -256,8 +323,8 @@ fn word(input: &str) -> Parsed<'_, &str> {
 /// Longer ones first.
 fn any_sign(input: &str) -> Parsed<'_, &str> {
     let longer = alt((tag("&&"), tag("||"), tag("=="), tag("!="), tag("<="), tag(">="), tag("..")));
-    let shorter = alt((tag("<"), tag(">"), tag("!"), tag("("), tag(")"), tag("{"), tag("}"), tag(",")));
-    alt((longer, shorter)).parse(input)
+    let brackets = alt((tag("("), tag(")"), tag("{"), tag("}"), tag("["), tag("]")));
+    alt((longer, tag("<"), tag(">"), tag("!"), tag(","), brackets)).parse(input)
 }
 
 fn unknown(c: char) -> String {

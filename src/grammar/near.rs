@@ -1,8 +1,8 @@
-//! What a misspelt name may have meant.
+//! Suggestions for misspelt names.
 
 /// The names that come nearest to a word, at most three: those with the fewest letters to change.
 pub fn nearest(word: &str, names: impl Iterator<Item = String>) -> Vec<String> {
-    // Long words are nobody's misspelling.
+    // Names are short: no suggestions for long words.
     if word.len() > 64 {
         return Vec::new();
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Pacing, Summary, Why};
+use super::{Pacing, PauseEnd, Summary, Why};
 
 records! {
     /// Marks and notifications over the whole capture.
@@ -69,6 +69,12 @@ records! {
         pub paused_ns: Option<u64>,
         /// The longest pause in nanoseconds.
         pub longest_ns: Option<u64>,
+        /// The share of the capture's time that was paused: 0 to 1.
+        pub duty_ratio: Option<f64>,
+        /// How many pauses ended how.
+        pub ended: BTreeMap<PauseEnd, u64>,
+        /// The pauses one by one, by time: the first 256 of each sender and priority at most.
+        pub ledger: Vec<PauseInterval>,
         /// Pause quanta asked for, in sum: 512 bit times each.
         pub quanta: u64,
         /// The first frame about this priority, from 1.
@@ -80,7 +86,22 @@ records! {
         pub why: Why,
     }
 
-    /// A pause storm.
+    /// One pause.
+    #[derive(Copy, Eq)]
+    pub struct PauseInterval {
+        /// The number of the frame that began it.
+        pub frame: u64,
+        /// When it began, in nanoseconds since 1970-01-01 UTC.
+        pub start_ns: i64,
+        /// When it ended, in nanoseconds since 1970-01-01 UTC.
+        pub end_ns: i64,
+        /// How it ended.
+        pub end: PauseEnd,
+        /// Frames that asked for it, the first one included.
+        pub frames: u64,
+    }
+
+    /// A pause storm: what a watchdog would have taken for one.
     #[derive(Copy, Eq)]
     pub struct Storm {
         /// When it began, in nanoseconds since 1970-01-01 UTC.
@@ -89,6 +110,10 @@ records! {
         pub end_ns: i64,
         /// Pause frames in it.
         pub frames: u64,
+        /// When the watchdog would have fired, in nanoseconds since 1970-01-01 UTC.
+        pub fired_ns: i64,
+        /// When it would have gone back, in nanoseconds since 1970-01-01 UTC; `None` if not within the capture.
+        pub restored_ns: Option<i64>,
     }
 
     /// How flows spread over UDP source ports, by which switches choose among equal paths.

@@ -18,10 +18,14 @@ macro_rules! records {
 }
 
 mod capture;
+pub mod chart;
 mod congestion;
 mod connection;
+pub mod diff;
 mod finding;
 mod flow;
+#[cfg(feature = "cli")]
+pub mod html;
 pub mod json;
 mod list;
 mod order;
@@ -77,6 +81,9 @@ pub struct Report<F = Vec<Flow>, C = Vec<Connection>, E = Vec<Episode>> {
     pub connections: C,
     /// Pauses per link, sender and priority, the longest first; `None` where the capture has no MAC control frame.
     pub pause: Option<Vec<Pause>>,
+    /// Pause frames that are not as the standard has them, by what is wrong.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub pause_faults: BTreeMap<PauseFault, u64>,
     /// Marks and notifications.
     pub congestion: Congestion,
     /// What headers cost.
@@ -133,6 +140,7 @@ impl<F, C, E> Report<F, C, E> {
             flows,
             connections,
             pause: self.pause.clone(),
+            pause_faults: self.pause_faults.clone(),
             congestion: self.congestion.clone(),
             overhead: self.overhead.clone(),
             ports: self.ports.clone(),

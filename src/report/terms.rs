@@ -180,6 +180,38 @@ terms! {
         PerPort = "per_port": "Between all CNPs of one port.",
     }
 
+    /// What became of a packet between two taps.
+    Fate {
+        Lost = "lost": "The second tap did not see it.",
+        Corrupted = "corrupted": "It came with a wrong ICRC, and had a right one.",
+        BadIpChecksum = "bad_ip_checksum": "It came with a wrong checksum of the IP header alone, and had a right one.",
+        Trimmed = "trimmed": "A switch cut its payload away.",
+    }
+
+    /// How it is known which of two taps a packet passes first.
+    OrderBy {
+        Ttl = "ttl": "The TTL is lower at the second tap.",
+        Delay = "delay": "The times of both directions: no packet arrives before it was sent.",
+        Given = "given": "Nothing shows it: the order of the captures as they were given.",
+    }
+
+    /// How a pause ended.
+    PauseEnd {
+        Xon = "xon": "A frame of no quanta ended it.",
+        Expired = "expired": "Its timer ran out.",
+        CaptureEnd = "capture_end": "The capture ended first.",
+    }
+
+    /// What is wrong with a pause frame.
+    PauseFault {
+        WrongAddress = "wrong_address": "It is not sent to 01:80:C2:00:00:01: a receiver ignores it, or a switch forwards it.",
+        Short = "short": "It is shorter than 64 bytes with its checksum, or ends before its last timer.",
+        SevenTimers = "seven_timers": "It has seven timers instead of eight, and text in place of the last one.",
+        ClassVector = "class_vector": "The upper byte of its class vector, which is reserved, is not zero.",
+        SilentTimer = "silent_timer": "A timer is set whose class is not enabled: it is not meant, or the vector is wrong.",
+        Tagged = "tagged": "It has a VLAN tag: MAC control frames have none.",
+    }
+
     /// Why a figure is missing.
     Reason {
         OneWay = "one_way": "Only one direction was captured.",
@@ -191,6 +223,8 @@ terms! {
         NoPfcVisibility = "no_pfc_visibility": "The capture has no pause frames at all: captures of this kind often cannot show them.",
         UnknownSpeed = "unknown_speed": "The speed of the link is not known.",
         NotRequested = "not_requested": "It was not asked for.",
+        UnevenClock = "uneven_clock": "No clock that drifts evenly explains the times: one was set, or changed its speed.",
+        CoarseTimes = "coarse_times": "The clock of the capture is too coarse for times so short.",
         MemoryLimit = "memory_limit": "Detail was given up to stay within the memory limit.",
     }
 }

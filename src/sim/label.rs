@@ -537,8 +537,12 @@ impl Run {
                 let missing = used.zip(shown).filter(|(tx, frame)| **tx != NONE && **frame == 0).count();
                 truth.space(direction).gap_psns = missing as u64;
             }
-            let ack_path = &mut truth.requests.ack_path;
-            ack_path.least = ack_path.least.min(ack_path.most);
+            // What shows a loss may have been sent before the capture begins.
+            for bounds in
+                [&mut truth.requests.upstream, &mut truth.responses.upstream, &mut truth.requests.ack_path]
+            {
+                bounds.least = bounds.least.min(bounds.most);
+            }
         }
     }
 

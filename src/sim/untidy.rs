@@ -6,7 +6,7 @@ use super::{
 };
 
 impl Capture {
-    /// All is over: brings the record into the order of the file.
+    /// At the end: sorts the record into the order of the file.
     pub(super) fn untidy(&mut self) {
         let (unsorted, jitter) = (self.tap.unsorted.0, self.tap.mirror_jitter.0);
         if unsorted == 0 && jitter == 0 {
@@ -22,7 +22,7 @@ impl Capture {
         self.order = order.into_iter().map(|(_, i)| i).collect();
     }
 
-    /// The sighting that stands there in the file, among those that are not recorded.
+    /// The sighting at this place of the file, counted with those that are not recorded.
     pub(super) fn at(&self, place: usize) -> Option<&Sighting> {
         match self.order.get(place) {
             Some(&i) => self.sightings.get(i as usize),
@@ -36,7 +36,7 @@ impl Capture {
         (0..self.sightings.len()).filter_map(|place| self.at(place))
     }
 
-    /// Labels of the recorded frames, which are in the order in which they passed, in the order of the file.
+    /// Sorts labels from the order in which frames passed into the order of the file.
     pub(super) fn written(&self, labels: Vec<Label>) -> Vec<Label> {
         if self.order.is_empty() {
             return labels;

@@ -176,7 +176,7 @@ impl Shown<'_> {
                 let (frame, flow, space, class) =
                     (self.number, self.flow.map(FlowId), Some(view.opcode().direction()), self.class);
                 let is_control = view.opcode().is_cnp() || view.syndrome().is_some();
-                metric.on_packet(&view, &Placed { frame, flow, space, class, is_control });
+                metric.on_packet(&view, &Placed { frame, flow, space, class, is_control, peer: None });
             }
             None => {
                 let (number, l1_bytes) = (self.number, l1_bytes(&packet));

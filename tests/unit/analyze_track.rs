@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 
 use super::{
     copies::Copying,
+    history::Histories,
     order::IdOrder,
     request::{Mtu, MtuBy, Request, Requests, Response, RunState, TrackConfig},
     response::Responses,
@@ -33,10 +34,13 @@ const READ: Operation = Operation::ReadRequest;
 
 fn config() -> TrackConfig {
     TrackConfig {
+        measures: Default::default(),
         late_ns: 50_000,
         ack_timeout_ns: None,
         copying: Copying::default(),
-        is_lossy: false,
+        histories: Histories::default(),
+        missed: 0,
+        is_sparse: false,
         is_coarse: false,
     }
 }

@@ -13,8 +13,9 @@ pub(crate) use tracker::{Retired, Tracker};
 
 use super::{
     metric::{BuiltIn, Metric, built_in},
-    model::{Event, Files, Options},
+    model::{Event, Files, FlowId, Options},
     packet::{self, FARTHEST, FastForm, Frame, MirrorCopy, ParsedPacket},
+    track::measured::Measures,
 };
 use crate::{
     capture::{Record, Time},
@@ -43,11 +44,10 @@ impl Analysis {
 impl<M: Metric> Analysis<M> {
     /// An analysis with a metric of the user's own, or a pair of metrics.
     pub fn with(options: Options, metric: M) -> Analysis<M> {
-        Analysis {
-            metrics: (built_in(&options), metric),
-            tracker: Tracker::new(options),
-            intake: Intake::default(),
-        }
+        let metrics = (built_in(&options), metric);
+        let mut tracker = Tracker::new(options, M::WANTS_HISTORY);
+        tracker.config.measures = Measures::new(M::WANTS_MEASURED);
+        Analysis { metrics, tracker, intake: Intake::default() }
     }
 
     /// A packet in its fast form.
@@ -119,6 +119,11 @@ impl<M: Metric> Analysis<M> {
             links.resize(at + 1, String::new());
         }
         links[at] = name;
+    }
+
+    /// The flow in the other direction and the queue pair of a flow's sender, as far as they are known by now.
+    pub(crate) fn opposite(&self, FlowId(flow): FlowId) -> (Option<FlowId>, Option<u32>) {
+        self.tracker.flows.flows.get(flow as usize).map_or((None, None), |flow| (flow.peer, flow.peer_qp))
     }
 
     /// Where the frames came from: part of the report, and evidence for its findings.

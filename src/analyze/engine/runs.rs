@@ -192,11 +192,13 @@ impl Tracker {
                 self.flows.settle_peer(id);
             }
             tell(metrics, &mut self.resolved, (Direction::Request, wrap), frame);
+            self.tell_measured(id, metrics);
         }
         self.capture.rdma_packets += 1;
         self.trust.accept(packet.icrc(), is_right);
         let (flow, space, class) = (Some(id), Some(Direction::Response), Some(class));
-        metrics.on_packet(packet, &Placed { frame, flow, space, class, is_control: true });
+        let peer = self.flows.peer(id);
+        metrics.on_packet(packet, &Placed { frame, flow, space, class, is_control: true, peer });
         self.weigh(id);
         true
     }
@@ -222,6 +224,7 @@ impl Tracker {
             asking.is_behind = true;
         }
         tell(metrics, &mut self.resolved, (Direction::Request, packet.encapsulation()), frame);
+        self.tell_measured(id, metrics);
         self.capture.rdma_packets += 1;
         self.trust.accept(icrc, is_right);
         true

@@ -9,7 +9,9 @@ use crate::{
         model::{Files, FlowId, Options, Space},
         packet::{PacketView, key::Key},
         table::{Begin, Flows, budget::Relief, connection::Connections, flow::Flow},
-        track::{copies::Copying, request::TrackConfig, step::Resolved},
+        track::{
+            copies::Copying, history::Histories, measured::Measures, request::TrackConfig, step::Resolved,
+        },
     },
     dissect::{Dissection, Encapsulation},
     opcode::Service,
@@ -71,7 +73,8 @@ impl Window {
 }
 
 impl Tracker {
-    pub(super) fn new(options: Options) -> Tracker {
+    /// `histories`: the metrics are told of [histories](Metric::on_history).
+    pub(super) fn new(options: Options, histories: bool) -> Tracker {
         let mut connections = Connections::default();
         for known in &options.connections {
             connections.insert(known);
@@ -81,7 +84,10 @@ impl Tracker {
                 late_ns: options.reorder_window_ns,
                 ack_timeout_ns: options.ack_timeout_ns,
                 copying: Copying::default(),
-                is_lossy: false,
+                histories: Histories::new(histories),
+                measures: Measures::default(),
+                missed: 0,
+                is_sparse: false,
                 is_coarse: false,
             },
             flows: Flows::new(options.max_flows, options.max_memory),
@@ -144,6 +150,19 @@ impl Tracker {
     pub(super) fn settle_all(&mut self, metrics: &mut impl Metric) {
         self.flows.settle_all();
         self.gather(metrics);
+    }
+
+    /// Tells the metrics of the latencies of the requests that this flow answered.
+    #[inline(always)]
+    pub(super) fn tell_measured(&self, responder: FlowId, metrics: &mut impl Metric) {
+        if self.config.measures.are_wanted() {
+            let asking = self.flows.peer(responder);
+            self.config.measures.take(|measured| {
+                if let Some(asking) = asking {
+                    metrics.on_measured(asking, &measured);
+                }
+            });
+        }
     }
 
     /// Begins a flow with its first packet.
@@ -212,7 +231,7 @@ impl Tracker {
                     let unanswered = requests.shed(&self.config, &mut self.resolved);
                     tell(metrics, &mut self.resolved, (Space::Request, encapsulation), 0);
                     if let Some(responses) = responses.get_mut() {
-                        responses.shed(&mut self.resolved);
+                        responses.shed(&self.config, &mut self.resolved);
                         tell(metrics, &mut self.resolved, (Space::Response, encapsulation), 0);
                     }
                     self.flows.on_shed(id, unanswered);
@@ -289,17 +308,34 @@ impl Tracker {
         }
     }
 
+    /// The step of the capture's clock, where it is longer than round trips.
+    pub(crate) fn coarse_ns(&self) -> Option<u64> {
+        const COARSE_NS: u64 = 100_000;
+        Some(self.capture.resolution.ns).filter(|&ns| ns >= COARSE_NS)
+    }
+
     /// No more packets come: decides what was left open, as well as the evidence allows.
     pub(super) fn decide(&mut self, metrics: &mut impl Metric) {
         self.settle_all(metrics);
         self.connections.by_port(&mut self.flows);
-        const COARSE_NS: u64 = 100_000;
-        self.config.is_coarse = self.capture.resolution.ns >= COARSE_NS;
-        self.config.is_lossy = self.flows.flows.iter().any(|flow| flow.requests.are_missing());
+        self.config.is_coarse = self.coarse_ns().is_some();
+        self.config.missed = self.flows.flows.iter().map(|flow| flow.requests.missed()).sum();
+        self.config.is_sparse = is_sparse(&self.flows.flows);
         for flow in &mut self.flows.flows {
             finish(flow, &self.config, &mut self.resolved, metrics);
         }
+        self.config.histories.drain(|history| metrics.on_history(&history));
     }
+}
+
+/// Whether most requests of all flows are missing, and not in a few bursts.
+fn is_sparse(flows: &[Flow]) -> bool {
+    let sequences = flows.iter().map(|flow| &flow.requests.seq).filter(|seq| seq.is_started());
+    let (holes, missing, all) = sequences.fold((0, 0, 0), |(holes, missing, all), seq| {
+        let here = seq.rare.get().map_or((0, 0), |rare| (rare.holes.len(), rare.holes.psns()));
+        (holes + here.0, missing + here.1, all + (seq.hi - seq.base))
+    });
+    holes >= 4 && 2 * missing > all
 }
 
 /// Decides what a flow has left open.

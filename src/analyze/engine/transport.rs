@@ -37,8 +37,8 @@ impl Tracker {
             let (flow, space, class) = (Some(id), Some(space), Some(Class::New));
             self.gather(metrics);
             self.weigh(id);
-            return metrics
-                .on_packet(facts, &Placed { frame: self.number(), flow, space, class, is_control: false });
+            let (frame, peer) = (self.number(), self.asking(flow, space));
+            return metrics.on_packet(facts, &Placed { frame, flow, space, class, is_control: false, peer });
         }
         self.on_transport_in_full(facts, whole, corrupt, metrics);
     }
@@ -101,6 +101,7 @@ impl Tracker {
             goes_on = is_alike && peer.requests.knows_mtu();
             tell(metrics, &mut self.resolved, (Direction::Request, flow.encapsulation), frame);
         }
+        self.tell_measured(id, metrics);
         if goes_on && self.may_run() {
             self.flows.begin_run(id, facts, &self.config);
         }
@@ -120,8 +121,15 @@ impl Tracker {
         if let Some(id) = flow {
             self.weigh(id);
         }
-        let (frame, is_control) = (self.number(), facts.is_control());
-        metrics.on_packet(facts, &Placed { frame, flow, space, class, is_control });
+        let (frame, is_control, peer) = (self.number(), facts.is_control(), self.asking(flow, space));
+        self.config.histories.drain(|history| metrics.on_history(&history));
+        metrics.on_packet(facts, &Placed { frame, flow, space, class, is_control, peer });
+    }
+
+    /// The flow of the requests that a response of this flow answers.
+    #[inline(always)]
+    fn asking(&self, flow: Option<FlowId>, space: Option<Space>) -> Option<FlowId> {
+        flow.filter(|_| space == Some(Direction::Response)).and_then(|id| self.flows.peer(id))
     }
 
     /// Finds the flow of a packet, its PSN space and its class.
@@ -271,7 +279,7 @@ impl Tracker {
             if let (Some(by), Some(peer)) = (by, flow.peer)
                 && let Some(responses) = self.flows.get_mut(peer).responses.get_mut()
             {
-                responses.asked_again(psn, request.packet.time, by);
+                responses.asked_again(psn, (request.packet.time, request.packet.frame), by);
             }
         }
         class
@@ -327,6 +335,7 @@ impl Tracker {
             };
             peer.requests.answer(&response, &mut self.resolved, &self.config);
             tell(metrics, &mut self.resolved, (Direction::Request, wrap), packet.frame);
+            self.tell_measured(id, metrics);
         }
         class
     }

@@ -10,10 +10,16 @@ pub mod entropy;
 pub mod overhead;
 pub mod pause;
 pub mod rate;
+mod storm;
+pub mod timeline;
 
 use std::ops::Range;
 
-pub use super::track::distribution as latency;
+pub use super::track::{
+    distribution as latency,
+    history::History,
+    measured::{Measured, What},
+};
 use super::{
     model::{Class, Event, FlowId, Options, Space},
     packet::PacketView,
@@ -28,6 +34,11 @@ use crate::{dissect::Encapsulation, report::Report};
 /// tells of a run when it ends. So a packet comes by [`on_packet`](Self::on_packet) or in a [`RunSum`], never by both. No
 /// function may allocate for each packet.
 pub trait Metric {
+    /// Whether [`on_history`](Self::on_history) is called: histories take some time.
+    const WANTS_HISTORY: bool = false;
+    /// Whether [`on_measured`](Self::on_measured) is called.
+    const WANTS_MEASURED: bool = false;
+
     /// A packet of the InfiniBand transport that is not in a run.
     #[inline(always)]
     fn on_packet(&mut self, _packet: &impl PacketView, _place: &Placed) {}
@@ -38,8 +49,15 @@ pub trait Metric {
     /// The class of an earlier packet, whose [`Placed::class`] was not known when it came.
     fn on_verdict(&mut self, _verdict: &Verdict) {}
 
+    /// What went before a packet of the classes retransmission, late original, capture duplicate or new after a gap; before or after
+    /// its class is told.
+    fn on_history(&mut self, _history: &History) {}
+
     /// A frame that is not of the InfiniBand transport: PAUSE, ARP, anything.
     fn on_frame(&mut self, _event: &Event<'_>) {}
+
+    /// A latency of this flow's requests, if the metric [wants](Self::WANTS_MEASURED) them one by one.
+    fn on_measured(&mut self, _flow: FlowId, _measured: &Measured) {}
 
     /// A flow is evicted because there are too many. Its number will be used for another flow.
     fn on_retire(&mut self, _flow: FlowId) {}
@@ -74,6 +92,8 @@ pub struct Placed {
     pub class: Option<Class>,
     /// It is an ACK, a NAK or a CNP.
     pub is_control: bool,
+    /// Of a response: the flow of the requests that it answers, where that is known.
+    pub peer: Option<FlowId>,
 }
 
 impl Placed {
@@ -146,11 +166,16 @@ macro_rules! both {
 
 /// Two metrics; pairs of pairs are any number.
 impl<A: Metric, B: Metric> Metric for (A, B) {
+    const WANTS_HISTORY: bool = A::WANTS_HISTORY || B::WANTS_HISTORY;
+    const WANTS_MEASURED: bool = A::WANTS_MEASURED || B::WANTS_MEASURED;
+
     both! {
         #[inline(always)] fn on_packet(&mut self, packet: &impl PacketView, place: &Placed);
         fn on_run(&mut self, run: &RunSum);
         fn on_verdict(&mut self, verdict: &Verdict);
+        fn on_history(&mut self, history: &History);
         fn on_frame(&mut self, event: &Event<'_>);
+        fn on_measured(&mut self, flow: FlowId, measured: &Measured);
         fn on_retire(&mut self, flow: FlowId);
         fn on_interface(&mut self, number: u16, name: &str, speed_bps: Option<u64>);
     }
@@ -191,7 +216,7 @@ macro_rules! built_in {
 built_in! { options:
     overhead::Overhead = Default::default();
     congestion::Congestion = Default::default();
-    pause::Pause = pause::Pause::new(options.speed_bps);
+    pause::Pause = pause::Pause::new(options.speed_bps).with_storms(options.storm);
     entropy::Entropy = Default::default();
     rate::Rate = rate::Rate::new(options.interval_ns);
 }

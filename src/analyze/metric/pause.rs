@@ -4,23 +4,30 @@
 //! none at all, that says nothing about pauses. Durations need the link's speed, for a pause is asked in quanta of 512
 //! bit times. A later frame overwrites an earlier one's timer, and may shorten it.
 
+use std::collections::BTreeMap;
+
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::{Context, Metric};
+use super::{Context, Metric, storm::Watchdog};
 use crate::{
-    analyze::model::Event,
-    report::{self, Pause as Report, Reason, Storm},
-    wire::{Ethernet, Kind, Mac, Pause as PauseHeader, Pfc},
+    analyze::model::{Event, StormProfile},
+    report::{self, Pause as Report, PauseEnd, PauseFault, PauseInterval, Reason},
+    wire::{Ethernet, Kind, Mac, MacControl, MacControlOpcode, Pause as PauseHeader, Pfc},
 };
 
-/// A pause that lasts this long without a break is a storm: what SONiC's and Juniper's watchdogs detect by default.
-pub const STORM_NS: i64 = 200_000_000;
+/// The destination of all pause frames.
+const PAUSE_ADDRESS: Mac = Mac([0x01, 0x80, 0xc2, 0, 0, 1]);
+/// The shortest Ethernet frame, without its frame check sequence.
+const SHORTEST: u32 = 60;
 
 /// Senders that are kept apart; more than these are counted only.
 const MAX_SENDERS: usize = 4096;
-/// Storms that are listed per sender and priority; the last one is extended by those after it.
-const MAX_STORMS: usize = 64;
+/// Pauses that are listed in the report per sender and priority, and in all.
+const MAX_LISTED: usize = 256;
+const MAX_LISTED_IN_ALL: usize = 1 << 16;
+/// Pauses that are kept of each priority, of all senders together.
+const MAX_KEPT: usize = 1 << 18;
 const PRIORITIES: usize = 8;
 /// Bit times in a quantum.
 const QUANTUM_BITS: u64 = 512;
@@ -33,6 +40,27 @@ pub struct Pause {
     senders: HashMap<(u16, Mac), Box<Sender>, RandomState>,
     frames: u64,
     not_kept: u64,
+    storm: StormProfile,
+    faults: BTreeMap<PauseFault, u64>,
+    listed: usize,
+    keeps: bool,
+}
+
+/// A time for which a sender asked a link to be silent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paused {
+    /// The interface of the capture.
+    pub interface: u16,
+    /// Who asked.
+    pub sender: Mac,
+    /// The priority; `None` for all of them (802.3x).
+    pub priority: Option<u8>,
+    /// When it began, in nanoseconds since 1970.
+    pub start_ns: i64,
+    /// When it ended. Without the link's speed, its timer is unknown: then with the frame that ended it, or with the capture.
+    pub end_ns: i64,
+    /// Frames that asked for it.
+    pub frames: u64,
 }
 
 /// What one sender on one link asked for: priorities 0 to 7, then all of them at once (802.3x).
@@ -53,13 +81,18 @@ struct Asked {
     intervals: u64,
     paused_ns: i64,
     longest_ns: i64,
+    ended: [u64; PauseEnd::ALL.len()],
     open: Option<Open>,
-    storms: Vec<Storm>,
+    /// All pauses, where they are kept.
+    kept: Option<Vec<Open>>,
+    ledger: Vec<PauseInterval>,
+    watchdog: Watchdog,
 }
 
-/// A pause that has not ended.
+/// A pause that has not ended, or [one that is kept](Pause::keeping) and ended at `until`.
 #[derive(Clone, Copy, Debug)]
 struct Open {
+    frame: u64,
     start: i64,
     /// When the timer runs out; without the link's speed, never.
     until: i64,
@@ -70,6 +103,37 @@ impl Pause {
     /// With the speed of all links in bit/s, where it is known.
     pub fn new(speed: Option<u64>) -> Pause {
         Pause { speed: speed.filter(|&bps| bps > 0), ..Pause::default() }
+    }
+
+    /// One that keeps the pauses one by one, for [`paused`](Self::paused). Where they are too many, two pauses with the time between them
+    /// become one.
+    #[must_use]
+    pub fn keeping(self) -> Pause {
+        Pause { keeps: true, ..self }
+    }
+
+    /// The pauses that are [kept](Self::keeping), by sender and priority, in the order of time. `end` is the time of the capture's
+    /// last frame.
+    pub fn paused(&self, end: i64) -> Vec<Paused> {
+        let mut all = Vec::new();
+        for (&(interface, sender), asked) in &self.senders {
+            for (priority, asked) in asked.asked.iter().enumerate() {
+                let mut asked = asked.clone();
+                asked.close(end, PauseEnd::CaptureEnd, &self.storm, false);
+                let priority = (priority < PRIORITIES).then_some(priority as u8);
+                all.extend(asked.kept.into_iter().flatten().map(|Open { start, until, frames, .. }| {
+                    Paused { interface, sender, priority, start_ns: start, end_ns: until, frames }
+                }));
+            }
+        }
+        all.sort_by_key(|paused| (paused.interface, paused.sender, paused.priority, paused.start_ns));
+        all
+    }
+
+    /// With the watchdog that says what a storm is.
+    #[must_use]
+    pub fn with_storms(self, storm: StormProfile) -> Pause {
+        Pause { storm, ..self }
     }
 
     /// The speed of one interface in bit/s, as its capture says. A speed given to [`Pause::new`] goes before it.
@@ -105,7 +169,7 @@ impl Pause {
         for (&(interface, mac), sender) in &self.senders {
             let has_speed = self.speed(interface).is_some();
             for (priority, asked) in sender.asked.iter().enumerate().filter(|(_, asked)| asked.frames > 0) {
-                all.push(asked.report(link(interface), mac, priority, has_speed, end));
+                all.push(asked.report(&self.storm, link(interface), mac, priority, has_speed, end));
             }
         }
         all.sort_by(|a, b| {
@@ -129,19 +193,68 @@ impl Pause {
             self.not_kept += 1;
             return;
         }
-        let now = event.record.time.0;
+        for fault in faults(event).into_iter().flatten() {
+            *self.faults.entry(fault).or_default() += 1;
+        }
+        let frame = Frame { now: event.record.time.0, number: event.number, speed };
+        let may_list = self.listed < MAX_LISTED_IN_ALL;
+        let most = MAX_KEPT / self.senders.len().max(1);
+        let new = || {
+            let asked = Asked { kept: self.keeps.then(Vec::new), ..Asked::default() };
+            Box::new(Sender { asked: std::array::from_fn(|_| asked.clone()) })
+        };
         if let Some(pfc) = d.get::<Pfc>() {
-            let sender = self.senders.entry(key).or_default();
+            let sender = self.senders.entry(key).or_insert_with(new);
             for (priority, asked) in sender.asked.iter_mut().take(PRIORITIES).enumerate() {
                 if let Some(quanta) = pfc.time(priority as u8) {
-                    asked.on_frame(now, event.number, quanta, speed);
+                    self.listed += asked.on_frame(frame, quanta, &self.storm, may_list) as usize;
+                    asked.thin(most);
                 }
             }
         } else if let Some(pause) = d.get::<PauseHeader>() {
-            let sender = self.senders.entry(key).or_default();
-            sender.asked[PRIORITIES].on_frame(now, event.number, pause.pause_time(), speed);
+            let sender = self.senders.entry(key).or_insert_with(new);
+            let asked = &mut sender.asked[PRIORITIES];
+            self.listed += asked.on_frame(frame, pause.pause_time(), &self.storm, may_list) as usize;
+            asked.thin(most);
         }
     }
+}
+
+/// A pause frame: its time, its number, and the speed of its link.
+#[derive(Clone, Copy)]
+struct Frame {
+    now: i64,
+    number: u64,
+    speed: Option<u64>,
+}
+
+/// What is wrong with a PAUSE or PFC frame.
+fn faults(event: &Event<'_>) -> [Option<PauseFault>; 6] {
+    let d = event.packet;
+    let Some(control) = d.get::<MacControl>() else { return [None; 6] };
+    let is_pause = matches!(control.opcode(), MacControlOpcode::PAUSE | MacControlOpcode::PFC);
+    let is_cut = (event.record.frame.len() as u32) < event.record.wire_len;
+    let has_timers = d.has(Kind::Pfc) || d.has(Kind::Pause);
+    let pfc = d.get::<Pfc>();
+    // A generator of SONiC's tests writes seven timers and then a checksum as text.
+    let is_text = |pfc: &Pfc| {
+        let last = pfc.time7().to_be_bytes();
+        pfc.time(7).is_none() && last.iter().all(u8::is_ascii_hexdigit)
+    };
+    let has_seven = pfc.is_some_and(is_text);
+    let is_silent = |pfc: &Pfc| {
+        let timers = pfc.bytes()[2..].chunks_exact(2).enumerate().take(PRIORITIES - has_seven as usize);
+        timers.into_iter().any(|(n, timer)| timer != [0, 0] && pfc.time(n as u8).is_none())
+    };
+    let found = [
+        (PauseFault::WrongAddress, d.get::<Ethernet>().is_some_and(|e| e.dst() != PAUSE_ADDRESS)),
+        (PauseFault::Short, event.record.wire_len < SHORTEST || !has_timers && !is_cut),
+        (PauseFault::SevenTimers, has_seven),
+        (PauseFault::ClassVector, pfc.is_some_and(|pfc| pfc.reserved().0 != 0)),
+        (PauseFault::SilentTimer, pfc.is_some_and(is_silent)),
+        (PauseFault::Tagged, d.has(Kind::Vlan)),
+    ];
+    found.map(|(fault, is_found)| Some(fault).filter(|_| is_pause && is_found))
 }
 
 impl Metric for Pause {
@@ -161,6 +274,11 @@ impl Metric for Pause {
     fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
         let end = report.capture.last_ns.unwrap_or(0);
         report.pause = self.section(end, |link| context.interface(link));
+        report.pause_faults = self.faults.clone();
+        let lasted = report.capture.first_ns.map(|first| end.saturating_sub(first)).filter(|&ns| ns > 0);
+        for pause in report.pause.iter_mut().flatten() {
+            pause.duty_ratio = pause.paused_ns.zip(lasted).map(|(paused, ns)| paused as f64 / ns as f64);
+        }
         if report.pause.is_none() {
             report.why.insert("pause".into(), Reason::NoPfcVisibility);
         }
@@ -174,21 +292,24 @@ pub fn quanta_ns(quanta: u16, speed: u64) -> i64 {
 }
 
 impl Asked {
-    fn on_frame(&mut self, now: i64, number: u64, quanta: u16, speed: Option<u64>) {
+    /// A frame about this priority. Returns whether it added a pause to the ledger.
+    fn on_frame(&mut self, frame: Frame, quanta: u16, profile: &StormProfile, may_list: bool) -> bool {
+        let Frame { now, number, speed } = frame;
         if self.frames == 0 {
             self.first_frame = number;
         }
         self.frames += 1;
+        let listed = self.ledger.len();
         if self.open.is_some_and(|open| now >= open.until) {
-            self.close(i64::MAX);
+            self.close(i64::MAX, PauseEnd::Expired, profile, may_list);
         }
         if quanta == 0 {
             self.xon += 1;
             match self.open {
-                Some(_) => self.close(now),
+                Some(_) => self.close(now, PauseEnd::Xon, profile, may_list),
                 None => self.stray_xon += 1,
             }
-            return;
+            return self.ledger.len() > listed;
         }
         self.xoff += 1;
         self.quanta += quanta as u64;
@@ -199,32 +320,51 @@ impl Asked {
                 open.until = until;
                 open.frames += 1;
             }
-            None => self.open = Some(Open { start: now, until, frames: 1 }),
+            None => self.open = Some(Open { frame: number, start: now, until, frames: 1 }),
         }
+        self.ledger.len() > listed
     }
 
-    /// The pause ends when its timer runs out, or at `now` if that is before.
-    fn close(&mut self, now: i64) {
-        let Some(open) = self.open.take() else { return };
-        let end = open.until.min(now).max(open.start);
-        let lasted = end.saturating_sub(open.start);
+    /// The pause ends at `now`, or before that, when its timer runs out.
+    fn close(&mut self, now: i64, how: PauseEnd, profile: &StormProfile, may_list: bool) {
+        let Some(Open { frame, start, until, frames }) = self.open.take() else { return };
+        let how = if until <= now { PauseEnd::Expired } else { how };
+        let end_ns = until.min(now).max(start);
+        let lasted = end_ns.saturating_sub(start);
         self.intervals += 1;
+        self.ended[how as usize] += 1;
         self.paused_ns = self.paused_ns.saturating_add(lasted);
         self.longest_ns = self.longest_ns.max(lasted);
-        if lasted >= STORM_NS && open.frames > 1 {
-            let storm = Storm { start_ns: open.start, end_ns: end, frames: open.frames };
-            if self.storms.len() < MAX_STORMS {
-                self.storms.push(storm);
-            } else if let Some(last) = self.storms.last_mut() {
-                last.end_ns = end;
-                last.frames += open.frames;
-            }
+        if let Some(kept) = &mut self.kept {
+            kept.push(Open { frame, start, until: end_ns, frames });
+        }
+        self.watchdog.pause(profile, start, end_ns, frames);
+        if may_list && self.ledger.len() < MAX_LISTED {
+            self.ledger.push(PauseInterval { frame, start_ns: start, end_ns, end: how, frames });
         }
     }
 
-    fn report(&self, link: String, sender: Mac, priority: usize, has_speed: bool, end: i64) -> Report {
+    /// If more pauses than `most` are kept, two and the time between them become one.
+    fn thin(&mut self, most: usize) {
+        let Some(kept) = self.kept.as_mut().filter(|kept| kept.len() > most) else { return };
+        let joined = |two: &[Open]| {
+            let frames = two.iter().map(|one| one.frames).sum();
+            Some(Open { until: two.last()?.until, frames, ..*two.first()? })
+        };
+        *kept = kept.chunks(2).filter_map(joined).collect();
+    }
+
+    fn report(
+        &self,
+        profile: &StormProfile,
+        link: String,
+        sender: Mac,
+        priority: usize,
+        has_speed: bool,
+        end: i64,
+    ) -> Report {
         let mut ended = self.clone();
-        ended.close(end);
+        ended.close(end, PauseEnd::CaptureEnd, profile, true);
         let known = |value: u64| has_speed.then_some(value);
         let mut report = Report {
             link,
@@ -240,11 +380,15 @@ impl Asked {
             longest_ns: known(ended.longest_ns as u64),
             quanta: self.quanta,
             first_frame: self.first_frame,
-            storms: has_speed.then_some(ended.storms),
             ..Report::default()
         };
-        if !has_speed {
-            for field in ["intervals", "paused_ns", "longest_ns", "storms"] {
+        if has_speed {
+            let all = PauseEnd::ALL.into_iter().zip(ended.ended);
+            report.ended = all.filter(|(_, count)| *count > 0).collect();
+            report.storms = Some(ended.watchdog.storms(profile, end));
+            report.ledger = ended.ledger;
+        } else {
+            for field in ["intervals", "paused_ns", "longest_ns", "duty_ratio", "ended", "ledger", "storms"] {
                 report.why.insert(field.into(), Reason::UnknownSpeed);
             }
         }

@@ -22,6 +22,8 @@ pub(crate) struct Index<'a> {
     retired: &'a [Retired],
     flows: &'a [Flow],
     verified: bool,
+    /// The step of the capture's clock, where it is coarse.
+    coarse_ns: Option<u64>,
     /// Numbers of flows by their place in the report; the retired flows have the first numbers.
     order: Vec<u32>,
     /// A flow's place in the report, by its number in the table.
@@ -52,6 +54,7 @@ impl<'a> Index<'a> {
             retired,
             flows,
             verified: tracker.options.verify_icrc,
+            coarse_ns: tracker.coarse_ns(),
             order: Vec::new(),
             places: vec![0; flows.len()],
             connections: Vec::new(),
@@ -195,6 +198,9 @@ impl<'a> Index<'a> {
     pub(crate) fn report(&self, at: usize) -> report::Flow {
         let peer = self.peer(at).map(|peer| self.flow(peer));
         let mut row = rows::flow_report(self.flow(at), peer, self.verified);
+        if let Some(step_ns) = self.coarse_ns {
+            rows::leave_out_short(&mut row, step_ns);
+        }
         row.connection = self.connection(at);
         row.visibility = self.visibility(self.flow(at));
         if row.visibility.is_none() {

@@ -144,6 +144,23 @@ pub(crate) fn flow_report(flow: &Flow, peer: Option<&Flow>, verified: bool) -> r
     row
 }
 
+/// Leaves out times of a few steps of the capture's clock, of this length: they are off by more than a tenth.
+pub(crate) fn leave_out_short(row: &mut report::Flow, step_ns: u64) {
+    let times = &mut row.latency_ns;
+    for (field, summary) in [
+        ("latency_ns.ack_rtt", &mut times.ack_rtt),
+        ("latency_ns.message_completion", &mut times.message_completion),
+        ("latency_ns.read_first", &mut times.read_first),
+        ("latency_ns.read_last", &mut times.read_last),
+        ("latency_ns.nak_generation", &mut times.nak_generation),
+        ("latency_ns.nak_reaction", &mut times.nak_reaction),
+    ] {
+        if summary.take_if(|summary| summary.p50 < step_ns.saturating_mul(10)).is_some() {
+            row.why.insert(field.into(), Reason::CoarseTimes);
+        }
+    }
+}
+
 /// Writes the counts of a flow into a row that has nothing but counts, of this flow or another. A new row would take longer.
 /// Text, lists, distributions and reasons are left out: they take long to make.
 pub(crate) fn outline(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>, verified: bool) {
@@ -263,7 +280,7 @@ fn responses(to: &mut report::Stream, flow: &Flow, peer: Option<&Flow>, verified
         let upstream = &mut losses[Place::Upstream as usize];
         upstream.add(0, peer.requests.acks_not_seen);
         let on_ack_path = peer.requests.counts.lost_at(Place::AckPath);
-        upstream.add(0, on_ack_path.most as u64);
+        upstream.add(0, on_ack_path.get()[1]);
     }
     stream(to, counts, losses, flow.responses.read.seq.rare.holes.psns(), flow, verified, in_full);
 }
@@ -283,10 +300,7 @@ fn stream(
             why.insert(Cow::Borrowed(field), reason);
         }
     };
-    let bounds = |place: Place| {
-        let Bounds { least, most } = found[place as usize];
-        Some([least as u64, most as u64])
-    };
+    let bounds = |place: Place| Some(found[place as usize].get());
     let tracked = flow.service.is_reliable() || flow.service == Service::Uc;
     let mut losses = report::Losses {
         upstream: bounds(Place::Upstream),

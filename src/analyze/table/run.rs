@@ -7,7 +7,7 @@
 use super::flow::Flow;
 use crate::{
     analyze::{
-        model::FlowId,
+        model::{FlowId, Space},
         packet::{FARTHEST, FastForm, PacketView, RunKey},
         track::{
             order::IdOrder,
@@ -57,6 +57,10 @@ pub(crate) struct Next {
 pub struct RunSum {
     /// The flow.
     pub flow: FlowId,
+    /// The PSN space: requests, or the responses of READs.
+    pub space: Space,
+    /// PSN of the last packet. The others have those before it.
+    pub last_psn: Psn,
     /// Its encapsulation.
     pub encapsulation: Encapsulation,
     /// The ECN field of all the packets.
@@ -218,7 +222,8 @@ impl InOrderRun {
     pub(crate) fn end(&mut self, id: FlowId, flow: &mut Flow) -> Option<RunSum> {
         let InOrderRun { run_key, run, ids, packets, good, bad, is_last } = std::mem::take(self);
         let (payload, time, bytes) = (run.payload() as u64, run.time(), run.bytes as u64);
-        let (last, good, bad) = (is_last.then(|| run.last()), good as u64, bad as u64);
+        let last_psn = run.last();
+        let (last, good, bad) = (is_last.then_some(last_psn), good as u64, bad as u64);
         let n: u64 = packets.iter().map(|&n| n as u64).sum();
         let is_data = run.is_data();
         match is_data {
@@ -260,6 +265,8 @@ impl InOrderRun {
         flow.wire_bytes += l1_bytes;
         Some(RunSum {
             flow: id,
+            space: if is_data { Space::Response } else { Space::Request },
+            last_psn,
             encapsulation: flow.encapsulation,
             ecn,
             last_ns: time,

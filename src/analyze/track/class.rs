@@ -4,19 +4,37 @@ use super::on_demand::{OnDemand, rare_part};
 use crate::analyze::model::{Class, Trigger};
 pub(crate) use crate::report::{Evidence, Location as Place};
 
-/// At least, at most.
+/// Packets lost: at least, at most. Whatever happens to them, the two do not cross.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bounds {
-    pub(crate) least: u32,
-    pub(crate) most: u32,
+    least: u32,
+    most: u32,
 }
 
 impl Bounds {
+    pub(crate) fn get(self) -> [u64; 2] {
+        [self.least, self.most].map(u64::from)
+    }
+
+    /// More were lost: at least, at most.
     pub(crate) fn add(&mut self, least: u64, most: u64) {
-        self.least = self.least.saturating_add(least.min(u32::MAX as u64) as u32);
-        self.most = self.most.saturating_add(most.min(u32::MAX as u64) as u32);
+        self.least = self.least.saturating_add(u32::try_from(least).unwrap_or(u32::MAX));
+        self.most = self.most.saturating_add(u32::try_from(most.max(least)).unwrap_or(u32::MAX));
+    }
+
+    /// Up to so many were lost perhaps, whatever was found so far.
+    pub(crate) fn widen(&mut self, most: u64) {
+        self.most = self.most.max(u32::try_from(most).unwrap_or(u32::MAX));
+    }
+
+    /// So many that counted as proved are not.
+    pub(crate) fn doubt(&mut self, proved: u64) {
+        self.least = self.least.saturating_sub(u32::try_from(proved).unwrap_or(u32::MAX));
     }
 }
+
+/// All that counted as proved: see [`Counts::doubt`].
+pub(crate) const ALL: u64 = u64::MAX;
 
 /// The counts of one PSN space in one direction. Counts of trouble are apart.
 #[derive(Clone, Debug, Default)]
@@ -123,7 +141,7 @@ impl Counts {
         if least == 0 && most == 0 {
             return;
         }
-        self.losses[place as usize].add(least, most.max(least));
+        self.losses[place as usize].add(least, most);
     }
 
     /// A packet was late, or sent again: perhaps one was lost, upstream or downstream.
@@ -151,30 +169,26 @@ impl Counts {
         bounds
     }
 
-    /// Up to so many may have been lost at this place, whatever was found so far.
-    pub(crate) fn at_most(&mut self, place: Place, most: u64) {
-        let bounds = &mut self.losses[place as usize];
-        bounds.most = bounds.most.max(most.min(u32::MAX as u64) as u32);
+    /// Up to so many were lost at this place perhaps, whatever was found so far.
+    pub(crate) fn widen(&mut self, place: Place, most: u64) {
+        if most > 0 {
+            self.losses[place as usize].widen(most);
+        }
     }
 
-    /// No loss at this place is proved.
-    pub(crate) fn unsure(&mut self, place: Place) {
-        self.losses[place as usize].least = 0;
+    /// So many losses at this place that counted as proved are not.
+    pub(crate) fn doubt(&mut self, place: Place, proved: u64) {
+        if let Some(trouble) = self.trouble.get_mut() {
+            trouble.losses[place as usize].doubt(proved);
+        }
     }
 
-    /// No loss is sure: each of these PSNs may have been lost, at any place.
+    /// Nothing is proved: each of these PSNs may have been lost, at any place.
     pub(crate) fn nothing_sure(&mut self, psns: u64) {
         for place in [Place::Upstream, Place::Downstream, Place::AckPath] {
             self.losses[place as usize] = Bounds::default();
             self.lost(place, 0, psns);
         }
-    }
-
-    /// The capture lost this number of packets: losses need not have happened on the network.
-    pub(crate) fn less_sure(&mut self, missed: u64) {
-        self.losses[Place::Upstream as usize].least = 0;
-        let downstream = &mut self.losses[Place::Downstream as usize];
-        downstream.least = downstream.least.saturating_sub(missed.min(u32::MAX as u64) as u32);
     }
 
     pub(crate) fn triggered(&mut self, trigger: Trigger) {

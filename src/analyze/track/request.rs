@@ -12,10 +12,12 @@ pub(crate) use recovery::Episode;
 pub(crate) use run::{MayWait, RunState};
 
 use super::{
-    class::{Counts, Place},
+    class::{ALL, Counts, Evidence, Place},
     copies::{Copying, Verdict},
     distribution::{Distribution, Tracked},
     goodput::Marks,
+    history::{Histories, History},
+    holes::Hole,
     on_demand::{OnDemand, quiet, rare_part},
     order::IdOrder,
     push_last,
@@ -28,6 +30,7 @@ use crate::{
     analyze::{
         model::{Class, Trigger},
         packet::PacketView,
+        track::measured::Measures,
     },
     opcode::{Operation, Position, Shape},
     prefetch, report,
@@ -290,8 +293,14 @@ pub(crate) struct TrackConfig {
     pub(crate) ack_timeout_ns: Option<i64>,
     /// The lags of capture duplicates.
     pub(crate) copying: Copying,
-    /// The capture lost packets: a packet that is missing need not have been lost on the network.
-    pub(crate) is_lossy: bool,
+    /// What metrics are to be told of.
+    pub(crate) histories: Histories,
+    /// Latencies one by one.
+    pub(crate) measures: Measures,
+    /// The capture missed at least so many packets: what is missing need not have been lost on the network.
+    pub(crate) missed: u64,
+    /// It has only a part of the packets, of all flows.
+    pub(crate) is_sparse: bool,
     /// Its times are coarser than round trips: they prove nothing.
     pub(crate) is_coarse: bool,
 }
@@ -366,9 +375,15 @@ impl Requests {
 
     /// The shortest silence that a timeout may end. IBTA vol. 1, 11.2.4.2: 4.096 us times 2 to the exponent.
     fn timeout_floor(&self, config: &TrackConfig) -> i64 {
+        // Where nothing asks for packets again, acknowledgements wait for timers, and are no measure of one.
+        let asks = || self.trouble.get().is_some_and(|trouble| trouble.asked_time != 0);
+        let waits = || !asks() && self.seq.recovery_mode() != report::RecoveryMode::GoBackN;
         match (config.ack_timeout_ns, self.ack_timeout) {
             (Some(timeout), _) => timeout,
-            (None, 0) => self.thrice_rtt.max(20_000),
+            (None, 0) => match self.rtt_min {
+                Some(rtt) if waits() => self.thrice_rtt.min(4 * i64::from(rtt)).max(20_000),
+                _ => self.thrice_rtt.max(20_000),
+            },
             (None, exponent) => 4096 << exponent,
         }
     }
@@ -493,6 +508,7 @@ impl Requests {
             Class::New if step.unseen == 0 && silent <= context.timeout_ns => {}
             Class::CaptureDuplicate => {
                 self.counts.decided(class, step.evidence);
+                config.histories.keep(|| History::of(p, &step, class));
                 return Some(class);
             }
             Class::First | Class::Resync => {
@@ -525,9 +541,14 @@ impl Requests {
             _ => {}
         }
         self.counts.decided(class, step.evidence);
+        config.histories.keep(|| match class {
+            Class::Retransmission => {
+                self.recovering(History::of(p, &step, class), step.x, step.x + p.n as u64)
+            }
+            _ => History::of(p, &step, class),
+        });
         if step.original_late {
-            let upstream = &mut self.counts.losses[Place::Upstream as usize];
-            upstream.least = upstream.least.saturating_sub(1);
+            self.counts.doubt(Place::Upstream, 1);
         }
         self.responder.on_request(step.x, p.n, p.time);
         if begins && matches!(request.position, Position::Middle | Position::Last) {
@@ -649,12 +670,11 @@ impl Requests {
         push_last(&mut self.reads.list, MAX_READS, read);
     }
 
-    /// Whether packets were acknowledged that the capture does not have.
-    pub(crate) fn are_missing(&self) -> bool {
-        let una = self.una;
-        let is_missing =
-            || self.seq.rare.get().is_some_and(|rare| rare.holes.iter().any(|hole| hole.start < una));
-        self.acked_unseen > 0 || self.reads.unasked || is_missing()
+    /// At least so many packets were acknowledged that the capture does not have.
+    pub(crate) fn missed(&self) -> u64 {
+        let before_una = |hole: &Hole| hole.end.min(self.una).saturating_sub(hole.start);
+        let covered = self.seq.rare.get().map_or(0, |rare| rare.holes.iter().map(before_una).sum());
+        self.acked_unseen + covered + self.reads.get().is_some_and(|reads| reads.unasked) as u64
     }
 
     /// Whether there was never any trouble.
@@ -791,72 +811,109 @@ impl Requests {
         if let Some(lost) = self.trouble.get_mut().and_then(|trouble| trouble.lost_behind.take()) {
             self.counts.lost(Place::Downstream, 0, lost.most);
         }
-        // A sender that goes back repeats all packets. Repetitions that did not come were lost upstream, unless they were late.
-        let skipped = self.trouble.skipped + self.seq.rare.pass_holes_left;
+        self.acks_not_seen += self.waiting.len() as u64;
+        self.bound_skipped(config);
+        self.bound_missing();
+        self.bound_unseen();
+        self.doubt(config);
+    }
+}
+
+/// Bounds of what was lost, at the end.
+impl Requests {
+    /// A sender that goes back repeats all packets. Repetitions that did not come were lost upstream, unless they were late.
+    fn bound_skipped(&mut self, config: &TrackConfig) {
+        let left = self.seq.rare.pass_holes_left;
+        let Some(trouble) = self.trouble.get() else { return self.counts.lost(Place::Upstream, 0, left) };
+        let skipped = trouble.skipped + left;
+        let asked = trouble.skipped_asked.min(skipped.saturating_sub(trouble.skipped_late));
         // A READ does not repeat responses that have arrived. If packets are late or recorded twice, or times are coarse, none of
         // this is sure.
         let is_tidy = self.counts.of(Class::LateOriginal) + self.counts.of(Class::CaptureDuplicate) == 0;
-        let sure = is_tidy
+        let is_sure = is_tidy
             && !config.is_coarse
             && self.seq.recovery_mode() == report::RecoveryMode::GoBackN
             && self.reads.get().is_none();
-        self.counts.lost(
-            Place::Upstream,
-            if sure { skipped.saturating_sub(self.trouble.skipped_late) } else { 0 },
-            skipped,
-        );
-        // If NAKs were often caused by packets that were only late, no NAK proves a loss.
-        if self.trouble.late_behind * 8 > self.trouble.lost_behind_sure {
-            let sure = self.trouble.lost_behind_sure;
-            let downstream = &mut self.counts.losses[Place::Downstream as usize];
-            downstream.least = downstream.least.saturating_sub(sure);
-        }
-        self.acks_not_seen += self.waiting.len() as u64;
+        self.counts.lost(Place::Upstream, if is_sure { asked } else { 0 }, skipped);
+    }
+
+    /// Packets that were acknowledged, and never seen, were missed by the capture. Those that are not acknowledged either may have
+    /// been lost.
+    fn bound_missing(&mut self) {
         let una = self.una;
         let (mut least, mut covered, mut open) = (0, 0, 0);
         for hole in self.seq.rare.holes.iter() {
             let psns = hole.end.min(una).saturating_sub(hole.start);
-            // A READ request of many PSNs is one packet.
             // A packet that was sent before the capture began is not missing.
             let psns = if hole.time - self.seq.start_time < START_NS { 0 } else { psns };
+            // A READ request of many PSNs is one packet.
             least += if self.reads.get().is_some() { psns.min(1) } else { psns };
             covered += psns;
             open += hole.end.saturating_sub(hole.start.max(una));
         }
-        // A gap after a READ of unknown length may be the PSNs of its response.
-        let is_cut = self.reads.get().is_some_and(|reads| reads.any_cut);
-        let least = if is_cut { 0 } else { least };
-        // An acknowledged packet that was never seen was not lost by the network.
-        self.counts.lost(Place::Capture, least, covered + open);
-        self.counts.lost(Place::Upstream, 0, open);
-        if self.seq.is_sparse() {
-            // If packets were sampled, or took other paths, nothing proves a loss.
-            self.counts.nothing_sure(self.seq.hi - self.seq.base);
-        } else if config.is_lossy {
-            self.counts.less_sure((covered + self.acked_unseen).max(1));
-        }
         // Acknowledged PSNs beyond the highest one seen; the others are holes.
         let beyond = if una > 0 { una.saturating_sub(self.seq.hi).min(self.acked_unseen) } else { 0 };
-        self.counts.lost(Place::Capture, if is_cut { 0 } else { beyond }, beyond);
-        self.bound_unseen(config);
+        // A gap after a READ of unknown length may be the PSNs of its response.
+        let least = if self.has_cut_reads() { 0 } else { least + beyond };
+        self.counts.lost(Place::Capture, least, covered + open + beyond);
+        self.counts.lost(Place::Upstream, 0, open);
     }
-}
 
-impl Requests {
-    /// Widens the bounds of what no NAK tells of. What is lost behind the tap, or whose acknowledgement is lost, is sent again
-    /// after a timeout; which of the packets sent again that were, nobody tells.
-    fn bound_unseen(&mut self, config: &TrackConfig) {
-        let [timeouts, unknown] = [Trigger::Timeout, Trigger::Unknown]
-            .map(|trigger| u64::from(self.counts.triggers[trigger as usize]));
-        let (resent, spurious) = (self.counts.of(Class::Retransmission), u64::from(self.counts.spurious));
-        if resent == 0 || timeouts + unknown == 0 && !config.is_coarse {
+    fn has_cut_reads(&self) -> bool {
+        self.reads.get().is_some_and(|reads| reads.any_cut)
+    }
+
+    /// What is lost behind the tap, or whose acknowledgement is lost, is sent again after a timeout; which of the packets sent again
+    /// that were, nobody tells.
+    fn bound_unseen(&mut self) {
+        let resent = self.counts.of(Class::Retransmission);
+        if resent == 0 {
             return;
         }
-        self.counts.at_most(Place::Downstream, resent);
-        self.counts.at_most(Place::AckPath, timeouts + unknown + spurious + self.acks_not_seen);
+        let triggers = &self.counts.triggers;
+        let [episodes, naks] = [triggers.iter().sum(), triggers[Trigger::Nak as usize]].map(u64::from);
+        let spurious = u64::from(self.counts.spurious);
+        self.counts.widen(Place::AckPath, episodes + spurious + self.acks_not_seen);
+        if episodes > naks {
+            self.counts.widen(Place::Downstream, resent);
+        }
+    }
+
+    /// What the flow and the capture are like makes some of it unsure.
+    fn doubt(&mut self, config: &TrackConfig) {
+        // If packets that were only late caused NAKs, no NAK proves a loss.
+        if let Some(trouble) = self.trouble.get().filter(|trouble| trouble.late_behind > 0) {
+            self.counts.doubt(Place::Downstream, trouble.lost_behind_sure.into());
+        }
+        // A network that reorders before the tap does so behind it.
+        self.counts.doubt(Place::Downstream, self.counts.of(Class::LateOriginal));
+        // By the time alone, a packet that is late may have been sent again.
+        let by_time = self
+            .counts
+            .evidence()
+            .filter(|&(class, by, _)| (class, by) == (Class::LateOriginal, Evidence::Timer));
+        let by_time: u64 = by_time.map(|(_, _, packets)| packets).sum();
+        let timeouts = u64::from(self.counts.triggers[Trigger::Timeout as usize]);
+        self.counts.lost(Place::Upstream, 0, if by_time > 0 { by_time + timeouts } else { 0 });
+        let resent = self.counts.of(Class::Retransmission);
+        if config.is_sparse || self.seq.is_sparse() {
+            // Packets were sampled, or took other paths.
+            return self.counts.nothing_sure(self.seq.hi - self.seq.base);
+        }
+        if config.is_coarse || self.has_cut_reads() {
+            self.counts.doubt(Place::Downstream, ALL);
+        }
         if config.is_coarse {
-            self.counts.unsure(Place::Upstream);
-            self.counts.unsure(Place::Downstream);
+            self.counts.doubt(Place::Upstream, ALL);
+            self.counts.widen(Place::Downstream, resent);
+        }
+        if config.missed > 0 && resent > 0 {
+            // What the capture missed may have been lost before, and what was lost may look missed.
+            let missed = self.missed().max(1);
+            for place in [Place::Upstream, Place::Downstream] {
+                self.counts.doubt(place, config.missed);
+                self.counts.lost(place, 0, missed);
+            }
         }
     }
 }

@@ -3,8 +3,9 @@
 use std::{collections::VecDeque, ops::Range};
 
 use super::{
-    class::{Counts, Evidence, Place},
+    class::{ALL, Counts, Evidence, Place},
     copies::{Copying, Repetitions, Verdict},
+    history::History,
     on_demand::{OnDemand, quiet},
     order::IdOrder,
     push_last,
@@ -45,7 +46,8 @@ pub(crate) struct Data {
     open: bool,
     /// From which PSN on a READ was requested again, and when.
     asked: Option<(u64, i64)>,
-    asked_by: Option<Trigger>,
+    /// Why, and the frame of the request.
+    asked_by: Option<(Trigger, u64)>,
     /// The PSN that the requester expects, if it sees the packets as the tap does. It takes responses in order only.
     expected: u64,
     skipped: u64,
@@ -68,6 +70,23 @@ pub(crate) struct Acknowledged<'a> {
 
 quiet!(Responses);
 quiet!(Data);
+
+impl Data {
+    /// Why data was last requested again.
+    fn trigger(&self) -> Trigger {
+        self.asked_by.map_or(Trigger::Unknown, |(by, _)| by)
+    }
+
+    /// The history of data that comes again: the READ was requested again.
+    fn asked_in(&self, history: History, class: Class) -> History {
+        match self.asked_by {
+            Some((trigger, frame)) if class == Class::Retransmission => {
+                History { trigger, asked: Some(frame), ..history }
+            }
+            _ => history,
+        }
+    }
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Ack {
@@ -303,7 +322,7 @@ impl Responses {
         }
         self.read.open = matches!(position, Position::First | Position::Middle);
         self.counts.packets += 1;
-        self.settle(&resolved[began..]);
+        self.settle(&resolved[began..], config);
         if step.class != Some(Class::CaptureDuplicate) {
             let all_came = step.gap > 0 && self.read.seq.rare.holes.get(step.x - 1).is_none();
             if step.x == self.read.expected || self.read.expected == 0 || all_came {
@@ -319,9 +338,9 @@ impl Responses {
             return Some(class);
         }
         self.counts.decided(class, step.evidence);
+        config.histories.keep(|| self.read.asked_in(History::of(p, &step, class), class));
         if step.original_late {
-            let upstream = &mut self.counts.losses[Place::Upstream as usize];
-            upstream.least = upstream.least.saturating_sub(1);
+            self.counts.doubt(Place::Upstream, 1);
         }
         match class {
             Class::First | Class::New | Class::NewAfterGap | Class::Resync => {
@@ -339,27 +358,38 @@ impl Responses {
         self.counts.overtaken_again += step.overtaken as u64;
         self.read.skipped += step.skipped;
         if step.went_back {
-            self.counts.triggered(self.read.asked_by.unwrap_or(Trigger::Unknown));
+            self.counts.triggered(self.read.trigger());
         }
     }
 
-    fn settle(&mut self, resolved: &[Resolved]) {
+    fn settle(&mut self, resolved: &[Resolved], config: &TrackConfig) {
         for verdict in resolved {
-            verdict.count(&mut self.counts, 1, self.read.seq.start_time);
+            // The requester lacks the response that it asks for. Those after it come again too, and may be missing only here.
+            let asked =
+                self.read.asked.take_if(|(x, time)| *x == verdict.fill.x && *time <= verdict.fill.time);
+            verdict.count(&mut self.counts, asked.is_some() as u64, 1);
             if verdict.class == Class::Retransmission && verdict.went_back {
-                self.counts.triggered(self.read.asked_by.unwrap_or(Trigger::Unknown));
+                self.counts.triggered(self.read.trigger());
             }
+            config.histories.keep(|| {
+                let history =
+                    self.read.asked_in(History::of_fill(&verdict.fill, verdict.class), verdict.class);
+                match verdict.class {
+                    Class::Retransmission => History { lost: Place::Upstream, ..history },
+                    _ => history,
+                }
+            });
         }
     }
 
-    /// A READ was requested again from this PSN on: its response did not arrive, or came too late.
-    pub(crate) fn asked_again(&mut self, psn: Psn, time: i64, by: Trigger) {
+    /// A READ was requested again in this frame, from this PSN on: its response did not arrive, or came too late.
+    pub(crate) fn asked_again(&mut self, psn: Psn, (time, frame): (i64, u64), by: Trigger) {
         if self.read.get().is_none_or(|read| !read.seq.is_started()) {
             return;
         }
         let x = self.read.seq.unwrap(psn);
         self.read.asked = Some((x, time));
-        self.read.asked_by = Some(by);
+        self.read.asked_by = Some((by, frame));
         if x >= self.read.seq.base && x < self.read.expected {
             let sent_since = self.read.seq.cur.saturating_sub(x).max(1);
             // A response that was overtaken downstream would be requested again, too.
@@ -382,28 +412,32 @@ impl Responses {
         let context = self.context(ids, config);
         let began = resolved.len();
         self.read.seq.finish(&context, resolved);
-        self.settle(&resolved[began..]);
+        self.settle(&resolved[began..], config);
         let skipped = self.read.skipped + self.read.seq.rare.pass_holes_left;
         // Only repeated READs are answered again: other PSNs are left out.
         self.counts.lost(Place::Upstream, 0, skipped);
+        // What was sent again was perhaps lost downstream.
+        self.counts.widen(Place::Downstream, self.counts.of(Class::Retransmission));
         let open = self.read.seq.rare.holes.psns();
-        if self.read.seq.is_sparse() {
+        self.counts.lost(Place::Upstream, 0, open);
+        if config.is_sparse || self.read.seq.is_sparse() {
             let (base, hi) = (self.read.seq.base, self.read.seq.hi);
             self.counts.nothing_sure(hi - base);
-        } else if config.is_lossy || open > 0 {
-            self.counts.less_sure(open.max(1));
+        } else if open > 0 {
+            self.counts.doubt(Place::Upstream, ALL);
+        } else {
+            self.counts.doubt(Place::Upstream, config.missed);
         }
-        self.counts.lost(Place::Upstream, 0, open);
         self.counts.lost(Place::Capture, 0, open);
     }
 
     /// Drops detail. Counts stay exact, and bounds correct.
-    pub(crate) fn shed(&mut self, resolved: &mut Vec<Resolved>) {
+    pub(crate) fn shed(&mut self, config: &TrackConfig, resolved: &mut Vec<Resolved>) {
         let Some(read) = self.read.get_mut() else { return };
         let began = resolved.len();
         // Missing PSNs are in the bounds at the end.
         read.seq.shed(resolved);
-        self.settle(&resolved[began..]);
+        self.settle(&resolved[began..], config);
     }
 
     /// READs for this number of responses are no longer tracked: any of these may be lost.

@@ -370,6 +370,7 @@ impl Sequence {
         match self.is_capture_duplicate(x, p, context) {
             Ok(None) => {}
             Ok(Some(evidence)) => {
+                step.before = self.ring.get(x).map(|sent| (sent.time, sent.frame));
                 return (step.class, step.evidence) = (Some(Class::CaptureDuplicate), evidence);
             }
             Err(apart) => return step.repeated = Some(apart),

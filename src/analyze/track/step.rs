@@ -130,17 +130,16 @@ impl Resolved {
         Resolved { fill, class, evidence, went_back: false }
     }
 
-    /// Counts the verdict. A retransmission filled a hole: the original was lost upstream, unless it came corrupt.
-    pub(crate) fn count(&self, counts: &mut Counts, lost_upstream: u64, start: i64) {
+    /// Counts the verdict. A retransmission filled a hole: the original was lost upstream, unless it came corrupt. `proved`, `perhaps`:
+    /// how many were lost.
+    pub(crate) fn count(&self, counts: &mut Counts, proved: u64, perhaps: u64) {
         let fill = &self.fill;
         counts.decided(self.class, self.evidence);
         match self.class {
             Class::Retransmission => {
                 counts.retransmitted_bytes += fill.bytes as u64;
                 counts.overtaken_again += fill.overtaken as u64;
-                // A packet that was sent before the capture began proves nothing.
-                let least = if fill.hole_time == start { 0 } else { lost_upstream };
-                counts.lost(Place::Upstream, least, lost_upstream);
+                counts.lost(Place::Upstream, proved.min(perhaps), perhaps);
             }
             Class::LateOriginal => {
                 counts.max_extent = counts.max_extent.max(fill.extent);

@@ -1,4 +1,4 @@
-//! pnet's channels, where there are no packet sockets. They know neither the time of a frame nor how many were lost.
+//! pnet's channels, for systems without packet sockets. They give neither a frame's time nor the number of lost frames.
 
 use std::{
     io,
@@ -46,7 +46,7 @@ impl Socket {
         self.sender.send_to(frame, None).unwrap_or_else(|| Err(io::ErrorKind::InvalidInput.into()))
     }
 
-    /// The next frame, into the buffer; `None` if none comes for a while.
+    /// Reads the next frame into the buffer; `None` if none comes for a while.
     pub(super) fn receive(&mut self, buffer: &mut [u8], _wait: Duration) -> io::Result<Option<Received>> {
         let frame = match self.receiver.next() {
             Ok(frame) => frame,
@@ -60,7 +60,7 @@ impl Socket {
         Ok(Some(Received { time: Time(i64::try_from(now).unwrap_or(i64::MAX)), len: frame.len(), tag: None }))
     }
 
-    /// Nobody says.
+    /// Not known here.
     pub(super) fn drops(&mut self) -> Option<u64> {
         None
     }

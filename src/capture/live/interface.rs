@@ -17,23 +17,23 @@ pub struct NetInterface {
     pub index: u32,
     /// Its own address, if it has one.
     pub mac: Option<Mac>,
-    /// Longest payload of an Ethernet frame in bytes; `None` where the system does not say.
+    /// MTU in bytes; `None` if the system does not say.
     pub mtu: Option<u32>,
-    /// Bits per second of the link, where the driver says.
+    /// Speed of the link in bit/s, if the driver says.
     pub speed_bps: Option<u64>,
     /// IP addresses with the lengths of their prefixes.
     pub addresses: Vec<(IpAddr, u8)>,
-    /// Taken into use by the administrator.
+    /// The administrator has enabled it.
     pub is_up: bool,
-    /// There is a carrier too.
+    /// It is enabled and has a carrier.
     pub is_running: bool,
-    /// What is sent comes back.
+    /// It is the loopback.
     pub is_loopback: bool,
     /// Names of the RDMA devices on it, as `mlx5_0`.
     pub rdma: Vec<String>,
 }
 
-/// The network interfaces that this process sees, in the system's order. Takes no privilege.
+/// The network interfaces that this process sees, in the system's order. No privilege is needed.
 pub fn interfaces() -> Vec<NetInterface> {
     pnet_datalink::interfaces().iter().map(NetInterface::from).collect()
 }
@@ -50,7 +50,7 @@ impl From<&pnet_datalink::NetworkInterface> for NetInterface {
             index: known.index,
             mac: known.mac.map(|mac| Mac(mac.octets())),
             mtu: number("mtu").and_then(|mtu| u32::try_from(mtu).ok()),
-            // Megabits; -1 where nobody knows.
+            // In Mbit/s; -1 if it is not known.
             speed_bps: number("speed")
                 .filter(|&speed| speed > 0)
                 .and_then(|speed| speed.checked_mul(1_000_000)),

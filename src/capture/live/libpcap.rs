@@ -11,7 +11,7 @@ use crate::capture::{Error, ErrorKind, Time};
 /// An interface opened by libpcap.
 pub(super) struct Socket {
     capture: Capture<Active>,
-    /// libpcap counts in 32 bits; together with what wrapped.
+    /// Lost frames. libpcap's counter has 32 bits; this one does not wrap.
     drops: u64,
     last: u32,
 }
@@ -47,24 +47,24 @@ impl Socket {
         Ok(Socket { capture, drops: 0, last: 0 })
     }
 
-    /// The next frame, into the buffer; `None` if none comes for so long.
+    /// Reads the next frame into the buffer; `None` if none comes within this time.
     pub(super) fn receive(&mut self, buffer: &mut [u8], time: Duration) -> io::Result<Option<Received>> {
         for attempt in 0..2 {
             match self.capture.next_packet() {
                 Ok(packet) => {
                     let header = packet.header;
-                    // With nanoseconds asked for, that is what the field of microseconds holds.
+                    // The field for microseconds holds nanoseconds, because they were requested.
                     #[allow(clippy::useless_conversion, reason = "they are 32 bits wide elsewhere")]
                     let (seconds, ns) = (i64::from(header.ts.tv_sec), i64::from(header.ts.tv_usec));
                     copy(packet.data, buffer);
                     let time = Time(seconds.saturating_mul(1_000_000_000).saturating_add(ns));
-                    // A tag that was taken off, libpcap puts back itself.
+                    // libpcap puts a VLAN tag back that the kernel removed.
                     return Ok(Some(Received { time, len: header.len as usize, tag: None }));
                 }
                 Err(pcap::Error::TimeoutExpired) => {}
                 Err(error) => return Err(io::Error::other(error.to_string())),
             }
-            // libpcap by itself may wait for ever.
+            // libpcap alone may wait forever.
             if attempt == 0 && !wait(self.capture.as_fd(), PollFlags::POLLIN, time)? {
                 return Ok(None);
             }

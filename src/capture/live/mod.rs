@@ -1,10 +1,10 @@
-//! Frames off and onto network interfaces: [`interfaces`], [`LiveSource`], [`LiveSink`].
+//! Frames from and to network interfaces: [`interfaces`], [`LiveSource`], [`LiveSink`].
 //!
-//! Raw sockets take the capability CAP_NET_RAW (or root); without it opening fails with
-//! [`ErrorKind::Permission`] and a line that says what to do.
+//! Raw sockets need the capability CAP_NET_RAW, or root. Without it, opening fails with [`ErrorKind::Permission`], and the
+//! error says what to do.
 //!
-//! With the feature `libpcap`, [`LiveSource`] captures by libpcap, with filters in the kernel and its ring buffer;
-//! without, by a packet socket, and nothing but Rust is needed.
+//! With the feature `libpcap`, [`LiveSource`] captures with libpcap, its filters in the kernel and its ring buffer. Without
+//! it, a packet socket is used, and no C library is needed.
 
 #[cfg(not(target_os = "linux"))]
 mod channel;
@@ -38,11 +38,11 @@ use super::{Error, ErrorKind, Time};
 
 /// What is known of a received frame beside its bytes.
 struct Received {
-    /// When the kernel saw it, or, where it does not say, when it was fetched.
+    /// When the kernel received it; on systems that do not say so, when it was read.
     time: Time,
-    /// Its length, which may be more than the buffer's.
+    /// Its length. It may be longer than the buffer.
     len: usize,
-    /// The VLAN tag that was taken off behind the addresses and not put back.
+    /// The VLAN tag that the kernel removed.
     tag: Option<[u8; 4]>,
 }
 
@@ -53,7 +53,7 @@ fn copy(frame: &[u8], buffer: &mut [u8]) {
     buffer[..len].copy_from_slice(&frame[..len]);
 }
 
-/// Whether something happened on a socket in time.
+/// Whether a socket became ready in time.
 #[cfg(any(target_os = "linux", feature = "libpcap"))]
 fn wait(socket: BorrowedFd<'_>, what: PollFlags, time: Duration) -> io::Result<bool> {
     let mut fds = [PollFd::new(socket, what)];
@@ -75,7 +75,7 @@ fn find(name: &str) -> Result<pnet_datalink::NetworkInterface, Error> {
     Err(Error::new(name, ErrorKind::NotFound, text))
 }
 
-/// What the operating system says, and what helps where it is the privilege that lacks.
+/// The operating system's error. If a privilege is missing, it says how to get it.
 fn refused(name: &str, doing: &str, error: io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::PermissionDenied => Error::new(name, ErrorKind::Permission, lacks_privilege()),

@@ -1,4 +1,4 @@
-//! Frames onto an interface.
+//! Frames to an interface.
 
 use std::{
     fmt, io, thread,
@@ -13,10 +13,10 @@ use crate::{
 
 const ETHERNET_HEADER: usize = 14;
 const VLAN_TAG: usize = 4;
-/// How long a full transmit queue is waited for.
+/// Longest wait for a full transmit queue.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Sends frames as they are, from the Ethernet header to before the frame check sequence, which the card adds.
+/// Sends frames as they are, beginning with the Ethernet header. The card adds the frame check sequence.
 ///
 /// Records are sent at once, whatever their time: the caller paces them.
 pub struct LiveSink {
@@ -32,7 +32,7 @@ pub enum Misfit {
     NotEthernet,
     /// It is shorter than an Ethernet header.
     TooShort,
-    /// Its capture kept only its beginning.
+    /// The capture holds only a part of it.
     Cut,
     /// The interface's MTU is smaller.
     TooLong,
@@ -61,7 +61,7 @@ pub fn misfit(record: &Record<'_>, mtu: Option<u32>) -> Option<Misfit> {
     if len < record.wire_len as usize {
         return Some(Misfit::Cut);
     }
-    // Linux grants the room of one 802.1Q tag.
+    // Linux allows one 802.1Q tag beyond the MTU.
     let tag = if record.frame.get(12..14) == Some(&[0x81, 0x00]) { VLAN_TAG } else { 0 };
     match mtu {
         Some(mtu) if len > mtu as usize + ETHERNET_HEADER + tag => Some(Misfit::TooLong),
@@ -73,7 +73,7 @@ impl LiveSink {
     /// Opens an interface for sending.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`]: no such interface. [`ErrorKind::Permission`]: CAP_NET_RAW lacks.
+    /// [`ErrorKind::NotFound`]: no such interface. [`ErrorKind::Permission`]: the process has no CAP_NET_RAW.
     pub fn open(name: &str) -> Result<LiveSink, Error> {
         let found = find(name)?;
         let socket = Socket::sender(&found).map_err(|error| refused(name, "opening", error))?;
@@ -90,7 +90,7 @@ impl LiveSink {
         self.sent
     }
 
-    /// Sends one frame; waits a little where the transmit queue is full.
+    /// Sends one frame. If the transmit queue is full, it waits a short time.
     ///
     /// # Errors
     /// [`ErrorKind::Unfit`]: the interface does not take a frame of this length.

@@ -1,4 +1,4 @@
-//! Linux's packet sockets. pnet binds them; what comes with a frame beside its bytes is asked for by nix.
+//! Linux's packet sockets. pnet binds them; nix reads what the kernel says of a frame beside its bytes.
 
 use std::{
     io::{self, IoSliceMut},
@@ -24,15 +24,15 @@ use pnet_datalink::{Channel, Config, NetworkInterface, channel};
 use super::{Received, wait};
 use crate::capture::Time;
 
-// What was taken off a frame's head: packet(7), PACKET_AUXDATA.
+// The VLAN tag that the kernel removed: packet(7), PACKET_AUXDATA.
 sockopt_impl!(Auxdata, SetOnly, libc::SOL_PACKET, libc::PACKET_AUXDATA, bool);
-// Frames seen and lost since it was last asked: packet(7), PACKET_STATISTICS.
+// Frames received and lost since the last query: packet(7), PACKET_STATISTICS.
 sockopt_impl!(Statistics, GetOnly, libc::SOL_PACKET, libc::PACKET_STATISTICS, libc::tpacket_stats);
 
 /// A packet socket bound to an interface.
 pub(super) struct Socket {
     fd: OwnedFd,
-    /// Holds the socket's membership, and nothing is read from or written to it.
+    /// Keeps the interface in promiscuous mode. Nothing is read from it or written to it.
     _channel: Channel,
     control: Vec<u8>,
     is_loopback: bool,
@@ -42,7 +42,7 @@ pub(super) struct Socket {
 impl Socket {
     pub(super) fn sender(interface: &NetworkInterface) -> io::Result<Socket> {
         let socket = Socket::open(interface, false)?;
-        // What arrives is not read: it need not wait.
+        // Nothing is read here, so a small buffer is enough.
         let _ = setsockopt(&socket.fd, sockopt::RcvBuf, &0);
         Ok(socket)
     }
@@ -53,7 +53,7 @@ impl Socket {
         buffer: usize,
     ) -> io::Result<Socket> {
         let socket = Socket::open(interface, promiscuous)?;
-        // More than the system's limit takes CAP_NET_ADMIN.
+        // A buffer above the system's limit needs CAP_NET_ADMIN.
         if setsockopt(&socket.fd, sockopt::RcvBufForce, &buffer).is_err() {
             let _ = setsockopt(&socket.fd, sockopt::RcvBuf, &buffer);
         }
@@ -63,7 +63,7 @@ impl Socket {
     }
 
     fn open(interface: &NetworkInterface, promiscuous: bool) -> io::Result<Socket> {
-        // Of no protocol until it is bound: else other interfaces' frames would be in it already.
+        // Protocol 0 until it is bound: else it would hold frames of other interfaces.
         let fd = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None)?;
         let ours = fd.try_clone()?;
         let config = Config { socket_fd: Some(fd.into_raw_fd()), promiscuous, ..Config::default() };
@@ -87,14 +87,14 @@ impl Socket {
         }
     }
 
-    /// The next frame, into the buffer; `None` if none comes for so long.
+    /// Reads the next frame into the buffer; `None` if none comes within this time.
     pub(super) fn receive(&mut self, buffer: &mut [u8], time: Duration) -> io::Result<Option<Received>> {
         loop {
             let mut parts = [IoSliceMut::new(buffer)];
             let flags = MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT;
             match recvmsg::<LinkAddr>(self.fd.as_raw_fd(), &mut parts, Some(&mut self.control), flags) {
                 Ok(message) => {
-                    // The loopback shows a frame on its way out and again on its way in.
+                    // The loopback shows each frame twice: when it is sent and when it is received.
                     let is_outgoing =
                         message.address.is_some_and(|from| from.pkttype() == libc::PACKET_OUTGOING);
                     if is_outgoing && self.is_loopback {
@@ -132,7 +132,7 @@ impl Socket {
         }
     }
 
-    /// Frames lost so far because nobody fetched them in time.
+    /// Frames lost so far because the buffer was full.
     pub(super) fn drops(&mut self) -> Option<u64> {
         let statistics = getsockopt(&self.fd, Statistics).ok()?;
         self.drops += u64::from(statistics.tp_drops);

@@ -1,4 +1,4 @@
-//! Frames off an interface.
+//! Frames from an interface.
 
 use std::{
     fmt,
@@ -17,9 +17,9 @@ use crate::{
     dissect::Link,
 };
 
-/// How often a source without frames looks whether it shall stop.
+/// A source without frames checks after this time whether to stop.
 const WAIT: Duration = Duration::from_millis(100);
-/// The longest frame: what segmentation offloads make, and more.
+/// The longest frame: longer than those of segmentation offload.
 const LONGEST: u32 = 0x4_0000;
 const ADDRESSES: usize = 12;
 const VLAN_TAG: usize = 4;
@@ -29,16 +29,16 @@ const VLAN_TAG: usize = 4;
 pub struct LiveOptions {
     /// Bytes kept of a frame; 0: all.
     pub snaplen: u32,
-    /// Frames to other stations' addresses too.
+    /// Capture frames to other stations' addresses too.
     pub promiscuous: bool,
-    /// Bytes the kernel keeps until they are fetched, if it grants as many.
+    /// Size of the kernel's buffer in bytes. The kernel may grant less.
     pub buffer: usize,
-    /// Ends so long after the opening.
+    /// The capture ends after this time.
     pub duration: Option<Duration>,
     /// A pcap-filter(7) expression for the kernel; only with the feature `libpcap`.
     #[cfg(feature = "libpcap")]
     pub filter: Option<String>,
-    /// Ends within a tenth of a second after somebody sets it.
+    /// The capture ends within a tenth of a second after this is set.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -58,9 +58,9 @@ impl Default for LiveOptions {
 
 /// The frames an interface receives and sends, from the Ethernet header to before the frame check sequence.
 ///
-/// On Linux their times are the kernel's, VLAN tags are where they were on the wire, and [`Info`]'s interface counts
-/// the frames that were lost for want of room. Elsewhere, without libpcap, the time is that of the fetching and nobody
-/// counts.
+/// On Linux, times are the kernel's, VLAN tags are where they were on the wire, and the interface in [`Info`] counts the
+/// frames that were lost because the buffer was full. On other systems without libpcap, a frame's time is when it was read,
+/// and lost frames are not counted.
 pub struct LiveSource {
     #[cfg(not(feature = "libpcap"))]
     back: Socket,
@@ -79,7 +79,7 @@ impl LiveSource {
     ///
     /// # Errors
     /// [`NotFound`](crate::capture::ErrorKind::NotFound): no such interface.
-    /// [`Permission`](crate::capture::ErrorKind::Permission): CAP_NET_RAW lacks.
+    /// [`Permission`](crate::capture::ErrorKind::Permission): the process has no CAP_NET_RAW.
     pub fn open(name: &str, options: LiveOptions) -> Result<LiveSource, Error> {
         let found = find(name)?;
         let known = NetInterface::from(&found);
@@ -109,7 +109,7 @@ impl LiveSource {
         self.stop.load(Ordering::Relaxed) || self.until.is_some_and(|until| Instant::now() >= until)
     }
 
-    /// Asks the kernel how many frames were lost so far, and puts it into [`Info`].
+    /// Reads from the kernel how many frames were lost so far, and puts the number into [`Info`].
     pub fn count_drops(&mut self) -> Option<u64> {
         let drops = self.back.drops();
         if let Some(interface) = self.info.interfaces.first_mut() {
@@ -143,7 +143,7 @@ impl Source for LiveSource {
             && len >= ADDRESSES
             && self.buffer.len() >= VLAN_TAG + ADDRESSES
         {
-            // Back to where it was: behind the addresses, which move up into the room kept for it.
+            // The tag goes back behind the addresses, which move into the free bytes before them.
             self.buffer.copy_within(VLAN_TAG..VLAN_TAG + ADDRESSES, 0);
             if let Some(place) = self.buffer.get_mut(ADDRESSES..ADDRESSES + VLAN_TAG) {
                 place.copy_from_slice(&tag);

@@ -22,7 +22,7 @@ pub(super) fn blocks(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
     }
 }
 
-fn congestion(c: &Congestion) -> String {
+pub(in crate::report) fn congestion(c: &Congestion) -> String {
     if c.ect_packets == 0 && c.cnps == 0 {
         return "no packet is ECN-capable, and there are no CNPs".into();
     }
@@ -60,7 +60,7 @@ fn congestion(c: &Congestion) -> String {
     text
 }
 
-fn pause(pause: Option<&[Pause]>, why: Option<&Reason>) -> String {
+pub(in crate::report) fn pause(pause: Option<&[Pause]>, why: Option<&Reason>) -> String {
     let Some(all) = pause else {
         return match why {
             Some(Reason::NoPfcVisibility) | None => {
@@ -78,6 +78,10 @@ fn pause(pause: Option<&[Pause]>, why: Option<&Reason>) -> String {
             format!("{} {} {what}: {} XOFF, {} XON", p.link, p.sender, count(p.xoff), count(p.xon));
         if let (Some(ns), Some(n), Some(longest)) = (p.paused_ns, p.intervals, p.longest_ns) {
             text += &format!(", paused {} in {}, longest {}", duration(ns), count(n), duration(longest));
+        }
+        if let Some(duty) = p.duty_ratio {
+            let ended = p.ended.iter().map(|(how, n)| format!("{} {how}", count(*n))).collect::<Vec<_>>();
+            text += &format!(" ({} of the time; ended: {})", percent(duty), ended.join(", "));
         }
         if let Some(n) = p.storms.as_ref().map(Vec::len).filter(|&n| n > 0) {
             text += &format!(", {n} storm{}", if n == 1 { "" } else { "s" });
@@ -122,7 +126,7 @@ fn overhead(overhead: &Overhead) -> String {
     text
 }
 
-fn source_ports(ports: &Ports) -> String {
+pub(in crate::report) fn source_ports(ports: &Ports) -> String {
     let s = |n: u64| if n == 1 { "" } else { "s" };
     let mut text = format!(
         "{} UDP source port{} for {} flow{}, spread like {:.1} equal flows",

@@ -66,7 +66,7 @@ pub(super) fn bounds(bounds: Option<Bounds>) -> String {
     }
 }
 
-fn both(a: Option<Bounds>, b: Option<Bounds>) -> String {
+pub(in crate::report) fn both(a: Option<Bounds>, b: Option<Bounds>) -> String {
     match (a, b) {
         (Some([a, b]), Some([c, d])) => bounds(Some([a.saturating_add(c), b.saturating_add(d)])),
         (one, other) => bounds(one.or(other)),
@@ -121,7 +121,7 @@ pub(super) fn flows(report: &View<'_>, options: &Options, page: &mut Page<'_>) -
     page.blank()
 }
 
-pub(super) fn queue_pair(flow: &Flow) -> String {
+pub(in crate::report) fn queue_pair(flow: &Flow) -> String {
     match flow.epoch {
         0 => format!("{:#x}", flow.dest_qp),
         epoch => format!("{:#x}/{epoch}", flow.dest_qp),

@@ -1,6 +1,7 @@
 //! A report as text: the limitations of the capture, findings, and the flows in trouble, on one screen.
 
 mod blocks;
+mod diff;
 mod findings;
 mod flow;
 mod flows;
@@ -14,6 +15,9 @@ use super::{
     Capture, Reason, Renderer, Sort, View,
     units::{bytes, count, duration, utc},
 };
+pub(super) use blocks::{congestion, pause, source_ports};
+pub use diff::write_diff;
+pub(super) use flows::{both, queue_pair};
 use page::{Page, Paint};
 pub use price::write_price;
 pub use set::write_set;
@@ -96,7 +100,7 @@ fn capture(capture: &Capture, page: &mut Page<'_>) -> io::Result<()> {
         odd.push(format!("{} flows gave up detail to save memory", count(capture.flows_without_detail)));
     }
     if capture.evicted_flows > 0 {
-        odd.push(format!("{} flows put away because there were too many", count(capture.evicted_flows)));
+        odd.push(format!("{} flows evicted because there were too many", count(capture.evicted_flows)));
     }
     if !odd.is_empty() {
         page.wrapped(Paint::Plain, "  Packets: ", &odd.join(", "))?;
@@ -137,7 +141,9 @@ fn reason(reason: Reason) -> &'static str {
         Reason::NoPfcVisibility => "captures of this kind show no pause frames",
         Reason::UnknownSpeed => "the link's speed is not known",
         Reason::NotRequested => "it was not asked for",
+        Reason::CoarseTimes => "the capture's clock is too coarse",
         Reason::MemoryLimit => "detail was given up to save memory",
+        Reason::UnevenClock => "because a clock was set, or changed its speed",
         Reason::Unknown => "for a reason that this version does not know",
     }
 }

@@ -1,8 +1,10 @@
 //! Rules about the whole capture.
 
+use std::collections::BTreeMap;
+
 use super::survey::Sums;
 use crate::report::{
-    self, Congestion, Pause, Ports, Report,
+    self, Congestion, Pause, PauseFault, Ports, Report,
     units::{count, duration},
 };
 
@@ -10,6 +12,7 @@ use crate::report::{
 pub(super) struct Capture<'a> {
     capture: &'a report::Capture,
     pause: &'a [Pause],
+    pause_faults: &'a BTreeMap<PauseFault, u64>,
     congestion: &'a Congestion,
     ports: Option<&'a Ports>,
     sums: &'a Sums,
@@ -26,8 +29,15 @@ pub(super) struct Seen {
 
 impl<'a> Capture<'a> {
     pub(super) fn of<F, C, E>(report: &'a Report<F, C, E>, sums: &'a Sums) -> Capture<'a> {
-        let Report { capture, pause, congestion, ports, .. } = report;
-        Capture { capture, pause: pause.as_deref().unwrap_or(&[]), congestion, ports: ports.as_ref(), sums }
+        let Report { capture, pause, pause_faults, congestion, ports, .. } = report;
+        Capture {
+            capture,
+            pause: pause.as_deref().unwrap_or(&[]),
+            pause_faults,
+            congestion,
+            ports: ports.as_ref(),
+            sums,
+        }
     }
 }
 
@@ -70,17 +80,33 @@ fn priority(pause: &Pause) -> String {
 pub(super) fn pause_storm(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     for pause in capture.pause {
         for storm in pause.storms.iter().flatten() {
-            let time = (storm.end_ns - storm.start_ns).max(0) as u64;
+            let since = |from: i64, to: i64| to.saturating_sub(from).max(0) as u64;
+            let time = since(storm.start_ns, storm.end_ns);
+            let restored = match storm.restored_ns {
+                Some(at) => format!("gone back {} after its end", duration(since(storm.end_ns, at))),
+                None => "not gone back within the capture".to_owned(),
+            };
             let text = format!(
-                "pause storm: {} held {} on {} paused for {} with {} frames",
+                "pause storm: {} held {} on {} paused for {} with {} frames; the watchdog would have fired {} after its \
+                 beginning, and {restored}",
                 pause.sender,
                 priority(pause),
                 pause.link,
                 duration(time),
-                count(storm.frames)
+                count(storm.frames),
+                duration(since(storm.start_ns, storm.fired_ns)),
             );
             say(Seen { time, count: storm.frames, text });
         }
+    }
+}
+
+pub(super) fn pause_faults(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    let frames = capture.pause_faults.values().copied().max().unwrap_or(0);
+    if frames > 0 {
+        let all = capture.pause_faults.iter().map(|(fault, n)| format!("{} {fault}", count(*n)));
+        let text = format!("pause frames that are malformed: {}", all.collect::<Vec<_>>().join(", "));
+        say(Seen { time: 0, count: frames, text });
     }
 }
 
@@ -151,7 +177,7 @@ pub(super) fn evicted_flows(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     let evicted = capture.capture.evicted_flows;
     if evicted > 0 {
         let text = format!(
-            "{} flows were put away because there were too many, and may be counted in pieces",
+            "{} flows were evicted because there were too many. A flow that came back after its eviction has several rows",
             count(evicted)
         );
         say(Seen { time: 0, count: evicted, text });

@@ -202,9 +202,14 @@ pub static FINDINGS: &[FindingKind] = findings! {
             flow::reordering);
 
     "pause.storm" Error [PauseFrames]
-        "A sender held a priority paused for 200 ms or longer without a break."
+        "A sender held a priority paused for so long that a watchdog would have fired: 200 ms without a break, or see --storm."
         "look at the pausing host first: a stuck NIC or a receiver that is too slow"
         Capture(capture::pause_storm);
+
+    "pause.malformed" Warning [PauseFrames]
+        "Pause frames are not as IEEE 802.3 has them: switches and adapters may ignore them."
+        "look at what sends them: a traffic generator, or a driver"
+        Capture(capture::pause_faults);
 
     "timeout" Warning []
         "A requester sent packets again because no acknowledgement came in time."

@@ -2,7 +2,7 @@
 
 use super::{
     Requests, TrackConfig, UNKNOWN,
-    recovery::{Asked, LostBehind, NotReady},
+    recovery::{Asked, NotReady},
     thrice,
 };
 use crate::{
@@ -10,6 +10,7 @@ use crate::{
         packet::PacketView,
         track::{
             class::Place,
+            measured::What,
             responder_model::Nakked,
             ring::{ACK_EXPECTED, UNSURE},
             step::Resolved,
@@ -94,7 +95,7 @@ impl Requests {
         if self.una != 0 && x + 1 < self.una {
             return;
         }
-        self.time_ack(x, response.time);
+        self.time_ack(x, response.time, config);
         if let Some(suspect) = self.trouble.get_mut().and_then(|trouble| trouble.suspect.as_mut()) {
             if x >= suspect.x && x < suspect.end {
                 suspect.acks += 1;
@@ -112,6 +113,7 @@ impl Requests {
             self.waiting.pop_front();
             let took = (response.time - message.first_time).max(0) as u64;
             self.more().completion.add(took);
+            config.measures.add(What::Message, message.last, message.first_time, response.time);
         }
         self.responder.acknowledged(x + 1);
         self.progress(x + 1, response.time, resolved, config);
@@ -163,7 +165,7 @@ impl Requests {
 
     /// Karn's rule: only packets that were sent once are timed, and only those that must be acknowledged.
     #[inline]
-    pub(crate) fn time_ack(&mut self, x: u64, time: i64) {
+    pub(crate) fn time_ack(&mut self, x: u64, time: i64, config: &TrackConfig) {
         let Some(sent) = self.seq.ring.get(x) else { return };
         if sent.count != 1 || sent.flags & (ACK_EXPECTED | UNSURE) != ACK_EXPECTED || x < self.una {
             return;
@@ -172,6 +174,7 @@ impl Requests {
         if rtt < 0 {
             return;
         }
+        config.measures.add(What::AckRtt, x, sent.time, time);
         let short = rtt.min(u32::MAX as i64) as u32;
         self.rtt_min = Some(self.rtt_min.map_or(short, |min| min.min(short)));
         let tracked = &mut self.more().ack_rtt;
@@ -197,18 +200,20 @@ impl Requests {
         match outcome {
             // It lies before the first packet seen: the tap cannot have seen it.
             _ if x < self.seq.base => self.counts.lost(Place::Upstream, 0, 1),
-            Nakked::Expected { since } => cause_time = Some(since),
+            Nakked::Expected { since } => {
+                cause_time = Some(since);
+                let is_again = x < hi && self.seq.rare.holes.get(x).is_none();
+                self.trouble.skipped_asked += is_again as u64;
+            }
             Nakked::Again => {}
             Nakked::Ahead if x < hi && self.seq.rare.holes.get(x).is_none() => {
                 // The tap saw the packet, and the responder has more than the model: it keeps early packets.
                 downstream = true;
-                self.judge_lost_behind(x, response.time);
-                self.trouble.lost_behind = Some(LostBehind { x, most: hi - x, resent: None });
+                self.lost_behind(x, hi - x, response.time);
             }
             Nakked::Downstream { sent_since } => {
                 downstream = true;
-                self.judge_lost_behind(x, response.time);
-                self.trouble.lost_behind = Some(LostBehind { x, most: sent_since.max(1), resent: None });
+                self.lost_behind(x, sent_since.max(1), response.time);
             }
             Nakked::Ahead | Nakked::Unseen => {
                 let unseen = x.saturating_sub(hi);
@@ -276,14 +281,17 @@ impl Requests {
         let is_complete = open != Some(read.first) && read.seen >= read.end - read.first && !read.complete;
         read.complete |= is_complete;
         if let Some(took) = first {
+            config.measures.add(What::ReadFirst, x, sent, response.time);
             self.more().read_first.add(took.max(0) as u64);
             let short = took.clamp(0, u32::MAX as i64) as u32;
             self.rtt_min = Some(self.rtt_min.map_or(short, |min| min.min(short)));
         }
         if let Some(took) = last {
+            config.measures.add(What::ReadLast, x, sent, response.time);
             self.more().read_last.add(took.max(0) as u64);
         }
         if is_complete {
+            config.measures.add(What::Message, x, sent, response.time);
             self.more().completion.add((response.time - sent).max(0) as u64);
         }
         self.responder.acknowledged(x + 1);

@@ -8,8 +8,9 @@ use crate::{
     analyze::{
         model::{Class, Trigger},
         track::{
-            class::Place,
+            class::{Evidence, Place},
             copies::Repetitions,
+            history::History,
             on_demand::quiet,
             sequence::SHORTEST_TIMER_NS,
             step::{Resolved, Step},
@@ -102,9 +103,10 @@ pub(crate) struct Trouble {
     pub(crate) lost_behind: Option<LostBehind>,
     pub(crate) lost_behind_sure: u32,
     pub(crate) late_behind: u32,
-    /// Repetitions that passes left out, and those of them that came late.
+    /// Repetitions that passes left out, those of them that came late, and those that the responder asked for.
     pub(crate) skipped: u64,
     pub(crate) skipped_late: u64,
+    pub(crate) skipped_asked: u64,
 }
 
 quiet!(Trouble);
@@ -136,17 +138,18 @@ impl Requests {
         for verdict in &resolved[from..] {
             let fill = verdict.fill;
             let lost_upstream = verdict.class == Class::Retransmission && !self.was_corrupt(fill.x);
-            // A receiver that was not ready asked for all that followed, lost or not.
-            let not_ready =
-                self.open_episode().is_some_and(|last| last.trigger == Trigger::Rnr && fill.x > last.x);
-            verdict.count(&mut self.counts, lost_upstream as u64, self.seq.start_time);
-            if lost_upstream && not_ready {
-                self.counts.unsure(Place::Upstream);
-            }
+            let naks = self.trouble.get().map(|trouble| [trouble.asked, trouble.asked_before]);
+            let is_of = |nak: &Asked| nak.x == fill.x && nak.time <= fill.time;
+            let asked = naks.into_iter().flatten().flatten().any(|nak| is_of(&nak));
+            // The receiver lacked this one. It drops those after it, which come again too: they may be missing only here.
+            let is_sure = asked || fill.timed_out || verdict.evidence == Evidence::Nak;
+            // In the first round trip of a capture, packets come that were sent before it, and prove nothing.
+            let waited = fill.time - fill.hole_time;
+            let round_trip = self.rtt_min.map_or(waited, |rtt| waited.min(rtt.into()));
+            let is_sure = is_sure && fill.hole_time - self.seq.start_time > round_trip;
+            verdict.count(&mut self.counts, is_sure as u64, lost_upstream as u64);
             match verdict.class {
                 Class::Retransmission => {
-                    let asked = self.trouble.get().and_then(|trouble| trouble.asked);
-                    let asked = asked.is_some_and(|nak| nak.x == fill.x && nak.time <= fill.time);
                     if verdict.went_back || fill.timed_out || asked || self.open_episode().is_none() {
                         let lost = Some(Place::Upstream);
                         self.begin(
@@ -168,7 +171,25 @@ impl Requests {
                 }
                 _ => {}
             }
+            config.histories.keep(|| match History::of_fill(&fill, verdict.class) {
+                history if verdict.class == Class::Retransmission => History {
+                    lost: if lost_upstream { Place::Upstream } else { Place::Corrupt },
+                    ..self.recovering(history, fill.x, fill.end)
+                },
+                history => history,
+            });
         }
+    }
+
+    /// The history of a retransmission of the PSNs from `x` to before `end`: by the episode that it belongs to.
+    #[cold]
+    pub(crate) fn recovering(&self, history: History, x: u64, end: u64) -> History {
+        let history = History { is_acknowledged: end <= self.una, ..history };
+        let Some(episode) = self.more.as_ref().and_then(|more| more.episodes.last()) else { return history };
+        // Of the packets that a sender repeats, the first one was lost; those behind it, nobody knows.
+        let lost = episode.place.filter(|_| history.frame == episode.first_frame).unwrap_or_default();
+        let is_behind = history.previous.is_some() && x > episode.x && !history.is_acknowledged;
+        History { trigger: episode.trigger, asked: episode.nak_frame, lost, is_behind, ..history }
     }
 
     /// A retransmission.
@@ -227,6 +248,18 @@ impl Requests {
         };
         *n -= 1;
         true
+    }
+
+    /// The responder asked for a packet that the tap had seen. At most `most` were lost with it.
+    pub(crate) fn lost_behind(&mut self, x: u64, most: u64, time: i64) {
+        self.judge_lost_behind(x, time);
+        // In the first round trip of a capture, packets come that were sent before it, and prove nothing.
+        let seen = self.seq.ring.get(x).map_or(self.seq.start_time, |sent| sent.time);
+        let round_trip = self.rtt_min.map_or(time - seen, |rtt| (time - seen).min(rtt.into()));
+        if seen - self.seq.start_time <= round_trip {
+            return self.counts.lost(Place::Downstream, 0, most);
+        }
+        self.trouble.lost_behind = Some(LostBehind { x, most, resent: None });
     }
 
     /// The responder lacked a packet that the tap had seen: decides whether it was lost downstream, or only late.

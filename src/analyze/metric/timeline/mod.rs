@@ -1,0 +1,435 @@
+//! What pictures need, in one pass with the analysis: packets by class over PSN and time, the line of acknowledgements, NAKs, marks,
+//! holes; traffic in bins; pauses.
+//!
+//! Which flows a picture shall show is known only at the end. So all flows are kept, within a budget of bytes for all together.
+//! Beyond it, the quietest flows give up detail, and at last are left out ([`Line::left_out`]). An event, such as a packet sent
+//! again, is never dropped from a line that is kept; the ordinary, first transmissions and ACKs, becomes coarser: packets that
+//! follow each other become one [`Stretch`].
+//!
+//! ```
+//! use rdmawire::analyze::{Analysis, Options, metric::timeline::{Kind, Timeline}};
+//! # use rdmawire::capture::{self, Source};
+//! let mut trace = capture::open("pcaps/loss1_rc_write-B-300.pcap".as_ref())?;
+//! let mut analysis = Analysis::with(Options::default(), Timeline::default());
+//! while let Some(record) = trace.next()? {
+//!     analysis.push(&record);
+//! }
+//! let ended = analysis.end();
+//! let (report, timeline) = (ended.report(), ended.metric());
+//! for at in timeline.chosen(&report, 10) {
+//!     let picture = timeline.picture(&report, at).expect("chosen flows have one");
+//!     assert!(picture.losses.iter().all(|loss| loss.packets > 0));
+//! }
+//! # Ok::<(), rdmawire::capture::Error>(())
+//! ```
+
+mod bins;
+mod charts;
+mod line;
+mod picture;
+mod track;
+
+use std::{collections::BTreeMap, ops::Range};
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+pub use super::{Measured, What};
+use super::{Metric, Placed, Verdict, pause::Pause};
+use crate::{
+    analyze::{
+        model::{Class, Event, FlowId, Space},
+        packet::{PacketView, path_tag},
+        table::run::RunSum,
+    },
+    opcode::Operation,
+    wire::{Acknowledgement, Ecn, Syndrome},
+};
+pub use bins::{Axis, Bin, Bins};
+pub use line::{Ends, Hole, Line, Samples};
+pub use picture::{Loss, Picture, Place, Wait};
+pub use track::{Kind, Stretch, Track};
+
+/// The budget of bytes, where none is given.
+pub const BUDGET: usize = 128 << 20;
+/// Packets whose class is undecided, at most. Beyond, they count as ambiguous.
+const MOST_PENDING: usize = 1 << 18;
+/// The score of a flow that was asked for.
+const WANTED: u64 = u64::MAX / 2;
+/// Every so many packets the memory is measured.
+const MEASURED: u32 = 1 << 14;
+
+/// The metric.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    wanted: Vec<Ends>,
+    budget: usize,
+    axis: Option<Axis>,
+    lines: Vec<Slot>,
+    /// Lines of flows that are over.
+    over: Vec<Line>,
+    /// Traffic by DSCP; `None` where a packet has none.
+    classes: BTreeMap<Option<u8>, Bins>,
+    pause: Pause,
+    pending: HashMap<u64, Pending, RandomState>,
+    unmeasured: u32,
+    left_out: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+enum Slot {
+    #[default]
+    Unseen,
+    Kept(Box<Line>),
+    /// It was quiet while there were too many: what is known of it, and the packets that are left out.
+    Gone(Ends, Option<u8>, u64),
+}
+
+impl Slot {
+    fn line(&mut self) -> Option<&mut Line> {
+        match self {
+            Slot::Kept(line) => Some(line),
+            _ => None,
+        }
+    }
+}
+
+/// A packet whose class is not known yet.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    flow: FlowId,
+    psn: u32,
+    ns: i64,
+    payload: u32,
+}
+
+impl Default for Timeline {
+    fn default() -> Timeline {
+        Timeline::new(BUDGET, Vec::new())
+    }
+}
+
+impl Timeline {
+    /// With a budget in bytes for all flows, and the flows that keep all detail whatever comes.
+    pub fn new(budget: usize, wanted: Vec<Ends>) -> Timeline {
+        Timeline {
+            wanted,
+            budget,
+            axis: None,
+            lines: Vec::new(),
+            over: Vec::new(),
+            classes: BTreeMap::new(),
+            pause: Pause::default().keeping(),
+            pending: HashMap::default(),
+            unmeasured: 0,
+            left_out: 0,
+        }
+    }
+
+    /// With the speed of all links in bit/s, where it is known: pauses need it.
+    #[must_use]
+    pub fn with_speed(self, speed_bps: Option<u64>) -> Timeline {
+        Timeline { pause: Pause::new(speed_bps).keeping(), ..self }
+    }
+
+    /// All lines that are kept.
+    pub fn lines(&self) -> impl Iterator<Item = &Line> {
+        let kept = self.lines.iter().filter_map(|slot| match slot {
+            Slot::Kept(line) => Some(&**line),
+            _ => None,
+        });
+        self.over.iter().chain(kept)
+    }
+
+    /// Traffic of the whole capture by DSCP, and where the bins lie; `None` without a packet.
+    pub fn classes(&self) -> Option<(Axis, &BTreeMap<Option<u8>, Bins>)> {
+        Some((self.axis?, &self.classes))
+    }
+
+    /// The pauses one by one. `end_ns`: the time of the last frame.
+    pub fn pauses(&self, end_ns: i64) -> Vec<super::pause::Paused> {
+        self.pause.paused(end_ns)
+    }
+
+    /// Packets that are in no line, as there were too many flows.
+    pub fn left_out(&self) -> u64 {
+        let gone = self.lines.iter().map(|slot| match slot {
+            Slot::Gone(_, _, packets) => *packets,
+            Slot::Kept(line) => line.left_out,
+            Slot::Unseen => 0,
+        });
+        self.left_out + gone.sum::<u64>()
+    }
+
+    /// Bytes that it takes, approximately.
+    pub fn bytes(&self) -> usize {
+        self.lines().map(Line::bytes).sum::<usize>()
+            + self.lines.capacity() * size_of::<Slot>()
+            + self.pending.capacity() * size_of::<(u64, Pending)>()
+    }
+
+    fn axis(&mut self, ns: i64) -> Axis {
+        let axis = self.axis.get_or_insert(Axis { origin_ns: ns, width_ns: Axis::FINEST_NS });
+        axis.reach(ns);
+        *axis
+    }
+
+    /// The line of a packet's flow: begun, if it is its first.
+    fn line_of(&mut self, id: FlowId, packet: &impl PacketView) -> Option<&mut Line> {
+        let at = id.0 as usize;
+        if self.lines.len() <= at {
+            self.lines.resize(at + 1, Slot::Unseen);
+        }
+        if matches!(self.lines[at], Slot::Unseen) {
+            let key = packet.key()?;
+            let ends = (key.source(), key.destination(), key.dest_qp());
+            let mut line = Line::new(ends);
+            if self.wanted.contains(&ends) {
+                line.score = WANTED;
+            }
+            self.lines[at] = Slot::Kept(Box::new(line));
+        }
+        match self.lines.get_mut(at)? {
+            Slot::Gone(_, _, packets) => {
+                *packets += 1;
+                None
+            }
+            slot => slot.line(),
+        }
+    }
+
+    /// A flow that was given up has trouble: its line begins anew.
+    fn revive(&mut self, id: FlowId) {
+        if let Some(slot) = self.lines.get_mut(id.0 as usize)
+            && let &mut Slot::Gone(ends, dscp, left_out) = slot
+        {
+            let mut line = Line::new(ends);
+            (line.left_out, line.dscp) = (left_out, dscp);
+            *slot = Slot::Kept(Box::new(line));
+        }
+    }
+
+    #[cold]
+    fn measure(&mut self) {
+        self.unmeasured = 0;
+        for level in 1..=4 {
+            if self.bytes() <= self.budget {
+                return;
+            }
+            // First the quietest half gives up detail, then three quarters, then all. At last the quietest half is left out.
+            let mut scores: Vec<(u64, u64)> = self.lines().map(|line| (line.score, line.packets)).collect();
+            scores.sort_unstable();
+            let share = if level == 4 { scores.len() / 2 } else { scores.len() - (scores.len() >> level) };
+            let Some(&limit) = scores.get(share.min(scores.len().saturating_sub(1))) else { return };
+            let is_quiet = |line: &Line| (line.score, line.packets) < limit || level == 3;
+            let is_wanted = |line: &Line| line.score >= WANTED;
+            for slot in &mut self.lines {
+                let Slot::Kept(line) = slot else { continue };
+                match level {
+                    _ if is_wanted(line) || !is_quiet(line) => {}
+                    4 => *slot = Slot::Gone(line.ends, line.dscp, line.left_out + line.packets),
+                    level => line.shed(level),
+                }
+            }
+            let mut left_out = 0;
+            self.over.retain_mut(|line| {
+                let goes = level == 4 && is_quiet(line) && !is_wanted(line);
+                left_out += if goes { line.packets } else { 0 };
+                if !goes && is_quiet(line) {
+                    line.shed(level);
+                }
+                !goes
+            });
+            self.left_out += left_out;
+        }
+    }
+}
+
+/// What is drawn of a class, but for first transmissions.
+fn kind_of(class: Class) -> Kind {
+    match class {
+        Class::Retransmission | Class::BeforeStart => Kind::Again,
+        Class::LateOriginal => Kind::Late,
+        Class::CaptureDuplicate => Kind::Copy,
+        Class::Corrupt => Kind::Corrupt,
+        Class::RepeatedAck => Kind::AckAgain,
+        Class::Ambiguous | Class::Unknown => Kind::Ambiguous,
+        Class::First | Class::New | Class::NewAfterGap | Class::Resync | Class::Unsequenced => Kind::New,
+    }
+}
+
+impl Metric for Timeline {
+    const WANTS_MEASURED: bool = true;
+
+    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+        let (ns, psn, frame) = (packet.time(), packet.psn().0, place.frame);
+        let axis = self.axis(ns);
+        self.unmeasured += 1;
+        if self.unmeasured >= MEASURED {
+            self.measure();
+        }
+        let dscp = path_tag::dscp(packet.path_tag());
+        let syndrome = packet.syndrome();
+        let is_cnp = packet.opcode().is_cnp();
+        let is_marked = packet.mark() == Ecn::CE;
+        let space = place.space.unwrap_or(Space::Request);
+        let kind = match (place.class, syndrome.map(Syndrome::meaning)) {
+            (Some(Class::CaptureDuplicate), _) => Some(Kind::Copy),
+            (Some(Class::Corrupt), _) => Some(Kind::Corrupt),
+            _ if is_cnp => Some(Kind::Cnp),
+            (_, Some(Acknowledgement::Nak(_))) => Some(Kind::Nak),
+            (_, Some(Acknowledgement::RnrNak { .. })) => Some(Kind::RnrNak),
+            (Some(Class::RepeatedAck), _) => Some(Kind::AckAgain),
+            (_, Some(_)) => Some(Kind::Ack),
+            (Some(class), None) => Some(kind_of(class)),
+            (None, None) => None,
+        };
+        let payload = packet.contents().payload;
+        let is_read = packet.opcode().operation() == Some(Operation::ReadRequest);
+        let bin = Bin {
+            at: 0,
+            packets: 1,
+            l1_bytes: packet.l1_bytes() as u64,
+            goodput_bytes: if matches!(kind, Some(Kind::New | Kind::Late)) { payload as u64 } else { 0 },
+            resent: (kind == Some(Kind::Again)) as u32,
+            ce: is_marked as u32,
+            cnps: is_cnp as u32,
+            naks: matches!(kind, Some(Kind::Nak | Kind::RnrNak)) as u32,
+            sent_psn: (kind == Some(Kind::New) && space == Space::Request).then_some(psn),
+            acked_psn: (kind == Some(Kind::Ack) || kind == Some(Kind::New) && space == Space::Response)
+                .then_some(psn),
+        };
+        if kind != Some(Kind::Copy)
+            && let Some(all) = self.classes.entry(dscp).or_default().of(&axis, ns)
+        {
+            all.add(&Bin { sent_psn: None, acked_psn: None, ..bin });
+        }
+        let Some(id) = place.flow else { return };
+        if is_marked || kind.is_some_and(|kind| !kind.is_ordinary()) {
+            self.revive(id);
+        }
+        let has_room = self.pending.len() < MOST_PENDING;
+        let Some(line) = self.line_of(id, packet) else { return };
+        line.packets += 1;
+        line.dscp = dscp;
+        if kind != Some(Kind::Copy)
+            && let Some(own) = line.bins.of(&axis, ns)
+        {
+            own.add(&bin);
+        }
+        if is_marked {
+            line.event(line::one(Kind::Ce, space, psn, ns, frame));
+        }
+        match kind {
+            Some(Kind::New) => {
+                let goes_on = place.class == Some(Class::New);
+                if goes_on || place.class == Some(Class::NewAfterGap) {
+                    line.sent(space, psn, ns, frame, goes_on);
+                } else {
+                    line.forget_next(space);
+                    line.sent(space, psn, ns, frame, false);
+                }
+                if is_read {
+                    line.forget_next(space);
+                }
+            }
+            Some(Kind::Ack) => line.ack(psn, ns, frame),
+            Some(kind) => {
+                let syndrome = syndrome.map_or(0, |syndrome| syndrome.0);
+                line.event(Stretch { syndrome, ..line::one(kind, space, psn, ns, frame) });
+            }
+            None if has_room => {
+                self.pending.insert(frame, Pending { flow: id, psn, ns, payload });
+            }
+            None => line.event(line::one(Kind::Ambiguous, space, psn, ns, frame)),
+        }
+    }
+
+    fn on_run(&mut self, run: &RunSum) {
+        let axis = self.axis(run.last_ns);
+        let packets = run.packets as u32;
+        let is_request = run.space == Space::Request;
+        let psn = run.last_psn.0;
+        let bin = Bin {
+            packets,
+            l1_bytes: run.l1_bytes,
+            goodput_bytes: run.payload,
+            sent_psn: is_request.then_some(psn),
+            acked_psn: (!is_request).then_some(psn),
+            ..Bin::default()
+        };
+        let dscp = match self.lines.get_mut(run.flow.0 as usize) {
+            Some(Slot::Kept(line)) => {
+                line.packets += run.packets;
+                if let Some(own) = line.bins.of(&axis, run.last_ns) {
+                    own.add(&bin);
+                }
+                line.sent_run(run.space, psn, run.last_ns, packets);
+                line.dscp
+            }
+            Some(Slot::Gone(_, dscp, left_out)) => {
+                *left_out += run.packets;
+                *dscp
+            }
+            _ => None,
+        };
+        if let Some(all) = self.classes.entry(dscp).or_default().of(&axis, run.last_ns) {
+            all.add(&Bin { sent_psn: None, acked_psn: None, ..bin });
+        }
+    }
+
+    fn on_verdict(&mut self, verdict: &Verdict) {
+        let Some(Pending { flow, psn, ns, payload }) = self.pending.remove(&verdict.frame) else { return };
+        let axis = self.axis(ns);
+        let Some(line) = self.lines.get_mut(flow.0 as usize).and_then(Slot::line) else { return };
+        // A late packet of an unknown place is not a first transmission in order.
+        let kind = match kind_of(verdict.class) {
+            Kind::New => Kind::Late,
+            kind => kind,
+        };
+        line.event(line::one(kind, verdict.space, psn, ns, verdict.frame));
+        let bin = Bin {
+            goodput_bytes: if kind == Kind::Late { payload as u64 } else { 0 },
+            resent: (kind == Kind::Again) as u32,
+            ..Bin::default()
+        };
+        if let Some(own) = line.bins.of(&axis, ns) {
+            own.add(&bin);
+        }
+        let dscp = line.dscp;
+        if let Some(all) = self.classes.entry(dscp).or_default().of(&axis, ns) {
+            all.add(&bin);
+        }
+    }
+
+    fn on_frame(&mut self, event: &Event<'_>) {
+        self.axis(event.record.time.0);
+        self.pause.on_frame(event);
+    }
+
+    fn on_measured(&mut self, flow: FlowId, measured: &Measured) {
+        if let Some(line) = self.lines.get_mut(flow.0 as usize).and_then(Slot::line) {
+            line.latency[measured.what as usize].push(*measured);
+        }
+    }
+
+    fn on_retire(&mut self, flow: FlowId) {
+        match self.lines.get_mut(flow.0 as usize).map(std::mem::take) {
+            Some(Slot::Kept(line)) => self.over.push(*line),
+            Some(Slot::Gone(_, _, packets)) => self.left_out += packets,
+            _ => {}
+        }
+    }
+
+    fn on_interface(&mut self, number: u16, name: &str, speed_bps: Option<u64>) {
+        self.pause.on_interface(number, name, speed_bps);
+    }
+
+    /// One bin. So a run's packets are in one.
+    fn span(&self, time_ns: i64) -> Range<i64> {
+        let Some(axis) = self.axis else { return time_ns..time_ns };
+        let at = axis.at(time_ns);
+        let start = if at == 0 { i64::MIN } else { axis.start_ns(at) };
+        start..axis.start_ns(at).saturating_add(axis.width_ns)
+    }
+}

@@ -1,0 +1,268 @@
+//! The pictures of a connection's direction: the data flow, what came back, and what the report says of its losses.
+
+use hashbrown::HashMap;
+
+use super::{Axis, Bin, Hole, Kind, Line, Stretch, Timeline};
+use crate::{
+    analyze::model::{Address, Space},
+    report::{self, Flow, Location, Sort, View},
+    wire::{Acknowledgement, Psn, Syndrome},
+};
+
+/// Where a packet was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Between its sender and the tap: it was sent again, and the tap had not seen it.
+    BeforeTap,
+    /// Between the tap and its receiver, or its acknowledgement was lost: the tap had seen it.
+    AfterTap,
+    /// The tap never saw it, nor was it sent again: the capture may have lost it.
+    NotSeen,
+}
+
+impl Place {
+    /// In words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Place::BeforeTap => "before the tap",
+            Place::AfterTap => "after the tap",
+            Place::NotSeen => "not seen again",
+        }
+    }
+}
+
+/// Packets that were lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// Their PSN space.
+    pub space: Space,
+    /// PSN of the first.
+    pub psn: u32,
+    /// How many, at most.
+    pub packets: u32,
+    /// Where.
+    pub place: Place,
+    /// When the gap was seen, or the packet was asked for or sent again, in nanoseconds since 1970.
+    pub ns: i64,
+    /// The NAK that asked for it: when, and its frame.
+    pub nak: Option<(i64, u64)>,
+    /// When it was sent again first, and that frame; 0 where that is inside a stretch.
+    pub resent: Option<(i64, u64)>,
+}
+
+/// A sender that waited as its receiver was not ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// When the RNR NAK came, in nanoseconds since 1970.
+    pub start_ns: i64,
+    /// When the packet was sent again; `None` where that was not seen.
+    pub end_ns: Option<i64>,
+    /// Its PSN.
+    pub psn: u32,
+    /// How long the RNR NAK asked to wait.
+    pub asked_ns: u64,
+    /// The frame of the RNR NAK.
+    pub frame: u64,
+}
+
+/// All that pictures of one flow need.
+#[derive(Clone, Debug)]
+pub struct Picture<'a> {
+    /// The flow.
+    pub flow: Flow,
+    /// Its line.
+    pub line: &'a Line,
+    /// The opposite flow's line: ACKs, NAKs, CNPs for this one, and responses of its READs.
+    pub back: Option<&'a Line>,
+    /// Losses in both PSN spaces of the flow, by time.
+    pub losses: Vec<Loss>,
+    /// Waits for a receiver that was not ready.
+    pub waits: Vec<Wait>,
+    /// Its episodes, as in the report.
+    pub episodes: Vec<report::Episode>,
+    /// Requests that were sent and not acknowledged at the end of each bin: when, and how many.
+    pub outstanding: Vec<(i64, u32)>,
+}
+
+impl Timeline {
+    /// Flows that get pictures: those in trouble first, then the largest; as indices into the report's list. Flows without a line are
+    /// not among them.
+    pub fn chosen(&self, report: &View<'_>, most: usize) -> Vec<usize> {
+        let kept = self.by_ends();
+        let has_line = |at: &usize| {
+            let flow = report.flows.row(*at);
+            flow.is_some_and(|flow| ends_of(&flow).is_some_and(|ends| kept.contains_key(&ends)))
+        };
+        let mut chosen = Vec::new();
+        for sort in [Sort::Trouble, Sort::Bytes] {
+            for at in report::sorted(report, sort).into_iter().filter(has_line) {
+                if chosen.len() >= most {
+                    return chosen;
+                }
+                if !chosen.contains(&at) {
+                    chosen.push(at);
+                }
+            }
+        }
+        chosen
+    }
+
+    /// The picture of a flow of the report; `None` if it has no line.
+    pub fn picture(&self, report: &View<'_>, at: usize) -> Option<Picture<'_>> {
+        let flow = report.flows.row(at)?.into_owned();
+        let line = self.line_for(&flow)?;
+        let peer = flow.connection.and_then(|id| {
+            let [a, b] = report.connections.row(id as usize)?.flows;
+            report.flows.row(if a == at { b } else { a })
+        });
+        let back = peer.and_then(|peer| self.line_for(&peer));
+        let episodes: Vec<_> =
+            report.episodes.iter().filter(|episode| episode.flow == at).map(|e| e.into_owned()).collect();
+        let losses = losses(line, back, &episodes);
+        let waits = back.map_or_else(Vec::new, |back| waits(line, back));
+        let outstanding = match (back, self.axis) {
+            (Some(back), Some(axis)) => outstanding(line, back, &axis),
+            _ => Vec::new(),
+        };
+        Some(Picture { flow, line, back, losses, waits, episodes, outstanding })
+    }
+
+    /// The line of a flow of the report.
+    pub fn line_for(&self, flow: &Flow) -> Option<&Line> {
+        let ends = ends_of(flow)?;
+        // A flow that was evicted and began again has two: the later one.
+        self.lines().filter(|line| line.ends == ends).last()
+    }
+
+    fn by_ends(&self) -> HashMap<super::Ends, &Line, foldhash::fast::RandomState> {
+        self.lines().map(|line| (line.ends, line)).collect()
+    }
+}
+
+fn ends_of(flow: &Flow) -> Option<super::Ends> {
+    let address = |text: &str| text.parse::<Address>().ok();
+    Some((address(&flow.src)?, address(&flow.dst)?, flow.dest_qp))
+}
+
+/// When a PSN was first sent again, at or after a time.
+fn resent(line: &Line, space: Space, psn: u32, after: i64) -> Option<(i64, u64)> {
+    let again = line.events.stretches().iter().filter(|event| {
+        event.kind == Kind::Again && event.space == space && event.to_ns >= after && event.has(psn)
+    });
+    let found = again.min_by_key(|event| event.from_ns)?;
+    let frame = if found.from_psn == psn { found.frame } else { 0 };
+    Some((found.time_of(psn), frame))
+}
+
+fn losses(line: &Line, back: Option<&Line>, episodes: &[report::Episode]) -> Vec<Loss> {
+    let naks: Vec<&Stretch> = back
+        .into_iter()
+        .flat_map(|back| back.events.stretches())
+        .filter(|event| event.kind == Kind::Nak && Syndrome(event.syndrome) == Syndrome::PSN_SEQUENCE_ERROR)
+        .collect();
+    let in_hole =
+        |hole: &Hole, psn: u32| (0..hole.packets as i32).contains(&Psn(psn).distance_from(Psn(hole.psn)));
+    let mut all = Vec::new();
+    for hole in line.holes.iter().filter(|hole| hole.missing() > 0) {
+        let nak = naks.iter().find(|nak| {
+            hole.space == Space::Request && nak.from_ns >= hole.ns && in_hole(hole, nak.from_psn)
+        });
+        let psn = nak.map_or(hole.psn, |nak| nak.from_psn);
+        all.push(Loss {
+            space: hole.space,
+            psn: hole.psn,
+            packets: hole.missing(),
+            place: if hole.resent > 0 { Place::BeforeTap } else { Place::NotSeen },
+            ns: hole.ns,
+            nak: nak.map(|nak| (nak.from_ns, nak.frame)),
+            resent: resent(line, hole.space, psn, hole.ns),
+        });
+    }
+    // What was asked for and had passed the tap.
+    let mut after: Vec<Loss> = Vec::new();
+    for nak in &naks {
+        let psn = nak.from_psn;
+        let is_hole = line.holes.iter().any(|hole| {
+            hole.space == Space::Request && hole.missing() > 0 && hole.ns <= nak.from_ns && in_hole(hole, psn)
+        });
+        if !is_hole {
+            let resent = resent(line, Space::Request, psn, nak.from_ns);
+            let nak = Some((nak.from_ns, nak.frame));
+            let ns = nak.map_or(0, |(ns, _)| ns);
+            after.push(Loss {
+                space: Space::Request,
+                psn,
+                packets: 1,
+                place: Place::AfterTap,
+                ns,
+                nak,
+                resent,
+            });
+        }
+    }
+    // Losses that no NAK tells of.
+    for episode in episodes.iter().filter(|episode| episode.nak_frame.is_none()) {
+        let space = match episode.space {
+            report::Space::Response => Space::Response,
+            _ => Space::Request,
+        };
+        let is_after = matches!(episode.location, Location::Downstream | Location::AckPath);
+        let is_known = || {
+            let near = |loss: &&Loss| loss.space == space && loss.psn == episode.lost_psn;
+            after.iter().filter(near).any(|loss| loss.resent.is_some_and(|(ns, _)| ns == episode.start_ns))
+        };
+        if is_after && !is_known() {
+            after.push(Loss {
+                space,
+                psn: episode.lost_psn,
+                packets: 1,
+                place: Place::AfterTap,
+                ns: episode.start_ns,
+                nak: None,
+                resent: Some((episode.start_ns, episode.first_retransmit_frame)),
+            });
+        }
+    }
+    all.append(&mut after);
+    all.sort_by_key(|loss| loss.ns);
+    all
+}
+
+fn waits(line: &Line, back: &Line) -> Vec<Wait> {
+    let asked = back.events.stretches().iter().filter(|event| event.kind == Kind::RnrNak);
+    asked
+        .map(|nak| {
+            let timer_us = match Syndrome(nak.syndrome).meaning() {
+                Acknowledgement::RnrNak { timer_us } => timer_us,
+                _ => 0,
+            };
+            Wait {
+                start_ns: nak.from_ns,
+                end_ns: resent(line, Space::Request, nak.from_psn, nak.from_ns).map(|(ns, _)| ns),
+                psn: nak.from_psn,
+                asked_ns: timer_us as u64 * 1000,
+                frame: nak.frame,
+            }
+        })
+        .collect()
+}
+
+/// Requests sent and not acknowledged, at the end of each bin of either flow.
+fn outstanding(line: &Line, back: &Line, axis: &Axis) -> Vec<(i64, u32)> {
+    let ends = |line: &Line, of: fn(&Bin) -> Option<u32>| {
+        let (bins, width_ns) = line.bins.get();
+        let axis = Axis { width_ns, ..*axis };
+        let known = bins.iter().filter_map(|bin| Some((axis.start_ns(bin.at + 1), of(bin)?)));
+        known.collect::<Vec<(i64, u32)>>()
+    };
+    let (sent, acked) = (ends(line, |bin| bin.sent_psn), ends(back, |bin| bin.acked_psn));
+    let mut times: Vec<i64> = sent.iter().chain(&acked).map(|(ns, _)| *ns).collect();
+    times.sort_unstable();
+    times.dedup();
+    let at = |of: &[(i64, u32)], ns: i64| {
+        let next = of.partition_point(|(end, _)| *end <= ns);
+        next.checked_sub(1).and_then(|last| of.get(last)).map(|(_, psn)| *psn)
+    };
+    let both = times.into_iter().filter_map(|ns| Some((ns, at(&sent, ns)?, at(&acked, ns)?)));
+    both.map(|(ns, sent, acked)| (ns, Psn(sent).distance_from(Psn(acked)).max(0) as u32)).collect()
+}

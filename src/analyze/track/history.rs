@@ -1,0 +1,82 @@
+//! Why a packet has its class: what went before it. It is kept only for metrics that ask for it.
+
+use std::cell::RefCell;
+
+use super::{
+    class::Place,
+    step::{GapFill, Packet, Step},
+};
+use crate::analyze::model::{Class, Trigger};
+
+/// What went before a packet that was sent again, late, recorded twice, or new after a gap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct History {
+    /// The packet's frame number, from 1.
+    pub frame: u64,
+    /// The frame that had this PSN before; `None` if the capture has none.
+    pub previous: Option<u64>,
+    /// Why it was sent again.
+    pub trigger: Trigger,
+    /// The frame that asked for it: a NAK, or a repeated READ request.
+    pub asked: Option<u64>,
+    /// Where the packet was lost that it repeats.
+    pub lost: Place,
+    /// It was sent again although its acknowledgement had passed the tap.
+    pub is_acknowledged: bool,
+    /// It was sent again only because its sender goes back: a packet before it was missing. It had passed the tap.
+    pub is_behind: bool,
+    /// A packet that was sent later had come before it.
+    pub is_overtaken: bool,
+    /// PSNs between the expected one and that of the packet: they were missing when it came.
+    pub gap: u64,
+    /// Nanoseconds since a packet that was sent later had passed the tap; `None` unless that is known.
+    pub late_ns: Option<u64>,
+}
+
+impl History {
+    /// What the sequence knows of a packet whose class is known at once.
+    pub(crate) fn of(p: &Packet, step: &Step, class: Class) -> History {
+        // A transmission is remembered with the low bits of its frame's number.
+        let widen = |before: u32| p.frame - u64::from((p.frame as u32).wrapping_sub(before));
+        let previous = step.before.map(|(_, frame)| widen(frame));
+        let gap = if class == Class::NewAfterGap { step.gap } else { 0 };
+        History { frame: p.frame, previous, gap, is_overtaken: step.overtaken, ..History::default() }
+    }
+
+    /// What is known of a packet that filled a hole.
+    pub(crate) fn of_fill(fill: &GapFill, class: Class) -> History {
+        let late = (fill.time - fill.hole_time).max(0) as u64;
+        let is_late = class == Class::LateOriginal;
+        let late_ns = is_late.then_some(late);
+        History { frame: fill.frame, late_ns, is_overtaken: is_late || fill.overtaken, ..History::default() }
+    }
+}
+
+/// The histories of the packets at hand.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Histories {
+    is_wanted: bool,
+    list: RefCell<Vec<History>>,
+}
+
+impl Histories {
+    pub(crate) fn new(is_wanted: bool) -> Histories {
+        Histories { is_wanted, list: RefCell::default() }
+    }
+
+    /// Keeps a history, if one is wanted.
+    #[inline]
+    pub(crate) fn keep(&self, make: impl FnOnce() -> History) {
+        if self.is_wanted {
+            self.list.borrow_mut().push(make());
+        }
+    }
+
+    /// Gives all of them, and forgets them.
+    #[inline]
+    pub(crate) fn drain(&self, give: impl FnMut(History)) {
+        if self.is_wanted {
+            self.list.borrow_mut().drain(..).for_each(give);
+        }
+    }
+}

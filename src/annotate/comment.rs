@@ -1,0 +1,173 @@
+//! One comment: words for programs, and a sentence for people.
+
+use std::fmt::{Display, Write};
+
+use super::{
+    MARK,
+    directory::Known,
+    notes::{Note, is_negative},
+};
+use crate::{
+    analyze::{Class, Trigger, metric::History},
+    capture::Time,
+    dissect::Dissection,
+    icrc::{self, State},
+    opcode::{Direction, Operation},
+    report::{Location, units::duration},
+    wire::{Acknowledgement, Aeth, Bth, NakCode},
+};
+
+/// The comment on a frame; `None` if there is nothing to say after all.
+pub(super) fn write(
+    note: &Note,
+    history: &History,
+    time: Time,
+    d: &Dissection<'_>,
+    flow: Option<&Known>,
+) -> Option<String> {
+    let class = note.class;
+    let begins = flow.is_some_and(|flow| flow.first_ns == time.0);
+    let refusal = refusal(d);
+    let is_plain = matches!(class, Class::First | Class::New | Class::Unsequenced);
+    if is_plain && !begins && refusal.is_none() {
+        // The first packet of a PSN space, in a flow that began with the other one.
+        return None;
+    }
+    let is_bad = class == Class::Corrupt && icrc::verify(d) == State::Bad;
+    let mut words = Words(format!("{MARK}class={class}"));
+    words.put("flow", flow.map(|flow| flow.flow));
+    words.put("conn", flow.and_then(|flow| flow.connection));
+    words.put("qp", d.get::<Bth>().map(|bth| format!("{:#x}", bth.dest_qp().0)));
+    words.put("peer", flow.and_then(|flow| flow.peer_qp).map(|qp| format!("{qp:#x}")));
+    words.put("begins", begins.then_some(1));
+    words.put("previous", history.previous);
+    words.put("asked", history.asked);
+    words.put("trigger", Some(history.trigger).filter(|&trigger| trigger != Trigger::Unknown));
+    words.put("loss", Some(history.lost).filter(|&place| place != Location::Unknown));
+    let needless = [(history.is_acknowledged, "acknowledged"), (history.is_behind, "passed")];
+    words.put("needless", needless.into_iter().find_map(|(is_so, word)| is_so.then_some(word)));
+    words.put("gap", Some(history.gap).filter(|&gap| gap > 0));
+    words.put("overtaken", history.is_overtaken.then_some(1));
+    words.put("late_ns", history.late_ns);
+    words.put("nak", refusal.as_ref().map(|(code, _)| code));
+    words.put("icrc", is_bad.then_some("bad"));
+
+    let Words(mut text) = words;
+    text.push_str("] ");
+    let mut parts = Vec::new();
+    match refusal {
+        // Of a NAK, its class matters less.
+        Some((_, sentence)) if is_plain => parts.push(sentence),
+        refusal => {
+            parts.push(sentence(class, history, is_bad, d));
+            parts.extend(refusal.map(|(_, sentence)| sentence));
+        }
+    }
+    if begins {
+        let first = "first packet of the flow".to_owned();
+        // A NAK or a retransmission may come first.
+        match is_plain && parts.len() == 1 && parts[0].is_empty() {
+            true => parts[0] = first,
+            false => parts.push(first),
+        }
+    }
+    parts.extend(flow.map(|flow| match flow.connection {
+        Some(connection) => format!("connection {connection}"),
+        None => format!("flow {}", flow.flow),
+    }));
+    parts.extend(match history.lost {
+        Location::Upstream => Some("its first transmission was lost before the tap".to_owned()),
+        Location::Downstream => Some("its first transmission was lost behind the tap".to_owned()),
+        _ => None,
+    });
+    if history.is_overtaken && class == Class::Retransmission {
+        parts.push("overtaken by a packet sent later".to_owned());
+    }
+    if history.is_acknowledged {
+        parts.push("needless: it had arrived".to_owned());
+    } else if history.is_behind {
+        parts.push("needless, unless it was lost behind the tap: its sender goes back".to_owned());
+    }
+    text.push_str(&parts.join("; "));
+    Some(text)
+}
+
+/// The words for programs.
+struct Words(String);
+
+impl Words {
+    fn put(&mut self, name: &str, value: Option<impl Display>) {
+        if let Some(value) = value {
+            // Writing to a string cannot fail.
+            let _ = write!(self.0, " {name}={value}");
+        }
+    }
+}
+
+/// What the class says of the packet.
+fn sentence(class: Class, history: &History, is_bad: bool, d: &Dissection<'_>) -> String {
+    let before = |otherwise: &str| match history.previous {
+        Some(frame) => format!("of frame {frame}"),
+        None => otherwise.to_owned(),
+    };
+    match class {
+        Class::First | Class::New | Class::Unsequenced => String::new(),
+        Class::Retransmission => {
+            let what = before("of a packet that is not in the capture");
+            format!("retransmission {what}{}", cause(history, d))
+        }
+        Class::CaptureDuplicate => format!("second record {}", before("of an earlier frame")),
+        Class::LateOriginal => match history.late_ns {
+            Some(ns) => format!("out of order: a packet sent later came {} before it", duration(ns)),
+            None => "out of order: a packet sent later came before it".to_owned(),
+        },
+        Class::Ambiguous => {
+            "late: overtaken on its way, or sent again; the capture does not tell which".to_owned()
+        }
+        Class::Corrupt if is_bad => "corrupt: its ICRC is wrong".to_owned(),
+        Class::Corrupt => "corrupt: the checksum of its IP header is wrong".to_owned(),
+        Class::NewAfterGap if history.gap == 1 => "1 PSN is missing before it".to_owned(),
+        Class::NewAfterGap if history.gap > 1 => format!("{} PSNs are missing before it", history.gap),
+        Class::NewAfterGap => "PSNs are missing before it".to_owned(),
+        other => format!("{other}: {}", other.meaning()),
+    }
+}
+
+/// Why a packet was sent again.
+fn cause(history: &History, d: &Dissection<'_>) -> String {
+    let is_data = d.get::<Bth>().is_some_and(|bth| {
+        bth.opcode().operation().is_some() && bth.opcode().direction() == Direction::Response
+    });
+    match (history.trigger, history.asked) {
+        (_, Some(frame)) if is_data => format!(" after the READ request in frame {frame}"),
+        (Trigger::Nak, Some(frame)) => format!(" after the NAK in frame {frame}"),
+        (Trigger::Nak, None) => " after a NAK".to_owned(),
+        (Trigger::Timeout, _) => " after a timeout".to_owned(),
+        (Trigger::Rnr, _) => " after an RNR NAK".to_owned(),
+        (Trigger::ImpliedNak, _) => " after a response that showed the loss".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// The code of a NAK, in the report's word, and what it says.
+fn refusal(d: &Dissection<'_>) -> Option<(String, String)> {
+    let (bth, aeth) = (d.get::<Bth>()?, d.get::<Aeth>()?);
+    if bth.opcode().operation() != Some(Operation::Acknowledge) || !is_negative(aeth.syndrome()) {
+        return None;
+    }
+    let psn = bth.psn().0;
+    Some(match aeth.syndrome().meaning() {
+        Acknowledgement::RnrNak { timer_us } => {
+            let wait = duration(u64::from(timer_us) * 1000);
+            ("rnr".into(), format!("RNR NAK for PSN {psn}: the receiver asks to wait {wait}"))
+        }
+        Acknowledgement::Nak(code) => {
+            let word = code.to_string().to_lowercase().replace(' ', "_");
+            match code {
+                NakCode::PsnSequenceError => (word, format!("NAK: the receiver misses PSN {psn}")),
+                _ => (word, format!("NAK for PSN {psn}: {code}")),
+            }
+        }
+        _ => return None,
+    })
+}

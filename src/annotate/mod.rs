@@ -1,0 +1,111 @@
+//! What the analysis knows of single frames, as comments on them: pcapng keeps these, and Wireshark shows them.
+//!
+//! A comment begins with what programs read, and goes on with a sentence:
+//!
+//! ```text
+//! [rdmawire class=retransmission flow=0 conn=0 qp=0x11 peer=0x12 previous=1812 asked=1840 trigger=nak] retransmission of …
+//! ```
+//!
+//! | word | value |
+//! |---|---|
+//! | `class` | the packet's [`Class`](crate::report::Class) |
+//! | `flow`, `conn` | numbers of its flow and connection in the report |
+//! | `qp`, `peer` | the queue pair that it goes to, and that of its sender where it is known |
+//! | `begins` | 1: it is the first packet of its flow |
+//! | `previous` | the frame that had its PSN before |
+//! | `asked` | the frame that asked for it: a NAK, or a repeated READ request |
+//! | `trigger` | why it was sent again: a [`Trigger`](crate::report::Trigger) |
+//! | `loss` | where the packet was lost that it repeats: a [`Location`](crate::report::Location) |
+//! | `needless` | `acknowledged`: it was sent again although it had been acknowledged; `passed`: only because its sender goes back |
+//! | `gap` | PSNs that were missing when it came |
+//! | `overtaken` | 1: a packet that was sent later had come before it |
+//! | `late_ns` | nanoseconds since a packet that was sent later had come |
+//! | `nak` | the code of a NAK, or `rnr` |
+//! | `icrc` | `bad`: its ICRC is wrong |
+//!
+//! Of these, a comment has those that are known.
+
+mod comment;
+mod directory;
+mod live;
+mod notes;
+
+pub use live::{Live, OwnedFrame};
+pub use notes::{DEFAULT_MOST, Notes};
+
+use crate::{
+    analyze::{Ended, metric::History},
+    capture::Record,
+    dissect::{self, dissect_with},
+    report::View,
+};
+use directory::Directory;
+use notes::Note;
+
+/// What a comment of this program begins with.
+pub const MARK: &str = "[rdmawire ";
+
+/// The comments on the frames of a capture that was analyzed.
+#[derive(Debug)]
+pub struct Annotations {
+    notes: std::vec::IntoIter<Note>,
+    histories: std::iter::Peekable<std::vec::IntoIter<History>>,
+    directory: Directory,
+    dissect: dissect::Options,
+    /// The comment on the whole capture: what was found.
+    pub verdict: String,
+    /// Frames that should have a comment, beyond the limit of [`Notes`].
+    pub left_out: u64,
+}
+
+impl Annotations {
+    /// From an analysis that has ended. `dissect`: as the analysis dissected.
+    pub fn new(ended: Ended<Notes>, dissect: dissect::Options) -> Annotations {
+        let report = ended.report();
+        let (directory, mut verdict) = (Directory::of(&report), verdict(&report));
+        drop(report);
+        let Notes { mut list, mut histories, left_out, .. } = ended.into_metric();
+        if left_out > 0 {
+            verdict
+                .push_str(&format!("\n{left_out} more frames should have a comment: there were too many."));
+        }
+        // Verdicts on earlier packets came late.
+        list.sort_by_key(|note| note.frame);
+        list.dedup_by_key(|note| note.frame);
+        histories.sort_by_key(|history| history.frame);
+        let (notes, histories) = (list.into_iter(), histories.into_iter().peekable());
+        Annotations { notes, histories, directory, dissect, verdict, left_out }
+    }
+
+    /// The comment on the frame with this number, from 1. Frames must be asked for in their order.
+    pub fn comment(&mut self, number: u64, record: &Record<'_>) -> Option<String> {
+        while self.notes.as_slice().first().is_some_and(|note| note.frame < number) {
+            self.notes.next();
+        }
+        let note = *self.notes.as_slice().first().filter(|note| note.frame == number)?;
+        while self.histories.next_if(|history| history.frame < number).is_some() {}
+        let history = self.histories.next_if(|history| history.frame == number).unwrap_or_default();
+        let d = dissect_with(self.dissect, record.link, record.frame, record.wire_len);
+        comment::write(&note, &history, record.time, &d, self.directory.find(&d, record.time.0))
+    }
+}
+
+/// The findings as text.
+fn verdict(report: &View<'_>) -> String {
+    let capture = &report.capture;
+    let mut text = format!(
+        "rdmawire {}: {} packets, {} of them RDMA; {} flows, {} connections",
+        env!("CARGO_PKG_VERSION"),
+        capture.packets,
+        capture.rdma_packets,
+        report.flows.len(),
+        report.connections.len(),
+    );
+    if report.findings.is_empty() {
+        text.push_str("\nnothing stands out");
+    }
+    for finding in &report.findings {
+        text.push_str(&format!("\n{}: {}", finding.severity, crate::report::clean(&finding.text)));
+    }
+    text
+}

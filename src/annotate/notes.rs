@@ -1,0 +1,96 @@
+//! The frames that get a comment.
+
+use crate::{
+    analyze::{
+        Class, FlowId, PacketView,
+        metric::{History, Metric, Placed, Verdict},
+    },
+    wire::Syndrome,
+};
+
+/// The metric that notes the frames that matter: retransmissions, late packets, second records, packets after a gap, corrupt
+/// packets, NAKs, and the first packet of each flow.
+#[derive(Debug)]
+pub struct Notes {
+    most: usize,
+    pub(super) list: Vec<Note>,
+    pub(super) histories: Vec<History>,
+    pub(super) left_out: u64,
+    /// The flows that have a packet, by their number.
+    begun: Vec<bool>,
+}
+
+/// A frame that gets a comment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Note {
+    pub(super) frame: u64,
+    pub(super) class: Class,
+    pub(super) flow: Option<FlowId>,
+}
+
+/// Frames that get a comment, unless somebody says another number. They take about 100 bytes each.
+pub const DEFAULT_MOST: usize = 1_000_000;
+
+impl Notes {
+    /// Notes at most so many frames.
+    pub fn new(most: usize) -> Notes {
+        Notes { most, list: Vec::new(), histories: Vec::new(), left_out: 0, begun: Vec::new() }
+    }
+
+    fn note(&mut self, frame: u64, class: Class, flow: Option<FlowId>) {
+        match self.list.len() < self.most {
+            true => self.list.push(Note { frame, class, flow }),
+            false => self.left_out += 1,
+        }
+    }
+
+    /// Whether it is the first packet of its flow.
+    fn begins(&mut self, FlowId(flow): FlowId) -> bool {
+        let at = flow as usize;
+        if self.begun.len() <= at {
+            self.begun.resize(at + 1, false);
+        }
+        !std::mem::replace(&mut self.begun[at], true)
+    }
+}
+
+impl Metric for Notes {
+    const WANTS_HISTORY: bool = true;
+
+    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+        let begins = place.flow.is_some_and(|flow| self.begins(flow));
+        // An undecided packet is noted with the verdict.
+        let Some(class) = place.class else { return };
+        if begins || matters(class) || packet.syndrome().is_some_and(is_negative) {
+            self.note(place.frame, class, place.flow);
+        }
+    }
+
+    fn on_verdict(&mut self, verdict: &Verdict) {
+        if matters(verdict.class) {
+            self.note(verdict.frame, verdict.class, None);
+        }
+    }
+
+    fn on_history(&mut self, history: &History) {
+        if *history != (History { frame: history.frame, ..History::default() })
+            && self.histories.len() < self.most
+        {
+            self.histories.push(*history);
+        }
+    }
+
+    fn on_retire(&mut self, FlowId(flow): FlowId) {
+        self.begun[flow as usize] = false;
+    }
+}
+
+/// Whether packets of this class get a comment.
+fn matters(class: Class) -> bool {
+    // A flow has one first packet in each of its PSN spaces.
+    !matches!(class, Class::New | Class::RepeatedAck | Class::Unsequenced | Class::Unknown)
+}
+
+pub(super) fn is_negative(syndrome: Syndrome) -> bool {
+    !syndrome.is_ack()
+}

@@ -1,0 +1,58 @@
+//! `rdmawire diff-report`: what changed between two runs, as a gate.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::Args;
+
+use super::{
+    Outcome,
+    gate::{GateArgs, each_report},
+    tracking::Tracking,
+};
+use rdmawire::{
+    gate::{Before, changes, check, write::Checked},
+    report::Report,
+};
+
+/// Show what changed between two runs, and check it: `rdmawire diff-report before.json after.json 'retransmits <= +5%' 'goodput >= -3%'`.
+///
+/// Rules are those of `check`, for the later run; limits with a sign are changes. The exit status is that of `check`.
+#[derive(Debug, Args)]
+pub(super) struct DiffReport {
+    /// The earlier run: a report of `analyze --json`, or a capture.
+    before: PathBuf,
+    /// The later run.
+    after: PathBuf,
+    /// Rules.
+    #[arg(id = "rule", value_name = "RULE")]
+    rules: Vec<String>,
+    #[command(flatten)]
+    gate: GateArgs,
+    #[command(flatten)]
+    tracking: Tracking,
+}
+
+impl DiffReport {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        let gate = self.gate.open(&self.rules)?;
+        let (earlier, later) = (self.report(&self.before)?, self.report(&self.after)?);
+        let before = Before::new(&earlier, &later);
+        let mut checked = Vec::new();
+        if !gate.rules.is_empty() {
+            let outcomes = check(&gate.rules, &later.view(), Some(&before));
+            checked.push(Checked { file: self.after.display().to_string(), outcomes });
+        }
+        gate.end(&checked, Some(&changes(&before, &later)))
+    }
+
+    fn report(&self, path: &Path) -> anyhow::Result<Report> {
+        let mut reports = Vec::new();
+        let is_all = each_report(path, &self.tracking, |_, report| reports.push(report.collect()))?;
+        match (reports.pop(), reports.is_empty(), is_all) {
+            (Some(report), true, true) => Ok(report),
+            (_, _, false) => bail!("{}: half a run cannot be compared", path.display()),
+            _ => bail!("{}: expected one report; `analyze` makes one for each capture", path.display()),
+        }
+    }
+}

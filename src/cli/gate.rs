@@ -1,0 +1,173 @@
+//! Options of all gates: which rules, what an unknown one does, and the forms of output.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, anyhow, bail};
+use clap::{Args, ValueEnum};
+
+use super::{Outcome, input, say, tracking::Tracking};
+use rdmawire::{
+    gate::{
+        self, Changes, Rule, Verdict,
+        write::{self, Checked},
+    },
+    report::{self, Report, Severity, set::Set},
+};
+
+/// Rules, and how it is told what became of them.
+#[derive(Debug, Args)]
+pub(super) struct GateArgs {
+    /// A file with rules in TOML: entries [[rule]] with `check` or `fail_if`, and optional `name` and `severity` (error, warning or
+    /// note). Only errors decide the exit status.
+    #[arg(long, value_name = "FILE")]
+    rules: Option<PathBuf>,
+    /// A query over rows that must find none: `ip_dscp in [3, 4] and message_fail != 0`. May be given several times.
+    #[arg(long, value_name = "QUERY")]
+    fail_if: Vec<String>,
+    /// Whether a rule that the capture cannot decide fails or passes.
+    #[arg(long, value_enum, default_value_t)]
+    unknown: Unknown,
+    /// Write the outcomes to a file as JUnit's XML.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write the outcomes to a file as SARIF 2.1.0.
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
+    /// Write annotations for GitHub's workflows, too.
+    #[arg(long)]
+    github: bool,
+    /// Write JSON instead of text.
+    #[arg(long, conflicts_with = "github")]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Unknown {
+    /// It fails: exit status 2.
+    #[default]
+    Fail,
+    /// It passes.
+    Pass,
+}
+
+/// Rules, and where their outcomes go. Files are created before the work begins: a wrong path is told at once.
+pub(super) struct Gate {
+    pub(super) rules: Vec<Rule>,
+    unknown: gate::Unknown,
+    junit: Option<File>,
+    sarif: Option<File>,
+    github: bool,
+    json: bool,
+}
+
+impl GateArgs {
+    /// The gate with the rules of the command line, too.
+    pub(super) fn open(&self, texts: &[String]) -> anyhow::Result<Gate> {
+        let mut rules = Vec::new();
+        if let Some(path) = &self.rules {
+            let name = path.display();
+            let text = fs::read_to_string(path).with_context(|| name.to_string())?;
+            rules = Rule::from_toml(&text).map_err(|error| anyhow!("{name}: {error}"))?;
+        }
+        for text in texts {
+            rules.push(Rule::parse(text).map_err(|error| anyhow!("rule: {error}"))?);
+        }
+        for query in &self.fail_if {
+            rules.push(Rule::fail_if(query).map_err(|error| anyhow!("--fail-if: {error}"))?);
+        }
+        let create = |path: &Option<PathBuf>| {
+            let create = |path: &PathBuf| File::create(path).with_context(|| path.display().to_string());
+            path.as_ref().map(create).transpose()
+        };
+        Ok(Gate {
+            rules,
+            unknown: if self.unknown == Unknown::Fail { gate::Unknown::Fail } else { gate::Unknown::Pass },
+            junit: create(&self.junit)?,
+            sarif: create(&self.sarif)?,
+            github: self.github,
+            json: self.json,
+        })
+    }
+}
+
+impl Gate {
+    /// Writes what changed and what became of the rules, and decides.
+    pub(super) fn end(self, checked: &[Checked], changes: Option<&Changes>) -> anyhow::Result<Outcome> {
+        let unknown = self.unknown;
+        let to_file =
+            |file: Option<File>, write: fn(&mut dyn Write, &[Checked], gate::Unknown) -> io::Result<()>| {
+                let Some(mut file) = file.map(BufWriter::new) else { return Ok(()) };
+                write(&mut file, checked, unknown)?;
+                file.flush()
+            };
+        to_file(self.junit, write::junit).context("--junit")?;
+        to_file(self.sarif, write::sarif).context("--sarif")?;
+        let mut out = io::stdout().lock();
+        if self.json {
+            write::json(&mut out, checked, changes)?;
+        } else {
+            changes.map_or(Ok(()), |changes| write::changes(&mut out, changes))?;
+            write::text(&mut out, checked)?;
+        }
+        if self.github {
+            write::github(&mut out, checked, unknown)?;
+        }
+        out.flush()?;
+        let errors =
+            checked.iter().flat_map(|one| &one.outcomes).filter(|one| one.severity == Severity::Error);
+        let failed =
+            |verdict| errors.clone().filter(|one| one.fails(unknown) && one.verdict == verdict).count();
+        if failed(Verdict::Violated) > 0 {
+            return Ok(Outcome::Unmet);
+        }
+        match failed(Verdict::Unknown) {
+            0 => Ok(Outcome::Done),
+            n => {
+                say(format_args!("rules that cannot be decided: {n}; --unknown pass lets them pass"));
+                Ok(Outcome::Failed)
+            }
+        }
+    }
+}
+
+/// Calls `see` with each report of a file, and its name: a capture is analyzed; of `.json`, reports are read. Returns whether all of it
+/// could be read; errors of captures are printed.
+pub(super) fn each_report(
+    path: &Path,
+    tracking: &Tracking,
+    mut see: impl FnMut(String, &report::View<'_>),
+) -> anyhow::Result<bool> {
+    let name = path.display().to_string();
+    if path.extension().is_none_or(|end| end != "json") {
+        let Some(mut source) = input::try_open(path) else { return Ok(false) };
+        let (ended, is_all) = tracking.follow(&mut source, ())?;
+        see(name, &ended.report());
+        return Ok(is_all);
+    }
+    #[derive(serde::Deserialize)]
+    struct Kind {
+        #[serde(default)]
+        schema: String,
+    }
+    let text = fs::read_to_string(path).with_context(|| name.clone())?;
+    let no_report = || format!("{name} is no report of `rdmawire analyze --json`");
+    let kind: Kind = serde_json::from_str(&text).with_context(no_report)?;
+    match kind.schema.as_str() {
+        report::SCHEMA => {
+            let report: Report = serde_json::from_str(&text).with_context(no_report)?;
+            see(name, &report.view());
+        }
+        report::set::SCHEMA => {
+            let set: Set = serde_json::from_str(&text).with_context(no_report)?;
+            for report in set.reports {
+                see(format!("{name}: {}", report.capture.files.join(", ")), &report.view());
+            }
+        }
+        other => bail!("{}: its schema is {other:?}, not {:?}", no_report(), report::SCHEMA),
+    }
+    Ok(true)
+}

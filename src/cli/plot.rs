@@ -1,0 +1,136 @@
+//! `rdmawire plot`: pictures of a capture, as SVG or in the terminal.
+
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, anyhow};
+use clap::{Args, ValueEnum};
+
+use super::{
+    Outcome, end_on_ctrl_c,
+    input::{STOP, open},
+    terminal::{self, Color},
+    tracking::Tracking,
+};
+use rdmawire::{
+    analyze::metric::timeline::Timeline,
+    plot::Scene,
+    report::{self, View},
+};
+
+/// Draw a picture of a capture, as SVG or in the terminal.
+#[derive(Debug, Args)]
+pub(super) struct Plot {
+    /// What to draw.
+    #[arg(value_enum)]
+    what: What,
+    /// A capture file; `-` is standard input.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The flow: its number in the list of `rdmawire analyze`, or SOURCE,DESTINATION,QP. Without it: the one in most trouble, else the
+    /// largest; of `rate`, the whole capture by traffic class.
+    #[arg(long, value_name = "FLOW")]
+    flow: Option<String>,
+    /// Write an SVG file. Without it, the picture is drawn in text.
+    #[arg(short, long, value_name = "FILE.svg", value_parser = svg)]
+    output: Option<PathBuf>,
+    /// The size of the SVG in pixels.
+    #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = size, default_value = "1000x600")]
+    size: (u32, u32),
+    /// When to colour the text.
+    #[arg(long, value_enum, default_value_t)]
+    color: Color,
+    #[command(flatten)]
+    tracking: Tracking,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum What {
+    /// Packets by class over PSN and time, acknowledgements, losses.
+    Psn,
+    /// Bits per second over time.
+    Rate,
+    /// Round trips, messages and READs over time.
+    Latency,
+    /// Bytes, losses and resends between hosts.
+    Matrix,
+    /// Pauses over time.
+    Pause,
+}
+
+fn svg(path: &str) -> Result<PathBuf, String> {
+    let is_svg = Path::new(path).extension().is_some_and(|end| end.eq_ignore_ascii_case("svg"));
+    is_svg.then(|| path.into()).ok_or_else(|| "expected a name that ends in .svg: only SVG is written".into())
+}
+
+fn size(text: &str) -> Result<(u32, u32), String> {
+    let sides = text.split_once('x').and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
+    let fits = |side: u32| (100..=20_000).contains(&side);
+    sides
+        .filter(|(width, height)| fits(*width) && fits(*height))
+        .ok_or_else(|| "expected WIDTHxHEIGHT, each from 100 to 20000".into())
+}
+
+impl Plot {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        end_on_ctrl_c(&STOP);
+        let mut source = open(&self.file)?;
+        let timeline = Timeline::default().with_speed(self.tracking.options(1).speed_bps);
+        let (ended, is_all) = self.tracking.follow(&mut source, timeline)?;
+        let scene = self.scene(&ended.report(), ended.metric())?;
+        let draw = |error: String| anyhow!("cannot draw: {error}");
+        match &self.output {
+            Some(path) => {
+                let (width, height) = self.size;
+                let svg = scene.svg(width, height).map_err(draw)?;
+                fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))?;
+            }
+            None => {
+                const LINES: u32 = 28;
+                let columns = terminal::width().clamp(40, 400) as u32;
+                let text = scene.text(columns, LINES, self.color.is_on()).map_err(draw)?;
+                terminal::stdout()?.write_all(text.as_bytes())?;
+            }
+        }
+        Ok(if is_all { Outcome::Done } else { Outcome::Failed })
+    }
+
+    fn scene(&self, report: &View<'_>, timeline: &Timeline) -> anyhow::Result<Scene> {
+        let picture = || {
+            let at = match &self.flow {
+                Some(which) => {
+                    report::find_flow(report, which).map_err(|error| anyhow!("--flow: {error}"))?
+                }
+                None => *timeline
+                    .chosen(report, 1)
+                    .first()
+                    .ok_or_else(|| anyhow!("{}: no flow of RDMA packets is in it", self.file.display()))?,
+            };
+            let none =
+                || anyhow!("the flow was left out, as there are too many: name it as SOURCE,DESTINATION,QP");
+            timeline.picture(report, at).ok_or_else(none)
+        };
+        let scene = match self.what {
+            What::Psn => Scene::psn(&picture()?),
+            What::Rate => match (&self.flow, timeline.classes()) {
+                (Some(_), Some((axis, _))) => Scene::rate_of_flow(&picture()?, &axis),
+                _ => Scene::rate(report, timeline).unwrap_or_default(),
+            },
+            What::Latency => Scene::latency(&picture()?),
+            What::Matrix => Scene::matrix(report),
+            What::Pause => Scene::pause(report, timeline),
+        };
+        if scene.layers.is_empty() {
+            let what = match self.what {
+                What::Pause => "no pause was seen: see the limitations that `rdmawire analyze` lists",
+                What::Latency => "no latency could be measured: that needs both directions of a connection",
+                _ => "there is nothing to draw",
+            };
+            return Err(anyhow!("{}: {what}", self.file.display()));
+        }
+        Ok(scene)
+    }
+}

@@ -1,0 +1,164 @@
+//! What a host counted beside what it must have counted.
+
+use serde::Serialize;
+
+use super::{
+    bounds::{HostCounters, Prediction, Reason},
+    fact::Fact,
+    reading::Reading,
+};
+
+/// Whether a counter agrees with the capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It grew by what the capture shows.
+    Equal,
+    /// It grew by another number, within the bounds.
+    Possible,
+    /// It contradicts the capture.
+    Contradicts,
+    /// It was reset between the two readings.
+    Unknown,
+}
+
+/// A counter, and its prediction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Compared {
+    /// What it must have grown by.
+    #[serde(flatten)]
+    pub prediction: Prediction,
+    /// Its value before.
+    pub before: u64,
+    /// Its value after.
+    pub after: u64,
+    /// What it grew by.
+    pub actual: Option<u64>,
+    /// Whether that agrees.
+    pub verdict: Verdict,
+    /// Where a difference from what the capture shows comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<String>,
+}
+
+/// Compares the counters of a host that both readings have.
+pub fn compare(host: &HostCounters, before: &Reading, after: &Reading) -> Vec<Compared> {
+    let one = |prediction: &Prediction| {
+        let names = prediction.name.split('+');
+        let both = names.filter_map(|name| Some((name, before.get(name)?, after.get(name)?)));
+        let (mut sums, mut grown, mut has_wrapped, mut any) = ((0u64, 0u64), Some(0u64), false, false);
+        for (_, before, after) in both {
+            any = true;
+            sums = (sums.0.saturating_add(before), sums.1.saturating_add(after));
+            let growth = growth(before, after);
+            has_wrapped |= after < before;
+            grown = grown.zip(growth).map(|(sum, growth)| sum.saturating_add(growth));
+        }
+        any.then(|| Compared::new(prediction, host.is_at_tap, sums, grown, has_wrapped))
+    };
+    host.counters.iter().filter_map(one).collect()
+}
+
+/// Counters of queue pairs have 32 bits in several adapters, and wrap.
+fn growth(before: u64, after: u64) -> Option<u64> {
+    match after.checked_sub(before) {
+        Some(growth) => Some(growth),
+        None => (1u64 << 32).checked_sub(before)?.checked_add(after),
+    }
+}
+
+impl Compared {
+    fn new(
+        prediction: &Prediction,
+        is_at_tap: bool,
+        (before, after): (u64, u64),
+        actual: Option<u64>,
+        has_wrapped: bool,
+    ) -> Compared {
+        let verdict = match actual {
+            None => Verdict::Unknown,
+            Some(actual) if actual == prediction.seen => Verdict::Equal,
+            Some(actual) if actual < prediction.least => Verdict::Contradicts,
+            Some(actual) if prediction.most.is_some_and(|most| actual > most) => Verdict::Contradicts,
+            Some(_) => Verdict::Possible,
+        };
+        let mut explanation = match actual {
+            None => Some("it became smaller: it was reset between the readings".to_owned()),
+            Some(actual) => explain(prediction, is_at_tap, actual, verdict),
+        };
+        if has_wrapped && let Some(text) = &mut explanation {
+            text.push_str("; it passed 2^32 between the readings, or was reset");
+        }
+        Compared { prediction: prediction.clone(), before, after, actual, verdict, explanation }
+    }
+}
+
+/// Where an event comes from.
+enum Side {
+    /// A packet of the host.
+    Sends,
+    /// A packet that the host was handed.
+    Receives,
+    /// Something inside the host.
+    Inside,
+}
+
+fn side(fact: Fact) -> Side {
+    match fact {
+        Fact::Sent
+        | Fact::OutOfSequence
+        | Fact::RnrSent
+        | Fact::CnpsSent
+        | Fact::LossCnps
+        | Fact::Resent
+        | Fact::ResentBytes => Side::Sends,
+        Fact::Timeouts
+        | Fact::ImpliedNaks
+        | Fact::Rewinds
+        | Fact::SendsDone
+        | Fact::ReceivesDone
+        | Fact::Exhausted
+        | Fact::RnrExhausted
+        | Fact::Local => Side::Inside,
+        _ => Side::Receives,
+    }
+}
+
+/// What a difference means: lost before the tap, lost in the host, another path, not in the capture.
+fn explain(prediction: &Prediction, is_at_tap: bool, actual: u64, verdict: Verdict) -> Option<String> {
+    let (seen, n) = (prediction.seen, actual.abs_diff(prediction.seen));
+    if n == 0 {
+        return None;
+    }
+    let is_more = actual > seen;
+    let is_copied = verdict == Verdict::Possible && prediction.why.contains(&Reason::Copies);
+    let is_unanswered = verdict == Verdict::Possible && prediction.why.contains(&Reason::Unanswered);
+    let text = match (side(prediction.fact), is_more, is_at_tap) {
+        (Side::Sends, true, false) => "lost between the host and the tap, or sent by another path",
+        (Side::Sends, true, true) => {
+            "not in the capture: sent before or after it, by another path, or lost by the capture"
+        }
+        (Side::Sends, false, _) => {
+            "in the capture and not counted: the readings span less time than the capture, or another host uses the address"
+        }
+        (Side::Receives, true, _) if is_copied => "copies made between the tap and the host",
+        (Side::Receives, true, false) => {
+            "not seen at the tap: by another path, changed behind the tap, or before or after the capture"
+        }
+        (Side::Receives, true, true) => {
+            "not in the capture: before or after it, by another path, or lost by the capture"
+        }
+        (Side::Receives, false, false) => {
+            "seen at the tap and not counted: lost between the tap and the host, or in the host"
+        }
+        (Side::Receives, false, true) if is_unanswered => "lost in the host: their queue pair was gone",
+        (Side::Receives, false, true) => {
+            "lost in the host, between its port and the transport; or their queue pair was gone"
+        }
+        (Side::Inside, true, _) => {
+            "inside the host, without a packet that shows it: work that ended with its queue pair, timers"
+        }
+        (Side::Inside, false, _) => "in the capture and not counted by the host",
+    };
+    Some(format!("{n} {}: {text}", if is_more { "more" } else { "fewer" }))
+}

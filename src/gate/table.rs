@@ -1,0 +1,237 @@
+//! The table of figures.
+
+use std::borrow::Cow;
+
+use super::{
+    figure::{Figure, Get, Natural, Unit},
+    otg,
+    value::{Range, Value},
+};
+use crate::report::{
+    Bounds, Coverage, Encapsulation, Flow, Losses, PairedBy, Reason, Service, Severity, Stream, View,
+    Visibility, Why,
+};
+
+/// Rows: the names, the unit, what many rows become, where the value is, what it means.
+macro_rules! figures {
+    ($($scope:ident { $($names:tt $unit:expr, $natural:ident, $get:expr, $doc:literal;)* })*) => {
+        &[$($(Figure {
+            names: &$names, unit: $unit, natural: Natural::$natural, get: Get::$scope($get), doc: $doc,
+        },)*)*]
+    };
+}
+
+pub(super) const FIGURES: &[Figure] = figures! {
+    Flow {
+        ["src"] Unit::Address, Choice, |flow| word(&flow.src), "Source address.";
+        ["dst"] Unit::Address, Choice, |flow| word(&flow.dst), "Destination address.";
+        ["dest_qp", "qp"] Unit::Number, Choice, |flow| exact(flow.dest_qp), "Destination queue pair.";
+        ["service"] Unit::Words(|| words(&Service::ALL, Service::name)), Choice, |flow| word(flow.service.name()), "Transport service.";
+        ["encapsulation"] Unit::Words(|| words(&Encapsulation::ALL, Encapsulation::name)), Choice, |flow| word(flow.encapsulation.name()), "What carries the packets.";
+        ["visibility"] Unit::Words(|| words(&Visibility::ALL, Visibility::name)), Choice, |flow| word(flow.visibility.unwrap_or_default().name()), "What the tap showed of the connection.";
+        ["dscp", "ip_dscp"] Unit::Number, Choice, |flow| Value::several(&flow.dscps), "DSCPs: one of them must fit, and for != all.";
+        ["vlan"] Unit::Number, Choice, |flow| Value::several(&flow.vlans), "VLAN identifiers, as with dscp.";
+        ["udp_src_port"] Unit::Number, Choice, |flow| Value::several(&flow.udp_src_ports), "UDP source ports, as with dscp.";
+        ["ttl"] Unit::Number, Choice, |flow| Value::several(&flow.ttls), "Times to live, as with dscp.";
+        ["path_mtu"] Unit::Bytes, Min, |flow| given(flow.path_mtu.map(u64::from), &flow.why, "path_mtu"), "Path MTU.";
+        ["packets"] Unit::Count, Sum, |flow| Value::exact(flow.packets), "Packets recorded.";
+        ["wire_bytes"] Unit::Bytes, Sum, |flow| Value::exact(flow.wire_bytes), "Bytes on the wire, with preamble and gap.";
+        ["payload_bytes"] Unit::Bytes, Sum, |flow| Value::exact(flow.payload_bytes), "Bytes of RDMA payload.";
+        ["goodput_bytes"] Unit::Bytes, Sum, |flow| Value::exact(flow.goodput_bytes), "Bytes of RDMA payload sent for the first time.";
+        ["goodput"] Unit::Rate, Min, goodput, "Payload sent for the first time, over the flow's time.";
+        ["retransmits"] Unit::Count, Sum, |flow| late(flow, |stream| stream.retransmits), "Packets sent again.";
+        ["out_of_order"] Unit::Count, Sum, |flow| late(flow, |stream| stream.out_of_order), "Packets overtaken on their way to the tap.";
+        ["retransmitted_bytes"] Unit::Bytes, Sum, |flow| both(flow, |stream| stream.retransmitted_bytes), "Bytes of payload sent again.";
+        ["spurious"] Unit::Count, Sum, |flow| given(flow.requests.spurious, &flow.requests.why, "spurious"), "Requests sent again after they had been acknowledged at the tap.";
+        ["capture_duplicates"] Unit::Count, Sum, |flow| both(flow, |stream| stream.capture_duplicates), "Packets recorded twice.";
+        ["gap_psns"] Unit::Count, Sum, |flow| both(flow, |stream| stream.gap_psns), "PSNs that were never seen.";
+        ["timeouts"] Unit::Count, Sum, timeouts, "Times that a sender's timer expired.";
+        ["losses"] Unit::Count, Sum, |flow| on_network(&flow.requests), "Requests lost on the network.";
+        ["losses.upstream"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.upstream", |at| at.upstream), "Requests lost before the tap.";
+        ["losses.downstream"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.downstream", |at| at.downstream), "Requests lost behind the tap.";
+        ["losses.ack_path"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.ack_path", |at| at.ack_path), "Requests whose acknowledgement was lost.";
+        ["losses.corrupt"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.corrupt", |at| at.corrupt), "Requests with a wrong checksum or ICRC.";
+        ["losses.capture"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.capture", |at| at.capture), "Requests that passed the tap, and are not in the capture.";
+        ["response_losses"] Unit::Count, Sum, |flow| on_network(&flow.responses), "Responses lost on the network. A lost acknowledgement leaves no trace.";
+        ["acks"] Unit::Count, Sum, |flow| Value::exact(flow.acks), "Packets that acknowledge.";
+        ["naks"] Unit::Count, Sum, |flow| Value::exact(flow.naks.total()), "NAKs of all codes.";
+        ["naks.sequence"] Unit::Count, Sum, |flow| Value::exact(flow.naks.psn_sequence_error), "NAKs for a missing packet.";
+        ["naks.fatal"] Unit::Count, Sum, |flow| Value::exact(flow.naks.fatal()), "NAKs that end a connection.";
+        ["rnr_naks"] Unit::Count, Sum, |flow| Value::exact(flow.rnr_naks), "The receiver was not ready.";
+        ["rnr.stalled"] Unit::Time, Sum, |flow| Value::exact(flow.rnr.map_or(0, |rnr| rnr.stalled_ns)), "Time from RNR NAKs to the packets sent again.";
+        ["cnps", "cnp"] Unit::Count, Sum, |flow| Value::exact(flow.cnps), "Congestion notifications.";
+        ["ecn_ce", "ce"] Unit::Count, Sum, |flow| Value::exact(flow.ecn_ce), "Packets marked \"congestion experienced\".";
+        ["ecn_ect", "ect"] Unit::Count, Sum, |flow| Value::exact(flow.ecn_ect), "ECN-capable packets without a mark.";
+        ["icrc.bad"] Unit::Count, Sum, |flow| Value::between(flow.icrc.bad, flow.icrc.bad + flow.icrc.unchecked), "Packets with a wrong ICRC; those not verified may have one.";
+        ["messages"] Unit::Count, Sum, |flow| Value::exact(flow.messages.completed), "Messages seen from the first packet to the last.";
+        ["messages.open"] Unit::Count, Sum, |flow| Value::exact(flow.messages.open), "Messages whose last packet was not seen.";
+        ["messages.broken"] Unit::Count, Sum, |flow| Value::exact(flow.messages.broken), "Messages whose packets do not fit together.";
+        ["reordering.ratio"] Unit::Ratio, Max, |flow| Value::Number(Range::exact(flow.requests.reordering.map_or(0.0, |late| late.ratio))), "Overtaken packets among all that were sent first.";
+        ["reordering.packets"] Unit::Count, Max, |flow| Value::exact(flow.requests.reordering.map_or(0, |late| late.max_extent_packets)), "Most packets that overtook a single one.";
+        ["reordering.late"] Unit::Time, Max, |flow| Value::exact(flow.requests.reordering.map_or(0, |late| late.max_late_ns)), "Longest time that a packet came too late.";
+    }
+    Summary {
+        ["messages.size"] Unit::Bytes, Max, |flow| Ok(flow.messages.size_bytes), "Sizes of messages.";
+        ["ack_rtt"] Unit::Time, Max, |flow| match flow.latency_ns.ack_rtt {
+            None if flow.requests.packets > 0 && flow.latency_ns.message_completion.is_none() => flow.why.get("latency_ns").map_or(Ok(None), |why| Err(why.meaning())),
+            known => Ok(known),
+        }, "From a request to its acknowledgement.";
+        ["message_completion"] Unit::Time, Max, |flow| Ok(flow.latency_ns.message_completion), "From the first packet of a message to its acknowledgement.";
+        ["read_first"] Unit::Time, Max, |flow| Ok(flow.latency_ns.read_first), "From a READ request to its first response.";
+        ["read_last"] Unit::Time, Max, |flow| Ok(flow.latency_ns.read_last), "From a READ request to its last response.";
+        ["nak_generation"] Unit::Time, Max, |flow| Ok(flow.latency_ns.nak_generation), "From the packet after a gap to the NAK.";
+        ["nak_reaction"] Unit::Time, Max, |flow| Ok(flow.latency_ns.nak_reaction), "From a NAK to the first packet sent again.";
+    }
+    Connection {
+        ["connection.visibility"] Unit::Words(|| words(&Coverage::ALL, Coverage::name)), Choice, |one| word(one.visibility.name()), "Whether the capture has all its packets.";
+        ["connection.paired_by"] Unit::Words(|| words(&PairedBy::ALL, PairedBy::name)), Choice, |one| word(one.paired_by.name()), "How its flows were found to belong together.";
+        ["connection.evidence_bits"] Unit::Number, Min, |one| exact(one.evidence_bits), "How strong the evidence for that is.";
+    }
+    Pause {
+        ["pause.link", "link"] Unit::Text, Choice, |pause| word(&pause.link), "The interface that captured the frames.";
+        ["pause.sender", "sender"] Unit::Text, Choice, |pause| word(&pause.sender), "The sender's Ethernet address.";
+        ["pause.priority", "priority"] Unit::Number, Choice, |pause| pause.priority.map_or(Value::several::<u8>(&[]), |one| Value::several(&[one])), "The priority; pauses of 802.3x have none.";
+        ["pause.frames"] Unit::Count, Sum, |pause| Value::exact(pause.frames), "Pause frames.";
+        ["pause.xoff"] Unit::Count, Sum, |pause| Value::exact(pause.xoff), "Frames that ask for a pause.";
+        ["pause.pauses"] Unit::Count, Sum, |pause| given(pause.intervals, &pause.why, "intervals"), "Pauses.";
+        ["pause.paused"] Unit::Time, Max, |pause| given(pause.paused_ns, &pause.why, "paused_ns"), "Time paused, in sum.";
+        ["pause.longest"] Unit::Time, Max, |pause| given(pause.longest_ns, &pause.why, "longest_ns"), "The longest pause.";
+        ["pause.duty"] Unit::Ratio, Max, |pause| match pause.duty_ratio {
+            Some(duty) => Value::Number(Range::exact(duty)),
+            None => given(None, &pause.why, "duty_ratio"),
+        }, "The share of the capture's time that was paused.";
+        ["pause.storms"] Unit::Count, Sum, |pause| given(pause.storms.as_ref().map(|storms| storms.len() as u64), &pause.why, "storms"), "Times in which the link was paused without a break.";
+    }
+    Capture {
+        ["flows"] Unit::Count, Sum, |report| Value::exact(report.flows.len() as u64), "Flows.";
+        ["connections"] Unit::Count, Sum, |report| Value::exact(report.connections.len() as u64), "Connections.";
+        ["capture.packets"] Unit::Count, Sum, |report| Value::exact(report.capture.packets), "Frames read.";
+        ["capture.rdma_packets"] Unit::Count, Sum, |report| Value::exact(report.capture.rdma_packets), "Frames with a packet of the transport.";
+        ["capture.malformed"] Unit::Count, Sum, |report| Value::exact(report.capture.malformed_packets), "Frames whose dissection found an error.";
+        ["capture.truncated"] Unit::Count, Sum, |report| Value::exact(report.capture.truncated_packets), "Frames that are cut.";
+        ["capture.problems"] Unit::Count, Sum, |report| Value::exact(report.capture.problems.len() as u64), "Places where files are damaged.";
+        ["capture.drops"] Unit::Count, Sum, |report| told(report.capture.capture_drops), "Frames that the capturing system says it dropped.";
+        ["capture.mirror_lost"] Unit::Count, Sum, |report| told(report.capture.mirror_lost_packets), "Mirrored copies that are missing.";
+        ["capture.duration"] Unit::Time, Max, |report| told(report.capture.duration_ns.map(|ns| ns.max(0) as u64)), "From the first frame to the last.";
+        ["findings.errors", "errors"] Unit::Count, Sum, |report| findings(report, Severity::Error), "Findings that are errors.";
+        ["findings.warnings", "warnings"] Unit::Count, Sum, |report| findings(report, Severity::Warning), "Findings that are warnings.";
+        ["congestion.ce_ratio", "ce_ratio"] Unit::Ratio, Max, |report| ratio(report.congestion.ce_ratio), "Marked data packets among ECN-capable ones.";
+        ["overhead.efficiency", "efficiency"] Unit::Ratio, Min, |report| ratio(report.overhead.total.efficiency_ratio), "Payload among all bytes on the wire.";
+        ["PFC0"] Unit::Count, Sum, otg::pfc::<0>, "Pause frames about priority 0.";
+        ["PFC1"] Unit::Count, Sum, otg::pfc::<1>, "Pause frames about priority 1.";
+        ["PFC2"] Unit::Count, Sum, otg::pfc::<2>, "Pause frames about priority 2.";
+        ["PFC3"] Unit::Count, Sum, otg::pfc::<3>, "Pause frames about priority 3.";
+        ["PFC4"] Unit::Count, Sum, otg::pfc::<4>, "Pause frames about priority 4.";
+        ["PFC5"] Unit::Count, Sum, otg::pfc::<5>, "Pause frames about priority 5.";
+        ["PFC6"] Unit::Count, Sum, otg::pfc::<6>, "Pause frames about priority 6.";
+        ["PFC7"] Unit::Count, Sum, otg::pfc::<7>, "Pause frames about priority 7.";
+    }
+    Transfer {
+        ["src_qp"] Unit::Number, Choice, |flow, _| flow.peer_qp.map_or(Value::Absent, exact), "The sender's queue pair.";
+        ["src_ipv4"] Unit::Address, Choice, |flow, _| word(&flow.src), "Source address.";
+        ["dest_ipv4"] Unit::Address, Choice, |flow, _| word(&flow.dst), "Destination address.";
+        ["data_frames_tx"] Unit::Count, Sum, |flow, _| otg::sent(flow), "Requests sent: those at the tap, and those lost before it.";
+        ["data_frames_rx"] Unit::Count, Sum, |flow, _| otg::received(flow), "Requests received: those at the tap without those lost behind it.";
+        ["frame_delta"] Unit::Count, Sum, |flow, _| otg::delta(flow), "Requests sent and not received.";
+        ["data_frames_retransmitted"] Unit::Count, Sum, |flow, _| Value::between(flow.requests.retransmits, flow.requests.retransmits + flow.requests.ambiguous), "Requests sent again.";
+        ["frame_sequence_error"] Unit::Count, Sum, |_, peer| otg::naks(peer, |naks| naks.psn_sequence_error), "Times the receiver missed a PSN: its NAKs.";
+        ["seq_err_pct"] Unit::Number, Max, otg::sequence_error_percent, "frame_sequence_error in percent of data_frames_rx.";
+        ["message_tx"] Unit::Count, Sum, |flow, _| otg::messages_sent(flow), "Messages sent.";
+        ["message_complete_rx"] Unit::Count, Sum, otg::messages_received, "Messages received in full.";
+        ["message_fail"] Unit::Count, Sum, otg::messages_failed, "Messages that were refused or never arrived.";
+        ["ecn_ce_rx"] Unit::Count, Sum, |flow, _| Value::exact(flow.ecn_ce), "Marked packets, as the tap saw them.";
+        ["cnp_tx"] Unit::Count, Sum, |_, peer| otg::cnps(peer), "Congestion notifications of the receiver, as the tap saw them.";
+        ["cnp_rx"] Unit::Count, Sum, |_, peer| otg::cnps(peer), "Congestion notifications for the sender, as the tap saw them.";
+        ["ack_tx"] Unit::Count, Sum, |_, peer| otg::answers_sent(peer, |peer| peer.acks), "Acknowledgements of the receiver.";
+        ["ack_rx"] Unit::Count, Sum, |_, peer| otg::answers_received(peer, |peer| peer.acks), "Acknowledgements that reached the sender.";
+        ["nak_tx"] Unit::Count, Sum, |_, peer| otg::naks(peer, |naks| naks.total()), "NAKs of the receiver.";
+        ["nak_rx"] Unit::Count, Sum, |_, peer| otg::answers_received(peer, |peer| peer.naks.total()), "NAKs that reached the sender.";
+        ["data_tx_rate"] Unit::Number, Min, |flow, _| otg::gbps(flow), "Payload of requests in Gbit/s, over the flow's time.";
+        ["data_rx_rate"] Unit::Number, Min, |flow, _| otg::gbps(flow), "The same.";
+        ["flow_completion_time"] Unit::Number, Max, |flow, _| Value::Number(Range::exact((flow.last_ns - flow.first_ns).max(0) as f64 / 1e6)), "The flow's time, in milliseconds.";
+        ["avg_latency"] Unit::Number, Max, |_, _| Value::unknown(otg::NO_LATENCY), "One-way latency in nanoseconds: never known from one tap.";
+        ["min_latency"] Unit::Number, Max, |_, _| Value::unknown(otg::NO_LATENCY), "The same.";
+        ["max_latency"] Unit::Number, Max, |_, _| Value::unknown(otg::NO_LATENCY), "The same.";
+    }
+};
+
+fn words<T: Copy>(all: &[T], name: fn(T) -> &'static str) -> Vec<&'static str> {
+    all.iter().map(|&one| name(one)).collect()
+}
+
+fn word(text: &str) -> Value<'_> {
+    Value::Word(Cow::Borrowed(text))
+}
+
+fn exact(number: u32) -> Value<'static> {
+    Value::exact(number.into())
+}
+
+/// A figure that may be missing, for the reason that the row has.
+fn given(number: Option<u64>, why: &Why, field: &str) -> Value<'static> {
+    match (number, why.get(field)) {
+        (Some(number), _) => Value::exact(number),
+        (None, Some(reason)) => Value::unknown(reason.meaning()),
+        (None, None) => Value::Absent,
+    }
+}
+
+/// A figure that captures may leave untold.
+fn told(number: Option<u64>) -> Value<'static> {
+    number.map_or(Value::unknown("The capture does not say it."), Value::exact)
+}
+
+fn ratio(ratio: Option<f64>) -> Value<'static> {
+    ratio.map_or(Value::Absent, |ratio| Value::Number(Range::exact(ratio)))
+}
+
+fn both(flow: &Flow, of: fn(&Stream) -> u64) -> Value<'static> {
+    Value::exact(of(&flow.requests) + of(&flow.responses))
+}
+
+/// Late packets of a kind. Ambiguous ones may be of it, too.
+fn late(flow: &Flow, of: fn(&Stream) -> u64) -> Value<'static> {
+    let known = of(&flow.requests) + of(&flow.responses);
+    Value::between(known, known + flow.requests.ambiguous + flow.responses.ambiguous)
+}
+
+/// An episode of unknown cause may be one of a timeout.
+fn timeouts(flow: &Flow) -> Value<'static> {
+    let [a, b] = [flow.requests.triggers, flow.responses.triggers];
+    let known = a.timeout + b.timeout;
+    Value::between(known, known + a.unknown + b.unknown)
+}
+
+fn goodput(flow: &Flow) -> Value<'static> {
+    match (flow.goodput_bytes, flow.last_ns - flow.first_ns) {
+        (0, _) | (_, ..=0) => Value::Absent,
+        (bytes, ns) => Value::Number(Range::exact(bytes as f64 * 8e9 / ns as f64)),
+    }
+}
+
+/// Losses at a place.
+type At = fn(&Losses) -> Option<Bounds>;
+
+/// Losses at a place: for the reason of that place, or of all places, they may be unknown.
+pub(super) fn lost(stream: &Stream, place: &str, at: At) -> Value<'static> {
+    let why = || stream.why.get(place).or(stream.why.get("losses")).copied().unwrap_or(Reason::PartialPath);
+    match at(&stream.losses) {
+        Some([least, most]) => Value::between(least, most),
+        None => Value::unknown(why().meaning()),
+    }
+}
+
+fn on_network(stream: &Stream) -> Value<'static> {
+    let places: [(&str, At); 4] = [
+        ("losses.upstream", |at| at.upstream),
+        ("losses.downstream", |at| at.downstream),
+        ("losses.ack_path", |at| at.ack_path),
+        ("losses.corrupt", |at| at.corrupt),
+    ];
+    let ranges = places.into_iter().filter_map(|(place, at)| lost(stream, place, at).range());
+    ranges.reduce(|a, b| a.plus(b)).map_or(Value::Absent, Value::Number)
+}
+
+fn findings(report: &View<'_>, severity: Severity) -> Value<'static> {
+    Value::exact(report.findings.iter().filter(|finding| finding.severity == severity).count() as u64)
+}

@@ -1,0 +1,71 @@
+//! Pictures as data: what a renderer draws, and what a reader may look up.
+
+use serde::Serialize;
+
+use super::Summary;
+
+/// The pictures of one flow, or of the whole capture.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Picture {
+    /// The flow, as an index into [`Report::flows`](super::Report::flows); `None` for the whole capture.
+    pub flow: Option<usize>,
+    /// What it is of.
+    pub title: String,
+    /// The charts.
+    pub charts: Vec<Chart>,
+    /// Distributions: name, unit (`ns` or `bytes`), figures.
+    pub facts: Vec<(&'static str, &'static str, Summary)>,
+}
+
+/// A chart over time. Times are nanoseconds from the start of the capture.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Chart {
+    /// What it shows.
+    pub title: &'static str,
+    /// How it is to be read.
+    pub about: String,
+    /// How it is drawn.
+    pub style: Style,
+    /// The unit of values: `psn`, `count`, `bps`, `ns` or `row`.
+    pub unit: &'static str,
+    /// With the unit `psn`: the PSN at the value 0.
+    pub base: u32,
+    /// What is drawn.
+    pub series: Vec<Series>,
+    /// Spans of time behind it: what, from, to.
+    pub bands: Vec<(&'static str, i64, i64)>,
+}
+
+/// How a chart is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Style {
+    /// Packets as marks and strokes.
+    #[default]
+    Marks,
+    /// Values that hold until the next one, as lines.
+    Steps,
+    /// The same, each series on top of the one before it.
+    Stacked,
+    /// Single values as dots; beside them their distribution.
+    Dots,
+}
+
+/// Values of one kind.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Series {
+    /// What they are.
+    pub name: String,
+    /// By which their look is chosen: a fixed word.
+    pub role: &'static str,
+    /// Packets, in a chart of marks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
+    /// Time and value, in other charts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<(i64, u64)>,
+}
+
+/// Packets that follow each other: times of the first and the last, their values, how many, and the frame of the first, from 1; 0
+/// where that is not known. In JSON it is an array of these.
+pub type Mark = (i64, i64, i64, i64, u64, u64);

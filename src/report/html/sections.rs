@@ -1,0 +1,264 @@
+//! The sections of a capture in a page, and the table of several captures.
+
+use maud::{Markup, html};
+
+use super::{Table, tables::Tables};
+use crate::report::{
+    Capture, Cost, Finding, Overhead, Price, Severity, View, clean,
+    set::{Set, Totals},
+    text::{congestion, pause, source_ports},
+    units::{bits_per_second, bytes, count, duration, percent, utc},
+};
+
+/// The sections of a capture.
+pub(super) fn article(report: &View<'_>, tables: &Tables) -> Markup {
+    let mut findings: Vec<&Finding> = report.findings.iter().collect();
+    findings.sort_by_key(|finding| finding.severity);
+    html! {
+        section.verdict aria-label="Verdict" {
+            @for sentence in verdict(report, &findings, tables) { p { (sentence) } }
+        }
+        section { h2 { "What this capture can and cannot prove" } (proof(&report.capture)) }
+        section { h2 { "Findings" } (findings_list(report, &findings)) }
+        (pictures())
+        section { h2 { "Flows" } (place("flows", "Flows, those in trouble first", &tables.flows)) }
+        @if !tables.connections.rows.is_empty() {
+            section { h2 { "Connections" } (place("connections", "Connections: pairs of flows", &tables.connections)) }
+        }
+        @if !tables.episodes.rows.is_empty() {
+            section { h2 { "Losses and recoveries" }
+                (place("episodes", "Losses and timeouts one by one, by time", &tables.episodes)) }
+        }
+        section { h2 { "Hosts" } div.matrix {} }
+        section { h2 { "Congestion, pauses and paths" }
+            h3 { "Congestion" } p { (clean(&congestion(&report.congestion))) "." }
+            h3 { "Pauses" }
+            @if tables.pauses.rows.is_empty() {
+                p { (clean(&pause(report.pause.as_deref(), report.why.get("pause")))) "." }
+            } @else {
+                (place("pauses", "Pauses by link, sender and priority", &tables.pauses))
+            }
+            @if let Some(ports) = &report.ports {
+                h3 { "Source ports" } p { (source_ports(ports)) "." }
+                (place("ports", "Traffic and trouble by UDP source port", &tables.ports))
+            }
+        }
+        section { h2 { "Overhead" } (overhead(&report.overhead)) }
+    }
+}
+
+/// Where the script puts pictures, if there are any.
+fn pictures() -> Markup {
+    html! { div.pictures {} }
+}
+
+/// Where the script puts a table.
+fn place(name: &str, caption: &str, table: &Table) -> Markup {
+    html! {
+        div.table data-table=(name) data-caption=(caption) {
+            noscript { p { (count(table.rows.len() as u64)) " rows, which only a browser with JavaScript shows." } }
+        }
+        @if table.left_out > 0 {
+            p.quiet { (count(table.left_out)) " more are not in this page: " code { "--json" } " has all." }
+        }
+    }
+}
+
+fn plural(n: u64, word: &str) -> String {
+    format!("{} {word}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
+/// What there is, what is wrong, and what to do first.
+fn verdict(report: &View<'_>, findings: &[&Finding], tables: &Tables) -> [String; 3] {
+    let capture = &report.capture;
+    let hosts = tables.hosts.names.len() as u64 + tables.hosts.left_out;
+    let mut seen = format!(
+        "{} in {} between {}",
+        plural(capture.rdma_packets, "RDMA packet"),
+        plural(report.flows.len() as u64, "flow"),
+        plural(hosts, "host")
+    );
+    if let Some(ns) = capture.duration_ns.filter(|&ns| ns > 0) {
+        let ns = ns.unsigned_abs();
+        seen += &format!(
+            " in {}, {} on average",
+            duration(ns),
+            bits_per_second(report.overhead.total.l1_bytes, ns)
+        );
+    }
+    let serious: Vec<&&Finding> = findings.iter().filter(|f| f.severity < Severity::Note).collect();
+    let of = |severity| serious.iter().filter(|f| f.severity == severity).count() as u64;
+    let said = [(of(Severity::Error), "error"), (of(Severity::Warning), "warning")];
+    let said: Vec<String> = said.iter().filter(|(n, _)| *n > 0).map(|(n, word)| plural(*n, word)).collect();
+    let (wrong, next) = match serious.first() {
+        Some(first) => {
+            let lead = if serious.len() == 1 { ":" } else { ", first of all:" };
+            (format!("{}{lead} {}", said.join(" and "), first.text), first.next.clone())
+        }
+        None if capture.rdma_packets == 0 => ("There is no RDMA traffic to judge".into(), String::new()),
+        None => ("Nothing went wrong that this capture can show".into(), String::new()),
+    };
+    let next = match next {
+        none if none.is_empty() && capture.rdma_packets == 0 => {
+            "Check the tap, the filter, and the port of RoCEv2".into()
+        }
+        none if none.is_empty() => "Read below what it cannot show".into(),
+        next => format!("What to do next: {next}"),
+    };
+    [seen, wrong, next].map(|text| format!("{}.", clean(&text).trim_end_matches('.')))
+}
+
+fn proof(capture: &Capture) -> Markup {
+    let odd = [
+        (capture.malformed_packets, "malformed packets"),
+        (capture.truncated_packets, "packets cut by the capture"),
+        (capture.time_steps_back, "packets earlier than the one before"),
+        (capture.capture_drops.unwrap_or(0), "packets dropped by the capturing system"),
+        (capture.mirror_lost_packets.unwrap_or(0), "packets lost by the mirror"),
+        (capture.flows_without_detail, "flows gave up detail to save memory"),
+        (capture.evicted_flows, "flows put away because there were too many"),
+    ];
+    html! {
+        ul {
+            @for text in &capture.limitations { li { (clean(text)) } }
+            @for (n, what) in odd { @if n > 0 { li { (count(n)) " " (what) } } }
+            @for problem in capture.problems.iter().take(10) {
+                li { strong { "Damaged: " } (clean(&problem.file)) " at byte " (problem.offset) ": " (clean(&problem.what)) }
+            }
+            @if capture.problems.len() > 10 { li { "Damage in " (capture.problems.len() - 10) " more places" } }
+        }
+        dl.facts {
+            dt { "Frames" } dd { (count(capture.packets)) ", " (count(capture.rdma_packets)) " of them RDMA" }
+            dt { "Bytes" } dd { (bytes(capture.bytes_on_wire)) " on the wire, " (bytes(capture.bytes_captured)) " captured" }
+            @if let Some(first) = capture.first_ns { dt { "Begins" } dd { (utc(first)) } }
+            @if let Some(ns) = capture.duration_ns { dt { "Lasts" } dd { (duration(ns.unsigned_abs())) } }
+        }
+    }
+}
+
+fn findings_list(report: &View<'_>, findings: &[&Finding]) -> Markup {
+    html! {
+        @if findings.is_empty() { p { "Nothing stands out." } }
+        ol.findings { @for finding in findings { li class=(finding.severity) {
+            p.what {
+                span.badge { (finding.severity) } " " (clean(&finding.text)) " " code.id { (clean(&finding.id)) }
+            }
+            @if !finding.next.is_empty() { p.next { (clean(&finding.next)) } }
+            p.links {
+                @if !finding.frames.is_empty() {
+                    "Frames "
+                    @for frame in &finding.frames { button.frame type="button" data-frame=(frame) { (frame) } " " }
+                }
+                @if !finding.flows.is_empty() {
+                    "Flows "
+                    @for affected in finding.flows.iter().take(8) { (flow(report, affected.flow)) }
+                }
+                @if finding.flow_count > finding.flows.len().min(8) as u64 {
+                    "and " (count(finding.flow_count - finding.flows.len().min(8) as u64)) " more"
+                }
+            }
+            @if !finding.frames.is_empty() {
+                details { summary { "As a display filter for Wireshark" }
+                    code { "frame.number in {" (finding.frames.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")) "}" }
+                }
+            }
+        } } }
+    }
+}
+
+/// A button that shows a flow.
+fn flow(report: &View<'_>, index: usize) -> Markup {
+    let name =
+        report.flows.row(index).map(|flow| clean(&format!("{} → {}", flow.src, flow.dst)).into_owned());
+    html! { button.flow type="button" data-flow=(index) title=[name] { "#" (index) } " " }
+}
+
+fn overhead(overhead: &Overhead) -> Markup {
+    let total = &overhead.total;
+    if total.l1_bytes == 0 {
+        return html! { p { "No RDMA packets." } };
+    }
+    let share = |part: u64| percent(part as f64 / total.l1_bytes as f64);
+    let bar = |part: u64| html! { td.bar { meter min="0" max=(total.l1_bytes) value=(part) {} } };
+    let layers = total.header_bytes.rows();
+    let prices: [(&str, Option<Price>); 5] = [
+        ("native InfiniBand", total.as_native_ib),
+        ("native InfiniBand with GRH", total.as_native_ib_grh),
+        ("RoCE v1", total.as_rocev1),
+        ("RoCEv2 over IPv4", total.as_rocev2_ipv4),
+        ("RoCEv2 over IPv6", total.as_rocev2_ipv6),
+    ];
+    html! {
+        div.columns {
+            div.scroll tabindex="0" role="region" aria-label="Bytes by layer" { table {
+                caption { "Bytes on the wire by layer" }
+                thead { tr { th scope="col" { "layer" } th.n scope="col" { "bytes" } th.n scope="col" { "share" } td {} } }
+                tbody {
+                    @for (name, n) in layers { @if n > 0 { tr {
+                        th scope="row" { (name.replace('_', " ")) } td.n { (count(n)) } td.n { (share(n)) } (bar(n))
+                    } } }
+                    tr { th scope="row" { "payload" } td.n { (count(total.payload_bytes)) } td.n { (share(total.payload_bytes)) } (bar(total.payload_bytes)) }
+                    tr { th scope="row" { "together" } td.n { (count(total.l1_bytes)) } td.n { "100 %" } td {} }
+                }
+            } }
+            div.scroll tabindex="0" role="region" aria-label="Other encapsulations" { table {
+                caption { "The same packets in other encapsulations" }
+                thead { tr { th scope="col" { "encapsulation" } th.n scope="col" { "bytes" } th.n scope="col" { "payload" } td {} } }
+                tbody {
+                    (cost("as captured", total.l1_bytes, total.efficiency_ratio))
+                    @for (name, price) in prices { @if let Some(price) = price { (cost(name, price.l1_bytes, price.efficiency_ratio)) } }
+                }
+            } }
+        }
+        p { (other_costs(total)) }
+    }
+}
+
+fn cost(name: &str, l1_bytes: u64, efficiency: Option<f64>) -> Markup {
+    html! { tr {
+        th scope="row" { (name) } td.n { (count(l1_bytes)) }
+        @if let Some(ratio) = efficiency {
+            td.n { (percent(ratio)) } td.bar { meter min="0" max="1" value=(ratio) {} }
+        } @else { td {} td {} }
+    } }
+}
+
+fn other_costs(total: &Cost) -> String {
+    let of = [(total.control_ratio, "ACKs, CNPs and pauses"), (total.retransmit_ratio, "retransmissions")];
+    let of = of.iter().filter_map(|(ratio, what)| Some(format!("{what} take {}", percent((*ratio)?))));
+    let text = of.collect::<Vec<_>>().join("; ");
+    if text.is_empty() { text } else { text + "." }
+}
+
+/// Several captures in a table.
+pub(super) fn overview(set: &Set) -> Markup {
+    type Column = (&'static str, fn(&Totals) -> u64);
+    let columns: [Column; 12] = [
+        ("frames", |t| t.packets),
+        ("RDMA", |t| t.rdma_packets),
+        ("flows", |t| t.flows),
+        ("errors", |t| t.errors),
+        ("warnings", |t| t.warnings),
+        ("resent", |t| t.retransmits),
+        ("late", |t| t.out_of_order),
+        ("NAK", |t| t.naks),
+        ("RNR", |t| t.rnr_naks),
+        ("timeouts", |t| t.timeouts),
+        ("CE", |t| t.ce_packets),
+        ("CNP", |t| t.cnps),
+    ];
+    let cells = |totals: &Totals| html! { @for (_, of) in &columns { td.n { (count(of(totals))) } } };
+    html! {
+        nav aria-label="Captures" {
+            h1 { (count(set.summaries.len() as u64)) " captures" }
+            div.scroll tabindex="0" role="region" aria-label="Captures" { table {
+                caption { "A row a capture. A transmission that two captures have counts twice." }
+                thead { tr { th scope="col" { "capture" } @for (name, _) in &columns { th.n scope="col" { (name) } } } }
+                tbody { @for (at, totals) in set.summaries.iter().enumerate() {
+                    tr { th scope="row" { a href=(format!("#c{at}")) { (clean(&totals.files.join(", "))) } } (cells(totals)) }
+                } }
+                tfoot { tr { th scope="row" { "together" } (cells(&set.total)) } }
+            } }
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! The long tables of a page, as data for its script.
+
+use std::{borrow::Borrow, collections::BTreeMap};
+
+use serde::Serialize;
+
+use super::{Cell, Head, Table};
+use crate::report::{
+    Bounds, Connection, Episode, Flow, Pause, Sort, Stream, Summary, View,
+    chart::Picture,
+    clean,
+    order::{first, trouble},
+    text::{both, queue_pair},
+};
+
+/// The tables of a capture, by the names that the page's sections know.
+#[derive(Debug, Serialize)]
+pub(super) struct Tables {
+    pub(super) flows: Table,
+    pub(super) connections: Table,
+    pub(super) episodes: Table,
+    pub(super) ports: Table,
+    pub(super) pauses: Table,
+    pub(super) hosts: Hosts,
+    pub(super) pictures: Vec<Picture>,
+}
+
+pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, most: usize) -> Tables {
+    let order = first(report, Sort::Trouble, most);
+    let mut place: Vec<(usize, usize)> = order.iter().enumerate().map(|(nth, &at)| (at, nth)).collect();
+    place.sort_unstable();
+    let mut shown = place.into_iter().peekable();
+    let mut flows: Vec<Vec<Cell>> = vec![Vec::new(); order.len()];
+    let (mut pairs, mut ports) = (BTreeMap::new(), BTreeMap::new());
+    // All flows are in the sums. To make a flow's row takes a while: each is made once.
+    for (at, flow) in report.flows.iter().enumerate() {
+        if let Some((_, nth)) = shown.next_if(|(next, _)| *next == at) {
+            flows[nth] = FLOWS.iter().map(|column| (column.value)(&flow, at as i64)).collect();
+        }
+        let sum = Sum::of(&flow);
+        pairs.entry((flow.src.clone(), flow.dst.clone())).or_insert_with(Sum::default).add(&sum);
+        let port = match flow.udp_src_ports[..] {
+            [] => continue,
+            [port] => Some(port),
+            _ => None,
+        };
+        ports.entry(port).or_insert_with(Sum::default).add(&sum);
+    }
+    let mut ports: Vec<_> = ports.into_iter().collect();
+    ports.sort_by_key(|(_, sum)| std::cmp::Reverse((sum.trouble, sum.bytes)));
+    let start_ns = report.capture.first_ns.unwrap_or(0);
+    let left_out = report.flows.len().saturating_sub(flows.len());
+    let limit = (most, start_ns);
+    let (connections, episodes) = (&report.connections, &report.episodes);
+    let pauses = report.pause.as_deref().unwrap_or_default();
+    Tables {
+        flows: finish(FLOWS, flows, left_out),
+        connections: list(CONNECTIONS, connections.iter(), connections.len(), limit),
+        episodes: list(EPISODES, episodes.iter(), episodes.len(), limit),
+        pauses: list(PAUSES, pauses.iter(), pauses.len(), limit),
+        ports: list(PORTS, ports.iter(), ports.len(), limit),
+        hosts: Hosts::of(pairs),
+        pictures,
+    }
+}
+
+/// A column of a table with rows of `T`.
+struct Column<T> {
+    head: Head,
+    /// Left out where all cells are empty.
+    is_optional: bool,
+    /// A cell of a row, with the number that the table hands to all rows.
+    value: fn(&T, i64) -> Cell,
+}
+
+const fn column<T>(
+    label: &'static str,
+    unit: &'static str,
+    about: &'static str,
+    value: fn(&T, i64) -> Cell,
+) -> Column<T> {
+    Column { head: Head { label, unit, about }, is_optional: false, value }
+}
+
+const fn optional<T>(
+    label: &'static str,
+    unit: &'static str,
+    about: &'static str,
+    value: fn(&T, i64) -> Cell,
+) -> Column<T> {
+    Column { head: Head { label, unit, about }, is_optional: true, value }
+}
+
+fn list<T, R: Borrow<T>>(
+    columns: &[Column<T>],
+    rows: impl Iterator<Item = R>,
+    all: usize,
+    (most, start_ns): (usize, i64),
+) -> Table {
+    let cells = |row: R| columns.iter().map(|column| (column.value)(row.borrow(), start_ns)).collect();
+    finish(columns, rows.take(most).map(cells).collect(), all.saturating_sub(most))
+}
+
+/// Leaves empty columns out.
+fn finish<T>(columns: &[Column<T>], mut rows: Vec<Vec<Cell>>, left_out: usize) -> Table {
+    let is_empty = |at: usize| rows.iter().all(|row| matches!(row.get(at), None | Some(Cell::None)));
+    let keep: Vec<bool> =
+        columns.iter().enumerate().map(|(at, column)| !column.is_optional || !is_empty(at)).collect();
+    for row in &mut rows {
+        let mut kept = keep.iter();
+        row.retain(|_| kept.next() == Some(&true));
+    }
+    let heads = columns.iter().zip(keep).filter(|(_, keep)| *keep).map(|(column, _)| column.head.clone());
+    Table { columns: heads.collect(), rows, left_out: left_out as u64 }
+}
+
+fn text(text: impl AsRef<str>) -> Cell {
+    Cell::Text(clean(text.as_ref()).into_owned().into())
+}
+
+/// A count; 0 is empty, so that other counts are easy to see.
+fn some(n: u64) -> Cell {
+    if n == 0 { Cell::None } else { Cell::Number(n) }
+}
+
+fn number(n: Option<u64>) -> Cell {
+    n.map_or(Cell::None, Cell::Number)
+}
+
+fn list_text<T: ToString>(values: &[T]) -> Cell {
+    const FEW: usize = 4;
+    if values.is_empty() {
+        return Cell::None;
+    }
+    let mut text = values.iter().take(FEW).map(T::to_string).collect::<Vec<_>>().join(" ");
+    if values.len() > FEW {
+        text += " …";
+    }
+    Cell::Text(text.into())
+}
+
+fn lost(flow: &Flow) -> Cell {
+    let (requests, responses) = (flow.requests.losses.on_network(), flow.responses.losses.on_network());
+    match both(requests, responses) {
+        none if none.is_empty() => Cell::None,
+        shown => Cell::Ranked(least(requests) + least(responses), shown),
+    }
+}
+
+fn least(bounds: Option<Bounds>) -> u64 {
+    bounds.map_or(0, |[least, _]| least)
+}
+
+fn streams(flow: &Flow, of: fn(&Stream) -> u64) -> u64 {
+    of(&flow.requests) + of(&flow.responses)
+}
+
+fn rate(flow: &Flow, bytes: u64) -> Cell {
+    let ns = flow.last_ns.saturating_sub(flow.first_ns);
+    if ns <= 0 || bytes == 0 { Cell::None } else { Cell::Number((bytes as f64 * 8e9 / ns as f64) as u64) }
+}
+
+fn of_summary(summary: Option<Summary>, value: fn(Summary) -> u64) -> Cell {
+    number(summary.map(value))
+}
+
+const FLOWS: &[Column<Flow>] = &[
+    column("#", "flow", "Number of the flow", |_, n| Cell::Number(n as u64)),
+    column("from", "text", "Source address", |f, _| text(&f.src)),
+    column("to", "text", "Destination address", |f, _| text(&f.dst)),
+    column("QP", "text", "Queue pair that the packets go to", |f, _| text(queue_pair(f))),
+    column("service", "text", "Transport service", |f, _| text(f.service.name())),
+    column("packets", "count", "Recorded packets", |f, _| Cell::Number(f.packets)),
+    column("bytes", "bytes", "Bytes on the wire", |f, _| Cell::Number(f.wire_bytes)),
+    column(
+        "trouble",
+        "count",
+        "How much trouble the flow is in: stalls weigh most, then resent and lost packets, then marks",
+        |f, _| some(trouble(f)),
+    ),
+    column("resent", "count", "Retransmitted packets", |f, _| some(streams(f, |s| s.retransmits))),
+    column("lost", "bounds", "Packets lost on the network, at least and at most", |f, _| lost(f)),
+    column("late", "count", "Packets that were overtaken on their way", |f, _| {
+        some(streams(f, |s| s.out_of_order))
+    }),
+    optional("NAK", "count", "Negative acknowledgements that this flow carries", |f, _| some(f.naks.total())),
+    optional("RNR", "count", "RNR NAKs that this flow carries", |f, _| some(f.rnr_naks)),
+    optional("timeouts", "count", "Episodes after a timeout", |f, _| {
+        some(streams(f, |s| s.triggers.timeout))
+    }),
+    optional("CE", "count", "Packets marked: congestion experienced", |f, _| some(f.ecn_ce)),
+    optional("CNP", "count", "Congestion notifications: they slow the opposite flow", |f, _| some(f.cnps)),
+    optional("bad ICRC", "count", "Packets with a wrong ICRC", |f, _| some(f.icrc.bad)),
+    optional("ambiguous", "count", "Late or resent: not known which", |f, _| {
+        some(streams(f, |s| s.ambiguous))
+    }),
+    optional("copies", "count", "Second records of one transmission", |f, _| {
+        some(streams(f, |s| s.capture_duplicates))
+    }),
+    column("rate", "bps", "Bits on the wire per second, from first to last packet", |f, _| {
+        rate(f, f.wire_bytes)
+    }),
+    column("goodput", "bps", "First-time payload per second", |f, _| rate(f, f.goodput_bytes)),
+    column("goodput bytes", "bytes", "Payload sent for the first time", |f, _| some(f.goodput_bytes)),
+    optional("ACK p50", "ns", "Packet to acknowledgement, median", |f, _| {
+        of_summary(f.latency_ns.ack_rtt, |s| s.p50)
+    }),
+    optional("ACK p99", "ns", "Packet to acknowledgement, 99th percentile", |f, _| {
+        of_summary(f.latency_ns.ack_rtt, |s| s.p99)
+    }),
+    optional("message p50", "ns", "Message completion, median", |f, _| {
+        of_summary(f.latency_ns.message_completion, |s| s.p50)
+    }),
+    optional("message p99", "ns", "Message completion, 99th percentile", |f, _| {
+        of_summary(f.latency_ns.message_completion, |s| s.p99)
+    }),
+    optional("message size", "bytes", "Size of completed messages, median", |f, _| {
+        of_summary(f.messages.size_bytes, |s| s.p50)
+    }),
+    optional("source port", "text", "UDP source ports, by which switches choose a path", |f, _| {
+        list_text(&f.udp_src_ports)
+    }),
+    optional("DSCP", "text", "Differentiated services code points", |f, _| list_text(&f.dscps)),
+    optional("connection", "count", "Number of the connection", |f, _| number(f.connection.map(u64::from))),
+];
+
+const CONNECTIONS: &[Column<Connection>] = &[
+    column("#", "count", "Number of the connection", |c, _| Cell::Number(c.id.into())),
+    column("a", "text", "The end that sends more packets", |c, _| text(&c.a.addr)),
+    column("QP of a", "text", "Its queue pair", |c, _| text(format!("{:#x}", c.a.qp))),
+    column("b", "text", "The other end", |c, _| text(&c.b.addr)),
+    column("QP of b", "text", "Its queue pair", |c, _| text(format!("{:#x}", c.b.qp))),
+    column("a sends", "flow", "The flow from a to b", |c, _| Cell::Number(c.flows[0] as u64)),
+    column("b sends", "flow", "The flow from b to a", |c, _| Cell::Number(c.flows[1] as u64)),
+    column("seen", "text", "Whether the capture has all its packets", |c, _| {
+        text(c.visibility.name().replace('_', " "))
+    }),
+    column("paired by", "text", "How the two flows were found to belong together", |c, _| {
+        text(c.paired_by.name())
+    }),
+    column("evidence", "count", "A wrong pair has a chance of one in 2 to this power", |c, _| {
+        Cell::Number(c.evidence_bits.into())
+    }),
+];
+
+const EPISODES: &[Column<Episode>] = &[
+    column("flow", "flow", "Number of the flow", |e, _| Cell::Number(e.flow as u64)),
+    column(
+        "at",
+        "time",
+        "When the first packet was sent again, from the start of the capture",
+        |e, start| Cell::Number(e.start_ns.saturating_sub(start).max(0) as u64),
+    ),
+    column("cause", "text", "Why packets were sent again", |e, _| text(e.trigger.name().replace('_', " "))),
+    column("where", "text", "Where the packet was lost, seen from the tap", |e, _| {
+        text(e.location.name().replace('_', " "))
+    }),
+    column("sure", "text", "How sure the place is", |e, _| text(e.confidence.name())),
+    column("lost PSN", "count", "First PSN sent again", |e, _| Cell::Number(e.lost_psn.into())),
+    optional("frame", "frame", "Frame of the first transmission", |e, _| number(e.original_frame)),
+    optional("NAK", "frame", "Frame of the NAK", |e, _| number(e.nak_frame)),
+    column("resent", "frame", "First frame sent again", |e, _| Cell::Number(e.first_retransmit_frame)),
+    column("packets", "count", "Packets sent again", |e, _| Cell::Number(e.retransmitted_packets)),
+    column("needless", "count", "Of these, packets that had arrived before", |e, _| some(e.needless_packets)),
+    optional("took", "ns", "From the first packet sent again until all was acknowledged", |e, _| {
+        number(e.recovered_ns)
+    }),
+    optional("goodput before", "bps", "First-time payload per second before the episode", |e, _| {
+        number(e.goodput_before_bps)
+    }),
+    optional("after", "bps", "First-time payload per second after the episode", |e, _| {
+        number(e.goodput_after_bps)
+    }),
+];
+
+const PAUSES: &[Column<Pause>] = &[
+    column("link", "text", "Interface that captured the frames", |p, _| text(&p.link)),
+    column("sender", "text", "Ethernet address of the sender", |p, _| text(&p.sender)),
+    column("priority", "text", "0 to 7; all for 802.3x", |p, _| {
+        text(p.priority.map_or("all".into(), |n| n.to_string()))
+    }),
+    column("XOFF", "count", "Frames that ask for a pause", |p, _| Cell::Number(p.xoff)),
+    column("XON", "count", "Frames that end a pause", |p, _| Cell::Number(p.xon)),
+    column("refreshes", "count", "Frames that prolong a pause", |p, _| some(p.refreshes)),
+    optional("pauses", "count", "How many pauses there were", |p, _| number(p.intervals)),
+    optional("paused", "ns", "Time paused, in sum", |p, _| number(p.paused_ns)),
+    optional("longest", "ns", "The longest pause", |p, _| number(p.longest_ns)),
+    optional("storms", "count", "Times without a break in the pause", |p, _| {
+        some(p.storms.as_ref().map_or(0, Vec::len) as u64)
+    }),
+];
+
+const PORTS: &[Column<(Option<u16>, Sum)>] = &[
+    column("source port", "text", "UDP source port", |p, _| {
+        text(p.0.map_or("several".into(), |port| port.to_string()))
+    }),
+    column("flows", "count", "Flows with this port", |p, _| Cell::Number(p.1.flows)),
+    column("bytes", "bytes", "Bytes on the wire", |p, _| Cell::Number(p.1.bytes)),
+    column("resent", "count", "Retransmitted packets", |p, _| some(p.1.resent)),
+    column("lost", "count", "Packets lost on the network, at least", |p, _| some(p.1.lost)),
+    column("late", "count", "Packets that were overtaken on their way", |p, _| some(p.1.late)),
+    column("CE", "count", "Packets marked: congestion experienced", |p, _| some(p.1.marked)),
+];
+
+/// What several flows add up to.
+#[derive(Clone, Debug, Default)]
+struct Sum {
+    flows: u64,
+    bytes: u64,
+    resent: u64,
+    lost: u64,
+    late: u64,
+    marked: u64,
+    trouble: u64,
+}
+
+impl Sum {
+    fn of(flow: &Flow) -> Sum {
+        Sum {
+            flows: 1,
+            bytes: flow.wire_bytes,
+            resent: streams(flow, |s| s.retransmits),
+            lost: streams(flow, |s| least(s.losses.on_network())),
+            late: streams(flow, |s| s.out_of_order),
+            marked: flow.ecn_ce,
+            trouble: trouble(flow),
+        }
+    }
+
+    fn add(&mut self, other: &Sum) {
+        self.flows += other.flows;
+        self.bytes += other.bytes;
+        self.resent += other.resent;
+        self.lost += other.lost;
+        self.late += other.late;
+        self.marked += other.marked;
+        self.trouble += other.trouble;
+    }
+}
+
+/// Hosts × hosts: the largest ones.
+#[derive(Debug, Serialize)]
+pub(super) struct Hosts {
+    pub(super) names: Vec<String>,
+    /// Sender, receiver, bytes on the wire, packets lost at least, packets sent again.
+    cells: Vec<(usize, usize, u64, u64, u64)>,
+    /// Hosts that the page does not have.
+    pub(super) left_out: u64,
+}
+
+impl Hosts {
+    /// A larger matrix cannot be read.
+    const MOST: usize = 40;
+
+    fn of(pairs: BTreeMap<(String, String), Sum>) -> Hosts {
+        let mut weights: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for ((src, dst), sum) in &pairs {
+            for host in [src, dst] {
+                let weight = weights.entry(host).or_default();
+                *weight = (weight.0 + sum.lost + sum.resent, weight.1 + sum.bytes);
+            }
+        }
+        let mut names: Vec<&str> = weights.keys().copied().collect();
+        names.sort_by_key(|name| std::cmp::Reverse(weights[name]));
+        let left_out = names.len().saturating_sub(Hosts::MOST) as u64;
+        names.truncate(Hosts::MOST);
+        names.sort_unstable();
+        let cells = pairs.iter().filter_map(|((src, dst), sum)| {
+            let place = |host: &str| names.binary_search(&host).ok();
+            Some((place(src)?, place(dst)?, sum.bytes, sum.lost, sum.resent))
+        });
+        Hosts {
+            cells: cells.collect(),
+            names: names.iter().map(|name| clean(name).into_owned()).collect(),
+            left_out,
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! The comparison of taps as text.
+
+use std::io::{self, Write};
+
+use super::{
+    Options,
+    page::{Page, Paint},
+};
+use crate::report::{
+    Class,
+    diff::{Delay, Diff, Direction, Passage, Segment},
+    units::{count, duration, utc},
+};
+
+/// Writes what became of the packets between taps: a table for each segment, the flows that lost packets, each loss.
+///
+/// # Errors
+/// What `out` fails with.
+pub fn write_diff(report: &Diff, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    let page = &mut Page::new(out, options);
+    let top = if options.top == 0 { usize::MAX } else { options.top };
+    let mut table =
+        page.table(&["tap", "capture", "frames", "packets", "first frame", "its clock's tick"], &[0, 1]);
+    for (at, tap) in report.taps.iter().enumerate() {
+        table.row([
+            (at + 1).to_string(),
+            tap.name.clone(),
+            count(tap.frames),
+            count(tap.packets),
+            tap.first_ns.map_or_else(String::new, utc),
+            duration(tap.tick_ns),
+        ]);
+    }
+    page.put_table(&table)?;
+    page.blank()?;
+    for segment in &report.segments {
+        write_segment(segment, top, page)?;
+    }
+    if report.losses.is_empty() {
+        return page.line("No packet was lost or damaged.");
+    }
+    page.heading("Losses")?;
+    let mut table = page.table(
+        &["between taps", "frame", "time", "flow", "QP", "PSN", "packet", "what became of it"],
+        &[0, 2, 3, 6, 7],
+    );
+    for loss in report.losses.iter().take(top) {
+        let mut fate = loss.fate.name().replace('_', " ");
+        if let Some(frame) = loss.arrived_as {
+            fate += &format!(", as frame {frame}");
+        }
+        let again = if loss.class == Class::Retransmission { ", sent again" } else { "" };
+        table.row([
+            between(loss.from, loss.to),
+            loss.frame.to_string(),
+            time_of_day(loss.time_ns),
+            format!("{} > {}", loss.src, loss.dst),
+            format!("{:#x}", loss.dest_qp),
+            loss.psn.to_string(),
+            format!("{}{again}", loss.opcode),
+            fate,
+        ]);
+    }
+    page.put_table(&table)?;
+    let more = report.losses.len().saturating_sub(top) as u64 + report.losses_omitted;
+    if more > 0 {
+        page.line(&format!("  and {} more: --top 0 or --json shows them", count(more)))?;
+    }
+    Ok(())
+}
+
+/// "1 > 2": taps by their place in the list.
+fn between(from: usize, to: usize) -> String {
+    format!("{} > {}", from + 1, to + 1)
+}
+
+/// "12:05:38.000001000", UTC.
+fn time_of_day(ns: i64) -> String {
+    let text = utc(ns);
+    let time = text.split(' ').nth(1).unwrap_or_default();
+    format!("{time}.{:09}", ns.rem_euclid(1_000_000_000))
+}
+
+fn write_segment(segment: &Segment, top: usize, page: &mut Page<'_>) -> io::Result<()> {
+    let [a, b] = segment.taps;
+    page.heading(&format!("Between tap {} and tap {}", a + 1, b + 1))?;
+    if segment.directions.iter().all(|direction| direction.counts.delivered == 0) {
+        page.wrapped(
+            Paint::Warning,
+            "  ",
+            "No packet is in both captures: nothing can be said of what is missing.",
+        )?;
+    }
+    page.wrapped(Paint::Plain, "  ", &clock(segment))?;
+    if segment.decided_early > 0 {
+        let text = format!(
+            "{} packets were given up early: too many were waiting for the other capture. Their losses may be none: --max-waiting takes more.",
+            count(segment.decided_early)
+        );
+        page.wrapped(Paint::Warning, "  ", &text)?;
+    }
+    let directions = &segment.directions;
+    let mut head = vec![String::new()];
+    head.extend(directions.iter().map(|direction| between(direction.from, direction.to)));
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    let mut table = page.table(&head, &[0]);
+    for (name, of) in ROWS {
+        if *name == "sent" || *name == "lost" || directions.iter().any(|direction| of(&direction.counts) > 0)
+        {
+            table.row(
+                [(*name).to_owned()]
+                    .into_iter()
+                    .chain(directions.iter().map(|direction| count(of(&direction.counts)))),
+            );
+        }
+    }
+    let mut delays = |name: &str, of: &dyn Fn(&Direction) -> Option<String>| {
+        if directions.iter().any(|direction| of(direction).is_some()) {
+            table.row(
+                [name.to_owned()].into_iter().chain(directions.iter().map(|d| of(d).unwrap_or_default())),
+            );
+        }
+    };
+    delays("delay: min, p50, p99, max", &|direction| delay(&direction.delay));
+    delays("queueing: p50, p99, max", &|direction| queueing(&direction.delay));
+    let mut dscps: Vec<u8> = directions.iter().flat_map(|direction| direction.dscp.keys().copied()).collect();
+    dscps.sort_unstable();
+    dscps.dedup();
+    if dscps.len() > 1 {
+        for dscp in dscps {
+            delays(&format!("· DSCP {dscp}"), &|direction| direction.dscp.get(&dscp).and_then(delay));
+        }
+    }
+    page.put_table(&table)?;
+    for direction in directions {
+        for change in &direction.dscp_changes {
+            let packets = count(change.packets);
+            let way = between(direction.from, direction.to);
+            page.line(&format!("  {way}: DSCP {} became {} in {packets} packets", change.from, change.to))?;
+        }
+    }
+    page.blank()?;
+    let odd = |counts: &Passage| counts.undelivered() + counts.late + counts.duplicated > 0;
+    let mut table = page.table(
+        &["flow", "QP", "sent", "again", "lost", "of them again", "damaged", "late", "twice", "delay p50"],
+        &[0],
+    );
+    let flows = directions.iter().flat_map(|direction| &direction.flows).filter(|flow| odd(&flow.counts));
+    let (mut shown, mut all) = (0, 0);
+    for flow in flows {
+        all += 1;
+        if shown == top {
+            continue;
+        }
+        shown += 1;
+        let counts = &flow.counts;
+        table.row([
+            format!("{} > {}", flow.src, flow.dst),
+            format!("{:#x}", flow.dest_qp),
+            count(counts.sent),
+            count(counts.retransmitted),
+            count(counts.lost),
+            count(counts.lost_retransmissions),
+            count(counts.undelivered() - counts.lost),
+            count(counts.late),
+            count(counts.duplicated),
+            flow.delay.p50_ns.map_or_else(String::new, time),
+        ]);
+    }
+    if shown > 0 {
+        page.put_table(&table)?;
+        if all > shown {
+            page.line(&format!(
+                "  and {} more flows: --top 0 or --json shows them",
+                count((all - shown) as u64)
+            ))?;
+        }
+        page.blank()?;
+    }
+    Ok(())
+}
+
+/// Names of counts, and the counts.
+type Row = (&'static str, fn(&Passage) -> u64);
+
+const ROWS: &[Row] = &[
+    ("sent", |c| c.sent),
+    ("delivered", |c| c.delivered),
+    ("lost", |c| c.lost),
+    ("corrupted", |c| c.corrupted),
+    ("wrong IP checksum", |c| c.bad_ip_checksum),
+    ("trimmed", |c| c.trimmed),
+    ("duplicated", |c| c.duplicated),
+    ("late", |c| c.late),
+    ("newly marked CE", |c| c.newly_ce),
+    ("DSCP changed", |c| c.dscp_changed),
+    ("TTL lower", |c| c.ttl_lowered),
+    ("not recorded behind", |c| c.unrecorded),
+    ("not recorded before", |c| c.appeared),
+    ("recorded twice before", |c| c.recorded_twice),
+    ("other capture not running", |c| c.outside),
+];
+
+fn clock(segment: &Segment) -> String {
+    let clock = &segment.clock;
+    let (Some(offset), Some(error)) = (clock.offset_ns, clock.error_ns) else {
+        let why = clock.why.values().next().map_or(String::new(), |why| why.meaning().to_owned());
+        return format!("The offset of the clocks is not known. {why}");
+    };
+    let [a, b] = segment.taps;
+    format!(
+        "The clock of tap {} is {} ahead of that of tap {} and drifts {:+.2} ppm (± {:.2}); delays are right to ± {}.",
+        b + 1,
+        time(offset.round() as i64),
+        a + 1,
+        clock.drift_ppm.unwrap_or(0.0),
+        clock.drift_error_ppm.unwrap_or(0.0),
+        time(error.ceil() as i64),
+    )
+}
+
+fn delay(delay: &Delay) -> Option<String> {
+    let all = [delay.min_ns?, delay.p50_ns?, delay.p99_ns?, delay.max_ns?];
+    Some(all.map(time).join(", "))
+}
+
+fn queueing(delay: &Delay) -> Option<String> {
+    let all = [delay.queueing_p50_ns?, delay.queueing_p99_ns?, delay.queueing_max_ns?];
+    Some(all.map(time).join(", "))
+}
+
+/// A time that may be negative.
+fn time(ns: i64) -> String {
+    format!("{}{}", if ns < 0 { "-" } else { "" }, duration(ns.unsigned_abs()))
+}

@@ -1,0 +1,229 @@
+//! Captures of several places on a path: which packet of the one is the same transmission as which packet of the other, what was
+//! lost or changed between them, and how long it took.
+//!
+//! A transmission is found again by what no router changes: addresses, UDP source port, IPv4 identification, BTH, AETH, and the
+//! ICRC where it was captured. MAC addresses, VLAN tags, tunnels, TTL, DSCP and ECN may change, and frames may be cut. The same
+//! bytes sent again are another transmission: the order of packets and their times decide. A damaged copy is found by the
+//! fields that survived.
+//!
+//! Neighbours in the list of taps are compared. Each direction of traffic may pass them in either order. Times of the taps' own
+//! clocks are compared too: see [`report::diff::Clock`].
+//!
+//! ```no_run
+//! use rdmawire::{capture::{self, Source}, taps::{Options, Taps}};
+//!
+//! let mut files = [capture::open("a.pcap".as_ref())?, capture::open("b.pcap".as_ref())?];
+//! let mut taps = Taps::new(Options::default(), ["a", "b"]);
+//! while let Some(tap) = taps.next_tap() {
+//!     match files[tap].next()? {
+//!         Some(record) => taps.push(tap, &record),
+//!         None => taps.end(tap),
+//!     }
+//! }
+//! for loss in taps.finish().losses {
+//!     println!("frame {}: PSN {} of {} -> {}: {}", loss.frame, loss.psn, loss.src, loss.dst, loss.fate);
+//! }
+//! # Ok::<(), capture::Error>(())
+//! ```
+
+mod clock;
+mod order;
+mod packet;
+mod results;
+mod segment;
+mod tally;
+
+use std::{cell::RefCell, ops::Range};
+
+use crate::{
+    analyze::{
+        self, Analysis, Class, PacketView,
+        metric::{Metric, Placed, Verdict},
+    },
+    capture::Record,
+    report::{self, diff::Diff},
+};
+use packet::Seen;
+use segment::{Bounds, Segment};
+
+/// Options of a comparison.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How each tap is analyzed. Its memory is for each of them.
+    pub analyze: analyze::Options,
+    /// How long a packet waits for its record at the other tap, in nanoseconds: more than the longest delay between them.
+    pub window_ns: u64,
+    /// How many packets of each tap wait at a time: a bound on memory, about 300 bytes each.
+    pub max_waiting: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { analyze: analyze::Options::default(), window_ns: 1_000_000_000, max_waiting: 1 << 18 }
+    }
+}
+
+/// Captures that are compared while they are read.
+pub struct Taps {
+    options: Options,
+    taps: Vec<Tap>,
+    segments: Vec<Segment>,
+    hasher: foldhash::fast::FixedState,
+}
+
+/// One capture.
+struct Tap {
+    name: String,
+    analysis: Analysis<Classes>,
+    frames: u64,
+    packets: u64,
+    first: Option<i64>,
+    last: i64,
+    tick: u64,
+    is_over: bool,
+}
+
+/// Collects the classes of packets: frame and class.
+#[derive(Default)]
+struct Classes(RefCell<Vec<(u64, Class)>>);
+
+impl Metric for Classes {
+    fn on_packet(&mut self, _: &impl PacketView, place: &Placed) {
+        if let Some(class) = place.class {
+            self.0.get_mut().push((place.frame, class));
+        }
+    }
+
+    fn on_verdict(&mut self, verdict: &Verdict) {
+        self.0.get_mut().push((verdict.frame, verdict.class));
+    }
+
+    /// Empty: each packet comes by itself.
+    fn span(&self, time_ns: i64) -> Range<i64> {
+        time_ns..time_ns
+    }
+}
+
+impl Taps {
+    /// A comparison of captures with these names, in the order of their places on the path, from either end.
+    pub fn new<N: Into<String>>(options: Options, names: impl IntoIterator<Item = N>) -> Taps {
+        const COARSEST_NS: u64 = 1_000_000_000;
+        let bounds = Bounds {
+            window_ns: i64::try_from(options.window_ns).unwrap_or(i64::MAX),
+            packets: options.max_waiting.max(1),
+        };
+        let tap = |name: N| Tap {
+            name: name.into(),
+            analysis: Analysis::with(options.analyze.clone(), Classes::default()),
+            frames: 0,
+            packets: 0,
+            first: None,
+            last: 0,
+            tick: COARSEST_NS,
+            is_over: false,
+        };
+        let taps: Vec<Tap> = names.into_iter().map(tap).collect();
+        let segments = taps.windows(2).map(|_| Segment::new(bounds)).collect();
+        Taps { options, taps, segments, hasher: Default::default() }
+    }
+
+    /// Of which capture the next frame is wanted: the one that was read least far, by the clock of the first one. `None` when all
+    /// are over.
+    pub fn next_tap(&self) -> Option<usize> {
+        let mut lag = 0i64;
+        let progress = self.taps.iter().enumerate().map(|(at, tap)| {
+            if let Some(segment) = at.checked_sub(1).and_then(|before| self.segments.get(before)) {
+                lag = lag.saturating_add(segment.lag());
+            }
+            (tap.first.map_or(i64::MIN, |_| tap.last.saturating_sub(lag)), at)
+        });
+        // All of them, as each changes the lag of those behind it.
+        let progress: Vec<_> = progress.collect();
+        progress.into_iter().filter(|&(_, at)| !self.taps[at].is_over).min().map(|(_, at)| at)
+    }
+
+    /// Takes the next frame of a capture.
+    pub fn push(&mut self, tap: usize, record: &Record<'_>) {
+        let Some(here) = self.taps.get_mut(tap) else { return };
+        here.frames += 1;
+        here.first.get_or_insert(record.time.0);
+        here.last = record.time.0;
+        while here.tick > 1 && !record.time.0.unsigned_abs().is_multiple_of(here.tick) {
+            here.tick /= 10;
+        }
+        let (d, icrc) = self.options.analyze.examine(record);
+        here.analysis.push_dissected(record, &d, icrc);
+        let seen = Seen::of(record, &d, icrc, here.frames, &self.hasher);
+        here.packets += u64::from(seen.is_some());
+        for (segment, side) in sides(&mut self.segments, tap) {
+            segment.pass(side, record.time.0);
+            if let Some(seen) = seen {
+                segment.push(side, seen);
+            }
+        }
+        self.tell_classes(tap);
+    }
+
+    /// A frame of a capture that is to be passed over.
+    pub fn pass_over(&mut self, tap: usize) {
+        if let Some(here) = self.taps.get_mut(tap) {
+            here.frames += 1;
+            here.analysis.pass_over();
+        }
+    }
+
+    /// A capture is over.
+    pub fn end(&mut self, tap: usize) {
+        if let Some(here) = self.taps.get_mut(tap) {
+            here.is_over = true;
+        }
+        sides(&mut self.segments, tap).for_each(|(segment, side)| segment.end(side));
+    }
+
+    /// Ends the comparison.
+    pub fn finish(mut self) -> Diff {
+        let mut reports = Vec::new();
+        let mut described = Vec::new();
+        for (at, tap) in std::mem::take(&mut self.taps).into_iter().enumerate() {
+            sides(&mut self.segments, at).for_each(|(segment, side)| segment.end(side));
+            let (report, classes) = tap.analysis.finish_with();
+            tell(&mut self.segments, at, classes.0.into_inner());
+            reports.push(report);
+            described.push(report::diff::Tap {
+                name: tap.name,
+                frames: tap.frames,
+                packets: tap.packets,
+                untracked: 0,
+                first_ns: tap.first,
+                last_ns: tap.first.map(|_| tap.last),
+                tick_ns: tap.tick,
+            });
+        }
+        self.segments.iter_mut().for_each(Segment::finish);
+        results::diff(described, self.segments, &reports)
+    }
+
+    /// Hands on what the analysis of a tap has found.
+    fn tell_classes(&mut self, tap: usize) {
+        let known = &self.taps[tap].analysis.metric().0;
+        if !known.borrow().is_empty() {
+            let mut classes = known.take();
+            tell(&mut self.segments, tap, classes.drain(..));
+            // The room is used again.
+            known.replace(classes);
+        }
+    }
+}
+
+/// The segments that end at a tap, and which of their sides it is.
+fn sides(segments: &mut [Segment], tap: usize) -> impl Iterator<Item = (&mut Segment, usize)> {
+    let before = tap.saturating_sub(1);
+    let those = segments.iter_mut().enumerate().skip(before).take_while(move |(at, _)| *at <= tap);
+    those.map(move |(at, segment)| (segment, usize::from(at != tap)))
+}
+
+fn tell(segments: &mut [Segment], tap: usize, classes: impl IntoIterator<Item = (u64, Class)>) {
+    for (frame, class) in classes {
+        sides(segments, tap).for_each(|(segment, side)| segment.classify(side, frame, class));
+    }
+}

@@ -1,0 +1,313 @@
+//! From counts to the report.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::{
+    clock::Line,
+    order,
+    segment::Segment,
+    tally::{Counts, Flow, Odd, Samples, Tally},
+};
+use crate::{
+    opcode::{Direction as Space, Service},
+    report::{
+        Class, Fate, OrderBy, Reason, Report,
+        diff::{self, Clock, Delay, Diff, Direction, DscpChange, Loss, Passage, SCHEMA},
+    },
+    wire::Psn,
+};
+
+/// Makes the report, from the taps, the segments between them, and what the analysis of each tap says.
+pub(super) fn diff(mut taps: Vec<diff::Tap>, segments: Vec<Segment>, reports: &[Report]) -> Diff {
+    let peers = peers(reports);
+    let mut report = Diff { schema: SCHEMA.into(), ..Diff::default() };
+    let all: Vec<Judged> = segments
+        .iter()
+        .enumerate()
+        .map(|(at, segment)| {
+            let ticks = [taps[at].tick_ns, taps[at + 1].tick_ns];
+            let (order, line) = order::of(&segment.tally.ways, ticks);
+            Judged { segment, order, line, tick: ticks[0].max(ticks[1]) }
+        })
+        .collect();
+    for (at, judged) in all.iter().enumerate() {
+        // What a neighbour's other tap has seen has passed this segment.
+        let beyond = |side: usize| match side {
+            0 => all.get(at + 1).map(|next| next.appeared(1)),
+            _ => at.checked_sub(1).and_then(|before| all.get(before)).map(|before| before.appeared(0)),
+        };
+        let beyond = [beyond(0), beyond(1)].map(Option::unwrap_or_default);
+        for side in 0..2 {
+            taps[at + side].untracked = taps[at + side].untracked.max(judged.segment.untracked[side]);
+        }
+        let (segment, losses) = judged.report(at, &beyond, &peers);
+        report.segments.push(segment);
+        report.losses.extend(losses);
+        report.losses_omitted += judged.segment.tally.odd_omitted;
+    }
+    report.losses.sort_by_key(|loss| (loss.time_ns, loss.from, loss.frame));
+    report.taps = taps;
+    report
+}
+
+/// A flow by source, destination, and queue pair.
+type Name = (String, String, u32);
+
+/// From each flow to the opposite one, as any tap knows.
+fn peers(reports: &[Report]) -> HashMap<Name, Name> {
+    let mut peers = HashMap::new();
+    for report in reports {
+        let name =
+            |at: usize| report.flows.get(at).map(|flow| (flow.src.clone(), flow.dst.clone(), flow.dest_qp));
+        for connection in &report.connections {
+            let [a, b] = connection.flows;
+            if let (Some(a), Some(b)) = (name(a), name(b)) {
+                peers.insert(a.clone(), b.clone());
+                peers.insert(b, a);
+            }
+        }
+    }
+    peers
+}
+
+/// A segment of which it is known which tap comes first.
+struct Judged<'a> {
+    segment: &'a Segment,
+    /// By way.
+    order: Vec<(usize, OrderBy)>,
+    line: Option<Line>,
+    tick: u64,
+}
+
+/// What tells one transmission from another.
+type Mark = (u64, Option<[u8; 4]>);
+
+impl Judged<'_> {
+    fn tally(&self) -> &Tally {
+        &self.segment.tally
+    }
+
+    fn first(&self, flow: &Flow) -> usize {
+        self.order[flow.way as usize].0
+    }
+
+    /// The packets that only the second tap has, where that is the one on this side.
+    fn appeared(&self, side: usize) -> HashSet<Mark> {
+        let odd = self.tally().odd.iter();
+        let here = odd.filter(|odd| {
+            odd.side == side
+                && odd.fate == Fate::Lost
+                && self.first(&self.tally().flows[odd.flow as usize]) != side
+        });
+        here.map(|odd| (odd.seen.key, odd.seen.icrc)).collect()
+    }
+
+    fn name(&self, flow: &Flow) -> Name {
+        let [src, dst] = self.tally().ways[flow.way as usize].addresses;
+        (src.to_string(), dst.to_string(), flow.qp)
+    }
+
+    /// What is said of a packet that only one tap saw, or that was damaged between them.
+    fn verdict(&self, odd: &Odd, beyond: &[HashSet<Mark>; 2], acked: Option<Psn>) -> Verdict {
+        match self.first(&self.tally().flows[odd.flow as usize]) {
+            first if first != odd.side => Verdict::Appeared,
+            _ if odd.fate != Fate::Lost => Verdict::Loss,
+            _ if odd.is_outside => Verdict::Outside,
+            first if beyond[first].contains(&(odd.seen.key, odd.seen.icrc)) => Verdict::Unrecorded,
+            _ if self.tally().is_final(odd) && is_acknowledged(odd, acked) => Verdict::Unrecorded,
+            _ => Verdict::Loss,
+        }
+    }
+
+    /// The segment's part of the report. `at` is the first tap's index, `beyond` what the segments behind either side have seen.
+    fn report(
+        &self,
+        at: usize,
+        beyond: &[HashSet<Mark>; 2],
+        peers: &HashMap<Name, Name>,
+    ) -> (diff::Segment, Vec<Loss>) {
+        let tally = self.tally();
+        let names: Vec<Name> = tally.flows.iter().map(|flow| self.name(flow)).collect();
+        let by_name: HashMap<&Name, &Flow> = names.iter().zip(&tally.flows).collect();
+        let acked = |name: &Name| peers.get(name).and_then(|peer| by_name.get(peer)?.acked);
+        let mut counts: Vec<Passage> =
+            tally.flows.iter().map(|flow| passage(&flow.counts, self.first(flow))).collect();
+        let mut losses = Vec::new();
+        for odd in &tally.odd {
+            let (n, name) = (odd.flow as usize, &names[odd.flow as usize]);
+            let counts = &mut counts[n];
+            match self.verdict(odd, beyond, acked(name)) {
+                Verdict::Appeared => counts.appeared += 1,
+                Verdict::Outside => counts.outside += 1,
+                Verdict::Unrecorded => counts.unrecorded += 1,
+                Verdict::Loss => {
+                    let class = odd.seen.class.unwrap_or_default();
+                    *of_fate(counts, odd.fate) += 1;
+                    counts.lost_retransmissions += u64::from(class == Class::Retransmission);
+                    losses.push(Loss {
+                        fate: odd.fate,
+                        from: at + odd.side,
+                        to: at + 1 - odd.side,
+                        frame: odd.seen.frame,
+                        time_ns: odd.seen.time,
+                        arrived_as: odd.arrived_as,
+                        src: name.0.clone(),
+                        dst: name.1.clone(),
+                        dest_qp: name.2,
+                        psn: odd.seen.psn,
+                        opcode: odd
+                            .seen
+                            .opcode
+                            .name()
+                            .map_or_else(|| odd.seen.opcode.to_string().into(), Into::into),
+                        class,
+                    });
+                }
+            }
+        }
+        let mut names = names;
+        let mut directions = Vec::new();
+        for first in 0..2 {
+            let mut direction = self.direction(first);
+            (direction.from, direction.to) = (at + first, at + 1 - first);
+            for (n, flow) in tally.flows.iter().enumerate() {
+                // A flow of damaged packets alone does not exist.
+                if self.first(flow) != first || counts[n] == Passage::default() || !tally.is_real(flow) {
+                    continue;
+                }
+                let (src, dst, dest_qp) = std::mem::take(&mut names[n]);
+                let order_by = self.order[flow.way as usize].1;
+                direction.counts = direction.counts + counts[n];
+                let delay = self.delay(first, [&flow.samples]);
+                direction.flows.push(diff::Flow { src, dst, dest_qp, order_by, counts: counts[n], delay });
+            }
+            if !direction.flows.is_empty() {
+                direction.flows.sort_by_key(|flow| {
+                    (std::cmp::Reverse((flow.counts.undelivered(), flow.counts.sent)), flow.dest_qp)
+                });
+                directions.push(direction);
+            }
+        }
+        let decided_early = self.segment.decided_early;
+        let segment = diff::Segment { taps: [at, at + 1], clock: self.clock(), directions, decided_early };
+        (segment, losses)
+    }
+
+    /// What is known of all packets that pass this tap first.
+    fn direction(&self, first: usize) -> Direction {
+        let ways = self.tally().ways.iter().zip(&self.order).filter(|(_, (side, _))| *side == first);
+        let ways: Vec<_> = ways.map(|(way, _)| way).collect();
+        let (mut changes, mut hops) = (BTreeMap::new(), BTreeMap::new());
+        let mut by_dscp: BTreeMap<u8, Vec<&Samples>> = BTreeMap::new();
+        for way in &ways {
+            for (dscps, packets) in &way.dscp_changes {
+                *changes.entry([dscps[first], dscps[1 - first]]).or_default() += packets;
+            }
+            for (&lower, packets) in &way.hops {
+                *hops.entry(if first == 0 { lower } else { -lower }).or_default() += packets;
+            }
+            for (&(_, dscp), samples) in way.by_dscp.iter().filter(|((side, _), _)| *side == first) {
+                by_dscp.entry(dscp).or_default().push(samples);
+            }
+        }
+        Direction {
+            delay: self.delay(first, ways.iter().map(|way| &way.samples)),
+            dscp: by_dscp.into_iter().map(|(dscp, samples)| (dscp, self.delay(first, samples))).collect(),
+            dscp_changes: changes
+                .into_iter()
+                .map(|([from, to], packets)| DscpChange { from, to, packets })
+                .collect(),
+            hops,
+            ..Direction::default()
+        }
+    }
+
+    fn delay<'s>(&self, first: usize, samples: impl IntoIterator<Item = &'s Samples>) -> Delay {
+        let Some(line) = self.line else { return Delay::default() };
+        let (mut packets, mut delays) = (0, Vec::new());
+        for samples in samples {
+            packets += samples.seen;
+            let delay =
+                |&point| if first == 0 { line.without_offset(point) } else { -line.without_offset(point) };
+            delays.extend(samples.kept.iter().map(delay));
+        }
+        delays.sort_by(f64::total_cmp);
+        let Some(&min) = delays.first() else { return Delay::default() };
+        let at = |percent: usize| delays[(delays.len() - 1) * percent / 100];
+        let known = |ns: f64| line.error.map(|_| ns.round() as i64);
+        let queueing = |ns: f64| Some((ns - min).round() as i64);
+        Delay {
+            samples: packets,
+            min_ns: known(min),
+            p50_ns: known(at(50)),
+            p99_ns: known(at(99)),
+            max_ns: known(at(100)),
+            queueing_p50_ns: queueing(at(50)),
+            queueing_p99_ns: queueing(at(99)),
+            queueing_max_ns: queueing(at(100)),
+        }
+    }
+
+    fn clock(&self) -> Clock {
+        let mut clock = Clock::default();
+        let line = match self.line {
+            Some(line) if line.error.is_some() => line,
+            other => {
+                let is_uneven = other.is_some_and(|line| line.margin < 0.0);
+                let reason = if is_uneven { Reason::UnevenClock } else { Reason::OneWay };
+                clock.why.insert("offset_ns".into(), reason);
+                return clock;
+            }
+        };
+        clock.at_ns = Some(line.at);
+        clock.offset_ns = Some(line.offset(line.at));
+        clock.drift_ppm = Some(line.rate * 1e6);
+        clock.drift_error_ppm = Some(line.rate_error * 1e6);
+        clock.error_ns = line.error.map(|ns| ns + self.tick as f64);
+        clock
+    }
+}
+
+/// What is said of a packet that only one tap saw, or that was damaged.
+enum Verdict {
+    Loss,
+    Outside,
+    Unrecorded,
+    Appeared,
+}
+
+/// Whether a request that the second tap does not have was acknowledged nevertheless. Of one that was sent again, that says nothing:
+/// an earlier transmission may have arrived.
+fn is_acknowledged(odd: &Odd, acked: Option<Psn>) -> bool {
+    let opcode = odd.seen.opcode;
+    opcode.service() == Service::Rc
+        && opcode.direction() == Space::Request
+        && odd.seen.class != Some(Class::Retransmission)
+        && acked.is_some_and(|acked| acked.distance_from(Psn(odd.seen.psn)) >= 0)
+}
+
+fn of_fate(counts: &mut Passage, fate: Fate) -> &mut u64 {
+    match fate {
+        Fate::Corrupted => &mut counts.corrupted,
+        Fate::Trimmed => &mut counts.trimmed,
+        Fate::BadIpChecksum => &mut counts.bad_ip_checksum,
+        _ => &mut counts.lost,
+    }
+}
+
+/// The counts of a flow that passes this tap first.
+fn passage(counts: &Counts, first: usize) -> Passage {
+    let second = 1 - first;
+    Passage {
+        sent: counts.packets[first] - counts.copies[first],
+        delivered: counts.delivered,
+        duplicated: counts.copies[second],
+        recorded_twice: counts.copies[first],
+        late: counts.late[second],
+        newly_ce: counts.newly_ce[second],
+        dscp_changed: counts.dscp_changed,
+        ttl_lowered: counts.ttl_lower[second],
+        retransmitted: counts.retransmitted[first],
+        ..Passage::default()
+    }
+}
