@@ -881,9 +881,10 @@ impl Requests {
 
     /// What the flow and the capture are like makes some of it unsure.
     fn doubt(&mut self, config: &TrackConfig) {
-        // If packets that were only late caused NAKs, no NAK proves a loss.
-        if let Some(trouble) = self.trouble.get().filter(|trouble| trouble.late_behind > 0) {
-            self.counts.doubt(Place::Downstream, trouble.lost_behind_sure.into());
+        // Where packets that were only late caused NAKs, other NAKs may have this cause too and not show it.
+        if let Some(trouble) = self.trouble.get() {
+            let doubtful = trouble.late_behind.saturating_mul(8).min(trouble.lost_behind_sure);
+            self.counts.doubt(Place::Downstream, doubtful.into());
         }
         // A network that reorders before the tap does so behind it.
         self.counts.doubt(Place::Downstream, self.counts.of(Class::LateOriginal));
