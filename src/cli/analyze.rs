@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use clap::Args;
 
 use super::{
@@ -34,7 +34,7 @@ use rdmawire::{
             timeline::{self, Ends, Timeline},
         },
     },
-    capture::{self, Info, Merge, Reader, Source},
+    capture::{self, Info, Merge, Reader, Source, WholeFile},
     filter::Filter,
     grammar::units,
     report::{
@@ -378,7 +378,7 @@ impl Analyze {
     }
 
     /// The tables that are asked for.
-    fn tables(&self) -> anyhow::Result<Vec<Tables>> {
+    fn tables(&self) -> anyhow::Result<Vec<Tables<WholeFile>>> {
         let asked = [
             (&self.csv, Format::Csv),
             (&self.ndjson, Format::Ndjson),
@@ -386,9 +386,20 @@ impl Analyze {
             (&self.parquet, Format::Parquet),
         ];
         let asked = asked.into_iter().filter_map(|(directory, format)| Some((directory.as_ref()?, format)));
-        Ok(asked
-            .map(|(directory, format)| Tables::create(directory, format, self.force))
-            .collect::<Result<_, _>>()?)
+        asked.map(|(directory, format)| self.tables_in(directory, format)).collect()
+    }
+
+    fn tables_in(&self, directory: &Path, format: Format) -> anyhow::Result<Tables<WholeFile>> {
+        std::fs::create_dir_all(directory).with_context(|| format!("making {}", directory.display()))?;
+        let mut at = PathBuf::new();
+        let tables = Tables::new(format, |table| {
+            at = directory.join(format!("{}.{}", table.name(), format.extension()));
+            WholeFile::create(&at, self.force)
+        });
+        tables.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => anyhow!("{} exists; --force replaces it", at.display()),
+            _ => anyhow!("{}: {error}", at.display()),
+        })
     }
 
     fn style(&self) -> text::Options {
@@ -442,7 +453,7 @@ struct Printer<'a> {
     is_flow_found: bool,
     /// The parts of a page.
     articles: Vec<Article>,
-    tables: Vec<Tables>,
+    tables: Vec<Tables<WholeFile>>,
 }
 
 impl Printer<'_> {
@@ -476,7 +487,9 @@ impl Printer<'_> {
     /// Prints the reports that wait, and the summary.
     fn end(mut self) -> anyhow::Result<()> {
         self.print_waiting()?;
-        std::mem::take(&mut self.tables).into_iter().try_for_each(Tables::finish)?;
+        for tables in std::mem::take(&mut self.tables) {
+            tables.finish()?.into_iter().try_for_each(WholeFile::keep)?;
+        }
         if self.summaries.is_empty() {
             return Ok(());
         }

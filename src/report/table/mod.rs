@@ -8,7 +8,7 @@
 mod columns;
 mod sink;
 
-use std::{io, path::Path};
+use std::io;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -209,23 +209,16 @@ fn with(mut row: Value, keys: Value) -> Value {
     row
 }
 
-/// The tables of one or several reports, in a directory, one file each.
-pub struct Tables(Vec<(Table, Sink)>);
+/// All tables of one or several reports, one file each.
+pub struct Tables<W: io::Write + Send>(Vec<(Table, Sink<W>)>);
 
-impl Tables {
-    /// Starts to write the files of all tables into a directory, which is made if there is none. A file appears when it is
-    /// [complete](Self::finish).
+impl<W: io::Write + Send> Tables<W> {
+    /// Starts the files of all tables: `open` gives each.
     ///
     /// # Errors
-    /// A file exists and `force` is not set; the system's errors. The error names the file.
-    pub fn create(directory: &Path, format: Format, force: bool) -> io::Result<Tables> {
-        std::fs::create_dir_all(directory).map_err(|error| named(directory, error))?;
-        let open = |table: Table| {
-            let path = directory.join(format!("{}.{}", table.name(), format.extension()));
-            let sink =
-                Sink::create(&path, format, table.columns(), force).map_err(|error| named(&path, error))?;
-            Ok((table, sink))
-        };
+    /// What `open` fails with; a file cannot be written.
+    pub fn new(format: Format, mut open: impl FnMut(Table) -> io::Result<W>) -> io::Result<Tables<W>> {
+        let open = |table: Table| Ok((table, Sink::new(open(table)?, format, table.columns())?));
         Table::ALL.into_iter().map(open).collect::<io::Result<_>>().map(Tables)
     }
 
@@ -241,19 +234,11 @@ impl Tables {
         Ok(())
     }
 
-    /// Completes the files.
+    /// Completes the files, and gives them back.
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn finish(self) -> io::Result<()> {
-        self.0.into_iter().try_for_each(|(_, sink)| sink.finish())
+    pub fn finish(self) -> io::Result<Vec<W>> {
+        self.0.into_iter().map(|(_, sink)| sink.finish()).collect()
     }
-}
-
-fn named(path: &Path, error: io::Error) -> io::Error {
-    let hint = match error.kind() {
-        io::ErrorKind::AlreadyExists => "; --force replaces it",
-        _ => "",
-    };
-    io::Error::new(error.kind(), format!("{}: {error}{hint}", path.display()))
 }

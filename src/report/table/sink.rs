@@ -1,17 +1,11 @@
 //! Files of tables.
 
-use std::{
-    io::{self, BufWriter, Write},
-    path::Path,
-};
+use std::io::{self, BufWriter, Write};
 
 use serde_json::{Map, Value};
 
 use super::{Column, Kind};
-use crate::{
-    capture::WholeFile,
-    report::{clean, json},
-};
+use crate::report::{clean, json};
 
 /// The form of a table's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,21 +32,20 @@ impl Format {
 }
 
 /// The file of a table.
-pub(super) struct Sink {
+pub(super) struct Sink<W: Write + Send> {
     columns: Vec<Column>,
-    file: File,
+    file: File<W>,
 }
 
-enum File {
-    Csv(csv::Writer<WholeFile>),
-    Ndjson(BufWriter<WholeFile>),
+enum File<W: Write + Send> {
+    Csv(csv::Writer<W>),
+    Ndjson(BufWriter<W>),
     #[cfg(feature = "parquet")]
-    Parquet(parquet::Parquet),
+    Parquet(parquet::Parquet<W>),
 }
 
-impl Sink {
-    pub(super) fn create(path: &Path, format: Format, columns: Vec<Column>, force: bool) -> io::Result<Sink> {
-        let file = WholeFile::create(path, force)?;
+impl<W: Write + Send> Sink<W> {
+    pub(super) fn new(file: W, format: Format, columns: Vec<Column>) -> io::Result<Sink<W>> {
         let file = match format {
             Format::Csv => {
                 let mut file = csv::Writer::from_writer(file);
@@ -91,13 +84,13 @@ impl Sink {
         }
     }
 
-    /// Completes the file.
-    pub(super) fn finish(self) -> io::Result<()> {
+    /// Completes the file, and gives it back.
+    pub(super) fn finish(self) -> io::Result<W> {
         match self.file {
-            File::Csv(file) => file.into_inner().map_err(|error| io::Error::other(error.to_string()))?.keep(),
-            File::Ndjson(file) => file.into_inner().map_err(io::IntoInnerError::into_error)?.keep(),
+            File::Csv(file) => file.into_inner().map_err(|error| io::Error::other(error.to_string())),
+            File::Ndjson(file) => file.into_inner().map_err(io::IntoInnerError::into_error),
             #[cfg(feature = "parquet")]
-            File::Parquet(file) => file.finish()?.keep(),
+            File::Parquet(file) => file.finish(),
         }
     }
 }
@@ -125,7 +118,7 @@ mod parquet {
     };
     use serde_json::{Map, Value};
 
-    use super::{super::Column, Kind, WholeFile};
+    use super::{super::Column, Kind, Write};
 
     /// Rows that are converted at a time.
     const BATCH: usize = 1024;
@@ -133,14 +126,14 @@ mod parquet {
     const GROUP: usize = 1 << 17;
 
     /// A Parquet file.
-    pub(super) struct Parquet {
-        writer: ArrowWriter<WholeFile>,
+    pub(super) struct Parquet<W: Write + Send> {
+        writer: ArrowWriter<W>,
         decoder: Decoder,
         rows: Vec<Map<String, Value>>,
     }
 
-    impl Parquet {
-        pub(super) fn new(file: WholeFile, columns: &[Column]) -> io::Result<Parquet> {
+    impl<W: Write + Send> Parquet<W> {
+        pub(super) fn new(file: W, columns: &[Column]) -> io::Result<Parquet<W>> {
             let field = |column: &Column| {
                 let of = |kind: DataType| DataType::List(Arc::new(Field::new("element", kind, true)));
                 let kind = match column.kind {
@@ -183,7 +176,7 @@ mod parquet {
             Ok(())
         }
 
-        pub(super) fn finish(mut self) -> io::Result<WholeFile> {
+        pub(super) fn finish(mut self) -> io::Result<W> {
             self.flush()?;
             self.writer.into_inner().map_err(io::Error::other)
         }
