@@ -4,7 +4,9 @@ use std::io::{self, BufWriter, Write};
 
 use serde_json::{Map, Value};
 
-use super::{Column, Kind};
+use super::Column;
+#[cfg(feature = "parquet")]
+use super::Kind;
 use crate::report::{clean, json};
 
 /// The form of a table's file.
