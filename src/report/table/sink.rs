@@ -40,7 +40,7 @@ pub(super) struct Sink<W: Write + Send> {
 }
 
 enum File<W: Write + Send> {
-    Csv(csv::Writer<W>),
+    Csv(Box<csv::Writer<W>>),
     Ndjson(BufWriter<W>),
     #[cfg(feature = "parquet")]
     Parquet(parquet::Parquet<W>),
@@ -52,7 +52,7 @@ impl<W: Write + Send> Sink<W> {
             Format::Csv => {
                 let mut file = csv::Writer::from_writer(file);
                 file.write_record(columns.iter().map(|column| &column.name))?;
-                File::Csv(file)
+                File::Csv(Box::new(file))
             }
             Format::Ndjson => File::Ndjson(BufWriter::new(file)),
             #[cfg(feature = "parquet")]
