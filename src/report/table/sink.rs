@@ -43,7 +43,7 @@ enum File<W: Write + Send> {
     Csv(Box<csv::Writer<W>>),
     Ndjson(BufWriter<W>),
     #[cfg(feature = "parquet")]
-    Parquet(parquet::Parquet<W>),
+    Parquet(Box<parquet::Parquet<W>>),
 }
 
 impl<W: Write + Send> Sink<W> {
@@ -56,7 +56,7 @@ impl<W: Write + Send> Sink<W> {
             }
             Format::Ndjson => File::Ndjson(BufWriter::new(file)),
             #[cfg(feature = "parquet")]
-            Format::Parquet => File::Parquet(parquet::Parquet::new(file, &columns)?),
+            Format::Parquet => File::Parquet(Box::new(parquet::Parquet::new(file, &columns)?)),
         };
         Ok(Sink { columns, file })
     }
