@@ -1,7 +1,9 @@
 //! Gates: rules against captures of which it is known what happened, and the queries of acceptance tests.
 #![cfg(feature = "std")]
 
-use std::{fs, path::Path};
+#[cfg(feature = "compression")]
+use std::fs;
+use std::path::Path;
 
 use rdmawire::{
     analyze::{Analysis, Options},
@@ -9,6 +11,7 @@ use rdmawire::{
     gate::{self, Rule, Verdict},
     report::Report,
 };
+#[cfg(feature = "compression")]
 use serde_json::Value;
 
 fn report(name: &str) -> Report {
@@ -28,6 +31,7 @@ fn rule(report: &Report, text: &str) -> Verdict {
     verdict(report, Rule::parse(text).unwrap_or_else(|error| panic!("{error}")))
 }
 
+#[cfg(feature = "compression")]
 fn query(report: &Report, text: &str) -> Verdict {
     verdict(report, Rule::fail_if(text).unwrap_or_else(|error| panic!("{error}")))
 }

@@ -2,6 +2,7 @@
 //! "Adding Capture Interfaces And Log Sources Using Extcap" in the Wireshark Developer's Guide.
 
 use std::{
+    ffi::OsString,
     io::{self, Write},
     path::PathBuf,
     sync::{
@@ -73,9 +74,13 @@ const TICK: Duration = Duration::from_millis(100);
 const BETWEEN: usize = 1 << 14;
 
 impl Extcap {
-    /// The arguments for the parser: those of Wireshark have no command's name.
-    pub(super) fn is_meant_by(argument: &str) -> bool {
-        argument.starts_with("--extcap-") || argument == "--capture"
+    /// The arguments for the parser: those of Wireshark have no command's name, so it is added.
+    pub(super) fn named(mut arguments: Vec<OsString>) -> Vec<OsString> {
+        let is_meant = |first: &str| first.starts_with("--extcap-") || first == "--capture";
+        if arguments.get(1).and_then(|first| first.to_str()).is_some_and(is_meant) {
+            arguments.insert(1, "extcap".into());
+        }
+        arguments
     }
 
     pub(super) fn run(self) -> anyhow::Result<Outcome> {

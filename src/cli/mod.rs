@@ -132,11 +132,9 @@ impl Cli {
         [("analyze", analyze::Analyze::augment_args), ("dissect", dissect::Dissect::augment_args)];
 
     /// Parses the arguments. The first one is the program's name.
-    fn read(mut arguments: Vec<OsString>) -> clap::error::Result<Cli> {
+    fn read(arguments: Vec<OsString>) -> clap::error::Result<Cli> {
         #[cfg(all(unix, feature = "live"))]
-        if arguments.get(1).and_then(|first| first.to_str()).is_some_and(extcap::Extcap::is_meant_by) {
-            arguments.insert(1, "extcap".into());
-        }
+        let arguments = extcap::Extcap::named(arguments);
         let often = Cli::OFTEN.iter().find(|(name, _)| arguments.get(1).is_some_and(|first| first == name));
         match often {
             // To build the parser of all commands takes a fifth of the start time.
