@@ -1,4 +1,4 @@
-//! Pictures of flows and of the capture as data for renderers: [`report::chart`](crate::report::chart).
+//! Pictures of flows and of the capture as data for renderers: [`report::chart`].
 
 use std::{borrow::Cow, collections::BTreeMap};
 
