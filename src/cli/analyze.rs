@@ -49,6 +49,10 @@ use rdmawire::{
 
 /// Find retransmissions, losses, reordering, congestion, and what they cost.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rdmawire analyze x.pcap
+  rdmawire analyze --filter 'bth.opcode <= 0x1f' --flow 0 x.pcap
+  rdmawire analyze --html report.html leaf1.pcap leaf2.pcap")]
 pub(super) struct Analyze {
     /// Capture files: pcap, pcapng or ERF, also compressed with gzip or zstd; `-` is standard input. Each file gets a report.
     /// Several files also get a summary.

@@ -28,6 +28,9 @@ use rdmawire::{
 /// Every frame stays bit for bit. Of pcapng, names of hosts, comments, interfaces and their drops are kept; flags and other options
 /// of single frames are not. A capture from standard input is first copied into a temporary file.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rdmawire annotate x.pcap annotated.pcapng
+  rdmawire annotate --hosts /etc/hosts --force x.pcap annotated.pcapng")]
 pub(super) struct Annotate {
     /// The capture to read: pcap, pcapng or ERF, also compressed; `-` is standard input.
     input: PathBuf,

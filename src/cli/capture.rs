@@ -34,6 +34,9 @@ use rdmawire::{
 
 /// Capture from an interface into a file, into the analysis, or both. Ctrl-C ends it; the file is complete then.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rdmawire capture -i eth0 -f 'udp port 4791' -o x.pcapng
+  rdmawire capture -i eth0 --analyze --duration 10s")]
 pub(super) struct Capture {
     /// The interface; see `rdmawire interfaces`.
     #[arg(short, long, value_name = "NAME")]

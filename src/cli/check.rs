@@ -16,6 +16,9 @@ use rdmawire::gate::{check, write::Checked};
 ///
 /// Exit status: 0 if all rules hold, 1 if one does not, 2 if one cannot be decided. `rdmawire explain gate` lists figures and grammar.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rdmawire check x.pcap 'retransmits == 0 where dscp in [26, 46]' 'pause.longest < 1ms'
+  rdmawire check --rules gates.toml --junit gates.xml x.pcap")]
 pub(super) struct Check {
     /// Capture files, or reports of `analyze --json` (names that end in .json); and rules.
     #[arg(required = true, value_name = "FILE|RULE")]

@@ -29,6 +29,10 @@ use rdmawire::{
 /// checksums and the ICRC are computed: `rdmawire craft 'eth / ipv4 dst=10.0.0.2 / udp / bth opcode=rc-write-only dest_qp=0x11 / reth
 /// dma_len=64 / payload 64' -o x.pcap`. A computed field that is given is kept as it is.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rdmawire craft 'eth / ipv4 dst=10.0.0.2 / udp / bth opcode=rc-acknowledge / aeth' -o ack.pcap
+  rdmawire craft cnp --flow-of x.pcap:3 -o cnp.pcap
+  rdmawire craft scenario.toml -o scenario.pcap --expect scenario.json")]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Craft {
     #[command(subcommand)]

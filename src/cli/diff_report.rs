@@ -19,6 +19,9 @@ use rdmawire::{
 ///
 /// Rules are those of `check`, for the later run; limits with a sign are changes. The exit status is that of `check`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rdmawire diff-report before.json after.json
+  rdmawire diff-report before.json after.json 'retransmits <= +5%' 'goodput >= -3%'")]
 pub(super) struct DiffReport {
     /// The earlier run: a report of `analyze --json`, or a capture.
     before: PathBuf,

@@ -25,6 +25,9 @@ use rdmawire::{
 
 /// Show the frames of capture files.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rdmawire dissect --filter 'aeth.nak' x.pcap
+  rdmawire dissect --fields frame.number,src,dst,bth.psn,info x.pcap")]
 pub(super) struct Dissect {
     /// Capture files: pcap, pcapng or ERF, also compressed with gzip or zstd; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]

@@ -22,6 +22,9 @@ use rdmawire::{
 
 /// Explain a header, a field, an operation code, a syndrome, a note, a finding, the language of filters or of gates, or the schema of reports.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rdmawire explain bth.psn
+  rdmawire explain finding loss.downstream")]
 pub(super) struct Explain {
     /// bth, bth.psn, opcode 0x0c, opcode rc-read-request, syndrome 0x60, rnr, note bth.opcode, finding
     /// loss.downstream, filter, gate, schema; nothing lists all there is.

@@ -27,6 +27,9 @@ use rdmawire::{
 /// Each frame is a file, named by its mutation. manifest.json says for each how a correct parser must handle it. The same
 /// seed gives the same files.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rdmawire fuzz-corpus -o corpus
+  rdmawire fuzz-corpus --from x.pcap --format aflseed -o seeds")]
 pub(super) struct FuzzCorpus {
     /// The directory to write. It must be empty or not exist, without --force.
     #[arg(short, long, value_name = "DIR")]

@@ -14,6 +14,9 @@ use rdmawire::{
 
 /// List the network interfaces, for `send` and `capture`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rdmawire interfaces
+  rdmawire interfaces --json")]
 pub(super) struct Interfaces {
     /// One JSON array.
     #[arg(long)]

@@ -6,6 +6,7 @@ mod arg;
 #[cfg(all(unix, feature = "live"))]
 mod capture;
 mod check;
+mod config;
 mod counters;
 mod craft;
 mod diff;
@@ -29,6 +30,7 @@ mod rewrite;
 mod scenario;
 #[cfg(all(unix, feature = "live"))]
 mod send;
+mod shell;
 mod terminal;
 mod tracking;
 mod wireshark;
@@ -39,20 +41,31 @@ use std::{
     fmt,
     io::{self, Write},
     ops::Deref,
+    path::PathBuf,
     process::ExitCode,
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
 
-use clap::{Args, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use rdmawire::capture::Info;
 
 /// The packet-level toolkit for RoCEv2 and InfiniBand.
 #[derive(Debug, Parser)]
-#[command(name = "rdmawire", version, about, arg_required_else_help = true)]
+#[command(name = "rdmawire", version, about, arg_required_else_help = true, after_help = config::HELP)]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    every: Every,
     #[command(subcommand)]
     command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Args)]
+struct Every {
+    /// A file with options that are the same every time; see the end of `rdmawire --help`.
+    #[arg(long, value_name = "FILE", global = true, help_heading = "Every command")]
+    config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -72,6 +85,8 @@ enum Command {
     DiffReport(Box<diff_report::DiffReport>),
     FuzzCorpus(fuzz_corpus::FuzzCorpus),
     Wireshark(wireshark::Wireshark),
+    Completions(shell::Completions),
+    Man(shell::Man),
     #[cfg(all(unix, feature = "live"))]
     #[command(hide = true)]
     Extcap(extcap::Extcap),
@@ -96,9 +111,21 @@ pub(crate) enum Outcome {
 
 /// Run the command line; errors are one line on standard error, a closed pipe is success.
 pub(crate) fn main() -> ExitCode {
-    let cli = match Cli::read(env::args_os().collect()) {
-        Ok(cli) => cli,
-        Err(error) => return refused(&error),
+    let arguments: Vec<OsString> = env::args_os().collect();
+    let config = match config::Config::find(&arguments, Cli::command) {
+        Ok(config) => config,
+        Err(error) => {
+            say(format_args!("{error:#}"));
+            return ExitCode::from(2);
+        }
+    };
+    let cli = match (Cli::read(arguments.clone(), config.as_ref()), config) {
+        (Ok(cli), _) => cli,
+        (Err(error), Some(config)) if error.use_stderr() && Cli::read(arguments, None).is_ok() => {
+            say(format_args!("{:#}", config.blame(&error)));
+            return ExitCode::from(2);
+        }
+        (Err(error), _) => return refused(&error),
     };
     match cli.run() {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
@@ -132,18 +159,21 @@ impl Cli {
         [("analyze", analyze::Analyze::augment_args), ("dissect", dissect::Dissect::augment_args)];
 
     /// Parses the arguments. The first one is the program's name.
-    fn read(arguments: Vec<OsString>) -> clap::error::Result<Cli> {
+    fn read(arguments: Vec<OsString>, config: Option<&config::Config>) -> clap::error::Result<Cli> {
         #[cfg(all(unix, feature = "live"))]
         let arguments = extcap::Extcap::named(arguments);
         let often = Cli::OFTEN.iter().find(|(name, _)| arguments.get(1).is_some_and(|first| first == name));
-        match often {
+        let command = match often {
             // To build the parser of all commands takes a fifth of the start time.
-            Some(&(name, augment)) => {
-                let command = clap::Command::new("rdmawire").subcommand(augment(clap::Command::new(name)));
-                Cli::from_arg_matches(&command.try_get_matches_from(arguments)?)
-            }
-            None => Cli::try_parse_from(arguments),
-        }
+            Some(&(name, augment)) => Every::augment_args(clap::Command::new("rdmawire"))
+                .subcommand(augment(clap::Command::new(name))),
+            None => Cli::command(),
+        };
+        let command = match config {
+            Some(config) => config.apply(command),
+            None => command,
+        };
+        Cli::from_arg_matches(&command.try_get_matches_from(arguments)?)
     }
 
     fn run(self) -> anyhow::Result<Outcome> {
@@ -162,6 +192,8 @@ impl Cli {
             Command::DiffReport(command) => command.run(),
             Command::FuzzCorpus(command) => command.run(),
             Command::Wireshark(command) => command.run(),
+            Command::Completions(command) => command.run(),
+            Command::Man(command) => command.run(),
             #[cfg(all(unix, feature = "live"))]
             Command::Extcap(command) => command.run(),
             #[cfg(all(unix, feature = "live"))]

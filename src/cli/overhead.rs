@@ -21,6 +21,9 @@ use rdmawire::{
 
 /// Show what a message takes on the wire: packets, bytes and efficiency in every encapsulation.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rdmawire overhead --size 4KiB --speed 400G
+  rdmawire overhead --op read --size 1MiB --mtu 1024 --encap rocev2-ipv4,ib")]
 pub(super) struct Overhead {
     /// The operation.
     #[arg(long, default_value = "write", value_parser = PossibleValuesParser::new(OPERATIONS.map(|(name, ..)| name)))]

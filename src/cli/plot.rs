@@ -23,6 +23,9 @@ use rdmawire::{
 
 /// Draw a picture of a capture, as SVG or in the terminal.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rdmawire plot psn --flow 0 x.pcap
+  rdmawire plot rate x.pcap -o rate.svg")]
 pub(super) struct Plot {
     /// What to draw.
     #[arg(value_enum)]

@@ -22,6 +22,9 @@ use rdmawire::{
 ///
 /// Right checksums and ICRCs are computed again; wrong ones stay as they were.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rdmawire rewrite --anonymize --zero-payload x.pcap anonymous.pcap
+  rdmawire rewrite --set ipv4.ttl=3 --to rocev2-ipv6 x.pcap ipv6.pcap")]
 pub(super) struct Rewrite {
     /// The capture to read; `-` is standard input.
     input: PathBuf,

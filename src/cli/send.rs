@@ -31,6 +31,9 @@ const ON_THE_WIRE: u64 = 8 + 4 + 12;
 /// A summary of the file comes first. Frames that cannot be sent (not Ethernet, cut by the capture, longer than the MTU)
 /// are counted and left out; then the exit status is 2.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rdmawire send --dry-run -i eth0 x.pcap
+  rdmawire send -i eth0 --rate 10G --loop 0 x.pcap")]
 pub(super) struct Send {
     /// The capture; `-` is standard input.
     file: PathBuf,

@@ -14,6 +14,9 @@ use super::Outcome;
 
 /// Bring comments of `rdmawire annotate`, and live analysis, into Wireshark.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rdmawire wireshark install
+  rdmawire wireshark install --dir ./wireshark")]
 pub(super) struct Wireshark {
     #[command(subcommand)]
     action: Action,

@@ -9,7 +9,7 @@ fn a_command_that_is_called_often_reads_as_among_all() {
             ["--help", "-h", "--version", "--no-such-option", "--threads=x", "pcaps/x.pcap", "help"]
         {
             let arguments = ["rdmawire", name, argument];
-            let often = Cli::read(arguments.map(OsString::from).into());
+            let often = Cli::read(arguments.map(OsString::from).into(), None);
             let told = |result: clap::error::Result<Cli>| match result {
                 Ok(cli) => format!("{cli:?}"),
                 Err(error) => error.render().ansi().to_string(),
