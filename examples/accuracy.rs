@@ -380,7 +380,9 @@ impl Group {
         let mut sightings: Vec<_> = run.recorded(0).collect();
         sightings.sort_by_key(|sighting| sighting.time);
         let mut waiting: HashMap<u32, Vec<u32>> = HashMap::new();
-        // When a request was recorded, of those recorded once, and the times from them to their own acknowledgement.
+        // When a request was recorded, of those recorded once, and the times from them to their own acknowledgement. An ACK that
+        // comes after a newer request for one has waited: it measures no round trip.
+        let mut newest: HashMap<u32, u64> = HashMap::new();
         let mut sent: HashMap<(u32, u64), Option<u64>> = HashMap::new();
         let mut trips: HashMap<u32, Vec<u64>> = HashMap::new();
         for sighting in sightings {
@@ -388,11 +390,16 @@ impl Group {
             let is_request = t.opcode.direction() == Direction::Request && !t.opcode.is_cnp();
             if is_request {
                 let is_due = t.ack_req || matches!(t.opcode.position(), Position::Last | Position::Only);
+                if is_due {
+                    newest.entry(t.flow).and_modify(|psn| *psn = t.psn.max(*psn)).or_insert(t.psn);
+                }
                 let times = sent.entry((t.flow, t.psn));
                 times.and_modify(|time| *time = None).or_insert(Some(sighting.time).filter(|_| is_due));
             } else if t.opcode.operation() == Some(Operation::Acknowledge) && t.syndrome >> 5 == 0 {
                 let back = run.flows[t.flow as usize].back;
-                if let Some(Some(time)) = sent.remove(&(back, t.psn)) {
+                if let Some(Some(time)) = sent.remove(&(back, t.psn))
+                    && newest.get(&back) == Some(&t.psn)
+                {
                     trips.entry(back).or_default().push(sighting.time - time);
                 }
             }

@@ -32,6 +32,11 @@ pub(crate) const SURE_NS: i64 = 1_000;
 const TIMER_NS: i64 = 10_000;
 /// No mirror has a longer lag.
 pub(crate) const MIRROR_NS: i64 = 1_000_000;
+
+/// Whether the clock of the capture may be too coarse to tell these two times apart.
+pub(crate) fn is_coarse(before: i64, time: i64) -> bool {
+    before % MIRROR_NS == 0 && time % MIRROR_NS == 0
+}
 /// The largest distance of consecutive copies, in packets.
 const NEAR: u64 = 8;
 /// The number of new packets that a repetition waits for.

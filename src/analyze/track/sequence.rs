@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use super::{
     class::Evidence,
-    copies::{Behind, MIRROR_NS, SURE_NS},
+    copies::{Behind, MIRROR_NS, SURE_NS, is_coarse},
     holes::{Hole, Holes},
     on_demand::{OnDemand, quiet},
     order::IdOrder,
@@ -191,7 +191,7 @@ impl Sequence {
                 let rtt = context.rtt_min.filter(|_| context.asked_time != i64::MAX);
                 let sure = rtt.map_or(SURE_NS, |rtt| (rtt as i64 / 2).min(DUPLICATE_NS));
                 // Such coarse times are no evidence.
-                let coarse = before.time % MIRROR_NS == 0 && p.time % MIRROR_NS == 0;
+                let coarse = is_coarse(before.time, p.time);
                 let was_asked = context.asked_time != i64::MAX && before.time < context.asked_time;
                 let is_copy = if is_next || was_asked || apart >= MIRROR_NS && !coarse {
                     false

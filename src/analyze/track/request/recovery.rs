@@ -9,7 +9,7 @@ use crate::{
         model::{Class, Trigger},
         track::{
             class::{Evidence, Place},
-            copies::Repetitions,
+            copies::{Repetitions, is_coarse},
             history::History,
             on_demand::quiet,
             sequence::SHORTEST_TIMER_NS,
@@ -293,6 +293,9 @@ impl Requests {
         let read = self.reads.place(x).map(|at| self.reads.list[at]);
         let since_sent = time - sent;
         let waited = time - self.last_progress.max(before.map_or(i64::MIN, |(sent, _)| sent));
+        let asked_time = self.trouble.asked_time;
+        let has_waited = waited >= self.timeout_floor(config)
+            || since_sent >= self.rtt_min.map_or(0, i64::from).max(SHORTEST_TIMER_NS);
         let trigger = if not_ready.is_some() {
             Trigger::Rnr
         } else if asked.is_some() {
@@ -305,10 +308,9 @@ impl Requests {
             Trigger::ImpliedNak
         } else if self.acks_seen == 0 {
             Trigger::Unknown
-        } else if waited >= self.timeout_floor(config)
-            || since_sent >= self.rtt_min.map_or(0, i64::from).max(SHORTEST_TIMER_NS)
-        {
-            // No NAK came. An acknowledgement that passed the tap may have been lost before the sender.
+        } else if has_waited || is_coarse(sent, time) && time > asked_time {
+            // No NAK came. An acknowledgement that passed the tap may have been lost before the sender. A coarse clock does not
+            // show the wait.
             Trigger::Timeout
         } else {
             Trigger::Unknown
@@ -365,7 +367,7 @@ impl Requests {
             Trigger::Timeout if place.is_none() => {
                 let exponent = nearest_exponent(waited.max(0) as u64);
                 let more = self.more();
-                if more.timeouts.len() < MAX_TIMEOUTS {
+                if has_waited && more.timeouts.len() < MAX_TIMEOUTS {
                     more.timeouts.push(report::Timeout {
                         frame,
                         waited_ns: waited.max(0) as u64,
