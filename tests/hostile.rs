@@ -566,3 +566,82 @@ fn nothing_steers_the_terminal() {
     }
     assert_eq!(fs::read(&to).unwrap(), b"mine");
 }
+
+/// The name of an interface, and what a file is called, reach every renderer: text, pages, pictures, tables, gates.
+#[test]
+fn no_renderer_steers_the_terminal() {
+    let folder = Scratch::new("renderers");
+    let steer = "\u{1b}]0;x\u{7}\u{9b}2J\r<b>&";
+    let interface = [
+        &[1, 0, 0, 0, 0, 0, 0, 0, 2, 0, steer.len() as u8, 0][..],
+        steer.as_bytes(),
+        &vec![0; steer.len().next_multiple_of(4) - steer.len()],
+        &[0; 4],
+    ];
+    let mut pause =
+        b"\x01\x80\xc2\0\0\x01\x02\0\0\0\0\x01\x88\x08\x01\x01\0\x08\0\0\0\0\0\0\xff\xff".to_vec();
+    pause.resize(60, 0);
+    let mut file = section()[..28].to_vec();
+    file.extend(block(1, &interface.concat()));
+    for n in 1..9u32 {
+        let words = [0, 0, n, 60, 60].iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
+        file.extend(block(6, &[&words, &pause[..]].concat()));
+    }
+    // And something of RDMA, for what shows flows only.
+    let merged = folder.join("merged.pcapng");
+    let named = folder.join(format!("{}.pcapng", steer.replace('/', "")));
+    fs::write(&named, file).unwrap();
+    let (named, merged) = (named.to_str().unwrap(), merged.to_str().unwrap());
+    let of = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let real = "pcaps/loss1_rc_write-B-300.pcap";
+    let out = |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_rdmawire")).args(args).output().unwrap();
+    assert!(out(&["rewrite", named, merged]).status.success());
+    let (html, svg, csv, ndjson) = (of("r.html"), of("p.svg"), of("csv"), of("ndjson"));
+    let (sarif, junit, noted) = (of("s.sarif"), of("j.xml"), of("a.pcapng"));
+    let both = [named, merged];
+    for path in both {
+        let rule = "pause.frames == 0";
+        for (args, code) in [
+            (vec!["analyze", path], 0),
+            (vec!["analyze", "--merge", path, real], 0),
+            (vec!["analyze", "--json", path], 0),
+            (vec!["analyze", "--html", &html, path, real], 0),
+            (vec!["analyze", "--csv", &csv, path], 0),
+            (vec!["analyze", "--ndjson", &ndjson, path], 0),
+            (vec!["check", path, rule, "--sarif", &sarif, "--junit", &junit], 1),
+            (vec!["check", "--json", path, rule], 1),
+            (vec!["check", "--github", path, rule], 1),
+            (vec!["counters", path], 0),
+            (vec!["plot", "pause", path], 0),
+            (vec!["plot", "pause", path, "-o", &svg], 0),
+            (vec!["diff", path, path], 0),
+            (vec!["annotate", path, &noted], 0),
+            (vec!["dissect", "-V", path], 0),
+        ] {
+            let done = out(&args);
+            let texts = [&done.stdout, &done.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+            let is_steered =
+                |text: &str| text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t'));
+            for text in &texts {
+                assert!(!is_steered(text), "{args:?}: {text:?}");
+            }
+            assert_eq!(done.status.code(), Some(code), "{args:?}: {texts:?}");
+            let mut files = vec![];
+            for name in [&html, &svg, &sarif, &junit] {
+                files.extend(fs::read_to_string(name));
+            }
+            for directory in [&csv, &ndjson] {
+                let entries = fs::read_dir(directory).into_iter().flatten();
+                files.extend(entries.map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap()));
+                let _ = fs::remove_dir_all(directory);
+            }
+            let one = |name: &String| fs::remove_file(name).is_ok();
+            let written = [&html, &svg, &sarif, &junit, &noted].into_iter().filter(|name| one(name)).count();
+            assert!(written + files.len() > 0 || !args.contains(&html.as_str()), "{args:?}");
+            for text in files {
+                assert!(!is_steered(&text), "{args:?}");
+                assert!(!text.starts_with('<') || !text.contains("<b>&"), "{args:?}: not escaped");
+            }
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::survey::Sums;
+use super::{survey::Sums, words::counted};
 use crate::report::{
     self, Congestion, Pause, PauseFault, Ports, Report,
     units::{count, duration},
@@ -68,7 +68,7 @@ pub(super) fn drops(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
         say(Seen {
             time: 0,
             count: drops,
-            text: format!("the capturing system dropped {} frames", count(drops)),
+            text: format!("the capturing system dropped {}", counted([drops; 2], "frame")),
         });
     }
 }

@@ -253,9 +253,13 @@ pub(super) fn spurious(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
 pub(super) fn resent(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
     let mut episodes = subject.episodes(is_unexplained);
     episodes.sort_by_key(|episode| Reverse(episode.packets));
-    let why = match subject.counts.requests.triggers.nak {
-        0 => "; the capture does not show why".to_owned(),
-        n => format!(" after {}; the capture does not prove what was lost", counted([n; 2], "NAK")),
+    let asked = &subject.counts.responses.triggers;
+    let why = match (subject.counts.requests.triggers.nak, asked.implied_nak + asked.timeout) {
+        (0, 0) => "; the capture does not show why".to_owned(),
+        (0, n) => {
+            format!(" after {}; the capture does not prove what was lost", counted([n; 2], "repeated READ"))
+        }
+        (n, _) => format!(" after {}; the capture does not prove what was lost", counted([n; 2], "NAK")),
     };
     let text = format!(" sent {} again{why}", counted(count, "packet"));
     (text, episodes.iter().map(|episode| episode.first_frame).collect())
