@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 
 use super::{
     packet::Seen,
-    tally::{Odd, Tally},
+    tally::{Odd, Tally, is_far},
 };
 use crate::report::{Class, Fate};
 
@@ -27,6 +27,8 @@ struct Entry {
     mate: Option<u64>,
     /// The record that is the same one is damaged, here or there.
     is_damaged: bool,
+    /// The two records were counted: they stay together.
+    is_counted: bool,
     /// An earlier packet of this tap has the same key, and was matched or is such a copy itself.
     is_copy: bool,
     /// The place of the next packet with the same key.
@@ -145,7 +147,15 @@ impl Segment {
             return;
         };
         self.tally.on_packet(flow, side, &seen);
-        let entry = Entry { seen, flow, mate: None, is_damaged: false, is_copy: false, next: None };
+        let entry = Entry {
+            seen,
+            flow,
+            mate: None,
+            is_damaged: false,
+            is_counted: false,
+            is_copy: false,
+            next: None,
+        };
         let found = self.find(1 - side, &entry);
         let place = self.sides[side].put(entry);
         if let Some(mate) = found {
@@ -176,15 +186,28 @@ impl Segment {
         };
         let lag = self.tally.lag(entry.flow);
         let sign = if at == 1 { 1 } else { -1 };
-        let side = &mut self.sides[at];
+        let [first, second] = &mut self.sides;
+        let (side, other) = if at == 0 { (first, second) } else { (second, first) };
         let mut next = side.chains.get(&entry.seen.key).map(|chain| chain.0);
-        let (mut best, mut is_repeat) = (None::<(bool, i64, u64)>, false);
+        let (mut best, mut is_repeat) = (None::<(bool, bool, i64, u64)>, false);
+        let mut better = None::<(i64, u64)>;
         for _ in 0..Segment::LONGEST_SEARCH {
             let Some(place) = next else { break };
             let Some(there) = side.get(place) else { break };
             next = there.next;
-            if there.mate.is_some() {
+            if let Some(mate) = there.mate {
                 is_repeat = true;
+                // It was matched with an earlier transmission, before this one was read.
+                let (false, false, Some((lag, spread))) = (ids_vary, there.is_counted, lag) else { continue };
+                let Some(mate) = other.get(mate) else { continue };
+                let off = |time: i64| {
+                    let difference = there.seen.time.saturating_sub(time).saturating_mul(sign);
+                    difference.saturating_sub(lag).saturating_abs()
+                };
+                let (known, here) = (off(mate.seen.time), off(entry.seen.time));
+                if is_far(known, spread) && here < known / 2 && there.seen.fits(&entry.seen) {
+                    better = better.max(Some((known - here, place)));
+                }
                 continue;
             }
             if there.seen.class == Some(Class::CaptureDuplicate) || !there.seen.fits(&entry.seen) {
@@ -201,30 +224,36 @@ impl Segment {
             if is_repeat && off > spread.saturating_mul(8).max(JITTER) {
                 continue;
             }
-            let rank = (last.is_some_and(|last| place < last), off, place);
+            // Of those that fit in time, the network kept the order.
+            let rank = (is_far(off, spread), last.is_some_and(|last| place < last), off, place);
             if best.is_none_or(|best| rank < best) {
                 best = Some(rank);
             }
         }
-        best.map(|(.., place)| place)
+        best.map(|(.., place)| place).or(better.map(|(_, place)| place))
     }
 
     /// Two records are the same transmission.
     fn join(&mut self, side: usize, place: u64, mate: u64) {
         let Some(mut here) = self.sides[side].get(place).copied() else { return };
         let Some(there) = self.sides[1 - side].get(mate) else { return };
-        there.mate = Some(place);
+        let former = there.mate.replace(place);
         here.mate = Some(mate);
         let is_damaged =
             here.seen.is_damaged() != there.seen.is_damaged() || here.seen.size != there.seen.size;
         (here.is_damaged, there.is_damaged) = (is_damaged, is_damaged);
         let there = *there;
+        if let Some(former) = former.and_then(|former| self.sides[side].get(former)) {
+            (former.mate, former.is_damaged) = (None, false);
+        }
         let (pair, places) = match side {
             0 => ([&here.seen, &there.seen], [place, mate]),
             _ => ([&there.seen, &here.seen], [mate, place]),
         };
-        self.tally.on_match(here.flow, pair, places);
-        self.follow(pair[1].time.saturating_sub(pair[0].time));
+        let times = pair.map(|seen| seen.time);
+        if self.tally.on_match(here.flow, times, places) {
+            self.follow(times[1].saturating_sub(times[0]));
+        }
         if let Some(entry) = self.sides[side].get(place) {
             *entry = here;
         }
@@ -277,6 +306,13 @@ impl Segment {
     fn leave(&mut self, side: usize) {
         let Some((_, entry)) = self.sides[side].take() else { return };
         self.tally.on_sent(entry.flow, side, &entry.seen);
+        if let (Some(mate), false) = (entry.mate, entry.is_counted)
+            && let Some(mate) = self.sides[1 - side].get(mate)
+        {
+            mate.is_counted = true;
+            let pair = if side == 0 { [&entry.seen, &mate.seen] } else { [&mate.seen, &entry.seen] };
+            self.tally.on_pair(entry.flow, pair);
+        }
         if matches!(entry.seen.class, Some(Class::Retransmission)) {
             self.tally.flows[entry.flow as usize].counts.retransmitted[side] += 1;
         }

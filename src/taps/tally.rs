@@ -27,6 +27,8 @@ pub(super) struct Way {
     pub(super) by_dscp: BTreeMap<(usize, u8), Samples>,
     /// How much later the second tap saw the last packets: a running mean, and its mean deviation.
     pub(super) lag: Option<(i64, i64)>,
+    /// Matches in a row that were far from it.
+    strange: u32,
 }
 
 /// A flow.
@@ -80,6 +82,11 @@ pub(super) struct Samples {
     pub(super) seen: u64,
     every: u64,
     pub(super) kept: Vec<Point>,
+}
+
+/// Whether a packet came far from when it was expected: more than others do.
+pub(super) fn is_far(off: i64, spread: i64) -> bool {
+    off.saturating_abs() > spread.saturating_mul(4).saturating_add(1000)
 }
 
 impl Samples {
@@ -140,6 +147,7 @@ impl Tally {
                     dscp_changes: BTreeMap::new(),
                     by_dscp: BTreeMap::new(),
                     lag: None,
+                    strange: 0,
                 });
                 self.way_of.insert(seen.addresses, way);
                 way
@@ -180,20 +188,36 @@ impl Tally {
         flow.ids[side] = seen.ip_id;
     }
 
-    /// Two records are one transmission: as the two taps saw it, and its places there.
-    pub(super) fn on_match(&mut self, flow: u32, pair: [&Seen; 2], places: [u64; 2]) {
-        let [a, b] = pair;
-        let flow_at = flow;
+    /// Two records are one transmission, as it seems now: what the two clocks showed, and its places at the taps. Whether its
+    /// delay is one of those that are usual now.
+    pub(super) fn on_match(&mut self, flow: u32, [a, b]: [i64; 2], places: [u64; 2]) -> bool {
         let flow = &mut self.flows[flow as usize];
         flow.last = places.map(Some);
         let way = &mut self.ways[flow.way as usize];
-        let difference = b.time.saturating_sub(a.time);
+        let difference = b.saturating_sub(a);
         let (lag, spread) = way.lag.unwrap_or((difference, 0));
         let off = difference.saturating_sub(lag);
+        // A few far from it may be mistakes, many are another path, or a clock that was set.
+        const MANY: u32 = 16;
+        let is_far = is_far(off, spread);
+        way.strange = if is_far { way.strange + 1 } else { 0 };
+        if is_far && way.strange < MANY {
+            return false;
+        }
         way.lag = Some((
             lag.saturating_add(off / 8),
             spread.saturating_add(off.saturating_abs().saturating_sub(spread) / 8),
         ));
+        true
+    }
+
+    /// Counts a transmission, as the two taps saw it.
+    pub(super) fn on_pair(&mut self, flow: u32, pair: [&Seen; 2]) {
+        let [a, b] = pair;
+        let flow_at = flow;
+        let flow = &mut self.flows[flow as usize];
+        let way = &mut self.ways[flow.way as usize];
+        let difference = b.time.saturating_sub(a.time);
         for side in 0..2 {
             let [here, other] = [pair[side], pair[1 - side]];
             flow.counts.newly_ce[side] += u64::from(here.is_ce && !other.is_ce);
