@@ -233,6 +233,27 @@ mod cli {
         assert_eq!(status, Some(0));
     }
 
+    /// A program that does not wait for its last answers destroys its queue pair before they come.
+    #[test]
+    fn answers_to_a_queue_pair_that_is_gone_are_not_counted() {
+        let lacking = |n: u64| {
+            compare("rc_send_clean-A", "10.77.0.1", &move |host, name, counted| {
+                counted - if (host, name) == ("A", "rcvd_pkts") { n } else { 0 }
+            })
+        };
+        let (status, output) = lacking(0);
+        let received = find(&output, A, "rcvd_pkts");
+        let trailing = received["trailing"].as_u64().unwrap();
+        assert_eq!((status, &received["verdict"]), (Some(0), &"equal".into()));
+        assert!((1..500).contains(&trailing), "{trailing} of 1,120 answers");
+        let (status, output) = lacking(trailing);
+        let received = find(&output, A, "rcvd_pkts");
+        assert_eq!((status, &received["verdict"]), (Some(0), &"possible".into()));
+        assert!(received["explanation"].as_str().unwrap().contains("it was gone"), "{received}");
+        let (status, output) = lacking(trailing + 1);
+        assert_eq!((status, &find(&output, A, "rcvd_pkts")["verdict"]), (Some(1), &"contradicts".into()));
+    }
+
     #[test]
     fn text_and_errors() {
         let output = run(&["pcaps/rnr_late-A.pcap.zst", "--vendor", "mlx5", "--tap", "10.77.0.1"]);

@@ -87,6 +87,14 @@ pub struct Prediction {
     /// Why `least` and `most` differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<Reason>,
+    /// Answers among them that came after the host's last request over their queue pair. A program that does not wait for its
+    /// answers destroys the queue pair: then they are not counted.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub trailing: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// What is to be known beside the capture.
@@ -238,7 +246,8 @@ impl Evidence {
         if most == Some(least) {
             why.clear();
         }
-        Prediction { name, counts: fact.name(), fact, seen, least, most, why }
+        let trailing = if fact == Fact::Received { self.host.trailing } else { 0 };
+        Prediction { name, counts: fact.name(), fact, seen, least, most, why, trailing }
     }
 
     /// The bounds, if the tap is at the host.

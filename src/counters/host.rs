@@ -45,6 +45,8 @@ pub(super) struct Host {
     pub(super) may_answer: u64,
     /// Its answers that no request in the capture asks for: perhaps there were copies behind the tap.
     pub(super) unasked: u64,
+    /// Answers to it that came after its last request over their queue pair: that may have been gone.
+    pub(super) trailing: u64,
     /// Second records of requests, how many of them it answered, and second records of other packets to it.
     pub(super) copied_requests: u64,
     pub(super) copies_answered: u64,
@@ -79,6 +81,7 @@ impl Host {
         self.repeats += other.repeats;
         self.may_answer += other.may_answer;
         self.unasked += other.unasked;
+        self.trailing += other.trailing;
         self.copied_requests += other.copied_requests;
         self.copies_answered += other.copies_answered;
         self.copies += other.copies;
@@ -202,7 +205,9 @@ impl HostCounts {
         let open = |wanted: fn(&super::responder::Open) -> bool| {
             responder.open.iter().filter(|open| wanted(open)).count() as u64 + responder.forgotten
         };
-        self.host(src).at(Fact::SendsDone).more += open(|open| open.is_send);
+        let sender = self.host(src);
+        sender.at(Fact::SendsDone).more += open(|open| open.is_send);
+        sender.trailing += responder.trailing;
         let host = self.host(dst);
         host.at(Fact::ReceivesDone).more += open(|_| true);
         host.at(Fact::Received).less += responder.unanswered;
@@ -317,6 +322,7 @@ impl HostCounts {
                 dropped = responder.unanswered.saturating_sub(1);
             }
             (first, responder.unanswered) = (responder.first, 0);
+            responder.trailing += 1;
             responder.answers += packet.is_acknowledge() as u64;
             for open in responder.acknowledge(behind) {
                 done = (done.0 + open.is_send as u64, done.1 + 1);

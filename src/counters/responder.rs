@@ -60,6 +60,8 @@ pub(super) struct Responder {
     behind: Psn,
     has_moved: bool,
     pub(super) open: VecDeque<Open>,
+    /// Answers since the last request.
+    pub(super) trailing: u64,
     /// Messages that are not in `open` because there are too many.
     pub(super) forgotten: u64,
     /// An unreliable message has all its packets so far.
@@ -76,6 +78,7 @@ impl Responder {
         is_new: bool,
     ) -> (Taken, bool) {
         let psn = packet.psn();
+        self.trailing = 0;
         if self.first.is_none() {
             (self.first, self.highest, self.is_loose) = (Some(psn), psn, true);
         }
