@@ -12,6 +12,7 @@ use super::{
     Outcome,
     arg::{self, encapsulation},
     emit::{Emit, Out},
+    input::Progress,
     scenario, warn_of_damage,
 };
 use rdmawire::{
@@ -378,7 +379,7 @@ impl Message {
 fn from_capture(from: &Place, out: Out) -> anyhow::Result<Outcome> {
     let mut reader = capture::open(&from.file)?;
     let mut emit = Emit::new(out)?;
-    let mut n = 0;
+    let (mut progress, mut n) = (Progress::new(reader.info()), 0);
     while let Some(record) = reader.next()? {
         n += 1;
         if from.frame.is_none_or(|wanted| wanted == n) {
@@ -391,7 +392,9 @@ fn from_capture(from: &Place, out: Out) -> anyhow::Result<Outcome> {
         if from.frame == Some(n) {
             break;
         }
+        progress.frame(n, || reader.info().bytes_read);
     }
+    drop(progress);
     if let Some(wanted) = from.frame.filter(|&wanted| wanted > n) {
         bail!("{}: frame {wanted} of {n}", from.file.display());
     }

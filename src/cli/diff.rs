@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::{
     Outcome,
-    input::{STOP, describe, open},
+    input::{Progress, STOP, describe, open},
     say,
     terminal::{self, Color},
     tracking::Tracking,
@@ -64,6 +64,7 @@ impl Diff {
         let mut taps = Taps::new(options, self.files.iter().map(|path| path.display().to_string()));
         let mut numbers = vec![0u64; sources.len()];
         let mut is_all = true;
+        let mut progress = Progress::of(sources.iter().map(Source::info));
         while let Some(tap) = taps.next_tap() {
             if STOP.load(Ordering::Relaxed) {
                 break;
@@ -89,7 +90,10 @@ impl Diff {
                     taps.end(tap);
                 }
             }
+            let bytes = || sources.iter().map(|source| source.info().bytes_read).sum();
+            progress.frame(numbers.iter().sum(), bytes);
         }
+        drop(progress);
         let files = describe(sources.iter().map(Source::info));
         is_all &= files.problems.is_empty();
         let report = taps.finish();

@@ -11,6 +11,7 @@ use clap::Args;
 use super::{
     Outcome,
     arg::{self, Check, RocePorts},
+    input::Progress,
     say,
     terminal::{self, Color},
     warn_of_damage,
@@ -130,7 +131,12 @@ impl Dissect {
         line.nanoseconds = reader.info().format != capture::Format::PcapMicros;
         let file = (self.files.len() > 1).then(|| path.display().to_string());
         let mut number = 0;
+        // On a terminal, the lines themselves show it.
+        let mut progress = (!io::stdout().is_terminal()).then(|| Progress::new(reader.info()));
         while *left > 0 {
+            if let Some(progress) = &mut progress {
+                progress.frame(number, || reader.info().bytes_read);
+            }
             let record = match reader.next() {
                 Ok(Some(record)) => record,
                 Ok(None) => break,

@@ -116,7 +116,7 @@ pub(super) fn describe<'a>(infos: impl Iterator<Item = &'a Info>) -> Files {
     all
 }
 
-/// A progress bar on standard error, if that is a terminal and the work takes long.
+/// A progress bar on standard error, if that is a terminal and the work takes long. It disappears when it is dropped.
 pub(super) struct Progress {
     began: Instant,
     bar: Option<ProgressBar>,
@@ -126,8 +126,22 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn new(info: &Info) -> Progress {
-        let is_wanted = io::stderr().is_terminal() && info.total_bytes.is_some();
-        Progress { began: Instant::now(), bar: None, is_wanted, total: info.total_bytes.unwrap_or(0) }
+        Progress::of([info])
+    }
+
+    /// Of several inputs that are read together.
+    pub(super) fn of<'a>(inputs: impl IntoIterator<Item = &'a Info>) -> Progress {
+        let total = inputs.into_iter().map(|info| info.total_bytes).sum::<Option<u64>>();
+        let is_wanted = io::stderr().is_terminal() && total.is_some();
+        Progress { began: Instant::now(), bar: None, is_wanted, total: total.unwrap_or(0) }
+    }
+
+    /// After each frame; looks at the clock now and then. `bytes` were read so far.
+    pub(super) fn frame(&mut self, number: u64, bytes: impl FnOnce() -> u64) {
+        const EVERY: u64 = 1 << 14;
+        if self.is_wanted && number.is_multiple_of(EVERY) {
+            self.show(bytes());
+        }
     }
 
     pub(super) fn show(&mut self, bytes: u64) {
@@ -147,5 +161,11 @@ impl Progress {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
     }
 }

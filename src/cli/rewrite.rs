@@ -8,6 +8,7 @@ use clap::Args;
 use super::{
     Outcome,
     arg::{edit, encapsulation, format_of},
+    input::Progress,
 };
 use rdmawire::{
     capture::{self, Record, Sink, Source},
@@ -74,13 +75,17 @@ impl Rewrite {
         let streamed = self.input == Path::new("-");
         if self.anonymize && !streamed {
             let mut reader = capture::open(&self.input)?;
+            let (mut progress, mut number) = (Progress::new(reader.info()), 0);
             while let Some(record) = reader.next()? {
                 rewriter.learn(&record);
+                number += 1;
+                progress.frame(number, || reader.info().bytes_read);
             }
         }
         let mut reader = capture::open(&self.input)?;
         let options = capture::Options { force: self.force, ..Default::default() };
         let mut sink = capture::create(&self.output, format, &[], options)?;
+        let mut progress = Progress::new(reader.info());
         while let Some(record) = reader.next()? {
             let (time, interface, number) = (record.time, record.interface, rewriter.counts().frames + 1);
             let new = match rewriter.rewrite(&record) {
@@ -88,7 +93,9 @@ impl Rewrite {
                 Err(error) => bail!("frame {number}: {error}"),
             };
             sink.put(&Record { time, interface, link: new.link, wire_len: new.wire_len, frame: new.frame })?;
+            progress.frame(number, || reader.info().bytes_read);
         }
+        drop(progress);
         sink.finish()?;
         let (counts, info) = (rewriter.counts(), reader.info());
         for problem in &info.problems {
