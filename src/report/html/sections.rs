@@ -116,7 +116,7 @@ fn proof(capture: &Capture) -> Markup {
         (capture.capture_drops.unwrap_or(0), "packets dropped by the capturing system"),
         (capture.mirror_lost_packets.unwrap_or(0), "packets lost by the mirror"),
         (capture.flows_without_detail, "flows gave up detail to save memory"),
-        (capture.evicted_flows, "flows put away because there were too many"),
+        (capture.evicted_flows, "flows evicted because there were too many"),
     ];
     html! {
         ul {

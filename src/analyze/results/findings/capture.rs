@@ -165,9 +165,10 @@ pub(super) fn marks_without_cnps(capture: &Capture<'_>, say: &mut dyn FnMut(Seen
 
 pub(super) fn port_collisions(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     if let Some(n) = capture.ports.map(|ports| ports.collisions).filter(|&n| n > 0) {
+        let groups = counted([n; 2], "group");
+        let share = if n == 1 { "shares" } else { "share" };
         let text = format!(
-            "{} groups of queue pairs between the same hosts share a source port: they take one path",
-            count(n)
+            "{groups} of queue pairs between the same hosts {share} a source port: they take one path"
         );
         say(Seen { time: 0, count: n, text });
     }
