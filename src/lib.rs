@@ -104,6 +104,8 @@ pub mod frame;
 pub mod gate;
 #[cfg(feature = "std")]
 pub mod grammar;
+#[cfg(feature = "cli")]
+pub mod packets;
 #[cfg(feature = "std")]
 pub mod plot;
 #[cfg(feature = "std")]

@@ -617,6 +617,7 @@ fn no_renderer_steers_the_terminal() {
             (vec!["diff", path, path], 0),
             (vec!["annotate", path, &noted], 0),
             (vec!["dissect", "-V", path], 0),
+            (vec!["packets", path], 0),
         ] {
             let done = out(&args);
             let texts = [&done.stdout, &done.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());

@@ -16,6 +16,7 @@ use rdmawire::{
     gate::{Figure, Natural},
     grammar::{did_you_mean, nearest, units},
     opcode::{Direction, Opcode, PayloadRule, Position},
+    packets,
     report::table::{Column, Table},
     wire::{Bth, Field, Header, HeaderInfo, Kind, Show, Syndrome},
 };
@@ -57,6 +58,7 @@ impl Explain {
             ["gate" | "gates"] => gate(&mut to)?,
             ["schema"] => writeln!(to, "{:#}", rdmawire::report::schema().to_value())?,
             ["table" | "tables"] => tables(&mut to)?,
+            ["table" | "tables", "packets"] => packets(&mut to)?,
             ["table" | "tables", name] => table(name, &mut to)?,
             ["scenario" | "scenarios"] => to.push_str(rdmawire::sim::SCHEMA),
             names => named(&names.join(" "), &mut to)?,
@@ -97,6 +99,20 @@ fn all(to: &mut String) -> Written {
 fn tables(to: &mut String) -> Written {
     for table in Table::ALL {
         writeln!(to, "{:12} {:3} columns  {}", table.name(), table.columns().len(), table.doc())?;
+    }
+    let columns = packets::COLUMNS.len() + packets::MORE_COLUMNS.len();
+    writeln!(to, "{:12} {columns:3} columns  {PACKETS}", "packets")
+}
+
+const PACKETS: &str = "A packet: what `rdmawire packets` writes.";
+
+/// The columns of packets.
+fn packets(to: &mut String) -> Written {
+    writeln!(to, "packets: {PACKETS}")?;
+    let [capture, behind @ ..] = packets::MORE_COLUMNS;
+    let of_headers = packets::COLUMNS.iter().map(|column| (column.name, column.kind(), column.doc));
+    for (name, kind, doc) in [capture].into_iter().chain(of_headers).chain(behind) {
+        writeln!(to, "  {name}  ({kind})\n      {doc}")?;
     }
     Ok(())
 }

@@ -23,6 +23,7 @@ mod input;
 mod interfaces;
 mod memory;
 mod overhead;
+mod packets;
 mod page;
 mod pipeline;
 mod plot;
@@ -80,6 +81,7 @@ enum Command {
     Diff(Box<diff::Diff>),
     Overhead(overhead::Overhead),
     Counters(Box<counters::Counters>),
+    Packets(Box<packets::Packets>),
     Plot(Box<plot::Plot>),
     Check(Box<check::Check>),
     DiffReport(Box<diff_report::DiffReport>),
@@ -187,6 +189,7 @@ impl Cli {
             Command::Diff(command) => command.run(),
             Command::Overhead(command) => command.run(),
             Command::Counters(command) => command.run(),
+            Command::Packets(command) => command.run(),
             Command::Plot(command) => command.run(),
             Command::Check(command) => command.run(),
             Command::DiffReport(command) => command.run(),

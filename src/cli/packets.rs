@@ -1,0 +1,109 @@
+//! `rdmawire packets`: a row for each packet.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    path::{Path, PathBuf},
+    sync::atomic::Ordering,
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use super::{
+    Outcome,
+    input::{Progress, STOP, describe, open},
+    say,
+    tracking::Tracking,
+};
+use rdmawire::{
+    capture::{Source, WholeFile},
+    filter::FrameMeta,
+    packets::{Format, Packets as Rows},
+};
+
+/// Write a row for each packet: values of its headers, and what the analysis says of it.
+///
+/// For DuckDB, ClickHouse, Polars, Spark and notebooks. `rdmawire explain table packets` lists the columns. There is no payload.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rdmawire packets x.pcap -o packets.csv
+  rdmawire packets --filter 'aeth.nak' host-a.pcap host-b.pcap -o naks.ndjson")]
+pub(super) struct Packets {
+    /// The captures, one after the other; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The file to write: .csv, .ndjson, or .parquet where that feature is built in; `-` is CSV on standard output.
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+    /// Replace the file if it exists.
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    tracking: Tracking,
+}
+
+impl Packets {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        super::end_on_ctrl_c(&STOP);
+        if self.output == Path::new("-") {
+            let out = io::BufWriter::new(io::stdout());
+            let (mut out, is_all) = self.write(out, Format::Csv)?;
+            out.flush()?;
+            return Ok(if is_all { Outcome::Done } else { Outcome::Failed });
+        }
+        let format = match self.output.extension().and_then(|end| end.to_str()) {
+            Some("csv") => Format::Csv,
+            Some("ndjson" | "jsonl") => Format::Ndjson,
+            #[cfg(feature = "parquet")]
+            Some("parquet") => Format::Parquet,
+            #[cfg(not(feature = "parquet"))]
+            Some("parquet") => bail!("{}: built without the feature parquet", self.output.display()),
+            _ => bail!("{}: its name must end in .csv, .ndjson or .parquet", self.output.display()),
+        };
+        let name = || self.output.display().to_string();
+        let file = WholeFile::create(&self.output, self.force).with_context(name)?;
+        let (file, is_all) = self.write(file, format)?;
+        file.keep().with_context(name)?;
+        Ok(if is_all { Outcome::Done } else { Outcome::Failed })
+    }
+
+    /// Writes all rows. Returns the file, and whether all captures could be read.
+    fn write<W: Write + Send>(&self, file: W, format: Format) -> anyhow::Result<(W, bool)> {
+        let filter = self.tracking.filter()?;
+        let options = self.tracking.options(1);
+        let mut rows = Rows::new(file, format)?;
+        let mut is_all = true;
+        for path in &self.files {
+            let mut source = open(path)?;
+            let is_shown = self.output == Path::new("-") && io::stdout().is_terminal();
+            let mut progress = (!is_shown).then(|| Progress::new(source.info()));
+            rows.begin(&path.display().to_string(), options.clone())?;
+            let mut number = 0;
+            while !STOP.load(Ordering::Relaxed) {
+                let record = match source.next() {
+                    Ok(Some(record)) => record,
+                    Ok(None) => break,
+                    Err(error) => {
+                        say(format_args!("{error}"));
+                        is_all = false;
+                        break;
+                    }
+                };
+                number += 1;
+                let is_wanted = filter.as_ref().is_none_or(|filter| {
+                    let (d, icrc) = options.examine(&record);
+                    filter.matches(&d, &FrameMeta { number, time_ns: record.time.0, icrc: Some(icrc) })
+                });
+                match is_wanted {
+                    true => rows.push(&record)?,
+                    false => rows.pass_over(),
+                }
+                if let Some(progress) = &mut progress {
+                    progress.frame(number, || source.info().bytes_read);
+                }
+            }
+            is_all &= describe([source.info()].into_iter()).problems.is_empty();
+        }
+        Ok((rows.finish()?, is_all && !STOP.load(Ordering::Relaxed)))
+    }
+}
