@@ -97,6 +97,8 @@ pub mod counters;
 #[cfg(feature = "std")]
 pub mod craft;
 #[cfg(feature = "std")]
+pub mod dcqcn;
+#[cfg(feature = "std")]
 pub mod filter;
 #[cfg(feature = "std")]
 pub mod frame;

@@ -130,6 +130,9 @@ fn scenarios(found: &mut Found) {
         "[[tap]]\nburst = [{ at = 100, frames = 7 }]",
         "[[event]]\ndo = \"drop\"\npacket = 99\nwhere = \"before\"\n[[tap]]\nonly = \"right\"\nloss = 0.01",
         "[[event]]\ndo = \"drop\"\npacket = 99\n[cnp]\non_nak = true",
+        "rate = \"40G\"\n[[segment]]\nright = { mark = 0.1 }\n[[segment]]\n[cnp]\nbecn = false\ndscp = 26\ninterval = \"4us\"\n[[event]]\ndo = \"mark\"\nof = \"acks\"\nfrom = \"to\"",
+        "notify = false\n[[connection]]\noperations = [{ op = \"write\", size = \"64KiB\", count = 20 }]\n[[segment]]\nright = { mark = 0.3 }\n[[segment]]\n[cnp]\ninterval = \"4us\"",
+        "ecn = false\n[[event]]\ndo = \"drop\"\npacket = 99\n[cnp]\non_nak = true",
         "recovery = \"selective\"\n[[event]]\ndo = \"drop\"\npacket = 99\n[[tap]]\nonly = \"right\"",
     ];
     for more in others {

@@ -12,6 +12,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("named", &[]),
     ("opcode", &["wire", "named"]),
     ("checksum", &[]),
+    // A model of senders, with nothing but numbers.
+    ("dcqcn", &[]),
     // Hints to the processor's cache: it depends on nothing.
     ("prefetch", &[]),
     ("random", &[]),
@@ -54,11 +56,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "capture",
             "craft",
             "wire_cost",
+            "dcqcn",
         ],
     ),
     (
         "analyze",
         &[
+            "dcqcn",
             "wire",
             "opcode",
             "checksum",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Pacing, PauseEnd, Summary, Why};
+use super::{Confidence, Pacing, PauseEnd, Summary, Why};
 
 records! {
     /// Marks and notifications over the whole capture.
@@ -29,6 +29,76 @@ records! {
         pub pacing: Option<Pacing>,
         /// That distance in nanoseconds.
         pub pacing_interval_ns: Option<u64>,
+        /// How sure that is: it is inferred from the distances.
+        pub pacing_confidence: Option<Confidence>,
+        /// CNPs that receivers with such a limit send for the marks at the tap, and for NAKs, where they come with CNPs; with the
+        /// shortest distance between two CNPs of a queue pair, where no limit shows.
+        pub expected_cnps: Option<u64>,
+        /// CNPs near a NAK of the same addresses, without a mark in the millisecond before.
+        pub cnps_for_losses: Option<u64>,
+        /// CNPs with neither a mark in the millisecond before nor a NAK near: the flow was marked behind the tap.
+        pub cnps_unmarked: Option<u64>,
+        /// CNPs whose BECN bit is not set.
+        pub cnps_without_becn: u64,
+        /// ACKs of native InfiniBand with BECN: they notify as CNPs do.
+        pub becn_acks: u64,
+        /// Flows that were marked, or notified.
+        pub flow_count: u64,
+        /// These flows, most CNPs first: 1024 at most.
+        pub flows: Vec<MarkedFlow>,
+        /// Why figures are missing.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        pub why: Why,
+    }
+
+    /// A flow that was marked, or whose sender was notified.
+    pub struct MarkedFlow {
+        /// The flow of the data, as an index into [`Report::flows`](super::Report::flows).
+        pub flow: Option<usize>,
+        /// Source address of the data: CNPs go there.
+        pub src: String,
+        /// Destination address of the data: CNPs come from there.
+        pub dst: String,
+        /// The queue pair that the data goes to.
+        pub dest_qp: Option<u32>,
+        /// The queue pair that the CNPs go to.
+        pub src_qp: Option<u32>,
+        /// ECN-capable data packets, marked ones included.
+        pub ect_packets: u64,
+        /// Data packets that are not ECN-capable: switches drop them where they would mark others.
+        pub not_ect_packets: u64,
+        /// Marked data packets.
+        pub ce_packets: u64,
+        /// Marked data packets among ECN-capable ones: 0 to 1.
+        pub ce_ratio: Option<f64>,
+        /// CNPs for it.
+        pub cnps: u64,
+        /// CNPs that a receiver with the capture's limit sends for its marks, and for its NAKs, where they come with CNPs.
+        pub expected_cnps: Option<u64>,
+        /// CNPs within a millisecond of a mark.
+        pub cnps_for_marks: Option<u64>,
+        /// CNPs near a NAK of the same addresses, without a mark in the millisecond before.
+        pub cnps_for_losses: Option<u64>,
+        /// CNPs with neither: it was marked behind the tap.
+        pub cnps_unmarked: Option<u64>,
+        /// Times between its CNPs in nanoseconds.
+        pub cnp_interval_ns: Option<Summary>,
+        /// Times from a mark, which the receiver's limit let through, to its CNP, in nanoseconds: at the tap.
+        pub ce_to_cnp_ns: Option<Summary>,
+        /// Bits per second on the wire until the first CNP.
+        pub rate_before_bps: Option<u64>,
+        /// Bits per second on the wire from the first CNP to the last one.
+        pub rate_after_bps: Option<u64>,
+        /// CNPs of which the rate before and after is known: those in the first 65 ms after the capture's first CNP.
+        pub reactions: u64,
+        /// The median over these CNPs: rate in the 48 µs after a CNP over the rate in the 48 µs before it.
+        pub reaction_ratio: Option<f64>,
+        /// Whether the sender keeps its rate although it gets CNPs: it ignores them, or something else keeps it slower than they do.
+        pub keeps_rate: Option<bool>,
+        /// Whether its CNPs have the DSCP and the priority of its data.
+        pub cnps_with_data: bool,
+        /// The frames of its first CNPs.
+        pub cnp_frames: Vec<u64>,
         /// Why figures are missing.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         pub why: Why,

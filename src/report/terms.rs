@@ -225,6 +225,8 @@ terms! {
         NotRequested = "not_requested": "It was not asked for.",
         UnevenClock = "uneven_clock": "No clock that drifts evenly explains the times: one was set, or changed its speed.",
         CoarseTimes = "coarse_times": "The clock of the capture is too coarse for times so short.",
+        TooFew = "too_few": "There are too few events to tell.",
+        NotEct = "not_ect": "No data packet is ECN-capable.",
         MemoryLimit = "memory_limit": "Detail was given up to stay within the memory limit.",
     }
 }

@@ -228,6 +228,7 @@ fn check(connection: &Connection, scenario: &Scenario) -> Result<(), Error> {
             "ack_every and ack_request_every: expected at least 1",
         ),
         (c.dscp <= 63 && c.pcp <= 7, "dscp and pcp: expected at most 63 and 7"),
+        (c.ack_dscp.is_none_or(|dscp| dscp <= 63), "ack_dscp: expected at most 63"),
         (c.vlan.is_none_or(|vlan| vlan < 4096), "vlan: expected at most 4095"),
         (one_family, "hosts: expected addresses of one IP version"),
         (!needs_gid || v6, "encapsulation: RoCE v1 and a GRH need IPv6 addresses (GIDs)"),

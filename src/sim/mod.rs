@@ -47,6 +47,7 @@ use std::net::IpAddr;
 use serde::Deserialize;
 
 use crate::{
+    dcqcn::Parameters,
     dissect,
     message::{Ending, Segments, Unsupported},
     opcode::{Operation as Op, Service},
@@ -278,6 +279,13 @@ tables! {
         pub max_reads: u32 = 16,
         /// Rate limit of each requester.
         pub rate: Option<Rate> = None,
+        /// DCQCN's parameters at the requesters, by the name of their set; without it, they ignore notifications.
+        #[serde(deserialize_with = "text::dcqcn")]
+        pub dcqcn: Option<&'static Parameters> = None,
+        /// Whether its ends notify of congestion.
+        pub notify: bool = true,
+        /// DSCP of acknowledgements, if not that of the connection.
+        pub ack_dscp: Option<u8> = None,
         /// How it recovers from loss.
         pub recovery: Recovery = Recovery::GoBackN,
         /// How many packets may overtake a missing one before a selective responder sends a NAK.
@@ -661,6 +669,10 @@ tables! {
         pub interval: Ns = Ns(50_000),
         /// DSCP of the notifications.
         pub dscp: u8 = 48,
+        /// Their priority code point, if not that of the connection.
+        pub pcp: Option<u8> = None,
+        /// Whether they have the BECN bit.
+        pub becn: bool = true,
         /// Whether one also goes with each sequence NAK.
         pub on_nak: bool = false,
     }

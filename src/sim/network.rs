@@ -291,7 +291,11 @@ impl Sim {
             self.on_manage(tx);
             return;
         }
-        if opcode.is_cnp() || receiver == NONE {
+        if receiver == NONE {
+            return;
+        }
+        if opcode.is_cnp() {
+            self.slow_down(receiver);
             return;
         }
         if marked && self.run.scenario.cnp.enabled && opcode.operation() != Some(Operation::Acknowledge) {

@@ -11,7 +11,10 @@ use super::{
     Connection, Operation, Verb,
     engine::{Cause, NONE},
 };
-use crate::opcode::{Opcode, Operation as Op};
+use crate::{
+    dcqcn::ReactionPoint,
+    opcode::{Opcode, Operation as Op},
+};
 
 /// A queue pair: a requester in its own PSN space, and a responder in the PSN space of its peer.
 #[derive(Debug, Default)]
@@ -53,6 +56,8 @@ pub(super) struct Qp {
     pub(super) episode: u32,
     pub(super) cause: Cause,
     pub(super) pace: u64,
+    /// What CNPs do to its rate.
+    pub(super) reaction: Option<ReactionPoint>,
     /// Of each PSN from `start`: its first transmission, and how often it was sent.
     pub(super) requests: Vec<(u32, u16)>,
 

@@ -14,7 +14,7 @@ use crate::{
     craft::{Channel, ComputedField, Dialog, Endpoint, Hold, Packet, Path, template},
     dissect::Link,
     icrc,
-    opcode::Opcode,
+    opcode::{Opcode, Operation},
     random::SplitMix64,
     wire::*,
 };
@@ -219,7 +219,8 @@ fn start(run: &Run, tap: &super::Tap, t: &Transmission) -> Packet {
     let flow = &run.flows[t.flow as usize];
     let ends = Channel::rc(path(run, t), Qpn(flow.peer_qp), Qpn(flow.dest_qp));
     let headers = Channel { q_key: 0x1111_1111, ..ends }.headers(t.opcode, Psn(0));
-    let mut packet = wrapped(tap.wrap, headers.edit(|bth: Bth| bth.with_becn(t.opcode.is_cnp())));
+    let mut packet =
+        wrapped(tap.wrap, headers.edit(|bth: Bth| bth.with_becn(t.opcode.is_cnp() && run.scenario.cnp.becn)));
     packet.set_keep(ComputedField::UdpSourcePort, true);
     packet.set_keep(ComputedField::Fcs, !tap.fcs);
     packet
@@ -235,8 +236,14 @@ fn path(run: &Run, t: &Transmission) -> Path {
     let path = Path::new(run.encapsulation(flow), end(flow.src), end(flow.dst));
     let Some(connection) = flow.connection else { return Path { dscp: 0, ..path } };
     let connection = &run.connections[connection as usize];
-    let dscp = if t.opcode.is_cnp() { run.scenario.cnp.dscp } else { connection.dscp };
-    Path { dscp, ttl: connection.ttl, vlan: connection.vlan.map(|vid| (connection.pcp, vid)), ..path }
+    let is_ack = t.opcode.operation() == Some(Operation::Acknowledge);
+    let dscp = match connection.ack_dscp {
+        _ if t.opcode.is_cnp() => run.scenario.cnp.dscp,
+        Some(dscp) if is_ack => dscp,
+        _ => connection.dscp,
+    };
+    let pcp = run.scenario.cnp.pcp.filter(|_| t.opcode.is_cnp()).unwrap_or(connection.pcp);
+    Path { dscp, ttl: connection.ttl, vlan: connection.vlan.map(|vid| (pcp, vid)), ..path }
 }
 
 /// The virtual address of a message in the responder's memory: each has a page of its own.

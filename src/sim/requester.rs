@@ -7,6 +7,7 @@ use super::{
     qp::{Rewind, is_answered, note},
 };
 use crate::{
+    dcqcn::ReactionPoint,
     opcode::{Opcode, Service},
     wire::{Acknowledgement, NakCode, Syndrome},
 };
@@ -148,7 +149,7 @@ impl Sim {
         let (mtu, service) = (connection.mtu as u32, connection.service);
         let every = connection.ack_request_every.min(connection.window / 2).max(1) as u64;
         let mig_req = connection.mig_req ^ connection.migrate_at.is_some_and(|at| self.now >= at.0);
-        let pace = connection.rate;
+        let fixed = connection.rate.map(|rate| rate.0);
         let state = &self.qps[qp as usize];
         let (_, id) = self.find(qp, psn)?;
         let message = self.run.messages[id as usize];
@@ -177,9 +178,10 @@ impl Sim {
         } else if limit.is_none() {
             state.cursor = end;
         }
-        if let Some(rate) = pace {
+        let allowed = state.reaction.as_mut().map(|reaction| reaction.rate(self.now));
+        if let Some(rate) = [fixed, allowed].into_iter().flatten().min() {
             let bits = 8 * (payload as u64 + 82);
-            state.pace = self.now + bits * 1_000_000_000 / rate.0;
+            state.pace = self.now + bits * 1_000_000_000 / rate.max(1);
         }
         let (cause, episode) = if resent { (state.cause, state.episode) } else { (Cause::First, NONE) };
         let (host, payload) = (state.host, payload as u16);
@@ -197,6 +199,14 @@ impl Sim {
             self.arm(qp);
         }
         Some(tx)
+    }
+
+    /// A requester is notified of congestion.
+    pub(super) fn slow_down(&mut self, qp: u32) {
+        let Some(set) = self.connection(qp).dcqcn else { return };
+        let (host, now) = (self.qps[qp as usize].host, self.now);
+        let line = self.ports[host as usize].rate;
+        self.qps[qp as usize].reaction.get_or_insert_with(|| ReactionPoint::new(set, line)).cnp(now);
     }
 
     /// The outstanding message with this PSN: its place in the queue, and its index.

@@ -238,6 +238,9 @@ impl Sim {
 
     /// Sends a congestion notification to the peer, if the pacing allows one.
     pub(super) fn notify(&mut self, qp: u32) {
+        if !self.connection(qp).notify {
+            return;
+        }
         let cnp = &self.run.scenario.cnp;
         let state = &self.qps[qp as usize];
         let flow = &self.run.flows[state.flow as usize];

@@ -5,7 +5,11 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Deserializer, de};
 
 use super::Scenario;
-use crate::{grammar::units, opcode::Service};
+use crate::{
+    dcqcn::{Parameters, SETS},
+    grammar::units,
+    opcode::Service,
+};
 
 /// A time or a duration in nanoseconds; in text `"10us"`, `"1.5ms"`, or a number of nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -136,6 +140,18 @@ from_text_or_number! {
 }
 
 /// Reads a transport service, of those that are simulated.
+/// The name of a set of DCQCN's parameters, or "none".
+pub(super) fn dcqcn<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'static Parameters>, D::Error> {
+    let name = String::deserialize(from)?;
+    match Parameters::by_name(&name) {
+        None if name != "none" => {
+            let names = SETS.map(|set| format!("{:?}", set.name)).join(", ");
+            Err(de::Error::custom(format!("{name:?}: expected \"none\", {names}")))
+        }
+        set => Ok(set),
+    }
+}
+
 pub(super) fn service<'de, D: Deserializer<'de>>(from: D) -> Result<Service, D::Error> {
     let name = String::deserialize(from)?;
     match name.as_str() {

@@ -70,6 +70,13 @@ impl Window {
     fn is_empty(&self) -> bool {
         self.ns == 0
     }
+
+    /// After the first CNP, a metric may divide the time that none divided before.
+    pub(super) fn close_if_endless(&mut self) {
+        if self.ns > i64::MAX as u64 {
+            *self = Window::EMPTY;
+        }
+    }
 }
 
 impl Tracker {

@@ -121,7 +121,11 @@ impl Tracker {
         if let Some(id) = flow {
             self.weigh(id);
         }
-        let (frame, is_control, peer) = (self.number(), facts.is_control(), self.asking(flow, space));
+        let (frame, is_control) = (self.number(), facts.is_control());
+        let peer = match facts.opcode().is_cnp() {
+            true => flow.and_then(|id| self.flows.peer(id)),
+            false => self.asking(flow, space),
+        };
         self.config.histories.drain(|history| metrics.on_history(&history));
         metrics.on_packet(facts, &Placed { frame, flow, space, class, is_control, peer });
     }
@@ -180,9 +184,15 @@ impl Tracker {
         let operation = match shape.operation {
             Some(Operation::Cnp) => {
                 flow.cnps += 1;
+                // Metrics count what the other flow sent before it.
+                let is_paired = flow.peer.is_some();
                 if let Some(id) = facts.ip_id() {
                     flow.ids.push(id);
                 }
+                if is_paired {
+                    self.flows.settle_peer(id);
+                }
+                self.window.close_if_endless();
                 return (Some(id), None, Some(Class::Unsequenced));
             }
             Some(operation) if matches!(service, Service::Rc | Service::Uc | Service::Xrc | Service::Rd) => {

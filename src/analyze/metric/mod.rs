@@ -92,7 +92,7 @@ pub struct Placed {
     pub class: Option<Class>,
     /// It is an ACK, a NAK or a CNP.
     pub is_control: bool,
-    /// Of a response: the flow of the requests that it answers, where that is known.
+    /// Of a response: the flow of the requests that it answers; of a CNP: the flow that it slows; where that is known.
     pub peer: Option<FlowId>,
 }
 
@@ -133,6 +133,8 @@ pub struct KnownFlow {
     pub index: usize,
     /// Its peer's queue pair.
     pub peer_qp: Option<u32>,
+    /// The opposite flow.
+    pub peer: Option<FlowId>,
 }
 
 impl Context<'_> {

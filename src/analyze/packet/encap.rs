@@ -2,9 +2,12 @@
 
 use super::{
     FastForm, FastPacket, Frame, MirrorCopy, PacketView, RunKey,
-    fast::{HEADERS, IPV6_MORE, VERSION_4_WHOLE, VERSION_6, WORDS, verify, verify_plain, words},
+    fast::{
+        HEADERS, IPV6_MORE, VERSION_4_WHOLE, VERSION_6, WORDS, verify, verify_plain, with_priority, words,
+    },
     inside::Inside,
     key::{Key, Wide},
+    path_tag,
 };
 use crate::{
     capture::Record,
@@ -54,12 +57,12 @@ impl EncapPacket {
         let as_ipv4 = |len: u32| (len - more).saturating_add(Ethernet::LEN as u32 + vlan);
         let plain = FastPacket {
             time: frame.time,
-            headers,
+            headers: with_priority(headers, tags),
             said: 0,
             wire_len: as_ipv4(wire_len),
             captured: as_ipv4(rest.len() as u32),
             interface: record.interface,
-            tags,
+            tags: tags & path_tag::VLAN as u16,
         };
         let key = match ipv6 {
             None => plain.key()?,
@@ -178,7 +181,7 @@ macro_rules! told {
 
 impl PacketView for EncapPacket {
     told! {
-        icrc: State, opcode: Opcode, ack_req: bool, psn: Psn, path_tag: u64, ecn: Ecn, mark: Ecn, payload: u32,
+        icrc: State, opcode: Opcode, ack_req: bool, becn: bool, psn: Psn, path_tag: u64, ecn: Ecn, mark: Ecn, payload: u32,
         contents: Contents, vlan_bytes: u32, aeth: Option<Aeth>, dma_len: Option<u32>, fingerprint: u32
     }
 

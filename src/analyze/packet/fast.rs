@@ -23,7 +23,7 @@ use crate::{
 /// headers 0 |4 | 5 |   TOS   |  total length  | identification |flags, offset  |
 ///         1 |  TTL | protocol| header checksum|         source address         |
 ///         2 |       destination address       |  source port   | dest. port    |
-///         3 |   UDP length   |  UDP checksum  |opcode|S M Pad TVer|   P_Key    |
+///         3 |   UDP length   |       PCP      |opcode|S M Pad TVer|   P_Key    |
 ///         4 |F B resv|  destination QP        |A resv|         PSN            |
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ pub(crate) struct FastPacket {
     pub(super) wire_len: u32,
     pub(super) captured: u32,
     pub(super) interface: u16,
-    /// VLAN as in [`path_tag`], and the bits below.
+    /// VLAN as in [`path_tag`], and the bits below. Its priority is where the UDP checksum, which nobody needs, would be.
     pub(super) tags: u16,
 }
 
@@ -52,10 +52,10 @@ const IP_RIGHT: u16 = 1 << 15;
 /// network   |4 | 5 |   TOS   |  source port   |   dest. port   | fragment offset|
 /// addresses |         source address          |       destination address       |
 ///                                      around |ser-|V| VID    | TTL  | protocol |
-///                                          qp |  kind |      destination QP     |
+///                                          qp |P kind |      destination QP     |
 /// ```
 ///
-/// Addresses of IPv6 are mixed: see [`Key::short`].
+/// Addresses of IPv6 are mixed: see [`Key::short`]. P: the priority of the VLAN tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunKey {
     network: u64,
@@ -100,6 +100,12 @@ impl Default for RunKey {
     }
 }
 
+/// The priority of the VLAN tag, in a packet's fourth word and in a [`path_tag`]; and in a run key's queue pair.
+const PCP: u64 = path_tag::PCP;
+const RUN_PCP: u32 = 28;
+/// Where a fast form's fourth word has the UDP checksum.
+const CHECKSUM: u64 = 0xffff << 32;
+
 /// IPv4, UDP and BTH.
 pub(super) const HEADERS: usize = Ipv4::LEN + Udp::LEN + Bth::LEN;
 pub(super) const WORDS: usize = HEADERS / 8;
@@ -129,7 +135,8 @@ impl FastPacket {
         if ether_type != EtherType::IPV4 {
             return None;
         }
-        let headers = words::<HEADERS, WORDS>(rest.first_chunk()?);
+        let headers = with_priority(words::<HEADERS, WORDS>(rest.first_chunk()?), tags);
+        let tags = tags & path_tag::VLAN as u16;
         let captured = frame.len() as u32;
         let wire_len = record.wire_len.max(captured);
         let interface = record.interface;
@@ -199,7 +206,7 @@ impl FastPacket {
             network: network & (VERSION_AND_FRAGMENT | TOS) | (ports & 0xffff_ffff) << 16,
             addresses,
             around: (protocol >> 48) as u32 | vlan | service,
-            qp,
+            qp: qp ^ ((self.headers[3] & PCP) >> (32 - RUN_PCP)) as u32,
         }
     }
 
@@ -350,6 +357,11 @@ impl PacketView for FastPacket {
     }
 
     #[inline(always)]
+    fn becn(&self) -> bool {
+        self.headers[4] >> 62 & 1 != 0
+    }
+
+    #[inline(always)]
     fn psn(&self) -> Psn {
         Psn(self.headers[4] as u32 & (Psn::SPACE - 1))
     }
@@ -368,7 +380,13 @@ impl PacketView for FastPacket {
     fn path_tag(&self) -> u64 {
         let [network, protocol, ports, ..] = self.headers;
         let vlan = self.tags as u64 & path_tag::VLAN;
-        network & path_tag::DSCP | protocol & path_tag::TTL | ports & path_tag::PORT | vlan | path_tag::PLAIN
+        let priority = self.headers[3] & PCP;
+        network & path_tag::DSCP
+            | protocol & path_tag::TTL
+            | ports & path_tag::PORT
+            | priority
+            | vlan
+            | path_tag::PLAIN
     }
 
     #[inline(always)]
@@ -441,6 +459,13 @@ pub(super) fn words<const BYTES: usize, const WORDS: usize>(bytes: &[u8; BYTES])
         *word = u64::from_be_bytes(*bytes);
     }
     words
+}
+
+/// The headers with the priority of the VLAN tag: `tags` as [`inside::ethernet`] has them.
+#[inline(always)]
+pub(super) fn with_priority(mut headers: [u64; WORDS], tags: u16) -> [u64; WORDS] {
+    headers[3] = headers[3] & !CHECKSUM | (tags as u64 >> 13) << 32;
+    headers
 }
 
 /// The state of a packet's ICRC; unchecked where it was cut. `rest`: the bytes from its network header on, of which `total` are

@@ -11,7 +11,7 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inside<'a> {
     pub(crate) is_ipv4: bool,
-    /// Its VLAN, as in [`path_tag`].
+    /// Its VLAN, as in [`path_tag`], with its priority in the bits above.
     pub(crate) tags: u16,
     /// The overlay's virtual network.
     pub(crate) vni: Option<u32>,
@@ -59,7 +59,7 @@ pub(crate) fn ethernet(frame: &[u8]) -> Option<(EtherType, u16, &[u8])> {
         return Some((ether_type, 0, rest));
     }
     let (tag, rest) = Vlan::view(rest)?;
-    Some((tag.ether_type(), path_tag::HAS_VLAN as u16 | tag.vid(), rest))
+    Some((tag.ether_type(), (tag.pcp() as u16) << 13 | path_tag::HAS_VLAN as u16 | tag.vid(), rest))
 }
 
 #[inline(always)]

@@ -108,13 +108,15 @@ pub trait PacketView {
     fn opcode(&self) -> Opcode;
     /// The BTH's AckReq bit.
     fn ack_req(&self) -> bool;
+    /// The BTH's BECN bit: of a CNP, and of native InfiniBand.
+    fn becn(&self) -> bool;
     /// The BTH's packet sequence number.
     fn psn(&self) -> Psn;
     /// IPv4 identification; `None` over anything else.
     fn ip_id(&self) -> Option<u16>;
     /// Whether the IPv4 header's checksum is right; `None` without one.
     fn ip_right(&self) -> Option<bool>;
-    /// VLAN, DSCP, TTL and source port, see [`path_tag`].
+    /// VLAN, DSCP, TTL, source port and priorities, see [`path_tag`].
     #[doc(hidden)]
     fn path_tag(&self) -> u64;
     /// The ECN field of the network header; 0 without one.
@@ -216,6 +218,7 @@ pub struct ParsedPacket {
     icrc: State,
     opcode: Opcode,
     ack_req: bool,
+    becn: bool,
     psn: Psn,
     ip_id: Option<u16>,
     ip_right: Option<bool>,
@@ -265,10 +268,12 @@ impl ParsedPacket {
             icrc,
             opcode: bth.opcode(),
             ack_req: bth.ack_req(),
+            becn: bth.becn(),
             psn: bth.psn(),
             ip_id,
             ip_right: d.get::<Ipv4>().map(is_right),
-            path_tag: path_tag::of(d.get::<Vlan>().map(Vlan::vid), ttl, tos, port),
+            path_tag: path_tag::of(d.get::<Vlan>().map(|tag| (tag.vid(), tag.pcp())), ttl, tos, port)
+                | d.get::<Lrh>().map_or(0, |lrh| path_tag::of_lrh(lrh.sl(), lrh.vl())),
             ecn: Ecn(tos & 3),
             mark,
             payload: d.payload_len(),
@@ -302,7 +307,7 @@ macro_rules! told {
 
 impl PacketView for ParsedPacket {
     told! {
-        frame: Frame, key: Option<Key>, encapsulation: Encapsulation, icrc: State, opcode: Opcode, ack_req: bool, psn: Psn,
+        frame: Frame, key: Option<Key>, encapsulation: Encapsulation, icrc: State, opcode: Opcode, ack_req: bool, becn: bool, psn: Psn,
         ip_id: Option<u16>, ip_right: Option<bool>, path_tag: u64, ecn: Ecn, mark: Ecn, payload: u32, contents: Contents,
         vlan_bytes: u32, network: u32, l1_bytes: u32, aeth: Option<Aeth>, dma_len: Option<u32>, fingerprint: u32
     }
@@ -387,17 +392,19 @@ fn vlan_bytes(d: &Dissection<'_>) -> u32 {
     (last + Vlan::LEN).saturating_sub(first) as u32
 }
 
-/// VLAN, DSCP, TTL and source port as one number, which is never 0. Each field is at its position in a word of the header, so
-/// that it need not be shifted. One bit for each says whether it is present.
+/// VLAN, DSCP, TTL, source port and priorities as one number, which is never 0. Most fields are at their positions in words of the
+/// header, so that they need not be shifted. One bit for each says whether it is present. PCP: of the VLAN tag; SL, VL: of the LRH.
 ///
 /// ```text
-/// 63   56 55  50       31         16 15  14      13       12    11    0
-/// |  TTL | DSCP |     | source port | 1 |port?|network?|VLAN?|   VID   |
+/// 63   56 55  50  49  48 43..40 39..36  34..32 31         16 15  14      13       12    11    0
+/// |  TTL | DSCP |   |LRH?|  VL  |  SL  |  PCP | source port | 1 |port?|network?|VLAN?|   VID   |
 /// ```
 pub(crate) mod path_tag {
     pub(crate) const TTL: u64 = 0xff << 56;
     pub(crate) const DSCP: u64 = 0x3f << 50;
     pub(crate) const PORT: u64 = 0xffff << 16;
+    pub(crate) const PCP: u64 = 7 << 32;
+    const HAS_LRH: u64 = 1 << 48;
     const VID: u64 = 0xfff;
     pub(crate) const HAS_VLAN: u64 = 1 << 12;
     pub(crate) const VLAN: u64 = HAS_VLAN | VID;
@@ -407,12 +414,31 @@ pub(crate) mod path_tag {
     /// All fields are present, except a VLAN.
     pub(crate) const PLAIN: u64 = HAS_NETWORK | HAS_PORT | SOME;
 
-    pub(crate) fn of(vlan: Option<u16>, ttl: Option<u8>, tos: u8, port: Option<u16>) -> u64 {
-        let vlan = vlan.map_or(0, |vlan| HAS_VLAN | vlan as u64 & VID);
+    /// `vlan`: its identifier and its priority.
+    pub(crate) fn of(vlan: Option<(u16, u8)>, ttl: Option<u8>, tos: u8, port: Option<u16>) -> u64 {
+        let vlan = vlan.map_or(0, |(vlan, pcp)| HAS_VLAN | vlan as u64 & VID | (pcp as u64) << 32 & PCP);
         let network = ttl.map_or(0, |ttl| HAS_NETWORK | (ttl as u64) << 56 | (tos as u64) << 48 & DSCP);
         let port = port.map_or(0, |port| HAS_PORT | (port as u64) << 16);
         SOME | vlan | network | port
     }
+
+    /// Service level and virtual lane.
+    pub(crate) fn of_lrh(sl: u8, vl: u8) -> u64 {
+        HAS_LRH | (sl as u64 & 0xf) << 36 | (vl as u64 & 0xf) << 40
+    }
+
+    /// The priority of the VLAN tag.
+    pub(crate) fn pcp(path_tag: u64) -> Option<u8> {
+        (path_tag & HAS_VLAN != 0).then_some((path_tag >> 32 & 7) as u8)
+    }
+
+    /// Service level and virtual lane of native InfiniBand.
+    pub(crate) fn lanes(path_tag: u64) -> Option<(u8, u8)> {
+        (path_tag & HAS_LRH != 0).then_some(((path_tag >> 36 & 0xf) as u8, (path_tag >> 40 & 0xf) as u8))
+    }
+
+    /// The bits that say which class of traffic a packet is in.
+    pub(crate) const CLASS: u64 = DSCP | PCP | 0xff << 36 | HAS_LRH | HAS_VLAN | HAS_NETWORK;
 
     pub(crate) fn vlan(path_tag: u64) -> Option<u16> {
         (path_tag & HAS_VLAN != 0).then_some((path_tag & VID) as u16)

@@ -83,8 +83,8 @@ fn report<M: Metric>(Analysis { tracker, metrics, .. }: &Analysis<M>) -> View<'_
     let mut report = Report::<(), (), ()> { schema: report::SCHEMA.into(), ..Default::default() };
     report.capture = tracker.capture_report();
     let flow = |id| {
-        let peer_qp = tracker.flows.flows.get((id as FlowId).0 as usize)?.peer_qp;
-        Some(KnownFlow { index: index.place(id)?, peer_qp })
+        let &Flow { peer_qp, peer, .. } = tracker.flows.flows.get((id as FlowId).0 as usize)?;
+        Some(KnownFlow { index: index.place(id)?, peer_qp, peer })
     };
     metrics.contribute(&Context { names: &tracker.links, flow: &flow }, &mut report);
     index.survey().finish(&index, &mut report);

@@ -65,6 +65,9 @@ pub struct RunSum {
     pub encapsulation: Encapsulation,
     /// The ECN field of all the packets.
     pub ecn: Ecn,
+    /// VLAN, DSCP, TTL, source port and priorities of all the packets, as `PacketView::path_tag` has them.
+    #[doc(hidden)]
+    pub path_tag: u64,
     /// Time of the last packet, in nanoseconds since 1970. All packets are in one [span](crate::analyze::metric::Metric::span).
     pub last_ns: i64,
     /// Number of packets.
@@ -269,6 +272,7 @@ impl InOrderRun {
             last_psn,
             encapsulation: flow.encapsulation,
             ecn,
+            path_tag: flow.path_tags.last(),
             last_ns: time,
             packets: n,
             l1_bytes,

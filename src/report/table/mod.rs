@@ -1,4 +1,4 @@
-//! A report as tables, for databases and notebooks: one file each for captures, flows, connections, episodes, losses, pauses,
+//! A report as tables, for databases and notebooks: one file each for captures, flows, connections, episodes, losses, pauses, marks,
 //! intervals and findings.
 //!
 //! Rows and names are those of the report. What is nested becomes one column for each value: `requests.losses.upstream` becomes
@@ -13,7 +13,7 @@ use std::io;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Capture, Connection, Episode, Finding, Flow, Interval, Pause, Stream, View};
+use super::{Capture, Connection, Episode, Finding, Flow, Interval, MarkedFlow, Pause, Stream, View};
 pub use columns::{Column, Kind};
 pub use sink::Format;
 use sink::Sink;
@@ -33,6 +33,8 @@ pub enum Table {
     Losses,
     /// Pauses per link, sender and priority.
     Pauses,
+    /// Marks and notifications per flow.
+    Marks,
     /// Traffic over time, with `--interval`.
     Intervals,
     /// Findings.
@@ -41,13 +43,14 @@ pub enum Table {
 
 impl Table {
     /// All of them.
-    pub const ALL: [Table; 8] = [
+    pub const ALL: [Table; 9] = [
         Table::Captures,
         Table::Flows,
         Table::Connections,
         Table::Episodes,
         Table::Losses,
         Table::Pauses,
+        Table::Marks,
         Table::Intervals,
         Table::Findings,
     ];
@@ -61,6 +64,7 @@ impl Table {
             Table::Episodes => "episodes",
             Table::Losses => "losses",
             Table::Pauses => "pauses",
+            Table::Marks => "marks",
             Table::Intervals => "intervals",
             Table::Findings => "findings",
         }
@@ -77,6 +81,7 @@ impl Table {
             Table::Episodes => "A loss or a timeout, and how the sender recovered from it.",
             Table::Losses => "Packets lost, by flow, PSN space and place. A place without losses has no row.",
             Table::Pauses => "Pauses of a priority on a link.",
+            Table::Marks => "Marks and notifications of a flow that has some.",
             Table::Intervals => "Traffic in a span of time; needs --interval.",
             Table::Findings => "What stands out, most serious first.",
         }
@@ -123,6 +128,7 @@ impl Table {
                 ]);
             }
             Table::Pauses => columns.extend(Column::of::<Pause>()),
+            Table::Marks => columns.extend(Column::of::<MarkedFlow>()),
             Table::Intervals => {
                 columns.extend(Column::of::<Interval>());
                 columns.push(key(
@@ -169,6 +175,7 @@ impl Table {
                 Ok(())
             }
             Table::Pauses => report.pause.iter().flatten().try_for_each(|row| on_row(value(row)?)),
+            Table::Marks => report.congestion.flows.iter().try_for_each(|row| on_row(value(row)?)),
             Table::Intervals => {
                 let length = json!({ "interval_ns": report.interval_ns });
                 let rows = report.intervals.iter().flatten();

@@ -7,13 +7,15 @@ use super::{
     reason, some,
 };
 use crate::report::{
-    Congestion, Overhead, Pause, Ports, Reason, View,
+    Congestion, Overhead, Pause, Ports, Reason, View, clean,
     units::{bits_per_second, bytes, count, duration, percent},
 };
 
 pub(super) fn blocks(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
     let mut block = |name: &str, text: String| page.wrapped(Paint::Heading, &format!("{name:<12}"), &text);
     block("Congestion", congestion(&report.congestion))?;
+    marked_flows(&report.congestion, page)?;
+    let mut block = |name: &str, text: String| page.wrapped(Paint::Heading, &format!("{name:<12}"), &text);
     block("Pause", pause(report.pause.as_deref(), report.why.get("pause")))?;
     block("Overhead", overhead(&report.overhead))?;
     match &report.ports {
@@ -42,11 +44,12 @@ pub(in crate::report) fn congestion(c: &Congestion) -> String {
         text += &format!(", per queue pair {} apart in the median", duration(gaps.p50));
     }
     if let (Some(scope), Some(ns)) = (c.pacing, c.pacing_interval_ns) {
-        text += &format!(
-            ", never less than {} {}",
-            duration(ns),
-            scope.name().replace('_', " ").replace("ip", "IP")
-        );
+        let sure = c.pacing_confidence.unwrap_or_default();
+        let scope = scope.name().replace('_', " ").replace("ip", "IP");
+        text += &format!(", never less than {} {scope} (inferred, {})", duration(ns), sure.name());
+    }
+    if let Some(expected) = c.expected_cnps.filter(|_| c.ce_packets > 0) {
+        text += &format!("; the marks call for {}", count(expected));
     }
     if c.cnps_without_ce > 0 {
         text += &format!(
@@ -57,7 +60,53 @@ pub(in crate::report) fn congestion(c: &Congestion) -> String {
     if c.cnps_near_nak > 0 {
         text += &format!("; {} within 5 µs of a NAK", count(c.cnps_near_nak));
     }
+    if c.becn_acks > 0 {
+        text += &format!("; {} ACKs with BECN", count(c.becn_acks));
+    }
     text
+}
+
+/// Most flows whose marks and CNPs are written.
+const MAX_MARKED: usize = 10;
+
+fn marked_flows(c: &Congestion, page: &mut Page<'_>) -> io::Result<()> {
+    if c.flows.iter().all(|flow| flow.cnps == 0) {
+        return Ok(());
+    }
+    let head = [
+        "#", "from", "to", "QP", "CE", "CNP", "due", "loss", "unmarked", "latency", "before", "after",
+        "reaction",
+    ];
+    let mut table = page.table(&head, &[1, 2]);
+    for flow in c.flows.iter().take(MAX_MARKED) {
+        let rate =
+            |bps: Option<u64>| bps.map_or_else(String::new, |bps| bits_per_second(bps / 8, 1_000_000_000));
+        table.row([
+            flow.flow.map_or_else(String::new, |at| at.to_string()),
+            clean(&flow.src).into_owned(),
+            clean(&flow.dst).into_owned(),
+            flow.dest_qp.map_or_else(String::new, |qp| format!("{qp:#x}")),
+            some(flow.ce_packets),
+            some(flow.cnps),
+            flow.expected_cnps.map_or_else(String::new, count),
+            some(flow.cnps_for_losses.unwrap_or(0)),
+            some(flow.cnps_unmarked.unwrap_or(0)),
+            flow.ce_to_cnp_ns.map_or_else(String::new, |latency| duration(latency.p50)),
+            rate(flow.rate_before_bps),
+            rate(flow.rate_after_bps),
+            match (flow.keeps_rate, flow.reaction_ratio) {
+                (Some(true), _) => "none".into(),
+                (_, Some(ratio)) => format!("× {ratio:.2}"),
+                _ => String::new(),
+            },
+        ]);
+    }
+    page.put_table(&table)?;
+    if c.flow_count > MAX_MARKED as u64 {
+        let more = count(c.flow_count - MAX_MARKED as u64);
+        page.line(&format!("  and {more} more flows with marks or CNPs (--json has them)"))?;
+    }
+    Ok(())
 }
 
 pub(in crate::report) fn pause(pause: Option<&[Pause]>, why: Option<&Reason>) -> String {

@@ -142,6 +142,8 @@ fn reason(reason: Reason) -> &'static str {
         Reason::UnknownSpeed => "the link's speed is not known",
         Reason::NotRequested => "it was not asked for",
         Reason::CoarseTimes => "the capture's clock is too coarse",
+        Reason::TooFew => "there are too few events to tell",
+        Reason::NotEct => "no data packet is ECN-capable",
         Reason::MemoryLimit => "detail was given up to save memory",
         Reason::UnevenClock => "because a clock was set, or changed its speed",
         Reason::Unknown => "for a reason that this version does not know",

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{survey::Sums, words::counted};
 use crate::report::{
-    self, Congestion, Pause, PauseFault, Ports, Report,
-    units::{count, duration},
+    self, Congestion, MarkedFlow, Pause, PauseFault, Ports, Report,
+    units::{bits_per_second, count, duration},
 };
 
 /// The input of these rules.
@@ -25,6 +25,15 @@ pub(super) struct Seen {
     /// How often.
     pub(super) count: u64,
     pub(super) text: String,
+    /// Frames that show it.
+    pub(super) frames: Vec<u64>,
+}
+
+impl Seen {
+    /// Without a time.
+    fn new(count: u64, text: String) -> Seen {
+        Seen { time: 0, count, text, frames: Vec::new() }
+    }
 }
 
 impl<'a> Capture<'a> {
@@ -49,7 +58,7 @@ pub(super) fn wrong_icrcs(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
             "{} of {all} ICRCs are wrong: something rewrites the packets, or the sender computes none; they are not used as evidence here",
             count(bad)
         );
-        say(Seen { time: 0, count: bad, text });
+        say(Seen::new(bad, text));
     }
 }
 
@@ -59,17 +68,13 @@ pub(super) fn mirror_loss(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
             "the mirror lost {} copies, as its own sequence numbers show: these are no losses of the network",
             count(lost)
         );
-        say(Seen { time: 0, count: lost, text });
+        say(Seen::new(lost, text));
     }
 }
 
 pub(super) fn drops(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     if let Some(drops) = capture.capture.capture_drops.filter(|&drops| drops > 0) {
-        say(Seen {
-            time: 0,
-            count: drops,
-            text: format!("the capturing system dropped {}", counted([drops; 2], "frame")),
-        });
+        say(Seen::new(drops, format!("the capturing system dropped {}", counted([drops; 2], "frame"))));
     }
 }
 
@@ -96,7 +101,7 @@ pub(super) fn pause_storm(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
                 count(storm.frames),
                 duration(since(storm.start_ns, storm.fired_ns)),
             );
-            say(Seen { time, count: storm.frames, text });
+            say(Seen { time, ..Seen::new(storm.frames, text) });
         }
     }
 }
@@ -106,7 +111,7 @@ pub(super) fn pause_faults(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     if frames > 0 {
         let all = capture.pause_faults.iter().map(|(fault, n)| format!("{} {fault}", count(*n)));
         let text = format!("pause frames that are malformed: {}", all.collect::<Vec<_>>().join(", "));
-        say(Seen { time: 0, count: frames, text });
+        say(Seen::new(frames, text));
     }
 }
 
@@ -121,7 +126,7 @@ pub(super) fn pauses(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
                 duration(paused),
                 duration(pause.longest_ns.unwrap_or(0))
             );
-            say(Seen { time: paused, count: pause.frames, text });
+            say(Seen { time: paused, ..Seen::new(pause.frames, text) });
         }
     }
 }
@@ -136,30 +141,120 @@ pub(super) fn notifications(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
             count(cnps),
             count(ce_packets)
         );
-        say(Seen { time: 0, count: cnps, text });
+        say(Seen::new(cnps, text));
     }
 }
 
 pub(super) fn cnps_without_marks(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    let &Congestion { cnps_without_ce: unmarked, cnps_near_nak, .. } = capture.congestion;
+    let &Congestion { cnps_without_ce: unmarked, cnps_near_nak, cnps_for_losses, .. } = capture.congestion;
     if unmarked > 0 {
-        let near = if cnps_near_nak > 0 { "; some come together with a NAK" } else { "" };
+        let near = match cnps_for_losses {
+            Some(n) if n >= unmarked => "; all come together with a NAK: they are sent for losses",
+            _ if cnps_near_nak > 0 => "; some come together with a NAK: those are sent for losses",
+            _ => "; no NAK is near: they were marked behind the tap",
+        };
         let text = format!(
             "{} notifications go to senders none of whose packets was marked at the tap{near}",
             count(unmarked)
         );
-        say(Seen { time: 0, count: unmarked, text });
+        say(Seen::new(unmarked, text));
     }
 }
 
 pub(super) fn marks_without_cnps(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     let &Congestion { cnps, ce_packets: marked, .. } = capture.congestion;
     if marked > 0 && cnps == 0 {
-        say(Seen {
-            time: 0,
-            count: marked,
-            text: format!("{} packets were marked, and no notification was seen", count(marked)),
-        });
+        say(Seen::new(
+            marked,
+            format!("{} packets were marked, and no notification was seen", count(marked)),
+        ));
+    }
+}
+
+/// A rule about flows with marks or CNPs: says how many are of this kind, and which has most.
+fn of_marked(
+    capture: &Capture<'_>,
+    say: &mut dyn FnMut(Seen),
+    of: impl Fn(&MarkedFlow) -> Option<u64>,
+    text: impl Fn(&MarkedFlow, &str) -> String,
+) {
+    let mut found: Vec<(u64, &MarkedFlow)> =
+        capture.congestion.flows.iter().filter_map(|flow| Some((of(flow)?, flow))).collect();
+    found.sort_by_key(|&(n, _)| std::cmp::Reverse(n));
+    let Some(&(_, worst)) = found.first() else { return };
+    let qp = worst.dest_qp.map_or_else(String::new, |qp| format!("QP {qp:#x} "));
+    let mut text = text(worst, &format!("{qp}{} → {}", worst.src, worst.dst));
+    if found.len() > 1 {
+        text += &format!("; so {} flows in all", count(found.len() as u64));
+    }
+    let all = found.iter().map(|&(n, _)| n).sum();
+    say(Seen { frames: worst.cnp_frames.clone(), ..Seen::new(all, text) });
+}
+
+pub(super) fn ignored(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    let ignores = |flow: &MarkedFlow| (flow.keeps_rate == Some(true)).then_some(flow.cnps);
+    of_marked(capture, say, ignores, |flow, name| {
+        let rate = |bps: Option<u64>| bits_per_second(bps.unwrap_or(0) / 8, 1_000_000_000);
+        format!(
+            "{name} keeps its rate: {} before its first of {} CNPs, {} from then on",
+            rate(flow.rate_before_bps),
+            count(flow.cnps),
+            rate(flow.rate_after_bps)
+        )
+    });
+}
+
+/// CNPs from which on missing ones say something.
+const MANY_CNPS: u64 = 16;
+
+pub(super) fn missing_cnps(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    let missing = |flow: &MarkedFlow| {
+        let expected = flow.expected_cnps.filter(|&expected| expected >= MANY_CNPS)?;
+        (flow.cnps * 2 < expected).then(|| expected - flow.cnps)
+    };
+    of_marked(capture, say, missing, |flow, name| {
+        format!(
+            "{name} has {} marked packets, for which a receiver with this capture's limit sends {} CNPs: {} were seen",
+            count(flow.ce_packets),
+            count(flow.expected_cnps.unwrap_or(0)),
+            count(flow.cnps)
+        )
+    });
+}
+
+pub(super) fn not_capable(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    let is_not = |flow: &MarkedFlow| {
+        (flow.cnps > 0 && flow.ect_packets == 0 && flow.not_ect_packets > 0).then_some(flow.not_ect_packets)
+    };
+    of_marked(capture, say, is_not, |flow, name| {
+        format!(
+            "{name} gets {} CNPs, and none of its {} data packets is ECN-capable",
+            count(flow.cnps),
+            count(flow.not_ect_packets)
+        )
+    });
+}
+
+pub(super) fn one_queue(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    let shares = |flow: &MarkedFlow| flow.cnps_with_data.then_some(flow.cnps);
+    of_marked(capture, say, shares, |_, name| {
+        format!(
+            "the CNPs for {name} have the DSCP and the priority of its data: they wait in the same queues"
+        )
+    });
+}
+
+pub(super) fn no_becn(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    let &Congestion { cnps, cnps_without_becn: n, .. } = capture.congestion;
+    if n > 0 {
+        say(Seen::new(n, format!("{} of {} CNPs have no BECN bit", count(n), count(cnps))));
+    }
+}
+
+pub(super) fn marked_control(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    let n = capture.congestion.ce_control_packets;
+    if n > 0 {
+        say(Seen::new(n, format!("{} ACKs or CNPs are marked (CE)", count(n))));
     }
 }
 
@@ -170,7 +265,7 @@ pub(super) fn port_collisions(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) 
         let text = format!(
             "{groups} of queue pairs between the same hosts {share} a source port: they take one path"
         );
-        say(Seen { time: 0, count: n, text });
+        say(Seen::new(n, text));
     }
 }
 
@@ -181,6 +276,6 @@ pub(super) fn evicted_flows(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
             "{} flows were evicted because there were too many. A flow that came back after its eviction has several rows",
             count(evicted)
         );
-        say(Seen { time: 0, count: evicted, text });
+        say(Seen::new(evicted, text));
     }
 }

@@ -273,6 +273,26 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "check that the receiver's notification point is enabled, and that the capture has the way back"
         Capture(capture::marks_without_cnps);
 
+    "congestion.ignored" Warning [Ecn]
+        "A sender got CNPs and did not slow down: it ignores them, or something else keeps it slower than they do."
+        "check that DCQCN (the reaction point) is enabled at the sender for this priority; then what else limits it: its application, its window"
+        Capture(capture::ignored);
+
+    "congestion.few_cnps" Warning [Ecn]
+        "A receiver sent far fewer CNPs than the marks of its packets call for."
+        "check the receiver's notification point for this priority, and that the capture has the way back"
+        Capture(capture::missing_cnps);
+
+    "congestion.not_ect" Warning [Ecn]
+        "A sender gets CNPs, and its data is not ECN-capable: switches drop it where they would mark it."
+        "set ECT on the data: the queue pair's traffic class, or the ECN setting of the priority at the sender"
+        Capture(capture::not_capable);
+
+    "congestion.no_becn" Warning [Ecn]
+        "CNPs have no BECN bit: a sender may take no notice of them."
+        "look at what makes them: a driver, or a test tool"
+        Capture(capture::no_becn);
+
     "flows.evicted" Warning []
         "There were more flows than are kept at a time: some may be counted in pieces."
         "raise --max-flows and --max-memory"
@@ -313,6 +333,16 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "Senders were notified (CNP), and none of their packets was marked at the tap."
         "the congestion is after the tap; where CNPs come together with NAKs, the NIC sends them for losses (slow restart)"
         Capture(capture::cnps_without_marks);
+
+    "congestion.control_marked" Note [Ecn]
+        "ACKs or CNPs were marked (CE): they wait in a queue that marks, and nobody reacts to such a mark."
+        "give CNPs a strict priority of their own, without ECN"
+        Capture(capture::marked_control);
+
+    "congestion.one_queue" Note [Ecn]
+        "CNPs are in the class of the data: they wait behind the data that they shall slow."
+        "give CNPs a DSCP of their own (48 by default) with a strict priority"
+        Capture(capture::one_queue);
 
     "ports.collision" Note []
         "Queue pairs between two hosts share a UDP source port: switches send them over one path."

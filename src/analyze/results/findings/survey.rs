@@ -166,8 +166,9 @@ impl Survey {
                     let mut seen = Vec::new();
                     rule(&capture, &mut |one| seen.push(one));
                     seen.sort_by_key(|seen| Reverse((seen.time, seen.count)));
-                    for Seen { time, count, text } in seen.into_iter().take(MAX_OF_A_KIND) {
-                        add(time, count, finding(kind, text));
+                    for Seen { time, count, text, mut frames } in seen.into_iter().take(MAX_OF_A_KIND) {
+                        frames.truncate(MAX_FRAMES);
+                        add(time, count, Finding { frames, ..finding(kind, text) });
                     }
                 }
                 Rule::Flow(_) if cases.is_empty() => {}

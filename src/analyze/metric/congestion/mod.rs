@@ -5,30 +5,38 @@
 //! none of its packets is marked, the congestion is behind the tap, or the CNPs answer losses. Such CNPs come within
 //! microseconds of a NAK.
 
+mod flows;
+mod pacing;
+mod rows;
+
+use std::ops::Range;
+
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use hdrhistogram::Histogram;
 
 use super::{Context, Metric, Placed, ends::Ends};
 use crate::{
-    analyze::{model::Address, packet::PacketView, table::run::RunSum, track::distribution::summary},
-    report::{self, CnpIntervals, Congestion as Report, Pacing, Summary},
+    analyze::{
+        model::{Address, FlowId},
+        packet::PacketView,
+        table::run::RunSum,
+    },
+    dissect::Encapsulation,
+    prefetch,
+    report::{self, CnpIntervals, Confidence, Congestion as Report, Pacing},
     wire::{Ecn, Syndrome},
 };
+use flows::{Happened, Marks};
+use pacing::Scope;
 
 /// A CNP so close to a NAK of the same pair was caused by the loss, not by a mark.
 pub const NEAR_NAK_NS: i64 = 5_000;
 
 /// Most queue pairs, pairs of addresses, and addresses that are kept apart. Others are in the totals only.
 const MAX_KEYS: usize = 1 << 16;
-/// Gaps between CNPs from which on a lower edge is looked for.
-const MIN_GAPS: u64 = 16;
-/// Gaps in a row of which the least is taken, to tell an edge from chance.
-const BLOCK: u32 = 16;
-/// The longest gap that is told apart: an hour.
-const MAX_GAP_NS: u64 = 3_600_000_000_000;
 
-/// The metric. A packet costs a few additions; tables are looked into for CNPs, NAKs and marked packets only.
+/// The metric. A packet costs a few additions, and a cache line of its flow; tables are looked into for CNPs, NAKs and marked
+/// packets only.
 #[derive(Clone, Debug, Default)]
 pub struct Congestion {
     /// Packets: data or control (ACKs, NAKs, CNPs), by their ECN code point.
@@ -41,6 +49,10 @@ pub struct Congestion {
     pairs: HashMap<Ends, LastOfPair, RandomState>,
     senders: HashMap<Address, Sender, RandomState>,
     cnps_of_unknown_senders: u64,
+    cnps_without_becn: u64,
+    /// ACKs of native InfiniBand that notify.
+    becn_acks: u64,
+    flows: Marks,
 }
 
 /// The CNPs to a sender, and whether a packet of it was marked.
@@ -74,44 +86,77 @@ impl Metric for Congestion {
         }
         let is_control = place.is_control;
         self.packets[is_control as usize][packet.mark().0 as usize & 3] += 1;
-        if packet.mark() == Ecn::CE && !is_control {
-            self.mark(packet);
-        }
         if is_control {
-            self.control(packet);
+            return self.control(packet, place);
+        }
+        if let Some(flow) = place.flow {
+            self.flows.on_data(flow, packet);
+        }
+        if packet.mark() == Ecn::CE {
+            self.mark(packet, place);
         }
     }
 
     /// The packets of a run are neither control packets nor marked.
     fn on_run(&mut self, run: &RunSum) {
         self.packets[0][run.ecn.0 as usize & 3] += run.packets;
+        self.flows.on_run(run);
     }
 
-    fn contribute<F, C, E>(&self, _: &Context<'_>, report: &mut report::Report<F, C, E>) {
+    fn on_retire(&mut self, flow: FlowId) {
+        self.flows.retire(flow);
+    }
+
+    /// From the first CNP on, the bins of the flows' rates.
+    fn span(&self, time_ns: i64) -> Range<i64> {
+        self.flows.span(time_ns)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, flow: FlowId) {
+        if let Some(slot) = self.flows.slot(flow) {
+            prefetch::line(slot);
+        }
+    }
+
+    fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
         report.congestion = self.section();
+        rows::fill(self, context, &mut report.congestion);
     }
 }
 
 impl Congestion {
     #[cold]
-    fn mark(&mut self, packet: &impl PacketView) {
+    #[inline(never)]
+    fn mark(&mut self, packet: &impl PacketView, place: &Placed) {
+        if let Some(flow) = place.flow {
+            self.flows.happened(Happened::Mark, flow, packet, place.frame);
+        }
         if let Some(sender) = Ends::of(packet).and_then(|ends| kept(&mut self.senders, ends.src)) {
             sender.is_marked = true;
         }
     }
 
     #[inline]
-    fn control(&mut self, packet: &impl PacketView) {
+    fn control(&mut self, packet: &impl PacketView, place: &Placed) {
         if packet.opcode().is_cnp() {
-            self.cnp(packet);
+            self.cnp(packet, place);
         } else if packet.syndrome() == Some(Syndrome::PSN_SEQUENCE_ERROR) {
-            self.nak(packet);
+            self.nak(packet, place);
+        } else if packet.becn() && matches!(packet.encapsulation(), Encapsulation::Ib | Encapsulation::IbGrh)
+        {
+            self.becn_acks += 1;
         }
     }
 
     #[cold]
-    fn cnp(&mut self, packet: &impl PacketView) {
+    fn cnp(&mut self, packet: &impl PacketView, place: &Placed) {
         let now = packet.time();
+        self.cnps_without_becn += !packet.becn() as u64;
+        if let Some(flow) = place.flow {
+            self.flows.happened(Happened::Cnp, flow, packet, place.frame);
+            self.flows.slows(flow, place.peer, packet);
+        }
         self.cnps += 1;
         let Some(ends) = Ends::of(packet) else {
             self.cnps_of_unknown_senders += 1;
@@ -135,8 +180,11 @@ impl Congestion {
     }
 
     #[cold]
-    fn nak(&mut self, packet: &impl PacketView) {
+    fn nak(&mut self, packet: &impl PacketView, place: &Placed) {
         let now = packet.time();
+        if let Some(flow) = place.flow {
+            self.flows.happened(Happened::Nak, flow, packet, place.frame);
+        }
         let Some(recent) = Ends::of(packet).and_then(|ends| kept(&mut self.pairs, ends)) else { return };
         recent.nak = now;
         for cnp in recent.cnps.iter_mut().filter(|cnp| near(**cnp, now)) {
@@ -148,7 +196,7 @@ impl Congestion {
     /// The report's section.
     pub fn section(&self) -> Report {
         let ratio = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
-        let (pacing, pacing_interval_ns) = self.pacing();
+        let limit = self.pacing();
         let capable = |packets: &[u64; 4]| packets[1..].iter().sum::<u64>();
         let [data, control] = &self.packets;
         let ce = Ecn::CE.0 as usize;
@@ -167,15 +215,18 @@ impl Congestion {
             },
             cnps_without_ce: self.senders.values().filter(|s| !s.is_marked).map(|s| s.cnps).sum(),
             cnps_near_nak: self.cnps_near_nak,
-            pacing,
-            pacing_interval_ns,
+            cnps_without_becn: self.cnps_without_becn,
+            becn_acks: self.becn_acks,
+            pacing: limit.map(|limit| limit.scope),
+            pacing_interval_ns: limit.map(|limit| limit.least_ns),
+            pacing_confidence: limit.map(|limit| limit.confidence),
             ..Report::default()
         }
     }
 
     /// The widest scope at which CNPs keep a distance. A scope that no CNPs of two narrower ones meet in (a single
     /// queue pair a host, say) proves nothing of its own.
-    fn pacing(&self) -> (Option<Pacing>, Option<u64>) {
+    fn pacing(&self) -> Option<Limit> {
         let (qps, pairs, ports) =
             (self.per_qp.last.len(), self.per_ip_pair.last.len(), self.per_port.last.len());
         let scopes = [
@@ -183,13 +234,34 @@ impl Congestion {
             (Pacing::PerIpPair, &self.per_ip_pair.gaps, pairs < qps),
             (Pacing::PerQp, &self.per_qp.gaps, true),
         ];
-        for (scope, gaps, is_proof) in scopes {
-            if let Some(edge) = gaps.as_ref().filter(|_| is_proof).and_then(|gaps| gaps.edge()) {
-                return (Some(scope), Some(edge));
-            }
-        }
-        (None, None)
+        let proofs = scopes.into_iter().filter(|(.., is_proof)| *is_proof);
+        let mut limits = proofs.filter_map(|(scope, gaps, _)| {
+            let gaps = gaps.as_deref()?;
+            let least_ns = gaps.edge()?;
+            // One queue pair of a pair of hosts may have its limit, or share it with others that sent nothing.
+            let is_narrowest = scope == Pacing::PerQp && ports == qps;
+            let confidence = if is_narrowest { Confidence::Possible } else { gaps.confidence() };
+            Some(Limit { scope, least_ns, confidence })
+        });
+        limits.next()
     }
+
+    /// The limit that CNPs keep to; where none shows, the least time between two of a queue pair, as a guess.
+    fn limit(&self) -> Option<Limit> {
+        let guess = || {
+            let least_ns = self.per_qp.gaps.as_deref()?.shortest();
+            Some(Limit { scope: Pacing::PerQp, least_ns, confidence: Confidence::Possible })
+        };
+        self.pacing().or_else(guess)
+    }
+}
+
+/// A distance that CNPs keep.
+#[derive(Clone, Copy, Debug)]
+struct Limit {
+    scope: Pacing,
+    least_ns: u64,
+    confidence: Confidence,
 }
 
 fn near(then: i64, now: i64) -> bool {
@@ -205,82 +277,4 @@ fn kept<K: std::hash::Hash + Eq, V: Default>(
         return table.get_mut(&key);
     }
     Some(table.entry(key).or_default())
-}
-
-/// CNPs that may keep a distance from each other: those of a queue pair, of a pair of addresses, of a sender.
-#[derive(Clone, Debug)]
-struct Scope<K> {
-    last: HashMap<K, i64, RandomState>,
-    gaps: Option<Box<Gaps>>,
-}
-
-impl<K> Default for Scope<K> {
-    fn default() -> Self {
-        Scope { last: HashMap::default(), gaps: None }
-    }
-}
-
-impl<K: std::hash::Hash + Eq> Scope<K> {
-    fn on_cnp(&mut self, now: i64, key: K) {
-        let last = match self.last.get_mut(&key) {
-            Some(last) => last,
-            None => {
-                if self.last.len() < MAX_KEYS {
-                    self.last.insert(key, now);
-                }
-                return;
-            }
-        };
-        // Merged files may step back: no gap then.
-        if now >= *last {
-            let gap = now.abs_diff(*last);
-            *last = now;
-            if self.gaps.is_none() {
-                self.gaps = Gaps::new().map(Box::new);
-            }
-            if let Some(gaps) = &mut self.gaps {
-                gaps.put(gap);
-            }
-        }
-    }
-
-    fn summary(&self) -> Option<Summary> {
-        self.gaps.as_ref().map(|gaps| summary(&gaps.all))
-    }
-}
-
-/// Gaps between CNPs, and the least of each block of them. About 40 KiB.
-#[derive(Clone, Debug)]
-struct Gaps {
-    all: Histogram<u32>,
-    least: Histogram<u32>,
-    block_least: u64,
-    in_block: u32,
-}
-
-impl Gaps {
-    fn new() -> Option<Gaps> {
-        let histogram = || Histogram::new_with_bounds(1, MAX_GAP_NS, 2).ok();
-        Some(Gaps { all: histogram()?, least: histogram()?, block_least: u64::MAX, in_block: 0 })
-    }
-
-    fn put(&mut self, gap: u64) {
-        self.all.saturating_record(gap);
-        self.block_least = self.block_least.min(gap);
-        self.in_block += 1;
-        if self.in_block == BLOCK {
-            self.least.saturating_record(self.block_least);
-            (self.block_least, self.in_block) = (u64::MAX, 0);
-        }
-    }
-
-    /// The distance that the gaps keep, if they have a sharp lower edge: their first percentile is at least 0.9 times
-    /// the median of the least gaps of all blocks. Gaps by chance have a percentile far below that.
-    fn edge(&self) -> Option<u64> {
-        if self.all.len() < MIN_GAPS || self.least.is_empty() {
-            return None;
-        }
-        let (low, least) = (self.all.value_at_quantile(0.01), self.least.value_at_quantile(0.5));
-        (least > 0 && low as f64 >= 0.9 * least as f64).then(|| self.least.min())
-    }
 }

@@ -1,0 +1,390 @@
+//! What is kept of single flows: how many of their packets could be marked, and for those that were marked or notified, what
+//! happened to them and how fast they sent.
+
+use std::ops::Range;
+
+use crate::analyze::{metric::ends::Ends, model::FlowId, packet::PacketView, table::run::RunSum};
+
+/// Flows that are kept; those with higher numbers are in the totals only.
+const MAX_FLOWS: usize = 1 << 20;
+/// Flows that were marked or notified, of which more is kept.
+const MAX_NOTED: usize = 1 << 16;
+/// Flows whose rate over time is kept: 16 KiB each.
+const MAX_RATES: usize = 1 << 10;
+/// Marks, CNPs and NAKs that are kept one by one: 32 MiB.
+const MAX_EVENTS: usize = 1 << 21;
+/// Frames that are named as evidence for a flow.
+const MAX_FRAMES: usize = 4;
+const NONE: u32 = u32::MAX;
+
+/// Bins of a rate: how long they are at first, and how many there are at most.
+const FINEST_NS: i64 = 8_000;
+const MOST_BINS: i64 = 1 << 12;
+/// The longest bins in which the reaction to one CNP shows.
+pub(super) const COARSEST_NS: i64 = 16_000;
+
+/// What happened to a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Happened {
+    /// A data packet of it was marked.
+    Mark,
+    /// A CNP in it, for the opposite flow.
+    Cnp,
+    /// A NAK for a missing packet in it, about the opposite flow.
+    Nak,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Event {
+    pub(super) time: i64,
+    /// The noted flow that the packet is of.
+    pub(super) noted: u32,
+    pub(super) what: Happened,
+}
+
+/// What is counted of every flow.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+pub(super) struct Slot {
+    /// Its data packets that could be marked, and bytes on the wire of all its data packets.
+    capable: u64,
+    bytes: u64,
+    first_ns: i64,
+    /// Its data packets that could not be marked.
+    incapable: u32,
+    noted: u32,
+}
+
+const EMPTY: Slot = Slot { capable: 0, bytes: 0, first_ns: i64::MAX, incapable: 0, noted: NONE };
+
+/// A flow that was marked, or has CNPs, or is slowed by CNPs.
+#[derive(Clone, Debug)]
+pub(super) struct Noted {
+    /// `None` once its number is another's.
+    pub(super) flow: Option<FlowId>,
+    pub(super) ends: Ends,
+    /// The queue pair that its packets go to, where a packet of it was seen.
+    pub(super) qp: Option<u32>,
+    pub(super) marks: u64,
+    pub(super) cnps: u64,
+    /// Frames of its first CNPs.
+    pub(super) frames: Vec<u64>,
+    /// Path tag of its last data packet, and of its last CNP; 0 where there was none.
+    pub(super) data_tag: u64,
+    pub(super) cnp_tag: u64,
+    /// The noted flow that its CNPs slow.
+    pub(super) slows: Option<u32>,
+    /// When the first CNP slowed it, and its bytes of data until then.
+    pub(super) slowed: Option<(i64, u64)>,
+    /// Its counts when its number became another's.
+    left: Option<Slot>,
+    /// Bytes on the wire by bin, from the capture's first CNP on, if it got CNPs; `None` where there are too many such flows.
+    rate: Option<Vec<u32>>,
+    /// How its rate changed with CNPs while bins were short enough to tell.
+    pub(super) reaction: Option<Reaction>,
+}
+
+/// How a rate changed with single CNPs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reaction {
+    /// CNPs that were looked at.
+    pub(super) cnps: u64,
+    /// The median of the rate after one over the rate before it.
+    pub(super) ratio: f64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Marks {
+    slots: Vec<Slot>,
+    noted: Vec<Noted>,
+    events: Vec<Event>,
+    /// Events that are not kept.
+    left_out: u64,
+    axis: Option<Axis>,
+    rates: usize,
+}
+
+/// Where the bins of all rates lie.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Axis {
+    pub(super) origin: i64,
+    pub(super) width: i64,
+}
+
+impl Axis {
+    /// The bin of a time; `None` before the first one.
+    pub(super) fn at(self, time: i64) -> Option<i64> {
+        let since = time.saturating_sub(self.origin);
+        (since >= 0).then_some(since / self.width)
+    }
+
+    /// With bins so long that this time is in one of them.
+    fn reaching(mut self, time: i64) -> Axis {
+        while self.at(time).is_some_and(|at| at >= MOST_BINS) {
+            self.width = self.width.saturating_mul(2);
+        }
+        self
+    }
+}
+
+impl Marks {
+    #[inline(always)]
+    pub(super) fn slot(&self, FlowId(flow): FlowId) -> Option<&Slot> {
+        self.slots.get(flow as usize)
+    }
+
+    #[inline(always)]
+    fn slot_mut(&mut self, FlowId(flow): FlowId) -> Option<&mut Slot> {
+        let at = flow as usize;
+        if at >= self.slots.len() {
+            self.grow(at);
+        }
+        self.slots.get_mut(at)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, at: usize) {
+        if at < MAX_FLOWS {
+            self.slots.resize(at + 1, EMPTY);
+        }
+    }
+
+    /// A data packet that is not in a run.
+    #[inline(always)]
+    pub(super) fn on_data(&mut self, flow: FlowId, packet: &impl PacketView) {
+        let (time, bytes) = (packet.time(), packet.l1_bytes() as u64);
+        let is_capable = packet.mark().0 & 3 != 0;
+        let Some(slot) = self.slot_mut(flow) else { return };
+        slot.capable += is_capable as u64;
+        slot.incapable = slot.incapable.saturating_add(!is_capable as u32);
+        slot.bytes += bytes;
+        slot.first_ns = slot.first_ns.min(time);
+        if slot.noted != NONE {
+            let noted = slot.noted;
+            self.note(noted, packet.path_tag(), time, bytes);
+        }
+    }
+
+    pub(super) fn on_run(&mut self, run: &RunSum) {
+        // A run goes on where a packet was: the slot is there.
+        let Some(slot) = self.slot_mut(run.flow) else { return };
+        match run.ecn.0 & 3 {
+            0 => slot.incapable = slot.incapable.saturating_add(run.packets as u32),
+            _ => slot.capable += run.packets,
+        }
+        slot.bytes += run.l1_bytes;
+        if slot.noted != NONE {
+            let noted = slot.noted;
+            self.note(noted, run.path_tag, run.last_ns, run.l1_bytes);
+        }
+    }
+
+    /// Data of a noted flow.
+    #[cold]
+    #[inline(never)]
+    fn note(&mut self, noted: u32, path_tag: u64, time: i64, bytes: u64) {
+        self.reach(time);
+        let axis = self.axis;
+        let Some(noted) = self.noted.get_mut(noted as usize) else { return };
+        noted.data_tag = path_tag;
+        let Some(at) = axis.and_then(|axis| axis.at(time)) else { return };
+        if let Some(rate) = &mut noted.rate {
+            let at = at as usize;
+            if rate.len() <= at {
+                rate.resize(at + 1, 0);
+            }
+            rate[at] = rate[at].saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
+        }
+    }
+
+    /// Makes bins so long that this time is in one.
+    fn reach(&mut self, time: i64) {
+        let Some(axis) = self.axis else { return };
+        let longer = axis.reaching(time);
+        if longer.width == axis.width {
+            return;
+        }
+        if axis.width <= COARSEST_NS && longer.width > COARSEST_NS {
+            let reactions = self.reactions();
+            for (noted, reaction) in self.noted.iter_mut().zip(reactions) {
+                noted.reaction = reaction;
+            }
+        }
+        let times = (longer.width / axis.width) as usize;
+        for rate in self.noted.iter_mut().filter_map(|noted| noted.rate.as_mut()) {
+            let sum = |bins: &[u32]| bins.iter().fold(0u32, |sum, &bin| sum.saturating_add(bin));
+            *rate = rate.chunks(times).map(sum).collect();
+        }
+        self.axis = Some(longer);
+    }
+
+    pub(super) fn span(&self, time: i64) -> Range<i64> {
+        let Some(axis) = self.axis else { return i64::MIN..i64::MAX };
+        let axis = axis.reaching(time);
+        let Some(at) = axis.at(time) else { return i64::MIN..axis.origin };
+        let start = axis.origin.saturating_add(at.saturating_mul(axis.width));
+        start..start.saturating_add(axis.width)
+    }
+
+    /// A flow's number will be another's.
+    pub(super) fn retire(&mut self, flow: FlowId) {
+        let Some(slot) = self.slots.get_mut(flow.0 as usize) else { return };
+        let left = std::mem::replace(slot, EMPTY);
+        if let Some(noted) = self.noted.get_mut(left.noted as usize) {
+            (noted.flow, noted.left) = (None, Some(left));
+        }
+    }
+
+    /// The place of a noted flow; it is noted now, if it was not.
+    fn noting(&mut self, flow: FlowId, ends: Ends, qp: Option<u32>) -> Option<u32> {
+        let many = self.noted.len();
+        let slot = self.slot_mut(flow)?;
+        if slot.noted == NONE {
+            if many >= MAX_NOTED {
+                return None;
+            }
+            slot.noted = many as u32;
+            self.noted.push(Noted {
+                flow: Some(flow),
+                ends,
+                qp: None,
+                marks: 0,
+                cnps: 0,
+                frames: Vec::new(),
+                data_tag: 0,
+                cnp_tag: 0,
+                slows: None,
+                slowed: None,
+                left: None,
+                rate: None,
+                reaction: None,
+            });
+        }
+        let at = self.slot(flow)?.noted;
+        let noted = self.noted.get_mut(at as usize)?;
+        noted.qp = qp.or(noted.qp);
+        Some(at)
+    }
+
+    /// A mark, a CNP or a NAK of this flow.
+    #[inline(never)]
+    pub(super) fn happened(&mut self, what: Happened, flow: FlowId, packet: &impl PacketView, frame: u64) {
+        let (Some(ends), Some(qp)) = (Ends::of(packet), packet.dest_qp()) else { return };
+        let Some(at) = self.noting(flow, ends, Some(qp.0)) else {
+            self.left_out += 1;
+            return;
+        };
+        let noted = &mut self.noted[at as usize];
+        match what {
+            Happened::Mark => {
+                noted.marks += 1;
+                noted.data_tag = packet.path_tag();
+            }
+            Happened::Cnp => {
+                noted.cnps += 1;
+                noted.cnp_tag = packet.path_tag();
+                if noted.frames.len() < MAX_FRAMES {
+                    noted.frames.push(frame);
+                }
+            }
+            Happened::Nak => {}
+        }
+        match self.events.len() < MAX_EVENTS {
+            true => self.events.push(Event { time: packet.time(), noted: at, what }),
+            false => self.left_out += 1,
+        }
+    }
+
+    /// A CNP of `flow` slows its opposite.
+    pub(super) fn slows(&mut self, flow: FlowId, opposite: Option<FlowId>, packet: &impl PacketView) {
+        let now = packet.time();
+        if let (Some(opposite), Some(ends)) =
+            (opposite.filter(|&opposite| opposite != flow), Ends::of(packet))
+        {
+            let back = Ends { src: ends.dst, dst: ends.src };
+            let sent = self.slot(opposite).map_or(0, |slot| slot.bytes);
+            if let Some(at) = self.noting(opposite, back, None) {
+                let noted = &mut self.noted[at as usize];
+                noted.slowed.get_or_insert((now, sent));
+                if noted.rate.is_none() && self.rates < MAX_RATES {
+                    noted.rate = Some(Vec::new());
+                    self.rates += 1;
+                }
+                if let Some(own) = self.find(flow) {
+                    self.noted[own].slows = Some(at);
+                }
+            }
+        }
+        // Packets at this very time came before it, or after it: they are left out.
+        self.axis.get_or_insert(Axis { origin: now.saturating_add(1), width: FINEST_NS });
+    }
+
+    pub(super) fn noted(&self) -> &[Noted] {
+        &self.noted
+    }
+
+    /// All events, in the order of the frames; `None` if there were too many.
+    pub(super) fn events(&self) -> Option<&[Event]> {
+        (self.left_out == 0).then_some(&self.events)
+    }
+
+    /// Where a flow is among the noted ones.
+    pub(super) fn find(&self, flow: FlowId) -> Option<usize> {
+        self.slot(flow).filter(|slot| slot.noted != NONE).map(|slot| slot.noted as usize)
+    }
+
+    /// Data packets of a noted flow that could be marked, and that could not.
+    pub(super) fn data_packets(&self, at: usize) -> [u64; 2] {
+        let slot = self.slot_of(at).unwrap_or(EMPTY);
+        [slot.capable, slot.incapable as u64]
+    }
+
+    fn slot_of(&self, at: usize) -> Option<Slot> {
+        let noted = self.noted.get(at)?;
+        noted.left.or_else(|| noted.flow.and_then(|flow| self.slot(flow).copied()))
+    }
+
+    /// Bytes per second before the first CNP.
+    pub(super) fn bytes_before(&self, at: usize) -> Option<f64> {
+        let (first_cnp, sent) = self.noted.get(at)?.slowed?;
+        let since = first_cnp.saturating_sub(self.slot_of(at)?.first_ns);
+        (sent > 0 && since > 0).then(|| sent as f64 * 1e9 / since as f64)
+    }
+
+    /// The bytes of a flow by bin, and where the bins lie.
+    pub(super) fn rate(&self, at: usize) -> Option<(Axis, &[u32])> {
+        Some((self.axis?, self.noted.get(at)?.rate.as_deref()?))
+    }
+
+    /// How the rate of each noted flow changed with the CNPs for it; `None` where that does not show.
+    pub(super) fn reactions(&self) -> Vec<Option<Reaction>> {
+        /// How long a rate is measured before and after a CNP.
+        const WINDOW_NS: i64 = 48_000;
+        /// Bins behind that of a CNP that are left out: the sender has not heard of it.
+        const DEAF: usize = 1;
+        let known = || self.noted.iter().map(|noted| noted.reaction).collect();
+        let Some(axis) = self.axis.filter(|axis| axis.width <= COARSEST_NS) else { return known() };
+        let bins = (WINDOW_NS / axis.width).max(1) as usize;
+        let mut ratios = vec![Vec::new(); self.noted.len()];
+        for event in self.events.iter().filter(|event| event.what == Happened::Cnp) {
+            let Some(slowed) = self.noted[event.noted as usize].slows.map(|at| at as usize) else { continue };
+            let Some((_, rate)) = self.rate(slowed) else { continue };
+            let Some(bin) = axis.at(event.time).map(|bin| bin as usize) else { continue };
+            let sum = |bins: Range<usize>| {
+                rate.get(bins).map(|bins| bins.iter().map(|&bytes| bytes as u64).sum::<u64>())
+            };
+            let (Some(from), after) = (bin.checked_sub(bins), bin + 1 + DEAF) else { continue };
+            let (Some(before), Some(after)) = (sum(from..bin), sum(after..after + bins)) else { continue };
+            if before > 0 {
+                ratios[slowed].push(after as f64 / before as f64);
+            }
+        }
+        let median = |mut ratios: Vec<f64>| {
+            ratios.sort_unstable_by(f64::total_cmp);
+            let ratio = *ratios.get(ratios.len() / 2)?;
+            Some(Reaction { cnps: ratios.len() as u64, ratio })
+        };
+        ratios.into_iter().map(median).collect()
+    }
+}

@@ -1,0 +1,342 @@
+//! From what was noted of flows to rows of the report: whose CNPs they are, what caused each, and what the sender did.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use super::{
+    Congestion, Limit, NEAR_NAK_NS,
+    flows::{Event, Happened, Marks, Noted, Reaction},
+};
+use crate::{
+    analyze::{
+        metric::{Context, ends::Ends},
+        model::Address,
+        packet::path_tag,
+    },
+    report::{self, MarkedFlow, Pacing, Reason, Summary},
+};
+
+/// Rows that are listed.
+const MAX_LISTED: usize = 1024;
+/// The longest time from a mark to the CNP for it. Round trips are far below.
+const LONGEST_NS: i64 = 1_000_000;
+/// From so many CNPs on, a sender that keeps its rate is said to ignore them.
+const MANY_CNPS: u64 = 16;
+/// Rates that are at least so near to each other are the same; those of a sender that reacts are not.
+const SAME: f64 = 0.95;
+const LOWER: f64 = 0.9;
+
+/// One flow of data, with the CNPs for it.
+#[derive(Debug, Default)]
+struct Row {
+    data: Option<usize>,
+    back: Vec<usize>,
+    cnps: Vec<i64>,
+    last_cnp: Option<i64>,
+    gaps: Vec<u64>,
+    last_mark: Option<i64>,
+    /// Times of marks and NAKs that the limiter let through.
+    causes: VecDeque<i64>,
+    expected: u64,
+    by_mark: u64,
+    by_loss: u64,
+    unmarked: u64,
+    latencies: Vec<u64>,
+}
+
+/// Fills what needs the whole capture: rows of flows, and their sums.
+pub(super) fn fill(metric: &Congestion, context: &Context<'_>, report: &mut report::Congestion) {
+    let marks = &metric.flows;
+    let (mut rows, of) = group(marks, context);
+    let limit = metric.limit();
+    if let Some(events) = marks.events() {
+        let is_for_losses = metric.cnps_near_nak * 2 >= count(events, Happened::Nak).max(1);
+        judge(events, marks, &of, &mut rows, limit, is_for_losses);
+    }
+    let reactions = marks.reactions();
+    let is_whole = marks.events().is_some();
+    let (expects, sum) = (is_whole && limit.is_some() && metric.cnps > 0, |of: fn(&Row) -> u64| {
+        rows.iter().map(of).sum::<u64>()
+    });
+    report.expected_cnps = expects.then(|| sum(|row| row.expected));
+    report.cnps_for_losses = is_whole.then(|| sum(|row| row.by_loss));
+    report.cnps_unmarked = is_whole.then(|| sum(|row| row.unmarked));
+    let is_marked = report.ce_packets + report.cnps > 0;
+    let mut why = |field: &'static str, is_missing: bool| {
+        if is_missing {
+            let reason = if is_whole { Reason::TooFew } else { Reason::MemoryLimit };
+            report.why.insert(field.into(), reason);
+        }
+    };
+    why("expected_cnps", !expects && is_marked);
+    why("cnps_for_losses", !is_whole);
+    why("cnps_unmarked", !is_whole);
+    let noted = marks.noted();
+    let of_row = |row: &Row| {
+        let marks = row.data.map_or(0, |at| noted[at].marks);
+        let cnps: u64 = row.back.iter().map(|&at| noted[at].cnps).sum();
+        (cnps, marks)
+    };
+    let mut order: Vec<&Row> = rows.iter().filter(|row| of_row(row) != (0, 0)).collect();
+    order.sort_by_key(|row| std::cmp::Reverse(of_row(row)));
+    report.flow_count = order.len() as u64;
+    let maker = Maker { marks, context, reactions: &reactions, expects, is_whole };
+    report.flows = order.into_iter().take(MAX_LISTED).map(|row| maker.row(row)).collect();
+}
+
+fn count(events: &[Event], what: Happened) -> u64 {
+    events.iter().filter(|event| event.what == what).count() as u64
+}
+
+/// The rows, and the row of each noted flow: of its own data, and of the data that its CNPs slow.
+fn group(marks: &Marks, context: &Context<'_>) -> (Vec<Row>, Vec<[usize; 2]>) {
+    let noted = marks.noted();
+    let (mut rows, mut of) = (Vec::new(), Vec::new());
+    for at in 0..noted.len() {
+        of.push([rows.len(); 2]);
+        rows.push(Row { data: Some(at), ..Row::default() });
+    }
+    for (at, back) in noted.iter().enumerate() {
+        let opposite = || marks.find(context.flow(back.flow?)?.peer?);
+        let slowed = back.slows.map(|at| at as usize).or_else(opposite).filter(|&slowed| slowed != at);
+        let row = slowed.unwrap_or_else(|| {
+            // CNPs of an unknown opposite have a row without data.
+            rows.push(Row::default());
+            rows.len() - 1
+        });
+        rows[row].back.push(at);
+        of[at][1] = row;
+    }
+    (rows, of)
+}
+
+/// Whoever shares one limit of CNPs.
+#[derive(PartialEq, Eq, Hash)]
+enum Scope {
+    Row(usize),
+    Pair(Ends),
+    Port(Address),
+}
+
+/// Goes through the events: which marks a receiver with this limit answers, and what caused each CNP.
+fn judge(
+    events: &[Event],
+    marks: &Marks,
+    of: &[[usize; 2]],
+    rows: &mut [Row],
+    limit: Option<Limit>,
+    is_for_losses: bool,
+) {
+    let noted = marks.noted();
+    let mut answered = HashMap::<Scope, i64, RandomState>::default();
+    let mut naks = NearNaks::of(events, noted);
+    for event in events {
+        let now = event.time;
+        let of = of[event.noted as usize];
+        let own = noted[event.noted as usize].ends;
+        let (row, back) = match event.what {
+            Happened::Mark => (of[0], Ends { src: own.dst, dst: own.src }),
+            Happened::Nak | Happened::Cnp => (of[1], own),
+        };
+        let here = &mut rows[row];
+        match event.what {
+            Happened::Mark => here.last_mark = Some(now),
+            Happened::Nak if !is_for_losses => continue,
+            Happened::Nak => {}
+            Happened::Cnp => {
+                here.cnp(now, naks.is_near(own, now));
+                continue;
+            }
+        }
+        let Some(limit) = limit else { continue };
+        let scope = match limit.scope {
+            Pacing::PerIpPair => Scope::Pair(back),
+            Pacing::PerPort => Scope::Port(back.src),
+            _ => Scope::Row(row),
+        };
+        let is_due = |last: i64| now.saturating_sub(last) >= limit.least_ns as i64 || now < last;
+        if answered.get(&scope).is_none_or(|&last| is_due(last)) {
+            answered.insert(scope, now);
+            here.expected += 1;
+            here.causes.push_back(now);
+        }
+    }
+    for row in rows {
+        row.measure();
+    }
+}
+
+/// The NAKs of each pair of addresses, to go through along with the events.
+struct NearNaks {
+    times: HashMap<Ends, VecDeque<i64>, RandomState>,
+}
+
+impl NearNaks {
+    fn of(events: &[Event], noted: &[Noted]) -> NearNaks {
+        let mut times = HashMap::<Ends, VecDeque<i64>, RandomState>::default();
+        for event in events.iter().filter(|event| event.what == Happened::Nak) {
+            times.entry(noted[event.noted as usize].ends).or_default().push_back(event.time);
+        }
+        NearNaks { times }
+    }
+
+    /// Whether a NAK of this pair is within microseconds of this time. The times do not decrease.
+    fn is_near(&mut self, pair: Ends, time: i64) -> bool {
+        let Some(times) = self.times.get_mut(&pair) else { return false };
+        while times.front().is_some_and(|&nak| nak < time.saturating_sub(NEAR_NAK_NS)) {
+            times.pop_front();
+        }
+        times.front().is_some_and(|&nak| nak <= time.saturating_add(NEAR_NAK_NS))
+    }
+}
+
+impl Row {
+    fn cnp(&mut self, now: i64, is_near_nak: bool) {
+        let is_marked = self.last_mark.is_some_and(|mark| now.saturating_sub(mark) <= LONGEST_NS);
+        match (is_marked, is_near_nak) {
+            (_, true) if !is_marked => self.by_loss += 1,
+            (true, _) => self.by_mark += 1,
+            _ => self.unmarked += 1,
+        }
+        if let Some(gap) = self.last_cnp.and_then(|last| u64::try_from(now.saturating_sub(last)).ok()) {
+            self.gaps.push(gap);
+        }
+        self.last_cnp = Some(now);
+        self.cnps.push(now);
+    }
+
+    /// The times from marks to CNPs. If each cause has its CNP, they belong together in order; else a CNP is for the latest cause
+    /// before it.
+    fn measure(&mut self) {
+        let is_complete = self.causes.len() == self.cnps.len();
+        for &cnp in &self.cnps {
+            let before = self.causes.partition_point(|&cause| cause <= cnp);
+            let cause = match before.checked_sub(1) {
+                None => continue,
+                Some(_) if is_complete => self.causes.pop_front(),
+                Some(last) => self.causes.drain(..=last).next_back(),
+            };
+            let since = cause.map(|cause| cnp.saturating_sub(cause)).filter(|&ns| ns <= LONGEST_NS);
+            self.latencies.extend(since.and_then(|ns| u64::try_from(ns).ok()));
+        }
+    }
+}
+
+fn summary(values: &[u64]) -> Option<Summary> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    let (min, max) = (*sorted.first()?, *sorted.last()?);
+    let at = |percent: usize| sorted[(sorted.len() * percent).div_ceil(100).max(1) - 1];
+    Some(Summary { count: sorted.len() as u64, min, p50: at(50), p99: at(99), max })
+}
+
+/// Makes rows of the report.
+struct Maker<'a> {
+    marks: &'a Marks,
+    context: &'a Context<'a>,
+    reactions: &'a [Option<Reaction>],
+    expects: bool,
+    is_whole: bool,
+}
+
+impl Maker<'_> {
+    fn row(&self, row: &Row) -> MarkedFlow {
+        let noted = self.marks.noted();
+        let data = row.data.map(|at| &noted[at]);
+        let backs = || row.back.iter().map(|&at| &noted[at]);
+        let known = data.and_then(|data| self.context.flow(data.flow?));
+        let back_ends = backs().next().map(|back| Ends { src: back.ends.dst, dst: back.ends.src });
+        let ends = data.map(|data| data.ends).or(back_ends);
+        let [capable, incapable] = row.data.map_or([0; 2], |at| self.marks.data_packets(at));
+        let ce_packets = data.map_or(0, |data| data.marks);
+        let cnps = backs().map(|back| back.cnps).sum();
+        let reaction = row.data.and_then(|at| self.reactions[at]);
+        let [before, after] = row.data.map_or([None; 2], |at| self.rates(at, row.last_cnp));
+        let bits = |bytes: Option<f64>| bytes.map(|bytes| (bytes * 8.0) as u64);
+        let mut out = MarkedFlow {
+            flow: known.map(|known| known.index),
+            src: ends.map_or_else(String::new, |ends| ends.src.to_string()),
+            dst: ends.map_or_else(String::new, |ends| ends.dst.to_string()),
+            dest_qp: data
+                .and_then(|data| data.qp)
+                .or_else(|| self.context.flow(backs().next()?.flow?)?.peer_qp),
+            src_qp: backs().find_map(|back| back.qp).or(known.and_then(|known| known.peer_qp)),
+            ect_packets: capable,
+            not_ect_packets: incapable,
+            ce_packets,
+            ce_ratio: (capable > 0).then(|| ce_packets as f64 / capable as f64),
+            cnps,
+            expected_cnps: self.expects.then_some(row.expected),
+            cnps_for_marks: self.is_whole.then_some(row.by_mark),
+            cnps_for_losses: self.is_whole.then_some(row.by_loss),
+            cnps_unmarked: self.is_whole.then_some(row.unmarked),
+            cnp_interval_ns: summary(&row.gaps),
+            ce_to_cnp_ns: summary(&row.latencies),
+            rate_before_bps: bits(before),
+            rate_after_bps: bits(after),
+            reactions: reaction.map_or(0, |reaction| reaction.cnps),
+            reaction_ratio: reaction.map(|reaction| reaction.ratio),
+            keeps_rate: keeps_rate(cnps, reaction, before.zip(after)),
+            cnps_with_data: backs().any(|back| data.is_some_and(|data| is_one_queue(data, back))),
+            cnp_frames: backs()
+                .find(|back| back.cnps > 0)
+                .map(|back| back.frames.clone())
+                .unwrap_or_default(),
+            why: BTreeMap::new(),
+        };
+        let missing = [
+            ("flow", out.flow.is_none(), Reason::Unpaired),
+            (
+                "ce_ratio",
+                out.ce_ratio.is_none(),
+                if data.is_some() { Reason::NotEct } else { Reason::Unpaired },
+            ),
+            ("expected_cnps", !self.expects && cnps > 0, self.reason()),
+            ("cnp_interval_ns", out.cnp_interval_ns.is_none() && cnps > 0, self.reason()),
+            ("ce_to_cnp_ns", out.ce_to_cnp_ns.is_none() && cnps > 0, self.reason()),
+            ("reaction_ratio", out.reaction_ratio.is_none() && cnps > 0, Reason::TooFew),
+            ("keeps_rate", out.keeps_rate.is_none() && cnps > 0, Reason::TooFew),
+        ];
+        let missing = missing.into_iter().filter(|&(_, is_missing, _)| is_missing);
+        out.why = missing.map(|(field, _, reason)| (field.into(), reason)).collect();
+        out
+    }
+
+    fn reason(&self) -> Reason {
+        if self.is_whole { Reason::TooFew } else { Reason::MemoryLimit }
+    }
+
+    /// Bytes per second before the first CNP, and from then to the last one.
+    fn rates(&self, at: usize, last_cnp: Option<i64>) -> [Option<f64>; 2] {
+        let during = || {
+            let (axis, rate) = self.marks.rate(at)?;
+            let first = axis.at(self.marks.noted()[at].slowed?.0 + 1)? as usize + 1;
+            let last = (axis.at(last_cnp?)? as usize).min(rate.len().saturating_sub(2));
+            let bins = rate.get(first..=last).filter(|bins| !bins.is_empty())?;
+            let bytes: u64 = bins.iter().map(|&bytes| bytes as u64).sum();
+            Some(bytes as f64 * 1e9 / (bins.len() as f64 * axis.width as f64))
+        };
+        [self.marks.bytes_before(at), during()]
+    }
+}
+
+/// Whether a sender that gets CNPs keeps its rate; `None` if too little is known.
+fn keeps_rate(cnps: u64, reaction: Option<Reaction>, rates: Option<(f64, f64)>) -> Option<bool> {
+    let (before, after) = rates?;
+    let reaction = reaction?;
+    let keeps = reaction.ratio >= SAME && after >= SAME * before;
+    let slows = reaction.ratio <= LOWER || after <= LOWER * before;
+    match (keeps, slows) {
+        (true, _) if cnps >= MANY_CNPS && reaction.cnps >= MANY_CNPS => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    }
+}
+
+/// Whether data and CNPs are in one class of traffic.
+fn is_one_queue(data: &Noted, back: &Noted) -> bool {
+    let class = |tag: u64| tag & path_tag::CLASS;
+    data.data_tag != 0 && back.cnp_tag != 0 && class(data.data_tag) == class(back.cnp_tag)
+}

@@ -1,0 +1,221 @@
+//! Marks and notifications of flows, against scenarios whose truth is known.
+#![cfg(feature = "sim")]
+
+use rdmawire::{
+    analyze::{Analysis, Options},
+    capture::{Record, Time},
+    report::{MarkedFlow, Pacing, Report},
+    sim::{self, Run, Scenario},
+};
+
+fn play(text: &str) -> Run {
+    sim::run(&Scenario::parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"))).unwrap()
+}
+
+fn analyze(run: &Run, options: Options) -> Report {
+    let mut analysis = Analysis::new(options);
+    let mut frames = run.frames(0);
+    while let Some(frame) = frames.next() {
+        let (time, link, wire_len) = (Time(frame.time_ns), frame.link, frame.wire_len);
+        analysis.push(&Record { time, link, interface: 0, wire_len, frame: frame.bytes });
+    }
+    analysis.finish()
+}
+
+fn report(text: &str) -> Report {
+    analyze(&play(text), Options::default())
+}
+
+fn ids(report: &Report) -> Vec<&str> {
+    report.findings.iter().map(|finding| &*finding.id).filter(|id| id.starts_with("congestion")).collect()
+}
+
+fn flow_to(report: &Report, src: &str) -> MarkedFlow {
+    let mut of = report.congestion.flows.iter().filter(|flow| flow.src == src);
+    of.next().unwrap_or_else(|| panic!("{src}: {:?}", report.congestion.flows)).clone()
+}
+
+/// Two senders with two queue pairs each, and one receiver.
+fn incast(more: &str) -> String {
+    let hosts = [("a", "10.0.0.1", "left"), ("b", "10.0.0.2", "left"), ("z", "10.0.0.9", "right")];
+    let hosts = hosts.map(|(name, ip, side)| {
+        format!("[[host]]\nname = \"{name}\"\naddress = \"{ip}\"\nside = \"{side}\"\n")
+    });
+    let connections = ["a", "b"].map(|from| {
+        format!(
+            "[[connection]]\nfrom = \"{from}\"\nto = \"z\"\ncopies = 2\nrate = \"40G\"\nmtu = 256\nwindow = 4000\n\
+             operations = [{{ op = \"write\", size = \"256KiB\", count = 20 }}]\n"
+        )
+    });
+    hosts.concat() + &connections.concat() + more
+}
+
+fn is_within(found: u64, truth: u64, share: f64) -> bool {
+    found.abs_diff(truth) as f64 <= truth as f64 * share
+}
+
+#[test]
+fn limits_of_4_to_50_us_are_found_at_every_scope() {
+    for (pacing, word) in
+        [(Pacing::PerQp, "per_qp"), (Pacing::PerIpPair, "per_ip_pair"), (Pacing::PerPort, "per_port")]
+    {
+        for us in [4, 10, 50] {
+            let run = play(&incast(&format!(
+                "[[segment]]\ndelay = \"2us\"\nright = {{ mark = 0.3 }}\n[[segment]]\ndelay = \"3us\"\n\
+                 [cnp]\npacing = \"{word}\"\ninterval = \"{us}us\""
+            )));
+            let labels = run.labels(0);
+            let report = analyze(&run, Options::default());
+            let congestion = &report.congestion;
+            let name = format!("{word} {us}");
+            assert_eq!(congestion.pacing, Some(pacing), "{name}: {congestion:?}");
+            let interval = congestion.pacing_interval_ns.unwrap();
+            assert!(is_within(interval, us * 1000, 0.02), "{name}: {interval}");
+            let sent: u64 = labels.flows.iter().map(|flow| flow.cnps).sum();
+            assert_eq!(congestion.cnps, sent, "{name}");
+            let expected = congestion.expected_cnps.unwrap();
+            assert!(is_within(expected, sent, 0.02), "{name}: {expected} of {sent}");
+            assert_eq!((congestion.cnps_for_losses, congestion.cnps_unmarked), (Some(0), Some(0)), "{name}");
+            assert_eq!(congestion.flows.len(), 4, "{name}");
+            for flow in &congestion.flows {
+                // Each CNP is of the flow in the other direction of its connection.
+                let at = flow.flow.unwrap();
+                assert_eq!(report.flows[at].src, flow.src, "{name}");
+                assert_eq!(
+                    (Some(report.flows[at].dest_qp), report.flows[at].peer_qp),
+                    (flow.dest_qp, flow.src_qp)
+                );
+                assert_eq!(flow.ce_packets, report.flows[at].ecn_ce, "{name}");
+                assert!((flow.ce_ratio.unwrap() - 0.3).abs() < 0.02, "{name}: {flow:?}");
+                assert_eq!(flow.cnps_for_marks, Some(flow.cnps), "{name}");
+                // From the tap to the receiver and back.
+                let latency = flow.ce_to_cnp_ns.unwrap();
+                assert!(latency.min >= 6_000 && is_within(latency.p50, 6_000, 0.02), "{name}: {latency:?}");
+            }
+        }
+    }
+}
+
+const WRITES: &str =
+    "[[connection]]\nrate = \"40G\"\noperations = [{ op = \"write\", size = \"64KiB\", count = 60 }]\n";
+
+#[test]
+fn cnps_for_losses_and_for_marks_behind_the_tap() {
+    let losses = report(&format!(
+        "{WRITES}[[segment]]\ndelay = \"2us\"\n[[segment]]\ndelay = \"2us\"\nright = {{ drop = 0.01 }}\n[cnp]\non_nak = true\ninterval = \"4us\""
+    ));
+    let flow = flow_to(&losses, "10.0.0.1");
+    assert!(flow.cnps > 10 && flow.ce_packets == 0, "{flow:?}");
+    assert_eq!(
+        (flow.cnps_for_losses, flow.cnps_unmarked, flow.cnps_for_marks),
+        (Some(flow.cnps), Some(0), Some(0))
+    );
+    assert!(
+        losses.findings.iter().any(|f| f.id == "congestion.unmarked" && f.text.contains("sent for losses"))
+    );
+
+    let behind = report(&format!(
+        "{WRITES}[[segment]]\ndelay = \"2us\"\n[[segment]]\ndelay = \"2us\"\nright = {{ mark = 0.1 }}"
+    ));
+    let flow = flow_to(&behind, "10.0.0.1");
+    assert!(flow.cnps > 10 && flow.ce_packets == 0, "{flow:?}");
+    assert_eq!((flow.cnps_for_losses, flow.cnps_unmarked), (Some(0), Some(flow.cnps)));
+    assert!(
+        behind.findings.iter().any(|f| f.id == "congestion.unmarked" && f.text.contains("behind the tap"))
+    );
+}
+
+#[test]
+fn a_burst_of_marks() {
+    let run = play(&format!("{WRITES}[[event]]\ndo = \"mark\"\npacket = 500\ntimes = 300\n"));
+    let report = analyze(&run, Options::default());
+    let flow = flow_to(&report, "10.0.0.1");
+    assert_eq!((flow.ce_packets, flow.ect_packets), (300, 60 * 64));
+    assert_eq!(flow.ce_ratio, Some(300.0 / 3840.0));
+    assert_eq!(flow.expected_cnps, Some(flow.cnps));
+}
+
+/// Senders that react, by any parameters, beside one that does not.
+#[test]
+fn a_sender_that_keeps_rate() {
+    for set in ["paper", "hpcc", "nvidia"] {
+        let scenario =
+            incast("[[segment]]\ndelay = \"2us\"\nright = { mark = 0.05 }\n[[segment]]\ndelay = \"3us\"\n")
+                .replacen("copies = 2\nrate = \"40G\"", &format!("dcqcn = \"{set}\""), 1);
+        let report = report(&scenario);
+        let (reacts, ignores) = (flow_to(&report, "10.0.0.1"), flow_to(&report, "10.0.0.2"));
+        // With this set, it is as fast as before a few microseconds later.
+        let is_quick = set == "nvidia";
+        assert_eq!(reacts.keeps_rate, Some(false).filter(|_| !is_quick), "{set}: {reacts:?}");
+        assert!(reacts.rate_after_bps < reacts.rate_before_bps, "{set}: {reacts:?}");
+        assert_eq!(ignores.keeps_rate, Some(true), "{set}: {ignores:?}");
+        let finding = report.findings.iter().find(|f| f.id == "congestion.ignored").unwrap();
+        assert!(
+            finding.text.contains("10.0.0.2 → 10.0.0.9") && finding.text.contains("2 flows"),
+            "{finding:?}"
+        );
+        assert_eq!(finding.frames, ignores.cnp_frames);
+    }
+}
+
+#[test]
+fn what_is_set_up_wrong() {
+    let marks = "[[segment]]\ndelay = \"2us\"\nright = { mark = 0.05 }\n[[segment]]\n[cnp]\n";
+    let of = |more: &str| report(&format!("{WRITES}{marks}{more}"));
+    let found = |more: &str| ids(&of(more)).iter().map(|&id| id.to_owned()).collect::<Vec<_>>();
+    let usual = found("");
+    assert!(!usual.iter().any(|id| id != "congestion" && id != "congestion.ignored"), "{usual:?}");
+    assert!(found("becn = false").contains(&"congestion.no_becn".to_owned()));
+    assert!(found("dscp = 26").contains(&"congestion.one_queue".to_owned()));
+    assert!(found("enabled = false").contains(&"congestion.no_cnp".to_owned()));
+    assert!(
+        found("[[event]]\ndo = \"mark\"\nof = \"acks\"\nfrom = \"to\"")
+            .contains(&"congestion.control_marked".to_owned())
+    );
+    // In another priority, the same DSCP is another class.
+    let tagged = |more: &str| report(&format!("{WRITES}vlan = 5\n{marks}dscp = 26\n{more}"));
+    assert!(ids(&tagged("")).contains(&"congestion.one_queue"));
+    assert!(!ids(&tagged("pcp = 6")).contains(&"congestion.one_queue"));
+    let not_capable =
+        report(&format!("{WRITES}ecn = false\n[[event]]\ndo = \"drop\"\npacket = 99\n[cnp]\non_nak = true"));
+    assert!(ids(&not_capable).contains(&"congestion.not_ect"), "{:?}", ids(&not_capable));
+    // One of two receivers sends none.
+    let two = |notify: bool| {
+        let connections = format!("{}{}\nnotify = {notify}\n", WRITES, WRITES);
+        report(&format!("{connections}{marks}interval = \"10us\""))
+    };
+    assert!(!ids(&two(true)).contains(&"congestion.few_cnps"));
+    let few = two(false);
+    assert!(ids(&few).contains(&"congestion.few_cnps"), "{:?}", few.congestion);
+    let silent = few.congestion.flows.iter().find(|flow| flow.cnps == 0).unwrap();
+    assert!(silent.expected_cnps > Some(16) && silent.ce_packets > 100, "{silent:?}");
+}
+
+#[test]
+fn clean_traffic_has_nothing() {
+    let report = report(&incast(""));
+    assert!(report.congestion.flows.is_empty() && ids(&report).is_empty(), "{:?}", ids(&report));
+    assert_eq!((report.congestion.cnps, report.congestion.expected_cnps), (0, None));
+}
+
+/// Runs of packets change nothing: bins and marks are those of single packets.
+#[test]
+fn it_is_the_same_packet_by_packet() {
+    let marks = "[[segment]]\ndelay = \"2us\"\nright = { mark = 0.01 }\n[[segment]]\ndelay = \"3us\"\n";
+    let texts = [
+        incast(marks).replacen("rate = \"40G\"", "dcqcn = \"paper\"", 1),
+        // Longer than bins are short.
+        format!(
+            "[[connection]]\nrate = \"1G\"\ndcqcn = \"hpcc\"\noperations = [{{ op = \"write\", size = \"1MiB\", count = 12 }}]\n{marks}"
+        ),
+    ];
+    for text in texts {
+        let run = play(&text);
+        let [fast, slow] = [false, true].map(|reference| {
+            let options = Options { reference, ..Options::default() };
+            serde_json::to_value(analyze(&run, options).congestion).unwrap()
+        });
+        assert_eq!(fast, slow);
+        assert!(fast["flows"][0]["reactions"].as_u64() > Some(0), "{fast}");
+    }
+}
