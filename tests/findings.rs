@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, net::Ipv4Addr};
 use frames::Roce;
 use rdmawire::sim::{self, Scenario};
 use rdmawire::{
-    analyze::{Analysis, Ended, FINDINGS, Files, FindingKind, Options, Scope},
+    analyze::{Analysis, Ended, FINDINGS, Files, FindingKind, Options, QosMap, Scope},
     capture::{Record, Time},
     craft,
     opcode::Opcode,
@@ -116,6 +116,24 @@ fn run(text: &str) -> Vec<Analysis> {
     .collect()
 }
 
+/// A network whose priorities are not those of the map.
+fn in_the_wrong_class(found: &mut Found) {
+    let text = "[[connection]]\nvlan = 3\npcp = 4\nack_dscp = 8\noperations = [{ op = \"write\", size = \"64KiB\", count = 20 }]\n\
+                [[segment]]\nright = { mark = 0.1 }\n[[segment]]\n";
+    let run = sim::run(&Scenario::parse(text).unwrap()).unwrap();
+    let mut qos = QosMap::default();
+    (qos.pfc, qos.cnp) = (vec![5], Some(7));
+    let mut analysis = Analysis::new(Options { qos: Some(qos), ..Options::default() });
+    let (mut frames, mut n) = (run.frames(0), 0);
+    while let Some(shown) = frames.next() {
+        let mut bytes = shown.bytes.to_vec();
+        n += 1;
+        bytes[14] ^= if n % 50 == 0 { 0x20 } else { 0 };
+        frame(&mut analysis, shown.time_ns, &bytes);
+    }
+    look("wrong classes", analysis, found);
+}
+
 fn scenarios(found: &mut Found) {
     for entry in std::fs::read_dir("examples/scenarios").unwrap() {
         let path = entry.unwrap().path();
@@ -147,6 +165,7 @@ fn every_kind_is_found_somewhere() {
     let mut found = Found::new();
     pcaps(&mut found);
     made_by_hand(&mut found);
+    in_the_wrong_class(&mut found);
     scenarios(&mut found);
     let missing: Vec<_> = FINDINGS.iter().map(|kind| kind.id).filter(|id| !found.contains_key(*id)).collect();
     assert!(missing.is_empty(), "{missing:?}");

@@ -35,7 +35,8 @@ mod track;
 
 pub use engine::{Analysis, Batch, Known, Prepared, PreparedEncap};
 pub use model::{
-    Address, Class, Event, Files, FlowId, KnownConnection, Options, Space, StormProfile, Trigger,
+    Address, Class, Event, Files, FlowId, KnownConnection, Options, QosMap, Space, StormProfile, Trigger,
+    Trust,
 };
 pub use packet::{PacketView, ParsedPacket};
 pub use results::{Ended, FINDINGS, FindingKind, Need, Scope};

@@ -1,5 +1,7 @@
 //! Options of an analysis, flow numbers, events.
 
+mod qos;
+
 use std::fmt;
 
 use crate::{
@@ -14,6 +16,8 @@ pub use crate::{
     dissect::Address,
     report::{Class, Trigger},
 };
+
+pub use qos::{QosMap, Trust};
 
 /// A flow's number in its analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,6 +58,8 @@ pub struct Options {
     pub speed_bps: Option<u64>,
     /// When a pause counts as a storm.
     pub storm: StormProfile,
+    /// The priorities of the network, and what they are for.
+    pub qos: Option<QosMap>,
     /// Report traffic over time, in intervals of so many nanoseconds.
     pub interval_ns: Option<u64>,
     /// Connections that the user knows of.
@@ -103,6 +109,7 @@ impl Default for Options {
             ack_timeout_ns: None,
             speed_bps: None,
             storm: StormProfile::default(),
+            qos: None,
             interval_ns: None,
             connections: Vec::new(),
             reference: false,

@@ -60,6 +60,7 @@ impl Explain {
             ["table" | "tables"] => tables(&mut to)?,
             ["table" | "tables", "packets"] => packets(&mut to)?,
             ["table" | "tables", name] => table(name, &mut to)?,
+            ["qos"] => to.push_str(QOS),
             ["scenario" | "scenarios"] => to.push_str(rdmawire::sim::SCHEMA),
             names => named(&names.join(" "), &mut to)?,
         }
@@ -88,7 +89,8 @@ fn all(to: &mut String) -> Written {
          \x20 finding [ID]          what an analysis finds: what it means, what to do\n\
          \x20 filter                the language of --filter, and all names in it\n\
          \x20 gate                  the rules of `check`, and all figures\n\
-         \x20 scenario              the schema of scenario files\n\
+         \x20 qos                   the map of priorities that --qos takes\n\
+        \x20 scenario              the schema of scenario files\n\
          \x20 schema                the JSON Schema of `analyze --json`\n\
          \x20 table [NAME]          the tables of `analyze --csv`, --ndjson and --parquet, and their columns\n\
          \x20 HEADER.FIELD          a single field, by our name or Wireshark's\n",
@@ -189,8 +191,9 @@ fn named(name: &str, to: &mut String) -> anyhow::Result<()> {
         }
         return Ok(());
     }
-    let topics = ["opcode", "syndrome", "rnr", "note", "finding", "filter", "gate", "schema", "scenario"]
-        .map(str::to_owned);
+    let topics =
+        ["opcode", "syndrome", "rnr", "note", "finding", "filter", "gate", "schema", "qos", "scenario"]
+            .map(str::to_owned);
     let near = nearest(name, Name::all().chain(topics));
     let or = did_you_mean(&near, "; `rdmawire explain` lists all there is");
     bail!("explain: nothing is named {name:?}{or}")
@@ -435,3 +438,20 @@ A capture may bound a figure only. Where the bounds do not decide, the rule is u
     }
     Ok(())
 }
+
+/// What `explain qos` prints.
+const QOS: &str = "\
+A map of priorities is a TOML file: analyze --qos map.toml. Everything may be left out.
+
+trust = \"dscp\"    # the field that gives the priority: \"dscp\", or \"pcp\" (of frames with a VLAN tag)
+pfc = [3]         # the priorities with PFC
+cnp = 6           # the priority of CNPs
+ack = 3           # the priority of ACKs, where it is not that of the data
+[dscp]            # priorities of DSCPs; others: DSCP / 8
+26 = 3
+[pcp]             # priorities of PCPs; others: the PCP itself
+4 = 3
+
+With it, findings tell what is not in its class: see `rdmawire explain finding class.no_pfc`, class.several, class.disagree, class.cnp,
+class.ack.
+";

@@ -10,7 +10,7 @@ use super::{
     say,
 };
 use rdmawire::{
-    analyze::{Analysis, Ended, KnownConnection, Options, StormProfile, metric::Metric},
+    analyze::{Analysis, Ended, KnownConnection, Options, QosMap, StormProfile, metric::Metric},
     capture::{self, Interface, Source},
     dissect::Dissection,
     filter::{Filter, FrameMeta},
@@ -31,6 +31,10 @@ pub(super) struct Tracking {
     /// 100ms,1s.
     #[arg(long, value_name = "PROFILE", value_parser = StormProfile::parse, default_value = "sonic-broadcom")]
     storm: StormProfile,
+    /// A file with the priorities of the network: which have PFC, which one is for CNPs, and how DSCP and PCP give them; see
+    /// `rdmawire explain qos`.
+    #[arg(long, value_name = "FILE", value_parser = qos_map)]
+    qos: Option<QosMap>,
     /// Whether to verify ICRCs.
     #[arg(long, value_enum, default_value_t)]
     icrc: Check,
@@ -70,6 +74,7 @@ impl Tracking {
             ack_timeout_ns: self.ack_timeout,
             speed_bps: self.speed,
             storm: self.storm,
+            qos: self.qos.clone(),
             connections: self.qp_map.as_ref().map_or_else(Vec::new, |map| map.0.clone()),
             ..Options::default()
         }
@@ -113,6 +118,12 @@ fn ack_timeout(text: &str) -> Result<i64, String> {
         Err(_) => units::positive_duration(text).map_err(|error| error.to_string())?,
     };
     i64::try_from(ns).map_err(|_| "a time below 292 years".into())
+}
+
+fn qos_map(path: &str) -> Result<QosMap, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let map: QosMap = toml::from_str(&text).map_err(|error| error.to_string().trim_end().to_owned())?;
+    map.check().map(|()| map)
 }
 
 /// The connections of a file for --qp-map.

@@ -38,6 +38,7 @@ pub mod table;
 mod terms;
 #[cfg(feature = "cli")]
 pub mod text;
+mod traffic;
 pub mod units;
 
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
@@ -55,6 +56,7 @@ pub use order::{Sort, find_flow, sorted, trouble};
 pub use overhead::*;
 pub use render::{Renderer, clean};
 pub use terms::*;
+pub use traffic::*;
 
 /// The name and number of the schema.
 pub const SCHEMA: &str = "rdmawire.analysis/2";
@@ -86,6 +88,10 @@ pub struct Report<F = Vec<Flow>, C = Vec<Connection>, E = Vec<Episode>> {
     pub pause_faults: BTreeMap<PauseFault, u64>,
     /// Marks and notifications.
     pub congestion: Congestion,
+    /// Traffic by class, most bytes first.
+    pub traffic_classes: Vec<TrafficClass>,
+    /// Classes that are not as they should be.
+    pub qos: Qos,
     /// What headers cost.
     pub overhead: Overhead,
     /// How flows spread over source ports; `None` where none has UDP.
@@ -142,6 +148,8 @@ impl<F, C, E> Report<F, C, E> {
             pause: self.pause.clone(),
             pause_faults: self.pause_faults.clone(),
             congestion: self.congestion.clone(),
+            traffic_classes: self.traffic_classes.clone(),
+            qos: self.qos.clone(),
             overhead: self.overhead.clone(),
             ports: self.ports.clone(),
             episodes,

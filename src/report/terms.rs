@@ -195,6 +195,13 @@ terms! {
         Given = "given": "Nothing shows it: the order of the captures as they were given.",
     }
 
+    /// How a packet's priority is known.
+    PriorityBy {
+        Map = "map": "The user's map says it.",
+        Pcp = "pcp": "It is that of the VLAN tag.",
+        Dscp = "dscp": "A guess: an eighth of the DSCP, as adapters and switches have it if nobody changes it.",
+    }
+
     /// How a pause ended.
     PauseEnd {
         Xon = "xon": "A frame of no quanta ended it.",

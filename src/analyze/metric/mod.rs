@@ -12,6 +12,7 @@ pub mod pause;
 pub mod rate;
 mod storm;
 pub mod timeline;
+pub mod traffic;
 
 use std::ops::Range;
 
@@ -25,7 +26,10 @@ use super::{
     packet::PacketView,
     table::run::RunSum,
 };
-use crate::{dissect::Encapsulation, report::Report};
+use crate::{
+    dissect::Encapsulation,
+    report::{self, Report},
+};
 
 /// The answer to one question about a capture. The analysis tells it of all frames, asks it for its section of the report, and
 /// gives it back at the end. See `examples/metric.rs`.
@@ -124,6 +128,16 @@ pub struct Context<'a> {
     /// Of interfaces.
     pub(crate) names: &'a [String],
     pub(crate) flow: &'a dyn Fn(FlowId) -> Option<KnownFlow>,
+    pub(crate) detail: &'a dyn Fn(FlowId) -> Option<Detail<'a>>,
+}
+
+/// What became of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Detail<'a> {
+    /// Packets lost on the network.
+    pub(crate) lost: Option<report::Bounds>,
+    /// From a request to its acknowledgement, in nanoseconds.
+    pub(crate) ack_rtt: Option<&'a latency::Distribution>,
 }
 
 /// A flow as the report has it.
@@ -144,6 +158,11 @@ impl Context<'_> {
             Some(name) if !name.is_empty() => name.clone(),
             _ => format!("if{number}"),
         }
+    }
+
+    /// What became of a flow.
+    pub(crate) fn detail(&self, id: FlowId) -> Option<Detail<'_>> {
+        (self.detail)(id)
     }
 
     /// Where a flow stands in the report.
@@ -221,4 +240,5 @@ built_in! { options:
     pause::Pause = pause::Pause::new(options.speed_bps).with_storms(options.storm);
     entropy::Entropy = Default::default();
     rate::Rate = rate::Rate::new(options.interval_ns);
+    traffic::Traffic = traffic::Traffic::new(options.qos.clone());
 }

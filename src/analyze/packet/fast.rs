@@ -73,6 +73,18 @@ impl RunKey {
         if self.around >> 16 & path_tag::HAS_VLAN as u32 != 0 { Vlan::LEN as u32 } else { 0 }
     }
 
+    /// The [`path_tag`] of these packets.
+    pub(crate) fn path_tag(self) -> u64 {
+        let [ttl, vlan] = [self.around >> 8 & 0xff, self.around >> 16 & path_tag::VLAN as u32];
+        let priority = (self.qp as u64) << (32 - RUN_PCP) & PCP;
+        self.network & path_tag::DSCP
+            | (ttl as u64) << 56
+            | (self.source_port() as u64) << 16
+            | priority
+            | vlan as u64
+            | path_tag::PLAIN
+    }
+
     #[inline(always)]
     pub(crate) fn source_port(self) -> u16 {
         (self.network >> 32) as u16

@@ -247,6 +247,16 @@ impl<'a> Index<'a> {
         row.connection = self.connection(at);
     }
 
+    /// Packets that a flow lost on the network; `None` where the capture cannot show losses.
+    pub(crate) fn lost(&self, id: FlowId) -> Option<report::Bounds> {
+        let at = self.place(id)?;
+        let mut row = report::Flow::default();
+        self.outline(at, &mut row);
+        let of = |stream: &report::Stream| stream.losses.on_network();
+        let both = [of(&row.requests), of(&row.responses)];
+        both.into_iter().flatten().reduce(|[a, b], [c, d]| [a.saturating_add(c), b.saturating_add(d)])
+    }
+
     /// The findings about flows.
     pub(crate) fn survey(&self) -> Survey {
         let mut survey = Survey::new();

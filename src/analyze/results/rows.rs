@@ -6,7 +6,7 @@ use super::lists::Index;
 use crate::{
     analyze::{
         engine::{Analysis, Tracker},
-        metric::{Context, KnownFlow, Metric, latency::Distribution},
+        metric::{Context, Detail, KnownFlow, Metric, latency::Distribution},
         model::{Class, Files, FlowId, Trigger},
         table::flow::{FATAL_NAK, Flow},
         track::{
@@ -86,7 +86,12 @@ fn report<M: Metric>(Analysis { tracker, metrics, .. }: &Analysis<M>) -> View<'_
         let &Flow { peer_qp, peer, .. } = tracker.flows.flows.get((id as FlowId).0 as usize)?;
         Some(KnownFlow { index: index.place(id)?, peer_qp, peer })
     };
-    metrics.contribute(&Context { names: &tracker.links, flow: &flow }, &mut report);
+    let detail = |id: FlowId| {
+        let flow = tracker.flows.flows.get(id.0 as usize).filter(|flow| flow.packets > 0)?;
+        let ack_rtt = flow.requests.more.as_deref().map(|more| more.ack_rtt.all());
+        Some(Detail { lost: index.lost(id), ack_rtt })
+    };
+    metrics.contribute(&Context { names: &tracker.links, flow: &flow, detail: &detail }, &mut report);
     index.survey().finish(&index, &mut report);
     report.with_lists(Rows::new(index.clone()), Rows::new(index.clone()), Rows::new(index))
 }

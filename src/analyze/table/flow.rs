@@ -51,12 +51,6 @@ impl PathTags {
         }
     }
 
-    /// That of the last packet; 0 before the first.
-    #[inline(always)]
-    pub(crate) fn last(&self) -> u64 {
-        self.last
-    }
-
     /// Whether the last packet had this path tag too.
     #[inline(always)]
     pub(crate) fn is_as_last(&self, path_tag: u64) -> bool {

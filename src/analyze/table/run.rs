@@ -18,7 +18,7 @@ use crate::{
     },
     dissect::Encapsulation,
     icrc::State,
-    opcode::{Direction, Opcode, PayloadRule, Shape},
+    opcode::{Direction, Opcode, Operation, PayloadRule, Shape},
     wire::*,
     wire_cost::{FCS, GAP, ICRC, PREAMBLE, SHORTEST_FRAME},
 };
@@ -68,6 +68,8 @@ pub struct RunSum {
     /// VLAN, DSCP, TTL, source port and priorities of all the packets, as `PacketView::path_tag` has them.
     #[doc(hidden)]
     pub path_tag: u64,
+    /// Packets of SENDs; all other requests are of WRITEs.
+    pub sends: u64,
     /// Time of the last packet, in nanoseconds since 1970. All packets are in one [span](crate::analyze::metric::Metric::span).
     pub last_ns: i64,
     /// Number of packets.
@@ -246,7 +248,7 @@ impl InOrderRun {
         if let Some(psn) = last {
             flow.last_psn = psn.0;
         }
-        let mut extended = 0;
+        let (mut extended, mut sends) = (0, 0);
         for (part, &n) in (0..).zip(&packets).filter(|(_, n)| **n > 0) {
             let opcode = match is_data {
                 false => Opcode::of_part(run_key.service(), part),
@@ -254,6 +256,7 @@ impl InOrderRun {
             };
             flow.opcodes.add_many(opcode.0, n as u64);
             extended += opcode.shape().extended as u64 * n as u64;
+            sends += if opcode.operation() == Some(Operation::Send) { n as u64 } else { 0 };
         }
         let ecn = run_key.ecn();
         if ecn != Ecn::default() {
@@ -272,7 +275,8 @@ impl InOrderRun {
             last_psn,
             encapsulation: flow.encapsulation,
             ecn,
-            path_tag: flow.path_tags.last(),
+            path_tag: run_key.path_tag(),
+            sends,
             last_ns: time,
             packets: n,
             l1_bytes,

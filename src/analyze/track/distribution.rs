@@ -402,6 +402,21 @@ impl Distribution {
         }
     }
 
+    /// Calls `show` with each value and how often it is there. Where only a summary is left, there is none.
+    pub(crate) fn each(&self, mut show: impl FnMut(u64, u64)) {
+        match &self.0 {
+            Inner::Empty | Inner::Summed(_) => {}
+            &Inner::Alike { value, count } => show(value, count),
+            Inner::Few(few) => few.iter().for_each(|&value| show(value, 1)),
+            Inner::Buffered(_) => {
+                let Some(all) = self.histogram() else { return };
+                of_each!(&all, histogram => for step in histogram.iter_recorded() {
+                    show(step.value_iterated_to(), step.count_at_value().into());
+                });
+            }
+        }
+    }
+
     /// The value that this share of the samples, from 0 to 1, does not exceed.
     pub fn quantile(&self, share: f64) -> Option<u64> {
         match &self.0 {

@@ -1,5 +1,5 @@
 //! A report as tables, for databases and notebooks: one file each for captures, flows, connections, episodes, losses, pauses, marks,
-//! intervals and findings.
+//! classes, intervals and findings.
 //!
 //! Rows and names are those of the report. What is nested becomes one column for each value: `requests.losses.upstream` becomes
 //! `requests_losses_upstream_least` and `requests_losses_upstream_most`. A value that the capture cannot prove is empty. In every
@@ -13,7 +13,9 @@ use std::io;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Capture, Connection, Episode, Finding, Flow, Interval, MarkedFlow, Pause, Stream, View};
+use super::{
+    Capture, Connection, Episode, Finding, Flow, Interval, MarkedFlow, Pause, Stream, TrafficClass, View,
+};
 pub use columns::{Column, Kind};
 pub use sink::Format;
 use sink::Sink;
@@ -35,6 +37,8 @@ pub enum Table {
     Pauses,
     /// Marks and notifications per flow.
     Marks,
+    /// Traffic by DSCP and priority.
+    Classes,
     /// Traffic over time, with `--interval`.
     Intervals,
     /// Findings.
@@ -43,7 +47,7 @@ pub enum Table {
 
 impl Table {
     /// All of them.
-    pub const ALL: [Table; 9] = [
+    pub const ALL: [Table; 10] = [
         Table::Captures,
         Table::Flows,
         Table::Connections,
@@ -51,6 +55,7 @@ impl Table {
         Table::Losses,
         Table::Pauses,
         Table::Marks,
+        Table::Classes,
         Table::Intervals,
         Table::Findings,
     ];
@@ -65,6 +70,7 @@ impl Table {
             Table::Losses => "losses",
             Table::Pauses => "pauses",
             Table::Marks => "marks",
+            Table::Classes => "classes",
             Table::Intervals => "intervals",
             Table::Findings => "findings",
         }
@@ -82,6 +88,7 @@ impl Table {
             Table::Losses => "Packets lost, by flow, PSN space and place. A place without losses has no row.",
             Table::Pauses => "Pauses of a priority on a link.",
             Table::Marks => "Marks and notifications of a flow that has some.",
+            Table::Classes => "Traffic with one DSCP and priority, or one service level and virtual lane.",
             Table::Intervals => "Traffic in a span of time; needs --interval.",
             Table::Findings => "What stands out, most serious first.",
         }
@@ -129,6 +136,7 @@ impl Table {
             }
             Table::Pauses => columns.extend(Column::of::<Pause>()),
             Table::Marks => columns.extend(Column::of::<MarkedFlow>()),
+            Table::Classes => columns.extend(Column::of::<TrafficClass>()),
             Table::Intervals => {
                 columns.extend(Column::of::<Interval>());
                 columns.push(key(
@@ -176,6 +184,7 @@ impl Table {
             }
             Table::Pauses => report.pause.iter().flatten().try_for_each(|row| on_row(value(row)?)),
             Table::Marks => report.congestion.flows.iter().try_for_each(|row| on_row(value(row)?)),
+            Table::Classes => report.traffic_classes.iter().try_for_each(|row| on_row(value(row)?)),
             Table::Intervals => {
                 let length = json!({ "interval_ns": report.interval_ns });
                 let rows = report.intervals.iter().flatten();

@@ -7,7 +7,7 @@ use super::{
     reason, some,
 };
 use crate::report::{
-    Congestion, Overhead, Pause, Ports, Reason, View, clean,
+    Congestion, Overhead, Pause, Ports, PriorityBy, Reason, TrafficClass, View, clean,
     units::{bits_per_second, bytes, count, duration, percent},
 };
 
@@ -15,6 +15,7 @@ pub(super) fn blocks(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
     let mut block = |name: &str, text: String| page.wrapped(Paint::Heading, &format!("{name:<12}"), &text);
     block("Congestion", congestion(&report.congestion))?;
     marked_flows(&report.congestion, page)?;
+    classes(&report.traffic_classes, page)?;
     let mut block = |name: &str, text: String| page.wrapped(Paint::Heading, &format!("{name:<12}"), &text);
     block("Pause", pause(report.pause.as_deref(), report.why.get("pause")))?;
     block("Overhead", overhead(&report.overhead))?;
@@ -44,9 +45,11 @@ pub(in crate::report) fn congestion(c: &Congestion) -> String {
         text += &format!(", per queue pair {} apart in the median", duration(gaps.p50));
     }
     if let (Some(scope), Some(ns)) = (c.pacing, c.pacing_interval_ns) {
-        let sure = c.pacing_confidence.unwrap_or_default();
         let scope = scope.name().replace('_', " ").replace("ip", "IP");
-        text += &format!(", never less than {} {scope} (inferred, {})", duration(ns), sure.name());
+        text += &format!(", never less than {} {scope}", duration(ns));
+        if let Some(sure) = c.pacing_confidence {
+            text += &format!(" (inferred, {})", sure.name());
+        }
     }
     if let Some(expected) = c.expected_cnps.filter(|_| c.ce_packets > 0) {
         text += &format!("; the marks call for {}", count(expected));
@@ -105,6 +108,60 @@ fn marked_flows(c: &Congestion, page: &mut Page<'_>) -> io::Result<()> {
     if c.flow_count > MAX_MARKED as u64 {
         let more = count(c.flow_count - MAX_MARKED as u64);
         page.line(&format!("  and {more} more flows with marks or CNPs (--json has them)"))?;
+    }
+    Ok(())
+}
+
+/// Most classes that are written.
+const MAX_CLASSES: usize = 12;
+
+fn classes(all: &[TrafficClass], page: &mut Page<'_>) -> io::Result<()> {
+    // One class is in the flows already, unless something is known of its priority.
+    if all.len() < 2 && all.iter().all(|class| class.pfc.is_none()) {
+        return Ok(());
+    }
+    let is_native = all.iter().any(|class| class.sl.is_some());
+    let name = if is_native { "SL/VL" } else { "DSCP/PCP" };
+    page.wrapped(Paint::Heading, "Classes     ", &format!("by {name}"))?;
+    let head = [
+        name, "priority", "packets", "rate", "WRITE", "SEND", "READ", "atomic", "ACK", "CNP", "CE", "resent",
+        "lost", "paused", "ACK p50",
+    ];
+    let mut table = page.table(&head, &[]);
+    let number = |n: Option<u8>| n.map_or_else(|| "-".to_owned(), |n| n.to_string());
+    for class in all.iter().take(MAX_CLASSES) {
+        let o = class.operations;
+        let names = if class.sl.is_some() { (class.sl, class.vl) } else { (class.dscp, class.pcp) };
+        let mut priority = number(class.priority);
+        match (class.pfc, class.priority_by) {
+            (Some(true), _) => priority += " PFC",
+            (Some(false), _) => priority += " lossy",
+            (None, Some(PriorityBy::Dscp)) => priority += "?",
+            _ => {}
+        }
+        table.row([
+            format!("{}/{}", number(names.0), number(names.1)),
+            priority,
+            count(class.packets),
+            class.rate_bps.map_or_else(String::new, |bps| bits_per_second(bps / 8, 1_000_000_000)),
+            some(o.writes),
+            some(o.sends),
+            some(o.read_requests + o.read_responses),
+            some(o.atomics),
+            some(o.acks),
+            some(o.cnps),
+            some(class.ce_packets),
+            some(class.retransmits),
+            class.lost.map_or_else(String::new, |[least, _]| {
+                if least > 0 { format!("≥{}", count(least)) } else { String::new() }
+            }),
+            class.paused_ns.filter(|&ns| ns > 0).map_or_else(String::new, duration),
+            class.ack_rtt_ns.map_or_else(String::new, |rtt| duration(rtt.p50)),
+        ]);
+    }
+    page.put_table(&table)?;
+    if all.len() > MAX_CLASSES {
+        page.line(&format!("  and {} more classes (--json has them)", all.len() - MAX_CLASSES))?;
     }
     Ok(())
 }

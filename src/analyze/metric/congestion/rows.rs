@@ -233,15 +233,15 @@ fn summary(values: &[u64]) -> Option<Summary> {
 }
 
 /// Makes rows of the report.
-struct Maker<'a> {
+struct Maker<'a, 'c> {
     marks: &'a Marks,
-    context: &'a Context<'a>,
+    context: &'a Context<'c>,
     reactions: &'a [Option<Reaction>],
     expects: bool,
     is_whole: bool,
 }
 
-impl Maker<'_> {
+impl Maker<'_, '_> {
     fn row(&self, row: &Row) -> MarkedFlow {
         let noted = self.marks.noted();
         let data = row.data.map(|at| &noted[at]);

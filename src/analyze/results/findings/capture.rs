@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{survey::Sums, words::counted};
 use crate::report::{
-    self, Congestion, MarkedFlow, Pause, PauseFault, Ports, Report,
+    self, Congestion, MarkedFlow, Pause, PauseFault, Ports, Qos, Report,
     units::{bits_per_second, count, duration},
 };
 
@@ -14,6 +14,7 @@ pub(super) struct Capture<'a> {
     pause: &'a [Pause],
     pause_faults: &'a BTreeMap<PauseFault, u64>,
     congestion: &'a Congestion,
+    qos: &'a Qos,
     ports: Option<&'a Ports>,
     sums: &'a Sums,
 }
@@ -38,12 +39,13 @@ impl Seen {
 
 impl<'a> Capture<'a> {
     pub(super) fn of<F, C, E>(report: &'a Report<F, C, E>, sums: &'a Sums) -> Capture<'a> {
-        let Report { capture, pause, pause_faults, congestion, ports, .. } = report;
+        let Report { capture, pause, pause_faults, congestion, qos, ports, .. } = report;
         Capture {
             capture,
             pause: pause.as_deref().unwrap_or(&[]),
             pause_faults,
             congestion,
+            qos,
             ports: ports.as_ref(),
             sums,
         }
@@ -242,6 +244,44 @@ pub(super) fn one_queue(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
             "the CNPs for {name} have the DSCP and the priority of its data: they wait in the same queues"
         )
     });
+}
+
+/// A rule about flows that are in the wrong class: `flows` are the first of them.
+fn of_class(flows: &[usize], n: u64, what: &str, say: &mut dyn FnMut(Seen)) {
+    if n > 0 {
+        let numbers = flows.iter().take(8).map(|at| format!("#{at}")).collect::<Vec<_>>().join(", ");
+        let more = if flows.len() > 8 || n > flows.len() as u64 { ", …" } else { "" };
+        let (s, of) = if n == 1 { ("", "has") } else { ("s", "have") };
+        say(Seen::new(n, format!("{} flow{s} ({numbers}{more}) {of} {what}", count(n))));
+    }
+}
+
+pub(super) fn without_pfc(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    let qos = capture.qos;
+    of_class(&qos.without_pfc, qos.without_pfc_count, "data in a priority without PFC", say);
+}
+
+pub(super) fn several_classes(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    let qos = capture.qos;
+    let what = "data in another class than the rest of their connection's data";
+    of_class(&qos.several_classes, qos.several_classes_count, what, say);
+}
+
+pub(super) fn acks_elsewhere(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    let qos = capture.qos;
+    let what = "ACKs in another class than the data that they acknowledge";
+    of_class(&qos.acks_elsewhere, qos.acks_elsewhere_count, what, say);
+}
+
+pub(super) fn cnps_elsewhere(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    let qos = capture.qos;
+    of_class(&qos.cnps_elsewhere, qos.cnps_elsewhere_count, "CNPs in another priority than the map has", say);
+}
+
+pub(super) fn disagreeing(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    let qos = capture.qos;
+    let what = "packets whose PCP and DSCP have different priorities";
+    of_class(&qos.disagreeing, qos.disagreeing_count, what, say);
 }
 
 pub(super) fn no_becn(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {

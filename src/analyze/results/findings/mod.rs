@@ -65,6 +65,8 @@ pub enum Need {
     SourcePorts,
     /// ECN bits or CNPs.
     Ecn,
+    /// The user's map of priorities.
+    QosMap,
     /// PAUSE or PFC frames. Mirror ports and most adapters do not pass them on.
     PauseFrames,
     /// The link's speed: a pause is counted in bit times.
@@ -83,6 +85,7 @@ impl Need {
             Need::Icrc => "whole frames, for an ICRC covers all of a packet",
             Need::SourcePorts => "several UDP source ports in a flow",
             Need::Ecn => "ECN bits or CNPs",
+            Need::QosMap => "a map of priorities: --qos",
             Need::PauseFrames => "PAUSE or PFC frames, which mirror ports and most adapters do not pass on",
             Need::LinkSpeed => "the link's speed, from the file or --speed",
             Need::MirrorSequence => "sequence numbers in the mirror's tunnel header (ERSPAN)",
@@ -293,6 +296,26 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "look at what makes them: a driver, or a test tool"
         Capture(capture::no_becn);
 
+    "class.no_pfc" Warning [QosMap]
+        "RDMA data is in a priority without PFC: under congestion it is dropped."
+        "give the queue pairs the traffic class of the lossless priority, or enable PFC for theirs on every port of the path"
+        Capture(capture::without_pfc);
+
+    "class.several" Warning []
+        "The data of one connection is in several classes: its packets wait in different queues, and overtake each other."
+        "look at what sets the class: the queue pairs of both ends, a switch that rewrites"
+        Capture(capture::several_classes);
+
+    "class.disagree" Warning [QosMap]
+        "PCP and DSCP of a packet have different priorities: devices that trust one or the other treat it differently."
+        "let all devices trust the same field, or make the two agree at the host"
+        Capture(capture::disagreeing);
+
+    "class.cnp" Warning [QosMap]
+        "CNPs are in another priority than the one that the map has for them."
+        "look at the DSCP and the priority that the adapter gives CNPs"
+        Capture(capture::cnps_elsewhere);
+
     "flows.evicted" Warning []
         "There were more flows than are kept at a time: some may be counted in pieces."
         "raise --max-flows and --max-memory"
@@ -343,6 +366,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "CNPs are in the class of the data: they wait behind the data that they shall slow."
         "give CNPs a DSCP of their own (48 by default) with a strict priority"
         Capture(capture::one_queue);
+
+    "class.ack" Note []
+        "ACKs are in another class than the data that they acknowledge."
+        "if that is meant, say so in the map (ack); else look at the traffic class of the responder's queue pair"
+        Capture(capture::acks_elsewhere);
 
     "ports.collision" Note []
         "Queue pairs between two hosts share a UDP source port: switches send them over one path."

@@ -1,0 +1,388 @@
+//! Traffic by class: DSCP and priority (PCP) of RoCE, service level and virtual lane of native InfiniBand. Which class has the marks,
+//! the losses, the waits; and whether the classes are those that the user's map wants.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use hdrhistogram::Histogram;
+
+use super::{Context, Metric, Placed, Verdict};
+use crate::{
+    analyze::{
+        model::{Class, FlowId, QosMap},
+        packet::{PacketView, path_tag},
+        table::run::RunSum,
+        track::distribution::summary,
+    },
+    opcode::{Direction, Operation, Service},
+    report::{self, Operations, PriorityBy, Qos, Reason, TrafficClass},
+    wire::{Ecn, Syndrome},
+};
+
+/// Classes that are told apart; the last one has the rest.
+const MAX_CLASSES: usize = 254;
+/// Flows whose classes are kept; those with higher numbers are in the totals only.
+const MAX_FLOWS: usize = 1 << 20;
+/// Packets whose class is not decided yet, by their frames.
+const MAX_PENDING: usize = 1 << 16;
+/// Flows whose latencies are summed up for their class.
+const MAX_LATENCIES: usize = 1 << 12;
+/// Flows that are listed of a kind.
+const MAX_LISTED: usize = 256;
+/// Places of the table from tag to class: DSCP and PCP, each with one more for none; then SL and VL.
+const PCPS: usize = 9;
+const OF_ETHERNET: usize = 65 * PCPS;
+const PLACES: usize = OF_ETHERNET + 256;
+const NONE: u8 = u8::MAX;
+
+/// The metric. A packet costs a look-up in two small tables and a few additions.
+#[derive(Clone, Debug)]
+pub struct Traffic {
+    map: Option<QosMap>,
+    /// The place in `classes` by what the tag says.
+    places: Box<[u8; PLACES]>,
+    classes: Vec<Sums>,
+    flows: Vec<OfFlow>,
+    pending: HashMap<u64, u8, RandomState>,
+}
+
+/// The classes of a flow's packets.
+#[derive(Clone, Copy, Debug)]
+struct OfFlow {
+    data: u8,
+    acks: u8,
+    cnps: u8,
+    /// Its data was in another class before.
+    has_several: bool,
+}
+
+const UNSEEN: OfFlow = OfFlow { data: NONE, acks: NONE, cnps: NONE, has_several: false };
+
+#[derive(Clone, Debug, Default)]
+struct Sums {
+    tag: u64,
+    packets: u64,
+    bytes: u64,
+    first_ns: i64,
+    last_ns: i64,
+    ecn: [u64; 4],
+    operations: Operations,
+    retransmits: u64,
+    naks: u64,
+}
+
+impl Sums {
+    #[inline(always)]
+    fn seen(&mut self, packets: u64, bytes: u64, time: i64) {
+        self.packets += packets;
+        self.bytes += bytes;
+        self.last_ns = self.last_ns.max(time);
+    }
+}
+
+impl Traffic {
+    /// With the user's map of priorities, if there is one.
+    pub fn new(map: Option<QosMap>) -> Traffic {
+        Traffic {
+            map,
+            places: Box::new([NONE; PLACES]),
+            classes: Vec::new(),
+            flows: Vec::new(),
+            pending: HashMap::default(),
+        }
+    }
+
+    /// The class of a path tag.
+    #[inline(always)]
+    fn class(&mut self, tag: u64, time: i64) -> u8 {
+        let at = place(tag);
+        match self.places.get(at) {
+            Some(&class) if class != NONE => class,
+            _ => self.begin(at, tag, time),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self, at: usize, tag: u64, time: i64) -> u8 {
+        let class = self.classes.len().min(MAX_CLASSES - 1);
+        if self.classes.len() < MAX_CLASSES {
+            self.classes.push(Sums { tag, first_ns: time, last_ns: time, ..Sums::default() });
+        }
+        if let Some(place) = self.places.get_mut(at) {
+            *place = class as u8;
+        }
+        class as u8
+    }
+
+    #[inline(always)]
+    fn flow(&mut self, FlowId(flow): FlowId) -> Option<&mut OfFlow> {
+        let at = flow as usize;
+        if at >= self.flows.len() {
+            self.grow(at);
+        }
+        self.flows.get_mut(at)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, at: usize) {
+        if at < MAX_FLOWS {
+            self.flows.resize(at + 1, UNSEEN);
+        }
+    }
+
+    #[inline(always)]
+    fn data(&mut self, flow: FlowId, class: u8) {
+        if let Some(flow) = self.flow(flow)
+            && flow.data != class
+        {
+            flow.has_several |= flow.data != NONE;
+            flow.data = class;
+        }
+    }
+}
+
+/// Where the table has a path tag.
+#[inline(always)]
+fn place(tag: u64) -> usize {
+    if let Some((sl, vl)) = path_tag::lanes(tag) {
+        return OF_ETHERNET + ((sl as usize) << 4 | vl as usize);
+    }
+    let dscp = path_tag::dscp(tag).map_or(64, usize::from);
+    let pcp = path_tag::pcp(tag).map_or(8, usize::from);
+    dscp * PCPS + pcp
+}
+
+impl Metric for Traffic {
+    #[inline(always)]
+    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+        // What a corrupt packet says of its class proves nothing.
+        if matches!(place.class, Some(Class::CaptureDuplicate | Class::Corrupt)) {
+            return;
+        }
+        let time = packet.time();
+        let class = self.class(packet.path_tag(), time);
+        let operation = packet.opcode().operation();
+        let is_data = !place.is_control;
+        if let Some(sums) = self.classes.get_mut(class as usize) {
+            sums.seen(1, packet.l1_bytes() as u64, time);
+            sums.ecn[packet.mark().0 as usize & 3] += 1;
+            *of_operation(&mut sums.operations, operation) += 1;
+            sums.retransmits += (place.class == Some(Class::Retransmission)) as u64;
+            sums.naks += (packet.syndrome() == Some(Syndrome::PSN_SEQUENCE_ERROR)) as u64;
+        }
+        if place.class.is_none() && self.pending.len() < MAX_PENDING {
+            self.pending.insert(place.frame, class);
+        }
+        // Datagrams have no connection: each may have a class of its own.
+        let Some(id) = place.flow.filter(|_| packet.opcode().service() != Service::Ud) else { return };
+        if is_data {
+            self.data(id, class);
+        } else if let Some(flow) = self.flow(id) {
+            if operation == Some(Operation::Cnp) {
+                flow.cnps = class;
+            } else {
+                flow.acks = class;
+            }
+        }
+    }
+
+    fn on_run(&mut self, run: &RunSum) {
+        let class = self.class(run.path_tag, run.last_ns);
+        if let Some(sums) = self.classes.get_mut(class as usize) {
+            sums.seen(run.packets, run.l1_bytes, run.last_ns);
+            sums.ecn[run.ecn.0 as usize & 3] += run.packets;
+            match run.space {
+                Direction::Response => sums.operations.read_responses += run.packets,
+                Direction::Request => {
+                    sums.operations.sends += run.sends;
+                    sums.operations.writes += run.packets - run.sends;
+                }
+            }
+        }
+        self.data(run.flow, class);
+    }
+
+    fn on_verdict(&mut self, verdict: &Verdict) {
+        if let Some(class) = self.pending.remove(&verdict.frame)
+            && verdict.class == Class::Retransmission
+            && let Some(sums) = self.classes.get_mut(class as usize)
+        {
+            sums.retransmits += 1;
+        }
+    }
+
+    fn on_retire(&mut self, FlowId(flow): FlowId) {
+        if let Some(flow) = self.flows.get_mut(flow as usize) {
+            *flow = UNSEEN;
+        }
+    }
+
+    fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
+        let pauses = report.pause.as_deref();
+        let mut order: Vec<usize> = (0..self.classes.len()).collect();
+        order.sort_by_key(|&at| (std::cmp::Reverse(self.classes[at].bytes), self.classes[at].tag));
+        let mut rest: Vec<Rest> = self.classes.iter().map(|_| Rest::default()).collect();
+        let (mut qos, mut measured) = (Qos { map_given: self.map.is_some(), ..Qos::default() }, 0);
+        for (id, flow) in (0..).map(FlowId).zip(&self.flows) {
+            self.look_at(id, flow, context, &mut qos);
+            let Some(rest) = rest.get_mut(flow.data as usize).filter(|_| !flow.has_several) else { continue };
+            let Some(detail) = context.detail(id) else { continue };
+            rest.flows += 1;
+            if let Some([least, most]) = detail.lost {
+                let lost = rest.lost.get_or_insert([0, 0]);
+                *lost = [lost[0].saturating_add(least), lost[1].saturating_add(most)];
+            }
+            if let Some(rtt) = detail.ack_rtt.filter(|_| measured < MAX_LATENCIES) {
+                measured += 1;
+                let histogram = rest.rtt.get_or_insert_with(|| Histogram::new(2).ok());
+                rtt.each(|value, count| {
+                    if let Some(histogram) = histogram {
+                        let _ = histogram.record_n(value, count);
+                    }
+                });
+            }
+        }
+        let rows = order.into_iter().map(|at| self.row(&self.classes[at], &rest[at], pauses));
+        report.traffic_classes = rows.collect();
+        report.qos = qos;
+    }
+}
+
+/// What comes from the flows of a class.
+#[derive(Default)]
+struct Rest {
+    flows: u64,
+    lost: Option<report::Bounds>,
+    rtt: Option<Option<Histogram<u64>>>,
+}
+
+#[inline(always)]
+fn of_operation(operations: &mut Operations, operation: Option<Operation>) -> &mut u64 {
+    match operation {
+        Some(Operation::Write) => &mut operations.writes,
+        Some(Operation::Send) => &mut operations.sends,
+        Some(Operation::ReadRequest) => &mut operations.read_requests,
+        Some(Operation::ReadResponse) => &mut operations.read_responses,
+        Some(Operation::Acknowledge) => &mut operations.acks,
+        Some(Operation::Cnp) => &mut operations.cnps,
+        Some(
+            Operation::CompareSwap
+            | Operation::FetchAdd
+            | Operation::AtomicAcknowledge
+            | Operation::AtomicWrite,
+        ) => &mut operations.atomics,
+        Some(Operation::Flush | Operation::Resync) | None => &mut operations.others,
+    }
+}
+
+impl Traffic {
+    /// The priority of a class: as the map has it; without a map, the tag's, or a guess from the DSCP.
+    fn priority(&self, tag: u64) -> Option<(u8, PriorityBy)> {
+        let (dscp, pcp) = (path_tag::dscp(tag), path_tag::pcp(tag));
+        if path_tag::lanes(tag).is_some() {
+            return None;
+        }
+        match &self.map {
+            Some(map) => map.priority(dscp, pcp).map(|priority| (priority, PriorityBy::Map)),
+            None => pcp
+                .map(|pcp| (pcp, PriorityBy::Pcp))
+                .or_else(|| dscp.map(|dscp| (dscp >> 3, PriorityBy::Dscp))),
+        }
+    }
+
+    fn row(&self, sums: &Sums, rest: &Rest, pauses: Option<&[report::Pause]>) -> TrafficClass {
+        let lanes = path_tag::lanes(sums.tag);
+        let priority = self.priority(sums.tag);
+        let lasted = sums.last_ns.saturating_sub(sums.first_ns);
+        let paused = |priority: u8| {
+            let of_it = pauses?.iter().filter(|pause| pause.priority.is_none_or(|other| other == priority));
+            of_it.map(|pause| pause.paused_ns).sum::<Option<u64>>()
+        };
+        let mut row = TrafficClass {
+            dscp: path_tag::dscp(sums.tag),
+            pcp: path_tag::pcp(sums.tag),
+            sl: lanes.map(|(sl, _)| sl),
+            vl: lanes.map(|(_, vl)| vl),
+            priority: priority.map(|(priority, _)| priority),
+            priority_by: priority.map(|(_, by)| by),
+            pfc: self.map.as_ref().zip(priority).map(|(map, (priority, _))| map.has_pfc(priority)),
+            packets: sums.packets,
+            wire_bytes: sums.bytes,
+            rate_bps: (lasted > 0)
+                .then(|| (sums.bytes as u128 * 8_000_000_000 / lasted.unsigned_abs() as u128) as u64),
+            operations: sums.operations,
+            ect_packets: sums.ecn[1..].iter().sum(),
+            ce_packets: sums.ecn[Ecn::CE.0 as usize],
+            retransmits: sums.retransmits,
+            naks: sums.naks,
+            flows: rest.flows,
+            lost: rest.lost,
+            paused_ns: priority.and_then(|(priority, _)| paused(priority)),
+            ack_rtt_ns: rest.rtt.as_ref().and_then(Option::as_ref).map(summary),
+            ..TrafficClass::default()
+        };
+        let reason = if pauses.is_some() { Reason::UnknownSpeed } else { Reason::NoPfcVisibility };
+        let missing = [
+            ("rate_bps", row.rate_bps.is_none(), Reason::TooFew),
+            ("pfc", row.pfc.is_none(), Reason::NotRequested),
+            ("lost", row.lost.is_none() && rest.flows > 0, Reason::OneWay),
+            (
+                "paused_ns",
+                row.paused_ns.is_none(),
+                if lanes.is_some() { Reason::NoPfcVisibility } else { reason },
+            ),
+            ("ack_rtt_ns", row.ack_rtt_ns.is_none() && rest.flows > 0, Reason::OneWay),
+        ];
+        let missing = missing.into_iter().filter(|&(_, is_missing, _)| is_missing);
+        row.why = missing.map(|(field, _, reason)| (field.into(), reason)).collect();
+        row
+    }
+
+    /// What is odd about the classes of a flow.
+    fn look_at(&self, id: FlowId, flow: &OfFlow, context: &Context<'_>, qos: &mut Qos) {
+        if flow.data == NONE && flow.acks == NONE && flow.cnps == NONE {
+            return;
+        }
+        let Some(known) = context.flow(id) else { return };
+        let opposite = known.peer.and_then(|FlowId(peer)| self.flows.get(peer as usize)).copied();
+        let back = opposite.unwrap_or(UNSEEN);
+        let note = |list: &mut Vec<usize>, all: &mut u64| {
+            *all += 1;
+            if list.len() < MAX_LISTED {
+                list.push(known.index);
+            }
+        };
+        let differ = |a: u8, b: u8| a != NONE && b != NONE && a != b;
+        let is_first = known.peer.is_none_or(|peer| id < peer);
+        if flow.has_several || is_first && differ(flow.data, back.data) {
+            note(&mut qos.several_classes, &mut qos.several_classes_count);
+        }
+        let tag = |class: u8| self.classes.get(class as usize).map(|sums| sums.tag);
+        let priority =
+            |class: u8| tag(class).and_then(|tag| self.priority(tag)).map(|(priority, _)| priority);
+        let is_wanted = |class: u8| {
+            let wanted = self.map.as_ref().and_then(|map| map.ack);
+            wanted.is_some() && wanted == priority(class)
+        };
+        if differ(flow.acks, back.data) && !is_wanted(flow.acks) {
+            note(&mut qos.acks_elsewhere, &mut qos.acks_elsewhere_count);
+        }
+        let Some(map) = &self.map else { return };
+        if priority(flow.data).is_some_and(|priority| !map.has_pfc(priority)) {
+            note(&mut qos.without_pfc, &mut qos.without_pfc_count);
+        }
+        if let Some(wanted) = map.cnp
+            && priority(flow.cnps).is_some_and(|priority| priority != wanted)
+        {
+            note(&mut qos.cnps_elsewhere, &mut qos.cnps_elsewhere_count);
+        }
+        let disagrees = |tag: u64| {
+            let [by_dscp, by_pcp] = map.both(path_tag::dscp(tag), path_tag::pcp(tag));
+            by_dscp.zip(by_pcp).is_some_and(|(a, b)| a != b)
+        };
+        if [flow.data, flow.acks].into_iter().filter_map(tag).any(disagrees) {
+            note(&mut qos.disagreeing, &mut qos.disagreeing_count);
+        }
+    }
+}

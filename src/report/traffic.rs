@@ -1,0 +1,100 @@
+//! Traffic by class, and whether classes are as they should be.
+
+use std::collections::BTreeMap;
+
+use super::{Bounds, PriorityBy, Summary, Why};
+
+records! {
+    /// Packets of the transport with one DSCP and one priority, or, of native InfiniBand, one service level and virtual lane.
+    pub struct TrafficClass {
+        /// DSCP; `None` without a network header.
+        pub dscp: Option<u8>,
+        /// Priority code point of the VLAN tag; `None` without a tag.
+        pub pcp: Option<u8>,
+        /// Service level of native InfiniBand.
+        pub sl: Option<u8>,
+        /// Virtual lane of native InfiniBand.
+        pub vl: Option<u8>,
+        /// Its priority, 0 to 7.
+        pub priority: Option<u8>,
+        /// How that is known.
+        pub priority_by: Option<PriorityBy>,
+        /// Whether the priority has PFC, as the map says.
+        pub pfc: Option<bool>,
+        /// Packets, without those that are corrupt or were recorded twice.
+        pub packets: u64,
+        /// Bytes on the wire, with preamble, frame check sequence and inter-frame gap.
+        pub wire_bytes: u64,
+        /// Bits per second on the wire, from its first packet to its last.
+        pub rate_bps: Option<u64>,
+        /// Packets by what they do.
+        pub operations: Operations,
+        /// ECN-capable packets, marked ones included.
+        pub ect_packets: u64,
+        /// Marked packets (CE).
+        pub ce_packets: u64,
+        /// Packets sent again.
+        pub retransmits: u64,
+        /// NAKs for missing packets that are in this class.
+        pub naks: u64,
+        /// Flows all of whose data is in this class. The three figures below are theirs.
+        pub flows: u64,
+        /// Packets lost on the network: at least, at most.
+        pub lost: Option<Bounds>,
+        /// Nanoseconds for which its priority was paused, in sum over links and senders.
+        pub paused_ns: Option<u64>,
+        /// From a request to its acknowledgement, in nanoseconds: of 4096 flows at most.
+        pub ack_rtt_ns: Option<Summary>,
+        /// Why figures are missing.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        pub why: Why,
+    }
+
+    /// Packets by what they do.
+    #[derive(Copy, Eq)]
+    pub struct Operations {
+        /// RDMA WRITE, with or without immediate data.
+        pub writes: u64,
+        /// SEND, with or without immediate data.
+        pub sends: u64,
+        /// READ requests.
+        pub read_requests: u64,
+        /// READ responses.
+        pub read_responses: u64,
+        /// Atomics, and their results.
+        pub atomics: u64,
+        /// ACKs and NAKs.
+        pub acks: u64,
+        /// Congestion notification packets (CNPs).
+        pub cnps: u64,
+        /// All others.
+        pub others: u64,
+    }
+
+    /// Classes that are not as they should be. Flows are indices into [`Report::flows`](super::Report::flows): the first 256.
+    #[derive(Eq)]
+    pub struct Qos {
+        /// Whether the user gave a map of priorities.
+        pub map_given: bool,
+        /// Connections whose data is in several classes: one flow of each.
+        pub several_classes: Vec<usize>,
+        /// How many.
+        pub several_classes_count: u64,
+        /// Flows whose ACKs are in another class than the data that they acknowledge, and not in that of the map.
+        pub acks_elsewhere: Vec<usize>,
+        /// How many.
+        pub acks_elsewhere_count: u64,
+        /// Flows with data in a priority without PFC, by the map.
+        pub without_pfc: Vec<usize>,
+        /// How many.
+        pub without_pfc_count: u64,
+        /// Flows with CNPs in another priority than that of the map.
+        pub cnps_elsewhere: Vec<usize>,
+        /// How many.
+        pub cnps_elsewhere_count: u64,
+        /// Flows whose PCP and DSCP have different priorities, by the map.
+        pub disagreeing: Vec<usize>,
+        /// How many.
+        pub disagreeing_count: u64,
+    }
+}
