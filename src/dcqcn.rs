@@ -190,10 +190,14 @@ impl ReactionPoint {
             if next == decrease {
                 self.decrease(next);
             } else if next == self.next_alpha {
+                // All updates before anything else happens, at once.
+                let until = self.next_increase.min(until_bytes).min(decrease).min(time);
+                let more = until.saturating_sub(next) / self.set.alpha_ns;
                 let gain = self.set.gain;
                 self.alpha = (1.0 - gain) * self.alpha + if self.has_cnp { gain } else { 0.0 };
+                self.alpha *= (1.0 - gain).powf(more as f64);
                 self.has_cnp = false;
-                self.next_alpha += self.set.alpha_ns;
+                self.next_alpha += self.set.alpha_ns * (more + 1);
             } else if next == self.next_increase {
                 self.by_time += 1;
                 self.next_increase += self.set.increase_ns;

@@ -219,3 +219,34 @@ fn it_is_the_same_packet_by_packet() {
         assert!(fast["flows"][0]["reactions"].as_u64() > Some(0), "{fast}");
     }
 }
+
+/// A sender whose parameters are known.
+fn reacting(set: &str, mark: f64) -> String {
+    format!(
+        "[[connection]]\ndcqcn = \"{set}\"\nwindow = 4000\noperations = [{{ op = \"write\", size = \"1MiB\", count = 24 }}]\n\
+         [[segment]]\ndelay = \"1us\"\nright = {{ mark = {mark} }}\n[[segment]]\ndelay = \"2us\"\n"
+    )
+}
+
+#[test]
+fn the_parameters_of_a_sender_fit_best() {
+    let speed = Options { speed_bps: Some(100_000_000_000), ..Options::default() };
+    for set in ["paper", "hpcc", "nvidia", "none"] {
+        for mark in [0.002, 0.02] {
+            for options in [speed.clone(), Options::default()] {
+                let report = analyze(&play(&reacting(set, mark)), options);
+                let flow = flow_to(&report, "10.0.0.1");
+                let dcqcn = flow.dcqcn.clone().unwrap_or_else(|| panic!("{set} {mark}: {flow:?}"));
+                let errors =
+                    || dcqcn.models.iter().map(|m| (m.name.clone(), m.error_ratio)).collect::<Vec<_>>();
+                assert!(
+                    is_within(flow.rate_before_bps.unwrap(), 100_000_000_000, 0.02),
+                    "{set} {mark}: {flow:?}"
+                );
+                assert_eq!((&*dcqcn.best, dcqcn.fits), (set, true), "{mark}: {:?}", errors());
+                assert!(dcqcn.error_ratio < 0.05, "{set} {mark}: {:?}", errors());
+                assert_eq!(dcqcn.measured_bps.len(), dcqcn.model_bps.len());
+            }
+        }
+    }
+}

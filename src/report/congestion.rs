@@ -99,9 +99,47 @@ records! {
         pub cnps_with_data: bool,
         /// The frames of its first CNPs.
         pub cnp_frames: Vec<u64>,
+        /// DCQCN's reaction point, replayed with its CNPs: a model. Of the 16 flows with most CNPs.
+        pub dcqcn: Option<Dcqcn>,
         /// Why figures are missing.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         pub why: Why,
+    }
+
+    /// A model of the sender beside its measured rate: what DCQCN does with these CNPs, with sets of parameters that are published.
+    pub struct Dcqcn {
+        /// The rate in bits per second that the models have before the first CNP.
+        pub start_bps: u64,
+        /// Whether that is the link's speed. Otherwise it is the rate that the flow had.
+        pub start_is_speed: bool,
+        /// The model that is nearest to the measured rate: a set of parameters, or "none", a sender that takes no notice.
+        pub best: String,
+        /// How far it is off: the average difference of the rates over the average rate.
+        pub error_ratio: f64,
+        /// Whether it is off by 15 % at most. If not, the sender has other parameters, or another algorithm, or something else limits it.
+        pub fits: bool,
+        /// All models, the nearest first.
+        pub models: Vec<DcqcnModel>,
+        /// When the first cell begins, in nanoseconds since 1970-01-01 UTC.
+        pub start_ns: i64,
+        /// How long a cell is, in nanoseconds.
+        pub cell_ns: u64,
+        /// The measured rate in each cell, in bits per second on the wire.
+        pub measured_bps: Vec<u64>,
+        /// The rate of the nearest model in each cell, in bits per second.
+        pub model_bps: Vec<u64>,
+    }
+
+    /// One model of a sender.
+    pub struct DcqcnModel {
+        /// The name of its parameters.
+        pub name: String,
+        /// Where these are from.
+        pub source: String,
+        /// Its rate on average, in bits per second.
+        pub mean_bps: u64,
+        /// How far it is off: the average difference of the rates over the average measured rate.
+        pub error_ratio: f64,
     }
 
     /// Times from one CNP to the next one in the same scope, in nanoseconds.

@@ -236,7 +236,7 @@ macro_rules! built_in {
 
 built_in! { options:
     overhead::Overhead = Default::default();
-    congestion::Congestion = Default::default();
+    congestion::Congestion = congestion::Congestion::with_speed(options.speed_bps);
     pause::Pause = pause::Pause::new(options.speed_bps).with_storms(options.storm);
     entropy::Entropy = Default::default();
     rate::Rate = rate::Rate::new(options.interval_ns);

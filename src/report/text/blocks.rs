@@ -7,7 +7,7 @@ use super::{
     reason, some,
 };
 use crate::report::{
-    Congestion, Overhead, Pause, Ports, PriorityBy, Reason, TrafficClass, View, clean,
+    Congestion, Dcqcn, Overhead, Pause, Ports, PriorityBy, Reason, TrafficClass, View, clean,
     units::{bits_per_second, bytes, count, duration, percent},
 };
 
@@ -72,6 +72,26 @@ pub(in crate::report) fn congestion(c: &Congestion) -> String {
 /// Most flows whose marks and CNPs are written.
 const MAX_MARKED: usize = 10;
 
+/// Most flows whose models are written.
+const MAX_REPLAYS: usize = 3;
+
+fn replayed(dcqcn: &Dcqcn) -> String {
+    let off = |ratio: f64| format!("{} off", percent(ratio));
+    let others =
+        dcqcn.models.iter().skip(1).map(|model| format!("{} {}", model.name, off(model.error_ratio)));
+    let others = others.collect::<Vec<_>>().join(", ");
+    let start = match dcqcn.start_is_speed {
+        true => "the link's speed",
+        false => "its rate before",
+    };
+    let best = match (&*dcqcn.best, dcqcn.fits) {
+        ("none", true) => "nearest is a sender that takes no notice of CNPs".to_owned(),
+        (name, true) => format!("parameters {name} fit best"),
+        (name, false) => format!("no parameters fit; nearest: {name}"),
+    };
+    format!("{best}, {} ({others}); from {start}", off(dcqcn.error_ratio))
+}
+
 fn marked_flows(c: &Congestion, page: &mut Page<'_>) -> io::Result<()> {
     if c.flows.iter().all(|flow| flow.cnps == 0) {
         return Ok(());
@@ -105,6 +125,11 @@ fn marked_flows(c: &Congestion, page: &mut Page<'_>) -> io::Result<()> {
         ]);
     }
     page.put_table(&table)?;
+    let replays = c.flows.iter().filter_map(|flow| Some((flow, flow.dcqcn.as_ref()?)));
+    for (flow, dcqcn) in replays.take(MAX_REPLAYS) {
+        let at = flow.flow.map_or_else(String::new, |at| format!(" #{at}"));
+        page.wrapped(Paint::Plain, "  ", &format!("DCQCN model of{at}: {}", replayed(dcqcn)))?;
+    }
     if c.flow_count > MAX_MARKED as u64 {
         let more = count(c.flow_count - MAX_MARKED as u64);
         page.line(&format!("  and {more} more flows with marks or CNPs (--json has them)"))?;

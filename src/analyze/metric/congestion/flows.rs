@@ -46,8 +46,9 @@ pub(super) struct Event {
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub(super) struct Slot {
-    /// Its data packets that could be marked, and bytes on the wire of all its data packets.
+    /// Its data packets that could be marked.
     capable: u64,
+    /// Bytes on the wire of its data packets after the first: over the time since then, they are its rate.
     bytes: u64,
     first_ns: i64,
     /// Its data packets that could not be marked.
@@ -78,8 +79,10 @@ pub(super) struct Noted {
     pub(super) slowed: Option<(i64, u64)>,
     /// Its counts when its number became another's.
     left: Option<Slot>,
-    /// Bytes on the wire by bin, from the capture's first CNP on, if it got CNPs; `None` where there are too many such flows.
+    /// Bytes on the wire by bin, from the capture's first CNP on, and since when they are counted, if it was marked or got CNPs;
+    /// `None` where there are too many such flows.
     rate: Option<Vec<u32>>,
+    rated_since: i64,
     /// How its rate changed with CNPs while bins were short enough to tell.
     pub(super) reaction: Option<Reaction>,
 }
@@ -116,6 +119,11 @@ impl Axis {
     pub(super) fn at(self, time: i64) -> Option<i64> {
         let since = time.saturating_sub(self.origin);
         (since >= 0).then_some(since / self.width)
+    }
+
+    /// When a bin begins.
+    pub(super) fn start(self, at: i64) -> i64 {
+        self.origin.saturating_add(at.saturating_mul(self.width))
     }
 
     /// With bins so long that this time is in one of them.
@@ -158,8 +166,10 @@ impl Marks {
         let Some(slot) = self.slot_mut(flow) else { return };
         slot.capable += is_capable as u64;
         slot.incapable = slot.incapable.saturating_add(!is_capable as u32);
-        slot.bytes += bytes;
-        slot.first_ns = slot.first_ns.min(time);
+        match slot.first_ns {
+            i64::MAX => slot.first_ns = time,
+            _ => slot.bytes += bytes,
+        }
         if slot.noted != NONE {
             let noted = slot.noted;
             self.note(noted, packet.path_tag(), time, bytes);
@@ -223,7 +233,7 @@ impl Marks {
         let Some(axis) = self.axis else { return i64::MIN..i64::MAX };
         let axis = axis.reaching(time);
         let Some(at) = axis.at(time) else { return i64::MIN..axis.origin };
-        let start = axis.origin.saturating_add(at.saturating_mul(axis.width));
+        let start = axis.start(at);
         start..start.saturating_add(axis.width)
     }
 
@@ -258,6 +268,7 @@ impl Marks {
                 slowed: None,
                 left: None,
                 rate: None,
+                rated_since: i64::MAX,
                 reaction: None,
             });
         }
@@ -275,6 +286,9 @@ impl Marks {
             self.left_out += 1;
             return;
         };
+        if what == Happened::Mark {
+            self.begin_rate(at, packet.time());
+        }
         let noted = &mut self.noted[at as usize];
         match what {
             Happened::Mark => {
@@ -305,12 +319,8 @@ impl Marks {
             let back = Ends { src: ends.dst, dst: ends.src };
             let sent = self.slot(opposite).map_or(0, |slot| slot.bytes);
             if let Some(at) = self.noting(opposite, back, None) {
-                let noted = &mut self.noted[at as usize];
-                noted.slowed.get_or_insert((now, sent));
-                if noted.rate.is_none() && self.rates < MAX_RATES {
-                    noted.rate = Some(Vec::new());
-                    self.rates += 1;
-                }
+                self.noted[at as usize].slowed.get_or_insert((now, sent));
+                self.begin_rate(at, now);
                 if let Some(own) = self.find(flow) {
                     self.noted[own].slows = Some(at);
                 }
@@ -345,10 +355,29 @@ impl Marks {
         noted.left.or_else(|| noted.flow.and_then(|flow| self.slot(flow).copied()))
     }
 
-    /// Bytes per second before the first CNP.
-    pub(super) fn bytes_before(&self, at: usize) -> Option<f64> {
-        let (first_cnp, sent) = self.noted.get(at)?.slowed?;
-        let since = first_cnp.saturating_sub(self.slot_of(at)?.first_ns);
+    fn begin_rate(&mut self, at: u32, now: i64) {
+        let noted = &mut self.noted[at as usize];
+        if noted.rate.is_none() && self.rates < MAX_RATES {
+            (noted.rate, noted.rated_since) = (Some(Vec::new()), now);
+            self.rates += 1;
+        }
+    }
+
+    /// Bytes per second before the first CNP for a flow.
+    pub(super) fn bytes_before(&self, at: usize, first_cnp: i64) -> Option<f64> {
+        let (noted, slot) = (self.noted.get(at)?, self.slot_of(at)?);
+        let sent = match noted.slowed {
+            Some((time, sent)) if time == first_cnp => sent,
+            // Its opposite was not known then: all but what it sent in the bins from that of the CNP on.
+            _ if noted.rated_since <= first_cnp => {
+                let (axis, rate) = self.rate(at)?;
+                let from = axis.at(first_cnp.max(axis.origin))? as usize;
+                let after: u64 = rate.iter().skip(from).map(|&bytes| bytes as u64).sum();
+                slot.bytes.saturating_sub(after)
+            }
+            _ => return None,
+        };
+        let since = first_cnp.saturating_sub(slot.first_ns);
         (sent > 0 && since > 0).then(|| sent as f64 * 1e9 / since as f64)
     }
 

@@ -7,6 +7,7 @@
 
 mod flows;
 mod pacing;
+mod replay;
 mod rows;
 
 use std::ops::Range;
@@ -53,6 +54,9 @@ pub struct Congestion {
     /// ACKs of native InfiniBand that notify.
     becn_acks: u64,
     flows: Marks,
+    /// The speed of all links, in bit/s; or that of the interfaces, if they have one and the same.
+    speed_bps: Option<u64>,
+    speeds: Vec<Option<u64>>,
 }
 
 /// The CNPs to a sender, and whether a packet of it was marked.
@@ -103,6 +107,14 @@ impl Metric for Congestion {
         self.flows.on_run(run);
     }
 
+    fn on_interface(&mut self, number: u16, _: &str, speed_bps: Option<u64>) {
+        let at = number as usize;
+        if self.speeds.len() <= at {
+            self.speeds.resize(at + 1, None);
+        }
+        self.speeds[at] = speed_bps.filter(|&bps| bps > 0);
+    }
+
     fn on_retire(&mut self, flow: FlowId) {
         self.flows.retire(flow);
     }
@@ -126,6 +138,16 @@ impl Metric for Congestion {
 }
 
 impl Congestion {
+    /// With the speed of all links in bit/s, where it is known.
+    pub fn with_speed(speed_bps: Option<u64>) -> Congestion {
+        Congestion { speed_bps: speed_bps.filter(|&bps| bps > 0), ..Congestion::default() }
+    }
+
+    fn speed(&self) -> Option<u64> {
+        let (&first, others) = self.speeds.split_first().unwrap_or((&None, &[]));
+        self.speed_bps.or(first.filter(|_| others.iter().all(|&other| other == first)))
+    }
+
     #[cold]
     #[inline(never)]
     fn mark(&mut self, packet: &impl PacketView, place: &Placed) {

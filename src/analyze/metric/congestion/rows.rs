@@ -8,6 +8,7 @@ use hashbrown::HashMap;
 use super::{
     Congestion, Limit, NEAR_NAK_NS,
     flows::{Event, Happened, Marks, Noted, Reaction},
+    replay::{self, Replay},
 };
 use crate::{
     analyze::{
@@ -15,7 +16,7 @@ use crate::{
         model::Address,
         packet::path_tag,
     },
-    report::{self, MarkedFlow, Pacing, Reason, Summary},
+    report::{self, Dcqcn, MarkedFlow, Pacing, Reason, Summary},
 };
 
 /// Rows that are listed.
@@ -83,7 +84,19 @@ pub(super) fn fill(metric: &Congestion, context: &Context<'_>, report: &mut repo
     order.sort_by_key(|row| std::cmp::Reverse(of_row(row)));
     report.flow_count = order.len() as u64;
     let maker = Maker { marks, context, reactions: &reactions, expects, is_whole };
-    report.flows = order.into_iter().take(MAX_LISTED).map(|row| maker.row(row)).collect();
+    report.flows = order.iter().take(MAX_LISTED).map(|row| maker.row(row)).collect();
+    for (nth, (flow, row)) in
+        report.flows.iter_mut().zip(order).enumerate().filter(|(_, (flow, _))| flow.cnps > 0)
+    {
+        let replay = match nth < replay::MAX_FLOWS && is_whole {
+            true => maker.replay(row, metric.speed(), flow.rate_before_bps),
+            false => Err(Reason::MemoryLimit),
+        };
+        match replay {
+            Ok(replay) => flow.dcqcn = Some(replay),
+            Err(reason) => _ = flow.why.insert("dcqcn".into(), reason),
+        }
+    }
 }
 
 fn count(events: &[Event], what: Happened) -> u64 {
@@ -253,7 +266,7 @@ impl Maker<'_, '_> {
         let ce_packets = data.map_or(0, |data| data.marks);
         let cnps = backs().map(|back| back.cnps).sum();
         let reaction = row.data.and_then(|at| self.reactions[at]);
-        let [before, after] = row.data.map_or([None; 2], |at| self.rates(at, row.last_cnp));
+        let [before, after] = row.data.map_or([None; 2], |at| self.rates(at, &row.cnps));
         let bits = |bytes: Option<f64>| bytes.map(|bytes| (bytes * 8.0) as u64);
         let mut out = MarkedFlow {
             flow: known.map(|known| known.index),
@@ -284,6 +297,7 @@ impl Maker<'_, '_> {
                 .find(|back| back.cnps > 0)
                 .map(|back| back.frames.clone())
                 .unwrap_or_default(),
+            dcqcn: None,
             why: BTreeMap::new(),
         };
         let missing = [
@@ -308,17 +322,24 @@ impl Maker<'_, '_> {
         if self.is_whole { Reason::TooFew } else { Reason::MemoryLimit }
     }
 
+    fn replay(&self, row: &Row, speed_bps: Option<u64>, before_bps: Option<u64>) -> Result<Dcqcn, Reason> {
+        let at = row.data.ok_or(Reason::Unpaired)?;
+        let (axis, rate) = self.marks.rate(at).ok_or(Reason::MemoryLimit)?;
+        Replay { axis, rate, cnps: &row.cnps, speed_bps, before_bps }.run()
+    }
+
     /// Bytes per second before the first CNP, and from then to the last one.
-    fn rates(&self, at: usize, last_cnp: Option<i64>) -> [Option<f64>; 2] {
+    fn rates(&self, at: usize, cnps: &[i64]) -> [Option<f64>; 2] {
+        let (Some(&first), Some(&last)) = (cnps.first(), cnps.last()) else { return [None; 2] };
         let during = || {
             let (axis, rate) = self.marks.rate(at)?;
-            let first = axis.at(self.marks.noted()[at].slowed?.0 + 1)? as usize + 1;
-            let last = (axis.at(last_cnp?)? as usize).min(rate.len().saturating_sub(2));
-            let bins = rate.get(first..=last).filter(|bins| !bins.is_empty())?;
+            let from = axis.at(first.max(axis.origin))? as usize + 1;
+            let to = (axis.at(last)? as usize).min(rate.len().saturating_sub(2));
+            let bins = rate.get(from..=to).filter(|bins| !bins.is_empty())?;
             let bytes: u64 = bins.iter().map(|&bytes| bytes as u64).sum();
             Some(bytes as f64 * 1e9 / (bins.len() as f64 * axis.width as f64))
         };
-        [self.marks.bytes_before(at), during()]
+        [self.marks.bytes_before(at, first), during()]
     }
 }
 
