@@ -28,7 +28,7 @@ fn ports(packets: &[(u32, u8, u8, u32, u16)], peer: impl Fn(u32) -> Option<u32>)
         let roce = Roce { src, dst, qp, port, payload: 256, ..Roce::default() };
         shown(0, roce.link(), &roce.frame(), Some(flow)).to(&mut metric);
     }
-    metric.section(|id| Some(KnownFlow { index: id.0 as usize, peer_qp: peer(id.0) }))
+    metric.section(|id| Some(KnownFlow { index: id.0 as usize, peer_qp: peer(id.0), peer: None }))
 }
 
 #[test]
