@@ -250,3 +250,44 @@ fn the_parameters_of_a_sender_fit_best() {
         }
     }
 }
+
+/// So many senders of 20 Gbit/s each, for a millisecond.
+fn fan_in(senders: usize) -> String {
+    let hosts: String = (1..=senders)
+        .map(|n| format!("[[host]]\nname = \"h{n}\"\naddress = \"10.1.0.{n}\"\nside = \"left\"\n"))
+        .collect();
+    let connections: String = (1..=senders)
+        .map(|n| {
+            format!(
+                "[[connection]]\nfrom = \"h{n}\"\nto = \"sink\"\nrate = \"20G\"\nstart = \"1ms\"\nmtu = 4096\n\
+                 operations = [{{ op = \"write\", size = \"64KiB\", count = 38 }}]\n"
+            )
+        })
+        .collect();
+    hosts + "[[host]]\nname = \"sink\"\naddress = \"10.1.9.9\"\nside = \"right\"\n" + &connections
+}
+
+#[test]
+fn incast_of_2_to_64() {
+    for senders in [2, 5, 8, 64] {
+        let run = play(&fan_in(senders));
+        let of = |speed_bps, reference| analyze(&run, Options { speed_bps, reference, ..Options::default() });
+        assert_eq!(of(None, false).incast, None);
+        // One link of 10 Gbit/s is less than any two senders have.
+        for (gbps, is_incast) in [(10, true), (100, senders > 5), (400, senders > 20)] {
+            let report = of(Some(gbps * 1_000_000_000), false);
+            let incast = report.incast.clone().unwrap();
+            assert_eq!(incast, of(Some(gbps * 1_000_000_000), true).incast.unwrap());
+            assert_eq!(ids(&report).contains(&"congestion.incast"), is_incast, "{senders} {gbps}");
+            if !is_incast {
+                assert!(incast.is_empty(), "{senders} {gbps}: {incast:?}");
+                continue;
+            }
+            let [one] = &incast[..] else { panic!("{senders} {gbps}: {incast:?}") };
+            assert_eq!((&*one.receiver, one.senders), ("10.1.9.9", senders as u64));
+            assert!(is_within(one.peak_bps, senders as u64 * 20_000_000_000, 0.03), "{one:?}");
+            // 38 messages of 64 KiB at 20 Gbit/s last 1.016 ms; a bin at each end may be too empty.
+            assert!(is_within((one.end_ns - one.start_ns) as u64, 1_000_000, 0.06), "{one:?}");
+        }
+    }
+}

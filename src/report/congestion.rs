@@ -142,6 +142,25 @@ records! {
         pub error_ratio: f64,
     }
 
+    /// A time in which several senders together sent more to one receiver than its link carries: bins of 50 µs that follow each other.
+    #[derive(Eq)]
+    pub struct Incast {
+        /// The receiver's address.
+        pub receiver: String,
+        /// When the first bin begins, in nanoseconds since 1970-01-01 UTC.
+        pub start_ns: i64,
+        /// When the last bin ends, in nanoseconds since 1970-01-01 UTC.
+        pub end_ns: i64,
+        /// Bins of 50 µs with too much.
+        pub bins: u64,
+        /// Senders with packets in one bin, at most.
+        pub senders: u64,
+        /// Bytes on the wire in these bins.
+        pub bytes: u64,
+        /// The rate in the fullest bin, in bits per second.
+        pub peak_bps: u64,
+    }
+
     /// Times from one CNP to the next one in the same scope, in nanoseconds.
     #[derive(Copy, Eq)]
     pub struct CnpIntervals {

@@ -92,6 +92,9 @@ pub struct Report<F = Vec<Flow>, C = Vec<Connection>, E = Vec<Episode>> {
     pub traffic_classes: Vec<TrafficClass>,
     /// Classes that are not as they should be.
     pub qos: Qos,
+    /// Times in which several senders sent more to one receiver than its link carries, by time: the first 1024; `None` without the
+    /// link's speed.
+    pub incast: Option<Vec<Incast>>,
     /// What headers cost.
     pub overhead: Overhead,
     /// How flows spread over source ports; `None` where none has UDP.
@@ -150,6 +153,7 @@ impl<F, C, E> Report<F, C, E> {
             congestion: self.congestion.clone(),
             traffic_classes: self.traffic_classes.clone(),
             qos: self.qos.clone(),
+            incast: self.incast.clone(),
             overhead: self.overhead.clone(),
             ports: self.ports.clone(),
             episodes,

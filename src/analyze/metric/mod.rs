@@ -7,6 +7,7 @@ pub mod classes;
 pub mod congestion;
 pub mod ends;
 pub mod entropy;
+pub mod incast;
 pub mod overhead;
 pub mod pause;
 pub mod rate;
@@ -241,4 +242,5 @@ built_in! { options:
     entropy::Entropy = Default::default();
     rate::Rate = rate::Rate::new(options.interval_ns);
     traffic::Traffic = traffic::Traffic::new(options.qos.clone());
+    incast::Incast = incast::Incast::new(options.speed_bps);
 }

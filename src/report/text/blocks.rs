@@ -7,7 +7,7 @@ use super::{
     reason, some,
 };
 use crate::report::{
-    Congestion, Dcqcn, Overhead, Pause, Ports, PriorityBy, Reason, TrafficClass, View, clean,
+    Congestion, Dcqcn, Incast, Overhead, Pause, Ports, PriorityBy, Reason, TrafficClass, View, clean,
     units::{bits_per_second, bytes, count, duration, percent},
 };
 
@@ -15,6 +15,9 @@ pub(super) fn blocks(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
     let mut block = |name: &str, text: String| page.wrapped(Paint::Heading, &format!("{name:<12}"), &text);
     block("Congestion", congestion(&report.congestion))?;
     marked_flows(&report.congestion, page)?;
+    if let Some(incast) = report.incast.as_deref().filter(|incast| !incast.is_empty()) {
+        page.wrapped(Paint::Heading, "Incast      ", &incasts(incast))?;
+    }
     classes(&report.traffic_classes, page)?;
     let mut block = |name: &str, text: String| page.wrapped(Paint::Heading, &format!("{name:<12}"), &text);
     block("Pause", pause(report.pause.as_deref(), report.why.get("pause")))?;
@@ -78,7 +81,7 @@ const MAX_REPLAYS: usize = 3;
 fn replayed(dcqcn: &Dcqcn) -> String {
     let off = |ratio: f64| format!("{} off", percent(ratio));
     let others =
-        dcqcn.models.iter().skip(1).map(|model| format!("{} {}", model.name, off(model.error_ratio)));
+        dcqcn.models.iter().skip(1).map(|model| format!("{} {}", clean(&model.name), off(model.error_ratio)));
     let others = others.collect::<Vec<_>>().join(", ");
     let start = match dcqcn.start_is_speed {
         true => "the link's speed",
@@ -86,8 +89,8 @@ fn replayed(dcqcn: &Dcqcn) -> String {
     };
     let best = match (&*dcqcn.best, dcqcn.fits) {
         ("none", true) => "nearest is a sender that takes no notice of CNPs".to_owned(),
-        (name, true) => format!("parameters {name} fit best"),
-        (name, false) => format!("no parameters fit; nearest: {name}"),
+        (name, true) => format!("parameters {} fit best", clean(name)),
+        (name, false) => format!("no parameters fit; nearest: {}", clean(name)),
     };
     format!("{best}, {} ({others}); from {start}", off(dcqcn.error_ratio))
 }
@@ -135,6 +138,20 @@ fn marked_flows(c: &Congestion, page: &mut Page<'_>) -> io::Result<()> {
         page.line(&format!("  and {more} more flows with marks or CNPs (--json has them)"))?;
     }
     Ok(())
+}
+
+fn incasts(all: &[Incast]) -> String {
+    let sum: u64 = all.iter().map(|one| one.end_ns.saturating_sub(one.start_ns).max(0) as u64).sum();
+    let Some(worst) = all.iter().max_by_key(|one| one.peak_bps) else { return String::new() };
+    format!(
+        "{} times, {} in all; the worst: {} senders to {} at {} together, for {}",
+        count(all.len() as u64),
+        duration(sum),
+        count(worst.senders),
+        clean(&worst.receiver),
+        bits_per_second(worst.peak_bps / 8, 1_000_000_000),
+        duration(worst.end_ns.saturating_sub(worst.start_ns).max(0) as u64)
+    )
 }
 
 /// Most classes that are written.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{survey::Sums, words::counted};
 use crate::report::{
-    self, Congestion, MarkedFlow, Pause, PauseFault, Ports, Qos, Report,
+    self, Congestion, Incast, MarkedFlow, Pause, PauseFault, Ports, Qos, Report,
     units::{bits_per_second, count, duration},
 };
 
@@ -15,6 +15,7 @@ pub(super) struct Capture<'a> {
     pause_faults: &'a BTreeMap<PauseFault, u64>,
     congestion: &'a Congestion,
     qos: &'a Qos,
+    incast: &'a [Incast],
     ports: Option<&'a Ports>,
     sums: &'a Sums,
 }
@@ -39,13 +40,14 @@ impl Seen {
 
 impl<'a> Capture<'a> {
     pub(super) fn of<F, C, E>(report: &'a Report<F, C, E>, sums: &'a Sums) -> Capture<'a> {
-        let Report { capture, pause, pause_faults, congestion, qos, ports, .. } = report;
+        let Report { capture, pause, pause_faults, congestion, qos, incast, ports, .. } = report;
         Capture {
             capture,
             pause: pause.as_deref().unwrap_or(&[]),
             pause_faults,
             congestion,
             qos,
+            incast: incast.as_deref().unwrap_or(&[]),
             ports: ports.as_ref(),
             sums,
         }
@@ -244,6 +246,20 @@ pub(super) fn one_queue(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
             "the CNPs for {name} have the DSCP and the priority of its data: they wait in the same queues"
         )
     });
+}
+
+pub(super) fn incasts(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    for one in capture.incast {
+        let time = one.end_ns.saturating_sub(one.start_ns).max(0) as u64;
+        let rate = bits_per_second(one.peak_bps / 8, 1_000_000_000);
+        let text = format!(
+            "{} senders sent {rate} to {} together, more than its link carries, for {}",
+            count(one.senders),
+            one.receiver,
+            duration(time)
+        );
+        say(Seen { time, ..Seen::new(one.bins, text) });
+    }
 }
 
 /// A rule about flows that are in the wrong class: `flows` are the first of them.

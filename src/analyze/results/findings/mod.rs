@@ -367,6 +367,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "give CNPs a DSCP of their own (48 by default) with a strict priority"
         Capture(capture::one_queue);
 
+    "congestion.incast" Note [LinkSpeed]
+        "Several senders together sent more to one receiver than its link carries."
+        "what is too much waits in the switch before the receiver, or is marked, paused or dropped there: spread the senders in time"
+        Capture(capture::incasts);
+
     "class.ack" Note []
         "ACKs are in another class than the data that they acknowledge."
         "if that is meant, say so in the map (ack); else look at the traffic class of the responder's queue pair"

@@ -1,0 +1,193 @@
+//! Incast: when did several senders together send more to one receiver than its link carries?
+//!
+//! Needs the link's speed. The tap must be where the senders' packets come together: behind the receiver's link, there is never more
+//! than it carries.
+
+use std::ops::Range;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use super::{Context, Metric, Placed};
+use crate::{
+    analyze::{
+        model::{Address, FlowId},
+        packet::PacketView,
+        table::run::RunSum,
+    },
+    report::{self, Reason},
+};
+
+/// The length of a bin, in nanoseconds.
+pub const BIN_NS: i64 = 50_000;
+/// Flows and addresses that are told apart.
+const MAX_FLOWS: usize = 1 << 20;
+const MAX_ADDRESSES: usize = 1 << 16;
+/// Senders of a bin that are told apart.
+const MAX_SENDERS: usize = 1024;
+/// Times of incast that are listed; the last one is extended by those after it.
+const MAX_LISTED: usize = 1024;
+const NONE: u32 = u32::MAX;
+
+/// The metric. Without a speed it does nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Incast {
+    speed_bps: u64,
+    /// Source and destination of each flow, as places in `hosts`.
+    flows: Vec<[u32; 2]>,
+    hosts: Vec<Host>,
+    numbers: HashMap<Address, u32, RandomState>,
+    /// Hosts that got something in the bin at hand.
+    active: Vec<u32>,
+    start: i64,
+    found: Vec<report::Incast>,
+    is_open: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Host {
+    address: Address,
+    /// What it got in the bin at hand, and from how many.
+    bytes: u64,
+    senders: Vec<u32>,
+    /// Its last time of incast, in `found`, and when that ended.
+    last: Option<(usize, i64)>,
+}
+
+impl Incast {
+    /// With the speed of all links in bit/s, where it is known.
+    pub fn new(speed_bps: Option<u64>) -> Incast {
+        Incast { speed_bps: speed_bps.unwrap_or(0), ..Incast::default() }
+    }
+
+    fn number(&mut self, address: Address) -> u32 {
+        if let Some(&number) = self.numbers.get(&address) {
+            return number;
+        }
+        if self.hosts.len() >= MAX_ADDRESSES {
+            return NONE;
+        }
+        let number = self.hosts.len() as u32;
+        self.hosts.push(Host { address, bytes: 0, senders: Vec::new(), last: None });
+        self.numbers.insert(address, number);
+        number
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self, FlowId(flow): FlowId, packet: &impl PacketView) {
+        let at = flow as usize;
+        let (Some(src), Some(dst)) = (packet.source(), packet.destination()) else { return };
+        if at >= MAX_FLOWS {
+            return;
+        }
+        if self.flows.len() <= at {
+            self.flows.resize(at + 1, [NONE; 2]);
+        }
+        self.flows[at] = [self.number(src), self.number(dst)];
+    }
+
+    fn add(&mut self, FlowId(flow): FlowId, time: i64, bytes: u64) {
+        if !self.is_open || time >= self.start.saturating_add(BIN_NS) {
+            close(self.start, self.speed_bps, &mut self.active, &mut self.hosts, &mut self.found);
+            (self.is_open, self.start) = (true, time.saturating_sub(time.rem_euclid(BIN_NS)));
+        }
+        let Some(&[src, dst]) = self.flows.get(flow as usize) else { return };
+        let Some(host) = self.hosts.get_mut(dst as usize) else { return };
+        if host.bytes == 0 {
+            self.active.push(dst);
+        }
+        host.bytes += bytes;
+        if host.senders.last() != Some(&src)
+            && host.senders.len() < MAX_SENDERS
+            && !host.senders.contains(&src)
+        {
+            host.senders.push(src);
+        }
+    }
+}
+
+/// A bin is over.
+fn close(
+    start: i64,
+    speed_bps: u64,
+    active: &mut Vec<u32>,
+    hosts: &mut [Host],
+    found: &mut Vec<report::Incast>,
+) {
+    // What the link carries in a bin, and a fiftieth: frames are counted when they end.
+    let most = speed_bps as u128 * BIN_NS as u128 * 51 / 50 / 8_000_000_000;
+    let end = start.saturating_add(BIN_NS);
+    for at in active.drain(..) {
+        let host = &mut hosts[at as usize];
+        let (bytes, senders) = (std::mem::take(&mut host.bytes), host.senders.len() as u64);
+        host.senders.clear();
+        if bytes as u128 <= most || senders < 2 {
+            continue;
+        }
+        let rate = (bytes as u128 * 8_000_000_000 / BIN_NS as u128) as u64;
+        let goes_on = host.last.filter(|&(_, ended)| ended == start || found.len() >= MAX_LISTED);
+        let at = match goes_on {
+            Some((at, _)) => at,
+            None if found.len() >= MAX_LISTED => continue,
+            None => {
+                let receiver = host.address.to_string();
+                found.push(report::Incast { receiver, start_ns: start, ..report::Incast::default() });
+                found.len() - 1
+            }
+        };
+        let incast = &mut found[at];
+        incast.end_ns = end;
+        incast.bins += 1;
+        incast.bytes += bytes;
+        incast.senders = incast.senders.max(senders);
+        incast.peak_bps = incast.peak_bps.max(rate);
+        host.last = Some((at, end));
+    }
+}
+
+impl Metric for Incast {
+    #[inline(always)]
+    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+        if self.speed_bps > 0
+            && let Some(flow) = place.flow
+            && !place.is_capture_duplicate()
+        {
+            if self.flows.get(flow.0 as usize).is_none_or(|&[src, _]| src == NONE) {
+                self.begin(flow, packet);
+            }
+            self.add(flow, packet.time(), packet.l1_bytes() as u64);
+        }
+    }
+
+    fn on_run(&mut self, run: &RunSum) {
+        if self.speed_bps > 0 {
+            self.add(run.flow, run.last_ns, run.l1_bytes);
+        }
+    }
+
+    fn on_retire(&mut self, FlowId(flow): FlowId) {
+        if let Some(flow) = self.flows.get_mut(flow as usize) {
+            *flow = [NONE; 2];
+        }
+    }
+
+    fn span(&self, time_ns: i64) -> Range<i64> {
+        if self.speed_bps == 0 {
+            return i64::MIN..i64::MAX;
+        }
+        let start = time_ns.saturating_sub(time_ns.rem_euclid(BIN_NS));
+        start..start.saturating_add(BIN_NS)
+    }
+
+    fn contribute<F, C, E>(&self, _: &Context<'_>, report: &mut report::Report<F, C, E>) {
+        if self.speed_bps == 0 {
+            report.why.insert("incast".into(), Reason::UnknownSpeed);
+            return;
+        }
+        let Incast { start, speed_bps, mut active, mut hosts, mut found, .. } = self.clone();
+        close(start, speed_bps, &mut active, &mut hosts, &mut found);
+        found.sort_by(|a, b| (a.start_ns, &a.receiver).cmp(&(b.start_ns, &b.receiver)));
+        report.incast = Some(found);
+    }
+}
