@@ -89,9 +89,9 @@ records! {
         pub rate_before_bps: Option<u64>,
         /// Bits per second on the wire from the first CNP to the last one.
         pub rate_after_bps: Option<u64>,
-        /// CNPs of which the rate before and after is known: those in the first 65 ms after the capture's first CNP.
+        /// CNPs of which the rate before and after is known: those in the first quarter of a second after the capture's first CNP.
         pub reactions: u64,
-        /// The median over these CNPs: rate in the 48 µs after a CNP over the rate in the 48 µs before it.
+        /// The median over these CNPs: rate in the 48 µs after a CNP over the rate in the 48 µs before it; 64 µs where flows are slow.
         pub reaction_ratio: Option<f64>,
         /// Whether the sender keeps its rate although it gets CNPs: it ignores them, or something else keeps it slower than they do.
         pub keeps_rate: Option<bool>,

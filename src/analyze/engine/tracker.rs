@@ -71,11 +71,13 @@ impl Window {
         self.ns == 0
     }
 
-    /// After the first CNP, a metric may divide the time that none divided before.
-    pub(super) fn close_if_endless(&mut self) {
-        if self.ns > i64::MAX as u64 {
+    /// After the first CNP, a metric may divide the time that none divided before. Returns whether that changes anything.
+    pub(super) fn close_if_endless(&mut self) -> bool {
+        let is_endless = self.ns > i64::MAX as u64;
+        if is_endless {
             *self = Window::EMPTY;
         }
+        is_endless
     }
 }
 

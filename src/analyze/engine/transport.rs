@@ -192,7 +192,9 @@ impl Tracker {
                 if is_paired {
                     self.flows.settle_peer(id);
                 }
-                self.window.close_if_endless();
+                if self.window.close_if_endless() {
+                    self.flows.settle_begun();
+                }
                 return (Some(id), None, Some(Class::Unsequenced));
             }
             Some(operation) if matches!(service, Service::Rc | Service::Uc | Service::Xrc | Service::Rd) => {

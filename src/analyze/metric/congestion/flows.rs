@@ -17,11 +17,13 @@ const MAX_EVENTS: usize = 1 << 21;
 const MAX_FRAMES: usize = 4;
 const NONE: u32 = u32::MAX;
 
-/// Bins of a rate: how long they are at first, and how many there are at most.
+/// Bins of a rate: the shortest, and how many there are at most. Runs of packets end with a bin. So that this costs little, bins are
+/// longer from the first on if flows are slow: on average, they have so many packets of a flow, or they are the longest.
 const FINEST_NS: i64 = 8_000;
+const PACKETS_IN_BIN: u64 = 8;
 const MOST_BINS: i64 = 1 << 12;
 /// The longest bins in which the reaction to one CNP shows.
-pub(super) const COARSEST_NS: i64 = 16_000;
+pub(super) const COARSEST_NS: i64 = 64_000;
 
 /// What happened to a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -326,8 +328,25 @@ impl Marks {
                 }
             }
         }
-        // Packets at this very time came before it, or after it: they are left out.
-        self.axis.get_or_insert(Axis { origin: now.saturating_add(1), width: FINEST_NS });
+        if self.axis.is_none() {
+            // Packets at this very time came before it, or after it: they are left out.
+            self.axis = Some(Axis { origin: now.saturating_add(1), width: self.first_width(now) });
+        }
+    }
+
+    /// How long bins are at first. All runs have ended: it is the same with them and without.
+    #[cold]
+    fn first_width(&self, now: i64) -> i64 {
+        let seen = self.slots.iter().filter(|slot| slot.first_ns != i64::MAX);
+        let (flows, packets, first) = seen.fold((0u64, 0u64, now), |(flows, packets, first), slot| {
+            (flows + 1, packets + slot.capable + slot.incapable as u64, first.min(slot.first_ns))
+        });
+        let all = now.saturating_sub(first).max(0) as u128 * flows as u128 * PACKETS_IN_BIN as u128;
+        let mut width = FINEST_NS;
+        while width < COARSEST_NS && (width as u128) * (packets as u128) < all {
+            width *= 2;
+        }
+        width
     }
 
     pub(super) fn noted(&self) -> &[Noted] {
