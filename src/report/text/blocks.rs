@@ -144,8 +144,9 @@ fn incasts(all: &[Incast]) -> String {
     let sum: u64 = all.iter().map(|one| one.end_ns.saturating_sub(one.start_ns).max(0) as u64).sum();
     let Some(worst) = all.iter().max_by_key(|one| one.peak_bps) else { return String::new() };
     format!(
-        "{} times, {} in all; the worst: {} senders to {} at {} together, for {}",
+        "{} time{}, {} in all; the worst: {} senders to {} at {} together, for {}",
         count(all.len() as u64),
+        if all.len() == 1 { "" } else { "s" },
         duration(sum),
         count(worst.senders),
         clean(&worst.receiver),
