@@ -5,7 +5,7 @@ mod qos;
 use std::fmt;
 
 use crate::{
-    capture::Record,
+    capture::{Damage, Info, Record},
     dissect::{self, Dissection},
     grammar::units,
     opcode::Direction,
@@ -79,6 +79,34 @@ pub struct KnownConnection {
 }
 
 impl KnownConnection {
+    /// The connections of a text: lines with `ADDRESS,QP,ADDRESS,QP`, or the [JSON](Self::from_rdma_json) of `rdma`. Lines that are
+    /// empty or begin with `#` are passed over.
+    ///
+    /// # Errors
+    /// What is wrong with the text, and in which line.
+    pub fn parse(text: &str) -> Result<Vec<KnownConnection>, String> {
+        if text.trim_start().starts_with('[') {
+            return KnownConnection::from_rdma_json(text);
+        }
+        let lines = text.lines().enumerate().map(|(n, line)| (n + 1, line.trim()));
+        lines
+            .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+            .map(|(n, line)| KnownConnection::of_line(line).map_err(|error| format!("line {n}: {error}")))
+            .collect()
+    }
+
+    fn of_line(line: &str) -> Result<KnownConnection, String> {
+        let parts: Vec<&str> = line.split(',').map(str::trim).collect();
+        let [a, a_qp, b, b_qp] = parts[..] else { return Err("expected ADDRESS,QP,ADDRESS,QP".into()) };
+        let end = |address: &str, qp: &str| {
+            let no_address = || format!("{address:?} is neither an IP address, nor gid:, nor lid:");
+            let no_qp = |_| format!("{qp:?} is not the number of a queue pair");
+            let address = address.parse().map_err(|_| no_address())?;
+            Ok::<_, String>((Some(address), units::qpn(qp).map_err(no_qp)?.0))
+        };
+        Ok(KnownConnection { a: end(a, a_qp)?, b: end(b, b_qp)? })
+    }
+
     /// The connections in the JSON that `rdma -j resource show qp` prints on a host: local and remote queue pairs. It
     /// has no addresses, so the numbers hold between any two hosts of the capture.
     ///
@@ -95,6 +123,22 @@ impl KnownConnection {
             Some(KnownConnection { a: (None, row.lqpn), b: (None, row.rqpn.filter(|&qp| qp > 1)?) })
         };
         Ok(rows.into_iter().filter_map(connected).collect())
+    }
+}
+
+impl Options {
+    /// An acknowledgement timeout in nanoseconds: an exponent as a queue pair has it, of 4.096 us times 2 to the exponent (IBTA
+    /// vol. 1, 11.2.4.2), or a time such as `67ms`.
+    ///
+    /// # Errors
+    /// What is expected.
+    pub fn parse_ack_timeout(text: &str) -> Result<i64, String> {
+        let ns = match text.parse::<u32>() {
+            Ok(exponent @ 1..=31) => 4096 << exponent,
+            Ok(_) => return Err("an exponent from 1 to 31".into()),
+            Err(_) => units::positive_duration(text).map_err(|error| error.to_string())?,
+        };
+        i64::try_from(ns).map_err(|_| "a time below 292 years".into())
     }
 }
 
@@ -126,6 +170,24 @@ pub struct Files {
     pub problems: Vec<CaptureProblem>,
     /// Frames that the capturing system dropped, where it counted.
     pub drops: Option<u64>,
+}
+
+impl Files {
+    /// What is known of the sources after they were read.
+    pub fn of<'a>(sources: impl Iterator<Item = &'a Info>) -> Files {
+        let mut all = Files::default();
+        for info in sources {
+            let problem = |damage: &Damage| {
+                CaptureProblem::new(info.name.clone(), damage.offset, damage.problem.to_string())
+            };
+            all.names.push(info.name.clone());
+            all.problems.extend(info.problems.iter().map(problem));
+            for drops in info.interfaces.iter().filter_map(|interface| interface.drops) {
+                *all.drops.get_or_insert(0) += drops;
+            }
+        }
+        all
+    }
 }
 
 /// Which of a flow's two PSN spaces.

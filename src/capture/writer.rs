@@ -27,7 +27,14 @@ pub fn create(
     options: Options,
 ) -> Result<Writer, Error> {
     let name = path.display().to_string();
-    let unfit = |text: &str| Err(Error::new(&name, ErrorKind::Unfit, text));
+    check(&name, format, interfaces)?;
+    let out = Output::create(&name, path, options.force)?;
+    Ok(Writer::on(out, name, format, interfaces, &options))
+}
+
+/// Whether a file of this format can have these interfaces.
+fn check(name: &str, format: Format, interfaces: &[Interface]) -> Result<(), Error> {
+    let unfit = |text: &str| Err(Error::new(name, ErrorKind::Unfit, text));
     if format == Format::PcapModified {
         return unfit("the modified pcap format is read, not written");
     }
@@ -35,30 +42,7 @@ pub fn create(
     if is_pcap && interfaces.windows(2).any(|pair| pair[0].link != pair[1].link) {
         return unfit("frames of several link types go into a pcapng file, not into pcap");
     }
-    let out = Output::create(&name, path, options.force)?;
-    let mut writer = Writer {
-        name,
-        format,
-        out,
-        gathered: Vec::with_capacity(GATHER + 4096),
-        interfaces: interfaces.to_vec(),
-        added: HashMap::new(),
-        link: None,
-        last: super::Time(0),
-        finished: false,
-    };
-    if format == Format::Pcapng {
-        pcapng::write_section(&mut writer.gathered, &options.comment);
-        if !options.names.is_empty() {
-            pcapng::write_names(&mut writer.gathered, &options.names);
-        }
-        for interface in interfaces {
-            pcapng::write_interface(&mut writer.gathered, interface);
-        }
-    } else if let (true, Some(first)) = (is_pcap, interfaces.first()) {
-        writer.begin_pcap(first.link);
-    }
-    Ok(writer)
+    Ok(())
 }
 
 /// A capture being written.
@@ -78,6 +62,44 @@ pub struct Writer {
 }
 
 impl Writer {
+    /// Writes a capture to any stream of bytes. Messages call it `name`. See [`create`].
+    pub fn to_write(
+        out: impl Write + Send + 'static,
+        name: &str,
+        format: Format,
+        interfaces: &[Interface],
+        options: &Options,
+    ) -> Result<Writer, Error> {
+        check(name, format, interfaces)?;
+        Ok(Writer::on(Output::Stream(Box::new(out)), name.to_owned(), format, interfaces, options))
+    }
+
+    fn on(out: Output, name: String, format: Format, interfaces: &[Interface], options: &Options) -> Writer {
+        let mut writer = Writer {
+            name,
+            format,
+            out,
+            gathered: Vec::with_capacity(GATHER + 4096),
+            interfaces: interfaces.to_vec(),
+            added: HashMap::new(),
+            link: None,
+            last: super::Time(0),
+            finished: false,
+        };
+        if format == Format::Pcapng {
+            pcapng::write_section(&mut writer.gathered, &options.comment);
+            if !options.names.is_empty() {
+                pcapng::write_names(&mut writer.gathered, &options.names);
+            }
+            for interface in interfaces {
+                pcapng::write_interface(&mut writer.gathered, interface);
+            }
+        } else if let (Format::Pcap | Format::PcapMicros, Some(first)) = (format, interfaces.first()) {
+            writer.begin_pcap(first.link);
+        }
+        writer
+    }
+
     /// Takes one frame with comments. Only pcapng keeps the comments.
     pub fn put_with_comments(&mut self, record: &Record<'_>, comments: &[&str]) -> Result<(), Error> {
         match self.format {
@@ -211,6 +233,7 @@ impl Sink for Writer {
 /// Where the bytes go, as they are or compressed.
 enum Output {
     Stdout(io::Stdout),
+    Stream(Box<dyn Write + Send>),
     File(WholeFile),
     #[cfg(feature = "compression")]
     Gzip(flate2::write::GzEncoder<WholeFile>),
@@ -248,6 +271,7 @@ impl Output {
     fn with(&mut self, act: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         match self {
             Output::Stdout(out) => act(out),
+            Output::Stream(out) => act(out),
             Output::File(file) => act(file),
             #[cfg(feature = "compression")]
             Output::Gzip(encoder) => act(encoder),
@@ -260,6 +284,7 @@ impl Output {
     fn finish(self) -> io::Result<()> {
         match self {
             Output::Stdout(mut out) => out.flush(),
+            Output::Stream(mut out) => out.flush(),
             Output::File(file) => file.keep(),
             #[cfg(feature = "compression")]
             Output::Gzip(encoder) => encoder.finish()?.keep(),

@@ -18,7 +18,6 @@ use super::say;
 use rdmawire::{
     analyze::Files,
     capture::{self, Info, Reader},
-    report::CaptureProblem,
 };
 
 /// Set by Ctrl-C: the work ends.
@@ -95,8 +94,7 @@ impl Read for Interruptible {
 
 /// The properties of the files. Damage is also printed on standard error.
 pub(super) fn describe<'a>(infos: impl Iterator<Item = &'a Info>) -> Files {
-    let mut all = Files::default();
-    for info in infos {
+    Files::of(infos.inspect(|info| {
         if let Some(first) = info.problems.first() {
             let more = match info.problem_count.saturating_sub(1) {
                 0 => String::new(),
@@ -104,16 +102,7 @@ pub(super) fn describe<'a>(infos: impl Iterator<Item = &'a Info>) -> Files {
             };
             say(format_args!("warning: {}: {first}{more}", info.name));
         }
-        let problem = |damage: &capture::Damage| {
-            CaptureProblem::new(info.name.clone(), damage.offset, damage.problem.to_string())
-        };
-        all.names.push(info.name.clone());
-        all.problems.extend(info.problems.iter().map(problem));
-        for drops in info.interfaces.iter().filter_map(|interface| interface.drops) {
-            *all.drops.get_or_insert(0) += drops;
-        }
-    }
-    all
+    }))
 }
 
 /// A progress bar on standard error, if that is a terminal and the work takes long. It disappears when it is dropped.

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 
 use super::{Outcome, arg::format_of};
 use rdmawire::{
-    capture::{self, Interface, Record, Sink, Time, WholeFile},
+    capture::{self, Record, Sink, Time, WholeFile},
     sim::{self as scenario, Run, Scenario},
 };
 
@@ -64,17 +64,7 @@ impl Play<'_> {
 
     fn capture(&self, run: &Run, tap: usize, path: &Path) -> anyhow::Result<()> {
         let options = capture::Options { force: self.force, ..capture::Options::default() };
-        let of = &run.captures[tap].tap;
-        let interface = Interface {
-            link: run.link(),
-            snaplen: of.snaplen,
-            resolution_ns: u32::try_from(of.resolution.0).unwrap_or(1),
-            name: Some(of.name.clone()).filter(|name| !name.is_empty()),
-            speed_bps: Some(run.scenario.rate.0),
-            fcs_len: of.fcs.then_some(4),
-            ..Interface::default()
-        };
-        let mut writer = capture::create(path, format_of(path)?, &[interface], options)?;
+        let mut writer = capture::create(path, format_of(path)?, &[run.interface(tap)], options)?;
         let mut frames = run.frames(tap);
         while let Some(frame) = frames.next() {
             let scenario::Frame { time_ns, link, wire_len, bytes } = frame;

@@ -58,7 +58,7 @@ pub(super) struct Tracking {
     reorder_window: u64,
     /// The acknowledgement timeout of all queue pairs: IBTA's exponent (14), or a time (67ms). By default, the connection
     /// manager's messages state it; without them, it is estimated from round trips.
-    #[arg(long, value_name = "TIMEOUT", value_parser = ack_timeout)]
+    #[arg(long, value_name = "TIMEOUT", value_parser = Options::parse_ack_timeout)]
     ack_timeout: Option<i64>,
 }
 
@@ -110,16 +110,6 @@ impl Tracking {
     }
 }
 
-/// IBTA vol. 1, 11.2.4.2: the timeout is 4.096 us times 2 to the exponent.
-fn ack_timeout(text: &str) -> Result<i64, String> {
-    let ns = match text.parse::<u32>() {
-        Ok(exponent @ 1..=31) => 4096 << exponent,
-        Ok(_) => return Err("an exponent from 1 to 31".into()),
-        Err(_) => units::positive_duration(text).map_err(|error| error.to_string())?,
-    };
-    i64::try_from(ns).map_err(|_| "a time below 292 years".into())
-}
-
 fn qos_map(path: &str) -> Result<QosMap, String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let map: QosMap = toml::from_str(&text).map_err(|error| error.to_string().trim_end().to_owned())?;
@@ -132,28 +122,7 @@ struct QpMap(Vec<KnownConnection>);
 
 fn qp_map(path: &str) -> Result<QpMap, String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-    if text.trim_start().starts_with('[') {
-        return KnownConnection::from_rdma_json(&text).map(QpMap);
-    }
-    let lines = text.lines().enumerate().map(|(n, line)| (n + 1, line.trim()));
-    lines
-        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
-        .map(|(n, line)| {
-            let parts: Vec<&str> = line.split(',').map(str::trim).collect();
-            let [a, a_qp, b, b_qp] = parts[..] else {
-                return Err(format!("line {n}: expected ADDRESS,QP,ADDRESS,QP"));
-            };
-            let end = |address: &str, qp: &str| {
-                let no_address =
-                    || format!("line {n}: {address:?} is neither an IP address, nor gid:, nor lid:");
-                let no_qp = |_| format!("line {n}: {qp:?} is not the number of a queue pair");
-                let address = address.parse().map_err(|_| no_address())?;
-                Ok::<_, String>((Some(address), units::qpn(qp).map_err(no_qp)?.0))
-            };
-            Ok(KnownConnection { a: end(a, a_qp)?, b: end(b, b_qp)? })
-        })
-        .collect::<Result<_, _>>()
-        .map(QpMap)
+    KnownConnection::parse(&text).map(QpMap)
 }
 
 /// Passes all frames of a source to the analysis. Returns whether all of it could be read; errors are printed.

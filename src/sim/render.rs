@@ -11,6 +11,7 @@ use super::{
     network::NOWHERE,
 };
 use crate::{
+    capture::Interface,
     craft::{Channel, ComputedField, Dialog, Endpoint, Hold, Packet, Path, template},
     dissect::Link,
     icrc,
@@ -58,6 +59,19 @@ impl Run {
             packets: HashMap::new(),
             bytes: Bytes::from(pattern),
             buffer: BytesMut::with_capacity(16 << 10),
+        }
+    }
+
+    /// The interface of a tap, for the capture that its frames go into.
+    pub fn interface(&self, tap: usize) -> Interface {
+        let of = &self.captures[tap].tap;
+        Interface {
+            snaplen: of.snaplen,
+            resolution_ns: u32::try_from(of.resolution.0).unwrap_or(1),
+            name: Some(of.name.clone()).filter(|name| !name.is_empty()),
+            speed_bps: Some(self.scenario.rate.0),
+            fcs_len: of.fcs.then_some(4),
+            ..Interface::new(self.link())
         }
     }
 

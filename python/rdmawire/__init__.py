@@ -1,0 +1,65 @@
+"""The packet-level toolkit for RoCEv2 and InfiniBand: dissect, analyze, craft.
+
+>>> import rdmawire
+>>> report = rdmawire.analyze(CAPTURE)
+>>> print(report.findings[0].text)  # doctest: +ELLIPSIS
+QP 0x11 10.77.0.1 → 10.77.0.2 lost at least 1 packet before the tap; ...
+"""
+
+from ._analyze import Duration, Options, Source, analyze
+from ._check import Measure, Outcome, Range, Worst, check
+from ._errors import CheckFailed, Error
+from ._frames import (
+    Column,
+    Frame,
+    Recipe,
+    Rewritten,
+    columns,
+    craft,
+    craft_packet,
+    craft_scenario,
+    dissect,
+    icrc,
+    packets,
+    rewrite,
+    verify_icrc,
+    write,
+)
+from ._native import Packet, PacketIterator, Packets, __version__
+from ._scapy import from_scapy, to_scapy
+from .report import Report
+
+__all__ = [
+    "CheckFailed",
+    "Column",
+    "Duration",
+    "Error",
+    "Frame",
+    "Measure",
+    "Options",
+    "Outcome",
+    "Packet",
+    "PacketIterator",
+    "Packets",
+    "Range",
+    "Recipe",
+    "Report",
+    "Rewritten",
+    "Source",
+    "Worst",
+    "__version__",
+    "analyze",
+    "check",
+    "columns",
+    "craft",
+    "craft_packet",
+    "craft_scenario",
+    "dissect",
+    "from_scapy",
+    "icrc",
+    "packets",
+    "rewrite",
+    "to_scapy",
+    "verify_icrc",
+    "write",
+]

@@ -1,0 +1,898 @@
+"""The report of an analysis, as typed objects.
+
+Made by tools/report_types.py from the JSON Schema of the report (`rdmawire explain schema`): do not edit it. Fields and words are
+those of `rdmawire analyze --json`. Units stand in names. A figure that the capture cannot prove is `None`, and `why` of the object
+that has it says why.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Dict, List, Literal, Mapping, Optional
+
+from ._record import Record, ReportMethods
+
+
+Confidence = Literal["certain", "likely", "possible"]
+"""How sure a conclusion is. The surest is the least in order."""
+
+
+Coverage = Literal["full", "capture_lossy", "partial_path", "one_way", "unknown"]
+"""Whether the capture has all packets of a connection."""
+
+
+Encapsulation = Literal["ib", "ib-grh", "rocev1", "rocev2-ipv4", "rocev2-ipv6", "unknown"]
+"""What carries the InfiniBand transport packet. Tunnels around it do not count."""
+
+
+IpId = Literal["counts_up", "constant", "varies", "unknown"]
+"""How a sender numbers its IPv4 packets (the identification field)."""
+
+
+Location = Literal["upstream", "downstream", "ack_path", "corrupt", "capture", "none", "unknown"]
+"""Where a packet was lost."""
+
+
+MtuBy = Literal["cm", "full_packets", "read_psns", "unknown"]
+"""How the path MTU is known."""
+
+
+Pacing = Literal["per_qp", "per_ip_pair", "per_port", "unknown"]
+"""The scope in which a receiver keeps a distance between its congestion notifications (CNPs)."""
+
+
+PairedBy = Literal["udp-port", "psn", "cm", "map", "unknown"]
+"""How the two flows of a connection were found to belong together; the weakest evidence first."""
+
+
+PauseEnd = Literal["xon", "expired", "capture_end", "unknown"]
+"""How a pause ended."""
+
+
+Reason = Literal["one_way", "partial_path", "capture_loss", "truncated", "midstream", "unpaired", "no_pfc_visibility", "unknown_speed", "not_requested", "uneven_clock", "coarse_times", "memory_limit", "unknown"]
+"""Why a figure is missing."""
+
+
+RecoveryMode = Literal["go_back_n", "selective", "unknown"]
+"""What a sender sends again after a loss."""
+
+
+Service = Literal["RC", "UC", "RD", "UD", "CN", "XRC", "vendor", "unknown"]
+"""The transport service of a flow."""
+
+
+Severity = Literal["error", "warning", "note"]
+"""How serious a finding is. The most serious is the least in order."""
+
+
+Space = Literal["request", "response", "unknown"]
+"""Which of the two PSN spaces of a flow."""
+
+
+Trigger = Literal["nak", "timeout", "rnr", "implied_nak", "unknown"]
+"""Why a sender sent packets again."""
+
+
+Visibility = Literal["two_way", "requests_only", "responses_only", "one_way", "unknown"]
+"""What the tap showed of a flow's connection."""
+
+
+class Affected(Record):
+    """A flow that a finding concerns."""
+
+    count: List[int]
+    """What the finding counts (packets, time-outs), at least and at most."""
+    flow: int
+    """Index into the list of flows."""
+    time_lost_ns: Optional[int]
+    """Time that the flow lost by it, in nanoseconds; `None` where that is not known."""
+
+
+class Capture(Record):
+    """What was read."""
+
+    _nested: ClassVar[Mapping[str, str]] = {"learned": "Learned", "problems": "CaptureProblem"}
+    bytes_captured: int
+    """Bytes of the frames that are in the capture."""
+    bytes_on_wire: int
+    """Bytes that the frames had on the wire, as the capture says."""
+    capture_drops: Optional[int]
+    """Frames that the capturing system says it dropped; `None` where it does not say."""
+    duration_ns: Optional[int]
+    """Nanoseconds from `first_ns` to `last_ns`."""
+    evicted_flows: int
+    """Flows that left the table because there were too many."""
+    files: List[str]
+    """Names of the files, or of the network interface."""
+    first_ns: Optional[int]
+    """Time of the first frame in the capture's order, in nanoseconds since 1970-01-01 UTC."""
+    flows_without_detail: int
+    """Flows that gave up detail because all held more memory than they may."""
+    last_ns: Optional[int]
+    """Time of the latest frame, in nanoseconds since 1970-01-01 UTC."""
+    learned: Learned
+    """What was learned about senders, the network and the tap. Verdicts stand on it."""
+    limitations: List[str]
+    """What this capture can prove and what it cannot, a sentence each."""
+    link_types: List[int]
+    """Link types, by the numbers of tcpdump.org (LINKTYPE_)."""
+    malformed_packets: int
+    """Frames whose dissection found an error."""
+    mirror_lost_packets: Optional[int]
+    """Mirrored copies that are missing, by the sequence numbers in the mirror's headers; `None` where it has none."""
+    packets: int
+    """Frames read."""
+    problems: List[CaptureProblem]
+    """Places where files are damaged."""
+    rdma_packets: int
+    """Frames with a packet of the InfiniBand transport."""
+    time_steps_back: int
+    """How often time stepped back by more than 50 ns from one frame to the next."""
+    timestamp_resolution_ns: Optional[int]
+    """The step of the timestamps in nanoseconds."""
+    truncated_packets: int
+    """Frames of which the capture has only the first part."""
+
+
+class CaptureProblem(Record):
+    """Damage in a file."""
+
+    file: str
+    """The name of the file."""
+    offset: int
+    """Where: bytes from the start of the file, decompressed."""
+    what: str
+    """What is wrong."""
+
+
+class Cause(Record):
+    """What the flows of a finding have in common. Of the properties, those are known that name the cause: flows
+    between two hosts have `src` and `dst`, flows to one host have `dst` only.
+    """
+
+    affected: List[int]
+    """Flows with these properties that the finding concerns, and all flows with these properties."""
+    between_ns: Optional[List[int]]
+    """When it happened, where all happened at nearly one time: nanoseconds since 1970, first and last."""
+    confidence: Confidence
+    """How sure it is that the common property is no chance."""
+    dscp: Optional[int]
+    """DSCP, by which switches choose the queue."""
+    dst: Optional[str]
+    """Destination address."""
+    others: List[int]
+    """Flows without these properties that show the same, and all flows without these properties."""
+    src: Optional[str]
+    """Source address."""
+    udp_src_port: Optional[int]
+    """UDP source port, by which switches choose among equal paths."""
+    vlan: Optional[int]
+    """VLAN number."""
+
+
+class CnpIntervals(Record):
+    """Times from one CNP to the next one in the same scope, in nanoseconds."""
+
+    _nested: ClassVar[Mapping[str, str]] = {"per_ip_pair": "Summary", "per_port": "Summary", "per_qp": "Summary"}
+    per_ip_pair: Optional[Summary]
+    """From one IP address to another."""
+    per_port: Optional[Summary]
+    """From one IP address."""
+    per_qp: Optional[Summary]
+    """For one queue pair."""
+
+
+class Congestion(Record):
+    """Marks and notifications over the whole capture."""
+
+    _nested: ClassVar[Mapping[str, str]] = {"cnp_interval_ns": "CnpIntervals"}
+    _left_out: ClassVar[Mapping[str, Any]] = {"why": {}}
+    ce_control_packets: int
+    """Marked packets that are acknowledgements or CNPs."""
+    ce_packets: int
+    """Packets marked "congestion experienced" (CE)."""
+    ce_ratio: Optional[float]
+    """Marked data packets among ECN-capable data packets: 0 to 1."""
+    ce_ratio_all: Optional[float]
+    """Marked packets among all packets of the transport: 0 to 1."""
+    cnp_interval_ns: CnpIntervals
+    """Times between CNPs in nanoseconds."""
+    cnps: int
+    """Congestion notification packets (CNPs)."""
+    cnps_near_nak: int
+    """CNPs within 5 µs of a NAK of the same flow."""
+    cnps_without_ce: int
+    """CNPs to a sender of whose packets none was marked at the tap."""
+    ect_packets: int
+    """ECN-capable packets: ECT(0), ECT(1) or CE."""
+    pacing: Optional[Pacing]
+    """The widest scope in which CNPs keep a distance."""
+    pacing_interval_ns: Optional[int]
+    """That distance in nanoseconds."""
+    why: Dict[str, Reason]
+    """Why figures are missing."""
+
+
+class Connection(Record):
+    """Two flows in opposite directions between two queue pairs."""
+
+    _nested: ClassVar[Mapping[str, str]] = {"a": "End", "b": "End"}
+    a: End
+    """The end that sends the flow with more packets."""
+    b: End
+    """The other end."""
+    completeness: int
+    """What was seen of it, as bits: 1 REQ, 2 REP and 4 RTU of the connection manager, 8 requests, 16 responses, 32
+    DREQ of the connection manager, 64 a NAK that ends the connection.
+    """
+    evidence_bits: int
+    """How strong the evidence for that is: a wrong pair has a chance of one in 2 to this power."""
+    flows: List[int]
+    """The flow that `a` sends and the one that `b` sends, as indices into `Report::flows`."""
+    id: int
+    """Its number: its place in the list of connections."""
+    paired_by: PairedBy
+    """How the two flows were found to belong together."""
+    visibility: Coverage
+    """Whether the capture has all its packets."""
+
+
+class Cost(Record):
+    """What the headers of some packets cost."""
+
+    _nested: ClassVar[Mapping[str, str]] = {"as_native_ib": "Price", "as_native_ib_grh": "Price", "as_rocev1": "Price", "as_rocev2_ipv4": "Price", "as_rocev2_ipv6": "Price", "header_bytes": "LayerBytes"}
+    as_native_ib: Optional[Price]
+    """The packets as native InfiniBand within a subnet."""
+    as_native_ib_grh: Optional[Price]
+    """The packets as native InfiniBand between subnets."""
+    as_rocev1: Optional[Price]
+    """The packets as RoCE version 1."""
+    as_rocev2_ipv4: Optional[Price]
+    """The packets as RoCEv2 over IPv4."""
+    as_rocev2_ipv6: Optional[Price]
+    """The packets as RoCEv2 over IPv6."""
+    control_ratio: Optional[float]
+    """Bytes of ACKs, CNPs and MAC control frames among the bytes on the wire: 0 to 1."""
+    efficiency_ratio: Optional[float]
+    """Payload among the bytes on the wire: 0 to 1."""
+    header_bytes: LayerBytes
+    """Bytes of all else."""
+    l1_bytes: int
+    """Bytes on the wire, with preamble, frame check sequence and inter-frame gap."""
+    packets: int
+    """Packets; recorded copies do not count."""
+    payload_bytes: int
+    """Bytes of RDMA payload."""
+    retransmit_ratio: Optional[float]
+    """Bytes of retransmissions among the bytes on the wire: 0 to 1."""
+
+
+class End(Record):
+    """One end of a connection."""
+
+    addr: str
+    """Its address, written as that of a flow."""
+    qp: int
+    """Its queue pair."""
+
+
+class Episode(Record):
+    """A loss or a timeout, and how the sender recovered from it."""
+
+    _left_out: ClassVar[Mapping[str, Any]] = {"why": {}}
+    confidence: Confidence
+    """How sure that is."""
+    first_retransmit_frame: int
+    """The first frame sent again, from 1."""
+    flow: int
+    """The flow, as an index into `Report::flows`."""
+    goodput_after_bps: Optional[int]
+    """Bits per second of payload sent for the first time, over the same span after the episode; `None` where the flow
+    stopped, or the next episode began, sooner.
+    """
+    goodput_before_bps: Optional[int]
+    """Bits per second of payload sent for the first time, over ten round trips or somewhat more before the episode
+    began. The silence before a timeout does not count.
+    """
+    location: Location
+    """Where the packet was lost."""
+    lost_psn: int
+    """PSN of the first packet sent again."""
+    nak_frame: Optional[int]
+    """The frame with the NAK, from 1."""
+    nak_generation_ns: Optional[int]
+    """Nanoseconds from the packet after the gap to the NAK."""
+    nak_reaction_ns: Optional[int]
+    """Nanoseconds from the NAK to the first packet sent again."""
+    needless_packets: int
+    """Packets sent again that had arrived before."""
+    original_frame: Optional[int]
+    """The frame that sent this PSN for the first time, from 1; `None` where the tap did not see it."""
+    recovered_ns: Optional[int]
+    """Nanoseconds from the first packet sent again until all of it was acknowledged; `None` where that was not seen."""
+    retransmission_ns: Optional[int]
+    """Nanoseconds from the first transmission to the second."""
+    retransmitted_bytes: int
+    """Bytes of payload sent again."""
+    retransmitted_packets: int
+    """Packets sent again."""
+    retries: int
+    """How often in a row the sender went back to this PSN, with this time."""
+    space: Space
+    """The PSN space in which packets were sent again."""
+    start_ns: int
+    """When that was, in nanoseconds since 1970-01-01 UTC."""
+    trigger: Trigger
+    """Why packets were sent again."""
+    why: Dict[str, Reason]
+    """Why figures are missing."""
+
+
+class Finding(Record):
+    """A finding: one cause, and the flows that it affects."""
+
+    _nested: ClassVar[Mapping[str, str]] = {"cause": "Cause", "flows": "Affected"}
+    cause: Optional[Cause]
+    """What the flows concerned have in common, and others do not; `None` where nothing stands out."""
+    flow: Optional[int]
+    """Index of the flow concerned into the list of flows; `None` where there is none, or more than one."""
+    flow_count: int
+    """Number of flows concerned."""
+    flows: List[Affected]
+    """The flows concerned, those that lost most time first. The list is cut: see `flow_count`."""
+    frames: List[int]
+    """Some of the frames that show it, counted from 1."""
+    id: str
+    """Its kind, which `rdmawire explain finding` explains: "loss.downstream"."""
+    next: str
+    """What to do next."""
+    severity: Severity
+    """How serious it is."""
+    text: str
+    """What was found, in one sentence."""
+    time_lost_ns: Optional[int]
+    """Time that these flows lost by it, in nanoseconds, added up over the flows; `None` where that is not known."""
+
+
+class Flow(Record):
+    """Packets from one address to one queue pair of another: one direction of one connection."""
+
+    _nested: ClassVar[Mapping[str, str]] = {"icrc": "Icrc", "latency_ns": "Latencies", "messages": "Messages", "naks": "Naks", "psn": "Psns", "requests": "Stream", "responses": "Stream", "rnr": "Rnr", "timeouts": "Timeout"}
+    _left_out: ClassVar[Mapping[str, Any]] = {"why": {}}
+    acks: int
+    """Packets that acknowledge: ACKs, and responses that carry an acknowledgement."""
+    cnps: int
+    """Congestion notification packets (CNPs) in this flow. They slow the opposite one."""
+    connection: Optional[int]
+    """The number of its connection: `Connection::id`."""
+    dest_qp: int
+    """The queue pair that the packets go to."""
+    dscps: List[int]
+    """DSCP values seen."""
+    dst: str
+    """Destination address, written as the source address is."""
+    ecn_ce: int
+    """Packets that are marked "congestion experienced" (CE)."""
+    ecn_ect: int
+    """Packets that are ECN-capable (ECT) and not marked."""
+    encapsulation: Encapsulation
+    """What carries the packets."""
+    epoch: int
+    """0, and one more each time that the queue pair was given to a new connection."""
+    first_ns: int
+    """Time of the first packet, in nanoseconds since 1970-01-01 UTC."""
+    goodput_bytes: int
+    """Bytes of RDMA payload sent for the first time."""
+    icrc: Icrc
+    """What became of the packets' ICRCs."""
+    ip_id: IpId
+    """How the sender numbers its IPv4 packets."""
+    last_ns: int
+    """Time of the latest packet, in nanoseconds since 1970-01-01 UTC."""
+    latency_ns: Latencies
+    """Latencies in nanoseconds."""
+    messages: Messages
+    """Messages that the requests carry."""
+    naks: Naks
+    """NAKs by their code."""
+    opcodes: Dict[str, int]
+    """Packets by the name of their operation code."""
+    packets: int
+    """Packets recorded, of whatever class."""
+    paired_by: Optional[PairedBy]
+    """How the opposite flow was found."""
+    path_mtu: Optional[int]
+    """Path MTU in bytes of payload."""
+    path_mtu_by: Optional[MtuBy]
+    """How the path MTU is known."""
+    payload_bytes: int
+    """Bytes of RDMA payload."""
+    peer_qp: Optional[int]
+    """The queue pair of the sender, where it is known."""
+    psn: Psns
+    """PSNs as they are on the wire."""
+    recovery_mode: RecoveryMode
+    """What the sender sends again after a loss."""
+    requests: Stream
+    """The PSN space of requests."""
+    responses: Stream
+    """The PSN space of responses: acknowledgements, data of READs, results of atomics."""
+    rnr: Optional[Rnr]
+    """What happened when the receiver was not ready; `None` where it always was."""
+    rnr_naks: int
+    """RNR NAKs: this flow's sender was not ready to receive."""
+    service: Service
+    """The transport service."""
+    src: str
+    """Source address: an IPv4 or IPv6 address, a GID, or a LID as "lid:0x0012"."""
+    timeouts: List[Timeout]
+    """Retransmission timeouts of the sender: the first ones."""
+    ttls: List[int]
+    """IPv4 times to live, or IPv6 hop limits, seen."""
+    udp_src_ports: List[int]
+    """UDP source ports seen."""
+    visibility: Optional[Visibility]
+    """What the tap showed of the flow's connection."""
+    vlans: List[int]
+    """VLAN identifiers seen, 32 at most, in the order in which they came; so are the three below."""
+    why: Dict[str, Reason]
+    """Why figures are missing."""
+    wire_bytes: int
+    """Bytes on the wire, with preamble, frame check sequence and inter-frame gap."""
+
+
+class Icrc(Record):
+    """Packets by the state of their ICRC."""
+
+    bad: int
+    """It is wrong."""
+    good: int
+    """It is right."""
+    unchecked: int
+    """It was not verified: the frame is cut, or verification is off."""
+
+
+class Interval(Record):
+    """Traffic in a span of time. Its length is `Report::interval_ns`."""
+
+    ce: int
+    """Packets marked "congestion experienced" (CE)."""
+    cnps: int
+    """Congestion notification packets."""
+    goodput_bytes: int
+    """Bytes of RDMA payload sent for the first time."""
+    l1_bytes: int
+    """Bytes on the wire, with preamble, frame check sequence and inter-frame gap."""
+    naks: int
+    """NAKs; RNR NAKs do not count."""
+    out_of_order: int
+    """Packets that came out of order."""
+    packets: int
+    """Frames of all kinds. Recorded copies do not count, here and below."""
+    pause_frames: int
+    """Pause frames: PFC and 802.3x."""
+    payload_bytes: int
+    """Bytes of RDMA payload."""
+    retransmits: int
+    """Retransmitted packets."""
+    start_ns: int
+    """When it begins, in nanoseconds since 1970-01-01 UTC."""
+
+
+class Latencies(Record):
+    """Latencies as the tap sees them, in nanoseconds. `None` where there was nothing to measure."""
+
+    _nested: ClassVar[Mapping[str, str]] = {"ack_rtt": "Summary", "message_completion": "Summary", "nak_generation": "Summary", "nak_reaction": "Summary", "read_first": "Summary", "read_last": "Summary"}
+    ack_rtt: Optional[Summary]
+    """From a request packet to the acknowledgement that covers it."""
+    message_completion: Optional[Summary]
+    """From the first packet of a message to its acknowledgement."""
+    nak_generation: Optional[Summary]
+    """From the packet after a gap to the NAK for the gap."""
+    nak_reaction: Optional[Summary]
+    """From a NAK to the first packet sent again."""
+    read_first: Optional[Summary]
+    """From a READ request to its first response."""
+    read_last: Optional[Summary]
+    """From a READ request to its last response."""
+
+
+class LayerBytes(Record):
+    """Bytes of each layer but the payload, outermost first."""
+
+    bth: int
+    """Base transport header."""
+    ethernet: int
+    """Ethernet header."""
+    extended: int
+    """Extended transport headers."""
+    fcs: int
+    """Ethernet frame check sequence."""
+    grh: int
+    """Global route header."""
+    icrc: int
+    """Invariant CRC."""
+    ip: int
+    """IP header, options and extension headers included."""
+    lrh: int
+    """Local route header."""
+    pad: int
+    """Padding of the payload to a multiple of four bytes."""
+    padding: int
+    """Padding of short frames to Ethernet's minimum."""
+    preamble_ifg: int
+    """Ethernet preamble, start delimiter and inter-frame gap."""
+    udp: int
+    """UDP header."""
+    vcrc: int
+    """Variant CRC of native InfiniBand."""
+    vlan: int
+    """VLAN tags."""
+
+
+class Learned(Record):
+    """What was learned about senders, the network and the tap."""
+
+    copy_lag_ns: Optional[List[int]]
+    """Nanoseconds from a packet to its copy, shortest and longest; `None` where this capture does not record packets
+    twice at one place.
+    """
+    ip_id: Dict[str, int]
+    """Flows by how their senders number IPv4 packets."""
+    one_in: Optional[int]
+    """The capture has about one packet in so many: it samples, or the others take other paths. `None` where it has
+    nearly all.
+    """
+    one_way_flows: List[int]
+    """Flows of reliable services of which only one direction was captured, and all of them."""
+    reordering_ns: int
+    """The longest time that a packet came after the first one that overtook it, over all flows, in nanoseconds."""
+    reordering_packets: int
+    """The most packets that overtook a single one, over all flows."""
+
+
+class LinuxPorts(Record):
+    """Flows with one port whose peer is known, and how many of them have the port that Linux computes from the two
+    queue pairs.
+    """
+
+    flows: int
+    """Flows with one port whose peer is known."""
+    matching: int
+    """Those that have the computed port."""
+
+
+class Losses(Record):
+    """Packets lost, by place: at least so many, at most so many. `None` where the capture cannot show such losses."""
+
+    ack_path: Optional[List[int]]
+    """They arrived; their acknowledgement was lost."""
+    capture: Optional[List[int]]
+    """They passed the tap, and are not in the capture."""
+    corrupt: Optional[List[int]]
+    """They were at the tap with a wrong checksum or ICRC."""
+    downstream: Optional[List[int]]
+    """Between the tap and their receiver."""
+    upstream: Optional[List[int]]
+    """Between their sender and the tap."""
+
+
+class Messages(Record):
+    """Messages of a flow's requests."""
+
+    _nested: ClassVar[Mapping[str, str]] = {"size_bytes": "Summary"}
+    broken: int
+    """Messages whose packets do not fit together."""
+    completed: int
+    """Messages seen from the first packet to the last."""
+    open: int
+    """Messages whose last packet was not seen."""
+    size_bytes: Optional[Summary]
+    """Sizes of completed messages in bytes."""
+
+
+class Naks(Record):
+    """NAKs by their code."""
+
+    invalid_rd_request: int
+    """Code 4: the request of a reliable datagram is against the rules."""
+    invalid_request: int
+    """Code 1: the request is against the rules; the connection ends."""
+    psn_sequence_error: int
+    """Code 0: a packet is missing; the sender goes back to it."""
+    remote_access_error: int
+    """Code 2: the remote key, address or right does not fit; the connection ends."""
+    remote_operational_error: int
+    """Code 3: the responder could not carry the request out; the connection ends."""
+
+
+class Overhead(Record):
+    """What headers cost over the whole capture."""
+
+    _nested: ClassVar[Mapping[str, str]] = {"encapsulations": "*Cost", "total": "Cost"}
+    encapsulations: Dict[str, Cost]
+    """Packets by what carries them."""
+    total: Cost
+    """All packets of the transport."""
+
+
+class Pause(Record):
+    """Pauses that one sender asked for at one priority."""
+
+    _nested: ClassVar[Mapping[str, str]] = {"ledger": "PauseInterval", "storms": "Storm"}
+    _left_out: ClassVar[Mapping[str, Any]] = {"why": {}}
+    duty_ratio: Optional[float]
+    """The share of the capture's time that was paused: 0 to 1."""
+    ended: Dict[str, int]
+    """How many pauses ended how."""
+    first_frame: int
+    """The first frame about this priority, from 1."""
+    frames: int
+    """Pause frames about this priority."""
+    intervals: Optional[int]
+    """How many pauses there were."""
+    ledger: List[PauseInterval]
+    """The pauses one by one, by time: the first 256 of each sender and priority at most."""
+    link: str
+    """The interface that captured the frames."""
+    longest_ns: Optional[int]
+    """The longest pause in nanoseconds."""
+    paused_ns: Optional[int]
+    """Nanoseconds paused, in sum."""
+    priority: Optional[int]
+    """The priority, 0 to 7; `None` for 802.3x, which stops all priorities."""
+    quanta: int
+    """Pause quanta asked for, in sum: 512 bit times each."""
+    refreshes: int
+    """Frames that prolong a pause."""
+    sender: str
+    """The sender's Ethernet address."""
+    storms: Optional[List[Storm]]
+    """Times in which the sender paused the link without a break."""
+    stray_xon: int
+    """Frames that end a pause while there was none."""
+    why: Dict[str, Reason]
+    """Why figures are missing."""
+    xoff: int
+    """Frames that ask for a pause."""
+    xon: int
+    """Frames that end a pause."""
+
+
+class PauseInterval(Record):
+    """One pause."""
+
+    end: PauseEnd
+    """How it ended."""
+    end_ns: int
+    """When it ended, in nanoseconds since 1970-01-01 UTC."""
+    frame: int
+    """The number of the frame that began it."""
+    frames: int
+    """Frames that asked for it, the first one included."""
+    start_ns: int
+    """When it began, in nanoseconds since 1970-01-01 UTC."""
+
+
+class PortCollision(Record):
+    """Flows that share addresses and source port, and so take the same path."""
+
+    dst: str
+    """Destination address."""
+    flows: List[int]
+    """The flows, as indices into `Report::flows`."""
+    src: str
+    """Source address."""
+    udp_src_port: int
+    """The source port that they share."""
+
+
+class Ports(Record):
+    """How flows spread over UDP source ports, by which switches choose among equal paths."""
+
+    _nested: ClassVar[Mapping[str, str]] = {"collision_groups": "PortCollision", "linux_formula": "LinuxPorts", "sprayed_flows": "SprayedFlow"}
+    collision_groups: List[PortCollision]
+    """The first of these groups."""
+    collisions: int
+    """Groups of flows between the same addresses that share a source port."""
+    effective_flows: float
+    """2 to the entropy: so many flows of equal size would spread as well."""
+    entropy_bits: float
+    """Shannon entropy of the bytes by source port, in bits."""
+    flow_entropy_bits: float
+    """Shannon entropy of the bytes by flow, in bits: what a hash over the queue pair could reach."""
+    flows: int
+    """Flows that have UDP ports."""
+    linux_formula: Optional[LinuxPorts]
+    """Flows with the source port that Linux computes; `None` where no flow's peer is known."""
+    ports: int
+    """Different source ports."""
+    several_ports: int
+    """Flows with more than one source port."""
+    sprayed: int
+    """Flows whose packets alternate between source ports."""
+    sprayed_flows: List[SprayedFlow]
+    """The first of these flows."""
+
+
+class Price(Record):
+    """The packets in another encapsulation."""
+
+    efficiency_ratio: Optional[float]
+    """Payload among them: 0 to 1."""
+    l1_bytes: int
+    """Bytes on the wire."""
+
+
+class Psns(Record):
+    """PSNs as they are on the wire."""
+
+    first: int
+    """Of the first packet of the flow."""
+    last: int
+    """Of the last packet of the flow."""
+
+
+class Reordering(Record):
+    """How far packets were overtaken, in the terms of RFC 4737."""
+
+    max_extent_packets: int
+    """Most packets that overtook a single one."""
+    max_late_ns: int
+    """Longest time that a packet came after the first one that overtook it, in nanoseconds."""
+    ratio: float
+    """Overtaken packets among all packets sent for the first time: 0 to 1."""
+    then_nak: int
+    """Overtaken packets that the receiver took for lost and asked for with a NAK."""
+
+
+class Rnr(Record):
+    """What happened when the receiver was not ready."""
+
+    _nested: ClassVar[Mapping[str, str]] = {"asked_ns": "Summary", "waited_ns": "Summary"}
+    asked_ns: Summary
+    """How long the RNR NAKs asked to wait, in nanoseconds."""
+    early_resends: int
+    """How often the sender sent again too early."""
+    stalled_ns: int
+    """Nanoseconds from RNR NAKs to the packets sent again, in sum."""
+    waited_ns: Optional[Summary]
+    """How long the sender waited, in nanoseconds."""
+
+
+class SprayedFlow(Record):
+    """A flow that takes several paths at once."""
+
+    flow: int
+    """The flow, as an index into `Report::flows`."""
+    ports: int
+    """Source ports that it has."""
+    switches: int
+    """How often a packet had another port than the one before it."""
+
+
+class Storm(Record):
+    """A pause storm: what a watchdog would have taken for one."""
+
+    end_ns: int
+    """When it ended, in nanoseconds since 1970-01-01 UTC."""
+    fired_ns: int
+    """When the watchdog would have fired, in nanoseconds since 1970-01-01 UTC."""
+    frames: int
+    """Pause frames in it."""
+    restored_ns: Optional[int]
+    """When it would have gone back, in nanoseconds since 1970-01-01 UTC; `None` if not within the capture."""
+    start_ns: int
+    """When it began, in nanoseconds since 1970-01-01 UTC."""
+
+
+class Stream(Record):
+    """Packets of one PSN space in one direction."""
+
+    _nested: ClassVar[Mapping[str, str]] = {"losses": "Losses", "reordering": "Reordering", "triggers": "Triggers"}
+    _left_out: ClassVar[Mapping[str, Any]] = {"evidence": {}, "why": {}}
+    ambiguous: int
+    """Late packets, either overtaken or sent again: the capture does not tell which."""
+    capture_duplicates: int
+    """Packets that are a second record of one transmission."""
+    classes: Dict[str, int]
+    """Packets by class."""
+    evidence: Dict[str, Dict[str, int]]
+    """Packets that were retransmitted, late or recorded twice, by class and by the evidence for it."""
+    gap_psns: int
+    """PSNs between the first and the last that were never seen."""
+    losses: Losses
+    """Packets lost, by place."""
+    out_of_order: int
+    """Packets that were overtaken on their way to the tap by a packet sent later."""
+    packets: int
+    """Packets recorded, of whatever class."""
+    reordering: Optional[Reordering]
+    """How far packets were overtaken; `None` where none was."""
+    retransmits: int
+    """Packets whose PSN the sender had sent before."""
+    retransmitted_bytes: int
+    """Bytes of payload in retransmitted packets."""
+    spurious: Optional[int]
+    """Packets sent again after they had been acknowledged at the tap; `None` if the service has no acknowledgements."""
+    triggers: Triggers
+    """Retransmission episodes by cause."""
+    why: Dict[str, Reason]
+    """Why figures are missing."""
+
+
+class Summary(Record):
+    """A distribution. Its unit is that of the field that has it."""
+
+    count: int
+    """How many values there are."""
+    max: int
+    """The largest value."""
+    min: int
+    """The smallest value."""
+    p50: int
+    """The median."""
+    p99: int
+    """The 99th percentile."""
+
+
+class Timeout(Record):
+    """A retransmission timeout."""
+
+    frame: int
+    """The first frame sent again: its number, from 1."""
+    nearest_exponent: int
+    """The exponent t for which 4.096 µs times 2^t is nearest to that."""
+    waited_ns: int
+    """Nanoseconds of silence before it."""
+
+
+class Triggers(Record):
+    """Retransmission episodes by cause."""
+
+    implied_nak: int
+    """A response showed that an earlier one was lost."""
+    nak: int
+    """A NAK asked for the packet."""
+    rnr: int
+    """The receiver had not been ready."""
+    timeout: int
+    """The sender's timer expired."""
+    unknown: int
+    """The capture does not show the cause."""
+
+
+class Report(ReportMethods):
+    """The whole report. Its long lists are kept, or, in a `View`, made row by row."""
+
+    _nested: ClassVar[Mapping[str, str]] = {"capture": "Capture", "congestion": "Congestion", "connections": "Connection", "episodes": "Episode", "findings": "Finding", "flows": "Flow", "intervals": "Interval", "overhead": "Overhead", "pause": "Pause", "ports": "Ports"}
+    _left_out: ClassVar[Mapping[str, Any]] = {"pause_faults": {}, "sections": {}, "why": {}}
+    capture: Capture
+    """The capture: files and counts."""
+    congestion: Congestion
+    """Marks and notifications."""
+    connections: List[Connection]
+    """Pairs of flows."""
+    episodes: List[Episode]
+    """Losses and timeouts one by one, by time."""
+    findings: List[Finding]
+    """Findings, most serious first."""
+    flows: List[Flow]
+    """Flows, most packets first."""
+    interval_ns: Optional[int]
+    """The length of an interval in nanoseconds: longer than asked for where there were too many."""
+    intervals: Optional[List[Interval]]
+    """Traffic over time, where it was asked for: intervals that had some."""
+    overhead: Overhead
+    """What headers cost."""
+    pause: Optional[List[Pause]]
+    """Pauses per link, sender and priority, the longest first; `None` where the capture has no MAC control frame."""
+    pause_faults: Dict[str, int]
+    """Pause frames that are not as the standard has them, by what is wrong."""
+    ports: Optional[Ports]
+    """How flows spread over source ports; `None` where none has UDP."""
+    schema: str
+    """`SCHEMA`."""
+    sections: Dict[str, Any]
+    """Sections of a user's own metrics, by their names."""
+    why: Dict[str, Reason]
+    """Why figures are missing."""

@@ -1,0 +1,30 @@
+//! The native part of the Python package `rdmawire`. `python/rdmawire` makes an interface for people of it.
+
+mod batch;
+mod column;
+mod error;
+mod frames;
+mod packet;
+mod packets;
+mod report;
+mod source;
+
+use pyo3::prelude::*;
+
+/// What `rdmawire/__init__.py` builds on.
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<packet::Packet>()?;
+    module.add_class::<packets::Packets>()?;
+    module.add_class::<packets::PacketIterator>()?;
+    module.add_class::<report::NativeReport>()?;
+    module.add_function(wrap_pyfunction!(column::columns, module)?)?;
+    module.add_function(wrap_pyfunction!(report::analyze, module)?)?;
+    module.add_function(wrap_pyfunction!(report::report_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(frames::craft, module)?)?;
+    module.add_function(wrap_pyfunction!(frames::craft_scenario, module)?)?;
+    module.add_function(wrap_pyfunction!(frames::rewrite, module)?)?;
+    module.add_function(wrap_pyfunction!(frames::write, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,267 @@
+//! Analysis, and gates over its reports.
+
+use std::time::Duration;
+
+use pyo3::{prelude::*, types::PyBytes};
+use rdmawire::{
+    analyze::{Analysis, Ended, Files, KnownConnection, Options, StormProfile},
+    capture::{Info, Interface, Merge, Source},
+    gate::{
+        self, Before, Rule, Unknown,
+        write::{self, Checked},
+    },
+    grammar::{self, units},
+    icrc::State,
+    report::{self, Renderer, Severity, json::Json},
+};
+
+use crate::{
+    error,
+    source::{self, Input, Opened, Raised},
+};
+
+/// A number, or a text with a unit.
+#[derive(FromPyObject)]
+pub(crate) enum Quantity {
+    Number(u64),
+    Time(Duration),
+    Text(String),
+}
+
+impl Quantity {
+    fn read(self, what: &str, parse: fn(&str) -> Result<u64, grammar::Error>) -> PyResult<u64> {
+        match self {
+            Quantity::Number(number) => Ok(number),
+            Quantity::Time(time) => {
+                u64::try_from(time.as_nanos()).map_err(|_| error::plain(format_args!("{what}: too long")))
+            }
+            Quantity::Text(text) => parse(&text).map_err(|error| error::text(what, &error)),
+        }
+    }
+}
+
+/// Options of an analysis, as the command line has them.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Asked {
+    filter: Option<String>,
+    icrc: bool,
+    roce_ports: Option<Vec<u16>>,
+    reorder_window: Option<Quantity>,
+    ack_timeout: Option<Quantity>,
+    speed: Option<Quantity>,
+    storm: Option<String>,
+    interval: Option<Quantity>,
+    qp_map: Option<String>,
+    max_flows: Option<usize>,
+    max_memory: Option<Quantity>,
+    strict: bool,
+}
+
+impl Asked {
+    fn options(&mut self) -> PyResult<Options> {
+        let mut options = Options {
+            dissect: source::dissect_options(self.roce_ports.take())?,
+            verify_icrc: self.icrc,
+            ..Options::default()
+        };
+        let ns = |quantity: Quantity, what| {
+            let ns = quantity.read(what, units::duration)?;
+            i64::try_from(ns).map_err(|_| error::plain(format_args!("{what}: too long")))
+        };
+        if let Some(window) = self.reorder_window.take() {
+            options.reorder_window_ns = ns(window, "reorder_window")?;
+        }
+        options.ack_timeout_ns = match self.ack_timeout.take() {
+            None => None,
+            Some(Quantity::Number(exponent)) => Some(ack_timeout(&exponent.to_string())?),
+            Some(Quantity::Text(text)) => Some(ack_timeout(&text)?),
+            Some(time) => Some(ns(time, "ack_timeout")?),
+        };
+        let speed = self.speed.take().map(|speed| speed.read("speed", units::bit_rate));
+        options.speed_bps = speed.transpose()?;
+        if let Some(storm) = &self.storm {
+            options.storm = StormProfile::parse(storm).map_err(|error| error::plain(format!("storm: {error}")))?;
+        }
+        let interval = self.interval.take().map(|interval| interval.read("interval", units::positive_duration));
+        options.interval_ns = interval.transpose()?;
+        if options.interval_ns == Some(0) {
+            return Err(error::plain("interval: expected a duration longer than 0"));
+        }
+        if let Some(text) = &self.qp_map {
+            let connections = KnownConnection::parse(text);
+            options.connections = connections.map_err(|error| error::plain(format!("qp_map: {error}")))?;
+        }
+        options.max_flows = self.max_flows.unwrap_or(options.max_flows);
+        if let Some(memory) = self.max_memory.take() {
+            options.max_memory = usize::try_from(memory.read("max_memory", units::size)?).unwrap_or(usize::MAX);
+        }
+        Ok(options)
+    }
+}
+
+fn ack_timeout(text: &str) -> PyResult<i64> {
+    Options::parse_ack_timeout(text).map_err(|error| error::plain(format!("ack_timeout: {error}")))
+}
+
+/// Analyzes a capture, or several as one.
+#[pyfunction]
+pub(crate) fn analyze(
+    sources: Vec<Bound<'_, PyAny>>,
+    mut asked: Asked,
+    py: Python<'_>,
+) -> PyResult<NativeReport> {
+    let inputs = sources.iter().map(Input::of).collect::<PyResult<Vec<_>>>()?;
+    let options = asked.options()?;
+    let filter = source::filter(asked.filter.as_deref())?;
+    py.detach(|| {
+        let opened = inputs.iter().map(Input::open).collect::<PyResult<Vec<_>>>()?;
+        let raised: Vec<Raised> = opened.iter().map(|opened| opened.raised.clone()).collect();
+        let mut readers: Vec<_> = opened.into_iter().map(|Opened { reader, .. }| reader).collect();
+        let work = Work { options, filter: filter.as_ref(), raised: &raised, strict: asked.strict };
+        let report = match &mut readers[..] {
+            [] => return Err(error::plain("no source")),
+            [reader] => {
+                let ended = work.run(&mut *reader)?;
+                ended.from(Files::of([reader.info()].into_iter())).report().collect()
+            }
+            _ => {
+                let mut merge = Merge::new(readers);
+                let ended = work.run(&mut merge)?;
+                ended.from(Files::of(merge.readers().map(|reader| reader.info()))).report().collect()
+            }
+        };
+        Ok(NativeReport { report })
+    })
+}
+
+struct Work<'a> {
+    options: Options,
+    filter: Option<&'a rdmawire::filter::Filter>,
+    raised: &'a [Raised],
+    strict: bool,
+}
+
+impl Work<'_> {
+    fn run(&self, from: &mut impl Source) -> PyResult<Ended> {
+        let analysis = std::cell::RefCell::new(Analysis::new(self.options.clone()));
+        let mut interfaces = 0;
+        let see = |record: &rdmawire::capture::Record<'_>, number| {
+            let mut analysis = analysis.borrow_mut();
+            let Some(filter) = self.filter else { return analysis.push(record) };
+            let (d, icrc): (_, State) = self.options.examine(record);
+            match filter.matches(&d, &rdmawire::filter::FrameMeta {
+                number,
+                time_ns: record.time.0,
+                icrc: Some(icrc),
+            }) {
+                true => analysis.push_dissected(record, &d, icrc),
+                false => analysis.pass_over(),
+            }
+        };
+        let after = |info: &Info| {
+            name_interfaces(&mut analysis.borrow_mut(), &info.interfaces, &mut interfaces);
+            match info.problems.first() {
+                Some(damage) if self.strict => Err(error::damage(&info.name, damage)),
+                _ => Ok(()),
+            }
+        };
+        source::each(from, self.raised, see, after)?;
+        Ok(analysis.into_inner().end())
+    }
+}
+
+fn name_interfaces(analysis: &mut Analysis, all: &[Interface], known: &mut usize) {
+    for (number, interface) in all.iter().enumerate().skip(*known) {
+        let Ok(number) = u16::try_from(number) else { break };
+        analysis.interface(number, interface.name.clone().unwrap_or_default(), interface.speed_bps);
+    }
+    *known = all.len();
+}
+
+/// The results of an analysis.
+#[pyclass(frozen, module = "rdmawire._native")]
+pub(crate) struct NativeReport {
+    report: report::Report,
+}
+
+#[pymethods]
+impl NativeReport {
+    /// A report from its JSON.
+    #[staticmethod]
+    fn from_json(text: &str, py: Python<'_>) -> PyResult<NativeReport> {
+        let report: report::Report = py
+            .detach(|| serde_json::from_str(text))
+            .map_err(|wrong| error::plain(format_args!("this is no report: {wrong}")))?;
+        if report.schema != report::SCHEMA {
+            return Err(error::plain(format_args!(
+                "its schema is {:?}, not {:?}",
+                report.schema,
+                report::SCHEMA
+            )));
+        }
+        Ok(NativeReport { report })
+    }
+
+    /// The report as JSON, byte for byte that of `rdmawire analyze --json`.
+    fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let mut out = Vec::new();
+        let written = py.detach(|| Json { threads: 1 }.render(&self.report.view(), &mut out));
+        written.map_err(error::plain)?;
+        Ok(PyBytes::new(py, &out))
+    }
+
+    /// The number of a flow: `SOURCE,DESTINATION,QP`, or a number.
+    fn find_flow(&self, which: &str) -> PyResult<usize> {
+        report::find_flow(&self.report.view(), which).map_err(error::plain)
+    }
+
+    /// Checks rules. Returns the outcomes as JSON and as text, and whether the gate fails.
+    #[pyo3(signature = (name, rules, fail_if, toml, before, unknown_passes))]
+    fn check(
+        &self,
+        name: String,
+        rules: Vec<String>,
+        fail_if: Vec<String>,
+        toml: Vec<String>,
+        before: Option<&NativeReport>,
+        unknown_passes: bool,
+        py: Python<'_>,
+    ) -> PyResult<(String, String, bool)> {
+        let mut all = Vec::new();
+        for text in toml {
+            all.extend(Rule::from_toml(&text).map_err(|error| error::plain(format_args!("rules: {error}")))?);
+        }
+        for text in rules {
+            all.push(Rule::parse(&text).map_err(|error| error::text("rule", &error))?);
+        }
+        for query in fail_if {
+            all.push(Rule::fail_if(&query).map_err(|error| error::text("fail_if", &error))?);
+        }
+        if all.is_empty() {
+            return Err(error::plain("no rule: like 'retransmits == 0'"));
+        }
+        if let (None, Some(change)) = (before, all.iter().find(|rule| rule.is_change())) {
+            let text = change.text();
+            return Err(error::plain(format_args!("{text}: a change is one from an earlier report: before=")));
+        }
+        py.detach(|| {
+            let before = before.map(|before| Before::new(&before.report, &self.report));
+            let outcomes = gate::check(&all, &self.report.view(), before.as_ref());
+            let unknown = if unknown_passes { Unknown::Pass } else { Unknown::Fail };
+            let fails = outcomes.iter().any(|one| one.severity == Severity::Error && one.fails(unknown));
+            let checked = [Checked { file: name, outcomes }];
+            let (mut json, mut text) = (Vec::new(), Vec::new());
+            write::json(&mut json, &checked, None).map_err(error::plain)?;
+            write::text(&mut text, &checked).map_err(error::plain)?;
+            let utf8 = |bytes| String::from_utf8(bytes).map_err(error::plain);
+            Ok((utf8(json)?, utf8(text)?, fails))
+        })
+    }
+}
+
+/// The JSON Schema of a report.
+#[pyfunction]
+pub(crate) fn report_schema() -> PyResult<String> {
+    serde_json::to_string(&report::schema()).map_err(error::plain)
+}
