@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
-from typing import IO, TYPE_CHECKING, List, Optional, Sequence, TypedDict, Union
+from typing import List, Optional, Protocol, Sequence, TypedDict, Union
 
 from . import _native
 from .report import Report
 
-Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, IO[bytes]]
+
+class BinaryFile(Protocol):
+    """What is needed of a file object."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most so many bytes; none at the end."""
+
+
+Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, BinaryFile]
 """A capture: a path, its bytes, or a binary file. pcap, pcapng or ERF, also compressed with gzip or zstd."""
 
 Duration = Union[int, str, timedelta]

@@ -5,7 +5,8 @@ use std::{collections::HashMap, sync::Arc};
 use arrow_array::{
     ArrayRef, RecordBatch,
     builder::{
-        BooleanBuilder, Int64Builder, StringBuilder, UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
+        BooleanBuilder, Int64Builder, StringBuilder, UInt8Builder, UInt16Builder, UInt32Builder,
+        UInt64Builder,
     },
 };
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};

@@ -189,14 +189,18 @@ fn traffic_class(d: &Dissection<'_>) -> Option<u8> {
 
 fn ttl(d: &Dissection<'_>) -> Option<u8> {
     let ipv4 = d.get::<Ipv4>().map(|ip| ip.ttl());
-    ipv4.or_else(|| d.get::<Ipv6>().map(|ip| ip.hop_limit())).or_else(|| d.get::<Grh>().map(|grh| grh.hop_lmt()))
+    ipv4.or_else(|| d.get::<Ipv6>().map(|ip| ip.hop_limit()))
+        .or_else(|| d.get::<Grh>().map(|grh| grh.hop_lmt()))
 }
 
 impl Column {
     /// The column of this name.
     pub(crate) fn of(name: &str) -> Option<&'static Column> {
         static BY_NAME: OnceLock<HashMap<&'static str, &'static Column>> = OnceLock::new();
-        BY_NAME.get_or_init(|| COLUMNS.iter().map(|column| (column.name, column)).collect()).get(name).copied()
+        BY_NAME
+            .get_or_init(|| COLUMNS.iter().map(|column| (column.name, column)).collect())
+            .get(name)
+            .copied()
     }
 
     /// The columns of these names, or all.
@@ -207,7 +211,9 @@ impl Column {
         }
         let find = |name: &String| {
             Column::of(name).ok_or_else(|| {
-                error::plain(format_args!("fields: there is no column {name:?}; rdmawire.columns() lists them"))
+                error::plain(format_args!(
+                    "fields: there is no column {name:?}; rdmawire.columns() lists them"
+                ))
             })
         };
         names.iter().map(find).collect()

@@ -67,8 +67,9 @@ pub(crate) fn craft_scenario<'py>(
     py: Python<'py>,
 ) -> PyResult<Vec<(String, Bound<'py, PyBytes>, String)>> {
     let wrong = |wrong: sim::Error| error::plain(format_args!("scenario: {wrong}"));
-    let format = Format::from_name(format)
-        .ok_or_else(|| error::plain(format_args!("format: {format:?} is none; pcap, pcap-us, pcapng, erf")))?;
+    let format = Format::from_name(format).ok_or_else(|| {
+        error::plain(format_args!("format: {format:?} is none; pcap, pcap-us, pcapng, erf"))
+    })?;
     let taps = py.detach(|| {
         let mut scenario = Scenario::parse(text).map_err(wrong)?;
         scenario.seed = seed.unwrap_or(scenario.seed);
@@ -132,7 +133,8 @@ pub(crate) fn rewrite<'py>(
         }
         let mut opened = input.open()?;
         let options = capture::Options { force, ..capture::Options::default() };
-        let mut sink = capture::create(&destination, format, &[], options).map_err(|error| error::capture(&error))?;
+        let mut sink =
+            capture::create(&destination, format, &[], options).map_err(|error| error::capture(&error))?;
         while let Some(record) = opened.reader.next().map_err(|error| opened.raised.or(&error))? {
             let (time, interface, number) = (record.time, record.interface, rewriter.counts().frames + 1);
             let new = rewriter.rewrite(&record).map_err(|wrong| {
@@ -165,10 +167,16 @@ fn encapsulation(name: &str) -> PyResult<Encapsulation> {
 
 /// Writes frames into a capture. Returns how many.
 #[pyfunction]
-pub(crate) fn write(destination: PathBuf, frames: &Bound<'_, PyAny>, link: u16, force: bool) -> PyResult<u64> {
+pub(crate) fn write(
+    destination: PathBuf,
+    frames: &Bound<'_, PyAny>,
+    link: u16,
+    force: bool,
+) -> PyResult<u64> {
     let options = capture::Options { force, ..capture::Options::default() };
     let format = format_of(&destination)?;
-    let mut sink = capture::create(&destination, format, &[], options).map_err(|error| error::capture(&error))?;
+    let mut sink =
+        capture::create(&destination, format, &[], options).map_err(|error| error::capture(&error))?;
     let mut number = 0;
     for frame in frames.try_iter()? {
         let frame = frame?;

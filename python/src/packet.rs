@@ -1,7 +1,6 @@
 //! One packet as a Python object.
 
 use pyo3::{
-    basic::CompareOp,
     exceptions::PyAttributeError,
     prelude::*,
     pybacked::PyBackedBytes,
@@ -85,7 +84,15 @@ impl Packet {
         };
         let options = source::dissect_options(roce_ports)?;
         let wire_len = length.unwrap_or(captured).max(captured);
-        Ok(Packet { data: (&*data).into(), time_ns, number: frame, interface, link: Link(link), wire_len, options })
+        Ok(Packet {
+            data: (&*data).into(),
+            time_ns,
+            number: frame,
+            interface,
+            link: Link(link),
+            wire_len,
+            options,
+        })
     }
 
     /// The captured bytes.
@@ -115,13 +122,16 @@ impl Packet {
     /// A column.
     fn __getattr__(&self, name: &str, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let Some(column) = Column::of(name) else {
-            return Err(PyAttributeError::new_err(format!("a packet has no {name:?}; rdmawire.columns() lists what it has")));
+            return Err(PyAttributeError::new_err(format!(
+                "a packet has no {name:?}; rdmawire.columns() lists what it has"
+            )));
         };
         column.value(&Row { number: self.number, record: &self.record(), d: &self.dissection() }, py)
     }
 
     fn __dir__(&self) -> Vec<&'static str> {
-        let methods = ["data", "payload", "info", "notes", "to_dict", "matches", "dissect", "tree", "right_icrc"];
+        let methods =
+            ["data", "payload", "info", "notes", "to_dict", "matches", "dissect", "tree", "right_icrc"];
         COLUMNS.iter().map(|column| column.name).chain(methods).collect()
     }
 
@@ -174,15 +184,14 @@ impl Packet {
         self.data(py)
     }
 
-    fn __richcmp__(&self, other: &Bound<'_, PyAny>, op: CompareOp) -> Option<bool> {
-        let other = other.cast::<Packet>().ok()?.get();
-        let key = |packet: &Packet| (packet.time_ns, packet.number, packet.interface, packet.link, packet.wire_len);
-        let equal = key(self) == key(other) && self.data == other.data;
-        match op {
-            CompareOp::Eq => Some(equal),
-            CompareOp::Ne => Some(!equal),
-            _ => None,
-        }
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        let key = |packet: &Packet| {
+            (packet.time_ns, packet.number, packet.interface, packet.link, packet.wire_len, packet.options)
+        };
+        other.cast::<Packet>().is_ok_and(|other| {
+            let other = other.get();
+            key(self) == key(other) && self.data == other.data
+        })
     }
 
     fn __hash__(&self) -> u64 {
@@ -196,7 +205,10 @@ impl Packet {
     }
 
     /// For `pickle` and `multiprocessing`.
-    fn __reduce__<'py>(slf: &Bound<'py, Packet>, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Packet>,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let packet = slf.get();
         let named = PyDict::new(py);
         named.set_item("link", packet.link.0)?;

@@ -138,7 +138,9 @@ impl Packets {
 
     fn open(&self) -> PyResult<Opened> {
         if self.is_used.swap(true, Ordering::Relaxed) && !self.input.is_repeatable() {
-            return Err(error::plain("this source was read already, and is no file that can be opened again"));
+            return Err(error::plain(
+                "this source was read already, and is no file that can be opened again",
+            ));
         }
         self.input.open()
     }
@@ -279,7 +281,9 @@ impl Batches {
             if let Some(batch) = self.waiting.pop_front() {
                 return Ok(Some(batch));
             }
-            let Batches { opened: Some(opened), asked, number, batch, waiting, .. } = self else { return Ok(None) };
+            let Batches { opened: Some(opened), asked, number, batch, waiting, .. } = self else {
+                return Ok(None);
+            };
             let mut made = Ok(());
             let read = opened.reader.next_batch(|record| {
                 *number += 1;

@@ -81,9 +81,11 @@ impl Asked {
         let speed = self.speed.take().map(|speed| speed.read("speed", units::bit_rate));
         options.speed_bps = speed.transpose()?;
         if let Some(storm) = &self.storm {
-            options.storm = StormProfile::parse(storm).map_err(|error| error::plain(format!("storm: {error}")))?;
+            options.storm =
+                StormProfile::parse(storm).map_err(|error| error::plain(format!("storm: {error}")))?;
         }
-        let interval = self.interval.take().map(|interval| interval.read("interval", units::positive_duration));
+        let interval =
+            self.interval.take().map(|interval| interval.read("interval", units::positive_duration));
         options.interval_ns = interval.transpose()?;
         if options.interval_ns == Some(0) {
             return Err(error::plain("interval: expected a duration longer than 0"));
@@ -94,7 +96,8 @@ impl Asked {
         }
         options.max_flows = self.max_flows.unwrap_or(options.max_flows);
         if let Some(memory) = self.max_memory.take() {
-            options.max_memory = usize::try_from(memory.read("max_memory", units::size)?).unwrap_or(usize::MAX);
+            options.max_memory =
+                usize::try_from(memory.read("max_memory", units::size)?).unwrap_or(usize::MAX);
         }
         Ok(options)
     }
@@ -150,11 +153,10 @@ impl Work<'_> {
             let mut analysis = analysis.borrow_mut();
             let Some(filter) = self.filter else { return analysis.push(record) };
             let (d, icrc): (_, State) = self.options.examine(record);
-            match filter.matches(&d, &rdmawire::filter::FrameMeta {
-                number,
-                time_ns: record.time.0,
-                icrc: Some(icrc),
-            }) {
+            match filter.matches(
+                &d,
+                &rdmawire::filter::FrameMeta { number, time_ns: record.time.0, icrc: Some(icrc) },
+            ) {
                 true => analysis.push_dissected(record, &d, icrc),
                 false => analysis.pass_over(),
             }
@@ -243,7 +245,9 @@ impl NativeReport {
         }
         if let (None, Some(change)) = (before, all.iter().find(|rule| rule.is_change())) {
             let text = change.text();
-            return Err(error::plain(format_args!("{text}: a change is one from an earlier report: before=")));
+            return Err(error::plain(format_args!(
+                "{text}: a change is one from an earlier report: before="
+            )));
         }
         py.detach(|| {
             let before = before.map(|before| Before::new(&before.report, &self.report));

@@ -28,7 +28,10 @@ pub(crate) enum Input {
     Path(PathBuf),
     Bytes(PyBackedBytes),
     /// An object with `read`: it can be read once.
-    File { object: Py<PyAny>, name: String },
+    File {
+        object: Py<PyAny>,
+        name: String,
+    },
 }
 
 impl Input {
@@ -127,9 +130,9 @@ impl Read for FileObject {
             let Ok(got) = got.extract::<PyBackedBytes>(py) else {
                 return Err(PyTypeError::new_err("read() gave no bytes: open the file in binary mode"));
             };
-            let to = into.get_mut(..got.len()).ok_or_else(|| {
-                PyTypeError::new_err("read() gave more bytes than it was asked for")
-            })?;
+            let to = into
+                .get_mut(..got.len())
+                .ok_or_else(|| PyTypeError::new_err("read() gave more bytes than it was asked for"))?;
             to.copy_from_slice(&got);
             Ok(got.len())
         });
@@ -173,9 +176,9 @@ pub(crate) fn each(
             Ok(0) => return after(source.info()),
             Ok(frames) => patience.passed(frames)?,
             Err(error) => {
-                let first = raised.iter().find(|raised| {
-                    raised.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
-                });
+                let first = raised
+                    .iter()
+                    .find(|raised| raised.0.lock().unwrap_or_else(PoisonError::into_inner).is_some());
                 return Err(first.map_or_else(|| error::capture(&error), |raised| raised.or(&error)));
             }
         }

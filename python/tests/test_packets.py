@@ -1,0 +1,220 @@
+"""Packets: one by one, and as tables."""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import io
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Callable, List, Optional
+
+import duckdb
+import pandas
+import polars
+import pyarrow
+import pytest
+from conftest import ALL, PCAPS
+
+import rdmawire
+
+NAMES = {
+    "frame": "frame.number",
+    "time_ns": "frame.time_ns",
+    "link_type": "frame.link_type",
+    "length_bytes": "frame.len",
+    "captured_bytes": "frame.cap_len",
+    "tunnel_depth": "tunnel.depth",
+    "dscp": "dscp",
+    "opcode": "bth.opcode",
+    "dest_qp": "bth.dest_qp",
+    "psn": "bth.psn",
+    "p_key": "bth.p_key",
+    "src_qp": "deth.src_qp",
+    "q_key": "deth.q_key",
+    "reth_va": "reth.va",
+    "reth_r_key": "reth.r_key",
+    "reth_dma_len_bytes": "reth.dma_len",
+    "aeth_syndrome": "aeth.syndrome",
+    "aeth_msn": "aeth.msn",
+    "immediate": "immdt.data",
+    "invalidate_r_key": "ieth.r_key",
+    "atomic_va": "atomiceth.va",
+    "atomic_swap_data": "atomiceth.swap_data",
+    "atomic_compare_data": "atomiceth.compare_data",
+    "atomic_original_data": "atomicacketh.original_data",
+    "src_port": "udp.src_port",
+    "dst_port": "udp.dst_port",
+    "se": "bth.se",
+    "mig_req": "bth.mig_req",
+    "fecn": "bth.fecn",
+    "becn": "bth.becn",
+    "ack_req": "bth.ack_req",
+}
+"""Columns, and the command line's names."""
+
+
+def value(text: str) -> Optional[int]:
+    """A cell of the command line: a number, perhaps with its meaning behind it."""
+    if text in ("", "-"):
+        return None
+    word = text.split(" ")[0]
+    return {"true": 1, "false": 0}[word] if word in ("true", "false") else int(word, 0)
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
+def test_columns_are_those_of_the_command_line(path: Path, command: Callable[..., str]) -> None:
+    told = list(csv.DictReader(io.StringIO(command("dissect", "--format", "csv", "--fields", ",".join(NAMES.values()), path))))
+    table = pyarrow.table(rdmawire.packets(path, fields=list(NAMES))).to_pylist()
+    assert len(told) == len(table) > 0
+    for row, other in zip(table, told):
+        for column, name in NAMES.items():
+            assert row[column] == value(other[name]), (row["frame"], column, other[name])
+
+
+@pytest.mark.parametrize("name", ["opcode_zoo-A.pcap.zst", "cm_rping-A.pcap", "ipv6_clean-A.pcap.zst", "ud_clean-A.pcap.zst"])
+def test_attributes_dictionaries_and_rows_agree(name: str) -> None:
+    source = rdmawire.packets(PCAPS / name)
+    rows = pyarrow.table(source).to_pylist()
+    count = 0
+    for packet, row in zip(source, rows):
+        assert packet.to_dict() == row
+        assert {column.name: getattr(packet, column.name) for column in rdmawire.columns()} == row
+        count += 1
+    assert count == len(rows) > 0
+
+
+def test_every_column_has_values_somewhere() -> None:
+    tagged = rdmawire.craft("eth / vlan vid=7 pcp=3 / ipv4 / udp / bth opcode=rc-send-only-with-invalidate / ieth r_key=9 / payload 4")
+    packet = rdmawire.Packet(tagged)
+    assert (packet.vlan, packet.vlan_pcp, packet.invalidate_r_key) == (7, 3, 9)
+    seen = {name for name, found in packet.to_dict().items() if found is not None}
+    for path in ALL:
+        table = pyarrow.table(rdmawire.packets(path))
+        seen |= {name for name in table.column_names if table[name].null_count < len(table)}
+    assert {column.name for column in rdmawire.columns()} <= seen
+
+
+def test_the_stub_has_every_column() -> None:
+    stub = Path(inspect.getfile(rdmawire)).with_name("_native.pyi").read_text(encoding="utf-8")
+    for column in rdmawire.columns():
+        assert f"    def {column.name}(self) ->" in stub
+
+
+def test_a_filter_chooses(capture: Path) -> None:
+    naks = list(rdmawire.packets(capture, filter="aeth.nak"))
+    assert [packet.frame for packet in naks] == [82]
+    assert naks[0].matches("bth.psn == 10462435") and not naks[0].matches("reth")
+    assert pyarrow.table(rdmawire.packets(capture, filter="aeth.nak", fields=["frame"])).to_pylist() == [{"frame": 82}]
+    assert "PSN sequence error" in naks[0].info and "82" in repr(naks[0])
+
+
+def rows(sql: str, source: rdmawire.Packets) -> List[Any]:
+    """What DuckDB answers. It finds `source` by its name."""
+    answer = duckdb.sql(sql)
+    assert answer is not None and source is not None
+    return answer.fetchall()
+
+
+def test_consumers_take_it(capture: Path) -> None:
+    source = rdmawire.packets(capture)
+    table = pyarrow.table(source)
+    doc = (table.schema.field("psn").metadata or {})[b"doc"]
+    assert doc.startswith(b"Packet sequence number")
+    frame = polars.DataFrame(source)
+    assert frame.shape == table.shape and frame["psn"].to_list() == table["psn"].to_pylist()
+    data = pandas.DataFrame.from_arrow(source)  # type: ignore[attr-defined]  # its stubs do not know it yet
+    assert data.shape == table.shape and data["psn"].sum() == frame["psn"].sum()
+    found = rows("select src, count(*), max(psn) from source group by src order by src", source)
+    told = frame.group_by("src").agg(polars.len(), polars.col("psn").max()).sort("src").rows()
+    assert found == told
+    assert rows("select count(*) from source where aeth_syndrome = 96", source) == [(1,)]
+
+
+def test_batches_are_as_long_as_asked(capture: Path) -> None:
+    reader = pyarrow.RecordBatchReader.from_stream(rdmawire.packets(capture, batch_rows=100))
+    assert [len(batch) for batch in reader] == [100, 100, 100]
+    reader = pyarrow.RecordBatchReader.from_stream(rdmawire.packets(capture, filter="frame.number <= 250", batch_rows=100))
+    assert [len(batch) for batch in reader] == [100, 100, 50]
+    with pytest.raises(rdmawire.Error, match="batch_rows"):
+        rdmawire.packets(capture, batch_rows=0)
+
+
+def test_a_stream_without_a_reader_is_released(capture: Path) -> None:
+    for _ in range(100):
+        rdmawire.packets(capture).__arrow_c_stream__()
+        rdmawire.packets(capture).__arrow_c_schema__()
+        iterator = iter(rdmawire.packets(PCAPS / "loss1_rc_write-A.pcap.zst"))
+        next(iterator)
+
+
+def test_a_file_object_is_read_once(capture: Path) -> None:
+    with open(capture, "rb") as file:
+        source = rdmawire.packets(file)
+        assert sum(1 for _ in source) == 300
+        with pytest.raises(rdmawire.Error, match="read already"):
+            iter(source)
+    source = rdmawire.packets(capture)
+    assert [sum(1 for _ in source) for _ in range(2)] == [300, 300]
+
+
+def test_a_compressed_file_object_is_read_by_another_thread() -> None:
+    path = PCAPS / "loss1_rc_write-A.pcap.zst"
+    expected = sum(1 for _ in rdmawire.packets(path))
+    with open(path, "rb") as file:
+        assert sum(1 for _ in rdmawire.packets(file)) == expected
+    with open(path, "rb") as file:
+        assert pyarrow.table(rdmawire.packets(file)).num_rows == expected
+    with open(path, "rb") as file:
+        source = rdmawire.packets(file, fields=["psn"])
+        assert polars.DataFrame(source).height == expected
+
+
+def test_packets_are_values(capture: Path) -> None:
+    first, second = list(rdmawire.packets(capture))[:2]
+    again = next(iter(rdmawire.packets(capture)))
+    assert first == again and hash(first) == hash(again) and first != second
+    assert first != object()
+    assert pickle.loads(pickle.dumps(second)) == second
+    assert bytes(first) == first.data and len(first) == first.captured_bytes
+    assert second.payload in second.data and len(second.payload) == second.payload_bytes == 1024
+    assert "dest_qp" in second.tree()
+    cut = rdmawire.Packet(second.data[:64], length=len(second))
+    assert (cut.length_bytes, cut.captured_bytes, cut.icrc_state) == (len(second), 64, "unchecked")
+    with pytest.raises(AttributeError, match="a packet has no 'qp'"):
+        getattr(first, "qp")
+
+
+def test_other_ports_of_roce(capture: Path) -> None:
+    assert all(packet.psn is None for packet in rdmawire.packets(capture, roce_ports=[4790]))
+    with pytest.raises(rdmawire.Error, match="one or two UDP ports"):
+        rdmawire.packets(capture, roce_ports=[1, 2, 3])
+
+
+MEMORY = """
+import resource, sys, pyarrow, rdmawire
+used = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+list(rdmawire.packets(sys.argv[2]))
+pyarrow.table(rdmawire.packets(sys.argv[2]))
+before, rows = used(), 0
+for batch in pyarrow.RecordBatchReader.from_stream(rdmawire.packets(sys.argv[1], batch_rows=4096)):
+    rows += len(batch)
+for packet in rdmawire.packets(sys.argv[1]):
+    rows += 1
+rdmawire.analyze(sys.argv[1])
+print(rows, used() - before)
+"""
+
+
+def test_memory_is_bounded(tmp_path: Path, capture: Path) -> None:
+    path, frames = tmp_path / "long.pcap", 250_000
+    frame = rdmawire.craft("eth / ipv4 / udp / bth opcode=rc-write-middle / payload 256")
+    assert rdmawire.write(path, (frame for _ in range(frames))) == frames
+    assert path.stat().st_size > 70_000_000
+    done = subprocess.run([sys.executable, "-c", MEMORY, path, capture], capture_output=True, text=True, check=True)
+    rows, grown = map(int, done.stdout.split())
+    assert rows == 2 * frames
+    # In KiB: far less than the file, and than its table.
+    assert grown < 24 * 1024, grown

@@ -1,0 +1,161 @@
+"""Reports: the same as those of the command line, whatever the source."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import io
+import json
+import pickle
+from datetime import timedelta
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Callable, Dict
+
+import pytest
+from conftest import ALL, PCAPS, ROOT
+
+import rdmawire
+from rdmawire._record import Record
+
+Command = Callable[..., Dict[str, Any]]
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
+def test_a_report_is_that_of_the_command_line(path: Path, command_json: Command) -> None:
+    assert rdmawire.analyze(path).to_dict() == command_json("analyze", "--json", path)
+
+
+@pytest.mark.parametrize(
+    ("options", "args"),
+    [
+        ({"filter": "bth.dest_qp == 0x11"}, ["--filter", "bth.dest_qp == 0x11"]),
+        ({"interval": "10ms"}, ["--interval", "10ms"]),
+        ({"interval": timedelta(milliseconds=10)}, ["--interval", "10ms"]),
+        ({"interval": 10_000_000}, ["--interval", "10ms"]),
+        ({"reorder_window": "5ms"}, ["--reorder-window", "5ms"]),
+        ({"ack_timeout": 14}, ["--ack-timeout", "14"]),
+        ({"ack_timeout": "67ms"}, ["--ack-timeout", "67ms"]),
+        ({"speed": "400G", "storm": "cisco"}, ["--speed", "400G", "--storm", "cisco"]),
+        ({"roce_ports": [4790]}, ["--roce-port", "4790"]),
+        ({"icrc": False}, ["--icrc", "off"]),
+        ({"max_flows": 1}, ["--max-flows", "1"]),
+    ],
+)
+def test_options_are_those_of_the_command_line(
+    capture: Path, options: Dict[str, Any], args: list[str], command_json: Command
+) -> None:
+    for path in (capture, PCAPS / "reorder5_rc_write-A.pcap.zst"):
+        assert rdmawire.analyze(path, **options).to_dict() == command_json("analyze", "--json", *args, path)
+
+
+def test_a_map_of_queue_pairs(capture: Path, tmp_path: Path, command_json: Command) -> None:
+    mapped = tmp_path / "qps"
+    mapped.write_text("# ends\n10.77.0.1,0x12,10.77.0.2,0x11\n")
+    told = command_json("analyze", "--json", "--qp-map", mapped, capture)
+    assert rdmawire.analyze(capture, qp_map=mapped).to_dict() == told
+    mapped.write_text("10.77.0.1,0x12\n")
+    with pytest.raises(rdmawire.Error, match="qp_map: line 1: expected ADDRESS,QP,ADDRESS,QP"):
+        rdmawire.analyze(capture, qp_map=mapped)
+
+
+def test_several_sources_are_one_trace(command_json: Command) -> None:
+    both = [PCAPS / "loss1_rc_read-A.pcap.zst", PCAPS / "loss1_rc_read-B.pcap.zst"]
+    assert rdmawire.analyze(both).to_dict() == command_json("analyze", "--json", "--merge", *both)
+    with pytest.raises(rdmawire.Error, match="no source"):
+        rdmawire.analyze([])
+
+
+def test_sources_of_every_kind_give_one_report(capture: Path) -> None:
+    data = capture.read_bytes()
+    expected = rdmawire.analyze(capture).to_dict()
+    expected["capture"]["files"] = []
+    with open(capture, "rb") as file:
+        for source in (
+            str(capture),
+            data,
+            bytearray(data),
+            memoryview(data),
+            io.BytesIO(data),
+            gzip.compress(data),
+            io.BytesIO(gzip.compress(data)),
+            file,
+        ):
+            told = rdmawire.analyze(source).to_dict()
+            told["capture"]["files"] = []
+            assert told == expected, source
+    with open(capture, "rb") as file:
+        assert rdmawire.analyze(file).capture.files == [str(capture)]
+
+
+def compare(value: Any, raw: Any) -> int:
+    """Objects have what JSON has. Returns how many there were."""
+    if isinstance(value, Record):
+        known = set(raw)
+        annotated = {name for name in type(value).__annotations__ if not name.startswith("_")}
+        assert known <= annotated, f"{type(value).__name__} has no {known - annotated}: tools/report_types.py"
+        for name in annotated - known:
+            assert getattr(value, name) in ({}, None), name
+        return 1 + sum(compare(getattr(value, name), raw[name]) for name in known)
+    if isinstance(raw, list):
+        assert len(value) == len(raw)
+        return sum(map(compare, value, raw))
+    if isinstance(raw, dict):
+        assert set(value) == set(raw)
+        return sum(compare(value[name], raw[name]) for name in raw)
+    assert value == raw and type(value) is type(raw)
+    return 0
+
+
+def test_attributes_are_the_fields() -> None:
+    scenario, _ = rdmawire.craft_scenario(ROOT / "examples" / "scenarios" / "pfc-storm.toml")
+    reports = [rdmawire.analyze(path, interval="10ms") for path in ALL] + [rdmawire.analyze(scenario, speed="100G")]
+    assert sum(compare(report, report.to_dict()) for report in reports) > 3000
+    with pytest.raises(AttributeError, match="a Report has no 'flow_count'"):
+        getattr(reports[0], "flow_count")
+
+
+def test_a_report_is_kept_and_read_again(capture: Path, tmp_path: Path, command: Callable[..., str]) -> None:
+    report = rdmawire.analyze(capture)
+    assert report.to_json() + "\n" == command("analyze", "--json", capture)
+    path = tmp_path / "report.json"
+    path.write_text(report.to_json(), encoding="utf-8")
+    assert rdmawire.Report.load(path) == report
+    assert pickle.loads(pickle.dumps(report)) == report
+    path.write_text("{")
+    with pytest.raises(rdmawire.Error, match="this is no report") as raised:
+        rdmawire.Report.load(path)
+    assert raised.value.file == str(path)
+    path.write_text('{"schema": "other/1"}')
+    with pytest.raises(rdmawire.Error, match="its schema is"):
+        rdmawire.Report.load(path)
+
+
+def test_a_flow_by_its_ends(capture: Path) -> None:
+    report = rdmawire.analyze(capture)
+    assert report.flow(1) == report.flows[1]
+    assert report.flow("10.77.0.1,10.77.0.2,0x11").requests.retransmits == 85
+    with pytest.raises(rdmawire.Error):
+        report.flow(2)
+
+
+def tool(name: str) -> ModuleType:
+    path = ROOT / "python" / "tools" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(("name", "file"), [("report_types", "report.py"), ("native_stub", "_native.pyi")])
+def test_generated_files_are_up_to_date(name: str, file: str) -> None:
+    made = tool(name).made()
+    kept = (ROOT / "python" / "rdmawire" / file).read_text(encoding="utf-8")
+    assert made == kept, f"run python/tools/{name}.py"
+
+
+def test_the_schema_is_that_of_the_command_line(command_json: Command) -> None:
+    from rdmawire import _native
+
+    assert json.loads(_native.report_schema()) == command_json("explain", "schema")
