@@ -11,7 +11,7 @@ use rdmawire::{
     wire::*,
 };
 
-use crate::error;
+use crate::{error, packet::Packet};
 
 /// A frame of a capture.
 pub(crate) struct Row<'a> {
@@ -70,6 +70,21 @@ macro_rules! columns {
             doc: $doc,
             get: Get::$kind($get),
         }),*];
+
+        /// The places of columns in [`COLUMNS`].
+        #[allow(non_camel_case_types, reason = "they are the names of attributes")]
+        enum Place { $($name),* }
+
+        #[pymethods]
+        impl Packet {
+            $(
+                #[doc = $doc]
+                #[getter]
+                fn $name(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+                    self.column(&COLUMNS[Place::$name as usize], py)
+                }
+            )*
+        }
     };
 }
 

@@ -1,7 +1,6 @@
 //! One packet as a Python object.
 
 use pyo3::{
-    exceptions::PyAttributeError,
     prelude::*,
     pybacked::PyBackedBytes,
     types::{PyBytes, PyDict},
@@ -15,7 +14,7 @@ use rdmawire::{
 };
 
 use crate::{
-    column::{COLUMNS, Column, Row},
+    column::{Column, Row},
     error, source,
 };
 
@@ -57,6 +56,10 @@ impl Packet {
 
     fn dissection(&self) -> Dissection<'_> {
         dissect_with(self.options, self.link, &self.data, self.wire_len)
+    }
+
+    pub(crate) fn column(&self, column: &Column, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        column.value(&Row { number: self.number, record: &self.record(), d: &self.dissection() }, py)
     }
 
     fn with_frame<T>(&self, see: impl FnOnce(&Frame<'_>) -> T) -> T {
@@ -117,22 +120,6 @@ impl Packet {
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.dissection().notes().iter().map(|note| note.id().to_string()).collect()
-    }
-
-    /// A column.
-    fn __getattr__(&self, name: &str, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let Some(column) = Column::of(name) else {
-            return Err(PyAttributeError::new_err(format!(
-                "a packet has no {name:?}; rdmawire.columns() lists what it has"
-            )));
-        };
-        column.value(&Row { number: self.number, record: &self.record(), d: &self.dissection() }, py)
-    }
-
-    fn __dir__(&self) -> Vec<&'static str> {
-        let methods =
-            ["data", "payload", "info", "notes", "to_dict", "matches", "dissect", "tree", "right_icrc"];
-        COLUMNS.iter().map(|column| column.name).chain(methods).collect()
     }
 
     /// Columns by their names: these, or all.

@@ -220,6 +220,7 @@ impl NativeReport {
 
     /// Checks rules. Returns the outcomes as JSON and as text, and whether the gate fails.
     #[pyo3(signature = (name, rules, fail_if, toml, before, unknown_passes))]
+    #[allow(clippy::too_many_arguments, reason = "Python counts them by their names")]
     fn check(
         &self,
         name: String,

@@ -71,10 +71,11 @@ def test_a_wrong_recipe_says_where() -> None:
     assert raised.value.offset == 13
 
 
-@pytest.mark.parametrize("path", sorted(SCENARIOS.glob("*.toml")), ids=lambda path: path.stem)
+ONE_TAP = sorted(path for path in SCENARIOS.glob("*.toml") if path.stem != "two-taps")
+
+
+@pytest.mark.parametrize("path", ONE_TAP, ids=lambda path: path.stem)
 def test_scenarios_are_those_of_the_command_line(path: Path, tmp_path: Path, command: Callable[..., str]) -> None:
-    if path.stem == "two-taps":
-        pytest.skip("skipped: below")
     expected = command("craft", path, "-o", tmp_path / "made.pcap", "--expect", "-")
     capture, told = rdmawire.craft_scenario(path)
     assert capture == (tmp_path / "made.pcap").read_bytes()
