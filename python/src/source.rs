@@ -75,22 +75,16 @@ impl Input {
     pub(crate) fn open(&self) -> PyResult<Opened> {
         let raised = Raised::default();
         // A compressed file object is read by another thread, which needs Python.
-        let reader = Python::attach(|py| {
-            let object = match self {
-                Input::File { object, .. } => Some(object.clone_ref(py)),
-                _ => None,
-            };
-            py.detach(|| match (self, object) {
-                (Input::Path(path), _) => capture::open(path),
-                (Input::Bytes(bytes), _) => {
-                    let bytes = Python::attach(|py| bytes.clone_ref(py));
-                    Reader::from_read(Cursor::new(bytes), "<bytes>")
-                }
-                (Input::File { name, .. }, Some(object)) => {
-                    Reader::from_read(FileObject { object, raised: raised.clone() }, name)
-                }
-                (Input::File { .. }, None) => unreachable!("it was cloned above"),
-            })
+        let reader = Python::attach(|py| match self {
+            Input::Path(path) => py.detach(|| capture::open(path)),
+            Input::Bytes(bytes) => {
+                let bytes = Cursor::new(bytes.clone_ref(py));
+                py.detach(|| Reader::from_read(bytes, "<bytes>"))
+            }
+            Input::File { object, name } => {
+                let file = FileObject { object: object.clone_ref(py), raised: raised.clone() };
+                py.detach(|| Reader::from_read(file, name))
+            }
         });
         match reader {
             Ok(reader) => Ok(Opened { reader, raised }),
