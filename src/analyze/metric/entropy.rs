@@ -291,5 +291,6 @@ fn entropy(shares: impl Iterator<Item = u64> + Clone) -> f64 {
         .map(|share| share as f64 / total as f64)
         .map(|p| -p * p.log2())
         .sum();
-    bits.max(0.0)
+    // The maximum of 0 and -0 may be either: it would depend on the compiler's optimizations.
+    if bits > 0.0 { bits } else { 0.0 }
 }
