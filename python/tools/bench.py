@@ -1,4 +1,4 @@
-"""Packets a second beside scapy and dpkt, on one capture: `python python/bench.py [x.pcap]`.
+"""Packets a second beside scapy and dpkt, on one capture: `python python/tools/bench.py [x.pcap]`.
 
 Each row is the best of three runs, in processor time: others may use the machine. All read the file from its page cache. scapy and dpkt read a part of it if they are slow: what
 counts is packets a second. dpkt knows no RoCEv2: it reads Ethernet, IP and UDP, and the BTH is unpacked by `struct`.
