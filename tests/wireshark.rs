@@ -140,6 +140,9 @@ fn the_menu_follows_a_connection() {
     );
     let said = stdout(
         Command::new("tshark")
+            // The user's own plug-ins would be loaded first.
+            .env("HOME", scratch.file("home.txt", b"").with_file_name("home"))
+            .env_remove("XDG_CONFIG_HOME")
             .arg("-X")
             .arg(format!("lua_script:{}", pretend.display()))
             .arg("-X")
