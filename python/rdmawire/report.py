@@ -48,7 +48,11 @@ PauseEnd = Literal["xon", "expired", "capture_end", "unknown"]
 """How a pause ended."""
 
 
-Reason = Literal["one_way", "partial_path", "capture_loss", "truncated", "midstream", "unpaired", "no_pfc_visibility", "unknown_speed", "not_requested", "uneven_clock", "coarse_times", "memory_limit", "unknown"]
+PriorityBy = Literal["map", "pcp", "dscp", "unknown"]
+"""How a packet's priority is known."""
+
+
+Reason = Literal["one_way", "partial_path", "capture_loss", "truncated", "midstream", "unpaired", "no_pfc_visibility", "unknown_speed", "not_requested", "uneven_clock", "coarse_times", "too_few", "not_ect", "memory_limit", "unknown"]
 """Why a figure is missing."""
 
 
@@ -184,8 +188,10 @@ class CnpIntervals(Record):
 class Congestion(Record):
     """Marks and notifications over the whole capture."""
 
-    _nested: ClassVar[Mapping[str, str]] = {"cnp_interval_ns": "CnpIntervals"}
+    _nested: ClassVar[Mapping[str, str]] = {"cnp_interval_ns": "CnpIntervals", "flows": "MarkedFlow"}
     _left_out: ClassVar[Mapping[str, Any]] = {"why": {}}
+    becn_acks: int
+    """ACKs of native InfiniBand with BECN: they notify as CNPs do."""
     ce_control_packets: int
     """Marked packets that are acknowledgements or CNPs."""
     ce_packets: int
@@ -198,14 +204,30 @@ class Congestion(Record):
     """Times between CNPs in nanoseconds."""
     cnps: int
     """Congestion notification packets (CNPs)."""
+    cnps_for_losses: Optional[int]
+    """CNPs near a NAK of the same addresses, without a mark in the millisecond before."""
     cnps_near_nak: int
     """CNPs within 5 µs of a NAK of the same flow."""
+    cnps_unmarked: Optional[int]
+    """CNPs with neither a mark in the millisecond before nor a NAK near: the flow was marked behind the tap."""
+    cnps_without_becn: int
+    """CNPs whose BECN bit is not set."""
     cnps_without_ce: int
     """CNPs to a sender of whose packets none was marked at the tap."""
     ect_packets: int
     """ECN-capable packets: ECT(0), ECT(1) or CE."""
+    expected_cnps: Optional[int]
+    """CNPs that receivers with such a limit send for the marks at the tap, and for NAKs, where they come with CNPs;
+    with the shortest distance between two CNPs of a queue pair, where no limit shows.
+    """
+    flow_count: int
+    """Flows that were marked, or notified."""
+    flows: List[MarkedFlow]
+    """These flows, most CNPs first: 1024 at most."""
     pacing: Optional[Pacing]
     """The widest scope in which CNPs keep a distance."""
+    pacing_confidence: Optional[Confidence]
+    """How sure that is: it is inferred from the distances."""
     pacing_interval_ns: Optional[int]
     """That distance in nanoseconds."""
     why: Dict[str, Reason]
@@ -264,6 +286,49 @@ class Cost(Record):
     """Bytes of RDMA payload."""
     retransmit_ratio: Optional[float]
     """Bytes of retransmissions among the bytes on the wire: 0 to 1."""
+
+
+class Dcqcn(Record):
+    """A model of the sender beside its measured rate: what DCQCN does with these CNPs, with sets of parameters that
+    are published.
+    """
+
+    _nested: ClassVar[Mapping[str, str]] = {"models": "DcqcnModel"}
+    best: str
+    """The model that is nearest to the measured rate: a set of parameters, or "none", a sender that takes no notice."""
+    cell_ns: int
+    """How long a cell is, in nanoseconds."""
+    error_ratio: float
+    """How far it is off: the average difference of the rates over the average rate."""
+    fits: bool
+    """Whether it is off by 15 % at most. If not, the sender has other parameters, or another algorithm, or something
+    else limits it.
+    """
+    measured_bps: List[int]
+    """The measured rate in each cell, in bits per second on the wire."""
+    model_bps: List[int]
+    """The rate of the nearest model in each cell, in bits per second."""
+    models: List[DcqcnModel]
+    """All models, the nearest first."""
+    start_bps: int
+    """The rate in bits per second that the models have before the first CNP."""
+    start_is_speed: bool
+    """Whether that is the link's speed. Otherwise it is the rate that the flow had."""
+    start_ns: int
+    """When the first cell begins, in nanoseconds since 1970-01-01 UTC."""
+
+
+class DcqcnModel(Record):
+    """One model of a sender."""
+
+    error_ratio: float
+    """How far it is off: the average difference of the rates over the average measured rate."""
+    mean_bps: int
+    """Its rate on average, in bits per second."""
+    name: str
+    """The name of its parameters."""
+    source: str
+    """Where these are from."""
 
 
 class End(Record):
@@ -451,6 +516,27 @@ class Icrc(Record):
     """It was not verified: the frame is cut, or verification is off."""
 
 
+class Incast(Record):
+    """A time in which several senders together sent more to one receiver than its link carries: bins of 50 µs that
+    follow each other.
+    """
+
+    bins: int
+    """Bins of 50 µs with too much."""
+    bytes: int
+    """Bytes on the wire in these bins."""
+    end_ns: int
+    """When the last bin ends, in nanoseconds since 1970-01-01 UTC."""
+    peak_bps: int
+    """The rate in the fullest bin, in bits per second."""
+    receiver: str
+    """The receiver's address."""
+    senders: int
+    """Senders with packets in one bin, at most."""
+    start_ns: int
+    """When the first bin begins, in nanoseconds since 1970-01-01 UTC."""
+
+
 class Interval(Record):
     """Traffic in a span of time. Its length is `Report::interval_ns`."""
 
@@ -576,6 +662,70 @@ class Losses(Record):
     """Between their sender and the tap."""
 
 
+class MarkedFlow(Record):
+    """A flow that was marked, or whose sender was notified."""
+
+    _nested: ClassVar[Mapping[str, str]] = {"ce_to_cnp_ns": "Summary", "cnp_interval_ns": "Summary", "dcqcn": "Dcqcn"}
+    _left_out: ClassVar[Mapping[str, Any]] = {"why": {}}
+    ce_packets: int
+    """Marked data packets."""
+    ce_ratio: Optional[float]
+    """Marked data packets among ECN-capable ones: 0 to 1."""
+    ce_to_cnp_ns: Optional[Summary]
+    """Times from a mark, which the receiver's limit let through, to its CNP, in nanoseconds: at the tap."""
+    cnp_frames: List[int]
+    """The frames of its first CNPs."""
+    cnp_interval_ns: Optional[Summary]
+    """Times between its CNPs in nanoseconds."""
+    cnps: int
+    """CNPs for it."""
+    cnps_for_losses: Optional[int]
+    """CNPs near a NAK of the same addresses, without a mark in the millisecond before."""
+    cnps_for_marks: Optional[int]
+    """CNPs within a millisecond of a mark."""
+    cnps_unmarked: Optional[int]
+    """CNPs with neither: it was marked behind the tap."""
+    cnps_with_data: bool
+    """Whether its CNPs have the DSCP and the priority of its data."""
+    dcqcn: Optional[Dcqcn]
+    """DCQCN's reaction point, replayed with its CNPs: a model. Of the 16 flows with most CNPs."""
+    dest_qp: Optional[int]
+    """The queue pair that the data goes to."""
+    dst: str
+    """Destination address of the data: CNPs come from there."""
+    ect_packets: int
+    """ECN-capable data packets, marked ones included."""
+    expected_cnps: Optional[int]
+    """CNPs that a receiver with the capture's limit sends for its marks, and for its NAKs, where they come with CNPs.
+    """
+    flow: Optional[int]
+    """The flow of the data, as an index into `Report::flows`."""
+    keeps_rate: Optional[bool]
+    """Whether the sender keeps its rate although it gets CNPs: it ignores them, or something else keeps it slower than
+    they do.
+    """
+    not_ect_packets: int
+    """Data packets that are not ECN-capable: switches drop them where they would mark others."""
+    rate_after_bps: Optional[int]
+    """Bits per second on the wire from the first CNP to the last one."""
+    rate_before_bps: Optional[int]
+    """Bits per second on the wire until the first CNP."""
+    reaction_ratio: Optional[float]
+    """The median over these CNPs: rate in the 48 µs after a CNP over the rate in the 48 µs before it; 64 µs where
+    flows are slow.
+    """
+    reactions: int
+    """CNPs of which the rate before and after is known: those in the first quarter of a second after the capture's
+    first CNP.
+    """
+    src: str
+    """Source address of the data: CNPs go there."""
+    src_qp: Optional[int]
+    """The queue pair that the CNPs go to."""
+    why: Dict[str, Reason]
+    """Why figures are missing."""
+
+
 class Messages(Record):
     """Messages of a flow's requests."""
 
@@ -603,6 +753,27 @@ class Naks(Record):
     """Code 2: the remote key, address or right does not fit; the connection ends."""
     remote_operational_error: int
     """Code 3: the responder could not carry the request out; the connection ends."""
+
+
+class Operations(Record):
+    """Packets by what they do."""
+
+    acks: int
+    """ACKs and NAKs."""
+    atomics: int
+    """Atomics, and their results."""
+    cnps: int
+    """Congestion notification packets (CNPs)."""
+    others: int
+    """All others."""
+    read_requests: int
+    """READ requests."""
+    read_responses: int
+    """READ responses."""
+    sends: int
+    """SEND, with or without immediate data."""
+    writes: int
+    """RDMA WRITE, with or without immediate data."""
 
 
 class Overhead(Record):
@@ -732,6 +903,33 @@ class Psns(Record):
     """Of the last packet of the flow."""
 
 
+class Qos(Record):
+    """Classes that are not as they should be. Flows are indices into `Report::flows`: the first 256."""
+
+    acks_elsewhere: List[int]
+    """Flows whose ACKs are in another class than the data that they acknowledge, and not in that of the map."""
+    acks_elsewhere_count: int
+    """How many."""
+    cnps_elsewhere: List[int]
+    """Flows with CNPs in another priority than that of the map."""
+    cnps_elsewhere_count: int
+    """How many."""
+    disagreeing: List[int]
+    """Flows whose PCP and DSCP have different priorities, by the map."""
+    disagreeing_count: int
+    """How many."""
+    map_given: bool
+    """Whether the user gave a map of priorities."""
+    several_classes: List[int]
+    """Connections whose data is in several classes: one flow of each."""
+    several_classes_count: int
+    """How many."""
+    without_pfc: List[int]
+    """Flows with data in a priority without PFC, by the map."""
+    without_pfc_count: int
+    """How many."""
+
+
 class Reordering(Record):
     """How far packets were overtaken, in the terms of RFC 4737."""
 
@@ -846,6 +1044,55 @@ class Timeout(Record):
     """Nanoseconds of silence before it."""
 
 
+class TrafficClass(Record):
+    """Packets of the transport with one DSCP and one priority, or, of native InfiniBand, one service level and virtual
+    lane.
+    """
+
+    _nested: ClassVar[Mapping[str, str]] = {"ack_rtt_ns": "Summary", "operations": "Operations"}
+    _left_out: ClassVar[Mapping[str, Any]] = {"why": {}}
+    ack_rtt_ns: Optional[Summary]
+    """From a request to its acknowledgement, in nanoseconds: of 4096 flows at most."""
+    ce_packets: int
+    """Marked packets (CE)."""
+    dscp: Optional[int]
+    """DSCP; `None` without a network header."""
+    ect_packets: int
+    """ECN-capable packets, marked ones included."""
+    flows: int
+    """Flows all of whose data is in this class. The three figures below are theirs."""
+    lost: Optional[List[int]]
+    """Packets lost on the network: at least, at most."""
+    naks: int
+    """NAKs for missing packets that are in this class."""
+    operations: Operations
+    """Packets by what they do."""
+    packets: int
+    """Packets, without those that are corrupt or were recorded twice."""
+    paused_ns: Optional[int]
+    """Nanoseconds for which its priority was paused, in sum over links and senders."""
+    pcp: Optional[int]
+    """Priority code point of the VLAN tag; `None` without a tag."""
+    pfc: Optional[bool]
+    """Whether the priority has PFC, as the map says."""
+    priority: Optional[int]
+    """Its priority, 0 to 7."""
+    priority_by: Optional[PriorityBy]
+    """How that is known."""
+    rate_bps: Optional[int]
+    """Bits per second on the wire, from its first packet to its last."""
+    retransmits: int
+    """Packets sent again."""
+    sl: Optional[int]
+    """Service level of native InfiniBand."""
+    vl: Optional[int]
+    """Virtual lane of native InfiniBand."""
+    why: Dict[str, Reason]
+    """Why figures are missing."""
+    wire_bytes: int
+    """Bytes on the wire, with preamble, frame check sequence and inter-frame gap."""
+
+
 class Triggers(Record):
     """Retransmission episodes by cause."""
 
@@ -864,7 +1111,7 @@ class Triggers(Record):
 class Report(ReportMethods):
     """The whole report. Its long lists are kept, or, in a `View`, made row by row."""
 
-    _nested: ClassVar[Mapping[str, str]] = {"capture": "Capture", "congestion": "Congestion", "connections": "Connection", "episodes": "Episode", "findings": "Finding", "flows": "Flow", "intervals": "Interval", "overhead": "Overhead", "pause": "Pause", "ports": "Ports"}
+    _nested: ClassVar[Mapping[str, str]] = {"capture": "Capture", "congestion": "Congestion", "connections": "Connection", "episodes": "Episode", "findings": "Finding", "flows": "Flow", "incast": "Incast", "intervals": "Interval", "overhead": "Overhead", "pause": "Pause", "ports": "Ports", "qos": "Qos", "traffic_classes": "TrafficClass"}
     _left_out: ClassVar[Mapping[str, Any]] = {"pause_faults": {}, "sections": {}, "why": {}}
     capture: Capture
     """The capture: files and counts."""
@@ -878,6 +1125,10 @@ class Report(ReportMethods):
     """Findings, most serious first."""
     flows: List[Flow]
     """Flows, most packets first."""
+    incast: Optional[List[Incast]]
+    """Times in which several senders sent more to one receiver than its link carries, by time: the first 1024; `None`
+    without the link's speed.
+    """
     interval_ns: Optional[int]
     """The length of an interval in nanoseconds: longer than asked for where there were too many."""
     intervals: Optional[List[Interval]]
@@ -890,9 +1141,13 @@ class Report(ReportMethods):
     """Pause frames that are not as the standard has them, by what is wrong."""
     ports: Optional[Ports]
     """How flows spread over source ports; `None` where none has UDP."""
+    qos: Qos
+    """Classes that are not as they should be."""
     schema: str
     """`SCHEMA`."""
     sections: Dict[str, Any]
     """Sections of a user's own metrics, by their names."""
+    traffic_classes: List[TrafficClass]
+    """Traffic by class, most bytes first."""
     why: Dict[str, Reason]
     """Why figures are missing."""
