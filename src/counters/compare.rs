@@ -100,9 +100,9 @@ impl Compared {
     /// came.
     fn end_with_queue_pairs(&mut self) -> bool {
         let Compared { prediction, actual, verdict, .. } = self;
-        let lacks = prediction.least.saturating_sub(actual.unwrap_or(prediction.least));
-        let is_so = *verdict == Verdict::Contradicts && (1..=prediction.trailing).contains(&lacks);
-        if is_so {
+        let lacks = prediction.seen.saturating_sub(actual.unwrap_or(prediction.seen));
+        let is_so = (1..=prediction.trailing).contains(&lacks);
+        if is_so && *verdict == Verdict::Contradicts {
             *verdict = Verdict::Possible;
             self.explanation = Some(format!(
                 "{lacks} fewer: {} answers came after the host's last request over their queue pair; it was gone before all of \
