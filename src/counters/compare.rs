@@ -57,7 +57,7 @@ pub fn compare(host: &HostCounters, before: &Reading, after: &Reading) -> Vec<Co
         any.then(|| Compared::new(prediction, host.is_at_tap, sums, grown, has_wrapped))
     };
     let mut all: Vec<Compared> = host.counters.iter().filter_map(one).collect();
-    if all.iter_mut().any(Compared::end_with_queue_pairs) {
+    if all.iter_mut().any(|one| one.end_with_queue_pairs(host.is_at_tap)) {
         all.iter_mut().for_each(Compared::lose_work);
     }
     all
@@ -97,12 +97,13 @@ impl Compared {
     }
 
     /// Whether the host counted fewer packets than it was handed because it had destroyed queue pairs before their last answers
-    /// came.
-    fn end_with_queue_pairs(&mut self) -> bool {
+    /// came. Elsewhere, packets may have been lost too.
+    fn end_with_queue_pairs(&mut self, is_at_tap: bool) -> bool {
         let Compared { prediction, actual, verdict, .. } = self;
         let lacks = prediction.seen.saturating_sub(actual.unwrap_or(prediction.seen));
-        let is_so = (1..=prediction.trailing).contains(&lacks);
-        if is_so && *verdict == Verdict::Contradicts {
+        let most = if is_at_tap || prediction.trailing == 0 { prediction.trailing } else { u64::MAX };
+        let is_so = (1..=most).contains(&lacks);
+        if is_so && is_at_tap && *verdict == Verdict::Contradicts {
             *verdict = Verdict::Possible;
             self.explanation = Some(format!(
                 "{lacks} fewer: {} answers came after the host's last request over their queue pair; it was gone before all of \
