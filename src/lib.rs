@@ -106,7 +106,7 @@ pub mod frame;
 pub mod gate;
 #[cfg(feature = "std")]
 pub mod grammar;
-#[cfg(feature = "cli")]
+#[cfg(feature = "std")]
 pub mod packets;
 #[cfg(feature = "std")]
 pub mod plot;

@@ -11,7 +11,9 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 
-use crate::column::{Column, Get, Name, Row};
+use rdmawire::packets::{Column, Get, Name, Row};
+
+use crate::column::data_type;
 
 /// Most texts that are kept to be copied.
 const MOST_NAMES: usize = 1 << 16;
@@ -20,7 +22,7 @@ const MOST_NAMES: usize = 1 << 16;
 pub(crate) fn schema(columns: &[&Column]) -> SchemaRef {
     let field = |column: &&Column| {
         let doc = HashMap::from([("doc".to_owned(), column.doc.to_owned())]);
-        Field::new(column.name, column.data_type(), true).with_metadata(doc)
+        Field::new(column.name, data_type(column), true).with_metadata(doc)
     };
     Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
 }
@@ -84,12 +86,7 @@ impl Batch {
                         if names.len() >= MOST_NAMES {
                             names.clear();
                         }
-                        let text = names.entry(name).or_insert_with(|| {
-                            let mut text = String::new();
-                            name.write(&mut text);
-                            text
-                        });
-                        to.append_value(text);
+                        to.append_value(names.entry(name).or_insert_with(|| name.to_string()));
                     }
                 },
             }

@@ -1,76 +1,13 @@
-//! The columns of packets: what a frame has for each, as Python objects and as Arrow arrays.
-
-use std::{collections::HashMap, fmt::Write, sync::OnceLock};
+//! The columns of packets as Python objects and as Arrow types.
 
 use arrow_schema::DataType;
 use pyo3::{IntoPyObjectExt, prelude::*};
-use rdmawire::{
-    capture::Record,
-    dissect::{Address, Dissection},
-    icrc,
-    wire::*,
-};
+use rdmawire::packets::{COLUMNS, Cell, Column, Get, Row};
 
 use crate::{error, packet::Packet};
 
-/// A frame of a capture.
-pub(crate) struct Row<'a> {
-    /// From 1.
-    pub(crate) number: u64,
-    pub(crate) record: &'a Record<'a>,
-    pub(crate) d: &'a Dissection<'a>,
-}
-
-/// A column: its name, what it is, and how it is read.
-pub(crate) struct Column {
-    pub(crate) name: &'static str,
-    pub(crate) doc: &'static str,
-    pub(crate) get: Get,
-}
-
-/// How a value is read, by its type.
-#[derive(Clone, Copy)]
-pub(crate) enum Get {
-    U8(fn(&Row<'_>) -> Option<u8>),
-    U16(fn(&Row<'_>) -> Option<u16>),
-    U32(fn(&Row<'_>) -> Option<u32>),
-    U64(fn(&Row<'_>) -> Option<u64>),
-    I64(fn(&Row<'_>) -> Option<i64>),
-    Bool(fn(&Row<'_>) -> Option<bool>),
-    /// One of few words.
-    Word(fn(&Row<'_>) -> Option<&'static str>),
-    /// A text that many frames share.
-    Name(fn(&Row<'_>) -> Option<Name>),
-}
-
-/// What a shared text is made of.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Name {
-    Address(Address),
-    Mac(Mac),
-    Syndrome(Syndrome),
-}
-
-impl Name {
-    pub(crate) fn write(self, to: &mut String) {
-        // A string takes everything.
-        let _ = match self {
-            Name::Address(address) => write!(to, "{address}"),
-            Name::Mac(mac) => write!(to, "{mac}"),
-            Name::Syndrome(syndrome) => write!(to, "{}", syndrome.meaning()),
-        };
-    }
-}
-
-macro_rules! columns {
+macro_rules! attributes {
     ($($name:ident $kind:ident $doc:literal $get:expr;)*) => {
-        /// All columns, in their order.
-        pub(crate) static COLUMNS: &[Column] = &[$(Column {
-            name: stringify!($name),
-            doc: $doc,
-            get: Get::$kind($get),
-        }),*];
-
         /// The places of columns in [`COLUMNS`].
         #[allow(non_camel_case_types, reason = "they are the names of attributes")]
         enum Place { $($name),* }
@@ -88,189 +25,49 @@ macro_rules! columns {
     };
 }
 
-columns! {
-    frame U64 "Number of the frame in its capture, from 1."
-        |row| Some(row.number);
-    time_ns I64 "When it was captured: nanoseconds since 1970-01-01 UTC."
-        |row| Some(row.record.time.0);
-    interface U16 "The capture's interface, from 0."
-        |row| Some(row.record.interface);
-    link_type U16 "LINKTYPE number of the frame: its first header."
-        |row| Some(row.record.link.0);
-    length_bytes U32 "Bytes the frame had on the wire."
-        |row| Some(row.d.wire_len());
-    captured_bytes U32 "Bytes of it that were captured."
-        |row| u32::try_from(row.record.frame.len()).ok();
-    tunnel_depth U8 "How many tunnels are around the packet. What follows is of the innermost packet."
-        |row| Some(row.d.tunnel_depth());
-    src_mac Name "Ethernet source address."
-        |row| row.d.get::<Ethernet>().map(|h| Name::Mac(h.src()));
-    dst_mac Name "Ethernet destination address."
-        |row| row.d.get::<Ethernet>().map(|h| Name::Mac(h.dst()));
-    vlan U16 "VLAN identifier."
-        |row| row.d.get::<Vlan>().map(|h| h.vid());
-    vlan_pcp U8 "Priority code point of the VLAN tag."
-        |row| row.d.get::<Vlan>().map(|h| h.pcp());
-    src Name "Source address: an IP address, a GID, or lid:0x0001."
-        |row| row.d.addresses().map(|[src, _]| Name::Address(src));
-    dst Name "Destination address."
-        |row| row.d.addresses().map(|[_, dst]| Name::Address(dst));
-    dscp U8 "Differentiated services code point of the IP header or GRH."
-        |row| traffic_class(row.d).map(|class| class >> 2);
-    ecn U8 "Explicit congestion notification of the IP header or GRH: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE."
-        |row| traffic_class(row.d).map(|class| class & 3);
-    ttl U8 "Time to live, or hop limit."
-        |row| ttl(row.d);
-    ip_id U16 "Identification of the IPv4 header."
-        |row| row.d.get::<Ipv4>().map(|h| h.id().0);
-    src_port U16 "UDP source port."
-        |row| row.d.get::<Udp>().map(|h| h.src_port());
-    dst_port U16 "UDP destination port."
-        |row| row.d.get::<Udp>().map(|h| h.dst_port());
-    encapsulation Word "How the transport is encapsulated: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh. Empty if it is no RDMA packet."
-        |row| row.d.encapsulation().map(|is| is.name());
-    opcode U8 "Operation code of the BTH."
-        |row| row.d.opcode().map(|opcode| opcode.0);
-    opcode_name Word "Name of the operation code. Empty if it has none."
-        |row| row.d.opcode().and_then(|opcode| opcode.name());
-    se Bool "Solicited event, of the BTH."
-        |row| bth(row.d).map(|h| h.se());
-    mig_req Bool "MigReq, of the BTH."
-        |row| bth(row.d).map(|h| h.mig_req());
-    fecn Bool "Forward congestion, of the BTH."
-        |row| bth(row.d).map(|h| h.fecn());
-    becn Bool "Backward congestion, of the BTH."
-        |row| bth(row.d).map(|h| h.becn());
-    ack_req Bool "The requester asks for an acknowledgement, of the BTH."
-        |row| bth(row.d).map(|h| h.ack_req());
-    p_key U16 "Partition key."
-        |row| bth(row.d).map(|h| h.p_key().0);
-    dest_qp U32 "Destination queue pair."
-        |row| bth(row.d).map(|h| h.dest_qp().0);
-    psn U32 "Packet sequence number, modulo 2^24."
-        |row| bth(row.d).map(|h| h.psn().0);
-    src_qp U32 "The sender's queue pair, of a DETH. Connected packets do not have it."
-        |row| row.d.get::<Deth>().map(|h| h.src_qp().0);
-    q_key U32 "Queue key, of a DETH."
-        |row| row.d.get::<Deth>().map(|h| h.q_key().0);
-    reth_va U64 "Virtual address of the RETH."
-        |row| row.d.get::<Reth>().map(|h| h.va().0);
-    reth_r_key U32 "Remote key of the RETH."
-        |row| row.d.get::<Reth>().map(|h| h.r_key().0);
-    reth_dma_len_bytes U32 "Bytes of the whole message, of the RETH."
-        |row| row.d.get::<Reth>().map(|h| h.dma_len());
-    aeth_syndrome U8 "Syndrome of the AETH."
-        |row| row.d.get::<Aeth>().map(|h| h.syndrome().0);
-    aeth_meaning Name "What the syndrome says: ACK, RNR NAK, NAK and its reason."
-        |row| row.d.get::<Aeth>().map(|h| Name::Syndrome(h.syndrome()));
-    aeth_msn U32 "Message sequence number of the AETH, modulo 2^24."
-        |row| row.d.get::<Aeth>().map(|h| h.msn());
-    immediate U32 "Immediate data."
-        |row| row.d.get::<ImmDt>().map(|h| h.data().0);
-    invalidate_r_key U32 "The key to invalidate, of an IETH."
-        |row| row.d.get::<Ieth>().map(|h| h.r_key().0);
-    atomic_va U64 "Virtual address of the AtomicETH."
-        |row| row.d.get::<AtomicEth>().map(|h| h.va().0);
-    atomic_r_key U32 "Remote key of the AtomicETH."
-        |row| row.d.get::<AtomicEth>().map(|h| h.r_key().0);
-    atomic_swap_data U64 "The value to write or to add, of the AtomicETH."
-        |row| row.d.get::<AtomicEth>().map(|h| h.swap_data());
-    atomic_compare_data U64 "The value to compare with, of the AtomicETH."
-        |row| row.d.get::<AtomicEth>().map(|h| h.compare_data());
-    atomic_original_data U64 "The value before the operation, of the AtomicAckETH."
-        |row| row.d.get::<AtomicAckEth>().map(|h| h.original_data());
-    payload_bytes U32 "Bytes of payload by the packet's length fields, without padding. Empty if it is no RDMA packet."
-        |row| bth(row.d).map(|_| row.d.payload_len());
-    icrc U32 "The ICRC in the frame, as its four bytes in their order: what Wireshark shows."
-        |row| row.d.icrc().map(u32::from_be_bytes);
-    icrc_state Word "Whether the ICRC is right: good, bad, or unchecked where the frame was cut or is a fragment. Empty if it is no RDMA packet."
-        |row| bth(row.d).map(|_| icrc::verify(row.d).name());
+rdmawire::packet_columns!(attributes);
+
+/// The columns of these names, or all.
+pub(crate) fn choose(names: Option<&[String]>) -> PyResult<Vec<&'static Column>> {
+    let Some(names) = names else { return Ok(COLUMNS.iter().collect()) };
+    if names.is_empty() {
+        return Err(error::plain("fields: at least one; rdmawire.columns() lists them"));
+    }
+    let find = |name: &String| {
+        Column::of(name).ok_or_else(|| {
+            error::plain(format_args!("fields: there is no column {name:?}; rdmawire.columns() lists them"))
+        })
+    };
+    names.iter().map(find).collect()
 }
 
-fn bth<'a>(d: &Dissection<'a>) -> Option<&'a Bth> {
-    d.get::<Bth>()
+/// The Arrow type of a column.
+pub(crate) fn data_type(column: &Column) -> DataType {
+    match column.get {
+        Get::U8(_) => DataType::UInt8,
+        Get::U16(_) => DataType::UInt16,
+        Get::U32(_) => DataType::UInt32,
+        Get::U64(_) => DataType::UInt64,
+        Get::I64(_) => DataType::Int64,
+        Get::Bool(_) => DataType::Boolean,
+        Get::Word(_) | Get::Name(_) => DataType::Utf8,
+    }
 }
 
-/// DSCP and ECN, as one byte.
-fn traffic_class(d: &Dissection<'_>) -> Option<u8> {
-    if let Some(ip) = d.get::<Ipv4>() {
-        return Some(ip.dscp() << 2 | ip.ecn().0);
-    }
-    if let Some(ip) = d.get::<Ipv6>() {
-        return Some(ip.dscp() << 2 | ip.ecn().0);
-    }
-    d.get::<Grh>().map(|grh| grh.t_class().0)
-}
-
-fn ttl(d: &Dissection<'_>) -> Option<u8> {
-    let ipv4 = d.get::<Ipv4>().map(|ip| ip.ttl());
-    ipv4.or_else(|| d.get::<Ipv6>().map(|ip| ip.hop_limit()))
-        .or_else(|| d.get::<Grh>().map(|grh| grh.hop_lmt()))
-}
-
-impl Column {
-    /// The column of this name.
-    pub(crate) fn of(name: &str) -> Option<&'static Column> {
-        static BY_NAME: OnceLock<HashMap<&'static str, &'static Column>> = OnceLock::new();
-        BY_NAME
-            .get_or_init(|| COLUMNS.iter().map(|column| (column.name, column)).collect())
-            .get(name)
-            .copied()
-    }
-
-    /// The columns of these names, or all.
-    pub(crate) fn choose(names: Option<&[String]>) -> PyResult<Vec<&'static Column>> {
-        let Some(names) = names else { return Ok(COLUMNS.iter().collect()) };
-        if names.is_empty() {
-            return Err(error::plain("fields: at least one; rdmawire.columns() lists them"));
-        }
-        let find = |name: &String| {
-            Column::of(name).ok_or_else(|| {
-                error::plain(format_args!(
-                    "fields: there is no column {name:?}; rdmawire.columns() lists them"
-                ))
-            })
-        };
-        names.iter().map(find).collect()
-    }
-
-    /// The Arrow type.
-    pub(crate) fn data_type(&self) -> DataType {
-        match self.get {
-            Get::U8(_) => DataType::UInt8,
-            Get::U16(_) => DataType::UInt16,
-            Get::U32(_) => DataType::UInt32,
-            Get::U64(_) => DataType::UInt64,
-            Get::I64(_) => DataType::Int64,
-            Get::Bool(_) => DataType::Boolean,
-            Get::Word(_) | Get::Name(_) => DataType::Utf8,
-        }
-    }
-
-    /// The value of a frame as a Python object.
-    pub(crate) fn value(&self, row: &Row<'_>, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        match self.get {
-            Get::U8(get) => get(row).into_py_any(py),
-            Get::U16(get) => get(row).into_py_any(py),
-            Get::U32(get) => get(row).into_py_any(py),
-            Get::U64(get) => get(row).into_py_any(py),
-            Get::I64(get) => get(row).into_py_any(py),
-            Get::Bool(get) => get(row).into_py_any(py),
-            Get::Word(get) => get(row).into_py_any(py),
-            Get::Name(get) => {
-                let text = get(row).map(|name| {
-                    let mut text = String::new();
-                    name.write(&mut text);
-                    text
-                });
-                text.into_py_any(py)
-            }
-        }
+/// The value of a frame as a Python object.
+pub(crate) fn value(column: &Column, row: &Row<'_>, py: Python<'_>) -> PyResult<Py<PyAny>> {
+    match column.value(row) {
+        Cell::Empty => Ok(py.None()),
+        Cell::Unsigned(n) => n.into_py_any(py),
+        Cell::Signed(n) => n.into_py_any(py),
+        Cell::Bool(is) => is.into_py_any(py),
+        Cell::Word(word) => word.into_py_any(py),
+        Cell::Name(name) => name.to_string().into_py_any(py),
     }
 }
 
 /// Name, Arrow type and meaning of every column.
 #[pyfunction]
 pub(crate) fn columns() -> Vec<(&'static str, String, &'static str)> {
-    COLUMNS.iter().map(|column| (column.name, column.data_type().to_string(), column.doc)).collect()
+    COLUMNS.iter().map(|column| (column.name, data_type(column).to_string(), column.doc)).collect()
 }

@@ -11,12 +11,10 @@ use rdmawire::{
     filter::{Filter, FrameMeta},
     frame::{Frame, Info, Json, Names, write_tree},
     icrc::{self, State},
+    packets::{Column, Row},
 };
 
-use crate::{
-    column::{Column, Row},
-    error, source,
-};
+use crate::{column, error, source};
 
 /// A frame with its place in its capture. Every column of `rdmawire.columns()` is an attribute.
 #[pyclass(frozen, module = "rdmawire")]
@@ -58,8 +56,12 @@ impl Packet {
         dissect_with(self.options, self.link, &self.data, self.wire_len)
     }
 
+    fn row<'a>(&self, record: &'a Record<'a>, d: &'a Dissection<'a>) -> Row<'a> {
+        Row { number: self.number, record, d, icrc: None }
+    }
+
     pub(crate) fn column(&self, column: &Column, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        column.value(&Row { number: self.number, record: &self.record(), d: &self.dissection() }, py)
+        column::value(column, &self.row(&self.record(), &self.dissection()), py)
     }
 
     fn with_frame<T>(&self, see: impl FnOnce(&Frame<'_>) -> T) -> T {
@@ -125,11 +127,13 @@ impl Packet {
     /// Columns by their names: these, or all.
     #[pyo3(signature = (fields=None))]
     fn to_dict<'py>(&self, fields: Option<Vec<String>>, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let columns = Column::choose(fields.as_deref())?;
+        let columns = column::choose(fields.as_deref())?;
         let (record, d) = (self.record(), self.dissection());
-        let row = Row { number: self.number, record: &record, d: &d };
+        let row = self.row(&record, &d);
         let dict = PyDict::new(py);
-        columns.into_iter().try_for_each(|column| dict.set_item(column.name, column.value(&row, py)?))?;
+        columns
+            .into_iter()
+            .try_for_each(|column| dict.set_item(column.name, column::value(column, &row, py)?))?;
         Ok(dict)
     }
 

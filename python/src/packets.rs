@@ -17,11 +17,12 @@ use rdmawire::{
     capture::{Damage, Source},
     dissect::{self, dissect_with},
     filter::{Filter, FrameMeta},
+    packets::{Column, Row},
 };
 
 use crate::{
     batch::{Batch, schema},
-    column::{Column, Row},
+    column::choose,
     error,
     packet::Packet,
     source::{Input, Opened, Patience, dissect_options, filter},
@@ -67,7 +68,7 @@ impl Packets {
             return Err(error::plain("batch_rows: from 1 to 16777216"));
         }
         crate::source::filter(filter.as_deref())?;
-        Column::choose(fields.as_deref())?;
+        choose(fields.as_deref())?;
         let options = dissect_options(roce_ports)?;
         let (input, is_used) = (Input::of(source)?, AtomicBool::new(false));
         Ok(Packets { input, filter, fields, options, batch_rows, strict, is_used })
@@ -86,7 +87,7 @@ impl Packets {
 
     /// The schema, for the Arrow PyCapsule interface.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = schema(&Column::choose(self.fields.as_deref())?);
+        let schema = schema(&choose(self.fields.as_deref())?);
         let schema = FFI_ArrowSchema::try_from(&*schema).map_err(error::plain)?;
         capsule(py, schema, c"arrow_schema")
     }
@@ -129,7 +130,7 @@ impl Packets {
     fn asked(&self) -> PyResult<Asked> {
         Ok(Asked {
             filter: filter(self.filter.as_deref())?,
-            columns: Column::choose(self.fields.as_deref())?,
+            columns: choose(self.fields.as_deref())?,
             options: self.options,
             batch_rows: self.batch_rows,
             strict: self.strict,
@@ -156,7 +157,7 @@ impl Asked {
         let d = dissect_with(self.options, record.link, record.frame, record.wire_len);
         let meta = FrameMeta { number, time_ns: record.time.0, icrc: None };
         let is_asked = self.filter.as_ref().is_none_or(|filter| filter.matches(&d, &meta));
-        is_asked.then(|| see(&Row { number, record, d: &d }))
+        is_asked.then(|| see(&Row { number, record, d: &d, icrc: None }))
     }
 
     /// With `strict`, damage ends the walk.

@@ -9,7 +9,7 @@ use std::{
 use crate::{
     capture::Record,
     dissect::{Address, Dissection},
-    icrc::State,
+    icrc::{self, State},
     wire::*,
 };
 
@@ -22,8 +22,14 @@ pub struct Row<'a> {
     pub record: &'a Record<'a>,
     /// Its dissection.
     pub d: &'a Dissection<'a>,
-    /// Whether its ICRC is right.
-    pub icrc: State,
+    /// Whether its ICRC is right, if that was verified already. Else it is verified for the column that says so.
+    pub icrc: Option<State>,
+}
+
+impl Row<'_> {
+    fn icrc(&self) -> State {
+        self.icrc.unwrap_or_else(|| icrc::verify(self.d))
+    }
 }
 
 /// A column: its name, what it is, and how it is read. Units stand in the name.
@@ -96,6 +102,112 @@ pub enum Cell {
     Name(Name),
 }
 
+/// Calls a macro with all columns: name, type as in [`Get`], what it means, how it is read. Bindings make an attribute of each.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! packet_columns {
+    ($then:ident) => {
+        $then! {
+            frame U64 "Number of the frame in its capture, from 1."
+                |row| Some(row.number);
+            time_ns I64 "When it was captured: nanoseconds since 1970-01-01 UTC."
+                |row| Some(row.record.time.0);
+            interface U16 "The capture's interface, from 0."
+                |row| Some(row.record.interface);
+            link_type U16 "LINKTYPE number of the frame: its first header."
+                |row| Some(row.record.link.0);
+            length_bytes U32 "Bytes the frame had on the wire."
+                |row| Some(row.d.wire_len());
+            captured_bytes U32 "Bytes of it that were captured."
+                |row| u32::try_from(row.record.frame.len()).ok();
+            tunnel_depth U8 "How many tunnels are around the packet. What follows is of the innermost packet."
+                |row| Some(row.d.tunnel_depth());
+            src_mac Name "Ethernet source address."
+                |row| row.d.get::<Ethernet>().map(|h| Name::Mac(h.src()));
+            dst_mac Name "Ethernet destination address."
+                |row| row.d.get::<Ethernet>().map(|h| Name::Mac(h.dst()));
+            vlan U16 "VLAN identifier."
+                |row| row.d.get::<Vlan>().map(|h| h.vid());
+            vlan_pcp U8 "Priority code point of the VLAN tag."
+                |row| row.d.get::<Vlan>().map(|h| h.pcp());
+            src Name "Source address: an IP address, a GID, or lid:0x0001."
+                |row| row.d.addresses().map(|[src, _]| Name::Address(src));
+            dst Name "Destination address."
+                |row| row.d.addresses().map(|[_, dst]| Name::Address(dst));
+            dscp U8 "Differentiated services code point of the IP header or GRH."
+                |row| traffic_class(row.d).map(|class| class >> 2);
+            ecn U8 "Explicit congestion notification of the IP header or GRH: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE."
+                |row| traffic_class(row.d).map(|class| class & 3);
+            ttl U8 "Time to live, or hop limit."
+                |row| ttl(row.d);
+            ip_id U16 "Identification of the IPv4 header."
+                |row| row.d.get::<Ipv4>().map(|h| h.id().0);
+            src_port U16 "UDP source port."
+                |row| row.d.get::<Udp>().map(|h| h.src_port());
+            dst_port U16 "UDP destination port."
+                |row| row.d.get::<Udp>().map(|h| h.dst_port());
+            encapsulation Word "How the transport is encapsulated: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh. Empty if it is no RDMA packet."
+                |row| row.d.encapsulation().map(|is| is.name());
+            opcode U8 "Operation code of the BTH."
+                |row| row.d.opcode().map(|opcode| opcode.0);
+            opcode_name Word "Name of the operation code. Empty if it has none."
+                |row| row.d.opcode().and_then(|opcode| opcode.name());
+            se Bool "Solicited event, of the BTH."
+                |row| bth(row.d).map(|h| h.se());
+            mig_req Bool "MigReq, of the BTH."
+                |row| bth(row.d).map(|h| h.mig_req());
+            fecn Bool "Forward congestion, of the BTH."
+                |row| bth(row.d).map(|h| h.fecn());
+            becn Bool "Backward congestion, of the BTH."
+                |row| bth(row.d).map(|h| h.becn());
+            ack_req Bool "The requester asks for an acknowledgement, of the BTH."
+                |row| bth(row.d).map(|h| h.ack_req());
+            p_key U16 "Partition key."
+                |row| bth(row.d).map(|h| h.p_key().0);
+            dest_qp U32 "Destination queue pair."
+                |row| bth(row.d).map(|h| h.dest_qp().0);
+            psn U32 "Packet sequence number, modulo 2^24."
+                |row| bth(row.d).map(|h| h.psn().0);
+            src_qp U32 "The sender's queue pair, of a DETH. Connected packets do not have it."
+                |row| row.d.get::<Deth>().map(|h| h.src_qp().0);
+            q_key U32 "Queue key, of a DETH."
+                |row| row.d.get::<Deth>().map(|h| h.q_key().0);
+            reth_va U64 "Virtual address of the RETH."
+                |row| row.d.get::<Reth>().map(|h| h.va().0);
+            reth_r_key U32 "Remote key of the RETH."
+                |row| row.d.get::<Reth>().map(|h| h.r_key().0);
+            reth_dma_len_bytes U32 "Bytes of the whole message, of the RETH."
+                |row| row.d.get::<Reth>().map(|h| h.dma_len());
+            aeth_syndrome U8 "Syndrome of the AETH."
+                |row| row.d.get::<Aeth>().map(|h| h.syndrome().0);
+            aeth_meaning Name "What the syndrome says: ACK, RNR NAK, NAK and its reason."
+                |row| row.d.get::<Aeth>().map(|h| Name::Syndrome(h.syndrome()));
+            aeth_msn U32 "Message sequence number of the AETH, modulo 2^24."
+                |row| row.d.get::<Aeth>().map(|h| h.msn());
+            immediate U32 "Immediate data."
+                |row| row.d.get::<ImmDt>().map(|h| h.data().0);
+            invalidate_r_key U32 "The key to invalidate, of an IETH."
+                |row| row.d.get::<Ieth>().map(|h| h.r_key().0);
+            atomic_va U64 "Virtual address of the AtomicETH."
+                |row| row.d.get::<AtomicEth>().map(|h| h.va().0);
+            atomic_r_key U32 "Remote key of the AtomicETH."
+                |row| row.d.get::<AtomicEth>().map(|h| h.r_key().0);
+            atomic_swap_data U64 "The value to write or to add, of the AtomicETH."
+                |row| row.d.get::<AtomicEth>().map(|h| h.swap_data());
+            atomic_compare_data U64 "The value to compare with, of the AtomicETH."
+                |row| row.d.get::<AtomicEth>().map(|h| h.compare_data());
+            atomic_original_data U64 "The value before the operation, of the AtomicAckETH."
+                |row| row.d.get::<AtomicAckEth>().map(|h| h.original_data());
+            payload_bytes U32 "Bytes of payload by the packet's length fields, without padding. Empty if it is no RDMA packet."
+                |row| bth(row.d).map(|_| row.d.payload_len());
+            icrc U32 "The ICRC in the frame, as its four bytes in their order: what Wireshark shows."
+                |row| row.d.icrc().map(u32::from_be_bytes);
+            icrc_state Word "Whether the ICRC is right: good, bad, or unchecked where the frame was cut or is a fragment. Empty if it is no RDMA packet."
+                |row| bth(row.d).map(|_| row.icrc().name());
+        }
+    };
+}
+
 macro_rules! columns {
     ($($name:ident $kind:ident $doc:literal $get:expr;)*) => {
         /// All columns of headers, in their order.
@@ -104,104 +216,7 @@ macro_rules! columns {
     };
 }
 
-columns! {
-    frame U64 "Number of the frame in its capture, from 1."
-        |row| Some(row.number);
-    time_ns I64 "When it was captured: nanoseconds since 1970-01-01 UTC."
-        |row| Some(row.record.time.0);
-    interface U16 "The capture's interface, from 0."
-        |row| Some(row.record.interface);
-    link_type U16 "LINKTYPE number of the frame: its first header."
-        |row| Some(row.record.link.0);
-    length_bytes U32 "Bytes the frame had on the wire."
-        |row| Some(row.d.wire_len());
-    captured_bytes U32 "Bytes of it that were captured."
-        |row| u32::try_from(row.record.frame.len()).ok();
-    tunnel_depth U8 "How many tunnels are around the packet. What follows is of the innermost packet."
-        |row| Some(row.d.tunnel_depth());
-    src_mac Name "Ethernet source address."
-        |row| row.d.get::<Ethernet>().map(|h| Name::Mac(h.src()));
-    dst_mac Name "Ethernet destination address."
-        |row| row.d.get::<Ethernet>().map(|h| Name::Mac(h.dst()));
-    vlan U16 "VLAN identifier."
-        |row| row.d.get::<Vlan>().map(|h| h.vid());
-    vlan_pcp U8 "Priority code point of the VLAN tag."
-        |row| row.d.get::<Vlan>().map(|h| h.pcp());
-    src Name "Source address: an IP address, a GID, or lid:0x0001."
-        |row| row.d.addresses().map(|[src, _]| Name::Address(src));
-    dst Name "Destination address."
-        |row| row.d.addresses().map(|[_, dst]| Name::Address(dst));
-    dscp U8 "Differentiated services code point of the IP header or GRH."
-        |row| traffic_class(row.d).map(|class| class >> 2);
-    ecn U8 "Explicit congestion notification of the IP header or GRH: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE."
-        |row| traffic_class(row.d).map(|class| class & 3);
-    ttl U8 "Time to live, or hop limit."
-        |row| ttl(row.d);
-    ip_id U16 "Identification of the IPv4 header."
-        |row| row.d.get::<Ipv4>().map(|h| h.id().0);
-    src_port U16 "UDP source port."
-        |row| row.d.get::<Udp>().map(|h| h.src_port());
-    dst_port U16 "UDP destination port."
-        |row| row.d.get::<Udp>().map(|h| h.dst_port());
-    encapsulation Word "How the transport is encapsulated: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh. Empty if it is no RDMA packet."
-        |row| row.d.encapsulation().map(|is| is.name());
-    opcode U8 "Operation code of the BTH."
-        |row| row.d.opcode().map(|opcode| opcode.0);
-    opcode_name Word "Name of the operation code. Empty if it has none."
-        |row| row.d.opcode().and_then(|opcode| opcode.name());
-    se Bool "Solicited event, of the BTH."
-        |row| bth(row.d).map(|h| h.se());
-    mig_req Bool "MigReq, of the BTH."
-        |row| bth(row.d).map(|h| h.mig_req());
-    fecn Bool "Forward congestion, of the BTH."
-        |row| bth(row.d).map(|h| h.fecn());
-    becn Bool "Backward congestion, of the BTH."
-        |row| bth(row.d).map(|h| h.becn());
-    ack_req Bool "The requester asks for an acknowledgement, of the BTH."
-        |row| bth(row.d).map(|h| h.ack_req());
-    p_key U16 "Partition key."
-        |row| bth(row.d).map(|h| h.p_key().0);
-    dest_qp U32 "Destination queue pair."
-        |row| bth(row.d).map(|h| h.dest_qp().0);
-    psn U32 "Packet sequence number, modulo 2^24."
-        |row| bth(row.d).map(|h| h.psn().0);
-    src_qp U32 "The sender's queue pair, of a DETH. Connected packets do not have it."
-        |row| row.d.get::<Deth>().map(|h| h.src_qp().0);
-    q_key U32 "Queue key, of a DETH."
-        |row| row.d.get::<Deth>().map(|h| h.q_key().0);
-    reth_va U64 "Virtual address of the RETH."
-        |row| row.d.get::<Reth>().map(|h| h.va().0);
-    reth_r_key U32 "Remote key of the RETH."
-        |row| row.d.get::<Reth>().map(|h| h.r_key().0);
-    reth_dma_len_bytes U32 "Bytes of the whole message, of the RETH."
-        |row| row.d.get::<Reth>().map(|h| h.dma_len());
-    aeth_syndrome U8 "Syndrome of the AETH."
-        |row| row.d.get::<Aeth>().map(|h| h.syndrome().0);
-    aeth_meaning Name "What the syndrome says: ACK, RNR NAK, NAK and its reason."
-        |row| row.d.get::<Aeth>().map(|h| Name::Syndrome(h.syndrome()));
-    aeth_msn U32 "Message sequence number of the AETH, modulo 2^24."
-        |row| row.d.get::<Aeth>().map(|h| h.msn());
-    immediate U32 "Immediate data."
-        |row| row.d.get::<ImmDt>().map(|h| h.data().0);
-    invalidate_r_key U32 "The key to invalidate, of an IETH."
-        |row| row.d.get::<Ieth>().map(|h| h.r_key().0);
-    atomic_va U64 "Virtual address of the AtomicETH."
-        |row| row.d.get::<AtomicEth>().map(|h| h.va().0);
-    atomic_r_key U32 "Remote key of the AtomicETH."
-        |row| row.d.get::<AtomicEth>().map(|h| h.r_key().0);
-    atomic_swap_data U64 "The value to write or to add, of the AtomicETH."
-        |row| row.d.get::<AtomicEth>().map(|h| h.swap_data());
-    atomic_compare_data U64 "The value to compare with, of the AtomicETH."
-        |row| row.d.get::<AtomicEth>().map(|h| h.compare_data());
-    atomic_original_data U64 "The value before the operation, of the AtomicAckETH."
-        |row| row.d.get::<AtomicAckEth>().map(|h| h.original_data());
-    payload_bytes U32 "Bytes of payload by the packet's length fields, without padding. Empty if it is no RDMA packet."
-        |row| bth(row.d).map(|_| row.d.payload_len());
-    icrc U32 "The ICRC in the frame, as its four bytes in their order: what Wireshark shows."
-        |row| row.d.icrc().map(u32::from_be_bytes);
-    icrc_state Word "Whether the ICRC is right: good, bad, or unchecked where the frame was cut or is a fragment. Empty if it is no RDMA packet."
-        |row| bth(row.d).map(|_| row.icrc.name());
-}
+packet_columns!(columns);
 
 fn bth<'a>(d: &Dissection<'a>) -> Option<&'a Bth> {
     d.get::<Bth>()
