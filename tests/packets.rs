@@ -177,8 +177,8 @@ fn parquet_has_the_same_rows() {
          text = ', '.join(f'cast(\"{{c}}\" as varchar) as \"{{c}}\"' for c in columns)\n\
          a = f\"select {{text}} from '{parquet}'\"\n\
          b = \"select * from read_csv('{csv}', all_varchar = true)\"\n\
-         n = [duckdb.sql(f'select count(*) from ({{x}} except all {{y}})').fetchone()[0] for x, y in ((a, b), (b, a))]\n\
-         print(n[0], n[1], duckdb.sql(f'select count(*) from ({{a}})').fetchone()[0] > 50000)"
+         n = [duckdb.sql(f'select count(*) from ({{x}} except all {{y}})').fetchall()[0][0] for x, y in ((a, b), (b, a))]\n\
+         print(n[0], n[1], duckdb.sql(f'select count(*) from ({{a}})').fetchall()[0][0] > 50000)"
     );
     let output = Command::new(&python).args(["-c", &program]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
