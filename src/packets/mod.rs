@@ -8,9 +8,9 @@ mod sink;
 #[cfg(feature = "cli")]
 mod writer;
 
-pub use columns::{COLUMNS, Cell, Column, Get, Name, Row};
 #[cfg(feature = "cli")]
-pub use sink::Format;
+pub use crate::report::table::Format;
+pub use columns::{COLUMNS, Cell, Column, Get, Name, Row};
 #[cfg(feature = "cli")]
 pub use writer::Packets;
 

@@ -13,19 +13,14 @@ use arrow_array::{
         UInt64Builder,
     },
 };
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use parquet::{
-    arrow::ArrowWriter,
-    basic::{Compression, ZstdLevel},
-    file::properties::WriterProperties,
-};
+use arrow_schema::{DataType, Schema, SchemaRef};
+use parquet::arrow::ArrowWriter;
 
 use super::{COLUMNS, Cell, Get, MORE_COLUMNS, Name};
+use crate::report::table::parquet::{field, writer};
 
 /// Rows that are converted at a time.
 const BATCH: usize = 1 << 13;
-/// Most rows of a row group. Readers skip groups by their statistics.
-const GROUP: usize = 1 << 17;
 /// Most texts that are kept to be copied.
 const MOST_NAMES: usize = 1 << 16;
 
@@ -83,8 +78,7 @@ impl<W: Write + Send> Parquet<W> {
         let mut builders = Vec::new();
         let mut fields = Vec::new();
         let mut add = |name: &str, doc: &str, (builder, kind): (Builder, DataType)| {
-            let doc = HashMap::from([("doc".to_owned(), doc.to_owned())]);
-            fields.push(Field::new(name, kind, true).with_metadata(doc));
+            fields.push(field(name, kind, doc));
             builders.push(builder);
         };
         let [(capture, _, doc), behind @ ..] = MORE_COLUMNS;
@@ -96,12 +90,7 @@ impl<W: Write + Send> Parquet<W> {
             add(name, doc, Builder::text());
         }
         let schema = Arc::new(Schema::new(fields));
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_max_row_group_row_count(Some(GROUP))
-            .build();
-        let writer =
-            ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(io::Error::other)?;
+        let writer = writer(file, schema.clone())?;
         Ok(Parquet { writer, schema, builders, names: HashMap::default(), rows: 0 })
     }
 

@@ -8,19 +8,7 @@ use std::{
 #[cfg(feature = "parquet")]
 use super::parquet::Parquet;
 use super::{COLUMNS, Cell, MORE_COLUMNS, Name};
-use crate::report::{clean, json};
-
-/// The form of a file of rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Comma-separated values (RFC 4180) with a line of names.
-    Csv,
-    /// A JSON object on each line.
-    Ndjson,
-    /// Apache Parquet, compressed with zstd.
-    #[cfg(feature = "parquet")]
-    Parquet,
-}
+use crate::report::{clean, json, table::Format};
 
 pub(super) enum Sink<W: Write + Send> {
     Csv(Box<csv::Writer<W>>, String),

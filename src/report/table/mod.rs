@@ -6,6 +6,8 @@
 //! table, `capture` is the name of the capture; `src`, `dst`, `dest_qp` and `epoch` identify a flow.
 
 mod columns;
+#[cfg(feature = "parquet")]
+pub(crate) mod parquet;
 mod sink;
 
 use std::io;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::Column;
 #[cfg(feature = "parquet")]
-use super::Kind;
+use super::{Kind, parquet::Parquet};
 use crate::report::{clean, json};
 
 /// The form of a table's file.
@@ -43,7 +43,7 @@ enum File<W: Write + Send> {
     Csv(Box<csv::Writer<W>>),
     Ndjson(BufWriter<W>),
     #[cfg(feature = "parquet")]
-    Parquet(Box<parquet::Parquet<W>>),
+    Parquet(Box<Parquet<W>>),
 }
 
 impl<W: Write + Send> Sink<W> {
@@ -56,7 +56,7 @@ impl<W: Write + Send> Sink<W> {
             }
             Format::Ndjson => File::Ndjson(BufWriter::new(file)),
             #[cfg(feature = "parquet")]
-            Format::Parquet => File::Parquet(Box::new(parquet::Parquet::new(file, &columns)?)),
+            Format::Parquet => File::Parquet(Box::new(Parquet::new(file, &columns)?)),
         };
         Ok(Sink { columns, file })
     }
@@ -104,83 +104,5 @@ fn text(value: &Value) -> String {
         Value::String(text) => clean(text).into_owned(),
         Value::Array(list) if list.is_empty() => String::new(),
         other => clean(&other.to_string()).into_owned(),
-    }
-}
-
-#[cfg(feature = "parquet")]
-mod parquet {
-    use std::{collections::HashMap, io, sync::Arc};
-
-    use arrow_json::reader::{Decoder, ReaderBuilder};
-    use arrow_schema::{DataType, Field, Schema};
-    use parquet::{
-        arrow::ArrowWriter,
-        basic::{Compression, ZstdLevel},
-        file::properties::WriterProperties,
-    };
-    use serde_json::{Map, Value};
-
-    use super::{super::Column, Kind, Write};
-
-    /// Rows that are converted at a time.
-    const BATCH: usize = 1024;
-    /// Most rows of a row group. Readers skip groups by their statistics.
-    const GROUP: usize = 1 << 17;
-
-    /// A Parquet file.
-    pub(super) struct Parquet<W: Write + Send> {
-        writer: ArrowWriter<W>,
-        decoder: Decoder,
-        rows: Vec<Map<String, Value>>,
-    }
-
-    impl<W: Write + Send> Parquet<W> {
-        pub(super) fn new(file: W, columns: &[Column]) -> io::Result<Parquet<W>> {
-            let field = |column: &Column| {
-                let of = |kind: DataType| DataType::List(Arc::new(Field::new("element", kind, true)));
-                let kind = match column.kind {
-                    Kind::Signed => DataType::Int64,
-                    Kind::Unsigned => DataType::UInt64,
-                    Kind::Float => DataType::Float64,
-                    Kind::Bool => DataType::Boolean,
-                    Kind::Text | Kind::Json => DataType::Utf8,
-                    Kind::Numbers => of(DataType::UInt64),
-                    Kind::Texts => of(DataType::Utf8),
-                };
-                let doc = HashMap::from([("doc".to_owned(), column.doc.clone())]);
-                Field::new(&column.name, kind, true).with_metadata(doc)
-            };
-            let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
-            let properties = WriterProperties::builder()
-                .set_compression(Compression::ZSTD(ZstdLevel::default()))
-                .set_max_row_group_row_count(Some(GROUP))
-                .build();
-            let writer =
-                ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(io::Error::other)?;
-            let decoder = ReaderBuilder::new(schema)
-                .with_batch_size(BATCH)
-                .build_decoder()
-                .map_err(io::Error::other)?;
-            Ok(Parquet { writer, decoder, rows: Vec::with_capacity(BATCH) })
-        }
-
-        pub(super) fn put(&mut self, row: Map<String, Value>) -> io::Result<()> {
-            self.rows.push(row);
-            if self.rows.len() == BATCH { self.flush() } else { Ok(()) }
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            self.decoder.serialize(&self.rows).map_err(io::Error::other)?;
-            self.rows.clear();
-            if let Some(batch) = self.decoder.flush().map_err(io::Error::other)? {
-                self.writer.write(&batch).map_err(io::Error::other)?;
-            }
-            Ok(())
-        }
-
-        pub(super) fn finish(mut self) -> io::Result<W> {
-            self.flush()?;
-            self.writer.into_inner().map_err(io::Error::other)
-        }
     }
 }
