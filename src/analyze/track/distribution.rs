@@ -291,6 +291,16 @@ pub(crate) fn summary<C: Counter>(histogram: &Histogram<C>) -> Summary {
     }
 }
 
+/// The summary of samples as they are; `None` without samples.
+pub(crate) fn exact_summary(samples: &[u64]) -> Option<Summary> {
+    let mut sorted = samples.to_vec();
+    sorted.sort_unstable();
+    let (&min, &max) = (sorted.first()?, sorted.last()?);
+    // The smallest value that at least this share of the samples does not exceed.
+    let at = |percent: usize| sorted[(sorted.len() * percent).div_ceil(100).max(1) - 1];
+    Some(Summary { count: sorted.len() as u64, min, p50: at(50), p99: at(99), max })
+}
+
 /// Up to this number, samples are kept unchanged.
 const FEW: usize = 32;
 /// Two significant digits: values are right to one in a hundred.
@@ -384,19 +394,7 @@ impl Distribution {
             &Inner::Alike { value, count } if count <= FEW as u64 => {
                 Some(Summary { count, min: value, p50: value, p99: value, max: value })
             }
-            Inner::Few(few) => {
-                let mut few = few.clone();
-                few.sort_unstable();
-                // The smallest value that at least this share of the samples does not exceed.
-                let at = |percent: usize| few[(few.len() * percent).div_ceil(100).max(1) - 1];
-                Some(Summary {
-                    count: few.len() as u64,
-                    min: few[0],
-                    p50: at(50),
-                    p99: at(99),
-                    max: few[few.len() - 1],
-                })
-            }
+            Inner::Few(few) => exact_summary(few),
             Inner::Summed(summary) => Some(**summary),
             Inner::Alike { .. } | Inner::Buffered(_) => Some(self.histogram()?.summary()),
         }

@@ -15,8 +15,9 @@ use crate::{
         metric::{Context, ends::Ends},
         model::Address,
         packet::path_tag,
+        track::distribution::exact_summary,
     },
-    report::{self, Dcqcn, MarkedFlow, Pacing, Reason, Summary},
+    report::{self, Dcqcn, MarkedFlow, Pacing, Reason},
 };
 
 /// Rows that are listed.
@@ -208,11 +209,11 @@ impl NearNaks {
 impl Row {
     fn cnp(&mut self, now: i64, is_near_nak: bool) {
         let is_marked = self.last_mark.is_some_and(|mark| now.saturating_sub(mark) <= LONGEST_NS);
-        match (is_marked, is_near_nak) {
-            (_, true) if !is_marked => self.by_loss += 1,
-            (true, _) => self.by_mark += 1,
-            _ => self.unmarked += 1,
-        }
+        *match (is_marked, is_near_nak) {
+            (true, _) => &mut self.by_mark,
+            (false, true) => &mut self.by_loss,
+            (false, false) => &mut self.unmarked,
+        } += 1;
         if let Some(gap) = self.last_cnp.and_then(|last| u64::try_from(now.saturating_sub(last)).ok()) {
             self.gaps.push(gap);
         }
@@ -235,14 +236,6 @@ impl Row {
             self.latencies.extend(since.and_then(|ns| u64::try_from(ns).ok()));
         }
     }
-}
-
-fn summary(values: &[u64]) -> Option<Summary> {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable();
-    let (min, max) = (*sorted.first()?, *sorted.last()?);
-    let at = |percent: usize| sorted[(sorted.len() * percent).div_ceil(100).max(1) - 1];
-    Some(Summary { count: sorted.len() as u64, min, p50: at(50), p99: at(99), max })
 }
 
 /// Makes rows of the report.
@@ -285,8 +278,8 @@ impl Maker<'_, '_> {
             cnps_for_marks: self.is_whole.then_some(row.by_mark),
             cnps_for_losses: self.is_whole.then_some(row.by_loss),
             cnps_unmarked: self.is_whole.then_some(row.unmarked),
-            cnp_interval_ns: summary(&row.gaps),
-            ce_to_cnp_ns: summary(&row.latencies),
+            cnp_interval_ns: exact_summary(&row.gaps),
+            ce_to_cnp_ns: exact_summary(&row.latencies),
             rate_before_bps: bits(before),
             rate_after_bps: bits(after),
             reactions: reaction.map_or(0, |reaction| reaction.cnps),
