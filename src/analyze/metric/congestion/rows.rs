@@ -51,13 +51,15 @@ struct Row {
 /// Fills what needs the whole capture: rows of flows, and their sums.
 pub(super) fn fill(metric: &Congestion, context: &Context<'_>, report: &mut report::Congestion) {
     let marks = &metric.flows;
-    let (mut rows, of) = group(marks, context);
+    // NAKs alone have no rows.
+    let is_marked = report.ce_packets + report.cnps > 0;
+    let (mut rows, of) = if is_marked { group(marks, context) } else { Default::default() };
     let limit = metric.limit();
-    if let Some(events) = marks.events() {
+    if let Some(events) = marks.events().filter(|_| is_marked) {
         let is_for_losses = metric.cnps_near_nak * 2 >= count(events, Happened::Nak).max(1);
         judge(events, marks, &of, &mut rows, limit, is_for_losses);
     }
-    let reactions = marks.reactions();
+    let reactions = if is_marked { marks.reactions() } else { Vec::new() };
     let is_whole = marks.events().is_some();
     let (expects, sum) = (is_whole && limit.is_some() && metric.cnps > 0, |of: fn(&Row) -> u64| {
         rows.iter().map(of).sum::<u64>()
@@ -65,7 +67,6 @@ pub(super) fn fill(metric: &Congestion, context: &Context<'_>, report: &mut repo
     report.expected_cnps = expects.then(|| sum(|row| row.expected));
     report.cnps_for_losses = is_whole.then(|| sum(|row| row.by_loss));
     report.cnps_unmarked = is_whole.then(|| sum(|row| row.unmarked));
-    let is_marked = report.ce_packets + report.cnps > 0;
     let mut why = |field: &'static str, is_missing: bool| {
         if is_missing {
             let reason = if is_whole { Reason::TooFew } else { Reason::MemoryLimit };
