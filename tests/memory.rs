@@ -133,3 +133,25 @@ fn where_nothing_is_left_to_give_up_flows_are_evicted() {
     assert!(bound <= max_memory, "{bound}");
     assert!(report.capture.evicted_flows > 0);
 }
+
+#[test]
+fn metrics_are_bounded_too_and_what_they_hold_is_taken_off_the_flows_share() {
+    const PAIRS: u32 = 600_000;
+    let max_memory = 40 << 20;
+    let mut analysis = Analysis::new(Options { max_memory, ..Options::default() });
+    let mut most = 0;
+    for n in 0..PAIRS {
+        let bth = Bth::default().with_opcode(Opcode::RC_WRITE_MIDDLE).with_dest_qp(Qpn(n % Psn::SPACE));
+        let frame = Packet::rocev2(Ipv4Addr::from_bits(n), Ipv4Addr::from_bits(!n)).push(bth).build();
+        let (time, link, wire_len) = (Time(n as i64 * 100), Link::ETHERNET, frame.len() as u32);
+        analysis.push(&Record { time, link, interface: 0, wire_len, frame: &frame });
+        if n % 10_000 == 0 {
+            most = most.max(analysis.memory());
+        }
+    }
+    println!("{most} bytes");
+    assert!(most <= max_memory, "{most}");
+    let report = analysis.finish();
+    assert!(report.capture.evicted_flows > 0);
+    assert_eq!(report.capture.packets, PAIRS as u64);
+}

@@ -138,7 +138,7 @@ impl<M: Metric> Analysis<M> {
 
     /// Bytes of memory that the flows take.
     pub fn memory(&self) -> usize {
-        self.tracker.flows.memory()
+        self.tracker.flows.memory() + self.metrics.heap_bytes()
     }
 
     /// The user's metric in its present state. It may not know of the last packets yet.

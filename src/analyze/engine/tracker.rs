@@ -135,6 +135,9 @@ impl Tracker {
     fn change_window(&mut self, time: i64, metrics: &mut impl Metric) {
         self.flows.settle_begun();
         self.gather(metrics);
+        if self.flows.is_to_hear_of_metrics() {
+            self.flows.set_aside(metrics.heap_bytes());
+        }
         if self.flows.is_short() {
             self.relieve(time, metrics);
         }
@@ -208,8 +211,8 @@ impl Tracker {
         self.retire(id, new, true, metrics);
     }
 
-    /// Measures the memory of a flow now and then. If all flows hold too much, the next packet ends the window and
-    /// [frees memory](Self::relieve).
+    /// Measures the memory of a flow now and then. If all flows hold too much, or it is time to ask what metrics hold, the next packet
+    /// ends the window and [frees memory](Self::relieve).
     #[inline(always)]
     pub(super) fn weigh(&mut self, id: FlowId) {
         if self.flows.is_to_measure(id) && self.flows.measure(id) {

@@ -21,6 +21,8 @@ use crate::{
 const MAX_FLOWS: usize = 1 << 20;
 /// Flows that are gone and stay in the sums.
 const MAX_RETIRED: usize = 1 << 17;
+/// Pairs of hosts; flows of others are not looked at.
+const MAX_PAIRS: usize = 1 << 17;
 /// Ports that are told apart per flow; packets of others count for the last of these.
 const MAX_PORTS: usize = 64;
 /// Flows of several ports that may have so many; of later ones, only a few ports are told apart.
@@ -122,6 +124,14 @@ impl Metric for Entropy {
         }
     }
 
+    fn heap_bytes(&self) -> usize {
+        let of_several = size_of::<Many>() + MAX_PORTS * (size_of::<u16>() + size_of::<u64>());
+        self.several.min(MAX_SEVERAL) * of_several
+            + self.pairs.capacity() * size_of::<Ends>()
+            + self.numbers.allocation_size()
+            + self.gone.capacity() * size_of::<Flow>()
+    }
+
     fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
         report.ports = self.section(|id| context.flow(id));
     }
@@ -184,7 +194,8 @@ impl Entropy {
     #[cold]
     fn start(&mut self, at: usize, port: u16, packet: &impl PacketView) {
         let Some(ends) = Ends::of(packet) else { return };
-        if at >= MAX_FLOWS || packet.opcode().is_cnp() {
+        let is_full = self.pairs.len() >= MAX_PAIRS && !self.numbers.contains_key(&ends);
+        if at >= MAX_FLOWS || is_full || packet.opcode().is_cnp() {
             return;
         }
         if self.flows.len() <= at {

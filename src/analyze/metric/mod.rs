@@ -80,6 +80,11 @@ pub trait Metric {
     #[inline(always)]
     fn prefetch(&self, _flow: FlowId) {}
 
+    /// Bytes on the heap beyond some 100 for each flow. Flows may hold so much less.
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+
     /// Contributes to the report: to a field of its own, or an entry of [`Report::sections`].
     fn contribute<F, C, E>(&self, _context: &Context<'_>, _report: &mut Report<F, C, E>) {}
 }
@@ -211,6 +216,10 @@ impl<A: Metric, B: Metric> Metric for (A, B) {
     fn prefetch(&self, flow: FlowId) {
         self.0.prefetch(flow);
         self.1.prefetch(flow);
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.0.heap_bytes() + self.1.heap_bytes()
     }
 
     fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut Report<F, C, E>) {

@@ -7,8 +7,12 @@ use crate::analyze::{model::FlowId, table::flow::Flow};
 /// The memory of all flows on the heap, as it was when each flow was last measured.
 #[derive(Debug)]
 pub(super) struct Budget {
-    most: usize,
+    share: usize,
+    /// What metrics hold: flows may hold so much less.
+    aside: usize,
     held: usize,
+    /// How often flows were measured since metrics were asked what they hold.
+    measured: u32,
     /// The bound was exceeded: flows lose detail until there is room again.
     is_short: bool,
     /// No detail is left.
@@ -43,6 +47,8 @@ const BARE: usize = 2048;
 const MUCH: usize = 1536;
 /// Flows that are examined for one packet.
 const LOOKS: usize = 64;
+/// Metrics are asked what they hold when flows were measured so often.
+const ASK_METRICS: u32 = 1024;
 
 /// The share of the memory that flows may hold. The rest is for unused memory of the allocator, packets that wait, and the
 /// report.
@@ -58,8 +64,10 @@ pub(super) fn flows_that_fit(max_memory: usize) -> usize {
 impl Budget {
     pub(super) fn of(max_memory: usize) -> Budget {
         Budget {
-            most: share(max_memory),
+            share: share(max_memory),
+            aside: 0,
             held: 0,
+            measured: 0,
             is_short: false,
             is_exhausted: false,
             hand: 0,
@@ -72,6 +80,11 @@ impl Budget {
         }
     }
 
+    /// What flows may hold.
+    fn most(&self) -> usize {
+        self.share.saturating_sub(self.aside).max(self.share / 4)
+    }
+
     /// Counts a new flow.
     pub(super) fn grow(&mut self) {
         self.held += EACH;
@@ -82,10 +95,12 @@ impl Budget {
         let now = u32::try_from(flow.heap_bytes()).unwrap_or(u32::MAX);
         let before = std::mem::replace(&mut flow.held, now);
         self.held = (self.held + now as usize).saturating_sub(before as usize);
-        if self.held > self.most && !self.is_short {
+        self.measured += 1;
+        let most = self.most();
+        if self.held > most && !self.is_short {
             (self.is_short, self.hand) = (true, 0);
             (self.patience, self.silence, self.before) = (i64::MAX, (0, 0), self.held);
-        } else if self.held < self.most / 8 * 7 {
+        } else if self.held < most / 8 * 7 {
             (self.is_short, self.is_exhausted) = (false, false);
         }
     }
@@ -93,11 +108,11 @@ impl Budget {
     /// All flows were examined: in the next round, those that hold much and have been silent longer than average lose detail.
     fn go_around(&mut self) {
         let (sum, n) = std::mem::take(&mut self.silence);
-        let freed = self.before.saturating_sub(self.held);
+        let (freed, most) = (self.before.saturating_sub(self.held), self.most());
         // The first round only measures.
-        self.is_exhausted |= n == 0 || self.patience == 0 && freed < self.most / 64;
+        self.is_exhausted |= n == 0 || self.patience == 0 && freed < most / 64;
         self.patience =
-            if freed < self.most / 64 && self.patience < i64::MAX { 0 } else { (sum / n.max(1)) as i64 };
+            if freed < most / 64 && self.patience < i64::MAX { 0 } else { (sum / n.max(1)) as i64 };
         (self.before, self.hand) = (self.held, 0);
     }
 }
@@ -110,7 +125,7 @@ impl Flows {
         (flow.packets as u32).wrapping_sub(flow.measure_at) as i32 >= 0
     }
 
-    /// Measures what a flow and its opposite hold. Returns whether all flows hold too much.
+    /// Measures what a flow and its opposite hold. Returns whether all flows hold too much, or metrics are to be asked.
     #[cold]
     #[inline(never)]
     pub(crate) fn measure(&mut self, id: FlowId) -> bool {
@@ -120,7 +135,17 @@ impl Flows {
         if let Some(peer) = flow.peer {
             self.budget.set(&mut self.flows[peer.0 as usize]);
         }
-        self.budget.is_short
+        self.is_short() || self.is_to_hear_of_metrics()
+    }
+
+    /// Whether it is time to ask metrics what they hold.
+    pub(crate) fn is_to_hear_of_metrics(&self) -> bool {
+        self.budget.measured >= ASK_METRICS
+    }
+
+    /// Metrics hold so many bytes.
+    pub(crate) fn set_aside(&mut self, bytes: usize) {
+        (self.budget.aside, self.budget.measured) = (bytes, 0);
     }
 
     /// Whether flows hold too much together.
@@ -151,7 +176,7 @@ impl Flows {
     /// Retires a flow. Returns whether there is memory to report it. Retired flows may take an eighth; when they take half of
     /// that, further ones lose detail.
     pub(crate) fn keep_retired(&mut self, flow: &mut Flow) -> bool {
-        let most = self.budget.most / 8;
+        let most = self.budget.most() / 8;
         if self.budget.retired > most / 2 {
             flow.requests.shed_episodes();
             self.budget.shed += !std::mem::replace(&mut flow.is_shed, true) as u64;

@@ -13,6 +13,8 @@ const MAX_NOTED: usize = 1 << 16;
 const MAX_RATES: usize = 1 << 10;
 /// Marks, CNPs and NAKs that are kept one by one: 32 MiB.
 const MAX_EVENTS: usize = 1 << 21;
+/// Bytes of a noted flow's row while the report is made.
+const ROW_BYTES: usize = 256;
 /// Frames that are named as evidence for a flow.
 const MAX_FRAMES: usize = 4;
 const NONE: u32 = u32::MAX;
@@ -103,8 +105,8 @@ pub(super) struct Marks {
     slots: Vec<Slot>,
     noted: Vec<Noted>,
     events: Vec<Event>,
-    /// Events that are not kept.
-    left_out: u64,
+    /// There were too many events: none is kept.
+    are_too_many: bool,
     axis: Option<Axis>,
     rates: usize,
 }
@@ -158,6 +160,13 @@ impl Marks {
         if at < MAX_FLOWS {
             self.slots.resize(at + 1, EMPTY);
         }
+    }
+
+    /// Bytes on the heap: of what is noted and of its rows in the report; slots are small.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.events.capacity() * size_of::<Event>()
+            + self.noted.capacity() * (size_of::<Noted>() + ROW_BYTES)
+            + self.rates * MOST_BINS as usize * size_of::<u32>()
     }
 
     /// A data packet that is not in a run.
@@ -218,10 +227,7 @@ impl Marks {
             return;
         }
         if axis.width <= COARSEST_NS && longer.width > COARSEST_NS {
-            let reactions = self.reactions();
-            for (noted, reaction) in self.noted.iter_mut().zip(reactions) {
-                noted.reaction = reaction;
-            }
+            self.keep_reactions();
         }
         let times = (longer.width / axis.width) as usize;
         for rate in self.noted.iter_mut().filter_map(|noted| noted.rate.as_mut()) {
@@ -284,10 +290,7 @@ impl Marks {
     #[inline(never)]
     pub(super) fn happened(&mut self, what: Happened, flow: FlowId, packet: &impl PacketView, frame: u64) {
         let (Some(ends), Some(qp)) = (Ends::of(packet), packet.dest_qp()) else { return };
-        let Some(at) = self.noting(flow, ends, Some(qp.0)) else {
-            self.left_out += 1;
-            return;
-        };
+        let Some(at) = self.noting(flow, ends, Some(qp.0)) else { return self.give_up_events() };
         if what == Happened::Mark {
             self.begin_rate(at, packet.time());
         }
@@ -307,8 +310,25 @@ impl Marks {
             Happened::Nak => {}
         }
         match self.events.len() < MAX_EVENTS {
+            _ if self.are_too_many => {}
             true => self.events.push(Event { time: packet.time(), noted: at, what }),
-            false => self.left_out += 1,
+            false => self.give_up_events(),
+        }
+    }
+
+    /// Single causes need all events. Of those until now, only how rates changed is kept.
+    #[cold]
+    fn give_up_events(&mut self) {
+        if !self.are_too_many {
+            self.keep_reactions();
+            (self.are_too_many, self.events) = (true, Vec::new());
+        }
+    }
+
+    fn keep_reactions(&mut self) {
+        let reactions = self.reactions();
+        for (noted, reaction) in self.noted.iter_mut().zip(reactions) {
+            noted.reaction = reaction;
         }
     }
 
@@ -355,7 +375,7 @@ impl Marks {
 
     /// All events, in the order of the frames; `None` if there were too many.
     pub(super) fn events(&self) -> Option<&[Event]> {
-        (self.left_out == 0).then_some(&self.events)
+        (!self.are_too_many).then_some(&self.events)
     }
 
     /// Where a flow is among the noted ones.
@@ -412,7 +432,8 @@ impl Marks {
         /// Bins behind that of a CNP that are left out: the sender has not heard of it.
         const DEAF: usize = 1;
         let known = || self.noted.iter().map(|noted| noted.reaction).collect();
-        let Some(axis) = self.axis.filter(|axis| axis.width <= COARSEST_NS) else { return known() };
+        let is_fine = |axis: &Axis| axis.width <= COARSEST_NS && !self.are_too_many;
+        let Some(axis) = self.axis.filter(is_fine) else { return known() };
         let bins = (WINDOW_NS / axis.width).max(1) as usize;
         let mut ratios = vec![Vec::new(); self.noted.len()];
         for event in self.events.iter().filter(|event| event.what == Happened::Cnp) {

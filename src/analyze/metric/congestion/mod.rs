@@ -131,6 +131,13 @@ impl Metric for Congestion {
         }
     }
 
+    fn heap_bytes(&self) -> usize {
+        let scopes = self.per_qp.last.allocation_size()
+            + self.per_ip_pair.last.allocation_size()
+            + self.per_port.last.allocation_size();
+        self.flows.heap_bytes() + self.pairs.allocation_size() + self.senders.allocation_size() + scopes
+    }
+
     fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
         report.congestion = self.section();
         rows::fill(self, context, &mut report.congestion);
