@@ -8,7 +8,7 @@ use super::{
 };
 use crate::report::{
     Congestion, Dcqcn, Incast, Overhead, Pause, Ports, PriorityBy, Reason, TrafficClass, View, clean,
-    units::{bits_per_second, bytes, count, duration, percent},
+    units::{bits, bits_per_second, bytes, count, duration, percent},
 };
 
 pub(super) fn blocks(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
@@ -105,8 +105,7 @@ fn marked_flows(c: &Congestion, page: &mut Page<'_>) -> io::Result<()> {
     ];
     let mut table = page.table(&head, &[1, 2]);
     for flow in c.flows.iter().take(MAX_MARKED) {
-        let rate =
-            |bps: Option<u64>| bps.map_or_else(String::new, |bps| bits_per_second(bps / 8, 1_000_000_000));
+        let rate = |bps: Option<u64>| bps.map_or_else(String::new, |bps| bits(bps as f64));
         table.row([
             flow.flow.map_or_else(String::new, |at| at.to_string()),
             clean(&flow.src).into_owned(),
@@ -140,7 +139,7 @@ fn marked_flows(c: &Congestion, page: &mut Page<'_>) -> io::Result<()> {
     Ok(())
 }
 
-fn incasts(all: &[Incast]) -> String {
+pub(in crate::report) fn incasts(all: &[Incast]) -> String {
     let sum: u64 = all.iter().map(|one| one.end_ns.saturating_sub(one.start_ns).max(0) as u64).sum();
     let Some(worst) = all.iter().max_by_key(|one| one.peak_bps) else { return String::new() };
     format!(
@@ -150,7 +149,7 @@ fn incasts(all: &[Incast]) -> String {
         duration(sum),
         count(worst.senders),
         clean(&worst.receiver),
-        bits_per_second(worst.peak_bps / 8, 1_000_000_000),
+        bits(worst.peak_bps as f64),
         duration(worst.end_ns.saturating_sub(worst.start_ns).max(0) as u64)
     )
 }
@@ -186,7 +185,7 @@ fn classes(all: &[TrafficClass], page: &mut Page<'_>) -> io::Result<()> {
             format!("{}/{}", number(names.0), number(names.1)),
             priority,
             count(class.packets),
-            class.rate_bps.map_or_else(String::new, |bps| bits_per_second(bps / 8, 1_000_000_000)),
+            class.rate_bps.map_or_else(String::new, |bps| bits(bps as f64)),
             some(o.writes),
             some(o.sends),
             some(o.read_requests + o.read_responses),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{survey::Sums, words::counted};
 use crate::report::{
     self, Congestion, Incast, MarkedFlow, Pause, PauseFault, Ports, Qos, Report,
-    units::{bits_per_second, count, duration},
+    units::{bits, count, duration},
 };
 
 /// The input of these rules.
@@ -198,7 +198,7 @@ fn of_marked(
 pub(super) fn ignored(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     let ignores = |flow: &MarkedFlow| (flow.keeps_rate == Some(true)).then_some(flow.cnps);
     of_marked(capture, say, ignores, |flow, name| {
-        let rate = |bps: Option<u64>| bits_per_second(bps.unwrap_or(0) / 8, 1_000_000_000);
+        let rate = |bps: Option<u64>| bits(bps.unwrap_or(0) as f64);
         format!(
             "{name} keeps its rate: {} before its first of {} CNPs, {} from then on",
             rate(flow.rate_before_bps),
@@ -251,7 +251,7 @@ pub(super) fn one_queue(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
 pub(super) fn incasts(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     for one in capture.incast {
         let time = one.end_ns.saturating_sub(one.start_ns).max(0) as u64;
-        let rate = bits_per_second(one.peak_bps / 8, 1_000_000_000);
+        let rate = bits(one.peak_bps as f64);
         let text = format!(
             "{} senders sent {rate} to {} together, more than its link carries, for {}",
             count(one.senders),
