@@ -66,7 +66,7 @@ const number = text => Number(text.replaceAll(',', ''));
 try {
   const { targetId } = await call('Target.createTarget', { url: 'about:blank' });
   ({ sessionId: session } = await call('Target.attachToTarget', { targetId, flatten: true }));
-  for (const domain of ['Page', 'Runtime', 'Log', 'Network']) await call(`${domain}.enable`);
+  for (const domain of ['Page', 'Runtime', 'Log', 'Network', 'Accessibility']) await call(`${domain}.enable`);
   const address = pathToFileURL(resolve(page)).href;
   await call('Page.navigate', { url: address });
   for (let tries = 0; tries < 100 && await value('document.readyState') !== 'complete'; tries++) await new Promise(done => setTimeout(done, 100));
@@ -125,10 +125,46 @@ try {
   if (await value('document.querySelectorAll(".picture").length')) {
     await value('document.querySelectorAll(".picture, .picture details").forEach(one => { one.open = true; })');
     await value('new Promise(done => setTimeout(done, 300))');
-    const [figures, canvases, tables] = await value('["figure", "figure canvas", "figure details table"].map(what => document.querySelectorAll(what).length)');
+    const [figures, canvases, tables] = await value('[".picture figure", ".picture figure canvas", ".picture figure details table"].map(what => document.querySelectorAll(what).length)');
     check(canvases >= figures && tables === figures, `${figures} figures have ${canvases} canvases and ${tables} tables`);
-    await value('document.querySelector("figure .zoom button:nth-child(2)").click()');
+    const picture = () => value('document.querySelector(".picture figure canvas").toDataURL()');
+    const whole = await picture();
+    await value('document.querySelector(".picture figure .zoom button:nth-child(2)").click()');
+    check(await picture() !== whole, 'a button does not zoom');
+    await value('document.querySelector(".picture figure .zoom button:nth-child(5)").click()');
+    check(await picture() === whole, 'a button does not show all again');
+
+    // Two fingers.
+    const { x, y, width } = await value(`(() => {
+      const over = document.querySelector('.picture figure .u-over');
+      over.scrollIntoView({ block: 'center', behavior: 'instant' });
+      return over.getBoundingClientRect().toJSON();
+    })()`);
+    const fingers = spread => [-1, 1].map((side, id) => ({ x: x + width / 2 + side * spread, y: y + 40, id }));
+    await call('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: fingers(width / 8) });
+    for (let n = 1; n <= 4; n++) await call('Input.dispatchTouchEvent', { type: 'touchMove', touchPoints: fingers(width / 8 * (1 + n / 4)) });
+    await call('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+    check(await picture() !== whole, 'two fingers do not zoom');
   }
+
+  // What a screen reader is told: all that can be used or seen has a name, and headings skip no level.
+  const { nodes } = await call('Accessibility.getFullAXTree');
+  const levels = [];
+  for (const { role, name, properties = [], ignored } of nodes) {
+    if (ignored) continue;
+    if (['button', 'link', 'searchbox', 'textbox', 'image', 'img', 'table', 'region', 'meter'].includes(role?.value)) check(name?.value?.trim(), `a ${role.value} has no name`);
+    if (role?.value === 'heading') levels.push(properties.find(one => one.name === 'level')?.value.value);
+  }
+  check(levels[0] === 1 && levels.every((level, n) => n === 0 || level <= levels[n - 1] + 1), `levels of headings: ${levels}`);
+
+  // On paper there are no buttons, and the page is not endless.
+  await value('document.querySelectorAll(".picture details").forEach(one => { one.open = false; })');
+  await call('Emulation.setEmulatedMedia', { media: 'print' });
+  if (await value('document.querySelectorAll(".tools").length')) same(await value('getComputedStyle(document.querySelector(".tools")).display'), 'none', 'buttons on paper');
+  const { data: printed } = await call('Page.printToPDF', {});
+  const pages = Buffer.from(printed, 'base64').toString('latin1').split(/\/Type ?\/Page\b/).length - 1;
+  check(pages > 0 && pages < 60, `on paper it has ${pages} pages`);
+  await call('Emulation.setEmulatedMedia', { media: '' });
 
   // Both looks.
   const paper = () => value('getComputedStyle(document.body).backgroundColor');

@@ -308,3 +308,80 @@ fn pictures_have_each_loss_and_resend() {
     }
     assert!(lost_packets > 100, "{lost_packets}");
 }
+
+/// Latencies over time are drawn with the longest of each few: the longest of all is among them.
+#[test]
+fn latencies_over_time_are_those_of_the_report() {
+    for (capture, titles) in [
+        ("pcaps/loss1_rc_read-A.pcap.zst", &["READ to first response", "READ to last response"][..]),
+        ("pcaps/loss1_rc_write-A.pcap.zst", &["ACK round trip", "Message completion"][..]),
+    ] {
+        let report: Value = serde_json::from_slice(&run(&["analyze", "--json", capture])).unwrap();
+        let data = &islands(&page(&[capture]))[0];
+        for title in titles {
+            let field = match *title {
+                "READ to first response" => "read_first",
+                "READ to last response" => "read_last",
+                "Message completion" => "message_completion",
+                _ => "ack_rtt",
+            };
+            let mut drawn = 0;
+            for picture in data["pictures"].as_array().unwrap().iter().filter(|one| !one["flow"].is_null()) {
+                let charts = picture["charts"].as_array().unwrap();
+                let Some(chart) = charts.iter().find(|chart| chart["title"] == *title) else { continue };
+                let flow = &report["flows"][picture["flow"].as_u64().unwrap() as usize];
+                assert_eq!(chart["percentiles"], flow["latency_ns"][field], "{capture} {title}");
+                let points = chart["series"][0]["points"].as_array().unwrap();
+                let longest = points.iter().map(|point| point[1].as_u64().unwrap()).max().unwrap();
+                let most = chart["percentiles"]["max"].as_u64().unwrap();
+                assert!(longest.abs_diff(most) * 100 <= most, "{capture} {title}: {longest} and {most}");
+                drawn += 1;
+            }
+            assert!(drawn > 0, "{capture} {title}");
+        }
+    }
+}
+
+/// A page, a trace and tables come from one run, beside the JSON.
+#[test]
+fn one_run_makes_all_outputs() {
+    let path = |name: &str| scratch(name).to_str().unwrap().to_owned();
+    let (page, trace, alone) = (path("all.html"), path("all.pftrace"), path("alone.pftrace"));
+    let (tables, tables_alone) = (path("all-tables"), path("alone-tables"));
+    let all =
+        ["analyze", LOSSY, "--json", "--force", "--html", &page, "--perfetto", &trace, "--csv", &tables];
+    let json = run(&all);
+    assert_eq!(json, run(&["analyze", "--json", LOSSY]));
+    run(&["analyze", LOSSY, "--force", "--perfetto", &alone, "--csv", &tables_alone]);
+    let read = |path: &str| fs::read(path).unwrap();
+    assert!(read(&trace).len() > 1000 && read(&trace) == read(&alone));
+    for table in ["flows", "episodes", "findings"] {
+        let of = |directory: &str| read(&format!("{directory}/{table}.csv"));
+        assert!(of(&tables).len() > 100 && of(&tables) == of(&tables_alone), "{table}");
+    }
+    assert_eq!(islands(&String::from_utf8(read(&page)).unwrap()), islands(&self::page(&[LOSSY])));
+    let mut both = Command::new(env!("CARGO_BIN_EXE_rdmawire"));
+    assert!(!both.args(["analyze", "--json", "--html", "-", LOSSY]).output().unwrap().status.success());
+}
+
+/// What marks, CNPs and classes say is in the page as in the JSON.
+#[test]
+fn marked_flows_and_classes_are_tables_of_the_page() {
+    let capture = "pcaps/ecn_rc_write-B.pcap.zst";
+    let report: Value = serde_json::from_slice(&run(&["analyze", "--json", capture])).unwrap();
+    let data = &islands(&page(&[capture]))[0];
+    let marked = report["congestion"]["flows"].as_array().unwrap();
+    let rows = data["marked"]["rows"].as_array().unwrap();
+    assert!(!marked.is_empty() && rows.len() == marked.len());
+    for (row, flow) in rows.iter().zip(marked) {
+        assert_eq!(cell(&data["marked"], row, "CE"), &flow["ce_packets"]);
+        assert_eq!(cell(&data["marked"], row, "from"), &flow["src"]);
+    }
+    let classes = report["traffic_classes"].as_array().unwrap();
+    let rows = data["classes"]["rows"].as_array().unwrap();
+    assert!(!classes.is_empty() && rows.len() == classes.len());
+    for (row, class) in rows.iter().zip(classes) {
+        assert_eq!(cell(&data["classes"], row, "packets"), &class["packets"]);
+        assert_eq!(cell(&data["classes"], row, "bytes"), &class["wire_bytes"]);
+    }
+}

@@ -4,6 +4,7 @@ mod pictures;
 
 use std::{
     collections::BTreeMap,
+    fs::File,
     io::{self, Write},
     path::{Path, PathBuf},
     sync::{
@@ -14,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 
 use super::{
@@ -28,7 +29,7 @@ use super::{
 };
 use rdmawire::{
     analyze::{
-        Address, Analysis, Batch, Ended, Options,
+        Address, Analysis, Batch, Ended, Files, Options,
         metric::{
             Metric,
             timeline::{self, Ends, Timeline},
@@ -64,14 +65,14 @@ pub(super) struct Analyze {
     /// Write the report as one JSON object.
     #[arg(long)]
     json: bool,
-    /// Write the reports of all files into one HTML page, which opens offline in any browser; `-` is standard output.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "every"])]
+    /// Write the reports of all files into one HTML page instead of text. It opens offline in any browser; `-` is standard output.
+    #[arg(long, value_name = "FILE", conflicts_with = "every")]
     html: Option<PathBuf>,
     /// Show one flow in detail: its number in the list, or SOURCE,DESTINATION,QP.
     #[arg(long, value_name = "FLOW", conflicts_with = "json")]
     flow: Option<String>,
     /// Write the timeline of the flows in trouble, and of the largest, as a trace that ui.perfetto.dev opens.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["every", "html"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "every")]
     perfetto: Option<PathBuf>,
     /// Show at most N rows of each list, and N findings; 0 shows all.
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -93,14 +94,14 @@ pub(super) struct Analyze {
     threads: usize,
     /// Also write tables for databases and notebooks into this directory: flows.csv, episodes.csv, …; `rdmawire explain tables`
     /// describes them.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["html", "perfetto", "flow"])]
+    #[arg(long, value_name = "DIR")]
     csv: Option<PathBuf>,
     /// Also write these tables with one JSON object on each line.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["html", "perfetto", "flow"])]
+    #[arg(long, value_name = "DIR")]
     ndjson: Option<PathBuf>,
     /// Also write these tables as Parquet.
     #[cfg(feature = "parquet")]
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["html", "perfetto", "flow"])]
+    #[arg(long, value_name = "DIR")]
     parquet: Option<PathBuf>,
     /// Replace tables that exist.
     #[arg(long)]
@@ -138,17 +139,17 @@ impl Analyze {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let filter = self.tracking.filter()?;
         end_on_ctrl_c(&STOP);
-        let page = self.html.as_ref().map(|path| Making::begin(path, &self.files)).transpose()?;
-        if self.has_pictures() {
-            return self.pictures();
+        if self.json && self.html.as_deref() == Some(Path::new("-")) {
+            bail!("--html -: standard output has the JSON; give the page a file");
         }
+        let page = self.html.as_ref().map(|path| Making::begin(path, &self.files)).transpose()?;
         let printer = Mutex::new(Printer::new(&self)?);
         let all_read =
             if self.merge { self.merged(&filter, &printer)? } else { self.each(&filter, &printer)? };
         let printer = printer.into_inner().unwrap_or_else(PoisonError::into_inner);
-        match page {
-            Some(page) => page.end(&printer.end_page()?)?,
-            None => printer.end()?,
+        let articles = printer.end()?;
+        if let Some(page) = page {
+            page.end(&articles)?;
         }
         Ok(if all_read { Outcome::Done } else { Outcome::Failed })
     }
@@ -209,13 +210,27 @@ impl Analyze {
     ) -> anyhow::Result<(Option<Done>, bool)> {
         let Some(mut reader) = try_open(path) else { return Ok((None, false)) };
         let threads = threads_left(threads, [reader.info()].into_iter());
-        if self.html.is_some() {
-            let (analysis, is_all) = self.follow(&mut reader, filter, threads, self.timeline());
-            let done = self.article(analysis.from(describe([reader.info()].into_iter())))?;
-            return Ok((Some(Done::Article(done)), is_all));
+        let files = |reader: &Reader| describe([reader.info()].into_iter());
+        let (done, is_all) = self.done(&mut reader, filter, threads, files)?;
+        Ok((Some(done), is_all))
+    }
+
+    /// Analyzes a source. Returns what is to be printed, and whether all of the source could be read.
+    fn done<S: Source + Send>(
+        &self,
+        source: &mut S,
+        filter: &Option<Filter>,
+        threads: usize,
+        files: impl Fn(&S) -> Files,
+    ) -> anyhow::Result<(Done, bool)> {
+        if !self.has_pictures() {
+            let (analysis, is_all) = self.analyze(source, filter, threads)?;
+            return Ok((Done::Report(analysis.from(files(source))), is_all));
         }
-        let (analysis, is_all) = self.analyze(&mut reader, filter, threads)?;
-        Ok((Some(Done::Report(analysis.from(describe([reader.info()].into_iter())))), is_all))
+        let (analysis, is_all) = self.follow(source, filter, threads, self.timeline());
+        let ended = analysis.from(files(source));
+        let article = self.html.is_some().then(|| self.article(&ended)).transpose()?;
+        Ok((Done::Pictured(Box::new(ended), article), is_all))
     }
 
     fn merged(&self, filter: &Option<Filter>, printer: &Mutex<Printer<'_>>) -> anyhow::Result<bool> {
@@ -227,13 +242,7 @@ impl Analyze {
         let threads = threads_left(self.threads(), readers.iter().map(|reader| reader.info()));
         let mut merge = Merge::new(readers);
         let files = |merge: &Merge| describe(merge.readers().map(|reader| reader.info()));
-        let (done, is_all) = if self.html.is_some() {
-            let (analysis, is_all) = self.follow(&mut merge, filter, threads, self.timeline());
-            (Done::Article(self.article(analysis.from(files(&merge)))?), is_all)
-        } else {
-            let (analysis, is_all) = self.analyze(&mut merge, filter, threads)?;
-            (Done::Report(analysis.from(files(&merge))), is_all)
-        };
+        let (done, is_all) = self.done(&mut merge, filter, threads, files)?;
         printer.lock().unwrap_or_else(PoisonError::into_inner).put(0, Some(done))?;
         Ok(all_read && is_all)
     }
@@ -305,7 +314,7 @@ impl Analyze {
     }
 
     /// The part of a page.
-    fn article(&self, ended: Ended<Timeline>) -> anyhow::Result<Article> {
+    fn article(&self, ended: &Ended<Timeline>) -> anyhow::Result<Article> {
         /// Flows with pictures in a page, but for the one that was asked for.
         const PICTURES: usize = 12;
         let report = ended.report();
@@ -316,11 +325,7 @@ impl Analyze {
         };
         let wanted: Vec<usize> = wanted.into_iter().collect();
         let pictures = ended.metric().charts(&report, &wanted, PICTURES.div_ceil(self.captures()));
-        let article = Article::of(&report, pictures, (Html::ROWS / self.captures()).max(100))?;
-        drop(report);
-        // To free a million flows one by one takes longer.
-        std::mem::forget(ended);
-        Ok(article)
+        Ok(Article::of(&report, pictures, (Html::ROWS / self.captures()).max(100))?)
     }
 
     /// Prints the report of an analysis that continues. The analysis waits until the report is made; if the report is too long to be
@@ -410,6 +415,11 @@ impl Analyze {
         text::Options { width: terminal::width(), colour: self.color.is_on(), top: self.top, sort: self.sort }
     }
 
+    /// Whether reports are printed: a page stands for their text.
+    fn has_text(&self) -> bool {
+        self.html.is_none() || self.json
+    }
+
     /// Whether there is only one report.
     fn is_one(&self) -> bool {
         self.merge || self.files.len() == 1
@@ -444,7 +454,8 @@ fn stdout() -> io::Result<impl Write> {
 #[allow(clippy::large_enum_variant, reason = "there is one for each file")]
 enum Done {
     Report(Ended),
-    Article(Article),
+    /// With what pictures need, and its part of the page.
+    Pictured(Box<Ended<Timeline>>, Option<Article>),
 }
 
 /// Prints reports in the order of the files, each as soon as possible. After several, it prints the summary.
@@ -458,13 +469,16 @@ struct Printer<'a> {
     /// The parts of a page.
     articles: Vec<Article>,
     tables: Vec<Tables<WholeFile>>,
+    /// The file of the Perfetto trace, until it is written.
+    trace: Option<File>,
 }
 
 impl Printer<'_> {
     fn new(asked: &Analyze) -> anyhow::Result<Printer<'_>> {
         let (waiting, summaries, articles) = (BTreeMap::new(), Vec::new(), Vec::new());
-        let tables = asked.tables()?;
-        Ok(Printer { asked, next: 0, waiting, summaries, is_flow_found: false, articles, tables })
+        // A path that cannot be written fails before the long work.
+        let (tables, trace) = (asked.tables()?, asked.create_trace()?);
+        Ok(Printer { asked, next: 0, waiting, summaries, is_flow_found: false, articles, tables, trace })
     }
 
     /// Takes the analysis of a file.
@@ -477,28 +491,26 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// The parts of the page.
-    fn end_page(mut self) -> anyhow::Result<Vec<Article>> {
-        self.print_waiting()?;
-        Ok(self.articles)
-    }
-
     /// Prints the reports that wait for files that were not begun.
     fn print_waiting(&mut self) -> anyhow::Result<()> {
         std::mem::take(&mut self.waiting).into_values().try_for_each(|done| self.print(done))
     }
 
-    /// Prints the reports that wait, and the summary.
-    fn end(mut self) -> anyhow::Result<()> {
+    /// Prints the reports that wait, and the summary. Returns the parts of the page.
+    fn end(mut self) -> anyhow::Result<Vec<Article>> {
         self.print_waiting()?;
         for tables in std::mem::take(&mut self.tables) {
             tables.finish()?.into_iter().try_for_each(WholeFile::keep)?;
         }
-        if self.summaries.is_empty() {
-            return Ok(());
+        if !self.summaries.is_empty() {
+            self.print_summary()?;
         }
+        Ok(self.articles)
+    }
+
+    fn print_summary(&mut self) -> anyhow::Result<()> {
         let mut out = stdout()?;
-        let set = Set::of_summaries(self.summaries);
+        let set = Set::of_summaries(std::mem::take(&mut self.summaries));
         if self.asked.json {
             // The fields of a serialized `Set` after its reports.
             write!(out, r#"],"summaries":"#)?;
@@ -517,42 +529,67 @@ impl Printer<'_> {
     }
 
     fn print(&mut self, done: Option<Done>) -> anyhow::Result<()> {
-        let done = match done {
-            Some(Done::Report(done)) => done,
-            Some(Done::Article(article)) => {
-                self.articles.push(article);
-                return Ok(());
+        match done {
+            None => {}
+            Some(Done::Report(ended)) => {
+                self.print_report(&ended.report(), &|_| None)?;
+                self.end_with(ended);
             }
-            None => return Ok(()),
-        };
-        let report = done.report();
-        self.tables.iter_mut().try_for_each(|tables| tables.add(&report))?;
+            Some(Done::Pictured(ended, article)) => {
+                self.articles.extend(article);
+                if let Some(file) = self.trace.take() {
+                    self.asked.trace(&ended, file)?;
+                }
+                self.print_report(&ended.report(), &|at| self.asked.sparkline(&ended, at))?;
+                self.end_with(ended);
+            }
+        }
+        Ok(())
+    }
+
+    /// After the only report the process ends. To free a million flows one by one takes longer.
+    fn end_with<T>(&self, ended: T) {
+        if self.asked.is_one() {
+            std::mem::forget(ended);
+        }
+    }
+
+    /// Prints a report, and below one flow of the only one its `line` of rate and marks.
+    fn print_report(
+        &mut self,
+        report: &View<'_>,
+        line: &dyn Fn(usize) -> Option<String>,
+    ) -> anyhow::Result<()> {
+        self.tables.iter_mut().try_for_each(|tables| tables.add(report))?;
         let asked = self.asked;
-        let mut out = stdout()?;
-        if asked.is_one() {
-            asked.write(&report, &mut out)?;
-            out.flush()?;
-            drop(report);
-            // The process ends. To free a million flows one by one takes longer.
-            std::mem::forget(done);
+        if !asked.has_text() {
             return Ok(());
         }
+        let mut out = stdout()?;
+        if asked.is_one() {
+            asked.write(report, &mut out)?;
+            if let Some(which) = asked.flow.as_ref().filter(|_| !asked.json) {
+                let at = report::find_flow(report, which).map_err(|error| anyhow!("--flow: {error}"))?;
+                line(at).map_or(Ok(()), |line| write!(out, "\n{line}"))?;
+            }
+            return Ok(out.flush()?);
+        }
         let is_first = self.summaries.is_empty();
-        self.summaries.push(Totals::of(&report));
+        self.summaries.push(Totals::of(report));
         if asked.json {
             match is_first {
                 true => write!(out, r#"{{"schema":"{}","reports":["#, set::SCHEMA)?,
                 false => write!(out, ",")?,
             }
-            json::write(&mut out, &report)?;
+            json::write(&mut out, report)?;
             return Ok(out.flush()?);
         }
         if let Some(which) = &asked.flow {
-            let Ok(index) = report::find_flow(&report, which) else { return Ok(()) };
+            let Ok(index) = report::find_flow(report, which) else { return Ok(()) };
             self.is_flow_found = true;
-            asked.text(Some(index)).render(&report, &mut out)?;
+            asked.text(Some(index)).render(report, &mut out)?;
         } else {
-            asked.text(None).render(&report, &mut out)?;
+            asked.text(None).render(report, &mut out)?;
         }
         writeln!(out)?;
         Ok(out.flush()?)

@@ -34,6 +34,8 @@ pub struct Chart {
     pub series: Vec<Series>,
     /// Spans of time behind it: what, from, to.
     pub bands: Vec<(&'static str, i64, i64)>,
+    /// Of dots: the percentiles of all values, also of those that are not drawn.
+    pub percentiles: Option<Summary>,
 }
 
 /// How a chart is drawn.

@@ -19,6 +19,16 @@ impl What {
     /// All of them.
     pub const ALL: [What; 4] = [What::AckRtt, What::Message, What::ReadFirst, What::ReadLast];
 
+    /// Its name as a title.
+    pub const fn title(self) -> &'static str {
+        match self {
+            What::AckRtt => "ACK round trip",
+            What::Message => "Message completion",
+            What::ReadFirst => "READ to first response",
+            What::ReadLast => "READ to last response",
+        }
+    }
+
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {

@@ -2,17 +2,12 @@
 
 use std::{fs::File, io::Write};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 
-use super::{Analyze, stdout};
-use crate::cli::{
-    Outcome,
-    input::{describe, try_open},
-    say,
-};
+use super::Analyze;
+use crate::cli::say;
 use rdmawire::{
     analyze::{Ended, metric::timeline::Timeline},
-    capture::{Merge, Reader, Source},
     plot::{perfetto, sparkline},
     report,
 };
@@ -21,50 +16,23 @@ use rdmawire::{
 const TRACED: usize = 1000;
 
 impl Analyze {
-    /// Whether pictures are asked for.
+    /// Whether the analysis is to keep what pictures need.
     pub(super) fn has_pictures(&self) -> bool {
-        let has_line = self.flow.is_some() && self.every.is_none() && self.html.is_none() && self.is_one();
-        self.perfetto.is_some() || has_line
+        let has_line = self.flow.is_some() && self.every.is_none() && self.is_one();
+        self.html.is_some() || self.perfetto.is_some() || has_line
     }
 
-    /// Analyzes with a timeline, on one thread. The report is the usual one.
-    pub(super) fn pictures(&self) -> anyhow::Result<Outcome> {
+    /// Creates the file of the trace, if one is asked for.
+    pub(super) fn create_trace(&self) -> anyhow::Result<Option<File>> {
+        let Some(path) = &self.perfetto else { return Ok(None) };
         if !self.is_one() {
-            return Err(anyhow!("--perfetto: one trace is of one file; --merge makes several one"));
+            bail!("--perfetto: one trace is of one file; --merge makes several one");
         }
-        // A path that cannot be written fails before the long work.
-        let trace = self
-            .perfetto
-            .as_ref()
-            .map(|path| File::create(path).with_context(|| format!("cannot write {}", path.display())));
-        let trace = trace.transpose()?;
-        let readers: Vec<Reader> = self.files.iter().filter_map(|path| try_open(path)).collect();
-        let all_read = readers.len() == self.files.len();
-        if readers.is_empty() {
-            return Ok(Outcome::Failed);
-        }
-        let mut source = Merge::new(readers);
-        let timeline = Timeline::default().with_speed(self.options().speed_bps);
-        let (ended, is_all) = self.tracking.follow_with(&mut source, self.options(), timeline)?;
-        let ended = ended.from(describe(source.readers().map(|reader| reader.info())));
-        if let Some(trace) = trace {
-            self.trace(&ended, trace)?;
-        }
-        let report = ended.report();
-        let mut out = stdout()?;
-        self.write(&report, &mut out)?;
-        if let (Some(which), false) = (&self.flow, self.json) {
-            let at = report::find_flow(&report, which).map_err(|error| anyhow!("--flow: {error}"))?;
-            let columns = self.style().width.saturating_sub(12).clamp(10, 100);
-            if let Some(lines) = sparkline(&report, ended.metric(), at, columns) {
-                write!(out, "\n{lines}")?;
-            }
-        }
-        out.flush()?;
-        Ok(if all_read && is_all { Outcome::Done } else { Outcome::Failed })
+        File::create(path).map(Some).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    fn trace(&self, ended: &Ended<Timeline>, file: File) -> anyhow::Result<()> {
+    /// Writes the trace.
+    pub(super) fn trace(&self, ended: &Ended<Timeline>, file: File) -> anyhow::Result<()> {
         let (report, timeline) = (ended.report(), ended.metric());
         let mut flows = timeline.chosen(&report, TRACED);
         if let Some(which) = &self.flow {
@@ -77,5 +45,11 @@ impl Analyze {
             say(format_args!("{left_out} messages overlap with too many others, and are not in the trace"));
         }
         Ok(())
+    }
+
+    /// A flow's rate over time in one line.
+    pub(super) fn sparkline(&self, ended: &Ended<Timeline>, at: usize) -> Option<String> {
+        let columns = self.style().width.saturating_sub(12).clamp(10, 100);
+        sparkline(&ended.report(), ended.metric(), at, columns)
     }
 }

@@ -303,7 +303,7 @@ const UNITS = { ns: DURATIONS, bps: RATES, bytes: BYTES };
 
 /** A chart of a picture, its tools, and the table of its data. */
 class Chart {
-  constructor(chart, picture, facts) {
+  constructor(chart, picture) {
     this.chart = chart;
     this.picture = picture;
     this.isMarks = chart.style === 'marks';
@@ -319,8 +319,8 @@ class Chart {
         make('span', { class: 'zoom' }, tool('−', 'Zoom out', () => this.zoom(2)), tool('+', 'Zoom in', () => this.zoom(0.5)), tool('←', 'Earlier', () => this.zoom(1, -0.4)),
           tool('→', 'Later', () => this.zoom(1, 0.4)), tool('All', 'Show all', () => picture.show(...picture.range))), this.readout),
       this.plot, this.legend, behind);
-    if (chart.style === 'dots') this.distribution = { place: make('div', { class: 'plot', role: 'img', 'aria-label': `Distribution: ${chart.title}` }), facts };
-    if (this.distribution) behind.before(make('p', { class: 'quiet' }, 'Distribution, with the percentiles of all packets:'), this.distribution.place);
+    if (chart.style === 'dots') this.distribution = make('div', { class: 'plot', role: 'img', 'aria-label': `Distribution: ${chart.title}` });
+    if (this.distribution) behind.before(make('p', { class: 'quiet' }, 'Distribution, with the percentiles of all:'), this.distribution);
   }
 
   draw() {
@@ -533,7 +533,7 @@ class Chart {
     }
     const first = Math.min(...bins.keys()) - 1, last = Math.max(...bins.keys()) + 2;
     const xs = Array.from({ length: last - first + 1 }, (_, n) => first + n);
-    const { place, facts } = this.distribution;
+    const place = this.distribution, facts = this.chart.percentiles;
     const draw = u => {
       if (!facts) return;
       u.ctx.save();
@@ -553,7 +553,7 @@ class Chart {
       width: place.clientWidth || 600, height: 200, padding: [40, 12, 0, 0], legend: { show: false }, cursor: { show: false },
       scales: { x: { time: false } },
       axes: [{ ...axis, space: 90, values: (_, splits) => splits.map(split => FORMAT.ns(10 ** (split / 10))) }, { ...axis, size: 84, values: (_, splits) => splits.map(FORMAT.count) }],
-      series: [{}, { label: 'packets', stroke: () => colour('rate'), fill: () => colour('rate'), paths: uPlot.paths.bars({ size: [0.9], align: 1 }), points: { show: false } }],
+      series: [{}, { label: 'how many', stroke: () => colour('rate'), fill: () => colour('rate'), paths: uPlot.paths.bars({ size: [0.9], align: 1 }), points: { show: false } }],
       hooks: { draw: [draw] },
     }, [xs, xs.map(bin => bins.get(bin) ?? 0)], place);
     themes.push(() => u.redraw(false));
@@ -571,8 +571,7 @@ class Picture {
     let [from, to] = [Infinity, -Infinity];
     for (const time of times) { from = Math.min(from, time); to = Math.max(to, time); }
     this.range = [from, to > from ? to : from + 1000];
-    const facts = data.facts.find(([name]) => name === 'packet to ACK')?.[2];
-    this.charts = data.charts.map(chart => new Chart(chart, this, facts));
+    this.charts = data.charts.map(chart => new Chart(chart, this));
     this.element = make('details', { class: 'picture', ontoggle: () => this.draw() }, make('summary', {}, make('h3', {}, data.title)), this.facts(data.facts), ...this.charts.map(chart => chart.element));
     themes.push(() => this.drawn && this.charts.forEach(chart => chart.u.redraw(false)));
   }
@@ -620,6 +619,34 @@ class Picture {
   }
 }
 
+/** Bytes and trouble by source port: where switches choose paths by it, by path. */
+function drawPorts(table, ports) {
+  const column = label => ports.columns.findIndex(head => head.label === label);
+  const [bytes, ...trouble] = ['bytes', 'resent', 'lost', 'late'].map(column);
+  const rows = ports.rows.filter(([port]) => Number(port) >= 0).sort(([a], [b]) => a - b);
+  if (rows.length < 2) return;
+  const place = make('div', { class: 'plot', role: 'img', 'aria-label': 'Bytes and trouble by source port. The table below has the same data.' });
+  table.before(make('figure', {}, make('figcaption', {}, make('strong', {}, 'By source port'), ' ',
+    make('span', { class: 'quiet' }, 'Bars: bytes on the wire. Dots: packets resent, lost or late, on the right scale.')), place));
+  const axis = { stroke: () => style('--soft'), grid: { stroke: () => style('--line'), width: 1 }, ticks: { show: false }, font: '12px system-ui, sans-serif' };
+  const least0 = (_, __, most) => [0, Math.max(most, 1) * 1.06];
+  const sums = rows.map(row => trouble.reduce((sum, at) => sum + (row[at] ?? 0), 0) || null);
+  const u = new uPlot({
+    width: place.clientWidth || 600, height: 200, legend: { show: false }, cursor: { show: false },
+    scales: { x: { time: false, range: [-0.7, rows.length - 0.3] }, y: { range: least0 }, trouble: { range: least0 } },
+    axes: [
+      { ...axis, space: 60, incrs: [1, 2, 5].flatMap(n => [1, 10, 100, 1e3, 1e4].map(ten => n * ten)).sort((a, b) => a - b), values: (_, splits) => splits.map(n => rows[n]?.[0] ?? '') },
+      { ...axis, size: 84, values: (_, splits, __, ___, step) => labels(BYTES, splits, step) },
+      { ...axis, scale: 'trouble', side: 1, size: 60, grid: { show: false }, values: (_, splits) => splits.map(n => Number.isInteger(n) ? FORMAT.count(n) : '') },
+    ],
+    series: [{},
+      { label: 'bytes', stroke: () => colour('rate'), fill: () => colour('rate'), paths: uPlot.paths.bars({ size: [0.8] }), points: { show: false } },
+      { label: 'trouble', scale: 'trouble', stroke: () => colour('again'), paths: () => null, points: { show: true, size: 7, fill: () => colour('again') } }],
+  }, [rows.map((_, n) => n), rows.map(row => row[bytes]), sums], place);
+  themes.push(() => u.redraw(false));
+  new ResizeObserver(() => u.setSize({ width: place.clientWidth, height: 200 })).observe(place);
+}
+
 const grids = [];
 
 function begin(article, number) {
@@ -638,6 +665,7 @@ function begin(article, number) {
   }
   grids.push(...Object.values(own));
   matrix(article.querySelector('.matrix'), data.hosts);
+  if (own.ports) drawPorts(article.querySelector('[data-table=ports]'), data.ports);
   const place = article.querySelector('.pictures');
   if (pictures.length) place.append(make('h2', {}, 'Pictures'), make('p', { class: 'quiet' }, 'Drag, or pinch, to zoom in; click twice to see all. Times count from the start of the capture.'), ...pictures.map(({ shown }) => shown.element));
   pictures.slice(0, 2).forEach(({ shown }) => { shown.element.open = true; });

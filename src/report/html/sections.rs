@@ -6,7 +6,7 @@ use super::{Table, tables::Tables};
 use crate::report::{
     Capture, Cost, Finding, Overhead, Price, Severity, View, clean,
     set::{Set, Totals},
-    text::{congestion, pause, source_ports},
+    text::{congestion, incasts, pause, source_ports},
     units::{bits_per_second, bytes, count, duration, percent, utc},
 };
 
@@ -32,6 +32,16 @@ pub(super) fn article(report: &View<'_>, tables: &Tables) -> Markup {
         section { h2 { "Hosts" } div.matrix {} }
         section { h2 { "Congestion, pauses and paths" }
             h3 { "Congestion" } p { (clean(&congestion(&report.congestion))) "." }
+            @if !tables.marked.rows.is_empty() {
+                (place("marked", "Flows with marks or congestion notifications", &tables.marked))
+            }
+            @if let Some(incast) = report.incast.as_deref().filter(|all| !all.is_empty()) {
+                h3 { "Incast" } p { (clean(&incasts(incast))) "." }
+            }
+            @if !tables.classes.rows.is_empty() {
+                h3 { "Traffic classes" }
+                (place("classes", "Traffic by DSCP and priority, or by service level and virtual lane", &tables.classes))
+            }
             h3 { "Pauses" }
             @if tables.pauses.rows.is_empty() {
                 p { (clean(&pause(report.pause.as_deref(), report.why.get("pause")))) "." }
@@ -179,7 +189,7 @@ fn overhead(overhead: &Overhead) -> Markup {
         return html! { p { "No RDMA packets." } };
     }
     let share = |part: u64| percent(part as f64 / total.l1_bytes as f64);
-    let bar = |part: u64| html! { td.bar { meter min="0" max=(total.l1_bytes) value=(part) {} } };
+    let bar = |part: u64| html! { td.bar { meter min="0" max=(total.l1_bytes) value=(part) aria-hidden="true" {} } };
     let layers = total.header_bytes.rows();
     let prices: [(&str, Option<Price>); 5] = [
         ("native InfiniBand", total.as_native_ib),
@@ -218,7 +228,7 @@ fn cost(name: &str, l1_bytes: u64, efficiency: Option<f64>) -> Markup {
     html! { tr {
         th scope="row" { (name) } td.n { (count(l1_bytes)) }
         @if let Some(ratio) = efficiency {
-            td.n { (percent(ratio)) } td.bar { meter min="0" max="1" value=(ratio) {} }
+            td.n { (percent(ratio)) } td.bar { meter min="0" max="1" value=(ratio) aria-hidden="true" {} }
         } @else { td {} td {} }
     } }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Cell, Head, Table};
 use crate::report::{
-    Bounds, Connection, Episode, Flow, Pause, Sort, Stream, Summary, View,
+    Bounds, Connection, Episode, Flow, MarkedFlow, Pause, Sort, Stream, Summary, TrafficClass, View,
     chart::Picture,
     clean,
     order::{first, trouble},
@@ -21,6 +21,8 @@ pub(super) struct Tables {
     pub(super) episodes: Table,
     pub(super) ports: Table,
     pub(super) pauses: Table,
+    pub(super) marked: Table,
+    pub(super) classes: Table,
     pub(super) hosts: Hosts,
     pub(super) pictures: Vec<Picture>,
 }
@@ -53,11 +55,14 @@ pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, most: usize) -> 
     let limit = (most, start_ns);
     let (connections, episodes) = (&report.connections, &report.episodes);
     let pauses = report.pause.as_deref().unwrap_or_default();
+    let (marked, classes) = (&report.congestion.flows, &report.traffic_classes);
     Tables {
         flows: finish(FLOWS, flows, left_out),
         connections: list(CONNECTIONS, connections.iter(), connections.len(), limit),
         episodes: list(EPISODES, episodes.iter(), episodes.len(), limit),
         pauses: list(PAUSES, pauses.iter(), pauses.len(), limit),
+        marked: list(MARKED, marked.iter(), report.congestion.flow_count as usize, limit),
+        classes: list(CLASSES, classes.iter(), classes.len(), limit),
         ports: list(PORTS, ports.iter(), ports.len(), limit),
         hosts: Hosts::of(pairs),
         pictures,
@@ -98,7 +103,9 @@ fn list<T, R: Borrow<T>>(
     (most, start_ns): (usize, i64),
 ) -> Table {
     let cells = |row: R| columns.iter().map(|column| (column.value)(row.borrow(), start_ns)).collect();
-    finish(columns, rows.take(most).map(cells).collect(), all.saturating_sub(most))
+    let rows: Vec<_> = rows.take(most).map(cells).collect();
+    let left_out = all.saturating_sub(rows.len());
+    finish(columns, rows, left_out)
 }
 
 /// Leaves empty columns out.
@@ -287,6 +294,97 @@ const PAUSES: &[Column<Pause>] = &[
     optional("longest", "ns", "The longest pause", |p, _| number(p.longest_ns)),
     optional("storms", "count", "Times without a break in the pause", |p, _| {
         some(p.storms.as_ref().map_or(0, Vec::len) as u64)
+    }),
+];
+
+const MARKED: &[Column<MarkedFlow>] = &[
+    optional("flow", "flow", "Number of the flow", |m, _| number(m.flow.map(|at| at as u64))),
+    column("from", "text", "Who sends the data", |m, _| text(&m.src)),
+    column("to", "text", "Who gets it, and sends the CNPs", |m, _| text(&m.dst)),
+    optional("QP", "text", "Queue pair that the data goes to", |m, _| {
+        m.dest_qp.map_or(Cell::None, |qp| text(format!("{qp:#x}")))
+    }),
+    column("CE", "count", "Packets marked: congestion experienced", |m, _| some(m.ce_packets)),
+    optional("CE of 1,000", "count", "Marked packets of 1,000 that could be marked", |m, _| {
+        m.ce_ratio.map_or(Cell::None, |ratio| some((ratio * 1000.0).round() as u64))
+    }),
+    column("CNP", "count", "Congestion notifications for it", |m, _| some(m.cnps)),
+    optional("due", "count", "CNPs that a receiver with this limit sends for the marks", |m, _| {
+        number(m.expected_cnps)
+    }),
+    optional("for losses", "count", "CNPs next to a NAK, and not after a mark", |m, _| {
+        some(m.cnps_for_losses.unwrap_or(0))
+    }),
+    optional("unmarked", "count", "CNPs after neither a mark nor a NAK that the tap shows", |m, _| {
+        some(m.cnps_unmarked.unwrap_or(0))
+    }),
+    optional("CNP interval p50", "ns", "Between two CNPs, median", |m, _| {
+        of_summary(m.cnp_interval_ns, |s| s.p50)
+    }),
+    optional("CE to CNP p50", "ns", "From a mark to the CNP for it, median", |m, _| {
+        of_summary(m.ce_to_cnp_ns, |s| s.p50)
+    }),
+    optional("rate before", "bps", "Bits on the wire per second before the first CNP", |m, _| {
+        number(m.rate_before_bps)
+    }),
+    optional("rate after", "bps", "From the first CNP to the last", |m, _| number(m.rate_after_bps)),
+    optional("reaction", "text", "Rate after a CNP over the rate before it, median", |m, _| {
+        m.reaction_ratio.map_or(Cell::None, |ratio| text(format!("× {ratio:.2}")))
+    }),
+    optional("takes notice", "text", "Whether the sender slows down after CNPs", |m, _| {
+        m.keeps_rate.map_or(Cell::None, |keeps| text(if keeps { "no" } else { "yes" }))
+    }),
+    optional(
+        "DCQCN",
+        "text",
+        "The parameters whose model is nearest to the rate: a model, no measurement",
+        |m, _| m.dcqcn.as_ref().map_or(Cell::None, |dcqcn| text(&dcqcn.best)),
+    ),
+];
+
+const CLASSES: &[Column<TrafficClass>] = &[
+    optional("DSCP", "count", "Differentiated services code point", |c, _| number(c.dscp.map(u64::from))),
+    optional("PCP", "count", "Priority code point of the VLAN tag", |c, _| number(c.pcp.map(u64::from))),
+    optional("SL", "count", "Service level of native InfiniBand", |c, _| number(c.sl.map(u64::from))),
+    optional("VL", "count", "Virtual lane of native InfiniBand", |c, _| number(c.vl.map(u64::from))),
+    optional("priority", "count", "Its priority, 0 to 7", |c, _| number(c.priority.map(u64::from))),
+    optional("PFC", "text", "Whether the priority has PFC, as the map says", |c, _| {
+        c.pfc.map_or(Cell::None, |has| text(if has { "yes" } else { "no" }))
+    }),
+    column("packets", "count", "Packets, without corrupt ones and copies", |c, _| Cell::Number(c.packets)),
+    column("bytes", "bytes", "Bytes on the wire", |c, _| Cell::Number(c.wire_bytes)),
+    optional("rate", "bps", "Bits on the wire per second, from its first packet to its last", |c, _| {
+        number(c.rate_bps)
+    }),
+    optional("WRITE", "count", "RDMA WRITE packets", |c, _| some(c.operations.writes)),
+    optional("SEND", "count", "SEND packets", |c, _| some(c.operations.sends)),
+    optional("READ", "count", "READ requests and responses", |c, _| {
+        some(c.operations.read_requests + c.operations.read_responses)
+    }),
+    optional("atomic", "count", "Atomics, and their results", |c, _| some(c.operations.atomics)),
+    optional("ACK", "count", "ACKs and NAKs", |c, _| some(c.operations.acks)),
+    optional("CNP", "count", "Congestion notifications", |c, _| some(c.operations.cnps)),
+    optional("other", "count", "Other packets", |c, _| some(c.operations.others)),
+    optional("CE", "count", "Packets marked: congestion experienced", |c, _| some(c.ce_packets)),
+    optional("resent", "count", "Retransmitted packets", |c, _| some(c.retransmits)),
+    optional("NAK", "count", "NAKs for missing packets in this class", |c, _| some(c.naks)),
+    optional("lost", "bounds", "Packets that its flows lost on the network, at least and at most", |c, _| {
+        match both(c.lost, None) {
+            none if none.is_empty() => Cell::None,
+            shown => Cell::Ranked(least(c.lost), shown),
+        }
+    }),
+    optional(
+        "paused",
+        "ns",
+        "Time for which its priority was paused, in sum over links and senders",
+        |c, _| some(c.paused_ns.unwrap_or(0)),
+    ),
+    optional("ACK p50", "ns", "Packet to acknowledgement, median", |c, _| {
+        of_summary(c.ack_rtt_ns, |s| s.p50)
+    }),
+    optional("ACK p99", "ns", "Packet to acknowledgement, 99th percentile", |c, _| {
+        of_summary(c.ack_rtt_ns, |s| s.p99)
     }),
 ];
 

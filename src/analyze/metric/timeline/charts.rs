@@ -2,7 +2,9 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use super::{super::pause::Paused, Axis, Bin, Bins, Kind, Line, Loss, Picture, Place, Stretch, Timeline};
+use super::{
+    super::pause::Paused, Axis, Bin, Bins, Kind, Line, Loss, Picture, Place, Stretch, Timeline, What,
+};
 use crate::{
     analyze::model::Space,
     report::{
@@ -312,17 +314,32 @@ fn of_flow(
             vec![one("outstanding", "rate", points)],
         ));
     }
-    let delays = delays(line, *back, &numbers, start_ns);
-    if !delays.is_empty() {
-        charts.push(chart(
-            "ACK round trip",
-            "From a packet to the ACK that names it. Packets that were sent again do not count.",
-            Style::Dots,
-            "ns",
-            vec![one("round trip", "rate", delays)],
-        ));
-    }
     let l = &flow.latency_ns;
+    for (what, about, percentiles) in [
+        (
+            What::AckRtt,
+            "From a packet to the ACK that covers it. Packets that were sent again do not count.",
+            l.ack_rtt,
+        ),
+        (What::Message, "From the first packet of a message to its acknowledgement.", l.message_completion),
+        (What::ReadFirst, "From a READ request to its first response.", l.read_first),
+        (What::ReadLast, "From a READ request to its last response.", l.read_last),
+    ] {
+        let samples = &line.latency[what as usize];
+        let mut points: Vec<(i64, u64)> =
+            samples.samples().iter().map(|one| (one.to_ns - start_ns, one.took_ns())).collect();
+        if points.is_empty() {
+            continue;
+        }
+        points.sort_unstable();
+        let about = match samples.measured.div_ceil(points.len() as u64) {
+            1 => about.to_owned(),
+            n => format!("{about} The longest of each {n} or so is drawn."),
+        };
+        let series = vec![one(what.name(), "rate", points)];
+        let title = what.title();
+        charts.push(Chart { percentiles, ..chart(title, &about, Style::Dots, "ns", series) });
+    }
     let facts = [
         ("packet to ACK", "ns", l.ack_rtt),
         ("message completion", "ns", l.message_completion),
@@ -364,39 +381,4 @@ fn located(losses: &[Loss], episodes: &[report::Episode]) -> Vec<Loss> {
         }
     }
     losses
-}
-
-/// Times from packets to the ACKs that name them.
-fn delays(line: &Line, back: Option<&Line>, numbers: &Unwrapped, start_ns: i64) -> Vec<(i64, u64)> {
-    let Some(back) = back else { return Vec::new() };
-    let sent = line.sent[Space::Request as usize].stretches();
-    let numbered = |stretch: &Stretch| numbers.mark(stretch, 0);
-    let mut sent: Vec<(i64, &Stretch)> = sent.iter().map(|stretch| (numbered(stretch).2, stretch)).collect();
-    sent.sort_by_key(|(from, _)| *from);
-    let again = line.events.stretches().iter().filter(|event| event.kind == Kind::Again);
-    let mut again: Vec<(i64, i64)> = again.map(numbered).map(|mark| (mark.2, mark.3)).collect();
-    again.sort_unstable();
-    // The highest number in those that begin before.
-    let mut highest = i64::MIN;
-    for (_, to) in &mut again {
-        highest = highest.max(*to);
-        *to = highest;
-    }
-    let last_before =
-        |of: &[(i64, i64)], number| of.partition_point(|(from, _)| *from <= number).checked_sub(1);
-    let mut delays: Vec<(i64, u64)> = Vec::new();
-    for ack in back.acks.stretches() {
-        let number = numbers.number(ack.to_psn, ack.to_ns);
-        if last_before(&again, number).is_some_and(|at| again[at].1 >= number) {
-            continue;
-        }
-        let next = sent.partition_point(|(from, _)| *from <= number);
-        let Some((_, stretch)) = next.checked_sub(1).and_then(|last| sent.get(last)) else { continue };
-        let delay = ack.to_ns.saturating_sub(stretch.time_of(ack.to_psn));
-        if stretch.has(ack.to_psn) && delay >= 0 {
-            delays.push((ack.to_ns - start_ns, delay as u64));
-        }
-    }
-    delays.sort_unstable();
-    delays
 }
