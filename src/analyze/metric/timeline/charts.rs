@@ -328,7 +328,8 @@ fn of_flow(
         let samples = &line.latency[what as usize];
         let mut points: Vec<(i64, u64)> =
             samples.samples().iter().map(|one| (one.to_ns - start_ns, one.took_ns())).collect();
-        if points.is_empty() {
+        // One alone is in the table of distributions.
+        if points.len() < 2 {
             continue;
         }
         points.sort_unstable();

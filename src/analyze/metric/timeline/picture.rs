@@ -247,7 +247,8 @@ fn waits(line: &Line, back: &Line) -> Vec<Wait> {
         .collect()
 }
 
-/// Requests sent and not acknowledged, at the end of each bin of either flow.
+/// Requests sent and not acknowledged, at the end of each bin of either flow. Before the first acknowledgement, those since the
+/// first packet.
 fn outstanding(line: &Line, back: &Line, axis: &Axis) -> Vec<(i64, u32)> {
     let ends = |line: &Line, of: fn(&Bin) -> Option<u32>| {
         let (bins, width_ns) = line.bins.get();
@@ -263,6 +264,11 @@ fn outstanding(line: &Line, back: &Line, axis: &Axis) -> Vec<(i64, u32)> {
         let next = of.partition_point(|(end, _)| *end <= ns);
         next.checked_sub(1).and_then(|last| of.get(last)).map(|(_, psn)| *psn)
     };
-    let both = times.into_iter().filter_map(|ns| Some((ns, at(&sent, ns)?, at(&acked, ns)?)));
-    both.map(|(ns, sent, acked)| (ns, Psn(sent).distance_from(Psn(acked)).max(0) as u32)).collect()
+    let Some(first) = line.sent[Space::Request as usize].stretches().first() else { return Vec::new() };
+    let since = |sent: u32, ns| match at(&acked, ns) {
+        Some(acked) => Psn(sent).distance_from(Psn(acked)),
+        None => Psn(sent).distance_from(Psn(first.from_psn)) + 1,
+    };
+    let known = times.into_iter().filter_map(|ns| Some((ns, since(at(&sent, ns)?, ns).max(0) as u32)));
+    known.collect()
 }
