@@ -8,7 +8,8 @@
 use core::hint::black_box;
 
 use crate::{
-    dissect::Dissection,
+    checksum,
+    dissect::{Dissection, Note, Problem},
     named::named,
     wire::{Bth, Grh, Header, Ipv4, Ipv6, Kind, Lrh, Udp},
 };
@@ -23,6 +24,9 @@ named! {
         Bad "bad",
         /// The frame was cut, is a fragment, or nothing says where the ICRC is.
         Unchecked "unchecked",
+        /// There is none: a switch cut the packet to its headers instead of dropping it (packet trimming), and wrote the new length
+        /// into the IP header only.
+        Trimmed "trimmed",
     }
 }
 
@@ -41,7 +45,22 @@ impl State {
 /// Whether the frame's ICRC is right.
 #[inline]
 pub fn verify(d: &Dissection<'_>) -> State {
-    d.icrc().map_or(State::Unchecked, |there| State::of(there, compute(d)))
+    match d.icrc().map_or(State::Unchecked, |there| State::of(there, compute(d))) {
+        State::Bad if has_trimmed_length(d) => State::Trimmed,
+        state => state,
+    }
+}
+
+/// Whether the UDP header says more bytes than the IP header, which is right. Switches that trim packets (`PACKET_TRIM` of SAI, the
+/// switch abstraction interface) leave a packet so.
+#[cold]
+fn has_trimmed_length(d: &Dissection<'_>) -> bool {
+    let is_longer = |note: &Note| match note.problem {
+        Problem::Length { says, have } => note.layer == Kind::Udp && says > have,
+        _ => false,
+    };
+    let is_ip_right = d.get::<Ipv4>().is_none_or(|ip| ip.ihl() != 5 || checksum::internet(ip.bytes()) == 0);
+    is_ip_right && d.notes().iter().any(is_longer)
 }
 
 /// The right ICRC of the frame, in wire order. `None` if the packet's end is not known or was not captured, and where no source

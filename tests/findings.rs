@@ -90,6 +90,11 @@ fn made_by_hand(found: &mut Found) {
     }
     look("late or sent again", analysis, found);
 
+    let mut analysis = Analysis::new(Options::default());
+    let whole = packet(Opcode::RC_SEND_ONLY, 1).payload(vec![0; 256]).build();
+    frame(&mut analysis, 1, &frames::trimmed(&whole, 128));
+    look("trimmed", analysis, found);
+
     let mut analysis = Analysis::new(Options { max_flows: 4, ..Options::default() });
     for n in 0..200 {
         let roce = Roce { qp: n % 20, psn: n, payload: 256, ..Roce::default() };

@@ -126,6 +126,7 @@ fn sentence(class: Class, history: &History, is_bad: bool, d: &Dissection<'_>) -
         }
         Class::Corrupt if is_bad => "corrupt: its ICRC is wrong".to_owned(),
         Class::Corrupt => "corrupt: the checksum of its IP header is wrong".to_owned(),
+        Class::Trimmed => "trimmed: a switch cut it to its headers instead of dropping it".to_owned(),
         Class::NewAfterGap if history.gap == 1 => "1 PSN is missing before it".to_owned(),
         Class::NewAfterGap if history.gap > 1 => format!("{} PSNs are missing before it", history.gap),
         Class::NewAfterGap => "PSNs are missing before it".to_owned(),

@@ -37,7 +37,7 @@ pub(super) struct Plot {
     /// largest; of `rate`, the whole capture by traffic class.
     #[arg(long, value_name = "FLOW")]
     flow: Option<String>,
-    /// Write an SVG file. Without it, the picture is drawn in text.
+    /// Write an SVG file, of which `rsvg-convert` makes a PNG. Without it, the picture is drawn in text.
     #[arg(short, long, value_name = "FILE.svg", value_parser = svg)]
     output: Option<PathBuf>,
     /// The size of the SVG in pixels.

@@ -104,6 +104,8 @@ pseudo! {
     IcrcBad "icrc.bad" Type::Flag;
     /// An RDMA packet whose ICRC cannot be checked: cut, or a fragment.
     IcrcUnchecked "icrc.unchecked" Type::Flag;
+    /// A switch cut the packet to its headers: there is no ICRC.
+    IcrcTrimmed "icrc.trimmed" Type::Flag;
     /// A positive acknowledgement.
     AethAck "aeth.ack" Type::Flag;
     /// A negative acknowledgement.
@@ -280,6 +282,7 @@ impl Pseudo {
             Pseudo::IcrcGood => return icrc(State::Good),
             Pseudo::IcrcBad => return icrc(State::Bad),
             Pseudo::IcrcUnchecked => return icrc(State::Unchecked),
+            Pseudo::IcrcTrimmed => return icrc(State::Trimmed),
             Pseudo::AethAck => return syndrome(Syndrome::is_ack),
             Pseudo::AethNak => return syndrome(Syndrome::is_nak),
             Pseudo::AethRnr => return syndrome(Syndrome::is_rnr),

@@ -289,8 +289,11 @@ impl<'a> Info<'a> {
     /// What is malformed.
     #[inline]
     fn wrong<W: Write + ?Sized>(&self, w: &mut W) -> fmt::Result {
-        if self.icrc == State::Bad {
-            w.write_str(" [ICRC bad]")?;
+        match self.icrc {
+            State::Bad => w.write_str(" [ICRC bad]")?,
+            // What does not fit, does not because of that.
+            State::Trimmed => return w.write_str(" [trimmed by a switch]"),
+            _ => {}
         }
         for note in self.d.notes() {
             if note.problem.severity() == Severity::Error {

@@ -57,6 +57,7 @@ fn head(frame: &Frame<'_>, layer: &Layer, indent: &str, to: &mut String) -> fmt:
             match frame.icrc {
                 State::Good => to.push_str(", good"),
                 State::Unchecked => to.push_str(", not checked"),
+                State::Trimmed => to.push_str(", none: a switch trimmed the packet"),
                 State::Bad => {
                     to.push_str(", bad");
                     if let Some(right) = icrc::compute(d) {

@@ -26,7 +26,8 @@ fn losses(flow: &Flow) -> [Range; 2] {
     let range = |value: Value<'_>| value.range().unwrap_or(Range::exact(0.0));
     let downstream = range(lost(&flow.requests, "losses.downstream", |at| at.downstream));
     let corrupt = range(lost(&flow.requests, "losses.corrupt", |at| at.corrupt));
-    [range(lost(&flow.requests, "losses.upstream", |at| at.upstream)), downstream.plus(corrupt)]
+    let trimmed = range(lost(&flow.requests, "losses.trimmed", |at| at.trimmed));
+    [range(lost(&flow.requests, "losses.upstream", |at| at.upstream)), downstream.plus(corrupt).plus(trimmed)]
 }
 
 fn at_tap(flow: &Flow) -> Range {

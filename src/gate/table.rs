@@ -51,6 +51,7 @@ pub(super) const FIGURES: &[Figure] = figures! {
         ["losses.downstream"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.downstream", |at| at.downstream), "Requests lost behind the tap.";
         ["losses.ack_path"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.ack_path", |at| at.ack_path), "Requests whose acknowledgement was lost.";
         ["losses.corrupt"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.corrupt", |at| at.corrupt), "Requests with a wrong checksum or ICRC.";
+        ["losses.trimmed"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.trimmed", |at| at.trimmed), "Requests that a switch before the tap cut to their headers.";
         ["losses.capture"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.capture", |at| at.capture), "Requests that passed the tap, and are not in the capture.";
         ["response_losses"] Unit::Count, Sum, |flow| on_network(&flow.responses), "Responses lost on the network. A lost acknowledgement leaves no trace.";
         ["acks"] Unit::Count, Sum, |flow| Value::exact(flow.acks), "Packets that acknowledge.";
@@ -222,11 +223,12 @@ pub(super) fn lost(stream: &Stream, place: &str, at: At) -> Value<'static> {
 }
 
 fn on_network(stream: &Stream) -> Value<'static> {
-    let places: [(&str, At); 4] = [
+    let places: [(&str, At); 5] = [
         ("losses.upstream", |at| at.upstream),
         ("losses.downstream", |at| at.downstream),
         ("losses.ack_path", |at| at.ack_path),
         ("losses.corrupt", |at| at.corrupt),
+        ("losses.trimmed", |at| at.trimmed),
     ];
     let ranges = places.into_iter().filter_map(|(place, at)| lost(stream, place, at).range());
     ranges.reduce(|a, b| a.plus(b)).map_or(Value::Absent, Value::Number)

@@ -349,8 +349,9 @@ impl Trace<'_> {
         let back = picture.back.into_iter().flat_map(|back| back.events.stretches());
         let back = back.filter(|event| matches!(event.kind, Kind::Nak | Kind::RnrNak | Kind::Cnp));
         let own = picture.line.events.stretches().iter();
-        let own =
-            own.filter(|event| matches!(event.kind, Kind::Again | Kind::Late | Kind::Ce | Kind::Corrupt));
+        let is_told =
+            |kind| matches!(kind, Kind::Again | Kind::Late | Kind::Ce | Kind::Corrupt | Kind::Trimmed);
+        let own = own.filter(|event| is_told(event.kind));
         for stretch in back.chain(own) {
             let arguments = [
                 number,

@@ -203,6 +203,7 @@ impl Scene {
             (Kind::Copy, GREY),
             (Kind::Ambiguous, PINK),
             (Kind::Corrupt, BROWN),
+            (Kind::Trimmed, BROWN),
             (Kind::Nak, (120, 0, 0)),
             (Kind::RnrNak, PURPLE),
             (Kind::Cnp, (0, 0, 0)),

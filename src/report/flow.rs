@@ -153,6 +153,8 @@ records! {
         pub ack_path: Option<Bounds>,
         /// They were at the tap with a wrong checksum or ICRC.
         pub corrupt: Option<Bounds>,
+        /// Switches before the tap cut them to their headers, instead of dropping them.
+        pub trimmed: Option<Bounds>,
         /// They passed the tap, and are not in the capture.
         pub capture: Option<Bounds>,
     }
@@ -161,7 +163,7 @@ records! {
 impl Losses {
     /// Packets lost on the network, wherever; losses of the capture do not count.
     pub fn on_network(&self) -> Option<Bounds> {
-        let places = [self.upstream, self.downstream, self.ack_path, self.corrupt];
+        let places = [self.upstream, self.downstream, self.ack_path, self.corrupt, self.trimmed];
         places.into_iter().flatten().reduce(|[a, b], [c, d]| [a.saturating_add(c), b.saturating_add(d)])
     }
 }

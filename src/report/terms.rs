@@ -112,6 +112,7 @@ terms! {
         RepeatedAck = "repeated_ack": "It acknowledges what was acknowledged before.",
         Resync = "resync": "Its PSN is so far from the expected one that counting begins anew.",
         Retransmission = "retransmission": "Its sender had sent this PSN before.",
+        Trimmed = "trimmed": "A switch cut it to its headers, instead of dropping it: UDP's length is that of the whole packet, IP's is not, and there is no ICRC.",
         Unsequenced = "unsequenced": "It is in no PSN space that can be followed: datagrams, unknown operation codes.",
     }
 
@@ -150,6 +151,7 @@ terms! {
         Downstream = "downstream": "Between the tap and its receiver.",
         AckPath = "ack_path": "It arrived; its acknowledgement was lost.",
         Corrupt = "corrupt": "It arrived with a wrong checksum or ICRC.",
+        Trimmed = "trimmed": "A switch before the tap cut it to its headers, instead of dropping it.",
         Capture = "capture": "It passed the tap, and is not in the capture.",
         None = "none": "No packet was lost: the receiver was not ready.",
     }

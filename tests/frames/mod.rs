@@ -9,6 +9,7 @@ use rdmawire::{
         metric::{Metric, Placed, overhead::l1_bytes},
     },
     capture::{Record, Time},
+    checksum,
     dissect::{Encapsulation, Link, dissect},
     icrc,
     opcode::Opcode,
@@ -189,4 +190,18 @@ impl Shown<'_> {
 /// A frame at a time, of a flow.
 pub fn shown(time: i64, link: Link, frame: &[u8], flow: Option<u32>) -> Shown<'_> {
     Shown { time, link, frame, interface: 0, number: 1, flow, class: None }
+}
+
+/// What a switch that trims packets makes of one over Ethernet and IPv4: so many bytes, another DSCP, IP's length and checksum for
+/// that.
+pub fn trimmed(frame: &[u8], to: usize) -> Vec<u8> {
+    const IP: usize = 14;
+    let mut frame = frame[..to].to_vec();
+    let ip = &mut frame[IP..IP + Ipv4::LEN];
+    ip[1] = 48 << 2;
+    ip[2..4].copy_from_slice(&((to - IP) as u16).to_be_bytes());
+    ip[10..12].fill(0);
+    let sum = checksum::internet(ip);
+    ip[10..12].copy_from_slice(&sum.to_be_bytes());
+    frame
 }

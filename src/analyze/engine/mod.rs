@@ -83,7 +83,7 @@ impl<M: Metric> Analysis<M> {
             self.note_mirror_copy(&MirrorCopy::of_dissection(d));
         }
         let Analysis { tracker, metrics, .. } = self;
-        tracker.capture.count(&Frame::of(record, d));
+        tracker.capture.count(&Frame::of(record, d, icrc));
         tracker.enter_window(record.time.0, metrics);
         match ParsedPacket::of(record, d, icrc) {
             Some(packet) => tracker.on_transport(&packet, Some(d), metrics),

@@ -11,7 +11,7 @@ use crate::{
             flow::{Flow, REQUESTS, RESPONSES},
         },
         track::{
-            class::Place,
+            class::Flaw,
             request::{Request, Response},
             response::Acknowledged,
             step::Packet,
@@ -32,15 +32,17 @@ impl Tracker {
         metrics: &mut impl Metric,
     ) {
         self.capture.rdma_packets += 1;
-        let corrupt = self.trust.is_corrupt(facts);
-        if !corrupt && let Some((id, space)) = self.take_expected(facts, metrics) {
+        let flaw = self.trust.flaw_of(facts);
+        if flaw.is_none()
+            && let Some((id, space)) = self.take_expected(facts, metrics)
+        {
             let (flow, space, class) = (Some(id), Some(space), Some(Class::New));
             self.gather(metrics);
             self.weigh(id);
             let (frame, peer) = (self.number(), self.asking(flow, space));
             return metrics.on_packet(facts, &Placed { frame, flow, space, class, is_control: false, peer });
         }
-        self.on_transport_in_full(facts, whole, corrupt, metrics);
+        self.on_transport_in_full(facts, whole, flaw, metrics);
     }
 
     /// Takes the packet if its flow expects it, as for nearly all packets: see [`Flow::expects`]. The result is that of
@@ -113,10 +115,10 @@ impl Tracker {
         &mut self,
         facts: &impl PacketView,
         whole: Option<&Dissection<'_>>,
-        corrupt: bool,
+        flaw: Option<Flaw>,
         metrics: &mut impl Metric,
     ) {
-        let (flow, space, class) = self.place(facts, whole, corrupt, metrics);
+        let (flow, space, class) = self.place(facts, whole, flaw, metrics);
         self.gather(metrics);
         if let Some(id) = flow {
             self.weigh(id);
@@ -142,14 +144,14 @@ impl Tracker {
         &mut self,
         facts: &impl PacketView,
         whole: Option<&Dissection<'_>>,
-        corrupt: bool,
+        flaw: Option<Flaw>,
         metrics: &mut impl Metric,
     ) -> (Option<FlowId>, Option<Space>, Option<Class>) {
         let Some(key) = &facts.key() else { return (None, None, Some(Class::Unsequenced)) };
         let (opcode, psn) = (facts.opcode(), facts.psn());
         let service = opcode.service();
         let (time, frame) = (facts.time(), self.number());
-        let id = if corrupt {
+        let id = if flaw == Some(Flaw::Corrupt) {
             // A corrupt packet proves nothing, not even that its flow exists.
             match self.flows.find(key) {
                 Some(id) => id,
@@ -175,8 +177,8 @@ impl Tracker {
         }
 
         flow.count(facts);
-        if corrupt {
-            return (Some(id), self.on_corrupt(id, opcode), Some(Class::Corrupt));
+        if let Some(flaw) = flaw {
+            return (Some(id), self.on_flaw(id, opcode, flaw), Some(flaw.class()));
         }
         flow.note_path(facts);
         let payload = facts.payload();
@@ -232,10 +234,10 @@ impl Tracker {
         (Some(id), Some(direction), class)
     }
 
-    /// A corrupt packet of a flow that was seen before: its PSN space, by its operation code.
+    /// A corrupt or trimmed packet: its PSN space, by its operation code.
     #[cold]
     #[inline(never)]
-    fn on_corrupt(&mut self, id: FlowId, opcode: Opcode) -> Option<Space> {
+    fn on_flaw(&mut self, id: FlowId, opcode: Opcode, flaw: Flaw) -> Option<Space> {
         let flow = self.flows.get_mut(id);
         let direction = opcode.operation().map(|_| opcode.direction());
         let counts = match direction {
@@ -243,10 +245,10 @@ impl Tracker {
             _ => &mut flow.requests.counts,
         };
         counts.packets += 1;
-        counts.class(Class::Corrupt);
-        counts.lost(Place::Corrupt, 1, 1);
+        counts.class(flaw.class());
+        counts.lost(flaw.place(), 1, 1);
         if direction == Some(Direction::Request) {
-            flow.requests.corrupt();
+            flow.requests.flawed(flaw);
         }
         direction
     }

@@ -4,8 +4,8 @@ use crate::{
     analyze::{
         model::Class,
         packet::{MirrorCopy, PacketView, key::Key},
-        table::flow::{Flow, Opcodes},
-        track,
+        table::flow::{Flow, Opcodes, state_at},
+        track::class::{Flaw, Place},
     },
     icrc::State,
 };
@@ -50,12 +50,13 @@ impl Trust {
         (self.icrc_checked, self.icrc_bad) = (bad, 2 * bad);
     }
 
-    /// Counts a packet. Returns whether it is corrupt: its ICRC or its IPv4 header checksum is wrong, and is trusted.
+    /// Counts a packet. Returns what its receiver will not accept it for: its ICRC or its IPv4 header checksum is wrong, and is
+    /// trusted; or a switch trimmed it.
     #[inline(always)]
-    pub(crate) fn is_corrupt(&mut self, packet: &impl PacketView) -> bool {
+    pub(crate) fn flaw_of(&mut self, packet: &impl PacketView) -> Option<Flaw> {
         let icrc = packet.icrc();
         let mut corrupt = false;
-        if icrc != State::Unchecked {
+        if matches!(icrc, State::Good | State::Bad) {
             let bad = icrc == State::Bad;
             self.icrc_checked += 1;
             self.icrc_bad += bad as u64;
@@ -68,7 +69,11 @@ impl Trust {
                 corrupt |= Trust::believes(self.ip_bad, self.ip_checked);
             }
         }
-        corrupt
+        match icrc {
+            _ if corrupt => Some(Flaw::Corrupt),
+            State::Trimmed => Some(Flaw::Trimmed),
+            _ => None,
+        }
     }
 
     /// Counts a packet that is [accepted](Self::accepts).
@@ -117,7 +122,7 @@ impl Strays {
         let stray = &mut self.0[at];
         stray.packets += 1;
         stray.l1_bytes += packet.l1_bytes() as u64;
-        stray.icrc[packet.icrc() as usize] += 1;
+        stray.icrc[state_at(packet.icrc())] += 1;
         stray.opcodes.add(packet.opcode().0);
     }
 
@@ -136,8 +141,8 @@ impl Strays {
         let counts = &mut flow.requests.counts;
         counts.packets += stray.packets;
         (0..stray.packets).for_each(|_| counts.class(Class::Corrupt));
-        counts.lost(track::class::Place::Corrupt, stray.packets, stray.packets);
-        (0..stray.packets).for_each(|_| flow.requests.corrupt());
+        counts.lost(Place::Corrupt, stray.packets, stray.packets);
+        (0..stray.packets).for_each(|_| flow.requests.flawed(Flaw::Corrupt));
     }
 }
 

@@ -156,8 +156,8 @@ fn place(tag: u64) -> usize {
 impl Metric for Traffic {
     #[inline(always)]
     fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
-        // What a corrupt packet says of its class proves nothing.
-        if matches!(place.class, Some(Class::CaptureDuplicate | Class::Corrupt)) {
+        // What a corrupt packet says of its class proves nothing; what a switch trims, it moves to another class.
+        if matches!(place.class, Some(Class::CaptureDuplicate | Class::Corrupt | Class::Trimmed)) {
             return;
         }
         let time = packet.time();

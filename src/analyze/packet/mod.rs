@@ -77,7 +77,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    pub(crate) fn of(record: &Record<'_>, d: &Dissection<'_>) -> Frame {
+    pub(crate) fn of(record: &Record<'_>, d: &Dissection<'_>, icrc: State) -> Frame {
         Frame {
             time: record.time.0,
             wire_len: d.wire_len(),
@@ -85,7 +85,9 @@ impl Frame {
             link: record.link.0,
             interface: record.interface,
             is_cut: d.is_cut(),
-            is_malformed: !d.notes().is_empty() && d.severity() == Some(Severity::Error),
+            is_malformed: !d.notes().is_empty()
+                && icrc != State::Trimmed
+                && d.severity() == Some(Severity::Error),
         }
     }
 }
@@ -262,7 +264,7 @@ impl ParsedPacket {
         let port = udp.map(Udp::src_port);
         let aeth = d.get::<Aeth>().copied();
         Some(ParsedPacket {
-            frame: Frame::of(record, d),
+            frame: Frame::of(record, d, icrc),
             key: Key::of(d, bth),
             encapsulation: wrap,
             icrc,

@@ -312,10 +312,11 @@ fn stream(
         downstream: bounds(Place::Downstream),
         ack_path: bounds(Place::AckPath),
         corrupt: bounds(Place::Corrupt),
+        trimmed: bounds(Place::Trimmed),
         capture: bounds(Place::Capture),
     };
     if !tracked {
-        losses = report::Losses { corrupt: losses.corrupt, ..report::Losses::default() };
+        losses = report::Losses { corrupt: losses.corrupt, trimmed: losses.trimmed, ..Default::default() };
         because("losses", Reason::PartialPath);
     }
     if flow.service == Service::Uc {

@@ -243,6 +243,7 @@ pub(crate) struct Flow {
     pub(crate) packets: u64,
     pub(crate) wire_bytes: u64,
     pub(crate) payload_bytes: u64,
+    /// By [`state_at`].
     pub(crate) icrc: [u64; 3],
     pub(crate) path_tags: PathTags,
     pub(crate) last_psn: u32,
@@ -292,6 +293,12 @@ pub(crate) struct Rare {
 }
 
 rare_part!(Flow.rare: Rare);
+
+/// Where packets whose ICRC has this state count: trimmed ones are not checked.
+#[inline(always)]
+pub(crate) fn state_at(icrc: State) -> usize {
+    (icrc as usize).min(State::Unchecked as usize)
+}
 
 impl Flow {
     pub(crate) fn new(begin: &Begin) -> Flow {
@@ -392,7 +399,7 @@ impl Flow {
         self.packets += 1;
         self.last_time = self.last_time.max(packet.time());
         self.wire_bytes += packet.l1_bytes() as u64;
-        self.icrc[packet.icrc() as usize] += 1;
+        self.icrc[state_at(packet.icrc())] += 1;
         self.opcodes.add(packet.opcode().0);
     }
 

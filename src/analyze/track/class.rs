@@ -36,6 +36,32 @@ impl Bounds {
 /// All that counted as proved: see [`Counts::doubt`].
 pub(crate) const ALL: u64 = u64::MAX;
 
+/// Why the receiver of a packet at the tap will not accept it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    /// Its ICRC, or its IP header's checksum, is wrong.
+    #[default]
+    Corrupt,
+    /// A switch cut it to its headers.
+    Trimmed,
+}
+
+impl Flaw {
+    pub(crate) fn class(self) -> Class {
+        match self {
+            Flaw::Corrupt => Class::Corrupt,
+            Flaw::Trimmed => Class::Trimmed,
+        }
+    }
+
+    pub(crate) fn place(self) -> Place {
+        match self {
+            Flaw::Corrupt => Place::Corrupt,
+            Flaw::Trimmed => Place::Trimmed,
+        }
+    }
+}
+
 /// The counts of one PSN space in one direction. Counts of trouble are apart.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {

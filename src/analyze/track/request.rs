@@ -37,7 +37,7 @@ use crate::{
     wire::Psn,
 };
 use answer::START_NS;
-use recovery::{MAX_CORRUPT_GAPS, Trouble};
+use recovery::{MAX_FLAWED_GAPS, Trouble};
 
 /// A request packet.
 #[derive(Clone, Copy, Debug)]
@@ -399,7 +399,7 @@ impl Requests {
     fn is_quiet(&self) -> bool {
         self.reads.get().is_none_or(|reads| reads.guess.is_none())
             && !self.is_recovering
-            && self.trouble.get().is_none_or(|trouble| trouble.corrupted == 0)
+            && self.trouble.get().is_none_or(|trouble| trouble.flawed == 0)
             && self.has_no_open_edge()
     }
 
@@ -555,14 +555,15 @@ impl Requests {
             // The first packet of the message was sent before the capture began, or was lost.
             self.counts.lost(Place::Upstream, 0, 1);
         }
-        if step.gap > 0 && self.trouble.corrupted > 0 {
-            // Corrupt packets came instead of the missing ones.
-            let n = self.trouble.corrupted.min(step.gap);
-            push_last(&mut self.trouble.corrupt_gaps, MAX_CORRUPT_GAPS, (step.x - step.gap..step.x, n));
+        if step.gap > 0 && self.trouble.flawed > 0 {
+            // Corrupt or trimmed packets came instead of the missing ones.
+            let Trouble { flawed, flaw, .. } = *self.trouble;
+            let gap = (step.x - step.gap..step.x, flawed.min(step.gap), flaw);
+            push_last(&mut self.trouble.flawed_gaps, MAX_FLAWED_GAPS, gap);
         }
         if let Some(trouble) = self.trouble.get_mut() {
-            trouble.skipped_late += trouble.corrupted.min(step.pass_gap);
-            trouble.corrupted = 0;
+            trouble.skipped_late += trouble.flawed.min(step.pass_gap);
+            trouble.flawed = 0;
         }
         if matches!(class, Class::First | Class::New | Class::NewAfterGap | Class::Resync) || self.seq.hi > hi
         {

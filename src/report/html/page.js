@@ -248,7 +248,7 @@ function matrix(place, hosts) {
 // Pictures. uPlot has axes, scales and the cursor; packets as strokes and marks are drawn here.
 
 const ROLES = {
-  new: 'line', response: 'line', ack: 'line', again: 'disc', late: 'ring', copy: 'dot', ambiguous: 'ring', corrupt: 'cross', 'ack-again': 'dot',
+  new: 'line', response: 'line', ack: 'line', again: 'disc', late: 'ring', copy: 'dot', ambiguous: 'ring', corrupt: 'cross', trimmed: 'diamond', 'ack-again': 'dot',
   nak: 'cross', rnr: 'diamond', cnp: 'up', ce: 'tick', 'lost-before': 'hole', 'lost-after': 'hole', lost: 'hole', pause: 'thick',
   rate: 'line', goodput: 'line', class: 'box',
 };

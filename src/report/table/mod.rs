@@ -130,7 +130,7 @@ impl Table {
                     key(
                         "place",
                         Kind::Text,
-                        "Where: upstream or downstream of the tap, ack_path, corrupt, capture.",
+                        "Where: upstream or downstream of the tap, ack_path, corrupt, trimmed, capture.",
                     ),
                     key("least", Kind::Unsigned, "Packets lost: at least so many."),
                     key("most", Kind::Unsigned, "Packets lost: at most so many."),
@@ -205,6 +205,7 @@ fn losses(stream: &Stream) -> impl Iterator<Item = (&'static str, [u64; 2])> {
         ("downstream", losses.downstream),
         ("ack_path", losses.ack_path),
         ("corrupt", losses.corrupt),
+        ("trimmed", losses.trimmed),
         ("capture", losses.capture),
     ];
     places.into_iter().filter_map(|(place, bounds)| Some((place, bounds.filter(|&[_, most]| most > 0)?)))

@@ -188,6 +188,7 @@ const ROWS: &[Row] = &[
     ("lost downstream", |s| none(bounds(s.losses.downstream))),
     ("lost on the ACK path", |s| none(bounds(s.losses.ack_path))),
     ("corrupted", |s| none(bounds(s.losses.corrupt))),
+    ("trimmed by switches", |s| s.losses.trimmed.map_or_else(String::new, |lost| none(bounds(Some(lost))))),
     ("missed by the capture", |s| none(bounds(s.losses.capture))),
     ("resent after NAK", |s| count(s.triggers.nak)),
     ("  after timeout", |s| count(s.triggers.timeout)),

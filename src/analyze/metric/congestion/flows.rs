@@ -164,9 +164,10 @@ impl Marks {
 
     /// Bytes on the heap: of what is noted and of its rows in the report; slots are small.
     pub(super) fn heap_bytes(&self) -> usize {
+        let rates: usize = self.noted.iter().filter_map(|noted| noted.rate.as_ref()).map(Vec::capacity).sum();
         self.events.capacity() * size_of::<Event>()
             + self.noted.capacity() * (size_of::<Noted>() + ROW_BYTES)
-            + self.rates * MOST_BINS as usize * size_of::<u32>()
+            + rates * size_of::<u32>()
     }
 
     /// A data packet that is not in a run.

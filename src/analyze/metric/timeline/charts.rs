@@ -221,6 +221,7 @@ fn of_flow(
         (Kind::Copy, "copy"),
         (Kind::Ambiguous, "ambiguous"),
         (Kind::Corrupt, "corrupt"),
+        (Kind::Trimmed, "trimmed"),
         (Kind::AckAgain, "ack-again"),
         (Kind::Nak, "nak"),
         (Kind::RnrNak, "rnr"),

@@ -252,6 +252,7 @@ fn kind_of(class: Class) -> Kind {
         Class::LateOriginal => Kind::Late,
         Class::CaptureDuplicate => Kind::Copy,
         Class::Corrupt => Kind::Corrupt,
+        Class::Trimmed => Kind::Trimmed,
         Class::RepeatedAck => Kind::AckAgain,
         Class::Ambiguous | Class::Unknown => Kind::Ambiguous,
         Class::First | Class::New | Class::NewAfterGap | Class::Resync | Class::Unsequenced => Kind::New,
@@ -275,7 +276,7 @@ impl Metric for Timeline {
         let space = place.space.unwrap_or(Space::Request);
         let kind = match (place.class, syndrome.map(Syndrome::meaning)) {
             (Some(Class::CaptureDuplicate), _) => Some(Kind::Copy),
-            (Some(Class::Corrupt), _) => Some(Kind::Corrupt),
+            (Some(class @ (Class::Corrupt | Class::Trimmed)), _) => Some(kind_of(class)),
             _ if is_cnp => Some(Kind::Cnp),
             (_, Some(Acknowledgement::Nak(_))) => Some(Kind::Nak),
             (_, Some(Acknowledgement::RnrNak { .. })) => Some(Kind::RnrNak),

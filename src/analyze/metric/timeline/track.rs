@@ -17,6 +17,8 @@ pub enum Kind {
     Ambiguous,
     /// With a wrong ICRC or checksum.
     Corrupt,
+    /// A packet that a switch cut to its headers.
+    Trimmed,
     /// An acknowledgement.
     Ack,
     /// An acknowledgement of what was acknowledged before.
@@ -41,6 +43,7 @@ impl Kind {
             Kind::Copy => "capture duplicate",
             Kind::Ambiguous => "ambiguous",
             Kind::Corrupt => "corrupt",
+            Kind::Trimmed => "trimmed",
             Kind::Ack => "ACK",
             Kind::AckAgain => "repeated ACK",
             Kind::Nak => "NAK",

@@ -136,8 +136,9 @@ pub(super) fn late(flow: &report::Flow) -> u64 {
 pub(super) fn unexplained(flow: &report::Flow) -> Option<Bounds> {
     let lost = |stream: &Stream| {
         let losses = &stream.losses;
-        let all = [losses.upstream, losses.downstream, losses.ack_path, losses.corrupt, losses.capture];
-        all.into_iter().flatten().any(|[least, _]| least > 0)
+        let at_tap = [losses.corrupt, losses.trimmed, losses.capture];
+        let all = [losses.upstream, losses.downstream, losses.ack_path].into_iter().chain(at_tap);
+        all.flatten().any(|[least, _]| least > 0)
     };
     let report::Flow { requests, responses, .. } = flow;
     let Triggers { nak, timeout, implied_nak, unknown, .. } = requests.triggers;
@@ -160,6 +161,10 @@ pub(super) fn is_upstream(episode: &Episode) -> bool {
 
 pub(super) fn is_corrupt(episode: &Episode) -> bool {
     episode.place == Some(Place::Corrupt)
+}
+
+pub(super) fn is_trimmed(episode: &Episode) -> bool {
+    episode.place == Some(Place::Trimmed)
 }
 
 pub(super) fn is_ack_loss(episode: &Episode) -> bool {

@@ -214,6 +214,13 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "look at what sends them: a traffic generator, or a driver"
         Capture(capture::pause_faults);
 
+    "trimmed" Warning []
+        "Switches cut packets to their headers instead of dropping them: their queues were full before the tap."
+        "look at the queue, and the traffic into it, of the switch that trims: its drop and trim counters tell which one"
+        FlowsInTrouble(All, Of(flow::is_trimmed), "had # packets trimmed by switches",
+            |flow| flow::both(flow, |stream| stream.losses.trimmed),
+            |subject, count| flow::loss(subject, count, "to trimming before the tap", flow::is_trimmed));
+
     "timeout" Warning []
         "A requester sent packets again because no acknowledgement came in time."
         "nothing came back: the last packet of a burst was lost, or its acknowledgement, or the responder was too slow; compare the queue pair's timeout with the round trip"

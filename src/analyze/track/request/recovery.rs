@@ -8,7 +8,7 @@ use crate::{
     analyze::{
         model::{Class, Trigger},
         track::{
-            class::{Evidence, Place},
+            class::{Evidence, Flaw, Place},
             copies::{Repetitions, is_coarse},
             history::History,
             on_demand::quiet,
@@ -96,10 +96,11 @@ pub(crate) struct Trouble {
     pub(crate) last_retry: Option<(u64, u32)>,
     /// The edges of messages of which a packet is missing, by PSN.
     pub(crate) edges: VecDeque<Edge>,
-    /// Corrupt packets since the last good one.
-    pub(crate) corrupted: u64,
-    /// Gaps that corrupt packets have filled, and the number of these packets.
-    pub(crate) corrupt_gaps: VecDeque<(std::ops::Range<u64>, u64)>,
+    /// Corrupt and trimmed packets since the last good one, and what the last one was.
+    pub(crate) flawed: u64,
+    pub(crate) flaw: Flaw,
+    /// Gaps that such packets have filled, and the number of these packets.
+    pub(crate) flawed_gaps: VecDeque<(std::ops::Range<u64>, u64, Flaw)>,
     pub(crate) lost_behind: Option<LostBehind>,
     pub(crate) lost_behind_sure: u32,
     pub(crate) late_behind: u32,
@@ -113,11 +114,11 @@ quiet!(Trouble);
 
 impl Trouble {
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.corrupt_gaps.capacity() * size_of::<(std::ops::Range<u64>, u64)>()
+        self.flawed_gaps.capacity() * size_of::<(std::ops::Range<u64>, u64, Flaw)>()
     }
 }
 
-pub(crate) const MAX_CORRUPT_GAPS: usize = 64;
+pub(crate) const MAX_FLAWED_GAPS: usize = 64;
 
 pub(crate) const MAX_EPISODES: usize = 256;
 
@@ -137,7 +138,9 @@ impl Requests {
     pub(crate) fn settle(&mut self, from: usize, resolved: &[Resolved], config: &TrackConfig) {
         for verdict in &resolved[from..] {
             let fill = verdict.fill;
-            let lost_upstream = verdict.class == Class::Retransmission && !self.was_corrupt(fill.x);
+            let is_again = verdict.class == Class::Retransmission;
+            let flaw = if is_again { self.had_flaw(fill.x) } else { None };
+            let place = flaw.map_or(Place::Upstream, Flaw::place);
             let naks = self.trouble.get().map(|trouble| [trouble.asked, trouble.asked_before]);
             let is_of = |nak: &Asked| nak.x == fill.x && nak.time <= fill.time;
             let asked = naks.into_iter().flatten().flatten().any(|nak| is_of(&nak));
@@ -147,17 +150,16 @@ impl Requests {
             let waited = fill.time - fill.hole_time;
             let round_trip = self.rtt_min.map_or(waited, |rtt| waited.min(rtt.into()));
             let is_sure = is_sure && fill.hole_time - self.seq.start_time > round_trip;
-            verdict.count(&mut self.counts, is_sure as u64, lost_upstream as u64);
+            verdict.count(&mut self.counts, is_sure as u64, (is_again && flaw.is_none()) as u64);
             match verdict.class {
                 Class::Retransmission => {
                     if verdict.went_back || fill.timed_out || asked || self.open_episode().is_none() {
-                        let lost = Some(Place::Upstream);
                         self.begin(
                             (fill.x, fill.end),
                             (fill.hole_time, fill.time),
                             fill.frame,
                             None,
-                            lost,
+                            Some(place),
                             config,
                         );
                     }
@@ -172,10 +174,9 @@ impl Requests {
                 _ => {}
             }
             config.histories.keep(|| match History::of_fill(&fill, verdict.class) {
-                history if verdict.class == Class::Retransmission => History {
-                    lost: if lost_upstream { Place::Upstream } else { Place::Corrupt },
-                    ..self.recovering(history, fill.x, fill.end)
-                },
+                history if verdict.class == Class::Retransmission => {
+                    History { lost: place, ..self.recovering(history, fill.x, fill.end) }
+                }
                 history => history,
             });
         }
@@ -235,19 +236,18 @@ impl Requests {
         }
     }
 
-    /// A packet with a wrong ICRC, or IP checksum.
-    pub(crate) fn corrupt(&mut self) {
-        self.trouble.corrupted = self.trouble.corrupted.saturating_add(1);
+    /// A packet that its receiver will not accept.
+    pub(crate) fn flawed(&mut self, flaw: Flaw) {
+        let trouble = &mut *self.trouble;
+        (trouble.flawed, trouble.flaw) = (trouble.flawed.saturating_add(1), flaw);
     }
 
-    /// Whether a missing packet had come corrupt. Then it was not lost upstream, and is counted already.
-    pub(crate) fn was_corrupt(&mut self, x: u64) -> bool {
-        let Some(trouble) = self.trouble.get_mut() else { return false };
-        let Some((_, n)) = trouble.corrupt_gaps.iter_mut().find(|(gap, n)| *n > 0 && gap.contains(&x)) else {
-            return false;
-        };
+    /// Whether a missing packet had come with a flaw. Then it was not lost upstream, and is counted already.
+    pub(crate) fn had_flaw(&mut self, x: u64) -> Option<Flaw> {
+        let gaps = &mut self.trouble.get_mut()?.flawed_gaps;
+        let (_, n, flaw) = gaps.iter_mut().find(|(gap, n, _)| *n > 0 && gap.contains(&x))?;
         *n -= 1;
-        true
+        Some(*flaw)
     }
 
     /// The responder asked for a packet that the tap had seen. At most `most` were lost with it.
