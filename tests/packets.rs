@@ -60,6 +60,10 @@ fn packets(captures: &[&str], more: &[&str]) -> Vec<Value> {
     rows
 }
 
+fn flow_id(row: &Value) -> String {
+    ["src", "dst", "dest_qp", "epoch"].map(|key| row[key].to_string()).join(" ")
+}
+
 #[test]
 fn classes_are_those_of_the_analysis() {
     let rows = packets(&CAPTURES, &[]);
@@ -68,16 +72,28 @@ fn classes_are_those_of_the_analysis() {
     for capture in CAPTURES {
         let report: Value = serde_json::from_slice(&run(&["analyze", "--json", capture]).stdout).unwrap();
         let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
+        let mut by_flow: BTreeMap<String, (u64, u64)> = BTreeMap::new();
         let n = report["capture"]["packets"].as_u64().unwrap();
         for (number, row) in (1..=n).zip(&mut all) {
             assert_eq!((&row["capture"], &row["frame"]), (&capture.into(), &number.into()));
             let class = row["class"].as_str().unwrap_or_else(|| panic!("no class: {row}"));
+            if row["epoch"].is_u64() {
+                let (packets, paired) = by_flow.entry(flow_id(row)).or_default();
+                *packets += 1;
+                *paired += row["peer_qp"].is_u64() as u64;
+            }
             if let Some(space) = row["space"].as_str() {
                 *found.entry((space.to_owned(), class.to_owned())).or_default() += 1;
             }
         }
         let mut expected: BTreeMap<(String, String), u64> = BTreeMap::new();
         for flow in report["flows"].as_array().unwrap() {
+            // The same four columns identify the flow in both; once it was paired, all its packets say with what.
+            let (packets, paired) = by_flow.remove(&flow_id(flow)).unwrap_or_default();
+            assert_eq!(Some(packets), flow["packets"].as_u64(), "{flow}");
+            if flow["peer_qp"].is_u64() && flow["paired_by"] != "udp-port" {
+                assert!(paired > 0 && packets - paired < 200, "{paired} of {packets}: {flow}");
+            }
             for (stream, space) in [("requests", "request"), ("responses", "response")] {
                 for (class, n) in flow[stream]["classes"].as_object().unwrap() {
                     *expected.entry((space.to_owned(), class.clone())).or_default() += n.as_u64().unwrap();
@@ -87,8 +103,81 @@ fn classes_are_those_of_the_analysis() {
         resent +=
             expected.iter().filter(|((_, class), _)| class == "retransmission").map(|(_, n)| n).sum::<u64>();
         assert_eq!(found, expected, "{capture}");
+        assert!(by_flow.is_empty(), "{by_flow:?}");
     }
     assert!(all.next().is_none() && resent > 10_000, "{resent}");
+}
+
+/// Rows of messages of a capture, by flow.
+fn messages(capture: &str) -> BTreeMap<String, Vec<Value>> {
+    let scratch = Scratch::new("messages");
+    let path = scratch.join("m.ndjson").to_str().unwrap().to_owned();
+    run(&["packets", "--messages", "-o", &path, capture]);
+    let mut by_flow: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for row in rows(&fs::read(path).unwrap()) {
+        by_flow.entry(flow_id(&row)).or_default().push(row);
+    }
+    by_flow
+}
+
+#[test]
+fn messages_are_those_of_the_report() {
+    let mut clean = 0;
+    for capture in
+        CAPTURES.into_iter().chain(["pcaps/rc_send_clean-A.pcap.zst", "pcaps/rc_read_clean-A.pcap.zst"])
+    {
+        let report: Value = serde_json::from_slice(&run(&["analyze", "--json", capture]).stdout).unwrap();
+        let messages = messages(capture);
+        for flow in report["flows"].as_array().unwrap() {
+            if flow["service"] == "UD" {
+                continue;
+            }
+            let told = &flow["messages"];
+            let [completed, open, broken] =
+                ["completed", "open", "broken"].map(|key| told[key].as_u64().unwrap_or(0));
+            let none = Vec::new();
+            let rows = messages.get(&flow_id(flow)).unwrap_or(&none);
+            let whole = |row: &&Value| row["first_psn"].is_u64() && row["last_psn"].is_u64();
+            let sized =
+                rows.iter().filter(|row| row["size_bytes"].is_u64() && row["first_psn"].is_u64()).count()
+                    as u64;
+            let context = format!("{capture}: {told} {} rows", rows.len());
+            // Where packets are missing, both judge by PSNs, and differ in a few.
+            let is_clean = flow["requests"]["gap_psns"] == 0 && flow["requests"]["retransmits"] == 0;
+            let slack = if is_clean { 0 } else { 2 + completed / 200 };
+            assert!(sized.abs_diff(completed) <= slack + open, "{sized} {context}");
+            assert!((rows.len() as u64).abs_diff(completed + open + broken) <= slack, "{context}");
+            clean += (is_clean && completed > 0) as u64;
+            let size = told["size_bytes"]["max"].as_u64();
+            if is_clean
+                && flow["why"].as_object().is_none_or(|why| !why.contains_key("detail"))
+                && size.is_some()
+            {
+                let (size, own) =
+                    (size.unwrap(), rows.iter().filter_map(|row| row["size_bytes"].as_u64()).max().unwrap());
+                // The report's figure is of a histogram.
+                assert!(own <= size && size - own <= size / 64, "{own} {context}");
+            }
+            // Messages do not overlap, and take as long as the report's.
+            let mut last = 0;
+            for row in rows.iter().filter(whole) {
+                let (first, end) =
+                    (row["first_frame"].as_u64().unwrap(), row["last_frame"].as_u64().unwrap());
+                assert!(first <= end, "{row}");
+                assert!(!is_clean || row["operation"] == "read" || first > last, "{row} after {last}");
+                last = end;
+            }
+            let took: Vec<u64> = rows.iter().filter_map(|row| row["completion_ns"].as_u64()).collect();
+            let summary = &flow["latency_ns"]["message_completion"];
+            if flow["requests"]["retransmits"] == 0 && summary.is_object() && completed < 1000 && broken == 0
+            {
+                assert_eq!(took.len() as u64, summary["count"].as_u64().unwrap(), "{context}");
+                let (max, own) = (summary["max"].as_u64().unwrap(), took.iter().max().copied().unwrap_or(0));
+                assert!(own <= max && max - own <= max / 64, "{own} {summary} {context}");
+            }
+        }
+    }
+    assert!(clean >= 3, "{clean}");
 }
 
 #[test]
@@ -173,6 +262,7 @@ fn parquet_has_the_same_rows() {
     }
     let program = format!(
         "import duckdb\n\
+         duckdb.sql('set enable_progress_bar = false')\n\
          columns = [c[0] for c in duckdb.sql(\"describe select * from '{parquet}'\").fetchall()]\n\
          text = ', '.join(f'cast(\"{{c}}\" as varchar) as \"{{c}}\"' for c in columns)\n\
          a = f\"select {{text}} from '{parquet}'\"\n\

@@ -22,6 +22,7 @@ from ._frames import (
     icrc,
     packets,
     rewrite,
+    row_columns,
     verify_icrc,
     write,
 )
@@ -59,6 +60,7 @@ __all__ = [
     "icrc",
     "packets",
     "rewrite",
+    "row_columns",
     "to_scapy",
     "verify_icrc",
     "write",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
-from typing import List, Optional, Protocol, Sequence, TypedDict, Union
+from typing import Dict, List, Optional, Protocol, Sequence, TypedDict, Union
 
 from . import _native
 from .report import Report
@@ -87,11 +87,44 @@ def analyze(
     'rdmawire.analysis/2'
     """
     sources: List[Source] = list(source) if isinstance(source, (list, tuple)) else [source]  # type: ignore[list-item]
+    asked = _asked(
+        filter=filter,
+        icrc=icrc,
+        roce_ports=roce_ports,
+        reorder_window=reorder_window,
+        ack_timeout=ack_timeout,
+        speed=speed,
+        storm=storm,
+        interval=interval,
+        qp_map=qp_map,
+        max_flows=max_flows,
+        max_memory=max_memory,
+        strict=strict,
+    )
+    return Report(_native.analyze(sources, asked))
+
+
+def _asked(
+    *,
+    filter: Optional[str] = None,
+    icrc: bool = True,
+    roce_ports: Optional[Sequence[int]] = None,
+    reorder_window: Optional[Duration] = None,
+    ack_timeout: Optional[Duration] = None,
+    speed: Union[int, str, None] = None,
+    storm: Optional[str] = None,
+    interval: Optional[Duration] = None,
+    qp_map: Union[str, "os.PathLike[str]", None] = None,
+    max_flows: Optional[int] = None,
+    max_memory: Union[int, str, None] = None,
+    strict: bool = False,
+) -> Dict[str, object]:
+    """The options as the native part takes them."""
     connections = None
     if qp_map is not None:
         with open(qp_map, encoding="utf-8") as file:
             connections = file.read()
-    asked = {
+    return {
         "filter": filter,
         "icrc": icrc,
         "roce_ports": None if roce_ports is None else list(roce_ports),
@@ -105,4 +138,3 @@ def analyze(
         "max_memory": max_memory,
         "strict": strict,
     }
-    return Report(_native.analyze(sources, asked))

@@ -51,8 +51,18 @@ def columns() -> List[Column]:
     return [Column(*column) for column in _native.columns()]
 
 
+def row_columns() -> List[Column]:
+    """Columns that only tables of packets have, by request: the capture, and what the analysis tells of a packet.
+
+    >>> import rdmawire
+    >>> [column.name for column in rdmawire.row_columns()]
+    ['capture', 'space', 'class', 'epoch', 'peer_qp']
+    """
+    return [Column(*column) for column in _native.row_columns()]
+
+
 def packets(
-    source: Source,
+    source: Union[Source, Sequence[Source]],
     filter: Optional[str] = None,
     fields: Optional[Sequence[str]] = None,
     *,
@@ -60,11 +70,11 @@ def packets(
     batch_rows: int = 65536,
     strict: bool = False,
 ) -> Packets:
-    """The packets of a capture: to iterate over, or as a table.
+    """The packets of a capture, or of several, one after the other: to iterate over, or as a table.
 
     Iteration gives `Packet` objects, one at a time. As a table, it is a stream of Arrow record batches (of `batch_rows` rows) by the
     PyCapsule interface: pyarrow, pandas, Polars and DuckDB read it without copies. Either way the memory is bounded, however long the
-    capture. `fields` names the columns of the table; `columns()` lists all.
+    capture. `fields` names the columns of the table: `columns()`, which it has by default, and `row_columns()`. Those take an analysis.
 
     A path or bytes can be read several times. A file object is read once. With `strict`, damage of the capture raises `Error`; else
     what can be read is read.
@@ -77,6 +87,9 @@ def packets(
     >>> table = pyarrow.table(rdmawire.packets(CAPTURE, fields=["time_ns", "src", "psn"]))
     >>> table.num_rows, table.column_names
     (300, ['time_ns', 'src', 'psn'])
+    >>> classes = pyarrow.table(rdmawire.packets(CAPTURE, fields=["class"])).column("class").to_pylist()
+    >>> classes.count("retransmission")
+    85
     """
     return Packets(
         source,

@@ -1,8 +1,7 @@
 //! The columns of packets as Python objects and as Arrow types.
 
-use arrow_schema::DataType;
 use pyo3::{IntoPyObjectExt, prelude::*};
-use rdmawire::packets::{COLUMNS, Cell, Column, Get, Row};
+use rdmawire::packets::{COLUMNS, Cell, Column, Row, TOLD_COLUMNS, CAPTURE};
 
 use crate::{error, packet::Packet};
 
@@ -27,7 +26,7 @@ macro_rules! attributes {
 
 rdmawire::packet_columns!(attributes);
 
-/// The columns of these names, or all.
+/// The columns of these names, or all that a frame has by itself.
 pub(crate) fn choose(names: Option<&[String]>) -> PyResult<Vec<&'static Column>> {
     let Some(names) = names else { return Ok(COLUMNS.iter().collect()) };
     if names.is_empty() {
@@ -39,19 +38,6 @@ pub(crate) fn choose(names: Option<&[String]>) -> PyResult<Vec<&'static Column>>
         })
     };
     names.iter().map(find).collect()
-}
-
-/// The Arrow type of a column.
-pub(crate) fn data_type(column: &Column) -> DataType {
-    match column.get {
-        Get::U8(_) => DataType::UInt8,
-        Get::U16(_) => DataType::UInt16,
-        Get::U32(_) => DataType::UInt32,
-        Get::U64(_) => DataType::UInt64,
-        Get::I64(_) => DataType::Int64,
-        Get::Bool(_) => DataType::Boolean,
-        Get::Word(_) | Get::Name(_) => DataType::Utf8,
-    }
 }
 
 /// The value of a frame as a Python object.
@@ -66,8 +52,20 @@ pub(crate) fn value(column: &Column, row: &Row<'_>, py: Python<'_>) -> PyResult<
     }
 }
 
-/// Name, Arrow type and meaning of every column.
+type Described = (&'static str, String, &'static str);
+
+fn describe(column: &'static Column) -> Described {
+    (column.name, column.data_type().to_string(), column.doc)
+}
+
+/// Name, Arrow type and meaning of every column that a frame has by itself.
 #[pyfunction]
-pub(crate) fn columns() -> Vec<(&'static str, String, &'static str)> {
-    COLUMNS.iter().map(|column| (column.name, data_type(column).to_string(), column.doc)).collect()
+pub(crate) fn columns() -> Vec<Described> {
+    COLUMNS.iter().map(describe).collect()
+}
+
+/// Name, Arrow type and meaning of the columns that only rows have: the capture, and what the analysis tells.
+#[pyfunction]
+pub(crate) fn row_columns() -> Vec<Described> {
+    std::iter::once(&CAPTURE).chain(&TOLD_COLUMNS).map(describe).collect()
 }

@@ -1,12 +1,12 @@
 //! The native part of the Python package `rdmawire`. `python/rdmawire` makes an interface for people of it.
 
-mod batch;
 mod column;
 mod error;
 mod frames;
 mod packet;
 mod packets;
 mod report;
+mod rows;
 mod source;
 
 use pyo3::prelude::*;
@@ -19,9 +19,13 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<packets::Packets>()?;
     module.add_class::<packets::PacketIterator>()?;
     module.add_class::<report::NativeReport>()?;
+    module.add_class::<rows::Headers>()?;
+    module.add_class::<rows::RowAnalysis>()?;
     module.add_function(wrap_pyfunction!(column::columns, module)?)?;
+    module.add_function(wrap_pyfunction!(column::row_columns, module)?)?;
     module.add_function(wrap_pyfunction!(report::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(report::report_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(report::table_columns, module)?)?;
     module.add_function(wrap_pyfunction!(frames::craft, module)?)?;
     module.add_function(wrap_pyfunction!(frames::craft_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(frames::rewrite, module)?)?;

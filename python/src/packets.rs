@@ -4,7 +4,7 @@ use std::{
     collections::VecDeque,
     ffi::CStr,
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, ThreadId},
@@ -12,16 +12,19 @@ use std::{
 
 use arrow_array::{RecordBatch, RecordBatchReader, ffi::FFI_ArrowSchema, ffi_stream::FFI_ArrowArrayStream};
 use arrow_schema::{ArrowError, SchemaRef};
-use pyo3::{prelude::*, types::PyCapsule};
+use pyo3::{
+    prelude::*,
+    types::{PyCapsule, PyList, PyTuple},
+};
 use rdmawire::{
+    analyze::Options,
     capture::{Damage, Source},
     dissect::{self, dissect_with},
     filter::{Filter, FrameMeta},
-    packets::{Column, Row},
+    packets::{Batch, Column, Rows, schema},
 };
 
 use crate::{
-    batch::{Batch, schema},
     column::choose,
     error,
     packet::Packet,
@@ -40,10 +43,10 @@ struct Asked {
     strict: bool,
 }
 
-/// The packets of a capture. Each iteration and each Arrow stream reads it from its beginning.
+/// The packets of captures. Each iteration and each Arrow stream reads them from the beginning.
 #[pyclass(frozen, module = "rdmawire")]
 pub(crate) struct Packets {
-    input: Input,
+    inputs: Arc<[Input]>,
     filter: Option<String>,
     fields: Option<Vec<String>>,
     options: dissect::Options,
@@ -70,18 +73,27 @@ impl Packets {
         crate::source::filter(filter.as_deref())?;
         choose(fields.as_deref())?;
         let options = dissect_options(roce_ports)?;
-        let (input, is_used) = (Input::of(source)?, AtomicBool::new(false));
-        Ok(Packets { input, filter, fields, options, batch_rows, strict, is_used })
+        let several = match (source.cast::<PyList>(), source.cast::<PyTuple>()) {
+            (Ok(list), _) => list.iter().collect(),
+            (_, Ok(tuple)) => tuple.iter().collect(),
+            _ => vec![source.clone()],
+        };
+        if several.is_empty() {
+            return Err(error::plain("no source"));
+        }
+        let inputs = several.iter().map(Input::of).collect::<PyResult<_>>()?;
+        Ok(Packets { inputs, filter, fields, options, batch_rows, strict, is_used: AtomicBool::new(false) })
     }
 
     fn __iter__(&self) -> PyResult<PacketIterator> {
         Ok(PacketIterator(Mutex::new(Walk {
-            opened: Some(self.open()?),
-            is_stream: !self.input.is_repeatable(),
+            opening: self.open()?,
+            is_stream: !self.is_repeatable(),
             asked: self.asked()?,
             number: 0,
             ahead: VecDeque::new(),
             failed: None,
+            problems: Vec::new(),
         })))
     }
 
@@ -103,21 +115,19 @@ impl Packets {
         drop(requested_schema);
         let asked = self.asked()?;
         let batch = Batch::new(&asked.columns, asked.batch_rows.min(1 << 16));
-        let batches = Batches {
-            opened: Some(self.open()?),
-            schema: schema(&asked.columns),
+        let mut batches = Batches {
+            opening: self.open()?,
+            rows: Rows::new(batch, asked.batch_rows),
             asked,
-            number: 0,
-            batch,
-            waiting: VecDeque::new(),
             patience: Patience::default(),
             asker: thread::current().id(),
         };
+        batches.begin();
         capsule(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
     }
 }
 
-fn capsule<'py, T: Send + 'static>(
+pub(crate) fn capsule<'py, T: Send + 'static>(
     py: Python<'py>,
     value: T,
     name: &'static CStr,
@@ -137,27 +147,48 @@ impl Packets {
         })
     }
 
-    fn open(&self) -> PyResult<Opened> {
-        if self.is_used.swap(true, Ordering::Relaxed) && !self.input.is_repeatable() {
+    /// Opens the first source.
+    fn open(&self) -> PyResult<Opening> {
+        if self.is_used.swap(true, Ordering::Relaxed) && !self.is_repeatable() {
             return Err(error::plain(
                 "this source was read already, and is no file that can be opened again",
             ));
         }
-        self.input.open()
+        let mut opening = Opening { inputs: self.inputs.clone(), next: 0, opened: None };
+        opening.go_on()?;
+        Ok(opening)
+    }
+
+    fn is_repeatable(&self) -> bool {
+        self.inputs.iter().all(Input::is_repeatable)
+    }
+}
+
+/// Sources that are opened one after the other.
+struct Opening {
+    inputs: Arc<[Input]>,
+    next: usize,
+    opened: Option<Opened>,
+}
+
+impl Opening {
+    /// Opens the next source. Returns whether there is one.
+    fn go_on(&mut self) -> PyResult<bool> {
+        self.opened = None;
+        let Some(input) = self.inputs.get(self.next) else { return Ok(false) };
+        self.next += 1;
+        self.opened = Some(input.open()?);
+        Ok(true)
     }
 }
 
 impl Asked {
-    fn row<T>(
-        &self,
-        record: &rdmawire::capture::Record<'_>,
-        number: u64,
-        see: impl FnOnce(&Row<'_>) -> T,
-    ) -> Option<T> {
-        let d = dissect_with(self.options, record.link, record.frame, record.wire_len);
-        let meta = FrameMeta { number, time_ns: record.time.0, icrc: None };
-        let is_asked = self.filter.as_ref().is_none_or(|filter| filter.matches(&d, &meta));
-        is_asked.then(|| see(&Row { number, record, d: &d, icrc: None }))
+    /// Whether a packet is asked for.
+    fn is_asked(&self, record: &rdmawire::capture::Record<'_>, number: u64) -> bool {
+        self.filter.as_ref().is_none_or(|filter| {
+            let d = dissect_with(self.options, record.link, record.frame, record.wire_len);
+            filter.matches(&d, &FrameMeta { number, time_ns: record.time.0, icrc: None })
+        })
     }
 
     /// With `strict`, damage ends the walk.
@@ -175,12 +206,23 @@ impl Asked {
 pub(crate) struct PacketIterator(Mutex<Walk>);
 
 struct Walk {
-    opened: Option<Opened>,
+    opening: Opening,
     is_stream: bool,
     asked: Asked,
     number: u64,
     ahead: VecDeque<Packet>,
     failed: Option<PyErr>,
+    /// Damage of the sources before.
+    problems: Vec<Problem>,
+}
+
+/// File offset, frames before it, id, text, and whether nothing behind it can be read.
+type Problem = (u64, u64, &'static str, String, bool);
+
+fn problems_of(opened: Option<&Opened>) -> impl Iterator<Item = Problem> {
+    let problem =
+        |damage: &Damage| (damage.offset, damage.record, damage.problem.id(), damage.to_string(), damage.fatal);
+    opened.into_iter().flat_map(move |opened| opened.reader.info().problems.iter().map(problem))
 }
 
 #[pymethods]
@@ -200,14 +242,10 @@ impl PacketIterator {
 
     /// Damage of the capture so far: file offset, frames before it, id, text, and whether nothing behind it can be read.
     #[getter]
-    fn problems(&self, py: Python<'_>) -> Vec<(u64, u64, &'static str, String, bool)> {
-        let problem = |damage: &Damage| {
-            (damage.offset, damage.record, damage.problem.id(), damage.to_string(), damage.fatal)
-        };
+    fn problems(&self, py: Python<'_>) -> Vec<Problem> {
         py.detach(|| {
             let walk = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let problems = walk.opened.iter().flat_map(|opened| &opened.reader.info().problems);
-            problems.map(problem).collect()
+            walk.problems.iter().cloned().chain(problems_of(walk.opening.opened.as_ref())).collect()
         })
     }
 }
@@ -220,25 +258,33 @@ impl Walk {
                 return Ok(Some(packet));
             }
             if let Some(error) = self.failed.take() {
-                self.opened = None;
+                (self.opening.opened, self.opening.next) = (None, usize::MAX);
                 return Err(error);
             }
             let frames = self.read();
             patience.passed(frames)?;
             if frames == 0 && self.ahead.is_empty() && self.failed.is_none() {
-                return Ok(None);
+                self.problems.extend(problems_of(self.opening.opened.as_ref()));
+                self.number = 0;
+                if !self.opening.go_on()? {
+                    return Ok(None);
+                }
             }
         }
     }
 
     /// Reads some frames. Returns how many.
     fn read(&mut self) -> u64 {
-        let Walk { opened: Some(opened), asked, number, ahead, .. } = self else { return 0 };
+        let Walk { opening: Opening { opened: Some(opened), .. }, asked, number, ahead, .. } = self else {
+            return 0;
+        };
         let mut frames = 0;
         loop {
             let read = opened.reader.next_batch(|record| {
                 *number += 1;
-                ahead.extend(asked.row(record, *number, |row| Packet::of(record, row.number, asked.options)));
+                if asked.is_asked(record, *number) {
+                    ahead.push_back(Packet::of(record, *number, asked.options));
+                }
             });
             match read {
                 Ok(0) => {
@@ -264,47 +310,44 @@ impl Walk {
 
 /// Packets as record batches.
 struct Batches {
-    opened: Option<Opened>,
-    schema: SchemaRef,
+    opening: Opening,
     asked: Asked,
-    number: u64,
-    batch: Batch,
-    waiting: VecDeque<RecordBatch>,
+    rows: Rows<Batch>,
     patience: Patience,
     /// The thread that made the stream. Only there Python is asked for signals: other threads may not wait for it.
     asker: ThreadId,
 }
 
 impl Batches {
-    /// Reads until a batch is full. `None` at the end.
+    /// Begins with the rows of the source that was opened.
+    fn begin(&mut self) {
+        let Some(opened) = &self.opening.opened else { return };
+        let options = Options { dissect: self.asked.options, ..Options::default() };
+        // Classes take an analysis.
+        let analyze = self.asked.columns.iter().any(|column| column.is_told());
+        self.rows.begin(&opened.reader.info().name, options, analyze);
+    }
+
+    /// Reads until a batch is complete. `None` at the end.
     fn read(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
         loop {
-            if let Some(batch) = self.waiting.pop_front() {
-                return Ok(Some(batch));
+            if let Some(part) = self.rows.next_part() {
+                return self.rows.form().complete(part).map(Some);
             }
-            let Batches { opened: Some(opened), asked, number, batch, waiting, .. } = self else {
+            let Batches { opening: Opening { opened: Some(opened), .. }, asked, rows, .. } = self else {
                 return Ok(None);
             };
-            let mut made = Ok(());
-            let read = opened.reader.next_batch(|record| {
-                *number += 1;
-                asked.row(record, *number, |row| batch.push(row));
-                if batch.rows() >= asked.batch_rows {
-                    match batch.finish() {
-                        Ok(full) => waiting.push_back(full),
-                        Err(error) => made = Err(error),
-                    }
-                }
+            let read = opened.reader.next_batch(|record| match asked.is_asked(record, rows.frames() + 1) {
+                true => rows.push(record),
+                false => rows.pass_over(),
             });
-            made?;
             let read = read.map_err(|error| opened.raised.or(&error));
             let frames = read.and_then(|frames| asked.check(opened).map(|()| frames)).map_err(fail)?;
             if frames == 0 {
-                self.opened = None;
-                return match self.batch.rows() {
-                    0 => Ok(None),
-                    _ => self.batch.finish().map(Some),
-                };
+                self.rows.end();
+                if self.opening.go_on().map_err(fail)? {
+                    self.begin();
+                }
             }
             if thread::current().id() == self.asker {
                 self.patience.passed(frames).map_err(interrupted)?;
@@ -314,7 +357,7 @@ impl Batches {
 }
 
 /// Arrow passes an error's text on, not the exception.
-fn fail(error: PyErr) -> ArrowError {
+pub(crate) fn fail(error: PyErr) -> ArrowError {
     Python::attach(|py| match error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) {
         true => interrupted(error),
         false => ArrowError::ExternalError(error.value(py).to_string().into()),
@@ -338,7 +381,7 @@ impl Iterator for Batches {
     fn next(&mut self) -> Option<Self::Item> {
         let read = self.read();
         if read.is_err() {
-            self.opened = None;
+            (self.opening.opened, self.opening.next) = (None, usize::MAX);
         }
         read.transpose()
     }
@@ -346,6 +389,6 @@ impl Iterator for Batches {
 
 impl RecordBatchReader for Batches {
     fn schema(&self) -> SchemaRef {
-        self.schema.clone()
+        self.rows.form().schema().clone()
     }
 }

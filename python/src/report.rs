@@ -12,7 +12,7 @@ use rdmawire::{
     },
     grammar::{self, units},
     icrc::State,
-    report::{self, Renderer, Severity, json::Json},
+    report::{self, Renderer, Severity, json::Json, table::Table},
 };
 
 use crate::{
@@ -59,7 +59,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    fn options(&mut self) -> PyResult<Options> {
+    pub(crate) fn options(&mut self) -> PyResult<Options> {
         let mut options = Options {
             dissect: source::dissect_options(self.roce_ports.take())?,
             verify_icrc: self.icrc,
@@ -213,6 +213,20 @@ impl NativeReport {
         Ok(PyBytes::new(py, &out))
     }
 
+    /// The rows of a table, each as JSON.
+    fn rows(&self, name: &str, py: Python<'_>) -> PyResult<Vec<String>> {
+        let table = table(name)?;
+        let mut rows = Vec::new();
+        let made = py.detach(|| {
+            table.each(&self.report.view(), &mut |row| {
+                rows.push(serde_json::to_string(&row)?);
+                Ok(())
+            })
+        });
+        made.map_err(error::plain)?;
+        Ok(rows)
+    }
+
     /// The number of a flow: `SOURCE,DESTINATION,QP`, or a number.
     fn find_flow(&self, which: &str) -> PyResult<usize> {
         report::find_flow(&self.report.view(), which).map_err(error::plain)
@@ -263,6 +277,25 @@ impl NativeReport {
             Ok((utf8(json)?, utf8(text)?, fails))
         })
     }
+}
+
+impl NativeReport {
+    pub(crate) fn of(report: report::Report) -> NativeReport {
+        NativeReport { report }
+    }
+}
+
+fn table(name: &str) -> PyResult<Table> {
+    let found = Table::ALL.into_iter().find(|table| table.name() == name);
+    let names = || Table::ALL.map(Table::name).join(", ");
+    found.ok_or_else(|| error::plain(format_args!("no table is called {name:?}: there are {}", names())))
+}
+
+/// The columns of a table: name, type, and meaning.
+#[pyfunction]
+pub(crate) fn table_columns(name: &str) -> PyResult<Vec<(String, &'static str, String)>> {
+    let columns = table(name)?.columns().into_iter();
+    Ok(columns.map(|column| (column.name, column.kind.name(), column.doc)).collect())
 }
 
 /// The JSON Schema of a report.

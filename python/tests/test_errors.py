@@ -38,7 +38,7 @@ def test_no_capture(data: bytes, text: str) -> None:
 
 
 def test_no_source() -> None:
-    for source in (7, None, ["a"], io.StringIO("text")):
+    for source in (7, None, [7], io.StringIO("text")):
         with pytest.raises(TypeError):
             rdmawire.packets(source).__iter__()  # type: ignore[arg-type]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib
+import importlib.util
 import re
 import subprocess
 import sys
@@ -43,6 +44,13 @@ def test_a_gate() -> None:
 def test_a_data_frame() -> None:
     told = run(EXAMPLES / "dataframe.py", CAPTURE)
     assert "10.77.0.1" in told and "DuckDB: 2 rows, the same" in told
+
+
+def test_a_spark_job(tmp_path: Path) -> None:
+    if importlib.util.find_spec("pyspark") is None:
+        pytest.skip("skipped: pyspark is not installed")
+    told = run(EXAMPLES / "spark_job.py", tmp_path / "out", f"leaf1={CAPTURE}", f"leaf2={CAPTURE}")
+    assert [line.split("  ")[:2] for line in told.splitlines()] == [["leaf1", "loss.upstream"], ["leaf2", "loss.upstream"]]
 
 
 MODULES = ["__init__", "_analyze", "_check", "_errors", "_frames", "_scapy"]

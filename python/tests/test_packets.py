@@ -97,6 +97,34 @@ def test_every_column_has_values_somewhere() -> None:
     assert {column.name for column in rdmawire.columns()} <= seen
 
 
+@pytest.mark.parametrize("name", ["loss1_rc_write-B-300.pcap", "rnr_late-A.pcap.zst", "cm_rping-A.pcap"])
+def test_rows_are_those_of_the_command_line(name: str, command: Callable[..., str]) -> None:
+    path = PCAPS / name
+    told = list(csv.DictReader(io.StringIO(command("packets", path))))
+    capture, *analysis = [column.name for column in rdmawire.row_columns()]
+    fields = [capture, *(column.name for column in rdmawire.columns()), *analysis]
+    assert list(told[0]) == fields
+    table = pyarrow.table(rdmawire.packets(path, fields=fields)).to_pylist()
+    assert len(table) == len(told)
+    for row, other in zip(table, told):
+        text = {name: "" if value is None else str(value).lower() if isinstance(value, bool) else str(value) for name, value in row.items()}
+        assert text == other
+    assert {row["class"] for row in table} > {"new"} and {row["epoch"] for row in table} >= {0}
+
+
+def test_several_sources_follow_each_other(capture: Path) -> None:
+    other = PCAPS / "cm_rping-A.pcap"
+    table = pyarrow.table(rdmawire.packets([capture, other], fields=["capture", "frame", "class"]))
+    frames = [len(list(rdmawire.packets(path))) for path in (capture, other)]
+    assert table["capture"].to_pylist() == [str(capture)] * frames[0] + [str(other)] * frames[1]
+    assert table["frame"].to_pylist() == [*range(1, frames[0] + 1), *range(1, frames[1] + 1)]
+    assert [packet.frame for packet in rdmawire.packets((capture, other))] == table["frame"].to_pylist()
+    with pytest.raises(rdmawire.Error, match="no source"):
+        rdmawire.packets([])
+    with pytest.raises(rdmawire.Error, match="one packet has no class, only a table"):
+        next(iter(rdmawire.packets(capture))).to_dict(["class"])
+
+
 def test_the_stub_has_every_column() -> None:
     stub = Path(inspect.getfile(rdmawire)).with_name("_native.pyi").read_text(encoding="utf-8")
     for column in rdmawire.columns():

@@ -33,7 +33,7 @@ mod results;
 mod table;
 mod track;
 
-pub use engine::{Analysis, Batch, Known, Prepared, PreparedEncap};
+pub use engine::{Analysis, Batch, Headers, Known, Prepared, PreparedEncap};
 pub use model::{
     Address, Class, Event, Files, FlowId, KnownConnection, Options, QosMap, Space, StormProfile, Trigger,
     Trust,

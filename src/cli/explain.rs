@@ -17,7 +17,7 @@ use rdmawire::{
     grammar::{did_you_mean, nearest, units},
     opcode::{Direction, Opcode, PayloadRule, Position},
     packets,
-    report::table::{Column, Table},
+    report::table::{Column, Messages, Table},
     wire::{Bth, Field, Header, HeaderInfo, Kind, Show, Syndrome},
 };
 
@@ -59,6 +59,11 @@ impl Explain {
             ["schema"] => writeln!(to, "{:#}", rdmawire::report::schema().to_value())?,
             ["table" | "tables"] => tables(&mut to)?,
             ["table" | "tables", "packets"] => packets(&mut to)?,
+            #[cfg(feature = "parquet")]
+            ["table" | "tables", "headers"] => headers(&mut to)?,
+            ["table" | "tables", "messages"] => {
+                rows_of("messages", Messages::DOC, &Messages::columns(), &mut to)?;
+            }
             ["table" | "tables", name] => table(name, &mut to)?,
             ["qos"] => to.push_str(QOS),
             ["scenario" | "scenarios"] => to.push_str(rdmawire::sim::SCHEMA),
@@ -102,19 +107,29 @@ fn tables(to: &mut String) -> Written {
     for table in Table::ALL {
         writeln!(to, "{:12} {:3} columns  {}", table.name(), table.columns().len(), table.doc())?;
     }
-    let columns = packets::COLUMNS.len() + packets::MORE_COLUMNS.len();
-    writeln!(to, "{:12} {columns:3} columns  {PACKETS}", "packets")
+    let columns = packets::Column::all().count();
+    writeln!(to, "{:12} {columns:3} columns  {PACKETS}", "packets")?;
+    writeln!(to, "{:12} {:3} columns  {}", "messages", Messages::columns().len(), Messages::DOC)
 }
 
 const PACKETS: &str = "A packet: what `rdmawire packets` writes.";
 
+/// The columns of an index.
+#[cfg(feature = "parquet")]
+fn headers(to: &mut String) -> Written {
+    writeln!(to, "headers: A frame without payload: what `rdmawire index` writes.")?;
+    for field in packets::header_schema().fields() {
+        let doc = field.metadata().get("doc").map_or("", String::as_str);
+        writeln!(to, "  {}  ({})\n      {doc}", field.name(), field.data_type().to_string().to_lowercase())?;
+    }
+    Ok(())
+}
+
 /// The columns of packets.
 fn packets(to: &mut String) -> Written {
     writeln!(to, "packets: {PACKETS}")?;
-    let [capture, behind @ ..] = packets::MORE_COLUMNS;
-    let of_headers = packets::COLUMNS.iter().map(|column| (column.name, column.kind(), column.doc));
-    for (name, kind, doc) in [capture].into_iter().chain(of_headers).chain(behind) {
-        writeln!(to, "  {name}  ({kind})\n      {doc}")?;
+    for column in packets::Column::all() {
+        writeln!(to, "  {}  ({})\n      {}", column.name, column.kind(), column.doc)?;
     }
     Ok(())
 }
@@ -131,8 +146,12 @@ fn table(name: &str, to: &mut String) -> anyhow::Result<()> {
             )
         );
     };
-    writeln!(to, "{}: {}", table.name(), table.doc())?;
-    for Column { name, kind, doc, .. } in table.columns() {
+    Ok(rows_of(table.name(), table.doc(), &table.columns(), to)?)
+}
+
+fn rows_of(name: &str, doc: &str, columns: &[Column], to: &mut String) -> Written {
+    writeln!(to, "{name}: {doc}")?;
+    for Column { name, kind, doc, .. } in columns {
         writeln!(to, "  {name}  ({})\n      {doc}", kind.name())?;
     }
     Ok(())

@@ -18,6 +18,8 @@ mod explain;
 mod extcap;
 mod fuzz_corpus;
 mod gate;
+#[cfg(feature = "parquet")]
+mod index;
 mod input;
 #[cfg(all(unix, feature = "live"))]
 mod interfaces;
@@ -82,6 +84,8 @@ enum Command {
     Overhead(overhead::Overhead),
     Counters(Box<counters::Counters>),
     Packets(Box<packets::Packets>),
+    #[cfg(feature = "parquet")]
+    Index(Box<index::Index>),
     Plot(Box<plot::Plot>),
     Check(Box<check::Check>),
     DiffReport(Box<diff_report::DiffReport>),
@@ -190,6 +194,8 @@ impl Cli {
             Command::Overhead(command) => command.run(),
             Command::Counters(command) => command.run(),
             Command::Packets(command) => command.run(),
+            #[cfg(feature = "parquet")]
+            Command::Index(command) => command.run(),
             Command::Plot(command) => command.run(),
             Command::Check(command) => command.run(),
             Command::DiffReport(command) => command.run(),

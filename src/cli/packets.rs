@@ -16,18 +16,21 @@ use super::{
     tracking::Tracking,
 };
 use rdmawire::{
+    analyze::metric::messages::Messages,
     capture::{Source, WholeFile},
     filter::FrameMeta,
     packets::{Format, Packets as Rows},
+    report::{Message, table::Messages as MessageRows},
 };
 
-/// Write a row for each packet: values of its headers, and what the analysis says of it.
+/// Write a row for each packet: values of its headers, and what the analysis says of it. Or a row for each message.
 ///
 /// For DuckDB, ClickHouse, Polars, Spark and notebooks. `rdmawire explain table packets` lists the columns. There is no payload.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rdmawire packets x.pcap -o packets.csv
-  rdmawire packets --filter 'aeth.nak' host-a.pcap host-b.pcap -o naks.ndjson")]
+  rdmawire packets --filter 'aeth.nak' host-a.pcap host-b.pcap -o naks.ndjson
+  rdmawire packets --messages x.pcap -o messages.csv")]
 pub(super) struct Packets {
     /// The captures, one after the other; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
@@ -38,6 +41,10 @@ pub(super) struct Packets {
     /// Replace the file if it exists.
     #[arg(long)]
     force: bool,
+    /// Write a row for each message instead: operation, PSNs, frames, size, times, completion, packets sent again.
+    /// `rdmawire explain table messages` lists the columns.
+    #[arg(long)]
+    messages: bool,
     #[command(flatten)]
     tracking: Tracking,
 }
@@ -67,8 +74,32 @@ impl Packets {
         Ok(if is_all { Outcome::Done } else { Outcome::Failed })
     }
 
+    /// Writes all messages. Returns the file, and whether all captures could be read.
+    fn write_messages<W: Write + Send>(&self, file: W, format: Format) -> anyhow::Result<(W, bool)> {
+        let mut rows = MessageRows::new(file, format)?;
+        let mut is_all = true;
+        for path in &self.files {
+            let mut source = open(path)?;
+            let name = path.display().to_string();
+            let mut written = Ok(());
+            let metric = Messages::new(|message: &Message| {
+                if written.is_ok() {
+                    written = rows.put(&name, message);
+                }
+            });
+            let (ended, is_read) = self.tracking.follow(&mut source, metric)?;
+            ended.into_metric().end();
+            written?;
+            is_all &= is_read && describe([source.info()].into_iter()).problems.is_empty();
+        }
+        Ok((rows.finish()?, is_all && !STOP.load(Ordering::Relaxed)))
+    }
+
     /// Writes all rows. Returns the file, and whether all captures could be read.
     fn write<W: Write + Send>(&self, file: W, format: Format) -> anyhow::Result<(W, bool)> {
+        if self.messages {
+            return self.write_messages(file, format);
+        }
         let filter = self.tracking.filter()?;
         let options = self.tracking.options(1);
         let mut rows = Rows::new(file, format)?;
@@ -90,12 +121,10 @@ impl Packets {
                     }
                 };
                 number += 1;
-                let is_wanted = filter.as_ref().is_none_or(|filter| {
-                    let (d, icrc) = options.examine(&record);
-                    filter.matches(&d, &FrameMeta { number, time_ns: record.time.0, icrc: Some(icrc) })
-                });
-                match is_wanted {
-                    true => rows.push(&record)?,
+                let (d, icrc) = options.examine(&record);
+                let meta = FrameMeta { number, time_ns: record.time.0, icrc: Some(icrc) };
+                match filter.as_ref().is_none_or(|filter| filter.matches(&d, &meta)) {
+                    true => rows.push_examined(&record, &d, icrc)?,
                     false => rows.pass_over(),
                 }
                 if let Some(progress) = &mut progress {

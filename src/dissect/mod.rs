@@ -306,6 +306,12 @@ impl<'a> Dissection<'a> {
         self.frame.get(self.payload as usize..end).unwrap_or(&[])
     }
 
+    /// Where the [payload](Self::payload) begins, in bytes from the frame's start. The captured bytes may end before.
+    #[inline]
+    pub fn payload_at(&self) -> usize {
+        self.payload as usize
+    }
+
     /// Bytes of payload by the packet's length fields, captured or not.
     #[inline]
     pub fn payload_len(&self) -> u32 {

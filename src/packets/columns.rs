@@ -7,6 +7,7 @@ use std::{
 };
 
 use crate::{
+    analyze::{Class, Space},
     capture::Record,
     dissect::{Address, Dissection},
     icrc::{self, State},
@@ -30,6 +31,19 @@ impl Row<'_> {
     fn icrc(&self) -> State {
         self.icrc.unwrap_or_else(|| icrc::verify(self.d))
     }
+}
+
+/// What the analysis tells of a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Its PSN space; `None` if it has none.
+    pub space: Option<Space>,
+    /// What it is; `None` as long as that is open.
+    pub class: Option<Class>,
+    /// How often the queue pair had been given to a new connection; `None` if the frame is of no flow.
+    pub epoch: Option<u32>,
+    /// The sender's queue pair, if it was known when the frame came.
+    pub peer_qp: Option<u32>,
 }
 
 /// A column: its name, what it is, and how it is read. Units stand in the name.
@@ -62,6 +76,12 @@ pub enum Get {
     Word(fn(&Row<'_>) -> Option<&'static str>),
     /// A text that many frames share.
     Name(fn(&Row<'_>) -> Option<Name>),
+    /// The name of the capture.
+    Capture,
+    /// One of few words that the analysis tells.
+    ToldWord(fn(&Told) -> Option<&'static str>),
+    /// A number of 32 bits that the analysis tells.
+    ToldU32(fn(&Told) -> Option<u32>),
 }
 
 /// What a shared text is made of.
@@ -218,6 +238,41 @@ macro_rules! columns {
 
 packet_columns!(columns);
 
+/// The column before those of headers.
+pub static CAPTURE: Column = Column { name: "capture", doc: "The name of the capture.", get: Get::Capture };
+
+/// The columns behind those of headers: what the analysis tells.
+pub static TOLD_COLUMNS: [Column; 4] = [
+    Column {
+        name: "space",
+        doc: "Its PSN space: request or response. Empty if it has none.",
+        get: Get::ToldWord(|told| {
+            told.space.map(|space| match space {
+                Space::Request => "request",
+                Space::Response => "response",
+            })
+        }),
+    },
+    Column {
+        name: "class",
+        doc: "What it is, as in `rdmawire analyze`: new, retransmission, late_original and others. Empty if that stayed open for \
+              too long.",
+        get: Get::ToldWord(|told| told.class.map(Class::name)),
+    },
+    Column {
+        name: "epoch",
+        doc: "0, and one more each time that the queue pair was given to a new connection. With capture, src, dst and dest_qp it \
+              identifies the row of the table flows. Empty if the packet is of no flow.",
+        get: Get::ToldU32(|told| told.epoch),
+    },
+    Column {
+        name: "peer_qp",
+        doc: "The sender's queue pair: with src, the other end of the connection. Empty if that was not known when the packet came: \
+              the first packets of a connection are not paired yet, and the table flows has it for all of them.",
+        get: Get::ToldU32(|told| told.peer_qp),
+    },
+];
+
 fn bth<'a>(d: &Dissection<'a>) -> Option<&'a Bth> {
     d.get::<Bth>()
 }
@@ -240,14 +295,19 @@ fn ttl(d: &Dissection<'_>) -> Option<u8> {
 }
 
 impl Column {
+    /// All columns of rows, in their order.
+    pub fn all() -> impl Iterator<Item = &'static Column> {
+        std::iter::once(&CAPTURE).chain(COLUMNS).chain(&TOLD_COLUMNS)
+    }
+
     /// The column of this name.
     pub fn of(name: &str) -> Option<&'static Column> {
         static BY_NAME: OnceLock<HashMap<&'static str, &'static Column>> = OnceLock::new();
-        let by_name = || COLUMNS.iter().map(|column| (column.name, column)).collect();
+        let by_name = || Column::all().map(|column| (column.name, column)).collect();
         BY_NAME.get_or_init(by_name).get(name).copied()
     }
 
-    /// The value of a frame.
+    /// The value of a frame; empty for a column that is not of headers.
     pub fn value(&self, row: &Row<'_>) -> Cell {
         match self.get {
             Get::U8(get) => get(row).map(|n| Cell::Unsigned(n.into())),
@@ -258,8 +318,29 @@ impl Column {
             Get::Bool(get) => get(row).map(Cell::Bool),
             Get::Word(get) => get(row).map(Cell::Word),
             Get::Name(get) => get(row).map(Cell::Name),
+            Get::Capture | Get::ToldWord(_) | Get::ToldU32(_) => None,
         }
         .unwrap_or(Cell::Empty)
+    }
+
+    /// What the analysis tells of a frame; empty for any other column.
+    pub fn told(&self, told: &Told) -> Cell {
+        match self.get {
+            Get::ToldWord(get) => get(told).map(Cell::Word),
+            Get::ToldU32(get) => get(told).map(|n| Cell::Unsigned(n.into())),
+            _ => None,
+        }
+        .unwrap_or(Cell::Empty)
+    }
+
+    /// Whether a frame does not have it by itself: the capture's name, and what the analysis tells.
+    pub fn is_of_rows(&self) -> bool {
+        self.is_told() || matches!(self.get, Get::Capture)
+    }
+
+    /// Whether the analysis tells it.
+    pub fn is_told(&self) -> bool {
+        matches!(self.get, Get::ToldWord(_) | Get::ToldU32(_))
     }
 
     /// The name of its type.
@@ -267,11 +348,11 @@ impl Column {
         match self.get {
             Get::U8(_) => "uint8",
             Get::U16(_) => "uint16",
-            Get::U32(_) => "uint32",
+            Get::U32(_) | Get::ToldU32(_) => "uint32",
             Get::U64(_) => "uint64",
             Get::I64(_) => "int64",
             Get::Bool(_) => "bool",
-            Get::Word(_) | Get::Name(_) => "text",
+            Get::Word(_) | Get::Name(_) | Get::Capture | Get::ToldWord(_) => "text",
         }
     }
 }

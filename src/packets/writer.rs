@@ -1,14 +1,11 @@
-//! The rows of captures, one after the other.
-//!
-//! A row is written when the class of its packet is known: a late packet's shows after others came. At most
-//! [`Packets::MOST_WAITING`] rows wait; those that would wait longer have no class.
+//! Files of rows.
 //!
 //! ```no_run
 //! use rdmawire::{analyze::Options, capture::{self, Source}, packets::{Format, Packets}};
 //!
 //! let mut source = capture::open("x.pcap".as_ref())?;
 //! let mut packets = Packets::new(std::fs::File::create("packets.csv")?, Format::Csv)?;
-//! packets.begin("x.pcap", Options::default());
+//! packets.begin("x.pcap", Options::default())?;
 //! while let Some(record) = source.next()? {
 //!     packets.push(&record)?;
 //! }
@@ -16,57 +13,62 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::{cell::RefCell, collections::VecDeque, io, rc::Rc, sync::Arc};
+use std::io;
 
-use super::{COLUMNS, Cell, Format, Row, sink::Sink};
-use crate::{
-    analyze::{Analysis, Class, Options, Space, metric::classes::Classes},
-    capture::Record,
-};
+#[cfg(feature = "parquet")]
+use super::parquet::Parquet;
+use super::{Format, Rows, text::Lines};
+use crate::{analyze::Options, capture::Record, dissect::Dissection, icrc::State};
 
-/// What the analysis says of a frame.
-type Told = (u64, Option<Space>, Class);
+/// Lines that are written at a time.
+const LINES: usize = 1 << 10;
 
-/// Takes it.
-type Tell = Box<dyn FnMut(u64, Option<Space>, Class)>;
+/// Writes packets as rows. A row is written when the class of its packet is known, or after
+/// [`Rows::MOST_WAITING`] others.
+pub struct Packets<W: io::Write + Send>(File<W>);
 
-/// Writes packets as rows.
-pub struct Packets<W: io::Write + Send> {
-    sink: Sink<W>,
-    capture: Arc<str>,
-    options: Options,
-    analysis: Option<Analysis<Classes<Tell>>>,
-    told: Rc<RefCell<Vec<Told>>>,
-    waiting: VecDeque<Waiting>,
-    frames: u64,
+enum File<W: io::Write + Send> {
+    Text(Box<Rows<Lines>>, W),
+    #[cfg(feature = "parquet")]
+    Parquet(Box<Parquet<W>>),
 }
 
-/// A row whose class may not be known yet.
-struct Waiting {
-    number: u64,
-    capture: Arc<str>,
-    cells: Box<[Cell]>,
-    told: Option<(Option<Space>, Class)>,
+/// Calls a function of the rows, and writes those that are complete.
+macro_rules! with_rows {
+    ($file:expr, $rows:ident => $change:expr) => {
+        match &mut $file {
+            File::Text($rows, file) => {
+                $change;
+                while let Some(part) = $rows.next_part() {
+                    file.write_all($rows.form().complete(&part)?.as_bytes())?;
+                }
+            }
+            #[cfg(feature = "parquet")]
+            File::Parquet(parquet) => {
+                let $rows = &mut parquet.rows;
+                $change;
+                while let Some(part) = parquet.rows.next_part() {
+                    parquet.put(part)?;
+                }
+            }
+        }
+    };
 }
 
 impl<W: io::Write + Send> Packets<W> {
-    /// Rows that wait for the class of their packet, or of one before.
-    pub const MOST_WAITING: usize = 1 << 14;
-
     /// Starts a file.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn new(file: W, format: Format) -> io::Result<Packets<W>> {
-        Ok(Packets {
-            sink: Sink::new(file, format)?,
-            capture: Arc::from(""),
-            options: Options::default(),
-            analysis: None,
-            told: Rc::default(),
-            waiting: VecDeque::new(),
-            frames: 0,
-        })
+    pub fn new(mut file: W, format: Format) -> io::Result<Packets<W>> {
+        let lines = match format {
+            Format::Csv => Lines::csv(),
+            Format::Ndjson => Lines::ndjson(),
+            #[cfg(feature = "parquet")]
+            Format::Parquet => return Ok(Packets(File::Parquet(Box::new(Parquet::new(file)?)))),
+        };
+        file.write_all(lines.head().as_bytes())?;
+        Ok(Packets(File::Text(Box::new(Rows::new(lines, LINES)), file)))
     }
 
     /// Begins with another capture.
@@ -74,11 +76,7 @@ impl<W: io::Write + Send> Packets<W> {
     /// # Errors
     /// The file cannot be written.
     pub fn begin(&mut self, capture: &str, options: Options) -> io::Result<()> {
-        self.end_capture()?;
-        let told = self.told.clone();
-        let tell: Tell = Box::new(move |number, space, class| told.borrow_mut().push((number, space, class)));
-        self.analysis = Some(Analysis::with(options.clone(), Classes(tell)));
-        (self.capture, self.options, self.frames) = (Arc::from(capture), options, 0);
+        with_rows!(self.0, rows => rows.begin(capture, options, true));
         Ok(())
     }
 
@@ -87,59 +85,26 @@ impl<W: io::Write + Send> Packets<W> {
     /// # Errors
     /// The file cannot be written.
     pub fn push(&mut self, record: &Record<'_>) -> io::Result<()> {
-        self.frames += 1;
-        let (d, icrc) = self.options.examine(record);
-        let row = Row { number: self.frames, record, d: &d, icrc: Some(icrc) };
-        let cells = COLUMNS.iter().map(|column| column.value(&row)).collect();
-        let capture = self.capture.clone();
-        self.waiting.push_back(Waiting { number: self.frames, capture, cells, told: None });
-        if let Some(analysis) = &mut self.analysis {
-            analysis.push_dissected(record, &d, icrc);
-        }
-        self.write(Packets::<W>::MOST_WAITING)
+        with_rows!(self.0, rows => rows.push(record));
+        Ok(())
+    }
+
+    /// Adds a frame that was dissected, and whose ICRC was verified, [with the same options](Options::examine).
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn push_examined(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) -> io::Result<()> {
+        with_rows!(self.0, rows => rows.push_examined(record, d, Some(icrc)));
+        Ok(())
     }
 
     /// Passes over a frame. The analysis does not see it.
     pub fn pass_over(&mut self) {
-        self.frames += 1;
-        if let Some(analysis) = &mut self.analysis {
-            analysis.pass_over();
+        match &mut self.0 {
+            File::Text(rows, _) => rows.pass_over(),
+            #[cfg(feature = "parquet")]
+            File::Parquet(parquet) => parquet.rows.pass_over(),
         }
-    }
-
-    /// Writes rows until only so many wait that may.
-    fn write(&mut self, most: usize) -> io::Result<()> {
-        let first = self.waiting.front().map_or(u64::MAX, |row| row.number);
-        for (number, space, class) in self.told.borrow_mut().drain(..) {
-            let found = (number >= first)
-                .then(|| self.waiting.binary_search_by_key(&number, |row| row.number).ok())
-                .flatten();
-            if let Some(row) = found.and_then(|at| self.waiting.get_mut(at)) {
-                row.told = Some((space, class));
-            }
-        }
-        while let Some(row) = self.waiting.front() {
-            if row.told.is_none() && self.waiting.len() <= most {
-                break;
-            }
-            let word = |word: Option<&'static str>| word.map_or(Cell::Empty, Cell::Word);
-            let space = row.told.and_then(|(space, _)| space).map(|space| match space {
-                Space::Request => "request",
-                Space::Response => "response",
-            });
-            let told = [word(space), word(row.told.map(|(_, class)| class.name()))];
-            self.sink.put(&row.capture, &row.cells, told)?;
-            self.waiting.pop_front();
-        }
-        Ok(())
-    }
-
-    fn end_capture(&mut self) -> io::Result<()> {
-        if let Some(analysis) = self.analysis.take() {
-            // What was open is decided now.
-            drop(analysis.end());
-        }
-        self.write(0)
     }
 
     /// Completes the file, and gives it back.
@@ -147,7 +112,11 @@ impl<W: io::Write + Send> Packets<W> {
     /// # Errors
     /// The file cannot be written.
     pub fn finish(mut self) -> io::Result<W> {
-        self.end_capture()?;
-        self.sink.finish()
+        with_rows!(self.0, rows => rows.end());
+        match self.0 {
+            File::Text(_, file) => Ok(file),
+            #[cfg(feature = "parquet")]
+            File::Parquet(parquet) => parquet.finish(),
+        }
     }
 }

@@ -28,12 +28,12 @@ mod flow;
 pub mod html;
 pub mod json;
 mod list;
+mod message;
 mod order;
 mod overhead;
 pub mod price;
 mod render;
 pub mod set;
-#[cfg(feature = "cli")]
 pub mod table;
 mod terms;
 #[cfg(feature = "cli")]
@@ -52,6 +52,7 @@ pub use connection::*;
 pub use finding::*;
 pub use flow::*;
 pub use list::{List, Rows};
+pub use message::*;
 pub use order::{Sort, find_flow, sorted, trouble};
 pub use overhead::*;
 pub use render::{Renderer, clean};

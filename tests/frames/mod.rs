@@ -177,7 +177,11 @@ impl Shown<'_> {
                 let (frame, flow, space, class) =
                     (self.number, self.flow.map(FlowId), Some(view.opcode().direction()), self.class);
                 let is_control = view.opcode().is_cnp() || view.syndrome().is_some();
-                metric.on_packet(&view, &Placed { frame, flow, space, class, is_control, peer: None });
+                let (peer, epoch, peer_qp) = (None, None, None);
+                metric.on_packet(
+                    &view,
+                    &Placed { frame, flow, space, class, is_control, peer, epoch, peer_qp },
+                );
             }
             None => {
                 let (number, l1_bytes) = (self.number, l1_bytes(&packet));

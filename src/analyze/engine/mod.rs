@@ -1,5 +1,6 @@
 //! The running analysis: intake of frames, tracking of their flows, trust in ICRCs and checksums.
 
+mod headers;
 mod intake;
 mod prepared;
 mod runs;
@@ -8,6 +9,7 @@ mod tracker;
 mod transport;
 mod trust;
 
+pub use headers::Headers;
 pub use prepared::{Batch, Known, Prepared, PreparedEncap};
 pub(crate) use tracker::{Retired, Tracker};
 
@@ -23,6 +25,7 @@ use crate::{
     icrc::State,
     opcode::Operation,
 };
+use headers::Trimmed;
 use intake::Intake;
 
 /// A running analysis, with a user's metrics beside the built-in ones. It keeps nothing of the frames: its memory is bounded by the
@@ -32,6 +35,8 @@ pub struct Analysis<M = ()> {
     /// The built-in ones, and the user's.
     pub(crate) metrics: (BuiltIn, M),
     intake: Intake,
+    /// Of frames that came without payload.
+    pub(crate) trimmed: Trimmed,
 }
 
 impl Analysis {
@@ -47,7 +52,7 @@ impl<M: Metric> Analysis<M> {
         let metrics = (built_in(&options), metric);
         let mut tracker = Tracker::new(options, M::WANTS_HISTORY);
         tracker.config.measures = Measures::new(M::WANTS_MEASURED);
-        Analysis { metrics, tracker, intake: Intake::default() }
+        Analysis { metrics, tracker, intake: Intake::default(), trimmed: Trimmed::default() }
     }
 
     /// A packet in its fast form.

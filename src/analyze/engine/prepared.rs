@@ -81,8 +81,13 @@ impl Options {
     /// Dissects a frame, and verifies its ICRC if that is wanted.
     pub fn examine<'a>(&self, record: &Record<'a>) -> (Dissection<'a>, State) {
         let d = self.dissection(record);
-        let icrc = if self.verify_icrc { icrc::verify(&d) } else { State::Unchecked };
+        let icrc = self.icrc(&d);
         (d, icrc)
+    }
+
+    /// Verifies a frame's ICRC if that is wanted.
+    pub fn icrc(&self, d: &Dissection<'_>) -> State {
+        if self.verify_icrc { icrc::verify(d) } else { State::Unchecked }
     }
 
     /// Prepares a frame for an analysis with these options.

@@ -198,7 +198,9 @@ impl Tracker {
         self.trust.accept(packet.icrc(), is_right);
         let (flow, space, class) = (Some(id), Some(Direction::Response), Some(class));
         let peer = self.flows.peer(id);
-        metrics.on_packet(packet, &Placed { frame, flow, space, class, is_control: true, peer });
+        let (epoch, peer_qp) = self.identity(flow, metrics);
+        let is_control = true;
+        metrics.on_packet(packet, &Placed { frame, flow, space, class, is_control, peer, epoch, peer_qp });
         self.weigh(id);
         true
     }

@@ -164,6 +164,14 @@ impl Tracker {
         self.gather(metrics);
     }
 
+    /// The epoch of a flow and its sender's queue pair, for metrics that want them.
+    #[inline(always)]
+    pub(super) fn identity<M: Metric>(&self, flow: Option<FlowId>, _: &M) -> (Option<u32>, Option<u32>) {
+        let wanted = flow.filter(|_| M::WANTS_IDENTITY);
+        let flow = wanted.and_then(|FlowId(id)| self.flows.flows.get(id as usize));
+        flow.map_or((None, None), |flow| (Some(flow.epoch), flow.peer_qp))
+    }
+
     /// Tells the metrics of the latencies of the requests that this flow answered.
     #[inline(always)]
     pub(super) fn tell_measured(&self, responder: FlowId, metrics: &mut impl Metric) {

@@ -40,7 +40,10 @@ impl Tracker {
             self.gather(metrics);
             self.weigh(id);
             let (frame, peer) = (self.number(), self.asking(flow, space));
-            return metrics.on_packet(facts, &Placed { frame, flow, space, class, is_control: false, peer });
+            let (epoch, peer_qp) = self.identity(flow, metrics);
+            let is_control = false;
+            return metrics
+                .on_packet(facts, &Placed { frame, flow, space, class, is_control, peer, epoch, peer_qp });
         }
         self.on_transport_in_full(facts, whole, flaw, metrics);
     }
@@ -129,7 +132,8 @@ impl Tracker {
             false => self.asking(flow, space),
         };
         self.config.histories.drain(|history| metrics.on_history(&history));
-        metrics.on_packet(facts, &Placed { frame, flow, space, class, is_control, peer });
+        let (epoch, peer_qp) = self.identity(flow, metrics);
+        metrics.on_packet(facts, &Placed { frame, flow, space, class, is_control, peer, epoch, peer_qp });
     }
 
     /// The flow of the requests that a response of this flow answers.

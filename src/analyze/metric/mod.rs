@@ -8,6 +8,7 @@ pub mod congestion;
 pub mod ends;
 pub mod entropy;
 pub mod incast;
+pub mod messages;
 pub mod overhead;
 pub mod pause;
 pub mod rate;
@@ -43,6 +44,8 @@ pub trait Metric {
     const WANTS_HISTORY: bool = false;
     /// Whether [`on_measured`](Self::on_measured) is called.
     const WANTS_MEASURED: bool = false;
+    /// Whether [`Placed::epoch`] and [`Placed::peer_qp`] are told.
+    const WANTS_IDENTITY: bool = false;
 
     /// A packet of the InfiniBand transport that is not in a run.
     #[inline(always)]
@@ -104,6 +107,10 @@ pub struct Placed {
     pub is_control: bool,
     /// Of a response: the flow of the requests that it answers; of a CNP: the flow that it slows; where that is known.
     pub peer: Option<FlowId>,
+    /// The epoch of the flow, if the metric [wants](Metric::WANTS_IDENTITY) it.
+    pub epoch: Option<u32>,
+    /// The sender's queue pair, if it is known, and the metric wants it.
+    pub peer_qp: Option<u32>,
 }
 
 impl Placed {
@@ -195,6 +202,7 @@ macro_rules! both {
 impl<A: Metric, B: Metric> Metric for (A, B) {
     const WANTS_HISTORY: bool = A::WANTS_HISTORY || B::WANTS_HISTORY;
     const WANTS_MEASURED: bool = A::WANTS_MEASURED || B::WANTS_MEASURED;
+    const WANTS_IDENTITY: bool = A::WANTS_IDENTITY || B::WANTS_IDENTITY;
 
     both! {
         #[inline(always)] fn on_packet(&mut self, packet: &impl PacketView, place: &Placed);

@@ -87,6 +87,16 @@ impl EncapPacket {
         Some((packet.checked(options, rest, icrc)?, copy))
     }
 
+    /// The fast form of a packet whose payload may be missing, with the known state of its ICRC.
+    pub(crate) fn known(
+        options: &dissect::Options,
+        record: &Record<'_>,
+        icrc: State,
+    ) -> Option<(EncapPacket, Option<MirrorCopy>)> {
+        let (packet, Inside { rest, copy, .. }) = EncapPacket::candidate(options, record)?;
+        Some((packet.checked(options, rest, || icrc)?, copy))
+    }
+
     /// The packet with its ICRC's state, if all that the fast form assumes holds.
     #[inline(always)]
     pub(crate) fn checked(

@@ -167,6 +167,13 @@ impl FastPacket {
         Some(packet.with(said, icrc))
     }
 
+    /// The fast form of a packet whose payload may be missing, with the known state of its ICRC.
+    pub(crate) fn known(options: &dissect::Options, record: &Record<'_>, icrc: State) -> Option<FastPacket> {
+        let (packet, rest) = FastPacket::candidate(record)?;
+        let said = packet.said(options, VERSION_4_WHOLE, rest.get(HEADERS..)?)?;
+        Some(packet.with(said, icrc))
+    }
+
     /// The value for the field `said`; `None` if the packet has no fast form. `version`: the first bits of the network header;
     /// `behind`: the captured bytes after the BTH.
     #[inline(always)]

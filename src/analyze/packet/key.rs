@@ -178,7 +178,8 @@ fn address(family: u8, [high, low]: Wide) -> Address {
     }
 }
 
-fn value(address: Address) -> (u8, Wide) {
+/// The kind of an address, and the address.
+pub(crate) fn value(address: Address) -> (u8, Wide) {
     match address {
         Address::Ip(IpAddr::V4(ip)) => (IPV4, [0, u32::from(ip) as u64]),
         Address::Ip(IpAddr::V6(ip)) => (IPV6, wide(ip.into())),

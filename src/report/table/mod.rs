@@ -8,18 +8,22 @@
 mod columns;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
+#[cfg(feature = "cli")]
 mod sink;
 
 use std::io;
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
-    Capture, Connection, Episode, Finding, Flow, Interval, MarkedFlow, Pause, Stream, TrafficClass, View,
+    Capture, Connection, Episode, Finding, Flow, Interval, MarkedFlow, Message, Pause, Stream, TrafficClass,
+    View,
 };
 pub use columns::{Column, Kind};
+#[cfg(feature = "cli")]
 pub use sink::Format;
+#[cfg(feature = "cli")]
 use sink::Sink;
 
 /// A table.
@@ -99,8 +103,7 @@ impl Table {
     /// Its columns.
     pub fn columns(self) -> Vec<Column> {
         let key = Column::key;
-        let mut columns =
-            vec![key("capture", Kind::Text, "The name of the capture: its files, joined by commas.")];
+        let mut columns = vec![capture()];
         let flow = [
             key("flow", Kind::Unsigned, "The flow's number in its capture."),
             key("src", Kind::Text, "Source address of the flow."),
@@ -150,6 +153,23 @@ impl Table {
             Table::Findings => columns.extend(Column::of::<Finding>()),
         }
         columns
+    }
+
+    /// Calls `on_row` with each row of a report: values by the names of columns.
+    ///
+    /// # Errors
+    /// What `on_row` fails with.
+    pub fn each(
+        self,
+        report: &View<'_>,
+        on_row: &mut dyn FnMut(Map<String, Value>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let capture = capture_of(report);
+        let columns = self.columns();
+        self.rows(report, &mut |row| {
+            let row = with(row, capture.clone());
+            on_row(columns.iter().map(|column| (column.name.clone(), column.value(&row).clone())).collect())
+        })
     }
 
     /// Calls `on_row` with each row of a report.
@@ -228,9 +248,61 @@ fn with(mut row: Value, keys: Value) -> Value {
     row
 }
 
+fn capture_of(report: &View<'_>) -> Value {
+    json!({ "capture": report.capture.files.join(",") })
+}
+
+fn capture() -> Column {
+    Column::key("capture", Kind::Text, "The name of the capture: its files, joined by commas.")
+}
+
+/// A file of messages: a table that is no part of a report.
+#[cfg(feature = "cli")]
+pub struct Messages<W: io::Write + Send>(Sink<W>);
+
+#[cfg(feature = "cli")]
+impl Messages<io::Sink> {
+    /// What a row is.
+    pub const DOC: &str = "A message of a requester: what `rdmawire packets --messages` writes.";
+
+    /// Its columns.
+    pub fn columns() -> Vec<Column> {
+        std::iter::once(capture()).chain(Column::of::<Message>()).collect()
+    }
+}
+
+#[cfg(feature = "cli")]
+impl<W: io::Write + Send> Messages<W> {
+    /// Starts a file.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn new(file: W, format: Format) -> io::Result<Messages<W>> {
+        Sink::new(file, format, Messages::columns()).map(Messages)
+    }
+
+    /// Adds a message of a capture.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn put(&mut self, capture: &str, message: &Message) -> io::Result<()> {
+        self.0.put(&with(value(message)?, json!({ "capture": capture })))
+    }
+
+    /// Completes the file, and gives it back.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn finish(self) -> io::Result<W> {
+        self.0.finish()
+    }
+}
+
 /// All tables of one or several reports, one file each.
+#[cfg(feature = "cli")]
 pub struct Tables<W: io::Write + Send>(Vec<(Table, Sink<W>)>);
 
+#[cfg(feature = "cli")]
 impl<W: io::Write + Send> Tables<W> {
     /// Starts the files of all tables: `open` gives each.
     ///
@@ -246,7 +318,7 @@ impl<W: io::Write + Send> Tables<W> {
     /// # Errors
     /// A file cannot be written.
     pub fn add(&mut self, report: &View<'_>) -> io::Result<()> {
-        let capture = json!({ "capture": report.capture.files.join(",") });
+        let capture = capture_of(report);
         for (table, sink) in &mut self.0 {
             table.rows(report, &mut |row| sink.put(&with(row, capture.clone())))?;
         }

@@ -10,8 +10,9 @@ use arrow_json::reader::{Decoder, ReaderBuilder};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::{
     arrow::ArrowWriter,
-    basic::{Compression, ZstdLevel},
+    basic::{Compression, Encoding, ZstdLevel},
     file::properties::WriterProperties,
+    schema::types::ColumnPath,
 };
 use serde_json::{Map, Value};
 
@@ -27,13 +28,24 @@ pub(crate) fn field(name: &str, kind: DataType, doc: &str) -> Field {
     Field::new(name, kind, true).with_metadata(HashMap::from([("doc".to_owned(), doc.to_owned())]))
 }
 
-/// The writer of a file: compressed, in row groups.
-pub(crate) fn writer<W: Write + Send>(file: W, schema: SchemaRef) -> io::Result<ArrowWriter<W>> {
-    let properties = WriterProperties::builder()
+/// The writer of a file: compressed, in row groups. A dictionary of its values is kept for each column, but for those of `distinct`: in
+/// them most values differ from each other; integers are written as differences.
+pub(crate) fn writer<W: Write + Send>(
+    file: W,
+    schema: SchemaRef,
+    distinct: &[&str],
+) -> io::Result<ArrowWriter<W>> {
+    let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_max_row_group_row_count(Some(GROUP))
-        .build();
-    ArrowWriter::try_new(file, schema, Some(properties)).map_err(io::Error::other)
+        .set_max_row_group_row_count(Some(GROUP));
+    for field in schema.fields().iter().filter(|field| distinct.contains(&field.name().as_str())) {
+        let column = ColumnPath::from(field.name().as_str());
+        properties = properties.set_column_dictionary_enabled(column.clone(), false);
+        if field.data_type().is_integer() {
+            properties = properties.set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
+        }
+    }
+    ArrowWriter::try_new(file, schema, Some(properties.build())).map_err(io::Error::other)
 }
 
 /// A Parquet file.
@@ -59,7 +71,7 @@ impl<W: Write + Send> Parquet<W> {
             field(&column.name, kind, &column.doc)
         };
         let schema = Arc::new(Schema::new(columns.iter().map(of_column).collect::<Vec<_>>()));
-        let writer = writer(file, schema.clone())?;
+        let writer = writer(file, schema.clone(), &[])?;
         let decoder =
             ReaderBuilder::new(schema).with_batch_size(BATCH).build_decoder().map_err(io::Error::other)?;
         Ok(Parquet { writer, decoder, rows: Vec::with_capacity(BATCH) })

@@ -1,0 +1,118 @@
+//! Frames without their payload: rows of a table may be analyzed elsewhere, with the same results.
+//!
+//! A frame's headers, its lengths and the state of its ICRC are all that the analysis reads. The headers are a frame that was cut
+//! short, so they are read by the same code as any other.
+
+use super::{
+    Analysis,
+    prepared::{Batch, Prepared, PreparedEncap},
+};
+use crate::{
+    analyze::{
+        metric::Metric,
+        model::{Address, Options},
+        packet::{EncapPacket, FastPacket, key},
+    },
+    capture::Record,
+    dissect::{Dissection, Problem},
+    icrc::State,
+    wire::Kind,
+};
+
+/// A frame without the payload of its packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Headers<'a> {
+    /// Its number in the capture, from 1.
+    pub number: u64,
+    /// The frame, cut behind its headers.
+    pub record: Record<'a>,
+    /// Bytes of it that were captured.
+    pub captured: u32,
+    /// What became of its ICRC.
+    pub icrc: State,
+    /// A number that is equal for all packets between two addresses, in both directions; `None` for a frame without.
+    pub pair: Option<u32>,
+}
+
+/// What the frames had that are analyzed without their payload.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Trimmed {
+    /// Bytes that were captured, and are not there.
+    pub(crate) bytes: u64,
+    /// Frames that were captured as a whole.
+    pub(crate) whole: u64,
+    /// The number of the last frame.
+    last: u64,
+}
+
+impl Options {
+    /// The headers of a frame. Of malformed frames, management datagrams, and PAUSE frames it is the whole frame.
+    pub fn headers<'a>(&self, number: u64, record: &Record<'a>) -> Headers<'a> {
+        let (d, icrc) = self.examine(record);
+        let frame = record.frame.get(..trimmed_len(&d)).unwrap_or(record.frame);
+        let pair = d.addresses().map(pair_hash);
+        Headers {
+            number,
+            record: Record { frame, ..*record },
+            captured: u32::try_from(record.frame.len()).unwrap_or(u32::MAX),
+            icrc,
+            pair,
+        }
+    }
+}
+
+/// Bytes of a frame that an analysis needs.
+fn trimmed_len(d: &Dissection<'_>) -> usize {
+    let len = d.frame().len();
+    let is_captured = len >= d.wire_len() as usize;
+    let is_plain = d.notes().iter().all(|note| matches!(note.problem, Problem::Captured { .. }))
+        && !(is_captured && d.is_cut())
+        && !d.is_fragment();
+    let is_read = [Kind::MacControl, Kind::Mad, Kind::LinkPacket].iter().any(|&kind| d.has(kind));
+    if !is_plain || is_read {
+        return len;
+    }
+    // The payload is a part of the frame.
+    d.payload_at().min(len)
+}
+
+/// A hash of two addresses without order. It is kept in files: it must never change.
+fn pair_hash(addresses: [Address; 2]) -> u32 {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(ODD).rotate_left(29);
+    let [a, b] = addresses.map(|address| {
+        let (family, [high, low]) = key::value(address);
+        [family as u64, high, low].into_iter().fold(0, mix)
+    });
+    (mix(a.min(b), a.max(b)).wrapping_mul(ODD) >> 32) as u32
+}
+
+impl<M: Metric> Analysis<M> {
+    /// One frame, of which only the [headers](Options::headers) are there. Its number is at least one more than that of the frame
+    /// before: frames between them are [passed over](Self::pass_over).
+    pub fn push_headers(&mut self, headers: &Headers<'_>) {
+        let Headers { number, record, captured, icrc, .. } = headers;
+        let between = number.saturating_sub(self.trimmed.last + 1);
+        if between > 0 {
+            self.catch_up();
+            self.tracker.passed_over += between;
+        }
+        self.trimmed.last = (self.trimmed.last + 1).max(*number);
+        let here = record.frame.len() as u64;
+        if here < *captured as u64 {
+            self.trimmed.bytes += *captured as u64 - here;
+            self.trimmed.whole += (*captured >= record.wire_len) as u64;
+        }
+        let options = &self.tracker.options;
+        if options.reference {
+            return self.push_prepared(Batch::Frame(record, *icrc));
+        }
+        if let Some(packet) = FastPacket::known(&options.dissect, record, *icrc) {
+            return self.push_prepared(Batch::Fast(&[Prepared(packet)]));
+        }
+        match EncapPacket::known(&options.dissect, record, *icrc) {
+            Some((packet, copy)) => self.push_prepared(Batch::Encap(&PreparedEncap { packet, copy })),
+            None => self.push_prepared(Batch::Frame(record, *icrc)),
+        }
+    }
+}

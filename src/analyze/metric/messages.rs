@@ -1,0 +1,359 @@
+//! Messages one by one, as they are complete.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    ops::Range,
+};
+
+use super::{Measured, Metric, Placed, Verdict, What};
+use crate::{
+    analyze::{
+        model::{Address, Class, FlowId, Space},
+        packet::PacketView,
+    },
+    dissect::Encapsulation,
+    opcode::{Direction, Opcode, Operation, Position, Service},
+    report,
+    wire::Psn,
+};
+
+/// A metric that calls a function with each message of a requester. A message comes when it is over: acknowledged, and
+/// followed by [`Messages::KEPT`] others of its flow, for it may still be sent again; or when it is pushed out. At most
+/// [`Messages::MOST`] are kept at a time.
+pub struct Messages<F> {
+    tell: F,
+    flows: Vec<Flow>,
+    kept: usize,
+    /// Packets whose class is open, by their frames: the flow and the PSN.
+    undecided: HashMap<u64, (FlowId, u64), foldhash::fast::FixedState>,
+}
+
+/// The messages of a flow, in the order of their PSNs.
+#[derive(Default)]
+struct Flow {
+    ends: Option<(Address, Address, u32)>,
+    epoch: u32,
+    service: Option<Service>,
+    encapsulation: Option<Encapsulation>,
+    /// The newest PSN, with what it wrapped around to.
+    newest: u64,
+    /// PSNs up to here were told.
+    told: u64,
+    list: VecDeque<Message>,
+}
+
+#[derive(Clone, Debug)]
+struct Message {
+    /// PSN of the first packet, or of the first one that was seen.
+    at: u64,
+    has_first: bool,
+    end: Option<u64>,
+    opcode: Opcode,
+    peer_qp: Option<u32>,
+    first: (u64, i64),
+    last: (u64, i64),
+    completed: Option<i64>,
+    stated: Option<u32>,
+    /// Payload of a packet that is not the last one, and of the last one.
+    full: u32,
+    rest: u32,
+    packets: u64,
+    resent: u64,
+}
+
+/// PSNs of the first packet begin here, so that earlier ones have a number too.
+const BASE: u64 = 1 << 32;
+/// Packets whose class is open that are remembered.
+const MOST_UNDECIDED: usize = 1 << 14;
+
+impl Messages<()> {
+    /// Messages of a flow that wait, though they are complete.
+    pub const KEPT: usize = 32;
+    /// Messages of a flow that wait for their end.
+    pub const MOST_OF_FLOW: usize = 4096;
+    /// Messages of all flows that wait.
+    pub const MOST: usize = 1 << 20;
+}
+
+impl<F: FnMut(&report::Message)> Messages<F> {
+    /// The metric that calls this function.
+    pub fn new(tell: F) -> Messages<F> {
+        Messages { tell, flows: Vec::new(), kept: 0, undecided: HashMap::default() }
+    }
+
+    /// Tells of all messages that are kept: the capture is over.
+    pub fn end(&mut self) {
+        let mut flows = std::mem::take(&mut self.flows);
+        flows.iter_mut().for_each(|flow| self.empty(flow));
+    }
+
+    fn empty(&mut self, flow: &mut Flow) {
+        while let Some(message) = flow.list.pop_front() {
+            self.kept -= 1;
+            (self.tell)(&flow.row(&message));
+        }
+    }
+
+    /// Makes room in a flow.
+    fn shrink(&mut self, id: FlowId) {
+        loop {
+            let Some(flow) = self.flows.get_mut(id.0 as usize) else { return };
+            let (len, is_full) = (flow.list.len(), self.kept >= Messages::MOST);
+            let is_over = flow.list.front().is_some_and(|first| first.is_over(flow.service));
+            let most = match (is_over, is_full) {
+                (_, true) => 1,
+                (true, false) => Messages::KEPT,
+                (false, false) => Messages::MOST_OF_FLOW,
+            };
+            if len <= most {
+                return;
+            }
+            let Some(message) = flow.list.pop_front() else { return };
+            self.kept -= 1;
+            flow.told = flow.told.max(message.end.unwrap_or(message.at));
+            let row = flow.row(&message);
+            (self.tell)(&row);
+        }
+    }
+}
+
+impl Flow {
+    /// A PSN with what it wrapped around to: the nearest to the newest one.
+    fn unwrap(&self, psn: Psn) -> u64 {
+        let ahead = psn.0.wrapping_sub(self.newest as u32) << 8;
+        self.newest.wrapping_add_signed((ahead as i32 >> 8) as i64)
+    }
+
+    /// The place of the last message that begins at this PSN or before.
+    fn before(&self, x: u64) -> Option<usize> {
+        match self.list.back() {
+            Some(last) if last.at <= x => Some(self.list.len() - 1),
+            _ => self.list.partition_point(|message| message.at <= x).checked_sub(1),
+        }
+    }
+
+    /// Takes a packet. Returns whether there is one more message.
+    fn take(&mut self, x: u64, packet: &impl PacketView, place: &Placed) -> bool {
+        let shape = packet.opcode().shape();
+        let (begins, ends) = (
+            matches!(shape.position, Position::First | Position::Only),
+            matches!(shape.position, Position::Last | Position::Only),
+        );
+        let is_read = shape.operation == Some(Operation::ReadRequest);
+        let is_again = place.class == Some(Class::Retransmission);
+        let at = self.before(x);
+        let known = at.and_then(|at| self.list.get(at)).filter(|known| {
+            // A READ that is sent again may ask for the rest only.
+            let is_rest = is_read && is_again && known.opcode.operation() == Some(Operation::ReadRequest);
+            known.at == x
+                || is_rest
+                || !begins && known.end.is_none_or(|end| x <= end) && !known.is_one_packet()
+        });
+        let mut is_more = known.is_none();
+        let at = match (at, is_more) {
+            (Some(at), false) => at,
+            _ if x <= self.told && !matches!(place.class, Some(Class::New | Class::LateOriginal)) => {
+                return false;
+            }
+            (at, _) => {
+                let at = at.map_or(0, |at| at + 1);
+                let mut message = Message::new(x, packet, place);
+                // The message before ended earlier than it seemed.
+                if let Some(before) = at.checked_sub(1).and_then(|before| self.list.get_mut(before))
+                    && before.end.is_some_and(|end| end >= x)
+                    && !before.is_one_packet()
+                {
+                    message.end = before.end.take();
+                }
+                // Its other packets came before it.
+                let is_first = begins && !ends;
+                if is_first
+                    && self.list.get(at).is_some_and(|next| !next.has_first)
+                    && let Some(rest) = self.list.remove(at)
+                {
+                    is_more = false;
+                    message = Message { at: x, opcode: message.opcode, stated: message.stated, ..rest };
+                }
+                self.list.insert(at, message);
+                at
+            }
+        };
+        let Some(message) = self.list.get_mut(at) else { return false };
+        message.packets += 1;
+        message.resent += is_again as u64;
+        message.has_first |= begins && message.at == x;
+        message.last = (place.frame, packet.time());
+        message.stated = message.stated.or(packet.dma_len());
+        if ends && !is_read {
+            (message.end, message.rest) = (Some(x), packet.payload());
+        } else {
+            message.full = packet.payload();
+        }
+        is_more
+    }
+
+    fn row(&self, message: &Message) -> report::Message {
+        let text = |address: Option<Address>| address.map_or_else(String::new, |address| address.to_string());
+        let psn = |x: u64| x as u32 & (Psn::SPACE - 1);
+        let operation = match message.opcode.operation() {
+            Some(Operation::Send) => "send",
+            Some(Operation::Write) => "write",
+            Some(Operation::ReadRequest) => "read",
+            Some(Operation::CompareSwap) => "compare-swap",
+            Some(Operation::FetchAdd) => "fetch-add",
+            Some(Operation::Flush) => "flush",
+            Some(Operation::AtomicWrite) => "atomic-write",
+            _ => "other",
+        };
+        let (first_frame, first_ns) = message.first;
+        let (last_frame, last_ns) = message.last;
+        report::Message {
+            src: text(self.ends.map(|(src, ..)| src)),
+            dst: text(self.ends.map(|(_, dst, _)| dst)),
+            dest_qp: self.ends.map_or(0, |(.., qp)| qp),
+            epoch: self.epoch,
+            peer_qp: message.peer_qp,
+            service: self.service.map_or_else(Default::default, Into::into),
+            encapsulation: self.encapsulation.map_or_else(Default::default, Into::into),
+            operation: operation.into(),
+            opcode_name: message.opcode.name().unwrap_or_default().into(),
+            first_psn: message.has_first.then(|| psn(message.at)),
+            last_psn: message.end.map(psn),
+            first_frame,
+            last_frame,
+            first_ns,
+            last_ns,
+            completed_ns: message.completed,
+            completion_ns: message.completed.map(|at| at.saturating_sub(first_ns).max(0) as u64),
+            size_bytes: message.size(),
+            packets: message.packets,
+            resent_packets: message.resent,
+        }
+    }
+}
+
+impl Message {
+    fn new(x: u64, packet: &impl PacketView, place: &Placed) -> Message {
+        let here = (place.frame, packet.time());
+        Message {
+            at: x,
+            has_first: false,
+            end: None,
+            opcode: packet.opcode(),
+            peer_qp: place.peer_qp,
+            first: here,
+            last: here,
+            completed: None,
+            stated: None,
+            full: 0,
+            rest: 0,
+            packets: 0,
+            resent: 0,
+        }
+    }
+
+    fn is_one_packet(&self) -> bool {
+        self.opcode.shape().position == Position::Only
+    }
+
+    /// Nothing more is expected of it.
+    fn is_over(&self, service: Option<Service>) -> bool {
+        self.completed.is_some()
+            || !service.is_some_and(|service| service.is_reliable()) && self.end.is_some()
+    }
+
+    fn size(&self) -> Option<u64> {
+        if let Some(stated) = self.stated {
+            return Some(stated as u64);
+        }
+        match self.opcode.operation() {
+            Some(Operation::ReadRequest) => None,
+            _ => {
+                let end = self.end.filter(|_| self.has_first)?;
+                Some((end - self.at) * self.full as u64 + self.rest as u64)
+            }
+        }
+    }
+}
+
+impl<F: FnMut(&report::Message)> Metric for Messages<F> {
+    const WANTS_MEASURED: bool = true;
+    const WANTS_IDENTITY: bool = true;
+
+    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+        let (Some(id), Some(Space::Request)) = (place.flow, place.space) else { return };
+        if matches!(place.class, Some(Class::CaptureDuplicate | Class::Corrupt))
+            || packet.opcode().direction() != Direction::Request
+        {
+            return;
+        }
+        let at = id.0 as usize;
+        if self.flows.len() <= at {
+            self.flows.resize_with(at + 1, Flow::default);
+        }
+        let epoch = place.epoch.unwrap_or(0);
+        if self.flows[at].ends.is_none() || self.flows[at].epoch != epoch {
+            let mut before = std::mem::take(&mut self.flows[at]);
+            self.empty(&mut before);
+            let newest = BASE + packet.psn().0 as u64;
+            self.flows[at] = Flow { epoch, newest, ..Flow::default() };
+        }
+        let flow = &mut self.flows[at];
+        flow.ends =
+            packet.source().zip(packet.destination()).zip(packet.dest_qp()).map(|((a, b), qp)| (a, b, qp.0));
+        flow.service = Some(packet.opcode().service());
+        flow.encapsulation = Some(packet.encapsulation());
+        let x = flow.unwrap(packet.psn());
+        flow.newest = flow.newest.max(x);
+        let is_new = flow.take(x, packet, place);
+        self.kept += is_new as usize;
+        if place.class.is_none() && self.undecided.len() < MOST_UNDECIDED {
+            self.undecided.insert(place.frame, (id, x));
+        }
+        if is_new {
+            self.shrink(id);
+        }
+    }
+
+    fn on_verdict(&mut self, verdict: &Verdict) {
+        let Some((id, x)) = self.undecided.remove(&verdict.frame) else { return };
+        if verdict.class == Class::Retransmission
+            && let Some(flow) = self.flows.get_mut(id.0 as usize)
+            && let Some(message) = flow.before(x).and_then(|at| flow.list.get_mut(at))
+        {
+            message.resent += 1;
+        }
+    }
+
+    fn on_measured(&mut self, id: FlowId, measured: &Measured) {
+        let Some(flow) = self.flows.get_mut(id.0 as usize) else { return };
+        let x = flow.unwrap(Psn(measured.psn));
+        let Some(message) = flow.before(x).and_then(|at| flow.list.get_mut(at)) else { return };
+        let operation = message.opcode.operation();
+        let is_read = operation == Some(Operation::ReadRequest);
+        let is_of_atomic = matches!(operation, Some(Operation::CompareSwap | Operation::FetchAdd));
+        let is_whole = match measured.what {
+            What::Message => is_read || message.end == Some(x),
+            What::AckRtt => is_of_atomic && message.at == x,
+            What::ReadFirst | What::ReadLast => false,
+        };
+        if is_whole && message.completed.is_none() {
+            message.completed = Some(measured.to_ns);
+            if is_read {
+                message.end = Some(x);
+            }
+        }
+    }
+
+    fn on_retire(&mut self, id: FlowId) {
+        if let Some(flow) = self.flows.get_mut(id.0 as usize) {
+            let mut flow = std::mem::take(flow);
+            self.empty(&mut flow);
+        }
+    }
+
+    /// An empty span, so that no packet is in a run.
+    fn span(&self, time_ns: i64) -> Range<i64> {
+        time_ns..time_ns
+    }
+}

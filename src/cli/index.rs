@@ -1,0 +1,93 @@
+//! `rdmawire index`: captures become rows of headers, for an analysis on other machines.
+
+use std::{path::PathBuf, sync::atomic::Ordering};
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use super::{
+    Outcome,
+    input::{Progress, STOP, open},
+    say,
+    tracking::Tracking,
+};
+use rdmawire::{
+    capture::Source,
+    packets::{FileFacts, Index as Files},
+};
+
+/// Write the headers of all frames as Parquet files, in directories by tap, hour and bucket: for an analysis in Spark.
+///
+/// Rows have no payload: about 50 bytes a packet. `rdmawire.spark` of the Python package analyzes them; `rdmawire explain table headers`
+/// lists the columns. Files of one tap may be indexed by any number of commands at a time.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rdmawire index --tap leaf1 -o index host-a.pcap host-b.pcap
+  rdmawire index --tap leaf1 --buckets 16 -o index x.pcap")]
+pub(super) struct Index {
+    /// The captures. Their names, without directories, must differ within a tap.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Where they were taken. Files of one tap are analyzed together.
+    #[arg(long, value_name = "NAME")]
+    tap: String,
+    /// The directory to write to.
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// Into how many directories the pairs of addresses are spread. Frames without addresses have one more.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=Files::MOST_BUCKETS as i64))]
+    buckets: u32,
+    /// Replace files that exist.
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    tracking: Tracking,
+}
+
+impl Index {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        super::end_on_ctrl_c(&STOP);
+        let options = self.tracking.options(1);
+        if self.tracking.filter()?.is_some() {
+            bail!("--filter: an index has all frames");
+        }
+        let mut is_all = true;
+        for path in &self.files {
+            let mut source = open(path)?;
+            let mut progress = Progress::new(source.info());
+            let Some(name) = path.file_name() else {
+                bail!("{}: its name must be that of a file", path.display())
+            };
+            let name = name.to_string_lossy();
+            let mut files = Files::new(&self.output, &self.tap, &name, self.buckets, self.force);
+            let (mut number, mut first) = (0, None);
+            while !STOP.load(Ordering::Relaxed) {
+                match source.next() {
+                    Ok(Some(record)) => {
+                        number += 1;
+                        first.get_or_insert(record.time.0);
+                        files.push(&options.headers(number, &record)).context("cannot write the index")?;
+                    }
+                    Ok(None) => break,
+                    Err(error) => {
+                        progress.clear();
+                        say(format_args!("{error}"));
+                        is_all = false;
+                        break;
+                    }
+                }
+                progress.frame(number, || source.info().bytes_read);
+            }
+            progress.clear();
+            if STOP.load(Ordering::Relaxed) {
+                // Files that were begun are removed.
+                return Ok(Outcome::Failed);
+            }
+            let mut facts = FileFacts::of(source.info(), number, first);
+            facts.file = name.into_owned();
+            is_all &= facts.problems.is_empty();
+            files.finish(&facts).context("cannot write the index")?;
+        }
+        Ok(if is_all { Outcome::Done } else { Outcome::Failed })
+    }
+}

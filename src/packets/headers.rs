@@ -1,0 +1,243 @@
+//! Frames without their payload, as Arrow record batches: what an analysis needs, on any machine.
+//!
+//! A row with the frame number 0 tells of a file: its `header` is [`FileFacts`] as JSON.
+
+use std::{collections::HashMap, sync::Arc};
+
+use arrow_array::{
+    Array, BinaryArray, Int64Array, LargeBinaryArray, RecordBatch, StringArray,
+    builder::{BinaryBuilder, Int64Builder},
+    cast::AsArray,
+    types::Int64Type,
+};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    analyze::{Analysis, Files, Headers, metric::Metric},
+    capture::{Info, Record, Time},
+    dissect::Link,
+    icrc::State,
+    report::CaptureProblem,
+};
+
+macro_rules! header_columns {
+    ($($name:ident $kind:ident $doc:literal;)*) => {
+        /// The schema of these rows. Each field has its meaning as metadata.
+        pub fn header_schema() -> SchemaRef {
+            let field = |name: &str, kind, doc: &str, is_optional| {
+                Field::new(name, kind, is_optional).with_metadata(HashMap::from([("doc".to_owned(), doc.to_owned())]))
+            };
+            Arc::new(Schema::new(vec![$(field(stringify!($name), DataType::$kind, $doc, stringify!($name) == "pair")),*]))
+        }
+    };
+}
+
+header_columns! {
+    tap Utf8 "Where the capture was taken: files of one tap are analyzed together.";
+    file Utf8 "The file.";
+    frame Int64 "Number of the frame in its file, from 1. The row 0 tells of the file: its header is JSON.";
+    order_ns Int64 "The latest time up to this frame in its file, nanoseconds since 1970-01-01 UTC: with tap, file and frame, the order \
+                    of the analysis.";
+    time_ns Int64 "When it was captured: nanoseconds since 1970-01-01 UTC.";
+    pair Int64 "A hash of the two addresses, equal in both directions. Empty if the frame has none.";
+    link_type Int64 "LINKTYPE number of the frame: its first header.";
+    interface Int64 "The capture's interface, from 0.";
+    length_bytes Int64 "Bytes the frame had on the wire.";
+    captured_bytes Int64 "Bytes of it that were captured.";
+    icrc_state Int64 "Whether the ICRC is right: 0 good, 1 bad, 2 unchecked.";
+    header Binary "The frame up to the payload of its packet: bytes of the wire. Of malformed frames, management datagrams and PAUSE \
+                   frames it is the whole frame.";
+}
+
+/// What is known of a file beside its frames.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FileFacts {
+    /// Its name.
+    pub file: String,
+    /// Number of frames.
+    pub frames: u64,
+    /// Time of the first frame, in nanoseconds since 1970.
+    pub first_ns: Option<i64>,
+    /// Frames that the capturing system dropped, where it counted.
+    pub drops: Option<u64>,
+    /// Damage: offset in the file, and what it is.
+    pub problems: Vec<(u64, String)>,
+    /// Interfaces: name, and speed in bit/s.
+    pub interfaces: Vec<(Option<String>, Option<u64>)>,
+}
+
+impl FileFacts {
+    /// What is known of a source after it was read.
+    pub fn of(info: &Info, frames: u64, first_ns: Option<i64>) -> FileFacts {
+        let known = Files::of([info].into_iter());
+        FileFacts {
+            file: info.name.clone(),
+            frames,
+            first_ns,
+            drops: known.drops,
+            problems: known.problems.into_iter().map(|problem| (problem.offset, problem.what)).collect(),
+            interfaces: info.interfaces.iter().map(|one| (one.name.clone(), one.speed_bps)).collect(),
+        }
+    }
+
+    /// All files of a tap, in their order.
+    pub fn files(all: &[FileFacts]) -> Files {
+        let problem = |file: &FileFacts, (offset, what): &(u64, String)| {
+            CaptureProblem::new(file.file.clone(), *offset, what.clone())
+        };
+        Files {
+            names: all.iter().map(|file| file.file.clone()).collect(),
+            problems: all
+                .iter()
+                .flat_map(|file| file.problems.iter().map(move |one| problem(file, one)))
+                .collect(),
+            drops: all.iter().filter_map(|file| file.drops).reduce(|a, b| a + b),
+        }
+    }
+}
+
+/// Rows of the frames of a file.
+pub struct HeaderRows {
+    tap: String,
+    file: String,
+    latest: i64,
+    numbers: [Int64Builder; 9],
+    header: BinaryBuilder,
+    rows: usize,
+}
+
+impl HeaderRows {
+    /// Rows of a file of this tap.
+    pub fn new(tap: &str, file: &str) -> HeaderRows {
+        HeaderRows {
+            tap: tap.to_owned(),
+            file: file.to_owned(),
+            latest: i64::MIN,
+            numbers: Default::default(),
+            header: BinaryBuilder::new(),
+            rows: 0,
+        }
+    }
+
+    /// Adds a frame: the next one of its file.
+    pub fn push(&mut self, headers: &Headers<'_>) {
+        self.latest = self.latest.max(headers.record.time.0);
+        self.push_in_order(headers, self.latest);
+    }
+
+    /// Adds a frame. `order_ns`: the latest time in its file up to here.
+    pub(crate) fn push_in_order(&mut self, headers: &Headers<'_>, order_ns: i64) {
+        let Headers { number, record, captured, icrc, pair } = headers;
+        self.row(
+            [
+                Some(*number as i64),
+                Some(order_ns),
+                Some(record.time.0),
+                pair.map(i64::from),
+                Some(record.link.0.into()),
+                Some(record.interface.into()),
+                Some(record.wire_len.into()),
+                Some((*captured).into()),
+                Some(*icrc as i64),
+            ],
+            record.frame,
+        );
+    }
+
+    /// Adds the row that tells of the file.
+    ///
+    /// # Errors
+    /// Never, but for a name that cannot be JSON.
+    pub fn push_facts(&mut self, facts: &FileFacts) -> Result<(), ArrowError> {
+        let json = serde_json::to_vec(facts).map_err(|error| ArrowError::ExternalError(Box::new(error)))?;
+        let first = Some(facts.first_ns.unwrap_or(0));
+        let none = Some(0);
+        self.row([none, first, first, None, none, none, none, none, Some(State::Unchecked as i64)], &json);
+        Ok(())
+    }
+
+    fn row(&mut self, numbers: [Option<i64>; 9], header: &[u8]) {
+        for (to, number) in self.numbers.iter_mut().zip(numbers) {
+            to.append_option(number);
+        }
+        self.header.append_value(header);
+        self.rows += 1;
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// The rows as a batch. The next rows begin another one.
+    ///
+    /// # Errors
+    /// Never: the columns are those of the schema.
+    pub fn finish(&mut self) -> Result<RecordBatch, ArrowError> {
+        let mut arrays: Vec<Arc<dyn Array>> = vec![
+            Arc::new(StringArray::new_repeated(&self.tap, self.rows)),
+            Arc::new(StringArray::new_repeated(&self.file, self.rows)),
+        ];
+        arrays.extend(self.numbers.iter_mut().map(|of| Arc::new(of.finish()) as Arc<dyn Array>));
+        arrays.push(Arc::new(self.header.finish()));
+        self.rows = 0;
+        RecordBatch::try_new(header_schema(), arrays)
+    }
+}
+
+/// Analyzes the frames of a batch: rows of one tap, in their order. `number` names the column with the frames' numbers: `frame`, or, of
+/// several files, one that counts through all of them.
+///
+/// # Errors
+/// A column is missing, or is of another type.
+pub fn analyze_headers<M: Metric>(
+    analysis: &mut Analysis<M>,
+    batch: &RecordBatch,
+    number: &str,
+) -> Result<(), ArrowError> {
+    let named = |name: &str| {
+        let wrong = || ArrowError::SchemaError(format!("rows of headers need a column {name}"));
+        batch.column_by_name(name).ok_or_else(wrong)
+    };
+    let numbers = |name: &str| -> Result<&Int64Array, ArrowError> {
+        let wrong = || ArrowError::SchemaError(format!("column {name}: its type must be int64"));
+        named(name)?.as_primitive_opt::<Int64Type>().ok_or_else(wrong)
+    };
+    let header = named("header")?;
+    let bytes: Vec<&[u8]> = match (
+        header.as_any().downcast_ref::<BinaryArray>(),
+        header.as_any().downcast_ref::<LargeBinaryArray>(),
+    ) {
+        (Some(bytes), _) => bytes.iter().map(Option::unwrap_or_default).collect(),
+        (_, Some(bytes)) => bytes.iter().map(Option::unwrap_or_default).collect(),
+        _ => return Err(ArrowError::SchemaError("column header: its type must be binary".into())),
+    };
+    let (number, time) = (numbers(number)?, numbers("time_ns")?);
+    let (link, interface) = (numbers("link_type")?, numbers("interface")?);
+    let (length, captured) = (numbers("length_bytes")?, numbers("captured_bytes")?);
+    let state = numbers("icrc_state")?;
+    for (at, frame) in bytes.into_iter().enumerate() {
+        let icrc = match state.value(at) {
+            0 => State::Good,
+            1 => State::Bad,
+            _ => State::Unchecked,
+        };
+        let record = Record {
+            time: Time(time.value(at)),
+            link: Link(link.value(at) as u16),
+            interface: interface.value(at) as u16,
+            wire_len: length.value(at) as u32,
+            frame,
+        };
+        let (number, captured) = (number.value(at) as u64, captured.value(at) as u32);
+        analysis.push_headers(&Headers { number, record, captured, icrc, pair: None });
+    }
+    Ok(())
+}

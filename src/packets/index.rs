@@ -1,0 +1,150 @@
+//! Rows of headers as Parquet files in directories by tap, hour and bucket.
+
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use arrow_array::RecordBatch;
+use arrow_schema::Schema;
+use parquet::arrow::ArrowWriter;
+use time::OffsetDateTime;
+
+use super::{FileFacts, HeaderRows, header_schema};
+use crate::{analyze::Headers, capture::WholeFile, report::table::parquet::writer};
+
+/// Rows that are written at a time.
+const BATCH: usize = 1 << 12;
+/// The columns in files: without the tap, which is the name of a directory.
+const COLUMNS: std::ops::RangeFrom<usize> = 1..;
+
+/// Columns without a dictionary.
+const DISTINCT: [&str; 4] = ["frame", "order_ns", "time_ns", "header"];
+
+/// Writes frames of one tap to `DIR/tap=TAP/hour=2026-11-25T17/bucket=0/FILE.parquet`. The bucket is a hash of the two addresses modulo
+/// the number of buckets; frames without addresses are in one more.
+pub struct Index {
+    dir: PathBuf,
+    tap: String,
+    file: String,
+    buckets: u32,
+    force: bool,
+    open: BTreeMap<(i64, u32), Partition>,
+    /// Files that are complete under their temporary names.
+    done: Vec<WholeFile>,
+    latest: i64,
+}
+
+struct Partition {
+    rows: HeaderRows,
+    writer: ArrowWriter<WholeFile>,
+}
+
+impl Index {
+    /// Most buckets: each has a file that is written at the same time.
+    pub const MOST_BUCKETS: u32 = 256;
+
+    /// The index of a file.
+    pub fn new(dir: &Path, tap: &str, file: &str, buckets: u32, force: bool) -> Index {
+        Index {
+            dir: dir.to_owned(),
+            tap: tap.to_owned(),
+            file: file.to_owned(),
+            buckets: buckets.clamp(1, Index::MOST_BUCKETS),
+            force,
+            open: BTreeMap::new(),
+            done: Vec::new(),
+            latest: i64::MIN,
+        }
+    }
+
+    /// Adds a frame.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn push(&mut self, headers: &Headers<'_>) -> io::Result<()> {
+        let order = self.latest.max(headers.record.time.0);
+        if hour(order) > hour(self.latest) && self.latest != i64::MIN {
+            // The order of the analysis is never before this hour again.
+            self.close()?;
+        }
+        self.latest = order;
+        let bucket = headers.pair.map_or(self.buckets, |pair| pair % self.buckets);
+        let partition = self.partition(hour(order), bucket)?;
+        partition.rows.push_in_order(headers, order);
+        if partition.rows.len() == BATCH { partition.flush() } else { Ok(()) }
+    }
+
+    /// Completes all files.
+    ///
+    /// # Errors
+    /// A file cannot be written, or is there already.
+    pub fn finish(mut self, facts: &FileFacts) -> io::Result<()> {
+        let hour = hour(facts.first_ns.unwrap_or(0));
+        if self.open.is_empty() || !self.open.contains_key(&(hour, self.buckets)) {
+            // Of an earlier hour, whose files may be closed.
+            self.close()?;
+            self.file = format!("{}.facts", self.file);
+        }
+        let buckets = self.buckets;
+        self.partition(hour, buckets)?.rows.push_facts(facts).map_err(io::Error::other)?;
+        self.close()?;
+        self.done.into_iter().try_for_each(WholeFile::keep)
+    }
+
+    fn partition(&mut self, hour: i64, bucket: u32) -> io::Result<&mut Partition> {
+        let Index { dir, tap, file, force, open, .. } = self;
+        let place = match open.entry((hour, bucket)) {
+            Entry::Occupied(partition) => return Ok(partition.into_mut()),
+            Entry::Vacant(place) => place,
+        };
+        let path = dir
+            .join(format!("tap={}", plain(tap)))
+            .join(format!("hour={}", named(hour)))
+            .join(format!("bucket={bucket}"));
+        fs::create_dir_all(&path)?;
+        let path = path.join(format!("{}.parquet", plain(file)));
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        let whole = WholeFile::create(&path, *force).map_err(named)?;
+        let schema = Schema::new(header_schema().fields()[COLUMNS].to_vec());
+        let writer = writer(whole, schema.into(), &DISTINCT)?;
+        Ok(place.insert(Partition { rows: HeaderRows::new(tap, file), writer }))
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        for (_, mut partition) in std::mem::take(&mut self.open) {
+            partition.flush()?;
+            self.done.push(partition.writer.into_inner().map_err(io::Error::other)?);
+        }
+        Ok(())
+    }
+}
+
+impl Partition {
+    fn flush(&mut self) -> io::Result<()> {
+        let batch: RecordBatch = self.rows.finish().map_err(io::Error::other)?;
+        let columns: Vec<usize> = (COLUMNS.start..batch.num_columns()).collect();
+        let batch = batch.project(&columns).map_err(io::Error::other)?;
+        self.writer.write(&batch).map_err(io::Error::other)
+    }
+}
+
+/// Hours since 1970.
+fn hour(ns: i64) -> i64 {
+    ns.div_euclid(3_600_000_000_000)
+}
+
+/// `2026-11-25T17`, in UTC.
+fn named(hour: i64) -> String {
+    let time =
+        OffsetDateTime::from_unix_timestamp(hour.saturating_mul(3600)).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    format!("{:04}-{:02}-{:02}T{:02}", time.year(), u8::from(time.month()), time.day(), time.hour())
+}
+
+/// A name that is one component of a path, and has one meaning in it.
+fn plain(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let text: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
+    if text.trim_matches('.').is_empty() { format!("_{text}") } else { text }
+}

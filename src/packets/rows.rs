@@ -1,0 +1,225 @@
+//! Rows of captures, in parts, in the order of the frames.
+//!
+//! What headers have is known at once; what a packet is shows when later ones came. So rows are filled in two steps, and a part of
+//! them is complete when all its classes are known. At most [`Rows::MOST_WAITING`] rows wait for that, and the rows of one part; those
+//! that would wait longer have no class.
+
+use std::{cell::RefCell, collections::VecDeque, mem, ops::Range, sync::Arc};
+
+use super::{Row, Told};
+use crate::{
+    analyze::{
+        Analysis, Class, Event, Options, PacketView,
+        metric::{Metric, Placed, Verdict},
+    },
+    capture::Record,
+    dissect::Dissection,
+    icrc::State,
+};
+
+/// A form of rows, such as lines of text.
+pub trait Form {
+    /// Rows without what the analysis tells.
+    type Headers;
+
+    /// Adds a row.
+    fn push(&mut self, row: &Row<'_>);
+
+    /// The rows that were added since the last time.
+    fn cut(&mut self) -> Self::Headers;
+}
+
+/// Rows that follow each other, of one capture.
+#[derive(Debug)]
+pub struct Part<H> {
+    /// The capture.
+    pub capture: Arc<str>,
+    /// What headers have.
+    pub headers: H,
+    /// What the analysis tells, row by row.
+    pub told: Vec<Told>,
+}
+
+/// Makes rows of captures, one capture after the other.
+pub struct Rows<F: Form> {
+    form: F,
+    /// Rows of a part.
+    most: usize,
+    capture: Arc<str>,
+    options: Options,
+    analysis: Option<Analysis<Placing>>,
+    frames: u64,
+    open: Untold,
+    waiting: VecDeque<(Part<F::Headers>, Untold)>,
+    waiting_rows: usize,
+}
+
+/// Rows whose classes may not be known yet.
+#[derive(Debug, Default)]
+struct Untold {
+    numbers: Vec<u64>,
+    told: Vec<Told>,
+    /// How many have no class.
+    left: usize,
+}
+
+impl<F: Form> Rows<F> {
+    /// Rows that wait for the class of their packet, or of one before.
+    pub const MOST_WAITING: usize = 1 << 14;
+
+    /// Rows in parts of so many.
+    pub fn new(form: F, most: usize) -> Rows<F> {
+        Rows {
+            form,
+            most: most.max(1),
+            capture: Arc::from(""),
+            options: Options::default(),
+            analysis: None,
+            frames: 0,
+            open: Untold::default(),
+            waiting: VecDeque::new(),
+            waiting_rows: 0,
+        }
+    }
+
+    /// Begins with another capture; the one before [ends](Self::end). Without `analyze`, nothing is told of the rows.
+    pub fn begin(&mut self, capture: &str, options: Options, analyze: bool) {
+        self.end();
+        self.analysis = analyze.then(|| Analysis::with(options.clone(), Placing::default()));
+        (self.capture, self.options, self.frames) = (Arc::from(capture), options, 0);
+    }
+
+    /// Adds a frame. Its ICRC is verified if that is wanted, and if a column or the analysis needs it.
+    pub fn push(&mut self, record: &Record<'_>) {
+        let d = self.options.dissection(record);
+        let icrc = self.analysis.is_some().then(|| self.options.icrc(&d));
+        self.push_examined(record, &d, icrc);
+    }
+
+    /// Adds a frame that was dissected, and whose ICRC may have been verified.
+    pub fn push_examined(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: Option<State>) {
+        self.frames += 1;
+        self.form.push(&Row { number: self.frames, record, d, icrc });
+        self.open.numbers.push(self.frames);
+        self.open.told.push(Told::default());
+        if let Some(analysis) = &mut self.analysis {
+            self.open.left += 1;
+            analysis.push_dissected(record, d, icrc.unwrap_or_else(|| self.options.icrc(d)));
+            self.hear();
+        }
+        if self.open.numbers.len() >= self.most {
+            self.cut();
+        }
+    }
+
+    /// Passes over a frame. The analysis does not see it.
+    pub fn pass_over(&mut self) {
+        self.frames += 1;
+        if let Some(analysis) = &mut self.analysis {
+            analysis.pass_over();
+        }
+    }
+
+    /// Number of frames of the capture so far.
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// The capture ends: what was open is decided now.
+    pub fn end(&mut self) {
+        if let Some(analysis) = &mut self.analysis {
+            analysis.decide();
+            self.hear();
+        }
+        self.analysis = None;
+        if !self.open.numbers.is_empty() {
+            self.cut();
+        }
+        self.waiting.iter_mut().for_each(|(_, untold)| untold.left = 0);
+    }
+
+    /// The next part that is complete, or has waited for too long.
+    pub fn next_part(&mut self) -> Option<Part<F::Headers>> {
+        let (_, untold) = self.waiting.front()?;
+        if untold.left > 0 && self.waiting_rows + self.open.numbers.len() <= Rows::<F>::MOST_WAITING {
+            return None;
+        }
+        let (mut part, untold) = self.waiting.pop_front()?;
+        self.waiting_rows -= untold.numbers.len();
+        part.told = untold.told;
+        Some(part)
+    }
+
+    /// The form.
+    pub fn form(&self) -> &F {
+        &self.form
+    }
+
+    fn cut(&mut self) {
+        let untold = mem::take(&mut self.open);
+        let part = Part { capture: self.capture.clone(), headers: self.form.cut(), told: Vec::new() };
+        self.waiting_rows += untold.numbers.len();
+        self.waiting.push_back((part, untold));
+    }
+
+    /// Takes what the analysis told.
+    fn hear(&mut self) {
+        let Some(analysis) = &self.analysis else { return };
+        for (number, told) in analysis.metric().0.borrow_mut().drain(..) {
+            let parts =
+                std::iter::once(&mut self.open).chain(self.waiting.iter_mut().rev().map(|(_, part)| part));
+            for part in parts {
+                if part.numbers.first().is_some_and(|&first| first <= number) {
+                    part.tell(number, &told);
+                    break;
+                }
+            }
+        }
+    }
+}
+
+impl Untold {
+    fn tell(&mut self, number: u64, told: &Told) {
+        // Without a filter, frames follow each other.
+        let guess = self.numbers.first().map_or(0, |first| (number - first) as usize);
+        let at = match self.numbers.get(guess) == Some(&number) {
+            true => guess,
+            false => self.numbers.binary_search(&number).unwrap_or(usize::MAX),
+        };
+        let Some(known) = self.told.get_mut(at) else { return };
+        self.left -= (known.class.is_none() && told.class.is_some()) as usize;
+        *known = Told {
+            space: told.space,
+            class: told.class,
+            epoch: told.epoch.or(known.epoch),
+            peer_qp: told.peer_qp.or(known.peer_qp),
+        };
+    }
+}
+
+/// Collects what is told of frames, by their numbers.
+#[derive(Default)]
+struct Placing(RefCell<Vec<(u64, Told)>>);
+
+impl Metric for Placing {
+    const WANTS_IDENTITY: bool = true;
+
+    fn on_packet(&mut self, _: &impl PacketView, place: &Placed) {
+        let &Placed { frame, space, class, epoch, peer_qp, .. } = place;
+        self.0.get_mut().push((frame, Told { space, class, epoch, peer_qp }));
+    }
+
+    fn on_verdict(&mut self, verdict: &Verdict) {
+        let told = Told { space: Some(verdict.space), class: Some(verdict.class), ..Told::default() };
+        self.0.get_mut().push((verdict.frame, told));
+    }
+
+    fn on_frame(&mut self, event: &Event<'_>) {
+        self.0.get_mut().push((event.number, Told { class: Some(Class::Unsequenced), ..Told::default() }));
+    }
+
+    /// An empty span, so that no packet is in a run.
+    fn span(&self, time_ns: i64) -> Range<i64> {
+        time_ns..time_ns
+    }
+}
