@@ -148,13 +148,11 @@ fn messages_are_those_of_the_report() {
             assert!(sized.abs_diff(completed) <= slack + open, "{sized} {context}");
             assert!((rows.len() as u64).abs_diff(completed + open + broken) <= slack, "{context}");
             clean += (is_clean && completed > 0) as u64;
-            let size = told["size_bytes"]["max"].as_u64();
             if is_clean
                 && flow["why"].as_object().is_none_or(|why| !why.contains_key("detail"))
-                && size.is_some()
+                && let Some(size) = told["size_bytes"]["max"].as_u64()
             {
-                let (size, own) =
-                    (size.unwrap(), rows.iter().filter_map(|row| row["size_bytes"].as_u64()).max().unwrap());
+                let own = rows.iter().filter_map(|row| row["size_bytes"].as_u64()).max().unwrap();
                 // The report's figure is of a histogram.
                 assert!(own <= size && size - own <= size / 64, "{own} {context}");
             }

@@ -28,7 +28,7 @@ HEADERS = (
     "tap string, file string, frame bigint, order_ns bigint, time_ns bigint, pair bigint, link_type bigint, interface bigint, "
     "length_bytes bigint, captured_bytes bigint, icrc_state bigint, header binary"
 )
-"""The schema of rows of headers: `rdmawire explain table headers` has what they mean."""
+"""The schema of rows of headers. `rdmawire explain table headers` has what they mean, where it is built with Parquet."""
 ROWS = "tap string, bucket bigint, table string, row string"
 
 TABLES = ("captures", "flows", "connections", "episodes", "losses", "pauses", "marks", "classes", "intervals", "findings")

@@ -1,7 +1,7 @@
 //! The columns of packets as Python objects and as Arrow types.
 
 use pyo3::{IntoPyObjectExt, prelude::*};
-use rdmawire::packets::{COLUMNS, Cell, Column, Row, TOLD_COLUMNS, CAPTURE};
+use rdmawire::packets::{CAPTURE, COLUMNS, Cell, Column, Row, TOLD_COLUMNS};
 
 use crate::{error, packet::Packet};
 

@@ -129,7 +129,10 @@ impl Packet {
     fn to_dict<'py>(&self, fields: Option<Vec<String>>, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = column::choose(fields.as_deref())?;
         if let Some(column) = columns.iter().find(|column| column.is_of_rows()) {
-            return Err(error::plain(format_args!("fields: one packet has no {}, only a table", column.name)));
+            return Err(error::plain(format_args!(
+                "fields: one packet has no {}, only a table",
+                column.name
+            )));
         }
         let (record, d) = (self.record(), self.dissection());
         let row = self.row(&record, &d);

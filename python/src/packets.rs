@@ -220,8 +220,9 @@ struct Walk {
 type Problem = (u64, u64, &'static str, String, bool);
 
 fn problems_of(opened: Option<&Opened>) -> impl Iterator<Item = Problem> {
-    let problem =
-        |damage: &Damage| (damage.offset, damage.record, damage.problem.id(), damage.to_string(), damage.fatal);
+    let problem = |damage: &Damage| {
+        (damage.offset, damage.record, damage.problem.id(), damage.to_string(), damage.fatal)
+    };
     opened.into_iter().flat_map(move |opened| opened.reader.info().problems.iter().map(problem))
 }
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Callable, Dict
 
@@ -15,6 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PCAPS = ROOT / "pcaps"
 CAPTURE = PCAPS / "loss1_rc_write-B-300.pcap"
 SCENARIOS = ROOT / "examples" / "scenarios"
+# Spark's workers run the interpreter of the tests.
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+HAS_SPARK = importlib.util.find_spec("pyspark") is not None and shutil.which("java") is not None
 ALL = sorted(path for path in PCAPS.iterdir() if ".pcap" in path.name)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib
-import importlib.util
 import re
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any, Dict
 
 import pytest
-from conftest import CAPTURE, ROOT, SCENARIOS
+from conftest import CAPTURE, HAS_SPARK, ROOT, SCENARIOS
 
 import rdmawire
 
@@ -47,8 +46,8 @@ def test_a_data_frame() -> None:
 
 
 def test_a_spark_job(tmp_path: Path) -> None:
-    if importlib.util.find_spec("pyspark") is None:
-        pytest.skip("skipped: pyspark is not installed")
+    if not HAS_SPARK:
+        pytest.skip("skipped: pyspark or Java is not installed")
     told = run(EXAMPLES / "spark_job.py", tmp_path / "out", f"leaf1={CAPTURE}", f"leaf2={CAPTURE}")
     assert [line.split("  ")[:2] for line in told.splitlines()] == [["leaf1", "loss.upstream"], ["leaf2", "loss.upstream"]]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
 import random
 from pathlib import Path
@@ -11,13 +11,11 @@ from typing import Any, Dict, Iterator, List
 import pyarrow
 import pyarrow.compute as compute
 import pytest
-from conftest import ALL, CAPTURE, PCAPS
+from conftest import ALL, CAPTURE, HAS_SPARK, PCAPS
 
 import rdmawire
 from rdmawire import _native, spark
 from rdmawire._analyze import _asked
-
-HAS_SPARK = importlib.util.find_spec("pyspark") is not None
 
 
 def headers(path: Path, tap: str = "tap") -> pyarrow.Table:
@@ -70,14 +68,11 @@ def test_tables_have_the_rows_of_the_command_line(tmp_path: Path, command: Any) 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Any]:
     if not HAS_SPARK:
-        pytest.skip("skipped: pyspark is not installed")
+        pytest.skip("skipped: pyspark or Java is not installed")
     sql = importlib.import_module("pyspark.sql")
     builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.sql.shuffle.partitions", "3").config("spark.driver.host", "127.0.0.1")
-    try:
-        session = builder.getOrCreate()
-    except Exception as error:
-        pytest.skip(f"skipped: Spark does not start: {error}")
+    session = builder.getOrCreate()
     yield session
     session.stop()
 

@@ -16,9 +16,10 @@ use std::io;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+#[cfg(feature = "cli")]
+use super::Message;
 use super::{
-    Capture, Connection, Episode, Finding, Flow, Interval, MarkedFlow, Message, Pause, Stream, TrafficClass,
-    View,
+    Capture, Connection, Episode, Finding, Flow, Interval, MarkedFlow, Pause, Stream, TrafficClass, View,
 };
 pub use columns::{Column, Kind};
 #[cfg(feature = "cli")]
