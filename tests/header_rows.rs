@@ -177,6 +177,25 @@ fn odd_frames_have_the_same_report_too() {
     assert_eq!(json(&of_rows(&trace, &options, &[], None, 77)), json(&of_frames(&trace, &options)));
 }
 
+/// Rows that no index wrote do not end an analysis.
+#[test]
+fn forged_rows_are_analyzed_too() {
+    let trace = read(std::path::Path::new("pcaps/loss1_rc_write-B-300.pcap"));
+    let mut analysis = Analysis::new(options());
+    for number in [u64::MAX, 0, 7, i64::MAX as u64] {
+        let mut rows = HeaderRows::new("tap", "file");
+        for frame in trace.frames.iter().take(50) {
+            let mut headers = options().headers(number, &frame.record());
+            (headers.captured, headers.record.wire_len) = (7, 3);
+            rows.push(&headers);
+        }
+        analyze_headers(&mut analysis, &rows.finish().unwrap(), "frame").unwrap();
+        let wrong = analyze_headers(&mut analysis, &rows.finish().unwrap(), "header").unwrap_err();
+        assert!(wrong.to_string().contains("must be int64"), "{wrong}");
+    }
+    assert_eq!(analysis.finish().capture.packets, 200);
+}
+
 /// What a bucket cannot know: places in lists, and what is of the whole capture.
 fn flows(report: &Report) -> BTreeMap<String, serde_json::Value> {
     let mut all = BTreeMap::new();

@@ -61,6 +61,9 @@ impl Options {
     }
 }
 
+/// No capture has so many frames; rows may be forged.
+const MOST: u64 = 1 << 62;
+
 /// Bytes of a frame that an analysis needs.
 fn trimmed_len(d: &Dissection<'_>) -> usize {
     let len = d.frame().len();
@@ -92,12 +95,12 @@ impl<M: Metric> Analysis<M> {
     /// before: frames between them are [passed over](Self::pass_over).
     pub fn push_headers(&mut self, headers: &Headers<'_>) {
         let Headers { number, record, captured, icrc, .. } = headers;
-        let between = number.saturating_sub(self.trimmed.last + 1);
-        if between > 0 {
+        let (number, next) = (number.min(&MOST), self.trimmed.last + 1);
+        if *number > next {
             self.catch_up();
-            self.tracker.passed_over += between;
+            self.tracker.passed_over += number - next;
         }
-        self.trimmed.last = (self.trimmed.last + 1).max(*number);
+        self.trimmed.last = next.max(*number);
         let here = record.frame.len() as u64;
         if here < *captured as u64 {
             self.trimmed.bytes += *captured as u64 - here;

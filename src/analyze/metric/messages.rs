@@ -307,7 +307,11 @@ impl<F: FnMut(&report::Message)> Metric for Messages<F> {
         flow.newest = flow.newest.max(x);
         let is_new = flow.take(x, packet, place);
         self.kept += is_new as usize;
-        if place.class.is_none() && self.undecided.len() < MOST_UNDECIDED {
+        if place.class.is_none() {
+            if self.undecided.len() >= MOST_UNDECIDED {
+                // Of flows that are gone, above all.
+                self.undecided.clear();
+            }
             self.undecided.insert(place.frame, (id, x));
         }
         if is_new {
@@ -350,6 +354,10 @@ impl<F: FnMut(&report::Message)> Metric for Messages<F> {
             let mut flow = std::mem::take(flow);
             self.empty(&mut flow);
         }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.kept * size_of::<Message>() + self.undecided.len() * size_of::<(u64, (FlowId, u64))>()
     }
 
     /// An empty span, so that no packet is in a run.
