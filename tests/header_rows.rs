@@ -16,6 +16,9 @@ use rdmawire::{
 #[path = "scratch/mod.rs"]
 mod scratch;
 
+#[path = "frames/mod.rs"]
+mod frames;
+
 /// A frame that is kept.
 #[derive(Clone)]
 struct Kept {
@@ -175,6 +178,21 @@ fn odd_frames_have_the_same_report_too() {
     assert!(trace.frames.len() > 100, "{}", trace.frames.len());
     let options = options();
     assert_eq!(json(&of_rows(&trace, &options, &[], None, 77)), json(&of_frames(&trace, &options)));
+}
+
+/// Packets that a switch cut have no ICRC: rows say so.
+#[test]
+fn trimmed_packets_are_told_as_such() {
+    let mut trace = read(std::path::Path::new("pcaps/loss1_rc_write-B-300.pcap"));
+    for frame in trace.frames.iter_mut().filter(|frame| frame.bytes.len() > 1000).step_by(9) {
+        frame.bytes = frames::trimmed(&frame.bytes, 128);
+        frame.wire_len = frame.bytes.len() as u32;
+    }
+    let whole = of_frames(&trace, &options());
+    let of_trimmed =
+        |flow: &rdmawire::report::Flow| flow.requests.classes.get(&rdmawire::report::Class::Trimmed).copied();
+    assert!(whole.flows.iter().filter_map(of_trimmed).sum::<u64>() > 5);
+    assert_eq!(json(&of_rows(&trace, &options(), &[], None, 50)), json(&whole));
 }
 
 /// Rows that no index wrote do not end an analysis.

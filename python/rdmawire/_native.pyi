@@ -188,9 +188,9 @@ class Packet:
     def icrc(self) -> Optional[int]:
         """The ICRC in the frame, as its four bytes in their order: what Wireshark shows."""
     @property
-    def icrc_state(self) -> Optional[Literal["good", "bad", "unchecked"]]:
-        """Whether the ICRC is right: good, bad, or unchecked where the frame was cut or is a fragment. Empty if it is
-        no RDMA packet."""
+    def icrc_state(self) -> Optional[Literal["good", "bad", "unchecked", "trimmed"]]:
+        """Whether the ICRC is right: good, bad, unchecked where the frame was cut or is a fragment, or trimmed where a
+        switch cut the packet. Empty if it is no RDMA packet."""
     def to_dict(self, fields: Optional[Sequence[str]] = None) -> Dict[str, Union[int, str, bool, None]]:
         """Columns by their names: these, or all."""
     def matches(self, filter: str) -> bool:

@@ -164,7 +164,7 @@ def made() -> str:
     for name, arrow, doc in _native.columns():
         kind = TYPES.get(arrow, "int")
         if name == "icrc_state":
-            kind = 'Literal["good", "bad", "unchecked"]'
+            kind = 'Literal["good", "bad", "unchecked", "trimmed"]'
         kind = kind if name in ALWAYS else f"Optional[{kind}]"
         text = textwrap.wrap(f'"""{doc}"""', 112)
         lines += ["    @property", f"    def {name}(self) -> {kind}:", *(f"        {line}" for line in text)]

@@ -222,7 +222,7 @@ macro_rules! packet_columns {
                 |row| bth(row.d).map(|_| row.d.payload_len());
             icrc U32 "The ICRC in the frame, as its four bytes in their order: what Wireshark shows."
                 |row| row.d.icrc().map(u32::from_be_bytes);
-            icrc_state Word "Whether the ICRC is right: good, bad, or unchecked where the frame was cut or is a fragment. Empty if it is no RDMA packet."
+            icrc_state Word "Whether the ICRC is right: good, bad, unchecked where the frame was cut or is a fragment, or trimmed where a switch cut the packet. Empty if it is no RDMA packet."
                 |row| bth(row.d).map(|_| row.icrc().name());
         }
     };

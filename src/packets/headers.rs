@@ -45,7 +45,7 @@ header_columns! {
     interface Int64 "The capture's interface, from 0.";
     length_bytes Int64 "Bytes the frame had on the wire.";
     captured_bytes Int64 "Bytes of it that were captured.";
-    icrc_state Int64 "Whether the ICRC is right: 0 good, 1 bad, 2 unchecked.";
+    icrc_state Int64 "Whether the ICRC is right: 0 good, 1 bad, 2 unchecked, 3 trimmed.";
     header Binary "The frame up to the payload of its packet: bytes of the wire. Of malformed frames, management datagrams and PAUSE \
                    frames it is the whole frame.";
 }
@@ -224,11 +224,8 @@ pub fn analyze_headers<M: Metric>(
     let (length, captured) = (numbers("length_bytes")?, numbers("captured_bytes")?);
     let state = numbers("icrc_state")?;
     for (at, frame) in bytes.into_iter().enumerate() {
-        let icrc = match state.value(at) {
-            0 => State::Good,
-            1 => State::Bad,
-            _ => State::Unchecked,
-        };
+        let icrc = usize::try_from(state.value(at)).ok().and_then(|n| State::ALL.get(n).copied());
+        let icrc = icrc.unwrap_or(State::Unchecked);
         let record = Record {
             time: Time(time.value(at)),
             link: Link(link.value(at) as u16),

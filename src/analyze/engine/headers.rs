@@ -36,7 +36,7 @@ pub struct Headers<'a> {
 
 /// What the frames had that are analyzed without their payload.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Trimmed {
+pub(crate) struct Shortened {
     /// Bytes that were captured, and are not there.
     pub(crate) bytes: u64,
     /// Frames that were captured as a whole.
@@ -49,7 +49,7 @@ impl Options {
     /// The headers of a frame. Of malformed frames, management datagrams, and PAUSE frames it is the whole frame.
     pub fn headers<'a>(&self, number: u64, record: &Record<'a>) -> Headers<'a> {
         let (d, icrc) = self.examine(record);
-        let frame = record.frame.get(..trimmed_len(&d)).unwrap_or(record.frame);
+        let frame = record.frame.get(..needed_len(&d)).unwrap_or(record.frame);
         let pair = d.addresses().map(pair_hash);
         Headers {
             number,
@@ -65,7 +65,7 @@ impl Options {
 const MOST: u64 = 1 << 62;
 
 /// Bytes of a frame that an analysis needs.
-fn trimmed_len(d: &Dissection<'_>) -> usize {
+fn needed_len(d: &Dissection<'_>) -> usize {
     let len = d.frame().len();
     let is_captured = len >= d.wire_len() as usize;
     let is_plain = d.notes().iter().all(|note| matches!(note.problem, Problem::Captured { .. }))
@@ -95,16 +95,16 @@ impl<M: Metric> Analysis<M> {
     /// before: frames between them are [passed over](Self::pass_over).
     pub fn push_headers(&mut self, headers: &Headers<'_>) {
         let Headers { number, record, captured, icrc, .. } = headers;
-        let (number, next) = (number.min(&MOST), self.trimmed.last + 1);
+        let (number, next) = (number.min(&MOST), self.shortened.last + 1);
         if *number > next {
             self.catch_up();
             self.tracker.passed_over += number - next;
         }
-        self.trimmed.last = next.max(*number);
+        self.shortened.last = next.max(*number);
         let here = record.frame.len() as u64;
         if here < *captured as u64 {
-            self.trimmed.bytes += *captured as u64 - here;
-            self.trimmed.whole += (*captured >= record.wire_len) as u64;
+            self.shortened.bytes += *captured as u64 - here;
+            self.shortened.whole += (*captured >= record.wire_len) as u64;
         }
         let options = &self.tracker.options;
         if options.reference {

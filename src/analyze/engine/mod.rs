@@ -25,7 +25,7 @@ use crate::{
     icrc::State,
     opcode::Operation,
 };
-use headers::Trimmed;
+use headers::Shortened;
 use intake::Intake;
 
 /// A running analysis, with a user's metrics beside the built-in ones. It keeps nothing of the frames: its memory is bounded by the
@@ -36,7 +36,7 @@ pub struct Analysis<M = ()> {
     pub(crate) metrics: (BuiltIn, M),
     intake: Intake,
     /// Of frames that came without payload.
-    pub(crate) trimmed: Trimmed,
+    pub(crate) shortened: Shortened,
 }
 
 impl Analysis {
@@ -52,7 +52,7 @@ impl<M: Metric> Analysis<M> {
         let metrics = (built_in(&options), metric);
         let mut tracker = Tracker::new(options, M::WANTS_HISTORY);
         tracker.config.measures = Measures::new(M::WANTS_MEASURED);
-        Analysis { metrics, tracker, intake: Intake::default(), trimmed: Trimmed::default() }
+        Analysis { metrics, tracker, intake: Intake::default(), shortened: Shortened::default() }
     }
 
     /// A packet in its fast form.

@@ -282,7 +282,7 @@ impl<F: FnMut(&report::Message)> Metric for Messages<F> {
 
     fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
         let (Some(id), Some(Space::Request)) = (place.flow, place.space) else { return };
-        if matches!(place.class, Some(Class::CaptureDuplicate | Class::Corrupt))
+        if matches!(place.class, Some(Class::CaptureDuplicate | Class::Corrupt | Class::Trimmed))
             || packet.opcode().direction() != Direction::Request
         {
             return;

@@ -78,12 +78,12 @@ impl<M: Metric> Analysis<M> {
     }
 }
 
-fn report<M: Metric>(Analysis { tracker, metrics, trimmed, .. }: &Analysis<M>) -> View<'_> {
+fn report<M: Metric>(Analysis { tracker, metrics, shortened, .. }: &Analysis<M>) -> View<'_> {
     let index = Arc::new(Index::new(tracker));
     let mut report = Report::<(), (), ()> { schema: report::SCHEMA.into(), ..Default::default() };
     report.capture = tracker.capture_report();
-    report.capture.bytes_captured += trimmed.bytes;
-    report.capture.truncated_packets = report.capture.truncated_packets.saturating_sub(trimmed.whole);
+    report.capture.bytes_captured += shortened.bytes;
+    report.capture.truncated_packets = report.capture.truncated_packets.saturating_sub(shortened.whole);
     let flow = |id| {
         let &Flow { peer_qp, peer, .. } = tracker.flows.flows.get((id as FlowId).0 as usize)?;
         Some(KnownFlow { index: index.place(id)?, peer_qp, peer })
