@@ -206,11 +206,30 @@ records! {
         pub quanta: u64,
         /// The first frame about this priority, from 1.
         pub first_frame: u64,
+        /// What it did to flows of this priority on this link; `None` without the link's speed.
+        pub effect: Option<PauseEffect>,
         /// Times in which the sender paused the link without a break.
         pub storms: Option<Vec<Storm>>,
         /// Why figures are missing.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         pub why: Why,
+    }
+
+    /// What pauses did to flows: those whose requests were silent during most of them.
+    #[derive(Copy, Eq)]
+    pub struct PauseEffect {
+        /// Flows that were silent in them. Their sender stopped, or their acknowledgements did.
+        pub flows: u64,
+        /// Nanoseconds of the pauses in which these flows were silent: the one that was so longest.
+        pub effective_ns: u64,
+        /// Messages whose sending stopped in the middle, each time that it did.
+        pub messages_stopped: u64,
+        /// Messages that had begun before a pause and were not acknowledged before its end, each time.
+        pub messages_spanning: u64,
+        /// Retransmission timeouts, where the sender waited for the most part in a pause.
+        pub timeouts: u64,
+        /// Packets sent again after these.
+        pub retransmits: u64,
     }
 
     /// One pause.

@@ -34,6 +34,7 @@ mod overhead;
 pub mod price;
 mod render;
 pub mod set;
+mod slow;
 pub mod table;
 mod terms;
 #[cfg(feature = "cli")]
@@ -56,6 +57,7 @@ pub use message::*;
 pub use order::{Sort, find_flow, sorted, trouble};
 pub use overhead::*;
 pub use render::{Renderer, clean};
+pub use slow::*;
 pub use terms::*;
 pub use traffic::*;
 
@@ -87,6 +89,11 @@ pub struct Report<F = Vec<Flow>, C = Vec<Connection>, E = Vec<Episode>> {
     /// Pause frames that are not as the standard has them, by what is wrong.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub pause_faults: BTreeMap<PauseFault, u64>,
+    /// Flows that send for less than four fifths of their time, and what the rest went to, those that lost most to trouble first:
+    /// 1024 at most.
+    pub slow_flows: Vec<SlowFlow>,
+    /// How many flows are slow.
+    pub slow_flow_count: u64,
     /// Marks and notifications.
     pub congestion: Congestion,
     /// Traffic by class, most bytes first.
@@ -151,6 +158,8 @@ impl<F, C, E> Report<F, C, E> {
             connections,
             pause: self.pause.clone(),
             pause_faults: self.pause_faults.clone(),
+            slow_flows: self.slow_flows.clone(),
+            slow_flow_count: self.slow_flow_count,
             congestion: self.congestion.clone(),
             traffic_classes: self.traffic_classes.clone(),
             qos: self.qos.clone(),

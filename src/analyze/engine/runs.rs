@@ -8,7 +8,12 @@ use crate::{
         model::{Class, FlowId},
         packet::{EncapPacket, FastForm, FastPacket, PacketView, fast::verify_plain},
         table::{Responder, flow::RESPONSES},
-        track::{request::Response, response::Acknowledged, step::Packet},
+        track::{
+            request::Response,
+            response::Acknowledged,
+            silence::{Lull, QUIET_NS},
+            step::Packet,
+        },
     },
     capture::Record,
     icrc::State,
@@ -88,13 +93,34 @@ impl Tracker {
         if !self.trust.accepts(icrc) {
             return false;
         }
+        let silence = next.silence;
         if let Some((bytes, waiting)) = run.take(next, packet, shape, frame, icrc)
             && self.flows.completed(id, bytes, waiting).is_multiple_of(MEASURED)
         {
             self.weigh_run(id);
         }
         self.count_accepted(packet, icrc, is_right);
+        if silence > QUIET_NS as u64 {
+            self.silent_in_run(id, packet, silence as i64);
+        }
         true
+    }
+
+    /// Notes the silence before a packet that a run took.
+    #[cold]
+    #[inline(never)]
+    fn silent_in_run(&mut self, id: FlowId, packet: &impl PacketView, silence: i64) {
+        let Some(x) = self.flows.run(id).map(|run| run.last_unwrapped()) else { return };
+        let begins = packet.opcode().shape().begins;
+        // The message that this packet ended waits already.
+        let ended = packet.opcode().shape().ends as u32;
+        let lull = self.flows.unsettled(id).requests.lull(x);
+        let lull = Lull {
+            from: packet.time() - silence,
+            messages: lull.messages - ended.min(lull.messages),
+            ..lull
+        };
+        self.silent(id, (lull, packet.time()), packet, begins, None);
     }
 
     /// Takes a response from the middle of a READ if it is the next packet of a run, and the requests may learn of it later.

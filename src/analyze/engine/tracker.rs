@@ -6,11 +6,16 @@ use super::trust::{Mirrors, Strays, Trust};
 use crate::{
     analyze::{
         metric::{Metric, Verdict, capture::CaptureCounts},
-        model::{Files, FlowId, Options, Space},
+        model::{Files, FlowId, Options, Space, Trigger},
         packet::{PacketView, key::Key},
         table::{Begin, Flows, budget::Relief, connection::Connections, flow::Flow},
         track::{
-            copies::Copying, history::Histories, measured::Measures, request::TrackConfig, step::Resolved,
+            copies::Copying,
+            history::Histories,
+            measured::Measures,
+            request::TrackConfig,
+            silence::{Lull, Silence},
+            step::Resolved,
         },
     },
     dissect::{Dissection, Encapsulation},
@@ -28,6 +33,8 @@ pub(crate) struct Tracker {
     pub(crate) retired: Vec<Retired>,
     /// Verdicts on earlier packets that the metrics have not been told of.
     pub(super) resolved: Vec<Resolved>,
+    /// Silences that the metrics have not been told of.
+    silences: Vec<Silence>,
     pub(crate) mirrors: Mirrors,
     pub(super) strays: Strays,
     pub(super) trust: Trust,
@@ -44,6 +51,9 @@ pub(crate) struct Retired {
     pub(crate) flow: Box<Flow>,
     pub(crate) evicted: bool,
 }
+
+/// Silences that wait. With the last one, the next packet ends the window, and the metrics are told.
+const MAX_SILENCES: usize = 256;
 
 /// Retired flows that are reported one by one. Beyond this number, only evictions are counted.
 const MAX_RETIRED: usize = 4096;
@@ -104,6 +114,7 @@ impl Tracker {
             capture: CaptureCounts::default(),
             retired: Vec::new(),
             resolved: Vec::new(),
+            silences: Vec::with_capacity(MAX_SILENCES),
             mirrors: Mirrors::default(),
             strays: Strays::default(),
             trust: Trust::default(),
@@ -150,11 +161,32 @@ impl Tracker {
         !self.window.is_empty()
     }
 
-    /// Tells the metrics of the runs that are over.
+    /// Tells the metrics of the runs that are over, and of silences.
     #[inline(always)]
     pub(super) fn gather(&mut self, metrics: &mut impl Metric) {
         if self.flows.has_sums() {
             gather_sums(&mut self.flows, metrics);
+        }
+        if !self.silences.is_empty() {
+            tell_silences(&mut self.silences, metrics);
+        }
+    }
+
+    /// Notes a silence that this request packet ended: the metrics are told soon.
+    pub(super) fn silent(
+        &mut self,
+        id: FlowId,
+        (lull, to): (Lull, i64),
+        packet: &impl PacketView,
+        begins: bool,
+        again: Option<Trigger>,
+    ) {
+        let place = (packet.frame().interface, packet.path_tag());
+        let silence = lull.end(id, to, self.number(), place);
+        let messages = silence.messages + !begins as u32;
+        self.silences.push(Silence { begins, again, messages, ..silence });
+        if self.silences.len() >= MAX_SILENCES {
+            self.window = Window::EMPTY;
         }
     }
 
@@ -374,6 +406,14 @@ fn finish(flow: &mut Flow, config: &TrackConfig, resolved: &mut Vec<Resolved>, m
 fn gather_sums(flows: &mut Flows, metrics: &mut impl Metric) {
     for sum in flows.take_sums() {
         metrics.on_run(&sum);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn tell_silences(silences: &mut Vec<Silence>, metrics: &mut impl Metric) {
+    for silence in silences.drain(..) {
+        metrics.on_silence(&silence);
     }
 }
 

@@ -14,6 +14,7 @@ use crate::{
             class::Flaw,
             request::{Request, Response},
             response::Acknowledged,
+            silence::{Lull, QUIET_NS},
             step::Packet,
         },
     },
@@ -70,9 +71,14 @@ impl Tracker {
             return None;
         }
         let is_alike = flow.path_tags.is_as_last(facts.path_tag());
+        let is_silent = facts.time() - flow.requests.seq.last_time > QUIET_NS;
+        let lull = is_silent.then(|| flow.requests.lull(flow.requests.seq.hi));
         flow.take_expected(facts, shape, frame, &self.config);
         if is_new_place(flow) {
             self.connections.moved(&self.flows, id);
+        }
+        if let Some(lull) = lull {
+            self.silent(id, (lull, facts.time()), facts, shape.begins, None);
         }
         // A flow that changes its source port with every packet would have a run for each.
         if is_alike && self.may_run() {
@@ -228,7 +234,15 @@ impl Tracker {
         let packet = Packet::of(facts, frame);
         let mut request = Request { packet, operation, position, message_bytes: facts.dma_len() };
         let class = match is_request {
-            true => self.on_request(id, &mut request, metrics),
+            true => {
+                let requests = &self.flows.get_mut(id).requests;
+                let lull = requests.seq.is_started().then(|| requests.lull(requests.seq.hi));
+                let class = self.on_request(id, &mut request, metrics);
+                if let Some(lull) = lull {
+                    self.after_request(id, &lull, facts, class);
+                }
+                class
+            }
             false => self.on_response(id, &request, facts, metrics),
         };
         let is_duplicate = class == Some(Class::CaptureDuplicate);
@@ -236,6 +250,24 @@ impl Tracker {
             self.flows.get_mut(id).ids.push(ip_id);
         }
         (Some(id), Some(direction), class)
+    }
+
+    /// A request packet was taken: notes the silence before it, or before the repetition that waited for it. `lull`: before the packet.
+    fn after_request(&mut self, id: FlowId, lull: &Lull, facts: &impl PacketView, class: Option<Class>) {
+        let requests = &self.flows.get_mut(id).requests;
+        let after = requests.lull(lull.hi);
+        let silence = after.from - lull.from;
+        let trouble = lull.trouble.or(after.trouble);
+        let has_timed_out = silence >= requests.timeout_floor(&self.config);
+        let again = match class {
+            Some(Class::Retransmission) => trouble.or(Some(Trigger::Unknown)),
+            None => trouble.or(has_timed_out.then_some(Trigger::Timeout)),
+            Some(_) => None,
+        };
+        // A repetition that waits for the next packet has not been taken yet, and a capture duplicate never is.
+        if silence > QUIET_NS || silence > 0 && again.is_some() {
+            self.silent(id, (*lull, after.from), facts, facts.opcode().shape().begins, again);
+        }
     }
 
     /// A corrupt or trimmed packet: its PSN space, by its operation code.

@@ -33,8 +33,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug, Default)]
 pub struct Incast {
     speed_bps: u64,
-    /// Source and destination of each flow, as places in `hosts`.
-    flows: Vec<[u32; 2]>,
+    flows: Vec<OfFlow>,
     hosts: Vec<Host>,
     numbers: HashMap<Address, u32, RandomState>,
     /// Hosts that got something in the bin at hand.
@@ -44,12 +43,34 @@ pub struct Incast {
     is_open: bool,
 }
 
+/// A flow: its source and destination, as places in `hosts`.
+#[derive(Clone, Copy, Debug)]
+struct OfFlow {
+    ends: [u32; 2],
+    /// The last bin in which it had packets, and the last one that was full.
+    bin: i64,
+    full_bin: i64,
+    /// How long it shared a link that was full.
+    full_ns: u64,
+}
+
+const UNSEEN: OfFlow = OfFlow { ends: [NONE; 2], bin: i64::MIN, full_bin: i64::MIN, full_ns: 0 };
+
+/// What goes through one direction of a host's link in the bin at hand.
+#[derive(Clone, Debug, Default)]
+struct Load {
+    bytes: u64,
+    /// Flows that share it: the first ones.
+    flows: Vec<u32>,
+}
+
 #[derive(Clone, Debug)]
 struct Host {
     address: Address,
     /// What it got in the bin at hand, and from how many.
-    bytes: u64,
+    received: Load,
     senders: Vec<u32>,
+    sent: Load,
     /// Its last time of incast, in `found`, and when that ended.
     last: Option<(usize, i64)>,
 }
@@ -68,7 +89,13 @@ impl Incast {
             return NONE;
         }
         let number = self.hosts.len() as u32;
-        self.hosts.push(Host { address, bytes: 0, senders: Vec::new(), last: None });
+        self.hosts.push(Host {
+            address,
+            received: Load::default(),
+            senders: Vec::new(),
+            sent: Load::default(),
+            last: None,
+        });
         self.numbers.insert(address, number);
         number
     }
@@ -82,28 +109,64 @@ impl Incast {
             return;
         }
         if self.flows.len() <= at {
-            self.flows.resize(at + 1, [NONE; 2]);
+            self.flows.resize(at + 1, UNSEEN);
         }
-        self.flows[at] = [self.number(src), self.number(dst)];
+        self.flows[at] = OfFlow { ends: [self.number(src), self.number(dst)], ..UNSEEN };
     }
 
     fn add(&mut self, FlowId(flow): FlowId, time: i64, bytes: u64) {
         if !self.is_open || time >= self.start.saturating_add(BIN_NS) {
-            close(self.start, self.speed_bps, &mut self.active, &mut self.hosts, &mut self.found);
+            self.close();
             (self.is_open, self.start) = (true, time.saturating_sub(time.rem_euclid(BIN_NS)));
         }
-        let Some(&[src, dst]) = self.flows.get(flow as usize) else { return };
-        let Some(host) = self.hosts.get_mut(dst as usize) else { return };
-        if host.bytes == 0 {
-            self.active.push(dst);
+        let Some(of_flow) = self.flows.get_mut(flow as usize) else { return };
+        let is_first = std::mem::replace(&mut of_flow.bin, self.start) != self.start;
+        let [src, dst] = of_flow.ends;
+        for (end, is_source) in [(src, true), (dst, false)] {
+            let Some(host) = self.hosts.get_mut(end as usize) else { continue };
+            if host.received.bytes + host.sent.bytes == 0 {
+                self.active.push(end);
+            }
+            let load = if is_source { &mut host.sent } else { &mut host.received };
+            load.bytes += bytes;
+            if is_first && load.flows.len() < MAX_SENDERS {
+                load.flows.push(flow);
+            }
+            if !is_source
+                && host.senders.last() != Some(&src)
+                && host.senders.len() < MAX_SENDERS
+                && !host.senders.contains(&src)
+            {
+                host.senders.push(src);
+            }
         }
-        host.bytes += bytes;
-        if host.senders.last() != Some(&src)
-            && host.senders.len() < MAX_SENDERS
-            && !host.senders.contains(&src)
-        {
-            host.senders.push(src);
+    }
+
+    /// The bin at hand is over.
+    fn close(&mut self) {
+        let Incast { start, speed_bps, active, hosts, found, flows, .. } = self;
+        let carries = *speed_bps as u128 * BIN_NS as u128 / 8_000_000_000;
+        for &at in &*active {
+            let host = &mut hosts[at as usize];
+            for load in [&mut host.received, &mut host.sent] {
+                // A link is full at 19 of 20 bytes: there is always some time between frames.
+                let is_full = load.bytes as u128 * 20 >= carries * 19 && load.flows.len() > 1;
+                for flow in load.flows.drain(..).filter(|_| is_full) {
+                    let flow = &mut flows[flow as usize];
+                    if std::mem::replace(&mut flow.full_bin, *start) != *start {
+                        flow.full_ns += BIN_NS as u64;
+                    }
+                }
+            }
+            host.sent.bytes = 0;
         }
+        close(*start, *speed_bps, active, hosts, found);
+    }
+
+    /// How long a flow shared a link with others while that was full, in nanoseconds; `None` without the link's speed.
+    pub(super) fn full_ns(&self, FlowId(flow): FlowId) -> Option<u64> {
+        let known = self.flows.get(flow as usize).map_or(0, |flow| flow.full_ns);
+        (self.speed_bps > 0).then_some(known)
     }
 }
 
@@ -120,7 +183,7 @@ fn close(
     let end = start.saturating_add(BIN_NS);
     for at in active.drain(..) {
         let host = &mut hosts[at as usize];
-        let (bytes, senders) = (std::mem::take(&mut host.bytes), host.senders.len() as u64);
+        let (bytes, senders) = (std::mem::take(&mut host.received.bytes), host.senders.len() as u64);
         host.senders.clear();
         if bytes as u128 <= most || senders < 2 {
             continue;
@@ -153,7 +216,7 @@ impl Metric for Incast {
             && let Some(flow) = place.flow
             && !place.is_capture_duplicate()
         {
-            if self.flows.get(flow.0 as usize).is_none_or(|&[src, _]| src == NONE) {
+            if self.flows.get(flow.0 as usize).is_none_or(|flow| flow.ends[0] == NONE) {
                 self.begin(flow, packet);
             }
             self.add(flow, packet.time(), packet.l1_bytes() as u64);
@@ -168,7 +231,7 @@ impl Metric for Incast {
 
     fn on_retire(&mut self, FlowId(flow): FlowId) {
         if let Some(flow) = self.flows.get_mut(flow as usize) {
-            *flow = [NONE; 2];
+            *flow = UNSEEN;
         }
     }
 
@@ -185,8 +248,9 @@ impl Metric for Incast {
             report.why.insert("incast".into(), Reason::UnknownSpeed);
             return;
         }
-        let Incast { start, speed_bps, mut active, mut hosts, mut found, .. } = self.clone();
-        close(start, speed_bps, &mut active, &mut hosts, &mut found);
+        let mut ended = self.clone();
+        ended.close();
+        let mut found = ended.found;
         found.sort_by(|a, b| (a.start_ns, &a.receiver).cmp(&(b.start_ns, &b.receiver)));
         report.incast = Some(found);
     }

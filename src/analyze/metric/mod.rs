@@ -15,6 +15,7 @@ pub mod rate;
 mod storm;
 pub mod timeline;
 pub mod traffic;
+pub mod verdict;
 
 use std::ops::Range;
 
@@ -22,9 +23,10 @@ pub use super::track::{
     distribution as latency,
     history::History,
     measured::{Measured, What},
+    silence::{QUIET_NS, Silence},
 };
 use super::{
-    model::{Class, Event, FlowId, Options, Space},
+    model::{Address, Class, Event, FlowId, Options, Space},
     packet::PacketView,
     table::run::RunSum,
 };
@@ -66,6 +68,9 @@ pub trait Metric {
 
     /// A latency of this flow's requests, if the metric [wants](Self::WANTS_MEASURED) them one by one.
     fn on_measured(&mut self, _flow: FlowId, _measured: &Measured) {}
+
+    /// A silence of a reliable flow's requests. It is told soon after the packet that ended it.
+    fn on_silence(&mut self, _silence: &Silence) {}
 
     /// A flow is evicted because there are too many. Its number will be used for another flow.
     fn on_retire(&mut self, _flow: FlowId) {}
@@ -151,6 +156,26 @@ pub(crate) struct Detail<'a> {
     pub(crate) lost: Option<report::Bounds>,
     /// From a request to its acknowledgement, in nanoseconds.
     pub(crate) ack_rtt: Option<&'a latency::Distribution>,
+    pub(crate) spell: Spell,
+}
+
+/// The time of a flow's requests, and what is counted of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spell {
+    pub(crate) src: Address,
+    pub(crate) dst: Address,
+    pub(crate) dest_qp: u32,
+    /// Times in nanoseconds since 1970.
+    pub(crate) start_ns: i64,
+    pub(crate) last_request_ns: i64,
+    pub(crate) last_answer_ns: i64,
+    /// Answers were seen.
+    pub(crate) hears: bool,
+    pub(crate) packets: u64,
+    pub(crate) rtt_ns: Option<u32>,
+    pub(crate) timeouts: u64,
+    pub(crate) naks: u64,
+    pub(crate) rnr: u64,
 }
 
 /// A flow as the report has it.
@@ -211,6 +236,7 @@ impl<A: Metric, B: Metric> Metric for (A, B) {
         fn on_history(&mut self, history: &History);
         fn on_frame(&mut self, event: &Event<'_>);
         fn on_measured(&mut self, flow: FlowId, measured: &Measured);
+        fn on_silence(&mut self, silence: &Silence);
         fn on_retire(&mut self, flow: FlowId);
         fn on_interface(&mut self, number: u16, name: &str, speed_bps: Option<u64>);
     }
@@ -255,9 +281,12 @@ macro_rules! built_in {
 built_in! { options:
     overhead::Overhead = Default::default();
     congestion::Congestion = congestion::Congestion::with_speed(options.speed_bps);
-    pause::Pause = pause::Pause::new(options.speed_bps).with_storms(options.storm);
+    verdict::Verdicts = verdict::Verdicts::new(
+        pause::Pause::new(options.speed_bps).with_storms(options.storm),
+        incast::Incast::new(options.speed_bps),
+        options.qos.as_ref(),
+    );
     entropy::Entropy = Default::default();
     rate::Rate = rate::Rate::new(options.interval_ns);
     traffic::Traffic = traffic::Traffic::new(options.qos.clone());
-    incast::Incast = incast::Incast::new(options.speed_bps);
 }

@@ -4,7 +4,7 @@
 //! none at all, that says nothing about pauses. Durations need the link's speed, for a pause is asked in quanta of 512
 //! bit times. A later frame overwrites an earlier one's timer, and may shorten it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -29,6 +29,9 @@ const MAX_LISTED_IN_ALL: usize = 1 << 16;
 /// Pauses that are kept of each priority, of all senders together.
 const MAX_KEPT: usize = 1 << 18;
 const PRIORITIES: usize = 8;
+/// Pauses of each priority that are remembered for the flows that they stop, and senders whose pauses are.
+const MAX_RECENT: usize = 1024;
+const MAX_ASKERS: usize = 64;
 /// Bit times in a quantum.
 const QUANTUM_BITS: u64 = 512;
 
@@ -44,6 +47,29 @@ pub struct Pause {
     faults: BTreeMap<PauseFault, u64>,
     listed: usize,
     keeps: bool,
+    /// Who asked for pauses of a priority on an interface: the first few. Their places are their numbers.
+    askers: Vec<Asker>,
+}
+
+/// A sender that asked for pauses of one priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Asker {
+    pub(super) interface: u16,
+    pub(super) sender: Mac,
+    /// [`PRIORITIES`] for all of them.
+    pub(super) priority: usize,
+}
+
+/// A part of a pause, and the number of its asker.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stop {
+    pub(super) from: i64,
+    pub(super) to: i64,
+    pub(super) asker: u8,
+    /// When the whole pause began.
+    pub(super) since: i64,
+    /// The pause ended with this part.
+    pub(super) is_over: bool,
 }
 
 /// A time for which a sender asked a link to be silent.
@@ -85,6 +111,8 @@ struct Asked {
     open: Option<Open>,
     /// All pauses, where they are kept.
     kept: Option<Vec<Open>>,
+    /// The last pauses, with their ends, where the sender has a number.
+    recent: Option<VecDeque<(i64, i64)>>,
     ledger: Vec<PauseInterval>,
     watchdog: Watchdog,
 }
@@ -149,6 +177,64 @@ impl Pause {
         self.speed.or_else(|| *self.speeds.get(interface as usize)?)
     }
 
+    /// Whether there was any pause whose length is known.
+    pub(super) fn stops_any(&self) -> bool {
+        !self.askers.is_empty()
+    }
+
+    /// Fills `stops` with the parts of a time in which this priority was paused on this interface, in the order of time and without
+    /// overlaps.
+    pub(super) fn within(&self, (interface, priority): (u16, u8), from: i64, to: i64, stops: &mut Vec<Stop>) {
+        stops.clear();
+        for (number, asker) in self.askers.iter().enumerate() {
+            let is_mine = asker.priority == priority as usize || asker.priority == PRIORITIES;
+            if asker.interface != interface || !is_mine || self.speed(interface).is_none() {
+                continue;
+            }
+            let Some(asked) = self.asked(asker) else { continue };
+            let open = asked.open.map(|open| (open.start, open.until));
+            let recent = asked.recent.iter().flatten().rev().take_while(|(_, end)| *end > from).copied();
+            let part = |(start, end): (i64, i64)| Stop {
+                from: start.max(from),
+                to: end.min(to),
+                asker: number as u8,
+                since: start,
+                is_over: end <= to,
+            };
+            let parts = open.into_iter().chain(recent).map(part);
+            stops.extend(parts.filter(|part| part.from < part.to));
+        }
+        stops.sort_unstable_by_key(|stop| (stop.from, stop.asker));
+        let mut until = from;
+        stops.retain_mut(|stop| {
+            stop.from = stop.from.max(until);
+            until = until.max(stop.to);
+            stop.from < stop.to
+        });
+    }
+
+    /// How long this priority was paused on this interface so far: by the sender that did so most.
+    pub(super) fn asked_ns(&self, (interface, priority): (u16, u8), now: i64) -> i64 {
+        let mine = self.askers.iter().filter(|asker| {
+            asker.interface == interface
+                && (asker.priority == priority as usize || asker.priority == PRIORITIES)
+        });
+        let paused = mine.filter_map(|asker| self.asked(asker)).map(|asked| {
+            let open = asked.open.map_or(0, |open| open.until.min(now).saturating_sub(open.start).max(0));
+            asked.paused_ns.saturating_add(open)
+        });
+        paused.max().unwrap_or(0)
+    }
+
+    /// The asker with this number.
+    pub(super) fn asker(&self, number: u8) -> Option<&Asker> {
+        self.askers.get(number as usize)
+    }
+
+    fn asked(&self, asker: &Asker) -> Option<&Asked> {
+        self.senders.get(&(asker.interface, asker.sender))?.asked.get(asker.priority)
+    }
+
     /// MAC control frames seen.
     pub fn frames(&self) -> u64 {
         self.frames
@@ -199,6 +285,13 @@ impl Pause {
         let frame = Frame { now: event.record.time.0, number: event.number, speed };
         let may_list = self.listed < MAX_LISTED_IN_ALL;
         let most = MAX_KEPT / self.senders.len().max(1);
+        let askers = &mut self.askers;
+        let mut remember = |asked: &mut Asked, priority: usize| {
+            if asked.recent.is_none() && askers.len() < MAX_ASKERS {
+                askers.push(Asker { interface: key.0, sender: key.1, priority });
+                asked.recent = Some(VecDeque::new());
+            }
+        };
         let new = || {
             let asked = Asked { kept: self.keeps.then(Vec::new), ..Asked::default() };
             Box::new(Sender { asked: std::array::from_fn(|_| asked.clone()) })
@@ -207,6 +300,7 @@ impl Pause {
             let sender = self.senders.entry(key).or_insert_with(new);
             for (priority, asked) in sender.asked.iter_mut().take(PRIORITIES).enumerate() {
                 if let Some(quanta) = pfc.time(priority as u8) {
+                    remember(asked, priority);
                     self.listed += asked.on_frame(frame, quanta, &self.storm, may_list) as usize;
                     asked.thin(most);
                 }
@@ -214,6 +308,7 @@ impl Pause {
         } else if let Some(pause) = d.get::<PauseHeader>() {
             let sender = self.senders.entry(key).or_insert_with(new);
             let asked = &mut sender.asked[PRIORITIES];
+            remember(asked, PRIORITIES);
             self.listed += asked.on_frame(frame, pause.pause_time(), &self.storm, may_list) as usize;
             asked.thin(most);
         }
@@ -337,6 +432,12 @@ impl Asked {
         self.longest_ns = self.longest_ns.max(lasted);
         if let Some(kept) = &mut self.kept {
             kept.push(Open { frame, start, until: end_ns, frames });
+        }
+        if let Some(recent) = &mut self.recent {
+            if recent.len() >= MAX_RECENT {
+                recent.pop_front();
+            }
+            recent.push_back((start, end_ns));
         }
         self.watchdog.pause(profile, start, end_ns, frames);
         if may_list && self.ledger.len() < MAX_LISTED {

@@ -6,7 +6,7 @@ use super::lists::Index;
 use crate::{
     analyze::{
         engine::{Analysis, Tracker},
-        metric::{Context, Detail, KnownFlow, Metric, latency::Distribution},
+        metric::{Context, Detail, KnownFlow, Metric, Spell, latency::Distribution},
         model::{Class, Files, FlowId, Trigger},
         table::flow::{FATAL_NAK, Flow},
         track::{
@@ -91,11 +91,30 @@ fn report<M: Metric>(Analysis { tracker, metrics, shortened, .. }: &Analysis<M>)
     let detail = |id: FlowId| {
         let flow = tracker.flows.flows.get(id.0 as usize).filter(|flow| flow.packets > 0)?;
         let ack_rtt = flow.requests.more.as_deref().map(|more| more.ack_rtt.all());
-        Some(Detail { lost: index.lost(id), ack_rtt })
+        Some(Detail { lost: index.lost(id), ack_rtt, spell: spell(flow) })
     };
     metrics.contribute(&Context { names: &tracker.links, flow: &flow, detail: &detail }, &mut report);
     index.survey().finish(&index, &mut report);
     report.with_lists(Rows::new(index.clone()), Rows::new(index.clone()), Rows::new(index))
+}
+
+fn spell(flow: &Flow) -> Spell {
+    let requests = &flow.requests;
+    let triggered = |trigger: Trigger| requests.counts.triggers[trigger as usize] as u64;
+    Spell {
+        src: flow.key.source(),
+        dst: flow.key.destination(),
+        dest_qp: flow.key.dest_qp(),
+        start_ns: requests.seq.start_time,
+        last_request_ns: requests.seq.last_time,
+        last_answer_ns: requests.last_progress,
+        hears: requests.acks_seen > 0 && requests.una > 0,
+        packets: requests.counts.packets,
+        rtt_ns: requests.rtt_min,
+        timeouts: triggered(Trigger::Timeout),
+        naks: triggered(Trigger::Nak) + triggered(Trigger::ImpliedNak),
+        rnr: triggered(Trigger::Rnr),
+    }
 }
 
 impl Tracker {

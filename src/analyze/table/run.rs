@@ -46,7 +46,7 @@ const _: () = assert!(size_of::<InOrderRun>() == 128);
 /// The result of [`InOrderRun::next`], for [`InOrderRun::take`].
 pub(crate) struct Next {
     /// Nanoseconds since the packet before.
-    silence: u64,
+    pub(crate) silence: u64,
     /// Packets of its part, this one included.
     packets: u8,
 }
@@ -213,6 +213,11 @@ impl InOrderRun {
             self.good += (icrc == State::Good) as u16;
             self.bad += (icrc == State::Bad) as u16;
         }
+    }
+
+    /// The unwrapped PSN of its last packet.
+    pub(crate) fn last_unwrapped(&self) -> u64 {
+        self.run.last_unwrapped()
     }
 
     /// Whether it is a run of READ responses.

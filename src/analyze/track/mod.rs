@@ -14,6 +14,7 @@ mod responder_model;
 pub(crate) mod response;
 pub(crate) mod ring;
 pub(crate) mod sequence;
+pub(crate) mod silence;
 pub(crate) mod step;
 
 use std::collections::VecDeque;

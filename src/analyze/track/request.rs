@@ -24,6 +24,7 @@ use super::{
     responder_model::ResponderModel,
     sequence::{Sequence, unseen},
     shed_first,
+    silence::Lull,
     step::{Context, Packet, Resolved},
 };
 use crate::{
@@ -145,7 +146,7 @@ pub(crate) struct Requests {
     pub(crate) messages_completed: u64,
     waiting: VecDeque<Waiting>,
     pub(crate) acks_seen: u64,
-    last_progress: i64,
+    pub(crate) last_progress: i64,
     /// The largest number of PSNs that were outstanding.
     reach: u64,
     pub(crate) rtt_min: Option<u32>,
@@ -374,7 +375,7 @@ impl Requests {
     }
 
     /// The shortest silence that a timeout may end. IBTA vol. 1, 11.2.4.2: 4.096 us times 2 to the exponent.
-    fn timeout_floor(&self, config: &TrackConfig) -> i64 {
+    pub(crate) fn timeout_floor(&self, config: &TrackConfig) -> i64 {
         // Where nothing asks for packets again, acknowledgements wait for timers, and are no measure of one.
         let asks = || self.trouble.get().is_some_and(|trouble| trouble.asked_time != 0);
         let waits = || !asks() && self.seq.recovery_mode() != report::RecoveryMode::GoBackN;
@@ -737,6 +738,30 @@ impl Requests {
             + self.sizes.heap_bytes()
             + self.more.as_ref().map_or(0, |more| size_of::<More>() + more.heap_bytes())
             + self.trouble.get().map_or(0, Trouble::heap_bytes)
+    }
+
+    /// What it may wait for, before its packet with the PSN `next`.
+    pub(crate) fn lull(&self, next: u64) -> Lull {
+        let trouble = self.trouble.get();
+        let refused = trouble.and_then(|trouble| trouble.not_ready).filter(|refused| refused.x >= self.una);
+        let is_asked = trouble.is_some_and(|trouble| trouble.asked.is_some_and(|asked| asked.x >= self.una));
+        let last = || Some(self.more.as_ref()?.rare.get()?.episodes.last()?.trigger);
+        Lull {
+            start: self.seq.start_time,
+            from: self.seq.last_time,
+            hi: next,
+            answered: self.last_progress.max(refused.map_or(i64::MIN, |refused| refused.time)),
+            is_answered: self.una >= next,
+            hears: self.acks_seen > 0,
+            messages: self.waiting.len() as u32,
+            rtt: self.rtt_min,
+            trouble: match refused {
+                Some(_) => Some(Trigger::Rnr),
+                None if is_asked => Some(Trigger::Nak),
+                None if self.is_recovering => last(),
+                None => None,
+            },
+        }
     }
 
     /// The last READs and atomics.

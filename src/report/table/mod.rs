@@ -1,5 +1,5 @@
 //! A report as tables, for databases and notebooks: one file each for captures, flows, connections, episodes, losses, pauses, marks,
-//! classes, intervals and findings.
+//! slow flows, classes, intervals and findings.
 //!
 //! Rows and names are those of the report. What is nested becomes one column for each value: `requests.losses.upstream` becomes
 //! `requests_losses_upstream_least` and `requests_losses_upstream_most`. A value that the capture cannot prove is empty. In every
@@ -19,7 +19,8 @@ use serde_json::{Map, Value, json};
 #[cfg(feature = "cli")]
 use super::Message;
 use super::{
-    Capture, Connection, Episode, Finding, Flow, Interval, MarkedFlow, Pause, Stream, TrafficClass, View,
+    Capture, Connection, Episode, Finding, Flow, Interval, MarkedFlow, Pause, Stream, TimeShare,
+    TrafficClass, View,
 };
 pub use columns::{Column, Kind};
 #[cfg(feature = "cli")]
@@ -44,6 +45,8 @@ pub enum Table {
     Pauses,
     /// Marks and notifications per flow.
     Marks,
+    /// What the time of slow flows went to: a row for each share.
+    Slow,
     /// Traffic by DSCP and priority.
     Classes,
     /// Traffic over time, with `--interval`.
@@ -54,7 +57,7 @@ pub enum Table {
 
 impl Table {
     /// All of them.
-    pub const ALL: [Table; 10] = [
+    pub const ALL: [Table; 11] = [
         Table::Captures,
         Table::Flows,
         Table::Connections,
@@ -62,6 +65,7 @@ impl Table {
         Table::Losses,
         Table::Pauses,
         Table::Marks,
+        Table::Slow,
         Table::Classes,
         Table::Intervals,
         Table::Findings,
@@ -77,6 +81,7 @@ impl Table {
             Table::Losses => "losses",
             Table::Pauses => "pauses",
             Table::Marks => "marks",
+            Table::Slow => "slow",
             Table::Classes => "classes",
             Table::Intervals => "intervals",
             Table::Findings => "findings",
@@ -95,6 +100,7 @@ impl Table {
             Table::Losses => "Packets lost, by flow, PSN space and place. A place without losses has no row.",
             Table::Pauses => "Pauses of a priority on a link.",
             Table::Marks => "Marks and notifications of a flow that has some.",
+            Table::Slow => "A share of a slow flow's time; the shares of a flow add up to it.",
             Table::Classes => "Traffic with one DSCP and priority, or one service level and virtual lane.",
             Table::Intervals => "Traffic in a span of time; needs --interval.",
             Table::Findings => "What stands out, most serious first.",
@@ -142,6 +148,16 @@ impl Table {
             }
             Table::Pauses => columns.extend(Column::of::<Pause>()),
             Table::Marks => columns.extend(Column::of::<MarkedFlow>()),
+            Table::Slow => {
+                columns.extend(flow);
+                columns.push(key("lasted_ns", Kind::Unsigned, "The flow's time in nanoseconds."));
+                columns.push(key(
+                    "verdict",
+                    Kind::Text,
+                    "The cause of at least half of the time in which it does not send.",
+                ));
+                columns.extend(Column::of::<TimeShare>());
+            }
             Table::Classes => columns.extend(Column::of::<TrafficClass>()),
             Table::Intervals => {
                 columns.extend(Column::of::<Interval>());
@@ -206,6 +222,16 @@ impl Table {
                 Ok(())
             }
             Table::Pauses => report.pause.iter().flatten().try_for_each(|row| on_row(value(row)?)),
+            Table::Slow => {
+                for slow in &report.slow_flows {
+                    let Some(flow) = report.flows.row(slow.flow) else { continue };
+                    for share in &slow.shares {
+                        let of_flow = json!({ "lasted_ns": slow.lasted_ns, "verdict": slow.cause });
+                        on_row(with(with(value(share)?, ids(slow.flow, &flow)), of_flow))?;
+                    }
+                }
+                Ok(())
+            }
             Table::Marks => report.congestion.flows.iter().try_for_each(|row| on_row(value(row)?)),
             Table::Classes => report.traffic_classes.iter().try_for_each(|row| on_row(value(row)?)),
             Table::Intervals => {

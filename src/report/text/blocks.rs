@@ -7,7 +7,8 @@ use super::{
     reason, some,
 };
 use crate::report::{
-    Congestion, Dcqcn, Incast, Overhead, Pause, Ports, PriorityBy, Reason, TrafficClass, View, clean,
+    Congestion, Dcqcn, Incast, Overhead, Pause, Ports, PriorityBy, Reason, SlowFlow, TrafficClass, View,
+    clean,
     units::{bits, bits_per_second, bytes, count, duration, percent},
 };
 
@@ -15,6 +16,7 @@ pub(super) fn blocks(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
     let mut block = |name: &str, text: String| page.wrapped(Paint::Heading, &format!("{name:<12}"), &text);
     block("Congestion", congestion(&report.congestion))?;
     marked_flows(&report.congestion, page)?;
+    slow_flows(report, page)?;
     if let Some(incast) = report.incast.as_deref().filter(|incast| !incast.is_empty()) {
         page.wrapped(Paint::Heading, "Incast      ", &incasts(incast))?;
     }
@@ -139,6 +141,47 @@ fn marked_flows(c: &Congestion, page: &mut Page<'_>) -> io::Result<()> {
     Ok(())
 }
 
+/// Most slow flows that are written.
+const MAX_SLOW: usize = 5;
+/// Most shares of a flow that are written in its line.
+const MAX_SHARES: usize = 4;
+/// A flow that lost a smaller share of its time is not written: so many hundredths.
+const WORTH_A_LINE: u64 = 10;
+
+/// The shares of a flow's time in one line.
+pub(super) fn shares(slow: &SlowFlow) -> String {
+    let named = slow.shares.iter().map(|share| format!("{} {}", share.cause.words(), percent(share.ratio)));
+    let mut text = named.take(MAX_SHARES).collect::<Vec<_>>().join(", ");
+    if slow.shares.len() > MAX_SHARES {
+        let rest: f64 = slow.shares.iter().skip(MAX_SHARES).map(|share| share.ratio).sum();
+        text += &format!(", others {}", percent(rest));
+    }
+    text
+}
+
+/// Flows that lost much of their time to trouble.
+fn slow_flows(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
+    let lost_much = |slow: &&SlowFlow| slow.lost_ns.saturating_mul(100) >= slow.lasted_ns.saturating_mul(WORTH_A_LINE);
+    let all: Vec<&SlowFlow> = report.slow_flows.iter().filter(lost_much).collect();
+    for (n, slow) in all.iter().take(MAX_SLOW).enumerate() {
+        let name = if n == 0 { "Slow        " } else { "            " };
+        let text = format!(
+            "#{} {} -> {} QP {:#x}, {}: {}",
+            slow.flow,
+            clean(&slow.src),
+            clean(&slow.dst),
+            slow.dest_qp,
+            duration(slow.lasted_ns),
+            shares(slow)
+        );
+        page.wrapped(Paint::Heading, name, &text)?;
+    }
+    if all.len() > MAX_SLOW {
+        page.line(&format!("  and {} more flows (--json has them)", count((all.len() - MAX_SLOW) as u64)))?;
+    }
+    Ok(())
+}
+
 pub(in crate::report) fn incasts(all: &[Incast]) -> String {
     let sum: u64 = all.iter().map(|one| one.end_ns.saturating_sub(one.start_ns).max(0) as u64).sum();
     let Some(worst) = all.iter().max_by_key(|one| one.peak_bps) else { return String::new() };
@@ -230,6 +273,22 @@ pub(in crate::report) fn pause(pause: Option<&[Pause]>, why: Option<&Reason>) ->
         if let Some(duty) = p.duty_ratio {
             let ended = p.ended.iter().map(|(how, n)| format!("{} {how}", count(*n))).collect::<Vec<_>>();
             text += &format!(" ({} of the time; ended: {})", percent(duty), ended.join(", "));
+        }
+        if let Some(did) = p.effect.filter(|did| did.flows > 0) {
+            text += &format!(
+                ", stopped {} flow{} for up to {}",
+                count(did.flows),
+                if did.flows == 1 { "" } else { "s" },
+                duration(did.effective_ns)
+            );
+            if did.timeouts > 0 {
+                text += &format!(
+                    " and caused {} timeout{} with {} packets sent again",
+                    count(did.timeouts),
+                    if did.timeouts == 1 { "" } else { "s" },
+                    count(did.retransmits)
+                );
+            }
         }
         if let Some(n) = p.storms.as_ref().map(Vec::len).filter(|&n| n > 0) {
             text += &format!(", {n} storm{}", if n == 1 { "" } else { "s" });

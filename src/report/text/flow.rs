@@ -11,7 +11,7 @@ use super::{
     reason,
 };
 use crate::report::{
-    Finding, Flow, IpId, Stream, Summary, View,
+    Finding, Flow, IpId, Stream, Summary, View, clean,
     units::{bits, bytes, count, duration, percent, utc},
 };
 
@@ -27,6 +27,7 @@ pub(super) fn in_depth(
     identity(report, index, flow, page)?;
     streams(flow, page)?;
     latency(flow, page)?;
+    time(report, index, page)?;
     trouble(flow, options, page)?;
     episodes(report, index, options, page)?;
     let concerns = |finding: &&Finding| {
@@ -262,6 +263,28 @@ fn latency(flow: &Flow, page: &mut Page<'_>) -> io::Result<()> {
         let Some(s) = summary else { continue };
         let times = [s.min, s.p50, s.p99, s.max].map(duration);
         table.row([name.to_owned(), count(s.count)].into_iter().chain(times));
+    }
+    page.put_table(&table)?;
+    page.blank()
+}
+
+/// What the time of a slow flow went to.
+fn time(report: &View<'_>, index: usize, page: &mut Page<'_>) -> io::Result<()> {
+    let Some(slow) = report.slow_flows.iter().find(|slow| slow.flow == index) else { return Ok(()) };
+    let verdict = slow.cause.map_or("no cause takes most of it", |cause| cause.words());
+    let text = format!("{} from first to last; beside the sending: {verdict}", duration(slow.lasted_ns));
+    page.wrapped(Paint::Plain, "  Slow         ", &text)?;
+    let mut table =
+        page.table(&["time went to", "share", "time", "sure", "frame", "what it stands on"], &[0, 3, 5]);
+    for share in &slow.shares {
+        table.row([
+            share.cause.words().to_owned(),
+            percent(share.ratio),
+            duration(share.ns),
+            share.confidence.name().to_owned(),
+            share.frame.map_or(String::new(), |frame| frame.to_string()),
+            clean(&share.evidence).into_owned(),
+        ]);
     }
     page.put_table(&table)?;
     page.blank()

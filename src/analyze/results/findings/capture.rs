@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{survey::Sums, words::counted};
 use crate::report::{
-    self, Congestion, Incast, MarkedFlow, Pause, PauseFault, Ports, Qos, Report,
-    units::{bits, count, duration},
+    self, Affected, Congestion, Incast, MarkedFlow, Pause, PauseFault, Ports, Qos, Report, SlowFlow,
+    TimeCause, TimeShare,
+    units::{bits, count, duration, percent},
 };
 
 /// The input of these rules.
@@ -16,6 +17,7 @@ pub(super) struct Capture<'a> {
     congestion: &'a Congestion,
     qos: &'a Qos,
     incast: &'a [Incast],
+    slow: &'a [SlowFlow],
     ports: Option<&'a Ports>,
     sums: &'a Sums,
 }
@@ -29,18 +31,20 @@ pub(super) struct Seen {
     pub(super) text: String,
     /// Frames that show it.
     pub(super) frames: Vec<u64>,
+    /// Flows that show it, and how many they are.
+    pub(super) flows: (Vec<Affected>, u64),
 }
 
 impl Seen {
     /// Without a time.
     fn new(count: u64, text: String) -> Seen {
-        Seen { time: 0, count, text, frames: Vec::new() }
+        Seen { time: 0, count, text, frames: Vec::new(), flows: Default::default() }
     }
 }
 
 impl<'a> Capture<'a> {
     pub(super) fn of<F, C, E>(report: &'a Report<F, C, E>, sums: &'a Sums) -> Capture<'a> {
-        let Report { capture, pause, pause_faults, congestion, qos, incast, ports, .. } = report;
+        let Report { capture, pause, pause_faults, congestion, qos, incast, slow_flows, ports, .. } = report;
         Capture {
             capture,
             pause: pause.as_deref().unwrap_or(&[]),
@@ -48,6 +52,7 @@ impl<'a> Capture<'a> {
             congestion,
             qos,
             incast: incast.as_deref().unwrap_or(&[]),
+            slow: slow_flows,
             ports: ports.as_ref(),
             sums,
         }
@@ -79,6 +84,57 @@ pub(super) fn mirror_loss(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
 pub(super) fn drops(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     if let Some(drops) = capture.capture.capture_drops.filter(|&drops| drops > 0) {
         say(Seen::new(drops, format!("the capturing system dropped {}", counted([drops; 2], "frame"))));
+    }
+}
+
+/// A flow that lost less time is not worth a finding.
+const MIN_LOST_NS: u64 = 100_000;
+/// Slow flows that a finding lists.
+const MAX_SLOW: usize = 256;
+
+/// Flows that lost most of their time to one cause: a finding for each cause.
+pub(super) fn slow(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    const CAUSES: [TimeCause; 5] = [
+        TimeCause::Paused,
+        TimeCause::Throttled,
+        TimeCause::Recovering,
+        TimeCause::NotReady,
+        TimeCause::ReceiverSlow,
+    ];
+    for cause in CAUSES {
+        let lost = |slow: &&SlowFlow| {
+            let share = slow.shares.iter().find(|share| share.cause == cause)?.clone();
+            (share.ns >= MIN_LOST_NS && share.ratio >= 0.5).then_some(share)
+        };
+        let mut all: Vec<(&SlowFlow, TimeShare)> =
+            capture.slow.iter().filter_map(|slow| Some((slow, lost(&slow)?))).collect();
+        all.sort_by_key(|(slow, share)| (std::cmp::Reverse(share.ns), slow.flow));
+        let Some((worst, share)) = all.first() else { continue };
+        let several = match all.len() {
+            1 => String::new(),
+            n => format!("{} flows lost most of their time so; the worst: ", count(n as u64)),
+        };
+        let text = format!(
+            "{}: {several}{} -> {} QP {:#x} lost {} of its {} ({})",
+            cause.words(),
+            worst.src,
+            worst.dst,
+            worst.dest_qp,
+            percent(share.ratio),
+            duration(worst.lasted_ns),
+            share.evidence
+        );
+        let affected = |(slow, share): &(&SlowFlow, TimeShare)| Affected {
+            flow: slow.flow,
+            count: [1, 1],
+            time_lost_ns: Some(share.ns),
+        };
+        say(Seen {
+            time: share.ns,
+            frames: share.frame.into_iter().collect(),
+            flows: (all.iter().take(MAX_SLOW).map(affected).collect(), all.len() as u64),
+            ..Seen::new(all.len() as u64, text)
+        });
     }
 }
 

@@ -242,6 +242,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
             flow::unexplained,
             flow::resent);
 
+    "slow" Warning [BothDirections]
+        "A connection lost at least half of its time to one cause: pauses, CNPs, losses, a receiver that was not ready or slow."
+        "analyze --flow N shows the shares of its time and what each stands on: begin with the largest one"
+        Capture(capture::slow);
+
     "rnr" Warning []
         "A receiver had no buffer posted (RNR NAK): the sender had to wait."
         "this is the receiver's software, not the network: post receive buffers earlier, or more of them"

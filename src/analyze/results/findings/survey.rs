@@ -166,9 +166,18 @@ impl Survey {
                     let mut seen = Vec::new();
                     rule(&capture, &mut |one| seen.push(one));
                     seen.sort_by_key(|seen| Reverse((seen.time, seen.count)));
-                    for Seen { time, count, text, mut frames } in seen.into_iter().take(MAX_OF_A_KIND) {
+                    for Seen { time, count, text, mut frames, flows: (flows, flow_count) } in
+                        seen.into_iter().take(MAX_OF_A_KIND)
+                    {
                         frames.truncate(MAX_FRAMES);
-                        add(time, count, Finding { frames, ..finding(kind, text) });
+                        let flow = flows.first().map(|affected| affected.flow).filter(|_| flow_count == 1);
+                        let time_lost_ns = flows
+                            .iter()
+                            .filter_map(|affected| affected.time_lost_ns)
+                            .reduce(u64::saturating_add);
+                        let of_flows =
+                            Finding { flow, flows, flow_count, time_lost_ns, ..finding(kind, text) };
+                        add(time, count, Finding { frames, ..of_flows });
                     }
                 }
                 Rule::Flow(_) if cases.is_empty() => {}

@@ -265,6 +265,11 @@ impl RunState {
         Psn(self.next.wrapping_sub(1) as u32 & (Psn::SPACE - 1))
     }
 
+    /// The unwrapped PSN of its last packet.
+    pub(crate) fn last_unwrapped(&self) -> u64 {
+        self.next.wrapping_sub(1)
+    }
+
     /// When its last packet came.
     pub(crate) fn time(&self) -> i64 {
         self.time

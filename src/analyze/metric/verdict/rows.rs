@@ -1,0 +1,335 @@
+//! From sums to rows: shares of a flow's time, what they stand on, and what pauses did.
+
+use std::cmp::Reverse;
+
+use super::{super::Context, CAUSES, Spent, Verdicts};
+use crate::{
+    analyze::metric::Spell,
+    report::{
+        self, Confidence, Reason, SlowFlow, TimeCause, TimeShare,
+        units::{bits, count, duration},
+    },
+};
+
+/// Slow flows that are listed.
+const MAX_LISTED: usize = 1024;
+/// A flow with fewer packets, or a shorter life, is too short to be slow.
+const MIN_PACKETS: u64 = 16;
+const MIN_NS: u64 = 20_000;
+/// A flow that sends for a larger share of its time is not slow: so many hundredths.
+const BUSY: u128 = 80;
+/// A rate before the first CNP needs so much time and so many bytes.
+const MIN_BEFORE_NS: u64 = 5_000;
+const MIN_BEFORE_BYTES: u64 = 8_192;
+
+impl Verdicts {
+    /// The flows that are slow, and what pauses did.
+    pub(super) fn report<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
+        let mut slow = Vec::new();
+        let mut stopped = vec![(0u64, 0u64); self.effects.len()];
+        for (at, spent) in self.spent.iter().enumerate() {
+            let of_flow = self.flows.get(spent.flow.0 as usize);
+            if of_flow.is_none_or(|flow| flow.spent as usize != at) {
+                continue;
+            }
+            let Some((flow, spell)) = context.flow(spent.flow).zip(context.detail(spent.flow)) else {
+                continue;
+            };
+            let Some(row) = self.row(spent, flow.index, spell.spell, report) else { continue };
+            let is_stopped = row.shares.iter().any(|share| share.cause == TimeCause::Paused);
+            for (by, ns) in spent.stopped.iter().filter(|_| is_stopped) {
+                if let Some((flows, longest)) = stopped.get_mut(*by as usize) {
+                    (*flows, *longest) = (*flows + 1, (*longest).max(*ns));
+                }
+            }
+            if sending(&row) * 100 < row.lasted_ns as u128 * BUSY {
+                slow.push(row);
+            }
+        }
+        slow.sort_by_key(|row| (Reverse(row.lost_ns), Reverse(row.lasted_ns), row.flow));
+        report.slow_flow_count = slow.len() as u64;
+        slow.truncate(MAX_LISTED);
+        report.slow_flows = slow;
+        if self.not_kept > 0 {
+            report.why.insert("slow_flows".into(), Reason::MemoryLimit);
+        }
+        self.pauses(context, report, &stopped);
+    }
+
+    /// What pauses did, in their rows.
+    fn pauses<F, C, E>(
+        &self,
+        context: &Context<'_>,
+        report: &mut report::Report<F, C, E>,
+        stopped: &[(u64, u64)],
+    ) {
+        for pause in report.pause.iter_mut().flatten() {
+            if pause.paused_ns.is_none() {
+                pause.why.insert("effect".into(), Reason::UnknownSpeed);
+                continue;
+            }
+            let mut did = report::PauseEffect::default();
+            for (number, (effect, (flows, longest))) in (0..).zip(self.effects.iter().zip(stopped)) {
+                let Some(asker) = self.pause.asker(number).filter(|asker| {
+                    let priority = Some(asker.priority as u8).filter(|&priority| priority < 8);
+                    priority == pause.priority && asker.sender.to_string() == pause.sender
+                }) else {
+                    continue;
+                };
+                if context.interface(asker.interface) == pause.link && *flows > 0 {
+                    did = report::PauseEffect {
+                        flows: *flows,
+                        effective_ns: *longest,
+                        messages_stopped: effect.messages,
+                        messages_spanning: effect.spanning,
+                        timeouts: effect.timeouts,
+                        retransmits: effect.resent,
+                    };
+                }
+            }
+            pause.effect = Some(did);
+        }
+    }
+
+    /// What the time of a flow went to; `None` if that cannot be known, or is too short.
+    fn row<F, C, E>(
+        &self,
+        spent: &Spent,
+        flow: usize,
+        spell: Spell,
+        report: &report::Report<F, C, E>,
+    ) -> Option<SlowFlow> {
+        let end = spell.last_request_ns.max(spell.last_answer_ns);
+        let lasted = u64::try_from(end.checked_sub(spell.start_ns)?).ok()?;
+        if !spell.hears || spell.packets < MIN_PACKETS || lasted < MIN_NS || spent.start != spell.start_ns {
+            return None;
+        }
+        let spent = &self.with_tail(spent, spell);
+        let mut ns = spent.ns;
+        let notified = spent.notified;
+        let paused = ns[TimeCause::Paused as usize];
+        let asked = self.pause.asked_ns(spent.place, end).saturating_sub(spent.asked_before).max(0) as u64;
+        // A flow that sends in most of the pauses does not heed them: it is silent in the others for other reasons.
+        if paused > 0 && paused * 2 < asked.min(lasted) {
+            ns[TimeCause::Paused as usize] = 0;
+            for (ns, back) in ns.iter_mut().zip(spent.paused_from) {
+                *ns += back;
+            }
+        }
+        // Silences lie within its time: what is left is sending.
+        let known: u64 = ns.iter().sum();
+        ns[TimeCause::Sending as usize] += lasted.saturating_sub(known);
+        let throttled = throttle(spent, &mut ns, &notified, lasted, end, self.bytes(spent));
+        let full = self.incast.full_ns(spent.flow);
+        let is_marked = spent.cnps > 0;
+        if full == Some(0) && !is_marked && paused == 0 {
+            let late = spent.late_ns.min(ns[TimeCause::Waiting as usize]);
+            ns[TimeCause::Waiting as usize] -= late;
+            ns[TimeCause::ReceiverSlow as usize] += late;
+        }
+        let mut full = full.unwrap_or(0);
+        for cause in [TimeCause::Sending, TimeCause::Waiting] {
+            let part = full.min(ns[cause as usize]);
+            ns[cause as usize] -= part;
+            ns[TimeCause::LinkFull as usize] += part;
+            full -= part;
+        }
+        let mut shares: Vec<TimeShare> = TimeCause::ALL
+            .into_iter()
+            .filter(|cause| ns[*cause as usize] > 0)
+            .map(|cause| {
+                let (_, frame) = spent.longest[cause as usize];
+                let frame = if cause == TimeCause::Sending { 0 } else { frame };
+                TimeShare {
+                    cause,
+                    ns: ns[cause as usize],
+                    ratio: ns[cause as usize] as f64 / lasted as f64,
+                    confidence: confidence(cause),
+                    evidence: self.evidence(spent, cause, spell, throttled, report),
+                    frame: Some(frame).filter(|&frame| frame > 0),
+                }
+            })
+            .collect();
+        shares.sort_by_key(|share| (Reverse(share.ns), share.cause));
+        let not_sending = lasted - ns[TimeCause::Sending as usize];
+        let main = shares.iter().find(|share| share.cause != TimeCause::Sending);
+        let cause = main.filter(|main| main.ns * 2 >= not_sending).map(|main| main.cause);
+        let lost = shares.iter().filter(|share| is_trouble(share.cause)).map(|share| share.ns).sum();
+        Some(SlowFlow {
+            flow,
+            src: spell.src.to_string(),
+            dst: spell.dst.to_string(),
+            dest_qp: spell.dest_qp,
+            lasted_ns: lasted,
+            wire_bytes: self.bytes(spent),
+            rate_bps: (self.bytes(spent) as u128 * 8_000_000_000 / lasted as u128) as u64,
+            cause,
+            lost_ns: lost,
+            shares,
+        })
+    }
+
+    /// With the time behind the last packet, in which it waited for the last answer.
+    fn with_tail(&self, spent: &Spent, spell: Spell) -> Spent {
+        let (from, to) = (spell.last_request_ns, spell.last_answer_ns.max(spell.last_request_ns));
+        let (mut spent, mut stops, mut left) = (spent.clone(), Vec::new(), to.saturating_sub(from));
+        self.pause.within(spent.place, from, to, &mut stops);
+        for stop in &stops {
+            let ns = stop.to.saturating_sub(stop.from);
+            spent.add(TimeCause::Paused, ns, from, 0);
+            spent.paused_from[TimeCause::Waiting as usize] += ns as u64;
+            spent.stopped_by(stop.asker, ns as u64);
+            left -= ns;
+        }
+        spent.add(TimeCause::Waiting, left, from, 0);
+        spent
+    }
+
+    fn bytes(&self, spent: &Spent) -> u64 {
+        self.flows.get(spent.flow.0 as usize).map_or(0, |flow| flow.bytes)
+    }
+
+    /// What a share stands on.
+    fn evidence<F, C, E>(
+        &self,
+        spent: &Spent,
+        cause: TimeCause,
+        spell: Spell,
+        throttled: Option<Throttled>,
+        report: &report::Report<F, C, E>,
+    ) -> String {
+        let (longest, _) = spent.longest[cause as usize];
+        let rtt = spell.rtt_ns.map_or_else(|| "not known".to_owned(), |ns| duration(ns.into()));
+        let s = |n: u64, what: &str| format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" });
+        let times = s(spent.times[cause as usize].max(1).into(), "time");
+        match cause {
+            TimeCause::Sending => "its packets followed each other at their usual pace".into(),
+            TimeCause::Idle => format!(
+                "nothing was outstanding, or no answer was needed, and the next message came later: {times}, {} at most",
+                duration(longest)
+            ),
+            TimeCause::Waiting => format!(
+                "silent until an acknowledgement came: {times}, {} at most; the shortest round trip is {rtt}",
+                duration(longest)
+            ),
+            TimeCause::Paused => {
+                let by =
+                    spent.stopped.iter().max_by_key(|(_, ns)| *ns).and_then(|(by, _)| self.pause.asker(*by));
+                let by = by.map_or_else(String::new, |asker| match asker.priority {
+                    8.. => format!(" of {}, of all priorities", asker.sender),
+                    priority => format!(" of {}, priority {priority}", asker.sender),
+                });
+                format!("silent during pauses{by}: {times}, {} at most", duration(longest))
+            }
+            TimeCause::Throttled => match throttled {
+                Some(Throttled { before_bps, after_bps }) => format!(
+                    "{}; {} before the first one, {} after it",
+                    s(spent.cnps, "CNP"),
+                    bits(before_bps as f64),
+                    bits(after_bps as f64)
+                ),
+                None => s(spent.cnps, "CNP"),
+            },
+            TimeCause::Recovering => format!(
+                "{}, {}, {} sent again; the longest silence {}",
+                s(spell.timeouts, "timeout"),
+                s(spell.naks, "NAK"),
+                s(spent.resent.into(), "packet"),
+                duration(longest)
+            ),
+            TimeCause::NotReady => {
+                format!(
+                    "{} until the packet was sent again, {} at most",
+                    s(spell.rnr, "wait"),
+                    duration(longest)
+                )
+            }
+            TimeCause::ReceiverSlow => format!(
+                "acknowledgements took much longer than the shortest round trip, {rtt}, and no link was full, nothing marked or paused"
+            ),
+            TimeCause::LinkFull => {
+                let of = report.incast.as_ref().map_or(0, Vec::len) as u64;
+                format!(
+                    "the link of its source or destination was full, and shared; {} in the capture",
+                    s(of, "time of incast")
+                )
+            }
+            TimeCause::Unknown => format!(
+                "silent with packets outstanding, and no answer, pause or CNP explains it: {times}, {} at most",
+                duration(longest)
+            ),
+        }
+    }
+}
+
+/// Whether it is something that goes wrong, and not just how the application and the path are.
+fn is_trouble(cause: TimeCause) -> bool {
+    !matches!(
+        cause,
+        TimeCause::Sending | TimeCause::Idle | TimeCause::Waiting | TimeCause::LinkFull | TimeCause::Unknown
+    )
+}
+
+fn confidence(cause: TimeCause) -> Confidence {
+    match cause {
+        TimeCause::Recovering | TimeCause::NotReady => Confidence::Certain,
+        TimeCause::Sending | TimeCause::Paused | TimeCause::Waiting => Confidence::Likely,
+        _ => Confidence::Possible,
+    }
+}
+
+fn sending(row: &SlowFlow) -> u128 {
+    row.shares.iter().filter(|share| share.cause == TimeCause::Sending).map(|share| share.ns as u128).sum()
+}
+
+/// The rates before and after the first CNP, while it had something to send.
+#[derive(Clone, Copy)]
+struct Throttled {
+    before_bps: u64,
+    after_bps: u64,
+}
+
+/// Takes what the sender lost by CNPs: the time beyond what its bytes would have taken at the rate before the first one.
+fn throttle(
+    spent: &Spent,
+    ns: &mut [u64; CAUSES],
+    notified: &[u64; CAUSES],
+    lasted: u64,
+    end: i64,
+    bytes: u64,
+) -> Option<Throttled> {
+    /// Times that CNPs do not change.
+    const APART: [TimeCause; 4] =
+        [TimeCause::Idle, TimeCause::Paused, TimeCause::Recovering, TimeCause::NotReady];
+    let (since, bytes_before) = spent.first_cnp?;
+    let after = u64::try_from(end.saturating_sub(since)).ok()?.min(lasted);
+    let apart = |ns: &[u64; CAUSES]| APART.iter().map(|&cause| ns[cause as usize]).sum::<u64>();
+    let active_after = after.saturating_sub(apart(notified));
+    let active_before = (lasted - after).saturating_sub(apart(ns).saturating_sub(apart(notified)));
+    if active_before < MIN_BEFORE_NS || bytes_before < MIN_BEFORE_BYTES || active_after == 0 {
+        return None;
+    }
+    let bytes_after = bytes.saturating_sub(bytes_before);
+    let needed = bytes_after as u128 * active_before as u128 / bytes_before as u128;
+    let mut lost = u64::try_from((active_after as u128).saturating_sub(needed)).unwrap_or(u64::MAX);
+    let bps = |bytes: u64, ns: u64| (bytes as u128 * 8_000_000_000 / ns.max(1) as u128) as u64;
+    let rates =
+        Throttled { before_bps: bps(bytes_before, active_before), after_bps: bps(bytes_after, active_after) };
+    // A rate that varies by a tenth is no reaction.
+    if (lost as u128) * 10 < active_after as u128 {
+        return None;
+    }
+    let silent: u64 = notified.iter().sum();
+    let sending = notified[TimeCause::Sending as usize] + after.saturating_sub(silent);
+    for (cause, most) in [
+        (TimeCause::Sending, sending),
+        (TimeCause::Unknown, notified[TimeCause::Unknown as usize]),
+        (TimeCause::Waiting, notified[TimeCause::Waiting as usize]),
+    ] {
+        let part = lost.min(most).min(ns[cause as usize]);
+        ns[cause as usize] -= part;
+        ns[TimeCause::Throttled as usize] += part;
+        lost -= part;
+    }
+    Some(rates)
+}

@@ -1,0 +1,81 @@
+//! Silences of a requester: times in which it sent nothing, and what is known of why.
+
+use crate::analyze::model::{FlowId, Trigger};
+
+/// A shorter time between two packets of a sender is no silence, unless the second packet was sent again.
+pub const QUIET_NS: i64 = 2_000;
+
+/// A time between two request packets of a flow in which it sent nothing.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Silence {
+    /// The flow.
+    pub flow: FlowId,
+    /// The frame that ended it, from 1.
+    pub frame: u64,
+    /// Time of the flow's first request, in nanoseconds since 1970; so are the times below.
+    pub start_ns: i64,
+    /// Time of the packet before it.
+    pub from_ns: i64,
+    /// Time of the packet that ended it.
+    pub to_ns: i64,
+    /// When an answer last acknowledged something, or said that the receiver was not ready: perhaps before the silence.
+    pub answered_ns: i64,
+    /// Whether any answer was seen so far.
+    pub hears: bool,
+    /// Whether everything sent before it was acknowledged when it ended.
+    pub is_answered: bool,
+    /// Whether the packet that ended it begins a message.
+    pub begins: bool,
+    /// Why the packet that ended it was sent again; `None` if it was not.
+    pub again: Option<Trigger>,
+    /// Messages that were not acknowledged then.
+    pub messages: u32,
+    /// The shortest round trip so far, in nanoseconds.
+    pub rtt_ns: Option<u32>,
+    /// Interface of the packet that ended it.
+    pub interface: u16,
+    /// Its path tag, as `PacketView::path_tag` has it.
+    #[doc(hidden)]
+    pub path_tag: u64,
+}
+
+/// The state of a requester before a packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lull {
+    pub(crate) start: i64,
+    /// Time of its last packet.
+    pub(crate) from: i64,
+    /// One past the highest PSN it sent.
+    pub(crate) hi: u64,
+    pub(crate) answered: i64,
+    pub(crate) is_answered: bool,
+    pub(crate) hears: bool,
+    pub(crate) messages: u32,
+    pub(crate) rtt: Option<u32>,
+    /// What it recovers from, or was asked to.
+    pub(crate) trouble: Option<Trigger>,
+}
+
+impl Lull {
+    /// The silence that a packet at this time ends.
+    pub(crate) fn end(self, flow: FlowId, to: i64, frame: u64, (interface, path_tag): (u16, u64)) -> Silence {
+        let Lull { start, from, answered, is_answered, hears, messages, rtt, .. } = self;
+        Silence {
+            flow,
+            frame,
+            start_ns: start,
+            from_ns: from,
+            to_ns: to,
+            answered_ns: answered,
+            hears,
+            is_answered,
+            begins: false,
+            again: None,
+            messages,
+            rtt_ns: rtt,
+            interface,
+            path_tag,
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What the time of slow flows went to.
+
+use super::{Confidence, TimeCause};
+
+records! {
+    /// A flow of requests that its sender sends for less than four fifths of its time: from the first packet to the last one, or to the
+    /// last answer. The shares add up to that time.
+    pub struct SlowFlow {
+        /// The flow, as an index into [`Report::flows`](super::Report::flows).
+        pub flow: usize,
+        /// Its source address.
+        pub src: String,
+        /// Its destination address.
+        pub dst: String,
+        /// The queue pair that it goes to.
+        pub dest_qp: u32,
+        /// Its time, in nanoseconds.
+        pub lasted_ns: u64,
+        /// Bytes of its requests on the wire, with preamble, frame check sequence and inter-frame gap.
+        pub wire_bytes: u64,
+        /// These over its time, in bits per second.
+        pub rate_bps: u64,
+        /// The verdict: the cause that takes at least half of the time in which it does not send; `None` if no cause does.
+        pub cause: Option<TimeCause>,
+        /// Nanoseconds lost to pauses, CNPs, losses, and receivers that were not ready or slow.
+        pub lost_ns: u64,
+        /// What its time went to, the largest share first.
+        pub shares: Vec<TimeShare>,
+    }
+
+    /// A share of a flow's time.
+    pub struct TimeShare {
+        /// What it went to.
+        pub cause: TimeCause,
+        /// Nanoseconds.
+        pub ns: u64,
+        /// These over the flow's time: 0 to 1.
+        pub ratio: f64,
+        /// How sure that is.
+        pub confidence: Confidence,
+        /// What it stands on.
+        pub evidence: String,
+        /// The frame that ended the longest silence of this cause.
+        pub frame: Option<u64>,
+    }
+}
+
+impl TimeCause {
+    /// The words for it in text.
+    pub const fn words(self) -> &'static str {
+        match self {
+            TimeCause::Sending => "sending",
+            TimeCause::Idle => "sender idle",
+            TimeCause::Waiting => "waiting for ACKs",
+            TimeCause::Paused => "paused",
+            TimeCause::Throttled => "throttled after CNPs",
+            TimeCause::Recovering => "recovering from loss",
+            TimeCause::NotReady => "receiver not ready",
+            TimeCause::ReceiverSlow => "receiver slow",
+            TimeCause::LinkFull => "link full",
+            TimeCause::Unknown => "unknown",
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! What the time of slow connections went to, on scenarios in which that is known, and what pauses did.
+#![cfg(feature = "sim")]
+
+use rdmawire::{
+    analyze::{Analysis, Options, Trigger},
+    capture::{Record, Time},
+    report::{Report, SlowFlow, TimeCause},
+    sim::{Scenario, run},
+};
+
+/// Analyzes what the first tap of a scenario records. `speed`: of the links, in Gbit/s.
+fn analyzed(text: &str, speed: Option<u64>, reference: bool) -> Report {
+    let run = run(&Scenario::parse(text).unwrap()).unwrap();
+    let speed_bps = speed.map(|gbps| gbps * 1_000_000_000);
+    let mut analysis = Analysis::new(Options { speed_bps, reference, ..Options::default() });
+    let mut frames = run.frames(0);
+    while let Some(frame) = frames.next() {
+        let (time, link, wire_len) = (Time(frame.time_ns), frame.link, frame.wire_len);
+        analysis.push(&Record { time, link, interface: 0, wire_len, frame: frame.bytes });
+    }
+    analysis.finish()
+}
+
+/// The report, which is the same with runs of packets and without. In it, shares add up.
+fn report(text: &str, speed: Option<u64>) -> Report {
+    let report = analyzed(text, speed, false);
+    let slow = &report.slow_flows;
+    assert_eq!(slow, &analyzed(text, speed, true).slow_flows);
+    for flow in slow {
+        assert_eq!(flow.shares.iter().map(|share| share.ns).sum::<u64>(), flow.lasted_ns);
+        assert!(flow.shares.iter().all(|share| !share.evidence.is_empty() && share.ns > 0));
+    }
+    report
+}
+
+/// The one slow flow.
+fn slow(text: &str, speed: Option<u64>) -> SlowFlow {
+    let mut report = report(text, speed);
+    assert_eq!((report.slow_flows.len(), report.slow_flow_count), (1, 1), "{:?}", report.slow_flows);
+    report.slow_flows.remove(0)
+}
+
+fn ns(flow: &SlowFlow, cause: TimeCause) -> u64 {
+    flow.shares.iter().find(|share| share.cause == cause).map_or(0, |share| share.ns)
+}
+
+/// Whether a time is within 2 % of the truth, and of its unit, 5 microseconds.
+#[track_caller]
+fn near(ns: u64, truth: u64) {
+    assert!(ns.abs_diff(truth) <= truth / 50 + 5_000, "{ns} ns instead of {truth}");
+}
+
+#[test]
+fn a_small_window_waits() {
+    let flow = slow(
+        "[[connection]]\nwindow = 8\nmtu = 4096\noperations = [{ op = \"write\", size = \"1MiB\", count = 20 }]\n\
+         [[segment]]\ndelay = \"1us\"\n[[segment]]\ndelay = \"20us\"",
+        None,
+    );
+    assert_eq!((flow.cause, flow.lost_ns), (Some(TimeCause::Waiting), 0));
+    // 5120 packets of 4 KiB, with headers 4178 bytes, at 100 Gbit/s.
+    let sent = 5120 * 4178 * 8 / 100;
+    assert!(ns(&flow, TimeCause::Waiting).abs_diff(flow.lasted_ns - sent) * 100 < flow.lasted_ns * 2);
+}
+
+#[test]
+fn a_sender_without_work_is_idle() {
+    let flow = slow(
+        "[[connection]]\noperations = [{ op = \"write\", size = \"64KiB\", count = 50, every = \"100us\" }]",
+        None,
+    );
+    assert_eq!((flow.cause, flow.lost_ns), (Some(TimeCause::Idle), 0));
+    // A message takes 64 packets of 1 KiB, with headers 1106 bytes or 1122, and 4 us until its acknowledgement.
+    near(ns(&flow, TimeCause::Idle), 49 * (100_000 - 64 * 1106 * 8 / 100 - 4_000));
+}
+
+#[test]
+fn pauses_stop_their_priority() {
+    let pauses = "[[pause]]\nfrom = \"right\"\npriority = 3\nat = \"100us\"\nhold = \"900us\"\nstops = [\"a\"]\n\
+        [[pause]]\nfrom = \"right\"\npriority = 3\nat = \"1200us\"\nhold = \"250us\"\nstops = [\"a\"]\n";
+    for (speed, size) in [(100, "1MiB"), (200, "2MiB"), (400, "4MiB"), (800, "8MiB")] {
+        let traffic = format!(
+            "rate = \"{speed}G\"\n[[connection]]\ntimeout = 14\nmtu = 4096\nwindow = 2000\n\
+             operations = [{{ op = \"write\", size = \"{size}\", count = 4 }}]\n"
+        );
+        let report = report(&(traffic + pauses), Some(speed));
+        let flow = &report.slow_flows[0];
+        assert_eq!(flow.cause, Some(TimeCause::Paused), "{speed}G: {flow:?}");
+        near(ns(flow, TimeCause::Paused), if flow.lasted_ns > 1_300_000 { 1_150_000 } else { 900_000 });
+        let pause = &report.pause.as_deref().unwrap()[0];
+        assert_eq!((pause.paused_ns, pause.xon, pause.intervals), (Some(1_150_000), 2, Some(2)));
+        assert!(pause.refreshes > 3 * speed / 100, "a frame lasts 335 us at 100 Gbit/s");
+        let did = pause.effect.unwrap();
+        near(did.effective_ns, ns(flow, TimeCause::Paused));
+        assert_eq!((did.flows, did.timeouts, did.retransmits), (1, 0, 0));
+        assert!(did.messages_spanning >= did.messages_stopped && did.messages_stopped <= 2);
+        // Another priority stops nothing, and without a speed nobody knows how long a pause lasts.
+    }
+}
+
+#[test]
+fn pauses_of_another_priority_stop_nothing() {
+    let traffic =
+        "[[connection]]\noperations = [{ op = \"write\", size = \"4KiB\", count = 50, every = \"20us\" }]\n";
+    let of = |priority: u8| {
+        format!(
+            "{traffic}[[pause]]\nfrom = \"right\"\npriority = {priority}\nat = \"100us\"\nhold = \"400us\"\n"
+        )
+    };
+    // Nobody heeds this pause, of the priority of the data: the sender goes on in it as before.
+    for priority in [3, 4] {
+        let report = report(&of(priority), Some(100));
+        let flow = &report.slow_flows[0];
+        assert_eq!((flow.cause, flow.lost_ns), (Some(TimeCause::Idle), 0), "{flow:?}");
+        assert_eq!(report.pause.as_deref().unwrap()[0].effect.unwrap().flows, 0);
+    }
+    let report = report(&of(3), None);
+    assert_eq!(report.pause.as_deref().unwrap()[0].effect, None);
+}
+
+#[test]
+fn a_pause_that_expires_and_one_whose_end_is_lost() {
+    // 20000 quanta are 102.4 us at 100 Gbit/s: the last frame of the pause comes up to half of that before its end.
+    let flow = |hold: &str| {
+        let text = format!(
+            "[[connection]]\ntimeout = 14\noperations = [{{ op = \"write\", size = \"1MiB\", count = 6 }}]\n\
+             [[pause]]\nfrom = \"right\"\npriority = 3\nat = \"100us\"\nhold = \"{hold}\"\nxon = false\n\
+             quanta = 20000\nstops = [\"a\"]\n"
+        );
+        report(&text, Some(100))
+    };
+    for hold in ["400us", "700us"] {
+        let report = flow(hold);
+        let pause = &report.pause.as_deref().unwrap()[0];
+        let (asked, row) = (pause.paused_ns.unwrap(), &report.slow_flows[0]);
+        assert_eq!((pause.xon, pause.intervals), (0, Some(1)));
+        near(ns(row, TimeCause::Paused), asked);
+        near(pause.effect.unwrap().effective_ns, asked);
+        assert_eq!(row.cause, Some(TimeCause::Paused));
+    }
+}
+
+#[test]
+fn a_storm_of_250_ms() {
+    let report = report(include_str!("../examples/scenarios/pfc-storm.toml"), Some(100));
+    let flow = &report.slow_flows[0];
+    assert_eq!((flow.cause, ns(flow, TimeCause::Paused)), (Some(TimeCause::Paused), 250_000_000));
+    let pause = &report.pause.as_deref().unwrap()[0];
+    assert_eq!(pause.effect.unwrap().effective_ns, 250_000_000);
+    let finding = report.findings.iter().find(|finding| finding.id == "slow").unwrap();
+    assert_eq!((finding.flow, finding.time_lost_ns), (Some(flow.flow), Some(250_000_000)));
+    assert!(finding.text.contains("pause"), "{}", finding.text);
+}
+
+#[test]
+fn a_pause_longer_than_the_timer_causes_timeouts() {
+    let report = report(include_str!("../examples/scenarios/pause-longer-than-timeout.toml"), Some(100));
+    let timeouts = report.flows.iter().map(|flow| flow.requests.triggers.timeout).sum::<u64>();
+    let resent = report.flows.iter().map(|flow| flow.requests.retransmits).sum::<u64>();
+    let did = report.pause.as_deref().unwrap()[0].effect.unwrap();
+    assert!(timeouts > 1 && resent > timeouts, "{timeouts}, {resent}");
+    assert_eq!((did.flows, did.timeouts), (1, timeouts));
+    assert!(did.retransmits <= resent && did.retransmits >= timeouts, "{did:?}");
+}
+
+#[test]
+fn a_receiver_that_is_not_ready() {
+    let flow = slow(include_str!("../examples/scenarios/rnr.toml"), None);
+    assert_eq!(flow.cause, Some(TimeCause::NotReady));
+    // Three waits of 1.28 ms times 1.3.
+    near(ns(&flow, TimeCause::NotReady), 3 * 1_280_000 * 13 / 10);
+}
+
+#[test]
+fn recovering_from_loss() {
+    let report = report(include_str!("../examples/scenarios/timeout-tail-loss.toml"), None);
+    let flow = &report.slow_flows[0];
+    let timeouts = report.flows[flow.flow].requests.triggers.timeout;
+    assert!(timeouts > 0 && report.episodes.iter().all(|episode| episode.trigger == Trigger::Timeout));
+    let waited: u64 = report.flows[flow.flow].timeouts.iter().map(|timeout| timeout.waited_ns).sum();
+    near(ns(flow, TimeCause::Recovering), waited);
+}
+
+#[test]
+fn cnps_throttle() {
+    let report = report(include_str!("../examples/scenarios/dcqcn.toml"), None);
+    assert_eq!(report.slow_flows.len(), 1, "the sender that ignores CNPs is not slow");
+    let flow = &report.slow_flows[0];
+    assert_eq!((flow.cause, flow.src.as_str()), (Some(TimeCause::Throttled), "10.4.0.1"));
+    // Before its first CNP, it sent at the line rate: nearly all of its time is beyond what that takes.
+    let needed = flow.wire_bytes * 8 / 100;
+    let truth = flow.lasted_ns - needed;
+    assert!(ns(flow, TimeCause::Throttled).abs_diff(truth) * 100 < truth * 3, "{flow:?}");
+}
+
+#[test]
+fn two_senders_fill_one_link() {
+    let text = "rate = \"100G\"\n[[host]]\nname = \"a\"\naddress = \"10.3.0.1\"\nside = \"left\"\n\
+        [[host]]\nname = \"b\"\naddress = \"10.3.0.2\"\nside = \"left\"\n\
+        [[host]]\nname = \"sink\"\naddress = \"10.3.0.9\"\n\
+        [[connection]]\nfrom = \"a\"\nto = \"sink\"\noperations = [{ op = \"write\", size = \"1MiB\", count = 8 }]\n\
+        [[connection]]\nfrom = \"b\"\nto = \"sink\"\noperations = [{ op = \"write\", size = \"1MiB\", count = 8 }]\n";
+    let with_speed = report(text, Some(100));
+    assert_eq!(with_speed.slow_flows.len(), 2);
+    assert!(with_speed.slow_flows.iter().all(|flow| flow.cause == Some(TimeCause::LinkFull)));
+    // Without a speed nobody knows.
+    assert!(report(text, None).slow_flows.iter().all(|flow| ns(flow, TimeCause::LinkFull) == 0));
+}
+
+#[test]
+fn a_slow_receiver() {
+    let text = "[[connection]]\nwindow = 64\ntimeout = 14\n\
+        operations = [{ op = \"write\", size = \"64KiB\", count = 200 }]\n\
+        [[event]]\ndo = \"delay\"\nfrom = \"to\"\nof = \"acks\"\npacket = 20\ntimes = 400\nby = \"300us\"\n\
+        segment = 2\n";
+    let flow = slow(text, Some(100));
+    assert_eq!(flow.cause, Some(TimeCause::ReceiverSlow), "{flow:?}");
+    // Without a speed, a full link may be why: it is waiting.
+    assert_eq!(slow(text, None).cause, Some(TimeCause::Waiting));
+}
+
+#[test]
+fn nothing_is_claimed_on_clean_traffic() {
+    for speed in [None, Some(100)] {
+        let report = report(include_str!("../examples/scenarios/clean.toml"), speed);
+        assert!(report.findings.iter().all(|finding| finding.id != "slow"));
+        assert!(report.slow_flows.iter().all(|flow| flow.lost_ns == 0), "{:?}", report.slow_flows);
+    }
+}
+
+#[test]
+fn shares_add_up_in_all_scenarios() {
+    for entry in std::fs::read_dir("examples/scenarios").unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        report(&text, None);
+        report(&text, Some(100));
+    }
+}
