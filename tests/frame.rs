@@ -8,6 +8,7 @@ use std::{collections::HashSet, fmt};
 use rdmawire::{
     dissect::{Link, dissect},
     frame::*,
+    wire::Kind,
 };
 use samples::{Sample, vectors};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -104,19 +105,24 @@ fn json_has_what_the_contract_names() {
         // Every header's every field, with its value.
         let mut layers = v["layers"].as_array().unwrap().iter();
         let mut now = &Value::Null;
-        for layer in d.layers().iter().filter(|layer| layer.kind < rdmawire::wire::Kind::Payload) {
+        let mut applications = 0;
+        for layer in d.layers().iter().filter(|layer| layer.kind < Kind::Payload) {
             if !layer.kind.is_part() {
                 now = layers.next().unwrap();
                 assert_eq!(now["name"], layer.kind.layer(), "{name}");
                 assert_eq!(now["offset"], layer.at, "{name}");
+                applications = 0;
             }
+            let listed = matches!(layer.kind, Kind::ApplicationPriority | Kind::CeeApplication);
+            let object = if listed { &now["applications"][applications] } else { now };
+            applications += listed as usize;
             for field in layer.kind.info().map_or(&[][..], |info| info.fields) {
                 let at = &bytes[layer.at as usize..];
-                let mut value = now[field.name].clone();
+                let mut value = object[field.name].clone();
                 let renamed = ["name", "offset", "length", "message"].contains(&field.name)
                     || layer.kind.is_part() && (field.name == "reserved" || field.name == "extension");
                 if renamed {
-                    let label = rdmawire::wire::Kind::info(layer.kind).unwrap().label;
+                    let label = Kind::info(layer.kind).unwrap().label;
                     let label = label.to_ascii_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_");
                     let other = now[format!("{label}_{}", field.name)].clone();
                     value = if other.is_null() { value } else { other };

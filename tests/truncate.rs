@@ -59,7 +59,7 @@ fn every_truncation_says_why() {
                     for layer in whole.layers().iter() {
                         let (kind, to) = (layer.kind, (layer.at + layer.len) as usize);
                         let is_rest = matches!(kind, Kind::Payload | Kind::Pad | Kind::Icrc | Kind::Vcrc)
-                            || matches!(kind, Kind::Trailer | Kind::Lldp | Kind::CmPrivate)
+                            || matches!(kind, Kind::Trailer | Kind::Lldp | Kind::LldpValue | Kind::CmPrivate)
                             || kind.is_management();
                         if to <= have && !is_rest && whole.offset(kind) == Some(layer.at as usize) {
                             let found = d.layers().iter().any(|l| l == layer);

@@ -176,7 +176,7 @@ impl Rewriter {
             for field in part.kind.fields() {
                 names.field(header, part.kind, field, r_key.map_or(0, |key| key.0));
             }
-            if matches!(part.kind, Kind::CmPrivate | Kind::Lldp | Kind::Everflow | Kind::ErfExtension) {
+            if matches!(part.kind, Kind::CmPrivate | Kind::LldpValue | Kind::Everflow | Kind::ErfExtension) {
                 header.fill(0);
             }
         }

@@ -235,13 +235,13 @@ impl<'a> Dissection<'a> {
     /// Whether the frame has this header, completely.
     #[inline(always)]
     pub fn has(&self, kind: Kind) -> bool {
-        if kind.is_management() { self.find(kind).is_some() } else { self.has & kind.bit() != 0 }
+        if kind.is_detail() { self.find(kind).is_some() } else { self.has & kind.bit() != 0 }
     }
 
     /// Where this header, or this part of the frame, starts.
     #[inline(always)]
     pub fn offset(&self, kind: Kind) -> Option<usize> {
-        if kind.is_management() {
+        if kind.is_detail() {
             return self.find(kind);
         }
         if self.has & kind.bit() == 0 {
@@ -266,7 +266,9 @@ impl<'a> Dissection<'a> {
     #[cold]
     #[inline(never)]
     fn find(&self, kind: Kind) -> Option<usize> {
-        if kind.is_management() && self.opcode() != Some(Opcode::UD_SEND_ONLY) {
+        if kind.is_management() && self.opcode() != Some(Opcode::UD_SEND_ONLY)
+            || kind.is_in_lldp() && !self.has(Kind::Lldp)
+        {
             return None;
         }
         self.layers().iter().rev().find(|layer| layer.kind == kind).map(|layer| layer.at as usize)

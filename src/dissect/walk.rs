@@ -1,6 +1,7 @@
 //! The walk through a frame, header by header: one for the index and for the list of layers.
 
 mod infiniband;
+mod lldp;
 
 use super::{GENEVE_PORT, Link, Options, Problem, VXLAN_PORT};
 use crate::{checksum, opcode::Opcode, wire::*};
@@ -246,10 +247,7 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
             }
             EtherType::MAC_CONTROL => self.mac_control(),
             EtherType::MPLS | EtherType::MPLS_UPSTREAM => self.mpls(),
-            EtherType::LLDP => {
-                let room = MAX_OFFSET.saturating_sub(self.at);
-                self.take_bytes(Kind::Lldp, self.left().len().min(room)).map(|_| ())
-            }
+            EtherType::LLDP => self.lldp(),
             EtherType(other) => {
                 self.note(Kind::Payload, self.at, Problem::Unread { protocol: other });
                 None

@@ -234,7 +234,7 @@ impl Name {
 fn each(context: &Context<'_, '_>, kind: Kind, asked: impl FnMut(&[u8]) -> bool) -> bool {
     let d = context.d;
     // Outside tunnels, the index is enough for most kinds.
-    if d.tunnel_depth() == 0 && !kind.is_management() {
+    if d.tunnel_depth() == 0 && !kind.is_detail() {
         if !d.has(kind) {
             return false;
         }
@@ -246,7 +246,9 @@ fn each(context: &Context<'_, '_>, kind: Kind, asked: impl FnMut(&[u8]) -> bool)
             return d.offset(kind).and_then(|at| d.frame().get(at..)).is_some_and(asked);
         }
     }
-    if kind.is_management() && d.opcode() != Some(crate::opcode::Opcode::UD_SEND_ONLY) {
+    if kind.is_management() && d.opcode() != Some(crate::opcode::Opcode::UD_SEND_ONLY)
+        || kind.is_in_lldp() && !d.has(Kind::Lldp)
+    {
         return false;
     }
     let layers = context.layers().iter().filter(|layer| layer.kind == kind);

@@ -238,7 +238,10 @@ impl<'a> Info<'a> {
                     None => write!(w, "EtherType {:#06x}", ether_type.0),
                 }
             }
-            Some(Kind::Lldp) => write!(w, "LLDP length={}", last.map_or(0, |layer| layer.len)),
+            _ if d.has(Kind::Lldp) => {
+                let from = layers.iter().find(|layer| layer.kind == Kind::Lldp).map_or(0, |layer| layer.at);
+                write!(w, "LLDP length={}", d.end().saturating_sub(from))
+            }
             Some(kind) => write!(w, "{} bytes after {}", d.payload_len(), kind.label()),
             None => write!(w, "{} bytes", d.frame().len()),
         }

@@ -139,6 +139,16 @@ impl Json {
             Kind::Ipv6Extension => ",\"extensions\":[",
             _ => "",
         };
+        if matches!(part.kind, Kind::ApplicationPriority | Kind::CeeApplication) {
+            parts.item(",\"applications\":[", to);
+            to.push('{');
+            let from = to.len();
+            self.fields(d, part, to)?;
+            // The first field has no comma before it.
+            to.remove(from);
+            to.push('}');
+            return Ok(());
+        }
         if !list.is_empty() {
             parts.item(list, to);
             to.push('"');
@@ -150,6 +160,7 @@ impl Json {
         let key = match part.kind {
             Kind::Ipv4Options | Kind::GeneveOptions => ",\"options\":\"",
             Kind::CmPrivate => ",\"private_data\":\"",
+            Kind::LldpValue => ",\"value\":\"",
             _ => return self.fields(d, part, to),
         };
         to.push_str(key);
@@ -254,7 +265,8 @@ fn keys(names: Names) -> Vec<Vec<String>> {
         };
         // A part shares its object with every earlier header of its layer.
         let mut taken: Vec<&str> = vec!["name", "offset", "length", "message"];
-        if kind.is_part() {
+        // In LLDP, parts are alternatives, of which a TLV has one.
+        if kind.is_part() && !kind.is_in_lldp() {
             let before = Kind::ALL.iter().filter(|k| **k < kind && k.layer() == kind.layer());
             taken.extend(before.filter_map(|k| k.info()).flat_map(|i| i.fields).map(|f| names.of(f)));
         }

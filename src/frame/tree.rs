@@ -84,12 +84,26 @@ fn fields(d: &Dissection<'_>, layer: &Layer, names: Names, indent: &str, to: &mu
     let Some(info) = layer.kind.info() else {
         let options = matches!(
             layer.kind,
-            Kind::Ipv4Options | Kind::Ipv6Extension | Kind::GeneveOptions | Kind::CmPrivate | Kind::Everflow
+            Kind::Ipv4Options
+                | Kind::Ipv6Extension
+                | Kind::GeneveOptions
+                | Kind::CmPrivate
+                | Kind::LldpValue
+                | Kind::Everflow
         );
         if options {
             to.push_str(indent);
             to.push_str("  ");
-            text::bytes(to, bytes.get(..layer.len as usize).unwrap_or(bytes))?;
+            let value = bytes.get(..layer.len as usize).unwrap_or(bytes);
+            match str::from_utf8(value) {
+                // Names of systems and ports.
+                Ok(text)
+                    if layer.kind == Kind::LldpValue && text.chars().all(|c| (' '..='~').contains(&c)) =>
+                {
+                    write!(to, "{text:?}")?;
+                }
+                _ => text::bytes(to, value)?,
+            }
             to.push('\n');
         }
         return Ok(());

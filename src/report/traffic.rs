@@ -76,6 +76,10 @@ records! {
     pub struct Qos {
         /// Whether the user gave a map of priorities.
         pub map_given: bool,
+        /// Whether the map of priorities is from DCBX in the capture: the user gave none.
+        pub map_from_dcbx: bool,
+        /// What the ports of links say of their priorities: DCBX, the last of each port; 64 ports at most.
+        pub dcbx: Vec<DcbxPort>,
         /// Connections whose data is in several classes: one flow of each.
         pub several_classes: Vec<usize>,
         /// How many.
@@ -96,5 +100,47 @@ records! {
         pub disagreeing: Vec<usize>,
         /// How many.
         pub disagreeing_count: u64,
+    }
+
+    /// What a port says of its priorities: DCBX, in LLDP.
+    #[derive(Eq)]
+    pub struct DcbxPort {
+        /// The interface that captured it.
+        pub link: String,
+        /// The port's Ethernet address.
+        pub sender: String,
+        /// The port's name, where it has one that is text.
+        pub port: Option<String>,
+        /// Whether it is the DCBX of CEE, and not that of IEEE.
+        pub is_cee: bool,
+        /// Priorities with PFC; `None` where it does not say.
+        pub pfc: Option<Vec<u8>>,
+        /// Whether it takes its neighbour's PFC instead.
+        pub pfc_willing: Option<bool>,
+        /// The traffic class of each priority; of CEE, its priority group.
+        pub traffic_classes: Option<Vec<u8>>,
+        /// Per cent of the bandwidth that each traffic class gets.
+        pub bandwidth_percent: Option<Vec<u8>>,
+        /// Whether it takes its neighbour's traffic classes instead.
+        pub ets_willing: Option<bool>,
+        /// Priorities of applications.
+        pub applications: Vec<DcbxApplication>,
+        /// Priorities with congestion notification (IEEE 802.1Qau).
+        pub congestion_notification: Vec<u8>,
+        /// Its first frame, from 1.
+        pub first_frame: u64,
+        /// Its frames with DCBX.
+        pub frames: u64,
+    }
+
+    /// The priority of an application.
+    #[derive(Eq)]
+    pub struct DcbxApplication {
+        /// What the protocol is: 1 an EtherType, 2 a port of TCP or SCTP, 3 of UDP or DCCP, 4 of any of these, 5 a DSCP.
+        pub selector: u8,
+        /// The protocol.
+        pub protocol: u16,
+        /// Its priorities: one, but for CEE.
+        pub priorities: Vec<u8>,
     }
 }

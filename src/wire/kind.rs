@@ -136,8 +136,48 @@ kinds! {
     Pause "mac_control" header part;
     /// Priority flow control.
     Pfc "mac_control" header part;
-    /// LLDP.
-    Lldp "lldp" "LLDP";
+    /// Header of an LLDP TLV.
+    Lldp "lldp" header;
+    /// Beginning of a chassis ID.
+    LldpChassis "lldp" header part;
+    /// Beginning of a port ID.
+    LldpPort "lldp" header part;
+    /// Time to live of LLDP.
+    LldpTtl "lldp" header part;
+    /// Beginning of an organization's own value.
+    LldpOrg "lldp" header part;
+    /// Beginning of a value of IEEE 802.1.
+    LldpIeee "lldp" header part;
+    /// Port VLAN ID.
+    PortVlan "lldp" header part;
+    /// Congestion notification.
+    CongestionNotification "lldp" header part;
+    /// ETS configuration.
+    EtsConfiguration "lldp" header part;
+    /// ETS recommendation.
+    EtsRecommendation "lldp" header part;
+    /// Priority flow control configuration.
+    PfcConfiguration "lldp" header part;
+    /// Beginning of an application priority table.
+    ApplicationTable "lldp" header part;
+    /// Application priority.
+    ApplicationPriority "lldp" header part;
+    /// Beginning of a value of CEE's DCBX.
+    LldpCee "lldp" header part;
+    /// Header of a TLV in the DCBX of CEE.
+    CeeTlv "lldp" header;
+    /// DCBX control of CEE.
+    CeeControl "lldp" header part;
+    /// Beginning of a feature of CEE.
+    CeeFeature "lldp" header part;
+    /// Priority groups of CEE.
+    CeePriorityGroups "lldp" header part;
+    /// Priority flow control of CEE.
+    CeePfc "lldp" header part;
+    /// Application priority of CEE.
+    CeeApplication "lldp" header part;
+    /// A value in LLDP, or the rest of it.
+    LldpValue "lldp" "value" part;
     /// Management datagram.
     Mad "mad" header;
     /// CM connection request.
@@ -170,18 +210,39 @@ kinds! {
     Trailer "trailer" "trailer";
 }
 
-const _: () = assert!(Kind::ALL.len() <= 64, "sets of kinds are words of 64 bits");
+/// Kinds without a bit: parts of LLDP and of management datagrams. Only the list of layers has them.
+const DETAILS: u8 = Kind::CmPrivate as u8 - Kind::LldpChassis as u8 + 1;
+const _: () = assert!(Kind::ALL.len() - DETAILS as usize <= 64, "sets of kinds are words of 64 bits");
 
 impl Kind {
-    /// The kind's bit in a set of kinds.
+    /// The kind's bit in a set of kinds; 0 for a [detail](Self::is_detail).
     #[inline(always)]
     pub(crate) const fn bit(self) -> u64 {
-        1 << self as u8
+        let n = self as u8;
+        if n < Kind::LldpChassis as u8 {
+            1 << n
+        } else if n > Kind::CmPrivate as u8 {
+            1 << (n - DETAILS)
+        } else {
+            0
+        }
     }
 
     /// Whether it is a part of a management datagram.
     #[inline(always)]
     pub const fn is_management(self) -> bool {
         self as u8 >= Kind::Mad as u8 && self as u8 <= Kind::CmPrivate as u8
+    }
+
+    /// Whether it is a part of LLDP behind the header of a TLV.
+    #[inline(always)]
+    pub const fn is_in_lldp(self) -> bool {
+        self as u8 >= Kind::LldpChassis as u8 && self as u8 <= Kind::LldpValue as u8
+    }
+
+    /// Whether only the list of layers has it.
+    #[inline(always)]
+    pub(crate) const fn is_detail(self) -> bool {
+        self as u8 >= Kind::LldpChassis as u8 && self as u8 <= Kind::CmPrivate as u8
     }
 }

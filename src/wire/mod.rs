@@ -17,6 +17,7 @@ mod ethernet;
 mod ext;
 mod infiniband;
 mod ip;
+mod lldp;
 mod mac_control;
 mod mad;
 mod tunnel;
@@ -29,4 +30,6 @@ pub use value::{
     Acknowledgement, Ecn, EtherType, Hex8, Hex16, Hex32, Hex64, IpProtocol, Mac, NakCode, PKey, Psn, Qpn,
     Syndrome,
 };
-pub use {bth::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, mac_control::*, mad::*, tunnel::*};
+pub use {
+    bth::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, lldp::*, mac_control::*, mad::*, tunnel::*,
+};

@@ -43,7 +43,7 @@ macro_rules! for_each_header {
         $do!(
             Erf ErfExtension ErfEthernet Sll Sll2 Ethernet Vlan Mpls ControlWord Ipv4 Ipv6 Udp Gre GreChecksum GreKey GreSequence
             Erspan2 Erspan3 ErspanPlatform Vxlan Geneve LinkPacket Lrh Rwh Grh Bth Rdeth Deth Xrceth Feth Reth AtomicEth Aeth
-            AtomicAckEth ImmDt Ieth Cnp MacControl Pause Pfc Mad CmReq CmMra CmRej CmRep CmRtu CmDreq CmDrep IpCm
+            AtomicAckEth ImmDt Ieth Cnp MacControl Pause Pfc Lldp LldpChassis LldpPort LldpTtl LldpOrg LldpIeee PortVlan CongestionNotification EtsConfiguration EtsRecommendation PfcConfiguration ApplicationTable ApplicationPriority LldpCee CeeTlv CeeControl CeeFeature CeePriorityGroups CeePfc CeeApplication Mad CmReq CmMra CmRej CmRep CmRtu CmDreq CmDrep IpCm
         )
     };
 }

@@ -5,6 +5,7 @@
 pub(crate) mod capture;
 pub mod classes;
 pub mod congestion;
+mod dcbx;
 pub mod ends;
 pub mod entropy;
 pub mod incast;

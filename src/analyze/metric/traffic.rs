@@ -5,17 +5,17 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use hdrhistogram::Histogram;
 
-use super::{Context, Metric, Placed, Verdict};
+use super::{Context, Metric, Placed, Verdict, dcbx::Dcbx};
 use crate::{
     analyze::{
-        model::{Class, FlowId, QosMap},
+        model::{Class, Event, FlowId, QosMap},
         packet::{PacketView, path_tag},
         table::run::RunSum,
         track::distribution::summary,
     },
     opcode::{Direction, Operation, Service},
     report::{self, Operations, PriorityBy, Qos, Reason, TrafficClass},
-    wire::{Ecn, Syndrome},
+    wire::{Ecn, Kind, Syndrome},
 };
 
 /// Classes that are told apart; the last one has the rest.
@@ -38,6 +38,7 @@ const NONE: u8 = u8::MAX;
 #[derive(Clone, Debug)]
 pub struct Traffic {
     map: Option<QosMap>,
+    dcbx: Dcbx,
     /// The place in `classes` by what the tag says.
     places: Box<[u8; PLACES]>,
     classes: Vec<Sums>,
@@ -84,6 +85,7 @@ impl Traffic {
     pub fn new(map: Option<QosMap>) -> Traffic {
         Traffic {
             map,
+            dcbx: Dcbx::default(),
             places: Box::new([NONE; PLACES]),
             classes: Vec::new(),
             flows: Vec::new(),
@@ -203,6 +205,13 @@ impl Metric for Traffic {
         self.data(run.flow, class);
     }
 
+    #[inline]
+    fn on_frame(&mut self, event: &Event<'_>) {
+        if event.packet.has(Kind::Lldp) {
+            self.dcbx.on_frame(event);
+        }
+    }
+
     fn on_verdict(&mut self, verdict: &Verdict) {
         if let Some(class) = self.pending.remove(&verdict.frame)
             && verdict.class == Class::Retransmission
@@ -219,11 +228,24 @@ impl Metric for Traffic {
     }
 
     fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
+        match self.dcbx.map().filter(|_| self.map.is_none()) {
+            Some(map) => Traffic { map: Some(map), ..self.clone() }.fill(context, report),
+            None => self.fill(context, report),
+        }
+        report.qos.map_given = self.map.is_some();
+        report.qos.map_from_dcbx = self.map.is_none() && self.dcbx.map().is_some();
+        report.qos.dcbx = self.dcbx.rows(|link| context.interface(link));
+    }
+}
+
+impl Traffic {
+    /// Fills the report's sections, with the map that holds.
+    fn fill<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
         let pauses = report.pause.as_deref();
         let mut order: Vec<usize> = (0..self.classes.len()).collect();
         order.sort_by_key(|&at| (std::cmp::Reverse(self.classes[at].bytes), self.classes[at].tag));
         let mut rest: Vec<Rest> = self.classes.iter().map(|_| Rest::default()).collect();
-        let (mut qos, mut measured) = (Qos { map_given: self.map.is_some(), ..Qos::default() }, 0);
+        let (mut qos, mut measured) = (Qos::default(), 0);
         for (id, flow) in (0..).map(FlowId).zip(&self.flows) {
             self.look_at(id, flow, context, &mut qos);
             let Some(rest) = rest.get_mut(flow.data as usize).filter(|_| !flow.has_several) else { continue };

@@ -7,8 +7,8 @@ use super::{
     reason, some,
 };
 use crate::report::{
-    Congestion, Dcqcn, Incast, Overhead, Pause, Ports, PriorityBy, Reason, SlowFlow, TrafficClass, View,
-    clean,
+    Congestion, DcbxPort, Dcqcn, Incast, Overhead, Pause, Ports, PriorityBy, Qos, Reason, SlowFlow,
+    TrafficClass, View, clean,
     units::{bits, bits_per_second, bytes, count, duration, percent},
 };
 
@@ -21,6 +21,9 @@ pub(super) fn blocks(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
         page.wrapped(Paint::Heading, "Incast      ", &incasts(incast))?;
     }
     classes(&report.traffic_classes, page)?;
+    if !report.qos.dcbx.is_empty() {
+        page.wrapped(Paint::Heading, "DCBX        ", &dcbx(&report.qos))?;
+    }
     let mut block = |name: &str, text: String| page.wrapped(Paint::Heading, &format!("{name:<12}"), &text);
     block("Pause", pause(report.pause.as_deref(), report.why.get("pause")))?;
     block("Overhead", overhead(&report.overhead))?;
@@ -249,6 +252,44 @@ fn classes(all: &[TrafficClass], page: &mut Page<'_>) -> io::Result<()> {
         page.line(&format!("  and {} more classes (--json has them)", all.len() - MAX_CLASSES))?;
     }
     Ok(())
+}
+
+/// Most ports that are written.
+const MAX_PORTS: usize = 4;
+
+/// What ports say of their priorities.
+fn dcbx(qos: &Qos) -> String {
+    let list = |numbers: &[u8]| match numbers {
+        [] => "none".to_owned(),
+        some => some.iter().map(u8::to_string).collect::<Vec<_>>().join(" "),
+    };
+    let one = |port: &DcbxPort| {
+        let name = port.port.as_deref().map_or_else(String::new, |name| format!(" ({})", clean(name)));
+        let mut text = format!("{}{name} on {}", port.sender, clean(&port.link));
+        if let Some(pfc) = &port.pfc {
+            text += &format!(": PFC of priorities {}", list(pfc));
+        }
+        if port.pfc_willing == Some(true) {
+            text += ", or what its neighbour has";
+        }
+        if let Some(bandwidth) = &port.bandwidth_percent {
+            text += &format!("; bandwidth of the classes {} %", list(bandwidth));
+        }
+        match port.applications.len() {
+            0 => {}
+            1 => text += "; 1 application priority",
+            n => text += &format!("; {n} application priorities"),
+        }
+        text
+    };
+    let mut text = qos.dcbx.iter().take(MAX_PORTS).map(one).collect::<Vec<_>>().join(". ");
+    if qos.dcbx.len() > MAX_PORTS {
+        text += &format!(". And {} more ports", qos.dcbx.len() - MAX_PORTS);
+    }
+    if qos.map_from_dcbx {
+        text += ". The priorities above are by this";
+    }
+    text
 }
 
 pub(in crate::report) fn pause(pause: Option<&[Pause]>, why: Option<&Reason>) -> String {

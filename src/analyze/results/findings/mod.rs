@@ -47,6 +47,8 @@ pub struct FindingKind {
 pub enum Scope {
     /// In the capture as a whole.
     Capture,
+    /// In the flows that are slow: what their time went to.
+    SlowFlows,
     /// In every flow.
     AllFlows,
     /// In flows with packets that are wrong, surely lost, late, sent again, refused or marked, or with CNPs. Others cannot show it.
@@ -65,7 +67,7 @@ pub enum Need {
     SourcePorts,
     /// ECN bits or CNPs.
     Ecn,
-    /// The user's map of priorities.
+    /// The map of priorities, of the user or of DCBX.
     QosMap,
     /// PAUSE or PFC frames. Mirror ports and most adapters do not pass them on.
     PauseFrames,
@@ -85,7 +87,7 @@ impl Need {
             Need::Icrc => "whole frames, for an ICRC covers all of a packet",
             Need::SourcePorts => "several UDP source ports in a flow",
             Need::Ecn => "ECN bits or CNPs",
-            Need::QosMap => "a map of priorities: --qos",
+            Need::QosMap => "a map of priorities, from --qos or DCBX in the capture",
             Need::PauseFrames => "PAUSE or PFC frames, which mirror ports and most adapters do not pass on",
             Need::LinkSpeed => "the link's speed, from the file or --speed",
             Need::MirrorSequence => "sequence numbers in the mirror's tunnel header (ERSPAN)",
@@ -245,7 +247,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
     "slow" Warning [BothDirections]
         "A connection lost at least half of its time to one cause: pauses, CNPs, losses, a receiver that was not ready or slow."
         "analyze --flow N shows the shares of its time and what each stands on: begin with the largest one"
-        Capture(capture::slow);
+        SlowFlows(capture::slow);
 
     "rnr" Warning []
         "A receiver had no buffer posted (RNR NAK): the sender had to wait."
