@@ -99,6 +99,8 @@ pub mod craft;
 #[cfg(feature = "std")]
 pub mod dcqcn;
 #[cfg(feature = "std")]
+pub mod entropy;
+#[cfg(feature = "std")]
 pub mod filter;
 #[cfg(feature = "std")]
 pub mod frame;

@@ -65,6 +65,7 @@ fn examples_of_the_help_run() {
         let report = run(&["analyze", "--json", capture], &folder, "").stdout;
         fs::write(path(to), report).unwrap();
     }
+    fs::write(path("qps.csv"), "10.0.0.1,0x11,10.0.0.2,0x12\n10.0.0.1,0x21,10.0.0.2,0x22\n").unwrap();
     fs::write(path("gates.toml"), "[[rule]]\nname = \"quiet\"\ncheck = \"retransmits == 0\"\n").unwrap();
     let counters = "packet_seq_err: 0\nout_of_sequence: 0\n";
     fs::write(path("before.txt"), counters).unwrap();

@@ -85,6 +85,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("taps", &["wire", "opcode", "checksum", "dissect", "icrc", "capture", "report", "analyze"]),
     // What hosts count: a metric, and bounds from the report.
     ("counters", &["wire", "named", "opcode", "dissect", "icrc", "report", "analyze"]),
+    // Source ports of queue pairs that the user names as the analysis has them.
+    ("entropy", &["wire", "named", "dissect", "analyze"]),
     // Pictures of what the analysis has found.
     ("plot", &["wire", "report", "analyze"]),
     (
@@ -110,6 +112,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "packets",
             "taps",
             "counters",
+            "entropy",
             "plot",
         ],
     ),

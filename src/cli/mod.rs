@@ -13,6 +13,7 @@ mod diff;
 mod diff_report;
 mod dissect;
 mod emit;
+mod entropy;
 mod explain;
 #[cfg(all(unix, feature = "live"))]
 mod extcap;
@@ -82,6 +83,7 @@ enum Command {
     Rewrite(rewrite::Rewrite),
     Diff(Box<diff::Diff>),
     Overhead(overhead::Overhead),
+    Entropy(entropy::Entropy),
     Counters(Box<counters::Counters>),
     Packets(Box<packets::Packets>),
     #[cfg(feature = "parquet")]
@@ -192,6 +194,7 @@ impl Cli {
             Command::Rewrite(command) => command.run(),
             Command::Diff(command) => command.run(),
             Command::Overhead(command) => command.run(),
+            Command::Entropy(command) => command.run(),
             Command::Counters(command) => command.run(),
             Command::Packets(command) => command.run(),
             #[cfg(feature = "parquet")]

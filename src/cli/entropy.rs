@@ -1,0 +1,102 @@
+//! `rdmawire entropy`: the UDP source ports that queue pairs will have, and how they spread over paths, without a capture.
+
+use std::{
+    fs,
+    io::{self, Write},
+    path::PathBuf,
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use super::Outcome;
+use rdmawire::{
+    analyze::KnownConnection,
+    entropy::{Formula, Prediction, predict},
+    report::clean,
+};
+
+/// Predict the UDP source ports of queue pairs, and how they spread over equal paths.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rdmawire entropy --qps qps.csv
+  rdmawire entropy --qps qps.csv --paths 16 --json
+
+A line of the file is ADDRESS,QP,ADDRESS,QP; it may also be what `rdma -j resource show qp` prints. What a switch computes is not
+known: paths are those of a hash that spreads evenly. Connections of two hosts that share a port share their path in any network.")]
+pub(super) struct Entropy {
+    /// The connections: as for analyze --qp-map.
+    #[arg(long, value_name = "FILE")]
+    qps: PathBuf,
+    /// Equal paths.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    paths: u32,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Groups that are written.
+const MAX_GROUPS: usize = 8;
+
+impl Entropy {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        let name = self.qps.display();
+        let text = fs::read_to_string(&self.qps).with_context(|| name.to_string())?;
+        let connections =
+            KnownConnection::parse(&text).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+        if connections.is_empty() {
+            bail!("{name}: there is no connection in it");
+        }
+        let all = Formula::ALL.map(|formula| predict(&connections, formula, self.paths));
+        let mut out = io::stdout().lock();
+        if self.json {
+            serde_json::to_writer_pretty(
+                &mut out,
+                &serde_json::json!({ "paths": self.paths, "predictions": all }),
+            )
+            .map_err(io::Error::from)?;
+            writeln!(out)?;
+            return Ok(Outcome::Done);
+        }
+        writeln!(out, "{} connections over {} equal paths", connections.len(), self.paths)?;
+        for prediction in &all {
+            write(prediction, &mut out)?;
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+fn write(prediction: &Prediction, out: &mut impl Write) -> io::Result<()> {
+    let Prediction { formula, ports, colliding, collisions, flows_per_path, jain, max_over_mean, .. } =
+        prediction;
+    writeln!(
+        out,
+        "\n{formula}: {ports} source ports; {colliding} connections share one with another of the same hosts"
+    )?;
+    let flows: Vec<String> = flows_per_path.iter().take(64).map(u64::to_string).collect();
+    let more = if flows_per_path.len() > 64 { " ..." } else { "" };
+    writeln!(out, "  flows on each path: {}{more}", flows.join(" "))?;
+    writeln!(out, "  Jain's index {jain:.3}, fullest path {max_over_mean:.2} times the mean")?;
+    for group in collisions.iter().take(MAX_GROUPS) {
+        let one = |n: &usize| {
+            let row = &prediction.connections[*n];
+            let end = |address: &Option<String>, qp: u32| {
+                address
+                    .as_ref()
+                    .map_or_else(|| format!("QP {qp:#x}"), |address| format!("{} QP {qp:#x}", clean(address)))
+            };
+            format!("{} - {}", end(&row.a, row.a_qp), end(&row.b, row.b_qp))
+        };
+        let few: Vec<String> = group.connections.iter().take(4).map(one).collect();
+        let more = match group.connections.len().saturating_sub(4) {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        writeln!(out, "  port {}: {}{more}", group.udp_src_port, few.join(", "))?;
+    }
+    if collisions.len() > MAX_GROUPS {
+        writeln!(out, "  and {} more groups (--json has them)", collisions.len() - MAX_GROUPS)?;
+    }
+    Ok(())
+}
