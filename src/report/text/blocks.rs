@@ -164,7 +164,8 @@ pub(super) fn shares(slow: &SlowFlow) -> String {
 
 /// Flows that lost much of their time to trouble.
 fn slow_flows(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
-    let lost_much = |slow: &&SlowFlow| slow.lost_ns.saturating_mul(100) >= slow.lasted_ns.saturating_mul(WORTH_A_LINE);
+    let lost_much =
+        |slow: &&SlowFlow| slow.lost_ns.saturating_mul(100) >= slow.lasted_ns.saturating_mul(WORTH_A_LINE);
     let all: Vec<&SlowFlow> = report.slow_flows.iter().filter(lost_much).collect();
     for (n, slow) in all.iter().take(MAX_SLOW).enumerate() {
         let name = if n == 0 { "Slow        " } else { "            " };

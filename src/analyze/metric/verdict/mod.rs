@@ -28,7 +28,7 @@ use crate::{
     report::{self, TimeCause},
 };
 
-/// Flows whose bytes are counted, and flows whose silences are: 32 MiB at most.
+/// Flows whose bytes are counted, and flows whose silences are: about a kilobyte each.
 const MAX_FLOWS: usize = 1 << 20;
 const MAX_SPENT: usize = 1 << 16;
 /// A sender that goes on so soon after a pause had waited for its end.
@@ -66,6 +66,62 @@ struct OfFlow {
     bytes: u64,
     /// The place in `spent`.
     spent: u32,
+    early: Early,
+}
+
+/// The first few silences of a flow, where they are nothing but waiting and idleness. Most flows of large captures have no others.
+#[derive(Clone, Copy, Debug, Default)]
+struct Early {
+    ns: [u64; 2],
+    /// The longest one in nanoseconds, and the frame that ended it, as far as they fit.
+    longest: [(u32, u32); 2],
+    times: [u8; 2],
+}
+
+impl Early {
+    /// The causes of such silences.
+    const CAUSES: [TimeCause; 2] = [TimeCause::Waiting, TimeCause::Idle];
+    const MOST: u8 = 8;
+
+    /// Takes a silence, if it is such a one.
+    fn take(&mut self, silence: &Silence) -> bool {
+        let (until, first, second) = Spent::new(silence.flow, 0).causes(silence);
+        let parts = [(first, until - silence.from_ns), (second, silence.to_ns - until)];
+        let place = |cause: TimeCause| Early::CAUSES.iter().position(|&one| one == cause);
+        // A long wait may be an answer that is late.
+        let is_simple = |&(cause, ns): &(TimeCause, i64)| match place(cause) {
+            Some(0) => ns <= LATE_NS,
+            known => ns == 0 || known.is_some(),
+        };
+        let room = self.times.iter().all(|&times| times < Early::MOST);
+        if silence.again.is_some() || !room || !parts.iter().all(is_simple) {
+            return false;
+        }
+        for (cause, ns) in parts.into_iter().filter(|&(_, ns)| ns > 0) {
+            if let Some(at) = place(cause) {
+                self.ns[at] += ns as u64;
+                self.times[at] += 1;
+                let frame = u32::try_from(silence.frame).unwrap_or(u32::MAX);
+                self.longest[at] = self.longest[at].max((u32::try_from(ns).unwrap_or(u32::MAX), frame));
+            }
+        }
+        true
+    }
+
+    fn add_to(self, spent: &mut Spent) {
+        for (n, cause) in Early::CAUSES.into_iter().enumerate() {
+            let at = cause as usize;
+            spent.ns[at] += self.ns[n];
+            spent.times[at] += u32::from(self.times[n]);
+            let (ns, frame) = self.longest[n];
+            spent.longest[at] = spent.longest[at].max((ns.into(), frame.into()));
+        }
+    }
+}
+
+impl OfFlow {
+    const NONE: OfFlow =
+        OfFlow { bytes: 0, spent: NONE, early: Early { ns: [0; 2], longest: [(0, 0); 2], times: [0; 2] } };
 }
 
 /// What one sender's pauses of one priority did.
@@ -241,7 +297,7 @@ impl Verdicts {
     #[inline(never)]
     fn grow(&mut self, at: usize) {
         if at < MAX_FLOWS {
-            self.flows.resize(at + 1, OfFlow { bytes: 0, spent: NONE });
+            self.flows.resize(at + 1, OfFlow::NONE);
         }
     }
 
@@ -249,7 +305,8 @@ impl Verdicts {
     fn spent(&mut self, id: FlowId, start: Option<i64>) -> Option<usize> {
         let flow = self.flows.get_mut(id.0 as usize)?;
         if flow.spent == NONE {
-            let new = Spent::new(id, start?);
+            let mut new = Spent::new(id, start?);
+            std::mem::take(&mut flow.early).add_to(&mut new);
             match self.free.pop() {
                 Some(at) => (flow.spent, self.spent[at as usize]) = (at, new),
                 None if self.spent.len() < MAX_SPENT => {
@@ -284,13 +341,20 @@ impl Verdicts {
     fn take_silence(&mut self, silence: &Silence) {
         let id = silence.flow;
         self.sent(id, 0);
+        let stops_any = self.pause.stops_any();
+        if !stops_any
+            && let Some(flow) = self.flows.get_mut(id.0 as usize)
+            && flow.spent == NONE
+            && flow.early.take(silence)
+        {
+            return;
+        }
         let early = self.spent(id, None).filter(|&at| self.spent[at].start == i64::MIN);
         if let Some(at) = early {
             self.spent[at].start = silence.start_ns;
         }
         let Some(at) = self.spent(id, Some(silence.start_ns)) else { return };
         let place = (silence.interface, self.priority(silence.path_tag));
-        let stops_any = self.pause.stops_any();
         let spent = &mut self.spent[at];
         if spent.place != place {
             spent.place = place;
@@ -420,7 +484,7 @@ impl Metric for Verdicts {
     fn on_retire(&mut self, flow: FlowId) {
         self.incast.on_retire(flow);
         if let Some(of_flow) = self.flows.get_mut(flow.0 as usize) {
-            let old = std::mem::replace(of_flow, OfFlow { bytes: 0, spent: NONE });
+            let old = std::mem::replace(of_flow, OfFlow::NONE);
             if old.spent != NONE {
                 self.free.push(old.spent);
             }
@@ -433,6 +497,10 @@ impl Metric for Verdicts {
 
     fn span(&self, time_ns: i64) -> Range<i64> {
         self.incast.span(time_ns)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.spent.capacity() * size_of::<Spent>() + self.pause.heap_bytes() + self.incast.heap_bytes()
     }
 
     fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {

@@ -1,10 +1,10 @@
 //! From sums to rows: shares of a flow's time, what they stand on, and what pauses did.
 
-use std::cmp::Reverse;
+use std::{borrow::Cow, cmp::Reverse};
 
 use super::{super::Context, CAUSES, Spent, Verdicts};
 use crate::{
-    analyze::metric::Spell,
+    analyze::{metric::Spell, model::FlowId},
     report::{
         self, Confidence, Reason, SlowFlow, TimeCause, TimeShare,
         units::{bits, count, duration},
@@ -27,14 +27,20 @@ impl Verdicts {
     pub(super) fn report<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
         let mut slow = Vec::new();
         let mut stopped = vec![(0u64, 0u64); self.effects.len()];
-        for (at, spent) in self.spent.iter().enumerate() {
-            let of_flow = self.flows.get(spent.flow.0 as usize);
-            if of_flow.is_none_or(|flow| flow.spent as usize != at) {
+        for (id, of_flow) in (0..).map(FlowId).zip(&self.flows) {
+            let silent: u64 = of_flow.early.ns.iter().sum();
+            let known = self.spent.get(of_flow.spent as usize);
+            // Few silences that are short make no flow slow.
+            if known.is_none() && u128::from(silent) * 100 < u128::from(MIN_NS) * (100 - BUSY) {
                 continue;
             }
-            let Some((flow, spell)) = context.flow(spent.flow).zip(context.detail(spent.flow)) else {
-                continue;
+            let Some((flow, spell)) = context.flow(id).zip(context.detail(id)) else { continue };
+            let early = || {
+                let mut early = Spent::new(id, spell.spell.start_ns);
+                of_flow.early.add_to(&mut early);
+                Cow::Owned(early)
             };
+            let spent = &*known.map_or_else(early, Cow::Borrowed);
             let Some(row) = self.row(spent, flow.index, spell.spell, report) else { continue };
             let is_stopped = row.shares.iter().any(|share| share.cause == TimeCause::Paused);
             for (by, ns) in spent.stopped.iter().filter(|_| is_stopped) {
@@ -43,12 +49,14 @@ impl Verdicts {
                 }
             }
             if sending(&row) * 100 < row.lasted_ns as u128 * BUSY {
+                report.slow_flow_count += 1;
                 slow.push(row);
             }
+            if slow.len() >= 2 * MAX_LISTED {
+                keep_worst(&mut slow);
+            }
         }
-        slow.sort_by_key(|row| (Reverse(row.lost_ns), Reverse(row.lasted_ns), row.flow));
-        report.slow_flow_count = slow.len() as u64;
-        slow.truncate(MAX_LISTED);
+        keep_worst(&mut slow);
         report.slow_flows = slow;
         if self.not_kept > 0 {
             report.why.insert("slow_flows".into(), Reason::MemoryLimit);
@@ -117,8 +125,8 @@ impl Verdicts {
             }
         }
         // Silences lie within its time: what is left is sending.
-        let known: u64 = ns.iter().sum();
-        ns[TimeCause::Sending as usize] += lasted.saturating_sub(known);
+        let known = ns.iter().fold(0u64, |sum, &ns| sum.saturating_add(ns));
+        ns[TimeCause::Sending as usize] += lasted.checked_sub(known)?;
         let throttled = throttle(spent, &mut ns, &notified, lasted, end, self.bytes(spent));
         let full = self.incast.full_ns(spent.flow);
         let is_marked = spent.cnps > 0;
@@ -260,6 +268,11 @@ impl Verdicts {
             ),
         }
     }
+}
+
+fn keep_worst(slow: &mut Vec<SlowFlow>) {
+    slow.sort_by_key(|row| (Reverse(row.lost_ns), Reverse(row.lasted_ns), row.flow));
+    slow.truncate(MAX_LISTED);
 }
 
 /// Whether it is something that goes wrong, and not just how the application and the path are.
