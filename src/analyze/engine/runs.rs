@@ -8,12 +8,7 @@ use crate::{
         model::{Class, FlowId},
         packet::{EncapPacket, FastForm, FastPacket, PacketView, fast::verify_plain},
         table::{Responder, flow::RESPONSES},
-        track::{
-            request::Response,
-            response::Acknowledged,
-            silence::{Lull, QUIET_NS},
-            step::Packet,
-        },
+        track::{request::Response, response::Acknowledged, silence::Lull, step::Packet},
     },
     capture::Record,
     icrc::State,
@@ -100,7 +95,7 @@ impl Tracker {
             self.weigh_run(id);
         }
         self.count_accepted(packet, icrc, is_right);
-        if silence > QUIET_NS as u64 {
+        if silence > self.quiet_ns as u64 {
             self.silent_in_run(id, packet, silence as i64);
         }
         true

@@ -14,7 +14,7 @@ use crate::{
             history::Histories,
             measured::Measures,
             request::TrackConfig,
-            silence::{Lull, Silence},
+            silence::{Lull, QUIET_NS, Silence},
             step::Resolved,
         },
     },
@@ -35,6 +35,10 @@ pub(crate) struct Tracker {
     pub(super) resolved: Vec<Resolved>,
     /// Silences that the metrics have not been told of.
     silences: Vec<Silence>,
+    /// A shorter time between two requests of a flow is no silence.
+    pub(super) quiet_ns: i64,
+    /// Silences that are nothing but the pace of a sender, and the packets before the first of them.
+    paced: (u32, u64),
     pub(crate) mirrors: Mirrors,
     pub(super) strays: Strays,
     pub(super) trust: Trust,
@@ -115,6 +119,8 @@ impl Tracker {
             retired: Vec::new(),
             resolved: Vec::new(),
             silences: Vec::with_capacity(MAX_SILENCES),
+            quiet_ns: QUIET_NS,
+            paced: (0, 0),
             mirrors: Mirrors::default(),
             strays: Strays::default(),
             trust: Trust::default(),
@@ -184,6 +190,9 @@ impl Tracker {
         let place = (packet.frame().interface, packet.path_tag());
         let silence = lull.end(id, to, self.number(), place);
         let messages = silence.messages + !begins as u32;
+        if !begins && again.is_none() && silence.answered_ns <= silence.from_ns {
+            self.note_pace();
+        }
         self.silences.push(Silence { begins, again, messages, ..silence });
         if self.silences.len() >= MAX_SILENCES {
             self.window = Window::EMPTY;
@@ -202,6 +211,22 @@ impl Tracker {
         let wanted = flow.filter(|_| M::WANTS_IDENTITY);
         let flow = wanted.and_then(|FlowId(id)| self.flows.flows.get(id as usize));
         flow.map_or((None, None), |flow| (Some(flow.epoch), flow.peer_qp))
+    }
+
+    /// A silence in the middle of a message, in which nothing came. Where many flows share a link, nearly all packets have one before
+    /// them: then only longer ones count.
+    fn note_pace(&mut self) {
+        const MANY: u32 = 256;
+        const PACKETS_OF_ONE: u64 = 16;
+        const LONGEST_NS: i64 = 1_000_000;
+        self.paced.0 += 1;
+        if self.paced.0 == MANY {
+            let packets = self.capture.packets - self.paced.1;
+            if packets < MANY as u64 * PACKETS_OF_ONE && self.quiet_ns < LONGEST_NS {
+                self.quiet_ns *= 2;
+            }
+            self.paced = (0, self.capture.packets);
+        }
     }
 
     /// Tells the metrics of the latencies of the requests that this flow answered.

@@ -14,7 +14,7 @@ use crate::{
             class::Flaw,
             request::{Request, Response},
             response::Acknowledged,
-            silence::{Lull, QUIET_NS},
+            silence::Lull,
             step::Packet,
         },
     },
@@ -71,7 +71,7 @@ impl Tracker {
             return None;
         }
         let is_alike = flow.path_tags.is_as_last(facts.path_tag());
-        let is_silent = facts.time() - flow.requests.seq.last_time > QUIET_NS;
+        let is_silent = facts.time() - flow.requests.seq.last_time > self.quiet_ns;
         let lull = is_silent.then(|| flow.requests.lull(flow.requests.seq.hi));
         flow.take_expected(facts, shape, frame, &self.config);
         if is_new_place(flow) {
@@ -265,7 +265,7 @@ impl Tracker {
             Some(_) => None,
         };
         // A repetition that waits for the next packet has not been taken yet, and a capture duplicate never is.
-        if silence > QUIET_NS || silence > 0 && again.is_some() {
+        if silence > self.quiet_ns || silence > 0 && again.is_some() {
             self.silent(id, (*lull, after.from), facts, facts.opcode().shape().begins, again);
         }
     }

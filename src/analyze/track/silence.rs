@@ -2,7 +2,8 @@
 
 use crate::analyze::model::{FlowId, Trigger};
 
-/// A shorter time between two packets of a sender is no silence, unless the second packet was sent again.
+/// A shorter time between two packets of a sender is no silence, unless the second packet was sent again. Where so short ones are
+/// nothing but the pace of senders, as where many flows share a link, the limit is twice this, or more.
 pub const QUIET_NS: i64 = 2_000;
 
 /// A time between two request packets of a flow in which it sent nothing.
