@@ -138,8 +138,9 @@ def icrc(frame: Frame, *, link: int = 1) -> int:
     return right
 
 
-def verify_icrc(frame: Frame, *, link: int = 1) -> Literal["good", "bad", "unchecked"]:
-    """Whether a frame's ICRC is right; `"unchecked"` where it cannot be checked, or there is none.
+def verify_icrc(frame: Frame, *, link: int = 1) -> Literal["good", "bad", "trimmed", "unchecked"]:
+    """Whether a frame's ICRC is right; `"trimmed"` where a switch cut the packet to its headers, `"unchecked"` where it cannot be checked,
+    or there is none.
 
     >>> import rdmawire
     >>> frame = rdmawire.craft("eth / ipv4 / udp / bth opcode=rc-send-only / payload 'hello'")

@@ -28,7 +28,7 @@ IpId = Literal["counts_up", "constant", "varies", "unknown"]
 """How a sender numbers its IPv4 packets (the identification field)."""
 
 
-Location = Literal["upstream", "downstream", "ack_path", "corrupt", "capture", "none", "unknown"]
+Location = Literal["upstream", "downstream", "ack_path", "corrupt", "trimmed", "capture", "none", "unknown"]
 """Where a packet was lost."""
 
 
@@ -70,6 +70,10 @@ Severity = Literal["error", "warning", "note"]
 
 Space = Literal["request", "response", "unknown"]
 """Which of the two PSN spaces of a flow."""
+
+
+TimeCause = Literal["sending", "idle", "waiting", "paused", "throttled", "recovering", "not_ready", "receiver_slow", "link_full", "unknown"]
+"""What a sender's time went to."""
 
 
 Trigger = Literal["nak", "timeout", "rnr", "implied_nak", "unknown"]
@@ -286,6 +290,49 @@ class Cost(Record):
     """Bytes of RDMA payload."""
     retransmit_ratio: Optional[float]
     """Bytes of retransmissions among the bytes on the wire: 0 to 1."""
+
+
+class DcbxApplication(Record):
+    """The priority of an application."""
+
+    priorities: List[int]
+    """Its priorities: one, but for CEE."""
+    protocol: int
+    """The protocol."""
+    selector: int
+    """What the protocol is: 1 an EtherType, 2 a port of TCP or SCTP, 3 of UDP or DCCP, 4 of any of these, 5 a DSCP."""
+
+
+class DcbxPort(Record):
+    """What a port says of its priorities: DCBX, in LLDP."""
+
+    _nested: ClassVar[Mapping[str, str]] = {"applications": "DcbxApplication"}
+    applications: List[DcbxApplication]
+    """Priorities of applications."""
+    bandwidth_percent: Optional[List[int]]
+    """Per cent of the bandwidth that each traffic class gets."""
+    congestion_notification: List[int]
+    """Priorities with congestion notification (IEEE 802.1Qau)."""
+    ets_willing: Optional[bool]
+    """Whether it takes its neighbour's traffic classes instead."""
+    first_frame: int
+    """Its first frame, from 1."""
+    frames: int
+    """Its frames with DCBX."""
+    is_cee: bool
+    """Whether it is the DCBX of CEE, and not that of IEEE."""
+    link: str
+    """The interface that captured it."""
+    pfc: Optional[List[int]]
+    """Priorities with PFC; `None` where it does not say."""
+    pfc_willing: Optional[bool]
+    """Whether it takes its neighbour's PFC instead."""
+    port: Optional[str]
+    """The port's name, where it has one that is text."""
+    sender: str
+    """The port's Ethernet address."""
+    traffic_classes: Optional[List[int]]
+    """The traffic class of each priority; of CEE, its priority group."""
 
 
 class Dcqcn(Record):
@@ -658,6 +705,8 @@ class Losses(Record):
     """They were at the tap with a wrong checksum or ICRC."""
     downstream: Optional[List[int]]
     """Between the tap and their receiver."""
+    trimmed: Optional[List[int]]
+    """Switches before the tap cut them to their headers, instead of dropping them."""
     upstream: Optional[List[int]]
     """Between their sender and the tap."""
 
@@ -789,10 +838,12 @@ class Overhead(Record):
 class Pause(Record):
     """Pauses that one sender asked for at one priority."""
 
-    _nested: ClassVar[Mapping[str, str]] = {"ledger": "PauseInterval", "storms": "Storm"}
+    _nested: ClassVar[Mapping[str, str]] = {"effect": "PauseEffect", "ledger": "PauseInterval", "storms": "Storm"}
     _left_out: ClassVar[Mapping[str, Any]] = {"why": {}}
     duty_ratio: Optional[float]
     """The share of the capture's time that was paused: 0 to 1."""
+    effect: Optional[PauseEffect]
+    """What it did to flows of this priority on this link; `None` without the link's speed."""
     ended: Dict[str, int]
     """How many pauses ended how."""
     first_frame: int
@@ -827,6 +878,23 @@ class Pause(Record):
     """Frames that ask for a pause."""
     xon: int
     """Frames that end a pause."""
+
+
+class PauseEffect(Record):
+    """What pauses did to flows: those whose requests were silent during most of them."""
+
+    effective_ns: int
+    """Nanoseconds of the pauses in which these flows were silent: the one that was so longest."""
+    flows: int
+    """Flows that were silent in them. Their sender stopped, or their acknowledgements did."""
+    messages_spanning: int
+    """Messages that had begun before a pause and were not acknowledged before its end, each time."""
+    messages_stopped: int
+    """Messages whose sending stopped in the middle, each time that it did."""
+    retransmits: int
+    """Packets sent again after these."""
+    timeouts: int
+    """Retransmission timeouts, where the sender waited for the most part in a pause."""
 
 
 class PauseInterval(Record):
@@ -906,6 +974,7 @@ class Psns(Record):
 class Qos(Record):
     """Classes that are not as they should be. Flows are indices into `Report::flows`: the first 256."""
 
+    _nested: ClassVar[Mapping[str, str]] = {"dcbx": "DcbxPort"}
     acks_elsewhere: List[int]
     """Flows whose ACKs are in another class than the data that they acknowledge, and not in that of the map."""
     acks_elsewhere_count: int
@@ -914,10 +983,14 @@ class Qos(Record):
     """Flows with CNPs in another priority than that of the map."""
     cnps_elsewhere_count: int
     """How many."""
+    dcbx: List[DcbxPort]
+    """What the ports of links say of their priorities: DCBX, the last of each port; 64 ports at most."""
     disagreeing: List[int]
     """Flows whose PCP and DSCP have different priorities, by the map."""
     disagreeing_count: int
     """How many."""
+    map_from_dcbx: bool
+    """Whether the map of priorities is from DCBX in the capture: the user gave none."""
     map_given: bool
     """Whether the user gave a map of priorities."""
     several_classes: List[int]
@@ -955,6 +1028,35 @@ class Rnr(Record):
     """Nanoseconds from RNR NAKs to the packets sent again, in sum."""
     waited_ns: Optional[Summary]
     """How long the sender waited, in nanoseconds."""
+
+
+class SlowFlow(Record):
+    """A flow of requests that its sender sends for less than four fifths of its time: from the first packet to the
+    last one, or to the last answer. The shares add up to that time.
+    """
+
+    _nested: ClassVar[Mapping[str, str]] = {"shares": "TimeShare"}
+    cause: Optional[TimeCause]
+    """The verdict: the cause that takes at least half of the time in which it does not send; `None` if no cause does.
+    """
+    dest_qp: int
+    """The queue pair that it goes to."""
+    dst: str
+    """Its destination address."""
+    flow: int
+    """The flow, as an index into `Report::flows`."""
+    lasted_ns: int
+    """Its time, in nanoseconds."""
+    lost_ns: int
+    """Nanoseconds lost to pauses, CNPs, losses, and receivers that were not ready or slow."""
+    rate_bps: int
+    """These over its time, in bits per second."""
+    shares: List[TimeShare]
+    """What its time went to, the largest share first."""
+    src: str
+    """Its source address."""
+    wire_bytes: int
+    """Bytes of its requests on the wire, with preamble, frame check sequence and inter-frame gap."""
 
 
 class SprayedFlow(Record):
@@ -1031,6 +1133,23 @@ class Summary(Record):
     """The median."""
     p99: int
     """The 99th percentile."""
+
+
+class TimeShare(Record):
+    """A share of a flow's time."""
+
+    cause: TimeCause
+    """What it went to."""
+    confidence: Confidence
+    """How sure that is."""
+    evidence: str
+    """What it stands on."""
+    frame: Optional[int]
+    """The frame that ended the longest silence of this cause."""
+    ns: int
+    """Nanoseconds."""
+    ratio: float
+    """These over the flow's time: 0 to 1."""
 
 
 class Timeout(Record):
@@ -1111,7 +1230,7 @@ class Triggers(Record):
 class Report(ReportMethods):
     """The whole report. Its long lists are kept, or, in a `View`, made row by row."""
 
-    _nested: ClassVar[Mapping[str, str]] = {"capture": "Capture", "congestion": "Congestion", "connections": "Connection", "episodes": "Episode", "findings": "Finding", "flows": "Flow", "incast": "Incast", "intervals": "Interval", "overhead": "Overhead", "pause": "Pause", "ports": "Ports", "qos": "Qos", "traffic_classes": "TrafficClass"}
+    _nested: ClassVar[Mapping[str, str]] = {"capture": "Capture", "congestion": "Congestion", "connections": "Connection", "episodes": "Episode", "findings": "Finding", "flows": "Flow", "incast": "Incast", "intervals": "Interval", "overhead": "Overhead", "pause": "Pause", "ports": "Ports", "qos": "Qos", "slow_flows": "SlowFlow", "traffic_classes": "TrafficClass"}
     _left_out: ClassVar[Mapping[str, Any]] = {"pause_faults": {}, "sections": {}, "why": {}}
     capture: Capture
     """The capture: files and counts."""
@@ -1147,6 +1266,12 @@ class Report(ReportMethods):
     """`SCHEMA`."""
     sections: Dict[str, Any]
     """Sections of a user's own metrics, by their names."""
+    slow_flow_count: int
+    """How many flows are slow."""
+    slow_flows: List[SlowFlow]
+    """Flows that send for less than four fifths of their time, and what the rest went to, those that lost most to
+    trouble first: 1024 at most.
+    """
     traffic_classes: List[TrafficClass]
     """Traffic by class, most bytes first."""
     why: Dict[str, Reason]

@@ -170,7 +170,7 @@ fn slow_flows(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
     for (n, slow) in all.iter().take(MAX_SLOW).enumerate() {
         let name = if n == 0 { "Slow        " } else { "            " };
         let text = format!(
-            "#{} {} -> {} QP {:#x}, {}: {}",
+            "#{} {} → {} QP {:#x}, {}: {}",
             slow.flow,
             clean(&slow.src),
             clean(&slow.dst),
