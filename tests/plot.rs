@@ -106,16 +106,20 @@ assert ends and ends <= starts and naks and naks <= starts, (len(starts), len(na
 print(counts)
 "#;
     let (trace, json) = (scratch("x.pftrace"), scratch("x.json"));
-    let done = run(&["analyze", LOSSY, "--json", "--perfetto", trace.to_str().unwrap()]);
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    std::fs::write(&json, &done.stdout).expect("a scratch file");
-    let python = Command::new("python3").arg("-c").arg(CHECK).args([&trace, &json]).output();
-    match python {
-        Ok(checked) if checked.status.code() == Some(77) => println!("skipped: no Python package perfetto"),
-        Ok(checked) => {
-            assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+    let python = std::env::var("RDMAWIRE_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    for capture in [LOSSY, "pcaps/loss1_rc_write-B.pcap.zst", "pcaps/loss1_both_rc_write-B.pcap.zst"] {
+        let done = run(&["analyze", capture, "--json", "--perfetto", trace.to_str().unwrap()]);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        std::fs::write(&json, &done.stdout).expect("a scratch file");
+        match Command::new(&python).arg("-c").arg(CHECK).args([&trace, &json]).output() {
+            Ok(checked) if checked.status.code() == Some(77) => {
+                println!("skipped: no Python package perfetto");
+            }
+            Ok(checked) => {
+                assert!(checked.status.success(), "{capture}: {}", String::from_utf8_lossy(&checked.stderr));
+            }
+            Err(error) => println!("skipped: no python3: {error}"),
         }
-        Err(error) => println!("skipped: no python3: {error}"),
     }
     let _ = (std::fs::remove_file(trace), std::fs::remove_file(json));
 }
