@@ -385,3 +385,19 @@ fn marked_flows_and_classes_are_tables_of_the_page() {
         assert_eq!(cell(&data["classes"], row, "bytes"), &class["wire_bytes"]);
     }
 }
+
+/// The shares of a slow flow's time add up in the page too.
+#[test]
+fn slow_flows_are_a_table_of_the_page() {
+    let data = &islands(&page(&[LOSSY]))[0];
+    let report: Value = serde_json::from_slice(&run(&["analyze", "--json", LOSSY])).unwrap();
+    let (rows, slow) = (data["slow"]["rows"].as_array().unwrap(), report["slow_flows"].as_array().unwrap());
+    assert!(!slow.is_empty() && rows.len() == slow.len());
+    for (row, flow) in rows.iter().zip(slow) {
+        assert_eq!(cell(&data["slow"], row, "lasted"), &flow["lasted_ns"]);
+        let shares = ["sending", "idle", "waiting", "paused", "throttled", "recovering", "not ready"];
+        let shares = shares.into_iter().chain(["receiver slow", "link full", "unknown"]);
+        let sum: u64 = shares.filter_map(|label| cell(&data["slow"], row, label).as_u64()).sum();
+        assert_eq!(sum, flow["lasted_ns"].as_u64().unwrap());
+    }
+}

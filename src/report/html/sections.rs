@@ -29,6 +29,10 @@ pub(super) fn article(report: &View<'_>, tables: &Tables) -> Markup {
             section { h2 { "Losses and recoveries" }
                 (place("episodes", "Losses and timeouts one by one, by time", &tables.episodes)) }
         }
+        @if !tables.slow.rows.is_empty() {
+            section { h2 { "Slow flows" }
+                (place("slow", "Flows that send for less than 80 % of their time, and what it went to", &tables.slow)) }
+        }
         section { h2 { "Hosts" } div.matrix {} }
         section { h2 { "Congestion, pauses and paths" }
             h3 { "Congestion" } p { (clean(&congestion(&report.congestion))) "." }

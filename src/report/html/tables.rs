@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::{Cell, Head, Table};
 use crate::report::{
-    Bounds, Connection, Episode, Flow, MarkedFlow, Pause, Sort, Stream, Summary, TrafficClass, View,
+    Bounds, Connection, Episode, Flow, MarkedFlow, Pause, SlowFlow, Sort, Stream, Summary, TimeCause,
+    TrafficClass, View,
     chart::Picture,
     clean,
     order::{first, trouble},
@@ -21,6 +22,7 @@ pub(super) struct Tables {
     pub(super) episodes: Table,
     pub(super) ports: Table,
     pub(super) pauses: Table,
+    pub(super) slow: Table,
     pub(super) marked: Table,
     pub(super) classes: Table,
     pub(super) hosts: Hosts,
@@ -55,12 +57,13 @@ pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, most: usize) -> 
     let limit = (most, start_ns);
     let (connections, episodes) = (&report.connections, &report.episodes);
     let pauses = report.pause.as_deref().unwrap_or_default();
-    let (marked, classes) = (&report.congestion.flows, &report.traffic_classes);
+    let (marked, classes, slow) = (&report.congestion.flows, &report.traffic_classes, &report.slow_flows);
     Tables {
         flows: finish(FLOWS, flows, left_out),
         connections: list(CONNECTIONS, connections.iter(), connections.len(), limit),
         episodes: list(EPISODES, episodes.iter(), episodes.len(), limit),
         pauses: list(PAUSES, pauses.iter(), pauses.len(), limit),
+        slow: list(SLOW, slow.iter(), report.slow_flow_count as usize, limit),
         marked: list(MARKED, marked.iter(), report.congestion.flow_count as usize, limit),
         classes: list(CLASSES, classes.iter(), classes.len(), limit),
         ports: list(PORTS, ports.iter(), ports.len(), limit),
@@ -294,6 +297,52 @@ const PAUSES: &[Column<Pause>] = &[
     optional("longest", "ns", "The longest pause", |p, _| number(p.longest_ns)),
     optional("storms", "count", "Times without a break in the pause", |p, _| {
         some(p.storms.as_ref().map_or(0, Vec::len) as u64)
+    }),
+];
+
+/// The part of a slow flow's time that went to a cause.
+fn share(slow: &SlowFlow, cause: TimeCause) -> Cell {
+    some(slow.shares.iter().find(|share| share.cause == cause).map_or(0, |share| share.ns))
+}
+
+const SLOW: &[Column<SlowFlow>] = &[
+    column("flow", "flow", "Number of the flow", |s, _| Cell::Number(s.flow as u64)),
+    column("from", "text", "Source address", |s, _| text(&s.src)),
+    column("to", "text", "Destination address", |s, _| text(&s.dst)),
+    column("QP", "text", "Queue pair that the packets go to", |s, _| text(format!("{:#x}", s.dest_qp))),
+    column("verdict", "text", "What takes at least half of the time in which it does not send", |s, _| {
+        s.cause.map_or(Cell::None, |cause| text(cause.words()))
+    }),
+    column("lasted", "ns", "Its time: from the first packet to the last one, or the last answer", |s, _| {
+        Cell::Number(s.lasted_ns)
+    }),
+    column(
+        "lost",
+        "ns",
+        "Time lost to pauses, CNPs, losses, and receivers that were not ready or slow",
+        |s, _| some(s.lost_ns),
+    ),
+    optional("sending", "ns", "Time in which its packets followed each other", |s, _| {
+        share(s, TimeCause::Sending)
+    }),
+    optional("idle", "ns", "Time in which it had nothing to send", |s, _| share(s, TimeCause::Idle)),
+    optional("waiting", "ns", "Time in which it waited for acknowledgements", |s, _| {
+        share(s, TimeCause::Waiting)
+    }),
+    optional("paused", "ns", "Time in which a pause stopped it", |s, _| share(s, TimeCause::Paused)),
+    optional("throttled", "ns", "Time that it lost to CNPs", |s, _| share(s, TimeCause::Throttled)),
+    optional("recovering", "ns", "Time that it lost to losses", |s, _| share(s, TimeCause::Recovering)),
+    optional("not ready", "ns", "Time in which its receiver was not ready", |s, _| {
+        share(s, TimeCause::NotReady)
+    }),
+    optional("receiver slow", "ns", "Time that its receiver was late to answer", |s, _| {
+        share(s, TimeCause::ReceiverSlow)
+    }),
+    optional("link full", "ns", "Time in which others shared its link, and that was full", |s, _| {
+        share(s, TimeCause::LinkFull)
+    }),
+    optional("unknown", "ns", "Time that nothing in the capture explains", |s, _| {
+        share(s, TimeCause::Unknown)
     }),
 ];
 
