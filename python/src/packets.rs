@@ -2,7 +2,6 @@
 
 use std::{
     collections::VecDeque,
-    ffi::CStr,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -11,7 +10,7 @@ use std::{
 };
 
 use arrow_array::{RecordBatch, RecordBatchReader, ffi::FFI_ArrowSchema, ffi_stream::FFI_ArrowArrayStream};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
 use pyo3::{
     prelude::*,
     types::{PyCapsule, PyList, PyTuple},
@@ -99,9 +98,7 @@ impl Packets {
 
     /// The schema, for the Arrow PyCapsule interface.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = schema(&choose(self.fields.as_deref())?);
-        let schema = FFI_ArrowSchema::try_from(&*schema).map_err(error::plain)?;
-        capsule(py, schema, c"arrow_schema")
+        schema_capsule(py, &schema(&choose(self.fields.as_deref())?))
     }
 
     /// The packets as a stream of record batches, for the Arrow PyCapsule interface.
@@ -123,17 +120,23 @@ impl Packets {
             asker: thread::current().id(),
         };
         batches.begin();
-        capsule(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
+        stream_capsule(py, batches)
     }
 }
 
-pub(crate) fn capsule<'py, T: Send + 'static>(
-    py: Python<'py>,
-    value: T,
-    name: &'static CStr,
-) -> PyResult<Bound<'py, PyCapsule>> {
+/// A schema, for the Arrow PyCapsule interface.
+pub(crate) fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
+    let schema = FFI_ArrowSchema::try_from(schema).map_err(error::plain)?;
     // Whoever takes the value leaves one behind that is released; else it is dropped with the capsule.
-    PyCapsule::new_with_value(py, value, name)
+    PyCapsule::new_with_value(py, schema, c"arrow_schema")
+}
+
+/// A stream of record batches, for the Arrow PyCapsule interface.
+pub(crate) fn stream_capsule<'py>(
+    py: Python<'py>,
+    batches: impl RecordBatchReader + Send + 'static,
+) -> PyResult<Bound<'py, PyCapsule>> {
+    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
 }
 
 impl Packets {

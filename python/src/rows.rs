@@ -5,7 +5,6 @@ use std::sync::{Mutex, PoisonError};
 use arrow_array::{
     RecordBatch, RecordBatchReader, StructArray,
     ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi},
-    ffi_stream::FFI_ArrowArrayStream,
 };
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::{
@@ -20,7 +19,7 @@ use rdmawire::{
 
 use crate::{
     error,
-    packets::{capsule, fail},
+    packets::{fail, schema_capsule, stream_capsule},
     report::{Asked, NativeReport},
     source::{Input, Opened},
 };
@@ -44,8 +43,7 @@ impl Headers {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = FFI_ArrowSchema::try_from(&*header_schema()).map_err(error::plain)?;
-        capsule(py, schema, c"arrow_schema")
+        schema_capsule(py, &header_schema())
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -59,7 +57,7 @@ impl Headers {
         let rows = HeaderRows::new(&self.tap, &opened.reader.info().name);
         let batches =
             Batches { opened: Some(opened), options: self.options.clone(), rows, frames: 0, first_ns: None };
-        capsule(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
+        stream_capsule(py, batches)
     }
 }
 
