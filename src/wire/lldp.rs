@@ -243,7 +243,67 @@ header! {
     }
 }
 
-header! {
+/// Headers of 21 bytes that end with how a port divides its bandwidth.
+macro_rules! ets {
+    ($(#[doc = $doc:literal])* $name:ident $label:literal { $($first:tt)* }) => {
+        header! {
+            $(#[doc = $doc])*
+            $name $label, 21 bytes {
+                $($first)*
+                /// The traffic class of priority 0.
+                tc_of_prio0 with_tc_of_prio0: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio0"],
+                /// The traffic class of priority 1.
+                tc_of_prio1 with_tc_of_prio1: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio1"],
+                /// The traffic class of priority 2.
+                tc_of_prio2 with_tc_of_prio2: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio2"],
+                /// The traffic class of priority 3.
+                tc_of_prio3 with_tc_of_prio3: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio3"],
+                /// The traffic class of priority 4.
+                tc_of_prio4 with_tc_of_prio4: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio4"],
+                /// The traffic class of priority 5.
+                tc_of_prio5 with_tc_of_prio5: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio5"],
+                /// The traffic class of priority 6.
+                tc_of_prio6 with_tc_of_prio6: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio6"],
+                /// The traffic class of priority 7.
+                tc_of_prio7 with_tc_of_prio7: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio7"],
+                /// Per cent of the bandwidth that traffic class 0 gets.
+                bandwidth0 with_bandwidth0: 8 as u8 ["lldp.dcbx.feature.pg.per0"],
+                /// Per cent of the bandwidth that traffic class 1 gets.
+                bandwidth1 with_bandwidth1: 8 as u8 ["lldp.dcbx.feature.pg.per1"],
+                /// Per cent of the bandwidth that traffic class 2 gets.
+                bandwidth2 with_bandwidth2: 8 as u8 ["lldp.dcbx.feature.pg.per2"],
+                /// Per cent of the bandwidth that traffic class 3 gets.
+                bandwidth3 with_bandwidth3: 8 as u8 ["lldp.dcbx.feature.pg.per3"],
+                /// Per cent of the bandwidth that traffic class 4 gets.
+                bandwidth4 with_bandwidth4: 8 as u8 ["lldp.dcbx.feature.pg.per4"],
+                /// Per cent of the bandwidth that traffic class 5 gets.
+                bandwidth5 with_bandwidth5: 8 as u8 ["lldp.dcbx.feature.pg.per5"],
+                /// Per cent of the bandwidth that traffic class 6 gets.
+                bandwidth6 with_bandwidth6: 8 as u8 ["lldp.dcbx.feature.pg.per6"],
+                /// Per cent of the bandwidth that traffic class 7 gets.
+                bandwidth7 with_bandwidth7: 8 as u8 ["lldp.dcbx.feature.pg.per7"],
+                /// How traffic class 0 is selected.
+                tsa0 with_tsa0: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa0"],
+                /// How traffic class 1 is selected.
+                tsa1 with_tsa1: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa1"],
+                /// How traffic class 2 is selected.
+                tsa2 with_tsa2: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa2"],
+                /// How traffic class 3 is selected.
+                tsa3 with_tsa3: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa3"],
+                /// How traffic class 4 is selected.
+                tsa4 with_tsa4: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa4"],
+                /// How traffic class 5 is selected.
+                tsa5 with_tsa5: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa5"],
+                /// How traffic class 6 is selected.
+                tsa6 with_tsa6: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa6"],
+                /// How traffic class 7 is selected.
+                tsa7 with_tsa7: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa7"],
+            }
+        }
+    };
+}
+
+ets! {
     /// The value of an ETS configuration (IEEE 802.1Q, D.2.8): how the port divides its bandwidth.
     ///
     /// ```text
@@ -259,7 +319,7 @@ header! {
     /// |                                                               |
     /// +---------------------------------------------------------------+
     /// ```
-    EtsConfiguration "ETS configuration", 21 bytes {
+    EtsConfiguration "ETS configuration" {
         /// The port takes its neighbour's recommendation.
         willing with_willing: 1 as bool ["lldp.dcbx.ieee.willing"],
         /// The port has a credit-based shaper.
@@ -268,58 +328,10 @@ header! {
         reserved with_reserved: 3 as Hex8,
         /// Traffic classes that it has; 0 means 8.
         max_tcs with_max_tcs: 3 as u8 ["lldp.dcbx.ieee.ets.maxtcs"],
-        /// The traffic class of priority 0.
-        tc_of_prio0 with_tc_of_prio0: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio0"],
-        /// The traffic class of priority 1.
-        tc_of_prio1 with_tc_of_prio1: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio1"],
-        /// The traffic class of priority 2.
-        tc_of_prio2 with_tc_of_prio2: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio2"],
-        /// The traffic class of priority 3.
-        tc_of_prio3 with_tc_of_prio3: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio3"],
-        /// The traffic class of priority 4.
-        tc_of_prio4 with_tc_of_prio4: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio4"],
-        /// The traffic class of priority 5.
-        tc_of_prio5 with_tc_of_prio5: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio5"],
-        /// The traffic class of priority 6.
-        tc_of_prio6 with_tc_of_prio6: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio6"],
-        /// The traffic class of priority 7.
-        tc_of_prio7 with_tc_of_prio7: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio7"],
-        /// Per cent of the bandwidth that traffic class 0 gets.
-        bandwidth0 with_bandwidth0: 8 as u8 ["lldp.dcbx.feature.pg.per0"],
-        /// Per cent of the bandwidth that traffic class 1 gets.
-        bandwidth1 with_bandwidth1: 8 as u8 ["lldp.dcbx.feature.pg.per1"],
-        /// Per cent of the bandwidth that traffic class 2 gets.
-        bandwidth2 with_bandwidth2: 8 as u8 ["lldp.dcbx.feature.pg.per2"],
-        /// Per cent of the bandwidth that traffic class 3 gets.
-        bandwidth3 with_bandwidth3: 8 as u8 ["lldp.dcbx.feature.pg.per3"],
-        /// Per cent of the bandwidth that traffic class 4 gets.
-        bandwidth4 with_bandwidth4: 8 as u8 ["lldp.dcbx.feature.pg.per4"],
-        /// Per cent of the bandwidth that traffic class 5 gets.
-        bandwidth5 with_bandwidth5: 8 as u8 ["lldp.dcbx.feature.pg.per5"],
-        /// Per cent of the bandwidth that traffic class 6 gets.
-        bandwidth6 with_bandwidth6: 8 as u8 ["lldp.dcbx.feature.pg.per6"],
-        /// Per cent of the bandwidth that traffic class 7 gets.
-        bandwidth7 with_bandwidth7: 8 as u8 ["lldp.dcbx.feature.pg.per7"],
-        /// How traffic class 0 is selected.
-        tsa0 with_tsa0: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa0"],
-        /// How traffic class 1 is selected.
-        tsa1 with_tsa1: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa1"],
-        /// How traffic class 2 is selected.
-        tsa2 with_tsa2: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa2"],
-        /// How traffic class 3 is selected.
-        tsa3 with_tsa3: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa3"],
-        /// How traffic class 4 is selected.
-        tsa4 with_tsa4: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa4"],
-        /// How traffic class 5 is selected.
-        tsa5 with_tsa5: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa5"],
-        /// How traffic class 6 is selected.
-        tsa6 with_tsa6: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa6"],
-        /// How traffic class 7 is selected.
-        tsa7 with_tsa7: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa7"],
     }
 }
 
-header! {
+ets! {
     /// The value of an ETS recommendation (IEEE 802.1Q, D.2.9): how the neighbour should divide its bandwidth.
     ///
     /// ```text
@@ -335,57 +347,9 @@ header! {
     /// |                                                               |
     /// +---------------------------------------------------------------+
     /// ```
-    EtsRecommendation "ETS recommendation", 21 bytes {
+    EtsRecommendation "ETS recommendation" {
         /// Reserved.
         reserved with_reserved: 8 as Hex8,
-        /// The traffic class of priority 0.
-        tc_of_prio0 with_tc_of_prio0: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio0"],
-        /// The traffic class of priority 1.
-        tc_of_prio1 with_tc_of_prio1: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio1"],
-        /// The traffic class of priority 2.
-        tc_of_prio2 with_tc_of_prio2: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio2"],
-        /// The traffic class of priority 3.
-        tc_of_prio3 with_tc_of_prio3: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio3"],
-        /// The traffic class of priority 4.
-        tc_of_prio4 with_tc_of_prio4: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio4"],
-        /// The traffic class of priority 5.
-        tc_of_prio5 with_tc_of_prio5: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio5"],
-        /// The traffic class of priority 6.
-        tc_of_prio6 with_tc_of_prio6: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio6"],
-        /// The traffic class of priority 7.
-        tc_of_prio7 with_tc_of_prio7: 4 as u8 ["lldp.dcbx.feature.pg.pgid_prio7"],
-        /// Per cent of the bandwidth that traffic class 0 gets.
-        bandwidth0 with_bandwidth0: 8 as u8 ["lldp.dcbx.feature.pg.per0"],
-        /// Per cent of the bandwidth that traffic class 1 gets.
-        bandwidth1 with_bandwidth1: 8 as u8 ["lldp.dcbx.feature.pg.per1"],
-        /// Per cent of the bandwidth that traffic class 2 gets.
-        bandwidth2 with_bandwidth2: 8 as u8 ["lldp.dcbx.feature.pg.per2"],
-        /// Per cent of the bandwidth that traffic class 3 gets.
-        bandwidth3 with_bandwidth3: 8 as u8 ["lldp.dcbx.feature.pg.per3"],
-        /// Per cent of the bandwidth that traffic class 4 gets.
-        bandwidth4 with_bandwidth4: 8 as u8 ["lldp.dcbx.feature.pg.per4"],
-        /// Per cent of the bandwidth that traffic class 5 gets.
-        bandwidth5 with_bandwidth5: 8 as u8 ["lldp.dcbx.feature.pg.per5"],
-        /// Per cent of the bandwidth that traffic class 6 gets.
-        bandwidth6 with_bandwidth6: 8 as u8 ["lldp.dcbx.feature.pg.per6"],
-        /// Per cent of the bandwidth that traffic class 7 gets.
-        bandwidth7 with_bandwidth7: 8 as u8 ["lldp.dcbx.feature.pg.per7"],
-        /// How traffic class 0 is selected.
-        tsa0 with_tsa0: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa0"],
-        /// How traffic class 1 is selected.
-        tsa1 with_tsa1: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa1"],
-        /// How traffic class 2 is selected.
-        tsa2 with_tsa2: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa2"],
-        /// How traffic class 3 is selected.
-        tsa3 with_tsa3: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa3"],
-        /// How traffic class 4 is selected.
-        tsa4 with_tsa4: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa4"],
-        /// How traffic class 5 is selected.
-        tsa5 with_tsa5: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa5"],
-        /// How traffic class 6 is selected.
-        tsa6 with_tsa6: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa6"],
-        /// How traffic class 7 is selected.
-        tsa7 with_tsa7: 8 as Tsa ["lldp.dcbx.ieee.ets.tsa7"],
     }
 }
 
