@@ -4,7 +4,8 @@
 use std::{
     collections::BTreeMap,
     fs,
-    process::{Command, Output},
+    io::Read,
+    process::{Command, Output, Stdio},
 };
 
 use serde_json::Value;
@@ -271,4 +272,29 @@ fn parquet_has_the_same_rows() {
     let output = Command::new(&python).args(["-c", &program]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(said.trim(), "0 0 True", "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A reader that closes the pipe, as `head` does, is no error; and an error is said once.
+#[test]
+fn what_goes_wrong_is_said_once() {
+    let program = |more: &[&str]| {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_rdmawire"));
+        program.arg("packets").args(more).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    for more in [&["pcaps/loss1_rc_read-A.pcap.zst"][..], &["--messages", "pcaps/loss1_rc_read-A.pcap.zst"]] {
+        let mut running = program(more);
+        running.stdout.take().unwrap().read_exact(&mut [0; 100]).unwrap();
+        let ended = running.wait_with_output().unwrap();
+        assert_eq!(
+            (ended.status.code(), String::from_utf8_lossy(&ended.stderr)),
+            (Some(0), "".into()),
+            "{more:?}"
+        );
+    }
+    let ended = program(&["/nowhere"]).wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(
+        (ended.status.code(), said),
+        (Some(2), "rdmawire: /nowhere: no such file or directory\n".into())
+    );
 }

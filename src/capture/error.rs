@@ -13,7 +13,6 @@ struct Inner {
     name: String,
     kind: ErrorKind,
     text: String,
-    source: Option<io::Error>,
 }
 
 /// The kind of error.
@@ -46,7 +45,7 @@ pub enum ErrorKind {
 
 impl Error {
     pub(super) fn new(name: &str, kind: ErrorKind, text: impl Into<String>) -> Error {
-        Error(Box::new(Inner { name: name.to_owned(), kind, text: text.into(), source: None }))
+        Error(Box::new(Inner { name: name.to_owned(), kind, text: text.into() }))
     }
 
     #[cold]
@@ -61,7 +60,7 @@ impl Error {
             io::ErrorKind::BrokenPipe => (ErrorKind::BrokenPipe, "the reader closed the pipe".to_owned()),
             _ => (ErrorKind::Io, format!("{doing}: {error}")),
         };
-        Error(Box::new(Inner { name: name.to_owned(), kind, text, source: Some(error) }))
+        Error::new(name, kind, text)
     }
 
     /// The kind of error.
@@ -86,8 +85,5 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source.as_ref().map(|error| error as _)
-    }
-}
+// Without a source: its text has the cause.
+impl std::error::Error for Error {}

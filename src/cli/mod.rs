@@ -252,7 +252,9 @@ fn end_on_ctrl_c(stop: impl Deref<Target = AtomicBool> + Send + 'static) {
 /// Whether the reader of the output has closed it.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
-        cause.downcast_ref::<std::io::Error>().is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
+        let is_io = |io: &std::io::Error| io.kind() == std::io::ErrorKind::BrokenPipe;
+        cause.downcast_ref().is_some_and(is_io)
+            || cause.downcast_ref().is_some_and(rdmawire::capture::Error::is_broken_pipe)
     })
 }
 

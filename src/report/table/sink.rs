@@ -51,7 +51,7 @@ impl<W: Write + Send> Sink<W> {
         let file = match format {
             Format::Csv => {
                 let mut file = csv::Writer::from_writer(file);
-                file.write_record(columns.iter().map(|column| &column.name))?;
+                file.write_record(columns.iter().map(|column| &column.name)).map_err(io_error)?;
                 File::Csv(Box::new(file))
             }
             Format::Ndjson => File::Ndjson(BufWriter::new(file)),
@@ -65,7 +65,7 @@ impl<W: Write + Send> Sink<W> {
     pub(super) fn put(&mut self, row: &Value) -> io::Result<()> {
         let values = self.columns.iter().map(|column| (column, column.value(row)));
         match &mut self.file {
-            File::Csv(file) => Ok(file.write_record(values.map(|(_, value)| text(value)))?),
+            File::Csv(file) => file.write_record(values.map(|(_, value)| text(value))).map_err(io_error),
             File::Ndjson(file) => {
                 let row: Map<_, _> =
                     values.map(|(column, value)| (column.name.clone(), value.clone())).collect();
@@ -89,11 +89,22 @@ impl<W: Write + Send> Sink<W> {
     /// Completes the file, and gives it back.
     pub(super) fn finish(self) -> io::Result<W> {
         match self.file {
-            File::Csv(file) => file.into_inner().map_err(|error| io::Error::other(error.to_string())),
+            File::Csv(mut file) => {
+                file.flush()?;
+                file.into_inner().map_err(|error| io::Error::other(error.to_string()))
+            }
             File::Ndjson(file) => file.into_inner().map_err(io::IntoInnerError::into_error),
             #[cfg(feature = "parquet")]
             File::Parquet(file) => file.finish(),
         }
+    }
+}
+
+/// The error of the file. Its kind says whether the reader closed the pipe.
+fn io_error(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
     }
 }
 
