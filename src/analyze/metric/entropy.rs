@@ -9,7 +9,7 @@ use std::{borrow::Cow, slice};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::{Context, KnownFlow, Metric, Placed, ends::Ends};
+use super::{Context, KnownFlow, Metric, Placed, ends::Ends, per_flow::PerFlow};
 use crate::{
     analyze::{model::FlowId, packet::PacketView, table::run::RunSum},
     prefetch,
@@ -17,8 +17,6 @@ use crate::{
     wire::{Qpn, Udp},
 };
 
-/// Flows that are kept; those with higher numbers are not looked at.
-const MAX_FLOWS: usize = 1 << 20;
 /// Flows that are gone and stay in the sums.
 const MAX_RETIRED: usize = 1 << 17;
 /// Pairs of hosts; flows of others are not looked at.
@@ -36,7 +34,7 @@ const MIN_RETURNS: u64 = 8;
 /// The metric. A flow of one port costs 32 bytes and a few additions a packet.
 #[derive(Clone, Debug, Default)]
 pub struct Entropy {
-    flows: Vec<Flow>,
+    flows: PerFlow<Flow>,
     /// Flows whose numbers are others' by now.
     gone: Vec<Flow>,
     /// Pairs of hosts, of which there are fewer.
@@ -46,7 +44,8 @@ pub struct Entropy {
     several: usize,
 }
 
-#[derive(Clone, Debug)]
+/// A flow; the default, without bytes, is none.
+#[derive(Clone, Debug, Default)]
 struct Flow {
     /// Which of the pairs.
     pair: u32,
@@ -69,14 +68,11 @@ struct Many {
     max: usize,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Used {
     port: u16,
     bytes: u64,
 }
-
-/// A place without a flow: it has no bytes.
-const NOBODY: Flow = Flow { pair: 0, qp: 0, used: Used { port: 0, bytes: 0 }, many: None };
 
 /// A flow of one port.
 #[derive(Clone, Copy, Debug)]
@@ -90,36 +86,35 @@ struct Alone {
 impl Metric for Entropy {
     #[inline(always)]
     fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
-        let (Some(FlowId(flow)), Some(port)) = (place.flow, packet.port()) else { return };
+        let (Some(id), Some(port)) = (place.flow, packet.port()) else { return };
         if place.is_capture_duplicate() {
             return;
         }
         let bytes = packet.l1_bytes() as u64;
-        match self.flows.get_mut(flow as usize) {
+        match self.flows.known(id) {
             Some(flow) if flow.used.port == port && flow.used.bytes > 0 => flow.used.bytes += bytes,
             Some(flow) if flow.used.bytes > 0 => flow.switch(port, packet, &mut self.several),
-            _ => self.start(flow as usize, port, packet),
+            _ => self.start(id, port, packet),
         }
     }
 
     /// The packets of a run have the source port of the flow's last packet.
     fn on_run(&mut self, run: &RunSum) {
-        if let Some(flow) = self.flows.get_mut(run.flow.0 as usize).filter(|flow| flow.used.bytes > 0) {
+        if let Some(flow) = self.flows.known(run.flow).filter(|flow| flow.used.bytes > 0) {
             flow.used.bytes += run.l1_bytes;
         }
     }
 
-    fn on_retire(&mut self, FlowId(flow): FlowId) {
-        let Some(flow) = self.flows.get_mut(flow as usize).filter(|flow| flow.used.bytes > 0) else { return };
-        let gone = std::mem::replace(flow, NOBODY);
+    fn on_retire(&mut self, flow: FlowId) {
+        let Some(gone) = self.flows.retire(flow).filter(|gone| gone.used.bytes > 0) else { return };
         if self.gone.len() < MAX_RETIRED {
             self.gone.push(gone);
         }
     }
 
     #[inline(always)]
-    fn prefetch(&self, FlowId(flow): FlowId) {
-        if let Some(flow) = self.flows.get(flow as usize) {
+    fn prefetch(&self, flow: FlowId) {
+        if let Some(flow) = self.flows.get(flow) {
             prefetch::lines(flow);
         }
     }
@@ -192,22 +187,20 @@ impl Many {
 
 impl Entropy {
     #[cold]
-    fn start(&mut self, at: usize, port: u16, packet: &impl PacketView) {
+    fn start(&mut self, id: FlowId, port: u16, packet: &impl PacketView) {
         let Some(ends) = Ends::of(packet) else { return };
         let is_full = self.pairs.len() >= MAX_PAIRS && !self.numbers.contains_key(&ends);
-        if at >= MAX_FLOWS || is_full || packet.opcode().is_cnp() {
+        if is_full || packet.opcode().is_cnp() {
             return;
         }
-        if self.flows.len() <= at {
-            self.flows.resize(at + 1, NOBODY);
-        }
+        let Some(flow) = self.flows.entry(id) else { return };
         let pairs = &mut self.pairs;
         let pair = *self.numbers.entry(ends).or_insert_with(|| {
             pairs.push(ends);
             pairs.len() as u32 - 1
         });
         let (qp, bytes) = (packet.key().unwrap_or_default().dest_qp(), packet.l1_bytes() as u64);
-        self.flows[at] = Flow { pair, qp, used: Used { port, bytes }, many: None };
+        *flow = Flow { pair, qp, used: Used { port, bytes }, many: None };
     }
 
     /// The rank of each pair of hosts in the order of addresses.
@@ -227,7 +220,7 @@ impl Entropy {
         let mut by_port = HashMap::<u16, u64, RandomState>::default();
         let mut same = Vec::new();
         let mut by_flow = Vec::new();
-        let here = (0..).map(FlowId).zip(&self.flows).map(|(id, flow)| (Some(id), flow));
+        let here = self.flows.iter().map(|(id, flow)| (Some(id), flow));
         let all = here.chain(self.gone.iter().map(|flow| (None, flow)));
         for (id, flow) in all.filter(|(_, flow)| flow.used.bytes > 0) {
             let ports = flow.ports();

@@ -8,7 +8,7 @@ use std::ops::Range;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::{Context, Metric, Placed};
+use super::{Context, Metric, Placed, bit_rate, per_flow::PerFlow};
 use crate::{
     analyze::{
         model::{Address, FlowId},
@@ -20,8 +20,7 @@ use crate::{
 
 /// The length of a bin, in nanoseconds.
 pub const BIN_NS: i64 = 50_000;
-/// Flows and addresses that are told apart.
-const MAX_FLOWS: usize = 1 << 20;
+/// Addresses that are told apart.
 const MAX_ADDRESSES: usize = 1 << 16;
 /// Senders of a bin that are told apart.
 const MAX_SENDERS: usize = 1024;
@@ -33,7 +32,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug, Default)]
 pub struct Incast {
     speed_bps: u64,
-    flows: Vec<OfFlow>,
+    flows: PerFlow<OfFlow>,
     hosts: Vec<Host>,
     numbers: HashMap<Address, u32, RandomState>,
     /// Hosts that got something in the bin at hand.
@@ -54,14 +53,18 @@ struct OfFlow {
     full_ns: u64,
 }
 
-const UNSEEN: OfFlow = OfFlow { ends: [NONE; 2], bin: i64::MIN, full_bin: i64::MIN, full_ns: 0 };
+impl Default for OfFlow {
+    fn default() -> OfFlow {
+        OfFlow { ends: [NONE; 2], bin: i64::MIN, full_bin: i64::MIN, full_ns: 0 }
+    }
+}
 
 /// What goes through one direction of a host's link in the bin at hand.
 #[derive(Clone, Debug, Default)]
 struct Load {
     bytes: u64,
     /// Flows that share it: the first ones.
-    flows: Vec<u32>,
+    flows: Vec<FlowId>,
 }
 
 #[derive(Clone, Debug)]
@@ -102,24 +105,23 @@ impl Incast {
 
     #[cold]
     #[inline(never)]
-    fn begin(&mut self, FlowId(flow): FlowId, packet: &impl PacketView) {
-        let at = flow as usize;
+    fn begin(&mut self, flow: FlowId, packet: &impl PacketView) {
         let (Some(src), Some(dst)) = (packet.source(), packet.destination()) else { return };
-        if at >= MAX_FLOWS {
+        if self.flows.entry(flow).is_none() {
             return;
         }
-        if self.flows.len() <= at {
-            self.flows.resize(at + 1, UNSEEN);
+        let ends = [self.number(src), self.number(dst)];
+        if let Some(of_flow) = self.flows.known(flow) {
+            *of_flow = OfFlow { ends, ..OfFlow::default() };
         }
-        self.flows[at] = OfFlow { ends: [self.number(src), self.number(dst)], ..UNSEEN };
     }
 
-    fn add(&mut self, FlowId(flow): FlowId, time: i64, bytes: u64) {
+    fn add(&mut self, flow: FlowId, time: i64, bytes: u64) {
         if !self.is_open || time >= self.start.saturating_add(BIN_NS) {
             self.close();
             (self.is_open, self.start) = (true, time.saturating_sub(time.rem_euclid(BIN_NS)));
         }
-        let Some(of_flow) = self.flows.get_mut(flow as usize) else { return };
+        let Some(of_flow) = self.flows.known(flow) else { return };
         let is_first = std::mem::replace(&mut of_flow.bin, self.start) != self.start;
         let [src, dst] = of_flow.ends;
         for (end, is_source) in [(src, true), (dst, false)] {
@@ -145,67 +147,54 @@ impl Incast {
     /// The bin at hand is over.
     fn close(&mut self) {
         let Incast { start, speed_bps, active, hosts, found, flows, .. } = self;
-        let carries = *speed_bps as u128 * BIN_NS as u128 / 8_000_000_000;
-        for &at in &*active {
+        let (start, end) = (*start, start.saturating_add(BIN_NS));
+        // What a link carries in a bin, and that with a fiftieth: frames are counted when they end.
+        let bits = *speed_bps as u128 * BIN_NS as u128;
+        let (carries, most) = (bits / 8_000_000_000, bits * 51 / 50 / 8_000_000_000);
+        for at in active.drain(..) {
             let host = &mut hosts[at as usize];
             for load in [&mut host.received, &mut host.sent] {
                 // A link is full at 19 of 20 bytes: there is always some time between frames.
                 let is_full = load.bytes as u128 * 20 >= carries * 19 && load.flows.len() > 1;
                 for flow in load.flows.drain(..).filter(|_| is_full) {
-                    let flow = &mut flows[flow as usize];
-                    if std::mem::replace(&mut flow.full_bin, *start) != *start {
+                    if let Some(flow) = flows.known(flow)
+                        && std::mem::replace(&mut flow.full_bin, start) != start
+                    {
                         flow.full_ns += BIN_NS as u64;
                     }
                 }
             }
             host.sent.bytes = 0;
+            let (bytes, senders) = (std::mem::take(&mut host.received.bytes), host.senders.len() as u64);
+            host.senders.clear();
+            if bytes as u128 <= most || senders < 2 {
+                continue;
+            }
+            let rate = bit_rate(bytes, BIN_NS as u64);
+            let goes_on = host.last.filter(|&(_, ended)| ended == start || found.len() >= MAX_LISTED);
+            let at = match goes_on {
+                Some((at, _)) => at,
+                None if found.len() >= MAX_LISTED => continue,
+                None => {
+                    let receiver = host.address.to_string();
+                    found.push(report::Incast { receiver, start_ns: start, ..report::Incast::default() });
+                    found.len() - 1
+                }
+            };
+            let incast = &mut found[at];
+            incast.end_ns = end;
+            incast.bins += 1;
+            incast.bytes += bytes;
+            incast.senders = incast.senders.max(senders);
+            incast.peak_bps = incast.peak_bps.max(rate);
+            host.last = Some((at, end));
         }
-        close(*start, *speed_bps, active, hosts, found);
     }
 
     /// How long a flow shared a link with others while that was full, in nanoseconds; `None` without the link's speed.
-    pub(super) fn full_ns(&self, FlowId(flow): FlowId) -> Option<u64> {
-        let known = self.flows.get(flow as usize).map_or(0, |flow| flow.full_ns);
+    pub(super) fn full_ns(&self, flow: FlowId) -> Option<u64> {
+        let known = self.flows.get(flow).map_or(0, |flow| flow.full_ns);
         (self.speed_bps > 0).then_some(known)
-    }
-}
-
-/// A bin is over.
-fn close(
-    start: i64,
-    speed_bps: u64,
-    active: &mut Vec<u32>,
-    hosts: &mut [Host],
-    found: &mut Vec<report::Incast>,
-) {
-    // What the link carries in a bin, and a fiftieth: frames are counted when they end.
-    let most = speed_bps as u128 * BIN_NS as u128 * 51 / 50 / 8_000_000_000;
-    let end = start.saturating_add(BIN_NS);
-    for at in active.drain(..) {
-        let host = &mut hosts[at as usize];
-        let (bytes, senders) = (std::mem::take(&mut host.received.bytes), host.senders.len() as u64);
-        host.senders.clear();
-        if bytes as u128 <= most || senders < 2 {
-            continue;
-        }
-        let rate = (bytes as u128 * 8_000_000_000 / BIN_NS as u128) as u64;
-        let goes_on = host.last.filter(|&(_, ended)| ended == start || found.len() >= MAX_LISTED);
-        let at = match goes_on {
-            Some((at, _)) => at,
-            None if found.len() >= MAX_LISTED => continue,
-            None => {
-                let receiver = host.address.to_string();
-                found.push(report::Incast { receiver, start_ns: start, ..report::Incast::default() });
-                found.len() - 1
-            }
-        };
-        let incast = &mut found[at];
-        incast.end_ns = end;
-        incast.bins += 1;
-        incast.bytes += bytes;
-        incast.senders = incast.senders.max(senders);
-        incast.peak_bps = incast.peak_bps.max(rate);
-        host.last = Some((at, end));
     }
 }
 
@@ -216,7 +205,7 @@ impl Metric for Incast {
             && let Some(flow) = place.flow
             && !place.is_capture_duplicate()
         {
-            if self.flows.get(flow.0 as usize).is_none_or(|flow| flow.ends[0] == NONE) {
+            if self.flows.get(flow).is_none_or(|flow| flow.ends[0] == NONE) {
                 self.begin(flow, packet);
             }
             self.add(flow, packet.time(), packet.l1_bytes() as u64);
@@ -229,10 +218,8 @@ impl Metric for Incast {
         }
     }
 
-    fn on_retire(&mut self, FlowId(flow): FlowId) {
-        if let Some(flow) = self.flows.get_mut(flow as usize) {
-            *flow = UNSEEN;
-        }
+    fn on_retire(&mut self, flow: FlowId) {
+        self.flows.retire(flow);
     }
 
     fn span(&self, time_ns: i64) -> Range<i64> {
@@ -241,6 +228,16 @@ impl Metric for Incast {
         }
         let start = time_ns.saturating_sub(time_ns.rem_euclid(BIN_NS));
         start..start.saturating_add(BIN_NS)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        let of_load = |load: &Load| load.flows.capacity() * size_of::<FlowId>();
+        let of_host = |host: &Host| {
+            of_load(&host.received) + of_load(&host.sent) + host.senders.capacity() * size_of::<u32>()
+        };
+        self.hosts.capacity() * size_of::<Host>()
+            + self.numbers.allocation_size()
+            + self.hosts.iter().map(of_host).sum::<usize>()
     }
 
     fn contribute<F, C, E>(&self, _: &Context<'_>, report: &mut report::Report<F, C, E>) {

@@ -12,7 +12,9 @@ pub mod incast;
 pub mod messages;
 pub mod overhead;
 pub mod pause;
+mod per_flow;
 pub mod rate;
+mod speeds;
 mod storm;
 pub mod timeline;
 pub mod traffic;
@@ -208,6 +210,11 @@ impl Context<'_> {
     pub fn flow(&self, id: FlowId) -> Option<KnownFlow> {
         (self.flow)(id)
     }
+}
+
+/// So many bytes in so many nanoseconds, in bit/s.
+fn bit_rate(bytes: u64, ns: u64) -> u64 {
+    (bytes as u128 * 8_000_000_000 / ns.max(1) as u128) as u64
 }
 
 /// No metric.

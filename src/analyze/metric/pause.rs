@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::{Context, Metric, storm::Watchdog};
+use super::{Context, Metric, speeds::Speeds, storm::Watchdog};
 use crate::{
     analyze::model::{Event, StormProfile},
     report::{self, Pause as Report, PauseEnd, PauseFault, PauseInterval, Reason},
@@ -38,8 +38,7 @@ const QUANTUM_BITS: u64 = 512;
 /// The metric. A sender costs about 800 bytes; frames that are not MAC control cost a test of a bit.
 #[derive(Clone, Debug, Default)]
 pub struct Pause {
-    speed: Option<u64>,
-    speeds: Vec<Option<u64>>,
+    speeds: Speeds,
     senders: HashMap<(u16, Mac), Box<Sender>, RandomState>,
     frames: u64,
     not_kept: u64,
@@ -130,7 +129,7 @@ struct Open {
 impl Pause {
     /// With the speed of all links in bit/s, where it is known.
     pub fn new(speed: Option<u64>) -> Pause {
-        Pause { speed: speed.filter(|&bps| bps > 0), ..Pause::default() }
+        Pause { speeds: Speeds::new(speed), ..Pause::default() }
     }
 
     /// One that keeps the pauses one by one, for [`paused`](Self::paused). Where they are too many, two pauses with the time between them
@@ -166,15 +165,7 @@ impl Pause {
 
     /// The speed of one interface in bit/s, as its capture says. A speed given to [`Pause::new`] goes before it.
     pub fn set_speed(&mut self, interface: u16, speed: u64) {
-        let at = interface as usize;
-        if self.speeds.len() <= at {
-            self.speeds.resize(at + 1, None);
-        }
-        self.speeds[at] = Some(speed).filter(|&bps| bps > 0);
-    }
-
-    fn speed(&self, interface: u16) -> Option<u64> {
-        self.speed.or_else(|| *self.speeds.get(interface as usize)?)
+        self.speeds.set(interface, Some(speed));
     }
 
     /// Whether there was any pause whose length is known.
@@ -188,7 +179,7 @@ impl Pause {
         stops.clear();
         for (number, asker) in self.askers.iter().enumerate() {
             let is_mine = asker.priority == priority as usize || asker.priority == PRIORITIES;
-            if asker.interface != interface || !is_mine || self.speed(interface).is_none() {
+            if asker.interface != interface || !is_mine || self.speeds.of(interface).is_none() {
                 continue;
             }
             let Some(asked) = self.asked(asker) else { continue };
@@ -253,7 +244,7 @@ impl Pause {
         }
         let mut all = Vec::new();
         for (&(interface, mac), sender) in &self.senders {
-            let has_speed = self.speed(interface).is_some();
+            let has_speed = self.speeds.of(interface).is_some();
             for (priority, asked) in sender.asked.iter().enumerate().filter(|(_, asked)| asked.frames > 0) {
                 all.push(asked.report(&self.storm, link(interface), mac, priority, has_speed, end));
             }
@@ -274,7 +265,7 @@ impl Pause {
         let d = event.packet;
         let (Some(ethernet), Some(_)) = (d.get::<Ethernet>(), d.offset(Kind::MacControl)) else { return };
         let key = (event.record.interface, ethernet.src());
-        let speed = self.speed(key.0);
+        let speed = self.speeds.of(key.0);
         if self.senders.len() >= MAX_SENDERS && !self.senders.contains_key(&key) {
             self.not_kept += 1;
             return;

@@ -5,7 +5,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use hdrhistogram::Histogram;
 
-use super::{Context, Metric, Placed, Verdict, dcbx::Dcbx};
+use super::{Context, Metric, Placed, Verdict, bit_rate, dcbx::Dcbx, per_flow::PerFlow};
 use crate::{
     analyze::{
         model::{Class, Event, FlowId, QosMap},
@@ -20,8 +20,6 @@ use crate::{
 
 /// Classes that are told apart; the last one has the rest.
 const MAX_CLASSES: usize = 254;
-/// Flows whose classes are kept; those with higher numbers are in the totals only.
-const MAX_FLOWS: usize = 1 << 20;
 /// Packets whose class is not decided yet, by their frames.
 const MAX_PENDING: usize = 1 << 16;
 /// Flows whose latencies are summed up for their class.
@@ -42,7 +40,7 @@ pub struct Traffic {
     /// The place in `classes` by what the tag says.
     places: Box<[u8; PLACES]>,
     classes: Vec<Sums>,
-    flows: Vec<OfFlow>,
+    flows: PerFlow<OfFlow>,
     pending: HashMap<u64, u8, RandomState>,
 }
 
@@ -56,7 +54,11 @@ struct OfFlow {
     has_several: bool,
 }
 
-const UNSEEN: OfFlow = OfFlow { data: NONE, acks: NONE, cnps: NONE, has_several: false };
+impl Default for OfFlow {
+    fn default() -> OfFlow {
+        OfFlow { data: NONE, acks: NONE, cnps: NONE, has_several: false }
+    }
+}
 
 #[derive(Clone, Debug, Default)]
 struct Sums {
@@ -88,7 +90,7 @@ impl Traffic {
             dcbx: Dcbx::default(),
             places: Box::new([NONE; PLACES]),
             classes: Vec::new(),
-            flows: Vec::new(),
+            flows: PerFlow::default(),
             pending: HashMap::default(),
         }
     }
@@ -117,25 +119,8 @@ impl Traffic {
     }
 
     #[inline(always)]
-    fn flow(&mut self, FlowId(flow): FlowId) -> Option<&mut OfFlow> {
-        let at = flow as usize;
-        if at >= self.flows.len() {
-            self.grow(at);
-        }
-        self.flows.get_mut(at)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self, at: usize) {
-        if at < MAX_FLOWS {
-            self.flows.resize(at + 1, UNSEEN);
-        }
-    }
-
-    #[inline(always)]
     fn data(&mut self, flow: FlowId, class: u8) {
-        if let Some(flow) = self.flow(flow)
+        if let Some(flow) = self.flows.entry(flow)
             && flow.data != class
         {
             flow.has_several |= flow.data != NONE;
@@ -180,7 +165,7 @@ impl Metric for Traffic {
         let Some(id) = place.flow.filter(|_| packet.opcode().service() != Service::Ud) else { return };
         if is_data {
             self.data(id, class);
-        } else if let Some(flow) = self.flow(id) {
+        } else if let Some(flow) = self.flows.entry(id) {
             if operation == Some(Operation::Cnp) {
                 flow.cnps = class;
             } else {
@@ -221,33 +206,34 @@ impl Metric for Traffic {
         }
     }
 
-    fn on_retire(&mut self, FlowId(flow): FlowId) {
-        if let Some(flow) = self.flows.get_mut(flow as usize) {
-            *flow = UNSEEN;
-        }
+    fn on_retire(&mut self, flow: FlowId) {
+        self.flows.retire(flow);
     }
 
     fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
-        match self.dcbx.map().filter(|_| self.map.is_none()) {
-            Some(map) => Traffic { map: Some(map), ..self.clone() }.fill(context, report),
-            None => self.fill(context, report),
-        }
+        let of_dcbx = if self.map.is_none() { self.dcbx.map() } else { None };
+        self.fill(self.map.as_ref().or(of_dcbx.as_ref()), context, report);
         report.qos.map_given = self.map.is_some();
-        report.qos.map_from_dcbx = self.map.is_none() && self.dcbx.map().is_some();
+        report.qos.map_from_dcbx = of_dcbx.is_some();
         report.qos.dcbx = self.dcbx.rows(|link| context.interface(link));
     }
 }
 
 impl Traffic {
     /// Fills the report's sections, with the map that holds.
-    fn fill<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
+    fn fill<F, C, E>(
+        &self,
+        map: Option<&QosMap>,
+        context: &Context<'_>,
+        report: &mut report::Report<F, C, E>,
+    ) {
         let pauses = report.pause.as_deref();
         let mut order: Vec<usize> = (0..self.classes.len()).collect();
         order.sort_by_key(|&at| (std::cmp::Reverse(self.classes[at].bytes), self.classes[at].tag));
         let mut rest: Vec<Rest> = self.classes.iter().map(|_| Rest::default()).collect();
         let (mut qos, mut measured) = (Qos::default(), 0);
-        for (id, flow) in (0..).map(FlowId).zip(&self.flows) {
-            self.look_at(id, flow, context, &mut qos);
+        for (id, flow) in self.flows.iter() {
+            self.look_at(id, flow, map, context, &mut qos);
             let Some(rest) = rest.get_mut(flow.data as usize).filter(|_| !flow.has_several) else { continue };
             let Some(detail) = context.detail(id) else { continue };
             rest.flows += 1;
@@ -265,7 +251,7 @@ impl Traffic {
                 });
             }
         }
-        let rows = order.into_iter().map(|at| self.row(&self.classes[at], &rest[at], pauses));
+        let rows = order.into_iter().map(|at| row(&self.classes[at], &rest[at], map, pauses));
         report.traffic_classes = rows.collect();
         report.qos = qos;
     }
@@ -298,77 +284,75 @@ fn of_operation(operations: &mut Operations, operation: Option<Operation>) -> &m
     }
 }
 
+/// The priority of a class: as the map has it; without a map, the tag's, or a guess from the DSCP.
+fn priority(map: Option<&QosMap>, tag: u64) -> Option<(u8, PriorityBy)> {
+    let (dscp, pcp) = (path_tag::dscp(tag), path_tag::pcp(tag));
+    if path_tag::lanes(tag).is_some() {
+        return None;
+    }
+    match map {
+        Some(map) => map.priority(dscp, pcp).map(|priority| (priority, PriorityBy::Map)),
+        None => {
+            pcp.map(|pcp| (pcp, PriorityBy::Pcp)).or_else(|| dscp.map(|dscp| (dscp >> 3, PriorityBy::Dscp)))
+        }
+    }
+}
+
+fn row(sums: &Sums, rest: &Rest, map: Option<&QosMap>, pauses: Option<&[report::Pause]>) -> TrafficClass {
+    let lanes = path_tag::lanes(sums.tag);
+    let priority = priority(map, sums.tag);
+    let lasted = sums.last_ns.saturating_sub(sums.first_ns);
+    let paused = |priority: u8| {
+        let of_it = pauses?.iter().filter(|pause| pause.priority.is_none_or(|other| other == priority));
+        of_it.map(|pause| pause.paused_ns).sum::<Option<u64>>()
+    };
+    let mut row = TrafficClass {
+        dscp: path_tag::dscp(sums.tag),
+        pcp: path_tag::pcp(sums.tag),
+        sl: lanes.map(|(sl, _)| sl),
+        vl: lanes.map(|(_, vl)| vl),
+        priority: priority.map(|(priority, _)| priority),
+        priority_by: priority.map(|(_, by)| by),
+        pfc: map.zip(priority).map(|(map, (priority, _))| map.has_pfc(priority)),
+        packets: sums.packets,
+        wire_bytes: sums.bytes,
+        rate_bps: (lasted > 0).then(|| bit_rate(sums.bytes, lasted.unsigned_abs())),
+        operations: sums.operations,
+        ect_packets: sums.ecn[1..].iter().sum(),
+        ce_packets: sums.ecn[Ecn::CE.0 as usize],
+        retransmits: sums.retransmits,
+        naks: sums.naks,
+        flows: rest.flows,
+        lost: rest.lost,
+        paused_ns: priority.and_then(|(priority, _)| paused(priority)),
+        ack_rtt_ns: rest.rtt.as_ref().and_then(Option::as_ref).map(summary),
+        ..TrafficClass::default()
+    };
+    let reason = if pauses.is_some() { Reason::UnknownSpeed } else { Reason::NoPfcVisibility };
+    let missing = [
+        ("rate_bps", row.rate_bps.is_none(), Reason::TooFew),
+        ("pfc", row.pfc.is_none(), Reason::NotRequested),
+        ("lost", row.lost.is_none() && rest.flows > 0, Reason::OneWay),
+        (
+            "paused_ns",
+            row.paused_ns.is_none(),
+            if lanes.is_some() { Reason::NoPfcVisibility } else { reason },
+        ),
+        ("ack_rtt_ns", row.ack_rtt_ns.is_none() && rest.flows > 0, Reason::OneWay),
+    ];
+    let missing = missing.into_iter().filter(|&(_, is_missing, _)| is_missing);
+    row.why = missing.map(|(field, _, reason)| (field.into(), reason)).collect();
+    row
+}
+
 impl Traffic {
-    /// The priority of a class: as the map has it; without a map, the tag's, or a guess from the DSCP.
-    fn priority(&self, tag: u64) -> Option<(u8, PriorityBy)> {
-        let (dscp, pcp) = (path_tag::dscp(tag), path_tag::pcp(tag));
-        if path_tag::lanes(tag).is_some() {
-            return None;
-        }
-        match &self.map {
-            Some(map) => map.priority(dscp, pcp).map(|priority| (priority, PriorityBy::Map)),
-            None => pcp
-                .map(|pcp| (pcp, PriorityBy::Pcp))
-                .or_else(|| dscp.map(|dscp| (dscp >> 3, PriorityBy::Dscp))),
-        }
-    }
-
-    fn row(&self, sums: &Sums, rest: &Rest, pauses: Option<&[report::Pause]>) -> TrafficClass {
-        let lanes = path_tag::lanes(sums.tag);
-        let priority = self.priority(sums.tag);
-        let lasted = sums.last_ns.saturating_sub(sums.first_ns);
-        let paused = |priority: u8| {
-            let of_it = pauses?.iter().filter(|pause| pause.priority.is_none_or(|other| other == priority));
-            of_it.map(|pause| pause.paused_ns).sum::<Option<u64>>()
-        };
-        let mut row = TrafficClass {
-            dscp: path_tag::dscp(sums.tag),
-            pcp: path_tag::pcp(sums.tag),
-            sl: lanes.map(|(sl, _)| sl),
-            vl: lanes.map(|(_, vl)| vl),
-            priority: priority.map(|(priority, _)| priority),
-            priority_by: priority.map(|(_, by)| by),
-            pfc: self.map.as_ref().zip(priority).map(|(map, (priority, _))| map.has_pfc(priority)),
-            packets: sums.packets,
-            wire_bytes: sums.bytes,
-            rate_bps: (lasted > 0)
-                .then(|| (sums.bytes as u128 * 8_000_000_000 / lasted.unsigned_abs() as u128) as u64),
-            operations: sums.operations,
-            ect_packets: sums.ecn[1..].iter().sum(),
-            ce_packets: sums.ecn[Ecn::CE.0 as usize],
-            retransmits: sums.retransmits,
-            naks: sums.naks,
-            flows: rest.flows,
-            lost: rest.lost,
-            paused_ns: priority.and_then(|(priority, _)| paused(priority)),
-            ack_rtt_ns: rest.rtt.as_ref().and_then(Option::as_ref).map(summary),
-            ..TrafficClass::default()
-        };
-        let reason = if pauses.is_some() { Reason::UnknownSpeed } else { Reason::NoPfcVisibility };
-        let missing = [
-            ("rate_bps", row.rate_bps.is_none(), Reason::TooFew),
-            ("pfc", row.pfc.is_none(), Reason::NotRequested),
-            ("lost", row.lost.is_none() && rest.flows > 0, Reason::OneWay),
-            (
-                "paused_ns",
-                row.paused_ns.is_none(),
-                if lanes.is_some() { Reason::NoPfcVisibility } else { reason },
-            ),
-            ("ack_rtt_ns", row.ack_rtt_ns.is_none() && rest.flows > 0, Reason::OneWay),
-        ];
-        let missing = missing.into_iter().filter(|&(_, is_missing, _)| is_missing);
-        row.why = missing.map(|(field, _, reason)| (field.into(), reason)).collect();
-        row
-    }
-
     /// What is odd about the classes of a flow.
-    fn look_at(&self, id: FlowId, flow: &OfFlow, context: &Context<'_>, qos: &mut Qos) {
+    fn look_at(&self, id: FlowId, flow: &OfFlow, map: Option<&QosMap>, context: &Context<'_>, qos: &mut Qos) {
         if flow.data == NONE && flow.acks == NONE && flow.cnps == NONE {
             return;
         }
         let Some(known) = context.flow(id) else { return };
-        let opposite = known.peer.and_then(|FlowId(peer)| self.flows.get(peer as usize)).copied();
-        let back = opposite.unwrap_or(UNSEEN);
+        let back = known.peer.and_then(|peer| self.flows.get(peer)).copied().unwrap_or_default();
         let note = |list: &mut Vec<usize>, all: &mut u64| {
             *all += 1;
             if list.len() < MAX_LISTED {
@@ -382,15 +366,15 @@ impl Traffic {
         }
         let tag = |class: u8| self.classes.get(class as usize).map(|sums| sums.tag);
         let priority =
-            |class: u8| tag(class).and_then(|tag| self.priority(tag)).map(|(priority, _)| priority);
+            |class: u8| tag(class).and_then(|tag| priority(map, tag)).map(|(priority, _)| priority);
         let is_wanted = |class: u8| {
-            let wanted = self.map.as_ref().and_then(|map| map.ack);
+            let wanted = map.and_then(|map| map.ack);
             wanted.is_some() && wanted == priority(class)
         };
         if differ(flow.acks, back.data) && !is_wanted(flow.acks) {
             note(&mut qos.acks_elsewhere, &mut qos.acks_elsewhere_count);
         }
-        let Some(map) = &self.map else { return };
+        let Some(map) = map else { return };
         if priority(flow.data).is_some_and(|priority| !map.has_pfc(priority)) {
             note(&mut qos.without_pfc, &mut qos.without_pfc_count);
         }

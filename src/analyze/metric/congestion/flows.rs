@@ -3,10 +3,13 @@
 
 use std::ops::Range;
 
-use crate::analyze::{metric::ends::Ends, model::FlowId, packet::PacketView, table::run::RunSum};
+use crate::analyze::{
+    metric::{ends::Ends, per_flow::PerFlow},
+    model::FlowId,
+    packet::PacketView,
+    table::run::RunSum,
+};
 
-/// Flows that are kept; those with higher numbers are in the totals only.
-const MAX_FLOWS: usize = 1 << 20;
 /// Flows that were marked or notified, of which more is kept.
 const MAX_NOTED: usize = 1 << 16;
 /// Flows whose rate over time is kept: 16 KiB each.
@@ -60,7 +63,11 @@ pub(super) struct Slot {
     noted: u32,
 }
 
-const EMPTY: Slot = Slot { capable: 0, bytes: 0, first_ns: i64::MAX, incapable: 0, noted: NONE };
+impl Default for Slot {
+    fn default() -> Slot {
+        Slot { capable: 0, bytes: 0, first_ns: i64::MAX, incapable: 0, noted: NONE }
+    }
+}
 
 /// A flow that was marked, or has CNPs, or is slowed by CNPs.
 #[derive(Clone, Debug)]
@@ -102,7 +109,7 @@ pub(super) struct Reaction {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marks {
-    slots: Vec<Slot>,
+    slots: PerFlow<Slot>,
     noted: Vec<Noted>,
     events: Vec<Event>,
     /// There were too many events: none is kept.
@@ -141,25 +148,8 @@ impl Axis {
 
 impl Marks {
     #[inline(always)]
-    pub(super) fn slot(&self, FlowId(flow): FlowId) -> Option<&Slot> {
-        self.slots.get(flow as usize)
-    }
-
-    #[inline(always)]
-    fn slot_mut(&mut self, FlowId(flow): FlowId) -> Option<&mut Slot> {
-        let at = flow as usize;
-        if at >= self.slots.len() {
-            self.grow(at);
-        }
-        self.slots.get_mut(at)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self, at: usize) {
-        if at < MAX_FLOWS {
-            self.slots.resize(at + 1, EMPTY);
-        }
+    pub(super) fn slot(&self, flow: FlowId) -> Option<&Slot> {
+        self.slots.get(flow)
     }
 
     /// Bytes on the heap: of what is noted and of its rows in the report; slots are small.
@@ -175,7 +165,7 @@ impl Marks {
     pub(super) fn on_data(&mut self, flow: FlowId, packet: &impl PacketView) {
         let (time, bytes) = (packet.time(), packet.l1_bytes() as u64);
         let is_capable = packet.mark().0 & 3 != 0;
-        let Some(slot) = self.slot_mut(flow) else { return };
+        let Some(slot) = self.slots.entry(flow) else { return };
         slot.capable += is_capable as u64;
         slot.incapable = slot.incapable.saturating_add(!is_capable as u32);
         match slot.first_ns {
@@ -190,7 +180,7 @@ impl Marks {
 
     pub(super) fn on_run(&mut self, run: &RunSum) {
         // A run goes on where a packet was: the slot is there.
-        let Some(slot) = self.slot_mut(run.flow) else { return };
+        let Some(slot) = self.slots.entry(run.flow) else { return };
         match run.ecn.0 & 3 {
             0 => slot.incapable = slot.incapable.saturating_add(run.packets as u32),
             _ => slot.capable += run.packets,
@@ -248,8 +238,7 @@ impl Marks {
 
     /// A flow's number will be another's.
     pub(super) fn retire(&mut self, flow: FlowId) {
-        let Some(slot) = self.slots.get_mut(flow.0 as usize) else { return };
-        let left = std::mem::replace(slot, EMPTY);
+        let Some(left) = self.slots.retire(flow) else { return };
         if let Some(noted) = self.noted.get_mut(left.noted as usize) {
             (noted.flow, noted.left) = (None, Some(left));
         }
@@ -258,7 +247,7 @@ impl Marks {
     /// The place of a noted flow; it is noted now, if it was not.
     fn noting(&mut self, flow: FlowId, ends: Ends, qp: Option<u32>) -> Option<u32> {
         let many = self.noted.len();
-        let slot = self.slot_mut(flow)?;
+        let slot = self.slots.entry(flow)?;
         if slot.noted == NONE {
             if many >= MAX_NOTED {
                 return None;
@@ -358,7 +347,7 @@ impl Marks {
     /// How long bins are at first. All runs have ended: it is the same with them and without.
     #[cold]
     fn first_width(&self, now: i64) -> i64 {
-        let seen = self.slots.iter().filter(|slot| slot.first_ns != i64::MAX);
+        let seen = self.slots.iter().map(|(_, slot)| slot).filter(|slot| slot.first_ns != i64::MAX);
         let (flows, packets, first) = seen.fold((0u64, 0u64, now), |(flows, packets, first), slot| {
             (flows + 1, packets + slot.capable + slot.incapable as u64, first.min(slot.first_ns))
         });
@@ -386,7 +375,7 @@ impl Marks {
 
     /// Data packets of a noted flow that could be marked, and that could not.
     pub(super) fn data_packets(&self, at: usize) -> [u64; 2] {
-        let slot = self.slot_of(at).unwrap_or(EMPTY);
+        let slot = self.slot_of(at).unwrap_or_default();
         [slot.capable, slot.incapable as u64]
     }
 

@@ -15,7 +15,7 @@ use std::ops::Range;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::{Context, Metric, Placed, ends::Ends};
+use super::{Context, Metric, Placed, ends::Ends, speeds::Speeds};
 use crate::{
     analyze::{
         model::{Address, FlowId},
@@ -54,9 +54,7 @@ pub struct Congestion {
     /// ACKs of native InfiniBand that notify.
     becn_acks: u64,
     flows: Marks,
-    /// The speed of all links, in bit/s; or that of the interfaces, if they have one and the same.
-    speed_bps: Option<u64>,
-    speeds: Vec<Option<u64>>,
+    speeds: Speeds,
 }
 
 /// The CNPs to a sender, and whether a packet of it was marked.
@@ -108,11 +106,7 @@ impl Metric for Congestion {
     }
 
     fn on_interface(&mut self, number: u16, _: &str, speed_bps: Option<u64>) {
-        let at = number as usize;
-        if self.speeds.len() <= at {
-            self.speeds.resize(at + 1, None);
-        }
-        self.speeds[at] = speed_bps.filter(|&bps| bps > 0);
+        self.speeds.set(number, speed_bps);
     }
 
     fn on_retire(&mut self, flow: FlowId) {
@@ -147,12 +141,7 @@ impl Metric for Congestion {
 impl Congestion {
     /// With the speed of all links in bit/s, where it is known.
     pub fn with_speed(speed_bps: Option<u64>) -> Congestion {
-        Congestion { speed_bps: speed_bps.filter(|&bps| bps > 0), ..Congestion::default() }
-    }
-
-    fn speed(&self) -> Option<u64> {
-        let (&first, others) = self.speeds.split_first().unwrap_or((&None, &[]));
-        self.speed_bps.or(first.filter(|_| others.iter().all(|&other| other == first)))
+        Congestion { speeds: Speeds::new(speed_bps), ..Congestion::default() }
     }
 
     #[cold]

@@ -3,6 +3,7 @@
 
 use super::flows::Axis;
 use crate::{
+    analyze::metric::bit_rate,
     dcqcn::{ReactionPoint, SETS},
     report::{Dcqcn, DcqcnModel, Reason},
 };
@@ -46,7 +47,7 @@ impl Replay<'_> {
         let measured = &self.rate[bins.from..bins.from + bins.width as usize * bins.cells];
         let bps = |bins: &[u32]| {
             let bytes: u64 = bins.iter().map(|&bytes| bytes as u64).sum();
-            (bytes as u128 * 8_000_000_000 / cell_ns.unsigned_abs() as u128) as u64
+            bit_rate(bytes, cell_ns.unsigned_abs())
         };
         let measured: Vec<u64> = measured.chunks(bins.width as usize).map(bps).collect();
         let mut models: Vec<(DcqcnModel, Vec<u64>)> = Vec::new();

@@ -16,6 +16,7 @@ use super::{
     Context, Metric, Placed, QUIET_NS, Silence,
     incast::Incast,
     pause::{Pause, Stop},
+    per_flow::PerFlow,
 };
 use crate::{
     analyze::{
@@ -28,8 +29,7 @@ use crate::{
     report::{self, TimeCause},
 };
 
-/// Flows whose bytes are counted, and flows whose silences are: about a kilobyte each.
-const MAX_FLOWS: usize = 1 << 20;
+/// Flows whose silences are counted: about a kilobyte each.
 const MAX_SPENT: usize = 1 << 16;
 /// A sender that goes on so soon after a pause had waited for its end.
 const HELD_NS: i64 = 5_000;
@@ -51,7 +51,7 @@ pub struct Verdicts {
     incast: Incast,
     /// The priority by DSCP and PCP, each with one more for none; 8: not known.
     priorities: Box<[[u8; 9]; 65]>,
-    flows: Vec<OfFlow>,
+    flows: PerFlow<OfFlow>,
     spent: Vec<Spent>,
     free: Vec<u32>,
     /// What pauses did, by the number of who asked for them.
@@ -119,9 +119,10 @@ impl Early {
     }
 }
 
-impl OfFlow {
-    const NONE: OfFlow =
-        OfFlow { bytes: 0, spent: NONE, early: Early { ns: [0; 2], longest: [(0, 0); 2], times: [0; 2] } };
+impl Default for OfFlow {
+    fn default() -> OfFlow {
+        OfFlow { bytes: 0, spent: NONE, early: Early::default() }
+    }
 }
 
 /// What one sender's pauses of one priority did.
@@ -267,7 +268,7 @@ impl Verdicts {
             pause,
             incast,
             priorities,
-            flows: Vec::new(),
+            flows: PerFlow::default(),
             spent: Vec::new(),
             free: Vec::new(),
             effects: Vec::new(),
@@ -283,27 +284,15 @@ impl Verdicts {
     }
 
     #[inline(always)]
-    fn sent(&mut self, FlowId(flow): FlowId, bytes: u64) {
-        let at = flow as usize;
-        if at >= self.flows.len() {
-            self.grow(at);
-        }
-        if let Some(flow) = self.flows.get_mut(at) {
+    fn sent(&mut self, flow: FlowId, bytes: u64) {
+        if let Some(flow) = self.flows.entry(flow) {
             flow.bytes += bytes;
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self, at: usize) {
-        if at < MAX_FLOWS {
-            self.flows.resize(at + 1, OfFlow::NONE);
         }
     }
 
     /// The sums of a flow; `None` if too many flows have some.
     fn spent(&mut self, id: FlowId, start: Option<i64>) -> Option<usize> {
-        let flow = self.flows.get_mut(id.0 as usize)?;
+        let flow = self.flows.known(id)?;
         if flow.spent == NONE {
             let mut new = Spent::new(id, start?);
             std::mem::take(&mut flow.early).add_to(&mut new);
@@ -330,7 +319,7 @@ impl Verdicts {
     #[cold]
     #[inline(never)]
     fn notified(&mut self, id: FlowId, now: i64) {
-        let bytes = self.flows.get(id.0 as usize).map_or(0, |flow| flow.bytes);
+        let bytes = self.flows.get(id).map_or(0, |flow| flow.bytes);
         // Without a silence so far, its beginning is not known here: the first silence tells it.
         let Some(at) = self.spent(id, None).or_else(|| self.spent(id, Some(i64::MIN))) else { return };
         let spent = &mut self.spent[at];
@@ -340,10 +329,10 @@ impl Verdicts {
 
     fn take_silence(&mut self, silence: &Silence) {
         let id = silence.flow;
-        self.sent(id, 0);
         let stops_any = self.pause.stops_any();
+        let flow = self.flows.entry(id);
         if !stops_any
-            && let Some(flow) = self.flows.get_mut(id.0 as usize)
+            && let Some(flow) = flow
             && flow.spent == NONE
             && flow.early.take(silence)
         {
@@ -483,12 +472,8 @@ impl Metric for Verdicts {
 
     fn on_retire(&mut self, flow: FlowId) {
         self.incast.on_retire(flow);
-        if let Some(of_flow) = self.flows.get_mut(flow.0 as usize) {
-            let old = std::mem::replace(of_flow, OfFlow::NONE);
-            if old.spent != NONE {
-                self.free.push(old.spent);
-            }
-        }
+        let old = self.flows.retire(flow).filter(|old| old.spent != NONE);
+        self.free.extend(old.map(|old| old.spent));
     }
 
     fn on_interface(&mut self, number: u16, name: &str, speed_bps: Option<u64>) {
@@ -500,7 +485,7 @@ impl Metric for Verdicts {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.spent.capacity() * size_of::<Spent>() + self.pause.heap_bytes() + self.incast.heap_bytes()
+        self.spent.capacity() * size_of::<Spent>() + self.incast.heap_bytes()
     }
 
     fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {

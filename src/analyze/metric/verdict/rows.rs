@@ -4,7 +4,7 @@ use std::{borrow::Cow, cmp::Reverse};
 
 use super::{super::Context, CAUSES, Spent, Verdicts};
 use crate::{
-    analyze::{metric::Spell, model::FlowId},
+    analyze::metric::{Spell, bit_rate},
     report::{
         self, Confidence, Reason, SlowFlow, TimeCause, TimeShare,
         units::{bits, count, duration},
@@ -27,7 +27,7 @@ impl Verdicts {
     pub(super) fn report<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
         let mut slow = Vec::new();
         let mut stopped = vec![(0u64, 0u64); self.effects.len()];
-        for (id, of_flow) in (0..).map(FlowId).zip(&self.flows) {
+        for (id, of_flow) in self.flows.iter() {
             let silent: u64 = of_flow.early.ns.iter().sum();
             let known = self.spent.get(of_flow.spent as usize);
             // Few silences that are short make no flow slow.
@@ -170,7 +170,7 @@ impl Verdicts {
             dest_qp: spell.dest_qp,
             lasted_ns: lasted,
             wire_bytes: self.bytes(spent),
-            rate_bps: (self.bytes(spent) as u128 * 8_000_000_000 / lasted as u128) as u64,
+            rate_bps: bit_rate(self.bytes(spent), lasted),
             cause,
             lost_ns: lost,
             shares,
@@ -194,7 +194,7 @@ impl Verdicts {
     }
 
     fn bytes(&self, spent: &Spent) -> u64 {
-        self.flows.get(spent.flow.0 as usize).map_or(0, |flow| flow.bytes)
+        self.flows.get(spent.flow).map_or(0, |flow| flow.bytes)
     }
 
     /// What a share stands on.
@@ -325,9 +325,10 @@ fn throttle(
     let bytes_after = bytes.saturating_sub(bytes_before);
     let needed = bytes_after as u128 * active_before as u128 / bytes_before as u128;
     let mut lost = u64::try_from((active_after as u128).saturating_sub(needed)).unwrap_or(u64::MAX);
-    let bps = |bytes: u64, ns: u64| (bytes as u128 * 8_000_000_000 / ns.max(1) as u128) as u64;
-    let rates =
-        Throttled { before_bps: bps(bytes_before, active_before), after_bps: bps(bytes_after, active_after) };
+    let rates = Throttled {
+        before_bps: bit_rate(bytes_before, active_before),
+        after_bps: bit_rate(bytes_after, active_after),
+    };
     // A rate that varies by a tenth is no reaction.
     if (lost as u128) * 10 < active_after as u128 {
         return None;
