@@ -1,14 +1,15 @@
 //! Analysis of rows without payload: the report is that of the frames, however they were cut into files and mixed.
 #![cfg(all(feature = "arrow", feature = "compression"))]
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::path::PathBuf;
 
+use arrow_array::{RecordBatch, cast::AsArray, types::Int64Type};
 use proptest::prelude::*;
 use rdmawire::{
     analyze::{Analysis, Files, Options},
     capture::{self, Record, Source, Time},
     dissect::Link,
-    packets::{FileFacts, HeaderRows, analyze_headers},
+    packets::{FileFacts, HeaderMerge, HeaderRows, analyze_headers},
     report::Report,
 };
 
@@ -90,42 +91,18 @@ fn of_frames(trace: &Trace, options: &Options) -> Report {
     analysis.end().from(Files::default()).report().collect()
 }
 
-/// The report of rows: of those of one bucket, if there are several. The trace is cut into files here.
-fn of_rows(
-    trace: &Trace,
-    options: &Options,
-    cuts: &[usize],
-    bucket: Option<(u32, u32)>,
-    batch: usize,
-) -> Report {
+/// The report of rows.
+fn of_rows(trace: &Trace, options: &Options, batch: usize) -> Report {
     let mut analysis = Analysis::new(options.clone());
     name_interfaces(&mut analysis, trace);
-    let mut from = 0;
-    let mut facts = Vec::new();
-    for to in cuts.iter().copied().chain([trace.frames.len()]) {
-        let frames = &trace.frames[from..to];
-        let mut rows = HeaderRows::new("tap", "file");
-        let mut flush = |rows: &mut HeaderRows| {
-            analyze_headers(&mut analysis, &rows.finish().unwrap(), "frame").unwrap();
-        };
-        for (at, frame) in frames.iter().enumerate() {
-            let headers = options.headers((from + at) as u64 + 1, &frame.record());
+    let mut rows = HeaderRows::new("tap", "file");
+    for (frames, at) in trace.frames.chunks(batch).zip((0..).step_by(batch)) {
+        for (frame, number) in frames.iter().zip(at + 1..) {
+            let headers = options.headers(number, &frame.record());
             assert!(headers.record.frame.len() <= frame.bytes.len());
-            let wanted = match (bucket, headers.pair) {
-                (None, _) => true,
-                (Some((n, of)), Some(pair)) => pair % of == n,
-                (Some((n, of)), None) => n == of,
-            };
-            if wanted {
-                rows.push(&headers);
-            }
-            if rows.len() == batch {
-                flush(&mut rows);
-            }
+            rows.push(&headers);
         }
-        flush(&mut rows);
-        facts.push(FileFacts::default());
-        from = to;
+        analyze_headers(&mut analysis, &rows.finish().unwrap(), "frame").unwrap();
     }
     analysis.end().from(Files::default()).report().collect()
 }
@@ -139,7 +116,7 @@ fn the_report_is_that_of_the_frames() {
     let mut trimmed = (0, 0);
     for path in captures() {
         let trace = read(&path);
-        let rows = of_rows(&trace, &options(), &[], None, 4096);
+        let rows = of_rows(&trace, &options(), 4096);
         assert_eq!(json(&rows), json(&of_frames(&trace, &options())), "{}", path.display());
         for frame in trace.frames.iter().take(5000) {
             trimmed.0 += options().headers(1, &frame.record()).record.frame.len();
@@ -177,7 +154,7 @@ fn odd_frames_have_the_same_report_too() {
     }
     assert!(trace.frames.len() > 100, "{}", trace.frames.len());
     let options = options();
-    assert_eq!(json(&of_rows(&trace, &options, &[], None, 77)), json(&of_frames(&trace, &options)));
+    assert_eq!(json(&of_rows(&trace, &options, 77)), json(&of_frames(&trace, &options)));
 }
 
 /// Packets that a switch cut have no ICRC: rows say so.
@@ -192,7 +169,7 @@ fn trimmed_packets_are_told_as_such() {
     let of_trimmed =
         |flow: &rdmawire::report::Flow| flow.requests.classes.get(&rdmawire::report::Class::Trimmed).copied();
     assert!(whole.flows.iter().filter_map(of_trimmed).sum::<u64>() > 5);
-    assert_eq!(json(&of_rows(&trace, &options(), &[], None, 50)), json(&whole));
+    assert_eq!(json(&of_rows(&trace, &options(), 50)), json(&whole));
 }
 
 /// Rows that no index wrote do not end an analysis.
@@ -214,59 +191,62 @@ fn forged_rows_are_analyzed_too() {
     assert_eq!(analysis.finish().capture.packets, 200);
 }
 
-/// What a bucket cannot know: places in lists, and what is of the whole capture.
-fn flows(report: &Report) -> BTreeMap<String, serde_json::Value> {
-    let mut all = BTreeMap::new();
-    let text = |value: serde_json::Value| value;
-    let id =
-        |flow: &rdmawire::report::Flow| format!("{} {} {} {}", flow.src, flow.dst, flow.dest_qp, flow.epoch);
-    for flow in &report.flows {
-        let mut row = text(serde_json::to_value(flow).unwrap());
-        row["connection"] = flow.connection.is_some().into();
-        all.insert(format!("flow {}", id(flow)), row);
+/// Batches of rows, each of one file and bucket, and what is known of the files.
+fn indexed(
+    trace: &Trace,
+    options: &Options,
+    cuts: &[usize],
+    (buckets, size): (u32, usize),
+) -> (Vec<FileFacts>, Vec<(String, RecordBatch)>) {
+    let (mut facts, mut batches) = (Vec::new(), Vec::new());
+    let mut from = 0;
+    for (at, to) in cuts.iter().copied().chain([trace.frames.len()]).enumerate() {
+        let (frames, file) = (&trace.frames[from..to], format!("file {at}"));
+        from = to;
+        let mut rows: Vec<_> = (0..=buckets).map(|_| HeaderRows::new("tap", &file)).collect();
+        let (mut number, mut latest) = (0, i64::MIN);
+        for frame in frames {
+            number += 1;
+            latest = latest.max(frame.time);
+            let headers = options.headers(number, &frame.record());
+            let bucket = headers.pair.map_or(buckets, |pair| pair % buckets) as usize;
+            rows[bucket].push_in_order(&headers, latest);
+            if rows[bucket].len() == size {
+                batches.push((file.clone(), rows[bucket].finish().unwrap()));
+            }
+        }
+        let times = frames.first().map(|first| (first.time, latest));
+        let known = FileFacts {
+            file: file.clone(),
+            frames: number,
+            first_ns: times.map(|(first, _)| first),
+            last_ns: times.map(|(_, last)| last),
+            interfaces: trace.interfaces.clone(),
+            ..FileFacts::default()
+        };
+        rows[buckets as usize].push_facts(&known).unwrap();
+        batches.extend(rows.iter_mut().map(|rows| (file.clone(), rows.finish().unwrap())));
+        facts.push(known);
     }
-    for connection in &report.connections {
-        let mut row = serde_json::to_value(connection).unwrap();
-        row["id"] = 0.into();
-        row["flows"] = connection.flows.map(|at| id(&report.flows[at])).to_vec().into();
-        all.insert(format!("connection {}", row["flows"]), row);
-    }
-    for episode in &report.episodes {
-        let mut row = serde_json::to_value(episode).unwrap();
-        row["flow"] = id(&report.flows[episode.flow]).into();
-        all.insert(format!("episode {} {}", row["flow"], episode.first_retransmit_frame), row);
-    }
-    all
+    facts.sort_by(|a, b| a.order().cmp(&b.order()));
+    (facts, batches)
 }
 
-fn check_buckets(trace: &Trace, cuts: &[usize], buckets: u32, options: &Options) {
-    let whole = of_frames(trace, options);
-    if buckets == 1 {
-        // Rows of all tables, findings included.
-        assert_eq!(json(&of_rows(trace, options, cuts, None, 333)), json(&whole));
-        return;
-    }
-    let mut parts = BTreeMap::new();
-    let (mut packets, mut payload) = (0, 0);
-    for bucket in 0..=buckets {
-        let part = of_rows(trace, options, cuts, Some((bucket, buckets)), 333);
-        packets += part.capture.packets;
-        payload += part.flows.iter().map(|flow| flow.payload_bytes).sum::<u64>();
-        if bucket == buckets {
-            assert_eq!(
-                serde_json::to_value(&part.pause).unwrap(),
-                serde_json::to_value(&whole.pause).unwrap()
-            );
-        }
-        parts.extend(flows(&part));
-    }
-    assert_eq!(packets, whole.capture.packets);
-    assert_eq!(payload, whole.flows.iter().map(|flow| flow.payload_bytes).sum::<u64>());
-    let expected = flows(&whole);
-    assert_eq!(parts.len(), expected.len());
-    for (key, row) in expected {
-        assert_eq!(parts.get(&key), Some(&row), "{key}");
-    }
+/// The report of all rows of a tap, file by file and bucket by bucket.
+fn of_index(trace: &Trace, options: &Options, cuts: &[usize], spread: (u32, usize)) -> Report {
+    let (facts, mut batches) = indexed(trace, options, cuts, spread);
+    let place = |file: &str| facts.iter().position(|facts| facts.file == file);
+    let first = |name: &str, batch: &RecordBatch| {
+        let column = batch.column_by_name(name).unwrap().as_primitive::<Int64Type>();
+        column.values().first().copied().unwrap_or(0)
+    };
+    batches.sort_by_key(|(file, batch)| (first("order_ns", batch), place(file), first("frame", batch)));
+    let mut analysis = Analysis::new(options.clone());
+    let mut merge = HeaderMerge::default();
+    facts.iter().for_each(|facts| _ = merge.file(facts.clone(), &mut analysis));
+    batches.iter().for_each(|(file, batch)| merge.push(file, batch, &mut analysis).unwrap());
+    merge.finish(&mut analysis);
+    analysis.end().from(Files::default()).report().collect()
 }
 
 /// Several captures as one, each with addresses of its own.
@@ -299,11 +279,13 @@ fn mixed() -> Trace {
     Trace { frames, interfaces: Vec::new() }
 }
 
+/// Rows of all tables, findings included, do not depend on cuts and buckets.
 #[test]
-fn buckets_have_the_flows_of_the_whole() {
+fn buckets_have_the_report_of_the_whole() {
     let trace = read(std::path::Path::new("pcaps/loss1_rc_write-B-300.pcap"));
+    let whole = json(&of_frames(&trace, &options()));
     for buckets in [1, 3, 8] {
-        check_buckets(&trace, &[100, 101, 250], buckets, &options());
+        assert_eq!(json(&of_index(&trace, &options(), &[100, 101, 250], (buckets, 33))), whole);
     }
     let trace = mixed();
     // With other addresses, ICRCs are wrong.
@@ -311,18 +293,48 @@ fn buckets_have_the_flows_of_the_whole() {
     let pairs: std::collections::BTreeSet<_> =
         trace.frames.iter().filter_map(|frame| options.headers(1, &frame.record()).pair).collect();
     assert!(pairs.len() >= 4, "{pairs:?}");
+    let whole = json(&of_frames(&trace, &options));
     for buckets in [1, 3, 8] {
-        check_buckets(&trace, &[1000, 1001, 5000], buckets, &options);
+        assert_eq!(json(&of_index(&trace, &options, &[1000, 1001, 5000], (buckets, 333))), whole);
     }
+}
+
+/// A file that begins a little before the last one ended follows it: frames keep their places.
+#[test]
+fn a_step_back_at_a_cut_does_not_matter() {
+    let mut trace = read(std::path::Path::new("pcaps/loss1_rc_write-B-300.pcap"));
+    for (at, last) in [(100, 99), (101, 99), (102, 99), (200, 199)] {
+        trace.frames[at].time = trace.frames[last].time - 700_000;
+    }
+    let whole = json(&of_frames(&trace, &options()));
+    assert_eq!(json(&of_index(&trace, &options(), &[100, 200], (3, 20))), whole);
+}
+
+/// Files that overlap are merged by time.
+#[test]
+fn files_that_overlap_are_merged() {
+    let trace = read(std::path::Path::new("pcaps/loss1_rc_write-B-300.pcap"));
+    let whole = of_frames(&trace, &options());
+    let (even, odd): (Vec<_>, Vec<_>) =
+        trace.frames.iter().cloned().enumerate().partition(|(at, _)| at % 2 == 0);
+    let frames = even.into_iter().chain(odd).map(|(_, frame)| frame).collect();
+    let apart = Trace { frames, interfaces: trace.interfaces.clone() };
+    let merged = of_index(&apart, &options(), &[150], (3, 7));
+    let of = |report: &Report| -> Vec<_> {
+        report
+            .flows
+            .iter()
+            .map(|flow| (flow.requests.retransmits, flow.requests.out_of_order, flow.packets))
+            .collect()
+    };
+    assert_eq!(of(&merged), of(&whole));
+    assert_ne!(of(&of_frames(&apart, &options())), of(&whole));
 }
 
 /// `rdmawire index` writes the rows of all frames, and what is known of the file.
 #[cfg(feature = "parquet")]
 #[test]
 fn an_index_has_the_report_of_the_capture() {
-    use arrow_array::{RecordBatch, cast::AsArray, types::Int64Type};
-    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-
     fn files(dir: &std::path::Path, to: &mut Vec<PathBuf>) {
         for entry in std::fs::read_dir(dir).unwrap() {
             let path = entry.unwrap().path();
@@ -348,40 +360,20 @@ fn an_index_has_the_report_of_the_capture() {
         let done = index(&[]);
         assert_eq!(done.status.code(), Some(2));
         assert!(String::from_utf8_lossy(&done.stderr).contains("exists"));
+        let analyze = |what: &std::path::Path| {
+            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_rdmawire"));
+            let done = command.args(["analyze", "--json"]).arg(what).output().unwrap();
+            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+            assert!(done.stderr.is_empty(), "{}", String::from_utf8_lossy(&done.stderr));
+            let mut report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+            report["capture"]["files"] = serde_json::Value::Null;
+            report
+        };
+        let tap = dir.join("tap=leaf_1_eth0");
+        assert_eq!(analyze(&tap), analyze(std::path::Path::new(path)), "{path}");
         let mut all = Vec::new();
-        files(&dir, &mut all);
-        assert!(all.iter().all(|file| file.to_str().unwrap().contains("tap=leaf_1_eth0/hour=20")), "{all:?}");
-        let mut rows: Vec<(i64, RecordBatch)> = Vec::new();
-        let mut facts = None;
-        for file in all {
-            let reader =
-                ParquetRecordBatchReaderBuilder::try_new(std::fs::File::open(&file).unwrap()).unwrap();
-            for batch in reader.build().unwrap() {
-                let batch = batch.unwrap();
-                let frames = batch.column_by_name("frame").unwrap().as_primitive::<Int64Type>();
-                for (at, &frame) in frames.values().iter().enumerate() {
-                    match frame {
-                        0 => {
-                            let json = batch.column_by_name("header").unwrap().as_binary::<i32>().value(at);
-                            facts = Some(serde_json::from_slice::<FileFacts>(json).unwrap());
-                        }
-                        frame => rows.push((frame, batch.slice(at, 1))),
-                    }
-                }
-            }
-        }
-        rows.sort_by_key(|(frame, _)| *frame);
-        let trace = read(std::path::Path::new(path));
-        let facts = facts.expect("a row of the file");
-        assert_eq!((facts.frames, rows.len()), (trace.frames.len() as u64, trace.frames.len()));
-        assert_eq!(facts.interfaces, trace.interfaces);
-        let mut analysis = Analysis::new(options());
-        name_interfaces(&mut analysis, &trace);
-        for (_, row) in &rows {
-            analyze_headers(&mut analysis, row, "frame").unwrap();
-        }
-        let report = analysis.end().from(Files::default()).report().collect();
-        assert_eq!(json(&report), json(&of_frames(&trace, &options())), "{path}");
+        files(&tap, &mut all);
+        assert!(all.iter().all(|file| file.to_str().unwrap().contains("/hour=20")), "{all:?}");
         std::fs::remove_dir_all(&dir).unwrap();
     }
 }
@@ -394,11 +386,13 @@ proptest! {
         name in prop::sample::select(vec!["loss1_rc_write-B-300.pcap", "cm_rping-A.pcap", "rnr_late-A.pcap.zst"]),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..7),
         buckets in prop::sample::select(vec![1, 3, 8]),
+        size in 1..500usize,
     ) {
         let mut trace = read(&PathBuf::from("pcaps").join(name));
         trace.frames.truncate(4000);
         let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(trace.frames.len() + 1)).collect();
         cuts.sort();
-        check_buckets(&trace, &cuts, buckets, &options());
+        let whole = json(&of_frames(&trace, &options()));
+        prop_assert_eq!(json(&of_index(&trace, &options(), &cuts, (buckets, size))), whole);
     }
 }

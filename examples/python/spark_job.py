@@ -20,9 +20,7 @@ def main(arguments: List[str]) -> int:
     output, *pairs = arguments
     captures = [(tap, path) for tap, _, path in (pair.partition("=") for pair in pairs)]
     session = importlib.import_module("pyspark.sql").SparkSession.builder.appName("rdmawire").getOrCreate()
-    # The rows are written first: a tap can be analyzed again, with other options, without its captures.
-    spark.index_captures(session, captures).write.mode("overwrite").partitionBy("tap").parquet(f"{output}/index")
-    results = spark.analyze_rows(session.read.parquet(f"{output}/index")).cache()
+    results = spark.analyze_captures(session, captures).cache()
     for name in ("flows", "connections", "episodes", "losses", "findings"):
         results.table(name).write.mode("overwrite").parquet(f"{output}/{name}")
     worst = results.table("findings").where("severity = 'error'").select("tap", "id", "text")

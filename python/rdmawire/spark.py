@@ -1,17 +1,13 @@
-"""Many captures on many machines: Apache Spark around the same analysis.
+"""Many captures on many machines: Apache Spark around the same analysis. Needs pyspark and pyarrow.
 
-Captures become rows of headers, without payload, one task a file. The rows of a tap come together in the order of time, and
-go through the analysis as a stream: what `analyze` says of the frames, it says of the rows. Needs pyspark and pyarrow.
+Each tap is analyzed in one task, which says what `analyze` says of the tap's capture before it was cut into files.
 
     captures = [("leaf1-eth0", "/captures/leaf1/0001.pcap"), ("leaf1-eth0", "/captures/leaf1/0002.pcap")]
     results = rdmawire.spark.analyze_captures(spark, captures)
     results.table("findings").show()
 
-With `buckets` more than one, the address pairs of a tap are spread over so many tasks. Flows, connections and episodes are
-then the same, but for their numbers (`flow`, `connection`, `id`), which count in their bucket. What is of a whole tap is not
-put together again: rows of the tables `captures`, `classes`, `intervals` and `findings` are of a bucket, whose number stands
-beside them; frames without addresses, with all pauses, are in the last one. What is learned over all packets of a tap (whether ICRCs can be
-trusted, lags of recorded copies, a coarse clock) is learned in each bucket.
+`analyze_captures` reads captures where they are. `analyze_index` reads what `rdmawire index` wrote of them: frames without payload, a
+tenth of the bytes. `analyze_rows` takes such rows from any DataFrame, and lets Spark sort them.
 """
 
 from __future__ import annotations
@@ -19,9 +15,9 @@ from __future__ import annotations
 import importlib
 import json
 import os
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
-from . import _native
+from . import _native, taps
 from ._analyze import _asked
 
 HEADERS = (
@@ -29,7 +25,7 @@ HEADERS = (
     "length_bytes bigint, captured_bytes bigint, icrc_state bigint, header binary"
 )
 """The schema of rows of headers. `rdmawire explain table headers` has what they mean, where it is built with Parquet."""
-ROWS = "tap string, bucket bigint, table string, row string"
+ROWS = "tap string, table string, row string"
 
 TABLES = ("captures", "flows", "connections", "episodes", "losses", "pauses", "marks", "classes", "intervals", "findings")
 
@@ -58,23 +54,70 @@ class Results:
     """
 
     rows: Any
-    """tap, bucket, table, row."""
+    """tap, table, row."""
 
     def __init__(self, rows: Any) -> None:
         self.rows = rows
 
     def table(self, name: str) -> Any:
-        """A table, with the columns `tap` and `bucket` before its own."""
+        """A table, with the column `tap` before its own."""
         functions = _functions()
         columns = ", ".join(f"`{column}` {_TYPES.get(kind, 'string')}" for column, kind, _ in _native.table_columns(name))
         rows = self.rows.where(functions.col("table") == name)
         parsed = functions.from_json("row", columns).alias("row")
-        return rows.select("tap", "bucket", parsed).select("tap", "bucket", "row.*")
+        return rows.select("tap", parsed).select("tap", "row.*")
 
     def cache(self) -> Results:
         """Keeps the rows, so that several tables need one analysis."""
         self.rows = self.rows.cache()
         return self
+
+
+def analyze_captures(spark: Any, captures: Captures, **options: Any) -> Results:
+    """Analyzes the captures of many taps, each in one task. Options are those of `rdmawire.analyze`, but for `filter` and `strict`.
+
+    Captures are read twice: their frames are counted first, one task a file, at the time of the call.
+    """
+    pairs, asked = _pairs(captures), _asked(**options)
+
+    def count(batches: Iterator[Any]) -> Iterator[Any]:
+        for at in _numbers(batches):
+            tap, path = pairs[at]
+            yield _batch({"tap": [tap], "path": [path], "facts": [_native.file_facts(path)]})
+
+    counted: Dict[str, Dict[str, str]] = {}
+    for row in _tasks(spark, len(pairs)).mapInArrow(count, "tap string, path string, facts string").collect():
+        counted.setdefault(row["tap"], {})[row["path"]] = row["facts"]
+    files = sorted(counted.items())
+
+    def analyze(batches: Iterator[Any]) -> Iterator[Any]:
+        for at in _numbers(batches):
+            tap, facts = files[at]
+            yield _rows(tap, taps._of_captures(facts, asked))
+
+    return Results(_tasks(spark, len(files)).mapInArrow(analyze, ROWS))
+
+
+def analyze_index(spark: Any, index: Union[str, "os.PathLike[str]"], *, filesystem: Any = None, **options: Any) -> Results:
+    """Analyzes a directory that `rdmawire index` wrote, each tap in one task. Nothing is shuffled.
+
+    Every worker must be able to read the directory. `filesystem`: one of `pyarrow.fs`; without it, `index` may be a URI. Options are those of
+    `rdmawire.analyze`, but for `filter` and `strict`.
+    """
+    asked = _asked(**options)
+    filesystem, paths = taps.list_index(index, filesystem)
+    of_taps: Dict[str, List[str]] = {}
+    for path in paths:
+        names = [part[4:] for part in path.split("/") if part.startswith("tap=")]
+        of_taps.setdefault(names[0] if names else "", []).append(path)
+    files = sorted(of_taps.items())
+
+    def analyze(batches: Iterator[Any]) -> Iterator[Any]:
+        for at in _numbers(batches):
+            tap, paths = files[at]
+            yield _rows(tap, taps._of_index(paths, filesystem, asked))
+
+    return Results(_tasks(spark, len(files)).mapInArrow(analyze, ROWS))
 
 
 def index_captures(spark: Any, captures: Captures, **options: Any) -> Any:
@@ -83,122 +126,109 @@ def index_captures(spark: Any, captures: Captures, **options: Any) -> Any:
     Write it with `.write.partitionBy("tap").parquet(...)`, and later `analyze_rows` takes what was written: a tap can be
     analyzed again without its captures. Options are those of `rdmawire.analyze`; `roce_ports` and `icrc` matter here.
     """
-    pairs = [(tap, file) for tap, files in captures.items() for file in files] if isinstance(captures, Mapping) else captures
-    paths = [(str(tap), os.fspath(path)) for tap, path in pairs]
-    asked = _asked(**options)
+    pairs, asked = _pairs(captures), _asked(**options)
 
     def read(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow
 
-        for batch in batches:
-            for row in batch.to_pylist():
-                headers = _native.Headers(row["path"], row["tap"], asked)
-                yield from pyarrow.RecordBatchReader.from_stream(headers)
+        for at in _numbers(batches):
+            tap, path = pairs[at]
+            yield from pyarrow.RecordBatchReader.from_stream(_native.Headers(path, tap, asked))
 
-    frame = spark.createDataFrame(paths, "tap string, path string")
-    return frame.repartition(max(1, len(paths)), "path").mapInArrow(read, HEADERS)
+    return _tasks(spark, len(pairs)).mapInArrow(read, HEADERS)
 
 
-def analyze_rows(rows: Any, *, buckets: int = 1, partitions: Optional[int] = None, **options: Any) -> Results:
-    """Analyzes rows of headers, tap by tap. `partitions`: tasks, Spark's default if it is `None`.
+def analyze_rows(rows: Any, *, partitions: Optional[int] = None, **options: Any) -> Results:
+    """Analyzes rows of headers, each tap in one task. `partitions`: tasks, Spark's default if it is `None`.
 
-    The facts of the files (their rows have the frame number 0) are collected first: one row a file.
+    The facts of the files (their rows have the frame number 0) are collected first: one row a file. Spark sorts all rows of a tap:
+    `analyze_index` does without.
     """
-    if buckets < 1:
-        raise ValueError("buckets: at least one")
     functions = _functions()
     asked = _asked(**options)
-    files, bases = _facts(rows.where("frame = 0").select("tap", "header").collect())
-    spark = rows.sparkSession
-    base = spark.createDataFrame(bases, "tap string, file string, base bigint")
-    frames = rows.where("frame > 0").join(functions.broadcast(base), ["tap", "file"])
-    bucket = functions.lit(0) if buckets == 1 else functions.expr(f"coalesce(pair % {buckets}, {buckets})")
-    frames = frames.withColumn("number", functions.expr("base + frame")).withColumn("bucket", bucket.cast("bigint"))
-    wanted = ["tap", "bucket", "order_ns", "number", "time_ns", "link_type", "interface", "length_bytes", "captured_bytes"]
-    frames = frames.select(*wanted, "icrc_state", "header")
-    spread = frames.repartition("tap", "bucket") if partitions is None else frames.repartition(partitions, "tap", "bucket")
+    files: Dict[str, List[str]] = {}
+    for row in rows.where("frame = 0").select("tap", "header").collect():
+        files.setdefault(row["tap"], []).append(bytes(row["header"]).decode("utf-8"))
+    files = {tap: taps.in_order(facts) for tap, facts in files.items()}
+    places = [(tap, *place) for tap, facts in files.items() for place in _places(facts, asked)]
+    place = rows.sparkSession.createDataFrame(places, "tap string, file string, base bigint, begins_ns bigint")
+    frames = rows.where("frame > 0").join(functions.broadcast(place), ["tap", "file"])
+    frames = frames.withColumn("number", functions.expr("base + frame"))
+    frames = frames.withColumn("order_ns", functions.expr("greatest(order_ns, begins_ns)"))
+    wanted = ["tap", "order_ns", "number", "time_ns", "link_type", "interface", "length_bytes", "captured_bytes", "icrc_state", "header"]
+    frames = frames.select(*wanted)
+    spread = frames.repartition("tap") if partitions is None else frames.repartition(partitions, "tap")
 
     def analyze(batches: Iterator[Any]) -> Iterator[Any]:
         return _analyze_sorted(batches, files, asked)
 
-    return Results(spread.sortWithinPartitions("tap", "bucket", "order_ns", "number").mapInArrow(analyze, ROWS))
+    return Results(spread.sortWithinPartitions("tap", "order_ns", "number").mapInArrow(analyze, ROWS))
 
 
-def analyze_captures(
-    spark: Any, captures: Captures, *, buckets: int = 1, partitions: Optional[int] = None, **options: Any
-) -> Results:
-    """Analyzes the captures of many taps. Options are those of `rdmawire.analyze`, but for `filter` and `strict`.
-
-    The captures are read twice: once for the facts of the files, once for their frames. Where that is too slow, write what
-    `index_captures` gives, and pass it to `analyze_rows`.
-    """
-    rows = index_captures(spark, captures, **options)
-    return analyze_rows(rows, buckets=buckets, partitions=partitions, **options)
+def _pairs(captures: Captures) -> List[Tuple[str, str]]:
+    pairs = [(tap, file) for tap, files in captures.items() for file in files] if isinstance(captures, Mapping) else captures
+    return [(str(tap), os.fspath(path)) for tap, path in pairs]
 
 
-def _facts(rows: Iterable[Any]) -> Tuple[Dict[str, List[str]], List[Tuple[str, str, int]]]:
-    """The facts of each tap's files in their order, and how many frames are before each."""
-    taps: Dict[str, List[Tuple[int, str, int, str]]] = {}
-    for row in rows:
-        text = bytes(row["header"]).decode("utf-8")
-        facts = json.loads(text)
-        taps.setdefault(row["tap"], []).append((facts["first_ns"] or 0, facts["file"], facts["frames"], text))
-    bases = []
-    for tap, files in taps.items():
-        files.sort()
-        before = 0
-        for _, file, frames, _ in files:
-            bases.append((tap, file, before))
-            before += frames
-    return {tap: [text for *_, text in files] for tap, files in taps.items()}, bases
+def _tasks(spark: Any, number: int) -> Any:
+    """So many tasks: a DataFrame with a row for each, in a partition of its own."""
+    return spark.range(0, number, 1, max(1, number))
 
 
-def _analyze_sorted(batches: Iterable[Any], files: Mapping[str, List[str]], asked: Mapping[str, object]) -> Iterator[Any]:
-    """Analyzes batches that are sorted by tap and bucket."""
-    current: Optional[Tuple[str, int]] = None
+def _numbers(batches: Iterator[Any]) -> Iterator[int]:
+    for batch in batches:
+        yield from batch.column(0).to_pylist()
+
+
+def _places(facts: Sequence[str], asked: Dict[str, object]) -> Iterator[Tuple[str, int, int]]:
+    """Of each file in its order: its name, the frames before it, and the time that its rows are not before."""
+    analysis = _native.RowAnalysis(asked)
+    for text in facts:
+        yield (json.loads(text)["file"], *analysis.file(text))
+
+
+def _analyze_sorted(batches: Iterable[Any], files: Mapping[str, List[str]], asked: Dict[str, object]) -> Iterator[Any]:
+    """Analyzes batches that are sorted by tap."""
+    current: Optional[str] = None
     analysis: Optional[_native.RowAnalysis] = None
     for batch in batches:
-        taps, buckets = batch.column("tap"), batch.column("bucket")
         start = 0
         while start < batch.num_rows:
-            group = (taps[start].as_py(), buckets[start].as_py())
-            end = _end(lambda at: (taps[at].as_py(), buckets[at].as_py()) == group, start, batch.num_rows)
-            if group != current:
+            tap = batch.column("tap")[start].as_py()
+            end = _end(batch.column("tap"), tap, start)
+            if tap != current:
                 if current is not None and analysis is not None:
-                    yield _rows(current, analysis)
-                current, analysis = group, _native.RowAnalysis(files.get(group[0], []), asked)
+                    yield _rows(current, analysis.finish())
+                current, analysis = tap, _native.RowAnalysis(asked)
+                for facts in files.get(tap, []):
+                    analysis.file(facts)
             if analysis is not None:
-                analysis.push(batch.slice(start, end - start), "number")
+                analysis.push_sorted(batch.slice(start, end - start), "number")
             start = end
     if current is not None and analysis is not None:
-        yield _rows(current, analysis)
+        yield _rows(current, analysis.finish())
 
 
-def _end(is_of_group: Callable[[int], bool], start: int, end: int) -> int:
-    """Where a group ends that begins at `start`: rows are sorted by group."""
-    if is_of_group(end - 1):
+def _end(taps_of_rows: Any, tap: str, start: int) -> int:
+    """Where the rows of a tap end that begin at `start`: rows are sorted by tap."""
+    end = len(taps_of_rows)
+    if taps_of_rows[end - 1].as_py() == tap:
         return end
     while end - start > 1:
         middle = (start + end) // 2
-        if is_of_group(middle):
+        if taps_of_rows[middle].as_py() == tap:
             start = middle
         else:
             end = middle
     return end
 
 
-def _rows(group: Tuple[str, int], analysis: _native.RowAnalysis) -> Any:
+def _rows(tap: str, report: _native.NativeReport) -> Any:
+    rows = [(table, row) for table in TABLES for row in report.rows(table)]
+    return _batch({"tap": [tap] * len(rows), "table": [table for table, _ in rows], "row": [row for _, row in rows]})
+
+
+def _batch(columns: Dict[str, List[str]]) -> Any:
     import pyarrow
 
-    report = analysis.finish()
-    rows = [(table, row) for table in TABLES for row in report.rows(table)]
-    tap, bucket = group
-    return pyarrow.RecordBatch.from_arrays(
-        [
-            pyarrow.array([tap] * len(rows), pyarrow.string()),
-            pyarrow.array([bucket] * len(rows), pyarrow.int64()),
-            pyarrow.array([table for table, _ in rows], pyarrow.string()),
-            pyarrow.array([row for _, row in rows], pyarrow.string()),
-        ],
-        names=["tap", "bucket", "table", "row"],
-    )
+    return pyarrow.RecordBatch.from_pydict({name: pyarrow.array(values, pyarrow.string()) for name, values in columns.items()})

@@ -13,8 +13,8 @@ use pyo3::{
 };
 use rdmawire::{
     analyze::{Analysis, Options},
-    capture::Source,
-    packets::{FileFacts, HeaderRows, analyze_headers, header_schema},
+    capture::{Record, Source},
+    packets::{FileFacts, HeaderMerge, HeaderRows, analyze_headers, header_schema},
 };
 
 use crate::{
@@ -56,7 +56,7 @@ impl Headers {
         let opened = self.input.open()?;
         let rows = HeaderRows::new(&self.tap, &opened.reader.info().name);
         let batches =
-            Batches { opened: Some(opened), options: self.options.clone(), rows, frames: 0, first_ns: None };
+            Batches { opened: Some(opened), options: self.options.clone(), rows, seen: Seen::default() };
         stream_capsule(py, batches)
     }
 }
@@ -65,21 +65,19 @@ struct Batches {
     opened: Option<Opened>,
     options: Options,
     rows: HeaderRows,
-    frames: u64,
-    first_ns: Option<i64>,
+    seen: Seen,
 }
 
 impl Batches {
     fn read(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
-        let Batches { opened: Some(opened), options, rows, frames, first_ns } = self else { return Ok(None) };
+        let Batches { opened: Some(opened), options, rows, seen } = self else { return Ok(None) };
         while rows.len() < ROWS {
             let read = opened.reader.next_batch(|record| {
-                *frames += 1;
-                first_ns.get_or_insert(record.time.0);
-                rows.push(&options.headers(*frames, record));
+                seen.add(record);
+                rows.push(&options.headers(seen.frames, record));
             });
             if read.map_err(|error| fail(opened.raised.or(&error)))? == 0 {
-                rows.push_facts(&FileFacts::of(opened.reader.info(), *frames, *first_ns))?;
+                rows.push_facts(&FileFacts::of(opened.reader.info(), seen.frames, seen.times))?;
                 let last = rows.finish()?;
                 self.opened = None;
                 return Ok(Some(last));
@@ -107,51 +105,101 @@ impl RecordBatchReader for Batches {
     }
 }
 
-/// An analysis that is fed with rows of headers.
+/// What is known of a capture beside its frames: row 0 of its rows, as JSON.
+#[pyfunction]
+pub(crate) fn file_facts(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<String> {
+    let mut opened = Input::of(source)?.open()?;
+    let mut seen = Seen::default();
+    py.detach(|| {
+        loop {
+            let read = opened.reader.next_batch(|record| seen.add(record));
+            if read.map_err(|error| fail(opened.raised.or(&error)))? == 0 {
+                let facts = FileFacts::of(opened.reader.info(), seen.frames, seen.times);
+                return serde_json::to_string(&facts)
+                    .map_err(|error| ArrowError::ExternalError(Box::new(error)));
+            }
+        }
+    })
+    .map_err(error::plain)
+}
+
+/// The frames of a file.
+#[derive(Default)]
+struct Seen {
+    frames: u64,
+    /// Of the first frame, and the latest of all.
+    times: Option<(i64, i64)>,
+}
+
+impl Seen {
+    fn add(&mut self, record: &Record<'_>) {
+        self.frames += 1;
+        let (_, last) = self.times.get_or_insert((record.time.0, record.time.0));
+        *last = record.time.0.max(*last);
+    }
+}
+
+/// An analysis that is fed with rows of headers, of one tap.
 #[pyclass(frozen, module = "rdmawire._native")]
 pub(crate) struct RowAnalysis {
-    analysis: Mutex<Option<Analysis>>,
-    files: Vec<FileFacts>,
+    running: Mutex<Option<(Analysis, HeaderMerge)>>,
 }
 
 #[pymethods]
 impl RowAnalysis {
-    /// `files`: what is known of the tap's files, in their order, each as JSON.
     #[new]
-    fn new(files: Vec<String>, mut asked: Asked) -> PyResult<RowAnalysis> {
-        let files = files
-            .iter()
-            .map(|text| serde_json::from_str(text))
-            .collect::<Result<Vec<FileFacts>, _>>()
-            .map_err(|wrong| error::plain(format_args!("facts of a file: {wrong}")))?;
-        let mut analysis = Analysis::new(asked.options()?);
-        // Files of one tap have the same interfaces.
-        let most = files.iter().max_by_key(|file| file.interfaces.len());
-        for (number, (name, speed)) in (0..).zip(most.iter().flat_map(|file| &file.interfaces)) {
-            analysis.interface(number, name.clone().unwrap_or_default(), *speed);
-        }
-        Ok(RowAnalysis { analysis: Mutex::new(Some(analysis)), files })
+    fn new(mut asked: Asked) -> PyResult<RowAnalysis> {
+        let running = (Analysis::new(asked.options()?), HeaderMerge::default());
+        Ok(RowAnalysis { running: Mutex::new(Some(running)) })
     }
 
-    /// Analyzes the rows of a batch: an object of the Arrow PyCapsule interface. `number`: the column with the numbers of frames.
-    fn push(&self, batch: &Bound<'_, PyAny>, number: &str) -> PyResult<()> {
+    /// Announces a file, before its rows: in the order of the times of their first frames, and of their names. `facts`: its row 0. Returns how many
+    /// frames are before it, and the time that its rows are not before.
+    fn file(&self, facts: &str) -> PyResult<(u64, i64)> {
+        let facts = serde_json::from_str(facts)
+            .map_err(|wrong| error::plain(format_args!("facts of a file: {wrong}")))?;
+        self.with(|analysis, merge| Ok(merge.file(facts, analysis))).map_err(error::plain)
+    }
+
+    /// Analyzes rows of a file: an object of the Arrow PyCapsule interface. Batches come in the order of their first rows, by
+    /// `order_ns`, file and `frame`; rows wait for those of other files that belong before them.
+    fn push(&self, file: &str, batch: &Bound<'_, PyAny>) -> PyResult<()> {
         let batch = imported(batch)?;
-        let analyzed = batch.py_free(|batch| {
-            let mut analysis = self.analysis.lock().unwrap_or_else(PoisonError::into_inner);
-            match analysis.as_mut() {
-                Some(analysis) => analyze_headers(analysis, batch, number),
-                None => Err(ArrowError::ExternalError("this analysis is over".into())),
-            }
-        });
-        analyzed.map_err(error::plain)
+        batch
+            .py_free(|batch| self.with(|analysis, merge| merge.push(file, batch, analysis)))
+            .map_err(error::plain)
+    }
+
+    /// Analyzes rows that are sorted already. `number`: the column with the numbers of frames among all files.
+    fn push_sorted(&self, batch: &Bound<'_, PyAny>, number: &str) -> PyResult<()> {
+        let batch = imported(batch)?;
+        batch
+            .py_free(|batch| self.with(|analysis, _| analyze_headers(analysis, batch, number)))
+            .map_err(error::plain)
     }
 
     /// Ends the analysis: its report.
     fn finish(&self, py: Python<'_>) -> PyResult<NativeReport> {
-        let analysis = self.analysis.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let analysis = analysis.ok_or_else(|| error::plain("this analysis is over"))?;
-        let files = FileFacts::files(&self.files);
-        Ok(py.detach(|| NativeReport::of(analysis.end().from(files).report().collect())))
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let (mut analysis, merge) = running.ok_or_else(|| error::plain(OVER))?;
+        Ok(py.detach(|| {
+            let files = merge.finish(&mut analysis);
+            NativeReport::of(analysis.end().from(files).report().collect())
+        }))
+    }
+}
+
+const OVER: &str = "this analysis is over";
+
+impl RowAnalysis {
+    fn with<T>(
+        &self,
+        use_it: impl FnOnce(&mut Analysis, &mut HeaderMerge) -> Result<T, ArrowError>,
+    ) -> Result<T, ArrowError> {
+        match self.running.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            Some((analysis, merge)) => use_it(analysis, merge),
+            None => Err(ArrowError::ExternalError(OVER.into())),
+        }
     }
 }
 

@@ -52,7 +52,20 @@ def test_a_spark_job(tmp_path: Path) -> None:
     assert [line.split("  ")[:2] for line in told.splitlines()] == [["leaf1", "loss.upstream"], ["leaf2", "loss.upstream"]]
 
 
-MODULES = ["__init__", "_analyze", "_check", "_errors", "_frames", "_scapy"]
+def test_an_index_in_duckdb(tmp_path: Path) -> None:
+    from test_rows import index_of
+
+    index_of([CAPTURE], tmp_path / "tap=leaf1" / "hour=2026-11-21T10", 3)
+    told = run(EXAMPLES / "duckdb_index.py", tmp_path)
+    assert "leaf1  2026-11-21T10" in told and "299 frames" in told and "lost at least 1 packet" in told
+
+
+def test_a_ray_job() -> None:
+    pytest.importorskip("ray")
+    assert "leaf1  error  QP 0x11" in run(EXAMPLES / "ray_job.py", f"leaf1={CAPTURE}")
+
+
+MODULES = ["__init__", "_analyze", "_check", "_errors", "_frames", "_scapy", "taps"]
 
 
 def globs() -> Dict[str, Any]:

@@ -9,37 +9,25 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List
 
 import pyarrow
-import pyarrow.compute as compute
+import pyarrow.parquet as parquet
 import pytest
 from conftest import ALL, CAPTURE, HAS_SPARK, PCAPS
 
 import rdmawire
-from rdmawire import _native, spark
+from rdmawire import _native, spark, taps
 from rdmawire._analyze import _asked
 
 
-def headers(path: Path, tap: str = "tap") -> pyarrow.Table:
-    return pyarrow.RecordBatchReader.from_stream(_native.Headers(path, tap, _asked())).read_all()
-
-
-def report_of(files: List[Path]) -> Dict[str, Any]:
-    """The report of files, from their rows."""
-    tables = [headers(path) for path in files]
-    facts, bases = spark._facts(row for table in tables for row in table.to_pylist() if row["frame"] == 0)
-    base = {file: before for _, file, before in bases}
-    analysis = _native.RowAnalysis(facts["tap"], _asked())
-    for table in sorted(tables, key=lambda table: base[table["file"][0].as_py()]):
-        frames = table.filter(compute.greater(table["frame"], pyarrow.scalar(0)))
-        number = compute.add(frames["frame"], pyarrow.scalar(base[table["file"][0].as_py()]))
-        for batch in frames.append_column("number", number).to_batches():
-            analysis.push(batch, "number")
-    report: Dict[str, Any] = json.loads(analysis.finish().json())
-    return report
+def said(report: rdmawire.Report) -> Dict[str, Any]:
+    """A report without the names of the files."""
+    said = report.to_dict()
+    said["capture"]["files"] = []
+    return said
 
 
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
 def test_rows_have_the_report_of_the_frames(path: Path) -> None:
-    assert report_of([path]) == rdmawire.analyze(path).to_dict()
+    assert taps.analyze_captures([path]).to_dict() == rdmawire.analyze(path).to_dict()
 
 
 def cut(path: Path, into: Path, at: List[int]) -> List[Path]:
@@ -50,6 +38,49 @@ def cut(path: Path, into: Path, at: List[int]) -> List[Path]:
         files.append(into / f"{n}.pcap")
         rdmawire.write(files[-1], packets[start:end])
     return files
+
+
+def index_of(files: List[Path], into: Path, buckets: int) -> None:
+    """What `rdmawire index` writes, but for the hours."""
+    for file in files:
+        rows = pyarrow.RecordBatchReader.from_stream(_native.Headers(file, "tap", _asked())).read_all()
+        last = rows.slice(len(rows) - 1)
+        frames = rows.slice(0, len(rows) - 1)
+        pair = frames["pair"].to_numpy(zero_copy_only=False)
+        for bucket in range(buckets + 1):
+            wanted = [bucket == (buckets if value != value else int(value) % buckets) for value in pair]
+            part = frames.filter(pyarrow.array(wanted, pyarrow.bool_()))
+            if bucket == buckets:
+                part = pyarrow.concat_tables([part, last])
+            if len(part):
+                directory = into / f"bucket={bucket}"
+                directory.mkdir(parents=True, exist_ok=True)
+                parquet.write_table(part.drop_columns(["tap"]), directory / f"{file.name}.parquet", row_group_size=500)
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 7])
+@pytest.mark.parametrize("buckets", [1, 3, 8])
+@pytest.mark.parametrize("name", ["loss1_rc_write-B-300.pcap", "rnr_late-A.pcap.zst", "cm_udaddy-A.pcap.zst"])
+def test_neither_cuts_nor_buckets_matter(tmp_path: Path, name: str, pieces: int, buckets: int) -> None:
+    path = PCAPS / name
+    random.seed(f"{name} {pieces} {buckets}")
+    whole = tmp_path / "whole.pcap"
+    packets = list(rdmawire.packets(path))[:3000]
+    rdmawire.write(whole, packets)
+    cuts = sorted(random.randrange(len(packets)) for _ in range(pieces - 1))
+    files = cut(whole, tmp_path, cuts)
+    random.shuffle(files)
+    expected = said(rdmawire.analyze(whole))
+    assert said(taps.analyze_captures(files)) == expected
+    index_of(files, tmp_path / "index" / "tap=tap", buckets)
+    assert said(taps.analyze_index(tmp_path / "index" / "tap=tap")) == expected
+
+
+def test_an_index_without_its_facts_is_refused(tmp_path: Path) -> None:
+    index_of([CAPTURE], tmp_path, 2)
+    (tmp_path / "bucket=2" / f"{CAPTURE.name}.parquet").unlink()
+    with pytest.raises(ValueError, match="no row 0 of any file"):
+        taps.analyze_index(tmp_path)
 
 
 def table(report: rdmawire.Report, name: str) -> List[Dict[str, Any]]:
@@ -95,41 +126,32 @@ def test_spark_says_the_same(session: Any, tmp_path: Path, pieces: int) -> None:
         into.mkdir()
         frames = rdmawire.analyze(path).capture.packets
         cuts = sorted(random.randrange(frames) for _ in range(pieces - 1))
-        captures += [(path.name, file) for file in cut(path, into, cuts)]
+        files = cut(path, into, cuts)
+        captures += [(path.name, file) for file in files]
+        index_of(files, tmp_path / "index" / f"tap={path.name}", pieces)
         # All in one file, by the same writer.
         whole = tmp_path / f"{path.name}.whole.pcap"
         rdmawire.write(whole, list(rdmawire.packets(path)))
         expected[path.name] = rdmawire.analyze(whole)
     random.shuffle(captures)
-    results = spark.analyze_captures(session, captures).cache()
-    for tap, report in expected.items():
-        found = rows_of(results, tap)
-        for name in spark.TABLES:
-            wanted = table(report, name)
-            for row in [*wanted, *found[name]]:
-                # The names of the files differ, and what is damaged in them.
-                row["capture"] = ""
-                row["files"] = []
-            assert found[name] == wanted, (tap, name)
-    flows = results.table("flows")
-    assert flows.count() == sum(len(report.flows) for report in expected.values())
-    first = flows.where("tap = 'loss1_rc_write-B-300.pcap' and dst = '10.77.0.2'").collect()[0]
-    assert (first["requests_retransmits"], first["bucket"]) == (85, 0)
-
-
-@pytest.mark.parametrize("buckets", [3, 8])
-def test_buckets_have_the_same_flows(session: Any, buckets: int) -> None:
-    names = ["rnr_late-A.pcap.zst", "ecn_rc_write-A.pcap.zst", "cm_udaddy-A.pcap.zst"]
-    results = spark.analyze_captures(session, {name: [PCAPS / name] for name in names}, buckets=buckets).cache()
-    for name in names:
-        wanted = {
-            kind: [{**row, "capture": ""} for row in table(rdmawire.analyze(PCAPS / name), kind)]
-            for kind in ("flows", "connections", "losses")
-        }
-        found = rows_of(results, name)
-        for kind, rows in wanted.items():
-            numbers = {"flow": 0, "connection": 0, "id": 0, "flows": []}
-            said = [{**row, **{key: numbers[key] for key in numbers if key in row}, "capture": ""} for row in found[kind]]
-            want = [{**row, **{key: numbers[key] for key in numbers if key in row}} for row in rows]
-            order = lambda row: json.dumps(row, sort_keys=True)  # noqa: E731
-            assert sorted(said, key=order) == sorted(want, key=order), (name, kind)
+    rows = spark.index_captures(session, captures)
+    ways = [
+        spark.analyze_captures(session, captures),
+        spark.analyze_index(session, tmp_path / "index"),
+        spark.analyze_rows(rows),
+    ]
+    for results in ways:
+        results.cache()
+        for tap, report in expected.items():
+            found = rows_of(results, tap)
+            for name in spark.TABLES:
+                wanted = table(report, name)
+                for row in [*wanted, *found[name]]:
+                    # The names of the files differ, and what is damaged in them.
+                    row["capture"] = ""
+                    row["files"] = []
+                assert found[name] == wanted, (tap, name)
+        flows = results.table("flows")
+        assert flows.count() == sum(len(report.flows) for report in expected.values())
+        first = flows.where("tap = 'loss1_rc_write-B-300.pcap' and dst = '10.77.0.2'").collect()[0]
+        assert first["requests_retransmits"] == 85

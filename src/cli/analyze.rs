@@ -1,5 +1,7 @@
 //! `rdmawire analyze`: who retransmits, what was lost and where.
 
+#[cfg(feature = "parquet")]
+mod indexed;
 mod pictures;
 
 use std::{
@@ -56,7 +58,7 @@ use rdmawire::{
   rdmawire analyze --html report.html leaf1.pcap leaf2.pcap")]
 pub(super) struct Analyze {
     /// Capture files: pcap, pcapng or ERF, also compressed with gzip or zstd; `-` is standard input. Each file gets a report.
-    /// Several files also get a summary.
+    /// Several files also get a summary. A directory is the index of a tap, of `rdmawire index`.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Merge all files into one trace, in the order of time: rotated files, or several interfaces.
@@ -139,6 +141,8 @@ impl Analyze {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let filter = self.tracking.filter()?;
         end_on_ctrl_c(&STOP);
+        #[cfg(feature = "parquet")]
+        self.files.iter().filter(|path| path.is_dir()).try_for_each(|dir| self.check_index(dir))?;
         if self.json && self.html.as_deref() == Some(Path::new("-")) {
             bail!("--html -: standard output has the JSON; give the page a file");
         }
@@ -208,6 +212,10 @@ impl Analyze {
         filter: &Option<Filter>,
         threads: usize,
     ) -> anyhow::Result<(Option<Done>, bool)> {
+        #[cfg(feature = "parquet")]
+        if path.is_dir() {
+            return self.indexed(path);
+        }
         let Some(mut reader) = try_open(path) else { return Ok((None, false)) };
         let threads = threads_left(threads, [reader.info()].into_iter());
         let files = |reader: &Reader| describe([reader.info()].into_iter());
@@ -228,9 +236,12 @@ impl Analyze {
             return Ok((Done::Report(analysis.from(files(source))), is_all));
         }
         let (analysis, is_all) = self.follow(source, filter, threads, self.timeline());
-        let ended = analysis.from(files(source));
+        Ok((self.pictured(analysis.from(files(source)))?, is_all))
+    }
+
+    fn pictured(&self, ended: Ended<Timeline>) -> anyhow::Result<Done> {
         let article = self.html.is_some().then(|| self.article(&ended)).transpose()?;
-        Ok((Done::Pictured(Box::new(ended), article), is_all))
+        Ok(Done::Pictured(Box::new(ended), article))
     }
 
     fn merged(&self, filter: &Option<Filter>, printer: &Mutex<Printer<'_>>) -> anyhow::Result<bool> {

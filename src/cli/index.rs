@@ -60,12 +60,13 @@ impl Index {
             };
             let name = name.to_string_lossy();
             let mut files = Files::new(&self.output, &self.tap, &name, self.buckets, self.force);
-            let (mut number, mut first) = (0, None);
+            let (mut number, mut times) = (0, None::<(i64, i64)>);
             while !STOP.load(Ordering::Relaxed) {
                 match source.next() {
                     Ok(Some(record)) => {
                         number += 1;
-                        first.get_or_insert(record.time.0);
+                        let (_, last) = times.get_or_insert((record.time.0, record.time.0));
+                        *last = record.time.0.max(*last);
                         files.push(&options.headers(number, &record)).context("cannot write the index")?;
                     }
                     Ok(None) => break,
@@ -83,7 +84,7 @@ impl Index {
                 // Files that were begun are removed.
                 return Ok(Outcome::Failed);
             }
-            let mut facts = FileFacts::of(source.info(), number, first);
+            let mut facts = FileFacts::of(source.info(), number, times);
             facts.file = name.into_owned();
             is_all &= facts.problems.is_empty();
             files.finish(&facts).context("cannot write the index")?;

@@ -111,6 +111,7 @@ pub(super) struct Progress {
     bar: Option<ProgressBar>,
     is_wanted: bool,
     total: u64,
+    template: &'static str,
 }
 
 impl Progress {
@@ -122,7 +123,16 @@ impl Progress {
     pub(super) fn of<'a>(inputs: impl IntoIterator<Item = &'a Info>) -> Progress {
         let total = inputs.into_iter().map(|info| info.total_bytes).sum::<Option<u64>>();
         let is_wanted = io::stderr().is_terminal() && total.is_some();
-        Progress { began: Instant::now(), bar: None, is_wanted, total: total.unwrap_or(0) }
+        const BYTES: &str = "{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
+        Progress { began: Instant::now(), bar: None, is_wanted, total: total.unwrap_or(0), template: BYTES }
+    }
+
+    /// Of rows instead of bytes.
+    #[cfg(feature = "parquet")]
+    pub(super) fn of_rows(total: u64) -> Progress {
+        const ROWS: &str = "{wide_bar} {human_pos}/{human_len} rows {per_sec} {eta}";
+        let is_wanted = io::stderr().is_terminal();
+        Progress { began: Instant::now(), bar: None, is_wanted, total, template: ROWS }
     }
 
     /// After each frame; looks at the clock now and then. `bytes` were read so far.
@@ -139,8 +149,7 @@ impl Progress {
         }
         let bar = self.bar.get_or_insert_with(|| {
             let bar = ProgressBar::new(self.total);
-            let style =
-                ProgressStyle::with_template("{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}");
+            let style = ProgressStyle::with_template(self.template);
             style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style))
         });
         bar.set_position(bytes);

@@ -60,6 +60,8 @@ pub struct FileFacts {
     pub frames: u64,
     /// Time of the first frame, in nanoseconds since 1970.
     pub first_ns: Option<i64>,
+    /// The latest time of all frames.
+    pub last_ns: Option<i64>,
     /// Frames that the capturing system dropped, where it counted.
     pub drops: Option<u64>,
     /// Damage: offset in the file, and what it is.
@@ -69,17 +71,23 @@ pub struct FileFacts {
 }
 
 impl FileFacts {
-    /// What is known of a source after it was read.
-    pub fn of(info: &Info, frames: u64, first_ns: Option<i64>) -> FileFacts {
+    /// What is known of a source after it was read. `times`: of its first frame, and the latest of all.
+    pub fn of(info: &Info, frames: u64, times: Option<(i64, i64)>) -> FileFacts {
         let known = Files::of([info].into_iter());
         FileFacts {
             file: info.name.clone(),
             frames,
-            first_ns,
+            first_ns: times.map(|(first, _)| first),
+            last_ns: times.map(|(_, last)| last),
             drops: known.drops,
             problems: known.problems.into_iter().map(|problem| (problem.offset, problem.what)).collect(),
             interfaces: info.interfaces.iter().map(|one| (one.name.clone(), one.speed_bps)).collect(),
         }
+    }
+
+    /// Files of a tap are in the order of their beginnings, and of their names.
+    pub fn order(&self) -> (i64, &str) {
+        (self.first_ns.unwrap_or(0), &self.file)
     }
 
     /// All files of a tap, in their order.
@@ -127,8 +135,8 @@ impl HeaderRows {
         self.push_in_order(headers, self.latest);
     }
 
-    /// Adds a frame. `order_ns`: the latest time in its file up to here.
-    pub(crate) fn push_in_order(&mut self, headers: &Headers<'_>, order_ns: i64) {
+    /// Adds a frame; the frames between are elsewhere. `order_ns`: the latest time in its file up to here.
+    pub fn push_in_order(&mut self, headers: &Headers<'_>, order_ns: i64) {
         let Headers { number, record, captured, icrc, pair } = headers;
         self.row(
             [
@@ -192,6 +200,84 @@ impl HeaderRows {
     }
 }
 
+/// The columns of a batch that an analysis needs, but for the numbers of its frames.
+pub(super) struct HeaderColumns {
+    time: Int64Array,
+    link: Int64Array,
+    interface: Int64Array,
+    length: Int64Array,
+    captured: Int64Array,
+    state: Int64Array,
+    header: Bytes,
+}
+
+enum Bytes {
+    Short(BinaryArray),
+    Long(LargeBinaryArray),
+}
+
+impl HeaderColumns {
+    pub(super) fn of(batch: &RecordBatch) -> Result<HeaderColumns, ArrowError> {
+        let header = named(batch, "header")?;
+        let header = match (header.as_binary_opt::<i32>(), header.as_binary_opt::<i64>()) {
+            (Some(bytes), _) => Bytes::Short(bytes.clone()),
+            (_, Some(bytes)) => Bytes::Long(bytes.clone()),
+            _ => return Err(ArrowError::SchemaError("column header: its type must be binary".into())),
+        };
+        Ok(HeaderColumns {
+            time: numbers(batch, "time_ns")?,
+            link: numbers(batch, "link_type")?,
+            interface: numbers(batch, "interface")?,
+            length: numbers(batch, "length_bytes")?,
+            captured: numbers(batch, "captured_bytes")?,
+            state: numbers(batch, "icrc_state")?,
+            header,
+        })
+    }
+
+    /// A row: a frame with this number.
+    pub(super) fn row(&self, at: usize, number: u64) -> Headers<'_> {
+        let icrc = usize::try_from(self.state.value(at)).ok().and_then(|n| State::ALL.get(n).copied());
+        let record = Record {
+            time: Time(self.time.value(at)),
+            link: Link(self.link.value(at) as u16),
+            interface: self.interface.value(at) as u16,
+            wire_len: self.length.value(at) as u32,
+            frame: match &self.header {
+                Bytes::Short(header) => header.value(at),
+                Bytes::Long(header) => header.value(at),
+            },
+        };
+        let captured = self.captured.value(at) as u32;
+        Headers { number, record, captured, icrc: icrc.unwrap_or(State::Unchecked), pair: None }
+    }
+}
+
+fn named<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a Arc<dyn Array>, ArrowError> {
+    let wrong = || ArrowError::SchemaError(format!("rows of headers need a column {name}"));
+    batch.column_by_name(name).ok_or_else(wrong)
+}
+
+/// The file of a batch, which has rows of one file.
+#[cfg(feature = "parquet")]
+pub(super) fn file_of(batch: &RecordBatch) -> Result<&str, ArrowError> {
+    let wrong = |what: &str| ArrowError::SchemaError(format!("column file: {what}"));
+    let file = named(batch, "file")?.as_string_opt::<i32>().ok_or_else(|| wrong("its type must be text"))?;
+    let ends = (!file.is_empty()).then(|| (file.value(0), file.value(file.len() - 1)));
+    match ends {
+        Some((first, last)) if first == last => Ok(first),
+        Some(_) => {
+            Err(wrong("rows of several captures in one file; rdmawire index writes files of their own"))
+        }
+        None => Err(wrong("there are no rows")),
+    }
+}
+
+pub(super) fn numbers(batch: &RecordBatch, name: &str) -> Result<Int64Array, ArrowError> {
+    let wrong = || ArrowError::SchemaError(format!("column {name}: its type must be int64"));
+    named(batch, name)?.as_primitive_opt::<Int64Type>().cloned().ok_or_else(wrong)
+}
+
 /// Analyzes the frames of a batch: rows of one tap, in their order. `number` names the column with the frames' numbers: `frame`, or, of
 /// several files, one that counts through all of them.
 ///
@@ -202,39 +288,9 @@ pub fn analyze_headers<M: Metric>(
     batch: &RecordBatch,
     number: &str,
 ) -> Result<(), ArrowError> {
-    let named = |name: &str| {
-        let wrong = || ArrowError::SchemaError(format!("rows of headers need a column {name}"));
-        batch.column_by_name(name).ok_or_else(wrong)
-    };
-    let numbers = |name: &str| -> Result<&Int64Array, ArrowError> {
-        let wrong = || ArrowError::SchemaError(format!("column {name}: its type must be int64"));
-        named(name)?.as_primitive_opt::<Int64Type>().ok_or_else(wrong)
-    };
-    let header = named("header")?;
-    let bytes: Vec<&[u8]> = match (
-        header.as_any().downcast_ref::<BinaryArray>(),
-        header.as_any().downcast_ref::<LargeBinaryArray>(),
-    ) {
-        (Some(bytes), _) => bytes.iter().map(Option::unwrap_or_default).collect(),
-        (_, Some(bytes)) => bytes.iter().map(Option::unwrap_or_default).collect(),
-        _ => return Err(ArrowError::SchemaError("column header: its type must be binary".into())),
-    };
-    let (number, time) = (numbers(number)?, numbers("time_ns")?);
-    let (link, interface) = (numbers("link_type")?, numbers("interface")?);
-    let (length, captured) = (numbers("length_bytes")?, numbers("captured_bytes")?);
-    let state = numbers("icrc_state")?;
-    for (at, frame) in bytes.into_iter().enumerate() {
-        let icrc = usize::try_from(state.value(at)).ok().and_then(|n| State::ALL.get(n).copied());
-        let icrc = icrc.unwrap_or(State::Unchecked);
-        let record = Record {
-            time: Time(time.value(at)),
-            link: Link(link.value(at) as u16),
-            interface: interface.value(at) as u16,
-            wire_len: length.value(at) as u32,
-            frame,
-        };
-        let (number, captured) = (number.value(at) as u64, captured.value(at) as u32);
-        analysis.push_headers(&Headers { number, record, captured, icrc, pair: None });
+    let (columns, number) = (HeaderColumns::of(batch)?, numbers(batch, number)?);
+    for at in 0..batch.num_rows() {
+        analysis.push_headers(&columns.row(at, number.value(at) as u64));
     }
     Ok(())
 }

@@ -8,6 +8,10 @@ mod headers;
 #[cfg(feature = "parquet")]
 mod index;
 #[cfg(feature = "parquet")]
+mod index_reader;
+#[cfg(feature = "arrow")]
+mod merge;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod rows;
 #[cfg(feature = "cli")]
@@ -24,6 +28,10 @@ pub use columns::{CAPTURE, COLUMNS, Cell, Column, Get, Name, Row, TOLD_COLUMNS, 
 pub use headers::{FileFacts, HeaderRows, analyze_headers, header_schema};
 #[cfg(feature = "parquet")]
 pub use index::Index;
+#[cfg(feature = "parquet")]
+pub use index_reader::IndexReader;
+#[cfg(feature = "arrow")]
+pub use merge::HeaderMerge;
 pub use rows::{Form, Part, Rows};
 #[cfg(feature = "cli")]
 pub use writer::Packets;

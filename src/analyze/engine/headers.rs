@@ -91,6 +91,12 @@ fn pair_hash(addresses: [Address; 2]) -> u32 {
 }
 
 impl<M: Metric> Analysis<M> {
+    /// The number of the last frame that came as headers.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn last_headers(&self) -> u64 {
+        self.shortened.last
+    }
+
     /// One frame, of which only the [headers](Options::headers) are there. Its number is at least one more than that of the frame
     /// before: frames between them are [passed over](Self::pass_over).
     pub fn push_headers(&mut self, headers: &Headers<'_>) {

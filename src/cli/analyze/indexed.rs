@@ -1,0 +1,64 @@
+//! The analysis of an index: rows of headers instead of captures.
+
+use std::{path::Path, sync::atomic::Ordering};
+
+use anyhow::bail;
+
+use super::{Analyze, Done};
+use crate::cli::{
+    input::{Progress, STOP},
+    say,
+};
+use rdmawire::{
+    analyze::{Analysis, Ended, metric::Metric},
+    packets::IndexReader,
+};
+
+impl Analyze {
+    /// Options that need frames.
+    pub(super) fn check_index(&self, dir: &Path) -> anyhow::Result<()> {
+        let dir = dir.display();
+        match self {
+            Analyze { merge: true, .. } => {
+                bail!("{dir}: an index has all files of a tap, so there is nothing to --merge")
+            }
+            Analyze { every: Some(_), .. } => bail!("{dir}: --every is for captures, not for an index"),
+            _ if self.tracking.filter()?.is_some() => {
+                bail!("{dir}: --filter is for captures; an index has headers only")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Analyzes the index of a tap. Returns what [`file`](Self::file) returns.
+    pub(super) fn indexed(&self, dir: &Path) -> anyhow::Result<(Option<Done>, bool)> {
+        let index = match IndexReader::open(dir) {
+            Ok(index) => index,
+            Err(error) => {
+                say(format_args!("{}: {error}", dir.display()));
+                return Ok((None, false));
+            }
+        };
+        if !self.has_pictures() {
+            let (ended, is_all) = self.follow_index(index, ());
+            return Ok((Some(Done::Report(ended)), is_all));
+        }
+        let (ended, is_all) = self.follow_index(index, self.timeline());
+        Ok((Some(self.pictured(ended)?), is_all))
+    }
+
+    fn follow_index<M: Metric>(&self, index: IndexReader, metric: M) -> (Ended<M>, bool) {
+        let mut analysis = Analysis::with(self.options(), metric);
+        let mut progress = Progress::of_rows(index.rows());
+        let files = index.analyze(&mut analysis, |rows| {
+            progress.show(rows);
+            !STOP.load(Ordering::Relaxed)
+        });
+        progress.clear();
+        for problem in &files.problems {
+            say(format_args!("warning: {}: {}", problem.file, problem.what));
+        }
+        let is_all = !STOP.load(Ordering::Relaxed) && files.problems.is_empty();
+        (analysis.end().from(files), is_all)
+    }
+}
