@@ -109,6 +109,28 @@ fn classes_are_those_of_the_analysis() {
     assert!(all.next().is_none() && resent > 10_000, "{resent}");
 }
 
+/// The table of messages beside a report has the rows of `packets --messages`, of all captures.
+#[test]
+fn analyze_has_a_table_of_messages() {
+    let captures = ["pcaps/loss1_rc_write-B-300.pcap", "pcaps/cm_rping-A.pcap"];
+    let scratch = Scratch::new("message-table");
+    let tables = scratch.join("t");
+    let rows = scratch.join("rows.ndjson");
+    let [tables, rows] = [&tables, &rows].map(|path| path.to_str().unwrap());
+    run(&["analyze", "--messages", "--ndjson", tables, captures[0], captures[1]]);
+    run(&["packets", "--messages", "-o", rows, captures[0], captures[1]]);
+    let table = std::fs::read_to_string(format!("{tables}/messages.ndjson")).unwrap();
+    assert!(table.lines().count() > 20);
+    assert_eq!(table, std::fs::read_to_string(rows).unwrap());
+    let plain = scratch.join("plain");
+    run(&["analyze", "--ndjson", plain.to_str().unwrap(), captures[0], captures[1]]);
+    assert!(!plain.join("messages.ndjson").exists());
+    for table in ["flows", "findings", "captures"] {
+        let read = |dir: &str| std::fs::read_to_string(format!("{dir}/{table}.ndjson")).unwrap();
+        assert_eq!(read(tables), read(plain.to_str().unwrap()));
+    }
+}
+
 /// Rows of messages of a capture, by flow.
 fn messages(capture: &str) -> BTreeMap<String, Vec<Value>> {
     let scratch = Scratch::new("messages");

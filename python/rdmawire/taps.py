@@ -42,7 +42,7 @@ def analyze_captures(captures: Iterable[Union[str, "os.PathLike[str]"]], **optio
     >>> rdmawire.taps.analyze_captures([CAPTURE]).capture.packets
     300
     """
-    facts = {path: _native.file_facts(path) for path in map(os.fspath, captures)}
+    facts = {path: _native.file_facts(path) for path in [os.fspath(path) for path in captures]}
     return Report(_of_captures(facts, _asked(**options)))
 
 

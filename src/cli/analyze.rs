@@ -34,6 +34,7 @@ use rdmawire::{
         Address, Analysis, Batch, Ended, Files, Options,
         metric::{
             Metric,
+            messages::Messages,
             timeline::{self, Ends, Timeline},
         },
     },
@@ -41,11 +42,11 @@ use rdmawire::{
     filter::Filter,
     grammar::units,
     report::{
-        self, Renderer, Sort, View,
+        self, Message, Renderer, Sort, View,
         html::{Article, Html},
         json::{self, Json},
         set::{self, Set, Totals},
-        table::{Format, Tables},
+        table::{Format, Messages as MessageRows, Tables},
         text::{self, Text},
     },
 };
@@ -105,6 +106,9 @@ pub(super) struct Analyze {
     #[cfg(feature = "parquet")]
     #[arg(long, value_name = "DIR")]
     parquet: Option<PathBuf>,
+    /// Add a table of messages, a row for each one. Captures are then analyzed one after the other.
+    #[arg(long)]
+    messages: bool,
     /// Replace tables that exist.
     #[arg(long)]
     force: bool,
@@ -146,6 +150,12 @@ impl Analyze {
         if self.json && self.html.as_deref() == Some(Path::new("-")) {
             bail!("--html -: standard output has the JSON; give the page a file");
         }
+        if self.messages && self.formats().next().is_none() {
+            bail!("--messages is a table: give the directory of --csv, --ndjson or --parquet");
+        }
+        if self.messages && self.every.is_some() {
+            bail!("--every: reports have no table of --messages before the end");
+        }
         let page = self.html.as_ref().map(|path| Making::begin(path, &self.files)).transpose()?;
         let printer = Mutex::new(Printer::new(&self)?);
         let all_read =
@@ -162,7 +172,7 @@ impl Analyze {
     /// could be read.
     fn each(&self, filter: &Option<Filter>, printer: &Mutex<Printer<'_>>) -> anyhow::Result<bool> {
         let all_threads = self.threads();
-        let threads = all_threads.min(self.files.len()).max(1);
+        let threads = if self.messages { 1 } else { all_threads.min(self.files.len()).max(1) };
         let (next, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let all_read = AtomicBool::new(true);
         let failed: Mutex<Option<anyhow::Error>> = Mutex::new(None);
@@ -175,7 +185,7 @@ impl Analyze {
                 }
                 // Threads without a file help the others.
                 let unended = self.files.len() - ended.load(Ordering::Relaxed);
-                let done = self.file(path, filter, all_threads / threads.min(unended));
+                let done = self.file(path, filter, all_threads / threads.min(unended), printer);
                 ended.fetch_add(1, Ordering::Relaxed);
                 let result = done.and_then(|(done, is_all)| {
                     all_read.fetch_and(is_all, Ordering::Relaxed);
@@ -211,15 +221,17 @@ impl Analyze {
         path: &Path,
         filter: &Option<Filter>,
         threads: usize,
+        printer: &Mutex<Printer<'_>>,
     ) -> anyhow::Result<(Option<Done>, bool)> {
         #[cfg(feature = "parquet")]
         if path.is_dir() {
-            return self.indexed(path);
+            return self.indexed(path, printer);
         }
         let Some(mut reader) = try_open(path) else { return Ok((None, false)) };
         let threads = threads_left(threads, [reader.info()].into_iter());
         let files = |reader: &Reader| describe([reader.info()].into_iter());
-        let (done, is_all) = self.done(&mut reader, filter, threads, files)?;
+        let asked = Asked { filter, threads, name: reader.info().name.clone(), printer };
+        let (done, is_all) = self.done(&mut reader, &asked, files)?;
         Ok((Some(done), is_all))
     }
 
@@ -227,15 +239,14 @@ impl Analyze {
     fn done<S: Source + Send>(
         &self,
         source: &mut S,
-        filter: &Option<Filter>,
-        threads: usize,
+        asked: &Asked<'_, '_>,
         files: impl Fn(&S) -> Files,
     ) -> anyhow::Result<(Done, bool)> {
         if !self.has_pictures() {
-            let (analysis, is_all) = self.analyze(source, filter, threads)?;
+            let (analysis, is_all) = self.analyze(source, asked)?;
             return Ok((Done::Report(analysis.from(files(source))), is_all));
         }
-        let (analysis, is_all) = self.follow(source, filter, threads, self.timeline());
+        let (analysis, is_all) = self.follow_messages(source, asked, self.timeline())?;
         Ok((self.pictured(analysis.from(files(source)))?, is_all))
     }
 
@@ -253,7 +264,9 @@ impl Analyze {
         let threads = threads_left(self.threads(), readers.iter().map(|reader| reader.info()));
         let mut merge = Merge::new(readers);
         let files = |merge: &Merge| describe(merge.readers().map(|reader| reader.info()));
-        let (done, is_all) = self.done(&mut merge, filter, threads, files)?;
+        let names: Vec<_> = merge.readers().map(|reader| reader.info().name.clone()).collect();
+        let asked = Asked { filter, threads, name: names.join(","), printer };
+        let (done, is_all) = self.done(&mut merge, &asked, files)?;
         printer.lock().unwrap_or_else(PoisonError::into_inner).put(0, Some(done))?;
         Ok(all_read && is_all)
     }
@@ -262,10 +275,9 @@ impl Analyze {
     fn analyze(
         &self,
         source: &mut (impl Source + Send),
-        filter: &Option<Filter>,
-        threads: usize,
+        asked: &Asked<'_, '_>,
     ) -> anyhow::Result<(Ended, bool)> {
-        let Some(seconds) = self.every else { return Ok(self.follow(source, filter, threads, ())) };
+        let Some(seconds) = self.every else { return self.follow_messages(source, asked, ()) };
         let analysis = Mutex::new(Analysis::new(self.options()));
         // A second thread prints the reports: the next frame may never come.
         let (over, changed) = (Mutex::new(false), Condvar::new());
@@ -286,13 +298,51 @@ impl Analyze {
                     }
                 }
             });
-            let is_all = tracking::feed(source, &self.options(), filter, &analysis);
+            let is_all = tracking::feed(source, &self.options(), asked.filter, &analysis);
             *over.lock().unwrap_or_else(PoisonError::into_inner) = true;
             changed.notify_all();
             reporter.join().map(|reported| reported.map(|()| is_all))
         });
         let is_all = reported.map_err(|_| anyhow!("the report could not be made"))??;
         Ok((analysis.into_inner().unwrap_or_else(PoisonError::into_inner).end(), is_all))
+    }
+
+    /// [`follow`](Self::follow); messages become rows, where they are asked for.
+    fn follow_messages<M: Metric>(
+        &self,
+        source: &mut (impl Source + Send),
+        &Asked { filter, threads, ref name, printer }: &Asked<'_, '_>,
+        metric: M,
+    ) -> anyhow::Result<(Ended<M>, bool)> {
+        if !self.messages {
+            return Ok(self.follow(source, filter, threads, metric));
+        }
+        self.telling(name, printer, |messages| self.follow(source, filter, threads, (metric, messages)))
+    }
+
+    /// Passes the messages of an analysis to the tables.
+    fn telling<M: Metric>(
+        &self,
+        name: &str,
+        printer: &Mutex<Printer<'_>>,
+        follow: impl FnOnce(
+            Messages<&mut dyn FnMut(&Message)>,
+        ) -> (Ended<(M, Messages<&mut dyn FnMut(&Message)>)>, bool),
+    ) -> anyhow::Result<(Ended<M>, bool)> {
+        let held = || printer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = std::mem::take(&mut held().messages);
+        let mut written = Ok(());
+        let mut tell = |message: &Message| {
+            if written.is_ok() {
+                written = tables.iter_mut().try_for_each(|table| table.put(name, message));
+            }
+        };
+        let (ended, is_all) = follow(Messages::new(&mut tell));
+        let (ended, mut messages) = ended.split();
+        messages.end();
+        held().messages = tables;
+        written?;
+        Ok((ended, is_all))
     }
 
     /// Analyzes a source to its end, with a metric beside the built-in ones.
@@ -397,26 +447,43 @@ impl Analyze {
         Options { interval_ns: self.interval, ..self.tracking.options(analyses) }
     }
 
-    /// The tables that are asked for.
-    fn tables(&self) -> anyhow::Result<Vec<Tables<WholeFile>>> {
+    /// The directories of the tables that are asked for.
+    fn formats(&self) -> impl Iterator<Item = (&PathBuf, Format)> {
         let asked = [
             (&self.csv, Format::Csv),
             (&self.ndjson, Format::Ndjson),
             #[cfg(feature = "parquet")]
             (&self.parquet, Format::Parquet),
         ];
-        let asked = asked.into_iter().filter_map(|(directory, format)| Some((directory.as_ref()?, format)));
-        asked.map(|(directory, format)| self.tables_in(directory, format)).collect()
+        asked.into_iter().filter_map(|(directory, format)| Some((directory.as_ref()?, format)))
     }
 
-    fn tables_in(&self, directory: &Path, format: Format) -> anyhow::Result<Tables<WholeFile>> {
-        std::fs::create_dir_all(directory).with_context(|| format!("making {}", directory.display()))?;
+    fn tables(&self) -> anyhow::Result<Vec<Tables<WholeFile>>> {
+        let of_report = |(directory, format): (&PathBuf, Format)| {
+            std::fs::create_dir_all(directory).with_context(|| format!("making {}", directory.display()))?;
+            self.creating(|create| Tables::new(format, |table| create(directory, table.name(), format)))
+        };
+        self.formats().map(of_report).collect()
+    }
+
+    fn message_tables(&self) -> anyhow::Result<Vec<MessageRows<WholeFile>>> {
+        let of_messages = |(directory, format): (&PathBuf, Format)| {
+            self.creating(|create| MessageRows::new(create(directory, "messages", format)?, format))
+        };
+        self.formats().filter(|_| self.messages).map(of_messages).collect()
+    }
+
+    /// Creates files of tables. An error names the file.
+    fn creating<T>(
+        &self,
+        make: impl FnOnce(&mut dyn FnMut(&Path, &str, Format) -> io::Result<WholeFile>) -> io::Result<T>,
+    ) -> anyhow::Result<T> {
         let mut at = PathBuf::new();
-        let tables = Tables::new(format, |table| {
-            at = directory.join(format!("{}.{}", table.name(), format.extension()));
+        let made = make(&mut |directory, name, format| {
+            at = directory.join(format!("{name}.{}", format.extension()));
             WholeFile::create(&at, self.force)
         });
-        tables.map_err(|error| match error.kind() {
+        made.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => anyhow!("{} exists; --force replaces it", at.display()),
             _ => anyhow!("{}: {error}", at.display()),
         })
@@ -469,6 +536,15 @@ enum Done {
     Pictured(Box<Ended<Timeline>>, Option<Article>),
 }
 
+/// What is asked of one source.
+struct Asked<'a, 'p> {
+    filter: &'a Option<Filter>,
+    threads: usize,
+    /// The name of the capture in tables.
+    name: String,
+    printer: &'a Mutex<Printer<'p>>,
+}
+
 /// Prints reports in the order of the files, each as soon as possible. After several, it prints the summary.
 struct Printer<'a> {
     asked: &'a Analyze,
@@ -480,6 +556,7 @@ struct Printer<'a> {
     /// The parts of a page.
     articles: Vec<Article>,
     tables: Vec<Tables<WholeFile>>,
+    messages: Vec<MessageRows<WholeFile>>,
     /// The file of the Perfetto trace, until it is written.
     trace: Option<File>,
 }
@@ -488,8 +565,18 @@ impl Printer<'_> {
     fn new(asked: &Analyze) -> anyhow::Result<Printer<'_>> {
         let (waiting, summaries, articles) = (BTreeMap::new(), Vec::new(), Vec::new());
         // A path that cannot be written fails before the long work.
-        let (tables, trace) = (asked.tables()?, asked.create_trace()?);
-        Ok(Printer { asked, next: 0, waiting, summaries, is_flow_found: false, articles, tables, trace })
+        let (tables, messages, trace) = (asked.tables()?, asked.message_tables()?, asked.create_trace()?);
+        Ok(Printer {
+            asked,
+            next: 0,
+            waiting,
+            summaries,
+            is_flow_found: false,
+            articles,
+            tables,
+            messages,
+            trace,
+        })
     }
 
     /// Takes the analysis of a file.
@@ -512,6 +599,9 @@ impl Printer<'_> {
         self.print_waiting()?;
         for tables in std::mem::take(&mut self.tables) {
             tables.finish()?.into_iter().try_for_each(WholeFile::keep)?;
+        }
+        for messages in std::mem::take(&mut self.messages) {
+            messages.finish()?.keep()?;
         }
         if !self.summaries.is_empty() {
             self.print_summary()?;

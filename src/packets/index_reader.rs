@@ -89,6 +89,11 @@ impl IndexReader {
         self.rows
     }
 
+    /// The names of the captures, in their order.
+    pub fn names(&self) -> Vec<&str> {
+        self.facts.iter().map(|facts| facts.file.as_str()).collect()
+    }
+
     fn add(&mut self, path: &Path) -> Result<(), ArrowError> {
         let file = File::open(path)?;
         let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())?;

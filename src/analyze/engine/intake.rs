@@ -19,7 +19,7 @@ use crate::{
 
 /// Packets that came in and were not analyzed yet.
 #[derive(Default)]
-pub(super) struct Intake {
+pub(crate) struct Intake {
     batch: PacketBatch,
     /// The first frames, if their ICRCs are wrong, until it is known whether all ICRCs are wrong.
     held: Vec<Held>,

@@ -26,7 +26,7 @@ use crate::{
     opcode::Operation,
 };
 use headers::Shortened;
-use intake::Intake;
+pub(crate) use intake::Intake;
 
 /// A running analysis, with a user's metrics beside the built-in ones. It keeps nothing of the frames: its memory is bounded by the
 /// number of flows.
@@ -34,7 +34,7 @@ pub struct Analysis<M = ()> {
     pub(crate) tracker: Tracker,
     /// The built-in ones, and the user's.
     pub(crate) metrics: (BuiltIn, M),
-    intake: Intake,
+    pub(crate) intake: Intake,
     /// Of frames that came without payload.
     pub(crate) shortened: Shortened,
 }

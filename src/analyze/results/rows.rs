@@ -46,6 +46,14 @@ impl<M: Metric> Ended<M> {
     }
 }
 
+impl<A: Metric, B: Metric> Ended<(A, B)> {
+    /// The second one of the user's metrics, given back. The analysis keeps the first one.
+    pub fn split(self) -> (Ended<A>, B) {
+        let Analysis { tracker, metrics: (built_in, (a, b)), intake, shortened } = self.0;
+        (Ended(Analysis { tracker, metrics: (built_in, a), intake, shortened }), b)
+    }
+}
+
 impl<M: Metric> Analysis<M> {
     /// Ends the analysis: what is undecided is decided as well as possible. Gives the report.
     pub fn finish(self) -> Report {

@@ -1,10 +1,13 @@
 //! The analysis of an index: rows of headers instead of captures.
 
-use std::{path::Path, sync::atomic::Ordering};
+use std::{
+    path::Path,
+    sync::{Mutex, atomic::Ordering},
+};
 
 use anyhow::bail;
 
-use super::{Analyze, Done};
+use super::{Analyze, Done, Printer};
 use crate::cli::{
     input::{Progress, STOP},
     say,
@@ -31,7 +34,11 @@ impl Analyze {
     }
 
     /// Analyzes the index of a tap. Returns what [`file`](Self::file) returns.
-    pub(super) fn indexed(&self, dir: &Path) -> anyhow::Result<(Option<Done>, bool)> {
+    pub(super) fn indexed(
+        &self,
+        dir: &Path,
+        printer: &Mutex<Printer<'_>>,
+    ) -> anyhow::Result<(Option<Done>, bool)> {
         let index = match IndexReader::open(dir) {
             Ok(index) => index,
             Err(error) => {
@@ -40,14 +47,28 @@ impl Analyze {
             }
         };
         if !self.has_pictures() {
-            let (ended, is_all) = self.follow_index(index, ());
+            let (ended, is_all) = self.follow_index(index, (), printer)?;
             return Ok((Some(Done::Report(ended)), is_all));
         }
-        let (ended, is_all) = self.follow_index(index, self.timeline());
+        let (ended, is_all) = self.follow_index(index, self.timeline(), printer)?;
         Ok((Some(self.pictured(ended)?), is_all))
     }
 
-    fn follow_index<M: Metric>(&self, index: IndexReader, metric: M) -> (Ended<M>, bool) {
+    /// Messages become rows, where they are asked for.
+    fn follow_index<M: Metric>(
+        &self,
+        index: IndexReader,
+        metric: M,
+        printer: &Mutex<Printer<'_>>,
+    ) -> anyhow::Result<(Ended<M>, bool)> {
+        if !self.messages {
+            return Ok(self.feed_index(index, metric));
+        }
+        let name = index.names().join(",");
+        self.telling(&name, printer, |messages| self.feed_index(index, (metric, messages)))
+    }
+
+    fn feed_index<M: Metric>(&self, index: IndexReader, metric: M) -> (Ended<M>, bool) {
         let mut analysis = Analysis::with(self.options(), metric);
         let mut progress = Progress::of_rows(index.rows());
         let files = index.analyze(&mut analysis, |rows| {

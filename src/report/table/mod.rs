@@ -290,7 +290,7 @@ pub struct Messages<W: io::Write + Send>(Sink<W>);
 #[cfg(feature = "cli")]
 impl Messages<io::Sink> {
     /// What a row is.
-    pub const DOC: &str = "A message of a requester: what `rdmawire packets --messages` writes.";
+    pub const DOC: &str = "A message of a requester: what `rdmawire packets --messages` and `rdmawire analyze --messages` write.";
 
     /// Its columns.
     pub fn columns() -> Vec<Column> {
