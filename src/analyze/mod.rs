@@ -35,8 +35,8 @@ mod track;
 
 pub use engine::{Analysis, Batch, Headers, Known, Prepared, PreparedEncap};
 pub use model::{
-    Address, Class, Event, Files, FlowId, KnownConnection, Options, QosMap, Space, StormProfile, Trigger,
-    Trust,
+    Address, Class, Event, Files, FlowId, KnownConnection, KnownDevice, KnownLink, LinkEnd, Links, Options,
+    QosMap, Space, StormProfile, Trigger, Trust,
 };
 pub use packet::{PacketView, ParsedPacket};
 pub use results::{Ended, FINDINGS, FindingKind, Need, Scope};

@@ -1,5 +1,6 @@
 //! Options of an analysis, flow numbers, events.
 
+mod links;
 mod qos;
 
 use std::fmt;
@@ -17,6 +18,7 @@ pub use crate::{
     report::{Class, Trigger},
 };
 
+pub use links::{KnownDevice, KnownLink, LinkEnd, Links};
 pub use qos::{QosMap, Trust};
 
 /// A flow's number in its analysis.
@@ -60,6 +62,8 @@ pub struct Options {
     pub storm: StormProfile,
     /// The priorities of the network, and what they are for.
     pub qos: Option<QosMap>,
+    /// The links that were captured, and what they join.
+    pub links: Option<Links>,
     /// Report traffic over time, in intervals of so many nanoseconds.
     pub interval_ns: Option<u64>,
     /// Connections that the user knows of.
@@ -154,6 +158,7 @@ impl Default for Options {
             speed_bps: None,
             storm: StormProfile::default(),
             qos: None,
+            links: None,
             interval_ns: None,
             connections: Vec::new(),
             reference: false,

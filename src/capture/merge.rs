@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::reader::Place;
-use super::{Error, Info, MAX_PROBLEMS, Reader, Record, Source, Time};
+use super::{Error, Info, Interface, MAX_PROBLEMS, Reader, Record, Source, Time};
 use crate::dissect::Link;
 
 /// Most frames that are held back to sort one file.
@@ -103,7 +103,8 @@ impl Merge {
         }
         interfaces[at] = Some(number);
         if usize::from(number) == self.info.interfaces.len() {
-            self.info.interfaces.push(reader.info().interfaces.get(at).cloned().unwrap_or_default());
+            let known = reader.info().interfaces.get(at).cloned().unwrap_or_default();
+            self.info.interfaces.push(Interface { file: Some(reader.info().name.clone()), ..known });
         }
         number
     }

@@ -298,6 +298,8 @@ pub struct Interface {
     pub fcs_len: Option<u8>,
     /// Frames the capturing host or card says it lost.
     pub drops: Option<u64>,
+    /// The file that it is of, in a [`Merge`] of several.
+    pub file: Option<String>,
 }
 
 impl Interface {

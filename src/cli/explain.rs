@@ -66,6 +66,7 @@ impl Explain {
             }
             ["table" | "tables", name] => table(name, &mut to)?,
             ["qos"] => to.push_str(QOS),
+            ["links"] => to.push_str(LINKS),
             ["scenario" | "scenarios"] => to.push_str(rdmawire::sim::SCHEMA),
             names => named(&names.join(" "), &mut to)?,
         }
@@ -95,6 +96,7 @@ fn all(to: &mut String) -> Written {
          \x20 filter                the language of --filter, and all names in it\n\
          \x20 gate                  the rules of `check`, and all figures\n\
          \x20 qos                   the map of priorities that --qos takes\n\
+         \x20 links                 the links that --links takes: who is at their ends\n\
         \x20 scenario              the schema of scenario files\n\
          \x20 schema                the JSON Schema of `analyze --json`\n\
          \x20 table [NAME]          the tables of `analyze --csv`, --ndjson and --parquet, and their columns\n\
@@ -210,9 +212,11 @@ fn named(name: &str, to: &mut String) -> anyhow::Result<()> {
         }
         return Ok(());
     }
-    let topics =
-        ["opcode", "syndrome", "rnr", "note", "finding", "filter", "gate", "schema", "qos", "scenario"]
-            .map(str::to_owned);
+    let topics = [
+        "opcode", "syndrome", "rnr", "note", "finding", "filter", "gate", "schema", "qos", "links",
+        "scenario",
+    ]
+    .map(str::to_owned);
     let near = nearest(name, Name::all().chain(topics));
     let or = did_you_mean(&near, "; `rdmawire explain` lists all there is");
     bail!("explain: nothing is named {name:?}{or}")
@@ -473,4 +477,24 @@ ack = 3           # the priority of ACKs, where it is not that of the data
 
 With it, findings tell what is not in its class: see `rdmawire explain finding class.no_pfc`, class.several, class.disagree, class.cnp,
 class.ack.
+";
+
+/// What `explain links` prints.
+const LINKS: &str = "\
+The links that were captured are a TOML file: analyze --links links.toml, with several interfaces in one file, or several files and --merge.
+
+[[link]]                # a link; there are as many of these tables as links
+tap = \"eth2\"            # the interface that captured it: its name, its number, or its file (leaf1.pcap, or leaf1);
+                        # a list, as [\"rx0\", \"tx0\"], where each direction has its own
+a = { device = \"leaf1\", port = \"Ethernet4\", mac = \"02:00:00:00:01:04\" }
+b = { device = \"gpu7\" }  # port may be left out; so may the mac of one end: what is not sent from the other one is from here
+[device.gpu7]           # devices that are not listed are switches
+kind = \"host\"           # \"host\" or \"switch\": a host passes no pause on
+address = \"10.0.0.7\"    # of a host, or a list
+
+mac is the source address of the pause frames of that end, or a list of such. LLDP in the capture names the ends of the links that the
+file does not have, and their addresses.
+
+With it, the report tells who paused whom (pause_tree, and the table pause_tree): from a victim back to the device at which it began.
+See `rdmawire explain finding pause.culprit`, pause.deadlock, pause.host_storm.
 ";

@@ -10,7 +10,7 @@ use super::{
     say,
 };
 use rdmawire::{
-    analyze::{Analysis, Ended, KnownConnection, Options, QosMap, StormProfile, metric::Metric},
+    analyze::{Analysis, Ended, KnownConnection, Links, Options, QosMap, StormProfile, metric::Metric},
     capture::{self, Interface, Source},
     dissect::Dissection,
     filter::{Filter, FrameMeta},
@@ -35,6 +35,10 @@ pub(super) struct Tracking {
     /// `rdmawire explain qos`.
     #[arg(long, value_name = "FILE", value_parser = qos_map)]
     qos: Option<QosMap>,
+    /// A file with the links that were captured: which interface taps which link, and the devices at its ends. With it, pauses of
+    /// several links tell who paused whom; see `rdmawire explain links`. Otherwise LLDP in the capture says it.
+    #[arg(long, value_name = "FILE", value_parser = links)]
+    links: Option<Links>,
     /// Whether to verify ICRCs.
     #[arg(long, value_enum, default_value_t)]
     icrc: Check,
@@ -75,6 +79,7 @@ impl Tracking {
             speed_bps: self.speed,
             storm: self.storm,
             qos: self.qos.clone(),
+            links: self.links.clone(),
             connections: self.qp_map.as_ref().map_or_else(Vec::new, |map| map.0.clone()),
             ..Options::default()
         }
@@ -114,6 +119,10 @@ fn qos_map(path: &str) -> Result<QosMap, String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let map: QosMap = toml::from_str(&text).map_err(|error| error.to_string().trim_end().to_owned())?;
     map.check().map(|()| map)
+}
+
+fn links(path: &str) -> Result<Links, String> {
+    Links::parse(&std::fs::read_to_string(path).map_err(|error| error.to_string())?)
 }
 
 /// The connections of a file for --qp-map.
@@ -208,5 +217,8 @@ pub(super) fn name_interfaces<M: Metric>(analysis: &mut Analysis<M>, new: &[Inte
     for (n, interface) in new.iter().enumerate() {
         let Ok(number) = u16::try_from(from + n) else { return };
         analysis.interface(number, interface.name.clone().unwrap_or_default(), interface.speed_bps);
+        if let Some(file) = &interface.file {
+            analysis.interface_file(number, file);
+        }
     }
 }

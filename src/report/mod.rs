@@ -31,6 +31,7 @@ mod list;
 mod message;
 mod order;
 mod overhead;
+mod pause_tree;
 pub mod price;
 mod render;
 pub mod set;
@@ -56,6 +57,7 @@ pub use list::{List, Rows};
 pub use message::*;
 pub use order::{Sort, find_flow, sorted, trouble};
 pub use overhead::*;
+pub use pause_tree::*;
 pub use render::{Renderer, clean};
 pub use slow::*;
 pub use terms::*;
@@ -89,6 +91,8 @@ pub struct Report<F = Vec<Flow>, C = Vec<Connection>, E = Vec<Episode>> {
     /// Pause frames that are not as the standard has them, by what is wrong.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub pause_faults: BTreeMap<PauseFault, u64>,
+    /// Who paused whom, from victim to culprit; `None` where nothing says what the captured links join.
+    pub pause_tree: Option<PauseTree>,
     /// Flows that send for less than four fifths of their time, and what the rest went to, those that lost most to trouble first:
     /// 1024 at most.
     pub slow_flows: Vec<SlowFlow>,
@@ -158,6 +162,7 @@ impl<F, C, E> Report<F, C, E> {
             connections,
             pause: self.pause.clone(),
             pause_faults: self.pause_faults.clone(),
+            pause_tree: self.pause_tree.clone(),
             slow_flows: self.slow_flows.clone(),
             slow_flow_count: self.slow_flow_count,
             congestion: self.congestion.clone(),

@@ -221,6 +221,12 @@ terms! {
         Tagged = "tagged": "It has a VLAN tag: MAC control frames have none.",
     }
 
+    /// How it is known what a link joins.
+    KnownBy {
+        File = "file": "The user said so.",
+        Lldp = "lldp": "Both ends say so, by LLDP in the capture.",
+    }
+
     /// What a sender's time went to.
     TimeCause {
         Sending = "sending": "Its packets followed each other.",
@@ -249,6 +255,8 @@ terms! {
         CoarseTimes = "coarse_times": "The clock of the capture is too coarse for times so short.",
         TooFew = "too_few": "There are too few events to tell.",
         NotEct = "not_ect": "No data packet is ECN-capable.",
+        NoTopology = "no_topology": "Nothing says what the links join: neither --links nor LLDP in the capture.",
+        OneLink = "one_link": "The capture has one link only.",
         MemoryLimit = "memory_limit": "Detail was given up to stay within the memory limit.",
     }
 }

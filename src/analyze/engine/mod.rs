@@ -126,6 +126,15 @@ impl<M: Metric> Analysis<M> {
         links[at] = name;
     }
 
+    /// The file that a capture interface is of, where several files are merged: [`Interface::file`](crate::capture::Interface::file).
+    pub fn interface_file(&mut self, number: u16, file: &str) {
+        let (at, files) = (number as usize, &mut self.tracker.link_files);
+        if files.len() <= at {
+            files.resize(at + 1, String::new());
+        }
+        files[at] = file.to_owned();
+    }
+
     /// The flow in the other direction and the queue pair of a flow's sender, as far as they are known by now.
     pub(crate) fn opposite(&self, FlowId(flow): FlowId) -> (Option<FlowId>, Option<u32>) {
         self.tracker.flows.flows.get(flow as usize).map_or((None, None), |flow| (flow.peer, flow.peer_qp))

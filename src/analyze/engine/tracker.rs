@@ -47,6 +47,8 @@ pub(crate) struct Tracker {
     pub(super) passed_over: u64,
     /// The interfaces' names.
     pub(crate) links: Vec<String>,
+    /// The files that they are of, where several are merged.
+    pub(crate) link_files: Vec<String>,
     pub(crate) files: Files,
 }
 
@@ -128,6 +130,7 @@ impl Tracker {
             window: Window::EMPTY,
             passed_over: 0,
             links: Vec::new(),
+            link_files: Vec::new(),
             files: Files::default(),
             options,
         }

@@ -12,6 +12,7 @@ pub mod incast;
 pub mod messages;
 pub mod overhead;
 pub mod pause;
+mod pause_tree;
 mod per_flow;
 pub mod rate;
 mod speeds;
@@ -148,6 +149,8 @@ pub struct Verdict {
 pub struct Context<'a> {
     /// Of interfaces.
     pub(crate) names: &'a [String],
+    /// Of the files that they are of, where several were merged.
+    pub(crate) files: &'a [String],
     pub(crate) flow: &'a dyn Fn(FlowId) -> Option<KnownFlow>,
     pub(crate) detail: &'a dyn Fn(FlowId) -> Option<Detail<'a>>,
 }
@@ -199,6 +202,11 @@ impl Context<'_> {
             Some(name) if !name.is_empty() => name.clone(),
             _ => format!("if{number}"),
         }
+    }
+
+    /// The file that an interface is of, where several were merged.
+    pub(crate) fn file(&self, number: u16) -> Option<&str> {
+        self.files.get(number as usize).map(|file| &**file).filter(|file| !file.is_empty())
     }
 
     /// What became of a flow.
@@ -290,7 +298,7 @@ built_in! { options:
     overhead::Overhead = Default::default();
     congestion::Congestion = congestion::Congestion::with_speed(options.speed_bps);
     verdict::Verdicts = verdict::Verdicts::new(
-        pause::Pause::new(options.speed_bps).with_storms(options.storm),
+        pause::Pause::new(options.speed_bps).with_storms(options.storm).with_links(options.links.clone()),
         incast::Incast::new(options.speed_bps),
         options.qos.as_ref(),
     );

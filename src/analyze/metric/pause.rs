@@ -9,9 +9,14 @@ use std::collections::{BTreeMap, VecDeque};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::{Context, Metric, speeds::Speeds, storm::Watchdog};
+use super::{
+    Context, Metric,
+    pause_tree::{self, MAX_SPANS, Neighbors, Seen, Span},
+    speeds::Speeds,
+    storm::Watchdog,
+};
 use crate::{
-    analyze::model::{Event, StormProfile},
+    analyze::model::{Event, Links, StormProfile},
     report::{self, Pause as Report, PauseEnd, PauseFault, PauseInterval, Reason},
     wire::{Ethernet, Kind, Mac, MacControl, MacControlOpcode, Pause as PauseHeader, Pfc},
 };
@@ -48,6 +53,11 @@ pub struct Pause {
     keeps: bool,
     /// Who asked for pauses of a priority on an interface: the first few. Their places are their numbers.
     askers: Vec<Asker>,
+    links: Option<Links>,
+    neighbors: Neighbors,
+    /// Pauses that are kept for the [tree](pause_tree), and those that are not.
+    spans: usize,
+    spans_not_kept: u64,
 }
 
 /// A sender that asked for pauses of one priority.
@@ -113,6 +123,10 @@ struct Asked {
     /// The last pauses, with their ends, where the sender has a number.
     recent: Option<VecDeque<(i64, i64)>>,
     ledger: Vec<PauseInterval>,
+    /// All pauses, for the [tree](pause_tree): the first ones of all senders.
+    spans: Vec<Span>,
+    /// How many of these are counted among those of all senders.
+    counted: usize,
     watchdog: Watchdog,
 }
 
@@ -161,6 +175,12 @@ impl Pause {
     #[must_use]
     pub fn with_storms(self, storm: StormProfile) -> Pause {
         Pause { storm, ..self }
+    }
+
+    /// With the links that the user knows of.
+    #[must_use]
+    pub fn with_links(self, links: Option<Links>) -> Pause {
+        Pause { links, ..self }
     }
 
     /// The speed of one interface in bit/s, as its capture says. A speed given to [`Pause::new`] goes before it.
@@ -294,6 +314,7 @@ impl Pause {
                     remember(asked, priority);
                     self.listed += asked.on_frame(frame, quanta, &self.storm, may_list) as usize;
                     asked.thin(most);
+                    asked.bound(&mut self.spans, &mut self.spans_not_kept);
                 }
             }
         } else if let Some(pause) = d.get::<PauseHeader>() {
@@ -302,6 +323,7 @@ impl Pause {
             remember(asked, PRIORITIES);
             self.listed += asked.on_frame(frame, pause.pause_time(), &self.storm, may_list) as usize;
             asked.thin(most);
+            asked.bound(&mut self.spans, &mut self.spans_not_kept);
         }
     }
 }
@@ -348,6 +370,8 @@ impl Metric for Pause {
     fn on_frame(&mut self, event: &Event<'_>) {
         if event.packet.has(Kind::MacControl) {
             self.mac_control(event);
+        } else if event.packet.has(Kind::Lldp) {
+            self.neighbors.on_frame(event);
         }
     }
 
@@ -367,6 +391,51 @@ impl Metric for Pause {
         }
         if report.pause.is_none() {
             report.why.insert("pause".into(), Reason::NoPfcVisibility);
+        }
+        match self.tree(end, context, report) {
+            Ok(tree) => report.pause_tree = Some(tree),
+            Err(why) => _ = report.why.insert("pause_tree".into(), why),
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.spans * size_of::<Span>()
+    }
+}
+
+impl Pause {
+    /// Who paused whom, or why that is not known.
+    fn tree<F, C, E>(
+        &self,
+        end: i64,
+        context: &Context<'_>,
+        report: &report::Report<F, C, E>,
+    ) -> Result<report::PauseTree, Reason> {
+        let Some(pauses) = &report.pause else { return Err(Reason::NoPfcVisibility) };
+        let mut asked = Vec::new();
+        for (&(interface, sender), of) in &self.senders {
+            for (priority, of) in (0..).zip(&of.asked).filter(|(_, of)| of.frames > 0) {
+                let open = of.open.map(|open| Span {
+                    start: open.start,
+                    end: open.until.min(end).max(open.start),
+                    frame: open.frame,
+                });
+                let spans = of.spans.iter().copied().chain(open).collect();
+                asked.push(pause_tree::Asked { interface, sender, priority, spans });
+            }
+        }
+        let seen = Seen {
+            asked,
+            not_kept: self.spans_not_kept,
+            links: self.links.as_ref(),
+            neighbors: &self.neighbors,
+            detect_ns: self.storm.detect_ns,
+        };
+        let tree = seen.tree(context, &report.capture, &report.congestion)?;
+        // Without a speed nobody knows when a pause ends.
+        match pauses.iter().any(|pause| pause.paused_ns.is_none()) {
+            true => Err(Reason::UnknownSpeed),
+            false => Ok(tree),
         }
     }
 }
@@ -430,9 +499,23 @@ impl Asked {
             }
             recent.push_back((start, end_ns));
         }
+        self.spans.push(Span { start, end: end_ns, frame });
         self.watchdog.pause(profile, start, end_ns, frames);
         if may_list && self.ledger.len() < MAX_LISTED {
             self.ledger.push(PauseInterval { frame, start_ns: start, end_ns, end: how, frames });
+        }
+    }
+
+    /// Drops the last pause of its history if all senders together have too many. `counted`: those of all senders so far, but for
+    /// that one; a frame ends one pause at most.
+    fn bound(&mut self, counted: &mut usize, not_kept: &mut u64) {
+        let new = self.spans.len() - self.counted;
+        if *counted + new > MAX_SPANS {
+            self.spans.truncate(self.counted);
+            *not_kept += new as u64;
+        } else {
+            *counted += new;
+            self.counted = self.spans.len();
         }
     }
 

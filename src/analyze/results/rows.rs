@@ -101,7 +101,8 @@ fn report<M: Metric>(Analysis { tracker, metrics, shortened, .. }: &Analysis<M>)
         let ack_rtt = flow.requests.more.as_deref().map(|more| more.ack_rtt.all());
         Some(Detail { lost: index.lost(id), ack_rtt, spell: spell(flow) })
     };
-    metrics.contribute(&Context { names: &tracker.links, flow: &flow, detail: &detail }, &mut report);
+    let context = Context { names: &tracker.links, files: &tracker.link_files, flow: &flow, detail: &detail };
+    metrics.contribute(&context, &mut report);
     index.survey().finish(&index, &mut report);
     report.with_lists(Rows::new(index.clone()), Rows::new(index.clone()), Rows::new(index))
 }

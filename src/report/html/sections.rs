@@ -6,7 +6,7 @@ use super::{Table, tables::Tables};
 use crate::report::{
     Capture, Cost, Finding, Overhead, Price, Severity, View, clean,
     set::{Set, Totals},
-    text::{congestion, incasts, pause, source_ports},
+    text::{congestion, incasts, pause, pause_tree, source_ports},
     units::{bits_per_second, bytes, count, duration, percent, utc},
 };
 
@@ -51,6 +51,12 @@ pub(super) fn article(report: &View<'_>, tables: &Tables) -> Markup {
                 p { (clean(&pause(report.pause.as_deref(), report.why.get("pause")))) "." }
             } @else {
                 (place("pauses", "Pauses by link, sender and priority", &tables.pauses))
+            }
+            @if let Some(tree) = report.pause_tree.as_ref().and_then(pause_tree) {
+                h3 { "Pause tree" } p { (clean(&tree)) "." }
+                @if !tables.pause_tree.rows.is_empty() {
+                    (place("pause_tree", "Pauses that a device asked for because it was paused itself", &tables.pause_tree))
+                }
             }
             @if let Some(ports) = &report.ports {
                 h3 { "Source ports" } p { (source_ports(ports)) "." }

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::{Cell, Head, Table};
 use crate::report::{
-    Bounds, Connection, Episode, Flow, MarkedFlow, Pause, SlowFlow, Sort, Stream, Summary, TimeCause,
-    TrafficClass, View,
+    Bounds, Connection, Episode, Flow, MarkedFlow, Pause, PauseEdge, SlowFlow, Sort, Stream, Summary,
+    TimeCause, TrafficClass, View,
     chart::Picture,
     clean,
     order::{first, trouble},
@@ -22,6 +22,7 @@ pub(super) struct Tables {
     pub(super) episodes: Table,
     pub(super) ports: Table,
     pub(super) pauses: Table,
+    pub(super) pause_tree: Table,
     pub(super) slow: Table,
     pub(super) marked: Table,
     pub(super) classes: Table,
@@ -57,12 +58,14 @@ pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, most: usize) -> 
     let limit = (most, start_ns);
     let (connections, episodes) = (&report.connections, &report.episodes);
     let pauses = report.pause.as_deref().unwrap_or_default();
+    let edges = report.pause_tree.as_ref().map_or(&[][..], |tree| &tree.edges);
     let (marked, classes, slow) = (&report.congestion.flows, &report.traffic_classes, &report.slow_flows);
     Tables {
         flows: finish(FLOWS, flows, left_out),
         connections: list(CONNECTIONS, connections.iter(), connections.len(), limit),
         episodes: list(EPISODES, episodes.iter(), episodes.len(), limit),
         pauses: list(PAUSES, pauses.iter(), pauses.len(), limit),
+        pause_tree: list(PAUSE_TREE, edges.iter(), edges.len(), limit),
         slow: list(SLOW, slow.iter(), report.slow_flow_count as usize, limit),
         marked: list(MARKED, marked.iter(), report.congestion.flow_count as usize, limit),
         classes: list(CLASSES, classes.iter(), classes.len(), limit),
@@ -298,6 +301,27 @@ const PAUSES: &[Column<Pause>] = &[
     optional("storms", "count", "Times without a break in the pause", |p, _| {
         some(p.storms.as_ref().map_or(0, Vec::len) as u64)
     }),
+];
+
+const PAUSE_TREE: &[Column<PauseEdge>] = &[
+    column("priority", "text", "0 to 7; all for 802.3x", |e, _| {
+        text(e.priority.map_or("all".into(), |n| n.to_string()))
+    }),
+    column("cause", "text", "Who paused the device", |e, _| text(&e.cause)),
+    column("device", "text", "The device that was paused, and passed it on", |e, _| text(&e.device)),
+    column("paused", "text", "Whom the device paused in turn", |e, _| text(&e.paused)),
+    column("pauses", "count", "Pauses so caused", |e, _| Cell::Number(e.pauses)),
+    column("time", "ns", "Their time, in sum", |e, _| Cell::Number(e.paused_ns)),
+    column("at", "time", "When the first one began, from the start of the capture", |e, start| {
+        Cell::Number(e.start_ns.saturating_sub(start).max(0) as u64)
+    }),
+    column("delay", "ns", "From the beginning of the cause to that of the pause: the shortest", |e, _| {
+        Cell::Number(e.delay_least_ns)
+    }),
+    column("at most", "ns", "The longest", |e, _| Cell::Number(e.delay_most_ns)),
+    column("frame", "frame", "Frame that began the first one", |e, _| Cell::Number(e.frame)),
+    column("of the cause", "frame", "Frame that began its cause", |e, _| Cell::Number(e.cause_frame)),
+    column("sure", "text", "How sure that is", |e, _| text(e.confidence.name())),
 ];
 
 /// The part of a slow flow's time that went to a cause.

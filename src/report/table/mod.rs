@@ -1,5 +1,5 @@
-//! A report as tables, for databases and notebooks: one file each for captures, flows, connections, episodes, losses, pauses, marks,
-//! slow flows, classes, intervals and findings.
+//! A report as tables, for databases and notebooks: one file each for captures, flows, connections, episodes, losses, pauses, what
+//! caused them, marks, slow flows, classes, intervals and findings.
 //!
 //! Rows and names are those of the report. What is nested becomes one column for each value: `requests.losses.upstream` becomes
 //! `requests_losses_upstream_least` and `requests_losses_upstream_most`. A value that the capture cannot prove is empty. In every
@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 #[cfg(feature = "cli")]
 use super::Message;
 use super::{
-    Capture, Connection, Episode, Finding, Flow, Interval, MarkedFlow, Pause, Stream, TimeShare,
+    Capture, Connection, Episode, Finding, Flow, Interval, MarkedFlow, Pause, PauseEdge, Stream, TimeShare,
     TrafficClass, View,
 };
 pub use columns::{Column, Kind};
@@ -43,6 +43,8 @@ pub enum Table {
     Losses,
     /// Pauses per link, sender and priority.
     Pauses,
+    /// Pauses that others caused.
+    PauseTree,
     /// Marks and notifications per flow.
     Marks,
     /// What the time of slow flows went to: a row for each share.
@@ -57,13 +59,14 @@ pub enum Table {
 
 impl Table {
     /// All of them.
-    pub const ALL: [Table; 11] = [
+    pub const ALL: [Table; 12] = [
         Table::Captures,
         Table::Flows,
         Table::Connections,
         Table::Episodes,
         Table::Losses,
         Table::Pauses,
+        Table::PauseTree,
         Table::Marks,
         Table::Slow,
         Table::Classes,
@@ -80,6 +83,7 @@ impl Table {
             Table::Episodes => "episodes",
             Table::Losses => "losses",
             Table::Pauses => "pauses",
+            Table::PauseTree => "pause_tree",
             Table::Marks => "marks",
             Table::Slow => "slow",
             Table::Classes => "classes",
@@ -99,6 +103,9 @@ impl Table {
             Table::Episodes => "A loss or a timeout, and how the sender recovered from it.",
             Table::Losses => "Packets lost, by flow, PSN space and place. A place without losses has no row.",
             Table::Pauses => "Pauses of a priority on a link.",
+            Table::PauseTree => {
+                "Pauses that a device asked for because it was paused itself: who paused it, and whom it paused; needs --links or LLDP."
+            }
             Table::Marks => "Marks and notifications of a flow that has some.",
             Table::Slow => "A share of a slow flow's time; the shares of a flow add up to it.",
             Table::Classes => "Traffic with one DSCP and priority, or one service level and virtual lane.",
@@ -147,6 +154,7 @@ impl Table {
                 ]);
             }
             Table::Pauses => columns.extend(Column::of::<Pause>()),
+            Table::PauseTree => columns.extend(Column::of::<PauseEdge>()),
             Table::Marks => columns.extend(Column::of::<MarkedFlow>()),
             Table::Slow => {
                 columns.extend(flow);
@@ -222,6 +230,10 @@ impl Table {
                 Ok(())
             }
             Table::Pauses => report.pause.iter().flatten().try_for_each(|row| on_row(value(row)?)),
+            Table::PauseTree => {
+                let edges = report.pause_tree.iter().flat_map(|tree| &tree.edges);
+                edges.into_iter().try_for_each(|row| on_row(value(row)?))
+            }
             Table::Slow => {
                 for slow in &report.slow_flows {
                     let Some(flow) = report.flows.row(slow.flow) else { continue };

@@ -7,8 +7,8 @@ use super::{
     reason, some,
 };
 use crate::report::{
-    Congestion, DcbxPort, Dcqcn, Incast, Overhead, Pause, Ports, PriorityBy, Qos, Reason, SlowFlow,
-    TrafficClass, View, clean,
+    Congestion, DcbxPort, Dcqcn, HostStorm, Incast, Overhead, Pause, PauseCulprit, PauseDeadlock, PauseTree,
+    Ports, PriorityBy, Qos, Reason, SlowFlow, TrafficClass, View, clean,
     units::{bits, bits_per_second, bytes, count, duration, percent},
 };
 
@@ -26,6 +26,9 @@ pub(super) fn blocks(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
     }
     let mut block = |name: &str, text: String| page.wrapped(Paint::Heading, &format!("{name:<12}"), &text);
     block("Pause", pause(report.pause.as_deref(), report.why.get("pause")))?;
+    if let Some(tree) = report.pause_tree.as_ref().and_then(pause_tree) {
+        block("Pause tree", tree)?;
+    }
     block("Overhead", overhead(&report.overhead))?;
     match &report.ports {
         Some(ports) => block("Ports", source_ports(ports)),
@@ -345,6 +348,73 @@ pub(in crate::report) fn pause(pause: Option<&[Pause]>, why: Option<&Reason>) ->
         text += " (durations need the link's speed: --speed)";
     }
     text
+}
+
+/// Most culprits and circles that are written.
+const MAX_TREES: usize = 3;
+
+/// Who paused whom; `None` where nothing was paused.
+pub(in crate::report) fn pause_tree(tree: &PauseTree) -> Option<String> {
+    let names = |all: &[String], by: &str| {
+        all.iter().map(|name| clean(name).into_owned()).collect::<Vec<_>>().join(by)
+    };
+    let at = |priority: Option<u8>| priority.map_or("all priorities".to_owned(), |n| format!("priority {n}"));
+    let one = |culprit: &PauseCulprit| {
+        let mut text = format!(
+            "{} paused {} ({}) for {}",
+            clean(&culprit.device),
+            names(&culprit.direct, ", "),
+            at(culprit.priority),
+            duration(culprit.paused_ns)
+        );
+        if !culprit.indirect.is_empty() {
+            text += &format!(
+                ", and by that {} for {} ({}; {})",
+                names(&culprit.indirect, ", "),
+                duration(culprit.caused_ns),
+                names(&culprit.chain, " → "),
+                culprit.confidence.name()
+            );
+        }
+        text
+    };
+    let circle = |circle: &PauseDeadlock| {
+        format!(
+            "circle: {} → {}, {}, all paused at once for {} ({})",
+            names(&circle.devices, " → "),
+            circle.devices.first().map_or("".into(), |name| clean(name)),
+            at(circle.priority),
+            duration(circle.all_paused_ns),
+            circle.confidence.name()
+        )
+    };
+    let storm = |storm: &HostStorm| {
+        let time = storm.end_ns.saturating_sub(storm.start_ns).max(0) as u64;
+        format!("{} held {} paused for {}", clean(&storm.host), at(storm.priority), duration(time))
+    };
+    let mut parts: Vec<String> = tree.deadlocks.iter().take(MAX_TREES).map(circle).collect();
+    parts.extend(tree.host_storms.iter().take(MAX_TREES).map(storm));
+    parts.extend(tree.culprits.iter().take(MAX_TREES).map(one));
+    let more = [tree.deadlocks.len(), tree.host_storms.len(), tree.culprits.len()];
+    let more: usize = more.iter().map(|n| n.saturating_sub(MAX_TREES)).sum();
+    if more > 0 {
+        parts.push(format!("and {more} more (--json has them)"));
+    }
+    if !tree.taps_not_seen.is_empty() {
+        parts.push(format!("no frame of the taps {}", names(&tree.taps_not_seen, ", ")));
+    }
+    if let Some(one) = tree.unplaced.first() {
+        let sender = format!("{} on {}", one.sender, clean(&one.link));
+        let more = match tree.unplaced.len() {
+            1 => String::new(),
+            n => format!(" and {} more", n - 1),
+        };
+        parts.push(format!("not known where {sender}{more} is"));
+    }
+    if tree.pauses_not_kept > 0 {
+        parts.push(format!("{} later pauses are left out here", count(tree.pauses_not_kept)));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 fn overhead(overhead: &Overhead) -> String {

@@ -15,7 +15,7 @@ use super::{
     Capture, Reason, Renderer, Sort, View,
     units::{bytes, count, duration, utc},
 };
-pub(super) use blocks::{congestion, incasts, pause, source_ports};
+pub(super) use blocks::{congestion, incasts, pause, pause_tree, source_ports};
 pub use diff::write_diff;
 pub(super) use flows::{both, queue_pair};
 use page::{Page, Paint};
@@ -144,6 +144,8 @@ fn reason(reason: Reason) -> &'static str {
         Reason::CoarseTimes => "the capture's clock is too coarse",
         Reason::TooFew => "there are too few events to tell",
         Reason::NotEct => "no data packet is ECN-capable",
+        Reason::NoTopology => "nothing says what the links join: give --links, or capture LLDP",
+        Reason::OneLink => "the capture has one link only",
         Reason::MemoryLimit => "detail was given up to save memory",
         Reason::UnevenClock => "because a clock was set, or changed its speed",
         Reason::Unknown => "for a reason that this version does not know",

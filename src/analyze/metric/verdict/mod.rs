@@ -485,7 +485,7 @@ impl Metric for Verdicts {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.spent.capacity() * size_of::<Spent>() + self.incast.heap_bytes()
+        self.spent.capacity() * size_of::<Spent>() + self.incast.heap_bytes() + self.pause.heap_bytes()
     }
 
     fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {

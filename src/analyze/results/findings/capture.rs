@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{survey::Sums, words::counted};
 use crate::report::{
-    self, Affected, Congestion, Incast, MarkedFlow, Pause, PauseFault, Ports, Qos, Report, SlowFlow,
-    TimeCause, TimeShare,
+    self, Affected, Congestion, Incast, MarkedFlow, Pause, PauseFault, PauseTree, Ports, Qos, Report,
+    SlowFlow, TimeCause, TimeShare,
     units::{bits, count, duration, percent},
 };
 
@@ -14,6 +14,7 @@ pub(super) struct Capture<'a> {
     capture: &'a report::Capture,
     pause: &'a [Pause],
     pause_faults: &'a BTreeMap<PauseFault, u64>,
+    pub(super) pause_tree: Option<&'a PauseTree>,
     congestion: &'a Congestion,
     qos: &'a Qos,
     incast: &'a [Incast],
@@ -40,15 +41,36 @@ impl Seen {
     fn new(count: u64, text: String) -> Seen {
         Seen { time: 0, count, text, frames: Vec::new(), flows: Default::default() }
     }
+
+    /// Of pauses that lasted so long; 0: no frame shows it.
+    pub(super) fn of_pauses(time: u64, count: u64, text: String, frame: u64) -> Seen {
+        Seen {
+            time,
+            frames: Some(frame).filter(|&frame| frame > 0).into_iter().collect(),
+            ..Seen::new(count, text)
+        }
+    }
 }
 
 impl<'a> Capture<'a> {
     pub(super) fn of<F, C, E>(report: &'a Report<F, C, E>, sums: &'a Sums) -> Capture<'a> {
-        let Report { capture, pause, pause_faults, congestion, qos, incast, slow_flows, ports, .. } = report;
+        let Report {
+            capture,
+            pause,
+            pause_faults,
+            pause_tree,
+            congestion,
+            qos,
+            incast,
+            slow_flows,
+            ports,
+            ..
+        } = report;
         Capture {
             capture,
             pause: pause.as_deref().unwrap_or(&[]),
             pause_faults,
+            pause_tree: pause_tree.as_ref(),
             congestion,
             qos,
             incast: incast.as_deref().unwrap_or(&[]),

@@ -7,6 +7,7 @@ mod cause;
 mod flow;
 mod limitations;
 mod survey;
+mod tree;
 mod words;
 
 use self::{
@@ -73,6 +74,8 @@ pub enum Need {
     PauseFrames,
     /// The link's speed: a pause is counted in bit times.
     LinkSpeed,
+    /// Pauses of several links, and what these links join.
+    Links,
     /// Sequence numbers in the mirror's tunnel header (ERSPAN).
     MirrorSequence,
     /// The capturing system's drop counters, as pcapng has them.
@@ -90,6 +93,7 @@ impl Need {
             Need::QosMap => "a map of priorities, from --qos or DCBX in the capture",
             Need::PauseFrames => "PAUSE or PFC frames, which mirror ports and most adapters do not pass on",
             Need::LinkSpeed => "the link's speed, from the file or --speed",
+            Need::Links => "what the captured links join, from --links or LLDP in the capture",
             Need::MirrorSequence => "sequence numbers in the mirror's tunnel header (ERSPAN)",
             Need::DropCounters => "the capturing system's drop counters (pcapng)",
         }
@@ -210,6 +214,21 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "A sender held a priority paused for so long that a watchdog would have fired: 200 ms without a break, or see --storm."
         "look at the pausing host first: a stuck NIC or a receiver that is too slow"
         Capture(capture::pause_storm);
+
+    "pause.deadlock" Error [PauseFrames, LinkSpeed, Links]
+        "Devices waited for each other in a circle: each was paused by the next one, all at once. That looks like a deadlock."
+        "look at the paths of the traffic of that priority: a route that goes down and up again makes a circle; a watchdog that drops ends it"
+        Capture(tree::deadlocks);
+
+    "pause.host_storm" Error [PauseFrames, LinkSpeed, Links]
+        "A host held its link paused for more than 90 % of a long time, and nothing marked the traffic to it: the host is the trouble."
+        "look at the host: a stuck NIC, its driver, PCIe, or receive buffers that are not posted; a watchdog at its port keeps it from others"
+        Capture(tree::host_storms);
+
+    "pause.culprit" Warning [PauseFrames, LinkSpeed, Links]
+        "A device sent pauses without being paused itself, and others passed them on: what they stopped is its victim."
+        "look at this device and its queue of that priority, not at those that it paused: who sends to it, and why it cannot keep up"
+        Capture(tree::culprits);
 
     "pause.malformed" Warning [PauseFrames]
         "Pause frames are not as IEEE 802.3 has them: switches and adapters may ignore them."

@@ -1,0 +1,139 @@
+//! Who paused whom: pauses of several links, put together by what the links join.
+//!
+//! A pause of device D is *caused* by one that D got, if D got it on another link at the same priority and
+//!
+//! * it holds when that of D begins, or
+//! * it began at most [`REACTION_NS`] before, and is over.
+//!
+//! Of several, the one that holds and began last is taken. What no pause caused is a root. A switch that is paused stops one queue;
+//! what comes in for it fills the buffer that the switch grants a port, from its threshold on some 10 KB to a few MB: up to
+//! 100 µs at 100 Gbit/s. Beyond that only a pause that holds explains it. That the packets that wait are those of the paused
+//! port is not seen: an edge is never certain.
+
+mod cycles;
+mod neighbors;
+mod rows;
+mod topology;
+
+use std::collections::BTreeMap;
+
+use self::topology::{Place, Topology};
+pub(super) use self::{neighbors::Neighbors, rows::Seen};
+use crate::wire::Mac;
+
+/// How long after the beginning of a pause that is over another one counts as caused by it.
+const REACTION_NS: i64 = 100_000;
+/// Pauses that are kept, of all senders together.
+pub(super) const MAX_SPANS: usize = 1 << 17;
+/// The number of "all priorities".
+const ALL: u8 = 8;
+
+/// One pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Span {
+    pub(super) start: i64,
+    pub(super) end: i64,
+    /// The frame that began it.
+    pub(super) frame: u64,
+}
+
+/// What one sender asked for at one priority, as it was captured.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) interface: u16,
+    pub(super) sender: Mac,
+    pub(super) priority: u8,
+    /// In the order of time, without overlaps.
+    pub(super) spans: Vec<Span>,
+}
+
+/// The pauses by which one device stopped another one on one link, at one priority.
+#[derive(Debug)]
+struct Stream {
+    place: Place,
+    priority: u8,
+    /// An interface that captured it.
+    interface: u16,
+    /// In the order of time, without overlaps.
+    spans: Vec<Span>,
+}
+
+/// A pause of a stream, and what caused it.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    span: Span,
+    stream: usize,
+    cause: Option<usize>,
+    /// The first cause, itself where nothing caused it, and how many are between.
+    root: usize,
+    depth: u32,
+}
+
+/// The streams of pauses whose senders have a place, and the other senders.
+fn streams(all: Vec<Asked>, topology: &Topology) -> (Vec<Stream>, Vec<(u16, Mac)>) {
+    let mut streams: BTreeMap<(Place, u8), Stream> = BTreeMap::new();
+    let mut unplaced = Vec::new();
+    for Asked { interface, sender, priority, spans } in all.into_iter().filter(|one| !one.spans.is_empty()) {
+        let Some(place) = topology.place(interface, sender) else {
+            unplaced.push((interface, sender));
+            continue;
+        };
+        let new = || Stream { place, priority, interface, spans: Vec::new() };
+        streams.entry((place, priority)).or_insert_with(new).spans.extend(spans);
+    }
+    let mut streams: Vec<Stream> = streams.into_values().collect();
+    for stream in &mut streams {
+        // Two interfaces on one link, or two addresses of one device, may show a pause twice.
+        stream.spans.sort_unstable();
+        stream.spans.dedup_by(|next, one| {
+            let overlaps = next.start < one.end;
+            one.end = if overlaps { one.end.max(next.end) } else { one.end };
+            overlaps
+        });
+    }
+    unplaced.sort_unstable();
+    unplaced.dedup();
+    (streams, unplaced)
+}
+
+/// All pauses in the order of time, each with its cause.
+fn nodes(streams: &[Stream], topology: &Topology) -> Vec<Node> {
+    let mut nodes: Vec<Node> = streams
+        .iter()
+        .enumerate()
+        .flat_map(|(stream, of)| {
+            of.spans.iter().map(move |&span| Node { span, stream, cause: None, root: 0, depth: 0 })
+        })
+        .collect();
+    nodes.sort_unstable_by_key(|node| (node.span.start, node.span.frame, node.stream));
+    // The pauses so far, by stream: only the last one of a stream can be a cause.
+    let mut last: Vec<Option<usize>> = vec![None; streams.len()];
+    let mut stops: Vec<Vec<usize>> = vec![Vec::new(); topology.devices.len()];
+    for (at, stream) in streams.iter().enumerate() {
+        stops[stream.place.of].push(at);
+    }
+    for at in 0..nodes.len() {
+        let node = nodes[at];
+        let Stream { place, priority, .. } = streams[node.stream];
+        let is_other = |&&other: &&usize| {
+            let Stream { place: its, priority: of, .. } = streams[other];
+            its.link != place.link && (of == priority || of == ALL || priority == ALL)
+        };
+        // A host passes nothing on.
+        let of_device = if topology.is_host(place.by) { &[][..] } else { &stops[place.by][..] };
+        let began = node.span.start;
+        let cause = of_device
+            .iter()
+            .filter(is_other)
+            .filter_map(|&other| last[other])
+            .filter(|&cause| {
+                let span = nodes[cause].span;
+                began <= span.end.max(span.start.saturating_add(REACTION_NS))
+            })
+            .max_by_key(|&cause| (nodes[cause].span.end >= began, cause));
+        let (root, depth) = cause.map_or((at, 0), |cause| (nodes[cause].root, nodes[cause].depth + 1));
+        nodes[at] = Node { cause, root, depth, ..node };
+        last[node.stream] = Some(at);
+    }
+    nodes
+}

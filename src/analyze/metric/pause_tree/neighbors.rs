@@ -1,0 +1,109 @@
+//! What LLDP in the capture says of who is at the ends of a link.
+
+use crate::{
+    analyze::model::Event,
+    wire::{Ethernet, Header, Kind, Lldp, LldpChassis, LldpPort, Mac},
+};
+
+/// Senders of LLDP that are told apart.
+const MAX_NEIGHBORS: usize = 1024;
+/// The longest name that is kept, in bytes.
+const MAX_NAME: usize = 255;
+/// Subtypes of names that are Ethernet addresses: of a chassis, and of a port.
+const CHASSIS_MAC: u8 = 4;
+const PORT_MAC: u8 = 3;
+/// Capabilities of a system (IEEE 802.1AB, 8.5.8.1).
+const BRIDGE: u16 = 1 << 2;
+const ROUTER: u16 = 1 << 4;
+const STATION_ONLY: u16 = 1 << 7;
+
+/// The senders of LLDP, each with the last that it said.
+#[derive(Clone, Debug, Default)]
+pub(in crate::analyze::metric) struct Neighbors(Vec<Neighbor>);
+
+/// One sender.
+#[derive(Clone, Debug)]
+pub(super) struct Neighbor {
+    pub(super) interface: u16,
+    pub(super) sender: Mac,
+    pub(super) said: Said,
+}
+
+/// What it said.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Said {
+    pub(super) chassis: Option<String>,
+    pub(super) port: Option<String>,
+    pub(super) system: Option<String>,
+    /// Whether it is a host; `None` if it does not say.
+    pub(super) is_host: Option<bool>,
+    /// Ethernet addresses that name its chassis and its port.
+    pub(super) macs: Vec<Mac>,
+}
+
+impl Neighbors {
+    #[cold]
+    #[inline(never)]
+    pub(in crate::analyze::metric) fn on_frame(&mut self, event: &Event<'_>) {
+        let d = event.packet;
+        let Some(sender) = d.get::<Ethernet>().map(Ethernet::src) else { return };
+        let mut said = Said::default();
+        let mut before = (0, None);
+        for layer in d.layers().iter() {
+            let Some(bytes) = d.frame().get(layer.at as usize..(layer.at + layer.len) as usize) else {
+                break;
+            };
+            said.hear(layer.kind, bytes, &mut before);
+        }
+        let interface = event.record.interface;
+        let is_known = |known: &&mut Neighbor| known.interface == interface && known.sender == sender;
+        if let Some(known) = self.0.iter_mut().find(is_known) {
+            known.said = said;
+        } else if self.0.len() < MAX_NEIGHBORS {
+            self.0.push(Neighbor { interface, sender, said });
+        }
+    }
+
+    pub(super) fn all(&self) -> &[Neighbor] {
+        &self.0
+    }
+}
+
+impl Said {
+    /// Takes a part of a frame. `before`: the type of the TLV that it is in, and the subtype of its name.
+    fn hear(&mut self, kind: Kind, bytes: &[u8], before: &mut (u8, Option<u8>)) {
+        match kind {
+            Kind::Lldp => {
+                let tlv_type = Lldp::view(bytes).map_or(0, |(tlv, _)| tlv.tlv_type().0);
+                *before = (tlv_type, None);
+            }
+            Kind::LldpChassis => before.1 = LldpChassis::view(bytes).map(|(id, _)| id.chassis_id_subtype().0),
+            Kind::LldpPort => before.1 = LldpPort::view(bytes).map(|(id, _)| id.port_id_subtype().0),
+            Kind::LldpValue => match *before {
+                (1, Some(subtype)) => self.chassis = self.name(bytes, subtype == CHASSIS_MAC),
+                (2, Some(subtype)) => self.port = self.name(bytes, subtype == PORT_MAC),
+                (5, _) => self.system = self.name(bytes, false),
+                (7, _) => {
+                    if let [_, _, high, low] = *bytes {
+                        let enabled = u16::from_be_bytes([high, low]);
+                        let passes_on = enabled & (BRIDGE | ROUTER) != 0;
+                        self.is_host = (passes_on || enabled & STATION_ONLY != 0).then_some(!passes_on);
+                    }
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+
+    fn name(&mut self, bytes: &[u8], is_mac: bool) -> Option<String> {
+        if let Ok(mac) = <[u8; 6]>::try_from(bytes)
+            && is_mac
+        {
+            self.macs.push(Mac(mac));
+            return Some(Mac(mac).to_string());
+        }
+        let text = str::from_utf8(bytes.get(..bytes.len().min(MAX_NAME))?).ok()?;
+        (!text.is_empty() && text.chars().all(|c| !c.is_control())).then(|| text.to_owned())
+    }
+}

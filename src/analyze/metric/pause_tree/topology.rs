@@ -1,0 +1,198 @@
+//! What the captured links join: as the user says, or as LLDP does. What the user says goes before it.
+
+use std::collections::BTreeMap;
+
+use super::neighbors::{Neighbor, Neighbors};
+use crate::{
+    analyze::model::{Address, KnownLink, Links},
+    report::KnownBy,
+    wire::Mac,
+};
+
+/// Links and devices.
+#[derive(Debug, Default)]
+pub(super) struct Topology {
+    pub(super) devices: Vec<Device>,
+    pub(super) links: Vec<Link>,
+    /// The link of each interface.
+    of_interface: BTreeMap<u16, usize>,
+}
+
+#[derive(Debug)]
+pub(super) struct Device {
+    pub(super) name: String,
+    /// `None` where nothing says so.
+    pub(super) is_host: Option<bool>,
+    pub(super) addresses: Vec<Address>,
+    /// What LLDP names its chassis by.
+    chassis: Option<String>,
+    macs: Vec<Mac>,
+}
+
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) interfaces: Vec<u16>,
+    pub(super) ends: [End; 2],
+    pub(super) by: KnownBy,
+}
+
+#[derive(Debug)]
+pub(super) struct End {
+    pub(super) device: usize,
+    pub(super) port: Option<String>,
+    macs: Vec<Mac>,
+}
+
+/// Where a sender of pauses stands: it stops the device at the other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) link: usize,
+    pub(super) by: usize,
+    pub(super) of: usize,
+}
+
+/// An interface of the capture.
+pub(super) struct Tapped<'a> {
+    pub(super) number: u16,
+    pub(super) name: String,
+    pub(super) file: Option<&'a str>,
+}
+
+impl Topology {
+    pub(super) fn new(links: Option<&Links>, heard: &Neighbors, interfaces: &[Tapped<'_>]) -> Topology {
+        let mut all = Topology::default();
+        if let Some(known) = links {
+            for link in &known.links {
+                let is_mine =
+                    |tapped: &&Tapped<'_>| link.is_tapped_by(&tapped.name, tapped.number, tapped.file);
+                let interfaces: Vec<u16> =
+                    interfaces.iter().filter(is_mine).map(|tapped| tapped.number).collect();
+                all.add_known(known, link, interfaces);
+            }
+        }
+        for &Tapped { number, .. } in interfaces {
+            let here: Vec<&Neighbor> = heard.all().iter().filter(|one| one.interface == number).collect();
+            match (all.of_interface.get(&number).copied(), &here[..]) {
+                (Some(link), here) => all.complete(link, here),
+                (None, [a, b]) => all.add_heard(number, [a, b]),
+                _ => {}
+            }
+        }
+        all
+    }
+
+    /// The user's taps that no interface of the capture is.
+    pub(super) fn not_seen(links: Option<&Links>, interfaces: &[Tapped<'_>]) -> Vec<String> {
+        let taps = links.into_iter().flat_map(|known| known.links.iter().flat_map(|link| &link.taps));
+        let is_seen = |tap: &String| {
+            let one = KnownLink { taps: vec![tap.clone()], ..KnownLink::default() };
+            interfaces.iter().any(|tapped| one.is_tapped_by(&tapped.name, tapped.number, tapped.file))
+        };
+        taps.filter(|tap| !is_seen(tap)).cloned().collect()
+    }
+
+    fn add_known(&mut self, known: &Links, link: &KnownLink, interfaces: Vec<u16>) {
+        let ends = link.ends.each_ref().map(|end| {
+            let at = self.devices.iter().position(|device| device.name == end.device);
+            let device = at.unwrap_or_else(|| {
+                let more = known.devices.get(&end.device);
+                self.devices.push(Device {
+                    name: end.device.clone(),
+                    is_host: Some(more.is_some_and(|device| device.is_host)),
+                    addresses: more.map_or_else(Vec::new, |device| device.addresses.clone()),
+                    chassis: None,
+                    macs: Vec::new(),
+                });
+                self.devices.len() - 1
+            });
+            self.devices[device].macs.extend(&end.macs);
+            End { device, port: end.port.clone(), macs: end.macs.clone() }
+        });
+        for &interface in &interfaces {
+            self.of_interface.entry(interface).or_insert(self.links.len());
+        }
+        self.links.push(Link { interfaces, ends, by: KnownBy::File });
+    }
+
+    /// Adds what LLDP says of the ends of a link that the user named.
+    fn complete(&mut self, link: usize, here: &[&Neighbor]) {
+        let Topology { devices, links, .. } = self;
+        let Some(link) = links.get_mut(link) else { return };
+        for Neighbor { sender, said, .. } in here {
+            let is_it = |end: &&mut End| {
+                let device = devices.get(end.device);
+                end.macs.contains(sender) || device.map(|device| &device.name) == said.system.as_ref()
+            };
+            if let Some(end) = link.ends.iter_mut().find(is_it) {
+                end.macs.push(*sender);
+                end.macs.extend(&said.macs);
+                end.port = end.port.take().or_else(|| said.port.clone());
+                if let Some(device) = devices.get_mut(end.device) {
+                    device.macs.push(*sender);
+                    device.chassis = device.chassis.take().or_else(|| said.chassis.clone());
+                }
+            }
+        }
+    }
+
+    fn add_heard(&mut self, interface: u16, here: [&Neighbor; 2]) {
+        let ends = here.map(|neighbor| {
+            let said = &neighbor.said;
+            let device = self.heard_device(neighbor);
+            let macs = std::iter::once(neighbor.sender).chain(said.macs.iter().copied()).collect();
+            End { device, port: said.port.clone(), macs }
+        });
+        if ends[0].device != ends[1].device {
+            self.of_interface.insert(interface, self.links.len());
+            self.links.push(Link { interfaces: vec![interface], ends, by: KnownBy::Lldp });
+        }
+    }
+
+    /// The device that a sender is.
+    fn heard_device(&mut self, Neighbor { sender, said, .. }: &Neighbor) -> usize {
+        let same = |device: &Device| match (&device.chassis, &said.chassis) {
+            (Some(known), Some(said)) => known == said,
+            _ => device.macs.contains(sender) || said.system.as_ref() == Some(&device.name),
+        };
+        if let Some(at) = self.devices.iter().position(same) {
+            self.devices[at].macs.push(*sender);
+            return at;
+        }
+        let mut name =
+            said.system.clone().or_else(|| said.chassis.clone()).unwrap_or_else(|| sender.to_string());
+        // Several devices may have one name, as those that nobody named.
+        if self.devices.iter().any(|device| device.name == name) {
+            name = format!("{name} ({})", said.chassis.clone().unwrap_or_else(|| sender.to_string()));
+        }
+        self.devices.push(Device {
+            name,
+            is_host: said.is_host,
+            addresses: Vec::new(),
+            chassis: said.chassis.clone(),
+            macs: vec![*sender],
+        });
+        self.devices.len() - 1
+    }
+
+    /// At which end of which link a sender is. Where the addresses of one end only are known, another sender is at the other end.
+    pub(super) fn place(&self, interface: u16, sender: Mac) -> Option<Place> {
+        let link = *self.of_interface.get(&interface)?;
+        let [a, b] = &self.links.get(link)?.ends;
+        let at_a = match (a.macs.contains(&sender), b.macs.contains(&sender)) {
+            (true, false) => true,
+            (false, true) => false,
+            (false, false) if a.macs.is_empty() != b.macs.is_empty() => a.macs.is_empty(),
+            _ => return None,
+        };
+        let (by, of) = if at_a { (a, b) } else { (b, a) };
+        Some(Place { link, by: by.device, of: of.device })
+    }
+
+    pub(super) fn name(&self, device: usize) -> String {
+        self.devices.get(device).map_or_else(String::new, |device| device.name.clone())
+    }
+
+    pub(super) fn is_host(&self, device: usize) -> bool {
+        self.devices.get(device).is_some_and(|device| device.is_host == Some(true))
+    }
+}

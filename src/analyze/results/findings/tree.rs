@@ -1,0 +1,102 @@
+//! Rules about pauses of several links.
+
+use super::capture::{Capture, Seen};
+use crate::report::{
+    PauseTree,
+    units::{count, duration, percent},
+};
+
+/// Circles that held for a shorter time are no finding: 100 µs.
+const MIN_DEADLOCK_NS: u64 = 100_000;
+/// Devices that are named.
+const MAX_NAMED: usize = 6;
+
+fn tree<'a>(capture: &Capture<'a>) -> impl Iterator<Item = &'a PauseTree> {
+    capture.pause_tree.into_iter()
+}
+
+fn at(priority: Option<u8>) -> String {
+    priority.map_or_else(|| "of all priorities".into(), |priority| format!("of priority {priority}"))
+}
+
+fn names(all: &[String]) -> String {
+    let more = all.len().saturating_sub(MAX_NAMED);
+    let mut text = all.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        text += &format!(" and {more} more");
+    }
+    text
+}
+
+fn between(start: i64, end: i64) -> u64 {
+    end.saturating_sub(start).max(0) as u64
+}
+
+pub(super) fn culprits(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    for culprit in tree(capture).flat_map(|tree| &tree.culprits) {
+        // Without victims behind victims it is a pause like any; in a circle, the circle is the finding.
+        if culprit.indirect.is_empty() || culprit.is_in_deadlock {
+            continue;
+        }
+        let sure = match culprit.is_host {
+            Some(true) => ", a host",
+            _ if culprit.confidence == crate::report::Confidence::Possible => {
+                ", which may have been paused itself on a link that the capture does not have"
+            }
+            _ => ", which was not paused itself",
+        };
+        let text = format!(
+            "{}{sure}: its pauses {} stopped {} for {}, and by that {} for {} in {} pauses; the longest way: {}",
+            culprit.device,
+            at(culprit.priority),
+            names(&culprit.direct),
+            duration(culprit.paused_ns),
+            names(&culprit.indirect),
+            duration(culprit.caused_ns),
+            count(culprit.caused_pauses),
+            culprit.chain.join(" → "),
+        );
+        say(Seen::of_pauses(culprit.caused_ns, culprit.caused_pauses, text, culprit.frame));
+    }
+}
+
+pub(super) fn deadlocks(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    for circle in tree(capture).flat_map(|tree| &tree.deadlocks) {
+        if circle.longest_ns < MIN_DEADLOCK_NS {
+            continue;
+        }
+        let first = circle.devices.first().map_or("", String::as_str);
+        let text = format!(
+            "{} → {first} waited for each other: all were paused at once, {}, for {}{}; {} began; that is {}",
+            circle.devices.join(" → "),
+            at(circle.priority),
+            duration(circle.longest_ns),
+            match circle.times {
+                1 => String::new(),
+                n => format!(" at most, and {} in {} times", duration(circle.all_paused_ns), count(n)),
+            },
+            circle.began_by,
+            circle.confidence.name(),
+        );
+        say(Seen::of_pauses(circle.all_paused_ns, circle.times, text, 0));
+    }
+}
+
+pub(super) fn host_storms(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    for storm in tree(capture).flat_map(|tree| &tree.host_storms) {
+        let time = between(storm.start_ns, storm.end_ns);
+        let text = format!(
+            "{} held its link paused, {}, for {} of {}, and nothing to it was marked: {}",
+            storm.host,
+            at(storm.priority),
+            percent(storm.duty_ratio),
+            duration(time),
+            match storm.confidence {
+                crate::report::Confidence::Possible =>
+                    "the host may be the trouble, not the network; but no packet could be marked",
+                _ => "the host is the trouble, not the network",
+            }
+        );
+        say(Seen::of_pauses(time, 1, text, storm.frame));
+    }
+}

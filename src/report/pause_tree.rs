@@ -1,0 +1,169 @@
+//! Who paused whom, and why: pauses of several links, put together by what the links join.
+
+use std::collections::BTreeMap;
+
+use super::{Confidence, KnownBy, Why};
+
+records! {
+    /// Who paused whom: pauses that others caused, and where they began. A device that is paused cannot send on, its buffers fill, and
+    /// it pauses those that send to it.
+    pub struct PauseTree {
+        /// The links of the capture whose ends are known.
+        pub links: Vec<PauseLink>,
+        /// Pauses that were caused by pauses of the next link, most time first: by cause, the device that passed it on, and whom it
+        /// paused; the first 1024.
+        pub edges: Vec<PauseEdge>,
+        /// Devices that sent pauses and were not paused themselves, most time first: by device and priority; the first 1024.
+        pub culprits: Vec<PauseCulprit>,
+        /// Circles of devices each of which waited for the next one, the longest first; the first 64.
+        pub deadlocks: Vec<PauseDeadlock>,
+        /// Hosts that stopped their link although nothing says that the network was full: the host is the trouble.
+        pub host_storms: Vec<HostStorm>,
+        /// Senders of pauses of which nothing says at which end of a link they are.
+        pub unplaced: Vec<PauseSender>,
+        /// Taps that the user named, of which the capture has no frame.
+        pub taps_not_seen: Vec<String>,
+        /// Pauses that are left out here because there were too many: the first 131072 of a capture are kept.
+        pub pauses_not_kept: u64,
+        /// Why figures are missing.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        pub why: Why,
+    }
+
+    /// A link, and what it joins.
+    #[derive(Eq)]
+    pub struct PauseLink {
+        /// The interfaces that captured it.
+        pub interfaces: Vec<String>,
+        /// One device.
+        pub a: String,
+        /// Its port.
+        pub a_port: Option<String>,
+        /// The other one.
+        pub b: String,
+        /// Its port.
+        pub b_port: Option<String>,
+        /// How that is known.
+        pub by: KnownBy,
+    }
+
+    /// Pauses that a device asked for while it was paused itself: `cause` paused `device`, so `device` paused `paused`.
+    pub struct PauseEdge {
+        /// The priority, 0 to 7; `None` for 802.3x, which stops all priorities.
+        pub priority: Option<u8>,
+        /// Who paused the device.
+        pub cause: String,
+        /// The device that was paused, and passed it on.
+        pub device: String,
+        /// Whom the device paused in turn.
+        pub paused: String,
+        /// The interface that captured the pauses of `cause`.
+        pub cause_link: String,
+        /// The interface that captured those of `device`.
+        pub link: String,
+        /// Pauses of `device` so caused.
+        pub pauses: u64,
+        /// Their time in nanoseconds, in sum.
+        pub paused_ns: u64,
+        /// When the first one began, in nanoseconds since 1970-01-01 UTC.
+        pub start_ns: i64,
+        /// When the last one ended, in nanoseconds since 1970-01-01 UTC.
+        pub end_ns: i64,
+        /// From the beginning of the cause to that of the pause, in nanoseconds: the shortest.
+        pub delay_least_ns: u64,
+        /// The longest.
+        pub delay_most_ns: u64,
+        /// The frame that began the first one, from 1.
+        pub frame: u64,
+        /// The frame that began its cause, from 1.
+        pub cause_frame: u64,
+        /// Likely where most of them began within 100 µs of their cause.
+        pub confidence: Confidence,
+    }
+
+    /// A device at which pauses began.
+    pub struct PauseCulprit {
+        /// The device.
+        pub device: String,
+        /// Whether it is a host; `None` where nothing says so.
+        pub is_host: Option<bool>,
+        /// The priority, 0 to 7; `None` for 802.3x, which stops all priorities.
+        pub priority: Option<u8>,
+        /// Pauses that it asked for while it was not paused itself.
+        pub pauses: u64,
+        /// Their time in nanoseconds, in sum over its links.
+        pub paused_ns: u64,
+        /// When the first one began, in nanoseconds since 1970-01-01 UTC.
+        pub start_ns: i64,
+        /// When the last one ended, in nanoseconds since 1970-01-01 UTC.
+        pub end_ns: i64,
+        /// Direct victims: the devices that it paused.
+        pub direct: Vec<String>,
+        /// Indirect victims: devices that were paused because others were.
+        pub indirect: Vec<String>,
+        /// The time of the pauses that it caused elsewhere, in nanoseconds, in sum.
+        pub caused_ns: u64,
+        /// Pauses that it caused elsewhere.
+        pub caused_pauses: u64,
+        /// The longest chain of devices, from it to the last victim.
+        pub chain: Vec<String>,
+        /// The frame that began its first pause, from 1.
+        pub frame: u64,
+        /// It is in a circle of `deadlocks` too: which of these devices began is another question than which one is at fault.
+        pub is_in_deadlock: bool,
+        /// Likely where it is a host, or where other links of it were captured and did not pause it. Otherwise it may have been paused
+        /// on a link that the capture does not have.
+        pub confidence: Confidence,
+    }
+
+    /// A circle of devices each of which waits for the next one: a suspected deadlock.
+    pub struct PauseDeadlock {
+        /// The priority, 0 to 7; `None` for 802.3x, which stops all priorities.
+        pub priority: Option<u8>,
+        /// The devices: each was paused by the next one, and the last one by the first.
+        pub devices: Vec<String>,
+        /// The device whose pause was the first one of the circle.
+        pub began_by: String,
+        /// How often all were paused at once.
+        pub times: u64,
+        /// When all were paused at once first, in nanoseconds since 1970-01-01 UTC.
+        pub start_ns: i64,
+        /// When they were so last, in nanoseconds since 1970-01-01 UTC.
+        pub end_ns: i64,
+        /// For how long all were paused at once, in nanoseconds, in sum.
+        pub all_paused_ns: u64,
+        /// The longest of these times, in nanoseconds.
+        pub longest_ns: u64,
+        /// Likely where that is longer than a watchdog waits. That each buffer holds packets for the next device is not seen.
+        pub confidence: Confidence,
+    }
+
+    /// A host that stopped its link for more than 90 % of a long time, while nothing marked the traffic to it.
+    pub struct HostStorm {
+        /// The host.
+        pub host: String,
+        /// The priority, 0 to 7; `None` for 802.3x, which stops all priorities.
+        pub priority: Option<u8>,
+        /// The interface that captured it.
+        pub link: String,
+        /// When it began, in nanoseconds since 1970-01-01 UTC.
+        pub start_ns: i64,
+        /// When it ended, in nanoseconds since 1970-01-01 UTC.
+        pub end_ns: i64,
+        /// The share of this time that was paused: 0 to 1.
+        pub duty_ratio: f64,
+        /// The frame that began it, from 1.
+        pub frame: u64,
+        /// Likely where traffic was ECN-capable, and so would have been marked.
+        pub confidence: Confidence,
+    }
+
+    /// A sender of pauses.
+    #[derive(Eq)]
+    pub struct PauseSender {
+        /// The interface that captured it.
+        pub link: String,
+        /// Its Ethernet address.
+        pub sender: String,
+    }
+}
