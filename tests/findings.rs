@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, net::Ipv4Addr};
 use frames::Roce;
 use rdmawire::sim::{self, Scenario};
 use rdmawire::{
-    analyze::{Analysis, Ended, FINDINGS, Files, FindingKind, Options, QosMap, Scope},
+    analyze::{Analysis, Ended, FINDINGS, Files, FindingKind, Links, Options, QosMap, Scope},
     capture::{Record, Time},
     craft,
     opcode::Opcode,
@@ -121,6 +121,31 @@ fn run(text: &str) -> Vec<Analysis> {
     .collect()
 }
 
+/// Pauses of several links, as one capture with an interface for each.
+fn of_several_links(found: &mut Found) {
+    for name in ["pause-tree", "pause-deadlock"] {
+        let text = std::fs::read_to_string(format!("examples/scenarios/{name}.toml")).unwrap();
+        let run = sim::run(&Scenario::parse(&text).unwrap()).unwrap();
+        let links = Some(Links::parse(&run.links()).unwrap());
+        let mut analysis =
+            Analysis::new(Options { links, speed_bps: Some(100_000_000_000), ..Options::default() });
+        let mut all = Vec::new();
+        for tap in 0..run.captures.len() {
+            analysis.interface(tap as u16, run.interface(tap).name.unwrap(), None);
+            let mut frames = run.frames(tap);
+            while let Some(frame) = frames.next() {
+                all.push((frame.time_ns, tap as u16, frame.link, frame.bytes.to_vec()));
+            }
+        }
+        all.sort_by_key(|(time, ..)| *time);
+        for (time, interface, link, frame) in &all {
+            let (time, wire_len) = (Time(*time), frame.len() as u32);
+            analysis.push(&Record { time, link: *link, interface: *interface, wire_len, frame });
+        }
+        look(name, analysis, found);
+    }
+}
+
 /// A network whose priorities are not those of the map.
 fn in_the_wrong_class(found: &mut Found) {
     let text = "[[connection]]\nvlan = 3\npcp = 4\nack_dscp = 8\noperations = [{ op = \"write\", size = \"64KiB\", count = 20 }]\n\
@@ -171,6 +196,7 @@ fn every_kind_is_found_somewhere() {
     pcaps(&mut found);
     made_by_hand(&mut found);
     in_the_wrong_class(&mut found);
+    of_several_links(&mut found);
     scenarios(&mut found);
     let missing: Vec<_> = FINDINGS.iter().map(|kind| kind.id).filter(|id| !found.contains_key(*id)).collect();
     assert!(missing.is_empty(), "{missing:?}");

@@ -238,3 +238,65 @@ fn ports_are_reported() {
     assert_eq!((roce.selector, roce.protocol, &roce.priorities[..]), (4, 4791, &[3][..]));
     assert_eq!((ieee.first_frame, ieee.frames, cee.first_frame), (1, 1, 2));
 }
+
+/// Which pauses stop a flow is by the map of DCBX: from its first frame on, and nothing is claimed that the map proves wrong.
+#[test]
+fn pauses_meet_flows_by_the_map_of_dcbx() {
+    use rdmawire::report::TimeCause;
+    let text = "[[connection]]\ntimeout = 14\nmtu = 4096\nwindow = 2000\n\
+        operations = [{ op = \"write\", size = \"1MiB\", count = 4 }]\n\
+        [[pause]]\nfrom = \"right\"\npriority = 3\nat = \"100us\"\nhold = \"900us\"\nstops = [\"a\"]\n";
+    let run = run(&Scenario::parse(text).unwrap()).unwrap();
+    let mut frames = Vec::new();
+    let mut all = run.frames(0);
+    while let Some(frame) = all.next() {
+        frames.push((frame.time_ns, frame.bytes.to_vec()));
+    }
+    // DSCP 26 has priority 4.
+    let told = frame(
+        1,
+        &[pfc(false, 0b1_0000), ieee(12, &[&[0][..], &application(AppSelector::DSCP, 26, 4)].concat())],
+    );
+    let paused = |of_4: bool, told_at: Option<usize>| {
+        let mut analysis = Analysis::new(Options { speed_bps: Some(100_000_000_000), ..Options::default() });
+        let mut push = |time: i64, frame: &[u8]| {
+            let (time, wire_len) = (Time(time), frame.len() as u32);
+            analysis.push(&Record { time, link: Link::ETHERNET, interface: 0, wire_len, frame });
+        };
+        for (n, (time, frame)) in frames.iter().enumerate() {
+            if told_at == Some(n) {
+                push(*time, &told);
+            }
+            let mut frame = frame.clone();
+            if of_4 && frame[12..16] == [0x88, 0x08, 1, 1] {
+                assert_eq!(frame[17], 0b1000);
+                frame[17] = 0b1_0000;
+                frame.copy_within(24..26, 26);
+            }
+            push(*time, &frame);
+        }
+        if told_at.is_some_and(|at| at >= frames.len()) {
+            push(frames.last().unwrap().0, &told);
+        }
+        let report = analysis.finish();
+        assert_eq!(report.qos.map_from_dcbx, told_at.is_some());
+        for slow in &report.slow_flows {
+            assert_eq!(slow.shares.iter().map(|share| share.ns).sum::<u64>(), slow.lasted_ns);
+        }
+        let flow = &report.slow_flows[0];
+        let did = report.pause.as_ref().unwrap()[0].effect.unwrap();
+        let ns =
+            flow.shares.iter().find(|share| share.cause == TimeCause::Paused).map_or(0, |share| share.ns);
+        assert_eq!(did.flows > 0, ns > 0, "{did:?}");
+        ns.div_ceil(100_000)
+    };
+    let (first, last) = (Some(0), Some(frames.len()));
+    // Without a word of DCBX, and with it: 900 us of its own priority; none of another one.
+    assert_eq!((paused(false, None), paused(true, None)), (9, 0));
+    assert_eq!((paused(true, first), paused(false, first)), (9, 0));
+    // It comes after the pause: what went to priority 3 is taken back, and of priority 4 nothing is known any more.
+    assert_eq!((paused(false, last), paused(true, last)), (0, 0));
+    let middle = frames.iter().rposition(|(_, frame)| frame[12..16] == [0x88, 0x08, 1, 1]).map(|at| at + 200);
+    assert!(middle.is_some_and(|at| at < frames.len()));
+    assert_eq!((paused(false, middle), paused(true, middle)), (0, 0));
+}

@@ -91,3 +91,50 @@ fn errors_are_one_line_that_says_where() {
     let nothing = craft(&[&example("rnr.toml")]);
     assert!(String::from_utf8_lossy(&nothing.stderr).contains("--output"));
 }
+
+/// Several captured links: the truth about all of them, the file of what they join, and what `analyze` makes of these.
+#[test]
+fn several_links_are_analyzed_together() {
+    let scratch = Scratch::new("links");
+    let (links, expect) = (scratch.join("links.toml"), scratch.join("x.json"));
+    for extension in ["pcapng", "pcap"] {
+        let output = scratch.join(format!("x.{extension}"));
+        let scenario = example("pause-tree.toml");
+        let options: [&Path; 5] = ["-o".as_ref(), &output, "--links".as_ref(), &links, "--force".as_ref()];
+        let done = craft(&[&[&*scenario], &options[..], &["--expect".as_ref(), &*expect]].concat());
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let truth: serde_json::Value =
+            serde_json::from_slice(&fs::read(scratch.join("x-merged.json")).unwrap()).unwrap();
+        let mut text = fs::read_to_string(&links).unwrap();
+        if extension == "pcap" {
+            // Such a file does not name its interface: the file's name does.
+            for (tap, file) in [("l1", "x-l1"), ("l2", "x-l2.pcap"), ("l3", "x-l3"), ("l4", "x-l4")] {
+                text = text.replace(&format!("tap = \"{tap}\""), &format!("tap = \"{file}\""));
+            }
+            fs::write(&links, text).unwrap();
+        }
+        let taps = ["l1", "l2", "l3", "l4"].map(|tap| scratch.join(format!("x-{tap}.{extension}")));
+        let report = Command::new(env!("CARGO_BIN_EXE_rdmawire"))
+            .args(["analyze", "--merge", "--json", "--speed", "100G", "--links"])
+            .arg(&links)
+            .args(&taps)
+            .output()
+            .unwrap();
+        assert!(report.status.success(), "{}", String::from_utf8_lossy(&report.stderr));
+        let report: serde_json::Value = serde_json::from_slice(&report.stdout).unwrap();
+        let (found, truth) = (&report["pause_tree"], &truth["pause_tree"]);
+        assert_eq!(found["culprits"][0]["chain"], truth["culprits"][0]["chain"], "{found:#}");
+        assert_eq!(found["edges"].as_array().map(Vec::len), Some(3));
+    }
+    let wrong = scratch.join("wrong.toml");
+    fs::write(&wrong, "[[link]]\ntap = 1\na = { device = \"s1\" }\nb = { devise = \"s2\" }\n").unwrap();
+    let done = Command::new(env!("CARGO_BIN_EXE_rdmawire"))
+        .args(["analyze", "--links"])
+        .args([&wrong, &links])
+        .output();
+    let message = String::from_utf8(done.unwrap().stderr).unwrap();
+    assert!(
+        message.contains("wrong.toml") && message.contains("line 4: unknown field `devise`"),
+        "{message}"
+    );
+}

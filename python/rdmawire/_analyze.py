@@ -36,6 +36,7 @@ class Options(TypedDict, total=False):
     storm: Optional[str]
     interval: Optional[Duration]
     qp_map: Union[str, "os.PathLike[str]", None]
+    links: Union[str, "os.PathLike[str]", None]
     max_flows: Optional[int]
     max_memory: Union[int, str, None]
     strict: bool
@@ -53,6 +54,7 @@ def analyze(
     storm: Optional[str] = None,
     interval: Optional[Duration] = None,
     qp_map: Union[str, "os.PathLike[str]", None] = None,
+    links: Union[str, "os.PathLike[str]", None] = None,
     max_flows: Optional[int] = None,
     max_memory: Union[int, str, None] = None,
     strict: bool = False,
@@ -71,6 +73,8 @@ def analyze(
     `interval`: report traffic over time, in intervals of this length.
     `qp_map`: the queue pairs that are connected: the path of a file with lines `ADDRESS,QP,ADDRESS,QP`, or of the output of
     `rdma -j resource show qp`.
+    `links`: what the captured links join: the path of a file as `rdmawire explain links` describes it. With it, pauses of several
+    sources tell who paused whom.
     `max_flows`, `max_memory`: flows that are kept at a time, and memory (bytes, or `"512MiB"`).
     `strict`: raise `Error` at the first damage of a capture. By default damage is listed in `report.capture.problems`.
 
@@ -97,6 +101,7 @@ def analyze(
         storm=storm,
         interval=interval,
         qp_map=qp_map,
+        links=links,
         max_flows=max_flows,
         max_memory=max_memory,
         strict=strict,
@@ -115,15 +120,13 @@ def _asked(
     storm: Optional[str] = None,
     interval: Optional[Duration] = None,
     qp_map: Union[str, "os.PathLike[str]", None] = None,
+    links: Union[str, "os.PathLike[str]", None] = None,
     max_flows: Optional[int] = None,
     max_memory: Union[int, str, None] = None,
     strict: bool = False,
 ) -> Dict[str, object]:
     """The options as the native part takes them."""
-    connections = None
-    if qp_map is not None:
-        with open(qp_map, encoding="utf-8") as file:
-            connections = file.read()
+    connections, topology = (None if path is None else _text(path) for path in (qp_map, links))
     return {
         "filter": filter,
         "icrc": icrc,
@@ -134,7 +137,13 @@ def _asked(
         "storm": storm,
         "interval": interval,
         "qp_map": connections,
+        "links": topology,
         "max_flows": max_flows,
         "max_memory": max_memory,
         "strict": strict,
     }
+
+
+def _text(path: Union[str, "os.PathLike[str]"]) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pyo3::{prelude::*, types::PyBytes};
 use rdmawire::{
-    analyze::{Analysis, Ended, Files, KnownConnection, Options, StormProfile},
+    analyze::{Analysis, Ended, Files, KnownConnection, Links, Options, StormProfile},
     capture::{Info, Interface, Merge, Source},
     gate::{
         self, Before, Rule, Unknown,
@@ -53,6 +53,7 @@ pub(crate) struct Asked {
     storm: Option<String>,
     interval: Option<Quantity>,
     qp_map: Option<String>,
+    links: Option<String>,
     max_flows: Option<usize>,
     max_memory: Option<Quantity>,
     strict: bool,
@@ -93,6 +94,10 @@ impl Asked {
         if let Some(text) = &self.qp_map {
             let connections = KnownConnection::parse(text);
             options.connections = connections.map_err(|error| error::plain(format!("qp_map: {error}")))?;
+        }
+        if let Some(text) = &self.links {
+            options.links =
+                Some(Links::parse(text).map_err(|error| error::plain(format!("links: {error}")))?);
         }
         options.max_flows = self.max_flows.unwrap_or(options.max_flows);
         if let Some(memory) = self.max_memory.take() {
@@ -177,6 +182,9 @@ fn name_interfaces(analysis: &mut Analysis, all: &[Interface], known: &mut usize
     for (number, interface) in all.iter().enumerate().skip(*known) {
         let Ok(number) = u16::try_from(number) else { break };
         analysis.interface(number, interface.name.clone().unwrap_or_default(), interface.speed_bps);
+        if let Some(file) = &interface.file {
+            analysis.interface_file(number, file);
+        }
     }
     *known = all.len();
 }

@@ -47,6 +47,9 @@ pub(super) struct Craft {
     /// With a scenario: write the results that an analysis of its capture must have, as JSON.
     #[arg(long, value_name = "FILE")]
     expect: Option<PathBuf>,
+    /// Also write what the tapped links of a scenario join, as `analyze --links` takes it.
+    #[arg(long, value_name = "FILE")]
+    links: Option<PathBuf>,
     #[command(flatten)]
     out: Out,
 }
@@ -212,11 +215,13 @@ impl Craft {
                     scenario: Path::new(&text),
                     output: self.out.output.as_deref(),
                     expect: self.expect.as_deref(),
+                    links: self.links.as_deref(),
                     seed: Some(self.out.seed).filter(|&seed| seed != 0),
                     force: self.out.force,
                 }
                 .run(),
                 (Some(_), _) if self.expect.is_some() => bail!("--expect needs a scenario, FILE.toml"),
+                (Some(_), _) if self.links.is_some() => bail!("--links needs a scenario, FILE.toml"),
                 (Some(text), _) => {
                     let seed = self.out.seed;
                     let mut emit = Emit::new(self.out)?;

@@ -25,6 +25,8 @@ pub(super) struct Play<'a> {
     pub(super) output: Option<&'a Path>,
     /// The expected results as JSON, likewise; `-` is standard output.
     pub(super) expect: Option<&'a Path>,
+    /// What the tapped links join.
+    pub(super) links: Option<&'a Path>,
     /// Used instead of the scenario's seed.
     pub(super) seed: Option<u64>,
     /// Replace files that exist.
@@ -56,8 +58,14 @@ impl Play<'_> {
                 self.capture(&run, tap, &file_of(output, &run, tap))?;
             }
             if let Some(expect) = self.expect {
-                self.expectation(&run, tap, &file_of(expect, &run, tap))?;
+                self.text(&format!("{:#}\n", run.expect(tap)), &file_of(expect, &run, tap))?;
             }
+        }
+        if let (Some(expect), Some(merged)) = (self.expect, run.expect_merged()) {
+            self.text(&format!("{merged:#}\n"), &named(expect, "merged"))?;
+        }
+        if let Some(links) = self.links {
+            self.text(&run.links(), links)?;
         }
         Ok(Outcome::Done)
     }
@@ -73,8 +81,7 @@ impl Play<'_> {
         Ok(writer.finish()?)
     }
 
-    fn expectation(&self, run: &Run, tap: usize, path: &Path) -> anyhow::Result<()> {
-        let text = format!("{:#}\n", run.expect(tap));
+    fn text(&self, text: &str, path: &Path) -> anyhow::Result<()> {
         if path == Path::new("-") {
             io::stdout().lock().write_all(text.as_bytes())?;
             return Ok(());
@@ -94,6 +101,14 @@ fn file_of(path: &Path, run: &Run, tap: usize) -> PathBuf {
         "" => (tap + 1).to_string(),
         name => name.replace(['/', '\\'], "_"),
     };
+    named(path, &name)
+}
+
+/// The file with a name before its extension.
+fn named(path: &Path, name: &str) -> PathBuf {
+    if path == Path::new("-") {
+        return path.to_path_buf();
+    }
     let file = path.file_name().unwrap_or_default().to_string_lossy();
     let (stem, extension) = file.split_once('.').unwrap_or((&file, ""));
     let dot = if extension.is_empty() { "" } else { "." };

@@ -144,6 +144,7 @@ pub(super) fn fill_in(scenario: &mut Scenario) -> Result<(), Error> {
             return wrong("tap: resolution = 0: expected at least 1 ns".into());
         }
     }
+    super::fabric::fill_in(scenario)?;
     if !(1..=255).contains(&scenario.paths.count) {
         return wrong(format!("paths: count = {}: expected 1 to 255", scenario.paths.count));
     }

@@ -177,6 +177,10 @@ pub struct Control {
     pub priority: Option<u8>,
     /// The pause time; 0 ends a pause.
     pub quanta: u16,
+    /// The tap on its link.
+    pub tap: u32,
+    /// It is no pause: it says by LLDP who its sender is.
+    pub is_lldp: bool,
 }
 
 /// A frame passing a tap.
@@ -294,6 +298,8 @@ pub(super) enum What {
     Pause(u32),
     /// A host's pause of a priority expires.
     Unpause(u32, u8),
+    /// Both ends of a tapped link say by LLDP who they are.
+    Lldp(u32),
 }
 
 /// A host.
@@ -402,6 +408,12 @@ impl Sim {
         }
         for i in 0..sim.pauses.len() as u32 {
             sim.at(sim.pauses[i as usize], What::Pause(i));
+        }
+        for i in 0..sim.run.captures.len() {
+            let tap = &sim.run.captures[i].tap;
+            if tap.lldp {
+                sim.at(tap.start.0, What::Lldp(i as u32));
+            }
         }
         Ok(sim)
     }
@@ -519,6 +531,7 @@ impl Sim {
                 What::Again(tap, sighting) => self.record_again(tap, sighting),
                 What::Release(slot, journey) => self.release(slot, journey),
                 What::Pause(pause) => self.pause(pause),
+                What::Lldp(tap) => self.lldp(tap),
                 What::Unpause(host, priority) => {
                     if self.ports[host as usize].paused[priority as usize] <= time {
                         self.wake_host(host);

@@ -65,6 +65,8 @@ named! {
         Management "management",
         /// PAUSE or PFC.
         Pause "pause",
+        /// LLDP.
+        Lldp "lldp",
     }
 }
 
@@ -311,7 +313,8 @@ impl Run {
         for sighting in &self.captures[tap].sightings {
             let Some(journey) = self.journeys.get(sighting.journey as usize) else {
                 if sighting.recorded {
-                    labels.frames.push(Label::new(Class::Pause));
+                    let is_lldp = self.controls.get(sighting.control as usize).is_some_and(|one| one.is_lldp);
+                    labels.frames.push(Label::new(if is_lldp { Class::Lldp } else { Class::Pause }));
                 }
                 continue;
             };

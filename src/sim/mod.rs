@@ -32,6 +32,7 @@ pub mod label;
 
 mod check;
 mod engine;
+mod fabric;
 mod manage;
 mod network;
 mod qp;
@@ -103,6 +104,8 @@ tables! {
         pub event: Vec<Event> = Vec::new(),
         /// PAUSE and PFC.
         pub pause: Vec<Pause> = Vec::new(),
+        /// Pauses that are a deadlock.
+        pub deadlock: Vec<Deadlock> = Vec::new(),
         /// Parallel paths.
         pub paths: Paths = Paths::default(),
         /// Congestion notification.
@@ -449,6 +452,12 @@ tables! {
         pub name: String = String::new(),
         /// How many segments are left of it; 0: it is at the left hosts.
         pub after: u32 = 1,
+        /// The devices at the left and at the right end of its link: hosts by their names, or switches.
+        pub ends: Option<[String; 2]> = None,
+        /// Its link is none of the road: only its pauses pass.
+        pub off_road: bool = false,
+        /// Whether both ends say by LLDP who they are, when it starts.
+        pub lldp: bool = false,
         /// Share of passing frames that are not recorded.
         pub loss: f64 = 0.0,
         /// Frames in a row that are not recorded.
@@ -589,10 +598,27 @@ pub struct Event {
     pub depth: u64,
 }
 
+/// Pauses that wait for each other.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deadlock {
+    /// Their names: the sender of each is stopped by the next one, that of the last one by the first.
+    pub pauses: Vec<String>,
+}
+
 /// A pause that one end of the tapped link holds.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pause {
+    /// Its name for other pauses.
+    #[serde(default)]
+    pub name: String,
+    /// The name of the tap on its link. By default the first.
+    #[serde(default)]
+    pub tap: String,
+    /// The name of the pause that causes it, before it in the file. Then `at` counts from the beginning of that one.
+    #[serde(default)]
+    pub cause: String,
     /// Which end sends the frames.
     pub from: Side,
     /// The paused priority. Without it, frames are IEEE 802.3 PAUSE, which stops all.

@@ -145,7 +145,8 @@ impl Sim {
     /// A packet comes to a point between segments: taps record it, then it goes on or is delivered.
     pub(super) fn arrive(&mut self, journey: u32, point: u8) {
         for tap in 0..self.run.captures.len() {
-            if self.run.captures[tap].tap.after == point as u32 {
+            let of = &self.run.captures[tap].tap;
+            if of.after == point as u32 && !of.off_road {
                 self.pass_tap(tap, journey);
             }
         }
@@ -399,13 +400,25 @@ impl Sim {
                 }
             }
         }
-        let control = self.run.controls.len() as u32;
-        self.run.controls.push(Control { from, priority, quanta });
-        self.full |= control >= self.run.scenario.limit;
-        let way = if from == Side::Left { Side::Right } else { Side::Left };
-        self.capture(0, way, Sighting::new(self.now, NONE, control));
+        let tap = self.run.scenario.tap_of(&self.run.scenario.pause[index as usize]) as u32;
+        self.pass_control(Control { from, priority, quanta, tap, is_lldp: false });
         if again {
             self.at(next, What::Pause(index));
         }
+    }
+
+    /// Both ends of a tapped link say who they are.
+    pub(super) fn lldp(&mut self, tap: u32) {
+        for from in [Side::Left, Side::Right] {
+            self.pass_control(Control { from, priority: None, quanta: 0, tap, is_lldp: true });
+        }
+    }
+
+    fn pass_control(&mut self, control: Control) {
+        let at = self.run.controls.len() as u32;
+        self.run.controls.push(control);
+        self.full |= at >= self.run.scenario.limit;
+        let way = if control.from == Side::Left { Side::Right } else { Side::Left };
+        self.capture(control.tap as usize, way, Sighting::new(self.now, NONE, at));
     }
 }

@@ -187,13 +187,17 @@ impl Frames<'_> {
 
     fn pause(&mut self, sighting: &Sighting, control: &Control) {
         let run = self.run;
-        let from =
-            (0..run.scenario.host.len() as u32).find(|&host| run.side(host) == control.from).unwrap_or(0);
-        let Mac(mut mac) = run.mac(from);
-        // The frame comes from the port at that end, not from the host.
-        mac[1] ^= 0x10;
         let tap = &run.captures[self.tap].tap;
-        let pause = Hold::new(Mac(mac), control.priority.map(|priority| 1 << priority), 0, 1);
+        if control.is_lldp {
+            run.lldp(control, &mut self.buffer);
+            if tap.fcs {
+                let fcs = icrc::fcs(&self.buffer);
+                self.buffer.extend_from_slice(&fcs);
+            }
+            return;
+        }
+        let mac = run.end_mac(self.tap, control.from);
+        let pause = Hold::new(mac, control.priority.map(|priority| 1 << priority), 0, 1);
         let mut packet = wrapped(tap.wrap, pause.frame(control.quanta));
         packet.alter(|sequence: GreSequence| sequence.with_sequence_number(sighting.sequence));
         packet.set_keep(ComputedField::Fcs, !tap.fcs);

@@ -6,6 +6,9 @@
 //! is compared with what it would have needed at its rate before. A full link cannot either: the [incast](super::incast) metric
 //! knows the bins in which one was full.
 //!
+//! The priority of a flow is by the user's map, or by the last one of DCBX. Silences are not kept: before DCBX says anything, an eighth of the
+//! DSCP stands for it. A flow for which that proves wrong gives the time of its pauses back to what it would have gone to without them.
+//!
 //! So a flow has one sum for each cause, and they add up to its time. What no rule explains is a sum too.
 
 mod rows;
@@ -14,6 +17,7 @@ use std::ops::Range;
 
 use super::{
     Context, Metric, Placed, QUIET_NS, Silence,
+    dcbx::Dcbx,
     incast::Incast,
     pause::{Pause, Stop},
     per_flow::PerFlow,
@@ -27,6 +31,7 @@ use crate::{
     dissect::Encapsulation,
     opcode::Direction,
     report::{self, TimeCause},
+    wire::Kind,
 };
 
 /// Flows whose silences are counted: about a kilobyte each.
@@ -51,6 +56,8 @@ pub struct Verdicts {
     incast: Incast,
     /// The priority by DSCP and PCP, each with one more for none; 8: not known.
     priorities: Box<[[u8; 9]; 65]>,
+    /// What the ports say, and the map of it, where the user gives none.
+    dcbx: Option<(Dcbx, Option<QosMap>)>,
     flows: PerFlow<OfFlow>,
     spent: Vec<Spent>,
     free: Vec<u32>,
@@ -158,7 +165,8 @@ struct Spent {
     resent: u32,
     /// Silences in the middle of messages: their sum and number.
     pace: (u64, u32),
-    /// Interface and priority, and how long that was paused before.
+    /// The path tag of its last silence, the interface and priority by it, and how long that was paused before.
+    tag: u64,
     place: (u16, u8),
     asked_before: i64,
     /// Numbers of senders of pauses, and how long these stopped it.
@@ -184,6 +192,7 @@ impl Spent {
             naks: 0,
             resent: 0,
             pace: (0, 0),
+            tag: 0,
             place: (0, 8),
             asked_before: 0,
             stopped: [(u8::MAX, 0); STOPS],
@@ -244,6 +253,17 @@ impl Spent {
         (answered, TimeCause::Waiting, TimeCause::Unknown)
     }
 
+    /// Its priority is another one than was thought: no pause so far was one of it.
+    fn forget_pauses(&mut self) {
+        let at = TimeCause::Paused as usize;
+        (self.ns[at], self.times[at], self.longest[at]) = (0, 0, (0, 0));
+        for (ns, back) in self.ns.iter_mut().zip(std::mem::take(&mut self.paused_from)) {
+            *ns += back;
+        }
+        self.stopped = [(u8::MAX, 0); STOPS];
+        self.timed_out_in = None;
+    }
+
     /// Notes how long a pause stopped it.
     fn stopped_by(&mut self, asker: u8, ns: u64) {
         let known = self.stopped.iter_mut().find(|(by, _)| *by == asker || *by == u8::MAX);
@@ -253,21 +273,26 @@ impl Spent {
     }
 }
 
+/// The priority by DSCP and PCP, each with one more for none; 8: not known.
+fn priorities(map: &QosMap) -> Box<[[u8; 9]; 65]> {
+    let mut priorities = Box::new([[8; 9]; 65]);
+    for (dscp, row) in (0..).zip(priorities.iter_mut()) {
+        for (pcp, priority) in (0..).zip(row) {
+            let known = map.priority(Some(dscp).filter(|&n| n < 64), Some(pcp).filter(|&n| n < 8));
+            *priority = known.unwrap_or(8);
+        }
+    }
+    priorities
+}
+
 impl Verdicts {
     /// With what tells of pauses and of full links, and the map of priorities.
     pub(crate) fn new(pause: Pause, incast: Incast, map: Option<&QosMap>) -> Verdicts {
-        let (default, mut priorities) = (QosMap::default(), Box::new([[8; 9]; 65]));
-        let map = map.unwrap_or(&default);
-        for (dscp, row) in (0..).zip(priorities.iter_mut()) {
-            for (pcp, priority) in (0..).zip(row) {
-                let known = map.priority(Some(dscp).filter(|&n| n < 64), Some(pcp).filter(|&n| n < 8));
-                *priority = known.unwrap_or(8);
-            }
-        }
         Verdicts {
             pause,
             incast,
-            priorities,
+            priorities: priorities(map.unwrap_or(&QosMap::default())),
+            dcbx: map.is_none().then(Default::default),
             flows: PerFlow::default(),
             spent: Vec::new(),
             free: Vec::new(),
@@ -316,6 +341,19 @@ impl Verdicts {
         Some(at)
     }
 
+    /// LLDP: perhaps with a map of priorities.
+    #[cold]
+    #[inline(never)]
+    fn hear(&mut self, event: &Event<'_>) {
+        let Some((dcbx, known)) = &mut self.dcbx else { return };
+        dcbx.on_frame(event);
+        let map = dcbx.map();
+        if *known != map {
+            self.priorities = priorities(map.as_ref().unwrap_or(&QosMap::default()));
+            *known = map;
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn notified(&mut self, id: FlowId, now: i64) {
@@ -344,8 +382,14 @@ impl Verdicts {
         }
         let Some(at) = self.spent(id, Some(silence.start_ns)) else { return };
         let place = (silence.interface, self.priority(silence.path_tag));
+        let is_by = self.priority(self.spent[at].tag);
         let spent = &mut self.spent[at];
+        let was = std::mem::replace(&mut spent.tag, silence.path_tag);
         if spent.place != place {
+            // Not the flow has changed, but the map.
+            if was != 0 && is_by != spent.place.1 {
+                spent.forget_pauses();
+            }
             spent.place = place;
             spent.asked_before = if stops_any { self.pause.asked_ns(place, silence.start_ns) } else { 0 };
         }
@@ -464,6 +508,9 @@ impl Metric for Verdicts {
     #[inline]
     fn on_frame(&mut self, event: &Event<'_>) {
         self.pause.on_frame(event);
+        if event.packet.has(Kind::Lldp) {
+            self.hear(event);
+        }
     }
 
     fn on_silence(&mut self, silence: &Silence) {

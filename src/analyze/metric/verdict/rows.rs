@@ -40,7 +40,8 @@ impl Verdicts {
                 of_flow.early.add_to(&mut early);
                 Cow::Owned(early)
             };
-            let spent = &*known.map_or_else(early, Cow::Borrowed);
+            let spent = known.map_or_else(early, Cow::Borrowed);
+            let spent = &*self.corrected(&spent);
             let Some(row) = self.row(spent, flow.index, spell.spell, report) else { continue };
             let is_stopped = row.shares.iter().any(|share| share.cause == TimeCause::Paused);
             for (by, ns) in spent.stopped.iter().filter(|_| is_stopped) {
@@ -175,6 +176,18 @@ impl Verdicts {
             lost_ns: lost,
             shares,
         })
+    }
+
+    /// With the priority that the last map gives it.
+    fn corrected<'a>(&self, spent: &'a Spent) -> Cow<'a, Spent> {
+        let (interface, priority) = (spent.place.0, self.priority(spent.tag));
+        if spent.tag == 0 || spent.place.1 == priority {
+            return Cow::Borrowed(spent);
+        }
+        let mut spent = spent.clone();
+        spent.forget_pauses();
+        spent.place = (interface, priority);
+        Cow::Owned(spent)
     }
 
     /// With the time behind the last packet, in which it waited for the last answer.
