@@ -28,6 +28,10 @@ IpId = Literal["counts_up", "constant", "varies", "unknown"]
 """How a sender numbers its IPv4 packets (the identification field)."""
 
 
+KnownBy = Literal["file", "lldp", "unknown"]
+"""How it is known what a link joins."""
+
+
 Location = Literal["upstream", "downstream", "ack_path", "corrupt", "trimmed", "capture", "none", "unknown"]
 """Where a packet was lost."""
 
@@ -52,7 +56,7 @@ PriorityBy = Literal["map", "pcp", "dscp", "unknown"]
 """How a packet's priority is known."""
 
 
-Reason = Literal["one_way", "partial_path", "capture_loss", "truncated", "midstream", "unpaired", "no_pfc_visibility", "unknown_speed", "not_requested", "uneven_clock", "coarse_times", "too_few", "not_ect", "memory_limit", "unknown"]
+Reason = Literal["one_way", "partial_path", "capture_loss", "truncated", "midstream", "unpaired", "no_pfc_visibility", "unknown_speed", "not_requested", "uneven_clock", "coarse_times", "too_few", "not_ect", "no_topology", "one_link", "memory_limit", "unknown"]
 """Why a figure is missing."""
 
 
@@ -552,6 +556,27 @@ class Flow(Record):
     """Bytes on the wire, with preamble, frame check sequence and inter-frame gap."""
 
 
+class HostStorm(Record):
+    """A host that stopped its link for more than 90 % of a long time, while nothing marked the traffic to it."""
+
+    confidence: Confidence
+    """Likely where traffic was ECN-capable, and so would have been marked."""
+    duty_ratio: float
+    """The share of this time that was paused: 0 to 1."""
+    end_ns: int
+    """When it ended, in nanoseconds since 1970-01-01 UTC."""
+    frame: int
+    """The frame that began it, from 1."""
+    host: str
+    """The host."""
+    link: str
+    """The interface that captured it."""
+    priority: Optional[int]
+    """The priority, 0 to 7; `None` for 802.3x, which stops all priorities."""
+    start_ns: int
+    """When it began, in nanoseconds since 1970-01-01 UTC."""
+
+
 class Icrc(Record):
     """Packets by the state of their ICRC."""
 
@@ -880,6 +905,106 @@ class Pause(Record):
     """Frames that end a pause."""
 
 
+class PauseCulprit(Record):
+    """A device at which pauses began."""
+
+    caused_ns: int
+    """The time of the pauses that it caused elsewhere, in nanoseconds, in sum."""
+    caused_pauses: int
+    """Pauses that it caused elsewhere."""
+    chain: List[str]
+    """The longest chain of devices, from it to the last victim."""
+    confidence: Confidence
+    """Likely where it is a host, or where other links of it were captured and did not pause it. Otherwise it may have
+    been paused on a link that the capture does not have.
+    """
+    device: str
+    """The device."""
+    direct: List[str]
+    """Direct victims: the devices that it paused."""
+    end_ns: int
+    """When the last one ended, in nanoseconds since 1970-01-01 UTC."""
+    frame: int
+    """The frame that began its first pause, from 1."""
+    indirect: List[str]
+    """Indirect victims: devices that were paused because others were."""
+    is_host: Optional[bool]
+    """Whether it is a host; `None` where nothing says so."""
+    is_in_deadlock: bool
+    """It is in a circle of `deadlocks` too: which of these devices began is another question than which one is at
+    fault.
+    """
+    paused_ns: int
+    """Their time in nanoseconds, in sum over its links."""
+    pauses: int
+    """Pauses that it asked for while it was not paused itself."""
+    priority: Optional[int]
+    """The priority, 0 to 7; `None` for 802.3x, which stops all priorities."""
+    start_ns: int
+    """When the first one began, in nanoseconds since 1970-01-01 UTC."""
+
+
+class PauseDeadlock(Record):
+    """A circle of devices each of which waits for the next one: a suspected deadlock."""
+
+    all_paused_ns: int
+    """For how long all were paused at once, in nanoseconds, in sum."""
+    began_by: str
+    """The device whose pause was the first one of the circle."""
+    confidence: Confidence
+    """Likely where that is longer than a watchdog waits. That each buffer holds packets for the next device is not
+    seen.
+    """
+    devices: List[str]
+    """The devices: each was paused by the next one, and the last one by the first."""
+    end_ns: int
+    """When they were so last, in nanoseconds since 1970-01-01 UTC."""
+    longest_ns: int
+    """The longest of these times, in nanoseconds."""
+    priority: Optional[int]
+    """The priority, 0 to 7; `None` for 802.3x, which stops all priorities."""
+    start_ns: int
+    """When all were paused at once first, in nanoseconds since 1970-01-01 UTC."""
+    times: int
+    """How often all were paused at once."""
+
+
+class PauseEdge(Record):
+    """Pauses that a device asked for while it was paused itself: `cause` paused `device`, so `device` paused `paused`.
+    """
+
+    cause: str
+    """Who paused the device."""
+    cause_frame: int
+    """The frame that began its cause, from 1."""
+    cause_link: str
+    """The interface that captured the pauses of `cause`."""
+    confidence: Confidence
+    """Likely where most of them began within 100 µs of their cause."""
+    delay_least_ns: int
+    """From the beginning of the cause to that of the pause, in nanoseconds: the shortest."""
+    delay_most_ns: int
+    """The longest."""
+    device: str
+    """The device that was paused, and passed it on."""
+    end_ns: int
+    """When the last one ended, in nanoseconds since 1970-01-01 UTC."""
+    frame: int
+    """The frame that began the first one, from 1."""
+    link: str
+    """The interface that captured those of `device`."""
+    paused: str
+    """Whom the device paused in turn."""
+    paused_ns: int
+    """Their time in nanoseconds, in sum."""
+    pauses: int
+    """Pauses of `device` so caused."""
+    priority: Optional[int]
+    """The priority, 0 to 7; `None` for 802.3x, which stops all priorities."""
+    start_ns: int
+    """When the first one began, in nanoseconds since 1970-01-01 UTC."""
+
+
 class PauseEffect(Record):
     """What pauses did to flows: those whose requests were silent during most of them."""
 
@@ -910,6 +1035,63 @@ class PauseInterval(Record):
     """Frames that asked for it, the first one included."""
     start_ns: int
     """When it began, in nanoseconds since 1970-01-01 UTC."""
+
+
+class PauseLink(Record):
+    """A link, and what it joins."""
+
+    a: str
+    """One device."""
+    a_port: Optional[str]
+    """Its port."""
+    b: str
+    """The other one."""
+    b_port: Optional[str]
+    """Its port."""
+    by: KnownBy
+    """How that is known."""
+    interfaces: List[str]
+    """The interfaces that captured it."""
+
+
+class PauseSender(Record):
+    """A sender of pauses."""
+
+    link: str
+    """The interface that captured it."""
+    sender: str
+    """Its Ethernet address."""
+
+
+class PauseTree(Record):
+    """Who paused whom: pauses that others caused, and where they began. A device that is paused cannot send on, its
+    buffers fill, and it pauses those that send to it.
+    """
+
+    _nested: ClassVar[Mapping[str, str]] = {"culprits": "PauseCulprit", "deadlocks": "PauseDeadlock", "edges": "PauseEdge", "host_storms": "HostStorm", "links": "PauseLink", "unplaced": "PauseSender"}
+    _left_out: ClassVar[Mapping[str, Any]] = {"why": {}}
+    culprits: List[PauseCulprit]
+    """Devices that sent pauses and were not paused themselves, most time first: by device and priority; the first
+    1024.
+    """
+    deadlocks: List[PauseDeadlock]
+    """Circles of devices each of which waited for the next one, the longest first; the first 64."""
+    edges: List[PauseEdge]
+    """Pauses that were caused by pauses of the next link, most time first: by cause, the device that passed it on, and
+    whom it paused; the first 1024.
+    """
+    host_storms: List[HostStorm]
+    """Hosts that stopped their link although nothing says that the network was full: the host is the trouble."""
+    links: List[PauseLink]
+    """The links of the capture whose ends are known."""
+    pauses_not_kept: int
+    """Pauses that are left out here because there were too many: the first 131072 of a capture are kept."""
+    taps_not_seen: List[str]
+    """Taps that the user named, of which the capture has no frame."""
+    unplaced: List[PauseSender]
+    """Senders of pauses of which nothing says at which end of a link they are."""
+    why: Dict[str, Reason]
+    """Why figures are missing."""
 
 
 class PortCollision(Record):
@@ -990,7 +1172,10 @@ class Qos(Record):
     disagreeing_count: int
     """How many."""
     map_from_dcbx: bool
-    """Whether the map of priorities is from DCBX in the capture: the user gave none."""
+    """Whether the map of priorities is from DCBX in the capture: the user gave none. Which pauses stopped which flows
+    is by it too, from its first frame on; before that, by an eighth of the DSCP, and by no pause where that proves
+    wrong.
+    """
     map_given: bool
     """Whether the user gave a map of priorities."""
     several_classes: List[int]
@@ -1230,7 +1415,7 @@ class Triggers(Record):
 class Report(ReportMethods):
     """The whole report. Its long lists are kept, or, in a `View`, made row by row."""
 
-    _nested: ClassVar[Mapping[str, str]] = {"capture": "Capture", "congestion": "Congestion", "connections": "Connection", "episodes": "Episode", "findings": "Finding", "flows": "Flow", "incast": "Incast", "intervals": "Interval", "overhead": "Overhead", "pause": "Pause", "ports": "Ports", "qos": "Qos", "slow_flows": "SlowFlow", "traffic_classes": "TrafficClass"}
+    _nested: ClassVar[Mapping[str, str]] = {"capture": "Capture", "congestion": "Congestion", "connections": "Connection", "episodes": "Episode", "findings": "Finding", "flows": "Flow", "incast": "Incast", "intervals": "Interval", "overhead": "Overhead", "pause": "Pause", "pause_tree": "PauseTree", "ports": "Ports", "qos": "Qos", "slow_flows": "SlowFlow", "traffic_classes": "TrafficClass"}
     _left_out: ClassVar[Mapping[str, Any]] = {"pause_faults": {}, "sections": {}, "why": {}}
     capture: Capture
     """The capture: files and counts."""
@@ -1258,6 +1443,8 @@ class Report(ReportMethods):
     """Pauses per link, sender and priority, the longest first; `None` where the capture has no MAC control frame."""
     pause_faults: Dict[str, int]
     """Pause frames that are not as the standard has them, by what is wrong."""
+    pause_tree: Optional[PauseTree]
+    """Who paused whom, from victim to culprit; `None` where nothing says what the captured links join."""
     ports: Optional[Ports]
     """How flows spread over source ports; `None` where none has UDP."""
     qos: Qos
