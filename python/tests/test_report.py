@@ -59,6 +59,16 @@ def test_a_map_of_queue_pairs(capture: Path, tmp_path: Path, command_json: Comma
         rdmawire.analyze(capture, qp_map=mapped)
 
 
+def test_a_file_of_links(capture: Path, tmp_path: Path, command_json: Command) -> None:
+    links = tmp_path / "links.toml"
+    links.write_text('[[link]]\ntap = 0\na = { device = "s1" }\nb = { device = "s2" }\n')
+    told = command_json("analyze", "--json", "--links", links, capture)
+    assert rdmawire.analyze(capture, links=links).to_dict() == told
+    links.write_text("[[link]]\ntap = 0\n")
+    with pytest.raises(rdmawire.Error, match="links: line 1: missing field"):
+        rdmawire.analyze(capture, links=links)
+
+
 def test_several_sources_are_one_trace(command_json: Command) -> None:
     both = [PCAPS / "loss1_rc_read-A.pcap.zst", PCAPS / "loss1_rc_read-B.pcap.zst"]
     assert rdmawire.analyze(both).to_dict() == command_json("analyze", "--json", "--merge", *both)

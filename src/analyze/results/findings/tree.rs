@@ -67,7 +67,7 @@ pub(super) fn deadlocks(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
         }
         let first = circle.devices.first().map_or("", String::as_str);
         let text = format!(
-            "{} → {first} waited for each other: all were paused at once, {}, for {}{}; {} began; that is {}",
+            "{} → {first} waited for each other: all were paused at once, {}, for {}{}; {} began (a deadlock: {})",
             circle.devices.join(" → "),
             at(circle.priority),
             duration(circle.longest_ns),
@@ -86,9 +86,9 @@ pub(super) fn host_storms(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     for storm in tree(capture).flat_map(|tree| &tree.host_storms) {
         let time = between(storm.start_ns, storm.end_ns);
         let text = format!(
-            "{} held its link paused, {}, for {} of {}, and nothing to it was marked: {}",
+            "{} held {} of its link paused for {} of {}, and nothing to it was marked: {}",
             storm.host,
-            at(storm.priority),
+            storm.priority.map_or_else(|| "all priorities".into(), |priority| format!("priority {priority}")),
             percent(storm.duty_ratio),
             duration(time),
             match storm.confidence {
