@@ -29,6 +29,7 @@ pub mod html;
 pub mod json;
 mod list;
 mod message;
+mod microburst;
 mod order;
 mod overhead;
 mod pause_tree;
@@ -55,6 +56,7 @@ pub use finding::*;
 pub use flow::*;
 pub use list::{List, Rows};
 pub use message::*;
+pub use microburst::*;
 pub use order::{Sort, find_flow, sorted, trouble};
 pub use overhead::*;
 pub use pause_tree::*;
@@ -107,6 +109,8 @@ pub struct Report<F = Vec<Flow>, C = Vec<Connection>, E = Vec<Episode>> {
     /// Times in which several senders sent more to one receiver than its link carries, by time: the first 1024; `None` without the
     /// link's speed.
     pub incast: Option<Vec<Incast>>,
+    /// Bursts that are too short for a mean rate to show, and the highest rates to each receiver.
+    pub microbursts: Microbursts,
     /// What headers cost.
     pub overhead: Overhead,
     /// How flows spread over source ports; `None` where none has UDP.
@@ -169,6 +173,7 @@ impl<F, C, E> Report<F, C, E> {
             traffic_classes: self.traffic_classes.clone(),
             qos: self.qos.clone(),
             incast: self.incast.clone(),
+            microbursts: self.microbursts.clone(),
             overhead: self.overhead.clone(),
             ports: self.ports.clone(),
             episodes,

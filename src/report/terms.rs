@@ -227,6 +227,14 @@ terms! {
         Lldp = "lldp": "Both ends say so, by LLDP in the capture.",
     }
 
+    /// What came of a burst.
+    BurstEffect {
+        Mark = "mark": "A packet to the receiver was marked (CE).",
+        Cnp = "cnp": "The receiver sent a CNP.",
+        Loss = "loss": "The receiver sent a NAK for a missing packet, or a packet to it was sent again.",
+        Pause = "pause": "A pause frame asked for a pause: on any link of the capture.",
+    }
+
     /// What a sender's time went to.
     TimeCause {
         Sending = "sending": "Its packets followed each other.",

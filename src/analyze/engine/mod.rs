@@ -24,6 +24,7 @@ use crate::{
     dissect::Dissection,
     icrc::State,
     opcode::Operation,
+    wire::{Kind, Pause, Pfc},
 };
 use headers::Shortened;
 pub(crate) use intake::Intake;
@@ -92,12 +93,17 @@ impl<M: Metric> Analysis<M> {
         tracker.enter_window(record.time.0, metrics);
         match ParsedPacket::of(record, d, icrc) {
             Some(packet) => tracker.on_transport(&packet, Some(d), metrics),
-            None => metrics.on_frame(&Event {
-                number: tracker.number(),
-                record,
-                packet: d,
-                l1_bytes: packet::l1_bytes(d),
-            }),
+            None => {
+                if asks_for_pause(d) {
+                    tracker.bursts.on_pause(record.time.0);
+                }
+                metrics.on_frame(&Event {
+                    number: tracker.number(),
+                    record,
+                    packet: d,
+                    l1_bytes: packet::l1_bytes(d),
+                });
+            }
         }
     }
 
@@ -119,6 +125,7 @@ impl<M: Metric> Analysis<M> {
     /// What is known of a capture interface, by [`Record::interface`]: its name, and its speed in bit/s.
     pub fn interface(&mut self, number: u16, name: String, speed_bps: Option<u64>) {
         self.metrics.on_interface(number, &name, speed_bps);
+        self.tracker.bursts.on_interface(number, speed_bps);
         let (at, links) = (number as usize, &mut self.tracker.links);
         if links.len() <= at {
             links.resize(at + 1, String::new());
@@ -152,7 +159,7 @@ impl<M: Metric> Analysis<M> {
 
     /// Bytes of memory that the flows take.
     pub fn memory(&self) -> usize {
-        self.tracker.flows.memory() + self.metrics.heap_bytes()
+        self.tracker.flows.memory() + self.tracker.bursts.heap_bytes() + self.metrics.heap_bytes()
     }
 
     /// The user's metric in its present state. It may not know of the last packets yet.
@@ -174,4 +181,12 @@ impl<M: Metric> Analysis<M> {
         self.catch_up();
         self.tracker.decide(&mut self.metrics);
     }
+}
+
+/// Whether a frame asks for a pause, of any priority.
+fn asks_for_pause(d: &Dissection<'_>) -> bool {
+    let of_priority = |pfc: &Pfc| (0..8).any(|priority| pfc.time(priority).is_some_and(|quanta| quanta > 0));
+    d.has(Kind::MacControl)
+        && (d.get::<Pfc>().is_some_and(of_priority)
+            || d.get::<Pause>().is_some_and(|pause| pause.pause_time() > 0))
 }

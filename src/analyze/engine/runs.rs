@@ -94,6 +94,7 @@ impl Tracker {
         {
             self.weigh_run(id);
         }
+        self.bursts.pass(id, packet.time(), packet.l1_bytes());
         self.count_accepted(packet, icrc, is_right);
         if silence > self.quiet_ns as u64 {
             self.silent_in_run(id, packet, silence as i64);
@@ -140,6 +141,7 @@ impl Tracker {
             return false;
         }
         run.take_to_wait(packets, packet, shape, frame, icrc);
+        self.bursts.pass(id, packet.time(), packet.l1_bytes());
         self.count_accepted(packet, icrc, is_right);
         true
     }
@@ -221,7 +223,9 @@ impl Tracker {
         let peer = self.flows.peer(id);
         let (epoch, peer_qp) = self.identity(flow, metrics);
         let is_control = true;
-        metrics.on_packet(packet, &Placed { frame, flow, space, class, is_control, peer, epoch, peer_qp });
+        let place = Placed { frame, flow, space, class, is_control, peer, epoch, peer_qp };
+        self.bursts.on_packet(packet, &place);
+        metrics.on_packet(packet, &place);
         self.weigh(id);
         true
     }
@@ -249,6 +253,7 @@ impl Tracker {
         tell(metrics, &mut self.resolved, (Direction::Request, packet.encapsulation()), frame);
         self.tell_measured(id, metrics);
         self.capture.rdma_packets += 1;
+        self.bursts.pass(id, packet.time(), packet.l1_bytes());
         self.trust.accept(icrc, is_right);
         true
     }

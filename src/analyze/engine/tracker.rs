@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::trust::{Mirrors, Strays, Trust};
 use crate::{
     analyze::{
-        metric::{Metric, Verdict, capture::CaptureCounts},
+        metric::{Metric, Verdict, capture::CaptureCounts, microburst::Microbursts},
         model::{Files, FlowId, Options, Space, Trigger},
         packet::{PacketView, key::Key},
         table::{Begin, Flows, budget::Relief, connection::Connections, flow::Flow},
@@ -30,6 +30,7 @@ pub(crate) struct Tracker {
     pub(crate) flows: Flows,
     pub(crate) connections: Connections,
     pub(crate) capture: CaptureCounts,
+    pub(crate) bursts: Microbursts,
     pub(crate) retired: Vec<Retired>,
     /// Verdicts on earlier packets that the metrics have not been told of.
     pub(super) resolved: Vec<Resolved>,
@@ -118,6 +119,7 @@ impl Tracker {
             flows: Flows::new(options.max_flows, options.max_memory),
             connections,
             capture: CaptureCounts::default(),
+            bursts: Microbursts::new(options.speed_bps),
             retired: Vec::new(),
             resolved: Vec::new(),
             silences: Vec::with_capacity(MAX_SILENCES),
@@ -156,7 +158,7 @@ impl Tracker {
         self.flows.settle_begun();
         self.gather(metrics);
         if self.flows.is_to_hear_of_metrics() {
-            self.flows.set_aside(metrics.heap_bytes());
+            self.flows.set_aside(metrics.heap_bytes() + self.bursts.heap_bytes());
         }
         if self.flows.is_short() {
             self.relieve(time, metrics);
@@ -275,6 +277,7 @@ impl Tracker {
         self.flows.leave(id);
         self.gather(metrics);
         metrics.on_retire(id);
+        self.bursts.on_retire(id);
         let new = self.flows.new_flow(begin);
         self.retire(id, new, true, metrics);
     }

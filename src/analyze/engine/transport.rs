@@ -43,8 +43,9 @@ impl Tracker {
             let (frame, peer) = (self.number(), self.asking(flow, space));
             let (epoch, peer_qp) = self.identity(flow, metrics);
             let is_control = false;
-            return metrics
-                .on_packet(facts, &Placed { frame, flow, space, class, is_control, peer, epoch, peer_qp });
+            let place = Placed { frame, flow, space, class, is_control, peer, epoch, peer_qp };
+            self.bursts.on_packet(facts, &place);
+            return metrics.on_packet(facts, &place);
         }
         self.on_transport_in_full(facts, whole, flaw, metrics);
     }
@@ -139,7 +140,9 @@ impl Tracker {
         };
         self.config.histories.drain(|history| metrics.on_history(&history));
         let (epoch, peer_qp) = self.identity(flow, metrics);
-        metrics.on_packet(facts, &Placed { frame, flow, space, class, is_control, peer, epoch, peer_qp });
+        let place = Placed { frame, flow, space, class, is_control, peer, epoch, peer_qp };
+        self.bursts.on_packet(facts, &place);
+        metrics.on_packet(facts, &place);
     }
 
     /// The flow of the requests that a response of this flow answers.

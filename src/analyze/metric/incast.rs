@@ -5,16 +5,9 @@
 
 use std::ops::Range;
 
-use foldhash::fast::RandomState;
-use hashbrown::HashMap;
-
-use super::{Context, Metric, Placed, bit_rate, per_flow::PerFlow};
+use super::{Context, Metric, Placed, bit_rate, numbers::Numbers, per_flow::PerFlow};
 use crate::{
-    analyze::{
-        model::{Address, FlowId},
-        packet::PacketView,
-        table::run::RunSum,
-    },
+    analyze::{model::FlowId, packet::PacketView, table::run::RunSum},
     report::{self, Reason},
 };
 
@@ -33,8 +26,9 @@ const NONE: u32 = u32::MAX;
 pub struct Incast {
     speed_bps: u64,
     flows: PerFlow<OfFlow>,
+    numbers: Numbers,
+    /// The hosts by their numbers.
     hosts: Vec<Host>,
-    numbers: HashMap<Address, u32, RandomState>,
     /// Hosts that got something in the bin at hand.
     active: Vec<u32>,
     start: i64,
@@ -67,9 +61,8 @@ struct Load {
     flows: Vec<FlowId>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Host {
-    address: Address,
     /// What it got in the bin at hand, and from how many.
     received: Load,
     senders: Vec<u32>,
@@ -81,26 +74,8 @@ struct Host {
 impl Incast {
     /// With the speed of all links in bit/s, where it is known.
     pub fn new(speed_bps: Option<u64>) -> Incast {
-        Incast { speed_bps: speed_bps.unwrap_or(0), ..Incast::default() }
-    }
-
-    fn number(&mut self, address: Address) -> u32 {
-        if let Some(&number) = self.numbers.get(&address) {
-            return number;
-        }
-        if self.hosts.len() >= MAX_ADDRESSES {
-            return NONE;
-        }
-        let number = self.hosts.len() as u32;
-        self.hosts.push(Host {
-            address,
-            received: Load::default(),
-            senders: Vec::new(),
-            sent: Load::default(),
-            last: None,
-        });
-        self.numbers.insert(address, number);
-        number
+        let numbers = Numbers::new(MAX_ADDRESSES);
+        Incast { speed_bps: speed_bps.unwrap_or(0), numbers, ..Incast::default() }
     }
 
     #[cold]
@@ -110,7 +85,8 @@ impl Incast {
         if self.flows.entry(flow).is_none() {
             return;
         }
-        let ends = [self.number(src), self.number(dst)];
+        let ends = [src, dst].map(|address| self.numbers.of(address).unwrap_or(NONE));
+        self.hosts.resize_with(self.numbers.len(), Host::default);
         if let Some(of_flow) = self.flows.known(flow) {
             *of_flow = OfFlow { ends, ..OfFlow::default() };
         }
@@ -146,13 +122,13 @@ impl Incast {
 
     /// The bin at hand is over.
     fn close(&mut self) {
-        let Incast { start, speed_bps, active, hosts, found, flows, .. } = self;
+        let Incast { start, speed_bps, active, numbers, hosts, found, flows, .. } = self;
         let (start, end) = (*start, start.saturating_add(BIN_NS));
         // What a link carries in a bin, and that with a fiftieth: frames are counted when they end.
         let bits = *speed_bps as u128 * BIN_NS as u128;
         let (carries, most) = (bits / 8_000_000_000, bits * 51 / 50 / 8_000_000_000);
-        for at in active.drain(..) {
-            let host = &mut hosts[at as usize];
+        for number in active.drain(..) {
+            let host = &mut hosts[number as usize];
             for load in [&mut host.received, &mut host.sent] {
                 // A link is full at 19 of 20 bytes: there is always some time between frames.
                 let is_full = load.bytes as u128 * 20 >= carries * 19 && load.flows.len() > 1;
@@ -176,7 +152,7 @@ impl Incast {
                 Some((at, _)) => at,
                 None if found.len() >= MAX_LISTED => continue,
                 None => {
-                    let receiver = host.address.to_string();
+                    let receiver = numbers.name(number);
                     found.push(report::Incast { receiver, start_ns: start, ..report::Incast::default() });
                     found.len() - 1
                 }
@@ -236,7 +212,7 @@ impl Metric for Incast {
             of_load(&host.received) + of_load(&host.sent) + host.senders.capacity() * size_of::<u32>()
         };
         self.hosts.capacity() * size_of::<Host>()
-            + self.numbers.allocation_size()
+            + self.numbers.heap_bytes()
             + self.hosts.iter().map(of_host).sum::<usize>()
     }
 

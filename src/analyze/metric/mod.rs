@@ -10,6 +10,8 @@ pub mod ends;
 pub mod entropy;
 pub mod incast;
 pub mod messages;
+pub(crate) mod microburst;
+mod numbers;
 pub mod overhead;
 pub mod pause;
 mod pause_tree;

@@ -103,6 +103,7 @@ fn report<M: Metric>(Analysis { tracker, metrics, shortened, .. }: &Analysis<M>)
     };
     let context = Context { names: &tracker.links, files: &tracker.link_files, flow: &flow, detail: &detail };
     metrics.contribute(&context, &mut report);
+    report.microbursts = tracker.bursts.section(tracker.capture.resolution.ns);
     index.survey().finish(&index, &mut report);
     report.with_lists(Rows::new(index.clone()), Rows::new(index.clone()), Rows::new(index))
 }

@@ -6,7 +6,7 @@ use super::{Table, tables::Tables};
 use crate::report::{
     Capture, Cost, Finding, Overhead, Price, Severity, View, clean,
     set::{Set, Totals},
-    text::{congestion, incasts, pause, pause_tree, source_ports},
+    text::{congestion, incasts, microbursts, pause, pause_tree, source_ports},
     units::{bits_per_second, bytes, count, duration, percent, utc},
 };
 
@@ -41,6 +41,9 @@ pub(super) fn article(report: &View<'_>, tables: &Tables) -> Markup {
             }
             @if let Some(incast) = report.incast.as_deref().filter(|all| !all.is_empty()) {
                 h3 { "Incast" } p { (clean(&incasts(incast))) "." }
+            }
+            @if report.microbursts.count.is_some_and(|count| count > 0) {
+                h3 { "Microbursts" } p { (clean(&microbursts(&report.microbursts))) "." }
             }
             @if !tables.classes.rows.is_empty() {
                 h3 { "Traffic classes" }

@@ -1,5 +1,5 @@
 //! A report as tables, for databases and notebooks: one file each for captures, flows, connections, episodes, losses, pauses, what
-//! caused them, marks, slow flows, classes, intervals and findings.
+//! caused them, marks, slow flows, classes, microbursts, intervals and findings.
 //!
 //! Rows and names are those of the report. What is nested becomes one column for each value: `requests.losses.upstream` becomes
 //! `requests_losses_upstream_least` and `requests_losses_upstream_most`. A value that the capture cannot prove is empty. In every
@@ -19,8 +19,8 @@ use serde_json::{Map, Value, json};
 #[cfg(feature = "cli")]
 use super::Message;
 use super::{
-    Capture, Connection, Episode, Finding, Flow, Interval, MarkedFlow, Pause, PauseEdge, Stream, TimeShare,
-    TrafficClass, View,
+    Capture, Connection, Episode, Finding, Flow, Interval, MarkedFlow, Microburst, Pause, PauseEdge, Stream,
+    TimeShare, TrafficClass, View,
 };
 pub use columns::{Column, Kind};
 #[cfg(feature = "cli")]
@@ -51,6 +51,8 @@ pub enum Table {
     Slow,
     /// Traffic by DSCP and priority.
     Classes,
+    /// Microbursts: the largest ones.
+    Microbursts,
     /// Traffic over time, with `--interval`.
     Intervals,
     /// Findings.
@@ -59,7 +61,7 @@ pub enum Table {
 
 impl Table {
     /// All of them.
-    pub const ALL: [Table; 12] = [
+    pub const ALL: [Table; 13] = [
         Table::Captures,
         Table::Flows,
         Table::Connections,
@@ -70,6 +72,7 @@ impl Table {
         Table::Marks,
         Table::Slow,
         Table::Classes,
+        Table::Microbursts,
         Table::Intervals,
         Table::Findings,
     ];
@@ -87,6 +90,7 @@ impl Table {
             Table::Marks => "marks",
             Table::Slow => "slow",
             Table::Classes => "classes",
+            Table::Microbursts => "microbursts",
             Table::Intervals => "intervals",
             Table::Findings => "findings",
         }
@@ -109,6 +113,9 @@ impl Table {
             Table::Marks => "Marks and notifications of a flow that has some.",
             Table::Slow => "A share of a slow flow's time; the shares of a flow add up to it.",
             Table::Classes => "Traffic with one DSCP and priority, or one service level and virtual lane.",
+            Table::Microbursts => {
+                "A time of a millisecond at most in which the link of a receiver is busy; needs the link's speed."
+            }
             Table::Intervals => "Traffic in a span of time; needs --interval.",
             Table::Findings => "What stands out, most serious first.",
         }
@@ -167,6 +174,7 @@ impl Table {
                 columns.extend(Column::of::<TimeShare>());
             }
             Table::Classes => columns.extend(Column::of::<TrafficClass>()),
+            Table::Microbursts => columns.extend(Column::of::<Microburst>()),
             Table::Intervals => {
                 columns.extend(Column::of::<Interval>());
                 columns.push(key(
@@ -246,6 +254,7 @@ impl Table {
             }
             Table::Marks => report.congestion.flows.iter().try_for_each(|row| on_row(value(row)?)),
             Table::Classes => report.traffic_classes.iter().try_for_each(|row| on_row(value(row)?)),
+            Table::Microbursts => report.microbursts.bursts.iter().try_for_each(|row| on_row(value(row)?)),
             Table::Intervals => {
                 let length = json!({ "interval_ns": report.interval_ns });
                 let rows = report.intervals.iter().flatten();

@@ -1,14 +1,14 @@
 //! The sections beside the flows: congestion, pauses, overhead, source ports, intervals.
 
-use std::io;
+use std::{collections::BTreeMap, io};
 
 use super::{
     page::{Page, Paint},
     reason, some,
 };
 use crate::report::{
-    Congestion, DcbxPort, Dcqcn, HostStorm, Incast, Overhead, Pause, PauseCulprit, PauseDeadlock, PauseTree,
-    Ports, PriorityBy, Qos, Reason, SlowFlow, TrafficClass, View, clean,
+    BurstEffect, Congestion, DcbxPort, Dcqcn, HostStorm, Incast, Microbursts, Overhead, Pause, PauseCulprit,
+    PauseDeadlock, PauseTree, Ports, PriorityBy, Qos, Reason, SlowFlow, TrafficClass, View, clean,
     units::{bits, bits_per_second, bytes, count, duration, percent},
 };
 
@@ -19,6 +19,9 @@ pub(super) fn blocks(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
     slow_flows(report, page)?;
     if let Some(incast) = report.incast.as_deref().filter(|incast| !incast.is_empty()) {
         page.wrapped(Paint::Heading, "Incast      ", &incasts(incast))?;
+    }
+    if report.microbursts.count.is_some_and(|count| count > 0) {
+        page.wrapped(Paint::Heading, "Microbursts ", &microbursts(&report.microbursts))?;
     }
     classes(&report.traffic_classes, page)?;
     if !report.qos.dcbx.is_empty() {
@@ -202,6 +205,46 @@ pub(in crate::report) fn incasts(all: &[Incast]) -> String {
         bits(worst.peak_bps as f64),
         duration(worst.end_ns.saturating_sub(worst.start_ns).max(0) as u64)
     )
+}
+
+pub(in crate::report) fn microbursts(all: &Microbursts) -> String {
+    let n = all.count.unwrap_or(0);
+    let mut text = format!(
+        "{} time{} of a millisecond at most with {} or more to one receiver",
+        count(n),
+        if n == 1 { "" } else { "s" },
+        bits(all.threshold_bps.unwrap_or(0) as f64)
+    );
+    if let Some(largest) = all.bursts.first() {
+        let s = |n: u64| if n == 1 { "" } else { "s" };
+        text += &format!(
+            "; the largest: {} to {} in {}, {} over 10 µs, by {} flow{} of {} sender{}",
+            bytes(largest.bytes),
+            clean(&largest.receiver),
+            duration(largest.duration_ns),
+            bits(largest.peak_10us_bps as f64),
+            count(largest.flows),
+            s(largest.flows),
+            count(largest.senders),
+            s(largest.senders),
+        );
+    }
+    if let Some(followed) = all.followed.filter(|&n| n > 0) {
+        text += &format!("; {} with {}", count(followed), effects(&all.followed_by));
+    }
+    text
+}
+
+/// What came of bursts: "marks (3), pauses (1)".
+fn effects(all: &BTreeMap<BurstEffect, u64>) -> String {
+    let words = |effect: BurstEffect| match effect {
+        BurstEffect::Mark => "marks",
+        BurstEffect::Cnp => "CNPs",
+        BurstEffect::Loss => "losses",
+        BurstEffect::Pause => "pauses",
+        BurstEffect::Unknown => "others",
+    };
+    all.iter().map(|(&effect, &n)| format!("{} ({})", words(effect), count(n))).collect::<Vec<_>>().join(", ")
 }
 
 /// Most classes that are written.

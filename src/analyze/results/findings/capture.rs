@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{survey::Sums, words::counted};
 use crate::report::{
-    self, Affected, Congestion, Incast, MarkedFlow, Pause, PauseFault, PauseTree, Ports, Qos, Report,
-    SlowFlow, TimeCause, TimeShare,
-    units::{bits, count, duration, percent},
+    self, Affected, BurstEffect, Congestion, Incast, MarkedFlow, Microbursts, Pause, PauseFault, PauseTree,
+    Ports, Qos, Report, SlowFlow, TimeCause, TimeShare,
+    units::{bits, bytes, count, duration, percent},
 };
 
 /// The input of these rules.
@@ -18,6 +18,7 @@ pub(super) struct Capture<'a> {
     congestion: &'a Congestion,
     qos: &'a Qos,
     incast: &'a [Incast],
+    microbursts: &'a Microbursts,
     slow: &'a [SlowFlow],
     ports: Option<&'a Ports>,
     sums: &'a Sums,
@@ -62,6 +63,7 @@ impl<'a> Capture<'a> {
             congestion,
             qos,
             incast,
+            microbursts,
             slow_flows,
             ports,
             ..
@@ -74,6 +76,7 @@ impl<'a> Capture<'a> {
             congestion,
             qos,
             incast: incast.as_deref().unwrap_or(&[]),
+            microbursts,
             slow: slow_flows,
             ports: ports.as_ref(),
             sums,
@@ -338,6 +341,38 @@ pub(super) fn incasts(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
         );
         say(Seen { time, ..Seen::new(one.bins, text) });
     }
+}
+
+/// One finding for all bursts that something came of.
+pub(super) fn microbursts(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    let all = capture.microbursts;
+    let followed = all.bursts.iter().filter(|burst| !burst.followed_by.is_empty());
+    let Some((n, worst)) = all.followed.filter(|&n| n > 0).zip(followed.max_by_key(|burst| burst.bytes))
+    else {
+        return;
+    };
+    let came = |effect: BurstEffect| all.followed_by.get(&effect).copied().unwrap_or(0);
+    let effects = [
+        (BurstEffect::Mark, "marked packets"),
+        (BurstEffect::Cnp, "CNPs"),
+        (BurstEffect::Loss, "losses"),
+        (BurstEffect::Pause, "pauses"),
+    ];
+    let effects = effects.into_iter().filter(|&(effect, _)| came(effect) > 0);
+    let effects: Vec<String> =
+        effects.map(|(effect, words)| format!("{} with {words}", count(came(effect)))).collect();
+    let text = format!(
+        "{} of {} had consequences ({}); the largest of these: {} to {} in {}, {} over 10 µs, in a second with a mean of {}",
+        count(n),
+        counted([all.count.unwrap_or(n); 2], "microburst"),
+        effects.join(", "),
+        bytes(worst.bytes),
+        worst.receiver,
+        duration(worst.duration_ns),
+        bits(worst.peak_10us_bps as f64),
+        bits(worst.mean_bps as f64)
+    );
+    say(Seen::new(n, text));
 }
 
 /// A rule about flows that are in the wrong class: `flows` are the first of them.

@@ -405,6 +405,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "what is too much waits in the switch before the receiver, or is marked, paused or dropped there: spread the senders in time"
         Capture(capture::incasts);
 
+    "congestion.microburst" Note [LinkSpeed]
+        "Microbursts to a receiver had marks, CNPs, losses or pauses in them or soon after them."
+        "the mean rate does not show them: spread the senders in time, pace them, or give the switch's queue more room"
+        Capture(capture::microbursts);
+
     "class.ack" Note []
         "ACKs are in another class than the data that they acknowledge."
         "if that is meant, say so in the map (ack); else look at the traffic class of the responder's queue pair"

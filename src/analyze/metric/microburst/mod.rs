@@ -1,0 +1,407 @@
+//! Microbursts: times of a millisecond at most in which a receiver's link is busy, in a second in which it is not.
+//!
+//! The bytes to each receiver are summed in cells of a microsecond, those of a packet over the time since the packet before it. Three
+//! windows slide over the cells: of 10 µs, 100 µs and 1 ms. A burst begins when the rate over 10 µs reaches half of the link's speed, and
+//! ends when it falls below; that a link is busy from one half on is the usual definition (Zhang et al., High-resolution measurement of data
+//! center microbursts, IMC 2017). It is a microburst if it lasts for a millisecond at most, and the mean of its second is below a
+//! quarter of the link's speed. Without a speed there are no bursts, and the peaks of the windows are all that is known.
+//!
+//! Packets of runs count one by one: the tracker tells of each packet by [`Microbursts::pass`], so no run ends for it.
+
+mod burst;
+mod receiver;
+mod rows;
+
+use super::{numbers::Numbers, per_flow::PerFlow, speeds::Speeds};
+use crate::{
+    analyze::{
+        metric::Placed,
+        model::{Class, FlowId},
+        packet::PacketView,
+    },
+    report::BurstEffect,
+    wire::{Ecn, Syndrome},
+};
+use burst::{Burst, Found};
+use receiver::Receiver;
+
+/// The length of a cell, in nanoseconds.
+const CELL_NS: i64 = 1_000;
+/// Windows, in cells.
+const WINDOWS: [u32; 3] = [10, 100, 1_000];
+/// A burst that lasts longer is no microburst.
+const LONGEST_NS: i64 = 1_000_000;
+/// What comes so soon after a burst may be due to it.
+const FOLLOW_NS: i64 = 100_000;
+/// Bytes are spread over the time since the packet before, if that is so short.
+const SPREAD_NS: i64 = 2_500;
+/// Receivers that are looked at: 8 KB each.
+const MAX_RECEIVERS: usize = 1 << 12;
+/// The last packets of all flows: whoever began a burst is among them.
+const RECENT: usize = 1 << 11;
+/// Flows of a burst that are told apart.
+const MAX_FLOWS: usize = 1 << 12;
+const NONE: u32 = u32::MAX;
+
+/// The metric. It belongs to the tracker, not to the list of metrics: it needs each packet.
+#[derive(Clone, Debug)]
+pub(crate) struct Microbursts {
+    speeds: Speeds,
+    /// Half of the links' speed, in bytes in 10 µs; `u64::MAX` where the speed is not known.
+    busy: u64,
+    numbers: Numbers,
+    flows: PerFlow<OfFlow>,
+    receivers: Vec<Receiver>,
+    /// Receivers with a burst that goes on, or has just ended.
+    lately: Vec<u32>,
+    recent: Box<[Passed; RECENT]>,
+    passed: usize,
+    /// Bursts so far: each has a number.
+    bursts: u32,
+    found: Found,
+    first_ns: i64,
+    last_ns: i64,
+    are_too_many: bool,
+}
+
+/// What is kept of a flow.
+#[derive(Clone, Copy, Debug)]
+struct OfFlow {
+    /// Its source and destination, by their numbers.
+    sender: u32,
+    receiver: u32,
+    /// The last burst it took part in, and with how many bytes.
+    burst: u32,
+    bytes: u32,
+}
+
+impl Default for OfFlow {
+    fn default() -> OfFlow {
+        OfFlow { sender: NONE, receiver: NONE, burst: 0, bytes: 0 }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Passed {
+    time: i64,
+    flow: FlowId,
+    /// Bytes on the wire, less than 2^24, and above them what the packet shows: bits by [`BurstEffect`], and the highest one if that
+    /// is about its receiver.
+    bytes: u32,
+}
+
+const EFFECTS_AT: u32 = 24;
+
+impl Passed {
+    fn shows(&self, effect: BurstEffect) -> bool {
+        self.bytes >> EFFECTS_AT >> effect as u32 & 1 == 1
+    }
+
+    /// Whether that is about its receiver; else it is about its sender.
+    fn is_to_it(&self) -> bool {
+        self.bytes >> 31 == 1
+    }
+}
+
+impl Microbursts {
+    /// With the speed of all links in bit/s, where the user gives it.
+    pub(crate) fn new(speed_bps: Option<u64>) -> Microbursts {
+        let nothing = Passed { time: i64::MIN, flow: FlowId(NONE), bytes: 0 };
+        let mut new = Microbursts {
+            speeds: Speeds::new(speed_bps),
+            busy: u64::MAX,
+            numbers: Numbers::new(MAX_RECEIVERS),
+            flows: PerFlow::default(),
+            receivers: Vec::new(),
+            lately: Vec::new(),
+            recent: Box::new([nothing; RECENT]),
+            passed: 0,
+            bursts: 0,
+            found: Found::default(),
+            first_ns: i64::MAX,
+            last_ns: i64::MIN,
+            are_too_many: false,
+        };
+        new.set_busy();
+        new
+    }
+
+    /// The capture tells of an interface.
+    pub(crate) fn on_interface(&mut self, number: u16, speed_bps: Option<u64>) {
+        self.speeds.set(number, speed_bps);
+        self.set_busy();
+    }
+
+    fn set_busy(&mut self) {
+        let in_window =
+            |bps: u64| (bps as u128 * (WINDOWS[0] as i64 * CELL_NS) as u128 / 16_000_000_000) as u64;
+        self.busy = self.speeds.common().map_or(u64::MAX, |bps| in_window(bps).max(1));
+    }
+
+    /// A packet of a flow passes, as many bytes as it takes on the wire.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self, flow: FlowId, time: i64, bytes: u32) {
+        let Some(of_flow) = self.flows.known(flow) else { return };
+        let Some(receiver) = self.receivers.get_mut(of_flow.receiver as usize) else { return };
+        if let Some(place) = self.recent.get_mut(self.passed % RECENT) {
+            *place = Passed { time, flow, bytes };
+        }
+        self.passed = self.passed.wrapping_add(1);
+        // In the cell at hand, and no burst goes on.
+        if time.wrapping_sub(receiver.start) as u64 >= receiver.cell_ns {
+            return self.enter_cell(flow, time, bytes);
+        }
+        receiver.bytes += bytes;
+        receiver.last = time;
+    }
+
+    /// A packet that is not in a run: it may be of a new flow, and may show what a burst did.
+    #[inline(always)]
+    pub(crate) fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+        let Some(flow) = place.flow.filter(|_| !place.is_capture_duplicate()) else { return };
+        if self.flows.get(flow).is_none_or(|flow| flow.receiver == NONE) {
+            self.begin(flow, packet);
+        }
+        self.pass(flow, packet.time(), packet.l1_bytes());
+        let is_mark = packet.mark() == Ecn::CE;
+        let is_loss = place.class == Some(Class::Retransmission);
+        if is_mark || is_loss || place.is_control {
+            self.may_follow(flow, packet, is_mark, is_loss);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self, flow: FlowId, packet: &impl PacketView) {
+        let (Some(src), Some(dst)) = (packet.source(), packet.destination()) else { return };
+        if self.flows.entry(flow).is_none() {
+            return;
+        }
+        let [sender, receiver] = [src, dst].map(|address| self.numbers.of(address).unwrap_or(NONE));
+        self.are_too_many |= receiver == NONE;
+        let time = packet.time();
+        while self.receivers.len() < self.numbers.len() {
+            self.receivers.push(Receiver::new(time));
+        }
+        if let Some(of_flow) = self.flows.known(flow) {
+            *of_flow = OfFlow { sender, receiver, ..OfFlow::default() };
+        }
+        if self.first_ns == i64::MAX {
+            self.first_ns = time;
+        }
+    }
+
+    /// A packet outside of its receiver's cell, or while the receiver has a burst.
+    #[cold]
+    #[inline(never)]
+    fn enter_cell(&mut self, flow: FlowId, time: i64, bytes: u32) {
+        self.last_ns = self.last_ns.max(time);
+        let Some(at) = self.flows.get(flow).map(|of_flow| of_flow.receiver) else { return };
+        let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
+        let is_alone = time.saturating_sub(receiver.last) >= WINDOWS[0] as i64 * CELL_NS;
+        let left = receiver.leave_cells(time, bytes);
+        if let Some(left) = left {
+            for cell in left.iter() {
+                self.after_cell(at, cell);
+            }
+        }
+        if is_alone {
+            self.end(at);
+        }
+        self.keep_second(at, time);
+        let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
+        receiver.enter(time, left.map_or(bytes, |left| left.rest));
+        let burst = receiver.burst.as_mut().map(|burst| (burst.number, &mut burst.flows));
+        if let Some((number, flows)) = burst {
+            take_part(&mut self.flows, flows, number, flow, bytes);
+        }
+    }
+
+    /// A packet shows what may have come of a burst: a mark, a packet sent again, a CNP or a NAK.
+    #[inline]
+    fn may_follow(&mut self, flow: FlowId, packet: &impl PacketView, is_mark: bool, is_loss: bool) {
+        let is_nak = || packet.syndrome() == Some(Syndrome::PSN_SEQUENCE_ERROR);
+        let effect = match () {
+            () if packet.opcode().is_cnp() => (BurstEffect::Cnp, false),
+            () if is_mark => (BurstEffect::Mark, true),
+            () if is_loss => (BurstEffect::Loss, true),
+            () if is_nak() => (BurstEffect::Loss, false),
+            () => return,
+        };
+        self.shows(flow, packet.time(), effect);
+    }
+
+    /// The last packet shows what may have come of a burst to its receiver, or, of what a receiver sends, to its sender.
+    #[cold]
+    #[inline(never)]
+    fn shows(&mut self, flow: FlowId, time: i64, (effect, is_to_it): (BurstEffect, bool)) {
+        let Some(&of_flow) = self.flows.get(flow) else { return };
+        if let Some(last) = self.recent.get_mut(self.passed.wrapping_sub(1) % RECENT) {
+            last.bytes |= (1 << (effect as u32) << EFFECTS_AT) | ((is_to_it as u32) << 31);
+        }
+        let receiver = if is_to_it { of_flow.receiver } else { of_flow.sender };
+        if let Some(burst) = self.receivers.get_mut(receiver as usize).and_then(Receiver::last_burst) {
+            burst.follows(time, effect);
+        }
+    }
+
+    /// A frame asks for a pause: it may be due to the burst of any receiver.
+    #[cold]
+    pub(crate) fn on_pause(&mut self, time: i64) {
+        let Microbursts { lately, receivers, .. } = self;
+        for &at in &*lately {
+            if let Some(burst) = receivers.get_mut(at as usize).and_then(Receiver::last_burst) {
+                burst.follows(time, BurstEffect::Pause);
+            }
+        }
+    }
+
+    /// A flow's number will be another's.
+    pub(crate) fn on_retire(&mut self, flow: FlowId) {
+        self.flows.retire(flow);
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.receivers.capacity() * size_of::<Receiver>()
+            + self.receivers.iter().map(Receiver::heap_bytes).sum::<usize>()
+            + self.numbers.heap_bytes()
+            + self.found.heap_bytes()
+    }
+}
+
+/// A flow sends in a burst.
+#[inline]
+fn take_part(flows: &mut PerFlow<OfFlow>, all: &mut Vec<FlowId>, burst: u32, id: FlowId, bytes: u32) {
+    let Some(flow) = flows.known(id) else { return };
+    if std::mem::replace(&mut flow.burst, burst) != burst {
+        flow.bytes = 0;
+        if all.len() < MAX_FLOWS {
+            all.push(id);
+        }
+    }
+    flow.bytes = flow.bytes.saturating_add(bytes);
+}
+
+/// Bursts of receivers: their begin and end.
+impl Microbursts {
+    /// A cell of a receiver is over, and in its windows.
+    #[inline]
+    fn after_cell(&mut self, at: u32, cell: receiver::Cell) {
+        let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
+        let is_busy = cell.sums[0] >= self.busy;
+        if is_busy || receiver.burst.is_some() {
+            self.step(at, cell, is_busy);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn step(&mut self, at: u32, cell: receiver::Cell, is_busy: bool) {
+        // So many bytes make a cell busy.
+        let full = self.busy / WINDOWS[0] as u64;
+        let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
+        if let Some(burst) = receiver.burst.as_mut() {
+            burst.add(cell, full, is_busy);
+            if burst.is_long() {
+                // The flows of a microburst are of interest, those of a long burst are in the list of flows.
+                burst.flows = Vec::new();
+                receiver.cell_ns = CELL_NS as u64;
+            }
+            if !is_busy {
+                self.end(at);
+            }
+            return;
+        }
+        self.bursts = self.bursts.wrapping_add(1).max(1);
+        let mut burst = Burst::of_window(self.bursts, receiver, full);
+        let since = burst.start_ns;
+        // The packets that began it are among the last ones.
+        let last = self.passed.wrapping_sub(1);
+        for back in (0..RECENT).rev() {
+            let Some(passed) = self.recent.get(last.wrapping_sub(back) % RECENT) else { continue };
+            // The last one is not counted yet.
+            if back == 0 || passed.time < since {
+                continue;
+            }
+            let Some(&OfFlow { sender, receiver, .. }) = self.flows.get(passed.flow) else { continue };
+            if receiver == at {
+                burst.began_at(passed.time);
+                let bytes = passed.bytes & ((1 << EFFECTS_AT) - 1);
+                take_part(&mut self.flows, &mut burst.flows, self.bursts, passed.flow, bytes);
+            }
+            if at == if passed.is_to_it() { receiver } else { sender } {
+                for effect in [BurstEffect::Mark, BurstEffect::Cnp, BurstEffect::Loss] {
+                    burst.effects[effect as usize] += passed.shows(effect) as u64;
+                }
+            }
+        }
+        receiver.burst = Some(burst);
+        receiver.cell_ns = 0;
+        if !self.lately.contains(&at) {
+            self.lately.push(at);
+        }
+        // The burst before it is over, and nothing can follow it any more.
+        self.keep_ended(at);
+    }
+
+    /// The burst of a receiver is over.
+    fn end(&mut self, at: u32) {
+        let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
+        receiver.cell_ns = CELL_NS as u64;
+        let Some(mut burst) = receiver.burst.take() else { return };
+        receiver.busy_until = burst.end_cell();
+        burst.name(&self.flows);
+        receiver.ended = Some(burst);
+    }
+
+    /// The last burst of a receiver goes to those of its second.
+    fn keep_ended(&mut self, at: u32) {
+        if let Some(receiver) = self.receivers.get_mut(at as usize)
+            && let Some(burst) = receiver.ended.take()
+        {
+            receiver.pending.add(burst);
+        }
+    }
+
+    /// Where a second of a receiver is over, its bursts are judged by the mean.
+    #[inline]
+    fn keep_second(&mut self, at: u32, time: i64) {
+        let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
+        if receiver.is_in_second(time) {
+            return;
+        }
+        if receiver.ended.is_some() {
+            self.keep_ended(at);
+        }
+        self.judge(at);
+        if let Some(receiver) = self.receivers.get_mut(at as usize) {
+            receiver.begin_second(time);
+        }
+        let receivers = &self.receivers;
+        self.lately.retain(|&at| receivers.get(at as usize).is_some_and(Receiver::has_burst));
+    }
+
+    fn judge(&mut self, at: u32) {
+        let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
+        let mean = receiver.mean_bps(self.first_ns, self.last_ns);
+        let pending = std::mem::take(&mut receiver.pending);
+        let speed = self.speeds.common().unwrap_or(0);
+        let found = &mut self.found;
+        receiver.bursts += found.take(pending, at, mean, speed);
+    }
+
+    /// No more packets come.
+    fn finish(&mut self) {
+        for at in 0..self.receivers.len() as u32 {
+            let cell = self.receivers.get_mut(at as usize).and_then(Receiver::last_cell);
+            if let Some(cell) = cell {
+                self.after_cell(at, cell);
+            }
+            self.keep_ended(at);
+            self.end(at);
+            self.keep_ended(at);
+            self.judge(at);
+        }
+    }
+}
