@@ -82,6 +82,18 @@ fn made_by_hand(found: &mut Found) {
     frame(&mut analysis, 1, &pause);
     look("malformed pause", analysis, found);
 
+    // End 0 sent all that end 1 allowed, for 50 µs.
+    let mut analysis = Analysis::new(Options::default());
+    for (n, (port, fctbs, fccl)) in [(0, 0, 64), (1, 0, 64), (0, 64, 64), (1, 0, 128)].into_iter().enumerate()
+    {
+        let mut bytes = craft::flow_control(LinkOp(0), 0, fctbs, fccl).build().to_vec();
+        bytes[9] |= port;
+        let (time, wire_len) = (Time(n as i64 * 50_000), bytes.len() as u32);
+        let link = rdmawire::dissect::Link::ERF;
+        analysis.push(&Record { time, link, interface: 0, wire_len, frame: &bytes });
+    }
+    look("no credits", analysis, found);
+
     // The hole is filled when the capture ends, in one direction.
     let mut analysis = Analysis::new(Options::default());
     for (n, psn) in (0..10).chain(11..21).chain([10]).enumerate() {

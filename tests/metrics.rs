@@ -189,6 +189,7 @@ fn every_kind_is_counted_in_its_bin() {
         (10, 18, 1, 1, 1, 1)
     );
     assert_eq!((bin.retransmits, bin.out_of_order, bin.goodput_bytes), (1, 1, 3));
+    assert_eq!((bin.ect, bin.ce_ratio), (9, Some(1.0 / 9.0)));
 }
 
 proptest! {

@@ -117,6 +117,11 @@ fn classes_have_what_the_frames_have() {
             let of_classes: u64 =
                 report.traffic_classes.iter().filter_map(|c| c.lost).map(|[least, _]| least).sum();
             assert_eq!(of_classes, lost, "{text}");
+            for class in &report.traffic_classes {
+                let ratio =
+                    (class.ect_packets > 0).then(|| class.ce_packets as f64 / class.ect_packets as f64);
+                assert_eq!(class.ce_ratio, ratio, "{text}");
+            }
             let data = &report.traffic_classes[0];
             assert!(data.ack_rtt_ns.is_some() && data.rate_bps > Some(1_000_000_000), "{data:?}");
         }

@@ -203,8 +203,68 @@ fn two_senders_fill_one_link() {
     let with_speed = report(text, Some(100));
     assert_eq!(with_speed.slow_flows.len(), 2);
     assert!(with_speed.slow_flows.iter().all(|flow| flow.cause == Some(TimeCause::LinkFull)));
+    for flow in &with_speed.slow_flows {
+        // Both send all the time, at full speed.
+        near(
+            ns(flow, TimeCause::LinkFull) + ns(flow, TimeCause::Idle) + ns(flow, TimeCause::Waiting),
+            flow.lasted_ns,
+        );
+    }
     // Without a speed nobody knows.
     assert!(report(text, None).slow_flows.iter().all(|flow| ns(flow, TimeCause::LinkFull) == 0));
+}
+
+/// Two flows share the sink's link for as long as the shorter one lasts.
+#[test]
+fn a_link_that_is_full_for_a_part_of_the_time() {
+    let text = |first: u32, second: u32| {
+        format!(
+            "[[host]]\nname = \"a\"\naddress = \"10.3.0.1\"\nside = \"left\"\n\
+             [[host]]\nname = \"b\"\naddress = \"10.3.0.2\"\nside = \"left\"\n\
+             [[host]]\nname = \"sink\"\naddress = \"10.3.0.9\"\n\
+             [[connection]]\nfrom = \"a\"\nto = \"sink\"\nrate = \"60G\"\nmtu = 4096\nwindow = 4000\n\
+             operations = [{{ op = \"write\", size = \"1MiB\", count = {first} }}]\n\
+             [[connection]]\nfrom = \"b\"\nto = \"sink\"\nrate = \"60G\"\nmtu = 4096\nwindow = 4000\n\
+             operations = [{{ op = \"write\", size = \"1MiB\", count = {second} }}]\n"
+        )
+    };
+    for (first, second) in [(60, 30), (40, 25)] {
+        let report = report(&text(first, second), Some(100));
+        let of = |src: &str| report.slow_flows.iter().find(|flow| flow.src == src).unwrap();
+        // A message has 256 packets of 4 KiB, with headers 4178 bytes, at 60 Gbit/s.
+        let shared = u64::from(second) * 256 * 4178 * 8 / 60;
+        let full = ns(of("10.3.0.1"), TimeCause::LinkFull);
+        // The bins of 50 us at both ends are shared for a part of them.
+        assert!(
+            full.abs_diff(shared) <= shared / 50 + 50_000 && full.abs_diff(shared) * 50 <= shared * 2,
+            "{full} {shared}"
+        );
+        assert_eq!(of("10.3.0.2").cause, Some(TimeCause::LinkFull));
+    }
+}
+
+/// What the receiver takes longer is what the same traffic is slower than with a quick one.
+#[test]
+fn how_long_a_receiver_was_slow() {
+    for (times, by) in [(400, 300), (800, 200), (100, 1000)] {
+        let text = |more: &str| {
+            format!(
+                "[[connection]]\nwindow = 64\ntimeout = 14\n\
+                 operations = [{{ op = \"write\", size = \"64KiB\", count = 200 }}]\n{more}"
+            )
+        };
+        let delay = format!(
+            "[[event]]\ndo = \"delay\"\nfrom = \"to\"\nof = \"acks\"\npacket = 20\ntimes = {times}\nby = \"{by}us\"\nsegment = 2\n"
+        );
+        let quick = slow(&text(""), Some(100));
+        let flow = slow(&text(&delay), Some(100));
+        let truth = flow.lasted_ns - quick.lasted_ns;
+        let found = ns(&flow, TimeCause::ReceiverSlow);
+        assert!(
+            found.abs_diff(truth) * 50 <= truth,
+            "{times} by {by} us: {found} ns instead of {truth}: {flow:?}"
+        );
+    }
 }
 
 #[test]

@@ -108,6 +108,10 @@ records! {
         pub cnps: u64,
         /// Packets marked "congestion experienced" (CE).
         pub ce: u64,
+        /// ECN-capable packets, marked ones included.
+        pub ect: u64,
+        /// Marked packets among these: 0 to 1.
+        pub ce_ratio: Option<f64>,
         /// Pause frames: PFC and 802.3x.
         pub pause_frames: u64,
     }

@@ -21,6 +21,7 @@ mod capture;
 pub mod chart;
 mod congestion;
 mod connection;
+mod credits;
 pub mod diff;
 mod finding;
 mod flow;
@@ -52,6 +53,7 @@ use serde::{Deserialize, Serialize};
 pub use capture::*;
 pub use congestion::*;
 pub use connection::*;
+pub use credits::*;
 pub use finding::*;
 pub use flow::*;
 pub use list::{List, Rows};
@@ -111,6 +113,10 @@ pub struct Report<F = Vec<Flow>, C = Vec<Connection>, E = Vec<Episode>> {
     pub incast: Option<Vec<Incast>>,
     /// Bursts that are too short for a mean rate to show, and the highest rates to each receiver.
     pub microbursts: Microbursts,
+    /// Credits of native InfiniBand per end of a link and virtual lane, where the capture has link packets.
+    pub credits: Vec<Credits>,
+    /// Link packets whose checksum (LPCRC) is wrong: they are not among the credits.
+    pub bad_lpcrcs: u64,
     /// What headers cost.
     pub overhead: Overhead,
     /// How flows spread over source ports; `None` where none has UDP.
@@ -174,6 +180,8 @@ impl<F, C, E> Report<F, C, E> {
             qos: self.qos.clone(),
             incast: self.incast.clone(),
             microbursts: self.microbursts.clone(),
+            credits: self.credits.clone(),
+            bad_lpcrcs: self.bad_lpcrcs,
             overhead: self.overhead.clone(),
             ports: self.ports.clone(),
             episodes,

@@ -33,6 +33,8 @@ records! {
         pub ect_packets: u64,
         /// Marked packets (CE).
         pub ce_packets: u64,
+        /// Marked packets among ECN-capable ones: 0 to 1.
+        pub ce_ratio: Option<f64>,
         /// Packets sent again.
         pub retransmits: u64,
         /// NAKs for missing packets that are in this class.

@@ -5,6 +5,7 @@
 pub(crate) mod capture;
 pub mod classes;
 pub mod congestion;
+pub mod credits;
 mod dcbx;
 pub mod ends;
 pub mod entropy;
@@ -227,6 +228,11 @@ fn bit_rate(bytes: u64, ns: u64) -> u64 {
     (bytes as u128 * 8_000_000_000 / ns.max(1) as u128) as u64
 }
 
+/// A part of a whole, where there is one.
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
 /// No metric.
 impl Metric for () {}
 
@@ -307,4 +313,5 @@ built_in! { options:
     entropy::Entropy = Default::default();
     rate::Rate = rate::Rate::new(options.interval_ns);
     traffic::Traffic = traffic::Traffic::new(options.qos.clone());
+    credits::Credits = Default::default();
 }

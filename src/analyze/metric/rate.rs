@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Context, Metric, Placed};
+use super::{Context, Metric, Placed, ratio};
 use crate::{
     analyze::{
         model::{Class, Event},
@@ -38,7 +38,8 @@ impl Rate {
 
     /// The bins in the order of time, and how long one is; `None` where they were not asked for.
     pub fn section(&self) -> Option<(u64, Vec<Interval>)> {
-        (self.width > 0).then(|| (self.width as u64, self.bins.clone()))
+        let with_ratio = |bin: &Interval| Interval { ce_ratio: ratio(bin.ce, bin.ect), ..bin.clone() };
+        (self.width > 0).then(|| (self.width as u64, self.bins.iter().map(with_ratio).collect()))
     }
 
     /// Finds the bin of a time outside the one at hand.
@@ -96,6 +97,7 @@ impl Metric for Rate {
             bin.l1_bytes += run.l1_bytes;
             bin.payload_bytes += run.payload;
             bin.goodput_bytes += run.payload;
+            bin.ect += if run.ecn == Ecn::default() { 0 } else { run.packets };
         }
     }
 
@@ -154,6 +156,7 @@ impl Rate {
             }
         }
         bin.ce += (packet.mark() == Ecn::CE) as u64;
+        bin.ect += (packet.mark() != Ecn::default()) as u64;
     }
 
     fn bin(&mut self, time: i64) -> Option<&mut Interval> {
@@ -175,6 +178,7 @@ impl Interval {
         self.naks += other.naks;
         self.cnps += other.cnps;
         self.ce += other.ce;
+        self.ect += other.ect;
         self.pause_frames += other.pause_frames;
     }
 }

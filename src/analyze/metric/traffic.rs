@@ -5,7 +5,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use hdrhistogram::Histogram;
 
-use super::{Context, Metric, Placed, Verdict, bit_rate, dcbx::Dcbx, per_flow::PerFlow};
+use super::{Context, Metric, Placed, Verdict, bit_rate, dcbx::Dcbx, per_flow::PerFlow, ratio};
 use crate::{
     analyze::{
         model::{Class, Event, FlowId, QosMap},
@@ -320,6 +320,7 @@ fn row(sums: &Sums, rest: &Rest, map: Option<&QosMap>, pauses: Option<&[report::
         operations: sums.operations,
         ect_packets: sums.ecn[1..].iter().sum(),
         ce_packets: sums.ecn[Ecn::CE.0 as usize],
+        ce_ratio: ratio(sums.ecn[Ecn::CE.0 as usize], sums.ecn[1..].iter().sum()),
         retransmits: sums.retransmits,
         naks: sums.naks,
         flows: rest.flows,

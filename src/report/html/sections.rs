@@ -6,7 +6,7 @@ use super::{Table, tables::Tables};
 use crate::report::{
     Capture, Cost, Finding, Overhead, Price, Severity, View, clean,
     set::{Set, Totals},
-    text::{congestion, incasts, microbursts, pause, pause_tree, source_ports},
+    text::{congestion, credits_of, incasts, microbursts, pause, pause_tree, source_ports},
     units::{bits_per_second, bytes, count, duration, percent, utc},
 };
 
@@ -44,6 +44,10 @@ pub(super) fn article(report: &View<'_>, tables: &Tables) -> Markup {
             }
             @if report.microbursts.count.is_some_and(|count| count > 0) {
                 h3 { "Microbursts" } p { (clean(&microbursts(&report.microbursts))) "." }
+            }
+            @if !report.credits.is_empty() {
+                h3 { "Credits" }
+                @for one in report.credits.iter().take(64) { p { (clean(&credits_of(one))) "." } }
             }
             @if !tables.classes.rows.is_empty() {
                 h3 { "Traffic classes" }

@@ -1,5 +1,5 @@
 //! A report as tables, for databases and notebooks: one file each for captures, flows, connections, episodes, losses, pauses, what
-//! caused them, marks, slow flows, classes, microbursts, intervals and findings.
+//! caused them, marks, slow flows, classes, microbursts, credits, intervals and findings.
 //!
 //! Rows and names are those of the report. What is nested becomes one column for each value: `requests.losses.upstream` becomes
 //! `requests_losses_upstream_least` and `requests_losses_upstream_most`. A value that the capture cannot prove is empty. In every
@@ -19,8 +19,8 @@ use serde_json::{Map, Value, json};
 #[cfg(feature = "cli")]
 use super::Message;
 use super::{
-    Capture, Connection, Episode, Finding, Flow, Interval, MarkedFlow, Microburst, Pause, PauseEdge, Stream,
-    TimeShare, TrafficClass, View,
+    Capture, Connection, Credits, Episode, Finding, Flow, Interval, MarkedFlow, Microburst, Pause, PauseEdge,
+    Stream, TimeShare, TrafficClass, View,
 };
 pub use columns::{Column, Kind};
 #[cfg(feature = "cli")]
@@ -53,6 +53,8 @@ pub enum Table {
     Classes,
     /// Microbursts: the largest ones.
     Microbursts,
+    /// Credits of native InfiniBand per end of a link and virtual lane.
+    Credits,
     /// Traffic over time, with `--interval`.
     Intervals,
     /// Findings.
@@ -61,7 +63,7 @@ pub enum Table {
 
 impl Table {
     /// All of them.
-    pub const ALL: [Table; 13] = [
+    pub const ALL: [Table; 14] = [
         Table::Captures,
         Table::Flows,
         Table::Connections,
@@ -73,6 +75,7 @@ impl Table {
         Table::Slow,
         Table::Classes,
         Table::Microbursts,
+        Table::Credits,
         Table::Intervals,
         Table::Findings,
     ];
@@ -91,6 +94,7 @@ impl Table {
             Table::Slow => "slow",
             Table::Classes => "classes",
             Table::Microbursts => "microbursts",
+            Table::Credits => "credits",
             Table::Intervals => "intervals",
             Table::Findings => "findings",
         }
@@ -116,6 +120,7 @@ impl Table {
             Table::Microbursts => {
                 "A time of a millisecond at most in which the link of a receiver is busy; needs the link's speed."
             }
+            Table::Credits => "Credits of one end of a native InfiniBand link on one virtual lane.",
             Table::Intervals => "Traffic in a span of time; needs --interval.",
             Table::Findings => "What stands out, most serious first.",
         }
@@ -175,6 +180,7 @@ impl Table {
             }
             Table::Classes => columns.extend(Column::of::<TrafficClass>()),
             Table::Microbursts => columns.extend(Column::of::<Microburst>()),
+            Table::Credits => columns.extend(Column::of::<Credits>()),
             Table::Intervals => {
                 columns.extend(Column::of::<Interval>());
                 columns.push(key(
@@ -255,6 +261,7 @@ impl Table {
             Table::Marks => report.congestion.flows.iter().try_for_each(|row| on_row(value(row)?)),
             Table::Classes => report.traffic_classes.iter().try_for_each(|row| on_row(value(row)?)),
             Table::Microbursts => report.microbursts.bursts.iter().try_for_each(|row| on_row(value(row)?)),
+            Table::Credits => report.credits.iter().try_for_each(|row| on_row(value(row)?)),
             Table::Intervals => {
                 let length = json!({ "interval_ns": report.interval_ns });
                 let rows = report.intervals.iter().flatten();

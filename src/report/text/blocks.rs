@@ -7,8 +7,9 @@ use super::{
     reason, some,
 };
 use crate::report::{
-    BurstEffect, Congestion, DcbxPort, Dcqcn, HostStorm, Incast, Microbursts, Overhead, Pause, PauseCulprit,
-    PauseDeadlock, PauseTree, Ports, PriorityBy, Qos, Reason, SlowFlow, TrafficClass, View, clean,
+    BurstEffect, Congestion, Credits, DcbxPort, Dcqcn, HostStorm, Incast, Microbursts, Overhead, Pause,
+    PauseCulprit, PauseDeadlock, PauseTree, Ports, PriorityBy, Qos, Reason, SlowFlow, TrafficClass, View,
+    clean,
     units::{bits, bits_per_second, bytes, count, duration, percent},
 };
 
@@ -23,6 +24,7 @@ pub(super) fn blocks(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
     if report.microbursts.count.is_some_and(|count| count > 0) {
         page.wrapped(Paint::Heading, "Microbursts ", &microbursts(&report.microbursts))?;
     }
+    credits(&report.credits, page)?;
     classes(&report.traffic_classes, page)?;
     if !report.qos.dcbx.is_empty() {
         page.wrapped(Paint::Heading, "DCBX        ", &dcbx(&report.qos))?;
@@ -245,6 +247,43 @@ fn effects(all: &BTreeMap<BurstEffect, u64>) -> String {
         BurstEffect::Unknown => "others",
     };
     all.iter().map(|(&effect, &n)| format!("{} ({})", words(effect), count(n))).collect::<Vec<_>>().join(", ")
+}
+
+/// Most lanes that are written.
+const MAX_LANES: usize = 16;
+
+fn credits(all: &[Credits], page: &mut Page<'_>) -> io::Result<()> {
+    for (n, one) in all.iter().take(MAX_LANES).enumerate() {
+        page.wrapped(Paint::Heading, if n == 0 { "Credits     " } else { "            " }, &credits_of(one))?;
+    }
+    if all.len() > MAX_LANES {
+        page.line(&format!("  and {} more (--json has them)", count((all.len() - MAX_LANES) as u64)))?;
+    }
+    Ok(())
+}
+
+/// The credits of one end on one lane, in a line.
+pub(in crate::report) fn credits_of(one: &Credits) -> String {
+    let place = format!("port {} of {}, VL {}", one.port, clean(&one.link), one.vl);
+    let Some((least, most)) = one.least.zip(one.most) else {
+        let why = one.why.get("least").map_or("", |&why| reason(why));
+        return format!("{place}: {} link packets; credits are not known: {why}", count(one.packets));
+    };
+    let mut text = format!("{place}: {least} to {most} blocks of 64 bytes left");
+    if let Some(mean) = one.mean {
+        text += &format!(", {mean:.1} on average");
+    }
+    text += &match (one.stalls.unwrap_or(0), one.stalled_ns, one.stall_ratio) {
+        (0, ..) => "; never none".to_owned(),
+        (n, ns, ratio) => format!(
+            "; none left {} time{}, for {} ({})",
+            count(n),
+            if n == 1 { "" } else { "s" },
+            duration(ns.unwrap_or(0)),
+            percent(ratio.unwrap_or(0.0))
+        ),
+    };
+    text
 }
 
 /// Most classes that are written.

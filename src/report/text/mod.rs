@@ -15,7 +15,7 @@ use super::{
     Capture, Reason, Renderer, Sort, View,
     units::{bytes, count, duration, utc},
 };
-pub(super) use blocks::{congestion, incasts, microbursts, pause, pause_tree, source_ports};
+pub(super) use blocks::{congestion, credits_of, incasts, microbursts, pause, pause_tree, source_ports};
 pub use diff::write_diff;
 pub(super) use flows::{both, queue_pair};
 use page::{Page, Paint};

@@ -15,7 +15,7 @@ use std::ops::Range;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::{Context, Metric, Placed, ends::Ends, speeds::Speeds};
+use super::{Context, Metric, Placed, ends::Ends, ratio, speeds::Speeds};
 use crate::{
     analyze::{
         model::{Address, FlowId},
@@ -213,7 +213,6 @@ impl Congestion {
 
     /// The report's section.
     pub fn section(&self) -> Report {
-        let ratio = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
         let limit = self.pacing();
         let capable = |packets: &[u64; 4]| packets[1..].iter().sum::<u64>();
         let [data, control] = &self.packets;

@@ -152,8 +152,8 @@ struct Spent {
     paused_from: [u64; CAUSES],
     /// The part of `ns` that came after the first CNP.
     notified: [u64; CAUSES],
-    /// The part of the waiting that is longer than round trips explain.
-    late_ns: u64,
+    /// The part of the waiting in which an answer was late, and how often.
+    late: (u64, u32),
     /// Silences by cause, and the longest one with its last frame.
     times: [u32; CAUSES],
     longest: [(u64, u64); CAUSES],
@@ -183,7 +183,7 @@ impl Spent {
             ns: [0; CAUSES],
             paused_from: [0; CAUSES],
             notified: [0; CAUSES],
-            late_ns: 0,
+            late: (0, 0),
             times: [0; CAUSES],
             longest: [(0, 0); CAUSES],
             first_cnp: None,
@@ -433,7 +433,7 @@ impl Verdicts {
                 && left > LATE_NS
                 && left > rtt * LATE_ROUND_TRIPS
             {
-                spent.late_ns += (left - 2 * rtt) as u64;
+                spent.late = (spent.late.0 + left as u64, spent.late.1.saturating_add(1));
             }
         }
         let Some(longest) = stops.iter().max_by_key(|stop| stop.to.saturating_sub(stop.from)) else {
@@ -464,6 +464,18 @@ impl Verdicts {
 }
 
 impl Spent {
+    /// The part of the waiting beyond what this flow waits if answers are not late. A late answer takes the place of one that would have
+    /// been waited for as usual, unless there are as many of those beside it. Usual are two round trips at most, for the rest of the
+    /// way is behind the tap.
+    fn late_ns(&self, rtt_ns: u64) -> u64 {
+        let (late, times) = self.late;
+        let waiting = TimeCause::Waiting as usize;
+        let others = self.times[waiting].saturating_sub(times);
+        let usual = self.ns[waiting].saturating_sub(late).checked_div(others.into()).unwrap_or(u64::MAX);
+        let replaced = u64::from(times.saturating_sub(others));
+        late.saturating_sub(usual.min(2 * rtt_ns).saturating_mul(replaced))
+    }
+
     /// A packet that is sent again after a timeout counts for the pause of that timeout.
     fn resent_after(&mut self, silence: &Silence, effects: &mut [Effect]) {
         match (silence.again, self.timed_out_in) {

@@ -30,8 +30,10 @@ impl Verdicts {
         for (id, of_flow) in self.flows.iter() {
             let silent: u64 = of_flow.early.ns.iter().sum();
             let known = self.spent.get(of_flow.spent as usize);
-            // Few silences that are short make no flow slow.
-            if known.is_none() && u128::from(silent) * 100 < u128::from(MIN_NS) * (100 - BUSY) {
+            // Few silences that are short make no flow slow, nor does a link that was full for a short time.
+            let full = self.incast.full_ns(id).unwrap_or(0);
+            let not_alone = u128::from(silent.saturating_add(full));
+            if known.is_none() && not_alone * 100 < u128::from(MIN_NS) * (100 - BUSY) {
                 continue;
             }
             let Some((flow, spell)) = context.flow(id).zip(context.detail(id)) else { continue };
@@ -132,7 +134,8 @@ impl Verdicts {
         let full = self.incast.full_ns(spent.flow);
         let is_marked = spent.cnps > 0;
         if full == Some(0) && !is_marked && paused == 0 {
-            let late = spent.late_ns.min(ns[TimeCause::Waiting as usize]);
+            let late = spent.late_ns(spell.rtt_ns.map_or(0, u64::from));
+            let late = late.min(ns[TimeCause::Waiting as usize]);
             ns[TimeCause::Waiting as usize] -= late;
             ns[TimeCause::ReceiverSlow as usize] += late;
         }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{survey::Sums, words::counted};
 use crate::report::{
-    self, Affected, BurstEffect, Congestion, Incast, MarkedFlow, Microbursts, Pause, PauseFault, PauseTree,
-    Ports, Qos, Report, SlowFlow, TimeCause, TimeShare,
+    self, Affected, BurstEffect, Congestion, Credits, Incast, MarkedFlow, Microbursts, Pause, PauseFault,
+    PauseTree, Ports, Qos, Report, SlowFlow, TimeCause, TimeShare,
     units::{bits, bytes, count, duration, percent},
 };
 
@@ -19,6 +19,7 @@ pub(super) struct Capture<'a> {
     qos: &'a Qos,
     incast: &'a [Incast],
     microbursts: &'a Microbursts,
+    credits: &'a [Credits],
     slow: &'a [SlowFlow],
     ports: Option<&'a Ports>,
     sums: &'a Sums,
@@ -64,6 +65,7 @@ impl<'a> Capture<'a> {
             qos,
             incast,
             microbursts,
+            credits,
             slow_flows,
             ports,
             ..
@@ -77,6 +79,7 @@ impl<'a> Capture<'a> {
             qos,
             incast: incast.as_deref().unwrap_or(&[]),
             microbursts,
+            credits,
             slow: slow_flows,
             ports: ports.as_ref(),
             sums,
@@ -373,6 +376,32 @@ pub(super) fn microbursts(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
         bits(worst.mean_bps as f64)
     );
     say(Seen::new(n, text));
+}
+
+/// An end that had no credits for a shorter time, or a smaller share of the time, is not worth a finding.
+const MIN_STALLED_NS: u64 = 10_000;
+const MIN_STALLED: f64 = 0.01;
+
+pub(super) fn credits(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    for one in capture.credits {
+        let (time, ratio) = (one.stalled_ns.unwrap_or(0), one.stall_ratio.unwrap_or(0.0));
+        if time < MIN_STALLED_NS || ratio < MIN_STALLED {
+            continue;
+        }
+        let stalls = one.stalls.unwrap_or(0);
+        let text = format!(
+            "port {} of {} had no credits on VL {} for {}, {} of the time: {}, {} at most",
+            one.port,
+            one.link,
+            one.vl,
+            duration(time),
+            percent(ratio),
+            counted([stalls; 2], "time"),
+            duration(one.longest_stall_ns.unwrap_or(0))
+        );
+        let frames = one.stall_list.iter().take(8).map(|stall| stall.frame).collect();
+        say(Seen { time, frames, ..Seen::new(stalls, text) });
+    }
 }
 
 /// A rule about flows that are in the wrong class: `flows` are the first of them.

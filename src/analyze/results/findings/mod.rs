@@ -76,6 +76,8 @@ pub enum Need {
     LinkSpeed,
     /// Pauses of several links, and what these links join.
     Links,
+    /// Link packets of native InfiniBand, which only ERF has.
+    LinkPackets,
     /// Sequence numbers in the mirror's tunnel header (ERSPAN).
     MirrorSequence,
     /// The capturing system's drop counters, as pcapng has them.
@@ -94,6 +96,7 @@ impl Need {
             Need::PauseFrames => "PAUSE or PFC frames, which mirror ports and most adapters do not pass on",
             Need::LinkSpeed => "the link's speed, from the file or --speed",
             Need::Links => "what the captured links join, from --links or LLDP in the capture",
+            Need::LinkPackets => "link packets of native InfiniBand, of both directions, as ERF records them",
             Need::MirrorSequence => "sequence numbers in the mirror's tunnel header (ERSPAN)",
             Need::DropCounters => "the capturing system's drop counters (pcapng)",
         }
@@ -353,6 +356,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "There were more flows than are kept at a time: some may be counted in pieces."
         "raise --max-flows and --max-memory"
         Capture(capture::evicted_flows);
+
+    "credits.stall" Warning [LinkPackets]
+        "An end of a native InfiniBand link had no credits, and could send nothing."
+        "its peer does not empty its buffers fast enough: look at what is behind the peer, and at PortXmitWait of this port"
+        Capture(capture::credits);
 
     "reorder" Note []
         "Packets came out of order, and the receiver took them."
