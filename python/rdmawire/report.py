@@ -99,6 +99,17 @@ class Affected(Record):
     """Time that the flow lost by it, in nanoseconds; `None` where that is not known."""
 
 
+class BurstSender(Record):
+    """Who sends in a microburst."""
+
+    bytes: int
+    """Its bytes on the wire, from the burst's first packet until the rate was low again."""
+    flows: int
+    """Its flows."""
+    src: str
+    """The sender's address."""
+
+
 class Capture(Record):
     """What was read."""
 
@@ -294,6 +305,80 @@ class Cost(Record):
     """Bytes of RDMA payload."""
     retransmit_ratio: Optional[float]
     """Bytes of retransmissions among the bytes on the wire: 0 to 1."""
+
+
+class CreditBin(Record):
+    """Credits in a span of time."""
+
+    least: int
+    """The fewest blocks left after a link packet in it."""
+    most: int
+    """The most."""
+    start_ns: int
+    """When it begins, in nanoseconds since 1970-01-01 UTC."""
+
+
+class CreditStall(Record):
+    """A time without credits."""
+
+    end_ns: int
+    """When a link packet gave credits again, in nanoseconds since 1970-01-01 UTC; or the last one of the capture."""
+    frame: int
+    """The link packet that shows it, from 1."""
+    is_over: bool
+    """Whether it ended within the capture."""
+    start_ns: int
+    """When that came, in nanoseconds since 1970-01-01 UTC."""
+
+
+class Credits(Record):
+    """Credits of one end of a link on one virtual lane: how much it may still send. They are the limit (FCCL) that its
+    peer gave minus what it has sent (FCTBS), modulo 4096, in blocks of 64 bytes: known whenever one of the two
+    sends a link packet.
+    """
+
+    _nested: ClassVar[Mapping[str, str]] = {"over_time": "CreditBin", "stall_list": "CreditStall"}
+    _left_out: ClassVar[Mapping[str, Any]] = {"why": {}}
+    bin_ns: Optional[int]
+    """How long a bin of `over_time` is, in nanoseconds."""
+    blocks: int
+    """Blocks that it sent, by its FCTBS: modulo 4096 between two link packets."""
+    first_frame: int
+    """Its first link packet, from 1."""
+    init_packets: int
+    """Those that set flow control up."""
+    least: Optional[int]
+    """The fewest blocks that it had left."""
+    least_ns: Optional[int]
+    """When that was first so, in nanoseconds since 1970-01-01 UTC."""
+    link: str
+    """The interface that captured its link packets."""
+    longest_stall_ns: Optional[int]
+    """The longest one, in nanoseconds."""
+    mean: Optional[float]
+    """The mean over time."""
+    most: Optional[int]
+    """The most blocks that it had left."""
+    over_limit: Optional[int]
+    """Link packets after which more was sent than the limit allows: it is no number of credits."""
+    over_time: List[CreditBin]
+    """Credits over time: bins that have a link packet of either end, 256 at most."""
+    packets: int
+    """Its link packets."""
+    port: int
+    """The capture port, as ERF has it."""
+    stall_list: List[CreditStall]
+    """The first 64 of these times."""
+    stall_ratio: Optional[float]
+    """These over the time in which credits are known: 0 to 1."""
+    stalled_ns: Optional[int]
+    """Nanoseconds of these, in sum."""
+    stalls: Optional[int]
+    """Times in which it had none left: it could send nothing."""
+    vl: int
+    """The virtual lane."""
+    why: Dict[str, Reason]
+    """Why figures are missing."""
 
 
 class DcbxApplication(Record):
@@ -614,8 +699,12 @@ class Interval(Record):
 
     ce: int
     """Packets marked "congestion experienced" (CE)."""
+    ce_ratio: Optional[float]
+    """Marked packets among these: 0 to 1."""
     cnps: int
     """Congestion notification packets."""
+    ect: int
+    """ECN-capable packets, marked ones included."""
     goodput_bytes: int
     """Bytes of RDMA payload sent for the first time."""
     l1_bytes: int
@@ -706,6 +795,27 @@ class Learned(Record):
     """The longest time that a packet came after the first one that overtook it, over all flows, in nanoseconds."""
     reordering_packets: int
     """The most packets that overtook a single one, over all flows."""
+
+
+class LinkPeaks(Record):
+    """The highest rates to a receiver: of all its traffic, in bursts and out of them."""
+
+    bursts: Optional[int]
+    """Microbursts to it."""
+    mean_bps: Optional[int]
+    """Bits per second, from the first packet to the last one."""
+    peak_100us_bps: Optional[int]
+    """The highest rate over 100 µs, in bits per second."""
+    peak_10us_bps: Optional[int]
+    """The highest rate over 10 µs, in bits per second."""
+    peak_1ms_bps: Optional[int]
+    """The highest rate over a millisecond, in bits per second."""
+    peak_ratio: Optional[float]
+    """The highest rate over 10 µs, over the link's speed."""
+    receiver: str
+    """The receiver's address."""
+    wire_bytes: int
+    """Bytes on the wire to it."""
 
 
 class LinuxPorts(Record):
@@ -812,6 +922,72 @@ class Messages(Record):
     """Messages whose last packet was not seen."""
     size_bytes: Optional[Summary]
     """Sizes of completed messages in bytes."""
+
+
+class Microburst(Record):
+    """A microburst. Rates are of bytes on the wire."""
+
+    _nested: ClassVar[Mapping[str, str]] = {"largest_senders": "BurstSender"}
+    _left_out: ClassVar[Mapping[str, Any]] = {"followed_by": {}}
+    bytes: int
+    """Its bytes on the wire."""
+    duration_ns: int
+    """From its first packet to its last one, in nanoseconds."""
+    flows: int
+    """Flows that had packets in it."""
+    followed_by: Dict[str, int]
+    """How many marked packets, CNPs, losses and pause frames were in it, or within 100 µs after it."""
+    largest_senders: List[BurstSender]
+    """The addresses that sent most: 8 at most."""
+    mean_bps: int
+    """The mean of the receiver's second, in bits per second."""
+    peak_100us_bps: int
+    """The highest rate over 100 µs that end in it, in bits per second."""
+    peak_10us_bps: int
+    """The highest rate over 10 µs, in bits per second."""
+    peak_1ms_bps: int
+    """The highest rate over a millisecond that ends in it, in bits per second."""
+    peak_ratio: Optional[float]
+    """The highest rate over 10 µs, over the link's speed. Where the tap is before the receiver's link, it may be above
+    1.
+    """
+    receiver: str
+    """The receiver's address."""
+    senders: int
+    """Addresses that sent these."""
+    start_ns: int
+    """Its first packet, in nanoseconds since 1970-01-01 UTC."""
+
+
+class Microbursts(Record):
+    """Microbursts: the link of a receiver is busy for a millisecond at most, in a second in which it is not. A burst
+    begins when the rate over 10 µs reaches half of the link's speed, and ends when it falls below. It is a
+    microburst if the mean of its second, or of what the capture has of that, is below a quarter of the speed. The
+    receiver is the destination address of the packets.
+    """
+
+    _nested: ClassVar[Mapping[str, str]] = {"bursts": "Microburst", "receivers": "LinkPeaks"}
+    _left_out: ClassVar[Mapping[str, Any]] = {"followed_by": {}, "why": {}}
+    bursts: List[Microburst]
+    """The largest microbursts, most bytes first: 256 at most."""
+    count: Optional[int]
+    """How many there are."""
+    followed: Optional[int]
+    """How many of them had a mark, CNP, loss or pause in them or within 100 µs after them."""
+    followed_by: Dict[str, int]
+    """How many of them had each of these."""
+    other_bursts: Optional[int]
+    """Bursts that last longer, or are in seconds with a higher mean: these are no microbursts."""
+    receiver_count: int
+    """How many addresses received something."""
+    receivers: List[LinkPeaks]
+    """The highest rates to each receiver, most bytes first: 256 at most."""
+    speed_bps: Optional[int]
+    """The speed of the links, in bits per second, where they have one."""
+    threshold_bps: Optional[int]
+    """The rate at which a link is busy, in bits per second."""
+    why: Dict[str, Reason]
+    """Why figures are missing."""
 
 
 class Naks(Record):
@@ -1359,6 +1535,8 @@ class TrafficClass(Record):
     """From a request to its acknowledgement, in nanoseconds: of 4096 flows at most."""
     ce_packets: int
     """Marked packets (CE)."""
+    ce_ratio: Optional[float]
+    """Marked packets among ECN-capable ones: 0 to 1."""
     dscp: Optional[int]
     """DSCP; `None` without a network header."""
     ect_packets: int
@@ -1415,14 +1593,18 @@ class Triggers(Record):
 class Report(ReportMethods):
     """The whole report. Its long lists are kept, or, in a `View`, made row by row."""
 
-    _nested: ClassVar[Mapping[str, str]] = {"capture": "Capture", "congestion": "Congestion", "connections": "Connection", "episodes": "Episode", "findings": "Finding", "flows": "Flow", "incast": "Incast", "intervals": "Interval", "overhead": "Overhead", "pause": "Pause", "pause_tree": "PauseTree", "ports": "Ports", "qos": "Qos", "slow_flows": "SlowFlow", "traffic_classes": "TrafficClass"}
+    _nested: ClassVar[Mapping[str, str]] = {"capture": "Capture", "congestion": "Congestion", "connections": "Connection", "credits": "Credits", "episodes": "Episode", "findings": "Finding", "flows": "Flow", "incast": "Incast", "intervals": "Interval", "microbursts": "Microbursts", "overhead": "Overhead", "pause": "Pause", "pause_tree": "PauseTree", "ports": "Ports", "qos": "Qos", "slow_flows": "SlowFlow", "traffic_classes": "TrafficClass"}
     _left_out: ClassVar[Mapping[str, Any]] = {"pause_faults": {}, "sections": {}, "why": {}}
+    bad_lpcrcs: int
+    """Link packets whose checksum (LPCRC) is wrong: they are not among the credits."""
     capture: Capture
     """The capture: files and counts."""
     congestion: Congestion
     """Marks and notifications."""
     connections: List[Connection]
     """Pairs of flows."""
+    credits: List[Credits]
+    """Credits of native InfiniBand per end of a link and virtual lane, where the capture has link packets."""
     episodes: List[Episode]
     """Losses and timeouts one by one, by time."""
     findings: List[Finding]
@@ -1437,6 +1619,8 @@ class Report(ReportMethods):
     """The length of an interval in nanoseconds: longer than asked for where there were too many."""
     intervals: Optional[List[Interval]]
     """Traffic over time, where it was asked for: intervals that had some."""
+    microbursts: Microbursts
+    """Bursts that are too short for a mean rate to show, and the highest rates to each receiver."""
     overhead: Overhead
     """What headers cost."""
     pause: Optional[List[Pause]]
