@@ -58,9 +58,11 @@ impl Burst {
         let before = first_busy.wrapping_sub(1);
         let first = if cells().any(|(cell, _)| cell == before) { before } else { first_busy };
         let within = || cells().filter(|&(cell, _)| cell.wrapping_sub(first) as i32 >= 0);
-        let last = within().last().map_or(first, |(cell, _)| cell);
-        let last_busy =
-            within().filter(|&(_, bytes)| u64::from(bytes) >= full).last().map_or(first, |(cell, _)| cell);
+        let last = within().next_back().map_or(first, |(cell, _)| cell);
+        let last_busy = within()
+            .filter(|&(_, bytes)| u64::from(bytes) >= full)
+            .next_back()
+            .map_or(first, |(cell, _)| cell);
         // The cell's begin, from its number modulo 2^32.
         let of_last = receiver.last.saturating_sub(receiver.last.rem_euclid(CELL_NS));
         let distance = first.wrapping_sub(cell_number(of_last)) as i32;
@@ -163,11 +165,11 @@ pub(super) struct Pending {
     long: u64,
     with: [u64; EFFECTS],
     with_any: u64,
-    bursts: Vec<Box<Burst>>,
+    bursts: Vec<Burst>,
 }
 
 impl Pending {
-    pub(super) fn add(&mut self, burst: Box<Burst>) {
+    pub(super) fn add(&mut self, burst: Burst) {
         if burst.is_long() {
             self.long += 1;
             return;
@@ -185,7 +187,7 @@ impl Pending {
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.bursts.iter().map(|burst| burst.heap_bytes()).sum()
+        self.bursts.iter().map(Burst::heap_bytes).sum()
     }
 }
 
@@ -194,7 +196,7 @@ impl Pending {
 pub(super) struct One {
     pub(super) receiver: u32,
     pub(super) mean_bps: u64,
-    pub(super) burst: Box<Burst>,
+    pub(super) burst: Burst,
 }
 
 /// All microbursts: their number, and the largest ones.

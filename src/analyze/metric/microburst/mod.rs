@@ -143,10 +143,13 @@ impl Microbursts {
     pub(crate) fn pass(&mut self, flow: FlowId, time: i64, bytes: u32) {
         let Some(of_flow) = self.flows.known(flow) else { return };
         let Some(receiver) = self.receivers.get_mut(of_flow.receiver as usize) else { return };
-        if let Some(place) = self.recent.get_mut(self.passed % RECENT) {
+        // Without a speed there are no bursts.
+        if self.busy != u64::MAX
+            && let Some(place) = self.recent.get_mut(self.passed % RECENT)
+        {
             *place = Passed { time, flow, bytes };
+            self.passed = self.passed.wrapping_add(1);
         }
-        self.passed = self.passed.wrapping_add(1);
         // In the cell at hand, and no burst goes on.
         if time.wrapping_sub(receiver.start) as u64 >= receiver.cell_ns {
             return self.enter_cell(flow, time, bytes);
@@ -236,7 +239,8 @@ impl Microbursts {
     #[inline(never)]
     fn shows(&mut self, flow: FlowId, time: i64, (effect, is_to_it): (BurstEffect, bool)) {
         let Some(&of_flow) = self.flows.get(flow) else { return };
-        if let Some(last) = self.recent.get_mut(self.passed.wrapping_sub(1) % RECENT) {
+        let last = self.recent.get_mut(self.passed.wrapping_sub(1) % RECENT);
+        if let Some(last) = last.filter(|last| last.flow == flow) {
             last.bytes |= (1 << (effect as u32) << EFFECTS_AT) | ((is_to_it as u32) << 31);
         }
         let receiver = if is_to_it { of_flow.receiver } else { of_flow.sender };
@@ -360,7 +364,7 @@ impl Microbursts {
         if let Some(receiver) = self.receivers.get_mut(at as usize)
             && let Some(burst) = receiver.ended.take()
         {
-            receiver.pending.add(burst);
+            receiver.pending.add(*burst);
         }
     }
 
