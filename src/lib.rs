@@ -121,6 +121,8 @@ pub mod report;
 #[cfg(feature = "sim")]
 pub mod sim;
 #[cfg(feature = "std")]
+mod stored;
+#[cfg(feature = "std")]
 pub mod taps;
 #[cfg(feature = "std")]
 pub mod wire_cost;

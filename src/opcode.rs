@@ -17,11 +17,13 @@ use crate::{
 /// +-----------+-------------------+
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub struct Opcode(pub u8);
 
 named! {
     /// Transport service: the upper three bits of the operation code.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
     pub enum Service {
         /// Reliable connection.
         Rc "RC",
@@ -42,6 +44,7 @@ named! {
 
 /// A packet's place in its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub enum Position {
     /// The first of several packets.
     First,
@@ -55,6 +58,7 @@ pub enum Position {
 
 /// Which of a flow's two PSN spaces a packet belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub enum Direction {
     /// From requester to responder.
     Request,
@@ -79,6 +83,7 @@ pub enum PayloadRule {
 
 /// What a message does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub enum Operation {
     /// SEND, with or without immediate data or invalidation.
     Send,

@@ -24,12 +24,17 @@ use serde_json::Value;
 
 /// A capture of SENDs with these PSNs.
 fn trace(path: &Path, psns: impl IntoIterator<Item = u32>, pause: bool) {
+    trace_from(1_000_000_000, path, psns, pause);
+}
+
+/// A capture that begins at this time.
+fn trace_from(start: i64, path: &Path, psns: impl IntoIterator<Item = u32>, pause: bool) {
     let options = capture::Options { force: true, ..capture::Options::default() };
     let mut writer =
         capture::create(path, capture::Format::Pcap, &[capture::Interface::new(Link::ETHERNET)], options)
             .unwrap();
     let mut put = |n: usize, frame: &[u8]| {
-        let time = Time(1_000_000_000 + n as i64 * 10_000);
+        let time = Time(start + n as i64 * 10_000);
         let record = Record { time, link: Link::ETHERNET, interface: 0, wire_len: frame.len() as u32, frame };
         writer.put(&record).unwrap();
     };
@@ -209,4 +214,90 @@ fn damage_and_drops_are_in_the_report() {
     assert_eq!(report.capture.capture_drops, Some(3));
     let finding = report.findings.iter().find(|finding| finding.id == "capture.drops").unwrap();
     assert!(finding.text.contains("dropped 3 frames"), "{}", finding.text);
+}
+
+/// Behind the captures that begin at the usual time.
+const LATER: i64 = 1_020_000_000;
+
+/// The report without its list of files.
+fn without_files(mut report: Value) -> Value {
+    report["capture"]["files"].take();
+    report
+}
+
+#[test]
+fn one_run_after_the_other_is_one_run() {
+    let directory = Scratch::new("state");
+    let [a, b, state] = ["a.pcap", "b.pcap", "x.state"].map(|name| directory.join(name));
+    trace(&a, (0..40).chain(60..80), true);
+    trace_from(LATER, &b, (40..60).chain(80..120), false);
+    let [a, b, state] = [&a, &b, &state].map(|path| path.to_str().unwrap());
+    let both = json(&["--merge", a, b]);
+    for more in [&[][..], &["--threads", "1"], &["--filter", "frame.number > 10"]] {
+        let both = without_files(json(&[&["--merge", a, b], more].concat()));
+        let first = json(&[&[a, "--state-out", state], more].concat());
+        assert_eq!(first, json(&[&[a], more].concat()), "to write a state changes nothing");
+        let second = json(&[&[b, "--state-in", state, "--state-out", state], more].concat());
+        assert_eq!(second["capture"]["files"], serde_json::json!([a, b]));
+        assert_eq!(without_files(second), both, "{more:?}");
+    }
+    // A third run knows of all three.
+    let third = json(&[b, "--state-in", state]);
+    assert_eq!(third["capture"]["files"].as_array().map(Vec::len), Some(3));
+    assert!(third["capture"]["packets"].as_u64() > both["capture"]["packets"].as_u64());
+}
+
+#[test]
+fn tables_and_pages_go_on_too() {
+    let directory = Scratch::new("state-page");
+    let [a, b, state, page, tables] =
+        ["a.pcap", "b.pcap", "x.state", "x.html", "tables"].map(|name| directory.join(name));
+    trace(&a, 0..50, true);
+    trace_from(LATER, &b, 50..90, false);
+    let [a, b, state, page, tables] = [&a, &b, &state, &page, &tables].map(|path| path.to_str().unwrap());
+    assert_eq!(run(&[a, "--html", page, "--state-out", state]).0, Some(0));
+    assert_eq!(run(&[b, "--html", page, "--state-in", state, "--csv", tables]).0, Some(0));
+    let flows = std::fs::read_to_string(Path::new(tables).join("flows.csv")).unwrap();
+    assert!(flows.lines().nth(1).is_some_and(|line| line.contains(",90,")), "{flows}");
+    let (code, _, error) = run(&[b, "--state-in", state]);
+    assert!(code == Some(2) && error.contains("it is for pictures: give --html"), "{error}");
+    assert_eq!(run(&[a, "--state-out", state]).0, Some(0));
+    let (code, _, error) = run(&[b, "--html", page, "--state-in", state]);
+    assert!(code == Some(2) && error.contains("it has nothing for pictures"), "{error}");
+}
+
+#[test]
+fn what_is_wrong_with_a_state_is_told() {
+    let directory = Scratch::new("state-wrong");
+    let [a, b, state, cut] = ["a.pcap", "b.pcap", "x.state", "cut.state"].map(|name| directory.join(name));
+    trace(&a, 0..50, false);
+    trace_from(LATER, &b, 50..90, false);
+    let [a, b] = [&a, &b].map(|path| path.to_str().unwrap());
+    let names = [&state, &cut].map(|path| path.to_str().unwrap());
+    // A damaged capture: what was read is kept.
+    let bytes = std::fs::read(a).unwrap();
+    std::fs::write(a, &bytes[..bytes.len() - 10]).unwrap();
+    let report = json(&[a, "--state-out", names[0]]);
+    assert_eq!(report["capture"]["packets"], 49);
+    let report = json(&[b, "--state-in", names[0]]);
+    assert_eq!(report["capture"]["packets"], 89);
+    assert_eq!(report["capture"]["problems"].as_array().map(Vec::len), Some(1));
+    let bytes = std::fs::read(&state).unwrap();
+    std::fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
+    let asked: [(&[&str], &str); 6] = [
+        (&[b, "--state-in", "/nowhere"], "--state-in: /nowhere: No such file"),
+        (&[b, "--state-in", b], "b.pcap: not the state of an analysis"),
+        (
+            &[b, "--state-in", names[1]],
+            "cut.state: a damaged state: it ends too early: analyze the earlier captures again",
+        ),
+        (&[b, "--state-in", names[0]], "verify_icrc = false, and now it is true"),
+        (&[a, b, "--state-in", names[0]], "--state-in: a state is of one trace; --merge makes"),
+        (&[a, "--state-out", b], "b.pcap: it exists, and is not the state of an analysis"),
+    ];
+    for (args, expected) in asked {
+        let (code, _, error) = run(args);
+        assert!(code == Some(2) && error.contains(expected), "{args:?}: {error}");
+    }
+    assert_eq!(json(&[b])["capture"]["packets"], 40, "the capture is still there");
 }

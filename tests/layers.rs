@@ -17,6 +17,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // Hints to the processor's cache: it depends on nothing.
     ("prefetch", &[]),
     ("random", &[]),
+    // How lists, arrays and histograms are written.
+    ("stored", &[]),
     // A message as packets: who crafts, simulates or prices one cuts it here.
     ("message", &["wire", "opcode"]),
     ("dissect", &["wire", "named", "opcode", "checksum"]),
@@ -67,6 +69,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "opcode",
             "checksum",
             "prefetch",
+            "stored",
             "dissect",
             "icrc",
             "grammar",

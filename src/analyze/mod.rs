@@ -34,6 +34,8 @@ mod table;
 mod track;
 
 pub use engine::{Analysis, Batch, Headers, Known, Prepared, PreparedEncap};
+#[cfg(feature = "state")]
+pub use engine::{StateError, is_state};
 pub use model::{
     Address, Class, Event, Files, FlowId, KnownConnection, KnownDevice, KnownLink, LinkEnd, Links, Options,
     QosMap, Space, StormProfile, Trigger, Trust,

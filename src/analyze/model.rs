@@ -22,7 +22,7 @@ pub use links::{KnownDevice, KnownLink, LinkEnd, Links};
 pub use qos::{QosMap, Trust};
 
 /// A flow's number in its analysis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct FlowId(pub u32);
 
 /// A frame that is not of the InfiniBand transport.
@@ -167,7 +167,7 @@ impl Default for Options {
 }
 
 /// Properties of the files, or of the interface, that the frames come from.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Files {
     /// Their names.
     pub names: Vec<String>,
@@ -178,6 +178,16 @@ pub struct Files {
 }
 
 impl Files {
+    /// More files behind these.
+    pub fn add(&mut self, more: Files) {
+        let Files { names, problems, drops } = more;
+        self.names.extend(names);
+        self.problems.extend(problems);
+        if let Some(drops) = drops {
+            *self.drops.get_or_insert(0) += drops;
+        }
+    }
+
     /// What is known of the sources after they were read.
     pub fn of<'a>(sources: impl Iterator<Item = &'a Info>) -> Files {
         let mut all = Files::default();
@@ -199,7 +209,7 @@ impl Files {
 pub type Space = Direction;
 
 /// When a watchdog calls a pause a storm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct StormProfile {
     /// A queue that is paused for so long, in nanoseconds, is in a storm.
     pub detect_ns: i64,

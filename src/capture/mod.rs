@@ -65,7 +65,9 @@ pub use writer::{Writer, create};
 use crate::{dissect::Link, named::named};
 
 /// Nanoseconds since 1970-01-01 UTC.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub struct Time(pub i64);
 
 impl Time {

@@ -3,6 +3,7 @@
 #[cfg(feature = "parquet")]
 mod indexed;
 mod pictures;
+mod state;
 
 use std::{
     collections::BTreeMap,
@@ -19,6 +20,7 @@ use std::{
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
+use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     Outcome, end_on_ctrl_c,
@@ -56,7 +58,8 @@ use rdmawire::{
 #[command(after_help = "Examples:
   rdmawire analyze x.pcap
   rdmawire analyze --filter 'bth.opcode <= 0x1f' --flow 0 x.pcap
-  rdmawire analyze --html report.html leaf1.pcap leaf2.pcap")]
+  rdmawire analyze --html report.html leaf1.pcap leaf2.pcap
+  rdmawire analyze --state-out x.state x.pcap")]
 pub(super) struct Analyze {
     /// Capture files: pcap, pcapng or ERF, also compressed with gzip or zstd; `-` is standard input. Each file gets a report.
     /// Several files also get a summary. A directory is the index of a tap, of `rdmawire index`.
@@ -112,6 +115,12 @@ pub(super) struct Analyze {
     /// Replace tables that exist.
     #[arg(long)]
     force: bool,
+    /// Go on from the state that an earlier run wrote: the report covers its captures too, as if they had been analyzed together.
+    #[arg(long, value_name = "FILE")]
+    state_in: Option<PathBuf>,
+    /// Write the state behind the last frame, for --state-in of the next run. It may be the same file.
+    #[arg(long, value_name = "FILE")]
+    state_out: Option<PathBuf>,
     /// When to colour the text.
     #[arg(long, value_enum, default_value_t)]
     color: Color,
@@ -156,6 +165,7 @@ impl Analyze {
         if self.messages && self.every.is_some() {
             bail!("--every: reports have no table of --messages before the end");
         }
+        self.check_states()?;
         let page = self.html.as_ref().map(|path| Making::begin(path, &self.files)).transpose()?;
         let printer = Mutex::new(Printer::new(&self)?);
         let all_read =
@@ -243,11 +253,11 @@ impl Analyze {
         files: impl Fn(&S) -> Files,
     ) -> anyhow::Result<(Done, bool)> {
         if !self.has_pictures() {
-            let (analysis, is_all) = self.analyze(source, asked)?;
-            return Ok((Done::Report(analysis.from(files(source))), is_all));
+            let (ended, is_all) = self.analyze(source, asked, files)?;
+            return Ok((Done::Report(ended), is_all));
         }
-        let (analysis, is_all) = self.follow_messages(source, asked, self.timeline())?;
-        Ok((self.pictured(analysis.from(files(source)))?, is_all))
+        let (ended, is_all) = self.follow_messages(source, asked, self.timeline(), files)?;
+        Ok((self.pictured(ended)?, is_all))
     }
 
     fn pictured(&self, ended: Ended<Timeline>) -> anyhow::Result<Done> {
@@ -272,13 +282,14 @@ impl Analyze {
     }
 
     /// Analyzes a source. Returns the analysis, and whether all of the source could be read.
-    fn analyze(
+    fn analyze<S: Source + Send>(
         &self,
-        source: &mut (impl Source + Send),
+        source: &mut S,
         asked: &Asked<'_, '_>,
+        files: impl Fn(&S) -> Files,
     ) -> anyhow::Result<(Ended, bool)> {
-        let Some(seconds) = self.every else { return self.follow_messages(source, asked, ()) };
-        let analysis = Mutex::new(Analysis::new(self.options()));
+        let Some(seconds) = self.every else { return self.follow_messages(source, asked, (), files) };
+        let analysis = Mutex::new(self.begin(())?);
         // A second thread prints the reports: the next frame may never come.
         let (over, changed) = (Mutex::new(false), Condvar::new());
         let name = source.info().name.clone();
@@ -304,20 +315,28 @@ impl Analyze {
             reporter.join().map(|reported| reported.map(|()| is_all))
         });
         let is_all = reported.map_err(|_| anyhow!("the report could not be made"))??;
-        Ok((analysis.into_inner().unwrap_or_else(PoisonError::into_inner).end(), is_all))
+        let analysis = analysis.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok((self.end(analysis, files(source))?, is_all))
     }
 
-    /// [`follow`](Self::follow); messages become rows, where they are asked for.
-    fn follow_messages<M: Metric>(
+    /// Analyzes a source to its end, with a metric beside the built-in ones; messages become rows, where they are asked for.
+    fn follow_messages<S: Source + Send, M: Metric + Serialize + DeserializeOwned>(
         &self,
-        source: &mut (impl Source + Send),
+        source: &mut S,
         &Asked { filter, threads, ref name, printer }: &Asked<'_, '_>,
         metric: M,
+        files: impl Fn(&S) -> Files,
     ) -> anyhow::Result<(Ended<M>, bool)> {
         if !self.messages {
-            return Ok(self.follow(source, filter, threads, metric));
+            let mut analysis = self.begin(metric)?;
+            let is_all = self.follow(source, filter, threads, &mut analysis);
+            return Ok((self.end(analysis, files(source))?, is_all));
         }
-        self.telling(name, printer, |messages| self.follow(source, filter, threads, (metric, messages)))
+        self.telling(name, printer, |messages| {
+            let mut analysis = Analysis::with(self.options(), (metric, messages));
+            let is_all = self.follow(source, filter, threads, &mut analysis);
+            (analysis.end().from(files(source)), is_all)
+        })
     }
 
     /// Passes the messages of an analysis to the tables.
@@ -345,22 +364,19 @@ impl Analyze {
         Ok((ended, is_all))
     }
 
-    /// Analyzes a source to its end, with a metric beside the built-in ones.
     fn follow<M: Metric>(
         &self,
         source: &mut (impl Source + Send),
         filter: &Option<Filter>,
         threads: usize,
-        metric: M,
-    ) -> (Ended<M>, bool) {
-        let mut analysis = Analysis::with(self.options(), metric);
+        analysis: &mut Analysis<M>,
+    ) -> bool {
         let is_long = source.info().total_bytes.is_some_and(|bytes| bytes >= long(source.info()));
-        let is_all = if threads > 1 && is_long {
-            self.feed_on_threads(source, filter, threads, &mut analysis)
+        if threads > 1 && is_long {
+            self.feed_on_threads(source, filter, threads, analysis)
         } else {
-            tracking::feed(source, &self.options(), filter, &mut analysis)
-        };
-        (analysis.end(), is_all)
+            tracking::feed(source, &self.options(), filter, analysis)
+        }
     }
 
     fn captures(&self) -> usize {
@@ -394,7 +410,7 @@ impl Analyze {
     fn print_so_far(&self, analysis: &Mutex<Analysis>, name: &str) -> anyhow::Result<()> {
         let mut held = analysis.lock().unwrap_or_else(PoisonError::into_inner);
         let mut report = held.report_so_far();
-        report.capture.files = vec![name.to_owned()];
+        report.capture.files.push(name.to_owned());
         let mut out = stdout()?;
         if report.flows.len() > MAX_BUFFERED {
             self.write(&report, &mut out)?;
@@ -418,7 +434,7 @@ impl Analyze {
     ) -> bool {
         let options = self.options();
         let mut progress = Progress::new(source.info());
-        let mut number = 0;
+        let mut number = analysis.frames();
         let whole = filter.is_some();
         let result = pipeline::run(source, &options, threads, whole, &STOP, |step| match step {
             Step::Packets(prepared) => analysis.push_prepared(Batch::Fast(prepared)),

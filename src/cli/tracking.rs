@@ -144,6 +144,8 @@ pub(super) fn feed<M: Metric>(
 ) -> bool {
     let mut progress = Progress::new(source.info());
     let (mut interfaces, mut number, mut untold) = (0, 0u64, 0);
+    // An analysis may go on from earlier captures.
+    to.with(|analysis| number = analysis.frames());
     loop {
         let shown = match filter {
             None => source.next_batch(|record| to.with(|analysis| analysis.push(record))),
@@ -216,7 +218,16 @@ pub(super) fn push_if_matching<M: Metric>(
 pub(super) fn name_interfaces<M: Metric>(analysis: &mut Analysis<M>, new: &[Interface], from: usize) {
     for (n, interface) in new.iter().enumerate() {
         let Ok(number) = u16::try_from(from + n) else { return };
-        analysis.interface(number, interface.name.clone().unwrap_or_default(), interface.speed_bps);
+        let name = interface.name.clone().unwrap_or_default();
+        match analysis.interface_name(number) {
+            Some(_) if name.is_empty() => continue,
+            Some(before) if before != name && !before.is_empty() => say(format_args!(
+                "warning: interface {number} is {name} here, and was {before} in the captures before: \
+                 their frames count as of one interface"
+            )),
+            _ => {}
+        }
+        analysis.interface(number, name, interface.speed_bps);
         if let Some(file) = &interface.file {
             analysis.interface_file(number, file);
         }

@@ -26,6 +26,7 @@ use crate::{
 
 /// Link type: with which header a frame begins. The numbers are the LINKTYPE values of pcap files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub struct Link(pub u16);
 
 impl Link {
@@ -94,6 +95,7 @@ impl Default for Options {
 named! {
     /// How the transport is encapsulated.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
     pub enum Encapsulation {
         /// RoCEv2 over IPv4.
         RoceV2Ipv4 "rocev2-ipv4",

@@ -263,6 +263,7 @@ macro_rules! number {
     ($(#[$doc:meta])* $name:ident($t:ty) as $show:expr) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
         pub struct $name(pub $t);
 
         bits!($name as $show, $t: $name, |value: $name| value.0;);

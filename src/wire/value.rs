@@ -6,6 +6,7 @@ use super::Show;
 
 /// An Ethernet address, first byte on the wire first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub struct Mac(pub [u8; 6]);
 
 impl Mac {

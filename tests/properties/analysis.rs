@@ -43,6 +43,9 @@ pub fn sequence(data: &[u8]) {
     };
     let mut analysis = Analysis::new(options.clone());
     let mut prepared = Analysis::new(options.clone());
+    // It goes on from its own state now and then.
+    #[cfg(feature = "state")]
+    let mut divided = Analysis::new(options.clone());
     // Without the fast form, runs, and other shortcuts.
     let mut reference = Analysis::new(Options { reference: true, ..options.clone() });
     let begin = if b & 4 != 0 {
@@ -103,6 +106,13 @@ pub fn sequence(data: &[u8]) {
         analysis.push(&record);
         push_prepared(&mut prepared, &options, &record);
         reference.push(&record);
+        #[cfg(feature = "state")]
+        {
+            divided.push(&record);
+            if (how ^ p1 ^ t0) & 63 == 0 {
+                divided = from_state(divided, &options);
+            }
+        }
         sent += 1;
         let memory = analysis.memory();
         assert!(memory <= PER_FLOW * (max_flows + 1) + METRICS, "{memory} bytes");
@@ -115,12 +125,16 @@ pub fn sequence(data: &[u8]) {
     for other in [&mut reference, &mut prepared] {
         other.so_far();
     }
+    #[cfg(feature = "state")]
+    divided.so_far();
     let report = analysis.finish();
     conserves(&report, sent, true);
     let text = serde_json::to_string(&report).expect("a report is JSON");
     for other in [reference, prepared] {
         assert_eq!(text, serde_json::to_string(&other.finish()).expect("a report is JSON"));
     }
+    #[cfg(feature = "state")]
+    assert_eq!(text, serde_json::to_string(&divided.finish()).expect("a report is JSON"));
     #[cfg(feature = "cli")]
     shown(&report, *a as usize);
 }
@@ -151,6 +165,14 @@ pub(crate) fn push_prepared(analysis: &mut Analysis, options: &Options, record: 
         Known::Encap(packet) => analysis.push_prepared(Batch::Encap(&packet)),
         Known::Icrc(icrc) => analysis.push_prepared(Batch::Frame(record, icrc)),
     }
+}
+
+/// The analysis, from its state.
+#[cfg(feature = "state")]
+fn from_state(analysis: Analysis, options: &Options) -> Analysis {
+    let mut state = Vec::new();
+    analysis.save(&mut state).expect("memory does not fail");
+    Analysis::resume(options.clone(), &state[..]).expect("it is a state")
 }
 
 /// The report as text: bounded, and nothing in it steers a terminal.

@@ -35,7 +35,7 @@ pub struct Headers<'a> {
 }
 
 /// What the frames had that are analyzed without their payload.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Shortened {
     /// Bytes that were captured, and are not there.
     pub(crate) bytes: u64,

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Packets that came in and were not analyzed yet.
-#[derive(Default)]
+#[derive(Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Intake {
     batch: PacketBatch,
     /// The first frames, if their ICRCs are wrong, until it is known whether all ICRCs are wrong.
@@ -46,6 +46,7 @@ impl Intake {
 }
 
 /// A frame held back, as bytes or prepared.
+#[derive(serde::Serialize, serde::Deserialize)]
 pub(super) enum Held {
     Frame(Box<HeldFrame>),
     Fast(FastPacket),
@@ -53,6 +54,7 @@ pub(super) enum Held {
 }
 
 /// A frame's bytes, and the result of its dissection.
+#[derive(serde::Serialize, serde::Deserialize)]
 pub(super) struct HeldFrame {
     time: Time,
     link: Link,
@@ -109,7 +111,7 @@ const MAX_HELD_BYTES: usize = 1 << 20;
 const TOGETHER: usize = 32;
 
 /// Packets that wait to be analyzed together: of one kind at a time, so that their order stays.
-#[derive(Default)]
+#[derive(Default, serde::Serialize, serde::Deserialize)]
 struct PacketBatch {
     /// How many they are.
     len: usize,

@@ -5,12 +5,16 @@ mod intake;
 mod prepared;
 mod runs;
 mod sorting;
+#[cfg(feature = "state")]
+mod state;
 mod tracker;
 mod transport;
 mod trust;
 
 pub use headers::Headers;
 pub use prepared::{Batch, Known, Prepared, PreparedEncap};
+#[cfg(feature = "state")]
+pub use state::{StateError, is_state};
 pub(crate) use tracker::{Retired, Tracker};
 
 use super::{
@@ -142,6 +146,11 @@ impl<M: Metric> Analysis<M> {
         files[at] = file.to_owned();
     }
 
+    /// The name of a capture interface, if there was one with this number.
+    pub fn interface_name(&self, number: u16) -> Option<&str> {
+        self.tracker.links.get(number as usize).map(String::as_str)
+    }
+
     /// The flow in the other direction and the queue pair of a flow's sender, as far as they are known by now.
     pub(crate) fn opposite(&self, FlowId(flow): FlowId) -> (Option<FlowId>, Option<u32>) {
         self.tracker.flows.flows.get(flow as usize).map_or((None, None), |flow| (flow.peer, flow.peer_qp))
@@ -150,6 +159,18 @@ impl<M: Metric> Analysis<M> {
     /// Where the frames came from: part of the report, and evidence for its findings.
     pub(crate) fn set_files(&mut self, files: Files) {
         self.tracker.files = files;
+    }
+
+    /// More files, or interfaces, that the frames come from, behind those that are known: part of the report, and evidence for
+    /// its findings.
+    pub fn add_files(&mut self, files: Files) {
+        self.tracker.files.add(files);
+    }
+
+    /// The number of the last frame: of all so far, with those that were [passed over](Self::pass_over).
+    pub fn frames(&self) -> u64 {
+        let waiting = self.intake.batched() + self.intake.held() + self.intake.sorting.len();
+        self.tracker.number() + waiting as u64
     }
 
     /// Number of frames so far.

@@ -25,7 +25,7 @@ impl Prepared {
 }
 
 /// A [`Prepared`] packet in another encapsulation: over IPv6, in a tunnel, without Ethernet. It is longer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub struct PreparedEncap {
     pub(super) packet: EncapPacket,
     /// A mirror made it.

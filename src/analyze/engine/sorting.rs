@@ -10,6 +10,7 @@ use super::{Analysis, intake::Held};
 use crate::analyze::metric::Metric;
 
 /// Frames that wait for those before them.
+#[derive(serde::Serialize, serde::Deserialize)]
 pub(crate) struct Sorting {
     /// The newest time of all frames, and of those that no longer wait.
     newest: i64,
@@ -21,6 +22,7 @@ pub(crate) struct Sorting {
     bytes: usize,
 }
 
+#[derive(serde::Serialize, serde::Deserialize)]
 struct Waiting {
     time: i64,
     number: u64,

@@ -24,7 +24,10 @@ use crate::{
 };
 
 /// The flows of a capture, and all that their analysis needs. It keeps nothing of the frames: its memory is bounded by the number of flows.
+#[derive(serde::Serialize, serde::Deserialize)]
 pub(crate) struct Tracker {
+    /// They are given anew when an analysis goes on.
+    #[serde(skip)]
     pub(crate) options: Options,
     pub(crate) config: TrackConfig,
     pub(crate) flows: Flows,
@@ -54,6 +57,7 @@ pub(crate) struct Tracker {
 }
 
 /// A flow that is over: evicted, or of an epoch that is over.
+#[derive(serde::Serialize, serde::Deserialize)]
 pub(crate) struct Retired {
     pub(crate) flow: Box<Flow>,
     pub(crate) evicted: bool,
@@ -66,7 +70,7 @@ const MAX_SILENCES: usize = 256;
 const MAX_RETIRED: usize = 4096;
 
 /// A span of time that no metric divides: runs end at its end. It is empty if a metric needs each packet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Window {
     start: i64,
     ns: u64,
@@ -136,6 +140,14 @@ impl Tracker {
             files: Files::default(),
             options,
         }
+    }
+
+    /// After it was read from a file: makes what is not in the file. `None` if its numbers do not fit together.
+    #[cfg(feature = "state")]
+    pub(super) fn rebuild(&mut self) -> Option<()> {
+        self.flows.rebuild()?;
+        self.retired.iter_mut().for_each(|retired| self.flows.take_in(&mut retired.flow));
+        Some(())
     }
 
     /// The number of the frame at hand.

@@ -3,7 +3,7 @@
 use crate::analyze::packet::Frame;
 
 /// Counts over the whole capture.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct CaptureCounts {
     pub(crate) packets: u64,
     pub(crate) rdma_packets: u64,
@@ -59,7 +59,7 @@ impl CaptureCounts {
 
 /// A power of ten, with a test for its multiples that needs no division: multiply by the inverse of its odd part modulo 2^64,
 /// rotate right by its factors of two, and compare with the largest quotient (Warren, Hacker's Delight, 10-17).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Resolution {
     pub(crate) ns: u64,
     inverse: u64,

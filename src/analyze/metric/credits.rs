@@ -28,7 +28,7 @@ const MOST: u16 = 2048;
 const INIT: u8 = 1;
 
 /// The metric.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Credits {
     directions: Vec<Direction>,
     bad_crcs: u64,
@@ -36,7 +36,7 @@ pub struct Credits {
 }
 
 /// What one end of a link sends.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 struct Direction {
     interface: u16,
     port: u8,
@@ -44,7 +44,7 @@ struct Direction {
     lanes: Vec<Option<Box<Lane>>>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Lane {
     packets: u64,
     init_packets: u64,
@@ -59,7 +59,7 @@ struct Lane {
 }
 
 /// The credits that an end has left on a lane.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Left {
     now: Option<u16>,
     since: i64,
@@ -78,7 +78,7 @@ struct Left {
     bins: Bins,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Bins {
     width: i64,
     all: Vec<CreditBin>,

@@ -15,12 +15,12 @@ const MAX_PORTS: usize = 64;
 const MAX_APPLICATIONS: usize = 128;
 
 /// What was heard of DCBX.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Dcbx {
     ports: Vec<Port>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 struct Port {
     interface: u16,
     sender: Mac,

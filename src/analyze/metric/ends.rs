@@ -3,7 +3,7 @@
 use crate::analyze::{model::Address, packet::PacketView};
 
 /// Who sends, who receives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Ends {
     /// Who sends.
     pub src: Address,

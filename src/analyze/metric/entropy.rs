@@ -32,12 +32,14 @@ const MAX_LISTED: usize = 100;
 const MIN_RETURNS: u64 = 8;
 
 /// The metric. A flow of one port costs 32 bytes and a few additions a packet.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Entropy {
     flows: PerFlow<Flow>,
     /// Flows whose numbers are others' by now.
+    #[serde(with = "crate::stored::roomy")]
     gone: Vec<Flow>,
     /// Pairs of hosts, of which there are fewer.
+    #[serde(with = "crate::stored::roomy")]
     pairs: Vec<Ends>,
     numbers: HashMap<Ends, u32, RandomState>,
     /// Flows that ever had several ports.
@@ -45,7 +47,7 @@ pub struct Entropy {
 }
 
 /// A flow; the default, without bytes, is none.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Flow {
     /// Which of the pairs.
     pair: u32,
@@ -56,7 +58,7 @@ struct Flow {
     many: Option<Box<Many>>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Many {
     /// In the order in which they came, and the bytes of each.
     ports: Vec<u16>,
@@ -68,7 +70,7 @@ struct Many {
     max: usize,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Used {
     port: u16,
     bytes: u64,

@@ -22,12 +22,13 @@ const MAX_LISTED: usize = 1024;
 const NONE: u32 = u32::MAX;
 
 /// The metric. Without a speed it does nothing.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Incast {
     speed_bps: u64,
     flows: PerFlow<OfFlow>,
     numbers: Numbers,
     /// The hosts by their numbers.
+    #[serde(with = "crate::stored::roomy")]
     hosts: Vec<Host>,
     /// Hosts that got something in the bin at hand.
     active: Vec<u32>,
@@ -37,7 +38,7 @@ pub struct Incast {
 }
 
 /// A flow: its source and destination, as places in `hosts`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct OfFlow {
     ends: [u32; 2],
     /// The last bin in which it had packets, and the last one that was full.
@@ -54,17 +55,19 @@ impl Default for OfFlow {
 }
 
 /// What goes through one direction of a host's link in the bin at hand.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Load {
     bytes: u64,
     /// Flows that share it: the first ones.
+    #[serde(with = "crate::stored::roomy")]
     flows: Vec<FlowId>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Host {
     /// What it got in the bin at hand, and from how many.
     received: Load,
+    #[serde(with = "crate::stored::roomy")]
     senders: Vec<u32>,
     sent: Load,
     /// Its last time of incast, in `found`, and when that ended.

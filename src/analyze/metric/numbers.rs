@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 use crate::analyze::model::Address;
 
 /// Addresses and their numbers, from 0 on, as many as are told apart.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Numbers {
     most: usize,
     known: HashMap<Address, u32, RandomState>,

@@ -19,13 +19,13 @@ use crate::{
 };
 
 /// The metric: sums over the packets of each encapsulation. Its size is constant: 600 bytes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Overhead {
     sums: [Sums; Encapsulation::ALL.len()],
     mac_control: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Sums {
     packets: u64,
     l1_bytes: u64,

@@ -41,7 +41,7 @@ const MAX_ASKERS: usize = 64;
 const QUANTUM_BITS: u64 = 512;
 
 /// The metric. A sender costs about 800 bytes; frames that are not MAC control cost a test of a bit.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Pause {
     speeds: Speeds,
     senders: HashMap<(u16, Mac), Box<Sender>, RandomState>,
@@ -61,7 +61,7 @@ pub struct Pause {
 }
 
 /// A sender that asked for pauses of one priority.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Asker {
     pub(super) interface: u16,
     pub(super) sender: Mac,
@@ -70,7 +70,7 @@ pub(super) struct Asker {
 }
 
 /// A part of a pause, and the number of its asker.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Stop {
     pub(super) from: i64,
     pub(super) to: i64,
@@ -99,12 +99,12 @@ pub struct Paused {
 }
 
 /// What one sender on one link asked for: priorities 0 to 7, then all of them at once (802.3x).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Sender {
     asked: [Asked; PRIORITIES + 1],
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Asked {
     frames: u64,
     xoff: u64,
@@ -131,7 +131,7 @@ struct Asked {
 }
 
 /// A pause that has not ended, or [one that is kept](Pause::keeping) and ended at `until`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Open {
     frame: u64,
     start: i64,

@@ -6,7 +6,7 @@ use crate::analyze::model::FlowId;
 const MAX_FLOWS: usize = 1 << 20;
 
 /// A value for each flow, by its number. A flow of which nothing was seen has the default.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct PerFlow<T>(Vec<T>);
 
 impl<T: Default> PerFlow<T> {

@@ -1,7 +1,7 @@
 //! How fast links are.
 
 /// The speeds of links in bit/s: the one that the user gives for all of them, or those of the capture's interfaces. 0 is not known.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Speeds {
     given: Option<u64>,
     interfaces: Vec<Option<u64>>,

@@ -33,11 +33,12 @@ const PLACES: usize = OF_ETHERNET + 256;
 const NONE: u8 = u8::MAX;
 
 /// The metric. A packet costs a look-up in two small tables and a few additions.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Traffic {
     map: Option<QosMap>,
     dcbx: Dcbx,
     /// The place in `classes` by what the tag says.
+    #[serde(with = "crate::stored::array")]
     places: Box<[u8; PLACES]>,
     classes: Vec<Sums>,
     flows: PerFlow<OfFlow>,
@@ -45,7 +46,7 @@ pub struct Traffic {
 }
 
 /// The classes of a flow's packets.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct OfFlow {
     data: u8,
     acks: u8,
@@ -60,7 +61,7 @@ impl Default for OfFlow {
     }
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Sums {
     tag: u64,
     packets: u64,

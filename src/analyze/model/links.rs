@@ -23,7 +23,7 @@ use crate::wire::Mac;
 /// assert_eq!(links.links[0].ends[1].device, "gpu7");
 /// # }
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct Links {
     /// The links.
@@ -33,7 +33,7 @@ pub struct Links {
 }
 
 /// A link, and who captured it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct KnownLink {
     /// The captured interfaces: each by its name, its number, or the name of its file.
     pub taps: Vec<String>,
@@ -42,7 +42,7 @@ pub struct KnownLink {
 }
 
 /// An end of a link.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct LinkEnd {
     /// The device.
     pub device: String,
@@ -53,7 +53,7 @@ pub struct LinkEnd {
 }
 
 /// A device.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct KnownDevice {
     /// It is a host: it passes no pause on.
     pub is_host: bool,

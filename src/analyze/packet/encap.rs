@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The fast form of a packet in any encapsulation other than Ethernet and IPv4.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct EncapPacket {
     /// The packet as it would be over IPv4 in an Ethernet frame; its lengths differ by those of the headers before UDP.
     plain: FastPacket,

@@ -16,7 +16,9 @@ fn wide(number: u128) -> Wide {
 }
 
 /// The key of a flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub struct Key {
     pub(crate) src: Wide,
     pub(crate) dst: Wide,
@@ -151,7 +153,7 @@ impl Hash for Key {
 }
 
 /// Two addresses, equal for both directions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Pair {
     low: Wide,
     high: Wide,

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// A copy that a mirror made, identified by its sender, receiver and session.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct MirrorCopy {
     pub(crate) key: (u128, u128, u16),
     pub(crate) number: u32,
@@ -64,7 +64,7 @@ impl MirrorCopy {
 pub(crate) const FARTHEST: i64 = (1 << 62) - 1;
 
 /// The properties of a frame in the capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Frame {
     pub(crate) time: i64,
     /// Bytes on the wire, and those captured.

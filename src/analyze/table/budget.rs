@@ -5,7 +5,7 @@ use super::Flows;
 use crate::analyze::{model::FlowId, table::flow::Flow};
 
 /// The memory of all flows on the heap, as it was when each flow was last measured.
-#[derive(Debug)]
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Budget {
     share: usize,
     /// What metrics hold: flows may hold so much less.
@@ -78,6 +78,24 @@ impl Budget {
             retired: 0,
             vacant: Vec::new(),
         }
+    }
+
+    /// The bound of the memory changes.
+    #[cfg(feature = "state")]
+    pub(super) fn rebound(&mut self, max_memory: usize) {
+        self.share = share(max_memory);
+    }
+
+    /// Whether its numbers are of flows in a table of this length.
+    #[cfg(feature = "state")]
+    pub(super) fn fits(&self, flows: usize) -> bool {
+        self.hand <= flows && self.vacant.iter().all(|&at| (at as usize) < flows)
+    }
+
+    /// The vacant places.
+    #[cfg(feature = "state")]
+    pub(super) fn all_vacant(&self) -> &[u32] {
+        &self.vacant
     }
 
     /// What flows may hold.

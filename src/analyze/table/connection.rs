@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Connections known from CM messages and from the user, and the flows whose peer is not known yet.
-#[derive(Default)]
+#[derive(Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Connections {
     /// Flows by their two addresses, unpaired ones of either direction.
     unpaired: HashMap<Pair, Unpaired, foldhash::fast::RandomState>,
@@ -36,12 +36,13 @@ pub(crate) struct Connections {
 }
 
 /// A source port that does not follow from the queue pairs of any flow in the list, and how often the list had grown then.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 struct InVain {
     grown: u32,
     port: u16,
 }
 
+#[derive(serde::Serialize, serde::Deserialize)]
 struct Request {
     comm_id: u32,
     /// From the active to the passive side, to queue pair 1.
@@ -54,7 +55,7 @@ struct Request {
 }
 
 /// A flow that CM, or the user, has announced.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Known {
     pub(crate) peer: Key,
     pub(crate) by: PairedBy,
@@ -355,7 +356,7 @@ pub(crate) fn is_tried(flow: &Flow) -> bool {
 
 /// Flows between two addresses, of both directions, in the order in which they began. Some may have found their opposites
 /// meanwhile, or no longer exist.
-#[derive(Default)]
+#[derive(Default, serde::Serialize, serde::Deserialize)]
 struct Unpaired {
     members: VecDeque<Member>,
     /// The place of each member. It shows whether the flow is to be examined: most flows are not in the cache.
@@ -366,7 +367,7 @@ struct Unpaired {
     grown: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Member {
     id: FlowId,
     dest_qp: u32,
@@ -467,7 +468,7 @@ impl Unpaired {
 
 /// A summary of an unpaired flow's requests: the direction, whether there are READs, and the upper bits of the highest PSN. It
 /// tells roughly which responses may answer them, and rarely changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Place(u16);
 
 /// The number of PSNs of a place, and the number of places.

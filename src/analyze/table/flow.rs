@@ -19,11 +19,12 @@ use crate::{
     opcode::{Direction, Opcode, PayloadRule, Position, Service, Shape},
     prefetch,
     report::PairedBy,
+    stored::{array, roomy},
     wire::*,
 };
 
 /// The fields that tell one path from another: VLANs, DSCPs, TTLs and source ports, in the order of the packets.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct PathTags {
     /// Of the last packet, see [`PacketView::path_tag`]; 0 before the first.
     last: u64,
@@ -32,11 +33,15 @@ pub(crate) struct PathTags {
 }
 
 /// All values of each field, in the order of the packets.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Lists {
+    #[serde(with = "roomy")]
     pub(crate) vlans: Vec<u16>,
+    #[serde(with = "roomy")]
     pub(crate) dscps: Vec<u8>,
+    #[serde(with = "roomy")]
     pub(crate) ttls: Vec<u8>,
+    #[serde(with = "roomy")]
     pub(crate) ports: Vec<u16>,
 }
 
@@ -138,7 +143,7 @@ impl Lists {
 }
 
 /// Packets by operation code: a flow has few.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Opcodes {
     codes: [u8; HERE],
     used: u8,
@@ -147,15 +152,19 @@ pub(crate) struct Opcodes {
     more: Option<Box<MoreOpcodes>>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 #[repr(C)]
 struct MoreOpcodes {
     /// The upper bits, the service, of the operation codes that are counted here.
     service: u8,
     /// By operation code, where a flow has several services: 2 KiB, rare.
-    others: Option<Box<[u64; CODES]>>,
+    others: Option<Codes>,
     packets: [u64; OF_SERVICE],
 }
+
+/// Packets by operation code.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+struct Codes(#[serde(with = "array")] Box<[u64; CODES]>);
 
 /// Operation codes that there may be, and those of a service.
 const CODES: usize = 1 << u8::BITS;
@@ -204,7 +213,8 @@ impl Opcodes {
         if service == more.service {
             more.packets[code] += n;
         } else {
-            more.others.get_or_insert_with(|| Box::new([0; CODES]))[opcode as usize] += n;
+            let others = more.others.get_or_insert_with(|| Codes(Box::new([0; CODES])));
+            others.0[opcode as usize] += n;
         }
     }
 
@@ -212,15 +222,15 @@ impl Opcodes {
         let here = self.codes.into_iter().zip(self.packets).take(self.used as usize);
         let of_service = |more: &MoreOpcodes| (more.service * OF_SERVICE as u8..=u8::MAX).zip(more.packets);
         let more = self.more.as_deref();
-        let others = more.and_then(|more| more.others.as_deref());
-        let others = others.into_iter().flat_map(|others| (0..=u8::MAX).zip(others.iter().copied()));
+        let others = more.and_then(|more| more.others.as_ref());
+        let others = others.into_iter().flat_map(|others| (0..=u8::MAX).zip(others.0.iter().copied()));
         let more = more.into_iter().flat_map(of_service).chain(others);
         here.chain(more.filter(|&(_, packets)| packets > 0))
     }
 
     fn heap_bytes(&self) -> usize {
         self.more.as_ref().map_or(0, |more| {
-            size_of::<MoreOpcodes>() + more.others.as_ref().map_or(0, |others| size_of_val(&**others))
+            size_of::<MoreOpcodes>() + more.others.as_ref().map_or(0, |others| size_of_val(&*others.0))
         })
     }
 }
@@ -235,7 +245,7 @@ pub(crate) const DREQ: u8 = 32;
 pub(crate) const FATAL_NAK: u8 = 64;
 
 /// A flow. The fields that every packet needs are next to each other.
-#[derive(Debug)]
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
 #[repr(C)]
 pub(crate) struct Flow {
     pub(crate) key: Key,
@@ -283,8 +293,13 @@ pub(crate) struct Flow {
     pub(crate) attempts: u16,
 }
 
+/// The sizes of a flow's types: a state that a build with other types wrote does not fit.
+#[cfg(feature = "state")]
+pub(crate) const SIZES: [usize; 4] =
+    [size_of::<Flow>(), size_of::<Requests>(), size_of::<Responses>(), size_of::<super::run::InOrderRun>()];
+
 /// State that few flows need.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Rare {
     pub(crate) cnps: u64,
     pub(crate) rnr_naks: u64,
@@ -473,6 +488,15 @@ impl Flow {
 
     pub(crate) fn grow_within(&mut self, room: &Room) {
         self.requests.seq.ring.grow_within(room);
+    }
+
+    /// Its rings take their memory from this room, after they were read from a file.
+    #[cfg(feature = "state")]
+    pub(crate) fn return_to(&mut self, room: &Room) {
+        self.requests.seq.ring.return_to(room);
+        if let Some(read) = self.responses.get_mut().and_then(|responses| responses.read.get_mut()) {
+            read.seq.ring.return_to(room);
+        }
     }
 
     /// Makes the state of READ responses, with the first one.

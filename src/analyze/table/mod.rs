@@ -7,6 +7,8 @@ use hashbrown::HashTable;
 pub(crate) mod budget;
 pub(crate) mod connection;
 pub(crate) mod flow;
+#[cfg(feature = "state")]
+mod restore;
 pub(crate) mod run;
 
 use budget::Budget;
@@ -25,20 +27,27 @@ use crate::{
     dissect::Encapsulation,
     opcode::{Direction, Service},
     prefetch,
+    stored::{array, roomy},
     wire::Psn,
 };
 
 /// All flows.
+#[derive(serde::Serialize, serde::Deserialize)]
 pub(crate) struct Flows {
+    /// It is made again when an analysis goes on.
+    #[serde(skip)]
     table: HashTable<Entry>,
     recent: FlowCache,
     /// The runs of the first flows, by flow number.
+    #[serde(with = "roomy")]
     runs: Vec<InOrderRun>,
     /// Flows whose runs began since they were last [settled](Self::settle_begun).
     begun: Vec<u32>,
     /// The sums of runs that are over, until they are [taken](Self::take_sums).
     sums: Vec<RunSum>,
+    #[serde(skip)]
     hasher: foldhash::fast::RandomState,
+    #[serde(with = "roomy")]
     pub(crate) flows: Vec<Flow>,
     /// Flows with a packet since the clock's hand last passed them.
     seen: Vec<bool>,
@@ -60,13 +69,23 @@ pub(crate) struct Begin {
     pub(crate) psn: u32,
 }
 
+/// The number of flows that are kept, if as many are wanted.
+fn most_flows(wanted: usize, max_memory: usize) -> usize {
+    wanted.min(budget::flows_that_fit(max_memory)).max(2)
+}
+
+/// The share of the memory that rings may take.
+fn room(max_memory: usize) -> usize {
+    max_memory / 8
+}
+
 /// Flows that the table has room for at the beginning.
 const FIRST: usize = 256;
 
 impl Flows {
     /// At most so many flows, in so many bytes.
     pub(crate) fn new(max: usize, max_memory: usize) -> Flows {
-        let max = max.min(budget::flows_that_fit(max_memory));
+        let max = most_flows(max, max_memory);
         Flows {
             table: HashTable::new(),
             recent: FlowCache::default(),
@@ -76,8 +95,8 @@ impl Flows {
             hasher: foldhash::fast::RandomState::default(),
             flows: Vec::with_capacity(FIRST.min(max)),
             seen: Vec::new(),
-            max: max.max(2),
-            room: Room::of(max_memory / 8),
+            max,
+            room: Room::of(room(max_memory)),
             budget: Budget::of(max_memory),
             hand: 0,
             ahead: 0,
@@ -589,8 +608,9 @@ pub(crate) struct Responder<'a> {
 /// A cache of flow numbers by the [short](Key::short) form of their keys, in front of the hash table: two-way associative, 16 KiB.
 /// A slot has the flow's number in its low bits and eight bits of the hash above. The flow's own key confirms a hit, and one
 /// of 256 misses has to look at a flow in vain.
-#[derive(Debug)]
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
 struct FlowCache {
+    #[serde(with = "array")]
     slots: Box<[u32; SLOTS]>,
 }
 

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// The run of a flow; empty where it has none.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 #[repr(align(64))]
 pub(crate) struct InOrderRun {
     /// The header fields that its packets share. Without a run, no packet has this key.
@@ -52,7 +52,7 @@ pub(crate) struct Next {
 }
 
 /// The sums of a run: consecutive packets of one flow. Bytes are counted by the lengths that the packets state.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct RunSum {
     /// The flow.

@@ -5,7 +5,7 @@ use crate::analyze::model::{Class, Trigger};
 pub(crate) use crate::report::{Evidence, Location as Place};
 
 /// Packets lost: at least, at most. Whatever happens to them, the two do not cross.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Bounds {
     least: u32,
     most: u32,
@@ -37,7 +37,7 @@ impl Bounds {
 pub(crate) const ALL: u64 = u64::MAX;
 
 /// Why the receiver of a packet at the tap will not accept it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Flaw {
     /// Its ICRC, or its IP header's checksum, is wrong.
     #[default]
@@ -63,7 +63,7 @@ impl Flaw {
 }
 
 /// The counts of one PSN space in one direction. Counts of trouble are apart.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Counts {
     pub(crate) packets: u64,
     new: u64,
@@ -75,7 +75,7 @@ pub(crate) struct Counts {
 }
 
 /// Counts that only flows with trouble need.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Trouble {
     pub(crate) retransmitted_bytes: u64,
     classes: [u64; Class::ALL.len()],

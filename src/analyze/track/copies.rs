@@ -11,7 +11,7 @@
 use std::cell::Cell;
 
 /// The lags of capture duplicates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 struct Lags {
     /// All duplicates, and those seen at the same place as the original.
     copies: u32,
@@ -21,7 +21,7 @@ struct Lags {
 }
 
 /// The lags of a capture, learned over all its flows.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Copying(Cell<Lags>);
 
 /// After this number of duplicates, more are expected.
@@ -88,7 +88,7 @@ fn margin(lag: i64) -> i64 {
 }
 
 /// A repetition that waits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Repeated {
     x: u64,
     end: u64,
@@ -96,7 +96,7 @@ struct Repeated {
 }
 
 /// Repetitions that wait for the next packets, with the data that their flow will need.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Repetitions<T> {
     waiting: Vec<(Repeated, T)>,
     /// New packets since the first repetition.

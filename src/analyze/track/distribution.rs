@@ -2,13 +2,17 @@
 
 use hdrhistogram::{Counter, Histogram};
 
-use crate::{prefetch, report::Summary};
+use crate::{
+    prefetch,
+    report::Summary,
+    stored::{histogram, roomy},
+};
 
 /// A distribution. Empty it takes no memory on the heap.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Distribution(Inner);
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 enum Inner {
     #[default]
     Empty,
@@ -17,7 +21,7 @@ enum Inner {
         value: u64,
         count: u64,
     },
-    Few(Vec<u64>),
+    Few(#[serde(with = "roomy")] Vec<u64>),
     /// Samples are buffered, since a histogram is rarely in the cache.
     Buffered(Box<Buffered>),
     /// The summary of a histogram that was dropped. Its percentiles are those of that time.
@@ -25,7 +29,7 @@ enum Inner {
 }
 
 /// The fields that every sample needs come first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 #[repr(C)]
 struct Buffered {
     used: usize,
@@ -37,11 +41,11 @@ struct Buffered {
 
 /// A histogram whose counters are as wide as the number of samples needs. Most flows have few samples, and histograms take most
 /// of the memory of many flows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 enum Counted {
-    Bytes(Histogram<u8>),
-    Shorts(Histogram<u16>),
-    Longs(Histogram<u32>),
+    Bytes(#[serde(with = "histogram")] Histogram<u8>),
+    Shorts(#[serde(with = "histogram")] Histogram<u16>),
+    Longs(#[serde(with = "histogram")] Histogram<u32>),
 }
 
 /// Calls the same method of any variant.
@@ -83,14 +87,14 @@ impl Buffered {
 
 /// A distribution whose 99th percentile is updated with each sample. The histogram, which is rarely in the cache, is read only
 /// when the percentile moves.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Tracked {
     all: Distribution,
     p99: u64,
 }
 
 /// The position of a percentile in a histogram.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Followed {
     /// The smallest value in the percentile's bucket.
     low: u64,
@@ -258,17 +262,9 @@ impl Counted {
 #[cold]
 fn wider<C: Counter, W: Counter + From<C>>(narrow: &Histogram<C>) -> Histogram<W> {
     let mut wide = Histogram::new_from(narrow);
-    // Its iterators begin at 0, wherever the samples are.
-    let mut value = narrow.lowest_equivalent(narrow.min());
-    let end = narrow.lowest_equivalent(narrow.max());
-    while value < end {
-        let count = narrow.count_at(value);
-        if count > C::zero() {
-            let _ = wide.record_n(value, count.into());
-        }
-        value = narrow.next_non_equivalent(value);
+    for (value, count) in histogram::values(narrow) {
+        let _ = wide.record_n(value, count.into());
     }
-    let _ = wide.record_n(narrow.max(), narrow.count_at(end).into());
     wide
 }
 

@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
+use crate::stored::roomy;
+
 /// A range of PSNs never seen, and when it was skipped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Hole {
     pub(crate) start: u64,
     pub(crate) end: u64,
@@ -14,8 +16,9 @@ pub(crate) struct Hole {
 }
 
 /// The holes of a PSN space, in order, disjoint.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Holes {
+    #[serde(with = "roomy")]
     holes: Vec<Hole>,
     /// Number of PSNs in the holes.
     total: u64,

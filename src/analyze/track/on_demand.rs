@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 /// A value that is allocated on the first write. Before that, it reads as the default.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct OnDemand<T>(Option<Box<T>>);
 
 /// A type whose default can be lent.

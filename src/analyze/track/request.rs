@@ -35,13 +35,14 @@ use crate::{
     },
     opcode::{Operation, Position, Shape},
     prefetch, report,
+    stored::roomy,
     wire::Psn,
 };
 use answer::START_NS;
 use recovery::{MAX_FLAWED_GAPS, Trouble};
 
 /// A request packet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Request {
     pub(crate) packet: Packet,
     pub(crate) operation: Operation,
@@ -73,7 +74,7 @@ impl Request {
 }
 
 /// A READ or atomic whose response is still to come, or came recently.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Read {
     pub(crate) first: u64,
     /// One past its last PSN.
@@ -106,14 +107,14 @@ impl Read {
 }
 
 /// A message on the wire that is not acknowledged yet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Waiting {
     last: u64,
     first_time: i64,
 }
 
 /// A message being assembled.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Assembly {
     next: u64,
     bytes: u64,
@@ -122,7 +123,7 @@ struct Assembly {
 }
 
 /// The requests of a flow. The fields that every packet needs come first.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 #[repr(C)]
 pub(crate) struct Requests {
     /// One past the largest PSN acknowledged; 0 before the first.
@@ -144,6 +145,7 @@ pub(crate) struct Requests {
     pub(crate) ack_timeout: u8,
     pub(crate) seq: Sequence,
     pub(crate) messages_completed: u64,
+    #[serde(with = "roomy")]
     waiting: VecDeque<Waiting>,
     pub(crate) acks_seen: u64,
     pub(crate) last_progress: i64,
@@ -161,8 +163,9 @@ pub(crate) struct Requests {
 }
 
 /// State that only flows with READs or atomics need.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Reads {
+    #[serde(with = "roomy")]
     list: VecDeque<Read>,
     /// No READ of the list ends beyond this PSN.
     end: u64,
@@ -199,7 +202,7 @@ impl Reads {
 }
 
 /// State that only flows with answers need.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct More {
     pub(crate) ack_rtt: Tracked,
     pub(crate) completion: Distribution,
@@ -208,7 +211,7 @@ pub(crate) struct More {
 }
 
 /// State that only flows with READs, NAKs or timeouts need.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Rare {
     pub(crate) read_first: Distribution,
     pub(crate) read_last: Distribution,
@@ -218,7 +221,9 @@ pub(crate) struct Rare {
     pub(crate) rnr_waited: Distribution,
     pub(crate) rnr_early: u64,
     pub(crate) rnr_stalled: u64,
+    #[serde(with = "roomy")]
     pub(crate) timeouts: Vec<report::Timeout>,
+    #[serde(with = "roomy")]
     pub(crate) episodes: Vec<Episode>,
     /// Number of episodes that are not kept.
     pub(crate) episodes_dropped: u64,
@@ -260,14 +265,16 @@ impl More {
 }
 
 /// Path MTU, and the evidence for it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Mtu {
     pub(crate) bytes: u16,
     pub(crate) by: MtuBy,
 }
 
 /// The evidence for a path MTU, weakest first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub(crate) enum MtuBy {
     #[default]
     Unknown,
@@ -287,7 +294,7 @@ const LONGEST_UNKNOWN: u64 = 1 << 16;
 const MAX_READS: usize = 256;
 const MAX_WAITING: usize = 1024;
 /// What the trackers of all flows share.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct TrackConfig {
     pub(crate) late_ns: i64,
     /// All queue pairs' acknowledgement timeout, where the user says it.
@@ -295,8 +302,10 @@ pub(crate) struct TrackConfig {
     /// The lags of capture duplicates.
     pub(crate) copying: Copying,
     /// What metrics are to be told of.
+    #[serde(skip)]
     pub(crate) histories: Histories,
     /// Latencies one by one.
+    #[serde(skip)]
     pub(crate) measures: Measures,
     /// The capture missed at least so many packets: what is missing need not have been lost on the network.
     pub(crate) missed: u64,

@@ -4,7 +4,7 @@
 use super::on_demand::{OnDemand, quiet};
 
 /// A NAK that the real responder should send, if it sees the packets as the tap does.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Predicted {
     psn: u64,
     time: i64,
@@ -27,7 +27,7 @@ pub(crate) enum Nakked {
 }
 
 /// The expected PSN, and whether a NAK for it was sent.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct ResponderModel {
     expected: u64,
     asked: bool,
@@ -37,7 +37,7 @@ pub(crate) struct ResponderModel {
 }
 
 /// The predicted NAKs, and the real ones.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Asks {
     predicted: [Predicted; 4],
     at: u8,

@@ -20,16 +20,18 @@ use crate::{
     },
     opcode::{Position, Shape},
     prefetch,
+    stored::roomy,
     wire::Psn,
 };
 
 /// The responses of a flow.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Responses {
     pub(crate) counts: Counts,
     /// Responses other than READ data.
     pub(crate) acks_seen: u64,
     /// The last acknowledgements, to find capture duplicates.
+    #[serde(with = "roomy")]
     acks: VecDeque<Ack>,
     last_ack: Option<(Psn, u32)>,
     /// So many of them may have a PSN beyond that of the last one.
@@ -38,7 +40,7 @@ pub(crate) struct Responses {
 }
 
 /// The READ responses among them.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Data {
     pub(crate) seq: Sequence,
     pub(crate) goodput: u64,
@@ -88,7 +90,7 @@ impl Data {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Ack {
     psn: Psn,
     fingerprint: u32,

@@ -5,12 +5,13 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use zerocopy::FromZeros;
 
 use crate::{prefetch, wire::Psn};
 
 /// One transmission. All zeros: none.
-#[derive(Clone, Copy, Debug, Default, FromZeros)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromZeros, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Sent {
     /// Nanoseconds.
     pub(crate) time: i64,
@@ -37,8 +38,9 @@ pub(crate) const UNSURE: u8 = 8;
 
 /// A ring that is indexed by the low bits of PSNs. It grows with the outstanding packets of the flow, up to a bound, and while all
 /// rings together have room: forged PSNs can make any number outstanding.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Ring {
+    #[serde(with = "slots")]
     slots: Box<[Sent]>,
     room: Option<Room>,
 }
@@ -65,6 +67,13 @@ impl Room {
         Room(Arc::new(AtomicUsize::new(bytes.min(ROOM))))
     }
 
+    /// The bound of the memory changes.
+    #[cfg(feature = "state")]
+    pub(crate) fn rebound(&self, before: usize, now: usize) {
+        let left = self.0.load(Ordering::Relaxed);
+        self.0.store((left + now.min(ROOM)).saturating_sub(before.min(ROOM)), Ordering::Relaxed);
+    }
+
     fn take(&self, bytes: usize) -> bool {
         let less = |left: usize| left.checked_sub(bytes);
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
@@ -72,6 +81,46 @@ impl Room {
 
     fn give_back(&self, bytes: usize) {
         self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Serialize for Room {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.0.load(Ordering::Relaxed).serialize(to)
+    }
+}
+
+/// A room of its own: the rings of an analysis [share](Ring::return_to) one again afterwards.
+impl<'de> Deserialize<'de> for Room {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Room, D::Error> {
+        Ok(Room(Arc::new(AtomicUsize::new(usize::deserialize(from)?))))
+    }
+}
+
+/// The slots of a ring in the state of an analysis: how many there are, and those in use.
+pub(crate) mod slots {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    use super::{LARGEST, Sent, empty};
+
+    pub(crate) fn serialize<S: Serializer>(slots: &[Sent], to: S) -> Result<S::Ok, S::Error> {
+        let is_used = |slot: &Sent| *slot != Sent::default();
+        let used: Vec<(u16, &Sent)> = (0..).zip(slots).filter(|(_, slot)| is_used(slot)).collect();
+        (slots.len() as u16, used).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Box<[Sent]>, D::Error> {
+        let (len, used) = <(u16, Vec<(u16, Sent)>)>::deserialize(from)?;
+        let len = len as usize;
+        if len > LARGEST || len > 0 && !len.is_power_of_two() {
+            return Err(D::Error::invalid_length(len, &"a power of two"));
+        }
+        let mut slots = if len == 0 { Box::default() } else { empty(len) };
+        for (at, sent) in used {
+            let slot = slots.get_mut(at as usize);
+            *slot.ok_or_else(|| D::Error::invalid_length(at as usize, &"a slot of the ring"))? = sent;
+        }
+        Ok(slots)
     }
 }
 
@@ -92,6 +141,14 @@ impl Ring {
     /// Sets the room that it takes its memory from.
     pub(crate) fn grow_within(&mut self, room: &Room) {
         self.room = Some(room.clone());
+    }
+
+    /// Takes its memory from the same room as all others, after it was read from a file.
+    #[cfg(feature = "state")]
+    pub(crate) fn return_to(&mut self, room: &Room) {
+        if let Some(own) = &mut self.room {
+            *own = room.clone();
+        }
     }
 
     /// Takes over the memory of a ring that is no longer needed, if it has the smallest size.

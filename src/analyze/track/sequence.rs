@@ -25,11 +25,12 @@ use super::{
 use crate::{
     analyze::{model::Class, packet::PacketView},
     report::RecoveryMode,
+    stored::roomy,
     wire::Psn,
 };
 
 /// The sequence. The fields that every packet needs come first.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 #[repr(C)]
 pub(crate) struct Sequence {
     started: bool,
@@ -57,7 +58,7 @@ pub(crate) struct Sequence {
 }
 
 /// State that only a sequence with gaps or repetitions needs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Rare {
     /// When the hole that the last packet filled appeared.
     pub(crate) filled: Option<i64>,
@@ -73,7 +74,9 @@ pub(crate) struct Rare {
     pass_steps: u32,
     /// PSNs that earlier passes left out.
     pub(crate) pass_holes_left: u64,
+    #[serde(with = "roomy")]
     pending: Vec<GapFill>,
+    #[serde(with = "roomy")]
     undecided: Vec<GapFill>,
     /// It is not known which PSNs before this one were seen, unless the ring has them.
     unknown_below: u64,

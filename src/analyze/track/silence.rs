@@ -7,7 +7,7 @@ use crate::analyze::model::{FlowId, Trigger};
 pub const QUIET_NS: i64 = 2_000;
 
 /// A time between two request packets of a flow in which it sent nothing.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct Silence {
     /// The flow.

@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::bail;
+use serde::{Serialize, de::DeserializeOwned};
 
 use super::{Analyze, Done, Printer};
 use crate::cli::{
@@ -13,7 +14,7 @@ use crate::cli::{
     say,
 };
 use rdmawire::{
-    analyze::{Analysis, Ended, metric::Metric},
+    analyze::{Analysis, Ended, Files, metric::Metric},
     packets::IndexReader,
 };
 
@@ -55,31 +56,37 @@ impl Analyze {
     }
 
     /// Messages become rows, where they are asked for.
-    fn follow_index<M: Metric>(
+    fn follow_index<M: Metric + Serialize + DeserializeOwned>(
         &self,
         index: IndexReader,
         metric: M,
         printer: &Mutex<Printer<'_>>,
     ) -> anyhow::Result<(Ended<M>, bool)> {
         if !self.messages {
-            return Ok(self.feed_index(index, metric));
+            let mut analysis = self.begin(metric)?;
+            let (files, is_all) = feed(index, &mut analysis);
+            return Ok((self.end(analysis, files)?, is_all));
         }
         let name = index.names().join(",");
-        self.telling(&name, printer, |messages| self.feed_index(index, (metric, messages)))
+        self.telling(&name, printer, |messages| {
+            let mut analysis = Analysis::with(self.options(), (metric, messages));
+            let (files, is_all) = feed(index, &mut analysis);
+            (analysis.end().from(files), is_all)
+        })
     }
+}
 
-    fn feed_index<M: Metric>(&self, index: IndexReader, metric: M) -> (Ended<M>, bool) {
-        let mut analysis = Analysis::with(self.options(), metric);
-        let mut progress = Progress::of_rows(index.rows());
-        let files = index.analyze(&mut analysis, |rows| {
-            progress.show(rows);
-            !STOP.load(Ordering::Relaxed)
-        });
-        progress.clear();
-        for problem in &files.problems {
-            say(format_args!("warning: {}: {}", problem.file, problem.what));
-        }
-        let is_all = !STOP.load(Ordering::Relaxed) && files.problems.is_empty();
-        (analysis.end().from(files), is_all)
+/// Passes all rows to an analysis. Returns what is known of the files, and whether all of them could be read.
+fn feed<M: Metric>(index: IndexReader, analysis: &mut Analysis<M>) -> (Files, bool) {
+    let mut progress = Progress::of_rows(index.rows());
+    let files = index.analyze(analysis, |rows| {
+        progress.show(rows);
+        !STOP.load(Ordering::Relaxed)
+    });
+    progress.clear();
+    for problem in &files.problems {
+        say(format_args!("warning: {}: {}", problem.file, problem.what));
     }
+    let is_all = !STOP.load(Ordering::Relaxed) && files.problems.is_empty();
+    (files, is_all)
 }

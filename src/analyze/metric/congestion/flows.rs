@@ -31,7 +31,7 @@ const MOST_BINS: i64 = 1 << 12;
 pub(super) const COARSEST_NS: i64 = 64_000;
 
 /// What happened to a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum Happened {
     /// A data packet of it was marked.
     Mark,
@@ -41,7 +41,7 @@ pub(super) enum Happened {
     Nak,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Event {
     pub(super) time: i64,
     /// The noted flow that the packet is of.
@@ -50,7 +50,7 @@ pub(super) struct Event {
 }
 
 /// What is counted of every flow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 #[repr(align(32))]
 pub(super) struct Slot {
     /// Its data packets that could be marked.
@@ -70,7 +70,7 @@ impl Default for Slot {
 }
 
 /// A flow that was marked, or has CNPs, or is slowed by CNPs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Noted {
     /// `None` once its number is another's.
     pub(super) flow: Option<FlowId>,
@@ -99,7 +99,7 @@ pub(super) struct Noted {
 }
 
 /// How a rate changed with single CNPs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Reaction {
     /// CNPs that were looked at.
     pub(super) cnps: u64,
@@ -107,10 +107,12 @@ pub(super) struct Reaction {
     pub(super) ratio: f64,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Marks {
     slots: PerFlow<Slot>,
+    #[serde(with = "crate::stored::roomy")]
     noted: Vec<Noted>,
+    #[serde(with = "crate::stored::roomy")]
     events: Vec<Event>,
     /// There were too many events: none is kept.
     are_too_many: bool,
@@ -119,7 +121,7 @@ pub(super) struct Marks {
 }
 
 /// Where the bins of all rates lie.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Axis {
     pub(super) origin: i64,
     pub(super) width: i64,

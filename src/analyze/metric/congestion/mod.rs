@@ -38,7 +38,7 @@ const MAX_KEYS: usize = 1 << 16;
 
 /// The metric. A packet costs a few additions, and a cache line of its flow; tables are looked into for CNPs, NAKs and marked
 /// packets only.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Congestion {
     /// Packets: data or control (ACKs, NAKs, CNPs), by their ECN code point.
     packets: [[u64; 4]; 2],
@@ -58,14 +58,14 @@ pub struct Congestion {
 }
 
 /// The CNPs to a sender, and whether a packet of it was marked.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Sender {
     cnps: u64,
     is_marked: bool,
 }
 
 /// The last NAK, and the last CNPs, from one address to another.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct LastOfPair {
     nak: i64,
     cnps: [i64; 4],

@@ -22,7 +22,11 @@ const MAX_GAP_NS: u64 = 3_600_000_000_000;
 const MANY_GAPS: u64 = 64;
 
 /// CNPs that may keep a distance from each other: those of a queue pair, of a pair of addresses, of a sender.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(bound(
+    serialize = "K: serde::Serialize + Hash + Eq",
+    deserialize = "K: serde::Deserialize<'de> + Hash + Eq"
+))]
 pub(super) struct Scope<K> {
     pub(super) last: HashMap<K, i64, RandomState>,
     pub(super) gaps: Option<Box<Gaps>>,
@@ -64,9 +68,11 @@ impl<K: Hash + Eq> Scope<K> {
 }
 
 /// Gaps between CNPs, and the least of each block of them. About 40 KiB.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Gaps {
+    #[serde(with = "crate::stored::histogram")]
     all: Histogram<u32>,
+    #[serde(with = "crate::stored::histogram")]
     least: Histogram<u32>,
     block_least: u64,
     in_block: u32,

@@ -18,7 +18,7 @@ pub(super) const MAX_LISTED: usize = 256;
 const MAX_SENDERS: usize = 8;
 pub(super) const EFFECTS: usize = BurstEffect::ALL.len();
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Burst {
     pub(super) number: u32,
     pub(super) start_ns: i64,
@@ -40,7 +40,7 @@ pub(super) struct Burst {
     pub(super) senders: Vec<Sender>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Sender {
     pub(super) number: u32,
     pub(super) bytes: u64,
@@ -159,7 +159,7 @@ impl Burst {
 }
 
 /// The bursts of a second of a receiver: their number, and the largest ones.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Pending {
     count: u64,
     long: u64,
@@ -192,7 +192,7 @@ impl Pending {
 }
 
 /// A microburst.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct One {
     pub(super) receiver: u32,
     pub(super) mean_bps: u64,
@@ -200,7 +200,7 @@ pub(super) struct One {
 }
 
 /// All microbursts: their number, and the largest ones.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Found {
     pub(super) count: u64,
     pub(super) others: u64,

@@ -44,7 +44,7 @@ const MAX_FLOWS: usize = 1 << 12;
 const NONE: u32 = u32::MAX;
 
 /// The metric. It belongs to the tracker, not to the list of metrics: it needs each packet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Microbursts {
     speeds: Speeds,
     /// Half of the links' speed, in bytes in 10 µs; `u64::MAX` where the speed is not known.
@@ -54,7 +54,7 @@ pub(crate) struct Microbursts {
     receivers: Vec<Receiver>,
     /// Receivers with a burst that goes on, or has just ended.
     lately: Vec<u32>,
-    recent: Box<[Passed; RECENT]>,
+    recent: Box<[Passed]>,
     passed: usize,
     /// Bursts so far: each has a number.
     bursts: u32,
@@ -65,7 +65,7 @@ pub(crate) struct Microbursts {
 }
 
 /// What is kept of a flow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct OfFlow {
     /// Its source and destination, by their numbers.
     sender: u32,
@@ -81,7 +81,7 @@ impl Default for OfFlow {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Passed {
     time: i64,
     flow: FlowId,
@@ -114,7 +114,7 @@ impl Microbursts {
             flows: PerFlow::default(),
             receivers: Vec::new(),
             lately: Vec::new(),
-            recent: Box::new([nothing; RECENT]),
+            recent: vec![nothing; RECENT].into(),
             passed: 0,
             bursts: 0,
             found: Found::default(),

@@ -13,7 +13,7 @@ const SECOND_NS: i64 = 1_000_000_000;
 const MOST_CELLS: usize = (SPREAD_NS / CELL_NS) as usize + 2;
 
 /// What is kept of a receiver. The first fields are those that each packet changes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 #[repr(align(64))]
 pub(super) struct Receiver {
     /// The cell at hand: when it begins, how long it is for packets that only add to it, and its bytes.
@@ -45,7 +45,7 @@ pub(super) struct Receiver {
 }
 
 /// A cell that is over.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Cell {
     pub(super) number: u32,
     pub(super) bytes: u32,
@@ -56,7 +56,7 @@ pub(super) struct Cell {
 }
 
 /// The cells that a packet leaves behind.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Left {
     cells: [Option<Cell>; MOST_CELLS],
     /// The packet's bytes that are in none of them.

@@ -18,11 +18,11 @@ const ROUTER: u16 = 1 << 4;
 const STATION_ONLY: u16 = 1 << 7;
 
 /// The senders of LLDP, each with the last that it said.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(in crate::analyze::metric) struct Neighbors(Vec<Neighbor>);
 
 /// One sender.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Neighbor {
     pub(super) interface: u16,
     pub(super) sender: Mac,
@@ -30,7 +30,7 @@ pub(super) struct Neighbor {
 }
 
 /// What it said.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Said {
     pub(super) chassis: Option<String>,
     pub(super) port: Option<String>,

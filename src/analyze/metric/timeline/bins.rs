@@ -1,7 +1,7 @@
 //! Traffic over time in bins, which become twice as long when there are too many.
 
 /// One bin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Bin {
     /// Its number: it begins at the axis's `origin_ns` plus so many times its `width_ns`.
     pub at: u32,
@@ -40,7 +40,7 @@ impl Bin {
 }
 
 /// Where bins lie: the same for all flows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Axis {
     /// Where bin 0 begins, in nanoseconds since 1970.
     pub origin_ns: i64,
@@ -74,8 +74,9 @@ impl Axis {
 }
 
 /// Bins that had traffic, in the order of time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Bins {
+    #[serde(with = "crate::stored::roomy")]
     bins: Vec<Bin>,
     width_ns: i64,
 }

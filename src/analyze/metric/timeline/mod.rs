@@ -60,11 +60,12 @@ const WANTED: u64 = u64::MAX / 2;
 const MEASURED: u32 = 1 << 14;
 
 /// The metric.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Timeline {
     wanted: Vec<Ends>,
     budget: usize,
     axis: Option<Axis>,
+    #[serde(with = "crate::stored::roomy")]
     lines: Vec<Slot>,
     /// Lines of flows that are over.
     over: Vec<Line>,
@@ -76,7 +77,7 @@ pub struct Timeline {
     left_out: u64,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 enum Slot {
     #[default]
     Unseen,
@@ -95,7 +96,7 @@ impl Slot {
 }
 
 /// A packet whose class is not known yet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Pending {
     flow: FlowId,
     psn: u32,

@@ -50,15 +50,17 @@ const NONE: u32 = u32::MAX;
 
 /// The metric. It has the metrics of pauses and of full links, and reports what they do to flows. A packet costs an addition; a
 /// silence, a few dozen.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Verdicts {
     pause: Pause,
     incast: Incast,
     /// The priority by DSCP and PCP, each with one more for none; 8: not known.
+    #[serde(with = "crate::stored::array")]
     priorities: Box<[[u8; 9]; 65]>,
     /// What the ports say, and the map of it, where the user gives none.
     dcbx: Option<(Dcbx, Option<QosMap>)>,
     flows: PerFlow<OfFlow>,
+    #[serde(with = "crate::stored::roomy")]
     spent: Vec<Spent>,
     free: Vec<u32>,
     /// What pauses did, by the number of who asked for them.
@@ -67,7 +69,7 @@ pub struct Verdicts {
     not_kept: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct OfFlow {
     /// Bytes on the wire of its requests.
     bytes: u64,
@@ -77,7 +79,7 @@ struct OfFlow {
 }
 
 /// The first few silences of a flow, where they are nothing but waiting and idleness. Most flows of large captures have no others.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Early {
     ns: [u64; 2],
     /// The longest one in nanoseconds, and the frame that ended it, as far as they fit.
@@ -133,7 +135,7 @@ impl Default for OfFlow {
 }
 
 /// What one sender's pauses of one priority did.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Effect {
     messages: u64,
     spanning: u64,
@@ -142,7 +144,7 @@ struct Effect {
 }
 
 /// What the time of one flow's requests went to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 struct Spent {
     flow: FlowId,
     start: i64,

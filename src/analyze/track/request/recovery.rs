@@ -17,9 +17,10 @@ use crate::{
         },
     },
     report,
+    stored::roomy,
 };
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Asked {
     pub(crate) x: u64,
     pub(crate) time: i64,
@@ -30,7 +31,7 @@ pub(crate) struct Asked {
     pub(crate) downstream: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct NotReady {
     pub(crate) x: u64,
     pub(crate) time: i64,
@@ -38,7 +39,7 @@ pub(crate) struct NotReady {
 }
 
 /// A loss or a timeout, and the recovery from it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Episode {
     pub(crate) trigger: Trigger,
     pub(crate) place: Option<Place>,
@@ -64,7 +65,7 @@ pub(crate) struct Episode {
 }
 
 /// A packet that passed the tap and that the responder asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct LostBehind {
     pub(crate) x: u64,
     /// At most so many packets were lost with it.
@@ -74,7 +75,7 @@ pub(crate) struct LostBehind {
 }
 
 /// A timeout whose cause shows only later.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Suspect {
     pub(crate) x: u64,
     pub(crate) end: u64,
@@ -83,7 +84,7 @@ pub(crate) struct Suspect {
 }
 
 /// The undecided state of a flow that had trouble.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Trouble {
     pub(crate) asked: Option<Asked>,
     pub(crate) asked_before: Option<Asked>,
@@ -100,6 +101,7 @@ pub(crate) struct Trouble {
     pub(crate) flawed: u64,
     pub(crate) flaw: Flaw,
     /// Gaps that such packets have filled, and the number of these packets.
+    #[serde(with = "roomy")]
     pub(crate) flawed_gaps: VecDeque<(std::ops::Range<u64>, u64, Flaw)>,
     pub(crate) lost_behind: Option<LostBehind>,
     pub(crate) lost_behind_sure: u32,

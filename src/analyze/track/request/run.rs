@@ -21,12 +21,13 @@ use crate::{
 };
 
 /// Consecutive requests, or consecutive READ responses.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct RunState {
     /// The next PSN, unwrapped.
     next: u64,
     /// Time of the last packet.
     time: i64,
+    #[serde(with = "ring::slots")]
     ring: Box<[Sent]>,
     /// The PSN at which the run ends in any case; the low bits.
     stop: u32,
@@ -38,7 +39,7 @@ pub(crate) struct RunState {
 }
 
 /// The kind of packets, and the fields that only this kind has.
-#[derive(Debug)]
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
 enum Of {
     Requests(RequestRun),
     Data(DataRun),
@@ -51,7 +52,7 @@ impl Default for Of {
 }
 
 /// A run of SENDs and WRITEs. Both kinds are packed, so that a run is two cache lines.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 #[repr(C, packed(2))]
 struct RequestRun {
     /// When the open message began.
@@ -70,7 +71,7 @@ struct RequestRun {
 }
 
 /// A run of READ responses.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 #[repr(C, packed(2))]
 struct DataRun {
     /// When the next mark of goodput is due.
