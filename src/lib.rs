@@ -23,8 +23,8 @@
 //! | [`taps`] | captures of several places on a path: what was lost between them, and how long it took |
 //!
 //! # Features
-//! `std` (all but the first five modules), `cli` (the program `rdmawire`), `sim`, `compression` (gzip and zstd captures), `live`
-//! (network interfaces) are on; `libpcap` (capture by the C library) and `arbitrary` (input for fuzz targets) are off. Without
+//! `std` (all but the first five modules), `cli` (the program `rdmawire`), `sim`, `state` (an analysis in a file), `compression` (gzip and
+//! zstd captures), `live` (network interfaces) are on; `libpcap` (capture by the C library) and `arbitrary` (input for fuzz targets) are off. Without
 //! default features the crate needs neither the standard library nor an allocator.
 //!
 //! # Examples

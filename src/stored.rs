@@ -88,6 +88,43 @@ pub(crate) mod roomy {
     }
 }
 
+/// [`roomy`] lists that may not be there.
+pub(crate) mod roomy_option {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::roomy::{self, List};
+
+    struct Out<'a, L>(&'a L);
+
+    impl<L: List<Item: Serialize>> Serialize for Out<'_, L> {
+        fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+            roomy::serialize(self.0, to)
+        }
+    }
+
+    struct In<L>(L);
+
+    impl<'de, L: List<Item: Deserialize<'de>>> Deserialize<'de> for In<L> {
+        fn deserialize<D: Deserializer<'de>>(from: D) -> Result<In<L>, D::Error> {
+            roomy::deserialize(from).map(In)
+        }
+    }
+
+    pub(crate) fn serialize<L: List<Item: Serialize>, S: Serializer>(
+        list: &Option<L>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        list.as_ref().map(Out).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, L: List<Item: Deserialize<'de>>, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<L>, D::Error> {
+        let list = Option::<In<L>>::deserialize(from)?;
+        Ok(list.map(|In(list)| list))
+    }
+}
+
 /// Arrays longer than those that serde knows.
 pub(crate) mod array {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};

@@ -44,7 +44,7 @@ fn again<M: Metric + Serialize + DeserializeOwned>(analysis: Analysis<M>, option
 
 /// The frames on interface 0; every third one on interface 1, if there are `two`.
 fn records(frames: &[Frame], two: bool) -> impl Iterator<Item = Record<'_>> {
-    let on = move |n: usize| (two && n % 3 == 0) as u16;
+    let on = move |n: usize| (two && n.is_multiple_of(3)) as u16;
     frames.iter().enumerate().map(move |(n, frame)| Record { interface: on(n), ..frame.record() })
 }
 
@@ -71,7 +71,7 @@ fn assert_cuts_change_nothing(
     is_cut: &mut dyn FnMut(usize) -> bool,
     what: &str,
 ) {
-    let two = frames.len() % 2 == 0;
+    let two = frames.len().is_multiple_of(2);
     let mut whole = Analysis::with(options.clone(), Timeline::default());
     let mut divided = Analysis::with(options.clone(), Timeline::default());
     let mut plain = Analysis::new(options.clone());

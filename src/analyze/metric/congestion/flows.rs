@@ -92,6 +92,7 @@ pub(super) struct Noted {
     left: Option<Slot>,
     /// Bytes on the wire by bin, from the capture's first CNP on, and since when they are counted, if it was marked or got CNPs;
     /// `None` where there are too many such flows.
+    #[serde(with = "crate::stored::roomy_option")]
     rate: Option<Vec<u32>>,
     rated_since: i64,
     /// How its rate changed with CNPs while bins were short enough to tell.
