@@ -18,6 +18,9 @@ const PER_FLOW: usize = 1 << 20;
 /// Bytes that metrics may take for so few packets.
 const METRICS: usize = 1 << 20;
 const PACKETS: usize = 2000;
+/// How often an analysis goes on from its state: that takes as long as many packets.
+#[cfg(feature = "state")]
+const RESUMED: usize = 3;
 
 /// A fuzzer's input: two bytes of options, then packets of eight.
 ///
@@ -45,7 +48,7 @@ pub fn sequence(data: &[u8]) {
     let mut prepared = Analysis::new(options.clone());
     // It goes on from its own state now and then.
     #[cfg(feature = "state")]
-    let mut divided = Analysis::new(options.clone());
+    let (mut divided, mut resumed) = (Analysis::new(options.clone()), 0);
     // Without the fast form, runs, and other shortcuts.
     let mut reference = Analysis::new(Options { reference: true, ..options.clone() });
     let begin = if b & 4 != 0 {
@@ -109,7 +112,8 @@ pub fn sequence(data: &[u8]) {
         #[cfg(feature = "state")]
         {
             divided.push(&record);
-            if (how ^ p1 ^ t0) & 63 == 0 {
+            if (how ^ p1 ^ t0) & 63 == 0 && resumed < RESUMED {
+                resumed += 1;
                 divided = from_state(divided, &options);
             }
         }
