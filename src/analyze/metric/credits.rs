@@ -74,6 +74,7 @@ struct Left {
     stalls: u64,
     stalled_ns: u64,
     longest_ns: u64,
+    #[serde(with = "crate::stored::roomy")]
     listed: Vec<CreditStall>,
     bins: Bins,
 }
@@ -81,6 +82,7 @@ struct Left {
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Bins {
     width: i64,
+    #[serde(with = "crate::stored::roomy")]
     all: Vec<CreditBin>,
 }
 

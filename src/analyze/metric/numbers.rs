@@ -10,6 +10,7 @@ use crate::analyze::model::Address;
 pub(super) struct Numbers {
     most: usize,
     known: HashMap<Address, u32, RandomState>,
+    #[serde(with = "crate::stored::roomy")]
     addresses: Vec<Address>,
 }
 

@@ -148,7 +148,7 @@ fn stated(options: &Options) -> Vec<(String, String)> {
         reference,
     } = options;
     let crate::dissect::Options { roce_ports } = dissect;
-    let all: [(&str, &dyn fmt::Debug); _] = [
+    let all: [(&str, &dyn fmt::Debug); 11] = [
         ("roce_ports", roce_ports),
         ("verify_icrc", verify_icrc),
         ("reorder_window_ns", reorder_window_ns),

@@ -31,12 +31,14 @@ pub(super) struct Burst {
     /// The last cell that counts.
     last: u32,
     pub(super) peaks: [u64; 3],
+    #[serde(with = "crate::stored::roomy")]
     pub(super) flows: Vec<FlowId>,
     /// What came of it.
     pub(super) effects: [u64; EFFECTS],
     pub(super) flow_count: u64,
     pub(super) sender_count: u64,
     /// Sender, bytes, flows: most bytes first.
+    #[serde(with = "crate::stored::roomy")]
     pub(super) senders: Vec<Sender>,
 }
 
@@ -59,10 +61,8 @@ impl Burst {
         let first = if cells().any(|(cell, _)| cell == before) { before } else { first_busy };
         let within = || cells().filter(|&(cell, _)| cell.wrapping_sub(first) as i32 >= 0);
         let last = within().next_back().map_or(first, |(cell, _)| cell);
-        let last_busy = within()
-            .filter(|&(_, bytes)| u64::from(bytes) >= full)
-            .next_back()
-            .map_or(first, |(cell, _)| cell);
+        let last_busy =
+            within().rfind(|&(_, bytes)| u64::from(bytes) >= full).map_or(first, |(cell, _)| cell);
         // The cell's begin, from its number modulo 2^32.
         let of_last = receiver.last.saturating_sub(receiver.last.rem_euclid(CELL_NS));
         let distance = first.wrapping_sub(cell_number(of_last)) as i32;
@@ -165,6 +165,7 @@ pub(super) struct Pending {
     long: u64,
     with: [u64; EFFECTS],
     with_any: u64,
+    #[serde(with = "crate::stored::roomy")]
     bursts: Vec<Burst>,
 }
 
@@ -206,6 +207,7 @@ pub(super) struct Found {
     pub(super) others: u64,
     pub(super) with: [u64; EFFECTS],
     pub(super) with_any: u64,
+    #[serde(with = "crate::stored::roomy")]
     pub(super) all: Vec<One>,
 }
 

@@ -51,6 +51,7 @@ pub(crate) struct Microbursts {
     busy: u64,
     numbers: Numbers,
     flows: PerFlow<OfFlow>,
+    #[serde(with = "crate::stored::roomy")]
     receivers: Vec<Receiver>,
     /// Receivers with a burst that goes on, or has just ended.
     lately: Vec<u32>,

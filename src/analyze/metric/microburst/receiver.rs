@@ -26,6 +26,7 @@ pub(super) struct Receiver {
     pub(super) sums: [u64; 3],
     within: [u32; 3],
     /// Cells of the last millisecond that have bytes: their number, modulo 2^32, and the bytes.
+    #[serde(with = "crate::stored::roomy")]
     cells: VecDeque<(u32, u32)>,
     /// The largest sums.
     pub(super) peaks: [u64; 3],
