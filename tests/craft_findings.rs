@@ -11,7 +11,8 @@ use rdmawire::{
 use serde_json::Value;
 
 /// Who and where: each value may be another, as long as it is always the same one.
-const NAMES: &[&str] = &["src", "dst", "addr", "ip", "dest_qp", "src_qp", "peer_qp", "qp", "udp_src_ports"];
+const NAMES: &[&str] =
+    &["src", "dst", "addr", "ip", "receiver", "dest_qp", "src_qp", "peer_qp", "qp", "udp_src_ports"];
 
 #[derive(Default)]
 struct Compare {

@@ -148,7 +148,7 @@ fn what_cannot_be_known() {
     let broken = analyze(&packets, true);
     assert_eq!((broken.credits.len(), broken.bad_lpcrcs), (0, packets.len() as u64));
     // Two directions whose counters have nothing to do with each other.
-    let apart = |n: u64| if n % 2 == 0 { 0 } else { 3000 };
+    let apart = |n: u64| if n.is_multiple_of(2) { 0 } else { 3000 };
     let apart: Vec<Sent> =
         (0..100).map(|n| (n as i64 * 1000, (n % 2) as u8, 0, 0, 0, apart(n / 2))).collect();
     let apart = analyze(&apart, false);

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::{
     CELL_NS, FOLLOW_NS, LONGEST_NS, OfFlow,
-    receiver::{Cell, Receiver, cell_number},
+    receiver::{Cell, Receiver},
 };
 use crate::{
     analyze::{metric::per_flow::PerFlow, model::FlowId},
@@ -56,7 +56,8 @@ impl Burst {
         let is_new = |cell: u32| receiver.busy_until.is_none_or(|until| cell.wrapping_sub(until) as i32 > 0);
         let cells = || receiver.shortest().filter(|&(cell, _)| is_new(cell));
         let busy = cells().find(|&(_, bytes)| u64::from(bytes) >= full).or_else(|| cells().next());
-        let first_busy = busy.map_or(cell_number(receiver.last), |(cell, _)| cell);
+        let (number_of_last, of_last) = receiver.cell_of(receiver.last);
+        let first_busy = busy.map_or(number_of_last, |(cell, _)| cell);
         let before = first_busy.wrapping_sub(1);
         let first = if cells().any(|(cell, _)| cell == before) { before } else { first_busy };
         let within = || cells().filter(|&(cell, _)| cell.wrapping_sub(first) as i32 >= 0);
@@ -64,8 +65,7 @@ impl Burst {
         let last_busy =
             within().rfind(|&(_, bytes)| u64::from(bytes) >= full).map_or(first, |(cell, _)| cell);
         // The cell's begin, from its number modulo 2^32.
-        let of_last = receiver.last.saturating_sub(receiver.last.rem_euclid(CELL_NS));
-        let distance = first.wrapping_sub(cell_number(of_last)) as i32;
+        let distance = first.wrapping_sub(number_of_last) as i32;
         Box::new(Burst {
             number,
             start_ns: of_last.saturating_add(i64::from(distance) * CELL_NS),

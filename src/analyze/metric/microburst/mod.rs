@@ -1,6 +1,6 @@
 //! Microbursts: times of a millisecond at most in which a receiver's link is busy, in a second in which it is not.
 //!
-//! The bytes to each receiver are summed in cells of a microsecond, those of a packet over the time since the packet before it. Three
+//! The bytes to each receiver are summed in cells of a microsecond, those of a packet over the time since the packet before it, or, of the first one of a train, in the cell before. Three
 //! windows slide over the cells: of 10 µs, 100 µs and 1 ms. A burst begins when the rate over 10 µs reaches half of the link's speed, and
 //! ends when it falls below; that a link is busy from one half on is the usual definition (Zhang et al., High-resolution measurement of data
 //! center microbursts, IMC 2017). It is a microburst if it lasts for a millisecond at most, and the mean of its second is below a
@@ -184,14 +184,14 @@ impl Microbursts {
         let [sender, receiver] = [src, dst].map(|address| self.numbers.of(address).unwrap_or(NONE));
         self.are_too_many |= receiver == NONE;
         let time = packet.time();
+        if self.first_ns == i64::MAX {
+            self.first_ns = time;
+        }
         while self.receivers.len() < self.numbers.len() {
-            self.receivers.push(Receiver::new(time));
+            self.receivers.push(Receiver::new(time, self.first_ns));
         }
         if let Some(of_flow) = self.flows.known(flow) {
             *of_flow = OfFlow { sender, receiver, ..OfFlow::default() };
-        }
-        if self.first_ns == i64::MAX {
-            self.first_ns = time;
         }
     }
 

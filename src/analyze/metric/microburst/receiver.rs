@@ -30,6 +30,9 @@ pub(super) struct Receiver {
     cells: VecDeque<(u32, u32)>,
     /// The largest sums.
     pub(super) peaks: [u64; 3],
+    /// Cells and seconds are counted from here: the capture's first packet.
+    origin: i64,
+    /// When the second at hand begins.
     second: i64,
     second_bytes: u64,
     pub(super) all_bytes: u64,
@@ -71,9 +74,11 @@ impl Left {
 }
 
 impl Receiver {
-    pub(super) fn new(time: i64) -> Receiver {
+    pub(super) fn new(time: i64, origin: i64) -> Receiver {
         Receiver {
-            start: cell_start(time),
+            origin,
+            // The first packet enters a cell, too.
+            start: floor(time, origin, CELL_NS).saturating_sub(CELL_NS),
             cell_ns: CELL_NS as u64,
             bytes: 0,
             last: i64::MIN,
@@ -81,7 +86,7 @@ impl Receiver {
             within: [0; 3],
             cells: VecDeque::new(),
             peaks: [0; 3],
-            second: time.div_euclid(SECOND_NS),
+            second: floor(time, origin, SECOND_NS),
             second_bytes: 0,
             all_bytes: 0,
             first: time,
@@ -96,7 +101,7 @@ impl Receiver {
     /// Ends the cells before the one of this time; `None` if it is in the cell at hand, or before it. Bytes of the packet may have
     /// passed in these cells.
     pub(super) fn leave_cells(&mut self, time: i64, bytes: u32) -> Option<Left> {
-        let start = cell_start(time);
+        let start = floor(time, self.origin, CELL_NS);
         if start <= self.start && time > self.start - SECOND_NS {
             return None;
         }
@@ -104,6 +109,10 @@ impl Receiver {
         let since = time.saturating_sub(self.last);
         if since <= 0 || since > SPREAD_NS {
             left.cells[0] = self.last_cell();
+            // The first packet of a train was on the wire before its time: else a window that begins with it has one too many.
+            (self.start, self.bytes) = (start.saturating_sub(CELL_NS), bytes);
+            left.cells[1] = self.last_cell();
+            left.rest = 0;
             return Some(left);
         }
         let mut from = self.last;
@@ -129,7 +138,7 @@ impl Receiver {
         if bytes == 0 {
             return None;
         }
-        let number = cell_number(self.start);
+        let number = self.cell_number(self.start);
         self.cells.push_back((number, bytes));
         for ((sum, within), (peak, window)) in
             self.sums.iter_mut().zip(&mut self.within).zip(self.peaks.iter_mut().zip(WINDOWS))
@@ -154,7 +163,7 @@ impl Receiver {
 
     /// A packet is in the cell of this time.
     pub(super) fn enter(&mut self, time: i64, bytes: u32) {
-        let start = cell_start(time);
+        let start = floor(time, self.origin, CELL_NS);
         // A clock that was set back a long way begins anew.
         if start > self.start || time <= self.start - SECOND_NS {
             self.start = start;
@@ -179,18 +188,28 @@ impl Receiver {
     }
 
     pub(super) fn is_in_second(&self, time: i64) -> bool {
-        (time.wrapping_sub(self.second.wrapping_mul(SECOND_NS)) as u64) < SECOND_NS as u64
+        (time.wrapping_sub(self.second) as u64) < SECOND_NS as u64
     }
 
     pub(super) fn begin_second(&mut self, time: i64) {
-        (self.second, self.second_bytes) = (time.div_euclid(SECOND_NS), 0);
+        (self.second, self.second_bytes) = (floor(time, self.origin, SECOND_NS), 0);
     }
 
     /// The mean of the second at hand, or of what the capture has of it: a millisecond at least.
     pub(super) fn mean_bps(&self, first_ns: i64, last_ns: i64) -> u64 {
-        let from = self.second.saturating_mul(SECOND_NS);
+        let from = self.second;
         let to = from.saturating_add(SECOND_NS).min(last_ns);
         bit_rate(self.second_bytes, to.saturating_sub(from.max(first_ns)).max(LONGEST_NS) as u64)
+    }
+
+    /// The number of the cell of a time, modulo 2^32, and when that cell begins.
+    pub(super) fn cell_of(&self, time: i64) -> (u32, i64) {
+        let start = floor(time, self.origin, CELL_NS);
+        (self.cell_number(start), start)
+    }
+
+    fn cell_number(&self, start: i64) -> u32 {
+        start.saturating_sub(self.origin).div_euclid(CELL_NS) as u32
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
@@ -202,11 +221,7 @@ impl Receiver {
     }
 }
 
-fn cell_start(time: i64) -> i64 {
-    time.saturating_sub(time.rem_euclid(CELL_NS))
-}
-
-/// The number of the cell that begins then, modulo 2^32.
-pub(super) fn cell_number(start: i64) -> u32 {
-    start.div_euclid(CELL_NS) as u32
+/// The last multiple of a length from the origin on.
+fn floor(time: i64, origin: i64, length: i64) -> i64 {
+    time.saturating_sub(time.saturating_sub(origin).rem_euclid(length))
 }
