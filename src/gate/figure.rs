@@ -312,10 +312,9 @@ impl Subject<'_> {
             Subject::Connection(one) => {
                 format!("{} QP {:#x} - {} QP {:#x}", one.a.addr, one.a.qp, one.b.addr, one.b.qp)
             }
-            Subject::Pause(pause) => match pause.priority {
-                Some(priority) => format!("{} {} priority {priority}", pause.link, pause.sender),
-                None => format!("{} {} all priorities", pause.link, pause.sender),
-            },
+            Subject::Pause(pause) => {
+                format!("{} {} {}", pause.link, pause.sender, units::priority(pause.priority))
+            }
             Subject::Capture(_) => String::new(),
         }
     }

@@ -22,6 +22,11 @@ pub fn bits_per_second(bytes: u64, ns: u64) -> String {
     bits(bytes as f64 * 8e9 / ns.max(1) as f64)
 }
 
+/// A priority of pauses; `None` is 802.3x, which stops all of them.
+pub fn priority(number: Option<u8>) -> String {
+    number.map_or_else(|| "all priorities".to_owned(), |number| format!("priority {number}"))
+}
+
 /// "93.1 %"; what is not quite none or all does not read as if it were.
 pub fn percent(ratio: f64) -> String {
     let value = ratio * 100.0;

@@ -10,7 +10,7 @@ use crate::report::{
     BurstEffect, Congestion, Credits, DcbxPort, Dcqcn, HostStorm, Incast, Microbursts, Overhead, Pause,
     PauseCulprit, PauseDeadlock, PauseTree, Ports, PriorityBy, Qos, Reason, SlowFlow, TrafficClass, View,
     clean,
-    units::{bits, bits_per_second, bytes, count, duration, percent},
+    units::{bits, bits_per_second, bytes, count, duration, percent, priority},
 };
 
 pub(super) fn blocks(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
@@ -391,7 +391,7 @@ pub(in crate::report) fn pause(pause: Option<&[Pause]>, why: Option<&Reason>) ->
         return "none".into();
     }
     let one = |p: &Pause| {
-        let what = p.priority.map_or("all priorities".to_owned(), |n| format!("priority {n}"));
+        let what = priority(p.priority);
         let mut text =
             format!("{} {} {what}: {} XOFF, {} XON", p.link, p.sender, count(p.xoff), count(p.xon));
         if let (Some(ns), Some(n), Some(longest)) = (p.paused_ns, p.intervals, p.longest_ns) {
@@ -440,13 +440,12 @@ pub(in crate::report) fn pause_tree(tree: &PauseTree) -> Option<String> {
     let names = |all: &[String], by: &str| {
         all.iter().map(|name| clean(name).into_owned()).collect::<Vec<_>>().join(by)
     };
-    let at = |priority: Option<u8>| priority.map_or("all priorities".to_owned(), |n| format!("priority {n}"));
     let one = |culprit: &PauseCulprit| {
         let mut text = format!(
             "{} paused {} ({}) for {}",
             clean(&culprit.device),
             names(&culprit.direct, ", "),
-            at(culprit.priority),
+            priority(culprit.priority),
             duration(culprit.paused_ns)
         );
         if !culprit.indirect.is_empty() {
@@ -465,14 +464,14 @@ pub(in crate::report) fn pause_tree(tree: &PauseTree) -> Option<String> {
             "circle: {} → {}, {}, all paused at once for {} ({})",
             names(&circle.devices, " → "),
             circle.devices.first().map_or("".into(), |name| clean(name)),
-            at(circle.priority),
+            priority(circle.priority),
             duration(circle.all_paused_ns),
             circle.confidence.name()
         )
     };
     let storm = |storm: &HostStorm| {
         let time = storm.end_ns.saturating_sub(storm.start_ns).max(0) as u64;
-        format!("{} held {} paused for {}", clean(&storm.host), at(storm.priority), duration(time))
+        format!("{} held {} paused for {}", clean(&storm.host), priority(storm.priority), duration(time))
     };
     let mut parts: Vec<String> = tree.deadlocks.iter().take(MAX_TREES).map(circle).collect();
     parts.extend(tree.host_storms.iter().take(MAX_TREES).map(storm));

@@ -10,6 +10,7 @@ use crate::{
     report::{
         self, Flow, Location, View,
         chart::{Chart, Mark, Series, Style},
+        units::priority,
     },
     wire::Psn,
 };
@@ -106,10 +107,8 @@ impl Timeline {
             });
         }
         if !paused.is_empty() {
-            let name =
-                |priority: Option<u8>| priority.map_or("all priorities".into(), |n| format!("priority {n}"));
             let mut rows: Vec<String> =
-                paused.iter().map(|p| format!("{} {}", p.sender, name(p.priority))).collect();
+                paused.iter().map(|p| format!("{} {}", p.sender, priority(p.priority))).collect();
             let names = rows.clone();
             rows.sort_unstable();
             rows.dedup();

@@ -7,7 +7,7 @@ use crate::{
     analyze::metric::{Spell, bit_rate},
     report::{
         self, Confidence, Reason, SlowFlow, TimeCause, TimeShare,
-        units::{bits, count, duration},
+        units::{bits, count, duration, priority},
     },
 };
 
@@ -240,8 +240,8 @@ impl Verdicts {
                 let by =
                     spent.stopped.iter().max_by_key(|(_, ns)| *ns).and_then(|(by, _)| self.pause.asker(*by));
                 let by = by.map_or_else(String::new, |asker| match asker.priority {
-                    8.. => format!(" of {}, of all priorities", asker.sender),
-                    priority => format!(" of {}, priority {priority}", asker.sender),
+                    8.. => format!(" of {}, of {}", asker.sender, priority(None)),
+                    number => format!(" of {}, {}", asker.sender, priority(Some(number as u8))),
                 });
                 format!("silent during pauses{by}: {times}, {} at most", duration(longest))
             }

@@ -6,7 +6,7 @@ use super::{survey::Sums, words::counted};
 use crate::report::{
     self, Affected, BurstEffect, Congestion, Credits, Incast, MarkedFlow, Microbursts, Pause, PauseFault,
     PauseTree, Ports, Qos, Report, SlowFlow, TimeCause, TimeShare,
-    units::{bits, bytes, count, duration, percent},
+    units::{bits, bytes, count, duration, percent, priority},
 };
 
 /// The input of these rules.
@@ -166,10 +166,6 @@ pub(super) fn slow(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     }
 }
 
-fn priority(pause: &Pause) -> String {
-    pause.priority.map_or_else(|| "all priorities".to_owned(), |priority| format!("priority {priority}"))
-}
-
 pub(super) fn pause_storm(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     for pause in capture.pause {
         for storm in pause.storms.iter().flatten() {
@@ -183,7 +179,7 @@ pub(super) fn pause_storm(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
                 "pause storm: {} held {} on {} paused for {} with {} frames; the watchdog would have fired {} after its \
                  beginning, and {restored}",
                 pause.sender,
-                priority(pause),
+                priority(pause.priority),
                 pause.link,
                 duration(time),
                 count(storm.frames),
@@ -209,7 +205,7 @@ pub(super) fn pauses(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
             let text = format!(
                 "{} paused {} on {} for {} in all, {} at a time at most",
                 pause.sender,
-                priority(pause),
+                priority(pause.priority),
                 pause.link,
                 duration(paused),
                 duration(pause.longest_ns.unwrap_or(0))

@@ -3,7 +3,7 @@
 use super::capture::{Capture, Seen};
 use crate::report::{
     PauseTree,
-    units::{count, duration, percent},
+    units::{self, count, duration, percent},
 };
 
 /// Circles that held for a shorter time are no finding: 100 µs.
@@ -16,7 +16,7 @@ fn tree<'a>(capture: &Capture<'a>) -> impl Iterator<Item = &'a PauseTree> {
 }
 
 fn at(priority: Option<u8>) -> String {
-    priority.map_or_else(|| "of all priorities".into(), |priority| format!("of priority {priority}"))
+    format!("of {}", units::priority(priority))
 }
 
 fn names(all: &[String]) -> String {
@@ -88,7 +88,7 @@ pub(super) fn host_storms(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
         let text = format!(
             "{} held {} of its link paused for {} of {}, and nothing to it was marked: {}",
             storm.host,
-            storm.priority.map_or_else(|| "all priorities".into(), |priority| format!("priority {priority}")),
+            units::priority(storm.priority),
             percent(storm.duty_ratio),
             duration(time),
             match storm.confidence {
