@@ -5,7 +5,7 @@
 //! one of the two sends a link packet. Which two directions are one link: the capture ports of ERF, of which 0 and 1, 2 and 3 and so on are
 //! one; or the only two that there are.
 
-use super::{Context, Metric};
+use super::{Context, Metric, bins};
 use crate::{
     analyze::model::Event,
     icrc,
@@ -91,7 +91,7 @@ impl Bins {
         if self.all.is_empty() {
             self.width = FINEST_NS;
         }
-        let start = time.saturating_sub(time.rem_euclid(self.width));
+        let start = bins::floor(time, self.width);
         match self.all.last_mut() {
             // Times that step back are in the last bin.
             Some(last) if last.start_ns >= start => {
@@ -104,17 +104,10 @@ impl Bins {
             }
         }
         while self.all.len() > MAX_BINS {
-            self.width = self.width.saturating_mul(2);
-            let width = self.width;
-            let floor = |time: i64| time.saturating_sub(time.rem_euclid(width));
-            self.all.dedup_by(|later, bin| {
-                let is_same = floor(later.start_ns) == floor(bin.start_ns);
-                if is_same {
-                    (bin.least, bin.most) = (bin.least.min(later.least), bin.most.max(later.most));
-                }
-                is_same
-            });
-            self.all.iter_mut().for_each(|bin| bin.start_ns = floor(bin.start_ns));
+            let merge = |bin: &mut CreditBin, later: &CreditBin| {
+                (bin.least, bin.most) = (bin.least.min(later.least), bin.most.max(later.most));
+            };
+            bins::coalesce(&mut self.all, &mut self.width, |bin| &mut bin.start_ns, merge);
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Context, Metric, Placed, bit_rate, numbers::Numbers, per_flow::PerFlow};
+use super::{Context, Metric, Placed, bins, bit_rate, numbers::Numbers, per_flow::PerFlow};
 use crate::{
     analyze::{model::FlowId, packet::PacketView, table::run::RunSum},
     report::{self, Reason},
@@ -98,7 +98,7 @@ impl Incast {
     fn add(&mut self, flow: FlowId, time: i64, bytes: u64) {
         if !self.is_open || time >= self.start.saturating_add(BIN_NS) {
             self.close();
-            (self.is_open, self.start) = (true, time.saturating_sub(time.rem_euclid(BIN_NS)));
+            (self.is_open, self.start) = (true, bins::floor(time, BIN_NS));
         }
         let Some(of_flow) = self.flows.known(flow) else { return };
         let is_first = std::mem::replace(&mut of_flow.bin, self.start) != self.start;
@@ -205,7 +205,7 @@ impl Metric for Incast {
         if self.speed_bps == 0 {
             return i64::MIN..i64::MAX;
         }
-        let start = time_ns.saturating_sub(time_ns.rem_euclid(BIN_NS));
+        let start = bins::floor(time_ns, BIN_NS);
         start..start.saturating_add(BIN_NS)
     }
 

@@ -2,6 +2,7 @@
 //!
 //! A built-in metric is one file here, one line in `built_in!`, and its fields in the report.
 
+mod bins;
 pub(crate) mod capture;
 pub mod classes;
 pub mod congestion;

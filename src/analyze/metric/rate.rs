@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Context, Metric, Placed, ratio};
+use super::{Context, Metric, Placed, bins, ratio};
 use crate::{
     analyze::{
         model::{Class, Event},
@@ -45,7 +45,7 @@ impl Rate {
     /// Finds the bin of a time outside the one at hand.
     #[cold]
     fn go_to(&mut self, time: i64) {
-        let start = self.floor(time);
+        let start = bins::floor(time, self.width);
         let after = self.bins.partition_point(|bin| bin.start_ns <= start);
         if after == self.bins.len() && self.bins.last().is_none_or(|last| last.start_ns < start) {
             self.bins.push(Interval { start_ns: start, ..Interval::default() });
@@ -57,27 +57,13 @@ impl Rate {
             // Back in time: to its bin, or the nearest before it, or the first.
             self.at = after.saturating_sub(1);
         }
-        self.start = self.floor(time);
+        self.start = bins::floor(time, self.width);
         self.end = self.start.saturating_add(self.width);
-    }
-
-    fn floor(&self, time: i64) -> i64 {
-        time.saturating_sub(time.rem_euclid(self.width))
     }
 
     /// Doubles the length of the bins.
     fn coalesce(&mut self) {
-        self.width = self.width.saturating_mul(2);
-        let width = self.width;
-        let floor = |time: i64| time.saturating_sub(time.rem_euclid(width));
-        self.bins.dedup_by(|later, bin| {
-            let is_same = floor(later.start_ns) == floor(bin.start_ns);
-            if is_same {
-                bin.add(later);
-            }
-            is_same
-        });
-        self.bins.iter_mut().for_each(|bin| bin.start_ns = floor(bin.start_ns));
+        bins::coalesce(&mut self.bins, &mut self.width, |bin| &mut bin.start_ns, |bin, later| bin.add(later));
     }
 }
 
@@ -115,7 +101,7 @@ impl Metric for Rate {
         if self.width == 0 {
             return i64::MIN..i64::MAX;
         }
-        let start = self.floor(time_ns);
+        let start = bins::floor(time_ns, self.width);
         start..start.saturating_add(self.width)
     }
 
