@@ -13,8 +13,8 @@ use pyo3::{
 };
 use rdmawire::{
     analyze::{Analysis, Options},
-    capture::{Record, Source},
-    packets::{FileFacts, HeaderMerge, HeaderRows, analyze_headers, header_schema},
+    capture::Source,
+    packets::{FileFacts, FileSpan, HeaderMerge, HeaderRows, analyze_headers, header_schema},
 };
 
 use crate::{
@@ -56,7 +56,7 @@ impl Headers {
         let opened = self.input.open()?;
         let rows = HeaderRows::new(&self.tap, &opened.reader.info().name);
         let batches =
-            Batches { opened: Some(opened), options: self.options.clone(), rows, seen: Seen::default() };
+            Batches { opened: Some(opened), options: self.options.clone(), rows, span: FileSpan::default() };
         stream_capsule(py, batches)
     }
 }
@@ -65,19 +65,18 @@ struct Batches {
     opened: Option<Opened>,
     options: Options,
     rows: HeaderRows,
-    seen: Seen,
+    span: FileSpan,
 }
 
 impl Batches {
     fn read(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
-        let Batches { opened: Some(opened), options, rows, seen } = self else { return Ok(None) };
+        let Batches { opened: Some(opened), options, rows, span } = self else { return Ok(None) };
         while rows.len() < ROWS {
             let read = opened.reader.next_batch(|record| {
-                seen.add(record);
-                rows.push(&options.headers(seen.frames, record));
+                rows.push(&options.headers(span.add(record), record));
             });
             if read.map_err(|error| fail(opened.raised.or(&error)))? == 0 {
-                rows.push_facts(&FileFacts::of(opened.reader.info(), seen.frames, seen.times))?;
+                rows.push_facts(&FileFacts::of(opened.reader.info(), *span))?;
                 let last = rows.finish()?;
                 self.opened = None;
                 return Ok(Some(last));
@@ -109,34 +108,18 @@ impl RecordBatchReader for Batches {
 #[pyfunction]
 pub(crate) fn file_facts(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<String> {
     let mut opened = Input::of(source)?.open()?;
-    let mut seen = Seen::default();
+    let mut span = FileSpan::default();
     py.detach(|| {
         loop {
-            let read = opened.reader.next_batch(|record| seen.add(record));
+            let read = opened.reader.next_batch(|record| _ = span.add(record));
             if read.map_err(|error| fail(opened.raised.or(&error)))? == 0 {
-                let facts = FileFacts::of(opened.reader.info(), seen.frames, seen.times);
+                let facts = FileFacts::of(opened.reader.info(), span);
                 return serde_json::to_string(&facts)
                     .map_err(|error| ArrowError::ExternalError(Box::new(error)));
             }
         }
     })
     .map_err(error::plain)
-}
-
-/// The frames of a file.
-#[derive(Default)]
-struct Seen {
-    frames: u64,
-    /// Of the first frame, and the latest of all.
-    times: Option<(i64, i64)>,
-}
-
-impl Seen {
-    fn add(&mut self, record: &Record<'_>) {
-        self.frames += 1;
-        let (_, last) = self.times.get_or_insert((record.time.0, record.time.0));
-        *last = record.time.0.max(*last);
-    }
 }
 
 /// An analysis that is fed with rows of headers, of one tap.

@@ -13,7 +13,7 @@ use super::{
 };
 use rdmawire::{
     capture::Source,
-    packets::{FileFacts, Index as Files},
+    packets::{FileFacts, FileSpan, Index as Files},
 };
 
 /// Write the headers of all frames as Parquet files, in directories by tap, hour and bucket: for an analysis in Spark.
@@ -60,14 +60,13 @@ impl Index {
             };
             let name = name.to_string_lossy();
             let mut files = Files::new(&self.output, &self.tap, &name, self.buckets, self.force);
-            let (mut number, mut times) = (0, None::<(i64, i64)>);
+            let mut span = FileSpan::default();
             while !STOP.load(Ordering::Relaxed) {
                 match source.next() {
                     Ok(Some(record)) => {
-                        number += 1;
-                        let (_, last) = times.get_or_insert((record.time.0, record.time.0));
-                        *last = record.time.0.max(*last);
+                        let number = span.add(&record);
                         files.push(&options.headers(number, &record)).context("cannot write the index")?;
+                        progress.frame(number, || source.info().bytes_read);
                     }
                     Ok(None) => break,
                     Err(error) => {
@@ -77,14 +76,13 @@ impl Index {
                         break;
                     }
                 }
-                progress.frame(number, || source.info().bytes_read);
             }
             progress.clear();
             if STOP.load(Ordering::Relaxed) {
                 // Files that were begun are removed.
                 return Ok(Outcome::Failed);
             }
-            let mut facts = FileFacts::of(source.info(), number, times);
+            let mut facts = FileFacts::of(source.info(), span);
             facts.file = name.into_owned();
             is_all &= facts.problems.is_empty();
             files.finish(&facts).context("cannot write the index")?;

@@ -71,8 +71,8 @@ pub struct FileFacts {
 }
 
 impl FileFacts {
-    /// What is known of a source after it was read. `times`: of its first frame, and the latest of all.
-    pub fn of(info: &Info, frames: u64, times: Option<(i64, i64)>) -> FileFacts {
+    /// What is known of a source after its frames were counted.
+    pub fn of(info: &Info, FileSpan { frames, times }: FileSpan) -> FileFacts {
         let known = Files::of([info].into_iter());
         FileFacts {
             file: info.name.clone(),
@@ -103,6 +103,24 @@ impl FileFacts {
                 .collect(),
             drops: all.iter().filter_map(|file| file.drops).reduce(|a, b| a + b),
         }
+    }
+}
+
+/// The frames of a file, as they are read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FileSpan {
+    frames: u64,
+    /// Of the first frame, and the latest of all.
+    times: Option<(i64, i64)>,
+}
+
+impl FileSpan {
+    /// Counts a frame. Returns its number, from 1.
+    pub fn add(&mut self, record: &Record<'_>) -> u64 {
+        self.frames += 1;
+        let (_, last) = self.times.get_or_insert((record.time.0, record.time.0));
+        *last = record.time.0.max(*last);
+        self.frames
     }
 }
 

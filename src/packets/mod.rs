@@ -25,7 +25,7 @@ pub use crate::report::table::Format;
 pub use batch::{Batch, Headers, schema};
 pub use columns::{CAPTURE, COLUMNS, Cell, Column, Get, Name, Row, TOLD_COLUMNS, Told};
 #[cfg(feature = "arrow")]
-pub use headers::{FileFacts, HeaderRows, analyze_headers, header_schema};
+pub use headers::{FileFacts, FileSpan, HeaderRows, analyze_headers, header_schema};
 #[cfg(feature = "parquet")]
 pub use index::Index;
 #[cfg(feature = "parquet")]
