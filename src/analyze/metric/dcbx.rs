@@ -31,17 +31,11 @@ impl Dcbx {
     #[cold]
     #[inline(never)]
     pub(super) fn on_frame(&mut self, event: &Event<'_>) {
-        let d = event.packet;
-        let Some(sender) = d.get::<Ethernet>().map(Ethernet::src) else { return };
         let mut heard = DcbxPort::default();
         let mut is_dcbx = false;
         let mut before = Before::default();
-        for layer in d.layers().iter() {
-            let Some(bytes) = d.frame().get(layer.at as usize..(layer.at + layer.len) as usize) else {
-                break;
-            };
-            is_dcbx |= hear(layer.kind, bytes, &mut heard, &mut before);
-        }
+        let sender = each_part(event, |kind, bytes| is_dcbx |= hear(kind, bytes, &mut heard, &mut before));
+        let Some(sender) = sender else { return };
         if !is_dcbx {
             return;
         }
@@ -84,6 +78,17 @@ impl Dcbx {
         let dscp = of_dscps.filter_map(one).collect();
         Some(QosMap { pfc: row.pfc.clone()?, dscp, ..QosMap::default() })
     }
+}
+
+/// Calls `on_part` with each part of a frame. Returns who sent it.
+pub(super) fn each_part(event: &Event<'_>, mut on_part: impl FnMut(Kind, &[u8])) -> Option<Mac> {
+    let d = event.packet;
+    let sender = d.get::<Ethernet>()?.src();
+    for layer in d.layers().iter() {
+        let Some(bytes) = d.frame().get(layer.at as usize..(layer.at + layer.len) as usize) else { break };
+        on_part(layer.kind, bytes);
+    }
+    Some(sender)
 }
 
 /// What a part before says of the next one.

@@ -28,8 +28,8 @@ pub(super) struct Burst {
     /// Bytes since the last cell that was busy.
     tail: u64,
     last_busy: u32,
-    /// The last cell that counts.
-    last: u32,
+    /// The last cell that is its.
+    pub(super) last: u32,
     pub(super) peaks: [u64; 3],
     #[serde(with = "crate::stored::roomy")]
     pub(super) flows: Vec<FlowId>,
@@ -117,11 +117,6 @@ impl Burst {
 
     pub(super) fn duration(&self) -> u64 {
         self.end_ns.saturating_sub(self.start_ns).max(0) as u64
-    }
-
-    /// The last cell that is its.
-    pub(super) fn end_cell(&self) -> Option<u32> {
-        Some(self.last)
     }
 
     /// Something happened that may be due to it.

@@ -1,10 +1,11 @@
 //! Microbursts: times of a millisecond at most in which a receiver's link is busy, in a second in which it is not.
 //!
-//! The bytes to each receiver are summed in cells of a microsecond, those of a packet over the time since the packet before it, or, of the first one of a train, in the cell before. Three
-//! windows slide over the cells: of 10 µs, 100 µs and 1 ms. A burst begins when the rate over 10 µs reaches half of the link's speed, and
-//! ends when it falls below; that a link is busy from one half on is the usual definition (Zhang et al., High-resolution measurement of data
-//! center microbursts, IMC 2017). It is a microburst if it lasts for a millisecond at most, and the mean of its second is below a
-//! quarter of the link's speed. Without a speed there are no bursts, and the peaks of the windows are all that is known.
+//! The bytes to each receiver are summed in cells of a microsecond: those of a packet over the time since the packet before it, or, of the
+//! first one of a train, in the cell before. Three windows slide over the cells: of 10 µs, 100 µs and 1 ms. A burst begins when the rate
+//! over 10 µs reaches half of the link's speed, and ends when it falls below; that a link is busy from one half on is the usual definition
+//! (Zhang et al., High-resolution measurement of data center microbursts, IMC 2017). It is a microburst if it lasts for a millisecond at
+//! most, and the mean of its second is below a quarter of the link's speed. Without a speed there are no bursts, and the peaks of the
+//! windows are all that is known.
 //!
 //! Packets of runs count one by one: the tracker tells of each packet by [`Microbursts::pass`], so no run ends for it.
 
@@ -29,6 +30,8 @@ use receiver::Receiver;
 const CELL_NS: i64 = 1_000;
 /// Windows, in cells.
 const WINDOWS: [u32; 3] = [10, 100, 1_000];
+/// The shortest one.
+const SHORTEST_NS: i64 = WINDOWS[0] as i64 * CELL_NS;
 /// A burst that lasts longer is no microburst.
 const LONGEST_NS: i64 = 1_000_000;
 /// What comes so soon after a burst may be due to it.
@@ -134,8 +137,7 @@ impl Microbursts {
     }
 
     fn set_busy(&mut self) {
-        let in_window =
-            |bps: u64| (bps as u128 * (WINDOWS[0] as i64 * CELL_NS) as u128 / 16_000_000_000) as u64;
+        let in_window = |bps: u64| (bps as u128 * SHORTEST_NS as u128 / 16_000_000_000) as u64;
         self.busy = self.speeds.common().map_or(u64::MAX, |bps| in_window(bps).max(1));
     }
 
@@ -202,7 +204,7 @@ impl Microbursts {
         self.last_ns = self.last_ns.max(time);
         let Some(at) = self.flows.get(flow).map(|of_flow| of_flow.receiver) else { return };
         let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
-        let is_alone = time.saturating_sub(receiver.last) >= WINDOWS[0] as i64 * CELL_NS;
+        let is_alone = time.saturating_sub(receiver.last) >= SHORTEST_NS;
         let left = receiver.leave_cells(time, bytes);
         if let Some(left) = left {
             for cell in left.iter() {
@@ -355,7 +357,7 @@ impl Microbursts {
         let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
         receiver.cell_ns = CELL_NS as u64;
         let Some(mut burst) = receiver.burst.take() else { return };
-        receiver.busy_until = burst.end_cell();
+        receiver.busy_until = Some(burst.last);
         burst.name(&self.flows);
         receiver.ended = Some(burst);
     }

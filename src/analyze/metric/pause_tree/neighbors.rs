@@ -1,8 +1,8 @@
 //! What LLDP in the capture says of who is at the ends of a link.
 
 use crate::{
-    analyze::model::Event,
-    wire::{Ethernet, Header, Kind, Lldp, LldpChassis, LldpPort, Mac},
+    analyze::{metric::dcbx, model::Event},
+    wire::{Header, Kind, Lldp, LldpChassis, LldpPort, Mac},
 };
 
 /// Senders of LLDP that are told apart.
@@ -45,16 +45,10 @@ impl Neighbors {
     #[cold]
     #[inline(never)]
     pub(in crate::analyze::metric) fn on_frame(&mut self, event: &Event<'_>) {
-        let d = event.packet;
-        let Some(sender) = d.get::<Ethernet>().map(Ethernet::src) else { return };
         let mut said = Said::default();
         let mut before = (0, None);
-        for layer in d.layers().iter() {
-            let Some(bytes) = d.frame().get(layer.at as usize..(layer.at + layer.len) as usize) else {
-                break;
-            };
-            said.hear(layer.kind, bytes, &mut before);
-        }
+        let sender = dcbx::each_part(event, |kind, bytes| said.hear(kind, bytes, &mut before));
+        let Some(sender) = sender else { return };
         let interface = event.record.interface;
         let is_known = |known: &&mut Neighbor| known.interface == interface && known.sender == sender;
         if let Some(known) = self.0.iter_mut().find(is_known) {
