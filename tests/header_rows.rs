@@ -378,6 +378,28 @@ fn an_index_has_the_report_of_the_capture() {
     }
 }
 
+/// A capture that ends within a record is indexed up to there, and that is said.
+#[cfg(feature = "parquet")]
+#[test]
+fn an_index_says_what_is_damaged() {
+    let scratch = scratch::Scratch::new("index-damage");
+    let cut = scratch.join("cut.pcap");
+    let whole = std::fs::read("pcaps/loss1_rc_write-B-300.pcap").unwrap();
+    std::fs::write(&cut, &whole[..12_345]).unwrap();
+    let run = |arguments: &[&std::ffi::OsStr]| {
+        std::process::Command::new(env!("CARGO_BIN_EXE_rdmawire")).args(arguments).output().unwrap()
+    };
+    let dir = scratch.join("index");
+    let done =
+        run(&["index".as_ref(), "--tap".as_ref(), "t".as_ref(), "-o".as_ref(), dir.as_ref(), cut.as_ref()]);
+    assert_eq!(done.status.code(), Some(2));
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert!(said.contains("cut.pcap") && said.contains("after 13 frames"), "{said}");
+    let done = run(&["analyze".as_ref(), "--json".as_ref(), dir.as_ref()]);
+    let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(report["capture"]["packets"], 13);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
