@@ -65,7 +65,7 @@ impl Play<'_> {
             self.text(&format!("{merged:#}\n"), &named(expect, "merged"))?;
         }
         if let Some(links) = self.links {
-            self.text(&run.links(), links)?;
+            self.text(&self.links_of(&run)?, links)?;
         }
         Ok(Outcome::Done)
     }
@@ -79,6 +79,19 @@ impl Play<'_> {
             writer.put(&Record { time: Time(time_ns), link, interface: 0, wire_len, frame: bytes })?;
         }
         Ok(writer.finish()?)
+    }
+
+    /// Taps are named by their interfaces, or by their files, where these do not name an interface.
+    fn links_of(&self, run: &Run) -> anyhow::Result<String> {
+        let Some(output) = self.output.filter(|&output| output != Path::new("-")) else {
+            return Ok(run.links());
+        };
+        if format_of(output)? == capture::Format::Pcapng {
+            return Ok(run.links());
+        }
+        let file =
+            |tap| file_of(output, run, tap).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(run.links_of(file))
     }
 
     fn text(&self, text: &str, path: &Path) -> anyhow::Result<()> {

@@ -111,8 +111,16 @@ impl Run {
         self.scenario.host.iter().any(|host| host.name == device)
     }
 
-    /// The file that says what the tapped links join, as `rdmawire analyze --links` takes it.
+    /// The file that says what the tapped links join, as `rdmawire analyze --links` takes it. Taps have the names of their interfaces.
     pub fn links(&self) -> String {
+        self.links_of(|at| match self.scenario.tap[at].name.as_str() {
+            "" => at.to_string(),
+            name => name.to_owned(),
+        })
+    }
+
+    /// The same, with other names of taps: those of files that do not name their interface.
+    pub fn links_of(&self, name: impl Fn(usize) -> String) -> String {
         let mut text = String::new();
         for (at, tap) in self.scenario.tap.iter().enumerate() {
             let Some([a, b]) = &tap.ends else { continue };
@@ -123,7 +131,7 @@ impl Run {
                     self.end_mac(at, side)
                 )
             };
-            let name = if tap.name.is_empty() { at.to_string() } else { tap.name.clone() };
+            let name = name(at);
             let (a, b) = (end(a, Side::Left), end(b, Side::Right));
             // Writing to text cannot fail.
             let _ = writeln!(text, "[[link]]\ntap = {name:?}\na = {a}\nb = {b}\n");
