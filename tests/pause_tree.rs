@@ -3,11 +3,12 @@
 
 use rdmawire::{
     analyze::{Analysis, Links, Options},
-    capture::{Record, Time},
     report::{Confidence, KnownBy, PauseTree, Reason, Report},
     sim::{Run, Scenario, run},
 };
 use serde_json::Value;
+
+mod merged;
 
 const TREE: &str = include_str!("../examples/scenarios/pause-tree.toml");
 const DEADLOCK: &str = include_str!("../examples/scenarios/pause-deadlock.toml");
@@ -18,24 +19,9 @@ fn play(text: &str) -> Run {
 
 /// What all taps of a scenario recorded, as one capture with an interface for each.
 fn analyze(run: &Run, links: Option<&str>) -> Report {
-    let mut all = Vec::new();
-    for tap in 0..run.captures.len() {
-        let mut frames = run.frames(tap);
-        while let Some(frame) = frames.next() {
-            all.push((frame.time_ns, tap as u16, frame.link, frame.bytes.to_vec()));
-        }
-    }
-    all.sort_by_key(|(time, tap, ..)| (*time, *tap));
     let links = links.map(|text| Links::parse(text).unwrap_or_else(|error| panic!("{error}\n{text}")));
     let mut analysis = Analysis::new(Options { links, ..Options::default() });
-    for tap in 0..run.captures.len() {
-        let known = run.interface(tap);
-        analysis.interface(tap as u16, known.name.unwrap_or_default(), known.speed_bps);
-    }
-    for (time, interface, link, frame) in all {
-        let wire_len = frame.len() as u32;
-        analysis.push(&Record { time: Time(time), link, interface, wire_len, frame: &frame });
-    }
+    merged::push(run, &Vec::from_iter(0..run.captures.len()), &mut analysis);
     analysis.finish()
 }
 
@@ -248,12 +234,7 @@ fn without_a_topology_there_is_no_tree() {
     // One link shows its own pauses, and no causes.
     let links = Links::parse(&run.links()).unwrap();
     let mut analysis = Analysis::new(Options { links: Some(links), ..Options::default() });
-    analysis.interface(0, "l4".into(), Some(100_000_000_000));
-    let mut frames = run.frames(3);
-    while let Some(frame) = frames.next() {
-        let (time, wire_len) = (Time(frame.time_ns), frame.wire_len);
-        analysis.push(&Record { time, link: frame.link, interface: 0, wire_len, frame: frame.bytes });
-    }
+    merged::push(&run, &[3], &mut analysis);
     let report = analysis.finish();
     let tree = tree(&report);
     assert_eq!((tree.why["edges"], tree.edges.len()), (Reason::OneLink, 0));

@@ -27,8 +27,8 @@ fn a_sender_goes_back_and_a_mirror_copies() {
 #[test]
 fn a_capture_is_learned() {
     let copying = Copying::default();
-    (0..2).for_each(|_| copying.learn(3_000));
+    (0..2).for_each(|_| copying.learn(3_000, true));
     assert!(!copying.has(3_000));
-    copying.learn(3_100);
+    copying.learn(3_100, true);
     assert!(copying.has(3_050) && !copying.has(5_000) && !copying.has(1_000));
 }

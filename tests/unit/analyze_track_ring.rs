@@ -7,14 +7,14 @@ fn unanswered_packets_are_not_all_kept() {
     let (base, n) = (1 << 24, 10 * LARGEST as u64);
     let mut ring = Ring::default();
     for x in base..base + n {
-        ring.put(x, outstanding(x, base, 0), Sent { count: 1, ..Sent::default() });
+        ring.put(x, outstanding(x, base, 0), Sent { flags: SENT, ..Sent::default() });
     }
     assert_eq!(ring.slots.len(), UNANSWERED);
     assert_eq!(ring.room_until(base, 0), u64::MAX);
     let last = base + n - 1;
     assert!(ring.get(last + 1 - UNANSWERED as u64).is_some() && ring.get(last - UNANSWERED as u64).is_none());
     // Of what was sent since the last acknowledgement, more are.
-    ring.put(last + 1, outstanding(last + 1, base, last - 5000), Sent { count: 1, ..Sent::default() });
+    ring.put(last + 1, outstanding(last + 1, base, last - 5000), Sent { flags: SENT, ..Sent::default() });
     assert_eq!(ring.slots.len(), LARGEST);
     assert!(ring.room_until(base, last - 5000) == u64::MAX && ring.get(last).is_some());
 }
@@ -26,8 +26,8 @@ fn rings_share_a_room() {
     let mut rings: Vec<Ring> = (0..1000).map(|_| Ring::default()).collect();
     for ring in &mut rings {
         ring.grow_within(&room);
-        ring.put(7, 0, Sent { count: 1, ..Sent::default() });
-        ring.put(100_000, 99_993, Sent { count: 1, ..Sent::default() });
+        ring.put(7, 0, Sent { flags: SENT, ..Sent::default() });
+        ring.put(100_000, 99_993, Sent { flags: SENT, ..Sent::default() });
         assert!(ring.get(100_000).is_some());
     }
     assert_eq!(left(), 0);
@@ -36,7 +36,7 @@ fn rings_share_a_room() {
     // The first had room, the last not, and work all the same.
     assert_eq!((rings[0].slots.len(), rings[999].slots.len()), (LARGEST, FEW));
     assert!(rings[0].get(7).is_some());
-    rings[999].put(100_001, 99_994, Sent { count: 1, ..Sent::default() });
+    rings[999].put(100_001, 99_994, Sent { flags: SENT, ..Sent::default() });
     assert!(rings[999].get(100_000).is_some() && rings[999].get(100_001).is_some());
     rings.clear();
     assert_eq!(left(), ROOM);

@@ -10,6 +10,9 @@
 
 use std::cell::Cell;
 
+use super::ring::{PLACES, Sent};
+use crate::stored::roomy;
+
 /// The lags of capture duplicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 struct Lags {
@@ -43,31 +46,24 @@ const NEAR: u64 = 8;
 const PATIENCE: u32 = 32;
 
 impl Copying {
-    /// A packet was recorded again after this lag.
+    /// A packet was recorded again after this lag, at the same place or at another one.
     #[inline]
-    pub(crate) fn learn(&self, lag: i64) {
-        let lags = self.0.get();
-        let lags = match lags.seen {
-            0 => Lags { copies: lags.copies + 1, seen: 1, shortest: lag, longest: lag },
-            seen => Lags {
-                copies: lags.copies.saturating_add(1),
-                seen: seen.saturating_add(1),
-                shortest: lags.shortest.min(lag),
-                longest: lags.longest.max(lag),
-            },
-        };
+    pub(crate) fn learn(&self, lag: i64, at_same_place: bool) {
+        let mut lags = self.0.get();
+        lags.copies = lags.copies.saturating_add(1);
+        if at_same_place {
+            (lags.shortest, lags.longest) = match lags.seen {
+                0 => (lag, lag),
+                _ => (lags.shortest.min(lag), lags.longest.max(lag)),
+            };
+            lags.seen = lags.seen.saturating_add(1);
+        }
         self.0.set(lags);
     }
 
     /// Whether duplicates are expected, perhaps at another place.
     pub(crate) fn is_learned(&self) -> bool {
         self.0.get().copies >= ENOUGH
-    }
-
-    /// A packet was recorded again at another place.
-    pub(crate) fn learn_elsewhere(&self) {
-        let lags = self.0.get();
-        self.0.set(Lags { copies: lags.copies.saturating_add(1), ..lags });
     }
 
     /// Nanoseconds from a packet to its copy at the same place, shortest and longest, once they are learned.
@@ -85,6 +81,119 @@ impl Copying {
 
 fn margin(lag: i64) -> i64 {
     lag / 8 + 100
+}
+
+/// The places where packets of a flow are recorded after the first one: behind a switch, at a second mirror. A packet passes few.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Places {
+    known: [u16; Places::MOST],
+    len: u8,
+}
+
+/// Records of a transmission, and of those just before it, that are still to come at a place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Awaited {
+    /// Of this transmission. No bits are set: so it begins.
+    One = 0,
+    None = 1,
+    Two = 2,
+    Three = 3,
+}
+
+impl Awaited {
+    fn of(sent: &Sent, place: usize) -> Awaited {
+        match sent.flags >> shift(place) & 3 {
+            0 => Awaited::One,
+            1 => Awaited::None,
+            2 => Awaited::Two,
+            _ => Awaited::Three,
+        }
+    }
+
+    fn set(self, sent: &mut Sent, place: usize) {
+        sent.flags = sent.flags & !(3 << shift(place)) | (self as u16) << shift(place);
+    }
+}
+
+fn shift(place: usize) -> u32 {
+    PLACES + 2 * place as u32
+}
+
+impl Places {
+    const MOST: usize = (u16::BITS - PLACES) as usize / 2;
+
+    fn known(&self) -> &[u16] {
+        &self.known[..(self.len as usize).min(Self::MOST)]
+    }
+
+    fn find(&self, vantage: u16) -> Option<usize> {
+        self.known().iter().position(|&place| place == vantage)
+    }
+
+    /// Whether no record of this transmission is to come at this place: one more is of another transmission.
+    pub(crate) fn had(&self, sent: &Sent, vantage: u16) -> bool {
+        let had = |place| Awaited::of(sent, place) == Awaited::None;
+        // Where it was recorded first, it was sent again if another place has it.
+        if sent.vantage == vantage { (0..Self::MOST).any(had) } else { self.find(vantage).is_some_and(had) }
+    }
+
+    /// A transmission was recorded again at this place. More than the most places are not told apart from new ones.
+    pub(crate) fn record(&mut self, sent: &mut Sent, vantage: u16) {
+        if self.find(vantage).is_none()
+            && let Some(free) = self.known.get_mut(self.len as usize)
+        {
+            *free = vantage;
+            self.len += 1;
+        }
+        let Some(place) = self.find(vantage) else { return };
+        let awaited = match Awaited::of(sent, place) {
+            Awaited::None | Awaited::One => Awaited::None,
+            Awaited::Two => Awaited::One,
+            Awaited::Three => Awaited::Two,
+        };
+        awaited.set(sent, place);
+    }
+
+    /// A packet is sent again so soon that some places have not recorded the transmission before it yet.
+    pub(crate) fn carry(&self, before: &Sent, again: &mut Sent) {
+        for place in 0..self.known().len() {
+            let awaited = match Awaited::of(before, place) {
+                Awaited::None => Awaited::One,
+                Awaited::One => Awaited::Two,
+                Awaited::Two | Awaited::Three => Awaited::Three,
+            };
+            awaited.set(again, place);
+        }
+    }
+}
+
+/// Transmissions that were sent again so soon that places may record them still. Only identifications tell them from the later ones.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Replaced(#[serde(with = "roomy")] Vec<Sent>);
+
+impl Replaced {
+    const MOST: usize = 64;
+
+    pub(crate) fn find(&self, x: u64, fingerprint: u32) -> Option<&Sent> {
+        self.0.iter().find(|sent| sent.x == x as u32 && sent.fingerprint == fingerprint)
+    }
+
+    /// Takes one. Those before it are forgotten when no mirror can be so late.
+    pub(crate) fn push(&mut self, sent: Sent, now: i64) {
+        self.0.retain(|sent| (now - sent.time).abs() < MIRROR_NS);
+        if self.0.len() == Self::MOST {
+            self.0.remove(0);
+        }
+        self.0.push(sent);
+    }
+
+    pub(crate) fn shed(&mut self) {
+        self.0 = Vec::new();
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.0.capacity() * size_of::<Sent>()
+    }
 }
 
 /// A repetition that waits.

@@ -23,18 +23,22 @@ pub(crate) struct Sent {
     pub(crate) x: u32,
     /// Where it was seen: capture interface and TTL.
     pub(crate) vantage: u16,
-    /// How often the PSN was sent.
-    pub(crate) count: u8,
-    pub(crate) flags: u8,
+    /// The bits below.
+    pub(crate) flags: u16,
 }
 
+/// The slot has a transmission.
+pub(crate) const SENT: u16 = 1;
+/// The PSN was sent before.
+pub(crate) const SENT_AGAIN: u16 = 2;
 /// The packet requests an acknowledgement, or ends a message: it can be timed.
-pub(crate) const ACK_EXPECTED: u8 = 1;
-/// The transmission was seen at a second place already.
-pub(crate) const SEEN_TWICE: u8 = 2;
-
+pub(crate) const ACK_EXPECTED: u16 = 4;
+/// The first transmission seen was a repetition.
+pub(crate) const RETRANSMITTED: u16 = 8;
 /// It was repeated, and it is undecided whether it was sent again.
-pub(crate) const UNSURE: u8 = 8;
+pub(crate) const UNSURE: u16 = 16;
+/// Where the transmission was recorded again: two bits for each of [`Places`](super::copies::Places), from this one on.
+pub(crate) const PLACES: u32 = 6;
 
 /// A ring that is indexed by the low bits of PSNs. It grows with the outstanding packets of the flow, up to a bound, and while all
 /// rings together have room: forged PSNs can make any number outstanding.
@@ -173,13 +177,13 @@ impl Ring {
     #[inline]
     pub(crate) fn get(&self, x: u64) -> Option<&Sent> {
         let slot = self.slots.get(place(&self.slots, x))?;
-        (slot.x == x as u32 && slot.count > 0).then_some(slot)
+        (slot.x == x as u32 && slot.flags & SENT != 0).then_some(slot)
     }
 
     #[inline]
     pub(crate) fn get_mut(&mut self, x: u64) -> Option<&mut Sent> {
         let at = place(&self.slots, x);
-        self.slots.get_mut(at).filter(|slot| slot.x == x as u32 && slot.count > 0)
+        self.slots.get_mut(at).filter(|slot| slot.x == x as u32 && slot.flags & SENT != 0)
     }
 
     /// Whether the ring is large enough for this number of outstanding PSNs, or has its largest size.
@@ -236,7 +240,7 @@ impl Ring {
             }
         }
         let old = std::mem::replace(&mut self.slots, empty(len));
-        for sent in old.iter().filter(|sent| sent.count > 0) {
+        for sent in old.iter().filter(|sent| sent.flags & SENT != 0) {
             self.slots[sent.x as usize & (len - 1)] = *sent;
         }
     }

@@ -15,11 +15,11 @@ use std::ops::Range;
 
 use super::{
     class::Evidence,
-    copies::{Behind, MIRROR_NS, SURE_NS, is_coarse},
+    copies::{Behind, MIRROR_NS, Places, Replaced, SURE_NS, is_coarse},
     holes::{Hole, Holes},
     on_demand::{OnDemand, quiet},
     order::IdOrder,
-    ring::{ACK_EXPECTED, Ring, SEEN_TWICE, Sent, UNSURE, outstanding},
+    ring::{ACK_EXPECTED, RETRANSMITTED, Ring, SENT, SENT_AGAIN, Sent, UNSURE, outstanding},
     step::{Context, GapFill, Packet, Resolved, Step},
 };
 use crate::{
@@ -80,6 +80,8 @@ pub(crate) struct Rare {
     undecided: Vec<GapFill>,
     /// It is not known which PSNs before this one were seen, unless the ring has them.
     unknown_below: u64,
+    places: Places,
+    replaced: Replaced,
 }
 
 quiet!(Rare);
@@ -157,31 +159,38 @@ impl Sequence {
             rare.jumps.take();
             rare.unknown_below = 0;
         }
-        self.ring.put(x, 0, sent(p, 1));
+        self.ring.put(x, 0, sent(p));
         x
     }
 
-    /// Whether the packet is a transmission that was recorded already; `Err` with its lag, if the next packet must decide.
+    /// Whether the packet is a transmission that was recorded already, by which evidence, and when and in which frame; `Err` with its
+    /// lag, if the next packet must decide.
     #[inline]
     fn is_capture_duplicate(
         &mut self,
         x: u64,
         p: &Packet,
         context: &Context<'_>,
-    ) -> Result<Option<Evidence>, i64> {
+    ) -> Result<Option<(Evidence, Sent)>, i64> {
         let is_sparse = self.is_sparse();
         let Some(before) = self.ring.get_mut(x) else { return Ok(None) };
+        let ids_vary = context.ids.varies() && p.id.is_some();
         if before.fingerprint != p.fingerprint {
-            return Ok(None);
+            let replaced = self.rare.get().filter(|_| ids_vary);
+            let sent = replaced.and_then(|rare| rare.replaced.find(x, p.fingerprint));
+            return Ok(sent.map(|sent| (Evidence::IpId, *sent)));
         }
         let apart = (p.time - before.time).abs();
-        if context.ids.varies() && p.id.is_some() {
-            return Ok((apart < DUPLICATE_SURE_NS).then_some(Evidence::IpId));
+        if ids_vary {
+            if apart >= DUPLICATE_SURE_NS {
+                return Ok(None);
+            }
+            context.copying.learn(apart, before.vantage == p.vantage);
+            return Ok(Some((Evidence::IpId, *before)));
         }
-        let is_second = before.flags & SEEN_TWICE != 0;
         let (is_copy, evidence) = match context.is_copy {
             Some(is_copy) => (is_copy, Evidence::Run),
-            None if is_second => (false, Evidence::Run),
+            None if self.rare.places.had(before, p.vantage) => (false, Evidence::Run),
             None if before.vantage != p.vantage => (apart < DUPLICATE_SURE_NS, Evidence::Vantage),
             None if context.copying.has(apart) => (true, Evidence::Lag),
             None => {
@@ -216,13 +225,10 @@ impl Sequence {
             }
         };
         if is_copy && let Some(before) = self.ring.get_mut(x) {
-            before.flags |= SEEN_TWICE;
-            match before.vantage == p.vantage {
-                true => context.copying.learn(apart),
-                false => context.copying.learn_elsewhere(),
-            }
+            self.rare.places.record(before, p.vantage);
+            context.copying.learn(apart, before.vantage == p.vantage);
         }
-        Ok(is_copy.then_some(evidence))
+        Ok(is_copy.then_some(evidence).zip(self.ring.get(x).copied()))
     }
 
     /// The kind of a packet, for the repetitions that wait.
@@ -267,7 +273,7 @@ impl Sequence {
         if !self.ring.has_room_for(outstanding) {
             self.ring.make_room(outstanding);
         }
-        self.ring.put_in_room(x, sent(&Packet::of(facts, frame), 1));
+        self.ring.put_in_room(x, sent(&Packet::of(facts, frame)));
         x
     }
 
@@ -357,7 +363,7 @@ impl Sequence {
         if !self.in_pass {
             self.cur = end;
         }
-        self.ring.put(x, outstanding, sent(p, 1));
+        self.ring.put(x, outstanding, sent(p));
     }
 
     #[cold]
@@ -372,8 +378,8 @@ impl Sequence {
         let &Unwrapped { x, p, context, .. } = packet;
         match self.is_capture_duplicate(x, p, context) {
             Ok(None) => {}
-            Ok(Some(evidence)) => {
-                step.before = self.ring.get(x).map(|sent| (sent.time, sent.frame));
+            Ok(Some((evidence, sent))) => {
+                step.before = Some((sent.time, sent.frame));
                 return (step.class, step.evidence) = (Some(Class::CaptureDuplicate), evidence);
             }
             Err(apart) => return step.repeated = Some(apart),
@@ -425,7 +431,7 @@ impl Sequence {
             self.rare.jumps.fill(x..end);
         }
         self.rare.pass_holes.fill(x..end);
-        self.ring.put(x, self.hi - x, sent(p, 1));
+        self.ring.put(x, self.hi - x, sent(p));
         self.hi = self.hi.max(end);
         // A pass of repetitions fills the hole that it reaches.
         if self.rare.pending.is_empty() && self.in_pass && x == self.cur {
@@ -459,7 +465,7 @@ impl Sequence {
         }
         let before = self.ring.get(x).copied();
         let late = self.is_late_again(x, p, context);
-        if late && before.is_some_and(|sent| sent.count == 1 && sent.flags & RETRANSMITTED != 0) {
+        if late && before.is_some_and(|sent| sent.flags & (SENT_AGAIN | RETRANSMITTED) == RETRANSMITTED) {
             step.class = Some(Class::LateOriginal);
             step.evidence = if context.ids.counts_up() { Evidence::IpId } else { Evidence::RoundTrip };
             step.original_late = true;
@@ -491,7 +497,13 @@ impl Sequence {
             (self.cur, self.in_pass) = (end, true);
         }
         self.hi = self.hi.max(end);
-        let mut again = sent(p, before.map_or(2, |sent| sent.count.saturating_add(1)));
+        let mut again = sent(p);
+        again.flags |= SENT_AGAIN;
+        if let Some(before) = before.filter(|before| (p.time - before.time).abs() < MIRROR_NS) {
+            // Other taps may record the transmission before it still.
+            self.rare.places.carry(&before, &mut again);
+            self.rare.replaced.push(before, p.time);
+        }
         if let Some(before) = before.filter(|before| before.flags & RETRANSMITTED != 0) {
             // The first transmission seen was a repetition. A late packet now may be the original, or another repetition.
             step.original_late = late;
@@ -699,6 +711,7 @@ impl Sequence {
         let waiting = [std::mem::take(&mut rare.pending), std::mem::take(&mut rare.undecided)];
         resolved.extend(waiting.into_iter().flatten().map(Resolved::ambiguous));
         rare.pass_holes.shed();
+        rare.replaced.shed();
         let missing = rare.holes.shed();
         if missing + rare.jumps.shed() > 0 {
             rare.unknown_below = hi;
@@ -716,7 +729,9 @@ impl Sequence {
             + self.rare.heap_bytes()
             + self.rare.get().map_or(0, |rare| {
                 let holes = rare.holes.heap_bytes() + rare.jumps.heap_bytes() + rare.pass_holes.heap_bytes();
-                holes + (rare.pending.capacity() + rare.undecided.capacity()) * size_of::<GapFill>()
+                holes
+                    + rare.replaced.heap_bytes()
+                    + (rare.pending.capacity() + rare.undecided.capacity()) * size_of::<GapFill>()
             })
     }
 }
@@ -733,18 +748,14 @@ fn late_if(is_late: bool) -> Class {
     if is_late { Class::LateOriginal } else { Class::Retransmission }
 }
 
-/// The first transmission seen of this PSN was a retransmission.
-const RETRANSMITTED: u8 = 4;
-
 #[inline(always)]
-pub(crate) fn sent(p: &Packet, count: u8) -> Sent {
+pub(crate) fn sent(p: &Packet) -> Sent {
     Sent {
         time: p.time,
         frame: p.frame as u32,
         fingerprint: p.fingerprint,
         vantage: p.vantage,
-        count,
-        flags: if p.ack_expected { ACK_EXPECTED } else { 0 },
+        flags: SENT | if p.ack_expected { ACK_EXPECTED } else { 0 },
         ..Sent::default()
     }
 }

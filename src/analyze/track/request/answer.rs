@@ -12,7 +12,7 @@ use crate::{
             class::Place,
             measured::What,
             responder_model::Nakked,
-            ring::{ACK_EXPECTED, UNSURE},
+            ring::{ACK_EXPECTED, SENT_AGAIN, UNSURE},
             step::Resolved,
         },
     },
@@ -167,7 +167,7 @@ impl Requests {
     #[inline]
     pub(crate) fn time_ack(&mut self, x: u64, time: i64, config: &TrackConfig) {
         let Some(sent) = self.seq.ring.get(x) else { return };
-        if sent.count != 1 || sent.flags & (ACK_EXPECTED | UNSURE) != ACK_EXPECTED || x < self.una {
+        if sent.flags & (SENT_AGAIN | ACK_EXPECTED | UNSURE) != ACK_EXPECTED || x < self.una {
             return;
         }
         let rtt = time - sent.time;

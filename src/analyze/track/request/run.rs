@@ -197,7 +197,7 @@ impl RunState {
     #[inline(always)]
     fn put(&mut self, facts: &impl PacketView, frame: u64) {
         let x = self.next;
-        ring::put(&mut self.ring, x, sent(&Packet::of(facts, frame), 1));
+        ring::put(&mut self.ring, x, sent(&Packet::of(facts, frame)));
         // The caches cannot hold the rings of all flows.
         ring::fetch(&self.ring, x + ring::AHEAD);
         (self.next, self.time) = (x + 1, facts.time());
