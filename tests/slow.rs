@@ -4,7 +4,7 @@
 use rdmawire::{
     analyze::{Analysis, Options, Trigger},
     capture::{Record, Time},
-    report::{Report, SlowFlow, TimeCause},
+    report::{Report, SlowFlow, Space, TimeCause},
     sim::{Scenario, run},
 };
 
@@ -277,6 +277,122 @@ fn a_slow_receiver() {
     assert_eq!(flow.cause, Some(TimeCause::ReceiverSlow), "{flow:?}");
     // Without a speed, a full link may be why: it is waiting.
     assert_eq!(slow(text, None).cause, Some(TimeCause::Waiting));
+}
+
+/// READs one at a time: each waits for a round trip, and that is nothing else.
+#[test]
+fn the_data_of_reads_waits_for_its_requests() {
+    let flow = slow(
+        "[[connection]]\nmtu = 4096\nmax_reads = 1\noperations = [{ op = \"read\", size = \"64KiB\", count = 100 }]\n\
+         [[segment]]\ndelay = \"1us\"\n[[segment]]\ndelay = \"20us\"",
+        Some(100),
+    );
+    assert_eq!((flow.cause, flow.lost_ns, flow.space), (Some(TimeCause::Waiting), 0, Space::Response));
+    assert_eq!(flow.src, "10.0.0.2", "the verdict is about the sender of the data");
+    // 16 packets of 4 KiB: with headers 4178 bytes at 100 Gbit/s, the first and the last one 4 more.
+    let sent = 100 * 16 * 4178 * 8 / 100;
+    near(ns(&flow, TimeCause::Waiting), flow.lasted_ns - sent);
+}
+
+#[test]
+fn nobody_reads() {
+    let flow = slow(
+        "[[connection]]\noperations = [{ op = \"read\", size = \"64KiB\", count = 50, every = \"100us\" }]",
+        None,
+    );
+    assert_eq!((flow.cause, flow.lost_ns, flow.space), (Some(TimeCause::Idle), 0, Space::Response));
+    // A READ takes 4 us from the tap to the first response, and its 64 packets 1106 bytes each.
+    near(ns(&flow, TimeCause::Idle), 49 * (100_000 - 64 * 1106 * 8 / 100 - 4_000));
+    near(ns(&flow, TimeCause::Waiting), 49 * 4_000);
+}
+
+#[test]
+fn pauses_stop_the_data_of_reads() {
+    for (speed, size) in [(100, "1MiB"), (400, "4MiB")] {
+        let text = format!(
+            "rate = \"{speed}G\"\n[[connection]]\ntimeout = 14\nmtu = 4096\n\
+             operations = [{{ op = \"read\", size = \"{size}\", count = 8 }}]\n\
+             [[pause]]\nfrom = \"left\"\npriority = 3\nat = \"100us\"\nhold = \"900us\"\nstops = [\"b\"]\n\
+             [[pause]]\nfrom = \"left\"\npriority = 3\nat = \"1200us\"\nhold = \"250us\"\nstops = [\"b\"]\n"
+        );
+        let report = report(&text, Some(speed));
+        assert_eq!(report.slow_flows.len(), 1, "{:?}", report.slow_flows);
+        let flow = &report.slow_flows[0];
+        assert_eq!((flow.cause, flow.space), (Some(TimeCause::Paused), Space::Response));
+        near(ns(flow, TimeCause::Paused), 1_150_000);
+        let did = report.pause.as_deref().unwrap()[0].effect.unwrap();
+        near(did.effective_ns, 1_150_000);
+        assert_eq!((did.flows, did.timeouts, did.retransmits), (1, 0, 0));
+        assert_eq!((did.messages_stopped, did.messages_spanning), (2, 2));
+    }
+}
+
+#[test]
+fn cnps_throttle_the_data_of_reads() {
+    let text = |dcqcn: &str| {
+        format!(
+            "[[connection]]\nmtu = 4096\ndcqcn = \"{dcqcn}\"\nmax_reads = 16\n\
+             operations = [{{ op = \"read\", size = \"1MiB\", count = 64 }}]\n\
+             [[event]]\ndo = \"mark\"\nfrom = \"to\"\nof = \"responses\"\npacket = 1000\ntimes = 4000\nsegment = 2\n"
+        )
+    };
+    let flow = slow(&text("paper"), Some(100));
+    assert_eq!((flow.cause, flow.space), (Some(TimeCause::Throttled), Space::Response), "{flow:?}");
+    let truth = flow.lasted_ns - flow.wire_bytes * 8 / 100;
+    assert!(ns(&flow, TimeCause::Throttled).abs_diff(truth) * 50 < truth, "{flow:?}");
+    // One that takes no notice sends all the time.
+    assert_eq!(report(&text("none"), Some(100)).slow_flows, []);
+}
+
+/// What the responder takes longer is what the same traffic is slower than with a quick one.
+#[test]
+fn how_long_a_responder_was_slow() {
+    for (times, by) in [(60, 300), (20, 1000), (90, 50)] {
+        let text = |more: &str| {
+            format!(
+                "[[connection]]\nmax_reads = 1\ntimeout = 14\n\
+                 operations = [{{ op = \"read\", size = \"64KiB\", count = 100 }}]\n{more}"
+            )
+        };
+        let delay = format!(
+            "[[event]]\ndo = \"delay\"\nof = \"requests\"\npacket = 5\ntimes = {times}\nby = \"{by}us\"\nsegment = 2\n"
+        );
+        let quick = slow(&text(""), Some(100));
+        let flow = slow(&text(&delay), Some(100));
+        assert_eq!(flow.space, Space::Response);
+        near(ns(&flow, TimeCause::ResponderSlow), flow.lasted_ns - quick.lasted_ns);
+        near(ns(&flow, TimeCause::ResponderSlow), times * by * 1000);
+        // Without a speed, a full link may be why: it is waiting.
+        assert_eq!(ns(&slow(&text(&delay), None), TimeCause::ResponderSlow), 0);
+    }
+}
+
+/// A READ whose data is lost: the requester asks again after its timer.
+#[test]
+fn the_data_of_reads_recovers_from_loss() {
+    let flow = slow(
+        "[[connection]]\nmax_reads = 1\ntimeout = 8\noperations = [{ op = \"read\", size = \"64KiB\", count = 20 }]\n\
+         [[event]]\ndo = \"drop\"\nfrom = \"to\"\nof = \"responses\"\npacket = 640\nsegment = 2\n\
+         [[event]]\ndo = \"drop\"\nof = \"requests\"\npacket = 16\nsegment = 2\n",
+        Some(100),
+    );
+    assert_eq!((flow.cause, flow.space), (Some(TimeCause::Recovering), Space::Response), "{flow:?}");
+    // Two timeouts of 4.096 us * 2^8, from the request on; the first data took 64 packets at most.
+    near(ns(&flow, TimeCause::Recovering), 2 * 1_048_576);
+}
+
+/// A connection that WRITEs more than it READs is judged by its requests.
+#[test]
+fn a_connection_has_one_verdict() {
+    let text = |write: &str, read: &str| {
+        format!(
+            "[[connection]]\noperations = [{{ op = \"write\", size = \"{write}\", count = 20, every = \"50us\" }},\n\
+             {{ op = \"read\", size = \"{read}\", count = 20, every = \"50us\" }}]"
+        )
+    };
+    for (write, read, space) in [("16KiB", "4KiB", Space::Request), ("4KiB", "16KiB", Space::Response)] {
+        assert_eq!(slow(&text(write, read), None).space, space);
+    }
 }
 
 #[test]

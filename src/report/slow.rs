@@ -1,10 +1,11 @@
 //! What the time of slow flows went to.
 
-use super::{Confidence, TimeCause};
+use super::{Confidence, Space, TimeCause};
 
 records! {
     /// A flow of requests that its sender sends for less than four fifths of its time: from the first packet to the last one, or to the
-    /// last answer. The shares add up to that time.
+    /// last answer. Where most bytes are the data of READs, it is the flow of that data, from the first response to the last one. The
+    /// shares add up to that time.
     pub struct SlowFlow {
         /// The flow, as an index into [`Report::flows`](super::Report::flows).
         pub flow: usize,
@@ -14,15 +15,17 @@ records! {
         pub dst: String,
         /// The queue pair that it goes to.
         pub dest_qp: u32,
+        /// Whether it is about its requests, or about the READ responses that it carries.
+        pub space: Space,
         /// Its time, in nanoseconds.
         pub lasted_ns: u64,
-        /// Bytes of its requests on the wire, with preamble, frame check sequence and inter-frame gap.
+        /// Bytes of these on the wire, with preamble, frame check sequence and inter-frame gap.
         pub wire_bytes: u64,
         /// These over its time, in bits per second.
         pub rate_bps: u64,
         /// The verdict: the cause that takes at least half of the time in which it does not send; `None` if no cause does.
         pub cause: Option<TimeCause>,
-        /// Nanoseconds lost to pauses, CNPs, losses, and receivers that were not ready or slow.
+        /// Nanoseconds lost to pauses, CNPs, losses, and peers that were not ready or slow.
         pub lost_ns: u64,
         /// What its time went to, the largest share first.
         pub shares: Vec<TimeShare>,
@@ -46,9 +49,11 @@ records! {
 }
 
 impl TimeCause {
-    /// The words for it in text.
-    pub const fn words(self) -> &'static str {
+    /// The words for it in text. `space`: whether it is about requests, or about the data of READs.
+    pub const fn words(self, space: Space) -> &'static str {
         match self {
+            TimeCause::Idle if matches!(space, Space::Response) => "no READ outstanding",
+            TimeCause::Waiting if matches!(space, Space::Response) => "waiting for READs",
             TimeCause::Sending => "sending",
             TimeCause::Idle => "sender idle",
             TimeCause::Waiting => "waiting for ACKs",
@@ -57,6 +62,7 @@ impl TimeCause {
             TimeCause::Recovering => "recovering from loss",
             TimeCause::NotReady => "receiver not ready",
             TimeCause::ReceiverSlow => "receiver slow",
+            TimeCause::ResponderSlow => "responder slow",
             TimeCause::LinkFull => "link full",
             TimeCause::Unknown => "unknown",
         }

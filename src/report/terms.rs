@@ -238,13 +238,14 @@ terms! {
     /// What a sender's time went to.
     TimeCause {
         Sending = "sending": "Its packets followed each other.",
-        Idle = "idle": "It had nothing to send: all was acknowledged, or no answer was needed, and the next message came later.",
-        Waiting = "waiting": "It waited for an acknowledgement: its window was used up.",
+        Idle = "idle": "It had nothing to send: all was acknowledged, or no answer was needed, and the next message came later. Of a responder: no READ was outstanding.",
+        Waiting = "waiting": "It waited for an acknowledgement: its window was used up. Of a responder: the requester asked late, and a READ takes a round trip.",
         Paused = "paused": "Its priority was paused, and it was silent, or the acknowledgements were that it waited for.",
         Throttled = "throttled": "It sent more slowly after CNPs: the time beyond what its bytes take at its rate before the first one.",
         Recovering = "recovering": "It waited for a timeout or reacted to a NAK, and sent packets again.",
         NotReady = "not_ready": "The receiver was not ready (RNR NAK), and it waited to send again.",
         ReceiverSlow = "receiver_slow": "Acknowledgements came much later than the path takes, and nothing on the path explains it.",
+        ResponderSlow = "responder_slow": "The first data of READs came much later than the path takes, and nothing on the path explains it.",
         LinkFull = "link_full": "The link of its source or destination was full, and several flows shared it.",
     }
 

@@ -282,7 +282,8 @@ tables! {
         pub max_reads: u32 = 16,
         /// Rate limit of each requester.
         pub rate: Option<Rate> = None,
-        /// DCQCN's parameters at the requesters, by the name of their set; without it, they ignore notifications.
+        /// DCQCN's parameters at its senders of requests and of READ data, by the name of their set; without it, they ignore
+        /// notifications.
         #[serde(deserialize_with = "text::dcqcn")]
         pub dcqcn: Option<&'static Parameters> = None,
         /// Whether its ends notify of congestion.

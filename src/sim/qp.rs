@@ -56,6 +56,8 @@ pub(super) struct Qp {
     pub(super) episode: u32,
     pub(super) cause: Cause,
     pub(super) pace: u64,
+    /// When it may send the next data of a READ.
+    pub(super) data_pace: u64,
     /// What CNPs do to its rate.
     pub(super) reaction: Option<ReactionPoint>,
     /// Of each PSN from `start`: its first transmission, and how often it was sent.

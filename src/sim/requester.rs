@@ -42,7 +42,7 @@ impl Sim {
         self.poll_answer(qp).or_else(|| self.poll_request(qp))
     }
 
-    fn wake_at(&mut self, qp: u32, time: u64) {
+    pub(super) fn wake_at(&mut self, qp: u32, time: u64) {
         let state = &mut self.qps[qp as usize];
         if time < state.wake {
             state.wake = time;
@@ -201,7 +201,7 @@ impl Sim {
         Some(tx)
     }
 
-    /// A requester is notified of congestion.
+    /// A sender of requests, or of the data of READs, is notified of congestion.
     pub(super) fn slow_down(&mut self, qp: u32) {
         let Some(set) = self.connection(qp).dcqcn else { return };
         let (host, now) = (self.qps[qp as usize].host, self.now);

@@ -183,7 +183,14 @@ impl Sim {
 
     /// The next packet of a responder.
     pub(super) fn poll_answer(&mut self, qp: u32) -> Option<u32> {
-        let answer = self.qps[qp as usize].answers.pop_front()?;
+        let (now, state) = (self.now, &mut self.qps[qp as usize]);
+        let is_data = matches!(state.answers.front()?, Answer::Read { .. });
+        if is_data && state.data_pace > now {
+            let at = state.data_pace;
+            self.wake_at(qp, at);
+            return None;
+        }
+        let answer = state.answers.pop_front()?;
         let connection = self.connection(qp);
         let (mtu, mode, credits) = (connection.mtu as u32, connection.partial_read, connection.credits);
         let mig_req = connection.mig_req ^ connection.migrate_at.is_some_and(|at| self.now >= at.0);
@@ -214,6 +221,10 @@ impl Sim {
                     (false, false) => Opcode::RC_READ_RESPONSE_MIDDLE,
                 };
                 let payload = bytes_end.saturating_sub(offset).min(mtu) as u16;
+                if let Some(reaction) = &mut state.reaction {
+                    let bits = 8 * (payload as u64 + 82);
+                    state.data_pace = now + bits * 1_000_000_000 / reaction.rate(now).max(1);
+                }
                 t = Transmission { psn, message, offset, payload, ..t };
             }
             Answer::Atomic { psn, message, msn, .. } => {

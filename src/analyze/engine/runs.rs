@@ -140,9 +140,13 @@ impl Tracker {
         if !self.trust.accepts(icrc) {
             return false;
         }
+        let silence = run.silence(packet.time());
         run.take_to_wait(packets, packet, shape, frame, icrc);
         self.bursts.pass(id, packet.time(), packet.l1_bytes());
         self.count_accepted(packet, icrc, is_right);
+        if silence > self.quiet_ns {
+            self.silent_data(id, packet.time() - silence, packet, false);
+        }
         true
     }
 
@@ -241,6 +245,7 @@ impl Tracker {
         let (shape, frame) = (packet.opcode().shape(), self.number());
         let Some((run, asking)) = self.flows.answering(id) else { return false };
         let Some(packets) = run.next_data(packet, shape) else { return false };
+        let silence = run.silence(packet.time());
         run.take_data(packets, packet, shape, frame);
         asking.requests.answer(&Response::with_data(packet, frame), &mut self.resolved, &self.config);
         if !shape.ends
@@ -255,6 +260,9 @@ impl Tracker {
         self.capture.rdma_packets += 1;
         self.bursts.pass(id, packet.time(), packet.l1_bytes());
         self.trust.accept(icrc, is_right);
+        if silence > self.quiet_ns {
+            self.silent_data(id, packet.time() - silence, packet, false);
+        }
         true
     }
 }

@@ -14,7 +14,7 @@ use crate::{
             history::Histories,
             measured::Measures,
             request::TrackConfig,
-            silence::{Lull, QUIET_NS, Silence},
+            silence::{DataSilence, Lull, QUIET_NS, Silence},
             step::Resolved,
         },
     },
@@ -39,7 +39,8 @@ pub(crate) struct Tracker {
     pub(super) resolved: Vec<Resolved>,
     /// Silences that the metrics have not been told of.
     silences: Vec<Silence>,
-    /// A shorter time between two requests of a flow is no silence.
+    data_silences: Vec<DataSilence>,
+    /// A shorter time between two requests of a flow, or two READ responses, is no silence.
     pub(super) quiet_ns: i64,
     /// Silences that are nothing but the pace of a sender, and the packets before the first of them.
     paced: (u32, u64),
@@ -127,6 +128,7 @@ impl Tracker {
             retired: Vec::new(),
             resolved: Vec::new(),
             silences: Vec::with_capacity(MAX_SILENCES),
+            data_silences: Vec::new(),
             quiet_ns: QUIET_NS,
             paced: (0, 0),
             mirrors: Mirrors::default(),
@@ -193,6 +195,9 @@ impl Tracker {
         if !self.silences.is_empty() {
             tell_silences(&mut self.silences, metrics);
         }
+        if !self.data_silences.is_empty() {
+            tell_data_silences(&mut self.data_silences, metrics);
+        }
     }
 
     /// Notes a silence that this request packet ended: the metrics are told soon.
@@ -212,6 +217,38 @@ impl Tracker {
         }
         self.silences.push(Silence { begins, again, messages, ..silence });
         if self.silences.len() >= MAX_SILENCES {
+            self.window = Window::EMPTY;
+        }
+    }
+
+    /// Notes a silence of a responder, from this time on, that this READ response ended. `is_again`: it was sent again.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn silent_data(&mut self, id: FlowId, from: i64, packet: &impl PacketView, is_again: bool) {
+        let flow = self.flows.unsettled(id);
+        let Some(read) = flow.responses.get().and_then(|responses| responses.read.get()) else { return };
+        let asking = flow.peer.map(|peer| &self.flows.unsettled(peer).requests);
+        let (shape, to) = (packet.opcode().shape(), packet.time());
+        let asked = asking.and_then(|requests| requests.asked_for(packet.psn()));
+        let is_asked_again = asked.and_then(|asked| asked.again).is_some_and(|at| at > from && at <= to);
+        let silence = DataSilence {
+            flow: id,
+            frame: self.number(),
+            start_ns: read.seq.start_time,
+            from_ns: from,
+            to_ns: to,
+            asked_ns: asked.map(|asked| asked.first),
+            begins: shape.begins,
+            again: (is_again || is_asked_again).then(|| read.trigger()),
+            rtt_ns: asking.and_then(|requests| requests.rtt_min),
+            interface: packet.frame().interface,
+            path_tag: packet.path_tag(),
+        };
+        if !silence.begins && silence.again.is_none() {
+            self.note_pace();
+        }
+        self.data_silences.push(silence);
+        if self.data_silences.len() >= MAX_SILENCES {
             self.window = Window::EMPTY;
         }
     }
@@ -457,6 +494,14 @@ fn gather_sums(flows: &mut Flows, metrics: &mut impl Metric) {
 fn tell_silences(silences: &mut Vec<Silence>, metrics: &mut impl Metric) {
     for silence in silences.drain(..) {
         metrics.on_silence(&silence);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn tell_data_silences(silences: &mut Vec<DataSilence>, metrics: &mut impl Metric) {
+    for silence in silences.drain(..) {
+        metrics.on_data_silence(&silence);
     }
 }
 

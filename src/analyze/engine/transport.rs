@@ -105,6 +105,7 @@ impl Tracker {
             return None;
         }
         let is_alike = flow.path_tags.is_as_last(facts.path_tag());
+        let before = flow.responses.last_data();
         flow.take_expected_data(facts, shape, frame);
         let mut goes_on = false;
         if let Some(peer) = peer {
@@ -114,6 +115,9 @@ impl Tracker {
             tell(metrics, &mut self.resolved, (Direction::Request, flow.encapsulation), frame);
         }
         self.tell_measured(id, metrics);
+        if let Some(before) = before.filter(|before| facts.time() - before > self.quiet_ns) {
+            self.silent_data(id, before, facts, false);
+        }
         if goes_on && self.may_run() {
             self.flows.begin_run(id, facts, &self.config);
         }
@@ -356,6 +360,7 @@ impl Tracker {
         let peer = self.flows.get_mut(id).peer;
         let (flow, peer) = self.flows.two(id, peer);
         flow.completeness |= RESPONSES;
+        let before = flow.responses.last_data();
         let class = if operation == Operation::ReadResponse {
             flow.follow_reads();
             let requests = peer.as_deref().map(|peer| &peer.requests);
@@ -390,7 +395,20 @@ impl Tracker {
             tell(metrics, &mut self.resolved, (Direction::Request, wrap), packet.frame);
             self.tell_measured(id, metrics);
         }
+        if let Some(before) = before.filter(|_| operation == Operation::ReadResponse) {
+            self.after_data(id, before, facts, class);
+        }
         class
+    }
+
+    /// A READ response was taken: notes the silence before it. `before`: the time of the one before.
+    fn after_data(&mut self, id: FlowId, before: i64, facts: &impl PacketView, class: Option<Class>) {
+        let last = self.flows.unsettled(id).responses.last_data();
+        let is_again = class == Some(Class::Retransmission);
+        let silence = last.map_or(0, |last| last - before);
+        if silence > self.quiet_ns || silence > 0 && is_again {
+            self.silent_data(id, before, facts, is_again);
+        }
     }
 }
 

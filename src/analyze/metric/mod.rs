@@ -31,7 +31,7 @@ pub use super::track::{
     distribution as latency,
     history::History,
     measured::{Measured, What},
-    silence::{QUIET_NS, Silence},
+    silence::{DataSilence, QUIET_NS, Silence},
 };
 use super::{
     model::{Address, Class, Event, FlowId, Options, Space},
@@ -79,6 +79,9 @@ pub trait Metric {
 
     /// A silence of a reliable flow's requests. It is told soon after the packet that ended it.
     fn on_silence(&mut self, _silence: &Silence) {}
+
+    /// A silence of a responder's data. It is told soon after the packet that ended it.
+    fn on_data_silence(&mut self, _silence: &DataSilence) {}
 
     /// A flow is evicted because there are too many. Its number will be used for another flow.
     fn on_retire(&mut self, _flow: FlowId) {}
@@ -167,9 +170,11 @@ pub(crate) struct Detail<'a> {
     /// From a request to its acknowledgement, in nanoseconds.
     pub(crate) ack_rtt: Option<&'a latency::Distribution>,
     pub(crate) spell: Spell,
+    /// Of its READ responses, where it has some and the requests are known.
+    pub(crate) data: Option<Spell>,
 }
 
-/// The time of a flow's requests, and what is counted of them.
+/// The time of a flow's requests, or of its READ responses, and what is counted of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spell {
     pub(crate) src: Address,
@@ -262,6 +267,7 @@ impl<A: Metric, B: Metric> Metric for (A, B) {
         fn on_frame(&mut self, event: &Event<'_>);
         fn on_measured(&mut self, flow: FlowId, measured: &Measured);
         fn on_silence(&mut self, silence: &Silence);
+        fn on_data_silence(&mut self, silence: &DataSilence);
         fn on_retire(&mut self, flow: FlowId);
         fn on_interface(&mut self, number: u16, name: &str, speed_bps: Option<u64>);
     }

@@ -99,7 +99,9 @@ fn report<M: Metric>(Analysis { tracker, metrics, shortened, .. }: &Analysis<M>)
     let detail = |id: FlowId| {
         let flow = tracker.flows.flows.get(id.0 as usize).filter(|flow| flow.packets > 0)?;
         let ack_rtt = flow.requests.more.as_deref().map(|more| more.ack_rtt.all());
-        Some(Detail { lost: index.lost(id), ack_rtt, spell: spell(flow) })
+        let asking = flow.peer.and_then(|peer| tracker.flows.flows.get(peer.0 as usize));
+        let data = asking.and_then(|asking| data_spell(flow, asking));
+        Some(Detail { lost: index.lost(id), ack_rtt, spell: spell(flow), data })
     };
     let context = Context { names: &tracker.links, files: &tracker.link_files, flow: &flow, detail: &detail };
     metrics.contribute(&context, &mut report);
@@ -125,6 +127,27 @@ fn spell(flow: &Flow) -> Spell {
         naks: triggered(Trigger::Nak) + triggered(Trigger::ImpliedNak),
         rnr: triggered(Trigger::Rnr),
     }
+}
+
+/// The time of a flow's READ responses: from the first one to the last one.
+fn data_spell(flow: &Flow, asking: &Flow) -> Option<Spell> {
+    let responses = flow.responses.get()?;
+    let seq = &responses.read.get().filter(|read| read.seq.is_started())?.seq;
+    let triggered = |trigger: Trigger| responses.counts.triggers[trigger as usize] as u64;
+    Some(Spell {
+        src: flow.key.source(),
+        dst: flow.key.destination(),
+        dest_qp: flow.key.dest_qp(),
+        start_ns: seq.start_time,
+        last_request_ns: seq.last_time,
+        last_answer_ns: seq.last_time,
+        hears: true,
+        packets: responses.counts.packets.saturating_sub(responses.acks_seen),
+        rtt_ns: asking.requests.rtt_min,
+        timeouts: triggered(Trigger::Timeout),
+        naks: triggered(Trigger::Nak) + triggered(Trigger::ImpliedNak),
+        rnr: triggered(Trigger::Rnr),
+    })
 }
 
 impl Tracker {

@@ -226,6 +226,12 @@ impl InOrderRun {
         self.run.is_data()
     }
 
+    /// Nanoseconds since its last packet.
+    #[inline(always)]
+    pub(crate) fn silence(&self, time: i64) -> i64 {
+        time.wrapping_sub(self.run.time())
+    }
+
     /// Ends the run: its flow is brought up to date.
     #[cold]
     #[inline(never)]

@@ -24,7 +24,7 @@ use super::{
     responder_model::ResponderModel,
     sequence::{Sequence, unseen},
     shed_first,
-    silence::Lull,
+    silence::{Asked, Lull},
     step::{Context, Packet, Resolved},
 };
 use crate::{
@@ -782,6 +782,13 @@ impl Requests {
     pub(crate) fn asked_again(&self, psn: Psn) -> i64 {
         let at = self.reads.place(self.seq.unwrap(psn));
         at.and_then(|at| self.reads.list.get(at)).map_or(0, |read| read.again)
+    }
+
+    /// When the data with this PSN was requested, if that was seen.
+    pub(crate) fn asked_for(&self, psn: Psn) -> Option<Asked> {
+        let reads = self.reads.get()?;
+        let read = reads.list.get(reads.place(self.seq.unwrap(psn))?)?;
+        Some(Asked { first: read.time, again: read.retried.then_some(read.again) })
     }
 
     /// The READs that do not end before this PSN, and perhaps others.

@@ -75,7 +75,7 @@ quiet!(Data);
 
 impl Data {
     /// Why data was last requested again.
-    fn trigger(&self) -> Trigger {
+    pub(crate) fn trigger(&self) -> Trigger {
         self.asked_by.map_or(Trigger::Unknown, |(by, _)| by)
     }
 
@@ -110,6 +110,13 @@ impl Responses {
     pub(crate) fn fetch(&self) {
         prefetch::line(&self.counts.packets);
         prefetch::line(&self.acks_seen);
+    }
+
+    /// When the last READ response came.
+    #[inline(always)]
+    pub(crate) fn last_data(&self) -> Option<i64> {
+        let read = self.read.get().filter(|read| read.seq.is_started())?;
+        Some(read.seq.last_time)
     }
 
     /// Prefetches the state on the heap.

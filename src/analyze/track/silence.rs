@@ -1,4 +1,4 @@
-//! Silences of a requester: times in which it sent nothing, and what is known of why.
+//! Silences: times in which a requester sent nothing, or a responder no data of READs, and what is known of why.
 
 use crate::analyze::model::{FlowId, Trigger};
 
@@ -39,6 +39,43 @@ pub struct Silence {
     /// Its path tag, as `PacketView::path_tag` has it.
     #[doc(hidden)]
     pub path_tag: u64,
+}
+
+/// A time between two READ responses of a flow in which it sent none.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
+pub struct DataSilence {
+    /// The flow that the responses are of.
+    pub flow: FlowId,
+    /// The frame that ended it, from 1.
+    pub frame: u64,
+    /// Time of the flow's first READ response, in nanoseconds since 1970; so are the times below.
+    pub start_ns: i64,
+    /// Time of the READ response before it.
+    pub from_ns: i64,
+    /// Time of the READ response that ended it.
+    pub to_ns: i64,
+    /// When that data was requested for the first time, perhaps before the silence; `None` if the request was not seen.
+    pub asked_ns: Option<i64>,
+    /// Whether the response that ended it is the first one of its READ.
+    pub begins: bool,
+    /// Why its data was requested again within the silence, or sent again; `None` if it was not.
+    pub again: Option<Trigger>,
+    /// The shortest round trip of the requests so far, in nanoseconds.
+    pub rtt_ns: Option<u32>,
+    /// Interface of the response that ended it.
+    pub interface: u16,
+    /// Its path tag, as `PacketView::path_tag` has it.
+    #[doc(hidden)]
+    pub path_tag: u64,
+}
+
+/// When data was requested.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    pub(crate) first: i64,
+    /// The last time that it was requested again.
+    pub(crate) again: Option<i64>,
 }
 
 /// The state of a requester before a packet.

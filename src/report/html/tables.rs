@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Cell, Head, Table};
 use crate::report::{
-    Bounds, Connection, Episode, Flow, MarkedFlow, Pause, PauseEdge, SlowFlow, Sort, Stream, Summary,
+    Bounds, Connection, Episode, Flow, MarkedFlow, Pause, PauseEdge, SlowFlow, Sort, Space, Stream, Summary,
     TimeCause, TrafficClass, View,
     chart::Picture,
     clean,
@@ -334,8 +334,11 @@ const SLOW: &[Column<SlowFlow>] = &[
     column("from", "text", "Source address", |s, _| text(&s.src)),
     column("to", "text", "Destination address", |s, _| text(&s.dst)),
     column("QP", "text", "Queue pair that the packets go to", |s, _| text(format!("{:#x}", s.dest_qp))),
+    column("of", "text", "Requests, or the data of READs", |s, _| {
+        text(if s.space == Space::Request { "requests" } else { "READ data" })
+    }),
     column("verdict", "text", "What takes at least half of the time in which it does not send", |s, _| {
-        s.cause.map_or(Cell::None, |cause| text(cause.words()))
+        s.cause.map_or(Cell::None, |cause| text(cause.words(s.space)))
     }),
     column("lasted", "ns", "Its time: from the first packet to the last one, or the last answer", |s, _| {
         Cell::Number(s.lasted_ns)
@@ -350,7 +353,7 @@ const SLOW: &[Column<SlowFlow>] = &[
         share(s, TimeCause::Sending)
     }),
     optional("idle", "ns", "Time in which it had nothing to send", |s, _| share(s, TimeCause::Idle)),
-    optional("waiting", "ns", "Time in which it waited for acknowledgements", |s, _| {
+    optional("waiting", "ns", "Time in which it waited for acknowledgements, or for READs", |s, _| {
         share(s, TimeCause::Waiting)
     }),
     optional("paused", "ns", "Time in which a pause stopped it", |s, _| share(s, TimeCause::Paused)),
@@ -361,6 +364,9 @@ const SLOW: &[Column<SlowFlow>] = &[
     }),
     optional("receiver slow", "ns", "Time that its receiver was late to answer", |s, _| {
         share(s, TimeCause::ReceiverSlow)
+    }),
+    optional("responder slow", "ns", "Time that a responder was late with the data of READs", |s, _| {
+        share(s, TimeCause::ResponderSlow)
     }),
     optional("link full", "ns", "Time in which others shared its link, and that was full", |s, _| {
         share(s, TimeCause::LinkFull)

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::report::{
     BurstEffect, Congestion, Credits, DcbxPort, Dcqcn, HostStorm, Incast, Microbursts, Overhead, Pause,
-    PauseCulprit, PauseDeadlock, PauseTree, Ports, PriorityBy, Qos, Reason, SlowFlow, TrafficClass, View,
-    clean,
+    PauseCulprit, PauseDeadlock, PauseTree, Ports, PriorityBy, Qos, Reason, SlowFlow, Space, TrafficClass,
+    View, clean,
     units::{bits, bits_per_second, bytes, count, duration, percent, priority},
 };
 
@@ -161,7 +161,8 @@ const WORTH_A_LINE: u64 = 10;
 
 /// The shares of a flow's time in one line.
 pub(super) fn shares(slow: &SlowFlow) -> String {
-    let named = slow.shares.iter().map(|share| format!("{} {}", share.cause.words(), percent(share.ratio)));
+    let named =
+        slow.shares.iter().map(|share| format!("{} {}", share.cause.words(slow.space), percent(share.ratio)));
     let mut text = named.take(MAX_SHARES).collect::<Vec<_>>().join(", ");
     if slow.shares.len() > MAX_SHARES {
         let rest: f64 = slow.shares.iter().skip(MAX_SHARES).map(|share| share.ratio).sum();
@@ -178,11 +179,12 @@ fn slow_flows(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
     for (n, slow) in all.iter().take(MAX_SLOW).enumerate() {
         let name = if n == 0 { "Slow        " } else { "            " };
         let text = format!(
-            "#{} {} → {} QP {:#x}, {}: {}",
+            "#{} {} → {} QP {:#x}{}, {}: {}",
             slow.flow,
             clean(&slow.src),
             clean(&slow.dst),
             slow.dest_qp,
+            if slow.space == Space::Response { ", READ data" } else { "" },
             duration(slow.lasted_ns),
             shares(slow)
         );

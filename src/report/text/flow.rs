@@ -11,7 +11,7 @@ use super::{
     reason,
 };
 use crate::report::{
-    Finding, Flow, IpId, Stream, Summary, View, clean,
+    Finding, Flow, IpId, Space, Stream, Summary, View, clean,
     units::{bits, bytes, count, duration, percent, utc},
 };
 
@@ -271,14 +271,15 @@ fn latency(flow: &Flow, page: &mut Page<'_>) -> io::Result<()> {
 /// What the time of a slow flow went to.
 fn time(report: &View<'_>, index: usize, page: &mut Page<'_>) -> io::Result<()> {
     let Some(slow) = report.slow_flows.iter().find(|slow| slow.flow == index) else { return Ok(()) };
-    let verdict = slow.cause.map_or("no cause takes most of it", |cause| cause.words());
-    let text = format!("{} from first to last; beside the sending: {verdict}", duration(slow.lasted_ns));
+    let verdict = slow.cause.map_or("no cause takes most of it", |cause| cause.words(slow.space));
+    let of = if slow.space == Space::Response { "the data of READs, " } else { "" };
+    let text = format!("{of}{} from first to last; beside the sending: {verdict}", duration(slow.lasted_ns));
     page.wrapped(Paint::Plain, "  Slow         ", &text)?;
     let mut table =
         page.table(&["time went to", "share", "time", "sure", "frame", "what it stands on"], &[0, 3, 5]);
     for share in &slow.shares {
         table.row([
-            share.cause.words().to_owned(),
+            share.cause.words(slow.space).to_owned(),
             percent(share.ratio),
             duration(share.ns),
             share.confidence.name().to_owned(),

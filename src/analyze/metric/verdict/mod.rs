@@ -9,27 +9,35 @@
 //! The priority of a flow is by the user's map, or by the last one of DCBX. Silences are not kept: before DCBX says anything, an eighth of the
 //! DSCP stands for it. A flow for which that proves wrong gives the time of its pauses back to what it would have gone to without them.
 //!
+//! Of READs, the sender of the data is judged in the same way: its silences are those between responses, and each has a part before
+//! the READ was asked for, and one after. Where most bytes of a connection are such data, its requests have no verdict.
+//!
 //! So a flow has one sum for each cause, and they add up to its time. What no rule explains is a sum too.
 
+mod gap;
 mod rows;
+mod spent;
 
 use std::ops::Range;
 
 use super::{
-    Context, Metric, Placed, QUIET_NS, Silence,
+    Context, DataSilence, Metric, Placed, QUIET_NS, Silence,
     dcbx::Dcbx,
     incast::Incast,
     pause::{Pause, Stop},
     per_flow::PerFlow,
 };
+use gap::Gap;
+use spent::{Early, Spent};
+
 use crate::{
     analyze::{
-        model::{Event, FlowId, QosMap, Trigger},
+        model::{Event, FlowId, QosMap, Space, Trigger},
         packet::{PacketView, path_tag},
         table::run::RunSum,
     },
     dissect::Encapsulation,
-    opcode::Direction,
+    opcode::{Direction, Operation},
     report::{self, TimeCause},
     wire::Kind,
 };
@@ -43,6 +51,8 @@ const UNUSUAL: u64 = 8;
 /// An answer that takes longer than so many round trips, and than this time, is late.
 const LATE_ROUND_TRIPS: i64 = 4;
 const LATE_NS: i64 = 20_000;
+/// A responder whose data was late less often is not slow.
+const MIN_LATE: u32 = 8;
 /// Senders of pauses that are kept for each flow.
 const STOPS: usize = 4;
 const CAUSES: usize = TimeCause::ALL.len();
@@ -60,6 +70,8 @@ pub struct Verdicts {
     /// What the ports say, and the map of it, where the user gives none.
     dcbx: Option<(Dcbx, Option<QosMap>)>,
     flows: PerFlow<OfFlow>,
+    /// Of the READ data that flows carry.
+    data: PerFlow<OfFlow>,
     #[serde(with = "crate::stored::roomy")]
     spent: Vec<Spent>,
     free: Vec<u32>,
@@ -71,61 +83,11 @@ pub struct Verdicts {
 
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct OfFlow {
-    /// Bytes on the wire of its requests.
+    /// Bytes on the wire of its requests, or of its data.
     bytes: u64,
     /// The place in `spent`.
     spent: u32,
     early: Early,
-}
-
-/// The first few silences of a flow, where they are nothing but waiting and idleness. Most flows of large captures have no others.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Early {
-    ns: [u64; 2],
-    /// The longest one in nanoseconds, and the frame that ended it, as far as they fit.
-    longest: [(u32, u32); 2],
-    times: [u8; 2],
-}
-
-impl Early {
-    /// The causes of such silences.
-    const CAUSES: [TimeCause; 2] = [TimeCause::Waiting, TimeCause::Idle];
-    const MOST: u8 = 8;
-
-    /// Takes a silence, if it is such a one.
-    fn take(&mut self, silence: &Silence) -> bool {
-        let (until, first, second) = Spent::new(silence.flow, 0).causes(silence);
-        let parts = [(first, until - silence.from_ns), (second, silence.to_ns - until)];
-        let place = |cause: TimeCause| Early::CAUSES.iter().position(|&one| one == cause);
-        // A long wait may be an answer that is late.
-        let is_simple = |&(cause, ns): &(TimeCause, i64)| match place(cause) {
-            Some(0) => ns <= LATE_NS,
-            known => ns == 0 || known.is_some(),
-        };
-        let room = self.times.iter().all(|&times| times < Early::MOST);
-        if silence.again.is_some() || !room || !parts.iter().all(is_simple) {
-            return false;
-        }
-        for (cause, ns) in parts.into_iter().filter(|&(_, ns)| ns > 0) {
-            if let Some(at) = place(cause) {
-                self.ns[at] += ns as u64;
-                self.times[at] += 1;
-                let frame = u32::try_from(silence.frame).unwrap_or(u32::MAX);
-                self.longest[at] = self.longest[at].max((u32::try_from(ns).unwrap_or(u32::MAX), frame));
-            }
-        }
-        true
-    }
-
-    fn add_to(self, spent: &mut Spent) {
-        for (n, cause) in Early::CAUSES.into_iter().enumerate() {
-            let at = cause as usize;
-            spent.ns[at] += self.ns[n];
-            spent.times[at] += u32::from(self.times[n]);
-            let (ns, frame) = self.longest[n];
-            spent.longest[at] = spent.longest[at].max((ns.into(), frame.into()));
-        }
-    }
 }
 
 impl Default for OfFlow {
@@ -141,138 +103,6 @@ struct Effect {
     spanning: u64,
     timeouts: u64,
     resent: u64,
-}
-
-/// What the time of one flow's requests went to.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-struct Spent {
-    flow: FlowId,
-    start: i64,
-    /// Nanoseconds by cause, without those of the sending.
-    ns: [u64; CAUSES],
-    /// What the paused time would have gone to without pauses.
-    paused_from: [u64; CAUSES],
-    /// The part of `ns` that came after the first CNP.
-    notified: [u64; CAUSES],
-    /// The part of the waiting in which an answer was late, and how often.
-    late: (u64, u32),
-    /// Silences by cause, and the longest one with its last frame.
-    times: [u32; CAUSES],
-    longest: [(u64, u64); CAUSES],
-    /// When the first CNP for it came, and how many bytes it had sent.
-    first_cnp: Option<(i64, u64)>,
-    cnps: u64,
-    timeouts: u32,
-    naks: u32,
-    resent: u32,
-    /// Silences in the middle of messages: their sum and number.
-    pace: (u64, u32),
-    /// The path tag of its last silence, the interface and priority by it, and how long that was paused before.
-    tag: u64,
-    place: (u16, u8),
-    asked_before: i64,
-    /// Numbers of senders of pauses, and how long these stopped it.
-    stopped: [(u8, u64); STOPS],
-    /// The pause in which its last timeout was.
-    timed_out_in: Option<u8>,
-}
-
-impl Spent {
-    fn new(flow: FlowId, start: i64) -> Spent {
-        Spent {
-            flow,
-            start,
-            ns: [0; CAUSES],
-            paused_from: [0; CAUSES],
-            notified: [0; CAUSES],
-            late: (0, 0),
-            times: [0; CAUSES],
-            longest: [(0, 0); CAUSES],
-            first_cnp: None,
-            cnps: 0,
-            timeouts: 0,
-            naks: 0,
-            resent: 0,
-            pace: (0, 0),
-            tag: 0,
-            place: (0, 8),
-            asked_before: 0,
-            stopped: [(u8::MAX, 0); STOPS],
-            timed_out_in: None,
-        }
-    }
-
-    /// Adds a time from `from` on, that ended with this frame; 0 without one.
-    fn add(&mut self, cause: TimeCause, ns: i64, from: i64, frame: u64) {
-        let ns = ns.max(0) as u64;
-        let at = cause as usize;
-        if ns == 0 {
-            return;
-        }
-        self.ns[at] += ns;
-        if self.first_cnp.is_some_and(|(since, _)| from >= since) {
-            self.notified[at] += ns;
-        }
-        self.times[at] = self.times[at].saturating_add(1);
-        self.longest[at] = self.longest[at].max((ns, frame));
-    }
-
-    /// Whether a silence in the middle of a message is as long as such silences are.
-    fn is_usual(&self, ns: u64) -> bool {
-        let (sum, times) = self.pace;
-        times == 0 || ns.saturating_mul(times as u64) <= sum.saturating_mul(UNUSUAL)
-    }
-
-    /// Up to when a silence goes to its first cause, and the two causes.
-    fn causes(&mut self, silence: &Silence) -> (i64, TimeCause, TimeCause) {
-        let &Silence { from_ns: from, to_ns: to, .. } = silence;
-        let answered = silence.answered_ns.clamp(from, to);
-        let rest = to.saturating_sub(answered);
-        match silence.again {
-            Some(Trigger::Rnr) => return (answered, TimeCause::Waiting, TimeCause::NotReady),
-            Some(_) => return (answered, TimeCause::Waiting, TimeCause::Recovering),
-            None if !silence.hears => return (from, TimeCause::Waiting, TimeCause::Unknown),
-            None => {}
-        }
-        // Between the tap and the sender the answer is not seen: that takes no longer than a round trip behind the tap.
-        let reaction = silence.rtt_ns.map_or(0, i64::from).saturating_add(QUIET_NS);
-        let has_answer = answered > from;
-        if has_answer && rest <= reaction {
-            return (to, TimeCause::Waiting, TimeCause::Waiting);
-        }
-        if silence.begins && (silence.is_answered || !has_answer) {
-            let is_pace = self.first_cnp.is_some() && self.pace.1 > 0 && self.is_usual(rest as u64);
-            return (
-                answered,
-                TimeCause::Waiting,
-                if is_pace { TimeCause::Sending } else { TimeCause::Idle },
-            );
-        }
-        if self.is_usual(rest as u64) {
-            self.pace = (self.pace.0 + rest as u64, self.pace.1.saturating_add(1));
-            return (answered, TimeCause::Waiting, TimeCause::Sending);
-        }
-        (answered, TimeCause::Waiting, TimeCause::Unknown)
-    }
-
-    /// Its priority is another one than was thought: no pause so far was one of it.
-    fn forget_pauses(&mut self) {
-        let at = TimeCause::Paused as usize;
-        (self.ns[at], self.times[at], self.longest[at]) = (0, 0, (0, 0));
-        for (ns, back) in self.ns.iter_mut().zip(std::mem::take(&mut self.paused_from)) {
-            *ns += back;
-        }
-        self.stopped = [(u8::MAX, 0); STOPS];
-        self.timed_out_in = None;
-    }
-
-    /// Notes how long a pause stopped it.
-    fn stopped_by(&mut self, asker: u8, ns: u64) {
-        let known = self.stopped.iter_mut().find(|(by, _)| *by == asker || *by == u8::MAX);
-        if let Some(known) = known {
-            *known = (asker, known.1 + ns);
-        }
-    }
 }
 
 /// The priority by DSCP and PCP, each with one more for none; 8: not known.
@@ -296,6 +126,7 @@ impl Verdicts {
             priorities: priorities(map.unwrap_or(&QosMap::default())),
             dcbx: map.is_none().then(Default::default),
             flows: PerFlow::default(),
+            data: PerFlow::default(),
             spent: Vec::new(),
             free: Vec::new(),
             effects: Vec::new(),
@@ -311,22 +142,35 @@ impl Verdicts {
     }
 
     #[inline(always)]
-    fn sent(&mut self, flow: FlowId, bytes: u64) {
-        if let Some(flow) = self.flows.entry(flow) {
+    fn of(&mut self, space: Space) -> &mut PerFlow<OfFlow> {
+        if space == Space::Request { &mut self.flows } else { &mut self.data }
+    }
+
+    #[inline(always)]
+    fn sent(&mut self, flow: FlowId, space: Space, bytes: u64) {
+        if let Some(flow) = self.of(space).entry(flow) {
             flow.bytes += bytes;
         }
     }
 
+    /// Bytes on the wire of a flow's requests, or of its data.
+    fn bytes(&self, flow: FlowId, space: Space) -> u64 {
+        let flows = if space == Space::Request { &self.flows } else { &self.data };
+        flows.get(flow).map_or(0, |flow| flow.bytes)
+    }
+
     /// The sums of a flow; `None` if too many flows have some.
-    fn spent(&mut self, id: FlowId, start: Option<i64>) -> Option<usize> {
-        let flow = self.flows.known(id)?;
+    fn spent(&mut self, id: FlowId, space: Space, start: Option<i64>) -> Option<usize> {
+        let many = self.spent.len();
+        let flows = if space == Space::Request { &mut self.flows } else { &mut self.data };
+        let flow = flows.known(id)?;
         if flow.spent == NONE {
-            let mut new = Spent::new(id, start?);
+            let mut new = Spent::new(id, space, start?);
             std::mem::take(&mut flow.early).add_to(&mut new);
             match self.free.pop() {
                 Some(at) => (flow.spent, self.spent[at as usize]) = (at, new),
-                None if self.spent.len() < MAX_SPENT => {
-                    flow.spent = self.spent.len() as u32;
+                None if many < MAX_SPENT => {
+                    flow.spent = many as u32;
                     self.spent.push(new);
                 }
                 None => {
@@ -338,7 +182,7 @@ impl Verdicts {
         let at = flow.spent as usize;
         if let Some(start) = start.filter(|&start| start != self.spent[at].start) {
             // Its queue pair was given to a new connection.
-            self.spent[at] = Spent::new(id, start);
+            self.spent[at] = Spent::new(id, space, start);
         }
         Some(at)
     }
@@ -356,90 +200,65 @@ impl Verdicts {
         }
     }
 
+    /// A CNP slows this flow: its requests, and the data that it carries.
     #[cold]
     #[inline(never)]
     fn notified(&mut self, id: FlowId, now: i64) {
-        let bytes = self.flows.get(id).map_or(0, |flow| flow.bytes);
-        // Without a silence so far, its beginning is not known here: the first silence tells it.
-        let Some(at) = self.spent(id, None).or_else(|| self.spent(id, Some(i64::MIN))) else { return };
-        let spent = &mut self.spent[at];
-        spent.cnps += 1;
-        spent.first_cnp.get_or_insert((now, bytes));
+        for space in [Space::Request, Space::Response] {
+            let bytes = self.bytes(id, space);
+            if space == Space::Response && bytes == 0 {
+                continue;
+            }
+            // Without a silence so far, its beginning is not known here: the first silence tells it.
+            let at = self.spent(id, space, None).or_else(|| self.spent(id, space, Some(i64::MIN)));
+            let Some(spent) = at.and_then(|at| self.spent.get_mut(at)) else { continue };
+            spent.cnps += 1;
+            spent.first_cnp.get_or_insert((now, bytes));
+        }
     }
 
-    fn take_silence(&mut self, silence: &Silence) {
-        let id = silence.flow;
+    fn take(&mut self, gap: &Gap) {
+        let (id, space) = (gap.flow, gap.space());
         let stops_any = self.pause.stops_any();
-        let flow = self.flows.entry(id);
+        let flow = self.of(space).entry(id);
         if !stops_any
             && let Some(flow) = flow
             && flow.spent == NONE
-            && flow.early.take(silence)
+            && flow.early.take(gap)
         {
             return;
         }
-        let early = self.spent(id, None).filter(|&at| self.spent[at].start == i64::MIN);
+        let early = self.spent(id, space, None).filter(|&at| self.spent[at].start == i64::MIN);
         if let Some(at) = early {
-            self.spent[at].start = silence.start_ns;
+            self.spent[at].start = gap.start;
         }
-        let Some(at) = self.spent(id, Some(silence.start_ns)) else { return };
-        let place = (silence.interface, self.priority(silence.path_tag));
+        let Some(at) = self.spent(id, space, Some(gap.start)) else { return };
+        let place = (gap.interface, self.priority(gap.tag));
         let is_by = self.priority(self.spent[at].tag);
         let spent = &mut self.spent[at];
-        let was = std::mem::replace(&mut spent.tag, silence.path_tag);
+        let was = std::mem::replace(&mut spent.tag, gap.tag);
         if spent.place != place {
             // Not the flow has changed, but the map.
             if was != 0 && is_by != spent.place.1 {
                 spent.forget_pauses();
             }
             spent.place = place;
-            spent.asked_before = if stops_any { self.pause.asked_ns(place, silence.start_ns) } else { 0 };
+            spent.asked_before = if stops_any { self.pause.asked_ns(place, gap.start) } else { 0 };
         }
-        match silence.again {
-            Some(Trigger::Timeout) if silence.to_ns - silence.from_ns > QUIET_NS => spent.timeouts += 1,
-            Some(Trigger::Nak | Trigger::ImpliedNak) if silence.to_ns - silence.from_ns > QUIET_NS => {
-                spent.naks += 1
-            }
+        match gap.again {
+            Some(Trigger::Timeout) if gap.lasted() > QUIET_NS => spent.timeouts += 1,
+            Some(Trigger::Nak | Trigger::ImpliedNak) if gap.lasted() > QUIET_NS => spent.naks += 1,
             _ => {}
         }
-        spent.resent += silence.again.is_some() as u32;
-        let (until, first, second) = spent.causes(silence);
-        let parts = [(first, silence.from_ns, until), (second, until, silence.to_ns)];
+        spent.resent += gap.again.is_some() as u32;
+        let parts = gap.parts(spent);
         if stops_any {
-            self.pause.within(place, silence.from_ns, silence.to_ns, &mut self.stops);
+            self.pause.within(place, gap.from, gap.to, &mut self.stops);
         }
         let stops = &self.stops[..if stops_any { self.stops.len() } else { 0 }];
-        // A packet within a pause shows that its sender is not stopped; but the answers that it waits for may be.
-        let on_its_way = silence.rtt_ns.map_or(HELD_NS, |rtt| HELD_NS + i64::from(rtt));
-        let is_unanswered = |stop: &Stop| {
-            !silence.is_answered && silence.answered_ns <= stop.since.saturating_add(on_its_way)
-        };
-        let is_held = stops.last().is_some_and(|last| last.is_over && silence.to_ns - last.to <= HELD_NS);
-        for (cause, from, to) in parts {
-            let mut left = to.saturating_sub(from);
-            let may_be_paused = cause != TimeCause::Idle || is_held;
-            let stops_it = |stop: &&Stop| stop.is_over && may_be_paused || is_unanswered(stop);
-            for stop in stops.iter().filter(stops_it) {
-                let stopped = stop.to.min(to).saturating_sub(stop.from.max(from)).max(0);
-                if stopped > 0 {
-                    left -= stopped;
-                    spent.add(TimeCause::Paused, stopped, silence.from_ns, silence.frame);
-                    spent.paused_from[cause as usize] += stopped as u64;
-                    spent.stopped_by(stop.asker, stopped as u64);
-                }
-            }
-            spent.add(cause, left, silence.from_ns, silence.frame);
-            let rtt = silence.rtt_ns.map_or(i64::MAX / LATE_ROUND_TRIPS, i64::from);
-            if cause == TimeCause::Waiting
-                && silence.again.is_none()
-                && left > LATE_NS
-                && left > rtt * LATE_ROUND_TRIPS
-            {
-                spent.late = (spent.late.0 + left as u64, spent.late.1.saturating_add(1));
-            }
-        }
+        spent.divide(gap, parts, stops);
         let Some(longest) = stops.iter().max_by_key(|stop| stop.to.saturating_sub(stop.from)) else {
-            spent.resent_after(silence, &mut self.effects);
+            spent.resent_after(gap, &mut self.effects);
             return;
         };
         let by = longest.asker;
@@ -450,44 +269,20 @@ impl Verdicts {
         let effect = &mut self.effects[by as usize];
         // Each pause counts once, with the silence in which it ended.
         if stops.iter().any(|stop| stop.is_over) {
-            effect.messages += !silence.begins as u64;
-            effect.spanning += silence.messages as u64;
+            effect.messages += !gap.begins as u64;
+            effect.spanning += gap.messages as u64;
         }
-        let lasted = silence.to_ns - silence.from_ns;
+        // Of READs, the requests tell of their timeouts.
+        if space == Space::Response {
+            return;
+        }
         // A timer that ran for a shorter time in the pause than out of it would have expired anyway.
-        if silence.again == Some(Trigger::Timeout) && lasted > QUIET_NS && paused * 2 > lasted {
+        if gap.again == Some(Trigger::Timeout) && gap.lasted() > QUIET_NS && paused * 2 > gap.lasted() {
             effect.timeouts += 1;
             effect.resent += 1;
             spent.timed_out_in = Some(by);
         } else {
-            spent.resent_after(silence, &mut self.effects);
-        }
-    }
-}
-
-impl Spent {
-    /// The part of the waiting beyond what this flow waits if answers are not late. A late answer takes the place of one that would have
-    /// been waited for as usual, unless there are as many of those beside it. Usual are two round trips at most, for the rest of the
-    /// way is behind the tap.
-    fn late_ns(&self, rtt_ns: u64) -> u64 {
-        let (late, times) = self.late;
-        let waiting = TimeCause::Waiting as usize;
-        let others = self.times[waiting].saturating_sub(times);
-        let usual = self.ns[waiting].saturating_sub(late).checked_div(others.into()).unwrap_or(u64::MAX);
-        let replaced = u64::from(times.saturating_sub(others));
-        late.saturating_sub(usual.min(2 * rtt_ns).saturating_mul(replaced))
-    }
-
-    /// A packet that is sent again after a timeout counts for the pause of that timeout.
-    fn resent_after(&mut self, silence: &Silence, effects: &mut [Effect]) {
-        match (silence.again, self.timed_out_in) {
-            (Some(Trigger::Timeout), Some(by)) => {
-                if let Some(effect) = effects.get_mut(by as usize) {
-                    effect.resent += 1;
-                }
-            }
-            (None, _) => self.timed_out_in = None,
-            _ => {}
+            spent.resent_after(gap, &mut self.effects);
         }
     }
 }
@@ -500,8 +295,13 @@ impl Metric for Verdicts {
             return;
         }
         if !place.is_control {
-            if let Some(flow) = place.flow.filter(|_| place.space == Some(Direction::Request)) {
-                self.sent(flow, packet.l1_bytes() as u64);
+            // What has no PSN space of data is neither: the answer to an atomic.
+            let is_of = |space| match space {
+                Direction::Request => true,
+                Direction::Response => packet.opcode().operation() == Some(Operation::ReadResponse),
+            };
+            if let (Some(flow), Some(space)) = (place.flow, place.space.filter(|&space| is_of(space))) {
+                self.sent(flow, space, packet.l1_bytes() as u64);
             }
         } else if packet.becn()
             && let Some(slowed) = place.peer
@@ -514,9 +314,7 @@ impl Metric for Verdicts {
 
     fn on_run(&mut self, run: &RunSum) {
         self.incast.on_run(run);
-        if run.space == Direction::Request {
-            self.sent(run.flow, run.l1_bytes);
-        }
+        self.sent(run.flow, run.space, run.l1_bytes);
     }
 
     #[inline]
@@ -528,13 +326,19 @@ impl Metric for Verdicts {
     }
 
     fn on_silence(&mut self, silence: &Silence) {
-        self.take_silence(silence);
+        self.take(&Gap::from(silence));
+    }
+
+    fn on_data_silence(&mut self, silence: &DataSilence) {
+        self.take(&Gap::from(silence));
     }
 
     fn on_retire(&mut self, flow: FlowId) {
         self.incast.on_retire(flow);
-        let old = self.flows.retire(flow).filter(|old| old.spent != NONE);
-        self.free.extend(old.map(|old| old.spent));
+        for flows in [&mut self.flows, &mut self.data] {
+            let old = flows.retire(flow).filter(|old| old.spent != NONE);
+            self.free.extend(old.map(|old| old.spent));
+        }
     }
 
     fn on_interface(&mut self, number: u16, name: &str, speed_bps: Option<u64>) {

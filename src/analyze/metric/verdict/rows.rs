@@ -2,9 +2,12 @@
 
 use std::{borrow::Cow, cmp::Reverse};
 
-use super::{super::Context, CAUSES, Spent, Verdicts};
+use super::{super::Context, CAUSES, OfFlow, Spent, Verdicts};
 use crate::{
-    analyze::metric::{Spell, bit_rate},
+    analyze::{
+        metric::{Spell, bit_rate},
+        model::{FlowId, Space},
+    },
     report::{
         self, Confidence, Reason, SlowFlow, TimeCause, TimeShare,
         units::{bits, count, duration, priority},
@@ -27,36 +30,23 @@ impl Verdicts {
     pub(super) fn report<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
         let mut slow = Vec::new();
         let mut stopped = vec![(0u64, 0u64); self.effects.len()];
-        for (id, of_flow) in self.flows.iter() {
-            let silent: u64 = of_flow.early.ns.iter().sum();
-            let known = self.spent.get(of_flow.spent as usize);
-            // Few silences that are short make no flow slow, nor does a link that was full for a short time.
-            let full = self.incast.full_ns(id).unwrap_or(0);
-            let not_alone = u128::from(silent.saturating_add(full));
-            if known.is_none() && not_alone * 100 < u128::from(MIN_NS) * (100 - BUSY) {
-                continue;
-            }
-            let Some((flow, spell)) = context.flow(id).zip(context.detail(id)) else { continue };
-            let early = || {
-                let mut early = Spent::new(id, spell.spell.start_ns);
-                of_flow.early.add_to(&mut early);
-                Cow::Owned(early)
-            };
-            let spent = known.map_or_else(early, Cow::Borrowed);
-            let spent = &*self.corrected(&spent);
-            let Some(row) = self.row(spent, flow.index, spell.spell, report) else { continue };
-            let is_stopped = row.shares.iter().any(|share| share.cause == TimeCause::Paused);
-            for (by, ns) in spent.stopped.iter().filter(|_| is_stopped) {
-                if let Some((flows, longest)) = stopped.get_mut(*by as usize) {
-                    (*flows, *longest) = (*flows + 1, (*longest).max(*ns));
+        for space in [Space::Request, Space::Response] {
+            let flows = if space == Space::Request { &self.flows } else { &self.data };
+            for (id, of_flow) in flows.iter() {
+                let Some((spent, row)) = self.judged(id, space, of_flow, context, report) else { continue };
+                let is_stopped = row.shares.iter().any(|share| share.cause == TimeCause::Paused);
+                for (by, ns) in spent.stopped.iter().filter(|_| is_stopped) {
+                    if let Some((flows, longest)) = stopped.get_mut(*by as usize) {
+                        (*flows, *longest) = (*flows + 1, (*longest).max(*ns));
+                    }
                 }
-            }
-            if sending(&row) * 100 < row.lasted_ns as u128 * BUSY {
-                report.slow_flow_count += 1;
-                slow.push(row);
-            }
-            if slow.len() >= 2 * MAX_LISTED {
-                keep_worst(&mut slow);
+                if sending(&row) * 100 < row.lasted_ns as u128 * BUSY {
+                    report.slow_flow_count += 1;
+                    slow.push(row);
+                }
+                if slow.len() >= 2 * MAX_LISTED {
+                    keep_worst(&mut slow);
+                }
             }
         }
         keep_worst(&mut slow);
@@ -65,6 +55,43 @@ impl Verdicts {
             report.why.insert("slow_flows".into(), Reason::MemoryLimit);
         }
         self.pauses(context, report, &stopped);
+    }
+
+    /// What the time of a flow's requests, or of its data, went to; `None` if it cannot be slow, or that cannot be known.
+    fn judged<F, C, E>(
+        &self,
+        id: FlowId,
+        space: Space,
+        of_flow: &OfFlow,
+        context: &Context<'_>,
+        report: &report::Report<F, C, E>,
+    ) -> Option<(Spent, SlowFlow)> {
+        let silent: u64 = of_flow.early.ns.iter().sum();
+        let known = self.spent.get(of_flow.spent as usize);
+        // Few silences that are short make no flow slow, nor does a link that was full for a short time.
+        let full = self.incast.full_ns(id).unwrap_or(0);
+        let not_alone = u128::from(silent.saturating_add(full));
+        if known.is_none() && not_alone * 100 < u128::from(MIN_NS) * (100 - BUSY) {
+            return None;
+        }
+        let (flow, detail) = context.flow(id).zip(context.detail(id))?;
+        let peer_bytes = |space| flow.peer.map_or(0, |peer| self.bytes(peer, space));
+        // A connection is judged by what most of its bytes are: READ data, or requests of the end that asks for it.
+        let spell = match space {
+            Space::Request if peer_bytes(Space::Response) > of_flow.bytes => return None,
+            Space::Request => detail.spell,
+            Space::Response if peer_bytes(Space::Request) >= of_flow.bytes => return None,
+            Space::Response => detail.data?,
+        };
+        let early = || {
+            let mut early = Spent::new(id, space, spell.start_ns);
+            of_flow.early.add_to(&mut early);
+            Cow::Owned(early)
+        };
+        let spent = known.map_or_else(early, Cow::Borrowed);
+        let spent = self.corrected(&spent).into_owned();
+        let row = self.row(&spent, flow.index, spell, report)?;
+        Some((spent, row))
     }
 
     /// What pauses did, in their rows.
@@ -130,14 +157,19 @@ impl Verdicts {
         // Silences lie within its time: what is left is sending.
         let known = ns.iter().fold(0u64, |sum, &ns| sum.saturating_add(ns));
         ns[TimeCause::Sending as usize] += lasted.checked_sub(known)?;
-        let throttled = throttle(spent, &mut ns, &notified, lasted, end, self.bytes(spent));
+        let bytes = self.bytes(spent.flow, spent.space);
+        let throttled = throttle(spent, &mut ns, &notified, lasted, end, bytes);
         let full = self.incast.full_ns(spent.flow);
         let is_marked = spent.cnps > 0;
         if full == Some(0) && !is_marked && paused == 0 {
             let late = spent.late_ns(spell.rtt_ns.map_or(0, u64::from));
             let late = late.min(ns[TimeCause::Waiting as usize]);
             ns[TimeCause::Waiting as usize] -= late;
-            ns[TimeCause::ReceiverSlow as usize] += late;
+            let whose = match spent.space {
+                Space::Request => TimeCause::ReceiverSlow,
+                Space::Response => TimeCause::ResponderSlow,
+            };
+            ns[whose as usize] += late;
         }
         let mut full = full.unwrap_or(0);
         for cause in [TimeCause::Sending, TimeCause::Waiting] {
@@ -172,9 +204,13 @@ impl Verdicts {
             src: spell.src.to_string(),
             dst: spell.dst.to_string(),
             dest_qp: spell.dest_qp,
+            space: match spent.space {
+                Space::Request => report::Space::Request,
+                Space::Response => report::Space::Response,
+            },
             lasted_ns: lasted,
-            wire_bytes: self.bytes(spent),
-            rate_bps: bit_rate(self.bytes(spent), lasted),
+            wire_bytes: bytes,
+            rate_bps: bit_rate(bytes, lasted),
             cause,
             lost_ns: lost,
             shares,
@@ -209,10 +245,6 @@ impl Verdicts {
         spent
     }
 
-    fn bytes(&self, spent: &Spent) -> u64 {
-        self.flows.get(spent.flow).map_or(0, |flow| flow.bytes)
-    }
-
     /// What a share stands on.
     fn evidence<F, C, E>(
         &self,
@@ -227,6 +259,16 @@ impl Verdicts {
         let s = |n: u64, what: &str| format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" });
         let times = s(spent.times[cause as usize].max(1).into(), "time");
         match cause {
+            TimeCause::Idle if spent.space == Space::Response => {
+                format!(
+                    "no READ was outstanding, and the next one came later: {times}, {} at most",
+                    duration(longest)
+                )
+            }
+            TimeCause::Waiting if spent.space == Space::Response => format!(
+                "all READs were answered, and the next one came at once; from it to its data: {times}, {} at most; the shortest round trip is {rtt}",
+                duration(longest)
+            ),
             TimeCause::Sending => "its packets followed each other at their usual pace".into(),
             TimeCause::Idle => format!(
                 "nothing was outstanding, or no answer was needed, and the next message came later: {times}, {} at most",
@@ -270,6 +312,10 @@ impl Verdicts {
             }
             TimeCause::ReceiverSlow => format!(
                 "acknowledgements took much longer than the shortest round trip, {rtt}, and no link was full, nothing marked or paused"
+            ),
+            TimeCause::ResponderSlow => format!(
+                "{}: the data came much later after the READ than the shortest round trip, {rtt}, and no link was full, nothing marked or paused",
+                s(spent.late.1.max(1).into(), "time")
             ),
             TimeCause::LinkFull => {
                 let of = report.incast.as_ref().map_or(0, Vec::len) as u64;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{survey::Sums, words::counted};
 use crate::report::{
     self, Affected, BurstEffect, Congestion, Credits, Incast, MarkedFlow, Microbursts, Pause, PauseFault,
-    PauseTree, Ports, Qos, Report, SlowFlow, TimeCause, TimeShare,
+    PauseTree, Ports, Qos, Report, SlowFlow, Space, TimeCause, TimeShare,
     units::{bits, bytes, count, duration, percent, priority},
 };
 
@@ -122,12 +122,13 @@ const MAX_SLOW: usize = 256;
 
 /// Flows that lost most of their time to one cause: a finding for each cause.
 pub(super) fn slow(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    const CAUSES: [TimeCause; 5] = [
+    const CAUSES: [TimeCause; 6] = [
         TimeCause::Paused,
         TimeCause::Throttled,
         TimeCause::Recovering,
         TimeCause::NotReady,
         TimeCause::ReceiverSlow,
+        TimeCause::ResponderSlow,
     ];
     for cause in CAUSES {
         let lost = |slow: &&SlowFlow| {
@@ -143,11 +144,12 @@ pub(super) fn slow(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
             n => format!("{} flows lost most of their time so; the worst: ", count(n as u64)),
         };
         let text = format!(
-            "{}: {several}{} -> {} QP {:#x} lost {} of its {} ({})",
-            cause.words(),
+            "{}: {several}{} -> {} QP {:#x}{} lost {} of its {} ({})",
+            cause.words(worst.space),
             worst.src,
             worst.dst,
             worst.dest_qp,
+            if worst.space == Space::Response { ", with the data of READs," } else { "" },
             percent(share.ratio),
             duration(worst.lasted_ns),
             share.evidence

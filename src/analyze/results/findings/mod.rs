@@ -267,7 +267,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
             flow::resent);
 
     "slow" Warning [BothDirections]
-        "A connection lost at least half of its time to one cause: pauses, CNPs, losses, a receiver that was not ready or slow."
+        "A connection lost at least half of its time to one cause: pauses, CNPs, losses, a peer that was not ready or slow."
         "analyze --flow N shows the shares of its time and what each stands on: begin with the largest one"
         SlowFlows(capture::slow);
 

@@ -1,0 +1,233 @@
+//! Sums of what a flow's time went to.
+
+use super::{
+    CAUSES, Effect, HELD_NS, LATE_NS, LATE_ROUND_TRIPS, MIN_LATE, STOPS, Stop, UNUSUAL,
+    gap::{Gap, Part},
+};
+use crate::{
+    analyze::model::{FlowId, Space, Trigger},
+    report::TimeCause,
+};
+
+/// The first few silences of a flow, where they are nothing but waiting and idleness. Most flows of large captures have no others.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(super) struct Early {
+    pub(super) ns: [u64; 2],
+    /// The longest one in nanoseconds, and the frame that ended it, as far as they fit.
+    longest: [(u32, u32); 2],
+    times: [u8; 2],
+}
+
+impl Early {
+    /// The causes of such silences.
+    const CAUSES: [TimeCause; 2] = [TimeCause::Waiting, TimeCause::Idle];
+    /// One silence adds up to three.
+    const MOST: u8 = 8;
+
+    /// Takes a silence, if it is such a one.
+    pub(super) fn take(&mut self, gap: &Gap) -> bool {
+        let parts = gap
+            .parts(&mut Spent::new(gap.flow, gap.space(), 0))
+            .map(|part| (part.cause, part.to - part.from));
+        let place = |cause: TimeCause| Early::CAUSES.iter().position(|&one| one == cause);
+        // A long wait may be an answer that is late.
+        let is_simple = |&(cause, ns): &(TimeCause, i64)| match place(cause) {
+            Some(0) => ns <= LATE_NS,
+            known => ns == 0 || known.is_some(),
+        };
+        let room = self.times.iter().all(|&times| times < Early::MOST);
+        if gap.again.is_some() || !room || !parts.iter().all(is_simple) {
+            return false;
+        }
+        let frame = u32::try_from(gap.frame).unwrap_or(u32::MAX);
+        for (cause, ns) in parts.into_iter().filter(|&(_, ns)| ns > 0) {
+            if let Some(at) = place(cause) {
+                self.ns[at] += ns as u64;
+                self.times[at] += 1;
+                self.longest[at] = self.longest[at].max((u32::try_from(ns).unwrap_or(u32::MAX), frame));
+            }
+        }
+        true
+    }
+
+    pub(super) fn add_to(self, spent: &mut Spent) {
+        for (n, cause) in Early::CAUSES.into_iter().enumerate() {
+            let at = cause as usize;
+            spent.ns[at] += self.ns[n];
+            spent.times[at] += u32::from(self.times[n]);
+            let (ns, frame) = self.longest[n];
+            spent.longest[at] = spent.longest[at].max((ns.into(), frame.into()));
+        }
+    }
+}
+
+/// What the time of one flow's requests, or READ data, went to.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct Spent {
+    pub(super) flow: FlowId,
+    /// Whether it is about its requests, or about its READ data.
+    pub(super) space: Space,
+    pub(super) start: i64,
+    /// Nanoseconds by cause, without those of the sending.
+    pub(super) ns: [u64; CAUSES],
+    /// What the paused time would have gone to without pauses.
+    pub(super) paused_from: [u64; CAUSES],
+    /// The part of `ns` that came after the first CNP.
+    pub(super) notified: [u64; CAUSES],
+    /// The part of the waiting in which an answer was late, and how often.
+    pub(super) late: (u64, u32),
+    /// Silences by cause, and the longest one with its last frame.
+    pub(super) times: [u32; CAUSES],
+    pub(super) longest: [(u64, u64); CAUSES],
+    /// When the first CNP for it came, and how many bytes it had sent.
+    pub(super) first_cnp: Option<(i64, u64)>,
+    pub(super) cnps: u64,
+    pub(super) timeouts: u32,
+    pub(super) naks: u32,
+    pub(super) resent: u32,
+    /// Silences in the middle of messages: their sum and number.
+    pub(super) pace: (u64, u32),
+    /// The path tag of its last silence, the interface and priority by it, and how long that was paused before.
+    pub(super) tag: u64,
+    pub(super) place: (u16, u8),
+    pub(super) asked_before: i64,
+    /// Numbers of senders of pauses, and how long these stopped it.
+    pub(super) stopped: [(u8, u64); STOPS],
+    /// The pause in which its last timeout was.
+    pub(super) timed_out_in: Option<u8>,
+}
+
+impl Spent {
+    pub(super) fn new(flow: FlowId, space: Space, start: i64) -> Spent {
+        Spent {
+            flow,
+            space,
+            start,
+            ns: [0; CAUSES],
+            paused_from: [0; CAUSES],
+            notified: [0; CAUSES],
+            late: (0, 0),
+            times: [0; CAUSES],
+            longest: [(0, 0); CAUSES],
+            first_cnp: None,
+            cnps: 0,
+            timeouts: 0,
+            naks: 0,
+            resent: 0,
+            pace: (0, 0),
+            tag: 0,
+            place: (0, 8),
+            asked_before: 0,
+            stopped: [(u8::MAX, 0); STOPS],
+            timed_out_in: None,
+        }
+    }
+
+    /// Adds a time from `from` on, that ended with this frame; 0 without one.
+    pub(super) fn add(&mut self, cause: TimeCause, ns: i64, from: i64, frame: u64) {
+        let ns = ns.max(0) as u64;
+        let at = cause as usize;
+        if ns == 0 {
+            return;
+        }
+        self.ns[at] += ns;
+        if self.first_cnp.is_some_and(|(since, _)| from >= since) {
+            self.notified[at] += ns;
+        }
+        self.times[at] = self.times[at].saturating_add(1);
+        self.longest[at] = self.longest[at].max((ns, frame));
+    }
+
+    /// Whether a silence in the middle of a message is as long as such silences are.
+    pub(super) fn is_usual(&self, ns: u64) -> bool {
+        let (sum, times) = self.pace;
+        times == 0 || ns.saturating_mul(times as u64) <= sum.saturating_mul(UNUSUAL)
+    }
+
+    /// The cause of a silence in the middle of a message: the pace, if it is as long as such silences are.
+    pub(super) fn pace_or_unknown(&mut self, ns: u64) -> TimeCause {
+        if !self.is_usual(ns) {
+            return TimeCause::Unknown;
+        }
+        self.pace = (self.pace.0 + ns, self.pace.1.saturating_add(1));
+        TimeCause::Sending
+    }
+
+    /// Adds the parts of a silence: what of them was in a pause goes to the pause.
+    pub(super) fn divide(&mut self, gap: &Gap, parts: [Part; 3], stops: &[Stop]) {
+        // A packet within a pause shows that its sender is not stopped; but the answers that it waits for may be.
+        let on_its_way = gap.rtt.map_or(HELD_NS, |rtt| HELD_NS + i64::from(rtt));
+        let is_unanswered = |stop: &Stop| gap.is_unanswered_at(stop.since.saturating_add(on_its_way));
+        for Part { cause, from, to, patience } in parts {
+            let mut left = to.saturating_sub(from);
+            // Before its READ was asked for, a pause that held anything held the request.
+            let end = if gap.space() == Space::Response && cause == TimeCause::Idle { to } else { gap.to };
+            let last = stops.iter().rev().find(|stop| stop.from < end);
+            let is_held = last.is_some_and(|last| last.is_over && end.saturating_sub(last.to) <= HELD_NS);
+            let may_be_paused = cause != TimeCause::Idle || is_held;
+            let stops_it = |stop: &&Stop| stop.is_over && may_be_paused || is_unanswered(stop);
+            for stop in stops.iter().filter(stops_it) {
+                let stopped = stop.to.min(to).saturating_sub(stop.from.max(from)).max(0);
+                if stopped > 0 {
+                    left -= stopped;
+                    self.add(TimeCause::Paused, stopped, gap.from, gap.frame);
+                    self.paused_from[cause as usize] += stopped as u64;
+                    self.stopped_by(stop.asker, stopped as u64);
+                }
+            }
+            self.add(cause, left, gap.from, gap.frame);
+            let rtt = gap.rtt.map_or(i64::MAX / LATE_ROUND_TRIPS, i64::from);
+            if patience.is_some_and(|most| left > LATE_NS && left > rtt * most) {
+                self.late = (self.late.0 + left as u64, self.late.1.saturating_add(1));
+            }
+        }
+    }
+
+    /// Its priority is another one than was thought: no pause so far was one of it.
+    pub(super) fn forget_pauses(&mut self) {
+        let at = TimeCause::Paused as usize;
+        (self.ns[at], self.times[at], self.longest[at]) = (0, 0, (0, 0));
+        for (ns, back) in self.ns.iter_mut().zip(std::mem::take(&mut self.paused_from)) {
+            *ns += back;
+        }
+        self.stopped = [(u8::MAX, 0); STOPS];
+        self.timed_out_in = None;
+    }
+
+    /// Notes how long a pause stopped it.
+    pub(super) fn stopped_by(&mut self, asker: u8, ns: u64) {
+        let known = self.stopped.iter_mut().find(|(by, _)| *by == asker || *by == u8::MAX);
+        if let Some(known) = known {
+            *known = (asker, known.1 + ns);
+        }
+    }
+
+    /// The part of the waiting beyond what this flow waits if answers are not late. A late answer takes the place of one that would have
+    /// been waited for as usual, unless there are as many of those beside it. Usual are two round trips at most, for the rest of the
+    /// way is behind the tap.
+    pub(super) fn late_ns(&self, rtt_ns: u64) -> u64 {
+        let (late, times) = self.late;
+        if self.space == Space::Response {
+            // Of data, only the time beyond the shortest round trip counts as late. Few delays are a host that was busy for once.
+            return if times < MIN_LATE { 0 } else { late };
+        }
+        let waiting = TimeCause::Waiting as usize;
+        let others = self.times[waiting].saturating_sub(times);
+        let usual = self.ns[waiting].saturating_sub(late).checked_div(others.into()).unwrap_or(u64::MAX);
+        let replaced = u64::from(times.saturating_sub(others));
+        late.saturating_sub(usual.min(2 * rtt_ns).saturating_mul(replaced))
+    }
+
+    /// A packet that is sent again after a timeout counts for the pause of that timeout.
+    pub(super) fn resent_after(&mut self, gap: &Gap, effects: &mut [Effect]) {
+        match (gap.again, self.timed_out_in) {
+            (Some(Trigger::Timeout), Some(by)) => {
+                if let Some(effect) = effects.get_mut(by as usize) {
+                    effect.resent += 1;
+                }
+            }
+            (None, _) => self.timed_out_in = None,
+            _ => {}
+        }
+    }
+}
