@@ -78,8 +78,8 @@ records! {
     pub struct Qos {
         /// Whether the user gave a map of priorities.
         pub map_given: bool,
-        /// Whether the map of priorities is from DCBX in the capture: the user gave none. Which pauses stopped which flows is by it too,
-        /// from its first frame on; before that, by an eighth of the DSCP, and by no pause where that proves wrong.
+        /// Whether the map of priorities is from DCBX in the capture: the user gave none. Which pauses stopped which flows is by it too:
+        /// by the last one. Where a port changed its map, flows whose priority changed with it count no pause before that.
         pub map_from_dcbx: bool,
         /// What the ports of links say of their priorities: DCBX, the last of each port; 64 ports at most.
         pub dcbx: Vec<DcbxPort>,

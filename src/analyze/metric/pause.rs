@@ -193,6 +193,13 @@ impl Pause {
         !self.askers.is_empty()
     }
 
+    /// Whether a sender on this interface asked for pauses of this very priority.
+    pub(super) fn stops(&self, interface: u16, priority: u8) -> bool {
+        self.askers
+            .iter()
+            .any(|asker| asker.interface == interface && asker.priority == usize::from(priority))
+    }
+
     /// Fills `stops` with the parts of a time in which this priority was paused on this interface, in the order of time and without
     /// overlaps.
     pub(super) fn within(&self, (interface, priority): (u16, u8), from: i64, to: i64, stops: &mut Vec<Stop>) {
@@ -235,6 +242,11 @@ impl Pause {
             asked.paused_ns.saturating_add(open)
         });
         paused.max().unwrap_or(0)
+    }
+
+    /// How many askers have a number.
+    pub(super) fn askers(&self) -> usize {
+        self.askers.len()
     }
 
     /// The asker with this number.

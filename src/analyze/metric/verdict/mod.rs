@@ -6,8 +6,10 @@
 //! is compared with what it would have needed at its rate before. A full link cannot either: the [incast](super::incast) metric
 //! knows the bins in which one was full.
 //!
-//! The priority of a flow is by the user's map, or by the last one of DCBX. Silences are not kept: before DCBX says anything, an eighth of the
-//! DSCP stands for it. A flow for which that proves wrong gives the time of its pauses back to what it would have gone to without them.
+//! The priority of a flow is by the user's map, or by the last one of DCBX. Before DCBX says anything, an eighth of the DSCP stands for
+//! it, and what pauses of the other priorities would have taken is kept. A flow for which the map proves the guess wrong gives the time of
+//! its pauses back to what it would have gone to without them, and takes that of its priority. Where a map follows another one, silences
+//! before it are not judged again: then no pause before it counts.
 //!
 //! Of READs, the sender of the data is judged in the same way: its silences are those between responses, and each has a part before
 //! the READ was asked for, and one after. Where most bytes of a connection are such data, its requests have no verdict.
@@ -53,8 +55,11 @@ const LATE_ROUND_TRIPS: i64 = 4;
 const LATE_NS: i64 = 20_000;
 /// A responder whose data was late less often is not slow.
 const MIN_LATE: u32 = 8;
+/// Flows that are kept ready for a map of priorities that comes later: about a kilobyte each.
+const MAX_UNTOLD: usize = 1 << 12;
 /// Senders of pauses that are kept for each flow.
 const STOPS: usize = 4;
+const PRIORITIES: usize = 8;
 const CAUSES: usize = TimeCause::ALL.len();
 const NONE: u32 = u32::MAX;
 
@@ -240,7 +245,7 @@ impl Verdicts {
         if spent.place != place {
             // Not the flow has changed, but the map.
             if was != 0 && is_by != spent.place.1 {
-                spent.forget_pauses();
+                spent.change_priority(place.1);
             }
             spent.place = place;
             spent.asked_before = if stops_any { self.pause.asked_ns(place, gap.start) } else { 0 };
@@ -252,6 +257,15 @@ impl Verdicts {
         }
         spent.resent += gap.again.is_some() as u32;
         let parts = gap.parts(spent);
+        // Until DCBX says which priority a flow has, it may be any that is paused.
+        if stops_any && at < MAX_UNTOLD && matches!(self.dcbx, Some((_, None))) {
+            for priority in (0..PRIORITIES as u8).filter(|&priority| priority != place.1) {
+                if self.pause.stops(gap.interface, priority) {
+                    self.pause.within((gap.interface, priority), gap.from, gap.to, &mut self.stops);
+                    spent.note_other(priority, gap, &parts, &self.stops);
+                }
+            }
+        }
         if stops_any {
             self.pause.within(place, gap.from, gap.to, &mut self.stops);
         }
@@ -350,7 +364,13 @@ impl Metric for Verdicts {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.spent.capacity() * size_of::<Spent>() + self.incast.heap_bytes() + self.pause.heap_bytes()
+        // What waits for a map of priorities is about as large again.
+        let waiting = self.spent.len().min(MAX_UNTOLD) * size_of::<Spent>();
+        let waiting = if self.dcbx.is_some() && self.pause.stops_any() { waiting } else { 0 };
+        waiting
+            + self.spent.capacity() * size_of::<Spent>()
+            + self.incast.heap_bytes()
+            + self.pause.heap_bytes()
     }
 
     fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {

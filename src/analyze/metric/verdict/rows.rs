@@ -29,7 +29,7 @@ impl Verdicts {
     /// The flows that are slow, and what pauses did.
     pub(super) fn report<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
         let mut slow = Vec::new();
-        let mut stopped = vec![(0u64, 0u64); self.effects.len()];
+        let mut stopped = vec![(0u64, 0u64); self.pause.askers()];
         for space in [Space::Request, Space::Response] {
             let flows = if space == Space::Request { &self.flows } else { &self.data };
             for (id, of_flow) in flows.iter() {
@@ -107,7 +107,8 @@ impl Verdicts {
                 continue;
             }
             let mut did = report::PauseEffect::default();
-            for (number, (effect, (flows, longest))) in (0..).zip(self.effects.iter().zip(stopped)) {
+            for (number, (flows, longest)) in (0..).zip(stopped) {
+                let effect = self.effects.get(number as usize).copied().unwrap_or_default();
                 let Some(asker) = self.pause.asker(number).filter(|asker| {
                     let priority = Some(asker.priority as u8).filter(|&priority| priority < 8);
                     priority == pause.priority && asker.sender.to_string() == pause.sender
@@ -224,7 +225,7 @@ impl Verdicts {
             return Cow::Borrowed(spent);
         }
         let mut spent = spent.clone();
-        spent.forget_pauses();
+        spent.change_priority(priority);
         spent.place = (interface, priority);
         Cow::Owned(spent)
     }

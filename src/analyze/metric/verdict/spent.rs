@@ -1,7 +1,7 @@
 //! Sums of what a flow's time went to.
 
 use super::{
-    CAUSES, Effect, HELD_NS, LATE_NS, LATE_ROUND_TRIPS, MIN_LATE, STOPS, Stop, UNUSUAL,
+    CAUSES, Effect, HELD_NS, LATE_NS, LATE_ROUND_TRIPS, MIN_LATE, PRIORITIES, STOPS, Stop, UNUSUAL,
     gap::{Gap, Part},
 };
 use crate::{
@@ -95,6 +95,51 @@ pub(super) struct Spent {
     pub(super) stopped: [(u8, u64); STOPS],
     /// The pause in which its last timeout was.
     pub(super) timed_out_in: Option<u8>,
+    /// By priority, what pauses of it would have taken, while it is not known which one is its own.
+    others: Option<Box<[Other; PRIORITIES]>>,
+}
+
+/// What pauses of a priority would have taken of a flow's time.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Other {
+    from: [u64; CAUSES],
+    times: u32,
+    longest: (u64, u64),
+    stopped: [(u8, u64); STOPS],
+}
+
+impl Default for Other {
+    fn default() -> Other {
+        Other { from: [0; CAUSES], times: 0, longest: (0, 0), stopped: [(u8::MAX, 0); STOPS] }
+    }
+}
+
+fn note_stop(stopped: &mut [(u8, u64); STOPS], asker: u8, ns: u64) {
+    let known = stopped.iter_mut().find(|(by, _)| *by == asker || *by == u8::MAX);
+    if let Some(known) = known {
+        *known = (asker, known.1 + ns);
+    }
+}
+
+/// Calls `on_part` with each part of a silence in which a pause held the sender: its number, the pause, and how long.
+fn held(gap: &Gap, parts: &[Part; 3], stops: &[Stop], mut on_part: impl FnMut(usize, &Stop, i64)) {
+    // A packet within a pause shows that its sender is not stopped; but the answers that it waits for may be.
+    let on_its_way = gap.rtt.map_or(HELD_NS, |rtt| HELD_NS + i64::from(rtt));
+    let is_unanswered = |stop: &Stop| gap.is_unanswered_at(stop.since.saturating_add(on_its_way));
+    for (at, &Part { cause, from, to, .. }) in parts.iter().enumerate() {
+        // Before its READ was asked for, a pause that held anything held the request.
+        let end = if gap.space() == Space::Response && cause == TimeCause::Idle { to } else { gap.to };
+        let last = stops.iter().rev().find(|stop| stop.from < end);
+        let is_held = last.is_some_and(|last| last.is_over && end.saturating_sub(last.to) <= HELD_NS);
+        let may_be_paused = cause != TimeCause::Idle || is_held;
+        let stops_it = |stop: &&Stop| stop.is_over && may_be_paused || is_unanswered(stop);
+        for stop in stops.iter().filter(stops_it) {
+            let stopped = stop.to.min(to).saturating_sub(stop.from.max(from)).max(0);
+            if stopped > 0 {
+                on_part(at, stop, stopped);
+            }
+        }
+    }
 }
 
 impl Spent {
@@ -120,6 +165,7 @@ impl Spent {
             asked_before: 0,
             stopped: [(u8::MAX, 0); STOPS],
             timed_out_in: None,
+            others: None,
         }
     }
 
@@ -155,26 +201,14 @@ impl Spent {
 
     /// Adds the parts of a silence: what of them was in a pause goes to the pause.
     pub(super) fn divide(&mut self, gap: &Gap, parts: [Part; 3], stops: &[Stop]) {
-        // A packet within a pause shows that its sender is not stopped; but the answers that it waits for may be.
-        let on_its_way = gap.rtt.map_or(HELD_NS, |rtt| HELD_NS + i64::from(rtt));
-        let is_unanswered = |stop: &Stop| gap.is_unanswered_at(stop.since.saturating_add(on_its_way));
-        for Part { cause, from, to, patience } in parts {
-            let mut left = to.saturating_sub(from);
-            // Before its READ was asked for, a pause that held anything held the request.
-            let end = if gap.space() == Space::Response && cause == TimeCause::Idle { to } else { gap.to };
-            let last = stops.iter().rev().find(|stop| stop.from < end);
-            let is_held = last.is_some_and(|last| last.is_over && end.saturating_sub(last.to) <= HELD_NS);
-            let may_be_paused = cause != TimeCause::Idle || is_held;
-            let stops_it = |stop: &&Stop| stop.is_over && may_be_paused || is_unanswered(stop);
-            for stop in stops.iter().filter(stops_it) {
-                let stopped = stop.to.min(to).saturating_sub(stop.from.max(from)).max(0);
-                if stopped > 0 {
-                    left -= stopped;
-                    self.add(TimeCause::Paused, stopped, gap.from, gap.frame);
-                    self.paused_from[cause as usize] += stopped as u64;
-                    self.stopped_by(stop.asker, stopped as u64);
-                }
-            }
+        let mut left = parts.map(|part| part.to.saturating_sub(part.from));
+        held(gap, &parts, stops, |at, stop, ns| {
+            left[at] -= ns;
+            self.add(TimeCause::Paused, ns, gap.from, gap.frame);
+            self.paused_from[parts[at].cause as usize] += ns as u64;
+            self.stopped_by(stop.asker, ns as u64);
+        });
+        for (Part { cause, patience, .. }, left) in parts.into_iter().zip(left) {
             self.add(cause, left, gap.from, gap.frame);
             let rtt = gap.rtt.map_or(i64::MAX / LATE_ROUND_TRIPS, i64::from);
             if patience.is_some_and(|most| left > LATE_NS && left > rtt * most) {
@@ -183,8 +217,21 @@ impl Spent {
         }
     }
 
-    /// Its priority is another one than was thought: no pause so far was one of it.
-    pub(super) fn forget_pauses(&mut self) {
+    /// Notes what of a silence was in pauses of another priority than its own: if a map that comes later says that this is its own.
+    pub(super) fn note_other(&mut self, priority: u8, gap: &Gap, parts: &[Part; 3], stops: &[Stop]) {
+        let others = &mut self.others;
+        held(gap, parts, stops, |at, stop, ns| {
+            let others = others.get_or_insert_with(Default::default);
+            let Some(other) = others.get_mut(priority as usize) else { return };
+            other.from[parts[at].cause as usize] += ns as u64;
+            other.times = other.times.saturating_add(1);
+            other.longest = other.longest.max((ns as u64, gap.frame));
+            note_stop(&mut other.stopped, stop.asker, ns as u64);
+        });
+    }
+
+    /// Its priority is another one than was thought: no pause so far was one of that, but perhaps one of this.
+    pub(super) fn change_priority(&mut self, priority: u8) {
         let at = TimeCause::Paused as usize;
         (self.ns[at], self.times[at], self.longest[at]) = (0, 0, (0, 0));
         for (ns, back) in self.ns.iter_mut().zip(std::mem::take(&mut self.paused_from)) {
@@ -192,14 +239,20 @@ impl Spent {
         }
         self.stopped = [(u8::MAX, 0); STOPS];
         self.timed_out_in = None;
+        let others = self.others.take();
+        let Some(other) = others.as_ref().and_then(|others| others.get(priority as usize)) else { return };
+        for (cause, from) in other.from.into_iter().enumerate() {
+            let from = from.min(self.ns[cause]);
+            self.ns[cause] -= from;
+            self.paused_from[cause] = from;
+            self.ns[at] += from;
+        }
+        (self.times[at], self.longest[at], self.stopped) = (other.times, other.longest, other.stopped);
     }
 
     /// Notes how long a pause stopped it.
     pub(super) fn stopped_by(&mut self, asker: u8, ns: u64) {
-        let known = self.stopped.iter_mut().find(|(by, _)| *by == asker || *by == u8::MAX);
-        if let Some(known) = known {
-            *known = (asker, known.1 + ns);
-        }
+        note_stop(&mut self.stopped, asker, ns);
     }
 
     /// The part of the waiting beyond what this flow waits if answers are not late. A late answer takes the place of one that would have
