@@ -125,6 +125,28 @@ fn cnps_for_losses_and_for_marks_behind_the_tap() {
     );
 }
 
+/// The data of one sender is not in the capture: the CNPs for it slow nobody that is known.
+#[test]
+fn cnps_for_a_sender_that_is_not_there() {
+    let run = play(&incast(
+        "[[segment]]\ndelay = \"1us\"\nright = { mark = 0.05 }\n[[segment]]\ndelay = \"1us\"\n",
+    ));
+    let whole = analyze(&run, Options::default()).congestion;
+    let to_a: u64 = whole.flows.iter().filter(|flow| flow.src == "10.0.0.1").map(|flow| flow.cnps).sum();
+    assert!(to_a > 0 && to_a < whole.cnps);
+    assert_eq!(whole.cnps_unattributed, 0);
+    let mut analysis = Analysis::new(Options::default());
+    let mut frames = run.frames(0);
+    while let Some(frame) = frames.next() {
+        if frame.bytes[26..30] != [10, 0, 0, 1] {
+            let (time, link, wire_len) = (Time(frame.time_ns), frame.link, frame.wire_len);
+            analysis.push(&Record { time, link, interface: 0, wire_len, frame: frame.bytes });
+        }
+    }
+    let report = analysis.finish().congestion;
+    assert_eq!((report.cnps, report.cnps_unattributed), (whole.cnps, to_a));
+}
+
 #[test]
 fn a_burst_of_marks() {
     let run = play(&format!("{WRITES}[[event]]\ndo = \"mark\"\npacket = 500\ntimes = 300\n"));

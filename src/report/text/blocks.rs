@@ -79,6 +79,9 @@ pub(in crate::report) fn congestion(c: &Congestion) -> String {
     if c.cnps_near_nak > 0 {
         text += &format!("; {} within 5 µs of a NAK", count(c.cnps_near_nak));
     }
+    if c.cnps_unattributed > 0 {
+        text += &format!("; {} CNPs slow no sender that the capture shows", count(c.cnps_unattributed));
+    }
     if c.becn_acks > 0 {
         text += &format!("; {} ACKs with BECN", count(c.becn_acks));
     }

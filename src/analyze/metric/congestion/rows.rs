@@ -66,6 +66,11 @@ pub(super) fn fill(metric: &Congestion, context: &Context<'_>, report: &mut repo
     });
     report.expected_cnps = expects.then(|| sum(|row| row.expected));
     report.cnps_for_losses = is_whole.then(|| sum(|row| row.by_loss));
+    let of_nobody = marks.noted().iter().filter(|noted| {
+        noted.slows.is_none()
+            && noted.flow.and_then(|flow| context.flow(flow)).is_some_and(|flow| flow.peer.is_none())
+    });
+    report.cnps_unattributed = of_nobody.map(|noted| noted.cnps).sum();
     report.cnps_unmarked = is_whole.then(|| sum(|row| row.unmarked));
     let mut why = |field: &'static str, is_missing: bool| {
         if is_missing {
