@@ -135,8 +135,15 @@ fn run(text: &str) -> Vec<Analysis> {
 
 /// Pauses of several links, as one capture with an interface for each.
 fn of_several_links(found: &mut Found) {
-    for name in ["pause-tree", "pause-deadlock"] {
-        let text = std::fs::read_to_string(format!("examples/scenarios/{name}.toml")).unwrap();
+    let file = |name: &str| std::fs::read_to_string(format!("examples/scenarios/{name}.toml")).unwrap();
+    let ignored = "[[connection]]\nwindow = 1000\noperations = [{ op = \"write\", size = \"4MiB\" }]\n\
+        [[tap]]\nname = \"l\"\nends = [\"s\", \"b\"]\n[[pause]]\nfrom = \"right\"\npriority = 3\nat = \"50us\"\nhold = \"200us\"\n";
+    let all = [
+        ("pause-tree", file("pause-tree")),
+        ("pause-deadlock", file("pause-deadlock")),
+        ("a pause that nobody heeds", ignored.to_owned()),
+    ];
+    for (name, text) in all {
         let run = sim::run(&Scenario::parse(&text).unwrap()).unwrap();
         let links = Some(Links::parse(&run.links()).unwrap());
         let mut analysis =

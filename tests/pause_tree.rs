@@ -110,6 +110,11 @@ fn a_storm_of_a_host_goes_back_over_three_switches() {
         ("b", Some(true), Confidence::Likely)
     );
     assert_eq!(culprit.chain, ["b", "s3", "s2", "s1", "a"]);
+    // The flow comes first at the tap next to its sender: a pause of the last switch stops it.
+    let [victim] = &culprit.flows[..] else { panic!("{culprit:?}") };
+    assert_eq!((&*victim.src, &*victim.dst, victim.is_direct), ("10.0.0.1", "10.0.0.2", false));
+    assert!(culprit.flow_count == 1 && victim.stopped_ns.abs_diff(250_000_000) < 5_000_000, "{victim:?}");
+    assert_eq!(report.slow_flows[0].flow, victim.flow);
     let delays: Vec<u64> = tree.edges.iter().map(|edge| edge.delay_least_ns).collect();
     assert!(delays.iter().all(|delay| [20_000, 35_000, 15_000].contains(delay)), "{delays:?}");
     assert!(tree.edges.iter().all(|edge| edge.confidence == Confidence::Likely));

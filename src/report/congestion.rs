@@ -211,6 +211,9 @@ records! {
         pub first_frame: u64,
         /// What it did to flows of this priority on this link; `None` without the link's speed.
         pub effect: Option<PauseEffect>,
+        /// Frames of this priority that the paused end sent although it was paused; `None` where the link's speed is not known, or which
+        /// end sent a frame: that needs `--links` with a host's address at one end.
+        pub violations: Option<PauseViolations>,
         /// Times in which the sender paused the link without a break.
         pub storms: Option<Vec<Storm>>,
         /// Why figures are missing.
@@ -233,6 +236,18 @@ records! {
         pub timeouts: u64,
         /// Packets sent again after these.
         pub retransmits: u64,
+    }
+
+    /// Frames of a paused priority that came later than the paused end needs to stop: 2 µs and the time of one frame of 9,216 bytes after
+    /// the frame that asked for the pause.
+    #[derive(Copy, Eq)]
+    pub struct PauseViolations {
+        /// How many, of the InfiniBand transport.
+        pub frames: u64,
+        /// The first one.
+        pub first_frame: Option<u64>,
+        /// How long after the beginning of its pause the latest one came, in nanoseconds.
+        pub latest_ns: u64,
     }
 
     /// One pause.

@@ -101,6 +101,11 @@ records! {
         pub direct: Vec<String>,
         /// Indirect victims: devices that were paused because others were.
         pub indirect: Vec<String>,
+        /// Flows that these pauses stopped, those that were stopped longest first; the first 64. A flow is seen where it comes first: at
+        /// the tap next to its sender.
+        pub flows: Vec<PauseVictim>,
+        /// How many.
+        pub flow_count: u64,
         /// The time of the pauses that it caused elsewhere, in nanoseconds, in sum.
         pub caused_ns: u64,
         /// Pauses that it caused elsewhere.
@@ -114,6 +119,22 @@ records! {
         /// Likely where it is a host, or where other links of it were captured and did not pause it. Otherwise it may have been paused
         /// on a link that the capture does not have.
         pub confidence: Confidence,
+    }
+
+    /// A flow that was silent in pauses.
+    pub struct PauseVictim {
+        /// The flow, as an index into [`Report::flows`](super::Report::flows).
+        pub flow: usize,
+        /// Its source address.
+        pub src: String,
+        /// Its destination address.
+        pub dst: String,
+        /// The queue pair that it goes to.
+        pub dest_qp: u32,
+        /// Whether the culprit's own pauses stopped it: it is a direct victim. Otherwise, pauses that these caused.
+        pub is_direct: bool,
+        /// For how long, in nanoseconds.
+        pub stopped_ns: u64,
     }
 
     /// A circle of devices each of which waits for the next one: a suspected deadlock.

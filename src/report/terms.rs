@@ -265,6 +265,7 @@ terms! {
         TooFew = "too_few": "There are too few events to tell.",
         NotEct = "not_ect": "No data packet is ECN-capable.",
         NoTopology = "no_topology": "Nothing says what the links join: neither --links nor LLDP in the capture.",
+        UnknownDirection = "unknown_direction": "Nothing says which end of the link sent a frame: no host with a known address is at one.",
         OneLink = "one_link": "The capture has one link only.",
         MemoryLimit = "memory_limit": "Detail was given up to stay within the memory limit.",
     }

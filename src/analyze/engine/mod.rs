@@ -100,6 +100,7 @@ impl<M: Metric> Analysis<M> {
             None => {
                 if asks_for_pause(d) {
                     tracker.bursts.on_pause(record.time.0);
+                    tracker.await_pause();
                 }
                 metrics.on_frame(&Event {
                     number: tracker.number(),

@@ -166,6 +166,13 @@ impl Tracker {
         }
     }
 
+    /// A pause begins: where the links are known, the next packet asks the metrics whether they want to see each one in it.
+    pub(super) fn await_pause(&mut self) {
+        if self.options.links.is_some() {
+            self.window = Window::EMPTY;
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn change_window(&mut self, time: i64, metrics: &mut impl Metric) {

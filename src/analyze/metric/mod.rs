@@ -10,6 +10,7 @@ pub mod credits;
 mod dcbx;
 pub mod ends;
 pub mod entropy;
+mod heed;
 pub mod incast;
 pub mod messages;
 pub(crate) mod microburst;

@@ -4,19 +4,26 @@
 //! none at all, that says nothing about pauses. Durations need the link's speed, for a pause is asked in quanta of 512
 //! bit times. A later frame overwrites an earlier one's timer, and may shorten it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    ops::Range,
+};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use super::{
     Context, Metric,
-    pause_tree::{self, MAX_SPANS, Neighbors, Seen, Span},
+    heed::{Heed, allowance_ns},
+    pause_tree::{self, Found, MAX_SPANS, Neighbors, Seen, Span},
     speeds::Speeds,
     storm::Watchdog,
 };
 use crate::{
-    analyze::model::{Event, Links, StormProfile},
+    analyze::{
+        model::{Event, Links, StormProfile},
+        packet::PacketView,
+    },
     report::{self, Pause as Report, PauseEnd, PauseFault, PauseInterval, Reason},
     wire::{Ethernet, Kind, Mac, MacControl, MacControlOpcode, Pause as PauseHeader, Pfc},
 };
@@ -54,7 +61,13 @@ pub struct Pause {
     /// Who asked for pauses of a priority on an interface: the first few. Their places are their numbers.
     askers: Vec<Asker>,
     links: Option<Links>,
+    /// The links are known, and a pause was asked for.
+    judges: bool,
+    /// A mirror sent MAC control frames, in tunnels: times are those of the mirror.
+    is_mirrored: bool,
     neighbors: Neighbors,
+    /// Frames that came late into pauses: where the links are known.
+    heed: Heed,
     /// Pauses that are kept for the [tree](pause_tree), and those that are not.
     spans: usize,
     spans_not_kept: u64,
@@ -244,6 +257,45 @@ impl Pause {
         paused.max().unwrap_or(0)
     }
 
+    /// Whether the next packet may come into a pause that it should not: then each packet has to be seen.
+    pub(super) fn judging_span(&self, time: i64) -> Range<i64> {
+        if !self.judges {
+            return i64::MIN..i64::MAX;
+        }
+        let ends = self.askers.iter().filter_map(|asker| self.asked(asker)?.open).map(|open| open.until);
+        match ends.filter(|&until| until > time).max() {
+            Some(_) => time..time,
+            None => time..i64::MAX,
+        }
+    }
+
+    /// A packet of the transport: perhaps one that a pause should have stopped.
+    #[inline(always)]
+    pub(super) fn look_at(&mut self, packet: &impl PacketView, frame: u64, priority: impl FnOnce() -> u8) {
+        if self.judges {
+            self.judge(packet, frame, priority());
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn judge(&mut self, packet: &impl PacketView, frame: u64, priority: u8) {
+        let (now, interface) = (packet.time(), packet.frame().interface);
+        let Some(speed) = self.speeds.of(interface) else { return };
+        let Some(ends) = packet.source().zip(packet.destination()) else { return };
+        let allowance = allowance_ns(speed);
+        for number in 0..self.askers.len() {
+            let Asker { interface: at, priority: of, .. } = self.askers[number];
+            let is_mine = at == interface && (of == usize::from(priority) || of == PRIORITIES);
+            let open =
+                if is_mine { self.asked(&self.askers[number]).and_then(|asked| asked.open) } else { None };
+            let late = open.filter(|open| open.until > now).map(|open| now.saturating_sub(open.start));
+            if let Some(late) = late.filter(|&late| late > allowance) {
+                self.heed.came(number as u8, ends, frame, late);
+            }
+        }
+    }
+
     /// How many askers have a number.
     pub(super) fn askers(&self) -> usize {
         self.askers.len()
@@ -295,6 +347,7 @@ impl Pause {
     fn mac_control(&mut self, event: &Event<'_>) {
         self.frames += 1;
         let d = event.packet;
+        self.is_mirrored |= d.tunnel_depth() > 0;
         let (Some(ethernet), Some(_)) = (d.get::<Ethernet>(), d.offset(Kind::MacControl)) else { return };
         let key = (event.record.interface, ethernet.src());
         let speed = self.speeds.of(key.0);
@@ -312,6 +365,7 @@ impl Pause {
         let mut remember = |asked: &mut Asked, priority: usize| {
             if asked.recent.is_none() && askers.len() < MAX_ASKERS {
                 askers.push(Asker { interface: key.0, sender: key.1, priority });
+                self.judges = self.links.is_some();
                 asked.recent = Some(VecDeque::new());
             }
         };
@@ -394,6 +448,76 @@ impl Metric for Pause {
     }
 
     fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
+        self.contribute_with(context, report);
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.spans * size_of::<Span>() + self.heed.heap_bytes()
+    }
+}
+
+impl Pause {
+    /// Who paused whom, and who did not heed it. Returns what is known of the senders' places.
+    fn trees<F, C, E>(
+        &self,
+        end: i64,
+        context: &Context<'_>,
+        report: &mut report::Report<F, C, E>,
+    ) -> Option<Found> {
+        let found = self.tree(end, context, report);
+        let why_not = match &found {
+            // A frame may be older, or younger, than its time says.
+            _ if report.capture.time_steps_back > 0 || self.is_mirrored => Some(Reason::UnevenClock),
+            _ if report.capture.timestamp_resolution_ns.is_some_and(|ns| ns >= 1_000) => {
+                Some(Reason::CoarseTimes)
+            }
+            Err(Reason::NoTopology) => Some(Reason::UnknownDirection),
+            Err(why) => Some(*why),
+            Ok(_) => None,
+        };
+        let hosts = found.as_ref().ok().map(|found| &found.stands);
+        for pause in report.pause.iter_mut().flatten() {
+            let number = self.askers.iter().position(|asker| {
+                let priority = Some(asker.priority as u8).filter(|&priority| priority < PRIORITIES as u8);
+                priority == pause.priority
+                    && asker.sender.to_string() == pause.sender
+                    && context.interface(asker.interface) == pause.link
+            });
+            let judged =
+                match (why_not, number.and_then(|number| self.askers.get(number).zip(Some(number as u8)))) {
+                    (Some(why), _) => Err(why),
+                    (None, None) => Err(Reason::MemoryLimit),
+                    (None, Some((asker, number))) => {
+                        let key = (asker.interface, asker.sender, asker.priority as u8);
+                        let hosts = hosts.and_then(|stands| stands.get(&key)).map(|stands| &stands.hosts);
+                        hosts
+                            .ok_or(Reason::UnknownDirection)
+                            .and_then(|hosts| self.heed.violations(number, hosts))
+                    }
+                };
+            match judged {
+                Ok(violations) => pause.violations = Some(violations),
+                Err(why) => _ = pause.why.insert("violations".into(), why),
+            }
+        }
+        match found {
+            Ok(found) => {
+                report.pause_tree = Some(found.tree.clone());
+                Some(found)
+            }
+            Err(why) => {
+                report.why.insert("pause_tree".into(), why);
+                None
+            }
+        }
+    }
+
+    /// Like [`contribute`](Metric::contribute). Returns what is known of the senders' places.
+    pub(super) fn contribute_with<F, C, E>(
+        &self,
+        context: &Context<'_>,
+        report: &mut report::Report<F, C, E>,
+    ) -> Option<Found> {
         let end = report.capture.last_ns.unwrap_or(0);
         report.pause = self.section(end, |link| context.interface(link));
         report.pause_faults = self.faults.clone();
@@ -404,25 +528,16 @@ impl Metric for Pause {
         if report.pause.is_none() {
             report.why.insert("pause".into(), Reason::NoPfcVisibility);
         }
-        match self.tree(end, context, report) {
-            Ok(tree) => report.pause_tree = Some(tree),
-            Err(why) => _ = report.why.insert("pause_tree".into(), why),
-        }
+        self.trees(end, context, report)
     }
 
-    fn heap_bytes(&self) -> usize {
-        self.spans * size_of::<Span>()
-    }
-}
-
-impl Pause {
     /// Who paused whom, or why that is not known.
     fn tree<F, C, E>(
         &self,
         end: i64,
         context: &Context<'_>,
         report: &report::Report<F, C, E>,
-    ) -> Result<report::PauseTree, Reason> {
+    ) -> Result<Found, Reason> {
         let Some(pauses) = &report.pause else { return Err(Reason::NoPfcVisibility) };
         let mut asked = Vec::new();
         for (&(interface, sender), of) in &self.senders {
@@ -443,11 +558,11 @@ impl Pause {
             neighbors: &self.neighbors,
             detect_ns: self.storm.detect_ns,
         };
-        let tree = seen.tree(context, &report.capture, &report.congestion)?;
+        let found = seen.tree(context, &report.capture, &report.congestion)?;
         // Without a speed nobody knows when a pause ends.
         match pauses.iter().any(|pause| pause.paused_ns.is_none()) {
             true => Err(Reason::UnknownSpeed),
-            false => Ok(tree),
+            false => Ok(found),
         }
     }
 }

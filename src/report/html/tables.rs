@@ -298,6 +298,9 @@ const PAUSES: &[Column<Pause>] = &[
     optional("pauses", "count", "How many pauses there were", |p, _| number(p.intervals)),
     optional("paused", "ns", "Time paused, in sum", |p, _| number(p.paused_ns)),
     optional("longest", "ns", "The longest pause", |p, _| number(p.longest_ns)),
+    optional("in spite", "count", "Frames that the paused end sent although it was paused", |p, _| {
+        number(p.violations.map(|came| came.frames))
+    }),
     optional("storms", "count", "Times without a break in the pause", |p, _| {
         some(p.storms.as_ref().map_or(0, Vec::len) as u64)
     }),

@@ -1,5 +1,5 @@
 //! A report as tables, for databases and notebooks: one file each for captures, flows, connections, episodes, losses, pauses, what
-//! caused them, marks, slow flows, classes, microbursts, credits, intervals and findings.
+//! caused them and whom they stopped, marks, slow flows, classes, microbursts, credits, intervals and findings.
 //!
 //! Rows and names are those of the report. What is nested becomes one column for each value: `requests.losses.upstream` becomes
 //! `requests_losses_upstream_least` and `requests_losses_upstream_most`. A value that the capture cannot prove is empty. In every
@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use super::Message;
 use super::{
     Capture, Connection, Credits, Episode, Finding, Flow, Interval, MarkedFlow, Microburst, Pause, PauseEdge,
-    Stream, TimeShare, TrafficClass, View,
+    PauseVictim, Stream, TimeShare, TrafficClass, View,
 };
 pub use columns::{Column, Kind};
 #[cfg(feature = "cli")]
@@ -45,6 +45,8 @@ pub enum Table {
     Pauses,
     /// Pauses that others caused.
     PauseTree,
+    /// Flows that pauses stopped, by the device at which these began.
+    PauseVictims,
     /// Marks and notifications per flow.
     Marks,
     /// What the time of slow flows went to: a row for each share.
@@ -63,7 +65,7 @@ pub enum Table {
 
 impl Table {
     /// All of them.
-    pub const ALL: [Table; 14] = [
+    pub const ALL: [Table; 15] = [
         Table::Captures,
         Table::Flows,
         Table::Connections,
@@ -71,6 +73,7 @@ impl Table {
         Table::Losses,
         Table::Pauses,
         Table::PauseTree,
+        Table::PauseVictims,
         Table::Marks,
         Table::Slow,
         Table::Classes,
@@ -90,6 +93,7 @@ impl Table {
             Table::Losses => "losses",
             Table::Pauses => "pauses",
             Table::PauseTree => "pause_tree",
+            Table::PauseVictims => "pause_victims",
             Table::Marks => "marks",
             Table::Slow => "slow",
             Table::Classes => "classes",
@@ -113,6 +117,9 @@ impl Table {
             Table::Pauses => "Pauses of a priority on a link.",
             Table::PauseTree => {
                 "Pauses that a device asked for because it was paused itself: who paused it, and whom it paused; needs --links or LLDP."
+            }
+            Table::PauseVictims => {
+                "A flow that was silent in the pauses of a device, or in those that they caused; needs --links or LLDP."
             }
             Table::Marks => "Marks and notifications of a flow that has some.",
             Table::Slow => "A share of a slow flow's time; the shares of a flow add up to it.",
@@ -167,9 +174,15 @@ impl Table {
             }
             Table::Pauses => columns.extend(Column::of::<Pause>()),
             Table::PauseTree => columns.extend(Column::of::<PauseEdge>()),
+            Table::PauseVictims => {
+                columns.push(key("device", Kind::Text, "The device at which the pauses began."));
+                columns.push(key("priority", Kind::Unsigned, "Their priority, 0 to 7; empty for 802.3x."));
+                columns.extend(Column::of::<PauseVictim>());
+            }
             Table::Marks => columns.extend(Column::of::<MarkedFlow>()),
             Table::Slow => {
                 columns.extend(flow);
+                columns.push(key("space", Kind::Text, "About its requests, or about the data of READs."));
                 columns.push(key("lasted_ns", Kind::Unsigned, "The flow's time in nanoseconds."));
                 columns.push(key(
                     "verdict",
@@ -248,11 +261,18 @@ impl Table {
                 let edges = report.pause_tree.iter().flat_map(|tree| &tree.edges);
                 edges.into_iter().try_for_each(|row| on_row(value(row)?))
             }
+            Table::PauseVictims => {
+                for culprit in report.pause_tree.iter().flat_map(|tree| &tree.culprits) {
+                    let of = json!({ "device": culprit.device, "priority": culprit.priority });
+                    culprit.flows.iter().try_for_each(|row| on_row(with(value(row)?, of.clone())))?;
+                }
+                Ok(())
+            }
             Table::Slow => {
                 for slow in &report.slow_flows {
                     let Some(flow) = report.flows.row(slow.flow) else { continue };
                     for share in &slow.shares {
-                        let of_flow = json!({ "lasted_ns": slow.lasted_ns, "verdict": slow.cause });
+                        let of_flow = json!({ "space": slow.space, "lasted_ns": slow.lasted_ns, "verdict": slow.cause });
                         on_row(with(with(value(share)?, ids(slow.flow, &flow)), of_flow))?;
                     }
                 }

@@ -31,8 +31,13 @@ pub(super) fn blocks(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
     }
     let mut block = |name: &str, text: String| page.wrapped(Paint::Heading, &format!("{name:<12}"), &text);
     block("Pause", pause(report.pause.as_deref(), report.why.get("pause")))?;
-    if let Some(tree) = report.pause_tree.as_ref().and_then(pause_tree) {
-        block("Pause tree", tree)?;
+    match (&report.pause_tree, report.why.get("pause_tree")) {
+        (Some(tree), _) => pause_tree(tree).map_or(Ok(()), |tree| block("Pause tree", tree))?,
+        // The links are known: only the speed is missing.
+        (None, Some(Reason::UnknownSpeed)) => {
+            block("Pause tree", "not known: when a pause ends needs the link's speed: --speed".into())?;
+        }
+        _ => {}
     }
     block("Overhead", overhead(&report.overhead))?;
     match &report.ports {
@@ -422,6 +427,14 @@ pub(in crate::report) fn pause(pause: Option<&[Pause]>, why: Option<&Reason>) ->
                 );
             }
         }
+        if let Some(came) = p.violations.filter(|came| came.frames > 0) {
+            text += &format!(
+                ", and {} frame{} came in spite of it, up to {} after its beginning",
+                count(came.frames),
+                if came.frames == 1 { "" } else { "s" },
+                duration(came.latest_ns)
+            );
+        }
         if let Some(n) = p.storms.as_ref().map(Vec::len).filter(|&n| n > 0) {
             text += &format!(", {n} storm{}", if n == 1 { "" } else { "s" });
         }
@@ -435,6 +448,36 @@ pub(in crate::report) fn pause(pause: Option<&[Pause]>, why: Option<&Reason>) ->
         text += " (durations need the link's speed: --speed)";
     }
     text
+}
+
+/// Most flows that are named for each culprit.
+const MAX_VICTIMS: usize = 4;
+
+/// The flows that a culprit's pauses stopped.
+fn victims(culprit: &PauseCulprit) -> String {
+    let of = |is_direct: bool| {
+        let all: Vec<String> = culprit
+            .flows
+            .iter()
+            .filter(|flow| flow.is_direct == is_direct)
+            .map(|flow| {
+                format!(
+                    "#{} {} → {} {}",
+                    flow.flow,
+                    clean(&flow.src),
+                    clean(&flow.dst),
+                    duration(flow.stopped_ns)
+                )
+            })
+            .collect();
+        let more = all.len().saturating_sub(MAX_VICTIMS);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!all.is_empty())
+            .then(|| all.iter().take(MAX_VICTIMS).cloned().collect::<Vec<_>>().join(", ") + &more)
+    };
+    let direct = of(true).map_or_else(String::new, |flows| format!("; stopped {flows}"));
+    let indirect = of(false).map_or_else(String::new, |flows| format!("; by way of others {flows}"));
+    direct + &indirect
 }
 
 /// Most culprits and circles that are written.
@@ -462,6 +505,7 @@ pub(in crate::report) fn pause_tree(tree: &PauseTree) -> Option<String> {
                 culprit.confidence.name()
             );
         }
+        text += &victims(culprit);
         text
     };
     let circle = |circle: &PauseDeadlock| {

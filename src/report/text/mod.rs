@@ -144,6 +144,7 @@ fn reason(reason: Reason) -> &'static str {
         Reason::CoarseTimes => "the capture's clock is too coarse",
         Reason::TooFew => "there are too few events to tell",
         Reason::NotEct => "no data packet is ECN-capable",
+        Reason::UnknownDirection => "nothing says which end of the link sent a frame",
         Reason::NoTopology => "nothing says what the links join: give --links, or capture LLDP",
         Reason::OneLink => "the capture has one link only",
         Reason::MemoryLimit => "detail was given up to save memory",

@@ -18,7 +18,10 @@ mod topology;
 use std::collections::BTreeMap;
 
 use self::topology::{Place, Topology};
-pub(super) use self::{neighbors::Neighbors, rows::Seen};
+pub(super) use self::{
+    neighbors::Neighbors,
+    rows::{Found, Seen},
+};
 use crate::wire::Mac;
 
 /// How long after the beginning of a pause that is over another one counts as caused by it.

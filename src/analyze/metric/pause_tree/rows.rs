@@ -12,11 +12,15 @@ use super::{
     topology::{Tapped, Topology},
 };
 use crate::{
-    analyze::{metric::Context, model::Links},
+    analyze::{
+        metric::{Context, heed::Hosts},
+        model::Links,
+    },
     report::{
         Capture, Confidence, Congestion, HostStorm, PauseCulprit, PauseDeadlock, PauseEdge, PauseLink,
         PauseSender, PauseTree, Reason,
     },
+    wire::Mac,
 };
 
 /// Rows that are listed of a kind, and circles.
@@ -47,7 +51,7 @@ impl Seen<'_> {
         context: &Context<'_>,
         capture: &Capture,
         congestion: &Congestion,
-    ) -> Result<PauseTree, Reason> {
+    ) -> Result<Found, Reason> {
         let mut numbers: BTreeSet<u16> = self.asked.iter().map(|one| one.interface).collect();
         numbers.extend(self.neighbors.all().iter().map(|one| one.interface));
         numbers.extend((0..context.names.len().min(MAX_INTERFACES)).map(|number| number as u16));
@@ -63,14 +67,25 @@ impl Seen<'_> {
         if !is_seen && self.links.is_none() {
             return Err(Reason::NoTopology);
         }
+        let senders: Vec<_> =
+            self.asked.iter().map(|one| (one.interface, one.sender, one.priority)).collect();
         let (streams, unplaced) = streams(self.asked, &topology);
         let nodes = nodes(&streams, &topology);
         let cycles = cycles(&streams, &topology);
         let rows = Rows { context, topology: &topology, streams: &streams, nodes: &nodes };
+        let (culprits, victims) = rows.culprits(&cycles);
+        let stands = senders.into_iter().filter_map(|(interface, sender, priority)| {
+            let place = topology.place(interface, sender)?;
+            let at = streams.iter().position(|stream| (stream.place, stream.priority) == (place, priority));
+            let hosts = Hosts { asking: topology.addresses(place.by), paused: topology.addresses(place.of) };
+            let of = at.and_then(|at| victims.get(&at)).cloned().unwrap_or_default();
+            Some(((interface, sender, priority), Stands { hosts, of }))
+        });
+        let stands = stands.collect();
         let mut tree = PauseTree {
             links: rows.links(),
             edges: rows.edges(),
-            culprits: rows.culprits(&cycles),
+            culprits,
             deadlocks: cycles
                 .iter()
                 .take(MAX_DEADLOCKS)
@@ -94,8 +109,23 @@ impl Seen<'_> {
                 tree.why.insert(field.into(), Reason::OneLink);
             }
         }
-        Ok(tree)
+        Ok(Found { tree, stands })
     }
+}
+
+/// The tree, and what is known of each sender of pauses of a priority: by interface, address and priority.
+#[derive(Debug)]
+pub(in crate::analyze::metric) struct Found {
+    pub(in crate::analyze::metric) tree: PauseTree,
+    pub(in crate::analyze::metric) stands: BTreeMap<(u16, Mac, u8), Stands>,
+}
+
+/// Where a sender of pauses stands.
+#[derive(Debug)]
+pub(in crate::analyze::metric) struct Stands {
+    pub(in crate::analyze::metric) hosts: Hosts,
+    /// The culprits of its pauses, by their place in the tree, and whether it is the culprit itself.
+    pub(in crate::analyze::metric) of: Vec<(usize, bool)>,
 }
 
 struct Rows<'a, 'c> {
@@ -173,13 +203,15 @@ impl Rows<'_, '_> {
         edges
     }
 
-    fn culprits(&self, cycles: &[Cycle]) -> Vec<PauseCulprit> {
+    /// The culprits; and by stream of pauses, its culprits' places among them, and whether these pauses are their own.
+    fn culprits(&self, cycles: &[Cycle]) -> (Vec<PauseCulprit>, BTreeMap<usize, Vec<(usize, bool)>>) {
         let mut all: BTreeMap<(usize, u8), Culprit> = BTreeMap::new();
         for (at, node) in self.nodes.iter().enumerate() {
             let Some(root) = self.nodes.get(node.root) else { continue };
             let (of, place) = (&self.streams[root.stream], self.streams[node.stream].place);
             let culprit = all.entry((of.place.by, of.priority)).or_insert_with(|| Culprit::new(at, node));
             let ns = length(node.span);
+            culprit.streams.insert((node.stream, node.cause.is_none()));
             if node.cause.is_none() {
                 culprit.pauses += 1;
                 culprit.paused_ns = culprit.paused_ns.saturating_add(ns);
@@ -195,13 +227,22 @@ impl Rows<'_, '_> {
                 culprit.deepest = (node.depth, at);
             }
         }
-        let mut all: Vec<PauseCulprit> = all
+        let mut all: Vec<_> = all
             .into_iter()
-            .map(|((device, of), culprit)| self.culprit(device, of, culprit, cycles))
+            .map(|((device, of), mut culprit)| {
+                let streams = std::mem::take(&mut culprit.streams);
+                (self.culprit(device, of, culprit, cycles), streams)
+            })
             .collect();
-        all.sort_by_key(|one| (Reverse(one.caused_ns), Reverse(one.paused_ns), one.frame));
+        all.sort_by_key(|(one, _)| (Reverse(one.caused_ns), Reverse(one.paused_ns), one.frame));
         all.truncate(MAX_LISTED);
-        all
+        let mut victims: BTreeMap<usize, Vec<(usize, bool)>> = BTreeMap::new();
+        for (at, (_, streams)) in all.iter().enumerate() {
+            for &(stream, is_own) in streams {
+                victims.entry(stream).or_default().push((at, is_own));
+            }
+        }
+        (all.into_iter().map(|(culprit, _)| culprit).collect(), victims)
     }
 
     fn culprit(&self, device: usize, of: u8, culprit: Culprit, cycles: &[Cycle]) -> PauseCulprit {
@@ -242,6 +283,8 @@ impl Rows<'_, '_> {
             end_ns: culprit.end,
             direct: culprit.direct.iter().map(name).collect(),
             indirect: indirect.map(name).collect(),
+            flows: Vec::new(),
+            flow_count: 0,
             caused_ns: culprit.caused_ns,
             caused_pauses: culprit.caused_pauses,
             chain,
@@ -340,6 +383,8 @@ struct Culprit {
     caused_pauses: u64,
     /// The pause with the most causes before it.
     deepest: (u32, usize),
+    /// Its streams of pauses, and whether they are its own.
+    streams: BTreeSet<(usize, bool)>,
 }
 
 impl Culprit {
@@ -355,6 +400,7 @@ impl Culprit {
             caused_ns: 0,
             caused_pauses: 0,
             deepest: (0, at),
+            streams: BTreeSet::new(),
         }
     }
 

@@ -188,6 +188,12 @@ impl Topology {
         Some(Place { link, by: by.device, of: of.device })
     }
 
+    /// The addresses of a host; none of a device that is no host.
+    pub(super) fn addresses(&self, device: usize) -> Vec<Address> {
+        let host = self.devices.get(device).filter(|device| device.is_host == Some(true));
+        host.map_or_else(Vec::new, |host| host.addresses.clone())
+    }
+
     pub(super) fn name(&self, device: usize) -> String {
         self.devices.get(device).map_or_else(String::new, |device| device.name.clone())
     }

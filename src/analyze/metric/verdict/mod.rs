@@ -122,6 +122,13 @@ fn priorities(map: &QosMap) -> Box<[[u8; 9]; 65]> {
     priorities
 }
 
+/// The priority of packets with this path tag; 8: not known.
+fn priority(priorities: &[[u8; 9]; 65], tag: u64) -> u8 {
+    let dscp = path_tag::dscp(tag).map_or(64, usize::from);
+    let pcp = path_tag::pcp(tag).map_or(8, usize::from);
+    priorities.get(dscp).and_then(|row| row.get(pcp)).copied().unwrap_or(8)
+}
+
 impl Verdicts {
     /// With what tells of pauses and of full links, and the map of priorities.
     pub(crate) fn new(pause: Pause, incast: Incast, map: Option<&QosMap>) -> Verdicts {
@@ -141,9 +148,7 @@ impl Verdicts {
     }
 
     fn priority(&self, tag: u64) -> u8 {
-        let dscp = path_tag::dscp(tag).map_or(64, usize::from);
-        let pcp = path_tag::pcp(tag).map_or(8, usize::from);
-        self.priorities.get(dscp).and_then(|row| row.get(pcp)).copied().unwrap_or(8)
+        priority(&self.priorities, tag)
     }
 
     #[inline(always)]
@@ -305,6 +310,8 @@ impl Metric for Verdicts {
     #[inline(always)]
     fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
         self.incast.on_packet(packet, place);
+        let priorities = &self.priorities;
+        self.pause.look_at(packet, place.frame, || priority(priorities, packet.path_tag()));
         if place.is_capture_duplicate() {
             return;
         }
@@ -360,7 +367,8 @@ impl Metric for Verdicts {
     }
 
     fn span(&self, time_ns: i64) -> Range<i64> {
-        self.incast.span(time_ns)
+        let (full, paused) = (self.incast.span(time_ns), self.pause.judging_span(time_ns));
+        full.start.max(paused.start)..full.end.min(paused.end)
     }
 
     fn heap_bytes(&self) -> usize {
@@ -374,8 +382,8 @@ impl Metric for Verdicts {
     }
 
     fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
-        self.pause.contribute(context, report);
+        let found = self.pause.contribute_with(context, report);
         self.incast.contribute(context, report);
-        self.report(context, report);
+        self.report(found.as_ref(), context, report);
     }
 }

@@ -1,21 +1,23 @@
 //! From sums to rows: shares of a flow's time, what they stand on, and what pauses did.
 
-use std::{borrow::Cow, cmp::Reverse};
+use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap};
 
 use super::{super::Context, CAUSES, OfFlow, Spent, Verdicts};
 use crate::{
     analyze::{
-        metric::{Spell, bit_rate},
+        metric::{Spell, bit_rate, pause_tree::Found},
         model::{FlowId, Space},
     },
     report::{
-        self, Confidence, Reason, SlowFlow, TimeCause, TimeShare,
+        self, Confidence, PauseTree, PauseVictim, Reason, SlowFlow, TimeCause, TimeShare,
         units::{bits, count, duration, priority},
     },
 };
 
 /// Slow flows that are listed.
 const MAX_LISTED: usize = 1024;
+/// Flows that are named for each culprit of pauses.
+const MAX_VICTIMS: usize = 64;
 /// A flow with fewer packets, or a shorter life, is too short to be slow.
 const MIN_PACKETS: u64 = 16;
 const MIN_NS: u64 = 20_000;
@@ -27,7 +29,12 @@ const MIN_BEFORE_BYTES: u64 = 8_192;
 
 impl Verdicts {
     /// The flows that are slow, and what pauses did.
-    pub(super) fn report<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
+    pub(super) fn report<F, C, E>(
+        &self,
+        found: Option<&Found>,
+        context: &Context<'_>,
+        report: &mut report::Report<F, C, E>,
+    ) {
         let mut slow = Vec::new();
         let mut stopped = vec![(0u64, 0u64); self.pause.askers()];
         for space in [Space::Request, Space::Response] {
@@ -35,6 +42,9 @@ impl Verdicts {
             for (id, of_flow) in flows.iter() {
                 let Some((spent, row)) = self.judged(id, space, of_flow, context, report) else { continue };
                 let is_stopped = row.shares.iter().any(|share| share.cause == TimeCause::Paused);
+                if let Some((found, tree)) = found.zip(report.pause_tree.as_mut()).filter(|_| is_stopped) {
+                    self.victim(&row, &spent, found, tree);
+                }
                 for (by, ns) in spent.stopped.iter().filter(|_| is_stopped) {
                     if let Some((flows, longest)) = stopped.get_mut(*by as usize) {
                         (*flows, *longest) = (*flows + 1, (*longest).max(*ns));
@@ -49,12 +59,37 @@ impl Verdicts {
                 }
             }
         }
+        for culprit in report.pause_tree.iter_mut().flat_map(|tree| &mut tree.culprits) {
+            keep_longest(&mut culprit.flows);
+        }
         keep_worst(&mut slow);
         report.slow_flows = slow;
         if self.not_kept > 0 {
             report.why.insert("slow_flows".into(), Reason::MemoryLimit);
         }
         self.pauses(context, report, &stopped);
+    }
+
+    /// Names a flow that pauses stopped, at the culprits of these pauses.
+    fn victim(&self, row: &SlowFlow, spent: &Spent, found: &Found, tree: &mut PauseTree) {
+        let mut stopped: BTreeMap<(usize, bool), u64> = BTreeMap::new();
+        for &(by, ns) in spent.stopped.iter().filter(|(_, ns)| *ns > 0) {
+            let Some(asker) = self.pause.asker(by) else { continue };
+            let key = (asker.interface, asker.sender, asker.priority as u8);
+            for &of in found.stands.get(&key).map_or(&[][..], |stands| &stands.of) {
+                *stopped.entry(of).or_default() += ns;
+            }
+        }
+        for ((at, is_direct), stopped_ns) in stopped {
+            let Some(culprit) = tree.culprits.get_mut(at) else { continue };
+            culprit.flow_count += 1;
+            let SlowFlow { flow, ref src, ref dst, dest_qp, .. } = *row;
+            let (src, dst) = (src.clone(), dst.clone());
+            culprit.flows.push(PauseVictim { flow, src, dst, dest_qp, is_direct, stopped_ns });
+            if culprit.flows.len() >= 2 * MAX_VICTIMS {
+                keep_longest(&mut culprit.flows);
+            }
+        }
     }
 
     /// What the time of a flow's requests, or of its data, went to; `None` if it cannot be slow, or that cannot be known.
@@ -336,6 +371,11 @@ impl Verdicts {
 fn keep_worst(slow: &mut Vec<SlowFlow>) {
     slow.sort_by_key(|row| (Reverse(row.lost_ns), Reverse(row.lasted_ns), row.flow));
     slow.truncate(MAX_LISTED);
+}
+
+fn keep_longest(flows: &mut Vec<PauseVictim>) {
+    flows.sort_by_key(|flow| (Reverse(flow.stopped_ns), flow.flow, flow.is_direct));
+    flows.truncate(MAX_VICTIMS);
 }
 
 /// Whether it is something that goes wrong, and not just how the application and the path are.

@@ -201,6 +201,28 @@ pub(super) fn pause_faults(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     }
 }
 
+/// A frame that comes so soon after the beginning of a pause may have been on a long cable: 2 km there and back.
+const LONG_CABLE_NS: u64 = 20_000;
+/// Fewer frames are no finding.
+const MIN_IGNORED: u64 = 3;
+
+pub(super) fn pauses_ignored(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    for pause in capture.pause {
+        let is_clear =
+            |came: &report::PauseViolations| came.latest_ns >= LONG_CABLE_NS && came.frames >= MIN_IGNORED;
+        let Some(came) = pause.violations.filter(is_clear) else { continue };
+        let text = format!(
+            "{} paused {} on {}, and the other end still sent {} frames of it, the latest one {} after the beginning of a pause",
+            pause.sender,
+            priority(pause.priority),
+            pause.link,
+            count(came.frames),
+            duration(came.latest_ns)
+        );
+        say(Seen { frames: came.first_frame.into_iter().collect(), ..Seen::new(came.frames, text) });
+    }
+}
+
 pub(super) fn pauses(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     for pause in capture.pause {
         if let Some(paused) = pause.paused_ns.filter(|&ns| ns > 0) {

@@ -233,6 +233,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "look at this device and its queue of that priority, not at those that it paused: who sends to it, and why it cannot keep up"
         Capture(tree::culprits);
 
+    "pause.ignored" Warning [PauseFrames, LinkSpeed, Links]
+        "Frames of a paused priority came long after the pause began, from the end of the link that was paused: it does not heed it."
+        "look at the port that sent them: whether PFC is enabled for that priority there, and whether both ends number priorities alike"
+        Capture(capture::pauses_ignored);
+
     "pause.malformed" Warning [PauseFrames]
         "Pause frames are not as IEEE 802.3 has them: switches and adapters may ignore them."
         "look at what sends them: a traffic generator, or a driver"

@@ -2,7 +2,7 @@
 
 use super::capture::{Capture, Seen};
 use crate::report::{
-    PauseTree,
+    PauseCulprit, PauseTree,
     units::{self, count, duration, percent},
 };
 
@@ -26,6 +26,19 @@ fn names(all: &[String]) -> String {
         text += &format!(" and {more} more");
     }
     text
+}
+
+/// The flows that were stopped longest.
+fn flows(culprit: &PauseCulprit) -> String {
+    let named =
+        culprit.flows.iter().take(MAX_NAMED).map(|flow| format!("#{}", flow.flow)).collect::<Vec<_>>();
+    match named.len() as u64 {
+        0 => String::new(),
+        n if n < culprit.flow_count => {
+            format!("; flows {} and {} more", named.join(", "), count(culprit.flow_count - n))
+        }
+        _ => format!("; flows {}", named.join(", ")),
+    }
 }
 
 fn between(start: i64, end: i64) -> u64 {
@@ -55,7 +68,7 @@ pub(super) fn culprits(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
             duration(culprit.caused_ns),
             count(culprit.caused_pauses),
             culprit.chain.join(" → "),
-        );
+        ) + &flows(culprit);
         say(Seen::of_pauses(culprit.caused_ns, culprit.caused_pauses, text, culprit.frame));
     }
 }

@@ -1,0 +1,90 @@
+//! Does the paused end of a link heed the pause: which frames of the priority came later than it needs to stop?
+//!
+//! Frames do not say which end of a link sent them. With the addresses of the host at one end, that is sure: what goes to the host comes
+//! from the other end, and what comes from the host is its own. So frames are counted by their addresses, and judged when the links are
+//! known. Between two switches nothing says who sent a frame.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use super::pause::quanta_ns;
+use crate::{
+    analyze::model::Address,
+    report::{PauseViolations, Reason},
+};
+
+/// Pairs of hosts that are told apart.
+const MAX_PAIRS: usize = 1 << 12;
+/// How long the paused end may still send: to take in the frame, and for the cable.
+const REACTION_NS: i64 = 2_000;
+/// And to send the largest frame to its end, with preamble and gap: one that it had begun.
+const LARGEST_FRAME: u64 = 9_216 + 38;
+
+/// Frames that came late into pauses: by the number of who asked for the pause, source and destination.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(super) struct Heed {
+    late: HashMap<(u8, Address, Address), Late, RandomState>,
+    not_kept: u64,
+}
+
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Late {
+    frames: u64,
+    first: u64,
+    most_ns: i64,
+}
+
+/// Hosts at the ends of a link, by their addresses; empty where an end is no host, or its addresses are not known.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Hosts {
+    /// At the end that asks for pauses.
+    pub(super) asking: Vec<Address>,
+    /// At the end that is paused.
+    pub(super) paused: Vec<Address>,
+}
+
+/// How long after a frame that asks for a pause the other end of a link of this speed may still send.
+pub(super) fn allowance_ns(speed: u64) -> i64 {
+    // The same as quanta of 512 bits, rounded up.
+    let quanta = (LARGEST_FRAME * 8).div_ceil(512);
+    REACTION_NS + quanta_ns(quanta as u16, speed)
+}
+
+impl Heed {
+    /// A frame that came so long after the beginning of a pause of this asker, beyond what is allowed.
+    #[cold]
+    pub(super) fn came(&mut self, asker: u8, (src, dst): (Address, Address), frame: u64, late_ns: i64) {
+        let key = (asker, src, dst);
+        if self.late.len() >= MAX_PAIRS && !self.late.contains_key(&key) {
+            self.not_kept += 1;
+            return;
+        }
+        let late = self.late.entry(key).or_insert(Late { frames: 0, first: frame, most_ns: 0 });
+        late.frames += 1;
+        late.most_ns = late.most_ns.max(late_ns);
+    }
+
+    /// The frames that the paused end sent, of this asker's pauses.
+    pub(super) fn violations(&self, asker: u8, hosts: &Hosts) -> Result<PauseViolations, Reason> {
+        if hosts.asking.is_empty() && hosts.paused.is_empty() {
+            return Err(Reason::UnknownDirection);
+        }
+        if self.not_kept > 0 {
+            return Err(Reason::MemoryLimit);
+        }
+        let is_its = |(by, src, dst): &(u8, Address, Address)| {
+            *by == asker && (hosts.asking.contains(dst) || hosts.paused.contains(src))
+        };
+        let mut all = PauseViolations::default();
+        for (_, late) in self.late.iter().filter(|(key, _)| is_its(key)) {
+            all.frames += late.frames;
+            all.first_frame = Some(all.first_frame.map_or(late.first, |first| first.min(late.first)));
+            all.latest_ns = all.latest_ns.max(late.most_ns.max(0) as u64);
+        }
+        Ok(all)
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.late.capacity() * size_of::<((u8, Address, Address), Late)>()
+    }
+}
