@@ -4,7 +4,7 @@
 use rdmawire::{
     analyze::{Analysis, Options, Trigger},
     capture::{Record, Time},
-    report::{Report, SlowFlow, Space, TimeCause},
+    report::{Reason, Report, SlowFlow, Space, TimeCause},
     sim::{Scenario, run},
 };
 
@@ -138,6 +138,25 @@ fn a_pause_that_expires_and_one_whose_end_is_lost() {
         near(pause.effect.unwrap().effective_ns, asked);
         assert_eq!(row.cause, Some(TimeCause::Paused));
     }
+}
+
+/// Which pauses came after congestion: of three, the one between.
+#[test]
+fn pauses_after_marks() {
+    let text = |ecn: bool| {
+        let pauses = [("5us", "10us"), ("200us", "50us"), ("4ms", "50us")].map(|(at, hold)| {
+            format!("[[pause]]\nfrom = \"right\"\npriority = 3\nat = \"{at}\"\nhold = \"{hold}\"\n")
+        });
+        let mark = if ecn { "[[event]]\ndo = \"mark\"\npacket = 400\ntimes = 10\n" } else { "" };
+        format!(
+            "[[connection]]\necn = {ecn}\noperations = [{{ op = \"write\", size = \"64KiB\", count = 100 }}]\n{mark}{}",
+            pauses.concat()
+        )
+    };
+    let of = |ecn: bool| report(&text(ecn), Some(100)).pause.unwrap().remove(0);
+    let (marked, incapable) = (of(true), of(false));
+    assert_eq!((marked.intervals, marked.after_marks), (Some(3), Some(1)), "{marked:?}");
+    assert_eq!((incapable.after_marks, incapable.why["after_marks"]), (None, Reason::NotEct));
 }
 
 #[test]

@@ -195,6 +195,9 @@ records! {
         pub refreshes: u64,
         /// How many pauses there were.
         pub intervals: Option<u64>,
+        /// How many of them began within a millisecond after a mark (CE) or a CNP, of any flow in the capture: the network was congested
+        /// first, as with incast. A receiver that is slow by itself pauses without that. `None` where nothing is ECN-capable.
+        pub after_marks: Option<u64>,
         /// Nanoseconds paused, in sum.
         pub paused_ns: Option<u64>,
         /// The longest pause in nanoseconds.

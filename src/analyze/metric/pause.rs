@@ -44,6 +44,8 @@ const PRIORITIES: usize = 8;
 /// Pauses of each priority that are remembered for the flows that they stop, and senders whose pauses are.
 const MAX_RECENT: usize = 1024;
 const MAX_ASKERS: usize = 64;
+/// A pause that begins so soon after a mark or a CNP comes after it.
+const AFTER_MARK_NS: i64 = 1_000_000;
 /// Bit times in a quantum.
 const QUANTUM_BITS: u64 = 512;
 
@@ -66,6 +68,8 @@ pub struct Pause {
     /// A mirror sent MAC control frames, in tunnels: times are those of the mirror.
     is_mirrored: bool,
     neighbors: Neighbors,
+    /// When a packet was last marked, or a CNP seen.
+    congested: Option<i64>,
     /// Frames that came late into pauses: where the links are known.
     heed: Heed,
     /// Pauses that are kept for the [tree](pause_tree), and those that are not.
@@ -127,6 +131,8 @@ struct Asked {
     quanta: u64,
     first_frame: u64,
     intervals: u64,
+    /// Pauses that began soon after a mark or a CNP.
+    after_marks: u64,
     paused_ns: i64,
     longest_ns: i64,
     ended: [u64; PauseEnd::ALL.len()],
@@ -257,6 +263,12 @@ impl Pause {
         paused.max().unwrap_or(0)
     }
 
+    /// A packet was marked, or notified of that.
+    #[inline]
+    pub(super) fn congested(&mut self, now: i64) {
+        self.congested = Some(now);
+    }
+
     /// Whether the next packet may come into a pause that it should not: then each packet has to be seen.
     pub(super) fn judging_span(&self, time: i64) -> Range<i64> {
         if !self.judges {
@@ -358,7 +370,10 @@ impl Pause {
         for fault in faults(event).into_iter().flatten() {
             *self.faults.entry(fault).or_default() += 1;
         }
-        let frame = Frame { now: event.record.time.0, number: event.number, speed };
+        let now = event.record.time.0;
+        let after_mark =
+            self.congested.is_some_and(|mark| (0..=AFTER_MARK_NS).contains(&now.saturating_sub(mark)));
+        let frame = Frame { now, number: event.number, speed, after_mark };
         let may_list = self.listed < MAX_LISTED_IN_ALL;
         let most = MAX_KEPT / self.senders.len().max(1);
         let askers = &mut self.askers;
@@ -400,6 +415,8 @@ struct Frame {
     now: i64,
     number: u64,
     speed: Option<u64>,
+    /// A packet was marked just before it, or a CNP sent.
+    after_mark: bool,
 }
 
 /// What is wrong with a PAUSE or PFC frame.
@@ -525,6 +542,13 @@ impl Pause {
         for pause in report.pause.iter_mut().flatten() {
             pause.duty_ratio = pause.paused_ns.zip(lasted).map(|(paused, ns)| paused as f64 / ns as f64);
         }
+        // Nothing that could have been marked was seen: a pause without a mark before it says nothing.
+        if report.congestion.ect_packets + report.congestion.cnps == 0 {
+            for pause in report.pause.iter_mut().flatten().filter(|pause| pause.after_marks.is_some()) {
+                pause.after_marks = None;
+                pause.why.insert("after_marks".into(), Reason::NotEct);
+            }
+        }
         if report.pause.is_none() {
             report.why.insert("pause".into(), Reason::NoPfcVisibility);
         }
@@ -576,7 +600,7 @@ pub fn quanta_ns(quanta: u16, speed: u64) -> i64 {
 impl Asked {
     /// A frame about this priority. Returns whether it added a pause to the ledger.
     fn on_frame(&mut self, frame: Frame, quanta: u16, profile: &StormProfile, may_list: bool) -> bool {
-        let Frame { now, number, speed } = frame;
+        let Frame { now, number, speed, after_mark } = frame;
         if self.frames == 0 {
             self.first_frame = number;
         }
@@ -602,7 +626,10 @@ impl Asked {
                 open.until = until;
                 open.frames += 1;
             }
-            None => self.open = Some(Open { frame: number, start: now, until, frames: 1 }),
+            None => {
+                self.after_marks += after_mark as u64;
+                self.open = Some(Open { frame: number, start: now, until, frames: 1 });
+            }
         }
         self.ledger.len() > listed
     }
@@ -678,6 +705,7 @@ impl Asked {
             stray_xon: self.stray_xon,
             refreshes: self.refreshes,
             intervals: known(ended.intervals),
+            after_marks: known(self.after_marks),
             paused_ns: known(ended.paused_ns as u64),
             longest_ns: known(ended.longest_ns as u64),
             quanta: self.quanta,
@@ -690,7 +718,16 @@ impl Asked {
             report.storms = Some(ended.watchdog.storms(profile, end));
             report.ledger = ended.ledger;
         } else {
-            for field in ["intervals", "paused_ns", "longest_ns", "duty_ratio", "ended", "ledger", "storms"] {
+            for field in [
+                "intervals",
+                "after_marks",
+                "paused_ns",
+                "longest_ns",
+                "duty_ratio",
+                "ended",
+                "ledger",
+                "storms",
+            ] {
                 report.why.insert(field.into(), Reason::UnknownSpeed);
             }
         }

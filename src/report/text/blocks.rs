@@ -407,6 +407,9 @@ pub(in crate::report) fn pause(pause: Option<&[Pause]>, why: Option<&Reason>) ->
         if let (Some(ns), Some(n), Some(longest)) = (p.paused_ns, p.intervals, p.longest_ns) {
             text += &format!(", paused {} in {}, longest {}", duration(ns), count(n), duration(longest));
         }
+        if let Some(n) = p.after_marks.filter(|&n| n > 0) {
+            text += &format!(", {} of them within 1 ms after marks or CNPs", count(n));
+        }
         if let Some(duty) = p.duty_ratio {
             let ended = p.ended.iter().map(|(how, n)| format!("{} {how}", count(*n))).collect::<Vec<_>>();
             text += &format!(" ({} of the time; ended: {})", percent(duty), ended.join(", "));

@@ -41,7 +41,7 @@ use crate::{
     dissect::Encapsulation,
     opcode::{Direction, Operation},
     report::{self, TimeCause},
-    wire::Kind,
+    wire::{Ecn, Kind},
 };
 
 /// Flows whose silences are counted: about a kilobyte each.
@@ -314,6 +314,9 @@ impl Metric for Verdicts {
         self.pause.look_at(packet, place.frame, || priority(priorities, packet.path_tag()));
         if place.is_capture_duplicate() {
             return;
+        }
+        if packet.mark() == Ecn::CE || packet.opcode().is_cnp() {
+            self.pause.congested(packet.time());
         }
         if !place.is_control {
             // What has no PSN space of data is neither: the answer to an atomic.
