@@ -309,6 +309,37 @@ records! {
         pub linux_formula: Option<LinuxPorts>,
     }
 
+    /// What one link, or tap, carried.
+    #[derive(Eq)]
+    pub struct LinkLoad {
+        /// The interface that captured it.
+        pub link: String,
+        /// Frames of whatever kind.
+        pub frames: u64,
+        /// Their bytes, from the first header to the last one before the frame check sequence.
+        pub bytes: u64,
+        /// Flows that had their first packet here.
+        pub flows: u64,
+        /// Its bytes over the time of the capture, in bits per second; `None` where that has no length.
+        pub rate_bps: Option<u64>,
+    }
+
+    /// How evenly the links of the capture carry traffic, taken as parallel: the planes of a fabric, the links of a bundle, the uplinks of
+    /// a switch. Jain's index is 1 where all carry the same, and 1/n where one of n carries all.
+    #[derive(Copy)]
+    pub struct Balance {
+        /// How many links there are.
+        pub links: u64,
+        /// Jain's fairness index of their bytes: 0 to 1.
+        pub jain_bytes: f64,
+        /// The bytes of the busiest link over the mean.
+        pub max_mean_bytes: f64,
+        /// Jain's fairness index of the flows that began on each: 0 to 1; `None` without flows.
+        pub jain_flows: Option<f64>,
+        /// The most flows of a link over the mean.
+        pub max_mean_flows: Option<f64>,
+    }
+
     /// Flows that share addresses and source port, and so take the same path.
     #[derive(Eq)]
     pub struct PortCollision {

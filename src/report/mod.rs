@@ -121,6 +121,10 @@ pub struct Report<F = Vec<Flow>, C = Vec<Connection>, E = Vec<Episode>> {
     pub overhead: Overhead,
     /// How flows spread over source ports; `None` where none has UDP.
     pub ports: Option<Ports>,
+    /// What each link of the capture carried: the first 1024 interfaces, those that captured something.
+    pub links: Vec<LinkLoad>,
+    /// How evenly these carry traffic; `None` of a single link, and where links follow each other on a path.
+    pub balance: Option<Balance>,
     /// Losses and timeouts one by one, by time.
     pub episodes: E,
     /// The length of an interval in nanoseconds: longer than asked for where there were too many.
@@ -184,6 +188,8 @@ impl<F, C, E> Report<F, C, E> {
             bad_lpcrcs: self.bad_lpcrcs,
             overhead: self.overhead.clone(),
             ports: self.ports.clone(),
+            links: self.links.clone(),
+            balance: self.balance,
             episodes,
             interval_ns: self.interval_ns,
             intervals: self.intervals.clone(),

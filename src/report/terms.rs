@@ -267,6 +267,7 @@ terms! {
         NoTopology = "no_topology": "Nothing says what the links join: neither --links nor LLDP in the capture.",
         UnknownDirection = "unknown_direction": "Nothing says which end of the link sent a frame: no host with a known address is at one.",
         OneLink = "one_link": "The capture has one link only.",
+        LinksInSeries = "links_in_series": "Several of the links recorded the same packets: they follow each other on a path.",
         MemoryLimit = "memory_limit": "Detail was given up to stay within the memory limit.",
     }
 }

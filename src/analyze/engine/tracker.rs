@@ -311,6 +311,7 @@ impl Tracker {
         let (key, service, is_cnp) = (*key, opcode.service(), opcode.is_cnp());
         let begin = &Begin { key, service, encapsulation: packet.encapsulation(), time: packet.time(), psn };
         let id = self.flows.add(begin).unwrap_or_else(|| self.evict_for(begin, metrics));
+        self.capture.flow_began(packet.frame().interface);
         self.strays.give_to(self.flows.get_mut(id));
         if service.is_reliable() || service == Service::Uc || is_cnp {
             self.connections.appeared(&mut self.flows, id);

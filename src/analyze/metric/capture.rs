@@ -1,6 +1,6 @@
 //! Counts over all frames.
 
-use crate::analyze::packet::Frame;
+use crate::{analyze::packet::Frame, stored::roomy};
 
 /// Counts over the whole capture.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -19,7 +19,22 @@ pub(crate) struct CaptureCounts {
     links: u32,
     pub(crate) link_types: Vec<u16>,
     pub(crate) evicted_flows: u64,
+    /// By the number of the interface.
+    #[serde(with = "roomy")]
+    pub(crate) interfaces: Vec<OfInterface>,
 }
+
+/// What one interface captured.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct OfInterface {
+    pub(crate) frames: u64,
+    pub(crate) bytes: u64,
+    /// Flows whose first packet it captured.
+    pub(crate) flows: u64,
+}
+
+/// Interfaces that are counted.
+const MAX_INTERFACES: usize = 1024;
 
 impl CaptureCounts {
     #[inline(always)]
@@ -27,6 +42,10 @@ impl CaptureCounts {
         self.packets += 1;
         self.captured += frame.captured as u64;
         self.on_wire += frame.wire_len as u64;
+        match self.interfaces.get_mut(frame.interface as usize) {
+            Some(of) => (of.frames, of.bytes) = (of.frames + 1, of.bytes + frame.wire_len as u64),
+            None => self.new_interface(frame),
+        }
         self.truncated += frame.is_cut as u64;
         self.malformed += frame.is_malformed as u64;
         let time = frame.time;
@@ -42,6 +61,22 @@ impl CaptureCounts {
         }
         if !self.resolution.divides(time) {
             self.resolution = self.resolution.divisor_of(time);
+        }
+    }
+
+    #[cold]
+    fn new_interface(&mut self, frame: &Frame) {
+        let number = frame.interface as usize;
+        if number < MAX_INTERFACES {
+            self.interfaces.resize_with(number + 1, OfInterface::default);
+            self.interfaces[number] = OfInterface { frames: 1, bytes: frame.wire_len as u64, flows: 0 };
+        }
+    }
+
+    /// A flow began with a packet of this interface.
+    pub(crate) fn flow_began(&mut self, interface: u16) {
+        if let Some(of) = self.interfaces.get_mut(interface as usize) {
+            of.flows += 1;
         }
     }
 

@@ -231,7 +231,7 @@ impl Context<'_> {
 }
 
 /// So many bytes in so many nanoseconds, in bit/s.
-fn bit_rate(bytes: u64, ns: u64) -> u64 {
+pub(crate) fn bit_rate(bytes: u64, ns: u64) -> u64 {
     (bytes as u128 * 8_000_000_000 / ns.max(1) as u128) as u64
 }
 

@@ -1,6 +1,7 @@
 //! From what was tracked to what is reported: rows, long lists made row by row, findings.
 
 mod findings;
+mod links;
 mod lists;
 mod rows;
 

@@ -104,6 +104,7 @@ fn report<M: Metric>(Analysis { tracker, metrics, shortened, .. }: &Analysis<M>)
         Some(Detail { lost: index.lost(id), ack_rtt, spell: spell(flow), data })
     };
     let context = Context { names: &tracker.links, files: &tracker.link_files, flow: &flow, detail: &detail };
+    super::links::contribute(&tracker.capture, tracker.config.copying.elsewhere(), &context, &mut report);
     metrics.contribute(&context, &mut report);
     report.microbursts = tracker.bursts.section(tracker.capture.resolution.ns);
     index.survey().finish(&index, &mut report);

@@ -66,6 +66,12 @@ impl Copying {
         self.0.get().copies >= ENOUGH
     }
 
+    /// Packets that were recorded again at another place.
+    pub(crate) fn elsewhere(&self) -> u64 {
+        let Lags { copies, seen, .. } = self.0.get();
+        copies.saturating_sub(seen).into()
+    }
+
     /// Nanoseconds from a packet to its copy at the same place, shortest and longest, once they are learned.
     pub(crate) fn lags(&self) -> Option<[u64; 2]> {
         let Lags { seen, shortest, longest, .. } = self.0.get();

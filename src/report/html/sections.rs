@@ -6,7 +6,7 @@ use super::{Table, tables::Tables};
 use crate::report::{
     Capture, Cost, Finding, Overhead, Price, Severity, View, clean,
     set::{Set, Totals},
-    text::{congestion, credits_of, incasts, microbursts, pause, pause_tree, source_ports},
+    text::{balance, congestion, credits_of, incasts, microbursts, pause, pause_tree, source_ports},
     units::{bits_per_second, bytes, count, duration, percent, utc},
 };
 
@@ -68,6 +68,9 @@ pub(super) fn article(report: &View<'_>, tables: &Tables) -> Markup {
             @if let Some(ports) = &report.ports {
                 h3 { "Source ports" } p { (source_ports(ports)) "." }
                 (place("ports", "Traffic and trouble by UDP source port", &tables.ports))
+            }
+            @if let Some(links) = balance(report) {
+                h3 { "Links" } p { (clean(&links)) "." }
             }
         }
         section { h2 { "Overhead" } (overhead(&report.overhead)) }

@@ -1,5 +1,6 @@
 //! A report as tables, for databases and notebooks: one file each for captures, flows, connections, episodes, losses, pauses, what
-//! caused them and whom they stopped, marks, slow flows, classes, microbursts, credits, intervals and findings.
+//! caused them and whom they stopped, marks, slow flows, classes, microbursts, credits, links, intervals
+//! and findings.
 //!
 //! Rows and names are those of the report. What is nested becomes one column for each value: `requests.losses.upstream` becomes
 //! `requests_losses_upstream_least` and `requests_losses_upstream_most`. A value that the capture cannot prove is empty. In every
@@ -19,8 +20,8 @@ use serde_json::{Map, Value, json};
 #[cfg(feature = "cli")]
 use super::Message;
 use super::{
-    Capture, Connection, Credits, Episode, Finding, Flow, Interval, MarkedFlow, Microburst, Pause, PauseEdge,
-    PauseVictim, Stream, TimeShare, TrafficClass, View,
+    Capture, Connection, Credits, Episode, Finding, Flow, Interval, LinkLoad, MarkedFlow, Microburst, Pause,
+    PauseEdge, PauseVictim, Stream, TimeShare, TrafficClass, View,
 };
 pub use columns::{Column, Kind};
 #[cfg(feature = "cli")]
@@ -57,6 +58,8 @@ pub enum Table {
     Microbursts,
     /// Credits of native InfiniBand per end of a link and virtual lane.
     Credits,
+    /// What each link carried.
+    Links,
     /// Traffic over time, with `--interval`.
     Intervals,
     /// Findings.
@@ -65,7 +68,7 @@ pub enum Table {
 
 impl Table {
     /// All of them.
-    pub const ALL: [Table; 15] = [
+    pub const ALL: [Table; 16] = [
         Table::Captures,
         Table::Flows,
         Table::Connections,
@@ -79,6 +82,7 @@ impl Table {
         Table::Classes,
         Table::Microbursts,
         Table::Credits,
+        Table::Links,
         Table::Intervals,
         Table::Findings,
     ];
@@ -99,6 +103,7 @@ impl Table {
             Table::Classes => "classes",
             Table::Microbursts => "microbursts",
             Table::Credits => "credits",
+            Table::Links => "links",
             Table::Intervals => "intervals",
             Table::Findings => "findings",
         }
@@ -127,6 +132,7 @@ impl Table {
             Table::Microbursts => {
                 "A time of a millisecond at most in which the link of a receiver is busy; needs the link's speed."
             }
+            Table::Links => "What one link, or tap, carried.",
             Table::Credits => "Credits of one end of a native InfiniBand link on one virtual lane.",
             Table::Intervals => "Traffic in a span of time; needs --interval.",
             Table::Findings => "What stands out, most serious first.",
@@ -194,6 +200,7 @@ impl Table {
             Table::Classes => columns.extend(Column::of::<TrafficClass>()),
             Table::Microbursts => columns.extend(Column::of::<Microburst>()),
             Table::Credits => columns.extend(Column::of::<Credits>()),
+            Table::Links => columns.extend(Column::of::<LinkLoad>()),
             Table::Intervals => {
                 columns.extend(Column::of::<Interval>());
                 columns.push(key(
@@ -282,6 +289,7 @@ impl Table {
             Table::Classes => report.traffic_classes.iter().try_for_each(|row| on_row(value(row)?)),
             Table::Microbursts => report.microbursts.bursts.iter().try_for_each(|row| on_row(value(row)?)),
             Table::Credits => report.credits.iter().try_for_each(|row| on_row(value(row)?)),
+            Table::Links => report.links.iter().try_for_each(|row| on_row(value(row)?)),
             Table::Intervals => {
                 let length = json!({ "interval_ns": report.interval_ns });
                 let rows = report.intervals.iter().flatten();

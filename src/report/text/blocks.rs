@@ -7,9 +7,9 @@ use super::{
     reason, some,
 };
 use crate::report::{
-    BurstEffect, Congestion, Credits, DcbxPort, Dcqcn, HostStorm, Incast, Microbursts, Overhead, Pause,
-    PauseCulprit, PauseDeadlock, PauseTree, Ports, PriorityBy, Qos, Reason, SlowFlow, Space, TrafficClass,
-    View, clean,
+    Balance, BurstEffect, Congestion, Credits, DcbxPort, Dcqcn, HostStorm, Incast, Microbursts, Overhead,
+    Pause, PauseCulprit, PauseDeadlock, PauseTree, Ports, PriorityBy, Qos, Reason, SlowFlow, Space,
+    TrafficClass, View, clean,
     units::{bits, bits_per_second, bytes, count, duration, percent, priority},
 };
 
@@ -41,9 +41,10 @@ pub(super) fn blocks(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
     }
     block("Overhead", overhead(&report.overhead))?;
     match &report.ports {
-        Some(ports) => block("Ports", source_ports(ports)),
-        None => Ok(()),
+        Some(ports) => block("Ports", source_ports(ports))?,
+        None => {}
     }
+    balance(report).map_or(Ok(()), |text| block("Links", text))
 }
 
 pub(in crate::report) fn congestion(c: &Congestion) -> String {
@@ -602,6 +603,20 @@ pub(in crate::report) fn source_ports(ports: &Ports) -> String {
         text += &format!("; {} of {} as Linux computes them", count(linux.matching), count(linux.flows));
     }
     text
+}
+
+/// How evenly links carry traffic, where they are parallel.
+pub(in crate::report) fn balance(report: &View<'_>) -> Option<String> {
+    let Balance { links, jain_bytes, max_mean_bytes, jain_flows, max_mean_flows } = report.balance?;
+    let busiest = report.links.iter().max_by_key(|link| link.bytes)?;
+    let mut text = format!(
+        "{links} links, if they are parallel: bytes spread with a Jain index of {jain_bytes:.2}, the busiest, {}, has {max_mean_bytes:.2} times the mean",
+        busiest.link
+    );
+    if let Some((jain, most)) = jain_flows.zip(max_mean_flows) {
+        text += &format!("; flows {jain:.2}, and {most:.2} times the mean");
+    }
+    Some(text)
 }
 
 /// Most intervals that are written: more do not fit on a screen.

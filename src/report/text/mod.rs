@@ -15,7 +15,9 @@ use super::{
     Capture, Reason, Renderer, Sort, View,
     units::{bytes, count, duration, utc},
 };
-pub(super) use blocks::{congestion, credits_of, incasts, microbursts, pause, pause_tree, source_ports};
+pub(super) use blocks::{
+    balance, congestion, credits_of, incasts, microbursts, pause, pause_tree, source_ports,
+};
 pub use diff::write_diff;
 pub(super) use flows::{both, queue_pair};
 use page::{Page, Paint};
@@ -147,6 +149,7 @@ fn reason(reason: Reason) -> &'static str {
         Reason::UnknownDirection => "nothing says which end of the link sent a frame",
         Reason::NoTopology => "nothing says what the links join: give --links, or capture LLDP",
         Reason::OneLink => "the capture has one link only",
+        Reason::LinksInSeries => "several of the links recorded the same packets",
         Reason::MemoryLimit => "detail was given up to save memory",
         Reason::UnevenClock => "because a clock was set, or changed its speed",
         Reason::Unknown => "for a reason that this version does not know",

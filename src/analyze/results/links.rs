@@ -1,0 +1,59 @@
+//! What each link of a capture carried, and how evenly.
+
+use crate::{
+    analyze::metric::{Context, bit_rate, capture::CaptureCounts},
+    report::{Balance, LinkLoad, Reason, Report},
+};
+
+/// Adds the links to a report. `again`: packets that were recorded again at another place.
+pub(super) fn contribute<F, C, E>(
+    counts: &CaptureCounts,
+    again: u64,
+    context: &Context<'_>,
+    report: &mut Report<F, C, E>,
+) {
+    let lasted_ns = counts.first.map_or(0, |first| counts.last.saturating_sub(first).max(0) as u64);
+    let busy = (0..).zip(&counts.interfaces).filter(|(_, of)| of.frames > 0);
+    report.links = busy
+        .map(|(number, of)| LinkLoad {
+            link: context.interface(number),
+            frames: of.frames,
+            bytes: of.bytes,
+            flows: of.flows,
+            rate_bps: (lasted_ns > 0).then(|| bit_rate(of.bytes, lasted_ns)),
+        })
+        .collect();
+    // A copy in a hundred packets may be chance, or a mirror that copies twice.
+    let why = match () {
+        _ if report.links.len() < 2 => Some(Reason::OneLink),
+        _ if again > counts.packets / 100 => Some(Reason::LinksInSeries),
+        _ => None,
+    };
+    match why {
+        Some(why) => drop(report.why.insert("balance".into(), why)),
+        None => report.balance = Some(balance(&report.links)),
+    }
+}
+
+fn balance(links: &[LinkLoad]) -> Balance {
+    let [bytes, flows] = [|link: &LinkLoad| link.bytes, |link: &LinkLoad| link.flows];
+    let (jain_bytes, max_mean_bytes) = spread(links.iter().map(bytes)).unwrap_or((1.0, 1.0));
+    let of_flows = spread(links.iter().map(flows));
+    Balance {
+        links: links.len() as u64,
+        jain_bytes,
+        max_mean_bytes,
+        jain_flows: of_flows.map(|(jain, _)| jain),
+        max_mean_flows: of_flows.map(|(_, max)| max),
+    }
+}
+
+/// Jain's index, (sum x)^2 / (n sum x^2), and the largest value over the mean; `None` where all are 0.
+fn spread(values: impl Iterator<Item = u64> + Clone) -> Option<(f64, f64)> {
+    let values = values.map(|value| value as f64);
+    let n = values.clone().count() as f64;
+    let sum: f64 = values.clone().sum();
+    let squares: f64 = values.clone().map(|value| value * value).sum();
+    let most = values.fold(0.0, f64::max);
+    (sum > 0.0).then(|| (sum * sum / (n * squares), most * n / sum))
+}
