@@ -15,6 +15,7 @@ use rdmawire::{
 };
 
 mod frames;
+mod merged;
 mod trace;
 
 /// Kinds of findings, and in which captures each was found.
@@ -148,21 +149,15 @@ fn of_several_links(found: &mut Found) {
         let links = Some(Links::parse(&run.links()).unwrap());
         let mut analysis =
             Analysis::new(Options { links, speed_bps: Some(100_000_000_000), ..Options::default() });
-        let mut all = Vec::new();
-        for tap in 0..run.captures.len() {
-            analysis.interface(tap as u16, run.interface(tap).name.unwrap(), None);
-            let mut frames = run.frames(tap);
-            while let Some(frame) = frames.next() {
-                all.push((frame.time_ns, tap as u16, frame.link, frame.bytes.to_vec()));
-            }
-        }
-        all.sort_by_key(|(time, ..)| *time);
-        for (time, interface, link, frame) in &all {
-            let (time, wire_len) = (Time(*time), frame.len() as u32);
-            analysis.push(&Record { time, link: *link, interface: *interface, wire_len, frame });
-        }
+        merged::push(&run, &Vec::from_iter(0..run.captures.len()), &mut analysis);
         look(name, analysis, found);
     }
+    let run = sim::run(&Scenario::parse(&file("two-taps")).unwrap()).unwrap();
+    let mut analysis = Analysis::new(Options::default());
+    merged::push_altered(&run, &[0, 1], &mut analysis, |tap, link, frame| {
+        merged::set_dscp(link, frame, "10.0.0.1", [26, 0][tap]);
+    });
+    look("another DSCP behind a switch", analysis, found);
 }
 
 /// A network whose priorities are not those of the map.

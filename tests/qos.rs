@@ -13,6 +13,8 @@ use rdmawire::{
     wire::*,
 };
 
+mod merged;
+
 struct Frame {
     time: i64,
     link: Link,
@@ -248,4 +250,32 @@ fn a_map_that_is_wrong_is_refused() {
     let text = String::from_utf8(output.stdout).unwrap();
     let shown: Vec<&str> = text.split("\n\n").collect();
     assert_eq!(map(shown[1]), Ok(()), "{text}");
+}
+
+/// Two taps on one path, of which the second one is behind a device that sets the DSCP.
+#[test]
+fn a_device_between_taps_rewrites_the_dscp() {
+    let run = play(include_str!("../examples/scenarios/two-taps.toml"));
+    let report = |dscp: u8| {
+        let mut analysis = Analysis::new(Options::default());
+        merged::push_altered(&run, &[0, 1], &mut analysis, |tap, link, frame| {
+            // To the right, the second tap is the later one.
+            if tap == 1 {
+                merged::set_dscp(link, frame, "10.0.0.1", dscp);
+            }
+        });
+        analysis.finish()
+    };
+    let (same, other) = (report(26), report(0));
+    assert_eq!(same.qos.rewritten_count, 0);
+    assert!(!ids(&same).contains(&"class.rewritten"));
+    // Two connections: the flows with data to the right.
+    let rewritten: Vec<_> = other.qos.rewritten.iter().map(|one| (one.dscp, one.then)).collect();
+    assert_eq!((rewritten, other.qos.rewritten_count), (vec![(26, 0); 2], 2));
+    assert!(other.qos.rewritten.iter().all(|one| other.flows[one.flow].src == "10.0.0.1"));
+    assert!(ids(&other).contains(&"class.rewritten"));
+    // A packet counts once, in the class that it had first.
+    assert_eq!(same.traffic_classes, other.traffic_classes);
+    let resent = |report: &Report| report.flows.iter().map(|flow| flow.requests.retransmits).sum::<u64>();
+    assert_eq!(resent(&same), resent(&other));
 }

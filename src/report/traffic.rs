@@ -103,6 +103,21 @@ records! {
         pub disagreeing: Vec<usize>,
         /// How many.
         pub disagreeing_count: u64,
+        /// Flows whose data has another DSCP at a later tap: a device between the taps rewrites it. The first 256.
+        pub rewritten: Vec<Rewritten>,
+        /// How many.
+        pub rewritten_count: u64,
+    }
+
+    /// A flow whose DSCP changes on its way.
+    #[derive(Copy, Eq)]
+    pub struct Rewritten {
+        /// The flow, as an index into [`Report::flows`](super::Report::flows).
+        pub flow: usize,
+        /// Its DSCP at the tap that recorded it first.
+        pub dscp: u8,
+        /// Its DSCP at a tap behind that.
+        pub then: u8,
     }
 
     /// What a port says of its priorities: DCBX, in LLDP.

@@ -53,11 +53,13 @@ struct OfFlow {
     cnps: u8,
     /// Its data was in another class before.
     has_several: bool,
+    /// The DSCP of its data at another tap, where it is another one.
+    then: u8,
 }
 
 impl Default for OfFlow {
     fn default() -> OfFlow {
-        OfFlow { data: NONE, acks: NONE, cnps: NONE, has_several: false }
+        OfFlow { data: NONE, acks: NONE, cnps: NONE, has_several: false, then: NONE }
     }
 }
 
@@ -119,6 +121,19 @@ impl Traffic {
         class as u8
     }
 
+    /// A packet that was recorded before: at another tap, it may have another DSCP by now.
+    #[cold]
+    #[inline(never)]
+    fn again(&mut self, packet: &impl PacketView, place: &Placed) {
+        let dscp = path_tag::dscp(packet.path_tag());
+        let flow = place.flow.filter(|_| !place.is_control).and_then(|id| self.flows.known(id));
+        let Some((flow, dscp)) = flow.filter(|flow| !flow.has_several).zip(dscp) else { return };
+        let before = self.classes.get(flow.data as usize).and_then(|sums| path_tag::dscp(sums.tag));
+        if before.is_some_and(|before| before != dscp) {
+            flow.then = dscp;
+        }
+    }
+
     #[inline(always)]
     fn data(&mut self, flow: FlowId, class: u8) {
         if let Some(flow) = self.flows.entry(flow)
@@ -144,9 +159,11 @@ fn place(tag: u64) -> usize {
 impl Metric for Traffic {
     #[inline(always)]
     fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
-        // What a corrupt packet says of its class proves nothing; what a switch trims, it moves to another class.
-        if matches!(place.class, Some(Class::CaptureDuplicate | Class::Corrupt | Class::Trimmed)) {
-            return;
+        match place.class {
+            Some(Class::CaptureDuplicate) => return self.again(packet, place),
+            // What a corrupt packet says of its class proves nothing; what a switch trims, it moves to another class.
+            Some(Class::Corrupt | Class::Trimmed) => return,
+            _ => {}
         }
         let time = packet.time();
         let class = self.class(packet.path_tag(), time);
@@ -361,12 +378,18 @@ impl Traffic {
                 list.push(known.index);
             }
         };
+        let tag = |class: u8| self.classes.get(class as usize).map(|sums| sums.tag);
+        if let Some(dscp) = tag(flow.data).and_then(path_tag::dscp).filter(|_| flow.then != NONE) {
+            qos.rewritten_count += 1;
+            if qos.rewritten.len() < MAX_LISTED {
+                qos.rewritten.push(report::Rewritten { flow: known.index, dscp, then: flow.then });
+            }
+        }
         let differ = |a: u8, b: u8| a != NONE && b != NONE && a != b;
         let is_first = known.peer.is_none_or(|peer| id < peer);
         if flow.has_several || is_first && differ(flow.data, back.data) {
             note(&mut qos.several_classes, &mut qos.several_classes_count);
         }
-        let tag = |class: u8| self.classes.get(class as usize).map(|sums| sums.tag);
         let priority =
             |class: u8| tag(class).and_then(|tag| priority(map, tag)).map(|(priority, _)| priority);
         let is_wanted = |class: u8| {

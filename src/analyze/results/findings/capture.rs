@@ -462,6 +462,14 @@ pub(super) fn disagreeing(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     of_class(&qos.disagreeing, qos.disagreeing_count, what, say);
 }
 
+pub(super) fn rewritten(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+    let qos = capture.qos;
+    let Some(first) = qos.rewritten.first() else { return };
+    let what = format!("data with another DSCP at a later tap: {} becomes {}", first.dscp, first.then);
+    let flows: Vec<usize> = qos.rewritten.iter().map(|one| one.flow).collect();
+    of_class(&flows, qos.rewritten_count, &what, say);
+}
+
 pub(super) fn no_becn(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     let &Congestion { cnps, cnps_without_becn: n, .. } = capture.congestion;
     if n > 0 {

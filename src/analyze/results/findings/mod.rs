@@ -347,6 +347,11 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "look at what sets the class: the queue pairs of both ends, a switch that rewrites"
         Capture(capture::several_classes);
 
+    "class.rewritten" Warning []
+        "The data of a flow has another DSCP at a later tap: behind the device that rewrites it, it is in another queue."
+        "if that is not meant, look at which field the devices between the taps trust, and at their rules that mark traffic"
+        Capture(capture::rewritten);
+
     "class.disagree" Warning [QosMap]
         "PCP and DSCP of a packet have different priorities: devices that trust one or the other treat it differently."
         "let all devices trust the same field, or make the two agree at the host"
