@@ -646,3 +646,41 @@ fn no_renderer_steers_the_terminal() {
         }
     }
 }
+
+#[test]
+fn a_damaged_capture_is_read_as_far_as_it_goes() {
+    let scratch = Scratch::new("hostile-cut");
+    let whole = fs::read("pcaps/loss1_rc_write-B-300.pcap").unwrap();
+    let (cut, sound) = (scratch.join("cut.pcap"), scratch.join("sound.pcap"));
+    fs::write(&cut, &whole[..12_345]).unwrap();
+    fs::write(&sound, &whole).unwrap();
+    let path = |name: &str| scratch.join(name).to_str().unwrap().to_owned();
+    let (svg, noted, copy) = (path("x.svg"), path("noted.pcapng"), path("copy.pcapng"));
+    let [cut, sound] = [&cut, &sound].map(|path| path.to_str().unwrap());
+    for (args, code) in [
+        (vec!["analyze", cut], 0),
+        (vec!["analyze", "--merge", cut, sound], 0),
+        (vec!["dissect", cut], 0),
+        (vec!["packets", cut], 0),
+        (vec!["packets", "--messages", cut], 0),
+        (vec!["diff", cut, cut], 0),
+        (vec!["check", "--unknown", "pass", cut, "retransmits == 0"], 0),
+        (vec!["counters", cut], 0),
+        (vec!["plot", "rate", cut, "-o", &svg], 0),
+        (vec!["annotate", cut, &noted], 0),
+        (vec!["rewrite", cut, &copy, "--force"], 2),
+        (vec!["craft", "--from", cut, "-o", &copy, "--force"], 2),
+    ] {
+        let (status, said) = run(&args);
+        assert_eq!(status, code, "{args:?}: {said}");
+        let told =
+            said.lines().filter(|line| line.contains("cut.pcap") && line.contains("13 frames")).count();
+        assert!(told >= 1, "{args:?}: {said}");
+    }
+    let packets = Command::new(env!("CARGO_BIN_EXE_rdmawire")).args(["packets", cut]).output().unwrap();
+    assert_eq!(
+        packets.stdout.iter().filter(|byte| **byte == b'\n').count(),
+        1 + 13,
+        "a head and what is there"
+    );
+}

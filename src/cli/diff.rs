@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::{
     Outcome,
-    input::{Progress, STOP, describe, open},
+    input::{Progress, STOP, open, say_damage},
     say,
     terminal::{self, Color},
     tracking::Tracking,
@@ -25,7 +25,7 @@ use rdmawire::{
 
 /// Compare captures of several places on a path: each lost packet and where, delay, marks.
 ///
-/// Packets are found again by what no router changes. Exit status: 0 if nothing was lost or damaged, 1 if something was.
+/// Packets are found again by what no router changes. Exit status: 0 if nothing was lost or damaged on the path, 1 if something was.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rdmawire diff host-a.pcap host-b.pcap
@@ -94,8 +94,7 @@ impl Diff {
             progress.frame(numbers.iter().sum(), bytes);
         }
         drop(progress);
-        let files = describe(sources.iter().map(Source::info));
-        is_all &= files.problems.is_empty();
+        sources.iter().map(Source::info).for_each(say_damage);
         let report = taps.finish();
         let out = &mut io::stdout().lock();
         if self.json {

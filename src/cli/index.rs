@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{
     Outcome,
-    input::{Progress, STOP, describe, open},
+    input::{Progress, STOP, open, say_damage},
     say,
     tracking::Tracking,
 };
@@ -84,7 +84,7 @@ impl Index {
             }
             let mut facts = FileFacts::of(source.info(), span);
             facts.file = name.into_owned();
-            is_all &= describe([source.info()].into_iter()).problems.is_empty();
+            say_damage(source.info());
             files.finish(&facts).context("cannot write the index")?;
         }
         Ok(if is_all { Outcome::Done } else { Outcome::Failed })

@@ -94,15 +94,17 @@ impl Read for Interruptible {
 
 /// The properties of the files. Damage is also printed on standard error.
 pub(super) fn describe<'a>(infos: impl Iterator<Item = &'a Info>) -> Files {
-    Files::of(infos.inspect(|info| {
-        if let Some(first) = info.problems.first() {
-            let more = match info.problem_count.saturating_sub(1) {
-                0 => String::new(),
-                n => format!(" (and {n} more places)"),
-            };
-            say(format_args!("warning: {}: {first}{more}", info.name));
-        }
-    }))
+    Files::of(infos.inspect(|info| say_damage(info)))
+}
+
+/// Prints the damage of a file on standard error, in one line. What was there before and behind it is read all the same.
+pub(super) fn say_damage(info: &Info) {
+    let Some(first) = info.problems.first() else { return };
+    let more = match info.problem_count.saturating_sub(1) {
+        0 => String::new(),
+        n => format!(" (and {n} more places)"),
+    };
+    say(format_args!("warning: {}: {first}{more}", info.name));
 }
 
 /// A progress bar on standard error, if that is a terminal and the work takes long. It disappears when it is dropped.

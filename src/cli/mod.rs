@@ -54,9 +54,15 @@ use std::{
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use rdmawire::capture::Info;
 
+/// The section of the help about the exit status.
+const EXIT_STATUS: &str = "Exit status:
+  0 done, 1 done and what was asked for does not hold, 2 some of it could not be done.
+  A damaged capture is read as far as it goes, and a warning says where it is damaged: 0. Only what writes or sends its
+  frames again (rewrite, craft --from, fuzz-corpus, send) ends with 2, for the copy has less than the capture had.";
+
 /// The packet-level toolkit for RoCEv2 and InfiniBand.
 #[derive(Debug, Parser)]
-#[command(name = "rdmawire", version, about, arg_required_else_help = true, after_help = config::HELP)]
+#[command(name = "rdmawire", version, about, arg_required_else_help = true, after_help = format!("{EXIT_STATUS}\n\n{}", config::HELP))]
 pub(crate) struct Cli {
     #[command(flatten)]
     every: Every,

@@ -11,7 +11,7 @@ use clap::Args;
 
 use super::{
     Outcome,
-    input::{Progress, STOP, describe, open},
+    input::{Progress, STOP, open, say_damage},
     say,
     tracking::Tracking,
 };
@@ -90,7 +90,7 @@ impl Packets {
             let (ended, is_read) = self.tracking.follow(&mut source, metric)?;
             ended.into_metric().end();
             written?;
-            is_all &= is_read && describe([source.info()].into_iter()).problems.is_empty();
+            is_all &= is_read;
         }
         Ok((rows.finish()?, is_all && !STOP.load(Ordering::Relaxed)))
     }
@@ -131,7 +131,8 @@ impl Packets {
                     progress.frame(number, || source.info().bytes_read);
                 }
             }
-            is_all &= describe([source.info()].into_iter()).problems.is_empty();
+            drop(progress);
+            say_damage(source.info());
         }
         Ok((rows.finish()?, is_all && !STOP.load(Ordering::Relaxed)))
     }

@@ -119,13 +119,14 @@ impl IndexReader {
     }
 
     /// Analyzes all rows. `go_on` is asked now and then, with the number of rows so far. A file that cannot be read further is among
-    /// the problems that are returned, and the others are analyzed.
+    /// the problems that are returned, and the others are analyzed. Returns also whether all rows could be read: damage of the captures
+    /// themselves is no reason to say no.
     pub fn analyze<M: Metric>(
         mut self,
         analysis: &mut Analysis<M>,
         mut go_on: impl FnMut(u64) -> bool,
-    ) -> Files {
-        let (mut merge, mut problems, mut rows) = (HeaderMerge::default(), Vec::new(), 0);
+    ) -> (Files, bool) {
+        let (mut merge, mut problems, mut rows, mut is_all) = (HeaderMerge::default(), Vec::new(), 0, true);
         let mut wrong = |path: &Path, error: ArrowError| {
             problems.push(CaptureProblem::new(path.display().to_string(), 0, error.to_string()));
         };
@@ -159,6 +160,7 @@ impl IndexReader {
             rows += reading.batch.num_rows() as u64;
             let pushed = file_of(&reading.batch).and_then(|file| merge.push(file, &reading.batch, analysis));
             if !go_on(rows) {
+                is_all = false;
                 break;
             }
             let next = pushed.and_then(|()| reading.batches.next().transpose());
@@ -176,8 +178,9 @@ impl IndexReader {
             }
         }
         let mut files = merge.finish(analysis);
+        is_all &= problems.is_empty();
         files.problems.extend(problems);
-        files
+        (files, is_all)
     }
 }
 

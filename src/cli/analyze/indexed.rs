@@ -79,7 +79,7 @@ impl Analyze {
 /// Passes all rows to an analysis. Returns what is known of the files, and whether all of them could be read.
 fn feed<M: Metric>(index: IndexReader, analysis: &mut Analysis<M>) -> (Files, bool) {
     let mut progress = Progress::of_rows(index.rows());
-    let files = index.analyze(analysis, |rows| {
+    let (files, is_all) = index.analyze(analysis, |rows| {
         progress.show(rows);
         !STOP.load(Ordering::Relaxed)
     });
@@ -87,6 +87,5 @@ fn feed<M: Metric>(index: IndexReader, analysis: &mut Analysis<M>) -> (Files, bo
     for problem in &files.problems {
         say(format_args!("warning: {}: {}", problem.file, problem.what));
     }
-    let is_all = !STOP.load(Ordering::Relaxed) && files.problems.is_empty();
     (files, is_all)
 }
