@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
-from typing import Dict, List, Optional, Protocol, Sequence, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Protocol, Sequence, TypedDict, Union
 
 from . import _native
+from ._state import _Kept
 from .report import Report
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class BinaryFile(Protocol):
@@ -25,7 +29,7 @@ Duration = Union[int, str, timedelta]
 
 
 class Options(TypedDict, total=False):
-    """Options of `analyze`."""
+    """Options of `analyze`, which says what they mean. This is the only list of them."""
 
     filter: Optional[str]
     icrc: bool
@@ -36,35 +40,36 @@ class Options(TypedDict, total=False):
     storm: Optional[str]
     interval: Optional[Duration]
     qp_map: Union[str, "os.PathLike[str]", None]
+    qos: Union[str, "os.PathLike[str]", None]
     links: Union[str, "os.PathLike[str]", None]
     max_flows: Optional[int]
     max_memory: Union[int, str, None]
     strict: bool
 
 
+_FILES = ("qp_map", "qos", "links")
+"""Options that are files: the native part takes their text."""
+
+
 def analyze(
     source: Union[Source, Sequence[Source]],
     *,
-    filter: Optional[str] = None,
-    icrc: bool = True,
-    roce_ports: Optional[Sequence[int]] = None,
-    reorder_window: Optional[Duration] = None,
-    ack_timeout: Optional[Duration] = None,
-    speed: Union[int, str, None] = None,
-    storm: Optional[str] = None,
-    interval: Optional[Duration] = None,
-    qp_map: Union[str, "os.PathLike[str]", None] = None,
-    links: Union[str, "os.PathLike[str]", None] = None,
-    max_flows: Optional[int] = None,
-    max_memory: Union[int, str, None] = None,
-    strict: bool = False,
+    state_in: Union[str, "os.PathLike[str]", bytes, None] = None,
+    state_out: Union[str, "os.PathLike[str]", None] = None,
+    **options: Unpack[Options],
 ) -> Report:
     """Finds retransmissions, losses, reordering, congestion, and what they cost: the report of `rdmawire analyze --json`.
 
     A list of sources is analyzed as one trace, in the order of time, as with `--merge`.
 
+    `state_out`: where the state behind the last frame is written, a path. It may be the same file.
+    `state_in`: the state that an earlier run wrote, here or on the command line: a path, or its bytes. The report covers the captures of
+    that run too, as if they had been analyzed together. All options must be those of that run, but for `max_flows` and `max_memory`.
+
+    Options:
+
     `filter`: analyze only frames that match, such as `"ip.dst == 10.0.0.2"`.
-    `icrc`: whether to verify ICRCs.
+    `icrc`: whether to verify ICRCs; `True` by default.
     `roce_ports`: one or two UDP destination ports of RoCEv2, 4791 by default.
     `reorder_window`: how late the network may deliver a packet, 50 us by default.
     `ack_timeout`: the acknowledgement timeout of all queue pairs: IBTA's exponent as an `int`, or a time (`"67ms"`, `timedelta`).
@@ -73,6 +78,7 @@ def analyze(
     `interval`: report traffic over time, in intervals of this length.
     `qp_map`: the queue pairs that are connected: the path of a file with lines `ADDRESS,QP,ADDRESS,QP`, or of the output of
     `rdma -j resource show qp`.
+    `qos`: the priorities of the network: the path of a file as `rdmawire explain qos` describes it.
     `links`: what the captured links join: the path of a file as `rdmawire explain links` describes it. With it, pauses of several
     sources tell who paused whom.
     `max_flows`, `max_memory`: flows that are kept at a time, and memory (bytes, or `"512MiB"`).
@@ -91,59 +97,33 @@ def analyze(
     'rdmawire.analysis/2'
     """
     sources: List[Source] = list(source) if isinstance(source, (list, tuple)) else [source]  # type: ignore[list-item]
-    asked = _asked(
-        filter=filter,
-        icrc=icrc,
-        roce_ports=roce_ports,
-        reorder_window=reorder_window,
-        ack_timeout=ack_timeout,
-        speed=speed,
-        storm=storm,
-        interval=interval,
-        qp_map=qp_map,
-        links=links,
-        max_flows=max_flows,
-        max_memory=max_memory,
-        strict=strict,
-    )
-    return Report(_native.analyze(sources, asked))
+    asked, kept = _asked(**options), _Kept(state_in, state_out)
+    kept.check()
+    report, state = _native.analyze(sources, asked, kept.load(), kept.is_saved)
+    kept.save(state)
+    return Report(report)
 
 
-def _asked(
-    *,
-    filter: Optional[str] = None,
-    icrc: bool = True,
-    roce_ports: Optional[Sequence[int]] = None,
-    reorder_window: Optional[Duration] = None,
-    ack_timeout: Optional[Duration] = None,
-    speed: Union[int, str, None] = None,
-    storm: Optional[str] = None,
-    interval: Optional[Duration] = None,
-    qp_map: Union[str, "os.PathLike[str]", None] = None,
-    links: Union[str, "os.PathLike[str]", None] = None,
-    max_flows: Optional[int] = None,
-    max_memory: Union[int, str, None] = None,
-    strict: bool = False,
-) -> Dict[str, object]:
-    """The options as the native part takes them."""
-    connections, topology = (None if path is None else _text(path) for path in (qp_map, links))
-    return {
-        "filter": filter,
-        "icrc": icrc,
-        "roce_ports": None if roce_ports is None else list(roce_ports),
-        "reorder_window": reorder_window,
-        "ack_timeout": ack_timeout,
-        "speed": speed,
-        "storm": storm,
-        "interval": interval,
-        "qp_map": connections,
-        "links": topology,
-        "max_flows": max_flows,
-        "max_memory": max_memory,
-        "strict": strict,
-    }
+def _asked(**options: Unpack[Options]) -> Dict[str, object]:
+    """All options as the native part takes them: `None` for those that are not given."""
+    for name in options:
+        if name not in Options.__annotations__:
+            raise TypeError(f"there is no option {name!r}: there are {', '.join(Options.__annotations__)}")
+    asked: Dict[str, object] = {name: options.get(name) for name in Options.__annotations__}
+    for name in _FILES:
+        if asked[name] is not None:
+            asked[name] = _text(asked[name])
+    return asked
 
 
-def _text(path: Union[str, "os.PathLike[str]"]) -> str:
+def _asked_of_rows(**options: Unpack[Options]) -> Dict[str, object]:
+    """`_asked` for an analysis of headers, not of frames."""
+    for name in ("filter", "strict"):
+        if options.get(name):
+            raise TypeError(f"{name} is for captures, not for rows of headers: see rdmawire.analyze")
+    return _asked(**options)
+
+
+def _text(path: Any) -> str:
     with open(path, encoding="utf-8") as file:
         return file.read()

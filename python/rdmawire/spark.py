@@ -8,6 +8,8 @@ Each tap is analyzed in one task, which says what `analyze` says of the tap's ca
 
 `analyze_captures` reads captures where they are. `analyze_index` reads what `rdmawire index` wrote of them: frames without payload, a
 tenth of the bytes. `analyze_rows` takes such rows from any DataFrame, and lets Spark sort them.
+
+With directories for `state_in` and `state_out`, the first two go on hour by hour: see docs/spark.md.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ import os
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _native, taps
-from ._analyze import _asked
+from ._analyze import _asked, _asked_of_rows
+from ._state import PathLike, _check_directories, _of_tap
 
 HEADERS = (
     "tap string, file string, frame bigint, order_ns bigint, time_ns bigint, pair bigint, link_type bigint, interface bigint, "
@@ -39,7 +42,7 @@ _TYPES = {
 }
 """Types of Spark. All others are text: JSON, where a value has parts."""
 
-Captures = Union[Mapping[str, Sequence[Union[str, "os.PathLike[str]"]]], Sequence[Tuple[str, Union[str, "os.PathLike[str]"]]]]
+Captures = Union[Mapping[str, Sequence[PathLike]], Sequence[Tuple[str, PathLike]]]
 """Taps and their files: pairs, or a dictionary of lists. Every worker must be able to open the paths."""
 
 
@@ -73,12 +76,24 @@ class Results:
         return self
 
 
-def analyze_captures(spark: Any, captures: Captures, **options: Any) -> Results:
+def analyze_captures(
+    spark: Any,
+    captures: Captures,
+    *,
+    state_in: Optional[PathLike] = None,
+    state_out: Optional[PathLike] = None,
+    **options: Any,
+) -> Results:
     """Analyzes the captures of many taps, each in one task. Options are those of `rdmawire.analyze`, but for `filter` and `strict`.
 
     Captures are read twice: their frames are counted first, one task a file, at the time of the call.
+
+    `state_in`, `state_out`: directories with a state for each tap, that all workers can read and write; URIs too. They may be the same one.
+    Taps go on from their states; a tap without one begins anew. Captures that a state has already are passed over. States are written
+    when the results are computed.
     """
-    pairs, asked = _pairs(captures), _asked(**options)
+    pairs, asked = _pairs(captures), _asked_of_rows(**options)
+    _check_directories(state_in, state_out, None)
 
     def count(batches: Iterator[Any]) -> Iterator[Any]:
         for at in _numbers(batches):
@@ -93,18 +108,29 @@ def analyze_captures(spark: Any, captures: Captures, **options: Any) -> Results:
     def analyze(batches: Iterator[Any]) -> Iterator[Any]:
         for at in _numbers(batches):
             tap, facts = files[at]
-            yield _rows(tap, taps._of_captures(facts, asked))
+            yield _rows(tap, taps._of_captures(facts, asked, _of_tap(state_in, state_out, tap, None)))
 
     return Results(_tasks(spark, len(files)).mapInArrow(analyze, ROWS))
 
 
-def analyze_index(spark: Any, index: Union[str, "os.PathLike[str]"], *, filesystem: Any = None, **options: Any) -> Results:
+def analyze_index(
+    spark: Any,
+    index: PathLike,
+    *,
+    filesystem: Any = None,
+    state_in: Optional[PathLike] = None,
+    state_out: Optional[PathLike] = None,
+    **options: Any,
+) -> Results:
     """Analyzes a directory that `rdmawire index` wrote, each tap in one task. Nothing is shuffled.
 
     Every worker must be able to read the directory. `filesystem`: one of `pyarrow.fs`; without it, `index` may be a URI. Options are those of
     `rdmawire.analyze`, but for `filter` and `strict`.
+
+    `state_in`, `state_out`: as in `analyze_captures`; of `filesystem`, if it is given, unless they are URIs.
     """
-    asked = _asked(**options)
+    asked, states = _asked_of_rows(**options), filesystem
+    _check_directories(state_in, state_out, states)
     filesystem, paths = taps.list_index(index, filesystem)
     of_taps: Dict[str, List[str]] = {}
     for path in paths:
@@ -115,7 +141,7 @@ def analyze_index(spark: Any, index: Union[str, "os.PathLike[str]"], *, filesyst
     def analyze(batches: Iterator[Any]) -> Iterator[Any]:
         for at in _numbers(batches):
             tap, paths = files[at]
-            yield _rows(tap, taps._of_index(paths, filesystem, asked))
+            yield _rows(tap, taps._of_index(paths, filesystem, asked, _of_tap(state_in, state_out, tap, states)))
 
     return Results(_tasks(spark, len(files)).mapInArrow(analyze, ROWS))
 
@@ -145,7 +171,7 @@ def analyze_rows(rows: Any, *, partitions: Optional[int] = None, **options: Any)
     `analyze_index` does without.
     """
     functions = _functions()
-    asked = _asked(**options)
+    asked = _asked_of_rows(**options)
     files: Dict[str, List[str]] = {}
     for row in rows.where("frame = 0").select("tap", "header").collect():
         files.setdefault(row["tap"], []).append(bytes(row["header"]).decode("utf-8"))
@@ -182,7 +208,7 @@ def _numbers(batches: Iterator[Any]) -> Iterator[int]:
 
 def _places(facts: Sequence[str], asked: Dict[str, object]) -> Iterator[Tuple[str, int, int]]:
     """Of each file in its order: its name, the frames before it, and the time that its rows are not before."""
-    analysis = _native.RowAnalysis(asked)
+    analysis = _native.RowAnalysis(asked, None)
     for text in facts:
         yield (json.loads(text)["file"], *analysis.file(text))
 
@@ -198,15 +224,15 @@ def _analyze_sorted(batches: Iterable[Any], files: Mapping[str, List[str]], aske
             end = _end(batch.column("tap"), tap, start)
             if tap != current:
                 if current is not None and analysis is not None:
-                    yield _rows(current, analysis.finish())
-                current, analysis = tap, _native.RowAnalysis(asked)
+                    yield _rows(current, analysis.finish(False)[0])
+                current, analysis = tap, _native.RowAnalysis(asked, None)
                 for facts in files.get(tap, []):
                     analysis.file(facts)
             if analysis is not None:
                 analysis.push_sorted(batch.slice(start, end - start), "number")
             start = end
     if current is not None and analysis is not None:
-        yield _rows(current, analysis.finish())
+        yield _rows(current, analysis.finish(False)[0])
 
 
 def _end(taps_of_rows: Any, tap: str, start: int) -> int:

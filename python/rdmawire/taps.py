@@ -7,6 +7,14 @@ cut. It is a stream: memory is bounded as in `analyze`, plus some batches of row
     report = rdmawire.taps.analyze_index("/index/tap=leaf1")
 
 Both are what `rdmawire.spark` runs in each of its tasks. They serve any other scheduler too: a tap is one call.
+
+With `state_out` and `state_in`, the next hour goes on where the last one ended, and the report is that of one run over both. Both may
+be the same file:
+
+    state = rdmawire.taps.state_path("/states", "leaf1")
+    report = rdmawire.taps.analyze_index("/index/tap=leaf1", state_in=state, state_out=state)
+
+Files that the state has already are passed over: the index may have all hours, and a run that is repeated changes nothing.
 """
 
 from __future__ import annotations
@@ -18,8 +26,11 @@ import os
 from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _native
-from ._analyze import _asked
+from ._analyze import _asked_of_rows
+from ._state import PathLike, _Kept, state_path
 from .report import Report
+
+__all__ = ["analyze_captures", "analyze_index", "list_index", "state_path"]
 
 ROWS = 1 << 13
 """Rows that are read at a time."""
@@ -33,8 +44,17 @@ class _Part(NamedTuple):
     read: Callable[[], Iterator[Any]]
 
 
-def analyze_captures(captures: Iterable[Union[str, "os.PathLike[str]"]], **options: Any) -> Report:
+def analyze_captures(
+    captures: Iterable[PathLike],
+    *,
+    state_in: Union[PathLike, bytes, None] = None,
+    state_out: Optional[PathLike] = None,
+    **options: Any,
+) -> Report:
     """Analyzes the captures of a tap. Each is read twice: the first time, frames are counted only.
+
+    `state_in`, `state_out`: as in `rdmawire.analyze`, or URIs such as `s3://bucket/states/leaf1.state`. Captures that the state has
+    already, by their paths, are passed over.
 
     Options are those of `rdmawire.analyze`, but for `filter` and `strict`.
 
@@ -43,20 +63,34 @@ def analyze_captures(captures: Iterable[Union[str, "os.PathLike[str]"]], **optio
     300
     """
     facts = {path: _native.file_facts(path) for path in [os.fspath(path) for path in captures]}
-    return Report(_of_captures(facts, _asked(**options)))
+    kept = _Kept(state_in, state_out)
+    kept.check()
+    return Report(_of_captures(facts, _asked_of_rows(**options), kept))
 
 
-def analyze_index(index: Union[str, "os.PathLike[str]", Sequence[str]], *, filesystem: Any = None, **options: Any) -> Report:
+def analyze_index(
+    index: Union[PathLike, Sequence[str]],
+    *,
+    filesystem: Any = None,
+    state_in: Union[PathLike, bytes, None] = None,
+    state_out: Optional[PathLike] = None,
+    **options: Any,
+) -> Report:
     """Analyzes the rows that `rdmawire index` wrote of a tap: a directory such as `/index/tap=leaf1`, or its Parquet files.
 
     `filesystem`: one of `pyarrow.fs`; without it, a directory may be a URI, as `s3://bucket/index/tap=leaf1`. How many hours and buckets the
     index has does not matter.
+
+    `state_in`, `state_out`: as in `rdmawire.analyze`; of `filesystem`, if it is given, unless they are URIs. Captures that the state has
+    already are passed over.
     """
+    kept = _Kept(state_in, state_out, filesystem)
+    kept.check()
     filesystem, paths = list_index(index, filesystem)
-    return Report(_of_index(paths, filesystem, _asked(**options)))
+    return Report(_of_index(paths, filesystem, _asked_of_rows(**options), kept))
 
 
-def list_index(index: Union[str, "os.PathLike[str]", Sequence[str]], filesystem: Any = None) -> Tuple[Any, List[str]]:
+def list_index(index: Union[PathLike, Sequence[str]], filesystem: Any = None) -> Tuple[Any, List[str]]:
     """The file system of an index, and its Parquet files."""
     fs = importlib.import_module("pyarrow.fs")
     if not isinstance(index, (str, os.PathLike)):
@@ -68,9 +102,13 @@ def list_index(index: Union[str, "os.PathLike[str]", Sequence[str]], filesystem:
     return filesystem, sorted(file.path for file in found if file.is_file and file.path.endswith(".parquet"))
 
 
-def _of_captures(facts: Dict[str, str], asked: Dict[str, object]) -> _native.NativeReport:
+def _of_captures(facts: Dict[str, str], asked: Dict[str, object], kept: _Kept) -> _native.NativeReport:
     """`facts`: of each path."""
     import pyarrow
+
+    analysis = _native.RowAnalysis(asked, kept.load())
+    seen = set(analysis.files())
+    facts = {path: known for path, known in facts.items() if json.loads(known)["file"] not in seen}
 
     def part(path: str) -> _Part:
         def read() -> Iterator[Any]:
@@ -78,20 +116,25 @@ def _of_captures(facts: Dict[str, str], asked: Dict[str, object]) -> _native.Nat
 
         return _Part(json.loads(facts[path])["first_ns"] or 0, read)
 
-    analysis, places = _announced(facts.values(), asked)
+    places = _announced(analysis, facts.values())
     _feed(analysis, [part(path) for path in facts], places)
-    return analysis.finish()
+    return _ended(analysis, kept)
 
 
-def _of_index(paths: Sequence[str], filesystem: Any, asked: Dict[str, object]) -> _native.NativeReport:
+def _of_index(paths: Sequence[str], filesystem: Any, asked: Dict[str, object], kept: _Kept) -> _native.NativeReport:
     parquet: Any = importlib.import_module("pyarrow.parquet")
+    analysis = _native.RowAnalysis(asked, kept.load())
+    seen = set(analysis.files())
     facts: List[str] = []
     parts: List[_Part] = []
 
     def part(path: str, group: int, begins_ns: int) -> _Part:
         def read() -> Iterator[Any]:
             with parquet.ParquetFile(filesystem.open_input_file(path)) as file:
-                yield from file.iter_batches(ROWS, row_groups=[group])
+                for batch in file.iter_batches(ROWS, row_groups=[group]):
+                    if seen and _file(batch) in seen:
+                        return
+                    yield batch
 
         return _Part(begins_ns, read)
 
@@ -100,17 +143,25 @@ def _of_index(paths: Sequence[str], filesystem: Any, asked: Dict[str, object]) -
             columns = file.schema_arrow.names
             for group in range(file.metadata.num_row_groups):
                 known = file.metadata.row_group(group)
-                least = {name: known.column(columns.index(name)).statistics for name in ("frame", "order_ns")}
+                least = {name: known.column(columns.index(name)).statistics for name in ("frame", "order_ns", "file")}
                 begins = least["order_ns"].min if least["order_ns"] is not None else -(1 << 63)
                 if least["frame"] is None or least["frame"].min == 0:
                     rows = file.read_row_group(group, columns=["frame", "header"]).to_batches()
                     facts += [_facts(batch, at) for batch in rows for at in range(batch.num_rows) if batch["frame"][at].as_py() == 0]
+                if least["file"] is not None and least["file"].min == least["file"].max and least["file"].min in seen:
+                    continue
                 parts.append(part(path, group, begins))
     if not facts:
         raise ValueError("no row 0 of any file: is it an index, of rdmawire index?")
-    analysis, places = _announced(facts, asked)
+    places = _announced(analysis, [text for text in facts if json.loads(text)["file"] not in seen])
     _feed(analysis, parts, places)
-    return analysis.finish()
+    return _ended(analysis, kept)
+
+
+def _ended(analysis: _native.RowAnalysis, kept: _Kept) -> _native.NativeReport:
+    report, state = analysis.finish(kept.is_saved)
+    kept.save(state)
+    return report
 
 
 def _facts(batch: Any, at: int) -> str:
@@ -127,14 +178,13 @@ def in_order(facts: Iterable[str]) -> List[str]:
     return sorted(facts, key=order)
 
 
-def _announced(facts: Iterable[str], asked: Dict[str, object]) -> Tuple[_native.RowAnalysis, Dict[str, int]]:
-    """An analysis that knows the files, and their places in the order of the files."""
-    analysis = _native.RowAnalysis(asked)
+def _announced(analysis: _native.RowAnalysis, facts: Iterable[str]) -> Dict[str, int]:
+    """Tells the analysis of the files. Returns their places in their order."""
     places = {}
     for at, text in enumerate(in_order(facts)):
         analysis.file(text)
         places[json.loads(text)["file"]] = at
-    return analysis, places
+    return places
 
 
 def _feed(analysis: _native.RowAnalysis, parts: List[_Part], places: Dict[str, int]) -> None:

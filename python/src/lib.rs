@@ -8,6 +8,7 @@ mod packets;
 mod report;
 mod rows;
 mod source;
+mod state;
 
 use pyo3::prelude::*;
 
@@ -24,6 +25,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(column::columns, module)?)?;
     module.add_function(wrap_pyfunction!(column::row_columns, module)?)?;
     module.add_function(wrap_pyfunction!(report::analyze, module)?)?;
+    module.add_function(wrap_pyfunction!(state::is_state, module)?)?;
     module.add_function(wrap_pyfunction!(rows::file_facts, module)?)?;
     module.add_function(wrap_pyfunction!(report::report_schema, module)?)?;
     module.add_function(wrap_pyfunction!(report::table_columns, module)?)?;

@@ -1,11 +1,12 @@
 //! Analysis, and gates over its reports.
 
-use std::time::Duration;
+use std::{ffi::CString, time::Duration};
 
-use pyo3::{prelude::*, types::PyBytes};
+use pyo3::{exceptions::PyUserWarning, prelude::*, types::PyBytes};
 use rdmawire::{
-    analyze::{Analysis, Ended, Files, KnownConnection, Links, Options, StormProfile},
+    analyze::{Analysis, Files, KnownConnection, Links, Options, QosMap, StormProfile},
     capture::{Info, Interface, Merge, Source},
+    filter::FrameMeta,
     gate::{
         self, Before, Rule, Unknown,
         write::{self, Checked},
@@ -18,6 +19,7 @@ use rdmawire::{
 use crate::{
     error,
     source::{self, Input, Opened, Raised},
+    state::{self, Ended, Kept},
 };
 
 /// A number, or a text with a unit.
@@ -40,12 +42,12 @@ impl Quantity {
     }
 }
 
-/// Options of an analysis, as the command line has them.
+/// Options of an analysis, as the command line has them: `_analyze.py` gives all of them.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Asked {
     filter: Option<String>,
-    icrc: bool,
+    icrc: Option<bool>,
     roce_ports: Option<Vec<u16>>,
     reorder_window: Option<Quantity>,
     ack_timeout: Option<Quantity>,
@@ -53,17 +55,18 @@ pub(crate) struct Asked {
     storm: Option<String>,
     interval: Option<Quantity>,
     qp_map: Option<String>,
+    qos: Option<String>,
     links: Option<String>,
     max_flows: Option<usize>,
     max_memory: Option<Quantity>,
-    strict: bool,
+    strict: Option<bool>,
 }
 
 impl Asked {
     pub(crate) fn options(&mut self) -> PyResult<Options> {
         let mut options = Options {
             dissect: source::dissect_options(self.roce_ports.take())?,
-            verify_icrc: self.icrc,
+            verify_icrc: self.icrc.unwrap_or(true),
             ..Options::default()
         };
         let ns = |quantity: Quantity, what| {
@@ -95,6 +98,9 @@ impl Asked {
             let connections = KnownConnection::parse(text);
             options.connections = connections.map_err(|error| error::plain(format!("qp_map: {error}")))?;
         }
+        if let Some(text) = &self.qos {
+            options.qos = Some(QosMap::parse(text).map_err(|error| error::plain(format!("qos: {error}")))?);
+        }
         if let Some(text) = &self.links {
             options.links =
                 Some(Links::parse(text).map_err(|error| error::plain(format!("links: {error}")))?);
@@ -112,13 +118,15 @@ fn ack_timeout(text: &str) -> PyResult<i64> {
     Options::parse_ack_timeout(text).map_err(|error| error::plain(format!("ack_timeout: {error}")))
 }
 
-/// Analyzes a capture, or several as one.
+/// Analyzes a capture, or several as one. Goes on from a state, and gives the state behind the last frame if it `is_saved`.
 #[pyfunction]
 pub(crate) fn analyze(
     sources: Vec<Bound<'_, PyAny>>,
     mut asked: Asked,
+    state: Option<Kept>,
+    is_saved: bool,
     py: Python<'_>,
-) -> PyResult<NativeReport> {
+) -> PyResult<Ended> {
     let inputs = sources.iter().map(Input::of).collect::<PyResult<Vec<_>>>()?;
     let options = asked.options()?;
     let filter = source::filter(asked.filter.as_deref())?;
@@ -126,20 +134,19 @@ pub(crate) fn analyze(
         let opened = inputs.iter().map(Input::open).collect::<PyResult<Vec<_>>>()?;
         let raised: Vec<Raised> = opened.iter().map(|opened| opened.raised.clone()).collect();
         let mut readers: Vec<_> = opened.into_iter().map(|Opened { reader, .. }| reader).collect();
-        let work = Work { options, filter: filter.as_ref(), raised: &raised, strict: asked.strict };
-        let report = match &mut readers[..] {
+        let work =
+            Work { options, filter: filter.as_ref(), raised: &raised, strict: asked.strict.unwrap_or(false) };
+        let analysis = state::begin(work.options.clone(), state.as_ref())?;
+        let (analysis, files) = match &mut readers[..] {
             [] => return Err(error::plain("no source")),
-            [reader] => {
-                let ended = work.run(&mut *reader)?;
-                ended.from(Files::of([reader.info()].into_iter())).report().collect()
-            }
+            [reader] => (work.run(analysis, &mut *reader)?, Files::of([reader.info()].into_iter())),
             _ => {
                 let mut merge = Merge::new(readers);
-                let ended = work.run(&mut merge)?;
-                ended.from(Files::of(merge.readers().map(|reader| reader.info()))).report().collect()
+                let analysis = work.run(analysis, &mut merge)?;
+                (analysis, Files::of(merge.readers().map(|reader| reader.info())))
             }
         };
-        Ok(NativeReport { report })
+        state::end(analysis, files, is_saved)
     })
 }
 
@@ -151,42 +158,52 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn run(&self, from: &mut impl Source) -> PyResult<Ended> {
-        let analysis = std::cell::RefCell::new(Analysis::new(self.options.clone()));
+    fn run(&self, analysis: Analysis, from: &mut impl Source) -> PyResult<Analysis> {
+        // It may go on from earlier captures.
+        let before = analysis.frames();
+        let analysis = std::cell::RefCell::new(analysis);
         let mut interfaces = 0;
         let see = |record: &rdmawire::capture::Record<'_>, number| {
             let mut analysis = analysis.borrow_mut();
             let Some(filter) = self.filter else { return analysis.push(record) };
             let (d, icrc): (_, State) = self.options.examine(record);
-            match filter.matches(
-                &d,
-                &rdmawire::filter::FrameMeta { number, time_ns: record.time.0, icrc: Some(icrc) },
-            ) {
+            let meta = FrameMeta { number: before + number, time_ns: record.time.0, icrc: Some(icrc) };
+            match filter.matches(&d, &meta) {
                 true => analysis.push_dissected(record, &d, icrc),
                 false => analysis.pass_over(),
             }
         };
         let after = |info: &Info| {
-            name_interfaces(&mut analysis.borrow_mut(), &info.interfaces, &mut interfaces);
+            name_interfaces(&mut analysis.borrow_mut(), &info.interfaces, &mut interfaces)?;
             match info.problems.first() {
                 Some(damage) if self.strict => Err(error::damage(&info.name, damage)),
                 _ => Ok(()),
             }
         };
         source::each(from, self.raised, see, after)?;
-        Ok(analysis.into_inner().end())
+        Ok(analysis.into_inner())
     }
 }
 
-fn name_interfaces(analysis: &mut Analysis, all: &[Interface], known: &mut usize) {
-    for (number, interface) in all.iter().enumerate().skip(*known) {
+fn name_interfaces(analysis: &mut Analysis, all: &[Interface], known: &mut usize) -> PyResult<()> {
+    for (number, Interface { name, speed_bps, file, .. }) in all.iter().enumerate().skip(*known) {
         let Ok(number) = u16::try_from(number) else { break };
-        analysis.interface(number, interface.name.clone().unwrap_or_default(), interface.speed_bps);
-        if let Some(file) = &interface.file {
-            analysis.interface_file(number, file);
+        if let Some(before) = analysis.next_interface(number, name.as_deref(), *speed_bps, file.as_deref()) {
+            let name = name.as_deref().unwrap_or_default();
+            warn(&format!(
+                "interface {number} is {name} here, and was {before} in the captures before: their frames count as of one \
+                 interface"
+            ))?;
         }
     }
     *known = all.len();
+    Ok(())
+}
+
+/// A `UserWarning` for the caller of `rdmawire.analyze`.
+fn warn(text: &str) -> PyResult<()> {
+    let text = CString::new(text.replace('\0', "?")).map_err(error::plain)?;
+    Python::attach(|py| PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2))
 }
 
 /// The results of an analysis.

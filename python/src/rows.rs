@@ -20,8 +20,9 @@ use rdmawire::{
 use crate::{
     error,
     packets::{fail, schema_capsule, stream_capsule},
-    report::{Asked, NativeReport},
+    report::Asked,
     source::{Input, Opened},
+    state::{self, Ended, Kept},
 };
 
 /// Rows of a batch.
@@ -130,10 +131,17 @@ pub(crate) struct RowAnalysis {
 
 #[pymethods]
 impl RowAnalysis {
+    /// `state`: what it goes on with.
     #[new]
-    fn new(mut asked: Asked) -> PyResult<RowAnalysis> {
-        let running = (Analysis::new(asked.options()?), HeaderMerge::default());
-        Ok(RowAnalysis { running: Mutex::new(Some(running)) })
+    fn new(mut asked: Asked, state: Option<Kept>, py: Python<'_>) -> PyResult<RowAnalysis> {
+        let options = asked.options()?;
+        let analysis = py.detach(|| state::begin(options, state.as_ref()))?;
+        Ok(RowAnalysis { running: Mutex::new(Some((analysis, HeaderMerge::default()))) })
+    }
+
+    /// The files that its state is of.
+    fn files(&self) -> PyResult<Vec<String>> {
+        self.with(|analysis, _| Ok(analysis.files().names.clone())).map_err(error::plain)
     }
 
     /// Announces a file, before its rows: in the order of the times of their first frames, and of their names. `facts`: its row 0. Returns how many
@@ -161,14 +169,14 @@ impl RowAnalysis {
             .map_err(error::plain)
     }
 
-    /// Ends the analysis: its report.
-    fn finish(&self, py: Python<'_>) -> PyResult<NativeReport> {
+    /// Ends the analysis: its report, and its state if it `is_saved`.
+    fn finish(&self, is_saved: bool, py: Python<'_>) -> PyResult<Ended> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
         let (mut analysis, merge) = running.ok_or_else(|| error::plain(OVER))?;
-        Ok(py.detach(|| {
+        py.detach(|| {
             let files = merge.finish(&mut analysis);
-            NativeReport::of(analysis.end().from(files).report().collect())
-        }))
+            state::end(analysis, files, is_saved)
+        })
     }
 }
 

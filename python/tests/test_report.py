@@ -7,6 +7,7 @@ import importlib.util
 import io
 import json
 import pickle
+import re
 from datetime import timedelta
 from pathlib import Path
 from types import ModuleType
@@ -67,6 +68,27 @@ def test_a_file_of_links(capture: Path, tmp_path: Path, command_json: Command) -
     links.write_text("[[link]]\ntap = 0\n")
     with pytest.raises(rdmawire.Error, match="links: line 1: missing field"):
         rdmawire.analyze(capture, links=links)
+
+
+def test_a_map_of_priorities(capture: Path, tmp_path: Path, command_json: Command) -> None:
+    qos = tmp_path / "qos.toml"
+    qos.write_text("pfc = [3]\ncnp = 6\n[dscp]\n26 = 3\n")
+    told = command_json("analyze", "--json", "--qos", qos, capture)
+    assert told["qos"] != command_json("analyze", "--json", capture)["qos"]
+    assert rdmawire.analyze(capture, qos=qos).to_dict() == told
+    qos.write_text("pfc = [9]\n")
+    with pytest.raises(rdmawire.Error, match="qos: pfc: 9 is no priority"):
+        rdmawire.analyze(capture, qos=qos)
+
+
+def test_options_of_the_command_line_are_options_here(command: Callable[..., str]) -> None:
+    """Options of analyses, not of what is printed or written."""
+    names = set(re.findall(r"^ +(?:-\w, )?--([a-z-]+)", command("analyze", "--help"), re.MULTILINE))
+    output = {"merge", "json", "html", "flow", "perfetto", "top", "sort", "every", "threads", "csv", "ndjson", "parquet"}
+    output |= {"messages", "force", "color", "config", "help", "version"}
+    states = {"state-in", "state-out"}
+    here = {{"roce_ports": "roce-port"}.get(name, name.replace("_", "-")) for name in rdmawire.Options.__annotations__}
+    assert names - output - states == here - {"strict"}
 
 
 def test_several_sources_are_one_trace(command_json: Command) -> None:

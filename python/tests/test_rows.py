@@ -55,7 +55,8 @@ def index_of(files: List[Path], into: Path, buckets: int) -> None:
             if len(part):
                 directory = into / f"bucket={bucket}"
                 directory.mkdir(parents=True, exist_ok=True)
-                parquet.write_table(part.drop_columns(["tap"]), directory / f"{file.name}.parquet", row_group_size=500)
+                to = directory / f"{file.name}.parquet"
+                parquet.write_table(part.drop_columns(["tap"]), to, row_group_size=500, compression="zstd")
 
 
 @pytest.mark.parametrize("pieces", [1, 2, 7])

@@ -116,9 +116,7 @@ impl Tracking {
 }
 
 fn qos_map(path: &str) -> Result<QosMap, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-    let map: QosMap = toml::from_str(&text).map_err(|error| error.to_string().trim_end().to_owned())?;
-    map.check().map(|()| map)
+    QosMap::parse(&std::fs::read_to_string(path).map_err(|error| error.to_string())?)
 }
 
 fn links(path: &str) -> Result<Links, String> {
@@ -218,18 +216,13 @@ pub(super) fn push_if_matching<M: Metric>(
 pub(super) fn name_interfaces<M: Metric>(analysis: &mut Analysis<M>, new: &[Interface], from: usize) {
     for (n, interface) in new.iter().enumerate() {
         let Ok(number) = u16::try_from(from + n) else { return };
-        let name = interface.name.clone().unwrap_or_default();
-        match analysis.interface_name(number) {
-            Some(_) if name.is_empty() => continue,
-            Some(before) if before != name && !before.is_empty() => say(format_args!(
+        let Interface { name, speed_bps, file, .. } = interface;
+        if let Some(before) = analysis.next_interface(number, name.as_deref(), *speed_bps, file.as_deref()) {
+            let name = name.as_deref().unwrap_or_default();
+            say(format_args!(
                 "warning: interface {number} is {name} here, and was {before} in the captures before: \
                  their frames count as of one interface"
-            )),
-            _ => {}
-        }
-        analysis.interface(number, name, interface.speed_bps);
-        if let Some(file) = &interface.file {
-            analysis.interface_file(number, file);
+            ));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Reads an [`Index`](super::Index): the rows of a tap, in the order of the analysis.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     fs::{self, File},
     io,
     path::{Path, PathBuf},
@@ -36,7 +36,8 @@ pub struct IndexReader {
     facts: Vec<FileFacts>,
     /// Row groups; the first ones are last.
     groups: Vec<Group>,
-    rows: u64,
+    /// Files that are passed over.
+    without: HashSet<String>,
 }
 
 /// A row group of a Parquet file.
@@ -46,6 +47,9 @@ struct Group {
     number: usize,
     /// The order of its first row.
     first_ns: i64,
+    /// The file of its rows, where its statistics say it.
+    file: Option<String>,
+    rows: u64,
 }
 
 /// A row group that is being read, with the batch that is next.
@@ -64,7 +68,7 @@ impl IndexReader {
         let mut paths = Vec::new();
         find(dir, DEEPEST, &mut paths)?;
         paths.sort();
-        let mut reader = IndexReader { facts: Vec::new(), groups: Vec::new(), rows: 0 };
+        let mut reader = IndexReader { facts: Vec::new(), groups: Vec::new(), without: HashSet::new() };
         let mut tap = None;
         for path in paths {
             let of_path = tap_of(&path);
@@ -84,9 +88,20 @@ impl IndexReader {
         Ok(reader)
     }
 
+    /// Passes over files: those that an earlier run has analyzed, whose state the analysis goes on with. Returns how many of them there
+    /// are.
+    pub fn pass_over(&mut self, names: &[String]) -> usize {
+        self.without.extend(names.iter().cloned());
+        let before = self.facts.len();
+        self.facts.retain(|facts| !self.without.contains(&facts.file));
+        let is_wanted = |group: &Group| group.file.as_ref().is_none_or(|file| !self.without.contains(file));
+        self.groups.retain(is_wanted);
+        before - self.facts.len()
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> u64 {
-        self.rows
+        self.groups.iter().fold(0, |rows, group| rows.saturating_add(group.rows))
     }
 
     /// The names of the captures, in their order.
@@ -102,18 +117,26 @@ impl IndexReader {
             let found = metadata.parquet_schema().columns().iter().position(|column| column.name() == name);
             found.ok_or_else(|| ArrowError::SchemaError(format!("rows of headers need a column {name}")))
         };
-        let (order, frame) = (column("order_ns")?, column("frame")?);
+        let (order, frame, name) = (column("order_ns")?, column("frame")?, column("file")?);
         for (number, group) in metadata.metadata().row_groups().iter().enumerate() {
             let least = |column: usize| match group.column(column).statistics() {
                 Some(Statistics::Int64(range)) => range.min_opt().copied(),
                 _ => None,
             };
-            self.rows = self.rows.saturating_add(group.num_rows().max(0) as u64);
+            let rows = group.num_rows().max(0) as u64;
             if least(frame).is_none_or(|least| least == 0) {
                 self.facts.extend(facts(&file, &metadata, number)?);
             }
             let first_ns = least(order).unwrap_or(i64::MIN);
-            self.groups.push(Group { path: path.clone(), metadata: metadata.clone(), number, first_ns });
+            let file = group.column(name).statistics().and_then(only_text);
+            self.groups.push(Group {
+                path: path.clone(),
+                metadata: metadata.clone(),
+                number,
+                first_ns,
+                file,
+                rows,
+            });
         }
         Ok(())
     }
@@ -157,6 +180,9 @@ impl IndexReader {
                 }
             }
             let Some((first, mut reading)) = open.pop_first() else { break };
+            if file_of(&reading.batch).is_ok_and(|file| self.without.contains(file)) {
+                continue;
+            }
             rows += reading.batch.num_rows() as u64;
             let pushed = file_of(&reading.batch).and_then(|file| merge.push(file, &reading.batch, analysis));
             if !go_on(rows) {
@@ -193,6 +219,14 @@ impl Group {
         let first = batches.next().transpose()?.filter(|batch| batch.num_rows() > 0);
         Ok(first.map(|batch| Reading { path: self.path, batches, batch }))
     }
+}
+
+/// The text of a column that has only one.
+fn only_text(statistics: &Statistics) -> Option<String> {
+    let Statistics::ByteArray(range) = statistics else { return None };
+    let is_whole = range.min_is_exact() && range.max_is_exact();
+    let text = range.min_opt().filter(|min| is_whole && Some(*min) == range.max_opt())?;
+    text.as_utf8().ok().map(str::to_owned)
 }
 
 /// What the last row of a group tells of its file, if it is a row 0.

@@ -73,11 +73,13 @@ impl HeaderMerge {
     /// analysis has had. Returns how many frames are before the file, and the time that its frames are not before.
     pub fn file<M: Metric>(&mut self, facts: FileFacts, analysis: &mut Analysis<M>) -> (u64, i64) {
         for (number, (name, speed)) in (0..).zip(&facts.interfaces).skip(self.interfaces.into()) {
-            analysis.interface(number, name.clone().unwrap_or_default(), *speed);
+            analysis.next_interface(number, name.as_deref(), *speed, None);
             self.interfaces = number + 1;
         }
         if self.facts.is_empty() {
             self.frames = analysis.last_headers();
+            // Files of an earlier run are over: these follow them.
+            self.ended_ns = analysis.shortened.ended_ns.unwrap_or(i64::MIN);
         }
         let first = facts.first_ns.unwrap_or(i64::MIN);
         let ends_late = |last: i64| last > first.saturating_add(OVERLAP_NS);
@@ -124,6 +126,8 @@ impl HeaderMerge {
     /// Analyzes all rows that are left. Returns what is known of the files.
     pub fn finish<M: Metric>(mut self, analysis: &mut Analysis<M>) -> Files {
         self.analyze_before((i64::MAX, u64::MAX), analysis);
+        let latest = self.facts.iter().filter_map(|file| file.last_ns).max();
+        analysis.shortened.ended_ns = latest.max(analysis.shortened.ended_ns);
         FileFacts::files(&self.facts)
     }
 

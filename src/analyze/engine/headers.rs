@@ -43,6 +43,8 @@ pub(crate) struct Shortened {
     pub(crate) whole: u64,
     /// The number of the last frame.
     last: u64,
+    /// The latest time of the files that they are of.
+    pub(crate) ended_ns: Option<i64>,
 }
 
 impl Options {

@@ -147,6 +147,27 @@ impl<M: Metric> Analysis<M> {
         files[at] = file.to_owned();
     }
 
+    /// An interface of the next capture, where an analysis goes on from earlier ones. If nothing but its number is known, what an earlier
+    /// capture said of it stays. Returns the name before, if it was another one.
+    pub fn next_interface(
+        &mut self,
+        number: u16,
+        name: Option<&str>,
+        speed_bps: Option<u64>,
+        file: Option<&str>,
+    ) -> Option<String> {
+        let (before, name) = (self.interface_name(number), name.unwrap_or_default());
+        if before.is_some() && name.is_empty() {
+            return None;
+        }
+        let other = before.filter(|before| !before.is_empty() && *before != name).map(str::to_owned);
+        self.interface(number, name.to_owned(), speed_bps);
+        if let Some(file) = file {
+            self.interface_file(number, file);
+        }
+        other
+    }
+
     /// The name of a capture interface, if there was one with this number.
     pub fn interface_name(&self, number: u16) -> Option<&str> {
         self.tracker.links.get(number as usize).map(String::as_str)
@@ -166,6 +187,11 @@ impl<M: Metric> Analysis<M> {
     /// its findings.
     pub fn add_files(&mut self, files: Files) {
         self.tracker.files.add(files);
+    }
+
+    /// Where the frames came from, as far as it was said.
+    pub fn files(&self) -> &Files {
+        &self.tracker.files
     }
 
     /// The number of the last frame: of all so far, with those that were [passed over](Self::pass_over).

@@ -19,8 +19,8 @@ pub enum Trust {
 /// Priorities, and what they are for.
 ///
 /// ```
-/// # #[cfg(feature = "cli")] {
-/// let map: rdmawire::analyze::QosMap = toml::from_str("pfc = [3]\ncnp = 6\n[dscp]\n26 = 3").unwrap();
+/// # #[cfg(feature = "sim")] {
+/// let map = rdmawire::analyze::QosMap::parse("pfc = [3]\ncnp = 6\n[dscp]\n26 = 3").unwrap();
 /// assert_eq!(map.priority(Some(26), None), Some(3));
 /// assert_eq!(map.priority(Some(48), None), Some(6)); // DSCP / 8, where the map has nothing
 /// assert!(map.has_pfc(3) && map.check().is_ok());
@@ -66,6 +66,16 @@ impl QosMap {
     /// Whether a priority has PFC.
     pub fn has_pfc(&self, priority: u8) -> bool {
         self.pfc.contains(&priority)
+    }
+
+    /// The map of a text: TOML, as `rdmawire explain qos` describes it.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    #[cfg(feature = "sim")]
+    pub fn parse(text: &str) -> Result<QosMap, String> {
+        let map: QosMap = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        map.check().map(|()| map)
     }
 
     /// Whether all numbers are in their ranges.

@@ -77,7 +77,13 @@ impl Analyze {
 }
 
 /// Passes all rows to an analysis. Returns what is known of the files, and whether all of them could be read.
-fn feed<M: Metric>(index: IndexReader, analysis: &mut Analysis<M>) -> (Files, bool) {
+fn feed<M: Metric>(mut index: IndexReader, analysis: &mut Analysis<M>) -> (Files, bool) {
+    // Where the analysis goes on from a state, the directory still has the files of earlier runs.
+    let passed = index.pass_over(&analysis.files().names);
+    if passed > 0 {
+        let unseen = index.names().len();
+        say(format_args!("the state has {passed} of the index's files; {unseen} are new"));
+    }
     let mut progress = Progress::of_rows(index.rows());
     let (files, is_all) = index.analyze(analysis, |rows| {
         progress.show(rows);
