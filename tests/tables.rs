@@ -85,6 +85,22 @@ fn rows_have_the_figures_of_the_report() {
     }
 }
 
+/// Control characters are escaped, but for the end of a line.
+#[test]
+fn a_row_is_one_line_whatever_the_name_of_the_capture_is() {
+    let scratch = Scratch::new("tables-names");
+    let (dir, capture) = (scratch.join("t"), scratch.join("a\u{7f}\u{9b}µ.pcap"));
+    fs::copy("pcaps/loss1_rc_write-B-300.pcap", &capture).unwrap();
+    let capture = capture.to_str().unwrap();
+    let run = analyze(&["--ndjson", dir.to_str().unwrap()], &[capture]);
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let rows = lines(dir.join("flows.ndjson"));
+    assert_eq!(rows.len(), 2);
+    assert!(rows.iter().all(|row| row["capture"] == capture));
+    let text = fs::read_to_string(dir.join("flows.ndjson")).unwrap();
+    assert!(text.chars().all(|c| c == '\n' || !c.is_control()));
+}
+
 #[test]
 fn csv_has_the_columns_that_are_documented() {
     let scratch = Scratch::new("tables-csv");

@@ -43,6 +43,19 @@ pub fn write<T: Serialize>(out: &mut dyn Write, value: &T) -> io::Result<()> {
     pieces.hand_on()
 }
 
+/// Writes JSON text with every control character escaped.
+///
+/// # Errors
+/// What `out` fails with.
+pub(super) fn write_text(out: &mut dyn Write, text: &[u8]) -> io::Result<()> {
+    // DEL is 7f, and the others are c2 80 to c2 9f: most texts have neither byte. Many are compared at once.
+    let is_one = |byte| u8::from(byte == 0x7f) | u8::from(byte == 0xc2);
+    match text.iter().fold(0, |any, &byte| any | is_one(byte)) {
+        0 => out.write_all(text),
+        _ => write_escaped(out, &String::from_utf8_lossy(text)),
+    }
+}
+
 /// Rows that a thread makes in one turn.
 const TURN: usize = 64;
 /// Turns that each thread may be ahead of the writer.
@@ -116,12 +129,7 @@ struct Pieces<'a> {
 impl Pieces<'_> {
     #[cold]
     fn hand_on(&mut self) -> io::Result<()> {
-        // DEL is 7f, and the others are c2 80 to c2 9f: most texts have neither byte. Many are compared at once.
-        let is_one = |byte| u8::from(byte == 0x7f) | u8::from(byte == 0xc2);
-        match self.text.iter().fold(0, |any, &byte| any | is_one(byte)) {
-            0 => self.out.write_all(&self.text)?,
-            _ => write_escaped(self.out, &String::from_utf8_lossy(&self.text))?,
-        }
+        write_text(self.out, &self.text)?;
         self.text.clear();
         Ok(())
     }

@@ -79,11 +79,14 @@ impl Column {
         columns
     }
 
-    /// The value of a row.
-    pub(super) fn value<'a>(&self, row: &'a Value) -> &'a Value {
-        let value = self.path.iter().try_fold(row, |value, key| value.get(key));
-        let value = self.item.map_or(value, |item| value.and_then(|pair| pair.get(item)));
-        value.unwrap_or(&Value::Null)
+    /// The keys to its value in a row.
+    pub(super) fn path(&self) -> &[String] {
+        &self.path
+    }
+
+    /// The place in the array of two that stands there.
+    pub(super) fn item(&self) -> Option<usize> {
+        self.item
     }
 }
 

@@ -6,6 +6,7 @@
 //! `requests_losses_upstream_least` and `requests_losses_upstream_most`. A value that the capture cannot prove is empty. In every
 //! table, `capture` is the name of the capture; `src`, `dst`, `dest_qp` and `epoch` identify a flow.
 
+mod cells;
 mod columns;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
@@ -23,6 +24,7 @@ use super::{
     Capture, Connection, Credits, Episode, Finding, Flow, Interval, LinkLoad, MarkedFlow, Microburst, Pause,
     PauseEdge, PauseVictim, Stream, TimeShare, TrafficClass, View,
 };
+use cells::Cells;
 pub use columns::{Column, Kind};
 #[cfg(feature = "cli")]
 pub use sink::Format;
@@ -223,79 +225,87 @@ impl Table {
         report: &View<'_>,
         on_row: &mut dyn FnMut(Map<String, Value>) -> io::Result<()>,
     ) -> io::Result<()> {
-        let capture = capture_of(report);
-        let columns = self.columns();
-        self.rows(report, &mut |row| {
-            let row = with(row, capture.clone());
-            on_row(columns.iter().map(|column| (column.name.clone(), column.value(&row).clone())).collect())
+        self.rows(report, &mut Cells::new(self.columns()), &mut |row| {
+            on_row(row.iter().map(|(column, value)| (column.name.clone(), value.clone())).collect())
         })
     }
 
-    /// Calls `on_row` with each row of a report.
-    fn rows(self, report: &View<'_>, on_row: &mut dyn FnMut(Value) -> io::Result<()>) -> io::Result<()> {
+    /// Fills a row for each row of a report, and calls `on_row` with it.
+    fn rows(
+        self,
+        report: &View<'_>,
+        row: &mut Cells,
+        on_row: &mut dyn FnMut(&Cells) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let capture = Of { capture: report.capture.files.join(",") };
+        let mut fill = |parts: &mut dyn FnMut(&mut Cells) -> Result<(), serde_json::Error>| {
+            row.clear();
+            row.put(&capture)?;
+            parts(row)?;
+            on_row(row)
+        };
         match self {
-            Table::Captures => on_row(value(&report.capture)?),
-            Table::Flows => {
-                for (at, flow) in report.flows.iter().enumerate() {
-                    on_row(with(value(&*flow)?, json!({ "flow": at })))?;
-                }
-                Ok(())
+            Table::Captures => fill(&mut |row| row.put(&report.capture)),
+            Table::Flows => report.flows.iter().enumerate().try_for_each(|(at, flow)| {
+                fill(&mut |row| row.put(&At { flow: at }).and_then(|()| row.put(&*flow)))
+            }),
+            Table::Connections => {
+                report.connections.iter().try_for_each(|one| fill(&mut |row| row.put(&*one)))
             }
-            Table::Connections => report.connections.iter().try_for_each(|row| on_row(value(&*row)?)),
-            Table::Episodes => {
-                for episode in report.episodes.iter() {
-                    let flow = report.flows.row(episode.flow);
-                    on_row(with(
-                        value(&*episode)?,
-                        flow.map_or(Value::Null, |flow| ids(episode.flow, &flow)),
-                    ))?;
-                }
-                Ok(())
-            }
-            Table::Losses => {
-                for (at, flow) in report.flows.iter().enumerate() {
-                    for (space, stream) in [("requests", &flow.requests), ("responses", &flow.responses)] {
-                        for (place, [least, most]) in losses(stream) {
-                            let row = json!({ "space": space, "place": place, "least": least, "most": most });
-                            on_row(with(row, ids(at, &flow)))?;
-                        }
-                    }
-                }
-                Ok(())
-            }
-            Table::Pauses => report.pause.iter().flatten().try_for_each(|row| on_row(value(row)?)),
+            Table::Episodes => report.episodes.iter().try_for_each(|episode| {
+                let flow = report.flows.row(episode.flow);
+                fill(&mut |row| {
+                    row.put(&*episode)?;
+                    flow.iter().try_for_each(|flow| row.put(&Ids::of(episode.flow, flow)))
+                })
+            }),
+            Table::Losses => report.flows.iter().enumerate().try_for_each(|(at, flow)| {
+                [("requests", &flow.requests), ("responses", &flow.responses)].into_iter().try_for_each(
+                    |(space, stream)| {
+                        losses(stream).try_for_each(|(place, [least, most])| {
+                            let loss = Loss { space, place, least, most };
+                            fill(&mut |row| row.put(&Ids::of(at, &flow)).and_then(|()| row.put(&loss)))
+                        })
+                    },
+                )
+            }),
+            Table::Pauses => report.pause.iter().flatten().try_for_each(|one| fill(&mut |row| row.put(one))),
             Table::PauseTree => {
-                let edges = report.pause_tree.iter().flat_map(|tree| &tree.edges);
-                edges.into_iter().try_for_each(|row| on_row(value(row)?))
+                let mut edges = report.pause_tree.iter().flat_map(|tree| &tree.edges);
+                edges.try_for_each(|edge| fill(&mut |row| row.put(edge)))
             }
             Table::PauseVictims => {
-                for culprit in report.pause_tree.iter().flat_map(|tree| &tree.culprits) {
+                let mut culprits = report.pause_tree.iter().flat_map(|tree| &tree.culprits);
+                culprits.try_for_each(|culprit| {
                     let of = json!({ "device": culprit.device, "priority": culprit.priority });
-                    culprit.flows.iter().try_for_each(|row| on_row(with(value(row)?, of.clone())))?;
-                }
-                Ok(())
+                    culprit.flows.iter().try_for_each(|one| {
+                        fill(&mut |row| row.put(one).and_then(|()| row.put(&of)))
+                    })
+                })
             }
-            Table::Slow => {
-                for slow in &report.slow_flows {
-                    let Some(flow) = report.flows.row(slow.flow) else { continue };
-                    for share in &slow.shares {
-                        let of_flow = json!({ "space": slow.space, "lasted_ns": slow.lasted_ns, "verdict": slow.cause });
-                        on_row(with(with(value(share)?, ids(slow.flow, &flow)), of_flow))?;
-                    }
-                }
-                Ok(())
+            Table::Slow => report.slow_flows.iter().try_for_each(|slow| {
+                let Some(flow) = report.flows.row(slow.flow) else { return Ok(()) };
+                slow.shares.iter().try_for_each(|share| {
+                    fill(&mut |row| {
+                        row.put(share)?;
+                        row.put(&Ids::of(slow.flow, &flow))?;
+                        row.put(&json!({ "space": slow.space, "lasted_ns": slow.lasted_ns, "verdict": slow.cause }))
+                    })
+                })
+            }),
+            Table::Marks => report.congestion.flows.iter().try_for_each(|one| fill(&mut |row| row.put(one))),
+            Table::Classes => report.traffic_classes.iter().try_for_each(|one| fill(&mut |row| row.put(one))),
+            Table::Microbursts => {
+                report.microbursts.bursts.iter().try_for_each(|one| fill(&mut |row| row.put(one)))
             }
-            Table::Marks => report.congestion.flows.iter().try_for_each(|row| on_row(value(row)?)),
-            Table::Classes => report.traffic_classes.iter().try_for_each(|row| on_row(value(row)?)),
-            Table::Microbursts => report.microbursts.bursts.iter().try_for_each(|row| on_row(value(row)?)),
-            Table::Credits => report.credits.iter().try_for_each(|row| on_row(value(row)?)),
-            Table::Links => report.links.iter().try_for_each(|row| on_row(value(row)?)),
+            Table::Credits => report.credits.iter().try_for_each(|one| fill(&mut |row| row.put(one))),
+            Table::Links => report.links.iter().try_for_each(|one| fill(&mut |row| row.put(one))),
             Table::Intervals => {
                 let length = json!({ "interval_ns": report.interval_ns });
-                let rows = report.intervals.iter().flatten();
-                rows.into_iter().try_for_each(|row| on_row(with(value(row)?, length.clone())))
+                let mut rows = report.intervals.iter().flatten();
+                rows.try_for_each(|one| fill(&mut |row| row.put(one).and_then(|()| row.put(&length))))
             }
-            Table::Findings => report.findings.iter().try_for_each(|row| on_row(value(row)?)),
+            Table::Findings => report.findings.iter().try_for_each(|one| fill(&mut |row| row.put(one))),
         }
     }
 }
@@ -314,25 +324,41 @@ fn losses(stream: &Stream) -> impl Iterator<Item = (&'static str, [u64; 2])> {
     places.into_iter().filter_map(|(place, bounds)| Some((place, bounds.filter(|&[_, most]| most > 0)?)))
 }
 
+/// The capture of a row.
+#[derive(Serialize)]
+struct Of {
+    capture: String,
+}
+
+/// The number of a flow.
+#[derive(Serialize)]
+struct At {
+    flow: usize,
+}
+
 /// What identifies a flow.
-fn ids(at: usize, flow: &Flow) -> Value {
-    json!({ "flow": at, "src": flow.src, "dst": flow.dst, "dest_qp": flow.dest_qp, "epoch": flow.epoch })
+#[derive(Serialize)]
+struct Ids<'a> {
+    flow: usize,
+    src: &'a str,
+    dst: &'a str,
+    dest_qp: u32,
+    epoch: u32,
 }
 
-fn value<T: Serialize>(row: &T) -> io::Result<Value> {
-    serde_json::to_value(row).map_err(io::Error::other)
-}
-
-/// A row with more keys.
-fn with(mut row: Value, keys: Value) -> Value {
-    if let (Value::Object(row), Value::Object(keys)) = (&mut row, keys) {
-        row.extend(keys);
+impl Ids<'_> {
+    fn of(at: usize, flow: &Flow) -> Ids<'_> {
+        Ids { flow: at, src: &flow.src, dst: &flow.dst, dest_qp: flow.dest_qp, epoch: flow.epoch }
     }
-    row
 }
 
-fn capture_of(report: &View<'_>) -> Value {
-    json!({ "capture": report.capture.files.join(",") })
+/// Packets lost at a place.
+#[derive(Serialize)]
+struct Loss {
+    space: &'static str,
+    place: &'static str,
+    least: u64,
+    most: u64,
 }
 
 fn capture() -> Column {
@@ -369,7 +395,12 @@ impl<W: io::Write + Send> Messages<W> {
     /// # Errors
     /// The file cannot be written.
     pub fn put(&mut self, capture: &str, message: &Message) -> io::Result<()> {
-        self.0.put(&with(value(message)?, json!({ "capture": capture })))
+        self.0.put(|row, write| {
+            row.clear();
+            row.put(&Of { capture: capture.to_owned() })?;
+            row.put(message)?;
+            write(row)
+        })
     }
 
     /// Completes the file, and gives it back.
@@ -401,11 +432,7 @@ impl<W: io::Write + Send> Tables<W> {
     /// # Errors
     /// A file cannot be written.
     pub fn add(&mut self, report: &View<'_>) -> io::Result<()> {
-        let capture = capture_of(report);
-        for (table, sink) in &mut self.0 {
-            table.rows(report, &mut |row| sink.put(&with(row, capture.clone())))?;
-        }
-        Ok(())
+        self.0.iter_mut().try_for_each(|(table, sink)| sink.put(|row, write| table.rows(report, row, write)))
     }
 
     /// Completes the files, and gives them back.

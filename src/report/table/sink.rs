@@ -1,12 +1,16 @@
 //! Files of tables.
 
-use std::io::{self, BufWriter, Write};
+use std::{
+    borrow::Cow,
+    io::{self, BufWriter, Write},
+};
 
-use serde_json::{Map, Value};
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::Value;
 
-use super::Column;
 #[cfg(feature = "parquet")]
-use super::{Kind, parquet::Parquet};
+use super::parquet::Parquet;
+use super::{Column, cells::Cells};
 use crate::report::{clean, json};
 
 /// The form of a table's file.
@@ -35,8 +39,10 @@ impl Format {
 
 /// The file of a table.
 pub(super) struct Sink<W: Write + Send> {
-    columns: Vec<Column>,
+    row: Cells,
     file: File<W>,
+    /// Of a row.
+    text: Vec<u8>,
 }
 
 enum File<W: Write + Send> {
@@ -58,32 +64,16 @@ impl<W: Write + Send> Sink<W> {
             #[cfg(feature = "parquet")]
             Format::Parquet => File::Parquet(Box::new(Parquet::new(file, &columns)?)),
         };
-        Ok(Sink { columns, file })
+        Ok(Sink { row: Cells::new(columns), file, text: Vec::new() })
     }
 
-    /// Writes a row.
-    pub(super) fn put(&mut self, row: &Value) -> io::Result<()> {
-        let values = self.columns.iter().map(|column| (column, column.value(row)));
-        match &mut self.file {
-            File::Csv(file) => file.write_record(values.map(|(_, value)| text(value))).map_err(io_error),
-            File::Ndjson(file) => {
-                let row: Map<_, _> =
-                    values.map(|(column, value)| (column.name.clone(), value.clone())).collect();
-                json::write(file, &row)?;
-                file.write_all(b"\n")
-            }
-            #[cfg(feature = "parquet")]
-            File::Parquet(file) => {
-                let cell = |(column, value): (&Column, &Value)| {
-                    let value = match column.kind {
-                        Kind::Json if !value.is_null() => Value::String(value.to_string()),
-                        _ => value.clone(),
-                    };
-                    (column.name.clone(), value)
-                };
-                file.put(values.map(cell).collect())
-            }
-        }
+    /// Writes the rows that `make` fills and hands on.
+    pub(super) fn put(
+        &mut self,
+        make: impl FnOnce(&mut Cells, &mut dyn FnMut(&Cells) -> io::Result<()>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let Sink { row, file, text } = self;
+        make(row, &mut |row| file.put(row, text))
     }
 
     /// Completes the file, and gives it back.
@@ -100,6 +90,37 @@ impl<W: Write + Send> Sink<W> {
     }
 }
 
+impl<W: Write + Send> File<W> {
+    fn put(&mut self, row: &Cells, line: &mut Vec<u8>) -> io::Result<()> {
+        match self {
+            File::Csv(file) => row
+                .iter()
+                .try_for_each(|(_, value)| file.write_field(&*text(value)))
+                .and_then(|()| file.write_record(None::<&[u8]>))
+                .map_err(io_error),
+            File::Ndjson(file) => {
+                line.clear();
+                serde_json::to_writer(&mut *line, &Line(row))?;
+                json::write_text(file, line)?;
+                file.write_all(b"\n")
+            }
+            #[cfg(feature = "parquet")]
+            File::Parquet(file) => file.put(row),
+        }
+    }
+}
+
+/// A row as an object.
+struct Line<'a>(&'a Cells);
+
+impl Serialize for Line<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut object = to.serialize_map(None)?;
+        self.0.iter().try_for_each(|(column, value)| object.serialize_entry(&column.name, value))?;
+        object.end()
+    }
+}
+
 /// The error of the file. Its kind says whether the reader closed the pipe.
 fn io_error(error: csv::Error) -> io::Error {
     match error.into_kind() {
@@ -109,11 +130,12 @@ fn io_error(error: csv::Error) -> io::Error {
 }
 
 /// A value in CSV. Names from captures may contain anything: control characters are replaced.
-fn text(value: &Value) -> String {
+fn text(value: &Value) -> Cow<'_, str> {
     match value {
-        Value::Null => String::new(),
-        Value::String(text) => clean(text).into_owned(),
-        Value::Array(list) if list.is_empty() => String::new(),
-        other => clean(&other.to_string()).into_owned(),
+        Value::Null => Cow::Borrowed(""),
+        Value::String(text) => clean(text),
+        Value::Array(list) if list.is_empty() => Cow::Borrowed(""),
+        Value::Number(number) => Cow::Owned(number.to_string()),
+        other => Cow::Owned(clean(&other.to_string()).into_owned()),
     }
 }
