@@ -11,7 +11,7 @@ use rdmawire::{
 /// A pause of 400 us by the host `b` of the link to a switch, from 100 us on.
 fn scenario(more: &str) -> String {
     format!(
-        "[[connection]]\nmtu = 4096\nwindow = 1000\noperations = [{{ op = \"write\", size = \"1MiB\", count = 8 }}]\n\
+        "[[connection]]\nmtu = 4096\nwindow = 1000\noperations = [{{ op = \"write\", size = \"1MiB\", count = 32 }}]\n\
          [[segment]]\ndelay = \"1us\"\n[[segment]]\ndelay = \"500ns\"\n[[tap]]\nname = \"l\"\nends = [\"s\", \"b\"]\n\
          [[pause]]\nfrom = \"right\"\npriority = 3\nat = \"100us\"\nhold = \"400us\"\n{more}"
     )
