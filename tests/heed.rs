@@ -74,6 +74,17 @@ fn a_sender_that_heeds_them() {
     assert!(report.findings.iter().all(|finding| finding.id != "pause.ignored"));
 }
 
+/// A mirror delays each frame: then some seem late, and nothing is claimed.
+#[test]
+fn a_mirror_that_is_late() {
+    for jitter in ["5us", "40us", "150us"] {
+        let jitter = format!("name = \"l\"\nmirror_jitter = \"{jitter}\"\n");
+        let text = scenario("stops = [\"a\"]\n").replace("name = \"l\"\n", &jitter);
+        let (report, _) = analyzed(&text, Some(100_000_000_000), true);
+        assert!(report.findings.iter().all(|finding| finding.id != "pause.ignored"), "{:?}", pause(&report));
+    }
+}
+
 /// What goes the other way, or has another priority, is not stopped.
 #[test]
 fn frames_that_no_pause_stops() {

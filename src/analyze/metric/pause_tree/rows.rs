@@ -128,6 +128,9 @@ pub(in crate::analyze::metric) struct Stands {
     pub(in crate::analyze::metric) of: Vec<(usize, bool)>,
 }
 
+/// By stream of pauses, the places of its culprits in the tree, and whether the pauses are their own.
+type CulpritsOf = BTreeMap<usize, Vec<(usize, bool)>>;
+
 struct Rows<'a, 'c> {
     context: &'a Context<'c>,
     topology: &'a Topology,
@@ -204,7 +207,7 @@ impl Rows<'_, '_> {
     }
 
     /// The culprits; and by stream of pauses, its culprits' places among them, and whether these pauses are their own.
-    fn culprits(&self, cycles: &[Cycle]) -> (Vec<PauseCulprit>, BTreeMap<usize, Vec<(usize, bool)>>) {
+    fn culprits(&self, cycles: &[Cycle]) -> (Vec<PauseCulprit>, CulpritsOf) {
         let mut all: BTreeMap<(usize, u8), Culprit> = BTreeMap::new();
         for (at, node) in self.nodes.iter().enumerate() {
             let Some(root) = self.nodes.get(node.root) else { continue };
@@ -236,7 +239,7 @@ impl Rows<'_, '_> {
             .collect();
         all.sort_by_key(|(one, _)| (Reverse(one.caused_ns), Reverse(one.paused_ns), one.frame));
         all.truncate(MAX_LISTED);
-        let mut victims: BTreeMap<usize, Vec<(usize, bool)>> = BTreeMap::new();
+        let mut victims = CulpritsOf::new();
         for (at, (_, streams)) in all.iter().enumerate() {
             for &(stream, is_own) in streams {
                 victims.entry(stream).or_default().push((at, is_own));

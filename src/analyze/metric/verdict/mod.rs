@@ -22,6 +22,10 @@ mod spent;
 
 use std::ops::Range;
 
+use self::{
+    gap::Gap,
+    spent::{Early, Spent},
+};
 use super::{
     Context, DataSilence, Metric, Placed, QUIET_NS, Silence,
     dcbx::Dcbx,
@@ -29,9 +33,6 @@ use super::{
     pause::{Pause, Stop},
     per_flow::PerFlow,
 };
-use gap::Gap;
-use spent::{Early, Spent};
-
 use crate::{
     analyze::{
         model::{Event, FlowId, QosMap, Space, Trigger},
