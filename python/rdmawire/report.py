@@ -56,7 +56,7 @@ PriorityBy = Literal["map", "pcp", "dscp", "unknown"]
 """How a packet's priority is known."""
 
 
-Reason = Literal["one_way", "partial_path", "capture_loss", "truncated", "midstream", "unpaired", "no_pfc_visibility", "unknown_speed", "not_requested", "uneven_clock", "coarse_times", "too_few", "not_ect", "no_topology", "one_link", "memory_limit", "unknown"]
+Reason = Literal["one_way", "partial_path", "capture_loss", "truncated", "midstream", "unpaired", "no_pfc_visibility", "unknown_speed", "not_requested", "uneven_clock", "coarse_times", "too_few", "not_ect", "no_topology", "unknown_direction", "one_link", "links_in_series", "memory_limit", "unknown"]
 """Why a figure is missing."""
 
 
@@ -76,7 +76,7 @@ Space = Literal["request", "response", "unknown"]
 """Which of the two PSN spaces of a flow."""
 
 
-TimeCause = Literal["sending", "idle", "waiting", "paused", "throttled", "recovering", "not_ready", "receiver_slow", "link_full", "unknown"]
+TimeCause = Literal["sending", "idle", "waiting", "paused", "throttled", "recovering", "not_ready", "receiver_slow", "responder_slow", "link_full", "unknown"]
 """What a sender's time went to."""
 
 
@@ -97,6 +97,23 @@ class Affected(Record):
     """Index into the list of flows."""
     time_lost_ns: Optional[int]
     """Time that the flow lost by it, in nanoseconds; `None` where that is not known."""
+
+
+class Balance(Record):
+    """How evenly the links of the capture carry traffic, taken as parallel: the planes of a fabric, the links of a
+    bundle, the uplinks of a switch. Jain's index is 1 where all carry the same, and 1/n where one of n carries all.
+    """
+
+    jain_bytes: float
+    """Jain's fairness index of their bytes: 0 to 1."""
+    jain_flows: Optional[float]
+    """Jain's fairness index of the flows that began on each: 0 to 1; `None` without flows."""
+    links: int
+    """How many links there are."""
+    max_mean_bytes: float
+    """The bytes of the busiest link over the mean."""
+    max_mean_flows: Optional[float]
+    """The most flows of a link over the mean."""
 
 
 class BurstSender(Record):
@@ -227,6 +244,10 @@ class Congestion(Record):
     """CNPs near a NAK of the same addresses, without a mark in the millisecond before."""
     cnps_near_nak: int
     """CNPs within 5 µs of a NAK of the same flow."""
+    cnps_unattributed: int
+    """CNPs of which it is not known whose data they slow: nothing from the queue pair that they go to is in the
+    capture, or nothing shows which of the flows it is.
+    """
     cnps_unmarked: Optional[int]
     """CNPs with neither a mark in the millisecond before nor a NAK near: the flow was marked behind the tap."""
     cnps_without_becn: int
@@ -797,6 +818,21 @@ class Learned(Record):
     """The most packets that overtook a single one, over all flows."""
 
 
+class LinkLoad(Record):
+    """What one link, or tap, carried."""
+
+    bytes: int
+    """Their bytes, from the first header to the last one before the frame check sequence."""
+    flows: int
+    """Flows that had their first packet here."""
+    frames: int
+    """Frames of whatever kind."""
+    link: str
+    """The interface that captured it."""
+    rate_bps: Optional[int]
+    """Its bytes over the time of the capture, in bits per second; `None` where that has no length."""
+
+
 class LinkPeaks(Record):
     """The highest rates to a receiver: of all its traffic, in bursts and out of them."""
 
@@ -1039,8 +1075,13 @@ class Overhead(Record):
 class Pause(Record):
     """Pauses that one sender asked for at one priority."""
 
-    _nested: ClassVar[Mapping[str, str]] = {"effect": "PauseEffect", "ledger": "PauseInterval", "storms": "Storm"}
+    _nested: ClassVar[Mapping[str, str]] = {"effect": "PauseEffect", "ledger": "PauseInterval", "storms": "Storm", "violations": "PauseViolations"}
     _left_out: ClassVar[Mapping[str, Any]] = {"why": {}}
+    after_marks: Optional[int]
+    """How many of them began within a millisecond after a mark (CE) or a CNP, of any flow in the capture: the network
+    was congested first, as with incast. A receiver that is slow by itself pauses without that. `None` where nothing
+    is ECN-capable.
+    """
     duty_ratio: Optional[float]
     """The share of the capture's time that was paused: 0 to 1."""
     effect: Optional[PauseEffect]
@@ -1073,6 +1114,10 @@ class Pause(Record):
     """Times in which the sender paused the link without a break."""
     stray_xon: int
     """Frames that end a pause while there was none."""
+    violations: Optional[PauseViolations]
+    """Frames of this priority that the paused end sent although it was paused; `None` where the link's speed is not
+    known, or which end sent a frame: that needs `--links` with a host's address at one end.
+    """
     why: Dict[str, Reason]
     """Why figures are missing."""
     xoff: int
@@ -1084,6 +1129,7 @@ class Pause(Record):
 class PauseCulprit(Record):
     """A device at which pauses began."""
 
+    _nested: ClassVar[Mapping[str, str]] = {"flows": "PauseVictim"}
     caused_ns: int
     """The time of the pauses that it caused elsewhere, in nanoseconds, in sum."""
     caused_pauses: int
@@ -1100,6 +1146,12 @@ class PauseCulprit(Record):
     """Direct victims: the devices that it paused."""
     end_ns: int
     """When the last one ended, in nanoseconds since 1970-01-01 UTC."""
+    flow_count: int
+    """How many."""
+    flows: List[PauseVictim]
+    """Flows that these pauses stopped, those that were stopped longest first; the first 64. A flow is seen where it
+    comes first: at the tap next to its sender.
+    """
     frame: int
     """The frame that began its first pause, from 1."""
     indirect: List[str]
@@ -1270,6 +1322,36 @@ class PauseTree(Record):
     """Why figures are missing."""
 
 
+class PauseVictim(Record):
+    """A flow that was silent in pauses."""
+
+    dest_qp: int
+    """The queue pair that it goes to."""
+    dst: str
+    """Its destination address."""
+    flow: int
+    """The flow, as an index into `Report::flows`."""
+    is_direct: bool
+    """Whether the culprit's own pauses stopped it: it is a direct victim. Otherwise, pauses that these caused."""
+    src: str
+    """Its source address."""
+    stopped_ns: int
+    """For how long, in nanoseconds."""
+
+
+class PauseViolations(Record):
+    """Frames of a paused priority that came later than the paused end needs to stop: 2 µs and the time of one frame of
+    9,216 bytes after the frame that asked for the pause.
+    """
+
+    first_frame: Optional[int]
+    """The first one."""
+    frames: int
+    """How many, of the InfiniBand transport."""
+    latest_ns: int
+    """How long after the beginning of its pause the latest one came, in nanoseconds."""
+
+
 class PortCollision(Record):
     """Flows that share addresses and source port, and so take the same path."""
 
@@ -1332,7 +1414,7 @@ class Psns(Record):
 class Qos(Record):
     """Classes that are not as they should be. Flows are indices into `Report::flows`: the first 256."""
 
-    _nested: ClassVar[Mapping[str, str]] = {"dcbx": "DcbxPort"}
+    _nested: ClassVar[Mapping[str, str]] = {"dcbx": "DcbxPort", "rewritten": "Rewritten"}
     acks_elsewhere: List[int]
     """Flows whose ACKs are in another class than the data that they acknowledge, and not in that of the map."""
     acks_elsewhere_count: int
@@ -1349,11 +1431,15 @@ class Qos(Record):
     """How many."""
     map_from_dcbx: bool
     """Whether the map of priorities is from DCBX in the capture: the user gave none. Which pauses stopped which flows
-    is by it too, from its first frame on; before that, by an eighth of the DSCP, and by no pause where that proves
-    wrong.
+    is by it too: by the last one. Where a port changed its map, flows whose priority changed with it count no pause
+    before that.
     """
     map_given: bool
     """Whether the user gave a map of priorities."""
+    rewritten: List[Rewritten]
+    """Flows whose data has another DSCP at a later tap: a device between the taps rewrites it. The first 256."""
+    rewritten_count: int
+    """How many."""
     several_classes: List[int]
     """Connections whose data is in several classes: one flow of each."""
     several_classes_count: int
@@ -1377,6 +1463,17 @@ class Reordering(Record):
     """Overtaken packets that the receiver took for lost and asked for with a NAK."""
 
 
+class Rewritten(Record):
+    """A flow whose DSCP changes on its way."""
+
+    dscp: int
+    """Its DSCP at the tap that recorded it first."""
+    flow: int
+    """The flow, as an index into `Report::flows`."""
+    then: int
+    """Its DSCP at a tap behind that."""
+
+
 class Rnr(Record):
     """What happened when the receiver was not ready."""
 
@@ -1393,7 +1490,8 @@ class Rnr(Record):
 
 class SlowFlow(Record):
     """A flow of requests that its sender sends for less than four fifths of its time: from the first packet to the
-    last one, or to the last answer. The shares add up to that time.
+    last one, or to the last answer. Where most bytes are the data of READs, it is the flow of that data, from the
+    first response to the last one. The shares add up to that time.
     """
 
     _nested: ClassVar[Mapping[str, str]] = {"shares": "TimeShare"}
@@ -1409,15 +1507,17 @@ class SlowFlow(Record):
     lasted_ns: int
     """Its time, in nanoseconds."""
     lost_ns: int
-    """Nanoseconds lost to pauses, CNPs, losses, and receivers that were not ready or slow."""
+    """Nanoseconds lost to pauses, CNPs, losses, and peers that were not ready or slow."""
     rate_bps: int
     """These over its time, in bits per second."""
     shares: List[TimeShare]
     """What its time went to, the largest share first."""
+    space: Space
+    """Whether it is about its requests, or about the READ responses that it carries."""
     src: str
     """Its source address."""
     wire_bytes: int
-    """Bytes of its requests on the wire, with preamble, frame check sequence and inter-frame gap."""
+    """Bytes of these on the wire, with preamble, frame check sequence and inter-frame gap."""
 
 
 class SprayedFlow(Record):
@@ -1593,10 +1693,12 @@ class Triggers(Record):
 class Report(ReportMethods):
     """The whole report. Its long lists are kept, or, in a `View`, made row by row."""
 
-    _nested: ClassVar[Mapping[str, str]] = {"capture": "Capture", "congestion": "Congestion", "connections": "Connection", "credits": "Credits", "episodes": "Episode", "findings": "Finding", "flows": "Flow", "incast": "Incast", "intervals": "Interval", "microbursts": "Microbursts", "overhead": "Overhead", "pause": "Pause", "pause_tree": "PauseTree", "ports": "Ports", "qos": "Qos", "slow_flows": "SlowFlow", "traffic_classes": "TrafficClass"}
+    _nested: ClassVar[Mapping[str, str]] = {"balance": "Balance", "capture": "Capture", "congestion": "Congestion", "connections": "Connection", "credits": "Credits", "episodes": "Episode", "findings": "Finding", "flows": "Flow", "incast": "Incast", "intervals": "Interval", "links": "LinkLoad", "microbursts": "Microbursts", "overhead": "Overhead", "pause": "Pause", "pause_tree": "PauseTree", "ports": "Ports", "qos": "Qos", "slow_flows": "SlowFlow", "traffic_classes": "TrafficClass"}
     _left_out: ClassVar[Mapping[str, Any]] = {"pause_faults": {}, "sections": {}, "why": {}}
     bad_lpcrcs: int
     """Link packets whose checksum (LPCRC) is wrong: they are not among the credits."""
+    balance: Optional[Balance]
+    """How evenly these carry traffic; `None` of a single link, and where links follow each other on a path."""
     capture: Capture
     """The capture: files and counts."""
     congestion: Congestion
@@ -1619,6 +1721,8 @@ class Report(ReportMethods):
     """The length of an interval in nanoseconds: longer than asked for where there were too many."""
     intervals: Optional[List[Interval]]
     """Traffic over time, where it was asked for: intervals that had some."""
+    links: List[LinkLoad]
+    """What each link of the capture carried: the first 1024 interfaces, those that captured something."""
     microbursts: Microbursts
     """Bursts that are too short for a mean rate to show, and the highest rates to each receiver."""
     overhead: Overhead
