@@ -259,7 +259,8 @@ impl Table {
                     flow.iter().try_for_each(|flow| row.put(&Ids::of(episode.flow, flow)))
                 })
             }),
-            Table::Losses => report.flows.iter().enumerate().try_for_each(|(at, flow)| {
+            Table::Losses => with_losses(report).into_iter().try_for_each(|at| {
+                let Some(flow) = report.flows.row(at) else { return Ok(()) };
                 [("requests", &flow.requests), ("responses", &flow.responses)].into_iter().try_for_each(
                     |(space, stream)| {
                         losses(stream).try_for_each(|(place, [least, most])| {
@@ -308,6 +309,18 @@ impl Table {
             Table::Findings => report.findings.iter().try_for_each(|one| fill(&mut |row| row.put(one))),
         }
     }
+}
+
+/// Flows that lost packets, or may have: only their rows are made once more for their losses.
+fn with_losses(report: &View<'_>) -> Vec<usize> {
+    let mut flows = Vec::new();
+    report.flows.each_outline(&mut |at, flow| {
+        if [&flow.requests, &flow.responses].into_iter().any(|stream| losses(stream).next().is_some()) {
+            flows.push(at);
+        }
+    });
+    flows.sort_unstable();
+    flows
 }
 
 /// The places where a stream lost packets, or may have.

@@ -40,9 +40,8 @@ pub(super) fn blocks(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
         _ => {}
     }
     block("Overhead", overhead(&report.overhead))?;
-    match &report.ports {
-        Some(ports) => block("Ports", source_ports(ports))?,
-        None => {}
+    if let Some(ports) = &report.ports {
+        block("Ports", source_ports(ports))?;
     }
     balance(report).map_or(Ok(()), |text| block("Links", text))
 }
