@@ -46,16 +46,22 @@ def test_two_runs_are_one(tmp_path: Path, name: str, options: Dict[str, Any]) ->
         state.unlink()
 
 
+def without_links(told: Dict[str, Any]) -> Dict[str, Any]:
+    """What does not hang on the links: of a list of sources, each counts as a link of its own."""
+    why = {field: reason for field, reason in told["why"].items() if field != "balance"}
+    return {**told, "links": [], "balance": None, "why": why}
+
+
 def test_the_command_goes_on_where_python_ended_and_the_other_way_round(
     tmp_path: Path, command_json: Callable[..., Dict[str, Any]]
 ) -> None:
     first, second = cut(CAPTURE, tmp_path, [120])
-    expected = rdmawire.analyze([first, second]).to_dict()
+    expected = without_links(rdmawire.analyze([first, second]).to_dict())
     state = tmp_path / "state"
     rdmawire.analyze(first, state_out=state)
-    assert command_json("analyze", "--json", "--state-in", state, second) == expected
+    assert without_links(command_json("analyze", "--json", "--state-in", state, second)) == expected
     command_json("analyze", "--json", "--state-out", state, first)
-    assert rdmawire.analyze(second, state_in=state, state_out=state).to_dict() == expected
+    assert without_links(rdmawire.analyze(second, state_in=state, state_out=state).to_dict()) == expected
     # What is behind the last frame is a state too.
     third = command_json("analyze", "--json", "--state-in", state, first)
     assert third["capture"]["packets"] == expected["capture"]["packets"] + 120
@@ -134,7 +140,11 @@ def test_files_that_step_back_between_hours_are_in_the_order_of_one_run(tmp_path
     assert later.to_dict() == taps.analyze_captures(files).to_dict()
 
 
-def test_the_command_goes_on_with_an_index(tmp_path: Path, command_json: Callable[..., Dict[str, Any]]) -> None:
+def test_the_command_goes_on_with_an_index(
+    tmp_path: Path, command: Callable[..., str], command_json: Callable[..., Dict[str, Any]]
+) -> None:
+    if "  index " not in command("--help"):
+        pytest.skip("skipped: the command line is built without Parquet")
     files = hours_of(CAPTURE, tmp_path / "files", 3)
     index, state = tmp_path / "index" / "tap=a", tmp_path / "state"
     for hour, file in enumerate(files):
