@@ -178,17 +178,18 @@ impl Places {
 pub(crate) struct Replaced(#[serde(with = "roomy")] Vec<Sent>);
 
 impl Replaced {
-    const MOST: usize = 64;
+    const MOST: usize = 128;
 
-    pub(crate) fn find(&self, x: u64, fingerprint: u32) -> Option<&Sent> {
-        self.0.iter().find(|sent| sent.x == x as u32 && sent.fingerprint == fingerprint)
+    /// The one that this record may be of: no mirror is later.
+    pub(crate) fn find(&self, x: u64, fingerprint: u32, now: i64) -> Option<&Sent> {
+        let is_it = |sent: &&Sent| sent.x == x as u32 && sent.fingerprint == fingerprint;
+        self.0.iter().rev().find(is_it).filter(|sent| (now - sent.time).abs() < MIRROR_NS)
     }
 
-    /// Takes one. Those before it are forgotten when no mirror can be so late.
-    pub(crate) fn push(&mut self, sent: Sent, now: i64) {
-        self.0.retain(|sent| (now - sent.time).abs() < MIRROR_NS);
+    /// Takes one. Where there is no room, the older half goes.
+    pub(crate) fn push(&mut self, sent: Sent) {
         if self.0.len() == Self::MOST {
-            self.0.remove(0);
+            self.0.drain(..Self::MOST / 2);
         }
         self.0.push(sent);
     }

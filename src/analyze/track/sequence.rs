@@ -177,7 +177,7 @@ impl Sequence {
         let ids_vary = context.ids.varies() && p.id.is_some();
         if before.fingerprint != p.fingerprint {
             let replaced = self.rare.get().filter(|_| ids_vary);
-            let sent = replaced.and_then(|rare| rare.replaced.find(x, p.fingerprint));
+            let sent = replaced.and_then(|rare| rare.replaced.find(x, p.fingerprint, p.time));
             return Ok(sent.map(|sent| (Evidence::IpId, *sent)));
         }
         let apart = (p.time - before.time).abs();
@@ -502,7 +502,7 @@ impl Sequence {
         if let Some(before) = before.filter(|before| (p.time - before.time).abs() < MIRROR_NS) {
             // Other taps may record the transmission before it still.
             self.rare.places.carry(&before, &mut again);
-            self.rare.replaced.push(before, p.time);
+            self.rare.replaced.push(before);
         }
         if let Some(before) = before.filter(|before| before.flags & RETRANSMITTED != 0) {
             // The first transmission seen was a repetition. A late packet now may be the original, or another repetition.
@@ -755,7 +755,7 @@ pub(crate) fn sent(p: &Packet) -> Sent {
         frame: p.frame as u32,
         fingerprint: p.fingerprint,
         vantage: p.vantage,
-        flags: SENT | if p.ack_expected { ACK_EXPECTED } else { 0 },
+        flags: SENT | p.ack_expected as u16 * ACK_EXPECTED,
         ..Sent::default()
     }
 }
