@@ -755,7 +755,7 @@ pub(crate) fn sent(p: &Packet) -> Sent {
         frame: p.frame as u32,
         fingerprint: p.fingerprint,
         vantage: p.vantage,
-        flags: SENT | p.ack_expected as u16 * ACK_EXPECTED,
+        flags: SENT | (p.ack_expected as u16 * ACK_EXPECTED),
         ..Sent::default()
     }
 }
