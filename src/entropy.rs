@@ -9,7 +9,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::{
-    analyze::{Address, KnownConnection},
+    analyze::{
+        Address, KnownConnection,
+        metric::{Spread, spread},
+    },
     dissect::ROCE_PORT,
     named::named,
     wire::{Qpn, Udp},
@@ -129,18 +132,17 @@ pub fn predict(connections: &[KnownConnection], formula: Formula, paths: u32) ->
     let mut collisions: Vec<Collision> =
         shared.map(|((_, udp_src_port), connections)| Collision { udp_src_port, connections }).collect();
     collisions.sort_by_key(|group| (std::cmp::Reverse(group.connections.len()), group.connections[0]));
-    let sum: u64 = flows_per_path.iter().sum();
-    let squares: u64 = flows_per_path.iter().map(|n| n * n).sum();
-    let most = flows_per_path.iter().copied().max().unwrap_or(0);
-    let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 1.0 };
+    // Without connections, all paths have the same.
+    let Spread { jain, max_over_mean } =
+        spread(flows_per_path.iter().copied()).unwrap_or(Spread { jain: 1.0, max_over_mean: 1.0 });
     Prediction {
         formula: formula.name(),
         connections: rows,
         ports: ports.len() as u64,
         colliding: collisions.iter().map(|group| group.connections.len() as u64).sum(),
         collisions,
-        jain: ratio((sum * sum) as f64, paths as f64 * squares as f64),
-        max_over_mean: ratio(most as f64 * paths as f64, sum as f64),
+        jain,
+        max_over_mean,
         flows_per_path,
     }
 }

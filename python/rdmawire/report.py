@@ -110,9 +110,9 @@ class Balance(Record):
     """Jain's fairness index of the flows that began on each: 0 to 1; `None` without flows."""
     links: int
     """How many links there are."""
-    max_mean_bytes: float
+    max_over_mean_bytes: float
     """The bytes of the busiest link over the mean."""
-    max_mean_flows: Optional[float]
+    max_over_mean_flows: Optional[float]
     """The most flows of a link over the mean."""
 
 

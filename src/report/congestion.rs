@@ -333,11 +333,11 @@ records! {
         /// Jain's fairness index of their bytes: 0 to 1.
         pub jain_bytes: f64,
         /// The bytes of the busiest link over the mean.
-        pub max_mean_bytes: f64,
+        pub max_over_mean_bytes: f64,
         /// Jain's fairness index of the flows that began on each: 0 to 1; `None` without flows.
         pub jain_flows: Option<f64>,
         /// The most flows of a link over the mean.
-        pub max_mean_flows: Option<f64>,
+        pub max_over_mean_flows: Option<f64>,
     }
 
     /// Flows that share addresses and source port, and so take the same path.

@@ -49,6 +49,18 @@ records! {
 }
 
 impl TimeCause {
+    /// Whether it is something that goes wrong, and not just how the application and the path are.
+    pub(crate) const fn is_trouble(self) -> bool {
+        !matches!(
+            self,
+            TimeCause::Sending
+                | TimeCause::Idle
+                | TimeCause::Waiting
+                | TimeCause::LinkFull
+                | TimeCause::Unknown
+        )
+    }
+
     /// The words for it in text. `space`: whether it is about requests, or about the data of READs.
     pub const fn words(self, space: Space) -> &'static str {
         match self {

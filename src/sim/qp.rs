@@ -181,6 +181,11 @@ pub(super) fn is_answered(verb: Verb) -> bool {
     matches!(verb, Verb::Read | Verb::CompareSwap | Verb::FetchAdd)
 }
 
+/// The time that a packet takes at this rate: its payload, and the headers, preamble and gap around it over IPv4.
+pub(super) fn sending_ns(payload: u64, rate: u64) -> u64 {
+    8 * (payload + 82) * 1_000_000_000 / rate.max(1)
+}
+
 /// Records a transmission of `count` PSNs from `psn` on. Returns the first transmission of `psn`, and the number of this
 /// one.
 pub(super) fn note(sent: &mut Vec<(u32, u16)>, start: u64, psn: u64, count: u32, tx: u32) -> (u32, u16) {

@@ -4,7 +4,7 @@ use super::{
     Connection, Recovery, TimeoutResends, Verb,
     engine::{Cause, Episode, Message, NONE, Sim, Transmission, What},
     manage::Manage,
-    qp::{Rewind, is_answered, note},
+    qp::{Rewind, is_answered, note, sending_ns},
 };
 use crate::{
     dcqcn::ReactionPoint,
@@ -180,8 +180,7 @@ impl Sim {
         }
         let allowed = state.reaction.as_mut().map(|reaction| reaction.rate(self.now));
         if let Some(rate) = [fixed, allowed].into_iter().flatten().min() {
-            let bits = 8 * (payload as u64 + 82);
-            state.pace = self.now + bits * 1_000_000_000 / rate.max(1);
+            state.pace = self.now + sending_ns(payload as u64, rate);
         }
         let (cause, episode) = if resent { (state.cause, state.episode) } else { (Cause::First, NONE) };
         let (host, payload) = (state.host, payload as u16);

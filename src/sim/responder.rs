@@ -3,7 +3,7 @@
 use super::{
     Pacing, PartialRead, Recovery, Verb,
     engine::{Cause, NONE, Sim, Transmission, What},
-    qp::{Answer, note},
+    qp::{Answer, note, sending_ns},
 };
 use crate::{
     opcode::{Opcode, Service},
@@ -222,8 +222,7 @@ impl Sim {
                 };
                 let payload = bytes_end.saturating_sub(offset).min(mtu) as u16;
                 if let Some(reaction) = &mut state.reaction {
-                    let bits = 8 * (payload as u64 + 82);
-                    state.data_pace = now + bits * 1_000_000_000 / reaction.rate(now).max(1);
+                    state.data_pace = now + sending_ns(payload as u64, reaction.rate(now));
                 }
                 t = Transmission { psn, message, offset, payload, ..t };
             }

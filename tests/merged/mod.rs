@@ -33,6 +33,11 @@ pub(crate) fn push_altered(
             all.push((frame.time_ns, interface, frame.link, bytes));
         }
     }
+    push_in_order(all, analysis);
+}
+
+/// Pushes frames in the order of time: each with its time, its interface and its link type.
+pub(crate) fn push_in_order(mut all: Vec<(i64, u16, Link, Vec<u8>)>, analysis: &mut Analysis) {
     all.sort_by_key(|(time, interface, ..)| (*time, *interface));
     for (time, interface, link, frame) in all {
         let wire_len = frame.len() as u32;

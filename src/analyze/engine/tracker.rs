@@ -199,11 +199,8 @@ impl Tracker {
         if self.flows.has_sums() {
             gather_sums(&mut self.flows, metrics);
         }
-        if !self.silences.is_empty() {
-            tell_silences(&mut self.silences, metrics);
-        }
-        if !self.data_silences.is_empty() {
-            tell_data_silences(&mut self.data_silences, metrics);
+        if !self.silences.is_empty() || !self.data_silences.is_empty() {
+            tell_silences(&mut self.silences, &mut self.data_silences, metrics);
         }
     }
 
@@ -499,18 +496,9 @@ fn gather_sums(flows: &mut Flows, metrics: &mut impl Metric) {
 
 #[cold]
 #[inline(never)]
-fn tell_silences(silences: &mut Vec<Silence>, metrics: &mut impl Metric) {
-    for silence in silences.drain(..) {
-        metrics.on_silence(&silence);
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn tell_data_silences(silences: &mut Vec<DataSilence>, metrics: &mut impl Metric) {
-    for silence in silences.drain(..) {
-        metrics.on_data_silence(&silence);
-    }
+fn tell_silences(requests: &mut Vec<Silence>, data: &mut Vec<DataSilence>, metrics: &mut impl Metric) {
+    requests.drain(..).for_each(|silence| metrics.on_silence(&silence));
+    data.drain(..).for_each(|silence| metrics.on_data_silence(&silence));
 }
 
 /// Tells the metrics of verdicts on earlier packets. They hear of the current packet by `on_packet`.

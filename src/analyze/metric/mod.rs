@@ -235,6 +235,24 @@ pub(crate) fn bit_rate(bytes: u64, ns: u64) -> u64 {
     (bytes as u128 * 8_000_000_000 / ns.max(1) as u128) as u64
 }
 
+/// How evenly something is spread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spread {
+    /// Jain's index: 1 where all have the same, one over their number where one has all.
+    pub(crate) jain: f64,
+    /// The most of one over the mean.
+    pub(crate) max_over_mean: f64,
+}
+
+/// How evenly these values are spread; `None` where all are 0.
+pub(crate) fn spread(values: impl Iterator<Item = u64> + Clone) -> Option<Spread> {
+    let values = values.map(|value| value as f64);
+    let (n, sum) = (values.clone().count() as f64, values.clone().sum::<f64>());
+    let squares: f64 = values.clone().map(|value| value * value).sum();
+    let most = values.fold(0.0, f64::max);
+    (sum > 0.0).then(|| Spread { jain: sum * sum / (n * squares), max_over_mean: most * n / sum })
+}
+
 /// A part of a whole, where there is one.
 fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)

@@ -15,7 +15,7 @@ use hashbrown::HashMap;
 use super::{
     Context, Metric,
     heed::{Heed, allowance_ns},
-    pause_tree::{self, Found, MAX_SPANS, Neighbors, Seen, Span},
+    pause_tree::{self, Found, MAX_SPANS, Neighbors, Seen, Span, Stands},
     speeds::Speeds,
     storm::Watchdog,
 };
@@ -84,6 +84,13 @@ pub(super) struct Asker {
     pub(super) sender: Mac,
     /// [`PRIORITIES`] for all of them.
     pub(super) priority: usize,
+}
+
+impl Asker {
+    /// Its key where the places are known.
+    pub(super) fn key(&self) -> (u16, Mac, u8) {
+        (self.interface, self.sender, self.priority as u8)
+    }
 }
 
 /// A part of a pause, and the number of its asker.
@@ -335,24 +342,27 @@ impl Pause {
     /// The report's section, the longest pauses first; `None` where the capture has no MAC control frame at all and
     /// so cannot show pauses. `end` is the time of the capture's last frame, `link` names an interface.
     pub fn section(&self, end: i64, link: impl Fn(u16) -> String) -> Option<Vec<Report>> {
-        if self.frames == 0 {
-            return None;
-        }
+        (self.frames > 0).then(|| self.rows(end, link).into_iter().map(|(_, row)| row).collect())
+    }
+
+    /// The rows, each with who asked for its pauses.
+    fn rows(&self, end: i64, link: impl Fn(u16) -> String) -> Vec<(Asker, Report)> {
         let mut all = Vec::new();
-        for (&(interface, mac), sender) in &self.senders {
+        for (&(interface, sender), of) in &self.senders {
             let has_speed = self.speeds.of(interface).is_some();
-            for (priority, asked) in sender.asked.iter().enumerate().filter(|(_, asked)| asked.frames > 0) {
-                all.push(asked.report(&self.storm, link(interface), mac, priority, has_speed, end));
+            for (priority, asked) in of.asked.iter().enumerate().filter(|(_, asked)| asked.frames > 0) {
+                let row = asked.report(&self.storm, link(interface), sender, priority, has_speed, end);
+                all.push((Asker { interface, sender, priority }, row));
             }
         }
-        all.sort_by(|a, b| {
+        all.sort_by(|(_, a), (_, b)| {
             let key = |r: &Report| (r.paused_ns, r.quanta, r.frames);
             key(b).cmp(&key(a)).then_with(|| {
                 let name = |r: &Report| (r.link.clone(), r.sender.clone(), r.priority);
                 name(a).cmp(&name(b))
             })
         });
-        Some(all)
+        all
     }
 
     #[cold]
@@ -474,69 +484,16 @@ impl Metric for Pause {
 }
 
 impl Pause {
-    /// Who paused whom, and who did not heed it. Returns what is known of the senders' places.
-    fn trees<F, C, E>(
-        &self,
-        end: i64,
-        context: &Context<'_>,
-        report: &mut report::Report<F, C, E>,
-    ) -> Option<Found> {
-        let found = self.tree(end, context, report);
-        let why_not = match &found {
-            // A frame may be older, or younger, than its time says.
-            _ if report.capture.time_steps_back > 0 || self.is_mirrored => Some(Reason::UnevenClock),
-            _ if report.capture.timestamp_resolution_ns.is_some_and(|ns| ns >= 1_000) => {
-                Some(Reason::CoarseTimes)
-            }
-            Err(Reason::NoTopology) => Some(Reason::UnknownDirection),
-            Err(why) => Some(*why),
-            Ok(_) => None,
-        };
-        let hosts = found.as_ref().ok().map(|found| &found.stands);
-        for pause in report.pause.iter_mut().flatten() {
-            let number = self.askers.iter().position(|asker| {
-                let priority = Some(asker.priority as u8).filter(|&priority| priority < PRIORITIES as u8);
-                priority == pause.priority
-                    && asker.sender.to_string() == pause.sender
-                    && context.interface(asker.interface) == pause.link
-            });
-            let judged =
-                match (why_not, number.and_then(|number| self.askers.get(number).zip(Some(number as u8)))) {
-                    (Some(why), _) => Err(why),
-                    (None, None) => Err(Reason::MemoryLimit),
-                    (None, Some((asker, number))) => {
-                        let key = (asker.interface, asker.sender, asker.priority as u8);
-                        let hosts = hosts.and_then(|stands| stands.get(&key)).map(|stands| &stands.hosts);
-                        hosts
-                            .ok_or(Reason::UnknownDirection)
-                            .and_then(|hosts| self.heed.violations(number, hosts))
-                    }
-                };
-            match judged {
-                Ok(violations) => pause.violations = Some(violations),
-                Err(why) => _ = pause.why.insert("violations".into(), why),
-            }
-        }
-        match found {
-            Ok(found) => {
-                report.pause_tree = Some(found.tree.clone());
-                Some(found)
-            }
-            Err(why) => {
-                report.why.insert("pause_tree".into(), why);
-                None
-            }
-        }
-    }
-
-    /// Like [`contribute`](Metric::contribute). Returns what is known of the senders' places.
+    /// Like [`contribute`](Metric::contribute). Returns what the verdict on flows needs to know of the rows.
     pub(super) fn contribute_with<F, C, E>(
         &self,
         context: &Context<'_>,
         report: &mut report::Report<F, C, E>,
-    ) -> Option<Found> {
+    ) -> Told {
         let end = report.capture.last_ns.unwrap_or(0);
-        report.pause = self.section(end, |link| context.interface(link));
+        let (askers, rows): (Vec<_>, Vec<_>) =
+            self.rows(end, |link| context.interface(link)).into_iter().unzip();
+        report.pause = (self.frames > 0).then_some(rows);
         report.pause_faults = self.faults.clone();
         let lasted = report.capture.first_ns.map(|first| end.saturating_sub(first)).filter(|&ns| ns > 0);
         for pause in report.pause.iter_mut().flatten() {
@@ -552,7 +509,51 @@ impl Pause {
         if report.pause.is_none() {
             report.why.insert("pause".into(), Reason::NoPfcVisibility);
         }
-        self.trees(end, context, report)
+        let number = |asker: &Asker| self.askers.iter().position(|known| known == asker).map(|at| at as u8);
+        let numbers: Vec<_> = askers.iter().map(number).collect();
+        let found = self.tree(end, context, report);
+        self.judge_rows(&numbers, &found, report);
+        let stands = match found {
+            Ok(Found { tree, stands }) => {
+                report.pause_tree = Some(tree);
+                Some(stands)
+            }
+            Err(why) => {
+                report.why.insert("pause_tree".into(), why);
+                None
+            }
+        };
+        Told { numbers, stands }
+    }
+
+    /// Who did not heed the pauses.
+    fn judge_rows<F, C, E>(
+        &self,
+        numbers: &[Option<u8>],
+        found: &Result<Found, Reason>,
+        report: &mut report::Report<F, C, E>,
+    ) {
+        let stands = match found {
+            // A frame may be older, or younger, than its time says.
+            _ if report.capture.time_steps_back > 0 || self.is_mirrored => Err(Reason::UnevenClock),
+            _ if report.capture.timestamp_resolution_ns.is_some_and(|ns| ns >= 1_000) => {
+                Err(Reason::CoarseTimes)
+            }
+            Err(Reason::NoTopology) => Err(Reason::UnknownDirection),
+            Err(why) => Err(*why),
+            Ok(found) => Ok(&found.stands),
+        };
+        for (pause, number) in report.pause.iter_mut().flatten().zip(numbers) {
+            let violations = stands.and_then(|stands| {
+                let number = number.ok_or(Reason::MemoryLimit)?;
+                let known = self.asker(number).and_then(|asker| stands.get(&asker.key()));
+                self.heed.violations(number, &known.ok_or(Reason::UnknownDirection)?.hosts)
+            });
+            match violations {
+                Ok(violations) => pause.violations = Some(violations),
+                Err(why) => _ = pause.why.insert("violations".into(), why),
+            }
+        }
     }
 
     /// Who paused whom, or why that is not known.
@@ -595,6 +596,15 @@ impl Pause {
 pub fn quanta_ns(quanta: u16, speed: u64) -> i64 {
     let bits_ns = quanta as u128 * QUANTUM_BITS as u128 * 1_000_000_000;
     i64::try_from(bits_ns / speed.max(1) as u128).unwrap_or(i64::MAX)
+}
+
+/// What the verdict on flows needs to know of the rows of pauses.
+#[derive(Debug)]
+pub(super) struct Told {
+    /// The number of who asked for the pauses of each row; `None` beyond the most.
+    pub(super) numbers: Vec<Option<u8>>,
+    /// Where these stand, if that is known.
+    pub(super) stands: Option<BTreeMap<(u16, Mac, u8), Stands>>,
 }
 
 impl Asked {

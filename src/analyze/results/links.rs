@@ -1,7 +1,7 @@
 //! What each link of a capture carried, and how evenly.
 
 use crate::{
-    analyze::metric::{Context, bit_rate, capture::CaptureCounts},
+    analyze::metric::{Context, bit_rate, capture::CaptureCounts, spread},
     report::{Balance, LinkLoad, Reason, Report},
 };
 
@@ -36,24 +36,13 @@ pub(super) fn contribute<F, C, E>(
 }
 
 fn balance(links: &[LinkLoad]) -> Balance {
-    let [bytes, flows] = [|link: &LinkLoad| link.bytes, |link: &LinkLoad| link.flows];
-    let (jain_bytes, max_mean_bytes) = spread(links.iter().map(bytes)).unwrap_or((1.0, 1.0));
-    let of_flows = spread(links.iter().map(flows));
+    let of_bytes = spread(links.iter().map(|link| link.bytes));
+    let of_flows = spread(links.iter().map(|link| link.flows));
     Balance {
         links: links.len() as u64,
-        jain_bytes,
-        max_mean_bytes,
-        jain_flows: of_flows.map(|(jain, _)| jain),
-        max_mean_flows: of_flows.map(|(_, max)| max),
+        jain_bytes: of_bytes.map_or(1.0, |of| of.jain),
+        max_over_mean_bytes: of_bytes.map_or(1.0, |of| of.max_over_mean),
+        jain_flows: of_flows.map(|of| of.jain),
+        max_over_mean_flows: of_flows.map(|of| of.max_over_mean),
     }
-}
-
-/// Jain's index, (sum x)^2 / (n sum x^2), and the largest value over the mean; `None` where all are 0.
-fn spread(values: impl Iterator<Item = u64> + Clone) -> Option<(f64, f64)> {
-    let values = values.map(|value| value as f64);
-    let n = values.clone().count() as f64;
-    let sum: f64 = values.clone().sum();
-    let squares: f64 = values.clone().map(|value| value * value).sum();
-    let most = values.fold(0.0, f64::max);
-    (sum > 0.0).then(|| (sum * sum / (n * squares), most * n / sum))
 }

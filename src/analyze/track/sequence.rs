@@ -20,7 +20,7 @@ use super::{
     on_demand::{OnDemand, quiet},
     order::IdOrder,
     ring::{ACK_EXPECTED, RETRANSMITTED, Ring, SENT, SENT_AGAIN, Sent, UNSURE, outstanding},
-    step::{Context, GapFill, Packet, Resolved, Step},
+    step::{Context, GapFill, Packet, Recorded, Resolved, Step},
 };
 use crate::{
     analyze::{model::Class, packet::PacketView},
@@ -171,22 +171,23 @@ impl Sequence {
         x: u64,
         p: &Packet,
         context: &Context<'_>,
-    ) -> Result<Option<(Evidence, Sent)>, i64> {
+    ) -> Result<Option<(Evidence, Recorded)>, i64> {
         let is_sparse = self.is_sparse();
         let Some(before) = self.ring.get_mut(x) else { return Ok(None) };
         let ids_vary = context.ids.varies() && p.id.is_some();
         if before.fingerprint != p.fingerprint {
             let replaced = self.rare.get().filter(|_| ids_vary);
             let sent = replaced.and_then(|rare| rare.replaced.find(x, p.fingerprint, p.time));
-            return Ok(sent.map(|sent| (Evidence::IpId, *sent)));
+            return Ok(sent.map(|sent| (Evidence::IpId, (sent.time, sent.frame))));
         }
+        let recorded = (before.time, before.frame);
         let apart = (p.time - before.time).abs();
         if ids_vary {
             if apart >= DUPLICATE_SURE_NS {
                 return Ok(None);
             }
             context.copying.learn(apart, before.vantage == p.vantage);
-            return Ok(Some((Evidence::IpId, *before)));
+            return Ok(Some((Evidence::IpId, recorded)));
         }
         let (is_copy, evidence) = match context.is_copy {
             Some(is_copy) => (is_copy, Evidence::Run),
@@ -228,7 +229,7 @@ impl Sequence {
             self.rare.places.record(before, p.vantage);
             context.copying.learn(apart, before.vantage == p.vantage);
         }
-        Ok(is_copy.then_some(evidence).zip(self.ring.get(x).copied()))
+        Ok(is_copy.then_some((evidence, recorded)))
     }
 
     /// The kind of a packet, for the repetitions that wait.
@@ -378,8 +379,8 @@ impl Sequence {
         let &Unwrapped { x, p, context, .. } = packet;
         match self.is_capture_duplicate(x, p, context) {
             Ok(None) => {}
-            Ok(Some((evidence, sent))) => {
-                step.before = Some((sent.time, sent.frame));
+            Ok(Some((evidence, recorded))) => {
+                step.before = Some(recorded);
                 return (step.class, step.evidence) = (Some(Class::CaptureDuplicate), evidence);
             }
             Err(apart) => return step.repeated = Some(apart),

@@ -48,6 +48,9 @@ impl Packet {
     }
 }
 
+/// When a transmission was recorded, and in which frame: the low bits of its number.
+pub(crate) type Recorded = (i64, u32);
+
 /// Evidence from outside of the sequence.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context<'a> {
@@ -183,5 +186,5 @@ pub(crate) struct Step {
     /// It may be the original of a packet whose repetition came first: then the original was not lost.
     pub(crate) original_late: bool,
     /// Time and frame of the previous transmission of this PSN.
-    pub(crate) before: Option<(i64, u32)>,
+    pub(crate) before: Option<Recorded>,
 }

@@ -237,7 +237,8 @@ impl Table {
         row: &mut Cells,
         on_row: &mut dyn FnMut(&Cells) -> io::Result<()>,
     ) -> io::Result<()> {
-        let capture = Of { capture: report.capture.files.join(",") };
+        let capture = report.capture.files.join(",");
+        let capture = Of { capture: &capture };
         let mut fill = |parts: &mut dyn FnMut(&mut Cells) -> Result<(), serde_json::Error>| {
             row.clear();
             row.put(&capture)?;
@@ -279,18 +280,20 @@ impl Table {
                 let mut culprits = report.pause_tree.iter().flat_map(|tree| &tree.culprits);
                 culprits.try_for_each(|culprit| {
                     let of = json!({ "device": culprit.device, "priority": culprit.priority });
-                    culprit.flows.iter().try_for_each(|one| {
-                        fill(&mut |row| row.put(one).and_then(|()| row.put(&of)))
-                    })
+                    culprit
+                        .flows
+                        .iter()
+                        .try_for_each(|one| fill(&mut |row| row.put(one).and_then(|()| row.put(&of))))
                 })
             }
             Table::Slow => report.slow_flows.iter().try_for_each(|slow| {
                 let Some(flow) = report.flows.row(slow.flow) else { return Ok(()) };
+                let of = json!({ "space": slow.space, "lasted_ns": slow.lasted_ns, "verdict": slow.cause });
                 slow.shares.iter().try_for_each(|share| {
                     fill(&mut |row| {
                         row.put(share)?;
                         row.put(&Ids::of(slow.flow, &flow))?;
-                        row.put(&json!({ "space": slow.space, "lasted_ns": slow.lasted_ns, "verdict": slow.cause }))
+                        row.put(&of)
                     })
                 })
             }),
@@ -339,8 +342,8 @@ fn losses(stream: &Stream) -> impl Iterator<Item = (&'static str, [u64; 2])> {
 
 /// The capture of a row.
 #[derive(Serialize)]
-struct Of {
-    capture: String,
+struct Of<'a> {
+    capture: &'a str,
 }
 
 /// The number of a flow.
@@ -410,7 +413,7 @@ impl<W: io::Write + Send> Messages<W> {
     pub fn put(&mut self, capture: &str, message: &Message) -> io::Result<()> {
         self.0.put(|row, write| {
             row.clear();
-            row.put(&Of { capture: capture.to_owned() })?;
+            row.put(&Of { capture })?;
             row.put(message)?;
             write(row)
         })

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::report::{
     Balance, BurstEffect, Congestion, Credits, DcbxPort, Dcqcn, HostStorm, Incast, Microbursts, Overhead,
-    Pause, PauseCulprit, PauseDeadlock, PauseTree, Ports, PriorityBy, Qos, Reason, SlowFlow, Space,
-    TrafficClass, View, clean,
+    Pause, PauseCulprit, PauseDeadlock, PauseTree, PauseVictim, Ports, PriorityBy, Qos, Reason, SlowFlow,
+    Space, TrafficClass, View, clean,
     units::{bits, bits_per_second, bytes, count, duration, percent, priority},
 };
 
@@ -456,31 +456,26 @@ pub(in crate::report) fn pause(pause: Option<&[Pause]>, why: Option<&Reason>) ->
 /// Most flows that are named for each culprit.
 const MAX_VICTIMS: usize = 4;
 
-/// The flows that a culprit's pauses stopped.
+/// The flows that a culprit's pauses stopped: itself, and by way of others.
 fn victims(culprit: &PauseCulprit) -> String {
-    let of = |is_direct: bool| {
-        let all: Vec<String> = culprit
-            .flows
-            .iter()
-            .filter(|flow| flow.is_direct == is_direct)
-            .map(|flow| {
-                format!(
-                    "#{} {} → {} {}",
-                    flow.flow,
-                    clean(&flow.src),
-                    clean(&flow.dst),
-                    duration(flow.stopped_ns)
-                )
-            })
-            .collect();
-        let more = all.len().saturating_sub(MAX_VICTIMS);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        (!all.is_empty())
-            .then(|| all.iter().take(MAX_VICTIMS).cloned().collect::<Vec<_>>().join(", ") + &more)
+    let of = |is_direct: bool, what: &str| {
+        let all = || culprit.flows.iter().filter(|flow| flow.is_direct == is_direct);
+        let name = |flow: &PauseVictim| {
+            let (src, dst) = (clean(&flow.src), clean(&flow.dst));
+            format!("#{} {src} → {dst} {}", flow.flow, duration(flow.stopped_ns))
+        };
+        let named: Vec<String> = all().take(MAX_VICTIMS).map(name).collect();
+        match all().count() - named.len() {
+            _ if named.is_empty() => String::new(),
+            0 => format!("; {what} {}", named.join(", ")),
+            more => format!("; {what} {} and {more} more", named.join(", ")),
+        }
     };
-    let direct = of(true).map_or_else(String::new, |flows| format!("; stopped {flows}"));
-    let indirect = of(false).map_or_else(String::new, |flows| format!("; by way of others {flows}"));
-    direct + &indirect
+    let unlisted = match culprit.flow_count.saturating_sub(culprit.flows.len() as u64) {
+        0 => String::new(),
+        n => format!("; {} flows besides", count(n)),
+    };
+    of(true, "stopped") + &of(false, "by way of others") + &unlisted
 }
 
 /// Most culprits and circles that are written.
@@ -606,13 +601,14 @@ pub(in crate::report) fn source_ports(ports: &Ports) -> String {
 
 /// How evenly links carry traffic, where they are parallel.
 pub(in crate::report) fn balance(report: &View<'_>) -> Option<String> {
-    let Balance { links, jain_bytes, max_mean_bytes, jain_flows, max_mean_flows } = report.balance?;
+    let Balance { links, jain_bytes, max_over_mean_bytes, jain_flows, max_over_mean_flows } =
+        report.balance?;
     let busiest = report.links.iter().max_by_key(|link| link.bytes)?;
     let mut text = format!(
-        "{links} links, if they are parallel: bytes spread with a Jain index of {jain_bytes:.2}, the busiest, {}, has {max_mean_bytes:.2} times the mean",
+        "{links} links, if they are parallel: bytes spread with a Jain index of {jain_bytes:.2}, the busiest, {}, has {max_over_mean_bytes:.2} times the mean",
         busiest.link
     );
-    if let Some((jain, most)) = jain_flows.zip(max_mean_flows) {
+    if let Some((jain, most)) = jain_flows.zip(max_over_mean_flows) {
         text += &format!("; flows {jain:.2}, and {most:.2} times the mean");
     }
     Some(text)

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use self::topology::{Place, Topology};
 pub(super) use self::{
     neighbors::Neighbors,
-    rows::{Found, Seen},
+    rows::{Found, Seen, Stands},
 };
 use crate::wire::Mac;
 

@@ -75,9 +75,8 @@ pub struct Verdicts {
     priorities: Box<[[u8; 9]; 65]>,
     /// What the ports say, and the map of it, where the user gives none.
     dcbx: Option<(Dcbx, Option<QosMap>)>,
-    flows: PerFlow<OfFlow>,
-    /// Of the READ data that flows carry.
-    data: PerFlow<OfFlow>,
+    /// By PSN space: of the requests of flows, and of the READ data that they carry.
+    flows: [PerFlow<OfFlow>; 2],
     #[serde(with = "crate::stored::roomy")]
     spent: Vec<Spent>,
     free: Vec<u32>,
@@ -138,8 +137,7 @@ impl Verdicts {
             incast,
             priorities: priorities(map.unwrap_or(&QosMap::default())),
             dcbx: map.is_none().then(Default::default),
-            flows: PerFlow::default(),
-            data: PerFlow::default(),
+            flows: Default::default(),
             spent: Vec::new(),
             free: Vec::new(),
             effects: Vec::new(),
@@ -153,28 +151,21 @@ impl Verdicts {
     }
 
     #[inline(always)]
-    fn of(&mut self, space: Space) -> &mut PerFlow<OfFlow> {
-        if space == Space::Request { &mut self.flows } else { &mut self.data }
-    }
-
-    #[inline(always)]
     fn sent(&mut self, flow: FlowId, space: Space, bytes: u64) {
-        if let Some(flow) = self.of(space).entry(flow) {
+        if let Some(flow) = self.flows[space as usize].entry(flow) {
             flow.bytes += bytes;
         }
     }
 
     /// Bytes on the wire of a flow's requests, or of its data.
     fn bytes(&self, flow: FlowId, space: Space) -> u64 {
-        let flows = if space == Space::Request { &self.flows } else { &self.data };
-        flows.get(flow).map_or(0, |flow| flow.bytes)
+        self.flows[space as usize].get(flow).map_or(0, |flow| flow.bytes)
     }
 
     /// The sums of a flow; `None` if too many flows have some.
     fn spent(&mut self, id: FlowId, space: Space, start: Option<i64>) -> Option<usize> {
         let many = self.spent.len();
-        let flows = if space == Space::Request { &mut self.flows } else { &mut self.data };
-        let flow = flows.known(id)?;
+        let flow = self.flows[space as usize].known(id)?;
         if flow.spent == NONE {
             let mut new = Spent::new(id, space, start?);
             std::mem::take(&mut flow.early).add_to(&mut new);
@@ -231,7 +222,7 @@ impl Verdicts {
     fn take(&mut self, gap: &Gap) {
         let (id, space) = (gap.flow, gap.space());
         let stops_any = self.pause.stops_any();
-        let flow = self.of(space).entry(id);
+        let flow = self.flows[space as usize].entry(id);
         if !stops_any
             && let Some(flow) = flow
             && flow.spent == NONE
@@ -360,7 +351,7 @@ impl Metric for Verdicts {
 
     fn on_retire(&mut self, flow: FlowId) {
         self.incast.on_retire(flow);
-        for flows in [&mut self.flows, &mut self.data] {
+        for flows in &mut self.flows {
             let old = flows.retire(flow).filter(|old| old.spent != NONE);
             self.free.extend(old.map(|old| old.spent));
         }
@@ -386,8 +377,8 @@ impl Metric for Verdicts {
     }
 
     fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
-        let found = self.pause.contribute_with(context, report);
+        let told = self.pause.contribute_with(context, report);
         self.incast.contribute(context, report);
-        self.report(found.as_ref(), context, report);
+        self.report(&told, context, report);
     }
 }

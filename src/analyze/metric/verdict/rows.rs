@@ -5,13 +5,14 @@ use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap};
 use super::{super::Context, CAUSES, OfFlow, Spent, Verdicts};
 use crate::{
     analyze::{
-        metric::{Spell, bit_rate, pause_tree::Found},
+        metric::{Spell, bit_rate, pause::Told, pause_tree::Stands},
         model::{FlowId, Space},
     },
     report::{
         self, Confidence, PauseTree, PauseVictim, Reason, SlowFlow, TimeCause, TimeShare,
         units::{bits, count, duration, priority},
     },
+    wire::Mac,
 };
 
 /// Slow flows that are listed.
@@ -31,19 +32,18 @@ impl Verdicts {
     /// The flows that are slow, and what pauses did.
     pub(super) fn report<F, C, E>(
         &self,
-        found: Option<&Found>,
+        told: &Told,
         context: &Context<'_>,
         report: &mut report::Report<F, C, E>,
     ) {
         let mut slow = Vec::new();
         let mut stopped = vec![(0u64, 0u64); self.pause.askers()];
         for space in [Space::Request, Space::Response] {
-            let flows = if space == Space::Request { &self.flows } else { &self.data };
-            for (id, of_flow) in flows.iter() {
+            for (id, of_flow) in self.flows[space as usize].iter() {
                 let Some((spent, row)) = self.judged(id, space, of_flow, context, report) else { continue };
                 let is_stopped = row.shares.iter().any(|share| share.cause == TimeCause::Paused);
-                if let Some((found, tree)) = found.zip(report.pause_tree.as_mut()).filter(|_| is_stopped) {
-                    self.victim(&row, &spent, found, tree);
+                if let (true, Some(stands), Some(tree)) = (is_stopped, &told.stands, &mut report.pause_tree) {
+                    self.victim(&row, &spent, stands, tree);
                 }
                 for (by, ns) in spent.stopped.iter().filter(|_| is_stopped) {
                     if let Some((flows, longest)) = stopped.get_mut(*by as usize) {
@@ -67,16 +67,21 @@ impl Verdicts {
         if self.not_kept > 0 {
             report.why.insert("slow_flows".into(), Reason::MemoryLimit);
         }
-        self.pauses(context, report, &stopped);
+        self.pauses(&told.numbers, &stopped, report);
     }
 
     /// Names a flow that pauses stopped, at the culprits of these pauses.
-    fn victim(&self, row: &SlowFlow, spent: &Spent, found: &Found, tree: &mut PauseTree) {
+    fn victim(
+        &self,
+        row: &SlowFlow,
+        spent: &Spent,
+        stands: &BTreeMap<(u16, Mac, u8), Stands>,
+        tree: &mut PauseTree,
+    ) {
         let mut stopped: BTreeMap<(usize, bool), u64> = BTreeMap::new();
         for &(by, ns) in spent.stopped.iter().filter(|(_, ns)| *ns > 0) {
             let Some(asker) = self.pause.asker(by) else { continue };
-            let key = (asker.interface, asker.sender, asker.priority as u8);
-            for &of in found.stands.get(&key).map_or(&[][..], |stands| &stands.of) {
+            for &of in stands.get(&asker.key()).map_or(&[][..], |stands| &stands.of) {
                 *stopped.entry(of).or_default() += ns;
             }
         }
@@ -132,36 +137,26 @@ impl Verdicts {
     /// What pauses did, in their rows.
     fn pauses<F, C, E>(
         &self,
-        context: &Context<'_>,
-        report: &mut report::Report<F, C, E>,
+        numbers: &[Option<u8>],
         stopped: &[(u64, u64)],
+        report: &mut report::Report<F, C, E>,
     ) {
-        for pause in report.pause.iter_mut().flatten() {
+        for (pause, number) in report.pause.iter_mut().flatten().zip(numbers) {
             if pause.paused_ns.is_none() {
                 pause.why.insert("effect".into(), Reason::UnknownSpeed);
                 continue;
             }
-            let mut did = report::PauseEffect::default();
-            for (number, (flows, longest)) in (0..).zip(stopped) {
-                let effect = self.effects.get(number as usize).copied().unwrap_or_default();
-                let Some(asker) = self.pause.asker(number).filter(|asker| {
-                    let priority = Some(asker.priority as u8).filter(|&priority| priority < 8);
-                    priority == pause.priority && asker.sender.to_string() == pause.sender
-                }) else {
-                    continue;
-                };
-                if context.interface(asker.interface) == pause.link && *flows > 0 {
-                    did = report::PauseEffect {
-                        flows: *flows,
-                        effective_ns: *longest,
-                        messages_stopped: effect.messages,
-                        messages_spanning: effect.spanning,
-                        timeouts: effect.timeouts,
-                        retransmits: effect.resent,
-                    };
-                }
-            }
-            pause.effect = Some(did);
+            let at = number.map_or(usize::MAX, usize::from);
+            let effect = self.effects.get(at).copied().unwrap_or_default();
+            let did = stopped.get(at).filter(|(flows, _)| *flows > 0);
+            pause.effect = Some(did.map_or_else(Default::default, |&(flows, longest)| report::PauseEffect {
+                flows,
+                effective_ns: longest,
+                messages_stopped: effect.messages,
+                messages_spanning: effect.spanning,
+                timeouts: effect.timeouts,
+                retransmits: effect.resent,
+            }));
         }
     }
 
@@ -234,7 +229,7 @@ impl Verdicts {
         let not_sending = lasted - ns[TimeCause::Sending as usize];
         let main = shares.iter().find(|share| share.cause != TimeCause::Sending);
         let cause = main.filter(|main| main.ns * 2 >= not_sending).map(|main| main.cause);
-        let lost = shares.iter().filter(|share| is_trouble(share.cause)).map(|share| share.ns).sum();
+        let lost = shares.iter().filter(|share| share.cause.is_trouble()).map(|share| share.ns).sum();
         Some(SlowFlow {
             flow,
             src: spell.src.to_string(),
@@ -376,14 +371,6 @@ fn keep_worst(slow: &mut Vec<SlowFlow>) {
 fn keep_longest(flows: &mut Vec<PauseVictim>) {
     flows.sort_by_key(|flow| (Reverse(flow.stopped_ns), flow.flow, flow.is_direct));
     flows.truncate(MAX_VICTIMS);
-}
-
-/// Whether it is something that goes wrong, and not just how the application and the path are.
-fn is_trouble(cause: TimeCause) -> bool {
-    !matches!(
-        cause,
-        TimeCause::Sending | TimeCause::Idle | TimeCause::Waiting | TimeCause::LinkFull | TimeCause::Unknown
-    )
 }
 
 fn confidence(cause: TimeCause) -> Confidence {

@@ -122,15 +122,7 @@ const MAX_SLOW: usize = 256;
 
 /// Flows that lost most of their time to one cause: a finding for each cause.
 pub(super) fn slow(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    const CAUSES: [TimeCause; 6] = [
-        TimeCause::Paused,
-        TimeCause::Throttled,
-        TimeCause::Recovering,
-        TimeCause::NotReady,
-        TimeCause::ReceiverSlow,
-        TimeCause::ResponderSlow,
-    ];
-    for cause in CAUSES {
+    for cause in TimeCause::ALL.into_iter().filter(|cause| cause.is_trouble()) {
         let lost = |slow: &&SlowFlow| {
             let share = slow.shares.iter().find(|share| share.cause == cause)?.clone();
             (share.ns >= MIN_LOST_NS && share.ratio >= 0.5).then_some(share)
