@@ -97,7 +97,7 @@ impl Tracker {
         self.bursts.pass(id, packet.time(), packet.l1_bytes());
         self.count_accepted(packet, icrc, is_right);
         if silence > self.quiet_ns as u64 {
-            self.silent_in_run(id, packet, silence as i64);
+            self.silent_in_run(id, &packet.clone(), silence as i64);
         }
         true
     }

@@ -16,12 +16,15 @@ pub(crate) struct CaptureCounts {
     pub(crate) steps_back: u64,
     /// The coarsest unit of ten that all timestamps are multiples of.
     pub(crate) resolution: Resolution,
-    links: u32,
+    /// The [place] of the last frame; 0 before the first one.
+    at: u64,
     pub(crate) link_types: Vec<u16>,
     pub(crate) evicted_flows: u64,
-    /// By the number of the interface.
+    /// By the number of the interface, without the frames since the interface changed.
     #[serde(with = "roomy")]
-    pub(crate) interfaces: Vec<OfInterface>,
+    interfaces: Vec<OfInterface>,
+    /// The counts of all frames when it changed.
+    counted: OfInterface,
 }
 
 /// What one interface captured.
@@ -33,25 +36,27 @@ pub(crate) struct OfInterface {
     pub(crate) flows: u64,
 }
 
+/// The link type and the interface of a frame, never 0.
+#[inline(always)]
+fn place(link: u16, interface: u16) -> u64 {
+    1 << 32 | (link as u64) << 16 | interface as u64
+}
+
 /// Interfaces that are counted.
 const MAX_INTERFACES: usize = 1024;
 
 impl CaptureCounts {
     #[inline(always)]
     pub(crate) fn count(&mut self, frame: &Frame) {
+        if self.at != place(frame.link, frame.interface) {
+            self.change(frame.link, frame.interface, frame.time);
+        }
         self.packets += 1;
         self.captured += frame.captured as u64;
         self.on_wire += frame.wire_len as u64;
-        match self.interfaces.get_mut(frame.interface as usize) {
-            Some(of) => (of.frames, of.bytes) = (of.frames + 1, of.bytes + frame.wire_len as u64),
-            None => self.new_interface(frame),
-        }
         self.truncated += frame.is_cut as u64;
         self.malformed += frame.is_malformed as u64;
         let time = frame.time;
-        if self.links != frame.link as u32 + 1 {
-            self.new_link(frame.link, time);
-        }
         // Captures of several queues step back by some nanoseconds.
         const JITTER_NS: i64 = 50;
         if time >= self.last {
@@ -64,12 +69,38 @@ impl CaptureCounts {
         }
     }
 
+    /// What each interface captured, by its number.
+    pub(crate) fn interfaces(&self) -> Vec<OfInterface> {
+        let mut all = self.interfaces.clone();
+        self.add_to(&mut all);
+        all
+    }
+
+    /// Adds the frames since the interface changed.
+    fn add_to(&self, all: &mut [OfInterface]) {
+        if let Some(of) = all.get_mut(self.at as u16 as usize) {
+            of.frames += self.packets - self.counted.frames;
+            of.bytes += self.on_wire - self.counted.bytes;
+        }
+    }
+
+    /// A frame of another interface or link type than the last one.
     #[cold]
-    fn new_interface(&mut self, frame: &Frame) {
-        let number = frame.interface as usize;
-        if number < MAX_INTERFACES {
-            self.interfaces.resize_with(number + 1, OfInterface::default);
-            self.interfaces[number] = OfInterface { frames: 1, bytes: frame.wire_len as u64, flows: 0 };
+    fn change(&mut self, link: u16, interface: u16, time: i64) {
+        let mut all = std::mem::take(&mut self.interfaces);
+        self.add_to(&mut all);
+        let number = interface as usize;
+        if number >= all.len() && number < MAX_INTERFACES {
+            all.resize_with(number + 1, OfInterface::default);
+        }
+        self.interfaces = all;
+        (self.counted.frames, self.counted.bytes) = (self.packets, self.on_wire);
+        if self.at == 0 {
+            (self.first, self.last, self.resolution) = (Some(time), time, Resolution::COARSEST);
+        }
+        self.at = place(link, interface);
+        if !self.link_types.contains(&link) && self.link_types.len() < 32 {
+            self.link_types.push(link);
         }
     }
 
@@ -77,17 +108,6 @@ impl CaptureCounts {
     pub(crate) fn flow_began(&mut self, interface: u16) {
         if let Some(of) = self.interfaces.get_mut(interface as usize) {
             of.flows += 1;
-        }
-    }
-
-    #[cold]
-    fn new_link(&mut self, link: u16, time: i64) {
-        self.links = link as u32 + 1;
-        if self.first.is_none() {
-            (self.first, self.last, self.resolution) = (Some(time), time, Resolution::COARSEST);
-        }
-        if !self.link_types.contains(&link) && self.link_types.len() < 32 {
-            self.link_types.push(link);
         }
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn contribute<F, C, E>(
     report: &mut Report<F, C, E>,
 ) {
     let lasted_ns = counts.first.map_or(0, |first| counts.last.saturating_sub(first).max(0) as u64);
-    let busy = (0..).zip(&counts.interfaces).filter(|(_, of)| of.frames > 0);
+    let busy = (0..).zip(counts.interfaces()).filter(|(_, of)| of.frames > 0);
     report.links = busy
         .map(|(number, of)| LinkLoad {
             link: context.interface(number),

@@ -54,7 +54,7 @@ impl Burst {
     /// each other. `full`: so many bytes make a cell busy.
     pub(super) fn of_window(number: u32, receiver: &Receiver, full: u64) -> Box<Burst> {
         let is_new = |cell: u32| receiver.busy_until.is_none_or(|until| cell.wrapping_sub(until) as i32 > 0);
-        let cells = || receiver.shortest().filter(|&(cell, _)| is_new(cell));
+        let cells = || receiver.windows.shortest().filter(|&(cell, _)| is_new(cell));
         let busy = cells().find(|&(_, bytes)| u64::from(bytes) >= full).or_else(|| cells().next());
         let (number_of_last, of_last) = receiver.cell_of(receiver.last);
         let first_busy = busy.map_or(number_of_last, |(cell, _)| cell);
@@ -75,7 +75,7 @@ impl Burst {
             tail: 0,
             last_busy,
             last,
-            peaks: receiver.sums,
+            peaks: receiver.windows.sums,
             flows: Vec::new(),
             effects: [0; EFFECTS],
             flow_count: 0,

@@ -12,6 +12,7 @@
 mod burst;
 mod receiver;
 mod rows;
+mod windows;
 
 use super::{numbers::Numbers, per_flow::PerFlow, speeds::Speeds};
 use crate::{
@@ -38,6 +39,8 @@ const LONGEST_NS: i64 = 1_000_000;
 const FOLLOW_NS: i64 = 100_000;
 /// Bytes are spread over the time since the packet before, if that is so short.
 const SPREAD_NS: i64 = 2_500;
+/// Cells that they are in, at most.
+const MOST_CELLS: i64 = SPREAD_NS / CELL_NS + 2;
 /// Receivers that are looked at: 8 KB each.
 const MAX_RECEIVERS: usize = 1 << 12;
 /// The last packets of all flows: whoever began a burst is among them.
@@ -169,10 +172,12 @@ impl Microbursts {
             self.begin(flow, packet);
         }
         self.pass(flow, packet.time(), packet.l1_bytes());
-        let is_mark = packet.mark() == Ecn::CE;
+        // Most control packets are acknowledgements.
+        let is_notice =
+            || packet.opcode().is_cnp() || packet.syndrome() == Some(Syndrome::PSN_SEQUENCE_ERROR);
         let is_loss = place.class == Some(Class::Retransmission);
-        if is_mark || is_loss || place.is_control {
-            self.may_follow(flow, packet, is_mark, is_loss);
+        if is_loss || packet.mark() == Ecn::CE || place.is_control && is_notice() {
+            self.shows(flow, packet, is_loss);
         }
     }
 
@@ -205,42 +210,72 @@ impl Microbursts {
         let Some(at) = self.flows.get(flow).map(|of_flow| of_flow.receiver) else { return };
         let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
         let is_alone = time.saturating_sub(receiver.last) >= SHORTEST_NS;
-        let left = receiver.leave_cells(time, bytes);
-        if let Some(left) = left {
-            for cell in left.iter() {
-                self.after_cell(at, cell);
-            }
-        }
+        let rest = match receiver.next_cell(time) {
+            Some(start) => self.leave_cells(at, (start, time), bytes),
+            // A clock that was set back a little.
+            None => bytes,
+        };
         if is_alone {
             self.end(at);
         }
         self.keep_second(at, time);
         let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
-        receiver.enter(time, left.map_or(bytes, |left| left.rest));
+        receiver.bytes = receiver.bytes.saturating_add(rest);
+        receiver.last = time;
         let burst = receiver.burst.as_mut().map(|burst| (burst.number, &mut burst.flows));
         if let Some((number, flows)) = burst {
             take_part(&mut self.flows, flows, number, flow, bytes);
         }
     }
 
-    /// A packet shows what may have come of a burst: a mark, a packet sent again, a CNP or a NAK.
+    /// Ends a receiver's cells before the one that begins at `start`, of a packet at this time. Its bytes passed in the time since the
+    /// packet before it, or, where that is long, in the last of these cells: else a window that begins with the first packet of a train
+    /// has one too many. Returns the bytes that are in none of them.
     #[inline]
-    fn may_follow(&mut self, flow: FlowId, packet: &impl PacketView, is_mark: bool, is_loss: bool) {
-        let is_nak = || packet.syndrome() == Some(Syndrome::PSN_SEQUENCE_ERROR);
-        let effect = match () {
-            () if packet.opcode().is_cnp() => (BurstEffect::Cnp, false),
-            () if is_mark => (BurstEffect::Mark, true),
-            () if is_loss => (BurstEffect::Loss, true),
-            () if is_nak() => (BurstEffect::Loss, false),
-            () => return,
-        };
-        self.shows(flow, packet.time(), effect);
+    fn leave_cells(&mut self, at: u32, (start, time): (i64, i64), bytes: u32) -> u32 {
+        let Some(receiver) = self.receivers.get_mut(at as usize) else { return 0 };
+        let mut from = receiver.last;
+        let since = time.saturating_sub(from);
+        if since <= 0 || since > SPREAD_NS || start.saturating_sub(receiver.start) > MOST_CELLS * CELL_NS {
+            self.end_cell(at, start.saturating_sub(CELL_NS), bytes);
+            self.end_cell(at, start, 0);
+            return 0;
+        }
+        let (mut end, mut rest) = (receiver.start.saturating_add(CELL_NS), bytes);
+        while end <= start {
+            let part = u64::from(bytes) * (end - from).max(0) as u64 / since as u64;
+            let part = (part as u32).min(rest);
+            rest -= part;
+            if let Some(receiver) = self.receivers.get_mut(at as usize) {
+                receiver.bytes += part;
+            }
+            self.end_cell(at, end, 0);
+            (from, end) = (end, end + CELL_NS);
+        }
+        rest
     }
 
-    /// The last packet shows what may have come of a burst to its receiver, or, of what a receiver sends, to its sender.
+    /// Ends the cell of a receiver. The next one begins at this time, with so many bytes.
+    #[inline]
+    fn end_cell(&mut self, at: u32, next: i64, bytes: u32) {
+        let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
+        let cell = receiver.end_cell();
+        (receiver.start, receiver.bytes) = (next, bytes);
+        if let Some(cell) = cell {
+            self.after_cell(at, cell);
+        }
+    }
+
+    /// The last packet shows what may have come of a burst: a mark, a packet sent again, a CNP or a NAK. It is one to its receiver, or,
+    /// of what a receiver sends, to its sender.
     #[cold]
     #[inline(never)]
-    fn shows(&mut self, flow: FlowId, time: i64, (effect, is_to_it): (BurstEffect, bool)) {
+    fn shows(&mut self, flow: FlowId, packet: &impl PacketView, is_loss: bool) {
+        let (effect, is_to_it) = match () {
+            () if packet.opcode().is_cnp() => (BurstEffect::Cnp, false),
+            () if packet.mark() == Ecn::CE => (BurstEffect::Mark, true),
+            () => (BurstEffect::Loss, is_loss),
+        };
         let Some(&of_flow) = self.flows.get(flow) else { return };
         let last = self.recent.get_mut(self.passed.wrapping_sub(1) % RECENT);
         if let Some(last) = last.filter(|last| last.flow == flow) {
@@ -248,7 +283,7 @@ impl Microbursts {
         }
         let receiver = if is_to_it { of_flow.receiver } else { of_flow.sender };
         if let Some(burst) = self.receivers.get_mut(receiver as usize).and_then(Receiver::last_burst) {
-            burst.follows(time, effect);
+            burst.follows(packet.time(), effect);
         }
     }
 
@@ -401,10 +436,7 @@ impl Microbursts {
     /// No more packets come.
     fn finish(&mut self) {
         for at in 0..self.receivers.len() as u32 {
-            let cell = self.receivers.get_mut(at as usize).and_then(Receiver::last_cell);
-            if let Some(cell) = cell {
-                self.after_cell(at, cell);
-            }
+            self.end_cell(at, i64::MAX, 0);
             self.keep_ended(at);
             self.end(at);
             self.keep_ended(at);

@@ -1,16 +1,13 @@
 //! The bytes to one receiver: cells of a microsecond, and windows over them.
 
-use std::collections::VecDeque;
-
 use super::{
-    CELL_NS, LONGEST_NS, SPREAD_NS, WINDOWS,
+    CELL_NS, LONGEST_NS,
     burst::{Burst, Pending},
+    windows::Windows,
 };
 use crate::analyze::metric::bit_rate;
 
 const SECOND_NS: i64 = 1_000_000_000;
-/// Cells that a packet's bytes are in, at most.
-const MOST_CELLS: usize = (SPREAD_NS / CELL_NS) as usize + 2;
 
 /// What is kept of a receiver. The first fields are those that each packet changes.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -22,14 +19,7 @@ pub(super) struct Receiver {
     pub(super) bytes: u32,
     /// Time of the last packet.
     pub(super) last: i64,
-    /// The sums of the windows, and how many of the last cells are in each.
-    pub(super) sums: [u64; 3],
-    within: [u32; 3],
-    /// Cells of the last millisecond that have bytes: their number, modulo 2^32, and the bytes.
-    #[serde(with = "crate::stored::roomy")]
-    cells: VecDeque<(u32, u32)>,
-    /// The largest sums.
-    pub(super) peaks: [u64; 3],
+    pub(super) windows: Windows,
     /// Cells and seconds are counted from here: the capture's first packet.
     origin: i64,
     /// When the second at hand begins.
@@ -59,20 +49,6 @@ pub(super) struct Cell {
     pub(super) sums: [u64; 3],
 }
 
-/// The cells that a packet leaves behind.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Left {
-    cells: [Option<Cell>; MOST_CELLS],
-    /// The packet's bytes that are in none of them.
-    pub(super) rest: u32,
-}
-
-impl Left {
-    pub(super) fn iter(&self) -> impl Iterator<Item = Cell> {
-        self.cells.into_iter().flatten()
-    }
-}
-
 impl Receiver {
     pub(super) fn new(time: i64, origin: i64) -> Receiver {
         Receiver {
@@ -82,10 +58,7 @@ impl Receiver {
             cell_ns: CELL_NS as u64,
             bytes: 0,
             last: i64::MIN,
-            sums: [0; 3],
-            within: [0; 3],
-            cells: VecDeque::new(),
-            peaks: [0; 3],
+            windows: Windows::default(),
             second: floor(time, origin, SECOND_NS),
             second_bytes: 0,
             all_bytes: 0,
@@ -98,84 +71,25 @@ impl Receiver {
         }
     }
 
-    /// Ends the cells before the one of this time; `None` if it is in the cell at hand, or before it. Bytes of the packet may have
-    /// passed in these cells.
-    pub(super) fn leave_cells(&mut self, time: i64, bytes: u32) -> Option<Left> {
-        let start = floor(time, self.origin, CELL_NS);
-        if start <= self.start && time > self.start - SECOND_NS {
-            return None;
-        }
-        let mut left = Left { cells: [None; MOST_CELLS], rest: bytes };
-        let since = time.saturating_sub(self.last);
-        if since <= 0 || since > SPREAD_NS {
-            left.cells[0] = self.last_cell();
-            // The first packet of a train was on the wire before its time: else a window that begins with it has one too many.
-            (self.start, self.bytes) = (start.saturating_sub(CELL_NS), bytes);
-            left.cells[1] = self.last_cell();
-            left.rest = 0;
-            return Some(left);
-        }
-        let mut from = self.last;
-        for cell in &mut left.cells {
-            let end = self.start + CELL_NS;
-            if end > start {
-                break;
-            }
-            let part = (i64::from(bytes) * (end - from).max(0) / since) as u32;
-            let part = part.min(left.rest);
-            self.bytes += part;
-            left.rest -= part;
-            from = end;
-            *cell = self.last_cell();
-            self.start = end;
-        }
-        Some(left)
+    /// When the cell of this time begins, if that is behind the cell at hand, or if the clock was set back a long way.
+    #[inline(always)]
+    pub(super) fn next_cell(&self, time: i64) -> Option<i64> {
+        let start = self.begin_of_cell(time);
+        (start > self.start || time <= self.start.saturating_sub(SECOND_NS)).then_some(start)
     }
 
     /// Ends the cell at hand.
-    pub(super) fn last_cell(&mut self) -> Option<Cell> {
+    #[inline]
+    pub(super) fn end_cell(&mut self) -> Option<Cell> {
         let bytes = std::mem::take(&mut self.bytes);
         if bytes == 0 {
             return None;
         }
         let number = self.cell_number(self.start);
-        self.cells.push_back((number, bytes));
-        for ((sum, within), (peak, window)) in
-            self.sums.iter_mut().zip(&mut self.within).zip(self.peaks.iter_mut().zip(WINDOWS))
-        {
-            *sum += u64::from(bytes);
-            *within += 1;
-            while let Some(&(old, bytes)) = self.cells.get(self.cells.len() - *within as usize)
-                && number.wrapping_sub(old) >= window
-            {
-                *sum -= u64::from(bytes);
-                *within -= 1;
-            }
-            *peak = (*peak).max(*sum);
-        }
-        while self.cells.len() > self.within[2] as usize {
-            self.cells.pop_front();
-        }
+        self.windows.push(number, bytes);
         self.second_bytes += u64::from(bytes);
         self.all_bytes += u64::from(bytes);
-        Some(Cell { number, bytes, last: self.last, sums: self.sums })
-    }
-
-    /// A packet is in the cell of this time.
-    pub(super) fn enter(&mut self, time: i64, bytes: u32) {
-        let start = floor(time, self.origin, CELL_NS);
-        // A clock that was set back a long way begins anew.
-        if start > self.start || time <= self.start - SECOND_NS {
-            self.start = start;
-        }
-        self.bytes = self.bytes.saturating_add(bytes);
-        self.last = time;
-    }
-
-    /// The cells of the shortest window, the first one first.
-    pub(super) fn shortest(&self) -> impl DoubleEndedIterator<Item = (u32, u32)> + '_ {
-        let from = self.cells.len().saturating_sub(self.within[0] as usize);
-        self.cells.range(from..).copied()
+        Some(Cell { number, bytes, last: self.last, sums: self.windows.sums })
     }
 
     /// The burst that goes on, or the one that ended last.
@@ -208,16 +122,23 @@ impl Receiver {
         (self.cell_number(start), start)
     }
 
+    #[inline(always)]
+    fn begin_of_cell(&self, time: i64) -> i64 {
+        let since = time.wrapping_sub(self.start) as u64;
+        // Nearly all packets are so near, and the division is cheap.
+        if since < 1 << 16 {
+            return self.start + i64::from(since as u32 / CELL_NS as u32) * CELL_NS;
+        }
+        floor(time, self.origin, CELL_NS)
+    }
+
     fn cell_number(&self, start: i64) -> u32 {
         start.saturating_sub(self.origin).div_euclid(CELL_NS) as u32
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
         let of = |burst: &Option<Box<Burst>>| burst.as_ref().map_or(0, |burst| burst.heap_bytes());
-        self.cells.capacity() * size_of::<(u32, u32)>()
-            + of(&self.burst)
-            + of(&self.ended)
-            + self.pending.heap_bytes()
+        self.windows.heap_bytes() + of(&self.burst) + of(&self.ended) + self.pending.heap_bytes()
     }
 }
 

@@ -91,7 +91,7 @@ impl Microbursts {
         is_fine: impl Fn(u32) -> bool,
         are_known: bool,
     ) -> LinkPeaks {
-        let rates = rates(receiver.peaks);
+        let rates = rates(receiver.windows.peaks);
         let peak = |n: usize| Some(rates[n]).filter(|_| is_fine(WINDOWS[n]));
         let lasted = receiver.last.saturating_sub(receiver.first);
         LinkPeaks {
