@@ -19,9 +19,6 @@ const BATCH: usize = 1 << 12;
 /// The columns in files: without the tap, which is the name of a directory.
 const COLUMNS: std::ops::RangeFrom<usize> = 1..;
 
-/// Columns without a dictionary.
-const DISTINCT: [&str; 4] = ["frame", "order_ns", "time_ns", "header"];
-
 /// Writes frames of one tap to `DIR/tap=TAP/hour=2026-11-25T17/bucket=0/FILE.parquet`. The bucket is a hash of the two addresses modulo
 /// the number of buckets; frames without addresses are in one more.
 pub struct Index {
@@ -108,7 +105,7 @@ impl Index {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
         let whole = WholeFile::create(&path, *force).map_err(named)?;
         let schema = Schema::new(header_schema().fields()[COLUMNS].to_vec());
-        let writer = writer(whole, schema.into(), &DISTINCT)?;
+        let writer = writer(whole, schema.into())?;
         Ok(place.insert(Partition { rows: HeaderRows::new(tap, file), writer }))
     }
 

@@ -10,20 +10,6 @@ use crate::report::table::parquet::writer;
 /// Rows that are converted at a time.
 const BATCH: usize = 1 << 13;
 
-/// Columns without a dictionary.
-const DISTINCT: [&str; 10] = [
-    "frame",
-    "time_ns",
-    "ip_id",
-    "psn",
-    "reth_va",
-    "aeth_msn",
-    "immediate",
-    "atomic_va",
-    "atomic_original_data",
-    "icrc",
-];
-
 /// A Parquet file.
 pub(super) struct Parquet<W: Write + Send> {
     pub(super) rows: Rows<Batch>,
@@ -33,7 +19,7 @@ pub(super) struct Parquet<W: Write + Send> {
 impl<W: Write + Send> Parquet<W> {
     pub(super) fn new(file: W) -> io::Result<Parquet<W>> {
         let batch = Batch::new(&Column::all().collect::<Vec<_>>(), BATCH);
-        let writer = writer(file, batch.schema().clone(), &DISTINCT)?;
+        let writer = writer(file, batch.schema().clone())?;
         Ok(Parquet { rows: Rows::new(batch, BATCH), writer })
     }
 

@@ -22,7 +22,9 @@ pub trait Renderer {
 /// change the direction of writing.
 pub fn clean(text: &str) -> Cow<'_, str> {
     let steers = |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    match text.contains(steers) {
+    // Most texts are plain.
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    match !is_plain && text.contains(steers) {
         false => Cow::Borrowed(text),
         true => Cow::Owned(text.chars().map(|c| if steers(c) { '?' } else { c }).collect()),
     }

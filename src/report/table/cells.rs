@@ -1,19 +1,68 @@
-//! A row as one value for each column. Serde hands the fields of a row over one by one, in the order of the columns, so that no JSON
-//! object is made of each row.
+//! A row as one cell for each column. Serde hands the fields of a row over one by one, in the order of the columns, so that neither a
+//! JSON object nor a string is made of each value.
+
+use std::fmt;
 
 use serde::{
     Serialize, Serializer,
-    ser::{Impossible, SerializeMap, SerializeStruct},
+    ser::{Impossible, SerializeMap, SerializeStruct, SerializeTuple},
 };
 use serde_json::{Error, Value};
 
-use super::Column;
+use super::{Column, Kind};
 
 /// A row.
 pub(super) struct Cells {
     columns: Vec<Column>,
     place: Place,
-    values: Vec<Value>,
+    row: Row,
+}
+
+/// The value of a row in one column.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Cell<'a> {
+    Empty,
+    Bool(bool),
+    Signed(i64),
+    Unsigned(u64),
+    Float(f64),
+    Text(&'a str),
+    /// A list, or what has no columns of its own.
+    Json(&'a str),
+}
+
+/// What is kept of the values.
+#[derive(Default)]
+struct Row {
+    cells: Vec<Kept>,
+    /// Texts and JSON.
+    text: String,
+    /// JSON on its way there.
+    json: Vec<u8>,
+}
+
+#[derive(Clone, Copy)]
+enum Kept {
+    Empty,
+    Bool(bool),
+    Signed(i64),
+    Unsigned(u64),
+    Float(f64),
+    Text(Span),
+    Json(Span),
+}
+
+/// A part of the row's text.
+#[derive(Clone, Copy)]
+struct Span {
+    from: usize,
+    to: usize,
+}
+
+impl Span {
+    fn of(self, text: &str) -> &str {
+        text.get(self.from..self.to).unwrap_or_default()
+    }
 }
 
 /// Where the values of an object, or one value, go to.
@@ -21,6 +70,8 @@ enum Place {
     /// By the names of the fields, mostly in their order.
     Object(Vec<(String, Place)>),
     Column(usize),
+    /// A list, or what has no columns of its own.
+    Json(usize),
     /// The items of an array of two.
     Pair([usize; 2]),
 }
@@ -30,72 +81,127 @@ impl Cells {
     pub(super) fn new(columns: Vec<Column>) -> Cells {
         let mut place = Place::Object(Vec::new());
         for (at, column) in columns.iter().enumerate() {
-            place.add(column.path(), column.item(), at);
+            place.add(column, column.path(), at);
         }
-        let values = vec![Value::Null; columns.len()];
-        Cells { columns, place, values }
+        let row = Row { cells: vec![Kept::Empty; columns.len()], ..Row::default() };
+        Cells { columns, place, row }
     }
 
-    /// The columns and their values.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&Column, &Value)> {
-        self.columns.iter().zip(&self.values)
+    /// The columns.
+    pub(super) fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The values, in the order of the columns.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Cell<'_>> {
+        self.row.cells.iter().map(|&kept| match kept {
+            Kept::Empty => Cell::Empty,
+            Kept::Bool(is) => Cell::Bool(is),
+            Kept::Signed(number) => Cell::Signed(number),
+            Kept::Unsigned(number) => Cell::Unsigned(number),
+            Kept::Float(number) => Cell::Float(number),
+            Kept::Text(span) => Cell::Text(span.of(&self.row.text)),
+            Kept::Json(span) => Cell::Json(span.of(&self.row.text)),
+        })
     }
 
     /// Empties all columns.
     pub(super) fn clear(&mut self) {
-        self.values.fill(Value::Null);
+        self.row.cells.fill(Kept::Empty);
+        self.row.text.clear();
     }
 
     /// Fills the columns of a row's fields. Fields without a column are passed over.
     pub(super) fn put(&mut self, row: &impl Serialize) -> Result<(), Error> {
-        row.serialize(Filling { place: &self.place, values: &mut self.values })
+        row.serialize(Filling { place: &self.place, row: &mut self.row })
+    }
+}
+
+impl Cell<'_> {
+    /// The value as JSON.
+    pub(super) fn value(self) -> Result<Value, Error> {
+        Ok(match self {
+            Cell::Empty => Value::Null,
+            Cell::Bool(is) => is.into(),
+            Cell::Signed(number) => number.into(),
+            Cell::Unsigned(number) => number.into(),
+            Cell::Float(number) => number.into(),
+            Cell::Text(text) => text.into(),
+            Cell::Json(text) => serde_json::from_str(text)?,
+        })
+    }
+
+    /// Adds the value as JSON text.
+    pub(super) fn write_json(self, to: &mut Vec<u8>) -> Result<(), Error> {
+        match self {
+            Cell::Empty => to.extend_from_slice(b"null"),
+            Cell::Bool(is) => serde_json::to_writer(to, &is)?,
+            Cell::Signed(number) => serde_json::to_writer(to, &number)?,
+            Cell::Unsigned(number) => serde_json::to_writer(to, &number)?,
+            Cell::Float(number) => serde_json::to_writer(to, &number)?,
+            Cell::Text(text) => serde_json::to_writer(to, text)?,
+            Cell::Json(text) => to.extend_from_slice(text.as_bytes()),
+        }
+        Ok(())
+    }
+}
+
+impl Row {
+    fn set(&mut self, column: usize, value: &(impl Serialize + ?Sized)) -> Result<(), Error> {
+        let Some(cell) = self.cells.get_mut(column) else { return Ok(()) };
+        *cell = value.serialize(Scalar { text: &mut self.text })?;
+        Ok(())
+    }
+
+    fn set_json(&mut self, column: usize, value: &(impl Serialize + ?Sized)) -> Result<(), Error> {
+        self.json.clear();
+        serde_json::to_writer(&mut self.json, value)?;
+        let Some(cell) = self.cells.get_mut(column).filter(|_| self.json != b"null") else { return Ok(()) };
+        let from = self.text.len();
+        self.text.push_str(&String::from_utf8_lossy(&self.json));
+        *cell = Kept::Json(Span { from, to: self.text.len() });
+        Ok(())
     }
 }
 
 impl Place {
-    fn add(&mut self, path: &[String], item: Option<usize>, column: usize) {
+    fn add(&mut self, column: &Column, path: &[String], number: usize) {
         let (Place::Object(fields), [name, rest @ ..]) = (self, path) else { return };
         let at = fields.iter().position(|(other, _)| other == name);
-        match (at.and_then(|at| fields.get_mut(at)), rest, item) {
-            (Some((_, Place::Pair(pair))), [], Some(item @ 0..=1)) => pair[item] = column,
-            (Some((_, inner)), ..) => inner.add(rest, item, column),
-            (None, [], None) => fields.push((name.clone(), Place::Column(column))),
-            (None, [], Some(_)) => fields.push((name.clone(), Place::Pair([column; 2]))),
+        let is_json = matches!(column.kind, Kind::Numbers | Kind::Texts | Kind::Json);
+        match (at.and_then(|at| fields.get_mut(at)), rest, column.item()) {
+            (Some((_, Place::Pair(pair))), [], Some(item @ 0..=1)) => pair[item] = number,
+            (Some((_, inner)), ..) => inner.add(column, rest, number),
+            (None, [], None) if is_json => fields.push((name.clone(), Place::Json(number))),
+            (None, [], None) => fields.push((name.clone(), Place::Column(number))),
+            (None, [], Some(_)) => fields.push((name.clone(), Place::Pair([number; 2]))),
             (None, ..) => {
                 let mut inner = Place::Object(Vec::new());
-                inner.add(rest, item, column);
+                inner.add(column, rest, number);
                 fields.push((name.clone(), inner));
             }
         }
     }
 
-    fn fill(&self, value: &(impl Serialize + ?Sized), values: &mut [Value]) -> Result<(), Error> {
-        match self {
-            Place::Object(_) => value.serialize(Filling { place: self, values }),
-            Place::Column(at) => {
-                values[*at] = serde_json::to_value(value)?;
-                Ok(())
-            }
-            Place::Pair(pair) => {
-                if let Value::Array(items) = serde_json::to_value(value)? {
-                    pair.iter().zip(items).for_each(|(&at, item)| values[at] = item);
-                }
-                Ok(())
-            }
+    fn fill(&self, value: &(impl Serialize + ?Sized), row: &mut Row) -> Result<(), Error> {
+        match *self {
+            Place::Object(_) | Place::Pair(_) => value.serialize(Filling { place: self, row }),
+            Place::Column(column) => row.set(column, value),
+            Place::Json(column) => row.set_json(column, value),
         }
     }
 }
 
-/// Takes the fields of an object.
+/// Takes the fields of an object, or the items of a pair.
 struct Filling<'a> {
     place: &'a Place,
-    values: &'a mut [Value],
+    row: &'a mut Row,
 }
 
 /// The fields of an object that come one after the other.
 struct Fields<'a> {
     fields: &'a [(String, Place)],
-    values: &'a mut [Value],
+    row: &'a mut Row,
     /// Where the next field probably is.
     next: usize,
     /// Where the value of the last key goes to.
@@ -120,7 +226,7 @@ impl SerializeStruct for Fields<'_> {
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
         let Some((_, place)) = self.find(name).and_then(|at| self.fields.get(at)) else { return Ok(()) };
-        place.fill(value, self.values)
+        place.fill(value, self.row)
     }
 
     fn end(self) -> Result<(), Error> {
@@ -139,7 +245,7 @@ impl SerializeMap for Fields<'_> {
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
         let Some((_, place)) = self.key.take().and_then(|at| self.fields.get(at)) else { return Ok(()) };
-        place.fill(value, self.values)
+        place.fill(value, self.row)
     }
 
     fn end(self) -> Result<(), Error> {
@@ -147,7 +253,28 @@ impl SerializeMap for Fields<'_> {
     }
 }
 
-/// Methods for values that are no object: they have no columns.
+/// The items of a pair.
+struct Items<'a> {
+    columns: &'a [usize],
+    row: &'a mut Row,
+}
+
+impl SerializeTuple for Items<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        let Some((&column, others)) = self.columns.split_first() else { return Ok(()) };
+        self.columns = others;
+        self.row.set(column, value)
+    }
+
+    fn end(self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// Methods for values that are neither: they have no columns.
 macro_rules! no_object {
     ($($method:ident: $type:ty,)*) => {$(
         fn $method(self, _: $type) -> Result<(), Error> {
@@ -160,7 +287,7 @@ impl<'a> Serializer for Filling<'a> {
     type Ok = ();
     type Error = Error;
     type SerializeSeq = Impossible<(), Error>;
-    type SerializeTuple = Impossible<(), Error>;
+    type SerializeTuple = Items<'a>;
     type SerializeTupleStruct = Impossible<(), Error>;
     type SerializeTupleVariant = Impossible<(), Error>;
     type SerializeMap = Fields<'a>;
@@ -223,8 +350,9 @@ impl<'a> Serializer for Filling<'a> {
         Err(unfit())
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, Error> {
-        Err(unfit())
+    fn serialize_tuple(self, _: usize) -> Result<Items<'a>, Error> {
+        let Place::Pair(columns) = self.place else { return Err(unfit()) };
+        Ok(Items { columns, row: self.row })
     }
 
     fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeTupleStruct, Error> {
@@ -243,7 +371,7 @@ impl<'a> Serializer for Filling<'a> {
 
     fn serialize_map(self, _: Option<usize>) -> Result<Fields<'a>, Error> {
         let Place::Object(fields) = self.place else { return Err(unfit()) };
-        Ok(Fields { fields, values: self.values, next: 0, key: None })
+        Ok(Fields { fields, row: self.row, next: 0, key: None })
     }
 
     fn serialize_struct(self, _: &'static str, len: usize) -> Result<Fields<'a>, Error> {
@@ -263,4 +391,153 @@ impl<'a> Serializer for Filling<'a> {
 
 fn unfit() -> Error {
     serde::ser::Error::custom("a row of a table must be an object")
+}
+
+/// Takes one value of a column. Texts are added to those of the row.
+struct Scalar<'a> {
+    text: &'a mut String,
+}
+
+/// Methods for numbers.
+macro_rules! numbers {
+    ($($method:ident: $type:ty => $kept:ident,)*) => {$(
+        fn $method(self, number: $type) -> Result<Kept, Error> {
+            Ok(Kept::$kept(number.into()))
+        }
+    )*};
+}
+
+impl Serializer for Scalar<'_> {
+    type Ok = Kept;
+    type Error = Error;
+    type SerializeSeq = Impossible<Kept, Error>;
+    type SerializeTuple = Impossible<Kept, Error>;
+    type SerializeTupleStruct = Impossible<Kept, Error>;
+    type SerializeTupleVariant = Impossible<Kept, Error>;
+    type SerializeMap = Impossible<Kept, Error>;
+    type SerializeStruct = Impossible<Kept, Error>;
+    type SerializeStructVariant = Impossible<Kept, Error>;
+
+    numbers! {
+        serialize_bool: bool => Bool,
+        serialize_i8: i8 => Signed,
+        serialize_i16: i16 => Signed,
+        serialize_i32: i32 => Signed,
+        serialize_i64: i64 => Signed,
+        serialize_u8: u8 => Unsigned,
+        serialize_u16: u16 => Unsigned,
+        serialize_u32: u32 => Unsigned,
+        serialize_u64: u64 => Unsigned,
+    }
+
+    fn serialize_f32(self, number: f32) -> Result<Kept, Error> {
+        self.serialize_f64(number.into())
+    }
+
+    fn serialize_f64(self, number: f64) -> Result<Kept, Error> {
+        Ok(if number.is_finite() { Kept::Float(number) } else { Kept::Empty })
+    }
+
+    fn serialize_char(self, one: char) -> Result<Kept, Error> {
+        self.serialize_str(one.encode_utf8(&mut [0; 4]))
+    }
+
+    fn serialize_str(self, text: &str) -> Result<Kept, Error> {
+        let from = self.text.len();
+        self.text.push_str(text);
+        Ok(Kept::Text(Span { from, to: self.text.len() }))
+    }
+
+    fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Result<Kept, Error> {
+        use fmt::Write;
+        let from = self.text.len();
+        write!(self.text, "{value}").map_err(serde::ser::Error::custom)?;
+        Ok(Kept::Text(Span { from, to: self.text.len() }))
+    }
+
+    fn serialize_bytes(self, _: &[u8]) -> Result<Kept, Error> {
+        Err(no_value())
+    }
+
+    fn serialize_none(self) -> Result<Kept, Error> {
+        Ok(Kept::Empty)
+    }
+
+    fn serialize_unit(self) -> Result<Kept, Error> {
+        Ok(Kept::Empty)
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Kept, Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<Kept, Error> {
+        Ok(Kept::Empty)
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<Kept, Error> {
+        self.serialize_str(variant)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<Kept, Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: &T,
+    ) -> Result<Kept, Error> {
+        Err(no_value())
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, Error> {
+        Err(no_value())
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, Error> {
+        Err(no_value())
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeTupleStruct, Error> {
+        Err(no_value())
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleVariant, Error> {
+        Err(no_value())
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, Error> {
+        Err(no_value())
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, Error> {
+        Err(no_value())
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeStructVariant, Error> {
+        Err(no_value())
+    }
+}
+
+fn no_value() -> Error {
+    serde::ser::Error::custom("a column has one value")
 }

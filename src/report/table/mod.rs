@@ -226,7 +226,9 @@ impl Table {
         on_row: &mut dyn FnMut(Map<String, Value>) -> io::Result<()>,
     ) -> io::Result<()> {
         self.rows(report, &mut Cells::new(self.columns()), &mut |row| {
-            on_row(row.iter().map(|(column, value)| (column.name.clone(), value.clone())).collect())
+            let names = row.columns().iter().map(|column| column.name.clone());
+            let values = row.iter().map(|cell| cell.value());
+            on_row(names.zip(values).map(|(name, value)| Ok((name, value?))).collect::<io::Result<_>>()?)
         })
     }
 

@@ -17,10 +17,9 @@ use parquet::{
     file::properties::WriterProperties,
     schema::types::ColumnPath,
 };
-use serde_json::Value;
 
 use super::{
-    cells::Cells,
+    cells::{Cell, Cells},
     columns::{Column, Kind},
 };
 
@@ -34,21 +33,19 @@ pub(crate) fn field(name: &str, kind: DataType, doc: &str) -> Field {
     Field::new(name, kind, true).with_metadata(HashMap::from([("doc".to_owned(), doc.to_owned())]))
 }
 
-/// The writer of a file: compressed, in row groups. A dictionary of its values is kept for each column, but for those of `distinct`: in
-/// them most values differ from each other; integers are written as differences.
-pub(crate) fn writer<W: Write + Send>(
-    file: W,
-    schema: SchemaRef,
-    distinct: &[&str],
-) -> io::Result<ArrowWriter<W>> {
+/// The writer of a file: compressed, in row groups. Integers are written as differences: to hash them for a dictionary takes longer, and
+/// the file is larger. Bytes differ from row to row, and have no dictionary either.
+pub(crate) fn writer<W: Write + Send>(file: W, schema: SchemaRef) -> io::Result<ArrowWriter<W>> {
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_max_row_group_row_count(Some(GROUP));
-    for field in schema.fields().iter().filter(|field| distinct.contains(&field.name().as_str())) {
+    for field in schema.fields() {
         let column = ColumnPath::from(field.name().as_str());
-        properties = properties.set_column_dictionary_enabled(column.clone(), false);
         if field.data_type().is_integer() {
-            properties = properties.set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
+            properties = properties.set_column_encoding(column.clone(), Encoding::DELTA_BINARY_PACKED);
+        }
+        if field.data_type().is_integer() || field.data_type().is_binary() {
+            properties = properties.set_column_dictionary_enabled(column, false);
         }
     }
     ArrowWriter::try_new(file, schema, Some(properties.build())).map_err(io::Error::other)
@@ -67,16 +64,15 @@ impl<W: Write + Send> Parquet<W> {
         let of_column =
             |column: &Column| field(&column.name, Builder::of(column.kind).data_type(), &column.doc);
         let schema = Arc::new(Schema::new(columns.iter().map(of_column).collect::<Vec<_>>()));
-        let writer = writer(file, schema.clone(), &[])?;
+        let writer = writer(file, schema.clone())?;
         let cells = columns.iter().map(|column| Builder::of(column.kind)).collect();
         Ok(Parquet { writer, schema, cells, rows: 0 })
     }
 
     pub(super) fn put(&mut self, row: &Cells) -> io::Result<()> {
-        for ((column, value), cells) in row.iter().zip(&mut self.cells) {
-            let put = cells.put(value);
-            put.ok_or_else(|| {
-                io::Error::other(format!("column {}: {value} is no {}", column.name, column.kind.name()))
+        for ((column, cell), to) in row.columns().iter().zip(row.iter()).zip(&mut self.cells) {
+            to.put(cell).ok_or_else(|| {
+                io::Error::other(format!("column {}: {cell:?} is no {}", column.name, column.kind.name()))
             })?;
         }
         self.rows += 1;
@@ -146,30 +142,33 @@ impl Builder {
     }
 
     /// Adds a value; `None` if it is of another type.
-    fn put(&mut self, value: &Value) -> Option<()> {
-        let is_there = !value.is_null();
-        match self {
-            Builder::Signed(to) if is_there => to.append_value(value.as_i64()?),
-            Builder::Signed(to) => to.append_null(),
-            Builder::Unsigned(to) if is_there => to.append_value(value.as_u64()?),
-            Builder::Unsigned(to) => to.append_null(),
-            Builder::Float(to) if is_there => to.append_value(value.as_f64()?),
-            Builder::Float(to) => to.append_null(),
-            Builder::Bool(to) if is_there => to.append_value(value.as_bool()?),
-            Builder::Bool(to) => to.append_null(),
-            Builder::Text(to) if is_there => to.append_value(value.as_str()?),
-            Builder::Json(to) if is_there => to.append_value(value.to_string()),
-            Builder::Text(to) | Builder::Json(to) => to.append_null(),
-            Builder::Numbers(to) if is_there => {
-                value.as_array()?.iter().for_each(|one| to.values().append_option(one.as_u64()));
-                to.append(true);
+    fn put(&mut self, cell: Cell<'_>) -> Option<()> {
+        match (self, cell) {
+            (Builder::Signed(to), Cell::Signed(number)) => to.append_value(number),
+            (Builder::Signed(to), Cell::Unsigned(number)) => to.append_value(number.try_into().ok()?),
+            (Builder::Signed(to), Cell::Empty) => to.append_null(),
+            (Builder::Unsigned(to), Cell::Unsigned(number)) => to.append_value(number),
+            (Builder::Unsigned(to), Cell::Signed(number)) => to.append_value(number.try_into().ok()?),
+            (Builder::Unsigned(to), Cell::Empty) => to.append_null(),
+            (Builder::Float(to), Cell::Float(number)) => to.append_value(number),
+            (Builder::Float(to), Cell::Signed(number)) => to.append_value(number as f64),
+            (Builder::Float(to), Cell::Unsigned(number)) => to.append_value(number as f64),
+            (Builder::Float(to), Cell::Empty) => to.append_null(),
+            (Builder::Bool(to), Cell::Bool(is)) => to.append_value(is),
+            (Builder::Bool(to), Cell::Empty) => to.append_null(),
+            (Builder::Text(to), Cell::Text(text)) | (Builder::Json(to), Cell::Json(text)) => {
+                to.append_value(text);
             }
-            Builder::Numbers(to) => to.append(false),
-            Builder::Texts(to) if is_there => {
-                value.as_array()?.iter().for_each(|one| to.values().append_option(one.as_str()));
-                to.append(true);
+            (Builder::Text(to) | Builder::Json(to), Cell::Empty) => to.append_null(),
+            (Builder::Numbers(to), Cell::Json(text)) => {
+                to.append_value(serde_json::from_str::<Vec<Option<u64>>>(text).ok()?);
             }
-            Builder::Texts(to) => to.append(false),
+            (Builder::Numbers(to), Cell::Empty) => to.append(false),
+            (Builder::Texts(to), Cell::Json(text)) => {
+                to.append_value(serde_json::from_str::<Vec<Option<String>>>(text).ok()?);
+            }
+            (Builder::Texts(to), Cell::Empty) => to.append(false),
+            _ => return None,
         }
         Some(())
     }

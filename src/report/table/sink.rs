@@ -1,16 +1,13 @@
 //! Files of tables.
 
-use std::{
-    borrow::Cow,
-    io::{self, BufWriter, Write},
-};
-
-use serde::{Serialize, Serializer, ser::SerializeMap};
-use serde_json::Value;
+use std::io::{self, BufWriter, Write};
 
 #[cfg(feature = "parquet")]
 use super::parquet::Parquet;
-use super::{Column, cells::Cells};
+use super::{
+    Column,
+    cells::{Cell, Cells},
+};
 use crate::report::{clean, json};
 
 /// The form of a table's file.
@@ -37,6 +34,9 @@ impl Format {
     }
 }
 
+/// Rows are long: so many bytes are written at a time.
+const BUFFER: usize = 1 << 17;
+
 /// The file of a table.
 pub(super) struct Sink<W: Write + Send> {
     row: Cells,
@@ -47,7 +47,8 @@ pub(super) struct Sink<W: Write + Send> {
 
 enum File<W: Write + Send> {
     Csv(Box<csv::Writer<W>>),
-    Ndjson(BufWriter<W>),
+    /// With what stands before each value.
+    Ndjson(BufWriter<W>, Vec<String>),
     #[cfg(feature = "parquet")]
     Parquet(Box<Parquet<W>>),
 }
@@ -56,11 +57,17 @@ impl<W: Write + Send> Sink<W> {
     pub(super) fn new(file: W, format: Format, columns: Vec<Column>) -> io::Result<Sink<W>> {
         let file = match format {
             Format::Csv => {
-                let mut file = csv::Writer::from_writer(file);
+                let mut file = csv::WriterBuilder::new().buffer_capacity(BUFFER).from_writer(file);
                 file.write_record(columns.iter().map(|column| &column.name)).map_err(io_error)?;
                 File::Csv(Box::new(file))
             }
-            Format::Ndjson => File::Ndjson(BufWriter::new(file)),
+            Format::Ndjson => {
+                let key = |(n, column): (usize, &Column)| {
+                    Ok(format!("{}{}:", if n == 0 { '{' } else { ',' }, serde_json::to_string(&column.name)?))
+                };
+                let keys = columns.iter().enumerate().map(key).collect::<io::Result<_>>()?;
+                File::Ndjson(BufWriter::with_capacity(BUFFER, file), keys)
+            }
             #[cfg(feature = "parquet")]
             Format::Parquet => File::Parquet(Box::new(Parquet::new(file, &columns)?)),
         };
@@ -83,7 +90,7 @@ impl<W: Write + Send> Sink<W> {
                 file.flush()?;
                 file.into_inner().map_err(|error| io::Error::other(error.to_string()))
             }
-            File::Ndjson(file) => file.into_inner().map_err(io::IntoInnerError::into_error),
+            File::Ndjson(file, _) => file.into_inner().map_err(io::IntoInnerError::into_error),
             #[cfg(feature = "parquet")]
             File::Parquet(file) => file.finish(),
         }
@@ -95,29 +102,23 @@ impl<W: Write + Send> File<W> {
         match self {
             File::Csv(file) => row
                 .iter()
-                .try_for_each(|(_, value)| file.write_field(&*text(value)))
+                .try_for_each(|cell| put_csv(file, cell, line))
                 .and_then(|()| file.write_record(None::<&[u8]>))
                 .map_err(io_error),
-            File::Ndjson(file) => {
+            File::Ndjson(file, keys) => {
                 line.clear();
-                serde_json::to_writer(&mut *line, &Line(row))?;
+                for (key, cell) in keys.iter().zip(row.iter()) {
+                    line.extend_from_slice(key.as_bytes());
+                    cell.write_json(line)?;
+                }
+                line.push(b'}');
                 json::write_text(file, line)?;
+                // No part of the text: it would be escaped there.
                 file.write_all(b"\n")
             }
             #[cfg(feature = "parquet")]
             File::Parquet(file) => file.put(row),
         }
-    }
-}
-
-/// A row as an object.
-struct Line<'a>(&'a Cells);
-
-impl Serialize for Line<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut object = to.serialize_map(None)?;
-        self.0.iter().try_for_each(|(column, value)| object.serialize_entry(&column.name, value))?;
-        object.end()
     }
 }
 
@@ -129,13 +130,15 @@ fn io_error(error: csv::Error) -> io::Error {
     }
 }
 
-/// A value in CSV. Names from captures may contain anything: control characters are replaced.
-fn text(value: &Value) -> Cow<'_, str> {
-    match value {
-        Value::Null => Cow::Borrowed(""),
-        Value::String(text) => clean(text),
-        Value::Array(list) if list.is_empty() => Cow::Borrowed(""),
-        Value::Number(number) => Cow::Owned(number.to_string()),
-        other => Cow::Owned(clean(&other.to_string()).into_owned()),
+/// Writes a value in CSV. Names from captures may contain anything: control characters are replaced.
+fn put_csv<W: Write>(file: &mut csv::Writer<W>, cell: Cell<'_>, number: &mut Vec<u8>) -> csv::Result<()> {
+    match cell {
+        Cell::Empty | Cell::Json("[]") => file.write_field(""),
+        Cell::Text(text) | Cell::Json(text) => file.write_field(&*clean(text)),
+        Cell::Bool(_) | Cell::Signed(_) | Cell::Unsigned(_) | Cell::Float(_) => {
+            number.clear();
+            cell.write_json(number).map_err(io::Error::from)?;
+            file.write_field(number)
+        }
     }
 }
