@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use rdmawire::{
     analyze::{Analysis, Options},
-    report::{Flow, Report, Stream},
+    report::{Flow, MarkedFlow, Report, Stream},
     sim::{Run, Scenario, run},
 };
 
@@ -69,4 +69,63 @@ fn however_many_taps_record_a_transmission_it_counts_once() {
         }
     }
     assert!(resent > 500, "{resent}");
+}
+
+/// A switch between two taps marks packets. The first tap's records are not marked, and the first marked records are those that count.
+#[test]
+fn marks_between_taps_count_once() {
+    let scenario = |ip_id: &str| {
+        format!(
+            r#"
+            seed = 5
+            [[connection]]
+            copies = 3
+            ip_id = "{ip_id}"
+            rate = "20G"
+            operations = [{{ op = "write", size = "64KiB", count = 30 }}]
+            [[connection]]
+            copies = 2
+            ip_id = "{ip_id}"
+            operations = [{{ op = "read", size = "64KiB", count = 30 }}]
+            [[segment]]
+            delay = "1us"
+            right = {{ mark = 0.02 }}
+            [[segment]]
+            delay = "1us"
+            right = {{ mark = 0.05 }}
+            left = {{ mark = 0.05 }}
+            [[segment]]
+            delay = "1us"
+            [[tap]]
+            name = "before"
+            after = 1
+            [[tap]]
+            name = "behind"
+            after = 2
+            [cnp]
+            interval = "4us"
+            "#
+        )
+    };
+    for ip_id in ["zero", "flow", "random"] {
+        let text = scenario(ip_id);
+        let run = run(&Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))).unwrap();
+        let both = analyze(&run, &[0, 1]).congestion;
+        // Data to the right is marked for good behind the second tap; to the left, behind the first one.
+        let [left, right] = [0, 1].map(|tap| analyze(&run, &[tap]).congestion);
+        assert_eq!(both.cnps, right.cnps);
+        assert!(left.ce_packets > 100 && right.ce_packets > left.ce_packets, "{ip_id}");
+        for flow in &both.flows {
+            let of = |taps: &rdmawire::report::Congestion| {
+                let same = |one: &&MarkedFlow| (&one.src, one.dest_qp) == (&flow.src, flow.dest_qp);
+                taps.flows.iter().find(same).map(|one| (one.ce_packets, one.ect_packets))
+            };
+            let most = of(&left).max(of(&right));
+            assert_eq!(Some((flow.ce_packets, flow.ect_packets)), most, "{ip_id} {}", flow.src);
+            assert_eq!(flow.cnps_unmarked.unwrap_or(0), 0, "{ip_id}: {flow:?}");
+        }
+        let marks: u64 = both.flows.iter().map(|flow| flow.ce_packets).sum();
+        assert_eq!(both.ce_packets, marks, "{ip_id}");
+        assert!(both.ce_packets > left.ce_packets.max(right.ce_packets), "{ip_id}");
+    }
 }

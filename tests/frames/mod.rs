@@ -177,10 +177,10 @@ impl Shown<'_> {
                 let (frame, flow, space, class) =
                     (self.number, self.flow.map(FlowId), Some(view.opcode().direction()), self.class);
                 let is_control = view.opcode().is_cnp() || view.syndrome().is_some();
-                let (peer, epoch, peer_qp) = (None, None, None);
+                let (is_marked_later, peer, epoch, peer_qp) = (false, None, None, None);
                 metric.on_packet(
                     &view,
-                    &Placed { frame, flow, space, class, is_control, peer, epoch, peer_qp },
+                    &Placed { frame, flow, space, class, is_marked_later, is_control, peer, epoch, peer_qp },
                 );
             }
             None => {

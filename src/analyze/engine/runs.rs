@@ -227,7 +227,8 @@ impl Tracker {
         let peer = self.flows.peer(id);
         let (epoch, peer_qp) = self.identity(flow, metrics);
         let is_control = true;
-        let place = Placed { frame, flow, space, class, is_control, peer, epoch, peer_qp };
+        let place =
+            Placed { frame, flow, space, class, is_marked_later: false, is_control, peer, epoch, peer_qp };
         self.bursts.on_packet(packet, &place);
         metrics.on_packet(packet, &place);
         self.weigh(id);

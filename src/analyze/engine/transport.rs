@@ -43,7 +43,17 @@ impl Tracker {
             let (frame, peer) = (self.number(), self.asking(flow, space));
             let (epoch, peer_qp) = self.identity(flow, metrics);
             let is_control = false;
-            let place = Placed { frame, flow, space, class, is_control, peer, epoch, peer_qp };
+            let place = Placed {
+                frame,
+                flow,
+                space,
+                class,
+                is_marked_later: false,
+                is_control,
+                peer,
+                epoch,
+                peer_qp,
+            };
             self.bursts.on_packet(facts, &place);
             return metrics.on_packet(facts, &place);
         }
@@ -144,7 +154,10 @@ impl Tracker {
         };
         self.config.histories.drain(|history| metrics.on_history(&history));
         let (epoch, peer_qp) = self.identity(flow, metrics);
-        let place = Placed { frame, flow, space, class, is_control, peer, epoch, peer_qp };
+        let is_marked_later = class == Some(Class::CaptureDuplicate)
+            && facts.mark() == Ecn::CE
+            && flow.zip(space).is_some_and(|(id, space)| self.flows.get_mut(id).take_mark(space));
+        let place = Placed { frame, flow, space, class, is_marked_later, is_control, peer, epoch, peer_qp };
         self.bursts.on_packet(facts, &place);
         metrics.on_packet(facts, &place);
     }
@@ -202,6 +215,10 @@ impl Tracker {
         let shape = opcode.shape();
         let operation = match shape.operation {
             Some(Operation::Cnp) => {
+                let is_recorded = flow.cnp_records.is_recorded(facts.frame().interface, time);
+                if is_recorded && self.config.copying.is_of_one_path(self.capture.rdma_packets) {
+                    return (Some(id), None, Some(Class::CaptureDuplicate));
+                }
                 flow.cnps += 1;
                 // Metrics count what the other flow sent before it.
                 let is_paired = flow.peer.is_some();

@@ -42,6 +42,7 @@ use super::{
 use crate::{
     dissect::Encapsulation,
     report::{self, Report},
+    wire::Ecn,
 };
 
 /// The answer to one question about a capture. The analysis tells it of all frames, asks it for its section of the report, and
@@ -120,6 +121,9 @@ pub struct Placed {
     pub space: Option<Space>,
     /// `None` if only later packets will show it: see [`Metric::on_verdict`].
     pub class: Option<Class>,
+    /// It is a capture duplicate that is marked (ECN's CE, or FECN), of a packet that was not marked where it was recorded before: a switch
+    /// between the taps has marked it.
+    pub is_marked_later: bool,
     /// It is an ACK, a NAK or a CNP.
     pub is_control: bool,
     /// Of a response: the flow of the requests that it answers; of a CNP: the flow that it slows; where that is known.
@@ -135,6 +139,12 @@ impl Placed {
     #[inline(always)]
     pub fn is_capture_duplicate(&self) -> bool {
         self.class == Some(Class::CaptureDuplicate)
+    }
+
+    /// Whether the packet is the first marked record of one transmission.
+    #[inline(always)]
+    pub(crate) fn is_mark(&self, packet: &impl PacketView) -> bool {
+        packet.mark() == Ecn::CE && (self.is_marked_later || !self.is_capture_duplicate())
     }
 }
 

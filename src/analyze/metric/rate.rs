@@ -117,6 +117,7 @@ impl Rate {
     #[inline(never)]
     fn on_packet_asked(&mut self, packet: &impl PacketView, place: &Placed) {
         let Some(bin) = self.bin(packet.time()) else { return };
+        bin.ce += place.is_mark(packet) as u64;
         if place.is_capture_duplicate() {
             return;
         }
@@ -141,7 +142,6 @@ impl Rate {
                 _ => {}
             }
         }
-        bin.ce += (packet.mark() == Ecn::CE) as u64;
         bin.ect += (packet.mark() != Ecn::default()) as u64;
     }
 

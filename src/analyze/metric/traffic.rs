@@ -71,6 +71,8 @@ struct Sums {
     first_ns: i64,
     last_ns: i64,
     ecn: [u64; 4],
+    /// Of those that are not marked there: how many were, where they were recorded again.
+    marked_later: u64,
     operations: Operations,
     retransmits: u64,
     naks: u64,
@@ -125,12 +127,27 @@ impl Traffic {
     #[cold]
     #[inline(never)]
     fn again(&mut self, packet: &impl PacketView, place: &Placed) {
+        if place.is_marked_later {
+            self.marked_later(packet, place);
+        }
         let dscp = path_tag::dscp(packet.path_tag());
         let flow = place.flow.filter(|_| !place.is_control).and_then(|id| self.flows.known(id));
         let Some((flow, dscp)) = flow.filter(|flow| !flow.has_several).zip(dscp) else { return };
         let before = self.classes.get(flow.data as usize).and_then(|sums| path_tag::dscp(sums.tag));
         if before.is_some_and(|before| before != dscp) {
             flow.then = dscp;
+        }
+    }
+
+    /// Marked since it was recorded first: in the class that it had then, as far as that is known.
+    fn marked_later(&mut self, packet: &impl PacketView, place: &Placed) {
+        let flow = place.flow.and_then(|id| self.flows.get(id)).filter(|flow| !flow.has_several);
+        let class = match flow.map(|flow| flow.data) {
+            Some(class) if class != NONE => class,
+            _ => self.class(packet.path_tag(), packet.time()),
+        };
+        if let Some(sums) = self.classes.get_mut(class as usize) {
+            sums.marked_later += 1;
         }
     }
 
@@ -324,6 +341,7 @@ fn row(sums: &Sums, rest: &Rest, map: Option<&QosMap>, pauses: Option<&[report::
         let of_it = pauses?.iter().filter(|pause| pause.priority.is_none_or(|other| other == priority));
         of_it.map(|pause| pause.paused_ns).sum::<Option<u64>>()
     };
+    let ce = sums.ecn[Ecn::CE.0 as usize] + sums.marked_later;
     let mut row = TrafficClass {
         dscp: path_tag::dscp(sums.tag),
         pcp: path_tag::pcp(sums.tag),
@@ -337,8 +355,8 @@ fn row(sums: &Sums, rest: &Rest, map: Option<&QosMap>, pauses: Option<&[report::
         rate_bps: (lasted > 0).then(|| bit_rate(sums.bytes, lasted.unsigned_abs())),
         operations: sums.operations,
         ect_packets: sums.ecn[1..].iter().sum(),
-        ce_packets: sums.ecn[Ecn::CE.0 as usize],
-        ce_ratio: ratio(sums.ecn[Ecn::CE.0 as usize], sums.ecn[1..].iter().sum()),
+        ce_packets: ce,
+        ce_ratio: ratio(ce, sums.ecn[1..].iter().sum()),
         retransmits: sums.retransmits,
         naks: sums.naks,
         flows: rest.flows,

@@ -7,6 +7,7 @@ use crate::{
         packet::{PacketView, key::Key, path_tag},
         track::{
             SILENCE_NS,
+            copies::CnpRecords,
             on_demand::{OnDemand, rare_part},
             order::IdOrder,
             request::{Requests, TrackConfig},
@@ -302,6 +303,7 @@ pub(crate) const SIZES: [usize; 4] =
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Rare {
     pub(crate) cnps: u64,
+    pub(crate) cnp_records: CnpRecords,
     pub(crate) rnr_naks: u64,
     pub(crate) naks: [u32; 5],
     pub(crate) ecn_ce: u64,
@@ -406,6 +408,14 @@ impl Flow {
         self.note_path(packet);
         self.last_psn = packet.psn().0;
         self.payload_bytes += packet.payload() as u64;
+    }
+
+    /// Whether the last packet of a PSN space was recorded before, and is the first of these records that is marked.
+    pub(crate) fn take_mark(&mut self, space: Direction) -> bool {
+        match space {
+            Direction::Request => self.requests.seq.take_mark(),
+            Direction::Response => self.responses.read.get_mut().is_some_and(|read| read.seq.take_mark()),
+        }
     }
 
     /// Counts a packet, corrupt or not.

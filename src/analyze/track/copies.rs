@@ -72,6 +72,12 @@ impl Copying {
         copies.saturating_sub(seen).into()
     }
 
+    /// Whether the interfaces of a capture of so many packets are places of one path: at several, many were recorded. Others may be
+    /// parallel links.
+    pub(crate) fn is_of_one_path(&self, packets: u64) -> bool {
+        self.elsewhere() > packets / 8
+    }
+
     /// Nanoseconds from a packet to its copy at the same place, shortest and longest, once they are learned.
     pub(crate) fn lags(&self) -> Option<[u64; 2]> {
         let Lags { seen, shortest, longest, .. } = self.0.get();
@@ -170,6 +176,50 @@ impl Places {
             };
             awaited.set(again, place);
         }
+    }
+}
+
+/// The CNPs of a flow by the interface that recorded them. A CNP has no PSN, and a flow's CNPs are all alike: so those of one place are
+/// counted, and one more than another place has had is new.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct CnpRecords {
+    places: [CnpsOfPlace; CnpRecords::MOST],
+    len: u8,
+}
+
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+struct CnpsOfPlace {
+    interface: u16,
+    count: u32,
+    last: i64,
+}
+
+impl CnpRecords {
+    const MOST: usize = 4;
+
+    /// Takes one. Returns whether another interface has recorded it before, if the interfaces are places of one path. More than the most
+    /// interfaces are not told apart from new CNPs.
+    pub(crate) fn is_recorded(&mut self, interface: u16, time: i64) -> bool {
+        let len = (self.len as usize).min(Self::MOST);
+        let at = match self.places[..len].iter().position(|place| place.interface == interface) {
+            Some(at) => at,
+            None if len == Self::MOST => return false,
+            None => {
+                self.places[len] = CnpsOfPlace { interface, count: 0, last: i64::MIN };
+                self.len = len as u8 + 1;
+                len
+            }
+        };
+        let others =
+            || self.places.iter().enumerate().filter(|&(other, _)| other != at).map(|(_, place)| place);
+        let most = others().map(|place| place.count).max().unwrap_or(0);
+        // No copy is later. So a place counts that still records, and began with the others.
+        let is_recent = |place: &&CnpsOfPlace| time.saturating_sub(place.last) <= MIRROR_NS;
+        let count = self.places[at].count.saturating_add(1);
+        let is_recorded = others().filter(is_recent).any(|place| place.count >= count);
+        let count = if is_recorded { count } else { count.max(most.saturating_add(1)) };
+        self.places[at] = CnpsOfPlace { interface, count, last: time };
+        is_recorded
     }
 }
 

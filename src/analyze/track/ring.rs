@@ -37,6 +37,8 @@ pub(crate) const ACK_EXPECTED: u16 = 4;
 pub(crate) const RETRANSMITTED: u16 = 8;
 /// It was repeated, and it is undecided whether it was sent again.
 pub(crate) const UNSURE: u16 = 16;
+/// A record of it is marked: ECN's CE, or FECN.
+pub(crate) const MARKED: u16 = 32;
 /// Where the transmission was recorded again: two bits for each of [`Places`](super::copies::Places), from this one on.
 pub(crate) const PLACES: u32 = 6;
 

@@ -19,7 +19,7 @@ use super::{
     holes::{Hole, Holes},
     on_demand::{OnDemand, quiet},
     order::IdOrder,
-    ring::{ACK_EXPECTED, RETRANSMITTED, Ring, SENT, SENT_AGAIN, Sent, UNSURE, outstanding},
+    ring::{ACK_EXPECTED, MARKED, RETRANSMITTED, Ring, SENT, SENT_AGAIN, Sent, UNSURE, outstanding},
     step::{Context, GapFill, Packet, Recorded, Resolved, Step},
 };
 use crate::{
@@ -82,6 +82,8 @@ pub(crate) struct Rare {
     unknown_below: u64,
     places: Places,
     replaced: Replaced,
+    /// The last packet was recorded before, and is the first record that is marked.
+    is_marked_later: bool,
 }
 
 quiet!(Rare);
@@ -367,6 +369,20 @@ impl Sequence {
         self.ring.put(x, outstanding, sent(p));
     }
 
+    /// A transmission was recorded again: perhaps a switch has marked it meanwhile.
+    fn note_mark(&mut self, x: u64, p: &Packet) {
+        let sent = self.ring.get_mut(x).filter(|sent| p.is_marked && sent.fingerprint == p.fingerprint);
+        if let Some(sent) = sent.filter(|sent| sent.flags & MARKED == 0) {
+            sent.flags |= MARKED;
+            self.rare.is_marked_later = true;
+        }
+    }
+
+    /// Whether the last packet was recorded before, and is the first of these records that is marked. True once.
+    pub(crate) fn take_mark(&mut self) -> bool {
+        self.rare.get_mut().is_some_and(|rare| std::mem::take(&mut rare.is_marked_later))
+    }
+
     #[cold]
     fn resync(&mut self, p: &Packet, step: &mut Step) {
         self.rare.holes.retire();
@@ -381,6 +397,7 @@ impl Sequence {
             Ok(None) => {}
             Ok(Some((evidence, recorded))) => {
                 step.before = Some(recorded);
+                self.note_mark(x, p);
                 return (step.class, step.evidence) = (Some(Class::CaptureDuplicate), evidence);
             }
             Err(apart) => return step.repeated = Some(apart),
@@ -756,7 +773,7 @@ pub(crate) fn sent(p: &Packet) -> Sent {
         frame: p.frame as u32,
         fingerprint: p.fingerprint,
         vantage: p.vantage,
-        flags: SENT | (p.ack_expected as u16 * ACK_EXPECTED),
+        flags: SENT | (p.ack_expected as u16 * ACK_EXPECTED) | (p.is_marked as u16 * MARKED),
         ..Sent::default()
     }
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     analyze::{model::Class, packet::PacketView},
-    wire::Psn,
+    wire::{Ecn, Psn},
 };
 
 /// A packet of the sequence.
@@ -27,6 +27,7 @@ pub(crate) struct Packet {
     pub(crate) vantage: u16,
     /// Its receiver must acknowledge it.
     pub(crate) ack_expected: bool,
+    pub(crate) is_marked: bool,
 }
 
 impl Packet {
@@ -44,6 +45,7 @@ impl Packet {
             id: facts.ip_id(),
             vantage: facts.vantage(),
             ack_expected: facts.is_ack_expected(),
+            is_marked: facts.mark() == Ecn::CE,
         }
     }
 }

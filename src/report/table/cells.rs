@@ -132,6 +132,7 @@ impl Cell<'_> {
     }
 
     /// Adds the value as JSON text.
+    #[cfg(feature = "cli")]
     pub(super) fn write_json(self, to: &mut Vec<u8>) -> Result<(), Error> {
         match self {
             Cell::Empty => to.extend_from_slice(b"null"),

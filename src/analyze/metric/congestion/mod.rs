@@ -42,6 +42,8 @@ const MAX_KEYS: usize = 1 << 16;
 pub struct Congestion {
     /// Packets: data or control (ACKs, NAKs, CNPs), by their ECN code point.
     packets: [[u64; 4]; 2],
+    /// Data that was not marked where it was recorded first, but where it was recorded again.
+    marked_later: u64,
     cnps: u64,
     cnps_near_nak: u64,
     per_qp: Scope<(Ends, u32)>,
@@ -84,6 +86,10 @@ impl Metric for Congestion {
     #[inline(always)]
     fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
         if place.is_capture_duplicate() {
+            if place.is_marked_later {
+                self.marked_later += 1;
+                self.mark(packet, place);
+            }
             return;
         }
         let is_control = place.is_control;
@@ -216,14 +222,15 @@ impl Congestion {
         let limit = self.pacing();
         let capable = |packets: &[u64; 4]| packets[1..].iter().sum::<u64>();
         let [data, control] = &self.packets;
-        let ce = Ecn::CE.0 as usize;
+        let ce = data[Ecn::CE.0 as usize] + self.marked_later;
+        let control_ce = control[Ecn::CE.0 as usize];
         let all = data.iter().chain(control).sum();
         Report {
             ect_packets: capable(data) + capable(control),
-            ce_packets: data[ce] + control[ce],
-            ce_ratio: ratio(data[ce], capable(data)),
-            ce_ratio_all: ratio(data[ce] + control[ce], all),
-            ce_control_packets: control[ce],
+            ce_packets: ce + control_ce,
+            ce_ratio: ratio(ce, capable(data)),
+            ce_ratio_all: ratio(ce + control_ce, all),
+            ce_control_packets: control_ce,
             cnps: self.cnps,
             cnp_interval_ns: CnpIntervals {
                 per_qp: self.per_qp.summary(),

@@ -167,7 +167,9 @@ impl Microbursts {
     /// A packet that is not in a run: it may be of a new flow, and may show what a burst did.
     #[inline(always)]
     pub(crate) fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
-        let Some(flow) = place.flow.filter(|_| !place.is_capture_duplicate()) else { return };
+        let Some(flow) = place.flow.filter(|_| !place.is_capture_duplicate()) else {
+            return self.again(packet, place);
+        };
         if self.flows.get(flow).is_none_or(|flow| flow.receiver == NONE) {
             self.begin(flow, packet);
         }
@@ -178,6 +180,15 @@ impl Microbursts {
         let is_loss = place.class == Some(Class::Retransmission);
         if is_loss || packet.mark() == Ecn::CE || place.is_control && is_notice() {
             self.shows(flow, packet, is_loss);
+        }
+    }
+
+    /// A packet without a flow, or one that was recorded before: a switch may have marked it meanwhile.
+    #[cold]
+    #[inline(never)]
+    fn again(&mut self, packet: &impl PacketView, place: &Placed) {
+        if let Some(flow) = place.flow.filter(|_| place.is_marked_later) {
+            self.shows(flow, packet, false);
         }
     }
 

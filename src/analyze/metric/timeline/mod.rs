@@ -43,7 +43,7 @@ use crate::{
         table::run::RunSum,
     },
     opcode::Operation,
-    wire::{Acknowledgement, Ecn, Syndrome},
+    wire::{Acknowledgement, Syndrome},
 };
 pub use bins::{Axis, Bin, Bins};
 pub use line::{Ends, Hole, Line, Samples};
@@ -273,7 +273,7 @@ impl Metric for Timeline {
         let dscp = path_tag::dscp(packet.path_tag());
         let syndrome = packet.syndrome();
         let is_cnp = packet.opcode().is_cnp();
-        let is_marked = packet.mark() == Ecn::CE;
+        let is_marked = place.is_mark(packet);
         let space = place.space.unwrap_or(Space::Request);
         let kind = match (place.class, syndrome.map(Syndrome::meaning)) {
             (Some(Class::CaptureDuplicate), _) => Some(Kind::Copy),

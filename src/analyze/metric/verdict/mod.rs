@@ -42,7 +42,7 @@ use crate::{
     dissect::Encapsulation,
     opcode::{Direction, Operation},
     report::{self, TimeCause},
-    wire::{Ecn, Kind},
+    wire::Kind,
 };
 
 /// Flows whose silences are counted: about a kilobyte each.
@@ -304,10 +304,13 @@ impl Metric for Verdicts {
         self.incast.on_packet(packet, place);
         let priorities = &self.priorities;
         self.pause.look_at(packet, place.frame, || priority(priorities, packet.path_tag()));
+        if place.is_mark(packet) {
+            self.pause.congested(packet.time());
+        }
         if place.is_capture_duplicate() {
             return;
         }
-        if packet.mark() == Ecn::CE || packet.opcode().is_cnp() {
+        if packet.opcode().is_cnp() {
             self.pause.congested(packet.time());
         }
         if !place.is_control {
