@@ -226,9 +226,8 @@ impl Tracker {
         let (flow, space, class) = (Some(id), Some(Direction::Response), Some(class));
         let peer = self.flows.peer(id);
         let (epoch, peer_qp) = self.identity(flow, metrics);
-        let is_control = true;
-        let place =
-            Placed { frame, flow, space, class, is_marked_later: false, is_control, peer, epoch, peer_qp };
+        let (is_marked_later, is_control) = (false, true);
+        let place = Placed { frame, flow, space, class, is_marked_later, is_control, peer, epoch, peer_qp };
         self.bursts.on_packet(packet, &place);
         metrics.on_packet(packet, &place);
         self.weigh(id);

@@ -42,18 +42,9 @@ impl Tracker {
             self.weigh(id);
             let (frame, peer) = (self.number(), self.asking(flow, space));
             let (epoch, peer_qp) = self.identity(flow, metrics);
-            let is_control = false;
-            let place = Placed {
-                frame,
-                flow,
-                space,
-                class,
-                is_marked_later: false,
-                is_control,
-                peer,
-                epoch,
-                peer_qp,
-            };
+            let (is_marked_later, is_control) = (false, false);
+            let place =
+                Placed { frame, flow, space, class, is_marked_later, is_control, peer, epoch, peer_qp };
             self.bursts.on_packet(facts, &place);
             return metrics.on_packet(facts, &place);
         }

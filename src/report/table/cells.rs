@@ -1,8 +1,6 @@
 //! A row as one cell for each column. Serde hands the fields of a row over one by one, in the order of the columns, so that neither a
 //! JSON object nor a string is made of each value.
 
-use std::fmt;
-
 use serde::{
     Serialize, Serializer,
     ser::{Impossible, SerializeMap, SerializeStruct, SerializeTuple},
@@ -148,19 +146,20 @@ impl Cell<'_> {
 }
 
 impl Row {
-    fn set(&mut self, column: usize, value: &(impl Serialize + ?Sized)) -> Result<(), Error> {
-        let Some(cell) = self.cells.get_mut(column) else { return Ok(()) };
-        *cell = value.serialize(Scalar { text: &mut self.text })?;
-        Ok(())
+    fn set(&mut self, column: usize, value: Kept) {
+        if let Some(cell) = self.cells.get_mut(column) {
+            *cell = value;
+        }
     }
 
     fn set_json(&mut self, column: usize, value: &(impl Serialize + ?Sized)) -> Result<(), Error> {
         self.json.clear();
         serde_json::to_writer(&mut self.json, value)?;
-        let Some(cell) = self.cells.get_mut(column).filter(|_| self.json != b"null") else { return Ok(()) };
-        let from = self.text.len();
-        self.text.push_str(&String::from_utf8_lossy(&self.json));
-        *cell = Kept::Json(Span { from, to: self.text.len() });
+        if self.json != b"null" {
+            let from = self.text.len();
+            self.text.push_str(&String::from_utf8_lossy(&self.json));
+            self.set(column, Kept::Json(Span { from, to: self.text.len() }));
+        }
         Ok(())
     }
 }
@@ -186,14 +185,13 @@ impl Place {
 
     fn fill(&self, value: &(impl Serialize + ?Sized), row: &mut Row) -> Result<(), Error> {
         match *self {
-            Place::Object(_) | Place::Pair(_) => value.serialize(Filling { place: self, row }),
-            Place::Column(column) => row.set(column, value),
             Place::Json(column) => row.set_json(column, value),
+            _ => value.serialize(Filling { place: self, row }),
         }
     }
 }
 
-/// Takes the fields of an object, or the items of a pair.
+/// Takes the fields of an object, the items of a pair, or the value of a column.
 struct Filling<'a> {
     place: &'a Place,
     row: &'a mut Row,
@@ -267,7 +265,7 @@ impl SerializeTuple for Items<'_> {
     fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
         let Some((&column, others)) = self.columns.split_first() else { return Ok(()) };
         self.columns = others;
-        self.row.set(column, value)
+        Place::Column(column).fill(value, self.row)
     }
 
     fn end(self) -> Result<(), Error> {
@@ -275,11 +273,21 @@ impl SerializeTuple for Items<'_> {
     }
 }
 
-/// Methods for values that are neither: they have no columns.
-macro_rules! no_object {
-    ($($method:ident: $type:ty,)*) => {$(
-        fn $method(self, _: $type) -> Result<(), Error> {
-            Ok(())
+impl Filling<'_> {
+    /// A value. Of an object, or a pair, that is none, nothing is kept.
+    fn keep(self, value: Kept) -> Result<(), Error> {
+        if let Place::Column(column) = *self.place {
+            self.row.set(column, value);
+        }
+        Ok(())
+    }
+}
+
+/// Methods for numbers.
+macro_rules! numbers {
+    ($($method:ident: $type:ty => $kept:ident,)*) => {$(
+        fn $method(self, number: $type) -> Result<(), Error> {
+            self.keep(Kept::$kept(number.into()))
         }
     )*};
 }
@@ -295,38 +303,59 @@ impl<'a> Serializer for Filling<'a> {
     type SerializeStruct = Fields<'a>;
     type SerializeStructVariant = Impossible<(), Error>;
 
-    no_object! {
-        serialize_bool: bool,
-        serialize_i8: i8,
-        serialize_i16: i16,
-        serialize_i32: i32,
-        serialize_i64: i64,
-        serialize_u8: u8,
-        serialize_u16: u16,
-        serialize_u32: u32,
-        serialize_u64: u64,
-        serialize_f32: f32,
-        serialize_f64: f64,
-        serialize_char: char,
-        serialize_str: &str,
-        serialize_bytes: &[u8],
-        serialize_unit_struct: &'static str,
+    numbers! {
+        serialize_bool: bool => Bool,
+        serialize_i8: i8 => Signed,
+        serialize_i16: i16 => Signed,
+        serialize_i32: i32 => Signed,
+        serialize_i64: i64 => Signed,
+        serialize_u8: u8 => Unsigned,
+        serialize_u16: u16 => Unsigned,
+        serialize_u32: u32 => Unsigned,
+        serialize_u64: u64 => Unsigned,
+    }
+
+    fn serialize_f32(self, number: f32) -> Result<(), Error> {
+        self.serialize_f64(number.into())
+    }
+
+    fn serialize_f64(self, number: f64) -> Result<(), Error> {
+        self.keep(if number.is_finite() { Kept::Float(number) } else { Kept::Empty })
+    }
+
+    fn serialize_char(self, one: char) -> Result<(), Error> {
+        self.serialize_str(one.encode_utf8(&mut [0; 4]))
+    }
+
+    fn serialize_str(self, text: &str) -> Result<(), Error> {
+        let from = self.row.text.len();
+        self.row.text.push_str(text);
+        let to = self.row.text.len();
+        self.keep(Kept::Text(Span { from, to }))
+    }
+
+    fn serialize_bytes(self, _: &[u8]) -> Result<(), Error> {
+        Err(unfit())
     }
 
     fn serialize_none(self) -> Result<(), Error> {
-        Ok(())
+        self.keep(Kept::Empty)
     }
 
     fn serialize_unit(self) -> Result<(), Error> {
-        Ok(())
+        self.keep(Kept::Empty)
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Error> {
+        self.keep(Kept::Empty)
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Error> {
         value.serialize(self)
     }
 
-    fn serialize_unit_variant(self, _: &'static str, _: u32, _: &'static str) -> Result<(), Error> {
-        Ok(())
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), Error> {
+        self.serialize_str(variant)
     }
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(
@@ -391,154 +420,5 @@ impl<'a> Serializer for Filling<'a> {
 }
 
 fn unfit() -> Error {
-    serde::ser::Error::custom("a row of a table must be an object")
-}
-
-/// Takes one value of a column. Texts are added to those of the row.
-struct Scalar<'a> {
-    text: &'a mut String,
-}
-
-/// Methods for numbers.
-macro_rules! numbers {
-    ($($method:ident: $type:ty => $kept:ident,)*) => {$(
-        fn $method(self, number: $type) -> Result<Kept, Error> {
-            Ok(Kept::$kept(number.into()))
-        }
-    )*};
-}
-
-impl Serializer for Scalar<'_> {
-    type Ok = Kept;
-    type Error = Error;
-    type SerializeSeq = Impossible<Kept, Error>;
-    type SerializeTuple = Impossible<Kept, Error>;
-    type SerializeTupleStruct = Impossible<Kept, Error>;
-    type SerializeTupleVariant = Impossible<Kept, Error>;
-    type SerializeMap = Impossible<Kept, Error>;
-    type SerializeStruct = Impossible<Kept, Error>;
-    type SerializeStructVariant = Impossible<Kept, Error>;
-
-    numbers! {
-        serialize_bool: bool => Bool,
-        serialize_i8: i8 => Signed,
-        serialize_i16: i16 => Signed,
-        serialize_i32: i32 => Signed,
-        serialize_i64: i64 => Signed,
-        serialize_u8: u8 => Unsigned,
-        serialize_u16: u16 => Unsigned,
-        serialize_u32: u32 => Unsigned,
-        serialize_u64: u64 => Unsigned,
-    }
-
-    fn serialize_f32(self, number: f32) -> Result<Kept, Error> {
-        self.serialize_f64(number.into())
-    }
-
-    fn serialize_f64(self, number: f64) -> Result<Kept, Error> {
-        Ok(if number.is_finite() { Kept::Float(number) } else { Kept::Empty })
-    }
-
-    fn serialize_char(self, one: char) -> Result<Kept, Error> {
-        self.serialize_str(one.encode_utf8(&mut [0; 4]))
-    }
-
-    fn serialize_str(self, text: &str) -> Result<Kept, Error> {
-        let from = self.text.len();
-        self.text.push_str(text);
-        Ok(Kept::Text(Span { from, to: self.text.len() }))
-    }
-
-    fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Result<Kept, Error> {
-        use fmt::Write;
-        let from = self.text.len();
-        write!(self.text, "{value}").map_err(serde::ser::Error::custom)?;
-        Ok(Kept::Text(Span { from, to: self.text.len() }))
-    }
-
-    fn serialize_bytes(self, _: &[u8]) -> Result<Kept, Error> {
-        Err(no_value())
-    }
-
-    fn serialize_none(self) -> Result<Kept, Error> {
-        Ok(Kept::Empty)
-    }
-
-    fn serialize_unit(self) -> Result<Kept, Error> {
-        Ok(Kept::Empty)
-    }
-
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Kept, Error> {
-        value.serialize(self)
-    }
-
-    fn serialize_unit_struct(self, _: &'static str) -> Result<Kept, Error> {
-        Ok(Kept::Empty)
-    }
-
-    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<Kept, Error> {
-        self.serialize_str(variant)
-    }
-
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        value: &T,
-    ) -> Result<Kept, Error> {
-        value.serialize(self)
-    }
-
-    fn serialize_newtype_variant<T: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: &T,
-    ) -> Result<Kept, Error> {
-        Err(no_value())
-    }
-
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, Error> {
-        Err(no_value())
-    }
-
-    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, Error> {
-        Err(no_value())
-    }
-
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeTupleStruct, Error> {
-        Err(no_value())
-    }
-
-    fn serialize_tuple_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeTupleVariant, Error> {
-        Err(no_value())
-    }
-
-    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, Error> {
-        Err(no_value())
-    }
-
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, Error> {
-        Err(no_value())
-    }
-
-    fn serialize_struct_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeStructVariant, Error> {
-        Err(no_value())
-    }
-}
-
-fn no_value() -> Error {
-    serde::ser::Error::custom("a column has one value")
+    serde::ser::Error::custom("a row must be an object, and a column has one value")
 }

@@ -304,14 +304,12 @@ impl Metric for Verdicts {
         self.incast.on_packet(packet, place);
         let priorities = &self.priorities;
         self.pause.look_at(packet, place.frame, || priority(priorities, packet.path_tag()));
-        if place.is_mark(packet) {
+        let is_new = !place.is_capture_duplicate();
+        if place.is_mark(packet) || is_new && packet.opcode().is_cnp() {
             self.pause.congested(packet.time());
         }
-        if place.is_capture_duplicate() {
+        if !is_new {
             return;
-        }
-        if packet.opcode().is_cnp() {
-            self.pause.congested(packet.time());
         }
         if !place.is_control {
             // What has no PSN space of data is neither: the answer to an atomic.
