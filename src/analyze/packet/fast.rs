@@ -2,7 +2,7 @@
 //!
 //! The headers of such a frame are always at the same offsets. So they are not dissected but copied, as five words, and each
 //! field is a shift and a mask. Any other frame is refused, and dissected. A [`FastPacket`] is one cache line long: threads pass
-//! it on. `tests/reference.rs` and the fuzz target `analysis` compare it with [`ParsedPacket`](super::ParsedPacket).
+//! it on. `tests/it/reference.rs` and the fuzz target `analysis` compare it with [`ParsedPacket`](super::ParsedPacket).
 //!
 //! [`EncapPacket`](super::EncapPacket) is the fast form over IPv6, with another link header, or in a tunnel.
 

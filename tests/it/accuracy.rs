@@ -1,0 +1,94 @@
+//! How right the analyzer is about the scenarios: retransmissions and late originals each within 1 % of the truth in
+//! every scenario, and nothing at all in clean ones.
+
+use crate::judge::{
+    Verdict,
+    expect::{agrees, check},
+    measure, parse_many,
+};
+use rdmawire::{
+    analyze::{Analysis, Class, Options, metric::classes::Classes},
+    capture::{Record, Time},
+    sim::Run,
+};
+use serde_json::{Value, json};
+
+/// Scenarios in which that does not hold yet, and what goes wrong there.
+const OPEN: &[(&str, &str)] = &[
+    (
+        "reorder_8_tolerated",
+        "a packet that is overtaken until the end of a burst looks like one that a timeout sends again",
+    ),
+    (
+        "reorder_64_tolerated",
+        "a packet that is overtaken until the end of a burst looks like one that a timeout sends again",
+    ),
+];
+
+fn analyze(run: &Run, tap: usize) -> Verdict {
+    let mut classes = vec!["nothing"; run.recorded(tap).count()];
+    let mut analysis = Analysis::with(
+        Options::default(),
+        Classes(|number, _, class: Class| classes[number as usize - 1] = class.name()),
+    );
+    let mut frames = run.frames(tap);
+    while let Some(frame) = frames.next() {
+        let time = Time(frame.time_ns);
+        analysis.push(&Record {
+            time,
+            link: frame.link,
+            interface: 0,
+            wire_len: frame.wire_len,
+            frame: frame.bytes,
+        });
+    }
+    let report = serde_json::to_value(analysis.finish()).unwrap();
+    Verdict { classes, report }
+}
+
+#[test]
+fn within_one_percent() {
+    let scenarios = parse_many(include_str!("../data/scenarios.txt")).unwrap();
+    let accuracy = measure(&scenarios, 1..3, analyze).unwrap();
+    let mut wrong = Vec::new();
+    for row in &accuracy.rows {
+        assert!(row.frames > 0, "{}: an empty capture proves nothing", row.name);
+        let (retransmits, late) = (row.retransmits.error_percent(), row.out_of_order.error_percent());
+        let holds = retransmits <= 1.0 && late <= 1.0;
+        let open = OPEN.iter().any(|(name, _)| *name == row.name);
+        match (holds, open) {
+            (false, false) => {
+                wrong.push(format!("{}: retransmissions {retransmits:.2} %, late {late:.2} %", row.name));
+            }
+            (true, true) => {
+                wrong.push(format!("{}: holds now; strike it off the list of those open", row.name))
+            }
+            _ => {}
+        }
+    }
+    assert!(wrong.is_empty(), "{}\n{accuracy}", wrong.join("\n"));
+}
+
+#[test]
+fn agreement() {
+    let two = json!({ "least": 2, "most": 5 });
+    assert!(agrees(&json!(3), &json!(3), 0) && !agrees(&json!(3), &json!(2), 0));
+    assert!(agrees(&json!(3), &json!(2), 1) && !agrees(&json!(3), &json!(4), 1));
+    assert!(agrees(&json!(3), &json!([1, 7]), 0) && !agrees(&json!(3), &json!([4, 7]), 0));
+    assert!(!agrees(&json!(3), &json!([0, 2]), 0) && agrees(&two, &json!([0, 2]), 0));
+    assert!(agrees(&two, &json!(4), 0) && !agrees(&two, &json!(6), 0) && !agrees(&two, &json!(1), 0));
+    assert!(agrees(&Value::Null, &json!([0, 9]), 0) && agrees(&Value::Null, &Value::Null, 0));
+    assert!(!agrees(&Value::Null, &json!(0), 0) && !agrees(&Value::Null, &json!([1, 9]), 0));
+    assert!(!agrees(&json!(3), &Value::Null, 0) && agrees(&json!("RC"), &json!("RC"), 0));
+}
+
+#[test]
+fn flows_by_key_and_epoch() {
+    let flow = |epoch: u32, packets: u32| json!({"src": "a", "dst": "b", "dest_qp": 1, "epoch": epoch, "packets": packets});
+    let expected = json!({ "flows": [flow(0, 5), flow(1, 7)] });
+    assert_eq!(check(&expected, &json!({ "flows": [flow(1, 7), flow(0, 5)] })), []);
+    let wrong = check(&expected, &json!({ "flows": [flow(0, 5), flow(1, 8)] }));
+    assert_eq!(wrong.len(), 1);
+    assert_eq!(wrong[0].path, "flows[a > b 0x1 #1].packets");
+    assert_eq!(check(&expected, &json!({ "flows": [flow(0, 5)] })).len(), 1);
+}

@@ -1,0 +1,348 @@
+//! The binary's `dissect` and `explain`: what they print, and what becomes of bad input.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+
+use crate::{
+    samples::{self, Sample},
+    support::scratch::Scratch,
+};
+use rdmawire::dissect::Link;
+use serde_json::Value;
+
+/// A pcap with microseconds of every Ethernet vector, one a second from 2020-09-13 on.
+fn capture() -> Vec<u8> {
+    let mut file = Vec::new();
+    file.extend(0xa1b2_c3d4_u32.to_le_bytes());
+    file.extend([2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0]);
+    for (i, Sample { frame, .. }) in ethernet().into_iter().enumerate() {
+        for word in [1_600_000_000 + i as u32, 250_000, frame.len() as u32, frame.len() as u32] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(frame);
+    }
+    file
+}
+
+fn ethernet() -> Vec<Sample> {
+    samples::vectors().into_iter().filter(|sample| sample.link == Link::ETHERNET).collect()
+}
+
+fn rdmawire() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rdmawire"));
+    command.env_remove("NO_COLOR");
+    command
+}
+
+fn run(arguments: &[&str], path: &Path) -> Output {
+    rdmawire().arg("dissect").args(arguments).arg(path).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+/// What it printed, when all went well.
+fn printed(arguments: &[&str], path: &Path) -> String {
+    let output = run(arguments, path);
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""), "{arguments:?}");
+    text(&output.stdout).to_owned()
+}
+
+#[test]
+fn lines_are_those_of_the_golden_file() {
+    let scratch = Scratch::new("golden");
+    let lines = printed(&[], &scratch.file("all.pcap", &capture()));
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dissect.txt");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&golden, &lines).unwrap();
+    }
+    let wanted = fs::read_to_string(golden).unwrap();
+    for (line, wanted) in lines.lines().zip(wanted.lines()) {
+        assert_eq!(line, wanted);
+    }
+    assert_eq!(lines.lines().count(), wanted.lines().count());
+    assert_eq!(lines.lines().count(), ethernet().len());
+}
+
+#[test]
+fn json_is_an_object_a_line() {
+    let scratch = Scratch::new("json");
+    let path = scratch.file("all.pcap", &capture());
+    let out = printed(&["--json"], &path);
+    for (i, line) in out.lines().enumerate() {
+        let v: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(v["frame"], i + 1);
+        assert_eq!(v["time_ns"], (1_600_000_000 + i as u64) * 1_000_000_000 + 250_000_000);
+        assert_eq!(v["layers"][0]["name"], "ethernet");
+        assert!(v.get("file").is_none());
+    }
+    assert_eq!(out.lines().count(), ethernet().len());
+    // The names of Wireshark, and the ICRC not looked at.
+    let line = printed(&["--json", "--names", "wireshark", "-c1", "--icrc", "off"], &path);
+    let v: Value = serde_json::from_str(&line).unwrap();
+    let bth = v["layers"].as_array().unwrap().iter().find(|layer| layer["name"] == "bth").unwrap();
+    assert_eq!(bth["infiniband.bth.psn"], 13_571_856);
+    assert_eq!((&bth["resv6"], &bth["infiniband.bth.m"]), (&Value::from(0), &Value::from(true)));
+    assert_eq!(v["icrc"]["state"], "unchecked");
+    assert_eq!(v["icrc"]["value"], "78f353f3");
+}
+
+#[test]
+fn filters_counts_and_skips() {
+    let scratch = Scratch::new("filter");
+    let path = scratch.file("all.pcap", &capture());
+    let numbers = |arguments: &[&str]| -> Vec<String> {
+        let fields = ["--fields", "frame.number", "--no-header"];
+        let out = printed(&[arguments, &fields].concat(), &path);
+        out.lines().map(str::to_owned).collect()
+    };
+    assert_eq!(numbers(&["-c", "3"]), ["1", "2", "3"]);
+    assert_eq!(numbers(&["-c", "2", "--skip", "5"]), ["6", "7"]);
+    assert_eq!(numbers(&["--skip", "100000"]), [""; 0]);
+    assert_eq!(numbers(&["-f", "frame.number > 3 && cnp", "-c0"]), [""; 0]);
+    let cnps = numbers(&["-f", "cnp"]);
+    assert_eq!(numbers(&["-f", "infiniband.bth.opcode in {0x80, 0x81}"]), cnps);
+    assert!(!cnps.is_empty() && cnps.len() < ethernet().len());
+    let bad = run(&["-f", "bth.psn = 3"], &path);
+    assert_eq!(bad.status.code(), Some(2));
+    assert_eq!(
+        text(&bad.stderr),
+        "rdmawire: --filter: column 9: '=' means nothing here; did you mean ==?\n  bth.psn = 3\n          ^\n"
+    );
+}
+
+#[test]
+fn columns_with_tabs_or_commas() {
+    let scratch = Scratch::new("columns");
+    let path = scratch.file("all.pcap", &capture());
+    let fields = "frame.number,src,bth.opcode,bth.mig_req,aeth.msn,ip.addr";
+    assert_eq!(
+        printed(&["--fields", fields, "-c1"], &path),
+        "frame.number\tsrc\tbth.opcode\tbth.mig_req\taeth.msn\tip.addr\n\
+         1\t192.168.0.7\t36\ttrue\t\t192.168.0.7,192.168.0.7\n"
+    );
+    assert_eq!(
+        printed(&["--fields", fields, "-c1", "--format", "csv", "--names", "wireshark"], &path),
+        "frame.number,src,infiniband.bth.opcode,infiniband.bth.m,infiniband.aeth.msn,ip.addr\n\
+         1,192.168.0.7,36,true,,\"192.168.0.7,192.168.0.7\"\n"
+    );
+    let bad = run(&["--fields", "bth.pns"], &path);
+    assert_eq!(bad.status.code(), Some(2));
+    assert_eq!(
+        text(&bad.stderr),
+        "rdmawire: --fields: there is no field named \"bth.pns\"; did you mean bth.psn?\n"
+    );
+}
+
+#[test]
+fn times() {
+    let scratch = Scratch::new("times");
+    let path = scratch.file("all.pcap", &capture());
+    let time = |clock: &str| {
+        let out = printed(&["-t", clock, "--skip", "2", "-c2"], &path);
+        let second = out.lines().nth(1).unwrap().to_owned();
+        second.split_whitespace().skip(1).take(2).collect::<Vec<_>>().join(" ")
+    };
+    assert!(time("relative").starts_with("3.000000 "));
+    assert!(time("delta").starts_with("1.000000 "));
+    assert!(time("epoch").starts_with("1600000003.250000 "));
+    assert_eq!(time("utc"), "2020-09-13 12:26:43.250000");
+}
+
+#[test]
+fn colour_only_when_asked_where_there_is_no_terminal() {
+    let scratch = Scratch::new("colour");
+    let path = scratch.file("all.pcap", &capture());
+    assert!(!printed(&[], &path).contains('\x1b'));
+    let colours = printed(&["--color", "always"], &path);
+    assert!(colours.contains("\x1b[1;31m"), "a wrong ICRC is red");
+    assert_eq!(colours.matches("\x1b[0m").count() * 2, colours.matches('\x1b').count(), "all are ended");
+}
+
+#[test]
+fn a_tree_and_the_bytes() {
+    let scratch = Scratch::new("tree");
+    let path = scratch.file("all.pcap", &capture());
+    let tree = printed(&["-V", "-x", "-c1"], &path);
+    for line in [
+        "Frame 1: 78 bytes, 2020-09-13 12:26:40.250000000 UTC, Ethernet",
+        "  BTH, 12 bytes at 42",
+        "       9      mig_req true    .1.. ....",
+        "  padding, 2 bytes at 72",
+        "  ICRC, 4 bytes at 74: 78f353f3, good",
+        "  0000  24 8a 07 a8 fa 22 24 8a  07 a8 fa 22 08 00 45 01  $....\"$....\"..E.",
+    ] {
+        assert!(tree.lines().any(|l| l == line), "{line}\n{tree}");
+    }
+}
+
+#[test]
+fn standard_input() {
+    let mut child = rdmawire()
+        .args(["dissect", "-", "--fields", "frame.number", "--no-header"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(&capture()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(text(&output.stdout).lines().count(), ethernet().len());
+}
+
+#[test]
+fn what_is_no_capture_is_one_line_and_status_2() {
+    let scratch = Scratch::new("bad");
+    let empty = scratch.file("empty.pcap", b"");
+    let words = scratch.file("words.txt", b"These are words, not frames.\nMore of them follow here.\n");
+    let nowhere = scratch.join("nowhere.pcap");
+    for (path, says) in [
+        (&nowhere, "no such file"),
+        (&empty, "is empty"),
+        (&words, ""),
+        (&scratch.to_path_buf(), "is a directory"),
+    ] {
+        let output = run(&[], path);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert_eq!(text(&output.stdout), "");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(
+            said.starts_with(&format!("rdmawire: {}: ", path.display())) && said.contains(says),
+            "{said}"
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_unreadable_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = Scratch::new("unreadable");
+    let path = scratch.file("secret.pcap", &capture());
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+    if fs::File::open(&path).is_ok() {
+        println!("skipped: whoever runs this may read everything");
+        return;
+    }
+    let output = run(&[], &path);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("permission denied"));
+}
+
+#[test]
+fn a_cut_file_gives_what_there_is_and_says_where_it_ends() {
+    let scratch = Scratch::new("cut");
+    let whole = capture();
+    let output = run(&[], &scratch.file("cut.pcap", &whole[..whole.len() - 5]));
+    assert_eq!(text(&output.stdout).lines().count(), ethernet().len() - 1);
+    assert_eq!(output.status.code(), Some(0));
+    let said = text(&output.stderr);
+    assert!(said.starts_with("rdmawire: warning: ") && said.contains("cut.pcap: at byte "), "{said}");
+    assert_eq!(said.lines().count(), 1);
+}
+
+#[test]
+fn of_several_files_the_good_ones_are_done() {
+    let scratch = Scratch::new("several");
+    let (one, two) = (scratch.file("one.pcap", &capture()), scratch.file("two.pcap", &capture()));
+    let bad = scratch.file("bad.pcap", b"no");
+    let output = rdmawire().args(["dissect", "--json"]).args([&one, &bad, &two]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(text(&output.stderr).lines().count(), 1);
+    let files: Vec<Value> = text(&output.stdout)
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["file"].take())
+        .collect();
+    assert_eq!(files.len(), 2 * ethernet().len());
+    assert_eq!(files[0].as_str(), one.to_str());
+    assert_eq!(files[ethernet().len()].as_str(), two.to_str());
+    let lines = rdmawire().arg("dissect").args([&one, &two]).output().unwrap();
+    assert_eq!(text(&lines.stdout).lines().filter(|line| line.starts_with("==> ")).count(), 2);
+}
+
+#[test]
+fn a_closed_pipe_is_success() {
+    let scratch = Scratch::new("pipe");
+    // More than any pipe holds.
+    let mut many = capture();
+    let records = many[24..].to_vec();
+    for _ in 0..200 {
+        many.extend(&records);
+    }
+    let path = scratch.file("many.pcap", &many);
+    let mut child = rdmawire()
+        .args(["dissect", "-V"])
+        .arg(&path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut start = [0; 10];
+    child.stdout.take().unwrap().read_exact(&mut start).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+}
+
+fn explained(topic: &[&str]) -> (Option<i32>, String, String) {
+    let output = rdmawire().arg("explain").args(topic).output().unwrap();
+    (output.status.code(), text(&output.stdout).to_owned(), text(&output.stderr).to_owned())
+}
+
+#[test]
+fn explain_takes_all_from_the_tables() {
+    for (topic, says) in [
+        (&["bth"][..], "|A|    resv7    |                      PSN                      |"),
+        (&["bth"], "   72    24  psn      infiniband.bth.psn"),
+        (&["BTH"], "infiniband.bth.psn"),
+        (&["cm"], "CM DREQ (cm), 12 bytes"),
+        (&["PFC"], "Pause of priority 7 in quanta."),
+        (&["opcode", "0x0c"], "+12  RETH, 16 bytes"),
+        (&["opcode", "rc-read-request"], "0x0c  RC RDMA READ Request"),
+        (&["opcode", "RC", "RDMA", "READ", "Request"], "0x0c  RC RDMA READ Request"),
+        (&["opcode", "0xc5"], "not assigned"),
+        (&["opcode"], "0x81  CNP"),
+        (&["syndrome", "0x60"], "0x60  NAK, PSN sequence error"),
+        (&["rnr"], "0x21  RNR NAK, wait 0.01 ms"),
+        (&["note", "bth.opcode"], "bth.opcode (warning)"),
+        (&["filter"], "  icrc.bad "),
+        (&["infiniband.aeth.msn"], "aeth.msn: bits 8 to 31 of the AETH"),
+        (&["aeth.nak"], "aeth.nak: A negative acknowledgement."),
+        (&[], "  reth           RETH"),
+    ] {
+        let (status, out, err) = explained(topic);
+        assert_eq!((status, err.as_str()), (Some(0), ""), "{topic:?}");
+        assert!(out.contains(says), "{topic:?}: {says}\n{out}");
+    }
+    for (topic, says) in [
+        (&["bht"][..], "did you mean bth?"),
+        (&["opcode", "rc-sned-only"], "did you mean rc-send-only"),
+        (&["opcode", "0x100"], "no operation code"),
+        (&["syndrome", "256"], "a number from 0 to 255"),
+        (&["note", "bth.opcod"], "did you mean opcode?"),
+        (&["note", "bht.opcode"], "did you mean bth?"),
+        (&["xyzzyxyzzy"], "`rdmawire explain` lists all there is"),
+    ] {
+        let (status, out, err) = explained(topic);
+        assert_eq!((status, out.as_str()), (Some(2), ""), "{topic:?}");
+        assert!(
+            err.starts_with("rdmawire: explain: ") && err.contains(says) && err.lines().count() == 1,
+            "{err}"
+        );
+    }
+}
+
+#[test]
+fn every_layer_and_field_can_be_explained() {
+    for kind in rdmawire::wire::Kind::ALL {
+        let Some(info) = kind.info() else { continue };
+        let (status, out, _) = explained(&[info.label]);
+        assert_eq!(status, Some(0), "{}", info.label);
+        assert!(info.fields.iter().all(|field| out.contains(field.name)), "{}", info.label);
+    }
+}

@@ -1,0 +1,266 @@
+//! Whole captures rebuilt and rewritten: made ones here, and every capture below the directories in
+//! `RDMAWIRE_CAPTURES` (divided by `:`) by hand.
+
+use std::path::{Path, PathBuf};
+
+use rdmawire::{
+    capture::{self, Record, Source, Time},
+    craft::{
+        Channel, Data, Dialog, Edit, Packet, Path as Way, Request,
+        rewrite::{Plan, Rewriter},
+    },
+    dissect::{Encapsulation, Link, dissect},
+    icrc::{self, State},
+    opcode::Service,
+    wire::*,
+};
+use std::net::Ipv4Addr;
+
+type Frame = (Link, Vec<u8>, u32);
+
+/// Both directions of a connection, its setup, a wrong ICRC, a tunnelled copy, a cut frame, datagrams, ARP.
+fn made() -> Vec<Frame> {
+    let path = Way::rocev2(Ipv4Addr::new(192, 168, 1, 10), Ipv4Addr::new(192, 168, 1, 20));
+    let there = Channel::rc(path, Qpn(0x111), Qpn(0x222));
+    let back = there.reversed();
+    let dialog = Dialog::new(path, Qpn(0x111), Qpn(0x222));
+    let mut packets = vec![dialog.req(b"private"), dialog.rep(&[]), dialog.rtu(&[])];
+    let write = Request::Write { len: 5000, va: 0x7fff_0000, r_key: 0x77, imm: None };
+    packets.extend(there.request(Psn(0xffffff), write).unwrap().data(Data::pattern(1)).iter());
+    packets.push(back.ack(Psn(3), 1));
+    packets.push(back.cnp());
+    packets.extend(there.request(Psn(4), Request::FetchAdd { va: 8, r_key: 0x77, add: 1 }).unwrap().iter());
+    let ud = Channel { service: Service::Ud, q_key: 9, ..there };
+    packets
+        .extend(ud.request(Psn(0), Request::Send { len: 33, imm: None, invalidate: None }).unwrap().iter());
+    let mut wrong = there.ack(Psn(9), 2);
+    wrong.corrupt(rdmawire::craft::ComputedField::Icrc);
+    packets.push(wrong);
+    let mut frames: Vec<Frame> =
+        packets.iter().map(|p| (p.link(), p.build().to_vec(), p.wire_len())).collect();
+    let inner = frames[4].1.clone();
+    let tunnel = Packet::rocev2(Ipv4Addr::new(172, 16, 0, 1), Ipv4Addr::new(172, 16, 0, 2))
+        .push(Vxlan::default().with_vni(7))
+        .push_bytes(Kind::Payload, &inner);
+    let tunnel = tunnel.build().to_vec();
+    frames.push((Link::ETHERNET, tunnel.clone(), tunnel.len() as u32));
+    let (link, frame, len) = frames[4].clone();
+    frames.push((link, frame[..80].to_vec(), len));
+    let arp =
+        Packet::ethernet().edit(|h: Ethernet| h.with_ether_type(EtherType::ARP)).payload(vec![1; 28]).build();
+    frames.push((Link::ETHERNET, arp.to_vec(), arp.len() as u32));
+    frames
+}
+
+fn run(plan: Plan, frames: &[Frame]) -> (Vec<Frame>, rdmawire::craft::rewrite::Counts) {
+    let mut rewriter = Rewriter::new(plan);
+    let record =
+        |(link, frame, wire_len): &'_ Frame| -> (Link, Vec<u8>, u32) { (*link, frame.clone(), *wire_len) };
+    let _ = record;
+    for (link, frame, wire_len) in frames {
+        rewriter.learn(&Record { time: Time(0), link: *link, interface: 0, wire_len: *wire_len, frame });
+    }
+    let mut out = Vec::new();
+    for (link, frame, wire_len) in frames {
+        let new = rewriter
+            .rewrite(&Record { time: Time(0), link: *link, interface: 0, wire_len: *wire_len, frame })
+            .unwrap();
+        out.push((new.link, new.frame.to_vec(), new.wire_len));
+    }
+    (out, rewriter.counts())
+}
+
+/// The same states, PSNs, lengths, operations; every pair of addresses and queue pairs that was equal still is, and
+/// those that differed still do.
+fn same_but_for_names(old: &[Frame], new: &[Frame]) {
+    assert_eq!(old.len(), new.len());
+    let mut names: std::collections::HashMap<Vec<u8>, Vec<u8>> = Default::default();
+    let mut others: std::collections::HashMap<Vec<u8>, Vec<u8>> = Default::default();
+    let mut alike = |old: Vec<u8>, new: Vec<u8>| {
+        assert_eq!(names.entry(old.clone()).or_insert(new.clone()), &new);
+        assert_eq!(others.entry(new).or_insert(old.clone()), &old);
+    };
+    for ((link, before, wire_len), (_, after, new_len)) in old.iter().zip(new) {
+        assert_eq!((before.len(), wire_len), (after.len(), new_len));
+        let (a, b) = (dissect(*link, before, *wire_len), dissect(*link, after, *new_len));
+        assert_eq!(icrc::verify(&a), icrc::verify(&b), "{a:?} {b:?}");
+        assert_eq!(icrc::verify_vcrc(&a), icrc::verify_vcrc(&b), "{a:?} {b:?}");
+        assert_eq!(a.notes(), b.notes());
+        assert_eq!(a.encapsulation(), b.encapsulation());
+        assert_eq!(a.layers().len(), b.layers().len());
+        let (Some(x), Some(y)) = (a.get::<Bth>(), b.get::<Bth>()) else { continue };
+        assert_eq!(
+            (x.opcode(), x.psn(), x.p_key(), x.ack_req()),
+            (y.opcode(), y.psn(), y.p_key(), y.ack_req())
+        );
+        if x.dest_qp().0 > 1 {
+            alike(x.dest_qp().0.to_le_bytes().to_vec(), y.dest_qp().0.to_le_bytes().to_vec());
+        }
+        let gid = |d| Way::of(d).map(|p| [p.src.gid().octets(), p.dst.gid().octets()]).unwrap();
+        for (x, y) in gid(&a).into_iter().zip(gid(&b)) {
+            alike(x.to_vec(), y.to_vec());
+        }
+        if let (Some(x), Some(y)) = (a.get::<Reth>(), b.get::<Reth>()) {
+            assert_eq!(x.dma_len(), y.dma_len());
+            alike(
+                [b"k", &x.r_key().0.to_be_bytes()[..]].concat(),
+                [b"k", &y.r_key().0.to_be_bytes()[..]].concat(),
+            );
+        }
+        if let (Some(x), Some(y)) = (a.get::<Ipv4>(), b.get::<Ipv4>()) {
+            assert_eq!((x.id(), x.ttl(), x.ecn(), x.total_len()), (y.id(), y.ttl(), y.ecn(), y.total_len()));
+            let sum = |ip: &Ipv4| rdmawire::checksum::internet(ip.bytes());
+            assert_eq!(sum(x) == 0, sum(y) == 0);
+        }
+    }
+}
+
+#[test]
+fn anonymized_the_connection_is_still_the_same() {
+    let old = made();
+    let (new, counts) = run(Plan { anonymize: true, seed: 7, ..Plan::default() }, &old);
+    same_but_for_names(&old, &new);
+    assert_eq!((counts.frames, counts.bad_icrc), (old.len() as u64, 1));
+    // Nothing of the old names is left, whole or in a CM message, in a tunnel, in ARP.
+    for (n, (_, frame, _)) in new.iter().enumerate() {
+        for name in
+            [&[192u8, 168, 1, 10][..], &[192, 168, 1, 20], &[172, 16, 0, 1], b"private", &[2, 0, 192, 168, 1]]
+        {
+            assert!(!frame.windows(name.len()).any(|w| w == name), "{n}: {name:?}");
+        }
+    }
+    // The UDP source port is that of the new queue pairs, the same both ways.
+    let qpns: Vec<_> =
+        [3, 8].map(|n| dissect(new[n].0, &new[n].1, new[n].2).get::<Bth>().unwrap().dest_qp()).into();
+    let ports: Vec<_> =
+        [3, 8].map(|n| dissect(new[n].0, &new[n].1, new[n].2).get::<Udp>().unwrap().src_port()).into();
+    assert_ne!(qpns[0], Qpn(0x222));
+    assert_eq!(ports, [Udp::linux_source_port(qpns[0], qpns[1]); 2]);
+    // The REQ names the queue pair that the ACK goes to.
+    let req = dissect(new[0].0, &new[0].1, new[0].2);
+    assert_eq!(req.get::<CmReq>().unwrap().local_qpn(), qpns[1]);
+    assert_eq!(req.get::<IpCm>().unwrap().src_ip().to_ipv4(), Some(req.get::<Ipv4>().unwrap().src()));
+    // The seed decides, and nothing else.
+    assert_eq!(run(Plan { anonymize: true, seed: 7, ..Plan::default() }, &old).0, new);
+    assert_ne!(run(Plan { anonymize: true, seed: 8, ..Plan::default() }, &old).0, new);
+}
+
+#[test]
+fn nothing_asked_nothing_changed() {
+    let old = made();
+    let (new, counts) = run(Plan::default(), &old);
+    assert_eq!(old, new);
+    assert_eq!(counts.unchanged, counts.frames);
+}
+
+#[test]
+fn payload_goes_and_everything_else_stays() {
+    let old = made();
+    let (new, _) = run(Plan { zero_payload: true, snaplen: Some(120), ..Plan::default() }, &old);
+    for ((_, before, wire_len), (link, frame, new_len)) in old.iter().zip(&new) {
+        assert_eq!((frame.len(), wire_len), (before.len().min(120), new_len));
+        let d = dissect(*link, frame, *new_len);
+        if d.has(Kind::Bth) && !d.has(Kind::Mad) {
+            assert!(d.payload().iter().all(|&byte| byte == 0), "{d:?}");
+        }
+    }
+    let (new, _) = run(Plan { zero_payload: true, ..Plan::default() }, &old);
+    for ((_, before, len), (link, frame, _)) in old.iter().zip(&new) {
+        assert_eq!(icrc::verify(&dissect(*link, before, *len)), icrc::verify(&dissect(*link, frame, *len)));
+    }
+}
+
+#[test]
+fn edits_are_made_and_missed_ones_counted() {
+    let edits = ["bth.psn+=1000", "ipv4.dst=10.0.0.9"].map(|text| Edit::parse(text).unwrap()).to_vec();
+    let old = made();
+    let (new, counts) = run(Plan { edits, ..Plan::default() }, &old);
+    let d = dissect(new[3].0, &new[3].1, new[3].2);
+    assert_eq!((d.get::<Bth>().unwrap().psn(), icrc::verify(&d)), (Psn(999), State::Good));
+    assert_eq!(counts.missed_edits, 2);
+}
+
+#[test]
+fn every_encapsulation_becomes_every_other_and_back() {
+    let old = made();
+    for first in Encapsulation::ALL {
+        let (there, counts) = run(Plan { to: Some(first), ..Plan::default() }, &old);
+        assert_eq!((there.len(), counts.not_converted), (old.len(), 1));
+        for second in Encapsulation::ALL {
+            let (back, _) = run(Plan { to: Some(second), ..Plan::default() }, &there);
+            for ((link, before, len), (new_link, after, new_len)) in old.iter().zip(&back) {
+                let (a, b) = (dissect(*link, before, *len), dissect(*new_link, after, *new_len));
+                let Some(bth) = a.get::<Bth>() else { continue };
+                assert_eq!(b.encapsulation(), Some(second));
+                assert_eq!(b.get::<Bth>(), Some(bth));
+                assert_eq!(a.payload(), b.payload());
+                assert_eq!(b.tunnel_depth(), 0);
+                if icrc::verify(&a) != State::Unchecked {
+                    assert_eq!(icrc::verify(&a), icrc::verify(&b), "{first:?} {second:?} {b:?}");
+                }
+                // Without a GID on the way, addresses come back.
+                if first != Encapsulation::Ib && second != Encapsulation::Ib {
+                    let ip = |d| Way::of(d).map(|p| (p.src.ip, p.dst.ip));
+                    assert_eq!(ip(&a), ip(&b));
+                }
+            }
+        }
+    }
+}
+
+fn captures(at: &Path, found: &mut Vec<PathBuf>) {
+    if at.is_dir() {
+        let mut inside: Vec<_> = std::fs::read_dir(at).unwrap().map(|entry| entry.unwrap().path()).collect();
+        inside.sort();
+        inside.iter().for_each(|path| captures(path, found));
+    } else if [".pcap", ".pcapng", ".erf", ".cap", ".zst", ".gz"]
+        .iter()
+        .any(|end| at.to_string_lossy().ends_with(end))
+    {
+        found.push(at.into());
+    }
+}
+
+/// By hand: `RDMAWIRE_CAPTURES=dir:dir cargo test --release --test it craft_captures -- --nocapture`.
+#[test]
+fn every_frame_of_every_capture_rebuilds_and_is_rewritten() {
+    let Ok(at) = std::env::var("RDMAWIRE_CAPTURES") else { return };
+    let mut files = Vec::new();
+    at.split(':').for_each(|at| captures(Path::new(at), &mut files));
+    let (mut all, mut edited, mut kept) = (0u64, 0u64, 0u64);
+    for file in &files {
+        let mut reader = capture::open(file).unwrap();
+        let mut some = Vec::new();
+        let mut frames = 0u64;
+        while let Some(record) = reader.next().unwrap() {
+            let d = dissect(record.link, record.frame, record.wire_len);
+            let packet = Packet::from(&d);
+            assert_eq!(packet.build(), record.frame, "{}: frame {}: {d:?}", file.display(), frames + 1);
+            kept += rdmawire::craft::ComputedField::ALL.iter().any(|&auto| {
+                packet.keeps(auto)
+                    && auto != rdmawire::craft::ComputedField::UdpChecksum
+                    && auto != rdmawire::craft::ComputedField::Fcs
+                    && auto != rdmawire::craft::ComputedField::UdpSourcePort
+                    && auto != rdmawire::craft::ComputedField::FramePadding
+            }) as u64;
+            if icrc::verify(&d) == State::Good {
+                let frame = packet.edit(|bth: Bth| bth.with_psn(bth.psn().plus(1000))).build();
+                let again = dissect(record.link, &frame, record.wire_len);
+                assert_eq!(icrc::verify(&again), State::Good, "{}: frame {}", file.display(), frames + 1);
+                edited += 1;
+            }
+            frames += 1;
+            if some.len() < 3000 {
+                some.push((record.link, record.frame.to_vec(), record.wire_len));
+            }
+        }
+        let (new, counts) = run(Plan { anonymize: true, seed: 1, ..Plan::default() }, &some);
+        assert_eq!(counts.frames as usize, some.len());
+        same_but_for_names(&some, &new);
+        all += frames;
+    }
+    println!(
+        "{} captures, {all} frames rebuilt bit for bit, {edited} edited with a good ICRC, {kept} with something kept",
+        files.len()
+    );
+}

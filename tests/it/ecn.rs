@@ -1,0 +1,314 @@
+//! Marks and notifications of flows, against scenarios whose truth is known.
+
+use rdmawire::{
+    analyze::{Analysis, Options},
+    capture::{Record, Time},
+    report::{MarkedFlow, Pacing, Report},
+    sim::{self, Run, Scenario},
+};
+
+fn play(text: &str) -> Run {
+    sim::run(&Scenario::parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"))).unwrap()
+}
+
+fn analyze(run: &Run, options: Options) -> Report {
+    let mut analysis = Analysis::new(options);
+    let mut frames = run.frames(0);
+    while let Some(frame) = frames.next() {
+        let (time, link, wire_len) = (Time(frame.time_ns), frame.link, frame.wire_len);
+        analysis.push(&Record { time, link, interface: 0, wire_len, frame: frame.bytes });
+    }
+    analysis.finish()
+}
+
+fn report(text: &str) -> Report {
+    analyze(&play(text), Options::default())
+}
+
+fn ids(report: &Report) -> Vec<&str> {
+    report.findings.iter().map(|finding| &*finding.id).filter(|id| id.starts_with("congestion")).collect()
+}
+
+fn flow_to(report: &Report, src: &str) -> MarkedFlow {
+    let mut of = report.congestion.flows.iter().filter(|flow| flow.src == src);
+    of.next().unwrap_or_else(|| panic!("{src}: {:?}", report.congestion.flows)).clone()
+}
+
+/// Two senders with two queue pairs each, and one receiver.
+fn incast(more: &str) -> String {
+    let hosts = [("a", "10.0.0.1", "left"), ("b", "10.0.0.2", "left"), ("z", "10.0.0.9", "right")];
+    let hosts = hosts.map(|(name, ip, side)| {
+        format!("[[host]]\nname = \"{name}\"\naddress = \"{ip}\"\nside = \"{side}\"\n")
+    });
+    let connections = ["a", "b"].map(|from| {
+        format!(
+            "[[connection]]\nfrom = \"{from}\"\nto = \"z\"\ncopies = 2\nrate = \"40G\"\nmtu = 256\nwindow = 4000\n\
+             operations = [{{ op = \"write\", size = \"256KiB\", count = 20 }}]\n"
+        )
+    });
+    hosts.concat() + &connections.concat() + more
+}
+
+fn is_within(found: u64, truth: u64, share: f64) -> bool {
+    found.abs_diff(truth) as f64 <= truth as f64 * share
+}
+
+#[test]
+fn limits_of_4_to_50_us_are_found_at_every_scope() {
+    for (pacing, word) in
+        [(Pacing::PerQp, "per_qp"), (Pacing::PerIpPair, "per_ip_pair"), (Pacing::PerPort, "per_port")]
+    {
+        for us in [4, 10, 50] {
+            let run = play(&incast(&format!(
+                "[[segment]]\ndelay = \"2us\"\nright = {{ mark = 0.3 }}\n[[segment]]\ndelay = \"3us\"\n\
+                 [cnp]\npacing = \"{word}\"\ninterval = \"{us}us\""
+            )));
+            let labels = run.labels(0);
+            let report = analyze(&run, Options::default());
+            let congestion = &report.congestion;
+            let name = format!("{word} {us}");
+            assert_eq!(congestion.pacing, Some(pacing), "{name}: {congestion:?}");
+            let interval = congestion.pacing_interval_ns.unwrap();
+            assert!(is_within(interval, us * 1000, 0.02), "{name}: {interval}");
+            let sent: u64 = labels.flows.iter().map(|flow| flow.cnps).sum();
+            assert_eq!(congestion.cnps, sent, "{name}");
+            let expected = congestion.expected_cnps.unwrap();
+            assert!(is_within(expected, sent, 0.02), "{name}: {expected} of {sent}");
+            assert_eq!((congestion.cnps_for_losses, congestion.cnps_unmarked), (Some(0), Some(0)), "{name}");
+            assert_eq!(congestion.flows.len(), 4, "{name}");
+            for flow in &congestion.flows {
+                // Each CNP is of the flow in the other direction of its connection.
+                let at = flow.flow.unwrap();
+                assert_eq!(report.flows[at].src, flow.src, "{name}");
+                assert_eq!(
+                    (Some(report.flows[at].dest_qp), report.flows[at].peer_qp),
+                    (flow.dest_qp, flow.src_qp)
+                );
+                assert_eq!(flow.ce_packets, report.flows[at].ecn_ce, "{name}");
+                assert!((flow.ce_ratio.unwrap() - 0.3).abs() < 0.02, "{name}: {flow:?}");
+                assert_eq!(flow.cnps_for_marks, Some(flow.cnps), "{name}");
+                // From the tap to the receiver and back.
+                let latency = flow.ce_to_cnp_ns.unwrap();
+                assert!(latency.min >= 6_000 && is_within(latency.p50, 6_000, 0.02), "{name}: {latency:?}");
+            }
+        }
+    }
+}
+
+const WRITES: &str =
+    "[[connection]]\nrate = \"40G\"\noperations = [{ op = \"write\", size = \"64KiB\", count = 60 }]\n";
+
+#[test]
+fn cnps_for_losses_and_for_marks_behind_the_tap() {
+    let losses = report(&format!(
+        "{WRITES}[[segment]]\ndelay = \"2us\"\n[[segment]]\ndelay = \"2us\"\nright = {{ drop = 0.01 }}\n[cnp]\non_nak = true\ninterval = \"4us\""
+    ));
+    let flow = flow_to(&losses, "10.0.0.1");
+    assert!(flow.cnps > 10 && flow.ce_packets == 0, "{flow:?}");
+    assert_eq!(
+        (flow.cnps_for_losses, flow.cnps_unmarked, flow.cnps_for_marks),
+        (Some(flow.cnps), Some(0), Some(0))
+    );
+    assert!(
+        losses.findings.iter().any(|f| f.id == "congestion.unmarked" && f.text.contains("sent for losses"))
+    );
+
+    let behind = report(&format!(
+        "{WRITES}[[segment]]\ndelay = \"2us\"\n[[segment]]\ndelay = \"2us\"\nright = {{ mark = 0.1 }}"
+    ));
+    let flow = flow_to(&behind, "10.0.0.1");
+    assert!(flow.cnps > 10 && flow.ce_packets == 0, "{flow:?}");
+    assert_eq!((flow.cnps_for_losses, flow.cnps_unmarked), (Some(0), Some(flow.cnps)));
+    assert!(
+        behind.findings.iter().any(|f| f.id == "congestion.unmarked" && f.text.contains("behind the tap"))
+    );
+}
+
+/// The data of one sender is not in the capture: the CNPs for it slow nobody that is known.
+#[test]
+fn cnps_for_a_sender_that_is_not_there() {
+    let run = play(&incast(
+        "[[segment]]\ndelay = \"1us\"\nright = { mark = 0.05 }\n[[segment]]\ndelay = \"1us\"\n",
+    ));
+    let whole = analyze(&run, Options::default()).congestion;
+    let to_a: u64 = whole.flows.iter().filter(|flow| flow.src == "10.0.0.1").map(|flow| flow.cnps).sum();
+    assert!(to_a > 0 && to_a < whole.cnps);
+    assert_eq!(whole.cnps_unattributed, 0);
+    let mut analysis = Analysis::new(Options::default());
+    let mut frames = run.frames(0);
+    while let Some(frame) = frames.next() {
+        if frame.bytes[26..30] != [10, 0, 0, 1] {
+            let (time, link, wire_len) = (Time(frame.time_ns), frame.link, frame.wire_len);
+            analysis.push(&Record { time, link, interface: 0, wire_len, frame: frame.bytes });
+        }
+    }
+    let report = analysis.finish().congestion;
+    assert_eq!((report.cnps, report.cnps_unattributed), (whole.cnps, to_a));
+}
+
+#[test]
+fn a_burst_of_marks() {
+    let run = play(&format!("{WRITES}[[event]]\ndo = \"mark\"\npacket = 500\ntimes = 300\n"));
+    let report = analyze(&run, Options::default());
+    let flow = flow_to(&report, "10.0.0.1");
+    assert_eq!((flow.ce_packets, flow.ect_packets), (300, 60 * 64));
+    assert_eq!(flow.ce_ratio, Some(300.0 / 3840.0));
+    assert_eq!(flow.expected_cnps, Some(flow.cnps));
+}
+
+/// Senders that react, by any parameters, beside one that does not.
+#[test]
+fn a_sender_that_keeps_rate() {
+    for set in ["paper", "hpcc", "nvidia"] {
+        let scenario =
+            incast("[[segment]]\ndelay = \"2us\"\nright = { mark = 0.05 }\n[[segment]]\ndelay = \"3us\"\n")
+                .replacen("copies = 2\nrate = \"40G\"", &format!("dcqcn = \"{set}\""), 1);
+        let report = report(&scenario);
+        let (reacts, ignores) = (flow_to(&report, "10.0.0.1"), flow_to(&report, "10.0.0.2"));
+        // With this set, it is as fast as before a few microseconds later.
+        let is_quick = set == "nvidia";
+        assert_eq!(reacts.keeps_rate, Some(false).filter(|_| !is_quick), "{set}: {reacts:?}");
+        assert!(reacts.rate_after_bps < reacts.rate_before_bps, "{set}: {reacts:?}");
+        assert_eq!(ignores.keeps_rate, Some(true), "{set}: {ignores:?}");
+        let finding = report.findings.iter().find(|f| f.id == "congestion.ignored").unwrap();
+        assert!(
+            finding.text.contains("10.0.0.2 → 10.0.0.9") && finding.text.contains("2 flows"),
+            "{finding:?}"
+        );
+        assert_eq!(finding.frames, ignores.cnp_frames);
+    }
+}
+
+#[test]
+fn what_is_set_up_wrong() {
+    let marks = "[[segment]]\ndelay = \"2us\"\nright = { mark = 0.05 }\n[[segment]]\n[cnp]\n";
+    let of = |more: &str| report(&format!("{WRITES}{marks}{more}"));
+    let found = |more: &str| ids(&of(more)).iter().map(|&id| id.to_owned()).collect::<Vec<_>>();
+    let usual = found("");
+    assert!(!usual.iter().any(|id| id != "congestion" && id != "congestion.ignored"), "{usual:?}");
+    assert!(found("becn = false").contains(&"congestion.no_becn".to_owned()));
+    assert!(found("dscp = 26").contains(&"congestion.one_queue".to_owned()));
+    assert!(found("enabled = false").contains(&"congestion.no_cnp".to_owned()));
+    assert!(
+        found("[[event]]\ndo = \"mark\"\nof = \"acks\"\nfrom = \"to\"")
+            .contains(&"congestion.control_marked".to_owned())
+    );
+    // In another priority, the same DSCP is another class.
+    let tagged = |more: &str| report(&format!("{WRITES}vlan = 5\n{marks}dscp = 26\n{more}"));
+    assert!(ids(&tagged("")).contains(&"congestion.one_queue"));
+    assert!(!ids(&tagged("pcp = 6")).contains(&"congestion.one_queue"));
+    let not_capable =
+        report(&format!("{WRITES}ecn = false\n[[event]]\ndo = \"drop\"\npacket = 99\n[cnp]\non_nak = true"));
+    assert!(ids(&not_capable).contains(&"congestion.not_ect"), "{:?}", ids(&not_capable));
+    // One of two receivers sends none.
+    let two = |notify: bool| {
+        let connections = format!("{}{}\nnotify = {notify}\n", WRITES, WRITES);
+        report(&format!("{connections}{marks}interval = \"10us\""))
+    };
+    assert!(!ids(&two(true)).contains(&"congestion.few_cnps"));
+    let few = two(false);
+    assert!(ids(&few).contains(&"congestion.few_cnps"), "{:?}", few.congestion);
+    let silent = few.congestion.flows.iter().find(|flow| flow.cnps == 0).unwrap();
+    assert!(silent.expected_cnps > Some(16) && silent.ce_packets > 100, "{silent:?}");
+}
+
+#[test]
+fn clean_traffic_has_nothing() {
+    let report = report(&incast(""));
+    assert!(report.congestion.flows.is_empty() && ids(&report).is_empty(), "{:?}", ids(&report));
+    assert_eq!((report.congestion.cnps, report.congestion.expected_cnps), (0, None));
+}
+
+/// Runs of packets change nothing: bins and marks are those of single packets.
+#[test]
+fn it_is_the_same_packet_by_packet() {
+    let marks = "[[segment]]\ndelay = \"2us\"\nright = { mark = 0.01 }\n[[segment]]\ndelay = \"3us\"\n";
+    let texts = [
+        incast(marks).replacen("rate = \"40G\"", "dcqcn = \"paper\"", 1),
+        // Longer than bins are short.
+        format!(
+            "[[connection]]\nrate = \"1G\"\ndcqcn = \"hpcc\"\noperations = [{{ op = \"write\", size = \"1MiB\", count = 12 }}]\n{marks}"
+        ),
+    ];
+    for text in texts {
+        let run = play(&text);
+        let [fast, slow] = [false, true].map(|reference| {
+            let options = Options { reference, ..Options::default() };
+            serde_json::to_value(analyze(&run, options).congestion).unwrap()
+        });
+        assert_eq!(fast, slow);
+        assert!(fast["flows"][0]["reactions"].as_u64() > Some(0), "{fast}");
+    }
+}
+
+/// A sender whose parameters are known.
+fn reacting(set: &str, mark: f64) -> String {
+    format!(
+        "[[connection]]\ndcqcn = \"{set}\"\nwindow = 4000\noperations = [{{ op = \"write\", size = \"1MiB\", count = 24 }}]\n\
+         [[segment]]\ndelay = \"1us\"\nright = {{ mark = {mark} }}\n[[segment]]\ndelay = \"2us\"\n"
+    )
+}
+
+#[test]
+fn the_parameters_of_a_sender_fit_best() {
+    let speed = Options { speed_bps: Some(100_000_000_000), ..Options::default() };
+    for set in ["paper", "hpcc", "nvidia", "none"] {
+        for mark in [0.002, 0.02] {
+            for options in [speed.clone(), Options::default()] {
+                let report = analyze(&play(&reacting(set, mark)), options);
+                let flow = flow_to(&report, "10.0.0.1");
+                let dcqcn = flow.dcqcn.clone().unwrap_or_else(|| panic!("{set} {mark}: {flow:?}"));
+                let errors =
+                    || dcqcn.models.iter().map(|m| (m.name.clone(), m.error_ratio)).collect::<Vec<_>>();
+                assert!(
+                    is_within(flow.rate_before_bps.unwrap(), 100_000_000_000, 0.02),
+                    "{set} {mark}: {flow:?}"
+                );
+                assert_eq!((&*dcqcn.best, dcqcn.fits), (set, true), "{mark}: {:?}", errors());
+                assert!(dcqcn.error_ratio < 0.05, "{set} {mark}: {:?}", errors());
+                assert_eq!(dcqcn.measured_bps.len(), dcqcn.model_bps.len());
+            }
+        }
+    }
+}
+
+/// So many senders of 20 Gbit/s each, for a millisecond.
+fn fan_in(senders: usize) -> String {
+    let hosts: String = (1..=senders)
+        .map(|n| format!("[[host]]\nname = \"h{n}\"\naddress = \"10.1.0.{n}\"\nside = \"left\"\n"))
+        .collect();
+    let connections: String = (1..=senders)
+        .map(|n| {
+            format!(
+                "[[connection]]\nfrom = \"h{n}\"\nto = \"sink\"\nrate = \"20G\"\nstart = \"1ms\"\nmtu = 4096\n\
+                 operations = [{{ op = \"write\", size = \"64KiB\", count = 38 }}]\n"
+            )
+        })
+        .collect();
+    hosts + "[[host]]\nname = \"sink\"\naddress = \"10.1.9.9\"\nside = \"right\"\n" + &connections
+}
+
+#[test]
+fn incast_of_2_to_64() {
+    for senders in [2, 5, 8, 64] {
+        let run = play(&fan_in(senders));
+        let of = |speed_bps, reference| analyze(&run, Options { speed_bps, reference, ..Options::default() });
+        assert_eq!(of(None, false).incast, None);
+        // One link of 10 Gbit/s is less than any two senders have.
+        for (gbps, is_incast) in [(10, true), (100, senders > 5), (400, senders > 20)] {
+            let report = of(Some(gbps * 1_000_000_000), false);
+            let incast = report.incast.clone().unwrap();
+            assert_eq!(incast, of(Some(gbps * 1_000_000_000), true).incast.unwrap());
+            assert_eq!(ids(&report).contains(&"congestion.incast"), is_incast, "{senders} {gbps}");
+            if !is_incast {
+                assert!(incast.is_empty(), "{senders} {gbps}: {incast:?}");
+                continue;
+            }
+            let [one] = &incast[..] else { panic!("{senders} {gbps}: {incast:?}") };
+            assert_eq!((&*one.receiver, one.senders), ("10.1.9.9", senders as u64));
+            assert!(is_within(one.peak_bps, senders as u64 * 20_000_000_000, 0.03), "{one:?}");
+            // 38 messages of 64 KiB at 20 Gbit/s last 1.016 ms; a bin at each end may be too empty.
+            assert!(is_within((one.end_ns - one.start_ns) as u64, 1_000_000, 0.06), "{one:?}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Every header's table, all alike: rows fill the header, have names, round-trip, print, and are documented.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::properties::{Random, for_each_header, header};
+use rdmawire::wire::*;
+
+fn tables() -> impl Iterator<Item = (Kind, &'static HeaderInfo)> {
+    Kind::ALL.iter().filter_map(|kind| Some((*kind, kind.info()?)))
+}
+
+#[test]
+fn rows_fill_their_header() {
+    for (kind, info) in tables() {
+        assert_eq!(info.kind, kind);
+        let mut bit = 0;
+        for field in info.fields {
+            assert_eq!(field.bit, bit, "{kind:?} {}", field.name);
+            assert!(field.width > 0);
+            bit += field.width;
+        }
+        assert_eq!(bit as usize, 8 * info.len, "{kind:?}");
+    }
+}
+
+#[test]
+fn every_header_type_is_in_the_list_of_kinds() {
+    let mut types = Vec::new();
+    macro_rules! check {
+        ($($header:ident)*) => { $(
+            assert_eq!($header::KIND, Kind::$header);
+            assert_eq!(std::mem::size_of::<$header>(), $header::LEN);
+            assert_eq!(std::mem::align_of::<$header>(), 1);
+            assert_eq!($header::INFO.label, Kind::$header.info().unwrap().label);
+            types.push(Kind::$header);
+        )* };
+    }
+    for_each_header!(check);
+    assert_eq!(types, tables().map(|(kind, _)| kind).collect::<Vec<_>>());
+}
+
+/// Names in JSON and filters are a layer's: parts of one layer must not clash with its first header, except where they are
+/// alternatives of which a frame has one.
+#[test]
+fn names_are_unique_and_plain() {
+    let mut labels = HashSet::new();
+    for (kind, info) in tables() {
+        let mut names = HashSet::new();
+        for field in info.fields {
+            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            assert!(field.name.chars().all(plain), "{kind:?} {}", field.name);
+            assert!(names.insert(field.name), "{kind:?} has {} twice", field.name);
+        }
+        assert!(kind.layer().chars().all(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'));
+        assert!(labels.insert(info.label), "{} twice", info.label);
+        assert_eq!(kind.label(), info.label);
+    }
+}
+
+/// A filter name of Wireshark's is a protocol and a path; one header does not use it for two fields.
+#[test]
+fn wiresharks_names_are_plausible() {
+    let mut named = 0;
+    for (kind, info) in tables() {
+        let mut seen = HashSet::new();
+        for field in info.fields.iter().filter(|field| !field.wireshark.is_empty()) {
+            let name = field.wireshark;
+            let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+            assert!(name.chars().all(plain) && name.contains('.') && !name.ends_with('.'), "{kind:?} {name}");
+            assert!(seen.insert(name), "{kind:?} uses {name} twice");
+            named += 1;
+        }
+    }
+    assert!(named > 150, "{named}");
+    // Where Wireshark has the whole header, so have we.
+    for kind in
+        [Kind::Bth, Kind::Deth, Kind::Reth, Kind::Aeth, Kind::Lrh, Kind::Grh, Kind::Udp, Kind::Ethernet]
+    {
+        let info = kind.info().unwrap();
+        assert!(
+            info.fields.iter().filter(|f| !f.wireshark.is_empty()).count() * 2 > info.fields.len(),
+            "{kind:?}"
+        );
+    }
+}
+
+#[test]
+fn figures_and_meanings_are_documented() {
+    for (kind, info) in tables() {
+        let lines: Vec<&str> = info.doc.lines().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
+        assert!(!lines[0].is_empty(), "{kind:?}");
+        let rulers = lines.iter().filter(|line| line.starts_with("+-") && line.ends_with('+')).count();
+        assert!(rulers >= 2, "{kind:?} has no figure");
+        assert_eq!(lines.iter().filter(|line| line.starts_with("```")).count(), 2, "{kind:?}");
+        // A figure's line of 32 bits is 65 characters wide: no row is out of line with its ruler.
+        let figure: Vec<&&str> =
+            lines.iter().filter(|line| line.starts_with('|') || line.starts_with("+-")).collect();
+        let widths: BTreeMap<usize, usize> = figure.iter().fold(BTreeMap::new(), |mut widths, line| {
+            *widths.entry(line.chars().count()).or_default() += 1;
+            widths
+        });
+        assert!(widths.len() <= 2, "{kind:?}: lines of {widths:?} characters\n{}", info.doc);
+        for field in info.fields {
+            assert!(field.doc.trim().ends_with('.'), "{kind:?} {}: {:?}", field.name, field.doc);
+        }
+    }
+}
+
+#[test]
+fn every_field_goes_round() {
+    let mut random = Random::new(7);
+    for (n, (kind, info)) in tables().enumerate() {
+        let mut input = vec![n as u8];
+        input.extend_from_slice(&[0; 8]);
+        for fill in [|_| 0, |_| 0xff, |n: usize| n as u8, |n| (n as u8).wrapping_mul(0x53)] {
+            let bytes: Vec<u8> = (0..info.len).map(fill).collect();
+            for value in [0, 1, u64::MAX, 0x0123_4567_89ab_cdef, random.next()] {
+                header::table(kind, &bytes, value);
+                header::table(kind, &bytes[..info.len - 1], value);
+                input.truncate(1);
+                input.extend_from_slice(&value.to_le_bytes());
+                input.extend_from_slice(&bytes);
+                header::header(&input);
+            }
+        }
+        header::table(kind, &[], u64::MAX);
+    }
+}
+
+/// Every field that is no zero flag is printed, with the value of its own bits: the value that no other field has.
+#[test]
+fn display_prints_every_field() {
+    macro_rules! check {
+        ($($name:ident)*) => { $(
+            for ones in 0..$name::FIELDS.len() {
+                let mut bytes = vec![0; $name::LEN];
+                $name::FIELDS[ones].set(&mut bytes, u64::MAX);
+                let text = $name::view(&bytes).unwrap().0.to_string();
+                let text = text.strip_prefix($name::NAME).unwrap();
+                for (n, field) in $name::FIELDS.iter().enumerate() {
+                    let is_flag = matches!(field.show, Show::Flag);
+                    let shown = if is_flag { format!(" {}", field.name) } else { format!(" {}=", field.name) };
+                    let is_there = text.contains(&shown) && (!is_flag || text.split(' ').any(|word| word == field.name));
+                    assert_eq!(is_there, !is_flag || n == ones, "{}: {shown} {text}", $name::NAME);
+                }
+            }
+        )* };
+    }
+    for_each_header!(check);
+}
+
+/// Fields wider than a word: number access means their last 64 bits, and breaks nothing.
+#[test]
+fn wide_fields_as_numbers() {
+    let field = Ipv6::FIELDS.iter().find(|field| field.name == "src").unwrap();
+    let mut bytes = vec![0; Ipv6::LEN];
+    field.set(&mut bytes, 0x0102_0304_0506_0708);
+    assert_eq!(Ipv6::view(&bytes).unwrap().0.src().to_string(), "::102:304:506:708");
+    assert_eq!(field.get(&bytes), 0x0102_0304_0506_0708);
+}

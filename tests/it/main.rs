@@ -1,0 +1,122 @@
+//! The tests of what users see, as one program: a module for each topic. `cargo test --test it truth` runs those of one.
+//!
+//! What they share is in `support`. `tests/properties`, `tests/samples` and `tests/judge` are shared with fuzz targets and examples too.
+
+#[cfg(feature = "sim")]
+#[path = "../judge/mod.rs"]
+mod judge;
+#[path = "../properties/mod.rs"]
+mod properties;
+#[path = "../samples/mod.rs"]
+mod samples;
+mod support;
+
+/// Some tests bound what their thread allocates: [`samples::memory::during`].
+#[global_allocator]
+static ALLOCATOR: samples::memory::Counting = samples::memory::Counting;
+
+#[cfg(feature = "sim")]
+mod accuracy;
+mod allocation;
+#[cfg(feature = "cli")]
+mod annotate;
+#[cfg(feature = "sim")]
+mod balance;
+mod capture;
+#[cfg(all(unix, feature = "cli"))]
+mod cli_analyze;
+#[cfg(feature = "cli")]
+mod cli_dissect;
+#[cfg(feature = "sim")]
+mod cm_timeout;
+mod congestion;
+mod corpus;
+mod counters;
+mod craft;
+mod craft_allocation;
+mod craft_captures;
+mod craft_findings;
+mod craft_message;
+mod credits;
+mod dcqcn;
+#[cfg(feature = "compression")]
+mod diff;
+#[cfg(feature = "sim")]
+mod diff_crafted;
+#[cfg(feature = "sim")]
+mod ecn;
+#[cfg(feature = "cli")]
+mod entropy;
+mod filter;
+#[cfg(feature = "sim")]
+mod findings;
+mod frame;
+mod gate;
+#[cfg(all(unix, feature = "cli"))]
+mod gate_cli;
+mod grammar;
+#[cfg(all(feature = "arrow", feature = "compression"))]
+mod header_rows;
+mod headers;
+#[cfg(feature = "sim")]
+mod heed;
+#[cfg(all(feature = "cli", unix))]
+mod help;
+#[cfg(all(target_os = "linux", feature = "cli", feature = "compression"))]
+mod hostile;
+#[cfg(feature = "cli")]
+mod html;
+mod latency;
+mod layers;
+#[cfg(all(target_os = "linux", feature = "cli", feature = "live"))]
+mod live;
+#[cfg(all(feature = "cli", feature = "sim"))]
+mod lldp;
+mod memory;
+#[cfg(feature = "sim")]
+mod merged_taps;
+mod metamorphic;
+mod metric_door;
+mod metrics;
+#[cfg(feature = "sim")]
+mod microburst;
+mod mutate;
+mod outline;
+mod overhead;
+#[cfg(all(feature = "cli", feature = "compression"))]
+mod packets;
+mod pause;
+#[cfg(feature = "sim")]
+mod pause_tree;
+#[cfg(feature = "cli")]
+mod plot;
+#[cfg(feature = "cli")]
+mod qos;
+mod qp_map;
+mod recovery;
+mod reference;
+mod regressions;
+mod report;
+#[cfg(feature = "sim")]
+mod scenario;
+#[cfg(feature = "cli")]
+mod scenario_cli;
+#[cfg(feature = "sim")]
+mod shipped_scenarios;
+#[cfg(feature = "sim")]
+mod slow;
+#[cfg(feature = "state")]
+mod state;
+#[cfg(feature = "cli")]
+mod tables;
+#[cfg(feature = "cli")]
+mod text;
+#[cfg(feature = "cli")]
+mod threads;
+mod timeline;
+mod trimming;
+mod truncate;
+mod truth;
+mod vectors;
+#[cfg(feature = "cli")]
+mod wireshark;

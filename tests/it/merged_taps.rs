@@ -1,0 +1,129 @@
+//! Captures of several taps on one path, analyzed as one: each transmission counts once, however many taps recorded it.
+
+use std::fmt::Debug;
+
+use crate::support::merged;
+use rdmawire::{
+    analyze::{Analysis, Options},
+    report::{Flow, MarkedFlow, Report, Stream},
+    sim::{Run, Scenario, run},
+};
+
+/// A row of taps, between segments that lose packets.
+fn play(ip_id: &str, taps: u32) -> Run {
+    let mut text = format!(
+        r#"
+        seed = 11
+        [[connection]]
+        copies = 2
+        ip_id = "{ip_id}"
+        operations = [
+            {{ op = "write", size = "64KiB", count = 30 }},
+            {{ op = "read", size = "16KiB", count = 30 }},
+            {{ op = "fetch_add", count = 20 }},
+        ]
+        "#
+    );
+    for _ in 0..=taps {
+        text += "[[segment]]\ndelay = \"700ns\"\nright = { drop = 0.001 }\nleft = { drop = 0.001 }\n";
+    }
+    for tap in 0..taps {
+        text += &format!("[[tap]]\nname = \"tap{tap}\"\nafter = {}\n", tap + 1);
+    }
+    run(&Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))).unwrap()
+}
+
+fn analyze(run: &Run, taps: &[usize]) -> Report {
+    let mut analysis = Analysis::new(Options::default());
+    merged::push(run, taps, &mut analysis);
+    analysis.finish()
+}
+
+/// What of a flow cannot depend on how many taps recorded it: its transmissions, as the first of these taps saw them.
+fn transmissions(flow: &Flow) -> impl PartialEq + Debug + use<> {
+    let of = |stream: &Stream| {
+        let Stream { packets, capture_duplicates, retransmits, out_of_order, gap_psns, .. } = *stream;
+        (packets - capture_duplicates, retransmits, out_of_order, gap_psns)
+    };
+    (flow.src.clone(), flow.dest_qp, of(&flow.requests), of(&flow.responses), flow.goodput_bytes)
+}
+
+#[test]
+fn however_many_taps_record_a_transmission_it_counts_once() {
+    let mut resent = 0;
+    for ip_id in ["zero", "flow", "random"] {
+        for taps in [2, 3, 6] {
+            let run = play(ip_id, taps as u32);
+            let all = analyze(&run, &Vec::from_iter(0..taps));
+            // The first tap of packets to the right is the last one of packets to the left.
+            let [left, right] = [0, taps - 1].map(|tap| analyze(&run, &[tap]));
+            for flow in &all.flows {
+                let first = if flow.src == left.flows[0].src { &left } else { &right };
+                let same = |one: &&Flow| one.src == flow.src && one.dest_qp == flow.dest_qp;
+                let one = first.flows.iter().find(same).unwrap();
+                assert_eq!(transmissions(flow), transmissions(one), "{ip_id}, {taps} taps");
+                resent += one.requests.retransmits + one.responses.retransmits;
+            }
+        }
+    }
+    assert!(resent > 500, "{resent}");
+}
+
+/// A switch between two taps marks packets. The first tap's records are not marked, and the first marked records are those that count.
+#[test]
+fn marks_between_taps_count_once() {
+    let scenario = |ip_id: &str| {
+        format!(
+            r#"
+            seed = 5
+            [[connection]]
+            copies = 3
+            ip_id = "{ip_id}"
+            rate = "20G"
+            operations = [{{ op = "write", size = "64KiB", count = 30 }}]
+            [[connection]]
+            copies = 2
+            ip_id = "{ip_id}"
+            operations = [{{ op = "read", size = "64KiB", count = 30 }}]
+            [[segment]]
+            delay = "1us"
+            right = {{ mark = 0.02 }}
+            [[segment]]
+            delay = "1us"
+            right = {{ mark = 0.05 }}
+            left = {{ mark = 0.05 }}
+            [[segment]]
+            delay = "1us"
+            [[tap]]
+            name = "before"
+            after = 1
+            [[tap]]
+            name = "behind"
+            after = 2
+            [cnp]
+            interval = "4us"
+            "#
+        )
+    };
+    for ip_id in ["zero", "flow", "random"] {
+        let text = scenario(ip_id);
+        let run = run(&Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))).unwrap();
+        let both = analyze(&run, &[0, 1]).congestion;
+        // Data to the right is marked for good behind the second tap; to the left, behind the first one.
+        let [left, right] = [0, 1].map(|tap| analyze(&run, &[tap]).congestion);
+        assert_eq!(both.cnps, right.cnps);
+        assert!(left.ce_packets > 100 && right.ce_packets > left.ce_packets, "{ip_id}");
+        for flow in &both.flows {
+            let of = |taps: &rdmawire::report::Congestion| {
+                let same = |one: &&MarkedFlow| (&one.src, one.dest_qp) == (&flow.src, flow.dest_qp);
+                taps.flows.iter().find(same).map(|one| (one.ce_packets, one.ect_packets))
+            };
+            let most = of(&left).max(of(&right));
+            assert_eq!(Some((flow.ce_packets, flow.ect_packets)), most, "{ip_id} {}", flow.src);
+            assert_eq!(flow.cnps_unmarked.unwrap_or(0), 0, "{ip_id}: {flow:?}");
+        }
+        let marks: u64 = both.flows.iter().map(|flow| flow.ce_packets).sum();
+        assert_eq!(both.ce_packets, marks, "{ip_id}");
+        assert!(both.ce_packets > left.ce_packets.max(right.ce_packets), "{ip_id}");
+    }
+}

@@ -1,0 +1,137 @@
+//! A user's metric is told of every frame once, in runs or by itself, and is given back.
+
+use std::{collections::BTreeMap, fs, ops::Range, path::Path};
+
+use rdmawire::{
+    analyze::{
+        Analysis, Class, Event, FlowId, Options, PacketView, RunSum,
+        metric::{Context, Metric, Placed, Verdict, classes::Classes},
+    },
+    capture::{self, Source},
+    report::Report,
+};
+
+/// Packets and bytes on the wire, by bins of time where they are asked for.
+#[derive(Clone, Default)]
+struct Traffic {
+    bin_ns: Option<i64>,
+    bins: BTreeMap<i64, (u64, u64)>,
+    in_runs: u64,
+    frames: u64,
+    retransmits: u64,
+    of_flows: BTreeMap<FlowId, u64>,
+}
+
+impl Traffic {
+    fn count(&mut self, time: i64, packets: u64, bytes: u64) {
+        let bin = self.bin_ns.map_or(0, |ns| time.div_euclid(ns) * ns);
+        let (n, all) = self.bins.entry(bin).or_default();
+        (*n, *all) = (*n + packets, *all + bytes);
+    }
+
+    fn packets(&self) -> u64 {
+        self.bins.values().map(|(n, _)| n).sum()
+    }
+}
+
+impl Metric for Traffic {
+    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+        if !place.is_capture_duplicate() {
+            self.count(packet.time(), 1, packet.l1_bytes() as u64);
+        }
+        self.retransmits += (place.class == Some(Class::Retransmission)) as u64;
+        if let Some(flow) = place.flow {
+            *self.of_flows.entry(flow).or_default() += 1;
+        }
+    }
+
+    fn on_run(&mut self, run: &RunSum) {
+        self.count(run.last_ns, run.packets, run.l1_bytes);
+        self.in_runs += run.packets;
+        *self.of_flows.entry(run.flow).or_default() += run.packets;
+    }
+
+    fn on_verdict(&mut self, verdict: &Verdict) {
+        self.retransmits += (verdict.class == Class::Retransmission) as u64;
+    }
+
+    fn on_frame(&mut self, event: &Event<'_>) {
+        self.frames += 1;
+        self.count(event.record.time.0, 1, event.l1_bytes as u64);
+    }
+
+    fn span(&self, time_ns: i64) -> Range<i64> {
+        match self.bin_ns {
+            Some(ns) => time_ns.div_euclid(ns) * ns..(time_ns.div_euclid(ns) + 1) * ns,
+            None => i64::MIN..i64::MAX,
+        }
+    }
+
+    fn contribute<F, C, E>(&self, _: &Context<'_>, report: &mut Report<F, C, E>) {
+        report.sections.insert("in_runs".to_owned(), self.in_runs.into());
+    }
+}
+
+fn each_capture(mut show: impl FnMut(&Path)) {
+    let mut shown = 0;
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps")).expect("pcaps").flatten() {
+        if capture::open(&entry.path()).is_ok() {
+            show(&entry.path());
+            shown += 1;
+        }
+    }
+    assert!(shown > 1);
+}
+
+fn analyze<M: Metric>(path: &Path, options: Options, metric: M) -> (Report, M) {
+    let mut source = capture::open(path).expect("it was opened before");
+    let mut analysis = Analysis::with(options, metric);
+    while let Ok(Some(record)) = source.next() {
+        analysis.push(&record);
+    }
+    analysis.finish_with()
+}
+
+#[test]
+fn all_packets_are_told_of_once() {
+    let mut in_runs = 0;
+    each_capture(|path| {
+        let (report, traffic) = analyze(path, Options::default(), Traffic::default());
+        let duplicates: u64 =
+            report.flows.iter().map(|f| f.requests.capture_duplicates + f.responses.capture_duplicates).sum();
+        assert_eq!(traffic.packets() + duplicates, report.capture.packets, "{}", path.display());
+        assert_eq!(traffic.of_flows.len(), report.flows.len(), "{}", path.display());
+        let retransmits: u64 =
+            report.flows.iter().map(|f| f.requests.retransmits + f.responses.retransmits).sum();
+        assert_eq!(traffic.retransmits, retransmits, "{}", path.display());
+        assert_eq!(report.sections["in_runs"], traffic.in_runs, "{}", path.display());
+        in_runs += traffic.in_runs;
+    });
+    assert!(in_runs > 0, "or nothing was found out of runs");
+}
+
+#[test]
+fn runs_end_with_a_span() {
+    each_capture(|path| {
+        let options = Options { interval_ns: Some(1_000_000), ..Options::default() };
+        let traffic = Traffic { bin_ns: Some(1_000_000), ..Traffic::default() };
+        let (report, traffic) = analyze(path, options, (traffic, ()));
+        let bins = report.intervals.expect("they were asked for");
+        assert!(report.interval_ns > Some(1_000_000) || bins.len() == traffic.0.bins.len());
+        for bin in bins.iter().filter(|_| report.interval_ns == Some(1_000_000)) {
+            let told = traffic.0.bins[&bin.start_ns];
+            assert_eq!((bin.packets, bin.l1_bytes), told, "{} {}", path.display(), bin.start_ns);
+        }
+    });
+}
+
+#[test]
+fn every_frame_has_one_class() {
+    each_capture(|path| {
+        let mut told = BTreeMap::<u64, u64>::new();
+        let (report, _) =
+            analyze(path, Options::default(), Classes(|frame, _, _| *told.entry(frame).or_default() += 1));
+        let all = told.keys().copied().eq(1..=report.capture.packets) && told.values().all(|&n| n == 1);
+        assert!(all, "{}", path.display());
+    });
+}

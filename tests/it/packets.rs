@@ -1,0 +1,319 @@
+//! Rows of packets: their classes are those of `analyze`, their values those of tshark.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::Read,
+    process::{Command, Output, Stdio},
+};
+
+use serde_json::Value;
+
+use crate::support::scratch::Scratch;
+
+const CAPTURES: [&str; 8] = [
+    "pcaps/loss1_both_rc_write-B.pcap.zst",
+    "pcaps/loss1_rc_read-A.pcap.zst",
+    "pcaps/rnr_late-A.pcap.zst",
+    "pcaps/ecn_rc_write-A.pcap.zst",
+    "pcaps/reorder5_rc_write-A.pcap.zst",
+    "pcaps/rc_atomic_clean-A.pcap.zst",
+    "pcaps/ipv6_clean-A.pcap.zst",
+    "pcaps/cm_rping-A.pcap",
+];
+
+fn run(arguments: &[&str]) -> Output {
+    let output = Command::new(env!("CARGO_BIN_EXE_rdmawire")).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+fn rows(text: &[u8]) -> Vec<Value> {
+    text.split(|&byte| byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).unwrap())
+        .collect()
+}
+
+/// The rows of captures, as NDJSON, and the same as CSV.
+fn packets(captures: &[&str], more: &[&str]) -> Vec<Value> {
+    let scratch = Scratch::new("packets");
+    let [ndjson, csv] = ["p.ndjson", "p.csv"].map(|name| scratch.join(name).to_str().unwrap().to_owned());
+    for path in [&ndjson, &csv] {
+        run(&[&["packets", "-o", path], captures, more].concat());
+    }
+    let rows = rows(&fs::read(ndjson).unwrap());
+    let mut csv = csv::Reader::from_path(csv).unwrap();
+    let names: Vec<String> = csv.headers().unwrap().iter().map(str::to_owned).collect();
+    for (row, record) in rows.iter().zip(csv.records()) {
+        for (name, text) in names.iter().zip(&record.unwrap()) {
+            let value = match &row[name] {
+                Value::Null => String::new(),
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            assert_eq!(value, text, "{name} of {row}");
+        }
+    }
+    rows
+}
+
+fn flow_id(row: &Value) -> String {
+    ["src", "dst", "dest_qp", "epoch"].map(|key| row[key].to_string()).join(" ")
+}
+
+#[test]
+fn classes_are_those_of_the_analysis() {
+    let rows = packets(&CAPTURES, &[]);
+    let mut all = rows.iter();
+    let mut resent = 0;
+    for capture in CAPTURES {
+        let report: Value = serde_json::from_slice(&run(&["analyze", "--json", capture]).stdout).unwrap();
+        let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
+        let mut by_flow: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+        let n = report["capture"]["packets"].as_u64().unwrap();
+        for (number, row) in (1..=n).zip(&mut all) {
+            assert_eq!((&row["capture"], &row["frame"]), (&capture.into(), &number.into()));
+            let class = row["class"].as_str().unwrap_or_else(|| panic!("no class: {row}"));
+            if row["epoch"].is_u64() {
+                let (packets, paired) = by_flow.entry(flow_id(row)).or_default();
+                *packets += 1;
+                *paired += row["peer_qp"].is_u64() as u64;
+            }
+            if let Some(space) = row["space"].as_str() {
+                *found.entry((space.to_owned(), class.to_owned())).or_default() += 1;
+            }
+        }
+        let mut expected: BTreeMap<(String, String), u64> = BTreeMap::new();
+        for flow in report["flows"].as_array().unwrap() {
+            // The same four columns identify the flow in both; once it was paired, all its packets say with what.
+            let (packets, paired) = by_flow.remove(&flow_id(flow)).unwrap_or_default();
+            assert_eq!(Some(packets), flow["packets"].as_u64(), "{flow}");
+            if flow["peer_qp"].is_u64() && flow["paired_by"] != "udp-port" {
+                assert!(paired > 0 && packets - paired < 200, "{paired} of {packets}: {flow}");
+            }
+            for (stream, space) in [("requests", "request"), ("responses", "response")] {
+                for (class, n) in flow[stream]["classes"].as_object().unwrap() {
+                    *expected.entry((space.to_owned(), class.clone())).or_default() += n.as_u64().unwrap();
+                }
+            }
+        }
+        resent +=
+            expected.iter().filter(|((_, class), _)| class == "retransmission").map(|(_, n)| n).sum::<u64>();
+        assert_eq!(found, expected, "{capture}");
+        assert!(by_flow.is_empty(), "{by_flow:?}");
+    }
+    assert!(all.next().is_none() && resent > 10_000, "{resent}");
+}
+
+/// The table of messages beside a report has the rows of `packets --messages`, of all captures.
+#[test]
+fn analyze_has_a_table_of_messages() {
+    let captures = ["pcaps/loss1_rc_write-B-300.pcap", "pcaps/cm_rping-A.pcap"];
+    let scratch = Scratch::new("message-table");
+    let tables = scratch.join("t");
+    let rows = scratch.join("rows.ndjson");
+    let [tables, rows] = [&tables, &rows].map(|path| path.to_str().unwrap());
+    run(&["analyze", "--messages", "--ndjson", tables, captures[0], captures[1]]);
+    run(&["packets", "--messages", "-o", rows, captures[0], captures[1]]);
+    let table = std::fs::read_to_string(format!("{tables}/messages.ndjson")).unwrap();
+    assert!(table.lines().count() > 20);
+    assert_eq!(table, std::fs::read_to_string(rows).unwrap());
+    let plain = scratch.join("plain");
+    run(&["analyze", "--ndjson", plain.to_str().unwrap(), captures[0], captures[1]]);
+    assert!(!plain.join("messages.ndjson").exists());
+    for table in ["flows", "findings", "captures"] {
+        let read = |dir: &str| std::fs::read_to_string(format!("{dir}/{table}.ndjson")).unwrap();
+        assert_eq!(read(tables), read(plain.to_str().unwrap()));
+    }
+}
+
+/// Rows of messages of a capture, by flow.
+fn messages(capture: &str) -> BTreeMap<String, Vec<Value>> {
+    let scratch = Scratch::new("messages");
+    let path = scratch.join("m.ndjson").to_str().unwrap().to_owned();
+    run(&["packets", "--messages", "-o", &path, capture]);
+    let mut by_flow: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for row in rows(&fs::read(path).unwrap()) {
+        by_flow.entry(flow_id(&row)).or_default().push(row);
+    }
+    by_flow
+}
+
+#[test]
+fn messages_are_those_of_the_report() {
+    let mut clean = 0;
+    for capture in
+        CAPTURES.into_iter().chain(["pcaps/rc_send_clean-A.pcap.zst", "pcaps/rc_read_clean-A.pcap.zst"])
+    {
+        let report: Value = serde_json::from_slice(&run(&["analyze", "--json", capture]).stdout).unwrap();
+        let messages = messages(capture);
+        for flow in report["flows"].as_array().unwrap() {
+            if flow["service"] == "UD" {
+                continue;
+            }
+            let told = &flow["messages"];
+            let [completed, open, broken] =
+                ["completed", "open", "broken"].map(|key| told[key].as_u64().unwrap_or(0));
+            let none = Vec::new();
+            let rows = messages.get(&flow_id(flow)).unwrap_or(&none);
+            let whole = |row: &&Value| row["first_psn"].is_u64() && row["last_psn"].is_u64();
+            let sized =
+                rows.iter().filter(|row| row["size_bytes"].is_u64() && row["first_psn"].is_u64()).count()
+                    as u64;
+            let context = format!("{capture}: {told} {} rows", rows.len());
+            // Where packets are missing, both judge by PSNs, and differ in a few.
+            let is_clean = flow["requests"]["gap_psns"] == 0 && flow["requests"]["retransmits"] == 0;
+            let slack = if is_clean { 0 } else { 2 + completed / 200 };
+            assert!(sized.abs_diff(completed) <= slack + open, "{sized} {context}");
+            assert!((rows.len() as u64).abs_diff(completed + open + broken) <= slack, "{context}");
+            clean += (is_clean && completed > 0) as u64;
+            if is_clean
+                && flow["why"].as_object().is_none_or(|why| !why.contains_key("detail"))
+                && let Some(size) = told["size_bytes"]["max"].as_u64()
+            {
+                let own = rows.iter().filter_map(|row| row["size_bytes"].as_u64()).max().unwrap();
+                // The report's figure is of a histogram.
+                assert!(own <= size && size - own <= size / 64, "{own} {context}");
+            }
+            // Messages do not overlap, and take as long as the report's.
+            let mut last = 0;
+            for row in rows.iter().filter(whole) {
+                let (first, end) =
+                    (row["first_frame"].as_u64().unwrap(), row["last_frame"].as_u64().unwrap());
+                assert!(first <= end, "{row}");
+                assert!(!is_clean || row["operation"] == "read" || first > last, "{row} after {last}");
+                last = end;
+            }
+            let took: Vec<u64> = rows.iter().filter_map(|row| row["completion_ns"].as_u64()).collect();
+            let summary = &flow["latency_ns"]["message_completion"];
+            if flow["requests"]["retransmits"] == 0 && summary.is_object() && completed < 1000 && broken == 0
+            {
+                assert_eq!(took.len() as u64, summary["count"].as_u64().unwrap(), "{context}");
+                let (max, own) = (summary["max"].as_u64().unwrap(), took.iter().max().copied().unwrap_or(0));
+                assert!(own <= max && max - own <= max / 64, "{own} {summary} {context}");
+            }
+        }
+    }
+    assert!(clean >= 3, "{clean}");
+}
+
+#[test]
+fn values_are_those_of_tshark() {
+    const FIELDS: [(&str, &str); 14] = [
+        ("frame", "frame.number"),
+        ("length_bytes", "frame.len"),
+        ("ttl", "ip.ttl"),
+        ("ecn", "ip.dsfield.ecn"),
+        ("ip_id", "ip.id"),
+        ("src_port", "udp.srcport"),
+        ("opcode", "infiniband.bth.opcode"),
+        ("dest_qp", "infiniband.bth.destqp"),
+        ("psn", "infiniband.bth.psn"),
+        ("reth_va", "infiniband.reth.va"),
+        ("reth_r_key", "infiniband.reth.r_key"),
+        ("reth_dma_len_bytes", "infiniband.reth.dmalen"),
+        ("aeth_msn", "infiniband.aeth.msn"),
+        ("icrc", "infiniband.invariant.crc"),
+    ];
+    let capture = "pcaps/loss1_rc_write-B-300.pcap";
+    let mut tshark = Command::new("tshark");
+    tshark.args(["-n", "-r", capture, "-T", "fields"]);
+    FIELDS.iter().for_each(|(_, field)| {
+        tshark.args(["-e", field]);
+    });
+    let Ok(output) = tshark.output() else {
+        println!("skipped: there is no tshark");
+        return;
+    };
+    let text = String::from_utf8(output.stdout).unwrap();
+    let number = |text: &str| match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    };
+    let rows = packets(&[capture], &["--filter", "bth"]);
+    let lines: Vec<Vec<Option<u64>>> =
+        text.lines().map(|line| line.split('\t').map(number).collect()).collect();
+    assert_eq!(rows.len(), 299);
+    for row in rows {
+        let line = &lines[row["frame"].as_u64().unwrap() as usize - 1];
+        for ((name, field), theirs) in FIELDS.iter().zip(line) {
+            assert_eq!(row[*name].as_u64(), *theirs, "{name} and {field}: {row}");
+        }
+    }
+}
+
+#[test]
+fn files_are_whole_or_not_there() {
+    let scratch = Scratch::new("packets");
+    let path = scratch.join("p.csv");
+    let name = path.to_str().unwrap();
+    let refused = |arguments: &[&str], error: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_rdmawire")).args(arguments).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains(error), "{said}");
+    };
+    refused(&["packets", "nowhere.pcap", "-o", name], "nowhere.pcap");
+    assert!(!path.exists());
+    refused(&["packets", "pcaps/cm_rping-A.pcap", "-o", "p.xlsx"], "must end in .csv, .ndjson or .parquet");
+    run(&["packets", "pcaps/cm_rping-A.pcap", "-o", name]);
+    refused(&["packets", "pcaps/cm_rping-A.pcap", "-o", name], "exists");
+}
+
+#[test]
+#[cfg(feature = "parquet")]
+fn parquet_has_the_same_rows() {
+    let python = std::env::var("RDMAWIRE_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    if !Command::new(&python)
+        .args(["-c", "import duckdb"])
+        .output()
+        .is_ok_and(|output| output.status.success())
+    {
+        println!("skipped: Python's duckdb is not installed");
+        return;
+    }
+    let scratch = Scratch::new("packets");
+    let of = |name: &str| scratch.join(name).to_str().unwrap().to_owned();
+    let (parquet, csv) = (of("p.parquet"), of("p.csv"));
+    for path in [&parquet, &csv] {
+        run(&[&["packets", "-o", path][..], &CAPTURES].concat());
+    }
+    let program = format!(
+        "import duckdb\n\
+         duckdb.sql('set enable_progress_bar = false')\n\
+         columns = [c[0] for c in duckdb.sql(\"describe select * from '{parquet}'\").fetchall()]\n\
+         text = ', '.join(f'cast(\"{{c}}\" as varchar) as \"{{c}}\"' for c in columns)\n\
+         a = f\"select {{text}} from '{parquet}'\"\n\
+         b = \"select * from read_csv('{csv}', all_varchar = true)\"\n\
+         n = [duckdb.sql(f'select count(*) from ({{x}} except all {{y}})').fetchall()[0][0] for x, y in ((a, b), (b, a))]\n\
+         print(n[0], n[1], duckdb.sql(f'select count(*) from ({{a}})').fetchall()[0][0] > 50000)"
+    );
+    let output = Command::new(&python).args(["-c", &program]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(said.trim(), "0 0 True", "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A reader that closes the pipe, as `head` does, is no error; and an error is said once.
+#[test]
+fn what_goes_wrong_is_said_once() {
+    let program = |more: &[&str]| {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_rdmawire"));
+        program.arg("packets").args(more).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    for more in [&["pcaps/loss1_rc_read-A.pcap.zst"][..], &["--messages", "pcaps/loss1_rc_read-A.pcap.zst"]] {
+        let mut running = program(more);
+        running.stdout.take().unwrap().read_exact(&mut [0; 100]).unwrap();
+        let ended = running.wait_with_output().unwrap();
+        assert_eq!(
+            (ended.status.code(), String::from_utf8_lossy(&ended.stderr)),
+            (Some(0), "".into()),
+            "{more:?}"
+        );
+    }
+    let ended = program(&["/nowhere"]).wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(
+        (ended.status.code(), said),
+        (Some(2), "rdmawire: /nowhere: no such file or directory\n".into())
+    );
+}

@@ -1,0 +1,124 @@
+//! Pictures as SVG and text, and the trace for Perfetto: its slices, instants and arrows are those of the report.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+fn run(arguments: &[&str]) -> Output {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rdmawire"));
+    command.current_dir(Path::new(root)).args(arguments).output().expect("it runs")
+}
+
+fn scratch(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("rdmawire-plot-{}-{name}", std::process::id()))
+}
+
+const LOSSY: &str = "pcaps/loss1_rc_write-B.pcap.zst";
+
+#[test]
+fn svg_has_what_the_picture_shows() {
+    for (what, layers) in [
+        ("psn", &["first transmission", "retransmission", "NAK", "lost before the tap", "recovery"][..]),
+        ("rate", &["DSCP 0"]),
+        ("latency", &["ACK round trip", "message completion"]),
+        ("matrix", &["10.77.0.1", "10.77.0.2", "losses", "resends"]),
+    ] {
+        let path = scratch(&format!("{what}.svg"));
+        let done = run(&["plot", what, LOSSY, "-o", path.to_str().unwrap()]);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let svg = std::fs::read_to_string(&path).expect("it was written");
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+        assert!(layers.iter().all(|layer| svg.contains(layer)), "{what}");
+        let _ = std::fs::remove_file(&path);
+        let text = run(&["plot", what, LOSSY, "--color", "never"]);
+        let text = String::from_utf8(text.stdout).expect("UTF-8");
+        assert!(
+            text.lines().count() > 20 && text.chars().any(|c| ('\u{2801}'..'\u{28ff}').contains(&c)),
+            "{what}"
+        );
+    }
+    let none = run(&["plot", "pause", LOSSY]);
+    assert_eq!(none.status.code(), Some(2));
+}
+
+#[test]
+fn a_flow_has_a_line_of_rate_and_events() {
+    let text = String::from_utf8(run(&["analyze", LOSSY, "--flow", "0"]).stdout).expect("UTF-8");
+    let after =
+        |label: &str| text.lines().find_map(|line| line.trim().strip_prefix(label)).map(str::to_owned);
+    assert!(after("rate").is_some_and(|line| line.contains('█')), "{text}");
+    assert!(after("events").is_some_and(|line| line.contains('!') && line.contains('x')), "{text}");
+}
+
+/// Decoded by Perfetto's own schema, where `pip install perfetto` has brought it.
+#[test]
+fn a_trace_has_the_events_of_the_report() {
+    const CHECK: &str = r#"
+import json, sys
+try:
+    from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+except ImportError:
+    sys.exit(77)
+trace = pb.Trace(); trace.ParseFromString(open(sys.argv[1], 'rb').read())
+report = json.load(open(sys.argv[2]))
+tracks, depth, last = {}, {}, {}
+counts = dict(nak=0, slices=0, recovery=0, loss=0, resend=0, again=0)
+starts, ends, naks = set(), set(), set()
+for packet in trace.packet:
+    if packet.HasField('clock_snapshot'):
+        assert {c.clock_id for c in packet.clock_snapshot.clocks} == {1, 6}
+    if packet.HasField('track_descriptor'):
+        track = packet.track_descriptor
+        assert not track.parent_uuid or track.parent_uuid in tracks
+        tracks[track.uuid] = track
+    if packet.HasField('track_event'):
+        event, time = packet.track_event, packet.timestamp
+        assert packet.timestamp_clock_id == 1 and event.track_uuid in tracks
+        capture = report['capture']
+        assert capture['first_ns'] <= time <= capture['last_ns'] + 10**9
+        if event.type == 1:
+            assert event.debug_annotations[0].name == 'qpNum'
+            assert depth.get(event.track_uuid, 0) == 0 and time >= last.get(event.track_uuid, 0)
+            depth[event.track_uuid] = 1
+            counts['slices'] += 1
+            counts['recovery'] += event.name.startswith('recovery')
+        if event.type == 2:
+            depth[event.track_uuid] -= 1
+            last[event.track_uuid] = time
+        if event.type == 3:
+            arguments = {a.name: a.uint_value for a in event.debug_annotations}
+            counts['nak'] += event.name == 'NAK'
+            counts['loss'] += event.name.startswith('loss')
+            counts['resend'] += event.name == 'resend'
+            if event.name == 'retransmission': counts['again'] += arguments['packets']
+            if event.name.startswith('loss'): starts |= set(event.flow_ids)
+            if event.name == 'NAK': naks |= set(event.flow_ids)
+            if event.name == 'resend': ends |= set(event.terminating_flow_ids)
+assert not any(depth.values())
+flows = report['flows']
+assert counts['nak'] == sum(f['naks']['psn_sequence_error'] for f in flows) > 0, counts
+assert counts['recovery'] == len(report['episodes']) > 0, counts
+assert counts['again'] == sum(f['requests']['retransmits'] for f in flows) > 0, counts
+assert ends and ends <= starts and naks and naks <= starts, (len(starts), len(naks), len(ends))
+print(counts)
+"#;
+    let (trace, json) = (scratch("x.pftrace"), scratch("x.json"));
+    let python = std::env::var("RDMAWIRE_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    for capture in [LOSSY, "pcaps/loss1_rc_write-B.pcap.zst", "pcaps/loss1_both_rc_write-B.pcap.zst"] {
+        let done = run(&["analyze", capture, "--json", "--perfetto", trace.to_str().unwrap()]);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        std::fs::write(&json, &done.stdout).expect("a scratch file");
+        match Command::new(&python).arg("-c").arg(CHECK).args([&trace, &json]).output() {
+            Ok(checked) if checked.status.code() == Some(77) => {
+                println!("skipped: no Python package perfetto");
+            }
+            Ok(checked) => {
+                assert!(checked.status.success(), "{capture}: {}", String::from_utf8_lossy(&checked.stderr));
+            }
+            Err(error) => println!("skipped: no python3: {error}"),
+        }
+    }
+    let _ = (std::fs::remove_file(trace), std::fs::remove_file(json));
+}

@@ -1,0 +1,9 @@
+//! What several tests use.
+
+pub(crate) mod frames;
+#[cfg(feature = "sim")]
+pub(crate) mod merged;
+pub(crate) mod mutants;
+pub(crate) mod scratch;
+pub(crate) mod trace;
+pub(crate) mod traffic;

@@ -1,0 +1,192 @@
+//! Tables of `analyze`: the same figures as in its JSON, in CSV, NDJSON and Parquet. DuckDB is the judge.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use rdmawire::report::table::Table;
+use serde_json::Value;
+
+use crate::support::scratch::Scratch;
+
+const CAPTURES: [&str; 6] = [
+    "pcaps/loss1_both_rc_write-B.pcap.zst",
+    "pcaps/loss1_rc_read-A.pcap.zst",
+    "pcaps/rnr_late-A.pcap.zst",
+    "pcaps/ecn_rc_write-A.pcap.zst",
+    "pcaps/reorder5_rc_write-A.pcap.zst",
+    "pcaps/cm_rping-A.pcap",
+];
+
+fn analyze(arguments: &[&str], captures: &[&str]) -> Output {
+    let run =
+        Command::new(env!("CARGO_BIN_EXE_rdmawire")).arg("analyze").args(captures).args(arguments).output();
+    run.expect("the program runs")
+}
+
+fn report(capture: &str) -> Value {
+    serde_json::from_slice(&analyze(&["--json"], &[capture]).stdout).expect("a report")
+}
+
+fn lines(path: PathBuf) -> Vec<Value> {
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+#[test]
+fn rows_have_the_figures_of_the_report() {
+    let scratch = Scratch::new("tables-rows");
+    let dir = scratch.join("t");
+    let run = analyze(&["--ndjson", dir.to_str().unwrap(), "--interval", "10ms"], &CAPTURES);
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let flows = lines(dir.join("flows.ndjson"));
+    let mut at = 0;
+    for capture in CAPTURES {
+        let report = report(capture);
+        for (number, flow) in report["flows"].as_array().unwrap().iter().enumerate() {
+            let row = &flows[at];
+            at += 1;
+            assert_eq!((&row["capture"], &row["flow"]), (&capture.into(), &number.into()));
+            for (column, pointer) in [
+                ("src", "/src"),
+                ("packets", "/packets"),
+                ("udp_src_ports", "/udp_src_ports"),
+                ("requests_retransmits", "/requests/retransmits"),
+                ("requests_losses_upstream_least", "/requests/losses/upstream/0"),
+                ("responses_losses_downstream_most", "/responses/losses/downstream/1"),
+                ("latency_ns_ack_rtt_p99", "/latency_ns/ack_rtt/p99"),
+                ("opcodes", "/opcodes"),
+            ] {
+                assert_eq!(
+                    row[column],
+                    *flow.pointer(pointer).unwrap_or(&Value::Null),
+                    "{capture} {number} {column}"
+                );
+            }
+        }
+    }
+    assert_eq!(at, flows.len());
+    assert_eq!(lines(dir.join("captures.ndjson")).len(), CAPTURES.len());
+    assert!(lines(dir.join("intervals.ndjson")).len() > 10);
+    for row in lines(dir.join("losses.ndjson")) {
+        let whole = flows
+            .iter()
+            .find(|flow| flow["capture"] == row["capture"] && flow["flow"] == row["flow"])
+            .unwrap();
+        let text = |key: &str| row[key].as_str().unwrap();
+        for end in ["least", "most"] {
+            assert_eq!(row[end], whole[format!("{}_losses_{}_{end}", text("space"), text("place"))]);
+        }
+    }
+}
+
+/// Control characters are escaped, but for the end of a line.
+#[test]
+fn a_row_is_one_line_whatever_the_name_of_the_capture_is() {
+    let scratch = Scratch::new("tables-names");
+    let (dir, capture) = (scratch.join("t"), scratch.join("a\u{7f}\u{9b}µ.pcap"));
+    fs::copy("pcaps/loss1_rc_write-B-300.pcap", &capture).unwrap();
+    let capture = capture.to_str().unwrap();
+    let run = analyze(&["--ndjson", dir.to_str().unwrap()], &[capture]);
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let rows = lines(dir.join("flows.ndjson"));
+    assert_eq!(rows.len(), 2);
+    assert!(rows.iter().all(|row| row["capture"] == capture));
+    let text = fs::read_to_string(dir.join("flows.ndjson")).unwrap();
+    assert!(text.chars().all(|c| c == '\n' || !c.is_control()));
+}
+
+#[test]
+fn csv_has_the_columns_that_are_documented() {
+    let scratch = Scratch::new("tables-csv");
+    let dir = scratch.to_str().unwrap();
+    let run = analyze(&["--csv", dir], &CAPTURES[..1]);
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    for table in Table::ALL {
+        let text = fs::read_to_string(scratch.join(format!("{}.csv", table.name()))).unwrap();
+        let columns = table.columns();
+        let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(text.lines().next(), Some(names.join(",").as_str()));
+        let mut sorted = names.clone();
+        sorted.sort();
+        sorted.dedup();
+        assert_eq!(sorted.len(), names.len(), "{} has a column twice", table.name());
+        let undocumented: Vec<_> = columns.iter().filter(|column| column.doc.is_empty()).collect();
+        assert!(undocumented.is_empty(), "{undocumented:?}");
+    }
+    let flows = fs::read_to_string(scratch.join("flows.csv")).unwrap();
+    assert_eq!(flows.lines().count(), 1 + report(CAPTURES[0])["flows"].as_array().unwrap().len());
+}
+
+#[test]
+fn a_table_is_replaced_only_with_force() {
+    let scratch = Scratch::new("tables-force");
+    let dir = scratch.to_str().unwrap();
+    assert!(analyze(&["--csv", dir], &CAPTURES[5..]).status.success());
+    let refused = analyze(&["--csv", dir], &CAPTURES[5..]);
+    assert_eq!(refused.status.code(), Some(2));
+    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(error.contains("captures.csv") && error.contains("--force"), "{error}");
+    assert!(analyze(&["--csv", dir, "--force"], &CAPTURES[5..]).status.success());
+}
+
+/// The interpreter with DuckDB, if there is one: `$RDMAWIRE_PYTHON`, else `python3`.
+fn python() -> Option<String> {
+    let python = std::env::var("RDMAWIRE_PYTHON").unwrap_or("python3".into());
+    let has =
+        Command::new(&python).args(["-c", "import duckdb"]).output().is_ok_and(|run| run.status.success());
+    if !has {
+        println!("skipped: {python} has no module duckdb");
+    }
+    has.then_some(python)
+}
+
+#[test]
+fn duckdb_answers_what_analyze_says() {
+    let Some(python) = python() else { return };
+    let scratch = Scratch::new("tables-sql");
+    let dir = scratch.to_str().unwrap();
+    assert!(analyze(&["--ndjson", dir], &CAPTURES).status.success());
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let run = Command::new(python)
+        .arg(root.join("tests/sql/check.py"))
+        .args([env!("CARGO_BIN_EXE_rdmawire"), dir])
+        .arg(root.join("examples/sql"))
+        .args(CAPTURES)
+        .output()
+        .unwrap();
+    let said = [run.stdout, run.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert!(run.status.success(), "{}", said.concat());
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_has_the_rows_of_ndjson() {
+    let Some(python) = python() else { return };
+    let scratch = Scratch::new("tables-parquet");
+    let dir = scratch.to_str().unwrap();
+    assert!(analyze(&["--ndjson", dir, "--parquet", dir], &CAPTURES).status.success());
+    let compare = r"
+import duckdb, glob, os, sys
+os.chdir(sys.argv[1])
+for path in glob.glob('*.parquet'):
+    name = path[:-8]
+    rows = duckdb.sql(f'select * from read_parquet({path!r})')
+    columns = [c for c, t in zip(rows.columns, rows.types) if str(t) in ('UBIGINT', 'BIGINT', 'DOUBLE', 'VARCHAR')]
+    other = open(name + '.ndjson').read().count('\n')
+    assert duckdb.sql(f'select count(*) from rows').fetchall()[0][0] == other, name
+    if not other: continue
+    import json
+    lines = [json.loads(line) for line in open(name + '.ndjson')]
+    for column, values in zip(rows.columns, zip(*rows.fetchall())):
+        for value, line in zip(values, lines):
+            said = line[column]
+            said = json.dumps(said) if isinstance(said, dict) or isinstance(said, list) and isinstance(value, str) else said
+            same = json.loads(value) == json.loads(said) if isinstance(value, str) and value[:1] in '[{' else value == said
+            assert same, (name, column, value, said)
+";
+    let run = Command::new(python).args(["-c", compare, dir]).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}
