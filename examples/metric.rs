@@ -30,7 +30,7 @@ fn main() -> Result<(), capture::Error> {
         analysis.push(&record);
     }
     let (report, CnpGaps(flows)) = analysis.finish_with();
-    println!("{} packets, {} flows with CNPs", report.capture.packets, flows.len());
+    println!("{} packets, {} flows with CNPs", report.head.capture.packets, flows.len());
     for (FlowId(flow), (_, gaps)) in flows {
         println!("flow {flow}: {} CNPs, gaps in ns: {:?}", gaps.len(), gaps.get(1..));
     }

@@ -220,10 +220,10 @@ impl NativeReport {
         let report: report::Report = py
             .detach(|| serde_json::from_str(text))
             .map_err(|wrong| error::plain(format_args!("this is no report: {wrong}")))?;
-        if report.schema != report::SCHEMA {
+        if report.head.schema != report::SCHEMA {
             return Err(error::plain(format_args!(
                 "its schema is {:?}, not {:?}",
-                report.schema,
+                report.head.schema,
                 report::SCHEMA
             )));
         }

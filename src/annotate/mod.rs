@@ -92,7 +92,7 @@ impl Annotations {
 
 /// The findings as text.
 fn verdict(report: &View<'_>) -> String {
-    let capture = &report.capture;
+    let capture = &report.head.capture;
     let mut text = format!(
         "rdmawire {}: {} packets, {} of them RDMA; {} flows, {} connections",
         env!("CARGO_PKG_VERSION"),
@@ -101,10 +101,10 @@ fn verdict(report: &View<'_>) -> String {
         report.flows.len(),
         report.connections.len(),
     );
-    if report.findings.is_empty() {
+    if report.head.findings.is_empty() {
         text.push_str("\nnothing stands out");
     }
-    for finding in &report.findings {
+    for finding in &report.head.findings {
         text.push_str(&format!("\n{}: {}", finding.severity, crate::report::clean(&finding.text)));
     }
     text

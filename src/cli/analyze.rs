@@ -410,7 +410,7 @@ impl Analyze {
     fn print_so_far(&self, analysis: &Mutex<Analysis>, name: &str) -> anyhow::Result<()> {
         let mut held = analysis.lock().unwrap_or_else(PoisonError::into_inner);
         let mut report = held.report_so_far();
-        report.capture.files.push(name.to_owned());
+        report.head.to_mut().capture.files.push(name.to_owned());
         let mut out = stdout()?;
         if report.flows.len() > MAX_BUFFERED {
             self.write(&report, &mut out)?;

@@ -164,7 +164,7 @@ pub(super) fn each_report(
         report::set::SCHEMA => {
             let set: Set = serde_json::from_str(&text).with_context(no_report)?;
             for report in set.reports {
-                see(format!("{name}: {}", report.capture.files.join(", ")), &report.view());
+                see(format!("{name}: {}", report.head.capture.files.join(", ")), &report.view());
             }
         }
         other => bail!("{}: its schema is {other:?}, not {:?}", no_report(), report::SCHEMA),

@@ -67,7 +67,7 @@ impl<'a> Before<'a> {
         let same = |pause: &&Pause| {
             (&pause.link, &pause.sender, pause.priority) == (&later.link, &later.sender, later.priority)
         };
-        self.report.pause.iter().flatten().find(same).map(Subject::Pause)
+        self.report.head.pause.iter().flatten().find(same).map(Subject::Pause)
     }
 }
 

@@ -104,11 +104,11 @@ fn pass(running: &mut [Vec<Running<'_>>], report: &View<'_>, before: Option<&Bef
             tests.iter_mut().for_each(|test| test.add(&row));
         }
     }
-    for (at, pause) in report.pause.iter().flatten().enumerate() {
+    for (at, pause) in report.head.pause.iter().flatten().enumerate() {
         let was = before.and_then(|before| before.pause(pause));
         tests.iter_mut().for_each(|test| test.add(&Row { at, now: Subject::Pause(pause), was }));
     }
-    if let (None, Some(why)) = (&report.pause, report.why.get("pause")) {
+    if let (None, Some(why)) = (&report.head.pause, report.head.why.get("pause")) {
         tests.iter_mut().for_each(|test| test.miss(Scope::Pause, why.meaning()));
     }
     let was = before.map(|before| Subject::Capture(before.view()));
@@ -381,7 +381,7 @@ fn show_frames(measures: &mut [Vec<Measure>], report: &View<'_>) {
     if frames.is_empty() {
         return;
     }
-    for finding in &report.findings {
+    for finding in &report.head.findings {
         if let Some(frames) = finding.flow.and_then(|flow| frames.get_mut(&flow)) {
             frames.extend(&finding.frames);
         }

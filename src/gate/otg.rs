@@ -13,8 +13,8 @@ pub(super) const NO_LATENCY: &str = "One tap shows round trips, not one-way late
 
 /// Pause frames about a priority. A capture that has no pause frames often could not have any.
 pub(super) fn pfc<const PRIORITY: u8>(report: &View<'_>) -> Value<'static> {
-    let Some(pauses) = &report.pause else {
-        let why = report.why.get("pause").copied().unwrap_or(Reason::NoPfcVisibility);
+    let Some(pauses) = &report.head.pause else {
+        let why = report.head.why.get("pause").copied().unwrap_or(Reason::NoPfcVisibility);
         return Value::unknown(why.meaning());
     };
     let of_priority = pauses.iter().filter(|pause| pause.priority == Some(PRIORITY));

@@ -106,18 +106,18 @@ pub(super) const FIGURES: &[Figure] = figures! {
     Capture {
         ["flows"] Unit::Count, Sum, |report| Value::exact(report.flows.len() as u64), "Flows.";
         ["connections"] Unit::Count, Sum, |report| Value::exact(report.connections.len() as u64), "Connections.";
-        ["capture.packets"] Unit::Count, Sum, |report| Value::exact(report.capture.packets), "Frames read.";
-        ["capture.rdma_packets"] Unit::Count, Sum, |report| Value::exact(report.capture.rdma_packets), "Frames with a packet of the transport.";
-        ["capture.malformed"] Unit::Count, Sum, |report| Value::exact(report.capture.malformed_packets), "Frames whose dissection found an error.";
-        ["capture.truncated"] Unit::Count, Sum, |report| Value::exact(report.capture.truncated_packets), "Frames that are cut.";
-        ["capture.problems"] Unit::Count, Sum, |report| Value::exact(report.capture.problems.len() as u64), "Places where files are damaged.";
-        ["capture.drops"] Unit::Count, Sum, |report| told(report.capture.capture_drops), "Frames that the capturing system says it dropped.";
-        ["capture.mirror_lost"] Unit::Count, Sum, |report| told(report.capture.mirror_lost_packets), "Mirrored copies that are missing.";
-        ["capture.duration"] Unit::Time, Max, |report| told(report.capture.duration_ns.map(|ns| ns.max(0) as u64)), "From the first frame to the last.";
+        ["capture.packets"] Unit::Count, Sum, |report| Value::exact(report.head.capture.packets), "Frames read.";
+        ["capture.rdma_packets"] Unit::Count, Sum, |report| Value::exact(report.head.capture.rdma_packets), "Frames with a packet of the transport.";
+        ["capture.malformed"] Unit::Count, Sum, |report| Value::exact(report.head.capture.malformed_packets), "Frames whose dissection found an error.";
+        ["capture.truncated"] Unit::Count, Sum, |report| Value::exact(report.head.capture.truncated_packets), "Frames that are cut.";
+        ["capture.problems"] Unit::Count, Sum, |report| Value::exact(report.head.capture.problems.len() as u64), "Places where files are damaged.";
+        ["capture.drops"] Unit::Count, Sum, |report| told(report.head.capture.capture_drops), "Frames that the capturing system says it dropped.";
+        ["capture.mirror_lost"] Unit::Count, Sum, |report| told(report.head.capture.mirror_lost_packets), "Mirrored copies that are missing.";
+        ["capture.duration"] Unit::Time, Max, |report| told(report.head.capture.duration_ns.map(|ns| ns.max(0) as u64)), "From the first frame to the last.";
         ["findings.errors", "errors"] Unit::Count, Sum, |report| findings(report, Severity::Error), "Findings that are errors.";
         ["findings.warnings", "warnings"] Unit::Count, Sum, |report| findings(report, Severity::Warning), "Findings that are warnings.";
-        ["congestion.ce_ratio", "ce_ratio"] Unit::Ratio, Max, |report| ratio(report.congestion.ce_ratio), "Marked data packets among ECN-capable ones.";
-        ["overhead.efficiency", "efficiency"] Unit::Ratio, Min, |report| ratio(report.overhead.total.efficiency_ratio), "Payload among all bytes on the wire.";
+        ["congestion.ce_ratio", "ce_ratio"] Unit::Ratio, Max, |report| ratio(report.head.congestion.ce_ratio), "Marked data packets among ECN-capable ones.";
+        ["overhead.efficiency", "efficiency"] Unit::Ratio, Min, |report| ratio(report.head.overhead.total.efficiency_ratio), "Payload among all bytes on the wire.";
         ["PFC0"] Unit::Count, Sum, otg::pfc::<0>, "Pause frames about priority 0.";
         ["PFC1"] Unit::Count, Sum, otg::pfc::<1>, "Pause frames about priority 1.";
         ["PFC2"] Unit::Count, Sum, otg::pfc::<2>, "Pause frames about priority 2.";
@@ -235,5 +235,5 @@ fn on_network(stream: &Stream) -> Value<'static> {
 }
 
 fn findings(report: &View<'_>, severity: Severity) -> Value<'static> {
-    Value::exact(report.findings.iter().filter(|finding| finding.severity == severity).count() as u64)
+    Value::exact(report.head.findings.iter().filter(|finding| finding.severity == severity).count() as u64)
 }

@@ -31,7 +31,7 @@ pub fn write(
     flows: &[usize],
     out: &mut dyn Write,
 ) -> io::Result<u64> {
-    let first = report.capture.first_ns.unwrap_or(0);
+    let first = report.head.capture.first_ns.unwrap_or(0);
     let mut trace = Trace { out, tracks: 0, arrows: 0, left_out: 0 };
     trace.clock(first)?;
     let mut hosts: HashMap<String, u64> = HashMap::new();
@@ -56,7 +56,7 @@ pub fn write(
         let axis = timeline.classes().map(|(axis, _)| axis);
         trace.flow(peer, &picture, axis)?;
     }
-    let last = report.capture.last_ns.unwrap_or(first);
+    let last = report.head.capture.last_ns.unwrap_or(first);
     let pauses = timeline.pauses(last);
     if !pauses.is_empty() {
         let all = trace.track(None, "pauses", None)?;

@@ -255,7 +255,7 @@ impl Scene {
     /// The rate of the whole capture over time, by traffic class, in Gbit/s; `None` without a packet.
     pub fn rate(report: &View<'_>, timeline: &Timeline) -> Option<Scene> {
         let (axis, classes) = timeline.classes()?;
-        let clock = Clock::new(axis.origin_ns, report.capture.last_ns.unwrap_or(axis.origin_ns));
+        let clock = Clock::new(axis.origin_ns, report.head.capture.last_ns.unwrap_or(axis.origin_ns));
         let mut scene =
             Scene { title: "Traffic by class".into(), x: clock.ax(), y: gigabits(), ..Scene::default() };
         for ((dscp, bins), colour) in classes.iter().zip(MANY.into_iter().cycle()) {
@@ -326,7 +326,8 @@ impl Scene {
 
     /// Pauses over time, a row for each sender and priority.
     pub fn pause(report: &View<'_>, timeline: &Timeline) -> Scene {
-        let (first, last) = (report.capture.first_ns.unwrap_or(0), report.capture.last_ns.unwrap_or(0));
+        let (first, last) =
+            (report.head.capture.first_ns.unwrap_or(0), report.head.capture.last_ns.unwrap_or(0));
         let clock = Clock::new(first, last);
         let mut names: Vec<String> = Vec::new();
         let mut cells = Vec::new();

@@ -86,7 +86,7 @@ impl CaptureProblem {
 }
 
 records! {
-    /// Traffic in a span of time. Its length is [`Report::interval_ns`](super::Report::interval_ns).
+    /// Traffic in a span of time. Its length is [`Report::interval_ns`](super::Head::interval_ns).
     pub struct Interval {
         /// When it begins, in nanoseconds since 1970-01-01 UTC.
         pub start_ns: i64,

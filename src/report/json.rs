@@ -28,7 +28,7 @@ impl Renderer for Json {
         let flows = Parallel { rows: report.flows.clone(), threads };
         let connections = Parallel { rows: report.connections.clone(), threads };
         let episodes = Parallel { rows: report.episodes.clone(), threads };
-        write(out, &report.with_lists(flows, connections, episodes))?;
+        write(out, &report.head.with_lists(flows, connections, episodes))?;
         writeln!(out)
     }
 }

@@ -13,6 +13,7 @@ records! {
         /// [`SCHEMA`].
         pub schema: Cow<'static, str>,
         /// One per capture, in their order.
+        #[schemars(with = "Vec<super::head::Whole>")]
         pub reports: Vec<Report>,
         /// One per report.
         pub summaries: Vec<Totals>,
@@ -75,17 +76,17 @@ impl Totals {
     /// A report's sums.
     pub fn of(report: &View<'_>) -> Totals {
         let severity =
-            |wanted: Severity| report.findings.iter().filter(|f| f.severity == wanted).count() as u64;
+            |wanted: Severity| report.head.findings.iter().filter(|f| f.severity == wanted).count() as u64;
         let mut totals = Totals {
-            files: report.capture.files.clone(),
-            packets: report.capture.packets,
-            rdma_packets: report.capture.rdma_packets,
+            files: report.head.capture.files.clone(),
+            packets: report.head.capture.packets,
+            rdma_packets: report.head.capture.rdma_packets,
             flows: report.flows.len() as u64,
-            cnps: report.congestion.cnps,
-            ce_packets: report.congestion.ce_packets,
+            cnps: report.head.congestion.cnps,
+            ce_packets: report.head.congestion.ce_packets,
             errors: severity(Severity::Error),
             warnings: severity(Severity::Warning),
-            problems: report.capture.problems.len() as u64,
+            problems: report.head.capture.problems.len() as u64,
             ..Totals::default()
         };
         report.flows.each_in_trouble(&mut |_, flow| {

@@ -35,8 +35,8 @@ fn planes(messages: &[u32]) -> Report {
 #[test]
 fn planes_are_compared() {
     let report = planes(&[40, 20, 10]);
-    let balance = report.balance.unwrap();
-    let bytes: Vec<f64> = report.links.iter().map(|link| link.bytes as f64).collect();
+    let balance = report.head.balance.unwrap();
+    let bytes: Vec<f64> = report.head.links.iter().map(|link| link.bytes as f64).collect();
     // Connections and so bytes: 1 x 40, 2 x 20, 3 x 10 messages.
     let [a, b, c] = bytes[..] else { panic!("{bytes:?}") };
     assert!((b / a - 1.0).abs() < 0.02 && (c / a - 0.75).abs() < 0.02, "{bytes:?}");
@@ -44,12 +44,12 @@ fn planes_are_compared() {
     assert!((balance.jain_bytes - jain).abs() < 1e-9);
     assert!((balance.max_over_mean_bytes - 3.0 * a.max(b) / (a + b + c)).abs() < 1e-9);
     // Two flows for each connection: 2, 4, 6.
-    assert_eq!(report.links.iter().map(|link| link.flows).collect::<Vec<_>>(), [2, 4, 6]);
+    assert_eq!(report.head.links.iter().map(|link| link.flows).collect::<Vec<_>>(), [2, 4, 6]);
     assert_eq!(balance.jain_flows, Some(144.0 / (3.0 * 56.0)));
     assert_eq!(balance.max_over_mean_flows, Some(1.5));
-    assert_eq!(report.links.iter().map(|link| link.frames).sum::<u64>(), report.capture.packets);
-    assert_eq!(&*report.links[2].link, "plane2");
-    let even = planes(&[24, 12, 8]).balance.unwrap();
+    assert_eq!(report.head.links.iter().map(|link| link.frames).sum::<u64>(), report.head.capture.packets);
+    assert_eq!(&*report.head.links[2].link, "plane2");
+    let even = planes(&[24, 12, 8]).head.balance.unwrap();
     assert!(even.jain_bytes > 0.999 && even.max_over_mean_bytes < 1.02, "{even:?}");
 }
 
@@ -60,7 +60,7 @@ fn links_of_one_path_are_not_compared() {
         let mut analysis = Analysis::new(Options::default());
         merged::push(&run, taps, &mut analysis);
         let report = analysis.finish();
-        (report.links.len(), report.balance, report.why["balance"])
+        (report.head.links.len(), report.head.balance, report.head.why["balance"])
     };
     assert_eq!(of(&[0, 1]), (2, None, Reason::LinksInSeries));
     assert_eq!(of(&[0]), (1, None, Reason::OneLink));

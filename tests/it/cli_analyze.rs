@@ -205,8 +205,8 @@ fn damage_and_drops_are_in_the_report() {
     let files = Files { drops: Some(3), ..Files::default() };
     let ended = Analysis::new(Options::default()).end().from(files);
     let report = ended.report();
-    assert_eq!(report.capture.capture_drops, Some(3));
-    let finding = report.findings.iter().find(|finding| finding.id == "capture.drops").unwrap();
+    assert_eq!(report.head.capture.capture_drops, Some(3));
+    let finding = report.head.findings.iter().find(|finding| finding.id == "capture.drops").unwrap();
     assert!(finding.text.contains("dropped 3 frames"), "{}", finding.text);
 }
 

@@ -76,7 +76,7 @@ fn link(us: i64, vl: u8, ports: [u8; 2], stops: &[(i64, i64)]) -> (Vec<Sent>, Tr
 }
 
 fn row(report: &Report, port: u8, vl: u8) -> &Credits {
-    report.credits.iter().find(|row| (row.port, row.vl) == (port, vl)).unwrap()
+    report.head.credits.iter().find(|row| (row.port, row.vl) == (port, vl)).unwrap()
 }
 
 fn found(row: &Credits) -> Truth {
@@ -95,7 +95,7 @@ fn stalls_are_those_of_the_buffer() {
     let (packets, truth) = link(3000, 2, [0, 1], &[(500, 800), (1200, 1260), (2000, 2008)]);
     assert!(truth.stalls == 2 && truth.stalled_ns > 300_000 && truth.blocks > 4096 * 3, "{truth:?}");
     let report = analyze(&packets, false);
-    assert_eq!(report.credits.len(), 2);
+    assert_eq!(report.head.credits.len(), 2);
     let row0 = row(&report, 0, 2);
     assert_eq!(found(row0), truth);
     assert_eq!((row0.packets, row0.init_packets, row0.over_limit), (3001, 1, Some(0)));
@@ -113,7 +113,7 @@ fn stalls_are_those_of_the_buffer() {
     // The other end never sends.
     let idle = row(&report, 1, 2);
     assert_eq!((idle.least, idle.most, idle.stalls, idle.blocks), (Some(128), Some(128), Some(0), 0));
-    let finding = report.findings.iter().find(|finding| finding.id == "credits.stall").unwrap();
+    let finding = report.head.findings.iter().find(|finding| finding.id == "credits.stall").unwrap();
     assert!(finding.text.contains("port 0") && finding.text.contains("VL 2"), "{finding:?}");
     assert_eq!(finding.frames, row0.stall_list.iter().map(|stall| stall.frame).collect::<Vec<_>>());
 }
@@ -127,7 +127,7 @@ fn lanes_and_links_are_kept_apart() {
     packets.extend(others);
     packets.sort_by_key(|&(time, ..)| time);
     let report = analyze(&packets, false);
-    assert_eq!(report.credits.len(), 6);
+    assert_eq!(report.head.credits.len(), 6);
     for (port, vl, truth) in [(0, 0, one), (1, 5, two), (4, 0, three)] {
         assert_eq!(found(row(&report, port, vl)), truth, "{port} {vl}");
     }
@@ -137,21 +137,29 @@ fn lanes_and_links_are_kept_apart() {
 fn what_cannot_be_known() {
     let (packets, _) = link(100, 0, [0, 1], &[]);
     let clean = analyze(&packets, false);
-    assert!(clean.findings.iter().all(|finding| finding.id != "credits.stall"));
+    assert!(clean.head.findings.iter().all(|finding| finding.id != "credits.stall"));
     // One direction.
     let half: Vec<Sent> = packets.iter().filter(|packet| packet.1 == 0).copied().collect();
     let half = analyze(&half, false);
-    assert_eq!((half.credits[0].least, half.credits[0].why.get("least")), (None, Some(&Reason::OneWay)));
-    assert_eq!(half.credits[0].blocks, 1000);
+    assert_eq!(
+        (half.head.credits[0].least, half.head.credits[0].why.get("least")),
+        (None, Some(&Reason::OneWay))
+    );
+    assert_eq!(half.head.credits[0].blocks, 1000);
     // Wrong checksums.
     let broken = analyze(&packets, true);
-    assert_eq!((broken.credits.len(), broken.bad_lpcrcs), (0, packets.len() as u64));
+    assert_eq!((broken.head.credits.len(), broken.head.bad_lpcrcs), (0, packets.len() as u64));
     // Two directions whose counters have nothing to do with each other.
     let apart = |n: u64| if n.is_multiple_of(2) { 0 } else { 3000 };
     let apart: Vec<Sent> =
         (0..100).map(|n| (n as i64 * 1000, (n % 2) as u8, 0, 0, 0, apart(n / 2))).collect();
     let apart = analyze(&apart, false);
-    assert_eq!(apart.credits[0].why.get("least"), Some(&Reason::Unpaired), "{:?}", apart.credits[0]);
+    assert_eq!(
+        apart.head.credits[0].why.get("least"),
+        Some(&Reason::Unpaired),
+        "{:?}",
+        apart.head.credits[0]
+    );
     // A stall that the capture does not end.
     let (packets, truth) = link(200, 0, [0, 1], &[(100, 300)]);
     let open = analyze(&packets, false);

@@ -26,12 +26,18 @@ fn report(text: &str) -> Report {
 }
 
 fn ids(report: &Report) -> Vec<&str> {
-    report.findings.iter().map(|finding| &*finding.id).filter(|id| id.starts_with("congestion")).collect()
+    report
+        .head
+        .findings
+        .iter()
+        .map(|finding| &*finding.id)
+        .filter(|id| id.starts_with("congestion"))
+        .collect()
 }
 
 fn flow_to(report: &Report, src: &str) -> MarkedFlow {
-    let mut of = report.congestion.flows.iter().filter(|flow| flow.src == src);
-    of.next().unwrap_or_else(|| panic!("{src}: {:?}", report.congestion.flows)).clone()
+    let mut of = report.head.congestion.flows.iter().filter(|flow| flow.src == src);
+    of.next().unwrap_or_else(|| panic!("{src}: {:?}", report.head.congestion.flows)).clone()
 }
 
 /// Two senders with two queue pairs each, and one receiver.
@@ -65,7 +71,7 @@ fn limits_of_4_to_50_us_are_found_at_every_scope() {
             )));
             let labels = run.labels(0);
             let report = analyze(&run, Options::default());
-            let congestion = &report.congestion;
+            let congestion = &report.head.congestion;
             let name = format!("{word} {us}");
             assert_eq!(congestion.pacing, Some(pacing), "{name}: {congestion:?}");
             let interval = congestion.pacing_interval_ns.unwrap();
@@ -110,7 +116,11 @@ fn cnps_for_losses_and_for_marks_behind_the_tap() {
         (Some(flow.cnps), Some(0), Some(0))
     );
     assert!(
-        losses.findings.iter().any(|f| f.id == "congestion.unmarked" && f.text.contains("sent for losses"))
+        losses
+            .head
+            .findings
+            .iter()
+            .any(|f| f.id == "congestion.unmarked" && f.text.contains("sent for losses"))
     );
 
     let behind = report(&format!(
@@ -120,7 +130,11 @@ fn cnps_for_losses_and_for_marks_behind_the_tap() {
     assert!(flow.cnps > 10 && flow.ce_packets == 0, "{flow:?}");
     assert_eq!((flow.cnps_for_losses, flow.cnps_unmarked), (Some(0), Some(flow.cnps)));
     assert!(
-        behind.findings.iter().any(|f| f.id == "congestion.unmarked" && f.text.contains("behind the tap"))
+        behind
+            .head
+            .findings
+            .iter()
+            .any(|f| f.id == "congestion.unmarked" && f.text.contains("behind the tap"))
     );
 }
 
@@ -130,7 +144,7 @@ fn cnps_for_a_sender_that_is_not_there() {
     let run = play(&incast(
         "[[segment]]\ndelay = \"1us\"\nright = { mark = 0.05 }\n[[segment]]\ndelay = \"1us\"\n",
     ));
-    let whole = analyze(&run, Options::default()).congestion;
+    let whole = analyze(&run, Options::default()).head.congestion;
     let to_a: u64 = whole.flows.iter().filter(|flow| flow.src == "10.0.0.1").map(|flow| flow.cnps).sum();
     assert!(to_a > 0 && to_a < whole.cnps);
     assert_eq!(whole.cnps_unattributed, 0);
@@ -142,7 +156,7 @@ fn cnps_for_a_sender_that_is_not_there() {
             analysis.push(&Record { time, link, interface: 0, wire_len, frame: frame.bytes });
         }
     }
-    let report = analysis.finish().congestion;
+    let report = analysis.finish().head.congestion;
     assert_eq!((report.cnps, report.cnps_unattributed), (whole.cnps, to_a));
 }
 
@@ -170,7 +184,7 @@ fn a_sender_that_keeps_rate() {
         assert_eq!(reacts.keeps_rate, Some(false).filter(|_| !is_quick), "{set}: {reacts:?}");
         assert!(reacts.rate_after_bps < reacts.rate_before_bps, "{set}: {reacts:?}");
         assert_eq!(ignores.keeps_rate, Some(true), "{set}: {ignores:?}");
-        let finding = report.findings.iter().find(|f| f.id == "congestion.ignored").unwrap();
+        let finding = report.head.findings.iter().find(|f| f.id == "congestion.ignored").unwrap();
         assert!(
             finding.text.contains("10.0.0.2 → 10.0.0.9") && finding.text.contains("2 flows"),
             "{finding:?}"
@@ -207,16 +221,16 @@ fn what_is_set_up_wrong() {
     };
     assert!(!ids(&two(true)).contains(&"congestion.few_cnps"));
     let few = two(false);
-    assert!(ids(&few).contains(&"congestion.few_cnps"), "{:?}", few.congestion);
-    let silent = few.congestion.flows.iter().find(|flow| flow.cnps == 0).unwrap();
+    assert!(ids(&few).contains(&"congestion.few_cnps"), "{:?}", few.head.congestion);
+    let silent = few.head.congestion.flows.iter().find(|flow| flow.cnps == 0).unwrap();
     assert!(silent.expected_cnps > Some(16) && silent.ce_packets > 100, "{silent:?}");
 }
 
 #[test]
 fn clean_traffic_has_nothing() {
     let report = report(&incast(""));
-    assert!(report.congestion.flows.is_empty() && ids(&report).is_empty(), "{:?}", ids(&report));
-    assert_eq!((report.congestion.cnps, report.congestion.expected_cnps), (0, None));
+    assert!(report.head.congestion.flows.is_empty() && ids(&report).is_empty(), "{:?}", ids(&report));
+    assert_eq!((report.head.congestion.cnps, report.head.congestion.expected_cnps), (0, None));
 }
 
 /// Runs of packets change nothing: bins and marks are those of single packets.
@@ -234,7 +248,7 @@ fn it_is_the_same_packet_by_packet() {
         let run = play(&text);
         let [fast, slow] = [false, true].map(|reference| {
             let options = Options { reference, ..Options::default() };
-            serde_json::to_value(analyze(&run, options).congestion).unwrap()
+            serde_json::to_value(analyze(&run, options).head.congestion).unwrap()
         });
         assert_eq!(fast, slow);
         assert!(fast["flows"][0]["reactions"].as_u64() > Some(0), "{fast}");
@@ -293,12 +307,12 @@ fn incast_of_2_to_64() {
     for senders in [2, 5, 8, 64] {
         let run = play(&fan_in(senders));
         let of = |speed_bps, reference| analyze(&run, Options { speed_bps, reference, ..Options::default() });
-        assert_eq!(of(None, false).incast, None);
+        assert_eq!(of(None, false).head.incast, None);
         // One link of 10 Gbit/s is less than any two senders have.
         for (gbps, is_incast) in [(10, true), (100, senders > 5), (400, senders > 20)] {
             let report = of(Some(gbps * 1_000_000_000), false);
-            let incast = report.incast.clone().unwrap();
-            assert_eq!(incast, of(Some(gbps * 1_000_000_000), true).incast.unwrap());
+            let incast = report.head.incast.clone().unwrap();
+            assert_eq!(incast, of(Some(gbps * 1_000_000_000), true).head.incast.unwrap());
             assert_eq!(ids(&report).contains(&"congestion.incast"), is_incast, "{senders} {gbps}");
             if !is_incast {
                 assert!(incast.is_empty(), "{senders} {gbps}: {incast:?}");

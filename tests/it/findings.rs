@@ -33,7 +33,7 @@ fn check(name: &str, ended: &Ended, found: &mut Found) {
             assert_eq!(kind.count(&row), None, "{name}: {} of quiet flow {at}", kind.id);
         }
     }
-    for finding in &report.findings {
+    for finding in &report.head.findings {
         let kind = FindingKind::by_id(&finding.id).unwrap_or_else(|| panic!("{name}: {}", finding.id));
         assert_eq!(finding.severity, kind.severity, "{name}");
         assert!(!finding.text.is_empty() && finding.next.contains(kind.next), "{name}: {finding:?}");
@@ -42,7 +42,7 @@ fn check(name: &str, ended: &Ended, found: &mut Found) {
         assert!((1..finding.flows.len()).all(|n| order(n - 1) >= order(n)), "{name}: {finding:?}");
         found.entry(finding.id.to_string()).or_default().push(name.to_owned());
     }
-    assert!(report.findings.is_sorted_by_key(|finding| finding.severity), "{name}");
+    assert!(report.head.findings.is_sorted_by_key(|finding| finding.severity), "{name}");
 }
 
 fn pcaps(found: &mut Found) {
@@ -269,7 +269,7 @@ fn all_to_all(connection: &str, wrong: &str) -> Vec<Finding> {
     }
     let ended = run(&(text + wrong)).remove(0).end();
     check("all to all", &ended, &mut Found::new());
-    ended.report().findings
+    ended.report().head.into_owned().findings
 }
 
 /// A packet that is lost after the tap, of each of these connections.
@@ -341,7 +341,7 @@ fn a_path_between_two_hosts_is_told_from_the_hosts() {
     }
     let ill: Vec<String> = (1..=6).map(|n| format!("p50001.{n}")).collect();
     let ill: Vec<&str> = ill.iter().map(String::as_str).collect();
-    let findings = run(&(text + &drops(&ill, "after", apart))).remove(0).finish().findings;
+    let findings = run(&(text + &drops(&ill, "after", apart))).remove(0).finish().head.findings;
     let [loss] = of_kind(&findings, "loss.downstream")[..] else { panic!("{findings:#?}") };
     let cause = loss.cause.as_ref().expect("they take one path");
     assert_eq!((cause.udp_src_port, cause.dst.as_deref()), (Some(50_001), Some("10.0.0.2")));
@@ -376,7 +376,7 @@ fn chance_is_no_cause() {
     // All flows of two hosts: nothing to compare with.
     let pair = "[[connection]]\nname = \"p\"\ncopies = 6\noperations = [{ op = \"write\", size = \"64KiB\", count = 8 }]\n";
     let all = ["p.1", "p.2", "p.3", "p.4", "p.5", "p.6"];
-    let findings = run(&(pair.to_owned() + &drops(&all, "after", apart))).remove(0).finish().findings;
+    let findings = run(&(pair.to_owned() + &drops(&all, "after", apart))).remove(0).finish().head.findings;
     let [loss] = of_kind(&findings, "loss.downstream")[..] else { panic!("{findings:#?}") };
     assert_eq!(loss.cause, None, "{}", loss.text);
     // Nothing wrong: nothing found. Losses anywhere: no host is blamed.

@@ -183,7 +183,7 @@ fn forged_rows_are_analyzed_too() {
         let wrong = analyze_headers(&mut analysis, &rows.finish().unwrap(), "header").unwrap_err();
         assert!(wrong.to_string().contains("must be int64"), "{wrong}");
     }
-    assert_eq!(analysis.finish().capture.packets, 200);
+    assert_eq!(analysis.finish().head.capture.packets, 200);
 }
 
 /// Batches of rows, each of one file and bucket, and what is known of the files.

@@ -36,13 +36,13 @@ fn analyzed(text: &str, speed: Option<u64>, knows_links: bool) -> (Report, Vec<i
         }
         analysis.finish()
     });
-    assert_eq!(report.pause, reference.pause);
+    assert_eq!(report.head.pause, reference.head.pause);
     assert_eq!(report.flows, reference.flows);
     (report, data)
 }
 
 fn pause(report: &Report) -> &Pause {
-    &report.pause.as_deref().unwrap()[0]
+    &report.head.pause.as_deref().unwrap()[0]
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_sender_that_does_not_heed_pauses() {
         assert_eq!(came.frames, late.len() as u64);
         assert!(came.frames > 500 && came.first_frame.is_some());
         assert_eq!(came.latest_ns, (late.last().unwrap() - interval.start_ns) as u64);
-        let finding = report.findings.iter().find(|finding| finding.id == "pause.ignored").unwrap();
+        let finding = report.head.findings.iter().find(|finding| finding.id == "pause.ignored").unwrap();
         assert_eq!(finding.frames, [came.first_frame.unwrap()]);
     }
 }
@@ -70,7 +70,7 @@ fn a_sender_that_heeds_them() {
     let (report, _) = analyzed(&scenario("stops = [\"a\"]\n"), Some(100_000_000_000), true);
     let came = pause(&report).violations.unwrap();
     assert_eq!((came.frames, came.first_frame, came.latest_ns), (0, None, 0));
-    assert!(report.findings.iter().all(|finding| finding.id != "pause.ignored"));
+    assert!(report.head.findings.iter().all(|finding| finding.id != "pause.ignored"));
 }
 
 /// A mirror delays each frame: then some seem late, and nothing is claimed.
@@ -80,7 +80,11 @@ fn a_mirror_that_is_late() {
         let jitter = format!("name = \"l\"\nmirror_jitter = \"{jitter}\"\n");
         let text = scenario("stops = [\"a\"]\n").replace("name = \"l\"\n", &jitter);
         let (report, _) = analyzed(&text, Some(100_000_000_000), true);
-        assert!(report.findings.iter().all(|finding| finding.id != "pause.ignored"), "{:?}", pause(&report));
+        assert!(
+            report.head.findings.iter().all(|finding| finding.id != "pause.ignored"),
+            "{:?}",
+            pause(&report)
+        );
     }
 }
 

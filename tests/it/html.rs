@@ -106,19 +106,19 @@ fn several_captures_are_one_page_with_a_table_on_top() {
 fn names_of_captures_stay_text() {
     const EVIL: &str = "</script><!--<script><img src=x onerror=alert(1)>\"'&\u{1b}[31m\u{202e}";
     let mut report = Report::default();
-    report.capture.files = vec![EVIL.into()];
-    report.capture.limitations = vec![EVIL.into()];
-    report.capture.problems = vec![CaptureProblem::new(EVIL, 0, EVIL)];
+    report.head.capture.files = vec![EVIL.into()];
+    report.head.capture.limitations = vec![EVIL.into()];
+    report.head.capture.problems = vec![CaptureProblem::new(EVIL, 0, EVIL)];
     let mut flow = Flow::default();
     (flow.src, flow.dst, flow.packets, flow.udp_src_ports) = (EVIL.into(), EVIL.into(), 1, vec![1]);
     report.flows = vec![flow];
     let mut finding = Finding::default();
     (finding.text, finding.next, finding.id) = (EVIL.into(), EVIL.into(), EVIL.into());
     (finding.flows, finding.flow_count) = (vec![Default::default()], 1);
-    report.findings = vec![finding];
+    report.head.findings = vec![finding];
     let mut pause = Pause::default();
     (pause.link, pause.sender) = (EVIL.into(), EVIL.into());
-    report.pause = Some(vec![pause]);
+    report.head.pause = Some(vec![pause]);
     let series = vec![Series { name: EVIL.into(), ..Series::default() }];
     let charts = vec![Chart { series, ..Chart::default() }];
     let picture = Picture { title: EVIL.into(), charts, ..Picture::default() };

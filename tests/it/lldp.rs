@@ -195,15 +195,15 @@ fn report(qos: Option<QosMap>, frames: &[Vec<u8>]) -> Report {
 
 #[test]
 fn dcbx_is_the_map_of_priorities() {
-    let without = report(None, &[]).qos;
+    let without = report(None, &[]).head.qos;
     assert!(!without.map_given && !without.map_from_dcbx && without.dcbx.is_empty());
     let is_lossy = |qos: Option<QosMap>, frames: &[Vec<u8>]| {
         let report = report(qos, frames);
-        let class = report.traffic_classes.iter().find(|class| class.operations.writes > 0).unwrap();
-        assert_eq!(class.pfc, Some(report.qos.without_pfc_count == 0));
-        let found = report.findings.iter().any(|finding| finding.id == "class.no_pfc");
-        assert_eq!(found, report.qos.without_pfc_count > 0);
-        (report.qos.map_from_dcbx, found)
+        let class = report.head.traffic_classes.iter().find(|class| class.operations.writes > 0).unwrap();
+        assert_eq!(class.pfc, Some(report.head.qos.without_pfc_count == 0));
+        let found = report.head.findings.iter().any(|finding| finding.id == "class.no_pfc");
+        assert_eq!(found, report.head.qos.without_pfc_count > 0);
+        (report.head.qos.map_from_dcbx, found)
     };
     // DSCP 26 has priority 3 where nothing else is said.
     assert_eq!(is_lossy(None, &[frame(1, &[pfc(false, 1 << 3)])]), (true, false));
@@ -222,7 +222,7 @@ fn dcbx_is_the_map_of_priorities() {
 
 #[test]
 fn ports_are_reported() {
-    let [ieee, cee] = report(None, &all()).qos.dcbx.try_into().unwrap();
+    let [ieee, cee] = report(None, &all()).head.qos.dcbx.try_into().unwrap();
     assert_eq!((ieee.sender.as_str(), ieee.port.as_deref()), ("02:00:00:00:00:01", Some("swp7")));
     assert_eq!((ieee.pfc, ieee.pfc_willing), (Some(vec![0, 3, 6]), Some(true)));
     assert_eq!(ieee.traffic_classes, Some(vec![1, 2, 3, 4, 5, 6, 7, 0]));
@@ -278,13 +278,13 @@ fn pauses_meet_flows_by_the_map_of_dcbx() {
             push(frames.last().unwrap().0, &told);
         }
         let report = analysis.finish();
-        assert_eq!(report.qos.map_from_dcbx, told_at.is_some());
-        for slow in &report.slow_flows {
+        assert_eq!(report.head.qos.map_from_dcbx, told_at.is_some());
+        for slow in &report.head.slow_flows {
             assert_eq!(slow.shares.iter().map(|share| share.ns).sum::<u64>(), slow.lasted_ns);
         }
-        let did = report.pause.as_ref().unwrap()[0].effect.unwrap();
+        let did = report.head.pause.as_ref().unwrap()[0].effect.unwrap();
         // A flow that no pause stopped need not be slow: its one silence may be its pace.
-        let mut shares = report.slow_flows.iter().flat_map(|slow| &slow.shares);
+        let mut shares = report.head.slow_flows.iter().flat_map(|slow| &slow.shares);
         let ns = shares.find(|share| share.cause == TimeCause::Paused).map_or(0, |share| share.ns);
         assert_eq!(did.flows > 0, ns > 0, "{did:?}");
         ns.div_ceil(100_000)

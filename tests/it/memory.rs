@@ -99,12 +99,12 @@ fn beyond_the_budget_detail_is_given_up_and_counts_stay_right() {
     let max_memory = 12 << 20;
     let (all, free) = reads(Options::default(), ROUNDS);
     let (less, bound) = reads(Options { max_memory, ..Options::default() }, ROUNDS);
-    assert_eq!(all.capture.flows_without_detail, 0);
+    assert_eq!(all.head.capture.flows_without_detail, 0);
     assert!(free > max_memory, "{free}: the budget is no bound");
     assert!(bound <= max_memory, "{bound}");
-    assert!(less.capture.flows_without_detail > 100, "{}", less.capture.flows_without_detail);
-    assert!(less.capture.limitations.iter().any(|text| text.contains("--max-memory")));
-    assert_eq!((less.capture.evicted_flows, less.flows.len()), (0, all.flows.len()));
+    assert!(less.head.capture.flows_without_detail > 100, "{}", less.head.capture.flows_without_detail);
+    assert!(less.head.capture.limitations.iter().any(|text| text.contains("--max-memory")));
+    assert_eq!((less.head.capture.evicted_flows, less.flows.len()), (0, all.flows.len()));
     let mut marked = 0;
     for (less, all) in less.flows.iter().zip(&all.flows) {
         assert_eq!((less.dest_qp, less.packets, less.acks), (all.dest_qp, all.packets, all.acks));
@@ -122,7 +122,7 @@ fn beyond_the_budget_detail_is_given_up_and_counts_stay_right() {
         }
         marked += less.why.contains_key("detail") as u64;
     }
-    assert_eq!(marked, less.capture.flows_without_detail);
+    assert_eq!(marked, less.head.capture.flows_without_detail);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn where_nothing_is_left_to_give_up_flows_are_evicted() {
     let max_memory = 3 << 20;
     let (report, bound) = reads(Options { max_memory, ..Options::default() }, 30);
     assert!(bound <= max_memory, "{bound}");
-    assert!(report.capture.evicted_flows > 0);
+    assert!(report.head.capture.evicted_flows > 0);
 }
 
 #[test]
@@ -151,6 +151,6 @@ fn metrics_are_bounded_too_and_what_they_hold_is_taken_off_the_flows_share() {
     println!("{most} bytes");
     assert!(most <= max_memory, "{most}");
     let report = analysis.finish();
-    assert!(report.capture.evicted_flows > 0);
-    assert_eq!(report.capture.packets, PAIRS as u64);
+    assert!(report.head.capture.evicted_flows > 0);
+    assert_eq!(report.head.capture.packets, PAIRS as u64);
 }

@@ -108,9 +108,9 @@ fn marks_between_taps_count_once() {
     for ip_id in ["zero", "flow", "random"] {
         let text = scenario(ip_id);
         let run = run(&Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))).unwrap();
-        let both = analyze(&run, &[0, 1]).congestion;
+        let both = analyze(&run, &[0, 1]).head.congestion;
         // Data to the right is marked for good behind the second tap; to the left, behind the first one.
-        let [left, right] = [0, 1].map(|tap| analyze(&run, &[tap]).congestion);
+        let [left, right] = [0, 1].map(|tap| analyze(&run, &[tap]).head.congestion);
         assert_eq!(both.cnps, right.cnps);
         assert!(left.ce_packets > 100 && right.ce_packets > left.ce_packets, "{ip_id}");
         for flow in &both.flows {

@@ -8,7 +8,7 @@ use rdmawire::{
         metric::{Context, Metric, Placed, Verdict, classes::Classes},
     },
     capture::{self, Source},
-    report::Report,
+    report::{Head, Report},
 };
 
 /// Packets and bytes on the wire, by bins of time where they are asked for.
@@ -67,8 +67,8 @@ impl Metric for Traffic {
         }
     }
 
-    fn contribute<F, C, E>(&self, _: &Context<'_>, report: &mut Report<F, C, E>) {
-        report.sections.insert("in_runs".to_owned(), self.in_runs.into());
+    fn contribute(&self, _: &Context<'_>, head: &mut Head) {
+        head.sections.insert("in_runs".to_owned(), self.in_runs.into());
     }
 }
 
@@ -99,12 +99,12 @@ fn all_packets_are_told_of_once() {
         let (report, traffic) = analyze(path, Options::default(), Traffic::default());
         let duplicates: u64 =
             report.flows.iter().map(|f| f.requests.capture_duplicates + f.responses.capture_duplicates).sum();
-        assert_eq!(traffic.packets() + duplicates, report.capture.packets, "{}", path.display());
+        assert_eq!(traffic.packets() + duplicates, report.head.capture.packets, "{}", path.display());
         assert_eq!(traffic.of_flows.len(), report.flows.len(), "{}", path.display());
         let retransmits: u64 =
             report.flows.iter().map(|f| f.requests.retransmits + f.responses.retransmits).sum();
         assert_eq!(traffic.retransmits, retransmits, "{}", path.display());
-        assert_eq!(report.sections["in_runs"], traffic.in_runs, "{}", path.display());
+        assert_eq!(report.head.sections["in_runs"], traffic.in_runs, "{}", path.display());
         in_runs += traffic.in_runs;
     });
     assert!(in_runs > 0, "or nothing was found out of runs");
@@ -116,9 +116,9 @@ fn runs_end_with_a_span() {
         let options = Options { interval_ns: Some(1_000_000), ..Options::default() };
         let traffic = Traffic { bin_ns: Some(1_000_000), ..Traffic::default() };
         let (report, traffic) = analyze(path, options, (traffic, ()));
-        let bins = report.intervals.expect("they were asked for");
-        assert!(report.interval_ns > Some(1_000_000) || bins.len() == traffic.0.bins.len());
-        for bin in bins.iter().filter(|_| report.interval_ns == Some(1_000_000)) {
+        let bins = report.head.intervals.expect("they were asked for");
+        assert!(report.head.interval_ns > Some(1_000_000) || bins.len() == traffic.0.bins.len());
+        for bin in bins.iter().filter(|_| report.head.interval_ns == Some(1_000_000)) {
             let told = traffic.0.bins[&bin.start_ns];
             assert_eq!((bin.packets, bin.l1_bytes), told, "{} {}", path.display(), bin.start_ns);
         }
@@ -131,7 +131,7 @@ fn every_frame_has_one_class() {
         let mut told = BTreeMap::<u64, u64>::new();
         let (report, _) =
             analyze(path, Options::default(), Classes(|frame, _, _| *told.entry(frame).or_default() += 1));
-        let all = told.keys().copied().eq(1..=report.capture.packets) && told.values().all(|&n| n == 1);
+        let all = told.keys().copied().eq(1..=report.head.capture.packets) && told.values().all(|&n| n == 1);
         assert!(all, "{}", path.display());
     });
 }

@@ -75,8 +75,8 @@ fn a_flow_that_was_put_away_is_not_the_next_one() {
     }
     let report = analysis.finish();
     // The first few have wrong checksums and are believed to be corrupt, until all are seen to.
-    assert!(report.capture.evicted_flows > 150, "{}", report.capture.evicted_flows);
-    let ports = report.ports.unwrap();
+    assert!(report.head.capture.evicted_flows > 150, "{}", report.head.capture.evicted_flows);
+    let ports = report.head.ports.unwrap();
     assert_eq!((ports.ports, ports.several_ports, ports.sprayed), (20, 0, 0));
 }
 

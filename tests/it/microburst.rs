@@ -84,7 +84,7 @@ fn bursts_of_2_to_64_senders() {
     for (senders, kib, gbps) in [(2, 256, 40), (8, 64, 10), (16, 64, 10), (64, 8, 2), (1, 512, 80)] {
         let name = format!("{senders} senders, {kib} KiB, {gbps} Gbit/s");
         let Played { report, packets } = play(&bursts(senders, kib, gbps, ""), at_speed());
-        let all = &report.microbursts;
+        let all = &report.head.microbursts;
         let truth = trains(&packets);
         assert_eq!(truth.len(), 10, "{name}");
         assert_eq!(
@@ -110,7 +110,7 @@ fn bursts_of_2_to_64_senders() {
             assert!(is_within(most, bytes / senders as u64, 0.02), "{name}: {burst:?}");
             assert_eq!(burst.largest_senders.len(), senders.min(8), "{name}");
         }
-        assert!(!report.findings.iter().any(|finding| finding.id == "congestion.microburst"), "{name}");
+        assert!(!report.head.findings.iter().any(|finding| finding.id == "congestion.microburst"), "{name}");
         let peaks = all.receivers.iter().find(|peaks| peaks.receiver == "10.1.9.9").unwrap();
         assert_eq!(peaks.bursts, Some(10), "{name}");
         let most = peaks.peak_100us_bps.unwrap();
@@ -124,13 +124,13 @@ fn it_is_the_same_packet_by_packet() {
     for (senders, kib, gbps) in [(2, 256, 40), (16, 64, 10), (3, 100, 7)] {
         let text = bursts(senders, kib, gbps, "[[segment]]\nright = { mark = 0.01 }\n[[segment]]\n");
         let [fast, slow] = [false, true]
-            .map(|reference| play(&text, Options { reference, ..at_speed() }).report.microbursts);
+            .map(|reference| play(&text, Options { reference, ..at_speed() }).report.head.microbursts);
         assert_eq!(fast, slow, "{senders}");
     }
 }
 
 fn of(text: &str, options: Options) -> Microbursts {
-    play(text, options).report.microbursts
+    play(text, options).report.head.microbursts
 }
 
 #[test]
@@ -169,13 +169,14 @@ fn without_a_speed_and_with_a_coarse_clock() {
 
 #[test]
 fn what_came_of_them() {
-    let finding = |report: &Report| report.findings.iter().find(|f| f.id == "congestion.microburst").cloned();
+    let finding =
+        |report: &Report| report.head.findings.iter().find(|f| f.id == "congestion.microburst").cloned();
     let marked =
         play(&bursts(2, 256, 40, "[[segment]]\nright = { mark = 0.05 }\n[[segment]]\n"), at_speed()).report;
-    let all = &marked.microbursts;
+    let all = &marked.head.microbursts;
     assert_eq!((all.count, all.followed), (Some(10), Some(10)), "{all:?}");
     let marks: u64 = all.bursts.iter().map(|burst| burst.followed_by[&BurstEffect::Mark]).sum();
-    assert_eq!(marks, marked.congestion.ce_packets);
+    assert_eq!(marks, marked.head.congestion.ce_packets);
     assert_eq!(all.followed_by[&BurstEffect::Cnp], 10);
     assert!(
         finding(&marked).is_some_and(|finding| finding.text.contains("10 of 10 microbursts")),
@@ -184,8 +185,18 @@ fn what_came_of_them() {
     );
     let lossy = "[[event]]\ndo = \"drop\"\npacket = 300\nwhere = \"after\"\n";
     let lossy = play(&bursts(2, 256, 40, lossy).replace("5ms", "20ms"), at_speed()).report;
-    assert_eq!(lossy.microbursts.followed_by.get(&BurstEffect::Loss), Some(&1), "{:?}", lossy.microbursts);
+    assert_eq!(
+        lossy.head.microbursts.followed_by.get(&BurstEffect::Loss),
+        Some(&1),
+        "{:?}",
+        lossy.head.microbursts
+    );
     let pause = "[[pause]]\nfrom = \"right\"\npriority = 3\nat = \"5010us\"\nhold = \"10us\"\n";
     let paused = play(&bursts(2, 256, 40, pause), at_speed()).report;
-    assert_eq!(paused.microbursts.followed_by.get(&BurstEffect::Pause), Some(&1), "{:?}", paused.microbursts);
+    assert_eq!(
+        paused.head.microbursts.followed_by.get(&BurstEffect::Pause),
+        Some(&1),
+        "{:?}",
+        paused.head.microbursts
+    );
 }

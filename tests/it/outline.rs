@@ -72,7 +72,7 @@ fn outlines_say_what_rows_do() {
             counts(&row)
         );
         assert!(row.cnps + row.ecn_ce == 0, "{at}");
-        assert!(report.findings.iter().all(|finding| finding.flow != Some(at)), "{at}");
+        assert!(report.head.findings.iter().all(|finding| finding.flow != Some(at)), "{at}");
     }
     let left_out = in_trouble.iter().filter(|in_trouble| !**in_trouble).count();
     assert!(left_out > 10 && left_out < seen.len() - 10 || cfg!(not(feature = "compression")), "{left_out}");

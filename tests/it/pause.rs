@@ -217,9 +217,13 @@ fn malformed_frames_are_counted() {
     ];
     for (frame, fault) in cases {
         let report = analyze(Options::default(), &[(0, frame)]);
-        let found: Vec<_> = report.pause_faults.into_iter().collect();
+        let found: Vec<_> = report.head.pause_faults.into_iter().collect();
         assert_eq!(found, fault.map(|fault| (fault, 1)).into_iter().collect::<Vec<_>>());
-        assert_eq!(report.findings.iter().any(|f| f.id == "pause.malformed"), fault.is_some(), "{fault:?}");
+        assert_eq!(
+            report.head.findings.iter().any(|f| f.id == "pause.malformed"),
+            fault.is_some(),
+            "{fault:?}"
+        );
     }
 }
 
@@ -235,9 +239,9 @@ fn watchdogs_differ() {
     let storms = |profile: &str| {
         let storm = StormProfile::parse(profile).unwrap();
         let report = analyze(Options { speed_bps: Some(G100), storm, ..Options::default() }, &frames);
-        let pauses = report.pause.unwrap();
+        let pauses = report.head.pause.unwrap();
         let storms = pauses[0].storms.clone().unwrap();
-        assert_eq!(report.findings.iter().any(|f| f.id == "pause.storm"), !storms.is_empty());
+        assert_eq!(report.head.findings.iter().any(|f| f.id == "pause.storm"), !storms.is_empty());
         let in_ms = |ns: i64| ns / MS;
         storms
             .iter()
@@ -284,7 +288,7 @@ fn pauses_of_scenarios_at_all_speeds() {
                 });
             }
             let report = analysis.finish();
-            let pauses = report.pause.unwrap();
+            let pauses = report.head.pause.unwrap();
             let [pause] = &pauses[..] else { panic!("{pauses:?}") };
             let [one] = pause.ledger[..] else { panic!("{pause:?}") };
             // Held for 7 ms from its first frame on, then ended, or left to expire.
@@ -300,7 +304,7 @@ fn pauses_of_scenarios_at_all_speeds() {
                 (pause.priority, pause.longest_ns, pause.refreshes),
                 (Some(3), Some(lasted as u64), pause.xoff - 1)
             );
-            let first = report.capture.first_ns.unwrap();
+            let first = report.head.capture.first_ns.unwrap();
             let duty = lasted as f64 / (last - first) as f64;
             assert!((pause.duty_ratio.unwrap() - duty).abs() < 0.001, "{:?} {duty}", pause.duty_ratio);
         }

@@ -24,7 +24,7 @@ fn analyze(run: &Run, links: Option<&str>) -> Report {
 }
 
 fn tree(report: &Report) -> &PauseTree {
-    report.pause_tree.as_ref().unwrap_or_else(|| panic!("{:?}", report.why))
+    report.head.pause_tree.as_ref().unwrap_or_else(|| panic!("{:?}", report.head.why))
 }
 
 fn names(value: &Value) -> Vec<String> {
@@ -92,7 +92,7 @@ fn judge(run: &Run, tree: &PauseTree) {
 }
 
 fn findings(report: &Report) -> Vec<&str> {
-    let ids = report.findings.iter().map(|finding| &*finding.id);
+    let ids = report.head.findings.iter().map(|finding| &*finding.id);
     ids.filter(|id| ["pause.culprit", "pause.deadlock", "pause.host_storm"].contains(id)).collect()
 }
 
@@ -112,7 +112,7 @@ fn a_storm_of_a_host_goes_back_over_three_switches() {
     let [victim] = &culprit.flows[..] else { panic!("{culprit:?}") };
     assert_eq!((&*victim.src, &*victim.dst, victim.is_direct), ("10.0.0.1", "10.0.0.2", false));
     assert!(culprit.flow_count == 1 && victim.stopped_ns.abs_diff(250_000_000) < 5_000_000, "{victim:?}");
-    assert_eq!(report.slow_flows[0].flow, victim.flow);
+    assert_eq!(report.head.slow_flows[0].flow, victim.flow);
     let delays: Vec<u64> = tree.edges.iter().map(|edge| edge.delay_least_ns).collect();
     assert!(delays.iter().all(|delay| [20_000, 35_000, 15_000].contains(delay)), "{delays:?}");
     assert!(tree.edges.iter().all(|edge| edge.confidence == Confidence::Likely));
@@ -233,7 +233,7 @@ fn many_pauses_each_find_their_cause() {
 fn without_a_topology_there_is_no_tree() {
     let run = play(TREE);
     let report = analyze(&run, None);
-    assert_eq!((&report.pause_tree, report.why["pause_tree"]), (&None, Reason::NoTopology));
+    assert_eq!((&report.head.pause_tree, report.head.why["pause_tree"]), (&None, Reason::NoTopology));
     // One link shows its own pauses, and no causes.
     let links = Links::parse(&run.links()).unwrap();
     let mut analysis = Analysis::new(Options { links: Some(links), ..Options::default() });
@@ -256,7 +256,7 @@ fn a_host_passes_nothing_on_and_marks_clear_it() {
     let run = play(&marked);
     let report = analyze(&run, Some(&run.links()));
     // The first record of a packet is the one before it was marked; the receiver notifies.
-    assert!(report.congestion.cnps > 0);
+    assert!(report.head.congestion.cnps > 0);
     assert_eq!(findings(&report), ["pause.culprit"]);
     let elsewhere = run.links().replace("10.0.0.2", "10.0.0.77");
     assert_eq!(findings(&analyze(&run, Some(&elsewhere))), ["pause.host_storm", "pause.culprit"]);

@@ -76,11 +76,11 @@ fn reported(report: &Report) -> Counts {
         let o = &class.operations;
         ((class.dscp, class.pcp), [class.packets, o.acks, o.cnps, class.ce_packets, o.writes])
     };
-    report.traffic_classes.iter().map(row).collect()
+    report.head.traffic_classes.iter().map(row).collect()
 }
 
 fn ids(report: &Report) -> Vec<&str> {
-    report.findings.iter().map(|finding| &*finding.id).filter(|id| id.starts_with("class.")).collect()
+    report.head.findings.iter().map(|finding| &*finding.id).filter(|id| id.starts_with("class.")).collect()
 }
 
 const MARKED: &str = "[[segment]]\nright = { mark = 0.05, drop = 0.002 }\n[[segment]]\n";
@@ -104,7 +104,7 @@ fn classes_have_what_the_frames_have() {
         for reference in [false, true] {
             let report = analyze(&frames, Options { reference, ..Options::default() });
             assert_eq!(reported(&report), counted(&frames), "{text}");
-            let sum = |of: fn(&TrafficClass) -> u64| report.traffic_classes.iter().map(of).sum::<u64>();
+            let sum = |of: fn(&TrafficClass) -> u64| report.head.traffic_classes.iter().map(of).sum::<u64>();
             let resent: u64 = report.flows.iter().map(|flow| flow.requests.retransmits).sum();
             let bytes: u64 = report.flows.iter().map(|flow| flow.wire_bytes).sum();
             let lost: u64 = report
@@ -115,14 +115,14 @@ fn classes_have_what_the_frames_have() {
                 .sum();
             assert_eq!((sum(|c| c.retransmits), sum(|c| c.wire_bytes)), (resent, bytes), "{text}");
             let of_classes: u64 =
-                report.traffic_classes.iter().filter_map(|c| c.lost).map(|[least, _]| least).sum();
+                report.head.traffic_classes.iter().filter_map(|c| c.lost).map(|[least, _]| least).sum();
             assert_eq!(of_classes, lost, "{text}");
-            for class in &report.traffic_classes {
+            for class in &report.head.traffic_classes {
                 let ratio =
                     (class.ect_packets > 0).then(|| class.ce_packets as f64 / class.ect_packets as f64);
                 assert_eq!(class.ce_ratio, ratio, "{text}");
             }
-            let data = &report.traffic_classes[0];
+            let data = &report.head.traffic_classes[0];
             assert!(data.ack_rtt_ns.is_some() && data.rate_bps > Some(1_000_000_000), "{data:?}");
         }
     }
@@ -139,9 +139,9 @@ fn a_priority_that_changes_within_a_flow() {
     }
     let report = analyze(&frames, Options::default());
     assert_eq!(reported(&report), counted(&frames));
-    let of_5 = report.traffic_classes.iter().find(|class| class.pcp == Some(5)).unwrap();
+    let of_5 = report.head.traffic_classes.iter().find(|class| class.pcp == Some(5)).unwrap();
     assert_eq!((of_5.packets, of_5.priority, of_5.priority_by), (changed, Some(5), Some(PriorityBy::Pcp)));
-    assert!(ids(&report).contains(&"class.several"), "{:?}", report.qos);
+    assert!(ids(&report).contains(&"class.several"), "{:?}", report.head.qos);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn what_the_map_wants() {
     assert_eq!(found("vlan = 9\npcp = 4", &format!("trust = \"pcp\"\n{right}\n[pcp]\n4 = 3")), ["class.cnp"]);
     assert_eq!(found("ack_dscp = 46", right), ["class.ack"]);
     assert_eq!(found("ack_dscp = 46", &format!("ack = 5\n{right}")), [""; 0]);
-    let class = &with_map(&text(""), right).traffic_classes[0];
+    let class = &with_map(&text(""), right).head.traffic_classes[0];
     assert_eq!((class.priority, class.priority_by, class.pfc), (Some(3), Some(PriorityBy::Map), Some(true)));
 }
 
@@ -189,7 +189,7 @@ fn connections_of_which_each_direction_has_a_class() {
     }
     let report = analyze(&frames, Options::default());
     assert_eq!(reported(&report), counted(&frames));
-    assert_eq!((report.qos.several_classes.len(), report.qos.several_classes_count), (1, 1));
+    assert_eq!((report.head.qos.several_classes.len(), report.head.qos.several_classes_count), (1, 1));
     assert!(ids(&report).contains(&"class.several"));
 }
 
@@ -206,9 +206,9 @@ fn real_captures_are_as_they_should_be() {
             analysis.push(&record);
         }
         let report = analysis.finish();
-        assert_eq!(ids(&report), [""; 0], "{name}: {:?}", report.qos);
-        let packets: u64 = report.traffic_classes.iter().map(|class| class.packets).sum();
-        assert_eq!(packets + corrupt.get(), report.capture.rdma_packets, "{name}");
+        assert_eq!(ids(&report), [""; 0], "{name}: {:?}", report.head.qos);
+        let packets: u64 = report.head.traffic_classes.iter().map(|class| class.packets).sum();
+        assert_eq!(packets + corrupt.get(), report.head.capture.rdma_packets, "{name}");
     }
 }
 
@@ -218,12 +218,12 @@ fn native_infiniband_has_lanes() {
         &frames(&play(&format!("[[connection]]\nencapsulation = \"ib\"\n{WRITES}"))),
         Options::default(),
     );
-    let [class] = &report.traffic_classes[..] else { panic!("{:?}", report.traffic_classes) };
+    let [class] = &report.head.traffic_classes[..] else { panic!("{:?}", report.head.traffic_classes) };
     assert_eq!(
         (class.sl, class.vl, class.dscp, class.pcp, class.priority),
         (Some(0), Some(0), None, None, None)
     );
-    assert_eq!(class.packets, report.capture.rdma_packets);
+    assert_eq!(class.packets, report.head.capture.rdma_packets);
 }
 
 #[test]
@@ -265,15 +265,15 @@ fn a_device_between_taps_rewrites_the_dscp() {
         analysis.finish()
     };
     let (same, other) = (report(26), report(0));
-    assert_eq!(same.qos.rewritten_count, 0);
+    assert_eq!(same.head.qos.rewritten_count, 0);
     assert!(!ids(&same).contains(&"class.rewritten"));
     // Two connections: the flows with data to the right.
-    let rewritten: Vec<_> = other.qos.rewritten.iter().map(|one| (one.dscp, one.then)).collect();
-    assert_eq!((rewritten, other.qos.rewritten_count), (vec![(26, 0); 2], 2));
-    assert!(other.qos.rewritten.iter().all(|one| other.flows[one.flow].src == "10.0.0.1"));
+    let rewritten: Vec<_> = other.head.qos.rewritten.iter().map(|one| (one.dscp, one.then)).collect();
+    assert_eq!((rewritten, other.head.qos.rewritten_count), (vec![(26, 0); 2], 2));
+    assert!(other.head.qos.rewritten.iter().all(|one| other.flows[one.flow].src == "10.0.0.1"));
     assert!(ids(&other).contains(&"class.rewritten"));
     // A packet counts once, in the class that it had first.
-    assert_eq!(same.traffic_classes, other.traffic_classes);
+    assert_eq!(same.head.traffic_classes, other.head.traffic_classes);
     let resent = |report: &Report| report.flows.iter().map(|flow| flow.requests.retransmits).sum::<u64>();
     assert_eq!(resent(&same), resent(&other));
 }

@@ -77,7 +77,7 @@ fn mutants_have_one_report() {
             reference.push(&record);
         }
         let plain = plain.finish();
-        malformed += plain.capture.malformed_packets;
+        malformed += plain.head.capture.malformed_packets;
         seen += plain.flows.len();
         let (plain, reference) = (serde_json::to_string(&plain), serde_json::to_string(&reference.finish()));
         assert!(plain.ok() == reference.ok(), "{}", mutant.mutation);

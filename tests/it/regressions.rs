@@ -164,7 +164,7 @@ fn times_that_no_clock_has() {
         let (time, link) = (Time(time), Link::ETHERNET);
         analysis.push(&Record { time, link, interface: 0, wire_len: 60, frame: &frame });
     }
-    let capture = analysis.finish().capture;
+    let capture = analysis.finish().head.capture;
     assert_eq!((capture.packets, capture.duration_ns > Some(0)), (6, true));
 }
 
@@ -183,7 +183,7 @@ fn a_frame_of_four_gigabytes_on_the_wire() {
         let mut analysis = Analysis::new(Options::default());
         let record = Record { time: Time(0), link, interface: 0, wire_len: u32::MAX, frame: &[0x45; 60] };
         analysis.push(&record);
-        assert_eq!(analysis.finish().capture.packets, 1);
+        assert_eq!(analysis.finish().head.capture.packets, 1);
     }
 }
 

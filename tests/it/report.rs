@@ -154,7 +154,7 @@ fn what_a_newer_version_wrote_is_read() {
     assert_eq!((flow.visibility, flow.packets), (Some(Visibility::Unknown), 7));
     assert_eq!(flow.requests.classes, BTreeMap::from([(Class::New, 4), (Class::Unknown, 3)]));
     assert_eq!(flow.why["path_mtu"], Reason::Unknown);
-    assert_eq!(report.findings[0].id, "new.one");
+    assert_eq!(report.head.findings[0].id, "new.one");
 }
 
 #[test]

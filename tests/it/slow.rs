@@ -23,8 +23,8 @@ fn analyzed(text: &str, speed: Option<u64>, reference: bool) -> Report {
 /// The report, which is the same with runs of packets and without. In it, shares add up.
 fn report(text: &str, speed: Option<u64>) -> Report {
     let report = analyzed(text, speed, false);
-    let slow = &report.slow_flows;
-    assert_eq!(slow, &analyzed(text, speed, true).slow_flows);
+    let slow = &report.head.slow_flows;
+    assert_eq!(slow, &analyzed(text, speed, true).head.slow_flows);
     for flow in slow {
         assert_eq!(flow.shares.iter().map(|share| share.ns).sum::<u64>(), flow.lasted_ns);
         assert!(flow.shares.iter().all(|share| !share.evidence.is_empty() && share.ns > 0));
@@ -35,8 +35,13 @@ fn report(text: &str, speed: Option<u64>) -> Report {
 /// The one slow flow.
 fn slow(text: &str, speed: Option<u64>) -> SlowFlow {
     let mut report = report(text, speed);
-    assert_eq!((report.slow_flows.len(), report.slow_flow_count), (1, 1), "{:?}", report.slow_flows);
-    report.slow_flows.remove(0)
+    assert_eq!(
+        (report.head.slow_flows.len(), report.head.slow_flow_count),
+        (1, 1),
+        "{:?}",
+        report.head.slow_flows
+    );
+    report.head.slow_flows.remove(0)
 }
 
 fn ns(flow: &SlowFlow, cause: TimeCause) -> u64 {
@@ -83,10 +88,10 @@ fn pauses_stop_their_priority() {
              operations = [{{ op = \"write\", size = \"{size}\", count = 4 }}]\n"
         );
         let report = report(&(traffic + pauses), Some(speed));
-        let flow = &report.slow_flows[0];
+        let flow = &report.head.slow_flows[0];
         assert_eq!(flow.cause, Some(TimeCause::Paused), "{speed}G: {flow:?}");
         near(ns(flow, TimeCause::Paused), if flow.lasted_ns > 1_300_000 { 1_150_000 } else { 900_000 });
-        let pause = &report.pause.as_deref().unwrap()[0];
+        let pause = &report.head.pause.as_deref().unwrap()[0];
         assert_eq!((pause.paused_ns, pause.xon, pause.intervals), (Some(1_150_000), 2, Some(2)));
         assert!(pause.refreshes > 3 * speed / 100, "a frame lasts 335 us at 100 Gbit/s");
         let did = pause.effect.unwrap();
@@ -109,12 +114,12 @@ fn pauses_of_another_priority_stop_nothing() {
     // Nobody heeds this pause, of the priority of the data: the sender goes on in it as before.
     for priority in [3, 4] {
         let report = report(&of(priority), Some(100));
-        let flow = &report.slow_flows[0];
+        let flow = &report.head.slow_flows[0];
         assert_eq!((flow.cause, flow.lost_ns), (Some(TimeCause::Idle), 0), "{flow:?}");
-        assert_eq!(report.pause.as_deref().unwrap()[0].effect.unwrap().flows, 0);
+        assert_eq!(report.head.pause.as_deref().unwrap()[0].effect.unwrap().flows, 0);
     }
     let report = report(&of(3), None);
-    assert_eq!(report.pause.as_deref().unwrap()[0].effect, None);
+    assert_eq!(report.head.pause.as_deref().unwrap()[0].effect, None);
 }
 
 #[test]
@@ -130,8 +135,8 @@ fn a_pause_that_expires_and_one_whose_end_is_lost() {
     };
     for hold in ["400us", "700us"] {
         let report = flow(hold);
-        let pause = &report.pause.as_deref().unwrap()[0];
-        let (asked, row) = (pause.paused_ns.unwrap(), &report.slow_flows[0]);
+        let pause = &report.head.pause.as_deref().unwrap()[0];
+        let (asked, row) = (pause.paused_ns.unwrap(), &report.head.slow_flows[0]);
         assert_eq!((pause.xon, pause.intervals), (0, Some(1)));
         near(ns(row, TimeCause::Paused), asked);
         near(pause.effect.unwrap().effective_ns, asked);
@@ -152,7 +157,7 @@ fn pauses_after_marks() {
             pauses.concat()
         )
     };
-    let of = |ecn: bool| report(&text(ecn), Some(100)).pause.unwrap().remove(0);
+    let of = |ecn: bool| report(&text(ecn), Some(100)).head.pause.unwrap().remove(0);
     let (marked, incapable) = (of(true), of(false));
     assert_eq!((marked.intervals, marked.after_marks), (Some(3), Some(1)), "{marked:?}");
     assert_eq!((incapable.after_marks, incapable.why["after_marks"]), (None, Reason::NotEct));
@@ -161,11 +166,11 @@ fn pauses_after_marks() {
 #[test]
 fn a_storm_of_250_ms() {
     let report = report(include_str!("../../examples/scenarios/pfc-storm.toml"), Some(100));
-    let flow = &report.slow_flows[0];
+    let flow = &report.head.slow_flows[0];
     assert_eq!((flow.cause, ns(flow, TimeCause::Paused)), (Some(TimeCause::Paused), 250_000_000));
-    let pause = &report.pause.as_deref().unwrap()[0];
+    let pause = &report.head.pause.as_deref().unwrap()[0];
     assert_eq!(pause.effect.unwrap().effective_ns, 250_000_000);
-    let finding = report.findings.iter().find(|finding| finding.id == "slow").unwrap();
+    let finding = report.head.findings.iter().find(|finding| finding.id == "slow").unwrap();
     assert_eq!((finding.flow, finding.time_lost_ns), (Some(flow.flow), Some(250_000_000)));
     assert!(finding.text.contains("pause"), "{}", finding.text);
 }
@@ -175,7 +180,7 @@ fn a_pause_longer_than_the_timer_causes_timeouts() {
     let report = report(include_str!("../../examples/scenarios/pause-longer-than-timeout.toml"), Some(100));
     let timeouts = report.flows.iter().map(|flow| flow.requests.triggers.timeout).sum::<u64>();
     let resent = report.flows.iter().map(|flow| flow.requests.retransmits).sum::<u64>();
-    let did = report.pause.as_deref().unwrap()[0].effect.unwrap();
+    let did = report.head.pause.as_deref().unwrap()[0].effect.unwrap();
     assert!(timeouts > 1 && resent > timeouts, "{timeouts}, {resent}");
     assert_eq!((did.flows, did.timeouts), (1, timeouts));
     assert!(did.retransmits <= resent && did.retransmits >= timeouts, "{did:?}");
@@ -192,7 +197,7 @@ fn a_receiver_that_is_not_ready() {
 #[test]
 fn recovering_from_loss() {
     let report = report(include_str!("../../examples/scenarios/timeout-tail-loss.toml"), None);
-    let flow = &report.slow_flows[0];
+    let flow = &report.head.slow_flows[0];
     let timeouts = report.flows[flow.flow].requests.triggers.timeout;
     assert!(timeouts > 0 && report.episodes.iter().all(|episode| episode.trigger == Trigger::Timeout));
     let waited: u64 = report.flows[flow.flow].timeouts.iter().map(|timeout| timeout.waited_ns).sum();
@@ -202,8 +207,8 @@ fn recovering_from_loss() {
 #[test]
 fn cnps_throttle() {
     let report = report(include_str!("../../examples/scenarios/dcqcn.toml"), None);
-    assert_eq!(report.slow_flows.len(), 1, "the sender that ignores CNPs is not slow");
-    let flow = &report.slow_flows[0];
+    assert_eq!(report.head.slow_flows.len(), 1, "the sender that ignores CNPs is not slow");
+    let flow = &report.head.slow_flows[0];
     assert_eq!((flow.cause, flow.src.as_str()), (Some(TimeCause::Throttled), "10.4.0.1"));
     // Before its first CNP, it sent at the line rate: nearly all of its time is beyond what that takes.
     let needed = flow.wire_bytes * 8 / 100;
@@ -219,9 +224,9 @@ fn two_senders_fill_one_link() {
         [[connection]]\nfrom = \"a\"\nto = \"sink\"\noperations = [{ op = \"write\", size = \"1MiB\", count = 8 }]\n\
         [[connection]]\nfrom = \"b\"\nto = \"sink\"\noperations = [{ op = \"write\", size = \"1MiB\", count = 8 }]\n";
     let with_speed = report(text, Some(100));
-    assert_eq!(with_speed.slow_flows.len(), 2);
-    assert!(with_speed.slow_flows.iter().all(|flow| flow.cause == Some(TimeCause::LinkFull)));
-    for flow in &with_speed.slow_flows {
+    assert_eq!(with_speed.head.slow_flows.len(), 2);
+    assert!(with_speed.head.slow_flows.iter().all(|flow| flow.cause == Some(TimeCause::LinkFull)));
+    for flow in &with_speed.head.slow_flows {
         // Both send all the time, at full speed.
         near(
             ns(flow, TimeCause::LinkFull) + ns(flow, TimeCause::Idle) + ns(flow, TimeCause::Waiting),
@@ -229,7 +234,7 @@ fn two_senders_fill_one_link() {
         );
     }
     // Without a speed nobody knows.
-    assert!(report(text, None).slow_flows.iter().all(|flow| ns(flow, TimeCause::LinkFull) == 0));
+    assert!(report(text, None).head.slow_flows.iter().all(|flow| ns(flow, TimeCause::LinkFull) == 0));
 }
 
 /// Two flows share the sink's link for as long as the shorter one lasts.
@@ -248,7 +253,7 @@ fn a_link_that_is_full_for_a_part_of_the_time() {
     };
     for (first, second) in [(60, 30), (40, 25)] {
         let report = report(&text(first, second), Some(100));
-        let of = |src: &str| report.slow_flows.iter().find(|flow| flow.src == src).unwrap();
+        let of = |src: &str| report.head.slow_flows.iter().find(|flow| flow.src == src).unwrap();
         // A message has 256 packets of 4 KiB, with headers 4178 bytes, at 60 Gbit/s.
         let shared = u64::from(second) * 256 * 4178 * 8 / 60;
         let full = ns(of("10.3.0.1"), TimeCause::LinkFull);
@@ -334,11 +339,11 @@ fn pauses_stop_the_data_of_reads() {
              [[pause]]\nfrom = \"left\"\npriority = 3\nat = \"1200us\"\nhold = \"250us\"\nstops = [\"b\"]\n"
         );
         let report = report(&text, Some(speed));
-        assert_eq!(report.slow_flows.len(), 1, "{:?}", report.slow_flows);
-        let flow = &report.slow_flows[0];
+        assert_eq!(report.head.slow_flows.len(), 1, "{:?}", report.head.slow_flows);
+        let flow = &report.head.slow_flows[0];
         assert_eq!((flow.cause, flow.space), (Some(TimeCause::Paused), Space::Response));
         near(ns(flow, TimeCause::Paused), 1_150_000);
-        let did = report.pause.as_deref().unwrap()[0].effect.unwrap();
+        let did = report.head.pause.as_deref().unwrap()[0].effect.unwrap();
         near(did.effective_ns, 1_150_000);
         assert_eq!((did.flows, did.timeouts, did.retransmits), (1, 0, 0));
         assert_eq!((did.messages_stopped, did.messages_spanning), (2, 2));
@@ -359,7 +364,7 @@ fn cnps_throttle_the_data_of_reads() {
     let truth = flow.lasted_ns - flow.wire_bytes * 8 / 100;
     assert!(ns(&flow, TimeCause::Throttled).abs_diff(truth) * 50 < truth, "{flow:?}");
     // One that takes no notice sends all the time.
-    assert_eq!(report(&text("none"), Some(100)).slow_flows, []);
+    assert_eq!(report(&text("none"), Some(100)).head.slow_flows, []);
 }
 
 /// What the responder takes longer is what the same traffic is slower than with a quick one.
@@ -417,8 +422,8 @@ fn a_connection_has_one_verdict() {
 fn nothing_is_claimed_on_clean_traffic() {
     for speed in [None, Some(100)] {
         let report = report(include_str!("../../examples/scenarios/clean.toml"), speed);
-        assert!(report.findings.iter().all(|finding| finding.id != "slow"));
-        assert!(report.slow_flows.iter().all(|flow| flow.lost_ns == 0), "{:?}", report.slow_flows);
+        assert!(report.head.findings.iter().all(|finding| finding.id != "slow"));
+        assert!(report.head.slow_flows.iter().all(|flow| flow.lost_ns == 0), "{:?}", report.head.slow_flows);
     }
 }
 

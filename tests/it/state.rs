@@ -276,7 +276,7 @@ fn short_memory_can_be_divided() {
         let options = Options { max_memory, ..options() };
         let mut analysis = Analysis::new(options.clone());
         records(&frames, false).for_each(|record| analysis.push(&record));
-        let capture = analysis.finish().capture;
+        let capture = analysis.finish().head.capture;
         shed += capture.evicted_flows + capture.flows_without_detail;
         let what = format!("{max_memory} bytes");
         assert_cuts_change_nothing(&frames, &options, &mut |_| random.below(800) == 0, &what);
@@ -363,5 +363,5 @@ fn bounds_may_change() {
     let mut analysis = Analysis::resume(less, &state_of(&analysis)[..]).expect("bounds may change");
     records(second, false).for_each(|record| analysis.push(&record));
     let report = analysis.finish();
-    assert_eq!(report.capture.packets, frames.len() as u64);
+    assert_eq!(report.head.capture.packets, frames.len() as u64);
 }

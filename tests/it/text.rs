@@ -111,12 +111,12 @@ fn pauses_in_words() {
         pause.storms = paused_ns.map(|_| vec![Storm::default()]);
         pause
     };
-    report.pause = Some(vec![]);
+    report.head.pause = Some(vec![]);
     assert!(text(&report, plain(400)).contains("Pause       none\n"));
-    report.pause = Some(vec![pause(None)]);
+    report.head.pause = Some(vec![pause(None)]);
     let line = "Pause       eth0 02:00:00:00:00:01 priority 3: 834 XOFF, 1 XON (durations need the link's speed: --speed)\n";
     assert!(text(&report, plain(400)).contains(line));
-    report.pause = Some(vec![pause(Some(250_000_000))]);
+    report.head.pause = Some(vec![pause(Some(250_000_000))]);
     assert!(
         text(&report, plain(400))
             .contains("834 XOFF, 1 XON, paused 250 ms in 250,000,000, longest 250 ms, 1 storm\n")
@@ -127,11 +127,11 @@ fn pauses_in_words() {
 fn lists_are_cut_and_say_so() {
     let mut report = sample();
     report.flows = vec![report.flows[0].clone(); 25];
-    report.findings = vec![report.findings[0].clone(); 12];
-    report.interval_ns = Some(1_000_000);
+    report.head.findings = vec![report.head.findings[0].clone(); 12];
+    report.head.interval_ns = Some(1_000_000);
     let mut interval = Interval::default();
     (interval.packets, interval.l1_bytes) = (3, 125_000);
-    report.intervals = Some(vec![interval; 70]);
+    report.head.intervals = Some(vec![interval; 70]);
     let cut = text(&report, plain(100));
     assert!(
         cut.contains("Flows  10 of 25 by trouble\n") && cut.contains("  and 2 more (--top 0 shows all)\n")

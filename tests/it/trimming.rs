@@ -67,10 +67,10 @@ fn a_trimmed_packet_is_neither_corrupt_nor_malformed() {
         assert_eq!(requests.losses.corrupt, Some([0, 0]));
         assert_eq!(requests.retransmits, 5);
         assert_eq!((flow.icrc.bad, flow.icrc.unchecked), (0, 1));
-        assert_eq!(report.capture.malformed_packets, 0);
+        assert_eq!(report.head.capture.malformed_packets, 0);
         let [episode] = &report.episodes[..] else { panic!("{:?}", report.episodes) };
         assert_eq!((episode.location, episode.lost_psn), (Location::Trimmed, 3));
-        let ids: Vec<&str> = report.findings.iter().map(|finding| &*finding.id).collect();
+        let ids: Vec<&str> = report.head.findings.iter().map(|finding| &*finding.id).collect();
         assert!(ids.contains(&"trimmed") && !ids.contains(&"corrupt"), "{ids:?}");
     }
 }

@@ -199,8 +199,8 @@ fn shown(report: &report::Report, width: usize) {
 
 /// Every packet is counted once.
 pub fn conserves(report: &report::Report, packets: u64, is_over: bool) {
-    assert_eq!(report.capture.packets, packets);
-    assert!(report.capture.rdma_packets <= packets);
+    assert_eq!(report.head.capture.packets, packets);
+    assert!(report.head.capture.rdma_packets <= packets);
     let mut in_flows = 0;
     for flow in &report.flows {
         in_flows += flow.packets;
@@ -214,6 +214,10 @@ pub fn conserves(report: &report::Report, packets: u64, is_over: bool) {
         assert!(flow.first_ns <= flow.last_ns);
         assert_eq!(flow.opcodes.values().sum::<u64>(), flow.packets, "{:?}", flow.opcodes);
     }
-    assert!(in_flows <= report.capture.rdma_packets, "{in_flows} of {}", report.capture.rdma_packets);
+    assert!(
+        in_flows <= report.head.capture.rdma_packets,
+        "{in_flows} of {}",
+        report.head.capture.rdma_packets
+    );
     serde_json::to_string(report).expect("a report is JSON");
 }

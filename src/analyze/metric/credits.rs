@@ -229,20 +229,15 @@ impl Metric for Credits {
         lanes.map(|lane| size_of::<Lane>() + of_left(&lane.left)).sum()
     }
 
-    fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
+    fn contribute(&self, context: &Context<'_>, head: &mut report::Head) {
         for direction in &self.directions {
             for (vl, lane) in (0..).zip(&direction.lanes) {
                 if let Some(lane) = lane {
-                    report.credits.push(self.row(
-                        context.interface(direction.interface),
-                        direction,
-                        vl,
-                        lane,
-                    ));
+                    head.credits.push(self.row(context.interface(direction.interface), direction, vl, lane));
                 }
             }
         }
-        report.bad_lpcrcs = self.bad_crcs;
+        head.bad_lpcrcs = self.bad_crcs;
     }
 }
 

@@ -129,8 +129,8 @@ impl Metric for Entropy {
             + self.gone.capacity() * size_of::<Flow>()
     }
 
-    fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
-        report.ports = self.section(|id| context.flow(id));
+    fn contribute(&self, context: &Context<'_>, head: &mut report::Head) {
+        head.ports = self.section(|id| context.flow(id));
     }
 }
 

@@ -219,15 +219,15 @@ impl Metric for Incast {
             + self.hosts.iter().map(of_host).sum::<usize>()
     }
 
-    fn contribute<F, C, E>(&self, _: &Context<'_>, report: &mut report::Report<F, C, E>) {
+    fn contribute(&self, _: &Context<'_>, head: &mut report::Head) {
         if self.speed_bps == 0 {
-            report.why.insert("incast".into(), Reason::UnknownSpeed);
+            head.why.insert("incast".into(), Reason::UnknownSpeed);
             return;
         }
         let mut ended = self.clone();
         ended.close();
         let mut found = ended.found;
         found.sort_by(|a, b| (a.start_ns, &a.receiver).cmp(&(b.start_ns, &b.receiver)));
-        report.incast = Some(found);
+        head.incast = Some(found);
     }
 }

@@ -41,7 +41,7 @@ use super::{
 };
 use crate::{
     dissect::Encapsulation,
-    report::{self, Report},
+    report::{self, Head},
     wire::Ecn,
 };
 
@@ -106,8 +106,8 @@ pub trait Metric {
         0
     }
 
-    /// Contributes to the report: to a field of its own, or an entry of [`Report::sections`].
-    fn contribute<F, C, E>(&self, _context: &Context<'_>, _report: &mut Report<F, C, E>) {}
+    /// Contributes to the report: to a field of its own, or an entry of [`Head::sections`](crate::report::Head::sections).
+    fn contribute(&self, _context: &Context<'_>, _head: &mut Head) {}
 }
 
 /// Where a packet belongs.
@@ -316,9 +316,9 @@ impl<A: Metric, B: Metric> Metric for (A, B) {
         self.0.heap_bytes() + self.1.heap_bytes()
     }
 
-    fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut Report<F, C, E>) {
-        self.0.contribute(context, report);
-        self.1.contribute(context, report);
+    fn contribute(&self, context: &Context<'_>, head: &mut Head) {
+        self.0.contribute(context, head);
+        self.1.contribute(context, head);
     }
 }
 

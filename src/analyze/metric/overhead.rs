@@ -13,7 +13,7 @@ use crate::{
         table::run::RunSum,
     },
     dissect::Encapsulation,
-    report::{Cost, LayerBytes, Overhead as Section, Price, Report},
+    report::{Cost, Head, LayerBytes, Overhead as Section, Price},
     wire::{Grh, Header, Ipv4, Kind},
     wire_cost::{self, Envelope, GAP, PREAMBLE, SHORTEST_FRAME},
 };
@@ -111,8 +111,8 @@ impl Metric for Overhead {
         }
     }
 
-    fn contribute<F, C, E>(&self, _: &Context<'_>, report: &mut Report<F, C, E>) {
-        report.overhead = self.section();
+    fn contribute(&self, _: &Context<'_>, head: &mut Head) {
+        head.overhead = self.section();
     }
 }
 

@@ -474,8 +474,8 @@ impl Metric for Pause {
         }
     }
 
-    fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
-        self.contribute_with(context, report);
+    fn contribute(&self, context: &Context<'_>, head: &mut report::Head) {
+        self.contribute_with(context, head);
     }
 
     fn heap_bytes(&self) -> usize {
@@ -485,41 +485,37 @@ impl Metric for Pause {
 
 impl Pause {
     /// Like [`contribute`](Metric::contribute). Returns what the verdict on flows needs to know of the rows.
-    pub(super) fn contribute_with<F, C, E>(
-        &self,
-        context: &Context<'_>,
-        report: &mut report::Report<F, C, E>,
-    ) -> Told {
-        let end = report.capture.last_ns.unwrap_or(0);
+    pub(super) fn contribute_with(&self, context: &Context<'_>, head: &mut report::Head) -> Told {
+        let end = head.capture.last_ns.unwrap_or(0);
         let (askers, rows): (Vec<_>, Vec<_>) =
             self.rows(end, |link| context.interface(link)).into_iter().unzip();
-        report.pause = (self.frames > 0).then_some(rows);
-        report.pause_faults = self.faults.clone();
-        let lasted = report.capture.first_ns.map(|first| end.saturating_sub(first)).filter(|&ns| ns > 0);
-        for pause in report.pause.iter_mut().flatten() {
+        head.pause = (self.frames > 0).then_some(rows);
+        head.pause_faults = self.faults.clone();
+        let lasted = head.capture.first_ns.map(|first| end.saturating_sub(first)).filter(|&ns| ns > 0);
+        for pause in head.pause.iter_mut().flatten() {
             pause.duty_ratio = pause.paused_ns.zip(lasted).map(|(paused, ns)| paused as f64 / ns as f64);
         }
         // Nothing that could have been marked was seen: a pause without a mark before it says nothing.
-        if report.congestion.ect_packets + report.congestion.cnps == 0 {
-            for pause in report.pause.iter_mut().flatten().filter(|pause| pause.after_marks.is_some()) {
+        if head.congestion.ect_packets + head.congestion.cnps == 0 {
+            for pause in head.pause.iter_mut().flatten().filter(|pause| pause.after_marks.is_some()) {
                 pause.after_marks = None;
                 pause.why.insert("after_marks".into(), Reason::NotEct);
             }
         }
-        if report.pause.is_none() {
-            report.why.insert("pause".into(), Reason::NoPfcVisibility);
+        if head.pause.is_none() {
+            head.why.insert("pause".into(), Reason::NoPfcVisibility);
         }
         let number = |asker: &Asker| self.askers.iter().position(|known| known == asker).map(|at| at as u8);
         let numbers: Vec<_> = askers.iter().map(number).collect();
-        let found = self.tree(end, context, report);
-        self.judge_rows(&numbers, &found, report);
+        let found = self.tree(end, context, head);
+        self.judge_rows(&numbers, &found, head);
         let stands = match found {
             Ok(Found { tree, stands }) => {
-                report.pause_tree = Some(tree);
+                head.pause_tree = Some(tree);
                 Some(stands)
             }
             Err(why) => {
-                report.why.insert("pause_tree".into(), why);
+                head.why.insert("pause_tree".into(), why);
                 None
             }
         };
@@ -527,23 +523,18 @@ impl Pause {
     }
 
     /// Who did not heed the pauses.
-    fn judge_rows<F, C, E>(
-        &self,
-        numbers: &[Option<u8>],
-        found: &Result<Found, Reason>,
-        report: &mut report::Report<F, C, E>,
-    ) {
+    fn judge_rows(&self, numbers: &[Option<u8>], found: &Result<Found, Reason>, head: &mut report::Head) {
         let stands = match found {
             // A frame may be older, or younger, than its time says.
-            _ if report.capture.time_steps_back > 0 || self.is_mirrored => Err(Reason::UnevenClock),
-            _ if report.capture.timestamp_resolution_ns.is_some_and(|ns| ns >= 1_000) => {
+            _ if head.capture.time_steps_back > 0 || self.is_mirrored => Err(Reason::UnevenClock),
+            _ if head.capture.timestamp_resolution_ns.is_some_and(|ns| ns >= 1_000) => {
                 Err(Reason::CoarseTimes)
             }
             Err(Reason::NoTopology) => Err(Reason::UnknownDirection),
             Err(why) => Err(*why),
             Ok(found) => Ok(&found.stands),
         };
-        for (pause, number) in report.pause.iter_mut().flatten().zip(numbers) {
+        for (pause, number) in head.pause.iter_mut().flatten().zip(numbers) {
             let violations = stands.and_then(|stands| {
                 let number = number.ok_or(Reason::MemoryLimit)?;
                 let known = self.asker(number).and_then(|asker| stands.get(&asker.key()));
@@ -557,13 +548,8 @@ impl Pause {
     }
 
     /// Who paused whom, or why that is not known.
-    fn tree<F, C, E>(
-        &self,
-        end: i64,
-        context: &Context<'_>,
-        report: &report::Report<F, C, E>,
-    ) -> Result<Found, Reason> {
-        let Some(pauses) = &report.pause else { return Err(Reason::NoPfcVisibility) };
+    fn tree(&self, end: i64, context: &Context<'_>, head: &report::Head) -> Result<Found, Reason> {
+        let Some(pauses) = &head.pause else { return Err(Reason::NoPfcVisibility) };
         let mut asked = Vec::new();
         for (&(interface, sender), of) in &self.senders {
             for (priority, of) in (0..).zip(&of.asked).filter(|(_, of)| of.frames > 0) {
@@ -583,7 +569,7 @@ impl Pause {
             neighbors: &self.neighbors,
             detect_ns: self.storm.detect_ns,
         };
-        let found = seen.tree(context, &report.capture, &report.congestion)?;
+        let found = seen.tree(context, &head.capture, &head.congestion)?;
         // Without a speed nobody knows when a pause ends.
         match pauses.iter().any(|pause| pause.paused_ns.is_none()) {
             true => Err(Reason::UnknownSpeed),

@@ -9,7 +9,7 @@ use crate::{
         packet::PacketView,
         table::run::RunSum,
     },
-    report::{Interval, Reason, Report},
+    report::{Head, Interval, Reason},
     wire::{Ecn, Kind},
 };
 
@@ -105,10 +105,10 @@ impl Metric for Rate {
         start..start.saturating_add(self.width)
     }
 
-    fn contribute<F, C, E>(&self, _: &Context<'_>, report: &mut Report<F, C, E>) {
+    fn contribute(&self, _: &Context<'_>, head: &mut Head) {
         match self.section() {
-            Some((width, bins)) => (report.interval_ns, report.intervals) = (Some(width), Some(bins)),
-            None => _ = report.why.insert("intervals".into(), Reason::NotRequested),
+            Some((width, bins)) => (head.interval_ns, head.intervals) = (Some(width), Some(bins)),
+            None => _ = head.why.insert("intervals".into(), Reason::NotRequested),
         }
     }
 }

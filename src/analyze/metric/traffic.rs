@@ -245,24 +245,19 @@ impl Metric for Traffic {
         self.flows.retire(flow);
     }
 
-    fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
+    fn contribute(&self, context: &Context<'_>, head: &mut report::Head) {
         let of_dcbx = if self.map.is_none() { self.dcbx.map() } else { None };
-        self.fill(self.map.as_ref().or(of_dcbx.as_ref()), context, report);
-        report.qos.map_given = self.map.is_some();
-        report.qos.map_from_dcbx = of_dcbx.is_some();
-        report.qos.dcbx = self.dcbx.rows(|link| context.interface(link));
+        self.fill(self.map.as_ref().or(of_dcbx.as_ref()), context, head);
+        head.qos.map_given = self.map.is_some();
+        head.qos.map_from_dcbx = of_dcbx.is_some();
+        head.qos.dcbx = self.dcbx.rows(|link| context.interface(link));
     }
 }
 
 impl Traffic {
     /// Fills the report's sections, with the map that holds.
-    fn fill<F, C, E>(
-        &self,
-        map: Option<&QosMap>,
-        context: &Context<'_>,
-        report: &mut report::Report<F, C, E>,
-    ) {
-        let pauses = report.pause.as_deref();
+    fn fill(&self, map: Option<&QosMap>, context: &Context<'_>, head: &mut report::Head) {
+        let pauses = head.pause.as_deref();
         let mut order: Vec<usize> = (0..self.classes.len()).collect();
         order.sort_by_key(|&at| (std::cmp::Reverse(self.classes[at].bytes), self.classes[at].tag));
         let mut rest: Vec<Rest> = self.classes.iter().map(|_| Rest::default()).collect();
@@ -287,8 +282,8 @@ impl Traffic {
             }
         }
         let rows = order.into_iter().map(|at| row(&self.classes[at], &rest[at], map, pauses));
-        report.traffic_classes = rows.collect();
-        report.qos = qos;
+        head.traffic_classes = rows.collect();
+        head.qos = qos;
     }
 }
 

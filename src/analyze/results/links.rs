@@ -2,19 +2,14 @@
 
 use crate::{
     analyze::metric::{Context, bit_rate, capture::CaptureCounts, spread},
-    report::{Balance, LinkLoad, Reason, Report},
+    report::{Balance, Head, LinkLoad, Reason},
 };
 
 /// Adds the links to a report. `again`: packets that were recorded again at another place.
-pub(super) fn contribute<F, C, E>(
-    counts: &CaptureCounts,
-    again: u64,
-    context: &Context<'_>,
-    report: &mut Report<F, C, E>,
-) {
+pub(super) fn contribute(counts: &CaptureCounts, again: u64, context: &Context<'_>, head: &mut Head) {
     let lasted_ns = counts.first.map_or(0, |first| counts.last.saturating_sub(first).max(0) as u64);
     let busy = (0..).zip(counts.interfaces()).filter(|(_, of)| of.frames > 0);
-    report.links = busy
+    head.links = busy
         .map(|(number, of)| LinkLoad {
             link: context.interface(number),
             frames: of.frames,
@@ -25,13 +20,13 @@ pub(super) fn contribute<F, C, E>(
         .collect();
     // A copy in a hundred packets may be chance, or a mirror that copies twice.
     let why = match () {
-        _ if report.links.len() < 2 => Some(Reason::OneLink),
+        _ if head.links.len() < 2 => Some(Reason::OneLink),
         _ if again > counts.packets / 100 => Some(Reason::LinksInSeries),
         _ => None,
     };
     match why {
-        Some(why) => drop(report.why.insert("balance".into(), why)),
-        None => report.balance = Some(balance(&report.links)),
+        Some(why) => drop(head.why.insert("balance".into(), why)),
+        None => head.balance = Some(balance(&head.links)),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
         },
     },
     opcode::{Opcode, Service},
-    report::{self, Confidence, Coverage, Location, Reason, Report, Rows, Space, View},
+    report::{self, Confidence, Coverage, Head, Location, Reason, Report, Rows, Space, View},
 };
 
 /// An analysis that is over.
@@ -88,10 +88,10 @@ impl<M: Metric> Analysis<M> {
 
 fn report<M: Metric>(Analysis { tracker, metrics, shortened, .. }: &Analysis<M>) -> View<'_> {
     let index = Arc::new(Index::new(tracker));
-    let mut report = Report::<(), (), ()> { schema: report::SCHEMA.into(), ..Default::default() };
-    report.capture = tracker.capture_report();
-    report.capture.bytes_captured += shortened.bytes;
-    report.capture.truncated_packets = report.capture.truncated_packets.saturating_sub(shortened.whole);
+    let mut head = Head { schema: report::SCHEMA.into(), ..Head::default() };
+    head.capture = tracker.capture_report();
+    head.capture.bytes_captured += shortened.bytes;
+    head.capture.truncated_packets = head.capture.truncated_packets.saturating_sub(shortened.whole);
     let flow = |id| {
         let &Flow { peer_qp, peer, .. } = tracker.flows.flows.get((id as FlowId).0 as usize)?;
         Some(KnownFlow { index: index.place(id)?, peer_qp, peer })
@@ -104,11 +104,16 @@ fn report<M: Metric>(Analysis { tracker, metrics, shortened, .. }: &Analysis<M>)
         Some(Detail { lost: index.lost(id), ack_rtt, spell: spell(flow), data })
     };
     let context = Context { names: &tracker.links, files: &tracker.link_files, flow: &flow, detail: &detail };
-    super::links::contribute(&tracker.capture, tracker.config.copying.elsewhere(), &context, &mut report);
-    metrics.contribute(&context, &mut report);
-    report.microbursts = tracker.bursts.section(tracker.capture.resolution.ns);
-    index.survey().finish(&index, &mut report);
-    report.with_lists(Rows::new(index.clone()), Rows::new(index.clone()), Rows::new(index))
+    super::links::contribute(&tracker.capture, tracker.config.copying.elsewhere(), &context, &mut head);
+    metrics.contribute(&context, &mut head);
+    head.microbursts = tracker.bursts.section(tracker.capture.resolution.ns);
+    index.survey().finish(&index, &mut head);
+    View {
+        head: Cow::Owned(head),
+        flows: Rows::new(index.clone()),
+        connections: Rows::new(index.clone()),
+        episodes: Rows::new(index),
+    }
 }
 
 fn spell(flow: &Flow) -> Spell {

@@ -12,13 +12,13 @@ use crate::report::{
 
 /// The sections of a capture.
 pub(super) fn article(report: &View<'_>, tables: &Tables) -> Markup {
-    let mut findings: Vec<&Finding> = report.findings.iter().collect();
+    let mut findings: Vec<&Finding> = report.head.findings.iter().collect();
     findings.sort_by_key(|finding| finding.severity);
     html! {
         section.verdict aria-label="Verdict" {
             @for sentence in verdict(report, &findings, tables) { p { (sentence) } }
         }
-        section { h2 { "What this capture can and cannot prove" } (proof(&report.capture)) }
+        section { h2 { "What this capture can and cannot prove" } (proof(&report.head.capture)) }
         section { h2 { "Findings" } (findings_list(report, &findings)) }
         (pictures())
         section { h2 { "Flows" } (place("flows", "Flows, those in trouble first", &tables.flows)) }
@@ -35,19 +35,19 @@ pub(super) fn article(report: &View<'_>, tables: &Tables) -> Markup {
         }
         section { h2 { "Hosts" } div.matrix {} }
         section { h2 { "Congestion, pauses and paths" }
-            h3 { "Congestion" } p { (clean(&congestion(&report.congestion))) "." }
+            h3 { "Congestion" } p { (clean(&congestion(&report.head.congestion))) "." }
             @if !tables.marked.rows.is_empty() {
                 (place("marked", "Flows with marks or congestion notifications", &tables.marked))
             }
-            @if let Some(incast) = report.incast.as_deref().filter(|all| !all.is_empty()) {
+            @if let Some(incast) = report.head.incast.as_deref().filter(|all| !all.is_empty()) {
                 h3 { "Incast" } p { (clean(&incasts(incast))) "." }
             }
-            @if report.microbursts.count.is_some_and(|count| count > 0) {
-                h3 { "Microbursts" } p { (clean(&microbursts(&report.microbursts))) "." }
+            @if report.head.microbursts.count.is_some_and(|count| count > 0) {
+                h3 { "Microbursts" } p { (clean(&microbursts(&report.head.microbursts))) "." }
             }
-            @if !report.credits.is_empty() {
+            @if !report.head.credits.is_empty() {
                 h3 { "Credits" }
-                @for one in report.credits.iter().take(64) { p { (clean(&credits_of(one))) "." } }
+                @for one in report.head.credits.iter().take(64) { p { (clean(&credits_of(one))) "." } }
             }
             @if !tables.classes.rows.is_empty() {
                 h3 { "Traffic classes" }
@@ -55,17 +55,17 @@ pub(super) fn article(report: &View<'_>, tables: &Tables) -> Markup {
             }
             h3 { "Pauses" }
             @if tables.pauses.rows.is_empty() {
-                p { (clean(&pause(report.pause.as_deref(), report.why.get("pause")))) "." }
+                p { (clean(&pause(report.head.pause.as_deref(), report.head.why.get("pause")))) "." }
             } @else {
                 (place("pauses", "Pauses by link, sender and priority", &tables.pauses))
             }
-            @if let Some(tree) = report.pause_tree.as_ref().and_then(pause_tree) {
+            @if let Some(tree) = report.head.pause_tree.as_ref().and_then(pause_tree) {
                 h3 { "Pause tree" } p { (clean(&tree)) "." }
                 @if !tables.pause_tree.rows.is_empty() {
                     (place("pause_tree", "Pauses that a device asked for because it was paused itself", &tables.pause_tree))
                 }
             }
-            @if let Some(ports) = &report.ports {
+            @if let Some(ports) = &report.head.ports {
                 h3 { "Source ports" } p { (source_ports(ports)) "." }
                 (place("ports", "Traffic and trouble by UDP source port", &tables.ports))
             }
@@ -73,7 +73,7 @@ pub(super) fn article(report: &View<'_>, tables: &Tables) -> Markup {
                 h3 { "Links" } p { (clean(&links)) "." }
             }
         }
-        section { h2 { "Overhead" } (overhead(&report.overhead)) }
+        section { h2 { "Overhead" } (overhead(&report.head.overhead)) }
     }
 }
 
@@ -100,7 +100,7 @@ fn plural(n: u64, word: &str) -> String {
 
 /// What there is, what is wrong, and what to do first.
 fn verdict(report: &View<'_>, findings: &[&Finding], tables: &Tables) -> [String; 3] {
-    let capture = &report.capture;
+    let capture = &report.head.capture;
     let hosts = tables.hosts.names.len() as u64 + tables.hosts.left_out;
     let mut seen = format!(
         "{} in {} between {}",
@@ -113,7 +113,7 @@ fn verdict(report: &View<'_>, findings: &[&Finding], tables: &Tables) -> [String
         seen += &format!(
             " in {}, {} on average",
             duration(ns),
-            bits_per_second(report.overhead.total.l1_bytes, ns)
+            bits_per_second(report.head.overhead.total.l1_bytes, ns)
         );
     }
     let serious: Vec<&&Finding> = findings.iter().filter(|f| f.severity < Severity::Note).collect();

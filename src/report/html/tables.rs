@@ -53,21 +53,22 @@ pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, most: usize) -> 
     }
     let mut ports: Vec<_> = ports.into_iter().collect();
     ports.sort_by_key(|(_, sum)| std::cmp::Reverse((sum.trouble, sum.bytes)));
-    let start_ns = report.capture.first_ns.unwrap_or(0);
+    let start_ns = report.head.capture.first_ns.unwrap_or(0);
     let left_out = report.flows.len().saturating_sub(flows.len());
     let limit = (most, start_ns);
     let (connections, episodes) = (&report.connections, &report.episodes);
-    let pauses = report.pause.as_deref().unwrap_or_default();
-    let edges = report.pause_tree.as_ref().map_or(&[][..], |tree| &tree.edges);
-    let (marked, classes, slow) = (&report.congestion.flows, &report.traffic_classes, &report.slow_flows);
+    let pauses = report.head.pause.as_deref().unwrap_or_default();
+    let edges = report.head.pause_tree.as_ref().map_or(&[][..], |tree| &tree.edges);
+    let (marked, classes, slow) =
+        (&report.head.congestion.flows, &report.head.traffic_classes, &report.head.slow_flows);
     Tables {
         flows: finish(FLOWS, flows, left_out),
         connections: list(CONNECTIONS, connections.iter(), connections.len(), limit),
         episodes: list(EPISODES, episodes.iter(), episodes.len(), limit),
         pauses: list(PAUSES, pauses.iter(), pauses.len(), limit),
         pause_tree: list(PAUSE_TREE, edges.iter(), edges.len(), limit),
-        slow: list(SLOW, slow.iter(), report.slow_flow_count as usize, limit),
-        marked: list(MARKED, marked.iter(), report.congestion.flow_count as usize, limit),
+        slow: list(SLOW, slow.iter(), report.head.slow_flow_count as usize, limit),
+        marked: list(MARKED, marked.iter(), report.head.congestion.flow_count as usize, limit),
         classes: list(CLASSES, classes.iter(), classes.len(), limit),
         ports: list(PORTS, ports.iter(), ports.len(), limit),
         hosts: Hosts::of(pairs),

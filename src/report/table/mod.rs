@@ -239,7 +239,7 @@ impl Table {
         row: &mut Cells,
         on_row: &mut dyn FnMut(&Cells) -> io::Result<()>,
     ) -> io::Result<()> {
-        let capture = report.capture.files.join(",");
+        let capture = report.head.capture.files.join(",");
         let capture = Of { capture: &capture };
         let mut fill = |parts: &mut dyn FnMut(&mut Cells) -> Result<(), serde_json::Error>| {
             row.clear();
@@ -248,7 +248,7 @@ impl Table {
             on_row(row)
         };
         match self {
-            Table::Captures => fill(&mut |row| row.put(&report.capture)),
+            Table::Captures => fill(&mut |row| row.put(&report.head.capture)),
             Table::Flows => report.flows.iter().enumerate().try_for_each(|(at, flow)| {
                 fill(&mut |row| row.put(&At { flow: at }).and_then(|()| row.put(&*flow)))
             }),
@@ -273,13 +273,15 @@ impl Table {
                     },
                 )
             }),
-            Table::Pauses => report.pause.iter().flatten().try_for_each(|one| fill(&mut |row| row.put(one))),
+            Table::Pauses => {
+                report.head.pause.iter().flatten().try_for_each(|one| fill(&mut |row| row.put(one)))
+            }
             Table::PauseTree => {
-                let mut edges = report.pause_tree.iter().flat_map(|tree| &tree.edges);
+                let mut edges = report.head.pause_tree.iter().flat_map(|tree| &tree.edges);
                 edges.try_for_each(|edge| fill(&mut |row| row.put(edge)))
             }
             Table::PauseVictims => {
-                let mut culprits = report.pause_tree.iter().flat_map(|tree| &tree.culprits);
+                let mut culprits = report.head.pause_tree.iter().flat_map(|tree| &tree.culprits);
                 culprits.try_for_each(|culprit| {
                     let of = json!({ "device": culprit.device, "priority": culprit.priority });
                     culprit
@@ -288,7 +290,7 @@ impl Table {
                         .try_for_each(|one| fill(&mut |row| row.put(one).and_then(|()| row.put(&of))))
                 })
             }
-            Table::Slow => report.slow_flows.iter().try_for_each(|slow| {
+            Table::Slow => report.head.slow_flows.iter().try_for_each(|slow| {
                 let Some(flow) = report.flows.row(slow.flow) else { return Ok(()) };
                 let of = json!({ "space": slow.space, "lasted_ns": slow.lasted_ns, "verdict": slow.cause });
                 slow.shares.iter().try_for_each(|share| {
@@ -299,19 +301,23 @@ impl Table {
                     })
                 })
             }),
-            Table::Marks => report.congestion.flows.iter().try_for_each(|one| fill(&mut |row| row.put(one))),
-            Table::Classes => report.traffic_classes.iter().try_for_each(|one| fill(&mut |row| row.put(one))),
-            Table::Microbursts => {
-                report.microbursts.bursts.iter().try_for_each(|one| fill(&mut |row| row.put(one)))
+            Table::Marks => {
+                report.head.congestion.flows.iter().try_for_each(|one| fill(&mut |row| row.put(one)))
             }
-            Table::Credits => report.credits.iter().try_for_each(|one| fill(&mut |row| row.put(one))),
-            Table::Links => report.links.iter().try_for_each(|one| fill(&mut |row| row.put(one))),
+            Table::Classes => {
+                report.head.traffic_classes.iter().try_for_each(|one| fill(&mut |row| row.put(one)))
+            }
+            Table::Microbursts => {
+                report.head.microbursts.bursts.iter().try_for_each(|one| fill(&mut |row| row.put(one)))
+            }
+            Table::Credits => report.head.credits.iter().try_for_each(|one| fill(&mut |row| row.put(one))),
+            Table::Links => report.head.links.iter().try_for_each(|one| fill(&mut |row| row.put(one))),
             Table::Intervals => {
-                let length = json!({ "interval_ns": report.interval_ns });
-                let mut rows = report.intervals.iter().flatten();
+                let length = json!({ "interval_ns": report.head.interval_ns });
+                let mut rows = report.head.intervals.iter().flatten();
                 rows.try_for_each(|one| fill(&mut |row| row.put(one).and_then(|()| row.put(&length))))
             }
-            Table::Findings => report.findings.iter().try_for_each(|one| fill(&mut |row| row.put(one))),
+            Table::Findings => report.head.findings.iter().try_for_each(|one| fill(&mut |row| row.put(one))),
         }
     }
 }

@@ -15,23 +15,23 @@ use crate::report::{
 
 pub(super) fn blocks(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
     let mut block = |name: &str, text: String| page.wrapped(Paint::Heading, &format!("{name:<12}"), &text);
-    block("Congestion", congestion(&report.congestion))?;
-    marked_flows(&report.congestion, page)?;
+    block("Congestion", congestion(&report.head.congestion))?;
+    marked_flows(&report.head.congestion, page)?;
     slow_flows(report, page)?;
-    if let Some(incast) = report.incast.as_deref().filter(|incast| !incast.is_empty()) {
+    if let Some(incast) = report.head.incast.as_deref().filter(|incast| !incast.is_empty()) {
         page.wrapped(Paint::Heading, "Incast      ", &incasts(incast))?;
     }
-    if report.microbursts.count.is_some_and(|count| count > 0) {
-        page.wrapped(Paint::Heading, "Microbursts ", &microbursts(&report.microbursts))?;
+    if report.head.microbursts.count.is_some_and(|count| count > 0) {
+        page.wrapped(Paint::Heading, "Microbursts ", &microbursts(&report.head.microbursts))?;
     }
-    credits(&report.credits, page)?;
-    classes(&report.traffic_classes, page)?;
-    if !report.qos.dcbx.is_empty() {
-        page.wrapped(Paint::Heading, "DCBX        ", &dcbx(&report.qos))?;
+    credits(&report.head.credits, page)?;
+    classes(&report.head.traffic_classes, page)?;
+    if !report.head.qos.dcbx.is_empty() {
+        page.wrapped(Paint::Heading, "DCBX        ", &dcbx(&report.head.qos))?;
     }
     let mut block = |name: &str, text: String| page.wrapped(Paint::Heading, &format!("{name:<12}"), &text);
-    block("Pause", pause(report.pause.as_deref(), report.why.get("pause")))?;
-    match (&report.pause_tree, report.why.get("pause_tree")) {
+    block("Pause", pause(report.head.pause.as_deref(), report.head.why.get("pause")))?;
+    match (&report.head.pause_tree, report.head.why.get("pause_tree")) {
         (Some(tree), _) => pause_tree(tree).map_or(Ok(()), |tree| block("Pause tree", tree))?,
         // The links are known: only the speed is missing.
         (None, Some(Reason::UnknownSpeed)) => {
@@ -39,8 +39,8 @@ pub(super) fn blocks(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
         }
         _ => {}
     }
-    block("Overhead", overhead(&report.overhead))?;
-    if let Some(ports) = &report.ports {
+    block("Overhead", overhead(&report.head.overhead))?;
+    if let Some(ports) = &report.head.ports {
         block("Ports", source_ports(ports))?;
     }
     balance(report).map_or(Ok(()), |text| block("Links", text))
@@ -183,7 +183,7 @@ pub(super) fn shares(slow: &SlowFlow) -> String {
 fn slow_flows(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
     let lost_much =
         |slow: &&SlowFlow| slow.lost_ns.saturating_mul(100) >= slow.lasted_ns.saturating_mul(WORTH_A_LINE);
-    let all: Vec<&SlowFlow> = report.slow_flows.iter().filter(lost_much).collect();
+    let all: Vec<&SlowFlow> = report.head.slow_flows.iter().filter(lost_much).collect();
     for (n, slow) in all.iter().take(MAX_SLOW).enumerate() {
         let name = if n == 0 { "Slow        " } else { "            " };
         let text = format!(
@@ -602,8 +602,8 @@ pub(in crate::report) fn source_ports(ports: &Ports) -> String {
 /// How evenly links carry traffic, where they are parallel.
 pub(in crate::report) fn balance(report: &View<'_>) -> Option<String> {
     let Balance { links, jain_bytes, max_over_mean_bytes, jain_flows, max_over_mean_flows } =
-        report.balance?;
-    let busiest = report.links.iter().max_by_key(|link| link.bytes)?;
+        report.head.balance?;
+    let busiest = report.head.links.iter().max_by_key(|link| link.bytes)?;
     let mut text = format!(
         "{links} links, if they are parallel: bytes spread with a Jain index of {jain_bytes:.2}, the busiest, {}, has {max_over_mean_bytes:.2} times the mean",
         busiest.link
@@ -618,12 +618,12 @@ pub(in crate::report) fn balance(report: &View<'_>) -> Option<String> {
 const MAX_INTERVALS: usize = 60;
 
 pub(super) fn intervals(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
-    let (Some(bins), Some(width)) = (&report.intervals, report.interval_ns) else { return Ok(()) };
+    let (Some(bins), Some(width)) = (&report.head.intervals, report.head.interval_ns) else { return Ok(()) };
     page.blank()?;
     page.wrapped(Paint::Heading, "Intervals  ", &format!("of {}", duration(width)))?;
     let head = ["at", "rate", "goodput", "packets", "resent", "late", "NAK", "CNP", "CE", "pause"];
     let mut table = page.table(&head, &[]);
-    let start = report.capture.first_ns.or(bins.first().map(|bin| bin.start_ns)).unwrap_or(0);
+    let start = report.head.capture.first_ns.or(bins.first().map(|bin| bin.start_ns)).unwrap_or(0);
     for bin in bins.iter().take(MAX_INTERVALS) {
         table.row([
             duration(bin.start_ns.saturating_sub(start).max(0) as u64),

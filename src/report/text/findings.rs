@@ -14,12 +14,12 @@ use crate::report::{
 };
 
 pub(super) fn findings(report: &View<'_>, options: &Options, page: &mut Page<'_>) -> io::Result<()> {
-    if report.findings.is_empty() {
+    if report.head.findings.is_empty() {
         page.wrapped(Paint::Heading, "Findings  ", "nothing stands out")?;
         return page.blank();
     }
     page.heading("Findings")?;
-    let mut order: Vec<_> = report.findings.iter().collect();
+    let mut order: Vec<_> = report.head.findings.iter().collect();
     order.sort_by_key(|finding| finding.severity);
     let (shown, left) = limit(order.len(), options.top);
     for finding in &order[..shown] {

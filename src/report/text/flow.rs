@@ -33,7 +33,7 @@ pub(super) fn in_depth(
     let concerns = |finding: &&Finding| {
         finding.flow == Some(index) || finding.flows.iter().any(|affected| affected.flow == index)
     };
-    for finding in report.findings.iter().filter(concerns) {
+    for finding in report.head.findings.iter().filter(concerns) {
         put_finding(finding, "", page)?;
     }
     let whys = [("", &flow.why), ("requests.", &flow.requests.why), ("responses.", &flow.responses.why)];
@@ -270,7 +270,7 @@ fn latency(flow: &Flow, page: &mut Page<'_>) -> io::Result<()> {
 
 /// What the time of a slow flow went to.
 fn time(report: &View<'_>, index: usize, page: &mut Page<'_>) -> io::Result<()> {
-    let Some(slow) = report.slow_flows.iter().find(|slow| slow.flow == index) else { return Ok(()) };
+    let Some(slow) = report.head.slow_flows.iter().find(|slow| slow.flow == index) else { return Ok(()) };
     let verdict = slow.cause.map_or("no cause takes most of it", |cause| cause.words(slow.space));
     let of = if slow.space == Space::Response { "the data of READs, " } else { "" };
     let text = format!("{of}{} from first to last; beside the sending: {verdict}", duration(slow.lasted_ns));

@@ -58,7 +58,7 @@ impl Renderer for Text {
         if let Some(index) = self.flow {
             return flow::in_depth(report, index, options, page);
         }
-        capture(&report.capture, page)?;
+        capture(&report.head.capture, page)?;
         findings::findings(report, options, page)?;
         flows::flows(report, options, page)?;
         blocks::blocks(report, page)?;

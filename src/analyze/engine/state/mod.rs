@@ -223,7 +223,7 @@ impl<M: Metric + Serialize> Analysis<M> {
     ///
     /// let mut second = Analysis::resume(Options::default(), &state[..])?;
     /// push(&mut second, &mut hours, usize::MAX);
-    /// assert_eq!(second.finish().capture.packets, 300);
+    /// assert_eq!(second.finish().head.capture.packets, 300);
     ///
     /// let other = Options { reorder_window_ns: 0, ..Options::default() };
     /// let error = Analysis::resume(other, &state[..]).err().unwrap();

@@ -138,9 +138,9 @@ impl Metric for Congestion {
         self.flows.heap_bytes() + self.pairs.allocation_size() + self.senders.allocation_size() + scopes
     }
 
-    fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
-        report.congestion = self.section();
-        rows::fill(self, context, &mut report.congestion);
+    fn contribute(&self, context: &Context<'_>, head: &mut report::Head) {
+        head.congestion = self.section();
+        rows::fill(self, context, &mut head.congestion);
     }
 }
 

@@ -24,7 +24,7 @@ impl Timeline {
     /// The pictures of the capture, of the flows `wanted`, and of up to `most` others: those in trouble first, then the largest.
     /// There are fewer where their detail is too much for a page.
     pub fn charts(&self, report: &View<'_>, wanted: &[usize], most: usize) -> Vec<report::chart::Picture> {
-        let start_ns = report.capture.first_ns.unwrap_or(0);
+        let start_ns = report.head.capture.first_ns.unwrap_or(0);
         let mut flows = wanted.to_vec();
         flows.extend(self.chosen(report, 2 * most).into_iter().filter(|at| !wanted.contains(at)));
         let paused = self.paused(report);
@@ -55,7 +55,7 @@ impl Timeline {
     }
 
     fn paused(&self, report: &View<'_>) -> Vec<Paused> {
-        self.pauses(report.capture.last_ns.unwrap_or(i64::MAX))
+        self.pauses(report.head.capture.last_ns.unwrap_or(i64::MAX))
     }
 
     /// The charts of the whole capture.

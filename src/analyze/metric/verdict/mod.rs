@@ -377,9 +377,9 @@ impl Metric for Verdicts {
             + self.pause.heap_bytes()
     }
 
-    fn contribute<F, C, E>(&self, context: &Context<'_>, report: &mut report::Report<F, C, E>) {
-        let told = self.pause.contribute_with(context, report);
-        self.incast.contribute(context, report);
-        self.report(&told, context, report);
+    fn contribute(&self, context: &Context<'_>, head: &mut report::Head) {
+        let told = self.pause.contribute_with(context, head);
+        self.incast.contribute(context, head);
+        self.report(&told, context, head);
     }
 }

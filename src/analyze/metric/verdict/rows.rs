@@ -30,19 +30,14 @@ const MIN_BEFORE_BYTES: u64 = 8_192;
 
 impl Verdicts {
     /// The flows that are slow, and what pauses did.
-    pub(super) fn report<F, C, E>(
-        &self,
-        told: &Told,
-        context: &Context<'_>,
-        report: &mut report::Report<F, C, E>,
-    ) {
+    pub(super) fn report(&self, told: &Told, context: &Context<'_>, head: &mut report::Head) {
         let mut slow = Vec::new();
         let mut stopped = vec![(0u64, 0u64); self.pause.askers()];
         for space in [Space::Request, Space::Response] {
             for (id, of_flow) in self.flows[space as usize].iter() {
-                let Some((spent, row)) = self.judged(id, space, of_flow, context, report) else { continue };
+                let Some((spent, row)) = self.judged(id, space, of_flow, context, head) else { continue };
                 let is_stopped = row.shares.iter().any(|share| share.cause == TimeCause::Paused);
-                if let (true, Some(stands), Some(tree)) = (is_stopped, &told.stands, &mut report.pause_tree) {
+                if let (true, Some(stands), Some(tree)) = (is_stopped, &told.stands, &mut head.pause_tree) {
                     self.victim(&row, &spent, stands, tree);
                 }
                 for (by, ns) in spent.stopped.iter().filter(|_| is_stopped) {
@@ -51,7 +46,7 @@ impl Verdicts {
                     }
                 }
                 if sending(&row) * 100 < row.lasted_ns as u128 * BUSY {
-                    report.slow_flow_count += 1;
+                    head.slow_flow_count += 1;
                     slow.push(row);
                 }
                 if slow.len() >= 2 * MAX_LISTED {
@@ -59,15 +54,15 @@ impl Verdicts {
                 }
             }
         }
-        for culprit in report.pause_tree.iter_mut().flat_map(|tree| &mut tree.culprits) {
+        for culprit in head.pause_tree.iter_mut().flat_map(|tree| &mut tree.culprits) {
             keep_longest(&mut culprit.flows);
         }
         keep_worst(&mut slow);
-        report.slow_flows = slow;
+        head.slow_flows = slow;
         if self.not_kept > 0 {
-            report.why.insert("slow_flows".into(), Reason::MemoryLimit);
+            head.why.insert("slow_flows".into(), Reason::MemoryLimit);
         }
-        self.pauses(&told.numbers, &stopped, report);
+        self.pauses(&told.numbers, &stopped, head);
     }
 
     /// Names a flow that pauses stopped, at the culprits of these pauses.
@@ -98,13 +93,13 @@ impl Verdicts {
     }
 
     /// What the time of a flow's requests, or of its data, went to; `None` if it cannot be slow, or that cannot be known.
-    fn judged<F, C, E>(
+    fn judged(
         &self,
         id: FlowId,
         space: Space,
         of_flow: &OfFlow,
         context: &Context<'_>,
-        report: &report::Report<F, C, E>,
+        head: &report::Head,
     ) -> Option<(Spent, SlowFlow)> {
         let silent: u64 = of_flow.early.ns.iter().sum();
         let known = self.spent.get(of_flow.spent as usize);
@@ -130,18 +125,13 @@ impl Verdicts {
         };
         let spent = known.map_or_else(early, Cow::Borrowed);
         let spent = self.corrected(&spent).into_owned();
-        let row = self.row(&spent, flow.index, spell, report)?;
+        let row = self.row(&spent, flow.index, spell, head)?;
         Some((spent, row))
     }
 
     /// What pauses did, in their rows.
-    fn pauses<F, C, E>(
-        &self,
-        numbers: &[Option<u8>],
-        stopped: &[(u64, u64)],
-        report: &mut report::Report<F, C, E>,
-    ) {
-        for (pause, number) in report.pause.iter_mut().flatten().zip(numbers) {
+    fn pauses(&self, numbers: &[Option<u8>], stopped: &[(u64, u64)], head: &mut report::Head) {
+        for (pause, number) in head.pause.iter_mut().flatten().zip(numbers) {
             if pause.paused_ns.is_none() {
                 pause.why.insert("effect".into(), Reason::UnknownSpeed);
                 continue;
@@ -161,13 +151,7 @@ impl Verdicts {
     }
 
     /// What the time of a flow went to; `None` if that cannot be known, or is too short.
-    fn row<F, C, E>(
-        &self,
-        spent: &Spent,
-        flow: usize,
-        spell: Spell,
-        report: &report::Report<F, C, E>,
-    ) -> Option<SlowFlow> {
+    fn row(&self, spent: &Spent, flow: usize, spell: Spell, head: &report::Head) -> Option<SlowFlow> {
         let end = spell.last_request_ns.max(spell.last_answer_ns);
         let lasted = u64::try_from(end.checked_sub(spell.start_ns)?).ok()?;
         if !spell.hears || spell.packets < MIN_PACKETS || lasted < MIN_NS || spent.start != spell.start_ns {
@@ -220,7 +204,7 @@ impl Verdicts {
                     ns: ns[cause as usize],
                     ratio: ns[cause as usize] as f64 / lasted as f64,
                     confidence: confidence(cause),
-                    evidence: self.evidence(spent, cause, spell, throttled, report),
+                    evidence: self.evidence(spent, cause, spell, throttled, head),
                     frame: Some(frame).filter(|&frame| frame > 0),
                 }
             })
@@ -277,13 +261,13 @@ impl Verdicts {
     }
 
     /// What a share stands on.
-    fn evidence<F, C, E>(
+    fn evidence(
         &self,
         spent: &Spent,
         cause: TimeCause,
         spell: Spell,
         throttled: Option<Throttled>,
-        report: &report::Report<F, C, E>,
+        head: &report::Head,
     ) -> String {
         let (longest, _) = spent.longest[cause as usize];
         let rtt = spell.rtt_ns.map_or_else(|| "not known".to_owned(), |ns| duration(ns.into()));
@@ -349,7 +333,7 @@ impl Verdicts {
                 s(spent.late.1.max(1).into(), "time")
             ),
             TimeCause::LinkFull => {
-                let of = report.incast.as_ref().map_or(0, Vec::len) as u64;
+                let of = head.incast.as_ref().map_or(0, Vec::len) as u64;
                 format!(
                     "the link of its source or destination was full, and shared; {} in the capture",
                     s(of, "time of incast")

@@ -1,28 +1,16 @@
 //! Rules about the whole capture.
 
-use std::collections::BTreeMap;
-
 use super::{survey::Sums, words::counted};
 use crate::report::{
-    self, Affected, BurstEffect, Congestion, Credits, Incast, MarkedFlow, Microbursts, Pause, PauseFault,
-    PauseTree, Ports, Qos, Report, SlowFlow, Space, TimeCause, TimeShare,
+    Affected, BurstEffect, Congestion, Head, MarkedFlow, PauseViolations, SlowFlow, Space, TimeCause,
+    TimeShare,
     units::{bits, bytes, count, duration, percent, priority},
 };
 
 /// The input of these rules.
-pub(super) struct Capture<'a> {
-    capture: &'a report::Capture,
-    pause: &'a [Pause],
-    pause_faults: &'a BTreeMap<PauseFault, u64>,
-    pub(super) pause_tree: Option<&'a PauseTree>,
-    congestion: &'a Congestion,
-    qos: &'a Qos,
-    incast: &'a [Incast],
-    microbursts: &'a Microbursts,
-    credits: &'a [Credits],
-    slow: &'a [SlowFlow],
-    ports: Option<&'a Ports>,
-    sums: &'a Sums,
+pub(super) struct Evidence<'a> {
+    pub(super) head: &'a Head,
+    pub(super) sums: &'a Sums,
 }
 
 /// One result of a rule.
@@ -54,41 +42,8 @@ impl Seen {
     }
 }
 
-impl<'a> Capture<'a> {
-    pub(super) fn of<F, C, E>(report: &'a Report<F, C, E>, sums: &'a Sums) -> Capture<'a> {
-        let Report {
-            capture,
-            pause,
-            pause_faults,
-            pause_tree,
-            congestion,
-            qos,
-            incast,
-            microbursts,
-            credits,
-            slow_flows,
-            ports,
-            ..
-        } = report;
-        Capture {
-            capture,
-            pause: pause.as_deref().unwrap_or(&[]),
-            pause_faults,
-            pause_tree: pause_tree.as_ref(),
-            congestion,
-            qos,
-            incast: incast.as_deref().unwrap_or(&[]),
-            microbursts,
-            credits,
-            slow: slow_flows,
-            ports: ports.as_ref(),
-            sums,
-        }
-    }
-}
-
-pub(super) fn wrong_icrcs(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    let (bad, good) = (capture.sums.icrc_bad, capture.sums.icrc_good);
+pub(super) fn wrong_icrcs(&Evidence { sums, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let (bad, good) = (sums.icrc_bad, sums.icrc_good);
     if bad > 8 && bad > good {
         let all = count(bad + good);
         let text = format!(
@@ -99,8 +54,8 @@ pub(super) fn wrong_icrcs(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     }
 }
 
-pub(super) fn mirror_loss(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    if let Some(lost) = capture.capture.mirror_lost_packets.filter(|&lost| lost > 0) {
+pub(super) fn mirror_loss(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    if let Some(lost) = head.capture.mirror_lost_packets.filter(|&lost| lost > 0) {
         let text = format!(
             "the mirror lost {} copies, as its own sequence numbers show: these are no losses of the network",
             count(lost)
@@ -109,8 +64,8 @@ pub(super) fn mirror_loss(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     }
 }
 
-pub(super) fn drops(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    if let Some(drops) = capture.capture.capture_drops.filter(|&drops| drops > 0) {
+pub(super) fn drops(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    if let Some(drops) = head.capture.capture_drops.filter(|&drops| drops > 0) {
         say(Seen::new(drops, format!("the capturing system dropped {}", counted([drops; 2], "frame"))));
     }
 }
@@ -121,14 +76,14 @@ const MIN_LOST_NS: u64 = 100_000;
 const MAX_SLOW: usize = 256;
 
 /// Flows that lost most of their time to one cause: a finding for each cause.
-pub(super) fn slow(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+pub(super) fn slow(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     for cause in TimeCause::ALL.into_iter().filter(|cause| cause.is_trouble()) {
         let lost = |slow: &&SlowFlow| {
             let share = slow.shares.iter().find(|share| share.cause == cause)?.clone();
             (share.ns >= MIN_LOST_NS && share.ratio >= 0.5).then_some(share)
         };
         let mut all: Vec<(&SlowFlow, TimeShare)> =
-            capture.slow.iter().filter_map(|slow| Some((slow, lost(&slow)?))).collect();
+            head.slow_flows.iter().filter_map(|slow| Some((slow, lost(&slow)?))).collect();
         all.sort_by_key(|(slow, share)| (std::cmp::Reverse(share.ns), slow.flow));
         let Some((worst, share)) = all.first() else { continue };
         let several = match all.len() {
@@ -160,8 +115,8 @@ pub(super) fn slow(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     }
 }
 
-pub(super) fn pause_storm(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    for pause in capture.pause {
+pub(super) fn pause_storm(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    for pause in head.pause.iter().flatten() {
         for storm in pause.storms.iter().flatten() {
             let since = |from: i64, to: i64| to.saturating_sub(from).max(0) as u64;
             let time = since(storm.start_ns, storm.end_ns);
@@ -184,10 +139,10 @@ pub(super) fn pause_storm(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     }
 }
 
-pub(super) fn pause_faults(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    let frames = capture.pause_faults.values().copied().max().unwrap_or(0);
+pub(super) fn pause_faults(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let frames = head.pause_faults.values().copied().max().unwrap_or(0);
     if frames > 0 {
-        let all = capture.pause_faults.iter().map(|(fault, n)| format!("{} {fault}", count(*n)));
+        let all = head.pause_faults.iter().map(|(fault, n)| format!("{} {fault}", count(*n)));
         let text = format!("pause frames that are malformed: {}", all.collect::<Vec<_>>().join(", "));
         say(Seen::new(frames, text));
     }
@@ -198,10 +153,9 @@ const LONG_WAY_NS: u64 = 100_000;
 /// Fewer frames are no finding.
 const MIN_IGNORED: u64 = 3;
 
-pub(super) fn pauses_ignored(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    for pause in capture.pause {
-        let is_clear =
-            |came: &report::PauseViolations| came.latest_ns >= LONG_WAY_NS && came.frames >= MIN_IGNORED;
+pub(super) fn pauses_ignored(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    for pause in head.pause.iter().flatten() {
+        let is_clear = |came: &PauseViolations| came.latest_ns >= LONG_WAY_NS && came.frames >= MIN_IGNORED;
         // Where flows were silent in these pauses, frames that seem late tell of the tap, not of the sender.
         let is_heeded = pause.effect.is_some_and(|did| did.flows > 0);
         let Some(came) = pause.violations.filter(is_clear).filter(|_| !is_heeded) else { continue };
@@ -217,8 +171,8 @@ pub(super) fn pauses_ignored(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     }
 }
 
-pub(super) fn pauses(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    for pause in capture.pause {
+pub(super) fn pauses(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    for pause in head.pause.iter().flatten() {
         if let Some(paused) = pause.paused_ns.filter(|&ns| ns > 0) {
             let text = format!(
                 "{} paused {} on {} for {} in all, {} at a time at most",
@@ -233,8 +187,8 @@ pub(super) fn pauses(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     }
 }
 
-pub(super) fn notifications(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    let &Congestion { cnps, ce_packets, pacing, .. } = capture.congestion;
+pub(super) fn notifications(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let &Congestion { cnps, ce_packets, pacing, .. } = &head.congestion;
     if cnps > 0 {
         let pacing =
             pacing.map_or_else(String::new, |pacing| format!(", paced {}", pacing.name().replace('_', " ")));
@@ -247,8 +201,8 @@ pub(super) fn notifications(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     }
 }
 
-pub(super) fn cnps_without_marks(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    let &Congestion { cnps_without_ce: unmarked, cnps_near_nak, cnps_for_losses, .. } = capture.congestion;
+pub(super) fn cnps_without_marks(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let &Congestion { cnps_without_ce: unmarked, cnps_near_nak, cnps_for_losses, .. } = &head.congestion;
     if unmarked > 0 {
         let near = match cnps_for_losses {
             Some(n) if n >= unmarked => "; all come together with a NAK: they are sent for losses",
@@ -263,8 +217,8 @@ pub(super) fn cnps_without_marks(capture: &Capture<'_>, say: &mut dyn FnMut(Seen
     }
 }
 
-pub(super) fn marks_without_cnps(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    let &Congestion { cnps, ce_packets: marked, .. } = capture.congestion;
+pub(super) fn marks_without_cnps(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let &Congestion { cnps, ce_packets: marked, .. } = &head.congestion;
     if marked > 0 && cnps == 0 {
         say(Seen::new(
             marked,
@@ -275,13 +229,13 @@ pub(super) fn marks_without_cnps(capture: &Capture<'_>, say: &mut dyn FnMut(Seen
 
 /// A rule about flows with marks or CNPs: says how many are of this kind, and which has most.
 fn of_marked(
-    capture: &Capture<'_>,
+    head: &Head,
     say: &mut dyn FnMut(Seen),
     of: impl Fn(&MarkedFlow) -> Option<u64>,
     text: impl Fn(&MarkedFlow, &str) -> String,
 ) {
     let mut found: Vec<(u64, &MarkedFlow)> =
-        capture.congestion.flows.iter().filter_map(|flow| Some((of(flow)?, flow))).collect();
+        head.congestion.flows.iter().filter_map(|flow| Some((of(flow)?, flow))).collect();
     found.sort_by_key(|&(n, _)| std::cmp::Reverse(n));
     let Some(&(_, worst)) = found.first() else { return };
     let qp = worst.dest_qp.map_or_else(String::new, |qp| format!("QP {qp:#x} "));
@@ -293,9 +247,9 @@ fn of_marked(
     say(Seen { frames: worst.cnp_frames.clone(), ..Seen::new(all, text) });
 }
 
-pub(super) fn ignored(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+pub(super) fn ignored(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let ignores = |flow: &MarkedFlow| (flow.keeps_rate == Some(true)).then_some(flow.cnps);
-    of_marked(capture, say, ignores, |flow, name| {
+    of_marked(head, say, ignores, |flow, name| {
         let rate = |bps: Option<u64>| bits(bps.unwrap_or(0) as f64);
         format!(
             "{name} keeps its rate: {} before its first of {} CNPs, {} from then on",
@@ -309,12 +263,12 @@ pub(super) fn ignored(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
 /// CNPs from which on missing ones say something.
 const MANY_CNPS: u64 = 16;
 
-pub(super) fn missing_cnps(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+pub(super) fn missing_cnps(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let missing = |flow: &MarkedFlow| {
         let expected = flow.expected_cnps.filter(|&expected| expected >= MANY_CNPS)?;
         (flow.cnps * 2 < expected).then(|| expected - flow.cnps)
     };
-    of_marked(capture, say, missing, |flow, name| {
+    of_marked(head, say, missing, |flow, name| {
         format!(
             "{name} has {} marked packets, for which a receiver with this capture's limit sends {} CNPs: {} were seen",
             count(flow.ce_packets),
@@ -324,11 +278,11 @@ pub(super) fn missing_cnps(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     });
 }
 
-pub(super) fn not_capable(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+pub(super) fn not_capable(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let is_not = |flow: &MarkedFlow| {
         (flow.cnps > 0 && flow.ect_packets == 0 && flow.not_ect_packets > 0).then_some(flow.not_ect_packets)
     };
-    of_marked(capture, say, is_not, |flow, name| {
+    of_marked(head, say, is_not, |flow, name| {
         format!(
             "{name} gets {} CNPs, and none of its {} data packets is ECN-capable",
             count(flow.cnps),
@@ -337,17 +291,17 @@ pub(super) fn not_capable(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     });
 }
 
-pub(super) fn one_queue(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
+pub(super) fn one_queue(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let shares = |flow: &MarkedFlow| flow.cnps_with_data.then_some(flow.cnps);
-    of_marked(capture, say, shares, |_, name| {
+    of_marked(head, say, shares, |_, name| {
         format!(
             "the CNPs for {name} have the DSCP and the priority of its data: they wait in the same queues"
         )
     });
 }
 
-pub(super) fn incasts(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    for one in capture.incast {
+pub(super) fn incasts(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    for one in head.incast.iter().flatten() {
         let time = one.end_ns.saturating_sub(one.start_ns).max(0) as u64;
         let rate = bits(one.peak_bps as f64);
         let text = format!(
@@ -361,8 +315,8 @@ pub(super) fn incasts(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
 }
 
 /// One finding for all bursts that something came of.
-pub(super) fn microbursts(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    let all = capture.microbursts;
+pub(super) fn microbursts(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let all = &head.microbursts;
     let followed = all.bursts.iter().filter(|burst| !burst.followed_by.is_empty());
     let Some((n, worst)) = all.followed.filter(|&n| n > 0).zip(followed.max_by_key(|burst| burst.bytes))
     else {
@@ -396,8 +350,8 @@ pub(super) fn microbursts(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
 const MIN_STALLED_NS: u64 = 10_000;
 const MIN_STALLED: f64 = 0.01;
 
-pub(super) fn credits(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    for one in capture.credits {
+pub(super) fn credits(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    for one in &head.credits {
         let (time, ratio) = (one.stalled_ns.unwrap_or(0), one.stall_ratio.unwrap_or(0.0));
         if time < MIN_STALLED_NS || ratio < MIN_STALLED {
             continue;
@@ -428,58 +382,58 @@ fn of_class(flows: &[usize], n: u64, what: &str, say: &mut dyn FnMut(Seen)) {
     }
 }
 
-pub(super) fn without_pfc(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    let qos = capture.qos;
+pub(super) fn without_pfc(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let qos = &head.qos;
     of_class(&qos.without_pfc, qos.without_pfc_count, "data in a priority without PFC", say);
 }
 
-pub(super) fn several_classes(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    let qos = capture.qos;
+pub(super) fn several_classes(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let qos = &head.qos;
     let what = "data in another class than the rest of their connection's data";
     of_class(&qos.several_classes, qos.several_classes_count, what, say);
 }
 
-pub(super) fn acks_elsewhere(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    let qos = capture.qos;
+pub(super) fn acks_elsewhere(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let qos = &head.qos;
     let what = "ACKs in another class than the data that they acknowledge";
     of_class(&qos.acks_elsewhere, qos.acks_elsewhere_count, what, say);
 }
 
-pub(super) fn cnps_elsewhere(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    let qos = capture.qos;
+pub(super) fn cnps_elsewhere(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let qos = &head.qos;
     of_class(&qos.cnps_elsewhere, qos.cnps_elsewhere_count, "CNPs in another priority than the map has", say);
 }
 
-pub(super) fn disagreeing(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    let qos = capture.qos;
+pub(super) fn disagreeing(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let qos = &head.qos;
     let what = "packets whose PCP and DSCP have different priorities";
     of_class(&qos.disagreeing, qos.disagreeing_count, what, say);
 }
 
-pub(super) fn rewritten(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    let qos = capture.qos;
+pub(super) fn rewritten(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let qos = &head.qos;
     let Some(first) = qos.rewritten.first() else { return };
     let what = format!("data with another DSCP at a later tap: {} becomes {}", first.dscp, first.then);
     let flows: Vec<usize> = qos.rewritten.iter().map(|one| one.flow).collect();
     of_class(&flows, qos.rewritten_count, &what, say);
 }
 
-pub(super) fn no_becn(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    let &Congestion { cnps, cnps_without_becn: n, .. } = capture.congestion;
+pub(super) fn no_becn(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let &Congestion { cnps, cnps_without_becn: n, .. } = &head.congestion;
     if n > 0 {
         say(Seen::new(n, format!("{} of {} CNPs have no BECN bit", count(n), count(cnps))));
     }
 }
 
-pub(super) fn marked_control(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    let n = capture.congestion.ce_control_packets;
+pub(super) fn marked_control(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let n = head.congestion.ce_control_packets;
     if n > 0 {
         say(Seen::new(n, format!("{} ACKs or CNPs are marked (CE)", count(n))));
     }
 }
 
-pub(super) fn port_collisions(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    if let Some(n) = capture.ports.map(|ports| ports.collisions).filter(|&n| n > 0) {
+pub(super) fn port_collisions(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    if let Some(n) = head.ports.as_ref().map(|ports| ports.collisions).filter(|&n| n > 0) {
         let groups = counted([n; 2], "group");
         let share = if n == 1 { "shares" } else { "share" };
         let text = format!(
@@ -489,8 +443,8 @@ pub(super) fn port_collisions(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) 
     }
 }
 
-pub(super) fn evicted_flows(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    let evicted = capture.capture.evicted_flows;
+pub(super) fn evicted_flows(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let evicted = head.capture.evicted_flows;
     if evicted > 0 {
         let text = format!(
             "{} flows were evicted because there were too many. A flow that came back after its eviction has several rows",

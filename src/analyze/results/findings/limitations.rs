@@ -1,11 +1,11 @@
 //! What a capture can prove, and what it cannot.
 
 use super::survey::Survey;
-use crate::report::{IpId, Report, units::duration};
+use crate::report::{Head, IpId, units::duration};
 
 /// What this capture can prove, and what it cannot.
-pub(super) fn limitations<F, C, E>(report: &Report<F, C, E>, survey: &Survey) -> Vec<String> {
-    let capture = &report.capture;
+pub(super) fn limitations(head: &Head, survey: &Survey) -> Vec<String> {
+    let capture = &head.capture;
     let mut limitations = Vec::new();
     let (paired, all) = (survey.sums.paired, survey.sums.reliable);
     if all > 0 {
@@ -38,7 +38,7 @@ pub(super) fn limitations<F, C, E>(report: &Report<F, C, E>, survey: &Survey) ->
         Some(1) | None => {}
         Some(ns) => limitations.push(format!("Timestamps count in steps of {}.", duration(ns))),
     }
-    if report.pause.is_none() {
+    if head.pause.is_none() {
         limitations.push(
             "No MAC control frame at all: whether anyone was paused, this capture cannot show.".to_owned(),
         );

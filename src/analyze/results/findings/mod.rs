@@ -11,7 +11,7 @@ mod tree;
 mod words;
 
 use self::{
-    capture::{Capture, Seen},
+    capture::{Evidence, Seen},
     flow::{
         FlowRule,
         Time::{Ends, Of, Unknown},
@@ -106,7 +106,7 @@ impl Need {
 #[derive(Debug)]
 enum Rule {
     Flow(FlowRule),
-    Capture(fn(&Capture<'_>, &mut dyn FnMut(Seen))),
+    Capture(fn(&Evidence<'_>, &mut dyn FnMut(Seen))),
 }
 
 impl FindingKind {

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use super::{
-    Capture, FINDINGS, FindingKind, Rule, Scope,
-    capture::Seen,
+    FINDINGS, FindingKind, Rule, Scope,
+    capture::{Evidence, Seen},
     cause::{self, Common, Share},
     flow::{self, FlowRule, Subject, Time},
     limitations,
@@ -14,7 +14,7 @@ use crate::{
     analyze::{results::lists::Index, table::flow::Flow},
     icrc::State,
     report::{
-        self, Affected, Bounds, Cause, Confidence, Finding, IpId, Report,
+        self, Affected, Bounds, Cause, Confidence, Finding, Head, IpId,
         units::{count, duration},
     },
 };
@@ -151,11 +151,11 @@ impl Survey {
     }
 
     /// Writes the findings, and the limitations of the capture.
-    pub(crate) fn finish<F, C, E>(self, index: &Index<'_>, report: &mut Report<F, C, E>) {
-        self.sums.learned(&mut report.capture.learned);
-        report.capture.limitations = limitations::limitations(report, &self);
+    pub(crate) fn finish(self, index: &Index<'_>, head: &mut Head) {
+        self.sums.learned(&mut head.capture.learned);
+        head.capture.limitations = limitations::limitations(head, &self);
         let Survey { cases, sums, .. } = self;
-        let capture = Capture::of(report, &sums);
+        let evidence = Evidence { head, sums: &sums };
         let mut all = Vec::new();
         for (nth, (kind, mut cases)) in FINDINGS.iter().zip(cases).enumerate() {
             let mut add = |time: u64, count: u64, finding: Finding| {
@@ -164,7 +164,7 @@ impl Survey {
             match &kind.rule {
                 Rule::Capture(rule) => {
                     let mut seen = Vec::new();
-                    rule(&capture, &mut |one| seen.push(one));
+                    rule(&evidence, &mut |one| seen.push(one));
                     seen.sort_by_key(|seen| Reverse((seen.time, seen.count)));
                     for Seen { time, count, text, mut frames, flows: (flows, flow_count) } in
                         seen.into_iter().take(MAX_OF_A_KIND)
@@ -195,7 +195,7 @@ impl Survey {
             }
         }
         all.sort_by_key(|&(weight, _)| weight);
-        report.findings = all.into_iter().map(|(_, finding)| finding).collect();
+        head.findings = all.into_iter().map(|(_, finding)| finding).collect();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Rules about pauses of several links.
 
-use super::capture::{Capture, Seen};
+use super::capture::{Evidence, Seen};
 use crate::report::{
     PauseCulprit, PauseTree,
     units::{self, count, duration, percent},
@@ -11,8 +11,8 @@ const MIN_DEADLOCK_NS: u64 = 100_000;
 /// Devices that are named.
 const MAX_NAMED: usize = 6;
 
-fn tree<'a>(capture: &Capture<'a>) -> impl Iterator<Item = &'a PauseTree> {
-    capture.pause_tree.into_iter()
+fn tree<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = &'a PauseTree> {
+    evidence.head.pause_tree.iter()
 }
 
 fn at(priority: Option<u8>) -> String {
@@ -45,8 +45,8 @@ fn between(start: i64, end: i64) -> u64 {
     end.saturating_sub(start).max(0) as u64
 }
 
-pub(super) fn culprits(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    for culprit in tree(capture).flat_map(|tree| &tree.culprits) {
+pub(super) fn culprits(evidence: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    for culprit in tree(evidence).flat_map(|tree| &tree.culprits) {
         // Without victims behind victims it is a pause like any; in a circle, the circle is the finding.
         if culprit.indirect.is_empty() || culprit.is_in_deadlock {
             continue;
@@ -73,8 +73,8 @@ pub(super) fn culprits(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     }
 }
 
-pub(super) fn deadlocks(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    for circle in tree(capture).flat_map(|tree| &tree.deadlocks) {
+pub(super) fn deadlocks(evidence: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    for circle in tree(evidence).flat_map(|tree| &tree.deadlocks) {
         if circle.longest_ns < MIN_DEADLOCK_NS {
             continue;
         }
@@ -95,8 +95,8 @@ pub(super) fn deadlocks(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
     }
 }
 
-pub(super) fn host_storms(capture: &Capture<'_>, say: &mut dyn FnMut(Seen)) {
-    for storm in tree(capture).flat_map(|tree| &tree.host_storms) {
+pub(super) fn host_storms(evidence: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    for storm in tree(evidence).flat_map(|tree| &tree.host_storms) {
         let time = between(storm.start_ns, storm.end_ns);
         let text = format!(
             "{} held {} of its link paused for {} of {}, and nothing to it was marked: {}",
