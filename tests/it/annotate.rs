@@ -8,7 +8,10 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use crate::support::scratch::Scratch;
+use crate::support::{
+    programs::{cli, done, has_wireshark, printed},
+    scratch::Scratch,
+};
 use rdmawire::{
     capture::{self, Format, Interface, Record, Sink, Source},
     dissect::{Link, dissect},
@@ -18,29 +21,15 @@ use rdmawire::{
 use serde_json::Value;
 
 fn rdmawire(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_rdmawire")).args(arguments).output().unwrap()
+    cli().args(arguments).output().unwrap()
 }
 
 fn annotate(input: &Path, output: &Path) -> String {
-    let done = rdmawire(&["annotate", input.to_str().unwrap(), output.to_str().unwrap()]);
-    let said = String::from_utf8(done.stderr).unwrap();
-    assert!(done.status.success(), "{}: {said}", input.display());
-    said
-}
-
-/// Whether a tool of Wireshark is here; says so if not.
-fn has(tool: &str) -> bool {
-    let is_here = Command::new(tool).arg("-v").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
-    if !is_here {
-        println!("skipped: {tool} is not installed");
-    }
-    is_here
+    String::from_utf8(done(cli().arg("annotate").args([input, output])).stderr).unwrap()
 }
 
 fn tshark(arguments: &[&str]) -> String {
-    let done = Command::new("tshark").args(arguments).output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    String::from_utf8(done.stdout).unwrap()
+    printed(Command::new("tshark").args(arguments))
 }
 
 /// A frame as far as every format keeps it.
@@ -190,7 +179,7 @@ fn counts_of_comments_are_those_of_the_truth_behind_the_network() {
 #[test]
 fn every_capture_is_copied_bit_for_bit_and_wireshark_counts_the_same_comments() {
     let scratch = Scratch::new("annotate-all");
-    let (tshark_is_here, editcap_is_here) = (has("tshark"), has("editcap"));
+    let (tshark_is_here, editcap_is_here) = (has_wireshark("tshark"), has_wireshark("editcap"));
     for path in captures() {
         let out = scratch.join("out.pcapng");
         let _ = fs::remove_file(&out);
@@ -229,7 +218,7 @@ fn a_stream_is_annotated_as_a_file_is() {
     let path = Path::new("pcaps/loss1_rc_write-B-300.pcap");
     let out = scratch.join("out.pcapng");
     annotate(path, &out);
-    let mut child = Command::new(env!("CARGO_BIN_EXE_rdmawire"))
+    let mut child = cli()
         .args(["annotate", "-", "-", "--quiet"])
         .env("TMPDIR", &*scratch)
         .stdin(Stdio::piped())
@@ -313,7 +302,7 @@ fn names_comments_interfaces_and_drops_stay() {
         interfaces.iter().map(|i| (i.name.clone(), i.speed_bps, i.snaplen, i.drops)).collect();
     assert_eq!(kept[0], expected[0]);
     assert_eq!(kept[1], (expected[1].0.clone(), expected[1].1, 9000, Some(12)));
-    if has("tshark") {
+    if has_wireshark("tshark") {
         let out = out.to_str().unwrap();
         let named = tshark(&["-r", out, "-N", "n", "-c", "20"]);
         assert!(named.contains("alpha") && named.contains("beta"), "{named}");

@@ -3,11 +3,15 @@
 use std::{
     io::{Read, Write},
     path::Path,
-    process::{Child, Command, Output, Stdio},
+    process::{Child, Command, Stdio},
     time::Duration,
 };
 
-use crate::support::{frames::Roce, scratch::Scratch};
+use crate::support::{
+    frames::Roce,
+    programs::{cli, ended},
+    scratch::Scratch,
+};
 use rdmawire::{
     analyze::{Analysis, Files, Options},
     capture::{self, Record, Sink, Time},
@@ -42,14 +46,13 @@ fn trace_from(start: i64, path: &Path, psns: impl IntoIterator<Item = u32>, paus
 }
 
 fn command(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rdmawire"));
+    let mut command = cli();
     command.arg("analyze").args(args).env_remove("COLUMNS");
     command
 }
 
 fn run(args: &[&str]) -> (Option<i32>, String, String) {
-    let Output { status, stdout, stderr } = command(args).output().unwrap();
-    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+    ended(&mut command(args))
 }
 
 fn json(args: &[&str]) -> Value {

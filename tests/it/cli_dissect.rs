@@ -9,7 +9,10 @@ use std::{
 
 use crate::{
     samples::{self, Sample},
-    support::scratch::Scratch,
+    support::{
+        programs::{cli, skip},
+        scratch::Scratch,
+    },
 };
 use rdmawire::dissect::Link;
 use serde_json::Value;
@@ -33,7 +36,7 @@ fn ethernet() -> Vec<Sample> {
 }
 
 fn rdmawire() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rdmawire"));
+    let mut command = cli();
     command.env_remove("NO_COLOR");
     command
 }
@@ -227,8 +230,7 @@ fn an_unreadable_file() {
     let path = scratch.file("secret.pcap", &capture());
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::File::open(&path).is_ok() {
-        println!("skipped: whoever runs this may read everything");
-        return;
+        return skip("another user", "whoever runs this may read everything");
     }
     let output = run(&[], &path);
     assert_eq!(output.status.code(), Some(2));

@@ -141,15 +141,13 @@ fn every_counter_has_one_meaning_for_each_vendor() {
 
 #[cfg(feature = "cli")]
 mod cli {
-    use std::{
-        path::PathBuf,
-        process::{Command, Output},
-    };
+    use std::{path::PathBuf, process::Output};
 
     use super::*;
+    use crate::support::programs::cli;
 
     fn run(arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_rdmawire")).arg("counters").args(arguments).output().unwrap()
+        cli().arg("counters").args(arguments).output().unwrap()
     }
 
     fn file(name: &str, text: &str) -> PathBuf {

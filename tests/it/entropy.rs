@@ -1,8 +1,9 @@
 //! Source ports that are predicted, beside those of a capture.
 
-use std::process::Command;
-
-use crate::support::trace;
+use crate::support::{
+    programs::{cli, printed},
+    trace,
+};
 use rdmawire::{
     analyze::{Analysis, KnownConnection, Options},
     entropy::{Formula, nvidia_source_port, predict},
@@ -64,20 +65,13 @@ fn paths_and_collisions_are_counted() {
 fn the_command_says_so_too() {
     let file = std::env::temp_dir().join(format!("rdmawire-qps-{}.csv", std::process::id()));
     std::fs::write(&file, "10.0.0.1,2,10.0.0.2,3\n10.0.0.1,4,10.0.0.2,5\n").unwrap();
-    let run = |more: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rdmawire"));
-        let output =
-            command.args(["entropy", "--paths", "2", "--qps"]).arg(&file).args(more).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    };
+    let run = |more: &[&str]| printed(cli().args(["entropy", "--paths", "2", "--qps"]).arg(&file).args(more));
     let text = run(&[]);
     assert!(text.contains("nvidia: 1 source ports; 2 connections share one"), "{text}");
     let json: serde_json::Value = serde_json::from_str(&run(&["--json"])).unwrap();
     assert_eq!(json["predictions"][1]["connections"][0]["udp_src_port"], 0xc001);
     std::fs::write(&file, "10.0.0.1,2,10.0.0.2\n").unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rdmawire"));
-    let output = command.args(["entropy", "--qps"]).arg(&file).output().unwrap();
+    let output = cli().args(["entropy", "--qps"]).arg(&file).output().unwrap();
     std::fs::remove_file(&file).unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success() && error.contains("line 1"), "{error}");

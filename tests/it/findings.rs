@@ -237,8 +237,7 @@ fn the_table_is_well_formed() {
 #[test]
 fn explain_knows_every_kind() {
     let explain = |id: &[&str]| {
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_rdmawire"));
-        let output = command.args(["explain", "finding"]).args(id).output().unwrap();
+        let output = crate::support::programs::cli().args(["explain", "finding"]).args(id).output().unwrap();
         String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
     };
     let all = explain(&[]);

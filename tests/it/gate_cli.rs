@@ -6,7 +6,10 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use crate::support::scratch::Scratch;
+use crate::support::{
+    programs::{cli, ended, skip},
+    scratch::Scratch,
+};
 use rdmawire::{
     capture::{self, Interface, Record, Sink, Time},
     dissect::Link,
@@ -16,9 +19,7 @@ use serde_json::{Value, json};
 const LOSSY: &str = "pcaps/loss1_rc_write-B-300.pcap";
 
 fn run(args: &[&str]) -> (Option<i32>, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rdmawire"));
-    let Output { status, stdout, stderr } = command.args(args).output().unwrap();
-    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+    ended(cli().args(args))
 }
 
 #[test]
@@ -180,8 +181,7 @@ fn is_xml(text: &str) {
     let python =
         Command::new("python3").args(["-c", parse]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let Ok(mut python) = python else {
-        println!("skipped: no python3 to parse XML");
-        return;
+        return skip("python3", "nothing else here parses XML");
     };
     std::io::Write::write_all(&mut python.stdin.take().unwrap(), text.as_bytes()).unwrap();
     let Output { status, stderr, .. } = python.wait_with_output().unwrap();

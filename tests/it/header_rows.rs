@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::support::{frames, scratch};
+use crate::support::{frames, programs::cli, scratch};
 use arrow_array::{RecordBatch, cast::AsArray, types::Int64Type};
 use proptest::prelude::*;
 use rdmawire::{
@@ -335,7 +335,7 @@ fn an_index_has_the_report_of_the_capture() {
     for path in ["pcaps/loss1_rc_write-B-300.pcap", "pcaps/cm_rping-A.pcap", "pcaps/ecn_rc_write-A.pcap.zst"]
     {
         let index = |more: &[&str]| {
-            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_rdmawire"));
+            let mut command = cli();
             command
                 .args(["index", "--tap", "leaf 1/eth0", "--buckets", "2", "-o"])
                 .arg(&dir)
@@ -349,7 +349,7 @@ fn an_index_has_the_report_of_the_capture() {
         assert_eq!(done.status.code(), Some(2));
         assert!(String::from_utf8_lossy(&done.stderr).contains("exists"));
         let analyze = |what: &std::path::Path| {
-            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_rdmawire"));
+            let mut command = cli();
             let done = command.args(["analyze", "--json"]).arg(what).output().unwrap();
             assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
             assert!(done.stderr.is_empty(), "{}", String::from_utf8_lossy(&done.stderr));
@@ -374,9 +374,7 @@ fn an_index_says_what_is_damaged() {
     let cut = scratch.join("cut.pcap");
     let whole = std::fs::read("pcaps/loss1_rc_write-B-300.pcap").unwrap();
     std::fs::write(&cut, &whole[..12_345]).unwrap();
-    let run = |arguments: &[&std::ffi::OsStr]| {
-        std::process::Command::new(env!("CARGO_BIN_EXE_rdmawire")).args(arguments).output().unwrap()
-    };
+    let run = |arguments: &[&std::ffi::OsStr]| cli().args(arguments).output().unwrap();
     let dir = scratch.join("index");
     let done =
         run(&["index".as_ref(), "--tap".as_ref(), "t".as_ref(), "-o".as_ref(), dir.as_ref(), cut.as_ref()]);

@@ -6,12 +6,13 @@ use std::{
     process::{Command, Output},
 };
 
-use crate::support::scratch::Scratch;
-
-const PROGRAM: &str = env!("CARGO_BIN_EXE_rdmawire");
+use crate::support::{
+    programs::{RDMAWIRE, cli},
+    scratch::Scratch,
+};
 
 fn run(arguments: &[&str], folder: &Path, config: &str) -> Output {
-    let mut command = Command::new(PROGRAM);
+    let mut command = cli();
     command.args(arguments).current_dir(folder).env("RDMAWIRE_CONFIG", config).env("COLUMNS", "200");
     command.output().unwrap()
 }
@@ -76,7 +77,7 @@ fn examples_of_the_help_run() {
         serde_json::from_slice(&run(&["analyze", "--json", "x.pcap"], &folder, "").stdout).unwrap();
     let host = report["flows"][0]["src"].as_str().unwrap();
     let search =
-        format!("{}:{}", Path::new(PROGRAM).parent().unwrap().display(), std::env::var("PATH").unwrap());
+        format!("{}:{}", Path::new(RDMAWIRE).parent().unwrap().display(), std::env::var("PATH").unwrap());
     for command in commands() {
         let lines = examples(&command);
         assert!(lines.len() >= 2, "{command}: {} examples", lines.len());

@@ -10,7 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::support::scratch::Scratch;
+use crate::support::{
+    programs::{RDMAWIRE, cli},
+    scratch::Scratch,
+};
 use rdmawire::{
     craft::{Packet, template},
     opcode::Opcode,
@@ -26,7 +29,7 @@ const TIME: Duration = Duration::from_secs(120);
 fn run(args: &[&str]) -> (i32, String) {
     let start = Instant::now();
     let mut child = Command::new("sh")
-        .args(["-c", &format!("ulimit -v {MEMORY}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_rdmawire")])
+        .args(["-c", &format!("ulimit -v {MEMORY}; exec \"$0\" \"$@\""), RDMAWIRE])
         .args(args)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -556,7 +559,7 @@ fn nothing_steers_the_terminal() {
         ]);
     }
     for args in all {
-        let out = Command::new(env!("CARGO_BIN_EXE_rdmawire")).args(&args).output().unwrap();
+        let out = cli().args(&args).output().unwrap();
         for text in [&out.stdout, &out.stderr].map(|bytes| String::from_utf8_lossy(bytes)) {
             assert!(!text.contains(|c: char| c.is_control() && c != '\n' && c != '\t'), "{args:?}: {text:?}");
         }
@@ -591,7 +594,7 @@ fn no_renderer_steers_the_terminal() {
     let (named, merged) = (named.to_str().unwrap(), merged.to_str().unwrap());
     let of = |name: &str| folder.join(name).to_str().unwrap().to_owned();
     let real = "pcaps/loss1_rc_write-B-300.pcap";
-    let out = |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_rdmawire")).args(args).output().unwrap();
+    let out = |args: &[&str]| cli().args(args).output().unwrap();
     assert!(out(&["rewrite", named, merged]).status.success());
     let (html, svg, csv, ndjson) = (of("r.html"), of("p.svg"), of("csv"), of("ndjson"));
     let (sarif, junit, noted) = (of("s.sarif"), of("j.xml"), of("a.pcapng"));
@@ -674,7 +677,7 @@ fn a_damaged_capture_is_read_as_far_as_it_goes() {
             said.lines().filter(|line| line.contains("cut.pcap") && line.contains("13 frames")).count();
         assert!(told >= 1, "{args:?}: {said}");
     }
-    let packets = Command::new(env!("CARGO_BIN_EXE_rdmawire")).args(["packets", cut]).output().unwrap();
+    let packets = cli().args(["packets", cut]).output().unwrap();
     assert_eq!(
         packets.stdout.iter().filter(|byte| **byte == b'\n').count(),
         1 + 13,

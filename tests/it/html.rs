@@ -6,7 +6,10 @@ use std::{
     process::Command,
 };
 
-use crate::support::frames::Roce;
+use crate::support::{
+    frames::Roce,
+    programs::{cli, done, skip},
+};
 use rdmawire::{
     capture::{self, Format, Record, Sink, Time},
     opcode::Opcode,
@@ -21,9 +24,7 @@ use serde_json::Value;
 const LOSSY: &str = "pcaps/loss1_rc_write-B-300.pcap";
 
 fn run(arguments: &[&str]) -> Vec<u8> {
-    let output = Command::new(env!("CARGO_BIN_EXE_rdmawire")).args(arguments).output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    output.stdout
+    done(cli().args(arguments)).stdout
 }
 
 fn page(captures: &[&str]) -> String {
@@ -149,8 +150,7 @@ fn a_page_replaces_a_page_but_no_capture() {
     let [capture, page] = [&capture, &page].map(|path| path.to_str().unwrap());
     run(&["analyze", LOSSY, "--html", page]);
     run(&["analyze", LOSSY, "--html", page]);
-    let refused =
-        Command::new(env!("CARGO_BIN_EXE_rdmawire")).args(["analyze", "--html", capture, LOSSY]).output();
+    let refused = cli().args(["analyze", "--html", capture, LOSSY]).output();
     let refused = refused.unwrap();
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("no page"));
@@ -242,8 +242,7 @@ fn in_browser(page: &Path, json: &Path) {
     let (Some(node), Some(chromium)) =
         (found(&["node", "nodejs"]), found(&["chromium", "chromium-browser", "google-chrome"]))
     else {
-        println!("skipped: node or Chromium is not installed");
-        return;
+        return skip("chromium", "node or Chromium is not installed");
     };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser.mjs");
     let done = Command::new(node).arg(script).args([page, json]).arg(chromium).output().unwrap();
@@ -356,7 +355,7 @@ fn one_run_makes_all_outputs() {
         assert!(of(&tables).len() > 100 && of(&tables) == of(&tables_alone), "{table}");
     }
     assert_eq!(islands(&String::from_utf8(read(&page)).unwrap()), islands(&self::page(&[LOSSY])));
-    let mut both = Command::new(env!("CARGO_BIN_EXE_rdmawire"));
+    let mut both = cli();
     assert!(!both.args(["analyze", "--json", "--html", "-", LOSSY]).output().unwrap().status.success());
 }
 

@@ -1,9 +1,9 @@
 //! Sending and capturing between two network namespaces, made and removed here. Where the machine does not allow that, each test
-//! prints `skipped: why`; with `RDMAWIRE_LIVE=1` it fails.
+//! is skipped.
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader, Read},
     path::{Path, PathBuf},
     process::{Child, ChildStderr, Command, Output, Stdio},
     sync::atomic::{AtomicU32, Ordering},
@@ -11,9 +11,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::support::programs::{RDMAWIRE, cli, skip};
 use rdmawire::capture::{self, Source};
 
-const RDMAWIRE: &str = env!("CARGO_BIN_EXE_rdmawire");
 /// The longest that one command may take.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -25,7 +25,7 @@ struct Cable {
 
 impl Cable {
     /// `None` where this machine has no network namespaces.
-    fn new(test: &str) -> Option<Cable> {
+    fn new() -> Option<Cable> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let id = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let names = ["a", "b"].map(|end| format!("rdmawire-{end}-{id}"));
@@ -34,7 +34,7 @@ impl Cable {
         match cable.lay() {
             Ok(()) => Some(cable),
             Err(why) => {
-                skip(test, &format!("no network namespaces here: {why}"));
+                skip("network namespaces", why);
                 None
             }
         }
@@ -126,12 +126,6 @@ impl Drop for Capturing {
     }
 }
 
-/// Not through `eprintln!`, which the test harness keeps to itself where a test passes.
-fn skip(test: &str, why: &str) {
-    assert!(std::env::var_os("RDMAWIRE_LIVE").is_none(), "{test} cannot run: {why}");
-    let _ = writeln!(std::io::stderr(), "skipped: {test}: {why}");
-}
-
 fn ip(arguments: &str) -> Result<(), String> {
     run(Command::new("ip").args(arguments.split_whitespace()))
 }
@@ -169,7 +163,7 @@ fn bytes(frames: &[(i64, Vec<u8>)]) -> Vec<&[u8]> {
 
 #[test]
 fn what_is_sent_arrives_byte_for_byte_and_in_order() {
-    let Some(cable) = Cable::new("sending and capturing") else { return };
+    let Some(cable) = Cable::new() else { return };
     let file = shipped("loss1_rc_write-B-300.pcap");
     let sent = frames(&file);
     for (name, format) in [("x.pcapng", "pcapng"), ("x.pcap", "pcap"), ("x.pcapng.zst", "compressed")] {
@@ -188,11 +182,11 @@ fn what_is_sent_arrives_byte_for_byte_and_in_order() {
 
 #[test]
 fn vlan_tags_stay_in_the_frames() {
-    let Some(cable) = Cable::new("tagged frames") else { return };
+    let Some(cable) = Cable::new() else { return };
     let (tagged, output) = (cable.at("tagged.pcap"), cable.at("x.pcapng"));
     let stack =
         "eth / vlan pcp=3 vid=100 / ipv4 dst=10.0.0.2 / udp / bth opcode=rc-send-only psn=7 / payload 64";
-    let crafted = Command::new(RDMAWIRE).args(["craft", stack, "-o", &tagged]).output().unwrap();
+    let crafted = cli().args(["craft", stack, "-o", &tagged]).output().unwrap();
     assert!(crafted.status.success(), "{}", said(&crafted));
     let capturing = cable.capture(&["-o", &output, "-c", "1", "-f", "vlan", "--duration", "30s"]);
     let sending = cable.rdmawire(0, &["send", "-i", "wire0", &tagged]).output().unwrap();
@@ -205,11 +199,11 @@ fn vlan_tags_stay_in_the_frames() {
 
 #[test]
 fn frames_leave_as_recorded_or_at_a_rate() {
-    let Some(cable) = Cable::new("pacing") else { return };
+    let Some(cable) = Cable::new() else { return };
     let (file, output) = (cable.at("spaced.pcap"), cable.at("x.pcapng"));
     let stack = "eth / ipv4 dst=10.0.0.2 / udp / bth opcode=rc-send-only psn=7 / payload 64";
     let craft = ["craft", stack, "-o", &file, "--count", "21", "--interval", "20ms"];
-    let crafted = Command::new(RDMAWIRE).args(craft).output().unwrap();
+    let crafted = cli().args(craft).output().unwrap();
     assert!(crafted.status.success(), "{}", said(&crafted));
     let sent = frames(&file);
     let recorded = sent.last().unwrap().0 - sent[0].0;
@@ -235,7 +229,7 @@ fn frames_leave_as_recorded_or_at_a_rate() {
 
 #[test]
 fn the_filter_chooses_and_loop_repeats() {
-    let Some(cable) = Cable::new("filtering") else { return };
+    let Some(cable) = Cable::new() else { return };
     let file = shipped("loss1_rc_write-B-300.pcap");
     let sent = frames(&file);
     let output = cable.at("x.pcapng");
@@ -263,7 +257,7 @@ fn the_filter_chooses_and_loop_repeats() {
 
 #[test]
 fn ctrl_c_leaves_a_whole_file() {
-    let Some(cable) = Cable::new("Ctrl-C") else { return };
+    let Some(cable) = Cable::new() else { return };
     let file = shipped("loss1_rc_write-B-300.pcap");
     for name in ["x.pcapng", "x.pcap.gz"] {
         let output = cable.at(name);
@@ -288,7 +282,7 @@ fn ctrl_c_leaves_a_whole_file() {
 
 #[test]
 fn a_capture_can_be_analyzed_at_once() {
-    let Some(cable) = Cable::new("analyzing live") else { return };
+    let Some(cable) = Cable::new() else { return };
     let file = shipped("loss1_rc_write-B-300.pcap");
     let count = frames(&file).len().to_string();
     let mut capturing = cable.capture(&["--analyze", "--json", "-c", &count, "--duration", "30s"]);
@@ -298,7 +292,7 @@ fn a_capture_can_be_analyzed_at_once() {
     capturing.child.stdout.take().unwrap().read_to_string(&mut report).unwrap();
     capturing.end();
     let live: serde_json::Value = serde_json::from_str(&report).unwrap();
-    let read = Command::new(RDMAWIRE).args(["analyze", "--json", &file]).output().unwrap();
+    let read = cli().args(["analyze", "--json", &file]).output().unwrap();
     let read: serde_json::Value = serde_json::from_slice(&read.stdout).unwrap();
     let packets = |report: &serde_json::Value| report["capture"]["packets"].as_u64().unwrap();
     assert_eq!(packets(&live), packets(&read));
@@ -308,7 +302,7 @@ fn a_capture_can_be_analyzed_at_once() {
 
 #[test]
 fn what_cannot_be_sent_is_said_and_the_rest_is_sent() {
-    let Some(cable) = Cable::new("frames longer than the MTU") else { return };
+    let Some(cable) = Cable::new() else { return };
     ip(&format!("-n {} link set wire0 mtu 600", cable.names[0])).unwrap();
     let file = shipped("loss1_rc_write-B-300.pcap");
     let all = frames(&file);
@@ -332,7 +326,7 @@ fn without_the_privilege_one_line_says_what_it_takes() {
     let is_root = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n");
     let is_droppable = probe.is_ok_and(|probe| probe.status.success());
     if is_root && !is_droppable {
-        return skip("the message without the privilege", "setpriv cannot drop capabilities here");
+        return skip("setpriv", "it cannot drop capabilities here");
     }
     for arguments in [
         &["send", "-i", "lo", &file][..],
@@ -343,7 +337,7 @@ fn without_the_privilege_one_line_says_what_it_takes() {
             command.args(["--bounding-set=-all", "--inh-caps=-all", RDMAWIRE]);
             command
         } else {
-            Command::new(RDMAWIRE)
+            cli()
         };
         let output = command.args(arguments).output().unwrap();
         let text = said(&output);
@@ -355,12 +349,12 @@ fn without_the_privilege_one_line_says_what_it_takes() {
 
 #[test]
 fn interfaces_are_listed_to_anybody() {
-    let output = Command::new(RDMAWIRE).args(["interfaces", "--json"]).output().unwrap();
+    let output = cli().args(["interfaces", "--json"]).output().unwrap();
     assert!(output.status.success(), "{}", said(&output));
     let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let loopback = all.as_array().unwrap().iter().find(|interface| interface["loopback"] == true);
     assert_eq!(loopback.unwrap()["name"], "lo");
-    let nowhere = Command::new(RDMAWIRE).args(["capture", "-i", "nowhere", "-o", "x.pcap"]).output().unwrap();
+    let nowhere = cli().args(["capture", "-i", "nowhere", "-o", "x.pcap"]).output().unwrap();
     assert_eq!(nowhere.status.code(), Some(2));
     assert!(
         said(&nowhere).contains("nowhere: no such network interface; there are lo"),
@@ -372,7 +366,7 @@ fn interfaces_are_listed_to_anybody() {
 /// As Wireshark captures: frames come through a named pipe while they are captured, with the comments that the whole file would get.
 #[test]
 fn wireshark_gets_annotated_frames_while_they_come() {
-    let Some(cable) = Cable::new("live annotation") else { return };
+    let Some(cable) = Cable::new() else { return };
     let file = shipped("loss1_rc_write-B-300.pcap");
     let (pipe, plain, whole) = (cable.at("pipe"), cable.at("plain.pcap"), cable.at("whole.pcapng"));
     run(Command::new("mkfifo").arg(&pipe)).unwrap();
@@ -416,7 +410,7 @@ fn wireshark_gets_annotated_frames_while_they_come() {
         capture::Sink::put(&mut sink, &record).unwrap();
     }
     capture::Sink::finish(&mut sink).unwrap();
-    run(Command::new(RDMAWIRE).args(["annotate", &plain, &whole])).unwrap();
+    run(cli().args(["annotate", &plain, &whole])).unwrap();
     let mut reader = capture::open(whole.as_ref()).unwrap();
     let class = |comment: &str| comment.split(' ').nth(1).unwrap_or_default().to_owned();
     let mut commented = 0;

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use crate::support::programs::{cli, has_wireshark, printed};
 use rdmawire::{
     analyze::{Analysis, Options, QosMap},
     capture::{self, Format, Record, Sink, Time},
@@ -115,7 +116,7 @@ fn every_field_is_that_of_tshark() {
     to.finish().unwrap();
     let names = names();
     assert!(names.len() > 70);
-    let ours = Command::new(env!("CARGO_BIN_EXE_rdmawire"))
+    let ours = cli()
         .args(["dissect", "--filter", "lldp", "--fields", &names.join(",")])
         .arg(&path)
         .output()
@@ -123,7 +124,7 @@ fn every_field_is_that_of_tshark() {
     let mut tshark = Command::new("tshark");
     tshark.args(["-n", "-T", "fields", "-r"]).arg(&path);
     names.iter().for_each(|name| _ = tshark.args(["-e", name]));
-    let theirs = tshark.output();
+    let theirs = has_wireshark("tshark").then(|| printed(&mut tshark));
     std::fs::remove_file(&path).unwrap();
     let ours = String::from_utf8(ours.stdout).unwrap();
     let rows: Vec<&str> = ours.lines().skip(1).collect();
@@ -136,11 +137,7 @@ fn every_field_is_that_of_tshark() {
     for (name, seen) in names.iter().zip(seen) {
         assert!(seen > 0, "{name} is in neither frame");
     }
-    let Ok(theirs) = theirs else {
-        println!("skipped: there is no tshark");
-        return;
-    };
-    let theirs = String::from_utf8(theirs.stdout).unwrap();
+    let Some(theirs) = theirs else { return };
     for (ours, theirs) in rows.iter().zip(theirs.lines()) {
         for ((name, ours), theirs) in names.iter().zip(row(ours)).zip(row(theirs)) {
             assert_eq!(ours, theirs, "{name}");

@@ -111,9 +111,10 @@ mod command {
         collections::HashSet,
         fs,
         path::{Path, PathBuf},
-        process::{Command, Output},
+        process::Output,
     };
 
+    use crate::support::programs::cli;
     use rdmawire::{
         capture::{self, Source},
         dissect::{Link, dissect},
@@ -127,7 +128,7 @@ mod command {
     }
 
     fn run(to: &Path, args: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rdmawire"));
+        let mut command = cli();
         command.arg("fuzz-corpus").arg("-o").arg(to).args(args).output().unwrap()
     }
 

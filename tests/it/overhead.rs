@@ -354,13 +354,9 @@ fn a_message_is_the_packets_it_takes() {
 
 #[cfg(feature = "cli")]
 fn command(args: &[&str]) -> (bool, String, String) {
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_rdmawire"))
-        .arg("overhead")
-        .args(args)
-        .output()
-        .unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.success(), text(output.stdout), text(output.stderr))
+    let (code, printed, errors) =
+        crate::support::programs::ended(crate::support::programs::cli().arg("overhead").args(args));
+    (code == Some(0), printed, errors)
 }
 
 #[cfg(feature = "cli")]

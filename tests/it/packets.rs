@@ -9,7 +9,10 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::scratch::Scratch;
+use crate::support::{
+    programs::{cli, done, has_wireshark, printed},
+    scratch::Scratch,
+};
 
 const CAPTURES: [&str; 8] = [
     "pcaps/loss1_both_rc_write-B.pcap.zst",
@@ -23,9 +26,7 @@ const CAPTURES: [&str; 8] = [
 ];
 
 fn run(arguments: &[&str]) -> Output {
-    let output = Command::new(env!("CARGO_BIN_EXE_rdmawire")).args(arguments).output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    output
+    done(cli().args(arguments))
 }
 
 fn rows(text: &[u8]) -> Vec<Value> {
@@ -216,17 +217,16 @@ fn values_are_those_of_tshark() {
         ("aeth_msn", "infiniband.aeth.msn"),
         ("icrc", "infiniband.invariant.crc"),
     ];
+    if !has_wireshark("tshark") {
+        return;
+    }
     let capture = "pcaps/loss1_rc_write-B-300.pcap";
     let mut tshark = Command::new("tshark");
     tshark.args(["-n", "-r", capture, "-T", "fields"]);
     FIELDS.iter().for_each(|(_, field)| {
         tshark.args(["-e", field]);
     });
-    let Ok(output) = tshark.output() else {
-        println!("skipped: there is no tshark");
-        return;
-    };
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = printed(&mut tshark);
     let number = |text: &str| match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
         None => text.parse().ok(),
@@ -249,7 +249,7 @@ fn files_are_whole_or_not_there() {
     let path = scratch.join("p.csv");
     let name = path.to_str().unwrap();
     let refused = |arguments: &[&str], error: &str| {
-        let output = Command::new(env!("CARGO_BIN_EXE_rdmawire")).args(arguments).output().unwrap();
+        let output = cli().args(arguments).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.code() == Some(2) && said.contains(error), "{said}");
     };
@@ -263,15 +263,7 @@ fn files_are_whole_or_not_there() {
 #[test]
 #[cfg(feature = "parquet")]
 fn parquet_has_the_same_rows() {
-    let python = std::env::var("RDMAWIRE_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    if !Command::new(&python)
-        .args(["-c", "import duckdb"])
-        .output()
-        .is_ok_and(|output| output.status.success())
-    {
-        println!("skipped: Python's duckdb is not installed");
-        return;
-    }
+    let Some(python) = python("duckdb") else { return };
     let scratch = Scratch::new("packets");
     let of = |name: &str| scratch.join(name).to_str().unwrap().to_owned();
     let (parquet, csv) = (of("p.parquet"), of("p.csv"));
@@ -288,7 +280,7 @@ fn parquet_has_the_same_rows() {
          n = [duckdb.sql(f'select count(*) from ({{x}} except all {{y}})').fetchall()[0][0] for x, y in ((a, b), (b, a))]\n\
          print(n[0], n[1], duckdb.sql(f'select count(*) from ({{a}})').fetchall()[0][0] > 50000)"
     );
-    let output = Command::new(&python).args(["-c", &program]).output().unwrap();
+    let output = Command::new(python).args(["-c", &program]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(said.trim(), "0 0 True", "{}", String::from_utf8_lossy(&output.stderr));
 }
@@ -297,8 +289,7 @@ fn parquet_has_the_same_rows() {
 #[test]
 fn what_goes_wrong_is_said_once() {
     let program = |more: &[&str]| {
-        let mut program = Command::new(env!("CARGO_BIN_EXE_rdmawire"));
-        program.arg("packets").args(more).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        cli().arg("packets").args(more).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
     for more in [&["pcaps/loss1_rc_read-A.pcap.zst"][..], &["--messages", "pcaps/loss1_rc_read-A.pcap.zst"]] {
         let mut running = program(more);

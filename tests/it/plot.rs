@@ -5,10 +5,11 @@ use std::{
     process::{Command, Output},
 };
 
+use crate::support::programs::{cli, done, python};
+
 fn run(arguments: &[&str]) -> Output {
     let root = env!("CARGO_MANIFEST_DIR");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rdmawire"));
-    command.current_dir(Path::new(root)).args(arguments).output().expect("it runs")
+    cli().current_dir(Path::new(root)).args(arguments).output().expect("it runs")
 }
 
 fn scratch(name: &str) -> PathBuf {
@@ -57,10 +58,7 @@ fn a_flow_has_a_line_of_rate_and_events() {
 fn a_trace_has_the_events_of_the_report() {
     const CHECK: &str = r#"
 import json, sys
-try:
-    from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
-except ImportError:
-    sys.exit(77)
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 trace = pb.Trace(); trace.ParseFromString(open(sys.argv[1], 'rb').read())
 report = json.load(open(sys.argv[2]))
 tracks, depth, last = {}, {}, {}
@@ -105,19 +103,13 @@ assert ends and ends <= starts and naks and naks <= starts, (len(starts), len(na
 print(counts)
 "#;
     let (trace, json) = (scratch("x.pftrace"), scratch("x.json"));
-    let python = std::env::var("RDMAWIRE_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let python = python("perfetto");
     for capture in [LOSSY, "pcaps/loss1_rc_write-B.pcap.zst", "pcaps/loss1_both_rc_write-B.pcap.zst"] {
-        let done = run(&["analyze", capture, "--json", "--perfetto", trace.to_str().unwrap()]);
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        std::fs::write(&json, &done.stdout).expect("a scratch file");
-        match Command::new(&python).arg("-c").arg(CHECK).args([&trace, &json]).output() {
-            Ok(checked) if checked.status.code() == Some(77) => {
-                println!("skipped: no Python package perfetto");
-            }
-            Ok(checked) => {
-                assert!(checked.status.success(), "{capture}: {}", String::from_utf8_lossy(&checked.stderr));
-            }
-            Err(error) => println!("skipped: no python3: {error}"),
+        let report = run(&["analyze", capture, "--json", "--perfetto", trace.to_str().unwrap()]);
+        assert!(report.status.success(), "{}", String::from_utf8_lossy(&report.stderr));
+        std::fs::write(&json, &report.stdout).expect("a scratch file");
+        if let Some(python) = &python {
+            done(Command::new(python).arg("-c").arg(CHECK).args([&trace, &json]));
         }
     }
     let _ = (std::fs::remove_file(trace), std::fs::remove_file(json));

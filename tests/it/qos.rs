@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::support::merged;
+use crate::support::{
+    merged,
+    programs::{cli, printed},
+};
 use rdmawire::{
     analyze::{Analysis, Class, Options, QosMap, metric::classes::Classes},
     capture::{Record, Time},
@@ -243,9 +246,7 @@ fn a_map_that_is_wrong_is_refused() {
         assert!(map(wrong).is_err(), "{wrong}");
     }
     // What `explain qos` shows is a map.
-    let output =
-        std::process::Command::new(env!("CARGO_BIN_EXE_rdmawire")).args(["explain", "qos"]).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = printed(cli().args(["explain", "qos"]));
     let shown: Vec<&str> = text.split("\n\n").collect();
     assert_eq!(map(shown[1]), Ok(()), "{text}");
 }

@@ -3,14 +3,14 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::Output,
 };
 
-use crate::support::scratch::Scratch;
+use crate::support::{programs::cli, scratch::Scratch};
 use rdmawire::capture::{self, Source};
 
 fn craft(arguments: &[&Path]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_rdmawire")).arg("craft").args(arguments).output().unwrap()
+    cli().arg("craft").args(arguments).output().unwrap()
 }
 
 fn example(name: &str) -> PathBuf {
@@ -109,7 +109,7 @@ fn several_links_are_analyzed_together() {
             fs::write(&links, text.replace("x-l1.pcap", "x-l1")).unwrap();
         }
         let taps = ["l1", "l2", "l3", "l4"].map(|tap| scratch.join(format!("x-{tap}.{extension}")));
-        let report = Command::new(env!("CARGO_BIN_EXE_rdmawire"))
+        let report = cli()
             .args(["analyze", "--merge", "--json", "--speed", "100G", "--links"])
             .arg(&links)
             .args(&taps)
@@ -123,10 +123,7 @@ fn several_links_are_analyzed_together() {
     }
     let wrong = scratch.join("wrong.toml");
     fs::write(&wrong, "[[link]]\ntap = 1\na = { device = \"s1\" }\nb = { devise = \"s2\" }\n").unwrap();
-    let done = Command::new(env!("CARGO_BIN_EXE_rdmawire"))
-        .args(["analyze", "--links"])
-        .args([&wrong, &links])
-        .output();
+    let done = cli().args(["analyze", "--links"]).args([&wrong, &links]).output();
     let message = String::from_utf8(done.unwrap().stderr).unwrap();
     assert!(
         message.contains("wrong.toml") && message.contains("line 4: unknown field `devise`"),

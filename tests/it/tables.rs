@@ -9,7 +9,10 @@ use std::{
 use rdmawire::report::table::Table;
 use serde_json::Value;
 
-use crate::support::scratch::Scratch;
+use crate::support::{
+    programs::{RDMAWIRE, cli, python},
+    scratch::Scratch,
+};
 
 const CAPTURES: [&str; 6] = [
     "pcaps/loss1_both_rc_write-B.pcap.zst",
@@ -21,8 +24,7 @@ const CAPTURES: [&str; 6] = [
 ];
 
 fn analyze(arguments: &[&str], captures: &[&str]) -> Output {
-    let run =
-        Command::new(env!("CARGO_BIN_EXE_rdmawire")).arg("analyze").args(captures).args(arguments).output();
+    let run = cli().arg("analyze").args(captures).args(arguments).output();
     run.expect("the program runs")
 }
 
@@ -132,27 +134,16 @@ fn a_table_is_replaced_only_with_force() {
     assert!(analyze(&["--csv", dir, "--force"], &CAPTURES[5..]).status.success());
 }
 
-/// The interpreter with DuckDB, if there is one: `$RDMAWIRE_PYTHON`, else `python3`.
-fn python() -> Option<String> {
-    let python = std::env::var("RDMAWIRE_PYTHON").unwrap_or("python3".into());
-    let has =
-        Command::new(&python).args(["-c", "import duckdb"]).output().is_ok_and(|run| run.status.success());
-    if !has {
-        println!("skipped: {python} has no module duckdb");
-    }
-    has.then_some(python)
-}
-
 #[test]
 fn duckdb_answers_what_analyze_says() {
-    let Some(python) = python() else { return };
+    let Some(python) = python("duckdb") else { return };
     let scratch = Scratch::new("tables-sql");
     let dir = scratch.to_str().unwrap();
     assert!(analyze(&["--ndjson", dir], &CAPTURES).status.success());
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let run = Command::new(python)
         .arg(root.join("tests/sql/check.py"))
-        .args([env!("CARGO_BIN_EXE_rdmawire"), dir])
+        .args([RDMAWIRE, dir])
         .arg(root.join("examples/sql"))
         .args(CAPTURES)
         .output()
@@ -164,7 +155,7 @@ fn duckdb_answers_what_analyze_says() {
 #[cfg(feature = "parquet")]
 #[test]
 fn parquet_has_the_rows_of_ndjson() {
-    let Some(python) = python() else { return };
+    let Some(python) = python("duckdb") else { return };
     let scratch = Scratch::new("tables-parquet");
     let dir = scratch.to_str().unwrap();
     assert!(analyze(&["--ndjson", dir, "--parquet", dir], &CAPTURES).status.success());

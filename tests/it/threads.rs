@@ -1,16 +1,10 @@
 //! The report of one capture depends neither on how many threads work on it, nor on how it comes.
 
-use std::{
-    fs,
-    io::Write,
-    path::Path,
-    process::{Command, Stdio},
-    thread,
-};
+use std::{fs, io::Write, path::Path, process::Stdio, thread};
 
 use crate::{
     properties::Random,
-    support::{mutants, scratch::Scratch},
+    support::{mutants, programs::cli, scratch::Scratch},
 };
 
 #[path = "../bench/traffic.rs"]
@@ -18,12 +12,7 @@ mod traffic;
 use traffic::{Mix, Traffic};
 
 fn report(path: &Path, args: &[&str]) -> Vec<u8> {
-    let output = Command::new(env!("CARGO_BIN_EXE_rdmawire"))
-        .args(["analyze", "--json"])
-        .args(args)
-        .arg(path)
-        .output()
-        .expect("the program runs");
+    let output = cli().args(["analyze", "--json"]).args(args).arg(path).output().expect("the program runs");
     assert!(output.status.success(), "{}: {}", path.display(), String::from_utf8_lossy(&output.stderr));
     output.stdout
 }
@@ -110,7 +99,7 @@ fn captures_have_one_report() {
 /// What the program says of a file, or of standard input where `input` gives it so many bytes at a time: report, errors and
 /// exit status. The file is called `-` too.
 fn said(path: &str, threads: &str, input: Option<(&[u8], usize)>) -> [String; 3] {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_rdmawire"))
+    let mut child = cli()
         .args(["analyze", "--json", "--threads", threads, path])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -139,8 +128,7 @@ fn a_damaged_capture_has_one_report() {
     let mut captures: Vec<Vec<u8>> = Vec::new();
     for format in ["pcap", "pcapng", "erf"] {
         let (from, to) = (dir.join("traffic.pcap"), dir.join(format!("again.{format}")));
-        let rewritten =
-            Command::new(env!("CARGO_BIN_EXE_rdmawire")).arg("rewrite").arg(from).arg(&to).output();
+        let rewritten = cli().arg("rewrite").arg(from).arg(&to).output();
         assert!(rewritten.expect("the program runs").status.success());
         let bytes = fs::read(to).expect("it was written");
         captures.extend(vec![bytes; 4]);

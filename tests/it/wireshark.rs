@@ -4,39 +4,24 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
 };
 
-use crate::support::scratch::Scratch;
+use crate::support::{
+    programs::{RDMAWIRE, cli, has_wireshark, printed, skip},
+    scratch::Scratch,
+};
 use rdmawire::{
     capture::{self, Source},
     dissect::{Link, dissect},
     wire::Bth,
 };
 
-const RDMAWIRE: &str = env!("CARGO_BIN_EXE_rdmawire");
-
-/// What a command prints; it must succeed.
-fn stdout(command: &mut Command) -> String {
-    let done = command.output().unwrap();
-    assert!(done.status.success(), "{command:?}: {}", String::from_utf8_lossy(&done.stderr));
-    String::from_utf8(done.stdout).unwrap()
-}
-
-fn has_tshark() -> bool {
-    let is_here =
-        Command::new("tshark").arg("-v").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
-    if !is_here {
-        println!("skipped: tshark is not installed");
-    }
-    is_here
-}
-
 /// The folder with everything, and an annotated capture.
 fn installed(scratch: &Scratch, capture: &str) -> (PathBuf, PathBuf) {
     let (dir, out) = (scratch.join("installed"), scratch.join("out.pcapng"));
-    stdout(Command::new(RDMAWIRE).args(["wireshark", "install", "--dir"]).arg(&dir));
-    stdout(Command::new(RDMAWIRE).args(["annotate", "--quiet", "--force", capture]).arg(&out));
+    printed(cli().args(["wireshark", "install", "--dir"]).arg(&dir));
+    printed(cli().args(["annotate", "--quiet", "--force", capture]).arg(&out));
     (dir.join("plugins/rdmawire.lua"), out)
 }
 
@@ -48,13 +33,13 @@ fn fields(plugin: &Path, file: &Path, filter: &str, fields: &[&str]) -> Vec<Vec<
     fields.iter().for_each(|field| {
         command.args(["-e", field]);
     });
-    let text = stdout(&mut command);
+    let text = printed(&mut command);
     text.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
 }
 
 #[test]
 fn comments_are_fields_and_a_connection_can_be_followed() {
-    if !has_tshark() {
+    if !has_wireshark("tshark") {
         return;
     }
     let scratch = Scratch::new("wireshark-fields");
@@ -89,7 +74,7 @@ fn comments_are_fields_and_a_connection_can_be_followed() {
 /// Of several connections: each has the packets to its two ends, whether they have comments or not.
 #[test]
 fn every_packet_of_a_connection_has_its_number() {
-    if !has_tshark() {
+    if !has_wireshark("tshark") {
         return;
     }
     let scratch = Scratch::new("wireshark-connections");
@@ -117,7 +102,7 @@ fn every_packet_of_a_connection_has_its_number() {
 /// The menu entries, in a tshark that takes itself for Wireshark.
 #[test]
 fn the_menu_follows_a_connection() {
-    if !has_tshark() {
+    if !has_wireshark("tshark") {
         return;
     }
     let scratch = Scratch::new("wireshark-menu");
@@ -135,7 +120,7 @@ fn the_menu_follows_a_connection() {
                 action({ name = "frame.number", value = 9 }, { name = "rdmawire.conn", value = 17 })
             end"#,
     );
-    let said = stdout(
+    let said = printed(
         Command::new("tshark")
             // The user's own plug-ins would be loaded first.
             .env("HOME", scratch.file("home.txt", b"").with_file_name("home"))
@@ -166,7 +151,7 @@ fn the_menu_follows_a_connection() {
 /// Installed where Wireshark looks: columns come with the profile, colours are valid filters, and a profile that was changed stays.
 #[test]
 fn the_profile_has_columns_and_colours() {
-    if !has_tshark() {
+    if !has_wireshark("tshark") {
         return;
     }
     let scratch = Scratch::new("wireshark-profile");
@@ -176,17 +161,17 @@ fn the_profile_has_columns_and_colours() {
         command.env("HOME", &*scratch).env("XDG_CONFIG_HOME", scratch.join(".config"));
         command
     };
-    let said = stdout(at_home(RDMAWIRE).args(["wireshark", "install"]));
+    let said = printed(at_home(RDMAWIRE).args(["wireshark", "install"]));
     assert!(said.contains("profile"), "{said}");
     assert!(scratch.join(".local/lib/wireshark/plugins/rdmawire.lua").exists(), "{said}");
     let profile = scratch.join(".config/wireshark/profiles/rdmawire");
     let mut tshark = at_home("tshark");
     // Whether a plugin of one's own is loaded for root is the system's choice.
-    let by_itself = stdout(at_home("tshark").args(["-G", "fields"])).contains("rdmawire.class");
+    let by_itself = printed(at_home("tshark").args(["-G", "fields"])).contains("rdmawire.class");
     if !by_itself {
         tshark.arg("-X").arg(format!("lua_script:{}", plugin.display()));
     }
-    let text = stdout(tshark.args(["-C", "rdmawire", "-r"]).arg(&out).args(["-Y", "frame.number == 145"]));
+    let text = printed(tshark.args(["-C", "rdmawire", "-r"]).arg(&out).args(["-Y", "frame.number == 145"]));
     assert!(text.contains("retransmission 0 0 upstream"), "{text}");
 
     for line in fs::read_to_string(profile.join("colorfilters")).unwrap().lines() {
@@ -195,10 +180,10 @@ fn the_profile_has_columns_and_colours() {
         fields(&plugin, &out, filter, &["frame.number"]);
     }
     fs::write(profile.join("preferences"), "# mine").unwrap();
-    let said = stdout(at_home(RDMAWIRE).args(["wireshark", "install"]));
+    let said = printed(at_home(RDMAWIRE).args(["wireshark", "install"]));
     assert!(said.contains("kept as it was"), "{said}");
     assert_eq!(fs::read_to_string(profile.join("preferences")).unwrap(), "# mine");
-    stdout(at_home(RDMAWIRE).args(["wireshark", "install", "--force"]));
+    printed(at_home(RDMAWIRE).args(["wireshark", "install", "--force"]));
     assert!(fs::read_to_string(profile.join("preferences")).unwrap().contains("rdmawire.class"));
 }
 
@@ -209,7 +194,7 @@ fn wireshark_finds_the_interfaces() {
     let (plugin, _) = installed(&scratch, "pcaps/loss1_rc_write-B-300.pcap");
     let extcap = plugin.parent().unwrap().with_file_name("extcap");
     // As Wireshark calls it.
-    let ask = |arguments: &[&str]| stdout(Command::new(extcap.join("rdmawire")).args(arguments));
+    let ask = |arguments: &[&str]| printed(Command::new(extcap.join("rdmawire")).args(arguments));
     let listed = ask(&["--extcap-interfaces", "--extcap-version=4.0"]);
     assert!(listed.starts_with("extcap {version="), "{listed}");
     assert!(
@@ -224,17 +209,17 @@ fn wireshark_finds_the_interfaces() {
         .args(["--capture", "--extcap-interface", "rdmawire-lo"])
         .output();
     assert_eq!(nothing.unwrap().status.code(), Some(2), "no --fifo");
-    if !has_tshark() {
+    if !has_wireshark("tshark") {
         return;
     }
     // Root's Wireshark does not heed the variable.
     let (user, path) = ("65534", &extcap);
-    let mut tshark = match stdout(Command::new("id").arg("-u")).trim() {
+    let mut tshark = match printed(Command::new("id").arg("-u")).trim() {
         "0" => {
             let mut other = Command::new("setpriv");
             other.args(["--reuid", user, "--regid", user, "--clear-groups", "tshark"]);
             if !other.env("HOME", "/").arg("-v").output().is_ok_and(|done| done.status.success()) {
-                return println!("skipped: no other user may run tshark here");
+                return skip("another user", "tshark does not run as one");
             }
             let mut other = Command::new("setpriv");
             other.args(["--reuid", user, "--regid", user, "--clear-groups", "tshark"]).env("HOME", "/");
@@ -242,6 +227,6 @@ fn wireshark_finds_the_interfaces() {
         }
         _ => Command::new("tshark"),
     };
-    let known = stdout(tshark.env("WIRESHARK_EXTCAP_DIR", path).arg("-D"));
+    let known = printed(tshark.env("WIRESHARK_EXTCAP_DIR", path).arg("-D"));
     assert!(known.contains("rdmawire-lo (rdmawire: live analysis of lo)"), "{known}");
 }

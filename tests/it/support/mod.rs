@@ -4,6 +4,8 @@ pub(crate) mod frames;
 #[cfg(feature = "sim")]
 pub(crate) mod merged;
 pub(crate) mod mutants;
+#[cfg(feature = "cli")]
+pub(crate) mod programs;
 pub(crate) mod scratch;
 pub(crate) mod trace;
 pub(crate) mod traffic;
