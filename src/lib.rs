@@ -125,4 +125,6 @@ mod stored;
 #[cfg(feature = "std")]
 pub mod taps;
 #[cfg(feature = "std")]
+mod utc;
+#[cfg(feature = "std")]
 pub mod wire_cost;

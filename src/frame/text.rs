@@ -2,7 +2,7 @@
 
 use std::fmt::{Result, Write};
 
-use time::OffsetDateTime;
+use crate::utc::Utc;
 
 /// A number in decimal.
 #[inline]
@@ -110,12 +110,10 @@ fn fraction<W: Write + ?Sized>(w: &mut W, ns: u64, decimals: usize) -> Result {
 /// A time in UTC: "2026-11-21 12:05:38.000000".
 pub(crate) fn utc<W: Write + ?Sized>(w: &mut W, ns: i64, decimals: usize) -> Result {
     let (second, ns) = (ns.div_euclid(1_000_000_000), ns.rem_euclid(1_000_000_000) as u64);
-    // 64 bits of nanoseconds end in 2262: every such time has a date.
-    let time = OffsetDateTime::from_unix_timestamp(second).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-    let ((year, month, day), (hour, minute, second)) = (time.to_calendar_date(), time.to_hms());
+    let Utc { year, month, day, hour, minute, second } = Utc::of(second);
     for (value, width, after) in [
-        (year.unsigned_abs().into(), 4, "-"),
-        (u8::from(month).into(), 2, "-"),
+        (year.unsigned_abs(), 4, "-"),
+        (month.into(), 2, "-"),
         (day.into(), 2, " "),
         (hour.into(), 2, ":"),
         (minute.into(), 2, ":"),

@@ -9,10 +9,9 @@ use std::{
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use parquet::arrow::ArrowWriter;
-use time::OffsetDateTime;
 
 use super::{FileFacts, HeaderRows, header_schema};
-use crate::{analyze::Headers, capture::WholeFile, report::table::parquet::writer};
+use crate::{analyze::Headers, capture::WholeFile, report::table::parquet::writer, utc::Utc};
 
 /// Rows that are written at a time.
 const BATCH: usize = 1 << 12;
@@ -134,9 +133,8 @@ fn hour(ns: i64) -> i64 {
 
 /// `2026-11-25T17`, in UTC.
 fn named(hour: i64) -> String {
-    let time =
-        OffsetDateTime::from_unix_timestamp(hour.saturating_mul(3600)).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-    format!("{:04}-{:02}-{:02}T{:02}", time.year(), u8::from(time.month()), time.day(), time.hour())
+    let Utc { year, month, day, hour, .. } = Utc::of(hour.saturating_mul(3600));
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}")
 }
 
 /// A name that is one component of a path, and has one meaning in it.

@@ -1,6 +1,6 @@
 //! Numbers as people read them. Every renderer for people writes them so.
 
-use time::OffsetDateTime;
+use crate::utc::Utc;
 
 pub use crate::grammar::print::{bit_rate as bits, bytes, duration, rate};
 
@@ -39,9 +39,6 @@ pub fn percent(ratio: f64) -> String {
 
 /// "2026-11-21 12:05:38 UTC".
 pub fn utc(ns: i64) -> String {
-    let second = ns.div_euclid(1_000_000_000);
-    // 64 bits of nanoseconds end in 2262: all their times have a date.
-    let time = OffsetDateTime::from_unix_timestamp(second).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-    let ((year, month, day), (hour, minute, second)) = (time.to_calendar_date(), time.to_hms());
-    format!("{year:04}-{:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC", u8::from(month))
+    let Utc { year, month, day, hour, minute, second } = Utc::of(ns.div_euclid(1_000_000_000));
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }

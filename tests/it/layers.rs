@@ -17,6 +17,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // Hints to the processor's cache: it depends on nothing.
     ("prefetch", &[]),
     ("random", &[]),
+    // Dates of times.
+    ("utc", &[]),
     // How lists, arrays and histograms are written.
     ("stored", &[]),
     // A message as packets: who crafts, simulates or prices one cuts it here.
@@ -29,7 +31,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("filter", &["wire", "opcode", "checksum", "dissect", "icrc", "grammar"]),
     ("capture", &["wire", "named", "opcode", "checksum", "prefetch", "dissect", "icrc"]),
     // A frame as people and scripts read it; columns have the names that filters have.
-    ("frame", &["wire", "named", "opcode", "checksum", "dissect", "icrc", "grammar", "filter"]),
+    ("frame", &["wire", "named", "utc", "opcode", "checksum", "dissect", "icrc", "grammar", "filter"]),
     (
         "craft",
         &[
@@ -38,7 +40,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     // Results as data, and how they are written: its words for services and encapsulations are theirs.
-    ("report", &["opcode", "named", "dissect", "grammar"]),
+    ("report", &["opcode", "named", "utc", "dissect", "grammar"]),
     // Rules over a report.
     ("gate", &["dissect", "grammar", "report"]),
     // Bytes on the wire, in the types of the report.
@@ -83,7 +85,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // What the analysis knows of a frame, as a comment on it.
     ("annotate", &["wire", "opcode", "dissect", "icrc", "capture", "report", "analyze"]),
     // Rows of packets, with what the analysis says of each.
-    ("packets", &["wire", "dissect", "icrc", "capture", "report", "analyze"]),
+    ("packets", &["wire", "utc", "dissect", "icrc", "capture", "report", "analyze"]),
     // Several captures of one path: each is analyzed too.
     ("taps", &["wire", "opcode", "checksum", "dissect", "icrc", "capture", "report", "analyze"]),
     // What hosts count: a metric, and bounds from the report.
