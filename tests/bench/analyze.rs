@@ -1,10 +1,13 @@
 //! How long `rdmawire analyze` takes, beside the floor (the bare walk over the records) and beside other programs.
 //!
 //! `cargo bench --bench analyze [-- SCALE]`, SCALE a share of the sizes, 1 if absent, 0.02 for a quick look;
-//! `-- SCALE DIR` leaves the files in DIR; `-- SCALE DIR FILE` has only that one. The files are generated, seeded. Passes
-//! over a file are interleaved; figures are medians of [`RUNS`], files in the page cache. "In process" is the library
-//! alone, one thread, "in memory" the walk over bytes that were read before; the others are whole processes, start-up
-//! included. Slow programs get a cut of the file, scaled by its packets.
+//! `-- SCALE DIR` leaves the files in DIR; `-- SCALE DIR FILE` has only those whose name begins so, such as `bursts`. The
+//! files are generated, seeded. Passes over a file are interleaved; figures are medians of [`RUNS`], files in the page cache.
+//! "In process" is the library alone, one thread, "in memory" the walk over bytes that were read before; the others are whole
+//! processes, start-up included. Slow programs get a cut of the file, scaled by its packets.
+//!
+//! The last files have interleaved bursts. Another build of the program is compared with this one on them:
+//! `RDMAWIRE_BASELINE=/path/rdmawire cargo bench --bench analyze -- 1 /tmp/captures bursts`.
 
 use std::{
     fs,
@@ -22,6 +25,8 @@ use rdmawire::{
 #[path = "floor.rs"]
 #[allow(dead_code)] // What only the bench `capture` needs.
 mod floor;
+#[path = "paired.rs"]
+mod paired;
 #[path = "traffic.rs"]
 mod traffic;
 use traffic::{Mix, Traffic};
@@ -68,19 +73,22 @@ fn main() {
         ("10^4 QPs", Traffic { packets: count(2e6), qps: 10_000, cut: Some(128), ..plain }, false),
         ("10^6 QPs", Traffic { packets: count(4e6), qps: 1_000_000, cut: Some(128), ..plain }, false),
     ];
-    let only = args.get(2).map(String::as_str);
-    for (name, traffic, is_everything) in
-        files.into_iter().filter(|(name, ..)| only.is_none_or(|only| only == *name))
-    {
+    let only = args.get(2).map_or("", String::as_str);
+    for (name, traffic, is_everything) in files.into_iter().filter(|(name, ..)| name.starts_with(only)) {
         let path = dir.join(format!("{}.pcap", name.replace(' ', "-")));
         traffic.write(&path).expect("the disk has room");
         bench(name, &path, &traffic, is_everything);
-        if kept.is_none() {
-            fs::remove_file(&path).expect("what was made can be removed");
-        }
+        keep_or_remove(&path, kept.is_some());
     }
+    paired::bench(&dir, scale, only, kept.is_some());
     if kept.is_none() {
         fs::remove_dir_all(&dir).expect("what was made can be removed");
+    }
+}
+
+fn keep_or_remove(path: &Path, is_kept: bool) {
+    if !is_kept {
+        fs::remove_file(path).expect("what was made can be removed");
     }
 }
 

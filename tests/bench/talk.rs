@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rdmawire::opcode::{Direction, Opcode, Operation, PayloadRule, Position, Service};
 
-use super::{BACK, MESSAGE, Packet, THERE};
+use super::{BACK, MESSAGE, Packet, THERE, good};
 
 /// Two queue pairs of some service: a fifth of them of each. One sends messages of all kinds in turns, the other answers.
 pub(super) struct Talk {
@@ -100,7 +100,7 @@ impl Talk {
         };
         let asked = if opcode.payload_rule() == PayloadRule::Eight { 8 } else { asked * full as u32 };
         let packet = Packet::new(opcode.0, to + self.qp, psn & 0xff_ffff);
-        self.due.push_back(Packet { payload, asked, has_aeth: true, ..packet });
+        self.due.push_back(Packet { payload, asked, aeth: Some(good(packet.psn)), ..packet });
     }
 }
 

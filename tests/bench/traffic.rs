@@ -11,6 +11,8 @@ use rdmawire::{
     wire::Kind,
 };
 
+#[path = "bursts.rs"]
+pub(crate) mod bursts;
 #[path = "talk.rs"]
 mod talk;
 use talk::Talk;
@@ -141,7 +143,8 @@ impl Sender {
             MESSAGE => 0x0f,
             _ => 0x0e,
         };
-        Packet { payload, has_aeth: opcode != 0x0e, ..Packet::new(opcode, BACK + qp, psn) }
+        let aeth = (opcode != 0x0e).then(|| good(psn));
+        Packet { payload, aeth, ..Packet::new(opcode, BACK + qp, psn) }
     }
 }
 
@@ -152,13 +155,19 @@ struct Packet {
     payload: usize,
     /// The length in a RETH, if it has one; 0 for whatever.
     asked: u32,
-    /// An AETH, if it has one, says something.
-    has_aeth: bool,
+    /// What an AETH says, if it says something: syndrome and MSN.
+    aeth: Option<(u8, u32)>,
+}
+
+/// What an AETH says where all is well: no credits, and the number of the message.
+fn good(psn: u32) -> (u8, u32) {
+    (0x1f, psn / MESSAGE)
 }
 
 impl Packet {
     fn new(opcode: u8, qp: u32, psn: u32) -> Packet {
-        Packet { opcode: Opcode(opcode), qp, psn, payload: 0, asked: 0, has_aeth: opcode == 0x11 }
+        let aeth = (opcode == 0x11).then(|| good(psn));
+        Packet { opcode: Opcode(opcode), qp, psn, payload: 0, asked: 0, aeth }
     }
 
     fn build(&self, connection: u32, frame: &mut Vec<u8>) {
@@ -197,13 +206,12 @@ impl Packet {
         let end = frame.len();
         let mut at = BTH + 12;
         for kind in self.opcode.chain() {
-            match kind {
-                // Good, no credits; the MSN is the message's number.
-                Kind::Aeth if self.has_aeth => {
-                    frame[at] = 0x1f;
-                    frame[at + 1..at + 4].copy_from_slice(&(self.psn / MESSAGE).to_be_bytes()[1..]);
+            match (kind, self.aeth) {
+                (Kind::Aeth, Some((syndrome, msn))) => {
+                    frame[at..at + 4].copy_from_slice(&msn.to_be_bytes());
+                    frame[at] = syndrome;
                 }
-                Kind::Reth if self.asked > 0 => {
+                (Kind::Reth, _) if self.asked > 0 => {
                     frame[at + 12..at + 16].copy_from_slice(&self.asked.to_be_bytes());
                 }
                 _ => {}
