@@ -51,8 +51,8 @@ pub(super) struct Pcap {
     usual: u32,
     /// Longest frame that is accepted.
     limit: u32,
-    /// Seconds of the last frame. A record found by searching must have a time near it.
-    seconds: Option<u32>,
+    /// Time of the last frame. A record found by searching must have a time near it.
+    last: Option<Time>,
     /// No record was found before this byte of the file: another search would find none.
     searched: u64,
     done: bool,
@@ -83,7 +83,7 @@ impl Pcap {
             plain: 0,
             usual: 0,
             limit: 0,
-            seconds: None,
+            last: None,
             searched: 0,
             done: false,
         };
@@ -159,7 +159,7 @@ impl Pcap {
     /// Counts records; `last` is the last one's time.
     #[inline(always)]
     pub(super) fn count(&mut self, count: u64, last: Time, info: &mut Info) {
-        self.seconds = Some(last.parts().0 as u32);
+        self.last = Some(last);
         info.frames += count;
     }
 
@@ -208,7 +208,7 @@ impl Pcap {
             if !input.fill(whole)? {
                 let (need, have) = (whole as u64, input.rest().len() as u64);
                 // A wrong length may also point behind the end of the file. Then more records follow here.
-                if self.seconds.is_some()
+                if self.last.is_some()
                     && self.find_next(input, info, Problem::Implausible { says: captured.into() })?
                 {
                     continue;
@@ -273,12 +273,12 @@ impl Pcap {
         }
         let next = input.rest().get(whole..).and_then(|next| next.first_chunk::<16>());
         // Its lengths may contradict each other too.
-        Ok(next.is_some_and(|next| self.is_in_time(next, self.seconds) && self.u32(next, 8) <= self.limit))
+        Ok(next.is_some_and(|next| self.is_in_time(next, self.seconds()) && self.u32(next, 8) <= self.limit))
     }
 
     /// Whether three plausible records follow each other here, or fewer up to the end of the file. `None`: more bytes are needed.
     fn is_chain(&self, rest: &[u8], behind: Behind) -> Option<bool> {
-        let (mut at, mut near) = (0, self.seconds);
+        let (mut at, mut near) = (0, self.seconds());
         for count in 0..3 {
             let Some(header) = rest.get(at..).and_then(|rest| rest.first_chunk::<16>()) else {
                 return match behind {
@@ -299,6 +299,11 @@ impl Pcap {
         let (captured, wire) = (self.u32(header, 8), self.u32(header, 12));
         let is_whole = (1..=self.plain).contains(&captured) && captured <= wire && wire <= self.limit;
         (is_whole && self.is_in_time(header, near)).then_some(captured)
+    }
+
+    /// Seconds of the last frame.
+    fn seconds(&self) -> Option<u32> {
+        self.last.map(|last| last.parts().0 as u32)
     }
 
     fn is_in_time(&self, header: &[u8; 16], near: Option<u32>) -> bool {

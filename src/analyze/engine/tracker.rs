@@ -64,7 +64,7 @@ pub(crate) struct Retired {
     pub(crate) evicted: bool,
 }
 
-/// Silences that wait. With the last one, the next packet ends the window, and the metrics are told.
+/// Silences that wait. With the last one, the next packet interrupts the window, and the metrics are told.
 const MAX_SILENCES: usize = 256;
 
 /// Retired flows that are reported one by one. Beyond this number, only evictions are counted.
@@ -75,13 +75,24 @@ const MAX_RETIRED: usize = 4096;
 pub(super) struct Window {
     start: i64,
     ns: u64,
+    /// Its length, while it is interrupted.
+    rest: u64,
 }
 
 impl Window {
-    const EMPTY: Window = Window { start: 0, ns: 0 };
+    const EMPTY: Window = Window { start: 0, ns: 0, rest: 0 };
 
     fn of(Range { start, end }: Range<i64>) -> Window {
-        Window { start, ns: if end > start { end.abs_diff(start) } else { 0 } }
+        Window { start, ns: if end > start { end.abs_diff(start) } else { 0 }, rest: 0 }
+    }
+
+    /// Until the next packet that is in no run it is empty, and no run ends for that.
+    fn interrupt(&mut self) {
+        (self.ns, self.rest) = (0, self.ns.max(self.rest));
+    }
+
+    fn go_on(&mut self) {
+        (self.ns, self.rest) = (self.ns.max(self.rest), 0);
     }
 
     #[inline(always)]
@@ -176,6 +187,13 @@ impl Tracker {
     #[cold]
     #[inline(never)]
     fn change_window(&mut self, time: i64, metrics: &mut impl Metric) {
+        if self.window.rest > 0 {
+            tell_silences(&mut self.silences, &mut self.data_silences, metrics);
+            self.window.go_on();
+            if self.window.has(time) {
+                return;
+            }
+        }
         self.flows.settle_begun();
         self.gather(metrics);
         if self.flows.is_to_hear_of_metrics() {
@@ -221,7 +239,7 @@ impl Tracker {
         }
         self.silences.push(Silence { begins, again, messages, ..silence });
         if self.silences.len() >= MAX_SILENCES {
-            self.window = Window::EMPTY;
+            self.window.interrupt();
         }
     }
 
@@ -253,7 +271,7 @@ impl Tracker {
         }
         self.data_silences.push(silence);
         if self.data_silences.len() >= MAX_SILENCES {
-            self.window = Window::EMPTY;
+            self.window.interrupt();
         }
     }
 

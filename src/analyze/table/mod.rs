@@ -642,8 +642,8 @@ impl FlowCache {
     fn find(&self, short: (u64, u32), is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let (place, above) = FlowCache::place(short);
         // The neighbouring slot is in the same cache line. The slot of another key becomes a number that no flow has.
-        let [here, there] = [place, place ^ 1].map(|place| self.slots[place] ^ above);
-        if is_it(here) { Some(here) } else { Some(there).filter(|&there| is_it(there)) }
+        let of = |place: usize| Some(self.slots[place] ^ above).filter(|&at| is_it(at));
+        of(place).or_else(|| of(place ^ 1))
     }
 
     fn has(&self, key: &Key, at: u32) -> bool {

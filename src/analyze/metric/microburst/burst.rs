@@ -51,12 +51,12 @@ pub(super) struct Sender {
 
 impl Burst {
     /// A burst that begins within the shortest window: with its first busy cell, and the one before that, where the packets follow
-    /// each other. `full`: so many bytes make a cell busy.
-    pub(super) fn of_window(number: u32, receiver: &Receiver, full: u64) -> Box<Burst> {
+    /// each other. `sums`: of the windows. `full`: so many bytes make a cell busy.
+    pub(super) fn of_window(number: u32, receiver: &Receiver, sums: [u64; 3], full: u64) -> Box<Burst> {
         let is_new = |cell: u32| receiver.busy_until.is_none_or(|until| cell.wrapping_sub(until) as i32 > 0);
         let cells = || receiver.windows.shortest().filter(|&(cell, _)| is_new(cell));
         let busy = cells().find(|&(_, bytes)| u64::from(bytes) >= full).or_else(|| cells().next());
-        let (number_of_last, of_last) = receiver.cell_of(receiver.last);
+        let (number_of_last, of_last) = receiver.last_cell();
         let first_busy = busy.map_or(number_of_last, |(cell, _)| cell);
         let before = first_busy.wrapping_sub(1);
         let first = if cells().any(|(cell, _)| cell == before) { before } else { first_busy };
@@ -75,7 +75,7 @@ impl Burst {
             tail: 0,
             last_busy,
             last,
-            peaks: receiver.windows.sums,
+            peaks: sums,
             flows: Vec::new(),
             effects: [0; EFFECTS],
             flow_count: 0,

@@ -25,7 +25,7 @@ use crate::{
     wire::{Ecn, Syndrome},
 };
 use burst::{Burst, Found};
-use receiver::Receiver;
+use receiver::{Cell, Place, Receiver};
 
 /// The length of a cell, in nanoseconds.
 const CELL_NS: i64 = 1_000;
@@ -214,7 +214,6 @@ impl Microbursts {
     }
 
     /// A packet outside of its receiver's cell, or while the receiver has a burst.
-    #[cold]
     #[inline(never)]
     fn enter_cell(&mut self, flow: FlowId, time: i64, bytes: u32) {
         self.last_ns = self.last_ns.max(time);
@@ -222,7 +221,7 @@ impl Microbursts {
         let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
         let is_alone = time.saturating_sub(receiver.last) >= SHORTEST_NS;
         let rest = match receiver.next_cell(time) {
-            Some(start) => self.leave_cells(at, (start, time), bytes),
+            Some(cell) => self.leave_cells(at, cell, time, bytes),
             // A clock that was set back a little.
             None => bytes,
         };
@@ -239,41 +238,42 @@ impl Microbursts {
         }
     }
 
-    /// Ends a receiver's cells before the one that begins at `start`, of a packet at this time. Its bytes passed in the time since the
-    /// packet before it, or, where that is long, in the last of these cells: else a window that begins with the first packet of a train
-    /// has one too many. Returns the bytes that are in none of them.
+    /// Ends a receiver's cells before this one, of a packet at this time. Its bytes passed in the time since the packet before it, or,
+    /// where that is long, in the last of these cells: else a window that begins with the first packet of a train has one too many.
+    /// Returns the bytes that are in none of them.
     #[inline]
-    fn leave_cells(&mut self, at: u32, (start, time): (i64, i64), bytes: u32) -> u32 {
+    fn leave_cells(&mut self, at: u32, cell: Place, time: i64, bytes: u32) -> u32 {
         let Some(receiver) = self.receivers.get_mut(at as usize) else { return 0 };
-        let mut from = receiver.last;
+        let (mut from, mut end) = (receiver.last, receiver.behind(1));
         let since = time.saturating_sub(from);
-        if since <= 0 || since > SPREAD_NS || start.saturating_sub(receiver.start) > MOST_CELLS * CELL_NS {
-            self.end_cell(at, start.saturating_sub(CELL_NS), bytes);
-            self.end_cell(at, start, 0);
+        if since <= 0
+            || since > SPREAD_NS
+            || cell.start.saturating_sub(receiver.start) > MOST_CELLS * CELL_NS
+        {
+            self.end_cell(at, cell.before(), bytes);
+            self.end_cell(at, cell, 0);
             return 0;
         }
-        let (mut end, mut rest) = (receiver.start.saturating_add(CELL_NS), bytes);
-        while end <= start {
-            let part = u64::from(bytes) * (end - from).max(0) as u64 / since as u64;
+        let mut rest = bytes;
+        while end.start <= cell.start {
+            let part = u64::from(bytes) * (end.start - from).max(0) as u64 / since as u64;
             let part = (part as u32).min(rest);
             rest -= part;
             if let Some(receiver) = self.receivers.get_mut(at as usize) {
                 receiver.bytes += part;
             }
             self.end_cell(at, end, 0);
-            (from, end) = (end, end + CELL_NS);
+            (from, end) = (end.start, end.next());
         }
         rest
     }
 
-    /// Ends the cell of a receiver. The next one begins at this time, with so many bytes.
+    /// Ends the cell of a receiver. The next one has so many bytes.
     #[inline]
-    fn end_cell(&mut self, at: u32, next: i64, bytes: u32) {
+    fn end_cell(&mut self, at: u32, next: Place, bytes: u32) {
         let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
-        let cell = receiver.end_cell();
-        (receiver.start, receiver.bytes) = (next, bytes);
-        if let Some(cell) = cell {
-            self.after_cell(at, cell);
+        if let Some(cell) = receiver.end_cell(next, bytes, self.busy) {
+            self.step(at, cell);
         }
     }
 
@@ -338,19 +338,11 @@ fn take_part(flows: &mut PerFlow<OfFlow>, all: &mut Vec<FlowId>, burst: u32, id:
 
 /// Bursts of receivers: their begin and end.
 impl Microbursts {
-    /// A cell of a receiver is over, and in its windows.
-    #[inline]
-    fn after_cell(&mut self, at: u32, cell: receiver::Cell) {
-        let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
-        let is_busy = cell.sums[0] >= self.busy;
-        if is_busy || receiver.burst.is_some() {
-            self.step(at, cell, is_busy);
-        }
-    }
-
+    /// A cell of a receiver is over, and in its windows. It is busy, or a burst goes on.
     #[cold]
     #[inline(never)]
-    fn step(&mut self, at: u32, cell: receiver::Cell, is_busy: bool) {
+    fn step(&mut self, at: u32, cell: Cell) {
+        let is_busy = cell.sums[0] >= self.busy;
         // So many bytes make a cell busy.
         let full = self.busy / WINDOWS[0] as u64;
         let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
@@ -367,7 +359,7 @@ impl Microbursts {
             return;
         }
         self.bursts = self.bursts.wrapping_add(1).max(1);
-        let mut burst = Burst::of_window(self.bursts, receiver, full);
+        let mut burst = Burst::of_window(self.bursts, receiver, cell.sums, full);
         let since = burst.start_ns;
         // The packets that began it are among the last ones.
         let last = self.passed.wrapping_sub(1);
@@ -447,7 +439,8 @@ impl Microbursts {
     /// No more packets come.
     fn finish(&mut self) {
         for at in 0..self.receivers.len() as u32 {
-            self.end_cell(at, i64::MAX, 0);
+            let Some(next) = self.receivers.get(at as usize).map(|receiver| receiver.behind(1)) else { return };
+            self.end_cell(at, next, 0);
             self.keep_ended(at);
             self.end(at);
             self.keep_ended(at);

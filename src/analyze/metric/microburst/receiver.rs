@@ -13,10 +13,12 @@ const SECOND_NS: i64 = 1_000_000_000;
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 #[repr(align(64))]
 pub(super) struct Receiver {
-    /// The cell at hand: when it begins, how long it is for packets that only add to it, and its bytes.
+    /// When the cell at hand begins, and how long it is for packets that only add to it.
     pub(super) start: i64,
     pub(super) cell_ns: u64,
+    /// Its bytes, and its number.
     pub(super) bytes: u32,
+    number: u32,
     /// Time of the last packet.
     pub(super) last: i64,
     pub(super) windows: Windows,
@@ -24,8 +26,8 @@ pub(super) struct Receiver {
     origin: i64,
     /// When the second at hand begins.
     second: i64,
-    second_bytes: u64,
-    pub(super) all_bytes: u64,
+    /// Bytes before it.
+    before_second: u64,
     pub(super) first: i64,
     pub(super) burst: Option<Box<Burst>>,
     /// The last burst that is over.
@@ -36,6 +38,23 @@ pub(super) struct Receiver {
     pub(super) pending: Pending,
     /// Its microbursts.
     pub(super) bursts: u64,
+}
+
+/// When a cell begins, and its number, modulo 2^32.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) start: i64,
+    number: u32,
+}
+
+impl Place {
+    pub(super) fn before(self) -> Place {
+        Place { start: self.start.saturating_sub(CELL_NS), number: self.number.wrapping_sub(1) }
+    }
+
+    pub(super) fn next(self) -> Place {
+        Place { start: self.start.saturating_add(CELL_NS), number: self.number.wrapping_add(1) }
+    }
 }
 
 /// A cell that is over.
@@ -51,17 +70,18 @@ pub(super) struct Cell {
 
 impl Receiver {
     pub(super) fn new(time: i64, origin: i64) -> Receiver {
+        // The first packet enters a cell, too.
+        let Place { start, number } = cell_of(time, origin).before();
         Receiver {
             origin,
-            // The first packet enters a cell, too.
-            start: floor(time, origin, CELL_NS).saturating_sub(CELL_NS),
+            start,
             cell_ns: CELL_NS as u64,
             bytes: 0,
+            number,
             last: i64::MIN,
             windows: Windows::default(),
             second: floor(time, origin, SECOND_NS),
-            second_bytes: 0,
-            all_bytes: 0,
+            before_second: 0,
             first: time,
             burst: None,
             ended: None,
@@ -71,25 +91,39 @@ impl Receiver {
         }
     }
 
-    /// When the cell of this time begins, if that is behind the cell at hand, or if the clock was set back a long way.
+    /// The cell of this time, if that is behind the cell at hand, or if the clock was set back a long way.
     #[inline(always)]
-    pub(super) fn next_cell(&self, time: i64) -> Option<i64> {
-        let start = self.begin_of_cell(time);
-        (start > self.start || time <= self.start.saturating_sub(SECOND_NS)).then_some(start)
+    pub(super) fn next_cell(&self, time: i64) -> Option<Place> {
+        let since = time.wrapping_sub(self.start) as u64;
+        // Nearly all packets are so near, and the division is cheap.
+        let cell = match since <= u32::MAX as u64 {
+            true => self.behind(since as u32 / CELL_NS as u32),
+            false => cell_of(time, self.origin),
+        };
+        (cell.start > self.start || time <= self.start.saturating_sub(SECOND_NS)).then_some(cell)
     }
 
-    /// Ends the cell at hand.
-    #[inline]
-    pub(super) fn end_cell(&mut self) -> Option<Cell> {
-        let bytes = std::mem::take(&mut self.bytes);
+    /// The cell so many cells behind the one at hand.
+    #[inline(always)]
+    pub(super) fn behind(&self, cells: u32) -> Place {
+        Place {
+            start: self.start.saturating_add(i64::from(cells) * CELL_NS),
+            number: self.number.wrapping_add(cells),
+        }
+    }
+
+    /// Ends the cell at hand; the next one has so many bytes. Returns it if a burst goes on, or if the shortest window has the bytes
+    /// with which one begins.
+    #[inline(always)]
+    pub(super) fn end_cell(&mut self, next: Place, next_bytes: u32, busy: u64) -> Option<Cell> {
+        let (number, bytes) = (self.number, self.bytes);
+        (self.start, self.number, self.bytes) = (next.start, next.number, next_bytes);
         if bytes == 0 {
             return None;
         }
-        let number = self.cell_number(self.start);
         self.windows.push(number, bytes);
-        self.second_bytes += u64::from(bytes);
-        self.all_bytes += u64::from(bytes);
-        Some(Cell { number, bytes, last: self.last, sums: self.windows.sums })
+        let is_of_interest = self.windows.reaches(busy) || self.burst.is_some();
+        is_of_interest.then(|| Cell { number, bytes, last: self.last, sums: self.windows.sums() })
     }
 
     /// The burst that goes on, or the one that ended last.
@@ -106,40 +140,38 @@ impl Receiver {
     }
 
     pub(super) fn begin_second(&mut self, time: i64) {
-        (self.second, self.second_bytes) = (floor(time, self.origin, SECOND_NS), 0);
+        self.second = floor(time, self.origin, SECOND_NS);
+        self.before_second = self.windows.total;
     }
 
     /// The mean of the second at hand, or of what the capture has of it: a millisecond at least.
     pub(super) fn mean_bps(&self, first_ns: i64, last_ns: i64) -> u64 {
         let from = self.second;
         let to = from.saturating_add(SECOND_NS).min(last_ns);
-        bit_rate(self.second_bytes, to.saturating_sub(from.max(first_ns)).max(LONGEST_NS) as u64)
+        let bytes = self.windows.total - self.before_second;
+        bit_rate(bytes, to.saturating_sub(from.max(first_ns)).max(LONGEST_NS) as u64)
     }
 
-    /// The number of the cell of a time, modulo 2^32, and when that cell begins.
-    pub(super) fn cell_of(&self, time: i64) -> (u32, i64) {
-        let start = floor(time, self.origin, CELL_NS);
-        (self.cell_number(start), start)
+    /// The cell of its last packet.
+    pub(super) fn last_cell(&self) -> (u32, i64) {
+        let Place { start, number } = cell_of(self.last, self.origin);
+        (number, start)
     }
 
-    #[inline(always)]
-    fn begin_of_cell(&self, time: i64) -> i64 {
-        let since = time.wrapping_sub(self.start) as u64;
-        // Nearly all packets are so near, and the division is cheap.
-        if since < 1 << 16 {
-            return self.start + i64::from(since as u32 / CELL_NS as u32) * CELL_NS;
-        }
-        floor(time, self.origin, CELL_NS)
-    }
-
-    fn cell_number(&self, start: i64) -> u32 {
-        start.saturating_sub(self.origin).div_euclid(CELL_NS) as u32
+    /// The bytes of all cells that are over.
+    pub(super) fn all_bytes(&self) -> u64 {
+        self.windows.total
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
         let of = |burst: &Option<Box<Burst>>| burst.as_ref().map_or(0, |burst| burst.heap_bytes());
         self.windows.heap_bytes() + of(&self.burst) + of(&self.ended) + self.pending.heap_bytes()
     }
+}
+
+fn cell_of(time: i64, origin: i64) -> Place {
+    let start = floor(time, origin, CELL_NS);
+    Place { start, number: start.saturating_sub(origin).div_euclid(CELL_NS) as u32 }
 }
 
 /// The last multiple of a length from the origin on.

@@ -44,8 +44,8 @@ impl Microbursts {
             section.why.insert("receivers".into(), Reason::MemoryLimit);
         }
         let mut order: Vec<usize> =
-            (0..self.receivers.len()).filter(|&at| self.receivers[at].all_bytes > 0).collect();
-        order.sort_by_key(|&at| (Reverse(self.receivers[at].all_bytes), at));
+            (0..self.receivers.len()).filter(|&at| self.receivers[at].all_bytes() > 0).collect();
+        order.sort_by_key(|&at| (Reverse(self.receivers[at].all_bytes()), at));
         section.receiver_count = order.len() as u64;
         let peaks = |at: usize| self.peaks(at as u32, &self.receivers[at], speed, is_fine, reason.is_none());
         section.receivers = order.into_iter().take(MAX_LISTED).map(peaks).collect();
@@ -91,13 +91,13 @@ impl Microbursts {
         is_fine: impl Fn(u32) -> bool,
         are_known: bool,
     ) -> LinkPeaks {
-        let rates = rates(receiver.windows.peaks);
+        let rates = rates(receiver.windows.peaks());
         let peak = |n: usize| Some(rates[n]).filter(|_| is_fine(WINDOWS[n]));
         let lasted = receiver.last.saturating_sub(receiver.first);
         LinkPeaks {
             receiver: self.numbers.name(at),
-            wire_bytes: receiver.all_bytes,
-            mean_bps: (lasted > 0).then(|| bit_rate(receiver.all_bytes, lasted as u64)),
+            wire_bytes: receiver.all_bytes(),
+            mean_bps: (lasted > 0).then(|| bit_rate(receiver.all_bytes(), lasted as u64)),
             peak_10us_bps: peak(0),
             peak_100us_bps: peak(1),
             peak_1ms_bps: peak(2),

@@ -16,64 +16,138 @@ pub(super) struct Windows {
     ring: Vec<OfCell>,
     /// Cells so far, modulo 2^32.
     count: u32,
-    /// The count at the first cell of each window.
-    begins: [u32; 3],
-    pub(super) sums: [u64; 3],
-    /// The largest sums.
-    pub(super) peaks: [u64; 3],
+    /// The number of the last one.
+    last: u32,
+    /// The bytes of all cells.
+    pub(super) total: u64,
+    /// Up to this total, no window has more bytes than it ever had.
+    limit: u64,
+    windows: [Window; 3],
+}
+
+/// A window. Cells that are too old are taken out only when they matter, so it may have too many bytes, and never too few.
+#[derive(Clone, Copy, Debug, Default)]
+struct Window {
+    /// The count of cells before its first one, modulo 2^32, and their bytes.
+    begin: u32,
+    before: u64,
+    /// The most bytes that it had.
+    peak: u64,
 }
 
 impl Windows {
     /// The next cell: the windows end with it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, number: u32, bytes: u32) {
-        if self.count.wrapping_sub(self.begins[2]) as usize >= self.ring.len() {
-            self.grow();
+        if number.wrapping_sub(self.last) >= WINDOWS[2] {
+            self.clear();
         }
-        let ring = &mut self.ring[..];
-        let last = ring.len().wrapping_sub(1) as u32;
-        if let Some(place) = ring.get_mut((self.count & last) as usize) {
+        if self.count.wrapping_sub(self.windows[2].begin) as usize >= self.ring.len() {
+            self.make_room();
+        }
+        let last = self.ring.len().wrapping_sub(1);
+        if let Some(place) = self.ring.get_mut(self.count as usize & last) {
             *place = (number, bytes);
         }
+        self.last = number;
         self.count = self.count.wrapping_add(1);
-        for (n, &window) in WINDOWS.iter().enumerate() {
-            let mut sum = self.sums[n] + u64::from(bytes);
-            let mut begin = self.begins[n];
-            while let Some(&(old, bytes)) = ring.get((begin & last) as usize)
-                && number.wrapping_sub(old) >= window
-            {
-                sum -= u64::from(bytes);
-                begin = begin.wrapping_add(1);
-            }
-            (self.sums[n], self.begins[n]) = (sum, begin);
-            self.peaks[n] = self.peaks[n].max(sum);
+        self.total += u64::from(bytes);
+        if self.total > self.limit {
+            self.find_peaks();
         }
     }
 
-    /// The cells of the shortest window, the first one first.
+    /// The largest numbers of bytes that the windows had.
+    pub(super) fn peaks(&self) -> [u64; 3] {
+        self.windows.map(|window| window.peak)
+    }
+
+    /// The bytes in the windows.
+    pub(super) fn sums(&mut self) -> [u64; 3] {
+        (0..WINDOWS.len()).rev().for_each(|n| self.advance(n));
+        self.windows.map(|window| self.total - window.before)
+    }
+
+    /// Whether the shortest window has so many bytes.
+    #[inline(always)]
+    pub(super) fn reaches(&mut self, bytes: u64) -> bool {
+        self.total - self.windows[0].before >= bytes && self.sums()[0] >= bytes
+    }
+
+    /// The cells of the shortest window, the first one first. That has no old ones after [`sums`](Self::sums).
     pub(super) fn shortest(&self) -> impl DoubleEndedIterator<Item = OfCell> + '_ {
-        self.since(self.begins[0])
+        self.since(self.windows[0].begin)
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
         self.ring.capacity() * size_of::<OfCell>()
     }
 
-    fn since(&self, begin: u32) -> impl DoubleEndedIterator<Item = OfCell> + '_ {
-        let last = self.ring.len().wrapping_sub(1) as u32;
-        let many = self.count.wrapping_sub(begin);
-        (0..many).map(move |n| self.ring[(begin.wrapping_add(n) & last) as usize])
+    #[inline(always)]
+    fn cell(&self, count: u32) -> Option<OfCell> {
+        self.ring.get(count as usize & self.ring.len().wrapping_sub(1)).copied()
     }
 
-    /// Makes room for twice as many cells.
+    fn since(&self, begin: u32) -> impl DoubleEndedIterator<Item = OfCell> + '_ {
+        let many = self.count.wrapping_sub(begin);
+        (0..many).filter_map(move |n| self.cell(begin.wrapping_add(n)))
+    }
+
+    /// One of the windows may have more bytes than ever.
+    #[inline(never)]
+    fn find_peaks(&mut self) {
+        self.limit = u64::MAX;
+        for n in (0..WINDOWS.len()).rev() {
+            if self.total > self.windows[n].before + self.windows[n].peak {
+                self.advance(n);
+            }
+            let window = &mut self.windows[n];
+            window.peak = window.peak.max(self.total - window.before);
+            self.limit = self.limit.min(window.before + window.peak);
+        }
+    }
+
+    /// Takes the cells that are too old out of a window.
+    fn advance(&mut self, n: usize) {
+        let mut window = self.windows[n];
+        while window.begin != self.count
+            && let Some((number, bytes)) = self.cell(window.begin)
+            && self.last.wrapping_sub(number) >= WINDOWS[n]
+        {
+            window.begin = window.begin.wrapping_add(1);
+            window.before += u64::from(bytes);
+        }
+        self.windows[n] = window;
+        // What a window has no more, a shorter one has no more either.
+        for shorter in &mut self.windows[..n] {
+            if (window.begin.wrapping_sub(shorter.begin) as i32) > 0 {
+                (shorter.begin, shorter.before) = (window.begin, window.before);
+            }
+        }
+    }
+
+    /// All cells are too old.
+    fn clear(&mut self) {
+        for window in &mut self.windows {
+            (window.begin, window.before) = (self.count, self.total);
+        }
+        // A longer window never has less.
+        self.limit = self.total + self.windows[0].peak;
+    }
+
+    /// Makes room for another cell: in the place of old ones, or for twice as many.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) {
-        *self = Windows::of(Stored::of(self, (self.ring.len() * 2).max(4)));
+    fn make_room(&mut self) {
+        self.advance(2);
+        if self.count.wrapping_sub(self.windows[2].begin) as usize >= self.ring.len() {
+            *self = Windows::of(Stored::of(self, (self.ring.len() * 2).max(4)));
+        }
     }
 
     fn of(stored: Stored) -> Windows {
-        let Stored { room, cells, within, sums, peaks } = stored;
+        let Stored { room, cells, within, total, sums, peaks } = stored;
+        let last = cells.last().map_or(0, |&(number, _)| number);
         let count = cells.len() as u32;
         let room = match (room as usize).min(MOST_CELLS).max(cells.len()) {
             0 => 0,
@@ -82,7 +156,13 @@ impl Windows {
         let mut ring = cells;
         ring.reserve_exact(room - ring.len());
         ring.resize(room, (0, 0));
-        Windows { ring, count, begins: within.map(|within| count - within.min(count)), sums, peaks }
+        let window = |n: usize| Window {
+            begin: count - within[n].min(count),
+            before: total.saturating_sub(sums[n]),
+            peak: peaks[n],
+        };
+        // The next cell finds the limit.
+        Windows { ring, count, last, total, limit: 0, windows: std::array::from_fn(window) }
     }
 }
 
@@ -92,26 +172,30 @@ struct Stored {
     room: u32,
     cells: Vec<OfCell>,
     within: [u32; 3],
+    total: u64,
     sums: [u64; 3],
     peaks: [u64; 3],
 }
 
 impl Stored {
     /// With this much room.
-    fn of(windows: &Windows, room: usize) -> Stored {
+    fn of(windows: &mut Windows, room: usize) -> Stored {
+        let sums = windows.sums();
         Stored {
             room: room as u32,
-            cells: windows.since(windows.begins[2]).collect(),
-            within: windows.begins.map(|begin| windows.count.wrapping_sub(begin)),
-            sums: windows.sums,
-            peaks: windows.peaks,
+            cells: windows.since(windows.windows[2].begin).collect(),
+            within: windows.windows.map(|window| windows.count.wrapping_sub(window.begin)),
+            total: windows.total,
+            sums,
+            peaks: windows.peaks(),
         }
     }
 }
 
 impl From<Windows> for Stored {
-    fn from(windows: Windows) -> Stored {
-        Stored::of(&windows, windows.ring.len())
+    fn from(mut windows: Windows) -> Stored {
+        let room = windows.ring.len();
+        Stored::of(&mut windows, room)
     }
 }
 
