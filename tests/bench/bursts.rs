@@ -82,7 +82,10 @@ impl Bursts {
     fn burst(&self, sender: &mut Sender, qp: u32, random: &mut Random, burst: &mut Vec<Packet>) {
         if let Some((psn, sent)) = sender.lost.take() {
             if std::mem::take(&mut sender.is_noticed) && self.both_ways {
-                burst.push(Packet { aeth: Some((0x60, sender.messages)), ..Packet::new(0x11, BACK + qp, psn) });
+                burst.push(Packet {
+                    aeth: Some((0x60, sender.messages)),
+                    ..Packet::new(0x11, BACK + qp, psn)
+                });
             }
             (sender.psn, sender.sent) = (psn, sent);
         }

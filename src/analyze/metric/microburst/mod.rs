@@ -246,9 +246,7 @@ impl Microbursts {
         let Some(receiver) = self.receivers.get_mut(at as usize) else { return 0 };
         let (mut from, mut end) = (receiver.last, receiver.behind(1));
         let since = time.saturating_sub(from);
-        if since <= 0
-            || since > SPREAD_NS
-            || cell.start.saturating_sub(receiver.start) > MOST_CELLS * CELL_NS
+        if since <= 0 || since > SPREAD_NS || cell.start.saturating_sub(receiver.start) > MOST_CELLS * CELL_NS
         {
             self.end_cell(at, cell.before(), bytes);
             self.end_cell(at, cell, 0);
@@ -439,7 +437,9 @@ impl Microbursts {
     /// No more packets come.
     fn finish(&mut self) {
         for at in 0..self.receivers.len() as u32 {
-            let Some(next) = self.receivers.get(at as usize).map(|receiver| receiver.behind(1)) else { return };
+            let Some(next) = self.receivers.get(at as usize).map(|receiver| receiver.behind(1)) else {
+                return;
+            };
             self.end_cell(at, next, 0);
             self.keep_ended(at);
             self.end(at);
