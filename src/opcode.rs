@@ -530,7 +530,7 @@ impl core::fmt::Display for Opcode {
 bits!(Opcode as Show::Named(|code| Opcode(code as u8).name()), u8: Opcode, |opcode: Opcode| opcode.0;);
 
 impl Service {
-    /// Whether requests are acknowledged and resent: RC, RD and XRC.
+    /// Whether requests are acknowledged and retransmitted: RC, RD and XRC.
     #[inline]
     pub const fn is_reliable(self) -> bool {
         matches!(self, Service::Rc | Service::Rd | Service::Xrc)

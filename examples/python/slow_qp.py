@@ -33,11 +33,11 @@ def story(report: Report, flow: Flow) -> Iterator[str]:
     yield f"{flow.src} > {flow.dst} QP {flow.dest_qp:#x}, {flow.service}: {flow.packets} packets"
     stream = flow.requests if flow.requests.packets >= flow.responses.packets else flow.responses
     if stream.retransmits:
-        yield f"  {stream.retransmits} packets sent again ({stream.retransmits / stream.packets:.0%}):"
+        yield f"  {stream.retransmits} retransmitted packets ({stream.retransmits / stream.packets:.0%}):"
         triggers = flow.requests.triggers
         yield f"    after NAKs {triggers.nak}, timeouts {triggers.timeout}, RNR NAKs {triggers.rnr} times"
     losses = stream.losses
-    yield f"  lost before the tap: {range_of(losses.upstream)}; behind it: {range_of(losses.downstream)}"
+    yield f"  lost before the tap: {range_of(losses.upstream)}; after it: {range_of(losses.downstream)}"
     lost = time_lost_ns(report, number)
     if lost:
         yield f"  it lost {lost / 1e6:.2f} ms"

@@ -1,2 +1,2 @@
--- Why were packets sent again?
+-- Why were packets retransmitted?
 select trigger, count(*) as episodes, sum(retransmitted_packets) as packets from episodes group by trigger order by trigger;

@@ -8,7 +8,7 @@
 //!     analysis.push(&record);
 //! }
 //! for flow in analysis.finish().flows {
-//!     println!("{} -> {} QP {:#x}: {} sent again", flow.src, flow.dst, flow.dest_qp, flow.requests.retransmits);
+//!     println!("{} -> {} QP {:#x}: {} retransmitted", flow.src, flow.dst, flow.dest_qp, flow.requests.retransmits);
 //! }
 //! # Ok::<(), capture::Error>(())
 //! ```

@@ -13,7 +13,10 @@ use crate::{
     dissect::Dissection,
     icrc::{self, State},
     opcode::{Direction, Operation},
-    report::{Location, units::duration},
+    report::{
+        Location,
+        units::{duration, several},
+    },
     wire::{Acknowledgement, Aeth, Bth, NakCode},
 };
 
@@ -77,7 +80,7 @@ pub(super) fn write(
     }));
     parts.extend(match history.lost {
         Location::Upstream => Some("its first transmission was lost before the tap".to_owned()),
-        Location::Downstream => Some("its first transmission was lost behind the tap".to_owned()),
+        Location::Downstream => Some("its first transmission was lost after the tap".to_owned()),
         _ => None,
     });
     if history.is_overtaken && class == Class::Retransmission {
@@ -86,7 +89,7 @@ pub(super) fn write(
     if history.is_acknowledged {
         parts.push("needless: it had arrived".to_owned());
     } else if history.is_behind {
-        parts.push("needless, unless it was lost behind the tap: its sender goes back".to_owned());
+        parts.push("needless, unless it was lost after the tap: its sender goes back".to_owned());
     }
     text.push_str(&parts.join("; "));
     Some(text)
@@ -122,19 +125,18 @@ fn sentence(class: Class, history: &History, is_bad: bool, d: &Dissection<'_>) -
             None => "out of order: a packet sent later came before it".to_owned(),
         },
         Class::Ambiguous => {
-            "late: overtaken on its way, or sent again; the capture does not tell which".to_owned()
+            "late: overtaken on its way, or retransmitted; the capture does not tell which".to_owned()
         }
         Class::Corrupt if is_bad => "corrupt: its ICRC is wrong".to_owned(),
         Class::Corrupt => "corrupt: the checksum of its IP header is wrong".to_owned(),
         Class::Trimmed => "trimmed: a switch cut it to its headers instead of dropping it".to_owned(),
-        Class::NewAfterGap if history.gap == 1 => "1 PSN is missing before it".to_owned(),
-        Class::NewAfterGap if history.gap > 1 => format!("{} PSNs are missing before it", history.gap),
+        Class::NewAfterGap if history.gap > 0 => format!("{} missing before it", several(history.gap, "PSN")),
         Class::NewAfterGap => "PSNs are missing before it".to_owned(),
-        other => format!("{other}: {}", other.meaning()),
+        other => format!("{}: {}", other.words(), other.meaning()),
     }
 }
 
-/// Why a packet was sent again.
+/// Why a packet was retransmitted.
 fn cause(history: &History, d: &Dissection<'_>) -> String {
     let is_data = d.get::<Bth>().is_some_and(|bth| {
         bth.opcode().operation().is_some() && bth.opcode().direction() == Direction::Response

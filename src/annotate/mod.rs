@@ -14,9 +14,9 @@
 //! | `begins` | 1: it is the first packet of its flow |
 //! | `previous` | the frame that had its PSN before |
 //! | `asked` | the frame that asked for it: a NAK, or a repeated READ request |
-//! | `trigger` | why it was sent again: a [`Trigger`](crate::report::Trigger) |
+//! | `trigger` | why it was retransmitted: a [`Trigger`](crate::report::Trigger) |
 //! | `loss` | where the packet was lost that it repeats: a [`Location`](crate::report::Location) |
-//! | `needless` | `acknowledged`: it was sent again although it had been acknowledged; `passed`: only because its sender goes back |
+//! | `needless` | `acknowledged`: it was retransmitted although it had been acknowledged; `passed`: only because its sender goes back |
 //! | `gap` | PSNs that were missing when it came |
 //! | `overtaken` | 1: a packet that was sent later had come before it |
 //! | `late_ns` | nanoseconds since a packet that was sent later had come |
@@ -37,7 +37,10 @@ use crate::{
     analyze::{Ended, metric::History},
     capture::Record,
     dissect::{self, dissect_with},
-    report::View,
+    report::{
+        View,
+        units::{count, several},
+    },
 };
 use directory::Directory;
 use notes::Note;
@@ -66,8 +69,8 @@ impl Annotations {
         drop(report);
         let Notes { mut list, mut histories, left_out, .. } = ended.into_metric();
         if left_out > 0 {
-            verdict
-                .push_str(&format!("\n{left_out} more frames should have a comment: there were too many."));
+            let more = several(left_out, "more frame");
+            verdict.push_str(&format!("\n{more} without a comment: there were too many."));
         }
         // Verdicts on earlier packets came late.
         list.sort_by_key(|note| note.frame);
@@ -94,12 +97,12 @@ impl Annotations {
 fn verdict(report: &View<'_>) -> String {
     let capture = &report.head.capture;
     let mut text = format!(
-        "rdmawire {}: {} packets, {} of them RDMA; {} flows, {} connections",
+        "rdmawire {}: {}, {} of them RDMA; {}, {}",
         env!("CARGO_PKG_VERSION"),
-        capture.packets,
-        capture.rdma_packets,
-        report.flows.len(),
-        report.connections.len(),
+        several(capture.packets, "packet"),
+        count(capture.rdma_packets),
+        several(report.flows.len() as u64, "flow"),
+        several(report.connections.len() as u64, "connection"),
     );
     if report.head.findings.is_empty() {
         text.push_str("\nnothing stands out");

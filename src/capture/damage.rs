@@ -133,10 +133,13 @@ problems! {
 
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "at byte {}, after {} frames: {}", self.offset, self.record, self.problem)?;
-        if self.skipped > 0 {
-            write!(f, "; {} bytes passed over", self.skipped)?;
+        match self.record {
+            0 => write!(f, "at byte {}, before the first frame: {}", self.offset, self.problem)?,
+            last => write!(f, "at byte {}, after frame {last}: {}", self.offset, self.problem)?,
         }
-        if self.fatal { f.write_str("; nothing behind it can be read") } else { Ok(()) }
+        if self.skipped > 0 {
+            write!(f, "; {} B skipped", self.skipped)?;
+        }
+        if self.fatal { f.write_str("; nothing after it can be read") } else { Ok(()) }
     }
 }

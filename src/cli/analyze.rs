@@ -23,7 +23,9 @@ use clap::Args;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    Outcome, end_on_ctrl_c,
+    Outcome,
+    arg::positive,
+    end_on_ctrl_c,
     input::{Progress, STOP, describe, try_open},
     page::Making,
     pipeline::{self, Step},
@@ -92,7 +94,7 @@ pub(super) struct Analyze {
     #[arg(long, value_name = "TIME", value_parser = units::positive_duration)]
     interval: Option<u64>,
     /// Print a report every N seconds: for streams that do not end.
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", value_parser = positive::<u64>)]
     every: Option<u64>,
     /// The number of threads; 0: one per processor. Several files are analyzed at the same time. If there are fewer files than
     /// threads, several threads work on each large file: all read and verify, and one tracks the flows. The report is the same.
@@ -118,7 +120,7 @@ pub(super) struct Analyze {
     /// Go on from the state that an earlier run wrote: the report covers its captures too, as if they had been analyzed together.
     #[arg(long, value_name = "FILE")]
     state_in: Option<PathBuf>,
-    /// Write the state behind the last frame, for --state-in of the next run. It may be the same file.
+    /// Write the state after the last frame, for --state-in of the next run. It may be the same file.
     #[arg(long, value_name = "FILE")]
     state_out: Option<PathBuf>,
     /// When to colour the text.

@@ -20,9 +20,10 @@ use super::{
 use rdmawire::{
     annotate::{Annotations, DEFAULT_MOST, MARK, Notes},
     capture::{self, Format, Reader, Record, Sink, Source, make_beside},
+    grammar::print::several,
 };
 
-/// Copy a capture to pcapng, with comments on the frames that matter: what was sent again and why, what came late, twice or
+/// Copy a capture to pcapng, with comments on the frames that matter: what was retransmitted and why, what came late, twice or
 /// corrupt, NAKs. Wireshark and `tshark -Y frame.comment` show them. The capture gets a comment with the findings.
 ///
 /// Every frame stays bit for bit. Of pcapng, names of hosts, comments, interfaces and their drops are kept; flags and other options
@@ -84,7 +85,7 @@ impl Annotate {
         let annotations = Annotations::new(ended, self.tracking.options(1).dissect);
         let (frames, comments) = self.write(path, reader, annotations)?;
         if !self.quiet {
-            say(format_args!("{frames} frames, comments on {comments} of them"));
+            say(format_args!("{}, comments on {comments} of them", several(frames, "frame")));
         }
         Ok(if is_all { Outcome::Done } else { Outcome::Failed })
     }

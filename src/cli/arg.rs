@@ -1,6 +1,6 @@
 //! Arguments that several commands take.
 
-use std::path::Path;
+use std::{fmt::Display, ops::RangeInclusive, path::Path, str::FromStr};
 
 use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
@@ -60,6 +60,23 @@ pub(super) fn service(text: &str) -> Result<Service, String> {
     found.ok_or("expected rc, uc, rd, ud or xrc".into())
 }
 
+/// Parses a number within bounds.
+pub(super) fn within<T>(bounds: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone
+where
+    T: FromStr + PartialOrd + Display + Clone,
+{
+    move |text| {
+        let number = text.parse().ok().filter(|number| bounds.contains(number));
+        number.ok_or_else(|| format!("expected a number from {} to {}", bounds.start(), bounds.end()))
+    }
+}
+
+/// A number above 0.
+pub(super) fn positive<T: FromStr + PartialOrd + Default>(text: &str) -> Result<T, String> {
+    let number = text.parse().ok().filter(|number| *number > T::default());
+    number.ok_or_else(|| "expected a number, at least 1".into())
+}
+
 /// An edit of `--set`.
 pub(super) fn edit(text: &str) -> Result<Edit, Error> {
     Edit::parse(text)
@@ -71,6 +88,6 @@ pub(super) fn format_of(path: &Path) -> anyhow::Result<Format> {
     match Format::of_name(&name) {
         Some(format) => Ok(format),
         None if path == Path::new("-") => Ok(Format::Pcap),
-        None => bail!("{}: which format? a name that ends in .pcap, .pcapng or .erf says", path.display()),
+        None => bail!("{}: cannot tell the format from the name: use .pcap, .pcapng or .erf", path.display()),
     }
 }

@@ -12,7 +12,7 @@ use clap::Args;
 
 use super::{
     Outcome,
-    arg::format_of,
+    arg::{format_of, positive},
     end_on_ctrl_c,
     terminal::{self, Color},
 };
@@ -24,7 +24,7 @@ use rdmawire::{
     },
     dissect::dissect,
     filter::{Filter, FrameMeta},
-    grammar::units,
+    grammar::{print::several, units},
     report::{
         Renderer,
         json::Json,
@@ -53,13 +53,13 @@ pub(super) struct Capture {
     #[arg(short, long, value_name = "EXPR")]
     filter: Option<String>,
     /// Stop after this many frames.
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short, long, value_name = "N", value_parser = positive::<u64>)]
     count: Option<u64>,
     /// Stop after this time: 10s, 5min.
     #[arg(long, value_name = "TIME", value_parser = units::positive_duration)]
     duration: Option<u64>,
     /// Keep at most this many bytes of each frame.
-    #[arg(short, long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short, long, value_name = "BYTES", value_parser = positive::<u32>)]
     snaplen: Option<u32>,
     /// Size of the kernel's buffer.
     #[arg(long, value_name = "BYTES", value_parser = units::size, default_value = "64MiB")]
@@ -149,7 +149,8 @@ impl Capture {
         if !self.quiet || drops.is_some_and(|drops| drops > 0) {
             let lost = drops.map_or("losses unknown".into(), |drops| format!("{drops} lost by the kernel"));
             let left_out = seen - kept;
-            super::say(format_args!("{kept} frames captured, {left_out} left out by the filter, {lost}"));
+            let kept = several(kept, "frame");
+            super::say(format_args!("{kept} captured, {left_out} left out by the filter, {lost}"));
         }
         if let Some(analysis) = analysis {
             self.report(analysis, drops)?;

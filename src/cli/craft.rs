@@ -10,7 +10,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{
     Outcome,
-    arg::{self, encapsulation},
+    arg::{self, encapsulation, within},
     emit::{Emit, Out},
     input::Progress,
     scenario, warn_of_damage,
@@ -68,7 +68,7 @@ enum What {
         #[arg(long, value_enum, default_value_t)]
         code: Code,
     },
-    /// An RNR NAK: receiver not ready, send the packet again later.
+    /// An RNR NAK: receiver not ready, retransmit the packet later.
     Rnr {
         #[command(flatten)]
         answer: Answer,
@@ -79,7 +79,7 @@ enum What {
     /// Priority flow control: one frame, or a pause that is held by renewing it.
     Pfc {
         /// The priorities to pause.
-        #[arg(long, value_name = "0-7", value_delimiter = ',', required = true, value_parser = clap::value_parser!(u8).range(0..8))]
+        #[arg(long, value_name = "0-7", value_delimiter = ',', required = true, value_parser = within(0..=7u8))]
         priority: Vec<u8>,
         #[command(flatten)]
         pause: Pause,
@@ -173,7 +173,7 @@ struct Message {
     #[arg(long, value_parser = units::binary_count, default_value = "4096")]
     len: u64,
     /// Path MTU: 256 to 4096.
-    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u16).range(256..=4096))]
+    #[arg(long, default_value_t = 1024, value_parser = within(256..=4096u16))]
     mtu: u16,
     /// Remote virtual address.
     #[arg(long, value_parser = units::integer, default_value = "0x10000")]
@@ -299,7 +299,7 @@ impl Answer {
     }
 }
 
-/// The queue pair that sent a packet: the destination of packets on the way back. If there are several, the one that
+/// The queue pair that sent a packet: the destination of packets of the other direction. If there are several, the one that
 /// Linux's formula for the UDP source port selects.
 fn peer(file: &Path, d: &Dissection<'_>) -> anyhow::Result<Qpn> {
     let path = craft::Path::of(d).context("no BTH")?;
@@ -321,7 +321,7 @@ fn peer(file: &Path, d: &Dissection<'_>) -> anyhow::Result<Qpn> {
     match (fits.as_slice(), back.len()) {
         (&[qpn], _) => Ok(Qpn(qpn)),
         (_, 1) => Ok(Qpn(back.first().copied().unwrap_or(0))),
-        (_, 0) => bail!("no packet on the way back shows the queue pair that sent it: give --dest-qp"),
+        (_, 0) => bail!("no packet of the other direction shows the queue pair that sent it: give --dest-qp"),
         (_, n) => bail!("{n} queue pairs may have sent it: give --dest-qp"),
     }
 }

@@ -54,7 +54,9 @@ impl DiffReport {
         let is_all = each_report(path, &self.tracking, |_, report| reports.push(report.collect()))?;
         match (reports.pop(), reports.is_empty(), is_all) {
             (Some(report), true, true) => Ok(report),
-            (_, _, false) => bail!("{}: half a run cannot be compared", path.display()),
+            (_, _, false) => {
+                bail!("{}: the capture could not be read to its end: not compared", path.display())
+            }
             _ => bail!("{}: expected one report; `analyze` makes one for each capture", path.display()),
         }
     }

@@ -21,6 +21,7 @@ use rdmawire::{
     dissect::dissect_with,
     filter::{Filter, FrameMeta},
     frame::{Clock, Columns, Frame, Json, Line, Names, Separator, write_hex, write_tree},
+    grammar::print::several,
     icrc::State,
 };
 
@@ -180,7 +181,7 @@ impl Dissect {
             warn_of_damage(info);
             let more = info.problem_count.saturating_sub(info.problems.len() as u64);
             if more > 0 {
-                say(format_args!("warning: {}: and {more} more places", info.name));
+                say(format_args!("warning: {}: and {}", info.name, several(more, "more place")));
             }
         }
         Ok(true)

@@ -9,10 +9,11 @@ use std::{
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::Outcome;
+use super::{Outcome, arg::within};
 use rdmawire::{
     analyze::KnownConnection,
     entropy::{Formula, Prediction, predict},
+    grammar::print::several,
     report::clean,
 };
 
@@ -29,7 +30,7 @@ pub(super) struct Entropy {
     #[arg(long, value_name = "FILE")]
     qps: PathBuf,
     /// Equal paths.
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = within(1..=65_536u32))]
     paths: u32,
     /// Print one JSON object.
     #[arg(long)]
@@ -59,7 +60,12 @@ impl Entropy {
             writeln!(out)?;
             return Ok(Outcome::Done);
         }
-        writeln!(out, "{} connections over {} equal paths", connections.len(), self.paths)?;
+        writeln!(
+            out,
+            "{} over {}",
+            several(connections.len() as u64, "connection"),
+            several(self.paths.into(), "equal path")
+        )?;
         for prediction in &all {
             write(prediction, &mut out)?;
         }
@@ -72,7 +78,9 @@ fn write(prediction: &Prediction, out: &mut impl Write) -> io::Result<()> {
         prediction;
     writeln!(
         out,
-        "\n{formula}: {ports} source ports; {colliding} connections share one with another of the same hosts"
+        "\n{formula}: {}; {} with the port of another one of the same hosts",
+        several(*ports as u64, "source port"),
+        several(*colliding as u64, "connection")
     )?;
     let flows: Vec<String> = flows_per_path.iter().take(64).map(u64::to_string).collect();
     let more = if flows_per_path.len() > 64 { " ..." } else { "" };
@@ -96,7 +104,8 @@ fn write(prediction: &Prediction, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "  port {}: {}{more}", group.udp_src_port, few.join(", "))?;
     }
     if collisions.len() > MAX_GROUPS {
-        writeln!(out, "  and {} more groups (--json has them)", collisions.len() - MAX_GROUPS)?;
+        let more = several((collisions.len() - MAX_GROUPS) as u64, "more group");
+        writeln!(out, "  and {more} (--json has them)")?;
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use rdmawire::{
     dissect::Problem,
     filter::{Name, Pseudo},
     gate::{Figure, Natural},
-    grammar::{did_you_mean, nearest, units},
+    grammar::{did_you_mean, nearest, print::several, units},
     opcode::{Direction, Opcode, PayloadRule, Position},
     packets,
     report::table::{Column, Messages, Table},
@@ -223,7 +223,7 @@ fn named(name: &str, to: &mut String) -> anyhow::Result<()> {
 }
 
 fn header(info: &HeaderInfo, to: &mut String) -> Written {
-    writeln!(to, "{} ({}), {} bytes", info.label, info.kind.layer(), info.len)?;
+    writeln!(to, "{} ({}), {}", info.label, info.kind.layer(), several(info.len as u64, "byte"))?;
     for line in info.doc.lines().filter(|line| !line.trim_start().starts_with("```")) {
         writeln!(to, "{}", line.trim_end())?;
     }
@@ -274,7 +274,7 @@ fn opcode(name: &str, to: &mut String) -> anyhow::Result<()> {
     };
     writeln!(to, "{:#04x}  {label}  ({})", opcode.0, cli_name(ident))?;
     let reliable =
-        if opcode.service().is_reliable() { "acknowledged and resent" } else { "not acknowledged" };
+        if opcode.service().is_reliable() { "acknowledged and retransmitted" } else { "not acknowledged" };
     writeln!(to, "  service    {service}, {reliable}")?;
     let position = match opcode.position() {
         Position::First => "first packet of several",
@@ -382,7 +382,9 @@ fn finding(id: &str, to: &mut String) -> anyhow::Result<()> {
     writeln!(to, "{} ({})\n  {}", kind.id, kind.severity.name(), kind.doc)?;
     let scope = match kind.scope {
         Scope::Capture => "the capture as a whole",
-        Scope::FlowsInTrouble => "flows in trouble: wrong, lost, late, resent, refused or marked packets",
+        Scope::FlowsInTrouble => {
+            "flows in trouble: corrupt, lost, late, retransmitted, refused or marked packets"
+        }
         _ => "every flow",
     };
     writeln!(to, "  Looked for in: {scope}")?;
@@ -475,7 +477,7 @@ ack = 3           # the priority of ACKs, where it is not that of the data
 [pcp]             # priorities of PCPs; others: the PCP itself
 4 = 3
 
-With it, findings tell what is not in its class: see `rdmawire explain finding class.no_pfc`, class.several, class.disagree, class.cnp,
+With it, findings tell which traffic is in the wrong class: see `rdmawire explain finding class.no_pfc`, class.several, class.disagree, class.cnp,
 class.ack.
 ";
 
@@ -487,9 +489,9 @@ The links that were captured are a TOML file: analyze --links links.toml, with s
 tap = \"eth2\"            # the interface that captured it: its name, its number, or its file (leaf1.pcap, or leaf1);
                         # a list, as [\"rx0\", \"tx0\"], where each direction has its own
 a = { device = \"leaf1\", port = \"Ethernet4\", mac = \"02:00:00:00:01:04\" }
-b = { device = \"gpu7\" }  # port may be left out; so may the mac of one end: what is not sent from the other one is from here
+b = { device = \"gpu7\" }  # port may be left out; so may the mac of one end: frames that the other end did not send are from this one
 [device.gpu7]           # devices that are not listed are switches
-kind = \"host\"           # \"host\" or \"switch\": a host passes no pause on
+kind = \"host\"           # \"host\" or \"switch\": a host propagates no pause
 address = \"10.0.0.7\"    # of a host, or a list
 
 mac is the source address of the pause frames of that end, or a list of such. LLDP in the capture names the ends of the links that the

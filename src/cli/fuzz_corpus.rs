@@ -17,6 +17,7 @@ use rdmawire::{
     capture::{self, Interface, Record, Sink, Source, Time, make_beside},
     craft::mutate::{Base, Mutant, Mutants},
     dissect::{Dissection, dissect},
+    grammar::print::several,
     opcode::Opcode,
     wire::Kind,
 };
@@ -171,7 +172,8 @@ impl FuzzCorpus {
         manifest.write_all(b"\n]}\n")?;
         manifest.flush()?;
         if written < self.count {
-            super::say(format_args!("{written} frames: there are no more different ones"));
+            let written = several(written as u64, "frame");
+            super::say(format_args!("{written}: there are no more different ones"));
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::{
     Outcome,
+    arg::within,
     input::{Progress, STOP, open, say_damage},
     say,
     tracking::Tracking,
@@ -35,7 +36,7 @@ pub(super) struct Index {
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
     /// Into how many directories the pairs of addresses are spread. Frames without addresses have one more.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=Files::MOST_BUCKETS as i64))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = within(1..=Files::MOST_BUCKETS))]
     buckets: u32,
     /// Replace files that exist.
     #[arg(long)]

@@ -18,6 +18,7 @@ use super::say;
 use rdmawire::{
     analyze::Files,
     capture::{self, Info, Reader},
+    grammar::print::several,
 };
 
 /// Set by Ctrl-C: the work ends.
@@ -97,12 +98,12 @@ pub(super) fn describe<'a>(infos: impl Iterator<Item = &'a Info>) -> Files {
     Files::of(infos.inspect(|info| say_damage(info)))
 }
 
-/// Prints the damage of a file on standard error, in one line. What was there before and behind it is read all the same.
+/// Prints the damage of a file on standard error, in one line. Frames before and after it are read all the same.
 pub(super) fn say_damage(info: &Info) {
     let Some(first) = info.problems.first() else { return };
     let more = match info.problem_count.saturating_sub(1) {
         0 => String::new(),
-        n => format!(" (and {n} more places)"),
+        n => format!(" (and {})", several(n, "more place")),
     };
     say(format_args!("warning: {}: {first}{more}", info.name));
 }

@@ -7,7 +7,7 @@ use clap::{Args, builder::PossibleValuesParser};
 
 use super::{
     Outcome,
-    arg::{encapsulation, service},
+    arg::{encapsulation, positive, service, within},
     terminal::Color,
 };
 use rdmawire::{
@@ -42,10 +42,10 @@ pub(super) struct Overhead {
     encap: Vec<Encapsulation>,
     /// How many VLAN tags frames have; without a number, one.
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1", default_value_t = 0,
-        value_parser = clap::value_parser!(u8).range(0..=16))]
+        value_parser = within(0..=16u8))]
     vlan: u8,
     /// One acknowledgement for every N packets. By default, one for each message.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = positive::<u64>)]
     ack_every: Option<u64>,
     /// The link's speed, such as 400G: adds messages per second and goodput.
     #[arg(long, value_name = "SPEED", value_parser = units::bit_rate)]

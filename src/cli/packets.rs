@@ -41,7 +41,7 @@ pub(super) struct Packets {
     /// Replace the file if it exists.
     #[arg(long)]
     force: bool,
-    /// Write a row for each message instead: operation, PSNs, frames, size, times, completion, packets sent again.
+    /// Write a row for each message instead: operation, PSNs, frames, size, times, completion, retransmitted packets.
     /// `rdmawire explain table messages` lists the columns.
     #[arg(long)]
     messages: bool,

@@ -58,7 +58,7 @@ enum What {
     Rate,
     /// Round trips, messages and READs over time.
     Latency,
-    /// Bytes, losses and resends between hosts.
+    /// Bytes, losses and retransmissions between hosts.
     Matrix,
     /// Pauses over time.
     Pause,

@@ -17,6 +17,7 @@ use rdmawire::{
         rewrite::{Plan, Rewriter},
     },
     dissect::Encapsulation,
+    grammar::print::several,
 };
 
 /// Rewrite a capture: other addresses, no payload, another encapsulation. Each frame in gives one frame out.
@@ -102,14 +103,15 @@ impl Rewrite {
             super::say(format_args!("{}: {problem}", self.input.display()));
         }
         if counts.frames != info.frames {
-            bail!("{} frames read and {} written", info.frames, counts.frames);
+            bail!("{} read and {} written", several(info.frames, "frame"), counts.frames);
         }
         if !self.quiet {
-            let mut text = format!("{} frames, {} of them unchanged", counts.frames, counts.unchanged);
+            let mut text = format!("{} rewritten", several(counts.frames - counts.unchanged, "frame"));
             for (n, what) in [
-                (counts.bad_icrc, "with a wrong ICRC that stays wrong"),
+                (counts.unchanged, "unchanged"),
+                (counts.bad_icrc, "with a wrong ICRC, kept wrong"),
                 (counts.not_converted, "with no transport to wrap"),
-                (counts.missed_edits, "edits without the header to change"),
+                (counts.missed_edits, "edits for a header that is not there"),
             ] {
                 if n > 0 {
                     text.push_str(&format!(", {n} {what}"));

@@ -11,7 +11,11 @@ use std::{
 use anyhow::{anyhow, bail};
 use clap::Args;
 
-use super::{Outcome, arg, end_on_ctrl_c, warn_of_damage};
+use super::{
+    Outcome,
+    arg::{self, within},
+    end_on_ctrl_c, warn_of_damage,
+};
 use rdmawire::{
     capture::{
         self, ErrorKind, Record, Source,
@@ -19,7 +23,10 @@ use rdmawire::{
     },
     dissect::dissect,
     filter::{Filter, FrameMeta},
-    grammar::{print::duration, units},
+    grammar::{
+        print::{count, duration, several},
+        units,
+    },
     wire::Kind,
 };
 
@@ -44,7 +51,7 @@ pub(super) struct Send {
     #[arg(long, value_name = "SPEED", value_parser = units::bit_rate, group = "pace")]
     rate: Option<u64>,
     /// Send this many frames per second.
-    #[arg(long, value_name = "N", group = "pace", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    #[arg(long, value_name = "N", group = "pace", value_parser = within(1..=1_000_000_000u64))]
     pps: Option<u64>,
     /// Send as fast as possible. By default, frames are sent at the recorded times.
     #[arg(long, group = "pace")]
@@ -99,7 +106,7 @@ impl Send {
             end_on_ctrl_c(&STOP);
             let left_out = self.send(sink, &filter, is_stream)?;
             if left_out > 0 {
-                super::say(format_args!("{left_out} frames could not be sent"));
+                super::say(format_args!("{} could not be sent", several(left_out, "frame")));
                 return Ok(Outcome::Failed);
             }
         }
@@ -109,16 +116,17 @@ impl Send {
     fn preflight(&self, tally: &Tally, interface: &NetInterface) {
         if !self.quiet {
             let mtu = interface.mtu.map_or_else(String::new, |mtu| format!(", MTU {mtu}"));
-            let (frames, bytes, roce) = (tally.frames, tally.bytes, tally.roce);
+            let (frames, bytes) = (several(tally.frames, "frame"), several(tally.bytes, "byte"));
+            let roce = count(tally.roce);
             let lasted = duration(tally.last.saturating_sub(tally.first.unwrap_or(0)).max(0) as u64);
             super::say(format_args!(
-                "{} to {}{mtu}: {frames} frames, {bytes} bytes, {roce} with a BTH; {lasted} as recorded",
+                "{} to {}{mtu}: {frames}, {bytes}, {roce} with a BTH; {lasted} as recorded",
                 self.file.display(),
                 interface.name
             ));
             if tally.pauses > 0 {
-                let n = tally.pauses;
-                super::say(format_args!("{n} of them are PAUSE or PFC frames, which hold up real links"));
+                let n = several(tally.pauses, "PAUSE or PFC frame");
+                super::say(format_args!("{n} among them: these stop real links"));
             }
             if !interface.is_up {
                 super::say(format_args!("{} is down", interface.name));
@@ -126,7 +134,9 @@ impl Send {
         }
         for (misfit, (n, first, len)) in &tally.misfits {
             super::say(format_args!(
-                "not sent, {misfit}: {n} frames, the first is frame {first} of {len} bytes"
+                "not sent, {misfit}: {}, the first is frame {first} of {}",
+                several(*n, "frame"),
+                several(*len as u64, "byte")
             ));
         }
     }
@@ -180,7 +190,9 @@ impl Send {
             let pps = u128::from(n) * 1_000_000_000 / ns;
             let mbps = u128::from(bytes) * 8_000 / ns;
             super::say(format_args!(
-                "sent {n} frames, {bytes} bytes in {}: {pps} frames/s, {mbps} Mbit/s",
+                "sent {}, {} in {}: {pps} frames/s, {mbps} Mbit/s",
+                several(n, "frame"),
+                several(bytes, "byte"),
                 duration(u64::try_from(ns).unwrap_or(u64::MAX))
             ));
         }

@@ -23,35 +23,35 @@ named! {
         /// The tap is not at this host: it may have sent more.
         LostBefore "packets may be lost between the host and the tap, and leave no trace",
         /// Answers came that nothing asked for.
-        Copies "answers came that no captured request asked for: the network may have made copies behind the tap",
-        /// Marks may be set behind the tap.
+        Copies "there are answers that no captured request asked for: the network may have duplicated requests after the tap",
+        /// Marks may be set after the tap.
         MarkedAfter "packets may be marked between the tap and the host",
-        /// Bits may be flipped behind the tap.
+        /// Bits may be flipped after the tap.
         CorruptedAfter "packets may be corrupted between the tap and the host",
         /// Whether the host has a receive buffer is not seen.
         NoBuffer "an unreliable packet that finds no receive buffer is dropped, and nothing shows it",
         /// Messages without acknowledgement.
         Open "messages are not acknowledged within the capture",
         /// Requests without an answer.
-        Unanswered "the last requests have no answer within the capture: their queue pair may be gone",
+        Unanswered "the last requests have no answer within the capture: their queue pair may be destroyed",
         /// Multicast packets.
         Multicast "who takes part in a multicast group is not seen",
         /// The cause of some retransmissions is not known.
         Cause "the cause of some retransmissions is not known",
         /// READs that are repeated.
         Pieces "one retry may ask for the missing responses of a READ several times",
-        /// Timers that resend nothing.
-        Timers "a timer that expires and has nothing to send again leaves no trace",
+        /// Timers that retransmit nothing.
+        Timers "a timer that expires and has nothing to retransmit leaves no trace",
         /// Adapters differ.
         Repeats "adapters differ in whether they count a request that they drop or had before",
         /// The class of some packets is open.
-        Ambiguous "some late packets may be sent again, or overtaken",
+        Ambiguous "some late packets may be retransmitted, or overtaken",
         /// Second records of one packet.
         Recorded "packets were recorded twice: copies that the network made, or that the capture made",
         /// CNPs near NAKs.
-        NearNak "why a CNP was sent is not in it",
-        /// A NAK comes while another one is being heeded.
-        GoesBack "a NAK that finds the requester going back already may be dropped by it",
+        NearNak "a CNP does not say why it was sent",
+        /// A NAK comes while the requester reacts to another one.
+        GoesBack "a requester that is going back already may ignore another NAK",
         /// The capture begins within it.
         Midstream "the capture begins within the connection",
         /// The last sign of a queue pair is a retransmission.
@@ -103,12 +103,12 @@ pub struct Setting {
     /// The hosts at which the capture was made: it has all that they sent and were handed. Packets may be lost between other hosts
     /// and the tap.
     pub taps: Vec<Address>,
-    /// Addresses that are of one host. It goes by the first one.
+    /// Addresses of one host; the first one is canonical.
     pub hosts: Vec<Vec<Address>>,
 }
 
 impl Setting {
-    /// The address that the host with this one goes by.
+    /// The host's canonical address.
     fn host_of(&self, address: Address) -> Address {
         let same = self.hosts.iter().find(|host| host.contains(&address));
         same.and_then(|host| host.first().copied()).unwrap_or(address)

@@ -7,6 +7,7 @@ use super::{
     fact::Fact,
     reading::Reading,
 };
+use crate::report::units::several;
 
 /// Whether a counter agrees with the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -106,9 +107,9 @@ impl Compared {
         if is_so && is_at_tap && *verdict == Verdict::Contradicts {
             *verdict = Verdict::Possible;
             self.explanation = Some(format!(
-                "{lacks} fewer: {} answers came after the host's last request over their queue pair; it was gone before all of \
+                "{lacks} fewer: {} came after the host's last request over their queue pair; it was destroyed before all of \
                  them had come",
-                prediction.trailing
+                several(prediction.trailing, "answer")
             ));
         }
         is_so
@@ -173,9 +174,9 @@ fn explain(prediction: &Prediction, is_at_tap: bool, actual: u64, verdict: Verdi
         (Side::Sends, false, _) => {
             "in the capture and not counted: the readings span less time than the capture, or another host uses the address"
         }
-        (Side::Receives, true, _) if is_copied => "copies made between the tap and the host",
+        (Side::Receives, true, _) if is_copied => "duplicated between the tap and the host",
         (Side::Receives, true, false) => {
-            "not seen at the tap: by another path, changed behind the tap, or before or after the capture"
+            "not seen at the tap: by another path, changed after the tap, or before or after the capture"
         }
         (Side::Receives, true, true) => {
             "not in the capture: before or after it, by another path, or lost by the capture"
@@ -183,9 +184,9 @@ fn explain(prediction: &Prediction, is_at_tap: bool, actual: u64, verdict: Verdi
         (Side::Receives, false, false) => {
             "seen at the tap and not counted: lost between the tap and the host, or in the host"
         }
-        (Side::Receives, false, true) if is_unanswered => "lost in the host: their queue pair was gone",
+        (Side::Receives, false, true) if is_unanswered => "lost in the host: their queue pair was destroyed",
         (Side::Receives, false, true) => {
-            "lost in the host, between its port and the transport; or their queue pair was gone"
+            "lost in the host, between its port and the transport; or their queue pair was destroyed"
         }
         (Side::Inside, true, _) => {
             "inside the host, without a packet that shows it: work that ended with its queue pair, timers"

@@ -54,10 +54,10 @@ named! {
         ReadRequests "READ requests received",
         /// Atomics received.
         AtomicRequests "atomic requests received",
-        /// Packets sent again.
-        Resent "packets sent again",
-        /// Bytes of payload sent again.
-        ResentBytes "bytes sent again",
+        /// Retransmitted packets.
+        Resent "retransmitted packets",
+        /// Retransmitted bytes of payload.
+        ResentBytes "retransmitted bytes",
         /// Queue pairs that gave up after timeouts.
         Exhausted "retries exhausted",
         /// Queue pairs that gave up after RNR NAKs.

@@ -43,7 +43,7 @@ pub(super) struct Host {
     pub(super) repeats: u64,
     /// The packets that it may have sent in answer to what it was handed.
     pub(super) may_answer: u64,
-    /// Its answers that no request in the capture asks for: perhaps there were copies behind the tap.
+    /// Its answers that no request in the capture asks for: perhaps there were copies after the tap.
     pub(super) unasked: u64,
     /// Answers to it that came after its last request over their queue pair: that may have been gone.
     pub(super) trailing: u64,

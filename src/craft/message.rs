@@ -254,7 +254,7 @@ impl Channel {
         self.acknowledge(psn, syndrome, msn)
     }
 
-    /// An RNR NAK: send again after this many microseconds, rounded up to the next value that the code can express.
+    /// An RNR NAK: retransmit after this many microseconds, rounded up to the next value that the code can express.
     pub fn rnr(&self, psn: Psn, timer_us: u32, msn: u32) -> Packet {
         self.acknowledge(psn, Syndrome::rnr(timer_us), msn)
     }

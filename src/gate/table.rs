@@ -29,7 +29,7 @@ pub(super) const FIGURES: &[Figure] = figures! {
         ["service"] Unit::Words(|| words(&Service::ALL, Service::name)), Choice, |flow| word(flow.service.name()), "Transport service.";
         ["encapsulation"] Unit::Words(|| words(&Encapsulation::ALL, Encapsulation::name)), Choice, |flow| word(flow.encapsulation.name()), "What carries the packets.";
         ["visibility"] Unit::Words(|| words(&Visibility::ALL, Visibility::name)), Choice, |flow| word(flow.visibility.unwrap_or_default().name()), "What the tap showed of the connection.";
-        ["dscp", "ip_dscp"] Unit::Number, Choice, |flow| Value::several(&flow.dscps), "DSCPs: one of them must fit, and for != all.";
+        ["dscp", "ip_dscp"] Unit::Number, Choice, |flow| Value::several(&flow.dscps), "DSCPs: one of them must match, and for != all.";
         ["vlan"] Unit::Number, Choice, |flow| Value::several(&flow.vlans), "VLAN identifiers, as with dscp.";
         ["udp_src_port"] Unit::Number, Choice, |flow| Value::several(&flow.udp_src_ports), "UDP source ports, as with dscp.";
         ["ttl"] Unit::Number, Choice, |flow| Value::several(&flow.ttls), "Times to live, as with dscp.";
@@ -39,27 +39,27 @@ pub(super) const FIGURES: &[Figure] = figures! {
         ["payload_bytes"] Unit::Bytes, Sum, |flow| Value::exact(flow.payload_bytes), "Bytes of RDMA payload.";
         ["goodput_bytes"] Unit::Bytes, Sum, |flow| Value::exact(flow.goodput_bytes), "Bytes of RDMA payload sent for the first time.";
         ["goodput"] Unit::Rate, Min, goodput, "Payload sent for the first time, over the flow's time.";
-        ["retransmits"] Unit::Count, Sum, |flow| late(flow, |stream| stream.retransmits), "Packets sent again.";
-        ["out_of_order"] Unit::Count, Sum, |flow| late(flow, |stream| stream.out_of_order), "Packets overtaken on their way to the tap.";
-        ["retransmitted_bytes"] Unit::Bytes, Sum, |flow| both(flow, |stream| stream.retransmitted_bytes), "Bytes of payload sent again.";
-        ["spurious"] Unit::Count, Sum, |flow| given(flow.requests.spurious, &flow.requests.why, "spurious"), "Requests sent again after they had been acknowledged at the tap.";
+        ["retransmits"] Unit::Count, Sum, |flow| late(flow, |stream| stream.retransmits), "Retransmitted packets.";
+        ["out_of_order"] Unit::Count, Sum, |flow| late(flow, |stream| stream.out_of_order), "Packets that arrived out of order.";
+        ["retransmitted_bytes"] Unit::Bytes, Sum, |flow| both(flow, |stream| stream.retransmitted_bytes), "Retransmitted bytes of payload.";
+        ["spurious"] Unit::Count, Sum, |flow| given(flow.requests.spurious, &flow.requests.why, "spurious"), "Requests retransmitted after they had been acknowledged at the tap.";
         ["capture_duplicates"] Unit::Count, Sum, |flow| both(flow, |stream| stream.capture_duplicates), "Packets recorded twice.";
         ["gap_psns"] Unit::Count, Sum, |flow| both(flow, |stream| stream.gap_psns), "PSNs that were never seen.";
-        ["timeouts"] Unit::Count, Sum, timeouts, "Times that a sender's timer expired.";
+        ["timeouts"] Unit::Count, Sum, timeouts, "Retransmission timeouts.";
         ["losses"] Unit::Count, Sum, |flow| on_network(&flow.requests), "Requests lost on the network.";
         ["losses.upstream"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.upstream", |at| at.upstream), "Requests lost before the tap.";
-        ["losses.downstream"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.downstream", |at| at.downstream), "Requests lost behind the tap.";
+        ["losses.downstream"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.downstream", |at| at.downstream), "Requests lost after the tap.";
         ["losses.ack_path"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.ack_path", |at| at.ack_path), "Requests whose acknowledgement was lost.";
         ["losses.corrupt"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.corrupt", |at| at.corrupt), "Requests with a wrong checksum or ICRC.";
         ["losses.trimmed"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.trimmed", |at| at.trimmed), "Requests that a switch before the tap cut to their headers.";
         ["losses.capture"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.capture", |at| at.capture), "Requests that passed the tap, and are not in the capture.";
         ["response_losses"] Unit::Count, Sum, |flow| on_network(&flow.responses), "Responses lost on the network. A lost acknowledgement leaves no trace.";
-        ["acks"] Unit::Count, Sum, |flow| Value::exact(flow.acks), "Packets that acknowledge.";
+        ["acks"] Unit::Count, Sum, |flow| Value::exact(flow.acks), "Acknowledgements.";
         ["naks"] Unit::Count, Sum, |flow| Value::exact(flow.naks.total()), "NAKs of all codes.";
         ["naks.sequence"] Unit::Count, Sum, |flow| Value::exact(flow.naks.psn_sequence_error), "NAKs for a missing packet.";
         ["naks.fatal"] Unit::Count, Sum, |flow| Value::exact(flow.naks.fatal()), "NAKs that end a connection.";
-        ["rnr_naks"] Unit::Count, Sum, |flow| Value::exact(flow.rnr_naks), "The receiver was not ready.";
-        ["rnr.stalled"] Unit::Time, Sum, |flow| Value::exact(flow.rnr.map_or(0, |rnr| rnr.stalled_ns)), "Time from RNR NAKs to the packets sent again.";
+        ["rnr_naks"] Unit::Count, Sum, |flow| Value::exact(flow.rnr_naks), "RNR NAKs: the receiver was not ready.";
+        ["rnr.stalled"] Unit::Time, Sum, |flow| Value::exact(flow.rnr.map_or(0, |rnr| rnr.stalled_ns)), "Time from RNR NAKs to the retransmissions.";
         ["cnps", "cnp"] Unit::Count, Sum, |flow| Value::exact(flow.cnps), "Congestion notifications.";
         ["ecn_ce", "ce"] Unit::Count, Sum, |flow| Value::exact(flow.ecn_ce), "Packets marked \"congestion experienced\".";
         ["ecn_ect", "ect"] Unit::Count, Sum, |flow| Value::exact(flow.ecn_ect), "ECN-capable packets without a mark.";
@@ -67,9 +67,9 @@ pub(super) const FIGURES: &[Figure] = figures! {
         ["messages"] Unit::Count, Sum, |flow| Value::exact(flow.messages.completed), "Messages seen from the first packet to the last.";
         ["messages.open"] Unit::Count, Sum, |flow| Value::exact(flow.messages.open), "Messages whose last packet was not seen.";
         ["messages.broken"] Unit::Count, Sum, |flow| Value::exact(flow.messages.broken), "Messages whose packets do not fit together.";
-        ["reordering.ratio"] Unit::Ratio, Max, |flow| Value::Number(Range::exact(flow.requests.reordering.map_or(0.0, |late| late.ratio))), "Overtaken packets among all that were sent first.";
-        ["reordering.packets"] Unit::Count, Max, |flow| Value::exact(flow.requests.reordering.map_or(0, |late| late.max_extent_packets)), "Most packets that overtook a single one.";
-        ["reordering.late"] Unit::Time, Max, |flow| Value::exact(flow.requests.reordering.map_or(0, |late| late.max_late_ns)), "Longest time that a packet came too late.";
+        ["reordering.ratio"] Unit::Ratio, Max, |flow| Value::Number(Range::exact(flow.requests.reordering.map_or(0.0, |late| late.ratio))), "Share of packets out of order among first transmissions.";
+        ["reordering.packets"] Unit::Count, Max, |flow| Value::exact(flow.requests.reordering.map_or(0, |late| late.max_extent_packets)), "Reordering extent: most packets that overtook a single one.";
+        ["reordering.late"] Unit::Time, Max, |flow| Value::exact(flow.requests.reordering.map_or(0, |late| late.max_late_ns)), "Longest time that a packet was late.";
     }
     Summary {
         ["messages.size"] Unit::Bytes, Max, |flow| Ok(flow.messages.size_bytes), "Sizes of messages.";
@@ -81,7 +81,7 @@ pub(super) const FIGURES: &[Figure] = figures! {
         ["read_first"] Unit::Time, Max, |flow| Ok(flow.latency_ns.read_first), "From a READ request to its first response.";
         ["read_last"] Unit::Time, Max, |flow| Ok(flow.latency_ns.read_last), "From a READ request to its last response.";
         ["nak_generation"] Unit::Time, Max, |flow| Ok(flow.latency_ns.nak_generation), "From the packet after a gap to the NAK.";
-        ["nak_reaction"] Unit::Time, Max, |flow| Ok(flow.latency_ns.nak_reaction), "From a NAK to the first packet sent again.";
+        ["nak_reaction"] Unit::Time, Max, |flow| Ok(flow.latency_ns.nak_reaction), "From a NAK to the first retransmitted packet.";
     }
     Connection {
         ["connection.visibility"] Unit::Words(|| words(&Coverage::ALL, Coverage::name)), Choice, |one| word(one.visibility.name()), "Whether the capture has all its packets.";
@@ -101,7 +101,7 @@ pub(super) const FIGURES: &[Figure] = figures! {
             Some(duty) => Value::Number(Range::exact(duty)),
             None => given(None, &pause.why, "duty_ratio"),
         }, "The share of the capture's time that was paused.";
-        ["pause.storms"] Unit::Count, Sum, |pause| given(pause.storms.as_ref().map(|storms| storms.len() as u64), &pause.why, "storms"), "Times in which the link was paused without a break.";
+        ["pause.storms"] Unit::Count, Sum, |pause| given(pause.storms.as_ref().map(|storms| storms.len() as u64), &pause.why, "storms"), "PFC storms: times in which the link was paused without a break.";
     }
     Capture {
         ["flows"] Unit::Count, Sum, |report| Value::exact(report.flows.len() as u64), "Flows.";
@@ -134,7 +134,7 @@ pub(super) const FIGURES: &[Figure] = figures! {
         ["data_frames_tx"] Unit::Count, Sum, |flow, _| otg::sent(flow), "Requests sent: those at the tap, and those lost before it.";
         ["data_frames_rx"] Unit::Count, Sum, |flow, _| otg::received(flow), "Requests received: those at the tap without those lost behind it.";
         ["frame_delta"] Unit::Count, Sum, |flow, _| otg::delta(flow), "Requests sent and not received.";
-        ["data_frames_retransmitted"] Unit::Count, Sum, |flow, _| Value::between(flow.requests.retransmits, flow.requests.retransmits + flow.requests.ambiguous), "Requests sent again.";
+        ["data_frames_retransmitted"] Unit::Count, Sum, |flow, _| Value::between(flow.requests.retransmits, flow.requests.retransmits + flow.requests.ambiguous), "Retransmitted requests.";
         ["frame_sequence_error"] Unit::Count, Sum, |_, peer| otg::naks(peer, |naks| naks.psn_sequence_error), "Times the receiver missed a PSN: its NAKs.";
         ["seq_err_pct"] Unit::Number, Max, otg::sequence_error_percent, "frame_sequence_error in percent of data_frames_rx.";
         ["message_tx"] Unit::Count, Sum, |flow, _| otg::messages_sent(flow), "Messages sent.";

@@ -1,4 +1,6 @@
-//! Numbers with units as people read them: three digits.
+//! Numbers as people read them: with units in three digits, or counts with their noun.
+
+use std::borrow::Cow;
 
 /// "46.1 µs", "5.80 ms", "1.50 min"; a number of nanoseconds below 1,000 as it is.
 pub fn duration(ns: u64) -> String {
@@ -39,6 +41,35 @@ fn scaled(value: f64, units: &[(&str, f64)]) -> String {
     };
     format!("{value:.decimals$} {unit}")
 }
+
+/// "1,234,567".
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count with its noun: "1 packet", "1,234 packets", "2 copies".
+pub fn several(n: u64, noun: &str) -> String {
+    format!("{} {}", count(n), plural(n, noun))
+}
+
+/// The noun for so many: "packet" for 1, else "packets".
+pub fn plural(n: u64, noun: &str) -> Cow<'_, str> {
+    match noun.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o'])) {
+        _ if n == 1 => noun.into(),
+        Some(stem) => format!("{stem}ies").into(),
+        None if noun.ends_with('s') => format!("{noun}es").into(),
+        None => format!("{noun}s").into(),
+    }
+}
+
 /// Two digits for each byte.
 pub fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;

@@ -17,7 +17,7 @@ use crate::{
 };
 pub use scene::{Ax, Layer, Scene, Shape};
 
-/// A flow's rate over time as a line of blocks, and below it what happened: `x` sent again, `!` NAK or RNR NAK, `*` mark or CNP. `None`
+/// A flow's rate over time as a line of blocks, and below it what happened: `x` retransmission, `!` NAK or RNR NAK, `*` mark or CNP. `None`
 /// if the flow has no line.
 pub fn sparkline(view: &View<'_>, timeline: &Timeline, at: usize, columns: usize) -> Option<String> {
     const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -58,7 +58,7 @@ pub fn sparkline(view: &View<'_>, timeline: &Timeline, at: usize, columns: usize
     let events: String = events.into_iter().collect();
     let below = match events.trim_end() {
         "" => String::new(),
-        events => format!("  events    {events}\n            x sent again   ! NAK   * mark or CNP\n"),
+        events => format!("  events    {events}\n            x retransmission   ! NAK   * mark or CNP\n"),
     };
     Some(format!(
         "  rate      {}\n{below}            highest: {peak}\n",

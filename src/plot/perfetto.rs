@@ -1,8 +1,8 @@
 //! The timeline as a trace for ui.perfetto.dev: protobuf, as in Perfetto's `perfetto_trace.proto`.
 //!
 //! Tracks are host ▸ peer ▸ queue pair. Below a queue pair: its messages as slices, on as many tracks as overlap; recovery and waits
-//! as slices; losses, NAKs, resends, marks and CNPs as instants; goodput and outstanding requests as counters. Arrows go from a loss
-//! to its NAK and to its resend. Times are UTC. The queue pair's number is also the argument `qpNum` of each event, as in the traces of
+//! as slices; losses, NAKs, retransmissions, marks and CNPs as instants; goodput and outstanding requests as counters. Arrows go from a loss
+//! to its NAK and to its retransmission. Times are UTC. The queue pair's number is also the argument `qpNum` of each event, as in the traces of
 //! NCCL's profiler, so that both can be joined.
 
 use std::{
@@ -249,7 +249,7 @@ impl Trace<'_> {
                 let arguments = [
                     number,
                     ("psn", episode.lost_psn as u64),
-                    ("packets sent again", episode.retransmitted_packets),
+                    ("retransmitted packets", episode.retransmitted_packets),
                     ("first frame", episode.first_retransmit_frame),
                 ];
                 let name = format!("recovery: {}, lost {}", episode.trigger, episode.location);
@@ -319,7 +319,7 @@ impl Trace<'_> {
         Ok(())
     }
 
-    /// Losses, and the NAKs and resends that arrows lead to; then all other events.
+    /// Losses, and the NAKs and retransmissions that arrows lead to; then all other events.
     fn instants(&mut self, own: u64, picture: &Picture<'_>, number: (&str, u64)) -> io::Result<()> {
         let mut naks: HashMap<u64, Vec<Arrow>> = HashMap::new();
         let mut resends: Vec<(i64, u32, Arrow)> = Vec::new();
@@ -343,7 +343,7 @@ impl Trace<'_> {
         }
         for (ns, psn, arrow) in resends {
             let arguments = [number, ("psn", psn as u64)];
-            let resend = event(Type::Instant, tracks[1], "resend", &arguments);
+            let resend = event(Type::Instant, tracks[1], "retransmission", &arguments);
             events.push((ns, resend.fixed(field::EVENT_ARROW_END, arrow)));
         }
         let back = picture.back.into_iter().flat_map(|back| back.events.stretches());
@@ -365,7 +365,7 @@ impl Trace<'_> {
             }
             events.push((stretch.from_ns, event));
         }
-        // A stable order: a loss comes before its NAK, and that before its resend.
+        // A stable order: a loss comes before its NAK, and that before its retransmission.
         events.sort_by_key(|(ns, _)| *ns);
         events.iter().try_for_each(|(ns, event)| self.event(*ns, event))
     }

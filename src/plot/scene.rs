@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     analyze::metric::timeline::{Axis, Bins, Hole, Kind, Picture, Place, Stretch, Timeline, What},
-    report::{self, Flow, View, clean},
+    report::{self, Flow, View, clean, units::several},
     wire::Psn,
 };
 
@@ -279,7 +279,7 @@ impl Scene {
         scene
     }
 
-    /// Hosts by hosts: from the left, to the top; the shade is the share of the largest number of bytes. Losses and resends have a
+    /// Hosts by hosts: from the left, to the top; the shade is the share of the largest number of bytes. Losses and retransmissions have a
     /// mark. Hosts beyond the first ones by bytes are not shown.
     pub fn matrix(report: &View<'_>) -> Scene {
         let mut sums: BTreeMap<(String, String), [u64; 3]> = BTreeMap::new();
@@ -298,7 +298,10 @@ impl Scene {
         names.sort_by_key(|host| std::cmp::Reverse(hosts[host]));
         let title = match names.len().saturating_sub(HOSTS) {
             0 => "Bytes from host (left) to host (below)".to_owned(),
-            more => format!("Bytes from host (left) to host (below); {more} more hosts are not shown"),
+            more => format!(
+                "Bytes from host (left) to host (below); {} not shown",
+                several(more as u64, "more host")
+            ),
         };
         names.truncate(HOSTS);
         names.sort();
@@ -320,7 +323,7 @@ impl Scene {
         let mut scene = Scene { title, x: ax("to"), y: ax("from"), layers: Vec::new() };
         scene.add("bytes", BLUE, Shape::Cells(cells));
         scene.add("losses", (0, 0, 0), Shape::Points(lost));
-        scene.add("resends", RED, Shape::Points(resent));
+        scene.add("retransmissions", RED, Shape::Points(resent));
         scene
     }
 

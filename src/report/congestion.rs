@@ -36,7 +36,7 @@ records! {
         pub expected_cnps: Option<u64>,
         /// CNPs near a NAK of the same addresses, without a mark in the millisecond before.
         pub cnps_for_losses: Option<u64>,
-        /// CNPs with neither a mark in the millisecond before nor a NAK near: the flow was marked behind the tap.
+        /// CNPs with neither a mark in the millisecond before nor a NAK near: the flow was marked after the tap.
         pub cnps_unmarked: Option<u64>,
         /// CNPs whose BECN bit is not set.
         pub cnps_without_becn: u64,
@@ -82,7 +82,7 @@ records! {
         pub cnps_for_marks: Option<u64>,
         /// CNPs near a NAK of the same addresses, without a mark in the millisecond before.
         pub cnps_for_losses: Option<u64>,
-        /// CNPs with neither: it was marked behind the tap.
+        /// CNPs with neither: it was marked after the tap.
         pub cnps_unmarked: Option<u64>,
         /// Times between its CNPs in nanoseconds.
         pub cnp_interval_ns: Option<Summary>,
@@ -115,7 +115,7 @@ records! {
         pub start_bps: u64,
         /// Whether that is the link's speed. Otherwise it is the rate that the flow had.
         pub start_is_speed: bool,
-        /// The model that is nearest to the measured rate: a set of parameters, or "none", a sender that takes no notice.
+        /// The model that is nearest to the measured rate: a set of parameters, or "none", a sender that ignores CNPs.
         pub best: String,
         /// How far it is off: the average difference of the rates over the average rate.
         pub error_ratio: f64,
@@ -237,7 +237,7 @@ records! {
         pub messages_spanning: u64,
         /// Retransmission timeouts, where the sender waited for the most part in a pause.
         pub timeouts: u64,
-        /// Packets sent again after these.
+        /// Retransmitted packets after these.
         pub retransmits: u64,
     }
 

@@ -39,31 +39,31 @@ records! {
     pub struct Episode {
         /// The flow, as an index into [`Report::flows`](super::Report::flows).
         pub flow: usize,
-        /// The PSN space in which packets were sent again.
+        /// The PSN space in which packets were retransmitted.
         pub space: Space,
-        /// Why packets were sent again.
+        /// Why packets were retransmitted.
         pub trigger: Trigger,
         /// Where the packet was lost.
         pub location: Location,
         /// How sure that is.
         pub confidence: Confidence,
-        /// PSN of the first packet sent again.
+        /// PSN of the first retransmitted packet.
         pub lost_psn: u32,
         /// The frame that sent this PSN for the first time, from 1; `None` where the tap did not see it.
         pub original_frame: Option<u64>,
         /// The frame with the NAK, from 1.
         pub nak_frame: Option<u64>,
-        /// The first frame sent again, from 1.
+        /// The first retransmitted frame, from 1.
         pub first_retransmit_frame: u64,
         /// When that was, in nanoseconds since 1970-01-01 UTC.
         pub start_ns: i64,
         /// Nanoseconds from the packet after the gap to the NAK.
         pub nak_generation_ns: Option<u64>,
-        /// Nanoseconds from the NAK to the first packet sent again.
+        /// Nanoseconds from the NAK to the first retransmitted packet.
         pub nak_reaction_ns: Option<u64>,
         /// Nanoseconds from the first transmission to the second.
         pub retransmission_ns: Option<u64>,
-        /// Nanoseconds from the first packet sent again until all of it was acknowledged; `None` where that was not seen.
+        /// Nanoseconds from the first retransmitted packet until all of it was acknowledged; `None` where that was not seen.
         pub recovered_ns: Option<u64>,
         /// Bits per second of payload sent for the first time, over ten round trips or somewhat more before the episode began.
         /// The silence before a timeout does not count.
@@ -71,11 +71,11 @@ records! {
         /// Bits per second of payload sent for the first time, over the same span after the episode; `None` where the flow stopped,
         /// or the next episode began, sooner.
         pub goodput_after_bps: Option<u64>,
-        /// Packets sent again.
+        /// Retransmitted packets.
         pub retransmitted_packets: u64,
-        /// Bytes of payload sent again.
+        /// Retransmitted bytes of payload.
         pub retransmitted_bytes: u64,
-        /// Packets sent again that had arrived before.
+        /// Retransmitted packets that had arrived before.
         pub needless_packets: u64,
         /// How often in a row the sender went back to this PSN, with this time.
         pub retries: u32,

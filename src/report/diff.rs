@@ -54,7 +54,7 @@ records! {
         pub decided_early: u64,
     }
 
-    /// What the second tap's clock shows more than the first one's: a line through time.
+    /// Clock offset, second tap minus first one: a line through time.
     pub struct Clock {
         /// The offset in nanoseconds, at the time of `at_ns`.
         pub offset_ns: Option<f64>,
@@ -126,7 +126,7 @@ records! {
         pub bad_ip_checksum: u64,
         /// Packets whose payload a switch cut away.
         pub trimmed: u64,
-        /// Packets that the second tap did not record: they were acknowledged, and never sent again, or a third tap saw them.
+        /// Packets that the second tap did not record: they were acknowledged, and never retransmitted, or a third tap saw them.
         pub unrecorded: u64,
         /// Packets from before the second capture began or after it ended.
         pub outside: u64,

@@ -76,7 +76,7 @@ records! {
         pub path_mtu_by: Option<MtuBy>,
         /// How the sender numbers its IPv4 packets.
         pub ip_id: IpId,
-        /// What the sender sends again after a loss.
+        /// What the sender retransmits after a loss.
         pub recovery_mode: RecoveryMode,
         /// Latencies in nanoseconds.
         pub latency_ns: Latencies,
@@ -103,13 +103,13 @@ records! {
         pub out_of_order: u64,
         /// Packets that are a second record of one transmission.
         pub capture_duplicates: u64,
-        /// Late packets, either overtaken or sent again: the capture does not tell which.
+        /// Late packets, either overtaken or retransmitted: the capture does not tell which.
         pub ambiguous: u64,
         /// PSNs between the first and the last that were never seen.
         pub gap_psns: u64,
         /// Bytes of payload in retransmitted packets.
         pub retransmitted_bytes: u64,
-        /// Packets sent again after they had been acknowledged at the tap; `None` if the service has no acknowledgements.
+        /// Packets retransmitted after they had been acknowledged at the tap; `None` if the service has no acknowledgements.
         pub spurious: Option<u64>,
         /// Packets by class.
         pub classes: BTreeMap<Class, u64>,
@@ -266,14 +266,14 @@ records! {
         pub read_last: Option<Summary>,
         /// From the packet after a gap to the NAK for the gap.
         pub nak_generation: Option<Summary>,
-        /// From a NAK to the first packet sent again.
+        /// From a NAK to the first retransmitted packet.
         pub nak_reaction: Option<Summary>,
     }
 
     /// A retransmission timeout.
     #[derive(Copy, Eq)]
     pub struct Timeout {
-        /// The first frame sent again: its number, from 1.
+        /// The first retransmitted frame: its number, from 1.
         pub frame: u64,
         /// Nanoseconds of silence before it.
         pub waited_ns: u64,
@@ -288,9 +288,9 @@ records! {
         pub asked_ns: Summary,
         /// How long the sender waited, in nanoseconds.
         pub waited_ns: Option<Summary>,
-        /// How often the sender sent again too early.
+        /// How often the sender retransmitted too early.
         pub early_resends: u64,
-        /// Nanoseconds from RNR NAKs to the packets sent again, in sum.
+        /// Nanoseconds from RNR NAKs to the retransmitted packets, in sum.
         pub stalled_ns: u64,
     }
 

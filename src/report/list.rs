@@ -22,7 +22,7 @@ pub trait List<T: Clone>: Send + Sync {
         }
     }
 
-    /// [`each_outline`](Self::each_outline), but it may leave out rows without trouble: nothing is wrong, lost, late, sent again,
+    /// [`each_outline`](Self::each_outline), but it may leave out rows without trouble: nothing is wrong, lost, late, retransmitted,
     /// refused or marked, and there is no CNP.
     fn each_in_trouble(&self, show: &mut dyn FnMut(usize, &T)) {
         self.each_outline(show);

@@ -44,7 +44,7 @@ records! {
         pub size_bytes: Option<u64>,
         /// Packets that were seen, repeated ones included, capture duplicates not.
         pub packets: u64,
-        /// Packets of these that were sent again.
+        /// Packets of these that were retransmitted.
         pub resent_packets: u64,
     }
 }

@@ -60,7 +60,7 @@ impl Sort {
 }
 
 /// How much trouble a flow is in. NAKs that end the connection and timeouts weigh most, for they stall it; then packets that
-/// were sent again or surely lost; then late and marked packets. A flow without trouble has 0.
+/// were retransmitted or surely lost; then late and marked packets. A flow without trouble has 0.
 pub fn trouble(flow: &Flow) -> u64 {
     let stream = |stream: &Stream| {
         let lost = stream.losses.on_network().map_or(0, |[least, _]| least);

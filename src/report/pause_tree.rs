@@ -114,7 +114,7 @@ records! {
         pub chain: Vec<String>,
         /// The frame that began its first pause, from 1.
         pub frame: u64,
-        /// It is in a circle of `deadlocks` too: which of these devices began is another question than which one is at fault.
+        /// It is in a cycle of `deadlocks` too: which of these devices began is another question than which one is at fault.
         pub is_in_deadlock: bool,
         /// Likely where it is a host, or where other links of it were captured and did not pause it. Otherwise it may have been paused
         /// on a link that the capture does not have.
@@ -137,13 +137,13 @@ records! {
         pub stopped_ns: u64,
     }
 
-    /// A circle of devices each of which waits for the next one: a suspected deadlock.
+    /// A cycle of devices each of which waits for the next one: a suspected deadlock.
     pub struct PauseDeadlock {
         /// The priority, 0 to 7; `None` for 802.3x, which stops all priorities.
         pub priority: Option<u8>,
         /// The devices: each was paused by the next one, and the last one by the first.
         pub devices: Vec<String>,
-        /// The device whose pause was the first one of the circle.
+        /// The device whose pause was the first one of the cycle.
         pub began_by: String,
         /// How often all were paused at once.
         pub times: u64,

@@ -41,7 +41,7 @@ records! {
         pub ratio: f64,
         /// How sure that is.
         pub confidence: Confidence,
-        /// What it stands on.
+        /// The evidence for it.
         pub evidence: String,
         /// The frame that ended the longest silence of this cause.
         pub frame: Option<u64>,
@@ -61,22 +61,12 @@ impl TimeCause {
         )
     }
 
-    /// The words for it in text. `space`: whether it is about requests, or about the data of READs.
-    pub const fn words(self, space: Space) -> &'static str {
+    /// The words for it in text, about requests or about the data of READs.
+    pub const fn words_for(self, space: Space) -> &'static str {
         match self {
             TimeCause::Idle if matches!(space, Space::Response) => "no READ outstanding",
             TimeCause::Waiting if matches!(space, Space::Response) => "waiting for READs",
-            TimeCause::Sending => "sending",
-            TimeCause::Idle => "sender idle",
-            TimeCause::Waiting => "waiting for ACKs",
-            TimeCause::Paused => "paused",
-            TimeCause::Throttled => "throttled after CNPs",
-            TimeCause::Recovering => "recovering from loss",
-            TimeCause::NotReady => "receiver not ready",
-            TimeCause::ReceiverSlow => "receiver slow",
-            TimeCause::ResponderSlow => "responder slow",
-            TimeCause::LinkFull => "link full",
-            TimeCause::Unknown => "unknown",
+            other => other.words(),
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::{dissect, named::named, opcode};
 
-/// A vocabulary: its terms, what each means, and the word that stands for it in JSON and text.
+/// A vocabulary: its terms, the word of each in JSON, the words in text where they are others, and what it means.
 macro_rules! terms {
-    ($($(#[$about:meta])+ $name:ident { $($term:ident = $word:literal: $doc:literal,)+ })+) => {$(
+    ($($(#[$about:meta])+ $name:ident { $($term:ident = $word:literal $($words:literal)?: $doc:literal,)+ })+) => {$(
         named! {
             $(#[$about])+
             #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, schemars::JsonSchema)]
@@ -25,6 +25,14 @@ macro_rules! terms {
                 match self {
                     $($name::$term => $doc,)+
                     $name::Unknown => "The capture does not show it.",
+                }
+            }
+
+            /// The words for it in text.
+            pub const fn words(self) -> &'static str {
+                match self {
+                    $($name::$term => in_text!($word $($words)?),)+
+                    $name::Unknown => "unknown",
                 }
             }
 
@@ -54,6 +62,15 @@ macro_rules! terms {
     )+};
 }
 
+macro_rules! in_text {
+    ($word:literal) => {
+        $word
+    };
+    ($word:literal $words:literal) => {
+        $words
+    };
+}
+
 terms! {
     /// The transport service of a flow.
     Service {
@@ -77,50 +94,50 @@ terms! {
 
     /// How the two flows of a connection were found to belong together; the weakest evidence first.
     PairedBy {
-        UdpPort = "udp-port": "Linux computes the UDP source port from the two queue pair numbers.",
-        Psn = "psn": "One flow acknowledges the PSNs that the other one sends.",
-        Cm = "cm": "The connection manager's messages name both queue pairs.",
+        UdpPort = "udp-port" "UDP source port": "Linux computes the UDP source port from the two queue pair numbers.",
+        Psn = "psn" "acknowledged PSNs": "One flow acknowledges the PSNs that the other one sends.",
+        Cm = "cm" "connection manager": "The connection manager's messages name both queue pairs.",
         Map = "map": "The user said so.",
     }
 
     /// What the tap showed of a flow's connection.
     Visibility {
-        TwoWay = "two_way": "Packets of both directions.",
-        RequestsOnly = "requests_only": "This direction only, and it has requests only.",
-        ResponsesOnly = "responses_only": "This direction only, and it has responses only.",
-        OneWay = "one_way": "This direction only; it has requests, and responses to requests that were not seen.",
+        TwoWay = "two_way" "both directions": "Packets of both directions.",
+        RequestsOnly = "requests_only" "requests only": "This direction only, and it has requests only.",
+        ResponsesOnly = "responses_only" "responses only": "This direction only, and it has responses only.",
+        OneWay = "one_way" "this direction only": "This direction only; it has requests, and responses to requests that were not seen.",
     }
 
     /// Whether the capture has all packets of a connection.
     Coverage {
         Full = "full": "Every packet that was acknowledged was captured.",
-        CaptureLossy = "capture_lossy": "Packets were acknowledged that are not in the capture.",
-        PartialPath = "partial_path": "The tap is on one of several paths.",
-        OneWay = "one_way": "Only one direction was captured.",
+        CaptureLossy = "capture_lossy" "capture lossy": "Packets were acknowledged that are not in the capture.",
+        PartialPath = "partial_path" "partial path": "The tap is on one of several paths.",
+        OneWay = "one_way" "one direction only": "Only one direction was captured.",
     }
 
     /// The class of a packet: every packet of the transport has exactly one.
     Class {
-        Ambiguous = "ambiguous": "Late: either overtaken on its way to the tap, or sent again. The capture does not tell which.",
-        BeforeStart = "before_start": "Before the first PSN seen: the capture began in the middle.",
-        CaptureDuplicate = "capture_duplicate": "One transmission that was recorded twice.",
+        Ambiguous = "ambiguous": "Late: either overtaken on its way to the tap, or retransmitted. The capture does not tell which.",
+        BeforeStart = "before_start" "before start": "Before the first PSN seen: the capture began in the middle.",
+        CaptureDuplicate = "capture_duplicate" "capture duplicate": "One transmission that was recorded twice.",
         Corrupt = "corrupt": "Its ICRC, or its IP header's checksum, is wrong.",
         First = "first": "The first packet of the flow: nothing before it counts as missing.",
-        LateOriginal = "late_original": "Overtaken on its way to the tap by a packet that was sent later.",
+        LateOriginal = "late_original" "late original": "Out of order: overtaken on its way to the tap by a packet that was sent later.",
         New = "new": "It has the expected PSN.",
-        NewAfterGap = "new_after_gap": "It has a PSN beyond the expected one: the PSNs between were not seen.",
-        RepeatedAck = "repeated_ack": "It acknowledges what was acknowledged before.",
-        Resync = "resync": "Its PSN is so far from the expected one that counting begins anew.",
+        NewAfterGap = "new_after_gap" "new after gap": "It has a PSN beyond the expected one: the PSNs between were not seen.",
+        RepeatedAck = "repeated_ack" "repeated ACK": "It acknowledges what was acknowledged before.",
+        Resync = "resync": "Its PSN is so far from the expected one that tracking restarts from it.",
         Retransmission = "retransmission": "Its sender had sent this PSN before.",
         Trimmed = "trimmed": "A switch cut it to its headers, instead of dropping it: UDP's length is that of the whole packet, IP's is not, and there is no ICRC.",
         Unsequenced = "unsequenced": "It is in no PSN space that can be followed: datagrams, unknown operation codes.",
     }
 
-    /// On what the class of a retransmitted, late or twice recorded packet stands.
+    /// The evidence for the class of a retransmitted, late or twice recorded packet.
     Evidence {
         IpId = "ip_id": "The sender's IPv4 identifications: they give the order of sending, and tell one transmission from another.",
         SeenBefore = "seen_before": "This PSN was recorded before.",
-        Run = "run": "The packets around it: a sender that goes back sends a run of packets again and continues; copies and late packets come between new ones.",
+        Run = "run": "The packets around it: a sender that goes back retransmits a run of packets and continues; copies and late packets come between new ones.",
         RoundTrip = "round_trip": "It came sooner than any answer can.",
         Nak = "nak": "A NAK asked for it, and it was acknowledged afterwards.",
         Timer = "timer": "It came so late that only a timeout explains it, or too soon for one.",
@@ -132,24 +149,24 @@ terms! {
 
     /// How a sender numbers its IPv4 packets (the identification field).
     IpId {
-        CountsUp = "counts_up": "It counts up, for the flow or over all packets of the sender.",
-        Constant = "constant": "It never changes: it tells nothing.",
+        CountsUp = "counts_up" "counts up": "It counts up, for the flow or over all packets of the sender.",
+        Constant = "constant": "It never changes: it identifies nothing.",
         Varies = "varies": "It varies without an order: it tells one transmission from another, but not which came first.",
     }
 
-    /// Why a sender sent packets again.
+    /// Why a sender retransmitted packets.
     Trigger {
-        Nak = "nak": "A NAK asked for this PSN.",
-        Timeout = "timeout": "Nothing came back until the sender's timer expired.",
-        Rnr = "rnr": "The receiver had not been ready (RNR NAK).",
-        ImpliedNak = "implied_nak": "A response showed that an earlier one was lost.",
+        Nak = "nak" "NAK": "A NAK asked for this PSN.",
+        Timeout = "timeout": "No acknowledgement came back until the sender's timer expired.",
+        Rnr = "rnr" "RNR NAK": "The receiver had not been ready (RNR NAK).",
+        ImpliedNak = "implied_nak" "implied NAK": "A response showed that an earlier one was lost.",
     }
 
     /// Where a packet was lost.
     Location {
         Upstream = "upstream": "Between its sender and the tap.",
         Downstream = "downstream": "Between the tap and its receiver.",
-        AckPath = "ack_path": "It arrived; its acknowledgement was lost.",
+        AckPath = "ack_path" "ACK path": "It arrived; its acknowledgement was lost.",
         Corrupt = "corrupt": "It arrived with a wrong checksum or ICRC.",
         Trimmed = "trimmed": "A switch before the tap cut it to its headers, instead of dropping it.",
         Capture = "capture": "It passed the tap, and is not in the capture.",
@@ -162,31 +179,31 @@ terms! {
         Response = "response": "Responses: they have the PSNs of the requests that they answer.",
     }
 
-    /// What a sender sends again after a loss.
+    /// What a sender retransmits after a loss.
     RecoveryMode {
-        GoBackN = "go_back_n": "The lost packet and all packets after it.",
+        GoBackN = "go_back_n" "go-back-N": "The lost packet and all packets after it.",
         Selective = "selective": "Only the packets that were lost.",
     }
 
     /// How the path MTU is known.
     MtuBy {
-        Cm = "cm": "From the connection manager's request.",
-        FullPackets = "full_packets": "From the payload of packets that must be full.",
-        ReadPsns = "read_psns": "From the number of PSNs that a READ took.",
+        Cm = "cm" "connection manager": "From the connection manager's request.",
+        FullPackets = "full_packets" "full packets": "From the payload of packets that must be full.",
+        ReadPsns = "read_psns" "PSNs of READs": "From the number of PSNs that a READ took.",
     }
 
-    /// The scope in which a receiver keeps a distance between its congestion notifications (CNPs).
+    /// The scope in which a receiver paces its congestion notifications (CNPs).
     Pacing {
-        PerQp = "per_qp": "Between CNPs for one queue pair.",
-        PerIpPair = "per_ip_pair": "Between CNPs from one IP address to another.",
-        PerPort = "per_port": "Between all CNPs of one port.",
+        PerQp = "per_qp" "per queue pair": "Between CNPs for one queue pair.",
+        PerIpPair = "per_ip_pair" "per IP pair": "Between CNPs from one IP address to another.",
+        PerPort = "per_port" "per port": "Between all CNPs of one port.",
     }
 
     /// What became of a packet between two taps.
     Fate {
         Lost = "lost": "The second tap did not see it.",
         Corrupted = "corrupted": "It came with a wrong ICRC, and had a right one.",
-        BadIpChecksum = "bad_ip_checksum": "It came with a wrong checksum of the IP header alone, and had a right one.",
+        BadIpChecksum = "bad_ip_checksum" "bad IP checksum": "It came with a wrong checksum of the IP header alone, and had a right one.",
         Trimmed = "trimmed": "A switch cut its payload away.",
     }
 
@@ -194,7 +211,7 @@ terms! {
     OrderBy {
         Ttl = "ttl": "The TTL is lower at the second tap.",
         Delay = "delay": "The times of both directions: no packet arrives before it was sent.",
-        Given = "given": "Nothing shows it: the order of the captures as they were given.",
+        Given = "given": "Assumed: the captures are in the order in which they were given.",
     }
 
     /// How a packet's priority is known.
@@ -206,19 +223,19 @@ terms! {
 
     /// How a pause ended.
     PauseEnd {
-        Xon = "xon": "A frame of no quanta ended it.",
+        Xon = "xon" "by XON": "A frame with zero quanta (XON) ended it.",
         Expired = "expired": "Its timer ran out.",
-        CaptureEnd = "capture_end": "The capture ended first.",
+        CaptureEnd = "capture_end" "at the end of the capture": "The capture ended first.",
     }
 
     /// What is wrong with a pause frame.
     PauseFault {
-        WrongAddress = "wrong_address": "It is not sent to 01:80:C2:00:00:01: a receiver ignores it, or a switch forwards it.",
-        Short = "short": "It is shorter than 64 bytes with its checksum, or ends before its last timer.",
-        SevenTimers = "seven_timers": "It has seven timers instead of eight, and text in place of the last one.",
-        ClassVector = "class_vector": "The upper byte of its class vector, which is reserved, is not zero.",
-        SilentTimer = "silent_timer": "A timer is set whose class is not enabled: it is not meant, or the vector is wrong.",
-        Tagged = "tagged": "It has a VLAN tag: MAC control frames have none.",
+        WrongAddress = "wrong_address" "with a wrong address": "It is not sent to 01:80:C2:00:00:01: a receiver ignores it, or a switch forwards it.",
+        Short = "short" "too short": "It is shorter than 64 bytes with its checksum, or ends before its last timer.",
+        SevenTimers = "seven_timers" "with seven timers": "It has seven timers instead of eight, and text in place of the last one.",
+        ClassVector = "class_vector" "with a wrong class vector": "The reserved upper byte of its class vector is not zero.",
+        SilentTimer = "silent_timer" "with a timer of no enabled class": "A timer is set whose class is not enabled: the timer or the vector is wrong.",
+        Tagged = "tagged" "with a VLAN tag": "It has a VLAN tag: MAC control frames have none.",
     }
 
     /// How it is known what a link joins.
@@ -227,48 +244,48 @@ terms! {
         Lldp = "lldp": "Both ends say so, by LLDP in the capture.",
     }
 
-    /// What came of a burst.
+    /// What a burst was followed by.
     BurstEffect {
-        Mark = "mark": "A packet to the receiver was marked (CE).",
-        Cnp = "cnp": "The receiver sent a CNP.",
-        Loss = "loss": "The receiver sent a NAK for a missing packet, or a packet to it was sent again.",
-        Pause = "pause": "A pause frame asked for a pause: on any link of the capture.",
+        Mark = "mark" "marks": "A packet to the receiver was marked (CE).",
+        Cnp = "cnp" "CNPs": "The receiver sent a CNP.",
+        Loss = "loss" "losses": "The receiver sent a NAK for a missing packet, or a packet to it was retransmitted.",
+        Pause = "pause" "pauses": "A pause frame asked for a pause: on any link of the capture.",
     }
 
     /// What a sender's time went to.
     TimeCause {
         Sending = "sending": "Its packets followed each other.",
-        Idle = "idle": "It had nothing to send: all was acknowledged, or no answer was needed, and the next message came later. Of a responder: no READ was outstanding.",
-        Waiting = "waiting": "It waited for an acknowledgement: its window was used up. Of a responder: the requester asked late, and a READ takes a round trip.",
-        Paused = "paused": "Its priority was paused, and it was silent, or the acknowledgements were that it waited for.",
-        Throttled = "throttled": "It sent more slowly after CNPs: the time beyond what its bytes take at its rate before the first one.",
-        Recovering = "recovering": "It waited for a timeout or reacted to a NAK, and sent packets again.",
-        NotReady = "not_ready": "The receiver was not ready (RNR NAK), and it waited to send again.",
-        ReceiverSlow = "receiver_slow": "Acknowledgements came much later than the path takes, and nothing on the path explains it.",
-        ResponderSlow = "responder_slow": "The first data of READs came much later than the path takes, and nothing on the path explains it.",
-        LinkFull = "link_full": "The link of its source or destination was full, and several flows shared it.",
+        Idle = "idle" "sender idle": "It had nothing to send: all was acknowledged, or no answer was needed, and the next message came later. Of a responder: no READ was outstanding.",
+        Waiting = "waiting" "waiting for ACKs": "It waited for an acknowledgement: its window was used up. Of a responder: the requester asked late, and a READ takes a round trip.",
+        Paused = "paused": "Its priority was paused and it was silent, or the acknowledgements that it waited for were paused.",
+        Throttled = "throttled" "throttled after CNPs": "Extra sending time caused by CNPs: actual time minus the time the same bytes take at the rate before the first CNP.",
+        Recovering = "recovering" "recovering from loss": "It waited for a timeout or reacted to a NAK, and retransmitted packets.",
+        NotReady = "not_ready" "receiver not ready": "The receiver was not ready (RNR NAK), and it waited to retransmit.",
+        ReceiverSlow = "receiver_slow" "receiver slow": "Acknowledgements took much longer than the path does, and nothing on the path explains it.",
+        ResponderSlow = "responder_slow" "responder slow": "The first data of READs took much longer than the path does, and nothing on the path explains it.",
+        LinkFull = "link_full" "link full": "The link of its source or destination was full, and several flows shared it.",
     }
 
     /// Why a figure is missing.
     Reason {
-        OneWay = "one_way": "Only one direction was captured.",
-        PartialPath = "partial_path": "The tap is on one of several paths.",
-        CaptureLoss = "capture_loss": "The capture itself lost packets.",
-        Truncated = "truncated": "The capture has frames cut.",
-        Midstream = "midstream": "The capture began, or ended, in the middle.",
-        Unpaired = "unpaired": "The opposite flow is not known.",
-        NoPfcVisibility = "no_pfc_visibility": "The capture has no pause frames at all: captures of this kind often cannot show them.",
-        UnknownSpeed = "unknown_speed": "The speed of the link is not known.",
-        NotRequested = "not_requested": "It was not asked for.",
-        UnevenClock = "uneven_clock": "No clock that drifts evenly explains the times: one was set, or changed its speed.",
-        CoarseTimes = "coarse_times": "The clock of the capture is too coarse for times so short.",
-        TooFew = "too_few": "There are too few events to tell.",
-        NotEct = "not_ect": "No data packet is ECN-capable.",
-        NoTopology = "no_topology": "Nothing says what the links join: neither --links nor LLDP in the capture.",
-        UnknownDirection = "unknown_direction": "Nothing says which end of the link sent a frame: no host with a known address is at one.",
-        OneLink = "one_link": "The capture has one link only.",
-        LinksInSeries = "links_in_series": "Several of the links recorded the same packets: they follow each other on a path.",
-        MemoryLimit = "memory_limit": "Detail was given up to stay within the memory limit.",
+        OneWay = "one_way" "only one direction was captured": "Only one direction was captured.",
+        PartialPath = "partial_path" "the tap is on one of several paths": "The tap is on one of several paths.",
+        CaptureLoss = "capture_loss" "the capture lost packets": "The capture itself lost packets.",
+        Truncated = "truncated" "frames were cut": "The capture has cut frames.",
+        Midstream = "midstream" "the capture began or ended in the middle": "The capture began, or ended, in the middle.",
+        Unpaired = "unpaired" "the opposite flow is not known": "The opposite flow is not known.",
+        NoPfcVisibility = "no_pfc_visibility" "captures of this kind show no pause frames": "The capture has no pause frames at all: captures of this kind often cannot show them.",
+        UnknownSpeed = "unknown_speed" "the link's speed is not known": "The speed of the link is not known.",
+        NotRequested = "not_requested" "it was not asked for": "It was not asked for.",
+        UnevenClock = "uneven_clock" "a clock was stepped, or its rate changed": "Timestamps do not fit a linear clock drift: a clock was stepped, or its rate changed.",
+        CoarseTimes = "coarse_times" "the capture's clock is too coarse": "The clock of the capture is too coarse for times so short.",
+        TooFew = "too_few" "there are too few events to tell": "There are too few events to tell.",
+        NotEct = "not_ect" "no data packet is ECN-capable": "No data packet is ECN-capable.",
+        NoTopology = "no_topology" "nothing says what the links join: give --links, or capture LLDP": "Nothing says what the links join: neither --links nor LLDP in the capture.",
+        UnknownDirection = "unknown_direction" "nothing says which end of the link sent a frame": "Nothing says which end of the link sent a frame: no host with a known address is at one.",
+        OneLink = "one_link" "the capture has one link only": "The capture has one link only.",
+        LinksInSeries = "links_in_series" "several of the links recorded the same packets": "Several of the links recorded the same packets: they follow each other on a path.",
+        MemoryLimit = "memory_limit" "detail was given up to save memory": "Detail was given up to stay within the memory limit.",
     }
 }
 

@@ -35,7 +35,7 @@ records! {
         pub ce_packets: u64,
         /// Marked packets among ECN-capable ones: 0 to 1.
         pub ce_ratio: Option<f64>,
-        /// Packets sent again.
+        /// Retransmitted packets.
         pub retransmits: u64,
         /// NAKs for missing packets that are in this class.
         pub naks: u64,

@@ -2,20 +2,7 @@
 
 use crate::utc::Utc;
 
-pub use crate::grammar::print::{bit_rate as bits, bytes, duration, rate};
-
-/// "1,234,567".
-pub fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub use crate::grammar::print::{bit_rate as bits, bytes, count, duration, plural, rate, several};
 
 /// So many bytes in so many nanoseconds, as "98.2 Gbit/s".
 pub fn bits_per_second(bytes: u64, ns: u64) -> String {

@@ -139,7 +139,7 @@ pub struct Message {
     pub completed: Option<u64>,
 }
 
-/// A rewind of a requester: it goes back and sends again.
+/// A rewind of a requester: it goes back and retransmits.
 #[derive(Clone, Copy, Debug)]
 pub struct Episode {
     /// In which flow.

@@ -4,7 +4,7 @@
 //!
 //! * **Retransmission**: the sender had sent this PSN in this space before ([`Transmission::ordinal`] above 1),
 //!   whether or not an earlier one reached the tap. A READ request takes as many PSNs as its response has packets, so a
-//!   READ sent again from its middle is a retransmission. So is one that is overtaken. Of responses, only READ responses
+//!   READ retransmitted from its middle is a retransmission. So is one that is overtaken. Of responses, only READ responses
 //!   can be retransmissions: a repeated acknowledgement and a replayed atomic acknowledge are none.
 //! * **Evident**: a PSN of this space at or above the retransmitted one had been recorded before. If neither the first
 //!   transmission nor any later PSN reached the tap, the retransmission looks new to every observer there, and

@@ -177,10 +177,10 @@ impl Encapsulation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Recovery {
-    /// The requester sends again from the missing packet on. The responder takes packets in order only.
+    /// The requester retransmits from the missing packet on. The responder takes packets in order only.
     #[default]
     GoBackN,
-    /// The requester sends only missing packets again. The responder keeps packets that came early.
+    /// The requester retransmits only missing packets. The responder keeps packets that came early.
     Selective,
 }
 
@@ -199,7 +199,7 @@ pub enum IpId {
     Random,
 }
 
-/// What a requester sends again when its timer runs out.
+/// What a requester retransmits when its timer runs out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TimeoutResends {
@@ -210,7 +210,7 @@ pub enum TimeoutResends {
     One,
 }
 
-/// The first operation code of the response to a READ that was sent again from its middle.
+/// The first operation code of the response to a READ that was retransmitted from its middle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PartialRead {
@@ -302,7 +302,7 @@ tables! {
         pub timeout: u8 = 8,
         /// Factor by which the timer runs longer: 1.0 to 16.0.
         pub timeout_factor: f64 = 1.0,
-        /// What is sent again after a timeout.
+        /// What is retransmitted after a timeout.
         pub timeout_resends: TimeoutResends = TimeoutResends::Rest,
         /// Timeouts without progress until the queue pair gives up.
         pub retry: u8 = 7,
@@ -323,7 +323,7 @@ tables! {
         pub ack_request_every: u32 = 64,
         /// Credit code in acknowledgements.
         pub credits: u8 = 31,
-        /// The first operation code of the response to a READ that was sent again from its middle.
+        /// The first operation code of the response to a READ that was retransmitted from its middle.
         pub partial_read: PartialRead = PartialRead::Middle,
         /// MigReq bit.
         pub mig_req: bool = true,

@@ -3,7 +3,7 @@
 //! They follow IBTA vol. 1, 9.7 as Linux's Soft-RoCE does. A responder sends one NAK for a gap, then nothing until the
 //! missing packet comes. It acknowledges duplicates of SEND and WRITE with the last PSN, answers duplicate READs again,
 //! and replays the answers of duplicate atomics. For a requester, a missing READ response is an implied NAK. It ignores
-//! NAKs for packets that it is already sending again. A lost retransmission waits for the timer.
+//! NAKs for packets that it is already retransmitting. A lost retransmission waits for the timer.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -39,7 +39,7 @@ pub(super) struct Qp {
     pub(super) hi: u64,
     /// The lowest PSN that is not acknowledged.
     pub(super) una: u64,
-    /// The next PSN to send again; `hi` if there is none.
+    /// The next PSN to retransmit; `hi` if there is none.
     pub(super) cursor: u64,
     pub(super) again: VecDeque<(u64, u32)>,
     pub(super) messages: VecDeque<u32>,

@@ -80,7 +80,7 @@ impl Sim {
         self.poll_again(qp).or_else(|| self.poll_new(qp))
     }
 
-    /// A packet that has to be sent again.
+    /// A packet that has to be retransmitted.
     fn poll_again(&mut self, qp: u32) -> Option<u32> {
         let state = &mut self.qps[qp as usize];
         while let Some((psn, count)) = state.again.pop_front() {

@@ -65,7 +65,7 @@ impl Envelope {
     }
 }
 
-/// What the second clock shows more than the first one.
+/// Clock offset, second tap minus first one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
     /// A time by the first clock.

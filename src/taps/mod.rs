@@ -3,7 +3,7 @@
 //!
 //! A transmission is found again by what no router changes: addresses, UDP source port, IPv4 identification, BTH, AETH, and the
 //! ICRC where it was captured. MAC addresses, VLAN tags, tunnels, TTL, DSCP and ECN may change, and frames may be cut. The same
-//! bytes sent again are another transmission: the order of packets and their times decide. A damaged copy is found by the
+//! retransmitted bytes are another transmission: the order of packets and their times decide. A damaged copy is found by the
 //! fields that survived.
 //!
 //! Neighbours in the list of taps are compared. Each direction of traffic may pass them in either order. Times of the taps' own

@@ -276,7 +276,7 @@ enum Verdict {
     Appeared,
 }
 
-/// Whether a request that the second tap does not have was acknowledged nevertheless. Of one that was sent again, that says nothing:
+/// Whether a request that the second tap does not have was acknowledged nevertheless. Of one that was retransmitted, that says nothing:
 /// an earlier transmission may have arrived.
 fn is_acknowledged(odd: &Odd, acked: Option<Psn>) -> bool {
     let opcode = odd.seen.opcode;

@@ -120,7 +120,7 @@ impl Segment {
         }
     }
 
-    /// How much the second tap's clock shows more than the first one's when the same packet passes. Without a match: both
+    /// Clock offset, tap 2 minus tap 1, including transit. Without a match: both
     /// captures began at the same time, or, if that leads nowhere, both clocks are right.
     pub(super) fn lag(&self) -> i64 {
         let [a, b] = &self.sides;
@@ -331,7 +331,7 @@ impl Segment {
         let ids_vary = self.tally.flows[entry.flow as usize].ids_vary;
         let is_duplicate = |entry: &Entry| entry.seen.class == Some(Class::CaptureDuplicate);
         if entry.is_copy {
-            // The same bytes again, which the other tap did not see again: sent again and lost, unless it is a copy.
+            // The same bytes again, which the other tap did not see again: retransmitted and lost, unless it is a copy.
             return ids_vary || is_duplicate(entry) || entry.seen.class != Some(Class::Retransmission);
         }
         let next = entry.next.and_then(|next| self.sides[side].get(next));

@@ -121,7 +121,7 @@ pub(super) struct Tally {
     pub(super) odd: Vec<Odd>,
     /// Of those that did not fit into the list.
     pub(super) odd_omitted: u64,
-    /// By flow, PSN and tap: the frame of the last packet that only this tap saw, and whether its PSN was sent again.
+    /// By flow, PSN and tap: the frame of the last packet that only this tap saw, and whether its PSN was retransmitted.
     last_alone: HashMap<(u32, u32, usize), (u64, bool), foldhash::fast::RandomState>,
 }
 
@@ -279,7 +279,7 @@ impl Tally {
         }
     }
 
-    /// Whether the PSN of a packet that only one tap saw was not sent again.
+    /// Whether the PSN of a packet that only one tap saw was not retransmitted.
     pub(super) fn is_final(&self, odd: &Odd) -> bool {
         self.last_alone.get(&(odd.flow, odd.seen.psn, odd.side)) == Some(&(odd.seen.frame, false))
     }

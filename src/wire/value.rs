@@ -62,6 +62,13 @@ impl Psn {
     pub const fn distance_from(self, other: Psn) -> i32 {
         (self.0.wrapping_sub(other.0) << 8) as i32 >> 8
     }
+
+    /// The number that goes on where PSNs begin again with 0: of all that are this PSN modulo 2^24, the nearest to `near`.
+    #[inline]
+    #[must_use]
+    pub const fn unwrap_near(self, near: u64) -> u64 {
+        near.wrapping_add_signed(self.distance_from(Psn(near as u32)) as i64)
+    }
 }
 
 impl fmt::Display for Psn {
@@ -240,7 +247,7 @@ pub enum Acknowledgement {
         /// Some RoCE adapters always send code 0: zero credits do not mean that the requester is blocked.
         credits: Option<u16>,
     },
-    /// The receiver has no buffer: the requester waits this long and sends again.
+    /// The receiver has no buffer: the requester waits this long and retransmits.
     RnrNak {
         /// The least time to wait, in microseconds.
         timer_us: u32,

@@ -17,11 +17,11 @@ use serde_json::{Value, json};
 const OPEN: &[(&str, &str)] = &[
     (
         "reorder_8_tolerated",
-        "a packet that is overtaken until the end of a burst looks like one that a timeout sends again",
+        "a packet that is overtaken until the end of a burst looks like one that a timeout retransmits",
     ),
     (
         "reorder_64_tolerated",
-        "a packet that is overtaken until the end of a burst looks like one that a timeout sends again",
+        "a packet that is overtaken until the end of a burst looks like one that a timeout retransmits",
     ),
 ];
 

@@ -15,6 +15,7 @@ use crate::support::{
 use rdmawire::{
     capture::{self, Format, Interface, Record, Sink, Source},
     dissect::{Link, dissect},
+    grammar::print::several,
     opcode::Direction,
     wire::Bth,
 };
@@ -172,7 +173,7 @@ fn counts_of_comments_are_those_of_the_truth_behind_the_network() {
     let (upstream, lost) = (upstream.count() as u64, truth("loss1_rc_write", "lost"));
     assert!(
         upstream > lost / 4 && upstream <= lost,
-        "{upstream} of {lost}: some were lost again when they were sent again"
+        "{upstream} of {lost}: some were lost again when they were retransmitted"
     );
 }
 
@@ -187,7 +188,10 @@ fn every_capture_is_copied_bit_for_bit_and_wireshark_counts_the_same_comments() 
         let before = frames(&path);
         assert!(before == frames(&out), "{}", path.display());
         let ours = comments(&out).len();
-        assert_eq!(said, format!("rdmawire: {} frames, comments on {ours} of them\n", before.len()));
+        assert_eq!(
+            said,
+            format!("rdmawire: {}, comments on {ours} of them\n", several(before.len() as u64, "frame"))
+        );
         // It takes a second for ten thousand frames.
         if tshark_is_here && before.len() < 12_000 {
             let out = out.to_str().unwrap();
@@ -318,7 +322,7 @@ fn too_many_comments_are_left_out_and_that_is_said() {
     assert_eq!(comments(&out).len(), 10);
     let mut reader = capture::open(&out).unwrap();
     reader.next().unwrap();
-    assert!(reader.info().comment.ends_with("79 more frames should have a comment: there were too many."));
+    assert!(reader.info().comment.ends_with("79 more frames without a comment: there were too many."));
     let refused = rdmawire(&["annotate", input, "/tmp/x.pcap"]);
     assert!(String::from_utf8_lossy(&refused.stderr).contains("only pcapng has comments"));
 }

@@ -680,7 +680,7 @@ fn lengths_that_contradict_each_other_cost_nothing() {
     assert_eq!(problems, [("capture.over_snaplen", 1), ("capture.over_wire", 2)]);
     assert_eq!(
         info.problems[1].to_string(),
-        "at byte 72, after 2 frames: 6 bytes captured of a frame that had 3"
+        "at byte 72, after frame 2: 6 bytes captured of a frame that had 3"
     );
 }
 
@@ -707,7 +707,7 @@ fn what_cannot_be_found_again_ends_the_reading() {
     let (frames, info) = read(&build.bytes);
     assert_eq!((frames.len(), info.problem_count), (1, 1));
     assert!(info.problems[0].fatal);
-    assert!(info.problems[0].to_string().ends_with("nothing behind it can be read"));
+    assert!(info.problems[0].to_string().ends_with("nothing after it can be read"));
 }
 
 #[test]

@@ -294,7 +294,7 @@ fn what_is_wrong_with_a_state_is_told() {
             "cut.state: a damaged state: it ends too early: analyze the earlier captures again",
         ),
         (&[b, "--state-in", names[0]], "verify_icrc = false, and now it is true"),
-        (&[a, b, "--state-in", names[0]], "--state-in: a state is of one trace; --merge makes"),
+        (&[a, b, "--state-in", names[0]], "--state-in: a state file belongs to one trace: use --merge"),
         (&[a, "--state-out", b], "b.pcap: it exists, and is not the state of an analysis"),
     ];
     for (args, expected) in asked {

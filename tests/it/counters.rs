@@ -101,7 +101,7 @@ fn elsewhere_bounds_are_narrow_where_the_protocol_proves_it() {
     let received = find(&host("pcaps/loss1_rc_write-A.pcap.zst"), "rcvd_pkts");
     assert_eq!((received.seen, received.most), (25448, Some(25448)));
     assert_eq!(received.least, 12000);
-    // Copies that the network made behind the tap show by the answers.
+    // Copies that the network made after the tap show by the answers.
     let received = find(&host("pcaps/dup1_rc_write-A.pcap.zst"), "rcvd_pkts");
     assert_eq!((received.seen, received.most), (8000, Some(8075)));
     // Nothing was lost before B's answers: it can have sent no more than one for each request.
@@ -246,7 +246,7 @@ mod cli {
         let (status, output) = lacking(trailing);
         let received = find(&output, A, "rcvd_pkts");
         assert_eq!((status, &received["verdict"]), (Some(0), &"possible".into()));
-        assert!(received["explanation"].as_str().unwrap().contains("it was gone"), "{received}");
+        assert!(received["explanation"].as_str().unwrap().contains("it was destroyed"), "{received}");
         let (status, output) = lacking(trailing + 1);
         assert_eq!((status, &find(&output, A, "rcvd_pkts")["verdict"]), (Some(1), &"contradicts".into()));
     }

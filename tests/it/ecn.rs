@@ -134,7 +134,7 @@ fn cnps_for_losses_and_for_marks_behind_the_tap() {
             .head
             .findings
             .iter()
-            .any(|f| f.id == "congestion.unmarked" && f.text.contains("behind the tap"))
+            .any(|f| f.id == "congestion.unmarked" && f.text.contains("after the tap"))
     );
 }
 

@@ -67,7 +67,7 @@ fn the_command_says_so_too() {
     std::fs::write(&file, "10.0.0.1,2,10.0.0.2,3\n10.0.0.1,4,10.0.0.2,5\n").unwrap();
     let run = |more: &[&str]| printed(cli().args(["entropy", "--paths", "2", "--qps"]).arg(&file).args(more));
     let text = run(&[]);
-    assert!(text.contains("nvidia: 1 source ports; 2 connections share one"), "{text}");
+    assert!(text.contains("nvidia: 1 source port; 2 connections with the port of another one"), "{text}");
     let json: serde_json::Value = serde_json::from_str(&run(&["--json"])).unwrap();
     assert_eq!(json["predictions"][1]["connections"][0]["udp_src_port"], 0xc001);
     std::fs::write(&file, "10.0.0.1,2,10.0.0.2\n").unwrap();

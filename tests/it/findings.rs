@@ -99,7 +99,7 @@ fn made_by_hand(found: &mut Found) {
         let time = if psn == 10 { 60_000 } else { n as i64 * 1000 };
         frame(&mut analysis, time, &packet(Opcode::RC_SEND_ONLY, psn).payload(vec![0; 64]).build());
     }
-    look("late or sent again", analysis, found);
+    look("late or retransmitted", analysis, found);
 
     let mut analysis = Analysis::new(Options::default());
     let whole = packet(Opcode::RC_SEND_ONLY, 1).payload(vec![0; 256]).build();

@@ -104,7 +104,7 @@ fn queries_of_sonic_mgmt() {
     let marked = report("ecn_rc_write-A.pcap.zst");
     let lossy = report("loss1_rc_write-A.pcap.zst");
     use Verdict::{Held, Unknown, Violated};
-    // Each: without loss, on ECN-capable traffic of DSCP 26; and with 1 % of the packets lost behind the tap.
+    // Each: without loss, on ECN-capable traffic of DSCP 26; and with 1 % of the packets lost after the tap.
     for (text, without, with) in [
         ("message_fail != 0 or frame_delta != 0", Unknown, Violated),
         ("nak_tx != 0 or nak_rx != 0 or frame_sequence_error != 0", Unknown, Violated),

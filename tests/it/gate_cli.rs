@@ -85,10 +85,11 @@ fn a_file_of_rules_has_names_and_severities() {
         fs::write(&path, rules).unwrap();
         run(&["check", LOSSY, "--rules", path.to_str().unwrap()])
     };
-    let warning = "[[rule]]\nname = 'nothing sent again'\ncheck = 'retransmits == 0'\nseverity = 'warning'\n";
+    let warning =
+        "[[rule]]\nname = 'nothing retransmitted'\ncheck = 'retransmits == 0'\nseverity = 'warning'\n";
     let (code, out, _) = check(warning);
     assert_eq!(code, Some(0), "only errors decide");
-    assert!(out.contains("violated  nothing sent again (warning)"), "{out}");
+    assert!(out.contains("violated  nothing retransmitted (warning)"), "{out}");
     let error = format!("{warning}[[rule]]\nname = 'no message fails'\nfail_if = 'nak_tx != 0'\n");
     let (code, out, _) = check(&error);
     assert_eq!(code, Some(1));
@@ -245,7 +246,7 @@ fn is_sarif(log: &Value) {
     }
 }
 
-/// A report as it would be of another run: other queue pairs, and so many packets sent again.
+/// A report as it would be of another run: other queue pairs, and so many retransmitted packets.
 fn rerun(report: &Value, qp: u64, retransmits: u64) -> String {
     let mut report = report.clone();
     for flow in report["flows"].as_array_mut().unwrap() {

@@ -147,12 +147,12 @@ fn three_switches_that_wait_for_each_other() {
     let report = analyze(&run, Some(&run.links()));
     let tree = tree(&report);
     judge(&run, tree);
-    let [circle] = &tree.deadlocks[..] else { panic!("{tree:?}") };
-    assert_eq!((&*circle.began_by, circle.times), ("s2", 1));
-    assert_eq!(circle.longest_ns, 40_000_000 - 55_000);
+    let [cycle] = &tree.deadlocks[..] else { panic!("{tree:?}") };
+    assert_eq!((&*cycle.began_by, cycle.times), ("s2", 1));
+    assert_eq!(cycle.longest_ns, 40_000_000 - 55_000);
     assert!(tree.culprits[0].is_in_deadlock && tree.host_storms.is_empty());
     assert_eq!(findings(&report), ["pause.deadlock"]);
-    // Without the link that closes the circle there is none.
+    // Without the link that closes the cycle there is none.
     let open = run.links().replace("tap = \"back\"", "tap = \"elsewhere\"");
     let report = analyze(&run, Some(&open));
     assert!(self::tree(&report).deadlocks.is_empty());

@@ -24,7 +24,7 @@ fn svg_has_what_the_picture_shows() {
         ("psn", &["first transmission", "retransmission", "NAK", "lost before the tap", "recovery"][..]),
         ("rate", &["DSCP 0"]),
         ("latency", &["ACK round trip", "message completion"]),
-        ("matrix", &["10.77.0.1", "10.77.0.2", "losses", "resends"]),
+        ("matrix", &["10.77.0.1", "10.77.0.2", "losses", "retransmissions"]),
     ] {
         let path = scratch(&format!("{what}.svg"));
         let done = run(&["plot", what, LOSSY, "-o", path.to_str().unwrap()]);

@@ -59,7 +59,7 @@ fn is_about(bps: Option<u64>, bytes: usize, gap: i64) -> bool {
     bps.is_some_and(|bps| (bps as f64 / rate - 1.0).abs() <= 0.1)
 }
 
-/// A packet lost behind the tap, asked for with a NAK, and all from it on sent again.
+/// A packet lost after the tap, asked for with a NAK, and all from it on retransmitted.
 fn lost_and_asked_for(gap_after: i64, packets_after: u32) -> Vec<Episode> {
     let mut trace = Trace::default();
     let lost_at = trace.run(0..200, 0, 1_000);

@@ -164,7 +164,7 @@ fn go_back_n_after_a_loss() {
     let truth = &labels.flows[0].requests;
     assert_eq!((truth.upstream, truth.downstream), (Bounds { least: 1, most: 1 }, 0));
     assert_eq!(labels.flows[1].naks[0], 1);
-    // The gap, then silence until the missing one comes first of those sent again.
+    // The gap, then silence until the missing one comes first of those retransmitted.
     let gap = labels.frames.iter().position(|label| label.class == Class::NewAfterGap).unwrap();
     let again: Vec<_> = labels.frames.iter().skip_while(|l| !l.is_retransmission()).collect();
     assert_eq!(gap, 76);

@@ -143,7 +143,7 @@ fn pictures_have_the_losses_and_resends_of_the_truth() {
 }
 
 /// The NAKs of the responder, their PSNs and frames, as tshark reads them in the first 300 frames: one packet was lost before the
-/// tap, asked for by frame 82, and sent again by frame 145.
+/// tap, asked for by frame 82, and retransmitted by frame 145.
 #[test]
 fn a_loss_is_tied_to_its_nak_and_resend() {
     let ended = analyze(&pcaps().join("loss1_rc_write-B-300.pcap"), Timeline::default());

@@ -242,7 +242,7 @@ fn as_hardware_sends() {
                 Form { hardware: Some(faster.max(1)), only }
             };
             let checked = cases_of(form, |case| {
-                // Most packets of these came late, among others sent again many times: without identifications nobody knows
+                // Most packets of these came late, among others retransmitted many times: without identifications nobody knows
                 // which is which. They were held for 10 ms, so that divided times are shorter than packets.
                 let is_hidden = case.name.starts_with("reorder") && (case.is_received || faster);
                 if case.is_datagram() || is_hidden {
@@ -253,7 +253,7 @@ fn as_hardware_sends() {
                 let truth = case.retransmissions("retransmitted_request_packets")
                     + case.retransmissions("retransmitted_read_response_packets");
                 for (what, truth, found) in [
-                    ("sent again", truth, both(|s| s.retransmits)),
+                    ("retransmitted", truth, both(|s| s.retransmits)),
                     ("late", at_the_end("delivered_late"), both(|s| s.out_of_order)),
                     ("copies", at_the_end("duplicated_by_network"), both(|s| s.capture_duplicates)),
                 ] {

@@ -60,7 +60,7 @@ fn packet(opcode: Opcode, psn: u32, id: u16, time: i64) -> FastPacket {
     FastPacket::of(&dissect::Options::default(), &record, false).expect("it is plain")
 }
 
-/// Messages of one to five packets, of which some are lost, doubled, late or sent again, or come after a silence.
+/// Messages of one to five packets, of which some are lost, doubled, late or retransmitted, or come after a silence.
 fn packets([first, middle, last, only]: [Opcode; 4], mut seed: u64) -> Vec<FastPacket> {
     let mut random = |below: u64| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -243,7 +243,7 @@ impl Tracker {
         }
     }
 
-    /// Notes a silence of a responder, from this time on, that this READ response ended. `is_again`: it was sent again.
+    /// Notes a silence of a responder, from this time on, that this READ response ended. `is_again`: it was retransmitted.
     #[cold]
     #[inline(never)]
     pub(super) fn silent_data(&mut self, id: FlowId, from: i64, packet: &impl PacketView, is_again: bool) {

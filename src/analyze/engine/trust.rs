@@ -27,13 +27,13 @@ impl Trust {
         bad * 2 <= checked + Self::DOUBT
     }
 
-    /// Whether the next packet, with this state of its ICRC, does not count as corrupt.
+    /// Whether a packet with this ICRC state is accepted as intact.
     #[inline(always)]
     pub(crate) fn accepts(&self, icrc: State) -> bool {
         icrc != State::Bad || !Trust::believes(self.icrc_bad + 1, self.icrc_checked + 1)
     }
 
-    /// Whether the next packet does not count as corrupt because of its IPv4 header checksum.
+    /// Whether a packet with this state of its IPv4 header checksum is accepted as intact.
     #[inline(always)]
     pub(crate) fn accepts_ip(&self, is_right: Option<bool>) -> bool {
         is_right != Some(false) || !Trust::believes(self.ip_bad + 1, self.ip_checked + 1)

@@ -1,4 +1,4 @@
-//! Does the paused end of a link heed the pause: which frames of the priority came later than it needs to stop?
+//! Does the paused end of a link honor the pause: which frames of the priority came later than it needs to stop?
 //!
 //! Frames do not say which end of a link sent them. With the addresses of the host at one end, that is sure: what goes to the host comes
 //! from the other end, and what comes from the host is its own. So frames are counted by their addresses, and judged when the links are

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// A metric that calls a function with each message of a requester. A message comes when it is over: acknowledged, and
-/// followed by [`Messages::KEPT`] others of its flow, for it may still be sent again; or when it is pushed out. At most
+/// followed by [`Messages::KEPT`] others of its flow, for it may still be retransmitted; or when it is pushed out. At most
 /// [`Messages::MOST`] are kept at a time.
 pub struct Messages<F> {
     tell: F,
@@ -118,12 +118,6 @@ impl<F: FnMut(&report::Message)> Messages<F> {
 }
 
 impl Flow {
-    /// A PSN with what it wrapped around to: the nearest to the newest one.
-    fn unwrap(&self, psn: Psn) -> u64 {
-        let ahead = psn.0.wrapping_sub(self.newest as u32) << 8;
-        self.newest.wrapping_add_signed((ahead as i32 >> 8) as i64)
-    }
-
     /// The place of the last message that begins at this PSN or before.
     fn before(&self, x: u64) -> Option<usize> {
         match self.list.back() {
@@ -143,7 +137,7 @@ impl Flow {
         let is_again = place.class == Some(Class::Retransmission);
         let at = self.before(x);
         let known = at.and_then(|at| self.list.get(at)).filter(|known| {
-            // A READ that is sent again may ask for the rest only.
+            // A READ that is retransmitted may ask for the rest only.
             let is_rest = is_read && is_again && known.opcode.operation() == Some(Operation::ReadRequest);
             known.at == x
                 || is_rest
@@ -303,7 +297,7 @@ impl<F: FnMut(&report::Message)> Metric for Messages<F> {
             packet.source().zip(packet.destination()).zip(packet.dest_qp()).map(|((a, b), qp)| (a, b, qp.0));
         flow.service = Some(packet.opcode().service());
         flow.encapsulation = Some(packet.encapsulation());
-        let x = flow.unwrap(packet.psn());
+        let x = packet.psn().unwrap_near(flow.newest);
         flow.newest = flow.newest.max(x);
         let is_new = flow.take(x, packet, place);
         self.kept += is_new as usize;
@@ -331,7 +325,7 @@ impl<F: FnMut(&report::Message)> Metric for Messages<F> {
 
     fn on_measured(&mut self, id: FlowId, measured: &Measured) {
         let Some(flow) = self.flows.get_mut(id.0 as usize) else { return };
-        let x = flow.unwrap(Psn(measured.psn));
+        let x = Psn(measured.psn).unwrap_near(flow.newest);
         let Some(message) = flow.before(x).and_then(|at| flow.list.get_mut(at)) else { return };
         let operation = message.opcode.operation();
         let is_read = operation == Some(Operation::ReadRequest);

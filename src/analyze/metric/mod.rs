@@ -91,7 +91,7 @@ pub trait Metric {
     /// An interface of the capture: its number, its name, and its speed in bit/s.
     fn on_interface(&mut self, _number: u16, _name: &str, _speed_bps: Option<u64>) {}
 
-    /// The span of time around `time_ns` that the metric does not divide. No run crosses its end. A metric with intervals
+    /// The bin of this metric around `time_ns`: packets in it may arrive as one run. No run crosses its end. A metric with intervals
     /// returns the interval; a metric that needs each packet returns an empty range; others keep the default.
     fn span(&self, _time_ns: i64) -> Range<i64> {
         i64::MIN..i64::MAX

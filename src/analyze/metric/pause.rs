@@ -522,7 +522,7 @@ impl Pause {
         Told { numbers, stands }
     }
 
-    /// Who did not heed the pauses.
+    /// Who did not honor the pauses.
     fn judge_rows(&self, numbers: &[Option<u8>], found: &Result<Found, Reason>, head: &mut report::Head) {
         let stands = match found {
             // A frame may be older, or younger, than its time says.

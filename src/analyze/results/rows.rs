@@ -380,11 +380,11 @@ fn stream(
         because("losses", Reason::PartialPath);
     }
     if flow.service == Service::Uc {
-        // UC has no acknowledgements: a loss behind the tap does not show.
+        // UC has no acknowledgements: a loss after the tap does not show.
         (losses.downstream, losses.ack_path) = (None, None);
         because("losses.downstream", Reason::OneWay);
     } else if flow.evidence == 0 && tracked {
-        // No acknowledgements were seen: no loss is certain, and losses behind the tap do not show.
+        // No acknowledgements were seen: no loss is certain, and losses after the tap do not show.
         (losses.downstream, losses.ack_path) = (None, None);
         for bounds in [&mut losses.upstream, &mut losses.capture] {
             *bounds = bounds.map(|[_, most]| [0, most]);

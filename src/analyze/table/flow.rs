@@ -486,7 +486,7 @@ impl Flow {
         self.responses.fetch();
     }
 
-    /// Whether nothing is reported of it but traffic: no packet is wrong, surely lost, late, sent again, refused or marked, and no
+    /// Whether nothing is reported of it but traffic: no packet is wrong, surely lost, late, retransmitted, refused or marked, and no
     /// CNP was sent.
     pub(crate) fn is_quiet(&self) -> bool {
         let Flow { requests, responses, .. } = self;

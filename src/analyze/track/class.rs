@@ -155,7 +155,7 @@ impl Counts {
             }
     }
 
-    /// Whether no packet was wrong, surely lost, late or sent again.
+    /// Whether no packet was wrong, surely lost, late or retransmitted.
     pub(crate) fn are_quiet(&self) -> bool {
         self.trouble.get().is_none()
     }
@@ -170,7 +170,7 @@ impl Counts {
         self.losses[place as usize].add(least, most);
     }
 
-    /// A packet was late, or sent again: perhaps one was lost, upstream or downstream.
+    /// A packet was late, or retransmitted: perhaps one was lost, upstream or downstream.
     #[cold]
     pub(crate) fn ambiguous(&mut self) {
         self.lost(Place::Upstream, 0, 1);

@@ -1,4 +1,4 @@
-//! Decides whether a repeated packet was recorded twice, or sent again.
+//! Decides whether a repeated packet was recorded twice, or retransmitted.
 //!
 //! IPv4 identifications decide, if they vary. If they are constant, a single repetition may be either, but several differ:
 //!
@@ -31,7 +31,7 @@ pub(crate) struct Copying(Cell<Lags>);
 const ENOUGH: u32 = 3;
 /// A repetition that comes sooner was recorded twice: no answer can come so soon.
 pub(crate) const SURE_NS: i64 = 1_000;
-/// A single repetition that comes later was sent again: timers are longer.
+/// A single repetition that comes later was retransmitted: timers are longer.
 const TIMER_NS: i64 = 10_000;
 /// No mirror has a longer lag.
 pub(crate) const MIRROR_NS: i64 = 1_000_000;
@@ -145,7 +145,7 @@ impl Places {
     /// Whether no record of this transmission is to come at this place: one more is of another transmission.
     pub(crate) fn had(&self, sent: &Sent, vantage: u16) -> bool {
         let had = |place| Awaited::of(sent, place) == Awaited::None;
-        // Where it was recorded first, it was sent again if another place has it.
+        // Where it was recorded first, it was retransmitted if another place has it.
         if sent.vantage == vantage { (0..Self::MOST).any(had) } else { self.find(vantage).is_some_and(had) }
     }
 
@@ -166,7 +166,7 @@ impl Places {
         awaited.set(sent, place);
     }
 
-    /// A packet is sent again so soon that some places have not recorded the transmission before it yet.
+    /// A packet is retransmitted so soon that some places have not recorded the transmission before it yet.
     pub(crate) fn carry(&self, before: &Sent, again: &mut Sent) {
         for place in 0..self.known().len() {
             let awaited = match Awaited::of(before, place) {
@@ -223,7 +223,7 @@ impl CnpRecords {
     }
 }
 
-/// Transmissions that were sent again so soon that places may record them still. Only identifications tell them from the later ones.
+/// Transmissions that were retransmitted so soon that places may record them still. Only identifications tell them from the later ones.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Replaced(#[serde(with = "roomy")] Vec<Sent>);
 
@@ -293,7 +293,7 @@ pub(crate) enum Verdict {
     Wait,
     /// They were recorded twice.
     Copies,
-    /// They were sent again.
+    /// They were retransmitted.
     Resent,
 }
 

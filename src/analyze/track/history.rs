@@ -8,22 +8,22 @@ use super::{
 };
 use crate::analyze::model::{Class, Trigger};
 
-/// What went before a packet that was sent again, late, recorded twice, or new after a gap.
+/// What went before a packet that was retransmitted, late, recorded twice, or new after a gap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct History {
     /// The packet's frame number, from 1.
     pub frame: u64,
     /// The frame that had this PSN before; `None` if the capture has none.
     pub previous: Option<u64>,
-    /// Why it was sent again.
+    /// Why it was retransmitted.
     pub trigger: Trigger,
     /// The frame that asked for it: a NAK, or a repeated READ request.
     pub asked: Option<u64>,
     /// Where the packet was lost that it repeats.
     pub lost: Place,
-    /// It was sent again although its acknowledgement had passed the tap.
+    /// It was retransmitted although its acknowledgement had passed the tap.
     pub is_acknowledged: bool,
-    /// It was sent again only because its sender goes back: a packet before it was missing. It had passed the tap.
+    /// It was retransmitted only because its sender goes back: a packet before it was missing. It had passed the tap.
     pub is_behind: bool,
     /// A packet that was sent later had come before it.
     pub is_overtaken: bool,

@@ -905,7 +905,7 @@ impl Requests {
         self.reads.get().is_some_and(|reads| reads.any_cut)
     }
 
-    /// What is lost behind the tap, or whose acknowledgement is lost, is sent again after a timeout; which of the packets sent again
+    /// What is lost after the tap, or whose acknowledgement is lost, is retransmitted after a timeout; which of the retransmitted packets
     /// that were, nobody tells.
     fn bound_unseen(&mut self) {
         let resent = self.counts.of(Class::Retransmission);
@@ -930,7 +930,7 @@ impl Requests {
         }
         // A network that reorders before the tap does so behind it.
         self.counts.doubt(Place::Downstream, self.counts.of(Class::LateOriginal));
-        // By the time alone, a packet that is late may have been sent again.
+        // By the time alone, a packet that is late may have been retransmitted.
         let by_time = self
             .counts
             .evidence()

@@ -425,7 +425,7 @@ impl Responses {
         let skipped = self.read.skipped + self.read.seq.rare.pass_holes_left;
         // Only repeated READs are answered again: other PSNs are left out.
         self.counts.lost(Place::Upstream, 0, skipped);
-        // What was sent again was perhaps lost downstream.
+        // What was retransmitted was perhaps lost downstream.
         self.counts.widen(Place::Downstream, self.counts.of(Class::Retransmission));
         let open = self.read.seq.rare.holes.psns();
         self.counts.lost(Place::Upstream, 0, open);

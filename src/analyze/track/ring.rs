@@ -35,7 +35,7 @@ pub(crate) const SENT_AGAIN: u16 = 2;
 pub(crate) const ACK_EXPECTED: u16 = 4;
 /// The first transmission seen was a repetition.
 pub(crate) const RETRANSMITTED: u16 = 8;
-/// It was repeated, and it is undecided whether it was sent again.
+/// It was repeated, and it is undecided whether it was retransmitted.
 pub(crate) const UNSURE: u16 = 16;
 /// A record of it is marked: ECN's CE, or FECN.
 pub(crate) const MARKED: u16 = 32;

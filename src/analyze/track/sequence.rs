@@ -134,8 +134,7 @@ impl Sequence {
     /// The unwrapped PSN: the one nearest to the highest PSN seen.
     #[inline]
     pub(crate) fn unwrap(&self, psn: Psn) -> u64 {
-        let near = Psn(self.hi as u32 & (Psn::SPACE - 1));
-        self.hi.wrapping_add_signed(psn.distance_from(near) as i64)
+        psn.unwrap_near(self.hi)
     }
 
     pub(crate) fn is_started(&self) -> bool {
@@ -502,7 +501,7 @@ impl Sequence {
             }
             step.pass_gap = x - self.cur;
             step.timed_out = context.has_timed_out(x, p.time);
-            // PSNs that were acknowledged meanwhile need not be sent again.
+            // PSNs that were acknowledged meanwhile need not be retransmitted.
             self.rare.pass_holes.push(self.cur.max(context.una)..x, p.time, p.id);
             (self.cur, self.in_pass) = (end, true);
         } else {
@@ -556,7 +555,7 @@ impl Sequence {
         (self.rare.pass_open, self.rare.pass_steps) = (true, 0);
     }
 
-    /// The pass continues: so packets that filled holes one by one before were late, not sent again.
+    /// The pass continues: so packets that filled holes one by one before were late, not retransmitted.
     fn step_on(&mut self, resolved: &mut Vec<Resolved>) {
         self.rare.pass_steps += 1;
         let late = |fill| Resolved::by(fill, Class::LateOriginal, Evidence::Run);
@@ -657,7 +656,7 @@ impl Sequence {
         if goes_on {
             return Some((Class::Retransmission, Evidence::Run));
         }
-        // Much later than any packet that was surely late: it was sent again.
+        // Much later than any packet that was surely late: it was retransmitted.
         let is_long = waited > 4 * self.rare.latest;
         if asked {
             if end

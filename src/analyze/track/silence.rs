@@ -2,7 +2,7 @@
 
 use crate::analyze::model::{FlowId, Trigger};
 
-/// A shorter time between two packets of a sender is no silence, unless the second packet was sent again. Where so short ones are
+/// A shorter time between two packets of a sender is no silence, unless the second packet was retransmitted. Where so short ones are
 /// nothing but the pace of senders, as where many flows share a link, the limit is twice this, or more.
 pub const QUIET_NS: i64 = 2_000;
 
@@ -28,7 +28,7 @@ pub struct Silence {
     pub is_answered: bool,
     /// Whether the packet that ended it begins a message.
     pub begins: bool,
-    /// Why the packet that ended it was sent again; `None` if it was not.
+    /// Why the packet that ended it was retransmitted; `None` if it was not.
     pub again: Option<Trigger>,
     /// Messages that were not acknowledged then.
     pub messages: u32,
@@ -59,7 +59,7 @@ pub struct DataSilence {
     pub asked_ns: Option<i64>,
     /// Whether the response that ended it is the first one of its READ.
     pub begins: bool,
-    /// Why its data was requested again within the silence, or sent again; `None` if it was not.
+    /// Why its data was requested again within the silence, or retransmitted; `None` if it was not.
     pub again: Option<Trigger>,
     /// The shortest round trip of the requests so far, in nanoseconds.
     pub rtt_ns: Option<u32>,

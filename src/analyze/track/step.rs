@@ -176,7 +176,7 @@ pub(crate) struct Step {
     /// A packet sent later came before it.
     pub(crate) overtaken: bool,
     /// The most packets that were sent between the previous one and this one, unseen by the tap and not in a gap. Packets that were
-    /// lost at the end of a burst are sent again, and look new. The number follows from the identifications, which Linux advances by
+    /// lost at the end of a burst are retransmitted, and look new. The number follows from the identifications, which Linux advances by
     /// a random number after a silence.
     pub(crate) unseen: u64,
     /// Its sender went back.

@@ -8,6 +8,7 @@ use super::Analyze;
 use crate::cli::say;
 use rdmawire::{
     analyze::{Ended, metric::timeline::Timeline},
+    grammar::print::several,
     plot::{perfetto, sparkline},
     report,
 };
@@ -42,7 +43,8 @@ impl Analyze {
         let left_out = perfetto::write(&report, timeline, &flows, &mut out)?;
         out.flush()?;
         if left_out > 0 {
-            say(format_args!("{left_out} messages overlap with too many others, and are not in the trace"));
+            let messages = several(left_out, "message");
+            say(format_args!("{messages} not in the trace: too many overlap"));
         }
         Ok(())
     }

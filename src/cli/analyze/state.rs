@@ -24,10 +24,10 @@ impl Analyze {
             (None, None) => return Ok(()),
         };
         if self.messages {
-            bail!("{flag}: a state has no messages; --messages needs all captures in one run");
+            bail!("{flag}: a state file has no messages: --messages needs all captures in one run");
         }
         if !self.is_one() {
-            bail!("{flag}: a state is of one trace; --merge makes several files one");
+            bail!("{flag}: a state file belongs to one trace: use --merge to join several files");
         }
         self.state_out.as_deref().map_or(Ok(()), |path| begin_to_write(path).map(drop))
     }

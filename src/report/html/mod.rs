@@ -20,7 +20,7 @@ use super::{
     chart::Picture,
     clean, json,
     set::{Set, Totals},
-    units::{bytes, count, utc},
+    units::{bytes, several, utc},
 };
 
 /// uPlot 1.6.32, unchanged from npm.
@@ -49,7 +49,7 @@ impl Made {
         let name = |totals: &Totals| clean(&totals.files.join(", ")).into_owned();
         let title = match articles {
             [one] => name(&one.totals),
-            all => format!("{} captures", count(all.len() as u64)),
+            all => several(all.len() as u64, "capture"),
         };
         write!(out, "{}", head(&title).into_string().trim_end_matches("</html>"))?;
         write!(out, "<body><a class=\"skip\" href=\"#main\">Skip to the report</a><main id=\"main\">")?;

@@ -627,7 +627,7 @@ function drawPorts(table, ports) {
   if (rows.length < 2) return;
   const place = make('div', { class: 'plot', role: 'img', 'aria-label': 'Bytes and trouble by source port. The table below has the same data.' });
   table.before(make('figure', {}, make('figcaption', {}, make('strong', {}, 'By source port'), ' ',
-    make('span', { class: 'quiet' }, 'Bars: bytes on the wire. Dots: packets resent, lost or late, on the right scale.')), place));
+    make('span', { class: 'quiet' }, 'Bars: bytes on the wire. Dots: packets retransmitted, lost or late, on the right scale.')), place));
   const axis = { stroke: () => style('--soft'), grid: { stroke: () => style('--line'), width: 1 }, ticks: { show: false }, font: '12px system-ui, sans-serif' };
   const least0 = (_, __, most) => [0, Math.max(most, 1) * 1.06];
   const sums = rows.map(row => trouble.reduce((sum, at) => sum + (row[at] ?? 0), 0) || null);

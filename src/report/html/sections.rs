@@ -7,7 +7,7 @@ use crate::report::{
     Capture, Cost, Finding, Overhead, Price, Severity, View, clean,
     set::{Set, Totals},
     text::{balance, congestion, credits_of, incasts, microbursts, pause, pause_tree, source_ports},
-    units::{bits_per_second, bytes, count, duration, percent, utc},
+    units::{bits_per_second, bytes, count, duration, percent, several, utc},
 };
 
 /// The sections of a capture.
@@ -31,7 +31,7 @@ pub(super) fn article(report: &View<'_>, tables: &Tables) -> Markup {
         }
         @if !tables.slow.rows.is_empty() {
             section { h2 { "Slow flows" }
-                (place("slow", "Flows that send for less than 80 % of their time, and what it went to", &tables.slow)) }
+                (place("slow", "Flows that send for less than 80 % of their time, and where their time went", &tables.slow)) }
         }
         section { h2 { "Hosts" } div.matrix {} }
         section { h2 { "Congestion, pauses and paths" }
@@ -62,7 +62,7 @@ pub(super) fn article(report: &View<'_>, tables: &Tables) -> Markup {
             @if let Some(tree) = report.head.pause_tree.as_ref().and_then(pause_tree) {
                 h3 { "Pause tree" } p { (clean(&tree)) "." }
                 @if !tables.pause_tree.rows.is_empty() {
-                    (place("pause_tree", "Pauses that a device asked for because it was paused itself", &tables.pause_tree))
+                    (place("pause_tree", "Pauses that a device sent because it was paused itself", &tables.pause_tree))
                 }
             }
             @if let Some(ports) = &report.head.ports {
@@ -86,16 +86,12 @@ fn pictures() -> Markup {
 fn place(name: &str, caption: &str, table: &Table) -> Markup {
     html! {
         div.table data-table=(name) data-caption=(caption) {
-            noscript { p { (count(table.rows.len() as u64)) " rows, which only a browser with JavaScript shows." } }
+            noscript { p { (several(table.rows.len() as u64, "row")) ", shown only by a browser with JavaScript." } }
         }
         @if table.left_out > 0 {
             p.quiet { (count(table.left_out)) " more are not in this page: " code { "--json" } " has all." }
         }
     }
-}
-
-fn plural(n: u64, word: &str) -> String {
-    format!("{} {word}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
 /// What there is, what is wrong, and what to do first.
@@ -104,9 +100,9 @@ fn verdict(report: &View<'_>, findings: &[&Finding], tables: &Tables) -> [String
     let hosts = tables.hosts.names.len() as u64 + tables.hosts.left_out;
     let mut seen = format!(
         "{} in {} between {}",
-        plural(capture.rdma_packets, "RDMA packet"),
-        plural(report.flows.len() as u64, "flow"),
-        plural(hosts, "host")
+        several(capture.rdma_packets, "RDMA packet"),
+        several(report.flows.len() as u64, "flow"),
+        several(hosts, "host")
     );
     if let Some(ns) = capture.duration_ns.filter(|&ns| ns > 0) {
         let ns = ns.unsigned_abs();
@@ -119,7 +115,7 @@ fn verdict(report: &View<'_>, findings: &[&Finding], tables: &Tables) -> [String
     let serious: Vec<&&Finding> = findings.iter().filter(|f| f.severity < Severity::Note).collect();
     let of = |severity| serious.iter().filter(|f| f.severity == severity).count() as u64;
     let said = [(of(Severity::Error), "error"), (of(Severity::Warning), "warning")];
-    let said: Vec<String> = said.iter().filter(|(n, _)| *n > 0).map(|(n, word)| plural(*n, word)).collect();
+    let said: Vec<String> = said.iter().filter(|(n, _)| *n > 0).map(|(n, word)| several(*n, word)).collect();
     let (wrong, next) = match serious.first() {
         Some(first) => {
             let lead = if serious.len() == 1 { ":" } else { ", first of all:" };
@@ -140,22 +136,22 @@ fn verdict(report: &View<'_>, findings: &[&Finding], tables: &Tables) -> [String
 
 fn proof(capture: &Capture) -> Markup {
     let odd = [
-        (capture.malformed_packets, "malformed packets"),
-        (capture.truncated_packets, "packets cut by the capture"),
-        (capture.time_steps_back, "packets earlier than the one before"),
-        (capture.capture_drops.unwrap_or(0), "packets dropped by the capturing system"),
-        (capture.mirror_lost_packets.unwrap_or(0), "packets lost by the mirror"),
-        (capture.flows_without_detail, "flows gave up detail to save memory"),
-        (capture.evicted_flows, "flows evicted because there were too many"),
+        (capture.malformed_packets, "malformed packet", ""),
+        (capture.truncated_packets, "packet", " cut by the capture"),
+        (capture.time_steps_back, "packet", " earlier than the one before"),
+        (capture.capture_drops.unwrap_or(0), "packet", " dropped by the capturing system"),
+        (capture.mirror_lost_packets.unwrap_or(0), "packet", " lost by the mirror"),
+        (capture.flows_without_detail, "flow", " gave up detail to save memory"),
+        (capture.evicted_flows, "flow", " evicted because there were too many"),
     ];
     html! {
         ul {
             @for text in &capture.limitations { li { (clean(text)) } }
-            @for (n, what) in odd { @if n > 0 { li { (count(n)) " " (what) } } }
+            @for (n, what, how) in odd { @if n > 0 { li { (several(n, what)) (how) } } }
             @for problem in capture.problems.iter().take(10) {
                 li { strong { "Damaged: " } (clean(&problem.file)) " at byte " (problem.offset) ": " (clean(&problem.what)) }
             }
-            @if capture.problems.len() > 10 { li { "Damage in " (capture.problems.len() - 10) " more places" } }
+            @if capture.problems.len() > 10 { li { "Damage in " (several(capture.problems.len() as u64 - 10, "more place")) } }
         }
         dl.facts {
             dt { "Frames" } dd { (count(capture.packets)) ", " (count(capture.rdma_packets)) " of them RDMA" }
@@ -282,7 +278,7 @@ pub(super) fn overview(set: &Set) -> Markup {
         nav aria-label="Captures" {
             h1 { (count(set.summaries.len() as u64)) " captures" }
             div.scroll tabindex="0" role="region" aria-label="Captures" { table {
-                caption { "A row a capture. A transmission that two captures have counts twice." }
+                caption { "One row for each capture. A transmission that is in two captures counts twice." }
                 thead { tr { th scope="col" { "capture" } @for (name, _) in &columns { th.n scope="col" { (name) } } } }
                 tbody { @for (at, totals) in set.summaries.iter().enumerate() {
                     tr { th scope="row" { a href=(format!("#c{at}")) { (clean(&totals.files.join(", "))) } } (cells(totals)) }

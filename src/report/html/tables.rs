@@ -189,12 +189,12 @@ const FLOWS: &[Column<Flow>] = &[
     column(
         "trouble",
         "count",
-        "How much trouble the flow is in: stalls weigh most, then resent and lost packets, then marks",
+        "How much trouble the flow is in: stalls weigh most, then retransmitted and lost packets, then marks",
         |f, _| some(trouble(f)),
     ),
     column("resent", "count", "Retransmitted packets", |f, _| some(streams(f, |s| s.retransmits))),
     column("lost", "bounds", "Packets lost on the network, at least and at most", |f, _| lost(f)),
-    column("late", "count", "Packets that were overtaken on their way", |f, _| {
+    column("late", "count", "Packets out of order: overtaken on their way", |f, _| {
         some(streams(f, |s| s.out_of_order))
     }),
     optional("NAK", "count", "Negative acknowledgements that this flow carries", |f, _| some(f.naks.total())),
@@ -205,10 +205,10 @@ const FLOWS: &[Column<Flow>] = &[
     optional("CE", "count", "Packets marked: congestion experienced", |f, _| some(f.ecn_ce)),
     optional("CNP", "count", "Congestion notifications: they slow the opposite flow", |f, _| some(f.cnps)),
     optional("bad ICRC", "count", "Packets with a wrong ICRC", |f, _| some(f.icrc.bad)),
-    optional("ambiguous", "count", "Late or resent: not known which", |f, _| {
+    optional("ambiguous", "count", "Late or retransmitted: not known which", |f, _| {
         some(streams(f, |s| s.ambiguous))
     }),
-    optional("copies", "count", "Second records of one transmission", |f, _| {
+    optional("copies", "count", "Transmissions recorded twice", |f, _| {
         some(streams(f, |s| s.capture_duplicates))
     }),
     column("rate", "bps", "Bits on the wire per second, from first to last packet", |f, _| {
@@ -246,11 +246,9 @@ const CONNECTIONS: &[Column<Connection>] = &[
     column("QP of b", "text", "Its queue pair", |c, _| text(format!("{:#x}", c.b.qp))),
     column("a sends", "flow", "The flow from a to b", |c, _| Cell::Number(c.flows[0] as u64)),
     column("b sends", "flow", "The flow from b to a", |c, _| Cell::Number(c.flows[1] as u64)),
-    column("seen", "text", "Whether the capture has all its packets", |c, _| {
-        text(c.visibility.name().replace('_', " "))
-    }),
+    column("seen", "text", "Whether the capture has all its packets", |c, _| text(c.visibility.words())),
     column("paired by", "text", "How the two flows were found to belong together", |c, _| {
-        text(c.paired_by.name())
+        text(c.paired_by.words())
     }),
     column("evidence", "count", "A wrong pair has a chance of one in 2 to this power", |c, _| {
         Cell::Number(c.evidence_bits.into())
@@ -262,21 +260,19 @@ const EPISODES: &[Column<Episode>] = &[
     column(
         "at",
         "time",
-        "When the first packet was sent again, from the start of the capture",
+        "When the first packet was retransmitted, from the start of the capture",
         |e, start| Cell::Number(e.start_ns.saturating_sub(start).max(0) as u64),
     ),
-    column("cause", "text", "Why packets were sent again", |e, _| text(e.trigger.name().replace('_', " "))),
-    column("where", "text", "Where the packet was lost, seen from the tap", |e, _| {
-        text(e.location.name().replace('_', " "))
-    }),
-    column("sure", "text", "How sure the place is", |e, _| text(e.confidence.name())),
-    column("lost PSN", "count", "First PSN sent again", |e, _| Cell::Number(e.lost_psn.into())),
+    column("cause", "text", "Why packets were retransmitted", |e, _| text(e.trigger.words())),
+    column("where", "text", "Where the packet was lost, seen from the tap", |e, _| text(e.location.words())),
+    column("sure", "text", "Confidence in the place", |e, _| text(e.confidence.name())),
+    column("lost PSN", "count", "First retransmitted PSN", |e, _| Cell::Number(e.lost_psn.into())),
     optional("frame", "frame", "Frame of the first transmission", |e, _| number(e.original_frame)),
     optional("NAK", "frame", "Frame of the NAK", |e, _| number(e.nak_frame)),
-    column("resent", "frame", "First frame sent again", |e, _| Cell::Number(e.first_retransmit_frame)),
-    column("packets", "count", "Packets sent again", |e, _| Cell::Number(e.retransmitted_packets)),
+    column("resent", "frame", "First retransmitted frame", |e, _| Cell::Number(e.first_retransmit_frame)),
+    column("packets", "count", "Retransmitted packets", |e, _| Cell::Number(e.retransmitted_packets)),
     column("needless", "count", "Of these, packets that had arrived before", |e, _| some(e.needless_packets)),
-    optional("took", "ns", "From the first packet sent again until all was acknowledged", |e, _| {
+    optional("took", "ns", "From the first retransmitted packet until all was acknowledged", |e, _| {
         number(e.recovered_ns)
     }),
     optional("goodput before", "bps", "First-time payload per second before the episode", |e, _| {
@@ -299,10 +295,10 @@ const PAUSES: &[Column<Pause>] = &[
     optional("pauses", "count", "How many pauses there were", |p, _| number(p.intervals)),
     optional("paused", "ns", "Time paused, in sum", |p, _| number(p.paused_ns)),
     optional("longest", "ns", "The longest pause", |p, _| number(p.longest_ns)),
-    optional("in spite", "count", "Frames that the paused end sent although it was paused", |p, _| {
+    optional("not honored", "count", "Frames that the paused end sent although it was paused", |p, _| {
         number(p.violations.map(|came| came.frames))
     }),
-    optional("storms", "count", "Times without a break in the pause", |p, _| {
+    optional("storms", "count", "Storms: paused without a break for too long", |p, _| {
         some(p.storms.as_ref().map_or(0, Vec::len) as u64)
     }),
 ];
@@ -314,7 +310,7 @@ const PAUSE_TREE: &[Column<PauseEdge>] = &[
     column("cause", "text", "Who paused the device", |e, _| text(&e.cause)),
     column("device", "text", "The device that was paused, and passed it on", |e, _| text(&e.device)),
     column("paused", "text", "Whom the device paused in turn", |e, _| text(&e.paused)),
-    column("pauses", "count", "Pauses so caused", |e, _| Cell::Number(e.pauses)),
+    column("pauses", "count", "Pauses with this cause", |e, _| Cell::Number(e.pauses)),
     column("time", "ns", "Their time, in sum", |e, _| Cell::Number(e.paused_ns)),
     column("at", "time", "When the first one began, from the start of the capture", |e, start| {
         Cell::Number(e.start_ns.saturating_sub(start).max(0) as u64)
@@ -325,7 +321,7 @@ const PAUSE_TREE: &[Column<PauseEdge>] = &[
     column("at most", "ns", "The longest", |e, _| Cell::Number(e.delay_most_ns)),
     column("frame", "frame", "Frame that began the first one", |e, _| Cell::Number(e.frame)),
     column("of the cause", "frame", "Frame that began its cause", |e, _| Cell::Number(e.cause_frame)),
-    column("sure", "text", "How sure that is", |e, _| text(e.confidence.name())),
+    column("sure", "text", "Confidence", |e, _| text(e.confidence.name())),
 ];
 
 /// The part of a slow flow's time that went to a cause.
@@ -342,7 +338,7 @@ const SLOW: &[Column<SlowFlow>] = &[
         text(if s.space == Space::Request { "requests" } else { "READ data" })
     }),
     column("verdict", "text", "What takes at least half of the time in which it does not send", |s, _| {
-        s.cause.map_or(Cell::None, |cause| text(cause.words(s.space)))
+        s.cause.map_or(Cell::None, |cause| text(cause.words_for(s.space)))
     }),
     column("lasted", "ns", "Its time: from the first packet to the last one, or the last answer", |s, _| {
         Cell::Number(s.lasted_ns)
@@ -361,8 +357,10 @@ const SLOW: &[Column<SlowFlow>] = &[
         share(s, TimeCause::Waiting)
     }),
     optional("paused", "ns", "Time in which a pause stopped it", |s, _| share(s, TimeCause::Paused)),
-    optional("throttled", "ns", "Time that it lost to CNPs", |s, _| share(s, TimeCause::Throttled)),
-    optional("recovering", "ns", "Time that it lost to losses", |s, _| share(s, TimeCause::Recovering)),
+    optional("throttled", "ns", "Extra sending time caused by CNPs", |s, _| share(s, TimeCause::Throttled)),
+    optional("recovering", "ns", "Time in which it recovered from losses", |s, _| {
+        share(s, TimeCause::Recovering)
+    }),
     optional("not ready", "ns", "Time in which its receiver was not ready", |s, _| {
         share(s, TimeCause::NotReady)
     }),
@@ -372,7 +370,7 @@ const SLOW: &[Column<SlowFlow>] = &[
     optional("responder slow", "ns", "Time that a responder was late with the data of READs", |s, _| {
         share(s, TimeCause::ResponderSlow)
     }),
-    optional("link full", "ns", "Time in which others shared its link, and that was full", |s, _| {
+    optional("link full", "ns", "Time in which its link was full, and shared", |s, _| {
         share(s, TimeCause::LinkFull)
     }),
     optional("unknown", "ns", "Time that nothing in the capture explains", |s, _| {
@@ -392,7 +390,7 @@ const MARKED: &[Column<MarkedFlow>] = &[
         m.ce_ratio.map_or(Cell::None, |ratio| some((ratio * 1000.0).round() as u64))
     }),
     column("CNP", "count", "Congestion notifications for it", |m, _| some(m.cnps)),
-    optional("due", "count", "CNPs that a receiver with this limit sends for the marks", |m, _| {
+    optional("due", "count", "CNPs that these marks should trigger at this capture's pacing", |m, _| {
         number(m.expected_cnps)
     }),
     optional("for losses", "count", "CNPs next to a NAK, and not after a mark", |m, _| {
@@ -414,7 +412,7 @@ const MARKED: &[Column<MarkedFlow>] = &[
     optional("reaction", "text", "Rate after a CNP over the rate before it, median", |m, _| {
         m.reaction_ratio.map_or(Cell::None, |ratio| text(format!("× {ratio:.2}")))
     }),
-    optional("takes notice", "text", "Whether the sender slows down after CNPs", |m, _| {
+    optional("reacts", "text", "Whether the sender slows down after CNPs", |m, _| {
         m.keeps_rate.map_or(Cell::None, |keeps| text(if keeps { "no" } else { "yes" }))
     }),
     optional(
@@ -479,7 +477,7 @@ const PORTS: &[Column<(Option<u16>, Sum)>] = &[
     column("bytes", "bytes", "Bytes on the wire", |p, _| Cell::Number(p.1.bytes)),
     column("resent", "count", "Retransmitted packets", |p, _| some(p.1.resent)),
     column("lost", "count", "Packets lost on the network, at least", |p, _| some(p.1.lost)),
-    column("late", "count", "Packets that were overtaken on their way", |p, _| some(p.1.late)),
+    column("late", "count", "Packets out of order: overtaken on their way", |p, _| some(p.1.late)),
     column("CE", "count", "Packets marked: congestion experienced", |p, _| some(p.1.marked)),
 ];
 
@@ -523,7 +521,7 @@ impl Sum {
 #[derive(Debug, Serialize)]
 pub(super) struct Hosts {
     pub(super) names: Vec<String>,
-    /// Sender, receiver, bytes on the wire, packets lost at least, packets sent again.
+    /// Sender, receiver, bytes on the wire, packets lost at least, retransmitted packets.
     cells: Vec<(usize, usize, u64, u64, u64)>,
     /// Hosts that the page does not have.
     pub(super) left_out: u64,

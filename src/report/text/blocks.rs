@@ -4,13 +4,13 @@ use std::{collections::BTreeMap, io};
 
 use super::{
     page::{Page, Paint},
-    reason, some,
+    some,
 };
 use crate::report::{
     Balance, BurstEffect, Congestion, Credits, DcbxPort, Dcqcn, HostStorm, Incast, Microbursts, Overhead,
     Pause, PauseCulprit, PauseDeadlock, PauseTree, PauseVictim, Ports, PriorityBy, Qos, Reason, SlowFlow,
     Space, TrafficClass, View, clean,
-    units::{bits, bits_per_second, bytes, count, duration, percent, priority},
+    units::{bits, bits_per_second, bytes, count, duration, percent, plural, priority, several},
 };
 
 pub(super) fn blocks(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
@@ -35,7 +35,7 @@ pub(super) fn blocks(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
         (Some(tree), _) => pause_tree(tree).map_or(Ok(()), |tree| block("Pause tree", tree))?,
         // The links are known: only the speed is missing.
         (None, Some(Reason::UnknownSpeed)) => {
-            block("Pause tree", "not known: when a pause ends needs the link's speed: --speed".into())?;
+            block("Pause tree", "not known: pause times need the link's speed: --speed".into())?;
         }
         _ => {}
     }
@@ -55,40 +55,39 @@ pub(in crate::report) fn congestion(c: &Congestion) -> String {
         None => "no data packet is ECN-capable".into(),
     };
     if c.ce_control_packets > 0 {
-        text += &format!(", and {} ACKs or CNPs", count(c.ce_control_packets));
+        text += &format!(", and {} (ACKs or CNPs)", several(c.ce_control_packets, "control packet"));
     }
     text += &match c.cnps {
         0 => "; no CNPs".to_owned(),
-        1 => "; 1 CNP".to_owned(),
-        n => format!("; {} CNPs", count(n)),
+        n => format!("; {}", several(n, "CNP")),
     };
     if let Some(gaps) = c.cnp_interval_ns.per_qp {
         text += &format!(", per queue pair {} apart in the median", duration(gaps.p50));
     }
     if let (Some(scope), Some(ns)) = (c.pacing, c.pacing_interval_ns) {
-        let scope = scope.name().replace('_', " ").replace("ip", "IP");
-        text += &format!(", never less than {} {scope}", duration(ns));
+        text += &format!(", paced at {} or more {}", duration(ns), scope.words());
         if let Some(sure) = c.pacing_confidence {
             text += &format!(" (inferred, {})", sure.name());
         }
     }
     if let Some(expected) = c.expected_cnps.filter(|_| c.ce_packets > 0) {
-        text += &format!("; the marks call for {}", count(expected));
+        text += &format!("; the marks should trigger {}", count(expected));
     }
     if c.cnps_without_ce > 0 {
         text += &format!(
-            "; {} CNPs to senders with no marked packet: the congestion is behind the tap, or they answer losses",
-            count(c.cnps_without_ce)
+            "; {} to senders without a marked packet: the congestion is after the tap, or the CNPs answer losses",
+            several(c.cnps_without_ce, "CNP")
         );
     }
     if c.cnps_near_nak > 0 {
         text += &format!("; {} within 5 µs of a NAK", count(c.cnps_near_nak));
     }
     if c.cnps_unattributed > 0 {
-        text += &format!("; {} CNPs slow no sender that the capture shows", count(c.cnps_unattributed));
+        text +=
+            &format!("; {} target flows that are not in the capture", several(c.cnps_unattributed, "CNP"));
     }
     if c.becn_acks > 0 {
-        text += &format!("; {} ACKs with BECN", count(c.becn_acks));
+        text += &format!("; {} with BECN", several(c.becn_acks, "ACK"));
     }
     text
 }
@@ -109,7 +108,7 @@ fn replayed(dcqcn: &Dcqcn) -> String {
         false => "its rate before",
     };
     let best = match (&*dcqcn.best, dcqcn.fits) {
-        ("none", true) => "nearest is a sender that takes no notice of CNPs".to_owned(),
+        ("none", true) => "nearest is a sender that ignores CNPs".to_owned(),
         (name, true) => format!("parameters {} fit best", clean(name)),
         (name, false) => format!("no parameters fit; nearest: {}", clean(name)),
     };
@@ -154,8 +153,8 @@ fn marked_flows(c: &Congestion, page: &mut Page<'_>) -> io::Result<()> {
         page.wrapped(Paint::Plain, "  ", &format!("DCQCN model of{at}: {}", replayed(dcqcn)))?;
     }
     if c.flow_count > MAX_MARKED as u64 {
-        let more = count(c.flow_count - MAX_MARKED as u64);
-        page.line(&format!("  and {more} more flows with marks or CNPs (--json has them)"))?;
+        let more = several(c.flow_count - MAX_MARKED as u64, "more flow");
+        page.line(&format!("  and {more} with marks or CNPs (--json has them)"))?;
     }
     Ok(())
 }
@@ -169,8 +168,10 @@ const WORTH_A_LINE: u64 = 10;
 
 /// The shares of a flow's time in one line.
 pub(super) fn shares(slow: &SlowFlow) -> String {
-    let named =
-        slow.shares.iter().map(|share| format!("{} {}", share.cause.words(slow.space), percent(share.ratio)));
+    let named = slow
+        .shares
+        .iter()
+        .map(|share| format!("{} {}", share.cause.words_for(slow.space), percent(share.ratio)));
     let mut text = named.take(MAX_SHARES).collect::<Vec<_>>().join(", ");
     if slow.shares.len() > MAX_SHARES {
         let rest: f64 = slow.shares.iter().skip(MAX_SHARES).map(|share| share.ratio).sum();
@@ -199,7 +200,8 @@ fn slow_flows(report: &View<'_>, page: &mut Page<'_>) -> io::Result<()> {
         page.wrapped(Paint::Heading, name, &text)?;
     }
     if all.len() > MAX_SLOW {
-        page.line(&format!("  and {} more flows (--json has them)", count((all.len() - MAX_SLOW) as u64)))?;
+        let more = several((all.len() - MAX_SLOW) as u64, "more flow");
+        page.line(&format!("  and {more} (--json has them)"))?;
     }
     Ok(())
 }
@@ -208,11 +210,10 @@ pub(in crate::report) fn incasts(all: &[Incast]) -> String {
     let sum: u64 = all.iter().map(|one| one.end_ns.saturating_sub(one.start_ns).max(0) as u64).sum();
     let Some(worst) = all.iter().max_by_key(|one| one.peak_bps) else { return String::new() };
     format!(
-        "{} time{}, {} in all; the worst: {} senders to {} at {} together, for {}",
-        count(all.len() as u64),
-        if all.len() == 1 { "" } else { "s" },
+        "{}, {} in all; the worst: {} to {} at {} together, for {}",
+        several(all.len() as u64, "time"),
         duration(sum),
-        count(worst.senders),
+        several(worst.senders, "sender"),
         clean(&worst.receiver),
         bits(worst.peak_bps as f64),
         duration(worst.end_ns.saturating_sub(worst.start_ns).max(0) as u64)
@@ -222,23 +223,19 @@ pub(in crate::report) fn incasts(all: &[Incast]) -> String {
 pub(in crate::report) fn microbursts(all: &Microbursts) -> String {
     let n = all.count.unwrap_or(0);
     let mut text = format!(
-        "{} time{} of a millisecond at most with {} or more to one receiver",
-        count(n),
-        if n == 1 { "" } else { "s" },
+        "{} of a millisecond at most with {} or more to one receiver",
+        several(n, "time"),
         bits(all.threshold_bps.unwrap_or(0) as f64)
     );
     if let Some(largest) = all.bursts.first() {
-        let s = |n: u64| if n == 1 { "" } else { "s" };
         text += &format!(
-            "; the largest: {} to {} in {}, {} over 10 µs, by {} flow{} of {} sender{}",
+            "; the largest: {} to {} in {}, {} over 10 µs, by {} of {}",
             bytes(largest.bytes),
             clean(&largest.receiver),
             duration(largest.duration_ns),
             bits(largest.peak_10us_bps as f64),
-            count(largest.flows),
-            s(largest.flows),
-            count(largest.senders),
-            s(largest.senders),
+            several(largest.flows, "flow"),
+            several(largest.senders, "sender"),
         );
     }
     if let Some(followed) = all.followed.filter(|&n| n > 0) {
@@ -247,16 +244,9 @@ pub(in crate::report) fn microbursts(all: &Microbursts) -> String {
     text
 }
 
-/// What came of bursts: "marks (3), pauses (1)".
+/// What bursts were followed by: "marks (3), pauses (1)".
 fn effects(all: &BTreeMap<BurstEffect, u64>) -> String {
-    let words = |effect: BurstEffect| match effect {
-        BurstEffect::Mark => "marks",
-        BurstEffect::Cnp => "CNPs",
-        BurstEffect::Loss => "losses",
-        BurstEffect::Pause => "pauses",
-        BurstEffect::Unknown => "others",
-    };
-    all.iter().map(|(&effect, &n)| format!("{} ({})", words(effect), count(n))).collect::<Vec<_>>().join(", ")
+    all.iter().map(|(effect, &n)| format!("{} ({})", effect.words(), count(n))).collect::<Vec<_>>().join(", ")
 }
 
 /// Most lanes that are written.
@@ -276,19 +266,18 @@ fn credits(all: &[Credits], page: &mut Page<'_>) -> io::Result<()> {
 pub(in crate::report) fn credits_of(one: &Credits) -> String {
     let place = format!("port {} of {}, VL {}", one.port, clean(&one.link), one.vl);
     let Some((least, most)) = one.least.zip(one.most) else {
-        let why = one.why.get("least").map_or("", |&why| reason(why));
-        return format!("{place}: {} link packets; credits are not known: {why}", count(one.packets));
+        let why = one.why.get("least").map_or("", |why| why.words());
+        return format!("{place}: {}; credits are not known: {why}", several(one.packets, "link packet"));
     };
     let mut text = format!("{place}: {least} to {most} blocks of 64 bytes left");
     if let Some(mean) = one.mean {
         text += &format!(", {mean:.1} on average");
     }
     text += &match (one.stalls.unwrap_or(0), one.stalled_ns, one.stall_ratio) {
-        (0, ..) => "; never none".to_owned(),
+        (0, ..) => "; never exhausted".to_owned(),
         (n, ns, ratio) => format!(
-            "; none left {} time{}, for {} ({})",
-            count(n),
-            if n == 1 { "" } else { "s" },
+            "; exhausted {}, for {} ({})",
+            several(n, "time"),
             duration(ns.unwrap_or(0)),
             percent(ratio.unwrap_or(0.0))
         ),
@@ -345,7 +334,8 @@ fn classes(all: &[TrafficClass], page: &mut Page<'_>) -> io::Result<()> {
     }
     page.put_table(&table)?;
     if all.len() > MAX_CLASSES {
-        page.line(&format!("  and {} more classes (--json has them)", all.len() - MAX_CLASSES))?;
+        let more = several((all.len() - MAX_CLASSES) as u64, "more class");
+        page.line(&format!("  and {more} (--json has them)"))?;
     }
     Ok(())
 }
@@ -363,27 +353,26 @@ fn dcbx(qos: &Qos) -> String {
         let name = port.port.as_deref().map_or_else(String::new, |name| format!(" ({})", clean(name)));
         let mut text = format!("{}{name} on {}", port.sender, clean(&port.link));
         if let Some(pfc) = &port.pfc {
-            text += &format!(": PFC of priorities {}", list(pfc));
+            text += &format!(": PFC on {} {}", plural(pfc.len() as u64, "priority"), list(pfc));
         }
         if port.pfc_willing == Some(true) {
-            text += ", or what its neighbour has";
+            text += ", or what its neighbor has";
         }
         if let Some(bandwidth) = &port.bandwidth_percent {
             text += &format!("; bandwidth of the classes {} %", list(bandwidth));
         }
         match port.applications.len() {
             0 => {}
-            1 => text += "; 1 application priority",
-            n => text += &format!("; {n} application priorities"),
+            n => text += &format!("; {}", several(n as u64, "application priority")),
         }
         text
     };
     let mut text = qos.dcbx.iter().take(MAX_PORTS).map(one).collect::<Vec<_>>().join(". ");
     if qos.dcbx.len() > MAX_PORTS {
-        text += &format!(". And {} more ports", qos.dcbx.len() - MAX_PORTS);
+        text += &format!(". And {}", several((qos.dcbx.len() - MAX_PORTS) as u64, "more port"));
     }
     if qos.map_from_dcbx {
-        text += ". The priorities above are by this";
+        text += ". The priorities above are those of DCBX";
     }
     text
 }
@@ -394,7 +383,7 @@ pub(in crate::report) fn pause(pause: Option<&[Pause]>, why: Option<&Reason>) ->
             Some(Reason::NoPfcVisibility) | None => {
                 "not known: the capture has no MAC control frames, which mirrors and most adapters do not show".into()
             }
-            Some(why) => format!("not known: {}", reason(*why)),
+            Some(why) => format!("not known: {}", why.words()),
         };
     };
     if all.is_empty() {
@@ -411,35 +400,30 @@ pub(in crate::report) fn pause(pause: Option<&[Pause]>, why: Option<&Reason>) ->
             text += &format!(", {} of them within 1 ms after marks or CNPs", count(n));
         }
         if let Some(duty) = p.duty_ratio {
-            let ended = p.ended.iter().map(|(how, n)| format!("{} {how}", count(*n))).collect::<Vec<_>>();
+            let ended =
+                p.ended.iter().map(|(how, n)| format!("{} {}", count(*n), how.words())).collect::<Vec<_>>();
             text += &format!(" ({} of the time; ended: {})", percent(duty), ended.join(", "));
         }
         if let Some(did) = p.effect.filter(|did| did.flows > 0) {
-            text += &format!(
-                ", stopped {} flow{} for up to {}",
-                count(did.flows),
-                if did.flows == 1 { "" } else { "s" },
-                duration(did.effective_ns)
-            );
+            text +=
+                &format!(", stopped {} for up to {}", several(did.flows, "flow"), duration(did.effective_ns));
             if did.timeouts > 0 {
                 text += &format!(
-                    " and caused {} timeout{} with {} packets sent again",
-                    count(did.timeouts),
-                    if did.timeouts == 1 { "" } else { "s" },
-                    count(did.retransmits)
+                    " and caused {} with {}",
+                    several(did.timeouts, "timeout"),
+                    several(did.retransmits, "retransmitted packet")
                 );
             }
         }
         if let Some(came) = p.violations.filter(|came| came.frames > 0) {
             text += &format!(
-                ", and {} frame{} came in spite of it, up to {} after its beginning",
-                count(came.frames),
-                if came.frames == 1 { "" } else { "s" },
+                ", not honored by {}, up to {} after its beginning",
+                several(came.frames, "frame"),
                 duration(came.latest_ns)
             );
         }
         if let Some(n) = p.storms.as_ref().map(Vec::len).filter(|&n| n > 0) {
-            text += &format!(", {n} storm{}", if n == 1 { "" } else { "s" });
+            text += &format!(", {}", several(n as u64, "storm"));
         }
         text
     };
@@ -456,7 +440,7 @@ pub(in crate::report) fn pause(pause: Option<&[Pause]>, why: Option<&Reason>) ->
 /// Most flows that are named for each culprit.
 const MAX_VICTIMS: usize = 4;
 
-/// The flows that a culprit's pauses stopped: itself, and by way of others.
+/// The flows that a culprit's pauses stopped, directly and through other devices.
 fn victims(culprit: &PauseCulprit) -> String {
     let of = |is_direct: bool, what: &str| {
         let all = || culprit.flows.iter().filter(|flow| flow.is_direct == is_direct);
@@ -473,12 +457,12 @@ fn victims(culprit: &PauseCulprit) -> String {
     };
     let unlisted = match culprit.flow_count.saturating_sub(culprit.flows.len() as u64) {
         0 => String::new(),
-        n => format!("; {} flows besides", count(n)),
+        n => format!("; {} beside these", several(n, "flow")),
     };
-    of(true, "stopped") + &of(false, "by way of others") + &unlisted
+    of(true, "stopped") + &of(false, "indirectly") + &unlisted
 }
 
-/// Most culprits and circles that are written.
+/// Most culprits and cycles that are written.
 const MAX_TREES: usize = 3;
 
 /// Who paused whom; `None` where nothing was paused.
@@ -506,21 +490,21 @@ pub(in crate::report) fn pause_tree(tree: &PauseTree) -> Option<String> {
         text += &victims(culprit);
         text
     };
-    let circle = |circle: &PauseDeadlock| {
+    let cycle = |cycle: &PauseDeadlock| {
         format!(
-            "circle: {} → {}, {}, all paused at once for {} ({})",
-            names(&circle.devices, " → "),
-            circle.devices.first().map_or("".into(), |name| clean(name)),
-            priority(circle.priority),
-            duration(circle.all_paused_ns),
-            circle.confidence.name()
+            "cyclic dependency: {} → {}, {}, all paused at once for {} ({})",
+            names(&cycle.devices, " → "),
+            cycle.devices.first().map_or("".into(), |name| clean(name)),
+            priority(cycle.priority),
+            duration(cycle.all_paused_ns),
+            cycle.confidence.name()
         )
     };
     let storm = |storm: &HostStorm| {
         let time = storm.end_ns.saturating_sub(storm.start_ns).max(0) as u64;
         format!("{} held {} paused for {}", clean(&storm.host), priority(storm.priority), duration(time))
     };
-    let mut parts: Vec<String> = tree.deadlocks.iter().take(MAX_TREES).map(circle).collect();
+    let mut parts: Vec<String> = tree.deadlocks.iter().take(MAX_TREES).map(cycle).collect();
     parts.extend(tree.host_storms.iter().take(MAX_TREES).map(storm));
     parts.extend(tree.culprits.iter().take(MAX_TREES).map(one));
     let more = [tree.deadlocks.len(), tree.host_storms.len(), tree.culprits.len()];
@@ -537,10 +521,10 @@ pub(in crate::report) fn pause_tree(tree: &PauseTree) -> Option<String> {
             1 => String::new(),
             n => format!(" and {} more", n - 1),
         };
-        parts.push(format!("not known where {sender}{more} is"));
+        parts.push(format!("not known where {sender}{more} is attached"));
     }
     if tree.pauses_not_kept > 0 {
-        parts.push(format!("{} later pauses are left out here", count(tree.pauses_not_kept)));
+        parts.push(format!("{} left out here", several(tree.pauses_not_kept, "later pause")));
     }
     (!parts.is_empty()).then(|| parts.join("; "))
 }
@@ -574,27 +558,27 @@ fn overhead(overhead: &Overhead) -> String {
 }
 
 pub(in crate::report) fn source_ports(ports: &Ports) -> String {
-    let s = |n: u64| if n == 1 { "" } else { "s" };
     let mut text = format!(
-        "{} UDP source port{} for {} flow{}, spread like {:.1} equal flows",
-        count(ports.ports),
-        s(ports.ports),
-        count(ports.flows),
-        s(ports.flows),
+        "{} for {}, entropy equal to {:.1} equally loaded ports",
+        several(ports.ports, "UDP source port"),
+        several(ports.flows, "flow"),
         ports.effective_flows,
     );
     if ports.collisions > 0 {
         text += &format!(
-            "; {} group{} of queue pairs share a port and so a path",
-            count(ports.collisions),
-            s(ports.collisions)
+            "; {} of queue pairs with one port, and so one path",
+            several(ports.collisions, "group")
         );
     }
     if ports.sprayed > 0 {
-        text += &format!("; {} flow{} sprayed over several ports", count(ports.sprayed), s(ports.sprayed));
+        text += &format!("; {} sprayed over several ports", several(ports.sprayed, "flow"));
     }
     if let Some(linux) = ports.linux_formula {
-        text += &format!("; {} of {} as Linux computes them", count(linux.matching), count(linux.flows));
+        text += &format!(
+            "; {} of {} match Linux's source-port formula",
+            count(linux.matching),
+            count(linux.flows)
+        );
     }
     text
 }
@@ -605,11 +589,11 @@ pub(in crate::report) fn balance(report: &View<'_>) -> Option<String> {
         report.head.balance?;
     let busiest = report.head.links.iter().max_by_key(|link| link.bytes)?;
     let mut text = format!(
-        "{links} links, if they are parallel: bytes spread with a Jain index of {jain_bytes:.2}, the busiest, {}, has {max_over_mean_bytes:.2} times the mean",
+        "{links} links, if they are parallel: Jain's index of their bytes is {jain_bytes:.2}; the busiest, {}, has {max_over_mean_bytes:.2} times the mean",
         busiest.link
     );
     if let Some((jain, most)) = jain_flows.zip(max_over_mean_flows) {
-        text += &format!("; flows {jain:.2}, and {most:.2} times the mean");
+        text += &format!("; of their flows {jain:.2}, and {most:.2} times the mean");
     }
     Some(text)
 }

@@ -9,7 +9,7 @@ use super::{
 use crate::report::{
     Class,
     diff::{Delay, Diff, Direction, Passage, Segment},
-    units::{count, duration, utc},
+    units::{count, duration, several, utc},
 };
 
 /// Writes what became of the packets between taps: a table for each segment, the flows that lost packets, each loss.
@@ -20,7 +20,7 @@ pub fn write_diff(report: &Diff, options: &Options, out: &mut dyn Write) -> io::
     let page = &mut Page::new(out, options);
     let top = if options.top == 0 { usize::MAX } else { options.top };
     let mut table =
-        page.table(&["tap", "capture", "frames", "packets", "first frame", "its clock's tick"], &[0, 1]);
+        page.table(&["tap", "capture", "frames", "packets", "first frame", "clock tick"], &[0, 1]);
     for (at, tap) in report.taps.iter().enumerate() {
         table.row([
             (at + 1).to_string(),
@@ -45,11 +45,11 @@ pub fn write_diff(report: &Diff, options: &Options, out: &mut dyn Write) -> io::
         &[0, 2, 3, 6, 7],
     );
     for loss in report.losses.iter().take(top) {
-        let mut fate = loss.fate.name().replace('_', " ");
+        let mut fate = loss.fate.words().to_owned();
         if let Some(frame) = loss.arrived_as {
             fate += &format!(", as frame {frame}");
         }
-        let again = if loss.class == Class::Retransmission { ", sent again" } else { "" };
+        let again = if loss.class == Class::Retransmission { ", retransmission" } else { "" };
         table.row([
             between(loss.from, loss.to),
             loss.frame.to_string(),
@@ -85,17 +85,13 @@ fn write_segment(segment: &Segment, top: usize, page: &mut Page<'_>) -> io::Resu
     let [a, b] = segment.taps;
     page.heading(&format!("Between tap {} and tap {}", a + 1, b + 1))?;
     if segment.directions.iter().all(|direction| direction.counts.delivered == 0) {
-        page.wrapped(
-            Paint::Warning,
-            "  ",
-            "No packet is in both captures: nothing can be said of what is missing.",
-        )?;
+        page.wrapped(Paint::Warning, "  ", "No packet is in both captures: what is missing cannot be told.")?;
     }
     page.wrapped(Paint::Plain, "  ", &clock(segment))?;
     if segment.decided_early > 0 {
         let text = format!(
-            "{} packets were given up early: too many were waiting for the other capture. Their losses may be none: --max-waiting takes more.",
-            count(segment.decided_early)
+            "{} decided early: too many were waiting for the other capture. Those counted as lost may not be: --max-waiting allows more.",
+            several(segment.decided_early, "packet")
         );
         page.wrapped(Paint::Warning, "  ", &text)?;
     }
@@ -134,15 +130,15 @@ fn write_segment(segment: &Segment, top: usize, page: &mut Page<'_>) -> io::Resu
     page.put_table(&table)?;
     for direction in directions {
         for change in &direction.dscp_changes {
-            let packets = count(change.packets);
-            let way = between(direction.from, direction.to);
-            page.line(&format!("  {way}: DSCP {} became {} in {packets} packets", change.from, change.to))?;
+            let packets = several(change.packets, "packet");
+            let path = between(direction.from, direction.to);
+            page.line(&format!("  {path}: DSCP {} became {} in {packets}", change.from, change.to))?;
         }
     }
     page.blank()?;
     let odd = |counts: &Passage| counts.undelivered() + counts.late + counts.duplicated > 0;
     let mut table = page.table(
-        &["flow", "QP", "sent", "again", "lost", "of them again", "damaged", "late", "twice", "delay p50"],
+        &["flow", "QP", "sent", "resent", "lost", "lost resent", "damaged", "late", "twice", "delay p50"],
         &[0],
     );
     let flows = directions.iter().flat_map(|direction| &direction.flows).filter(|flow| odd(&flow.counts));
@@ -171,8 +167,8 @@ fn write_segment(segment: &Segment, top: usize, page: &mut Page<'_>) -> io::Resu
         page.put_table(&table)?;
         if all > shown {
             page.line(&format!(
-                "  and {} more flows: --top 0 or --json shows them",
-                count((all - shown) as u64)
+                "  and {}: --top 0 or --json shows them",
+                several((all - shown) as u64, "more flow")
             ))?;
         }
         page.blank()?;
@@ -195,7 +191,7 @@ const ROWS: &[Row] = &[
     ("newly marked CE", |c| c.newly_ce),
     ("DSCP changed", |c| c.dscp_changed),
     ("TTL lower", |c| c.ttl_lowered),
-    ("not recorded behind", |c| c.unrecorded),
+    ("not recorded after", |c| c.unrecorded),
     ("not recorded before", |c| c.appeared),
     ("recorded twice before", |c| c.recorded_twice),
     ("other capture not running", |c| c.outside),
@@ -204,7 +200,7 @@ const ROWS: &[Row] = &[
 fn clock(segment: &Segment) -> String {
     let clock = &segment.clock;
     let (Some(offset), Some(error)) = (clock.offset_ns, clock.error_ns) else {
-        let why = clock.why.values().next().map_or(String::new(), |why| why.meaning().to_owned());
+        let why = clock.why.values().next().map_or("", |why| why.meaning());
         return format!("The offset of the clocks is not known. {why}");
     };
     let [a, b] = segment.taps;

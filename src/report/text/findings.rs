@@ -10,7 +10,7 @@ use super::{
 };
 use crate::report::{
     Finding, View,
-    units::{count, duration},
+    units::{duration, plural, several},
 };
 
 pub(super) fn findings(report: &View<'_>, options: &Options, page: &mut Page<'_>) -> io::Result<()> {
@@ -62,13 +62,13 @@ fn affected(report: &View<'_>, finding: &Finding, options: &Options, page: &mut 
     }
     match finding.flow_count.saturating_sub(shown as u64) {
         0 => Ok(()),
-        more => page.line(&format!("{lead}and {} more flows", count(more))),
+        more => page.line(&format!("{lead}and {}", several(more, "more flow"))),
     }
 }
 
 fn frames(frames: &[u64]) -> String {
     let shown: Vec<String> = frames.iter().take(4).map(u64::to_string).collect();
-    let word = if frames.len() == 1 { "frame" } else { "frames" };
+    let word = plural(frames.len() as u64, "frame");
     match frames.len().saturating_sub(4) {
         0 => format!("{word} {}", shown.join(", ")),
         more => format!("{word} {} and {more} more", shown.join(", ")),

@@ -8,11 +8,10 @@ use super::{
     flows::{bounds, queue_pair, rate},
     limit,
     page::{Page, Paint},
-    reason,
 };
 use crate::report::{
     Finding, Flow, IpId, Space, Stream, Summary, View, clean,
-    units::{bits, bytes, count, duration, percent, utc},
+    units::{bits, bytes, count, duration, percent, several, utc},
 };
 
 /// Everything about the flow with this index; an index that is not there writes nothing.
@@ -36,10 +35,11 @@ pub(super) fn in_depth(
     for finding in report.head.findings.iter().filter(concerns) {
         put_finding(finding, "", page)?;
     }
-    let whys = [("", &flow.why), ("requests.", &flow.requests.why), ("responses.", &flow.responses.why)];
+    let whys = [("", &flow.why), ("requests: ", &flow.requests.why), ("responses: ", &flow.responses.why)];
     for (of, why) in whys {
         for (field, because) in why {
-            page.line(&format!("Not known: {of}{field}: {}", reason(*because)))?;
+            let field = field.replace("_ns", "").replace(['_', '.'], " ");
+            page.line(&format!("Not known: {of}{field}: {}", because.words()))?;
         }
     }
     Ok(())
@@ -61,12 +61,12 @@ fn identity(report: &View<'_>, index: usize, flow: &Flow, page: &mut Page<'_>) -
     page.heading(&title)?;
     let pair = match (flow.peer_qp, flow.paired_by) {
         (Some(qp), by) => {
-            let by = by.map_or(String::new(), |by| format!(", by {by}"));
+            let by = by.map_or(String::new(), |by| format!(", by {}", by.words()));
             let connection = flow
                 .connection
                 .and_then(|id| report.connections.row(id as usize).filter(|connection| connection.id == id));
-            let of =
-                connection.map_or(String::new(), |c| format!("; connection {} ({})", c.id, c.visibility));
+            let of = connection
+                .map_or(String::new(), |c| format!("; connection {} ({})", c.id, c.visibility.words()));
             format!("QP {qp:#x}{by}{of}")
         }
         (None, _) => "not known".to_owned(),
@@ -80,8 +80,8 @@ fn identity(report: &View<'_>, index: usize, flow: &Flow, page: &mut Page<'_>) -
         (
             "Traffic",
             Some(format!(
-                "{} packets, {} on the wire{}; {} payload, {} of it for the first time{}",
-                count(flow.packets),
+                "{}, {} on the wire{}; {} payload, {} of it for the first time{}",
+                several(flow.packets, "packet"),
                 bytes(flow.wire_bytes),
                 also(rate(flow, flow.wire_bytes), ""),
                 bytes(flow.payload_bytes),
@@ -93,12 +93,12 @@ fn identity(report: &View<'_>, index: usize, flow: &Flow, page: &mut Page<'_>) -
         (
             "Path MTU",
             flow.path_mtu.map(|mtu| match flow.path_mtu_by {
-                Some(by) => format!("{mtu}, by {by}"),
+                Some(by) => format!("{mtu}, by {}", by.words()),
                 None => mtu.to_string(),
             }),
         ),
-        ("Recovery", Some(flow.recovery_mode.to_string())),
-        ("IPv4 ID", (flow.ip_id != IpId::Unknown).then(|| flow.ip_id.to_string())),
+        ("Recovery", Some(flow.recovery_mode.words().to_owned())),
+        ("IPv4 ID", (flow.ip_id != IpId::Unknown).then(|| flow.ip_id.words().to_owned())),
         ("VLANs", list(&flow.vlans, |v| v.to_string())),
         ("DSCP", list(&flow.dscps, |v| v.to_string())),
         ("Source ports", list(&flow.udp_src_ports, |v| v.to_string())),
@@ -134,11 +134,11 @@ fn marks(flow: &Flow) -> Option<String> {
     }
     let ratio = flow.ecn_ce as f64 / flow.packets.max(1) as f64;
     Some(format!(
-        "{} ECT, {} CE ({}); {} CNPs, which slow the opposite flow",
+        "{} ECT, {} CE ({}); {}, which slow the opposite flow",
         count(flow.ecn_ect),
         count(flow.ecn_ce),
         percent(ratio),
-        count(flow.cnps)
+        several(flow.cnps, "CNP")
     ))
 }
 
@@ -191,7 +191,7 @@ const ROWS: &[Row] = &[
     ("corrupted", |s| none(bounds(s.losses.corrupt))),
     ("trimmed by switches", |s| s.losses.trimmed.map_or_else(String::new, |lost| none(bounds(Some(lost))))),
     ("missed by the capture", |s| none(bounds(s.losses.capture))),
-    ("resent after NAK", |s| count(s.triggers.nak)),
+    ("retransmitted after NAK", |s| count(s.triggers.nak)),
     ("  after timeout", |s| count(s.triggers.timeout)),
     ("  after RNR", |s| count(s.triggers.rnr)),
     ("  after implied NAK", |s| count(s.triggers.implied_nak)),
@@ -222,7 +222,7 @@ fn streams(flow: &Flow, page: &mut Page<'_>) -> io::Result<()> {
     evidence(flow, page)
 }
 
-/// On what verdicts stand.
+/// The evidence for verdicts.
 fn evidence(flow: &Flow, page: &mut Page<'_>) -> io::Result<()> {
     let streams = [("requests", &flow.requests), ("responses", &flow.responses)];
     let all = streams
@@ -231,13 +231,13 @@ fn evidence(flow: &Flow, page: &mut Page<'_>) -> io::Result<()> {
     let mut rows: Vec<(String, u64, &'static str)> = Vec::new();
     for (of, class, by) in all {
         for (evidence, &packets) in by {
-            rows.push((format!("{of}: {class}"), packets, evidence.meaning()));
+            rows.push((format!("{of}: {}", class.words()), packets, evidence.meaning()));
         }
     }
     if rows.is_empty() {
         return Ok(());
     }
-    let mut table = page.table(&["class", "packets", "what it stands on"], &[0, 2]);
+    let mut table = page.table(&["class", "packets", "evidence"], &[0, 2]);
     for (class, packets, evidence) in rows {
         table.row([class, count(packets), evidence.to_owned()]);
     }
@@ -271,15 +271,15 @@ fn latency(flow: &Flow, page: &mut Page<'_>) -> io::Result<()> {
 /// What the time of a slow flow went to.
 fn time(report: &View<'_>, index: usize, page: &mut Page<'_>) -> io::Result<()> {
     let Some(slow) = report.head.slow_flows.iter().find(|slow| slow.flow == index) else { return Ok(()) };
-    let verdict = slow.cause.map_or("no cause takes most of it", |cause| cause.words(slow.space));
+    let verdict = slow.cause.map_or("no cause takes most of it", |cause| cause.words_for(slow.space));
     let of = if slow.space == Space::Response { "the data of READs, " } else { "" };
-    let text = format!("{of}{} from first to last; beside the sending: {verdict}", duration(slow.lasted_ns));
+    let text = format!("{of}{} from first to last; apart from sending: {verdict}", duration(slow.lasted_ns));
     page.wrapped(Paint::Plain, "  Slow         ", &text)?;
     let mut table =
-        page.table(&["time went to", "share", "time", "sure", "frame", "what it stands on"], &[0, 3, 5]);
+        page.table(&["time went to", "share", "time", "confidence", "frame", "evidence"], &[0, 3, 5]);
     for share in &slow.shares {
         table.row([
-            share.cause.words(slow.space).to_owned(),
+            share.cause.words_for(slow.space).to_owned(),
             percent(share.ratio),
             duration(share.ns),
             share.confidence.name().to_owned(),
@@ -310,7 +310,7 @@ fn trouble(flow: &Flow, options: &Options, page: &mut Page<'_>) -> io::Result<()
     if let Some(rnr) = flow.rnr {
         let waited = rnr.waited_ns.map_or(String::new(), |w| format!(", waited {}", duration(w.p50)));
         let text = format!(
-            "asked for {} in the median{waited}; {} sent again too early; stalled {} in all",
+            "{} asked for in the median{waited}; {} retransmitted too early; stalled {} in all",
             duration(rnr.asked_ns.p50),
             count(rnr.early_resends),
             duration(rnr.stalled_ns)
@@ -339,9 +339,9 @@ fn episodes(report: &View<'_>, index: usize, options: &Options, page: &mut Page<
         let rates = [e.goodput_before_bps, e.goodput_after_bps];
         let rates = rates.map(|bps| bps.map_or("?".into(), |bps| bits(bps as f64)));
         let cells = [
-            e.space.to_string(),
-            e.trigger.to_string(),
-            e.location.name().replace('_', " "),
+            e.space.words().to_owned(),
+            e.trigger.words().to_owned(),
+            e.location.words().to_owned(),
             e.lost_psn.to_string(),
             frame(e.original_frame),
             frame(e.nak_frame),

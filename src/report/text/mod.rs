@@ -12,8 +12,8 @@ mod set;
 use std::io::{self, Write};
 
 use super::{
-    Capture, Reason, Renderer, Sort, View,
-    units::{bytes, count, duration, utc},
+    Capture, Renderer, Sort, View,
+    units::{bytes, count, duration, several, utc},
 };
 pub(super) use blocks::{
     balance, congestion, credits_of, incasts, microbursts, pause, pause_tree, source_ports,
@@ -73,7 +73,7 @@ fn capture(capture: &Capture, page: &mut Page<'_>) -> io::Result<()> {
     }
     page.heading(&name)?;
     let mut line =
-        format!("{} packets, {} of them RDMA", count(capture.packets), count(capture.rdma_packets));
+        format!("{}, {} of them RDMA", several(capture.packets, "packet"), count(capture.rdma_packets));
     if let Some(ns) = capture.duration_ns {
         line += &format!(", in {}", duration(ns.unsigned_abs()));
     }
@@ -99,10 +99,10 @@ fn capture(capture: &Capture, page: &mut Page<'_>) -> io::Result<()> {
         odd.push(format!("{} lost by the mirror", count(n)));
     }
     if capture.flows_without_detail > 0 {
-        odd.push(format!("{} flows gave up detail to save memory", count(capture.flows_without_detail)));
+        odd.push(format!("{} gave up detail to save memory", several(capture.flows_without_detail, "flow")));
     }
     if capture.evicted_flows > 0 {
-        odd.push(format!("{} flows evicted because there were too many", count(capture.evicted_flows)));
+        odd.push(format!("{} evicted because there were too many", several(capture.evicted_flows, "flow")));
     }
     if !odd.is_empty() {
         page.wrapped(Paint::Plain, "  Packets: ", &odd.join(", "))?;
@@ -115,7 +115,7 @@ fn capture(capture: &Capture, page: &mut Page<'_>) -> io::Result<()> {
         page.wrapped(Paint::Warning, "  Damaged: ", &text)?;
     }
     if capture.problems.len() > 3 {
-        page.line(&format!("           and {} more places", capture.problems.len() - 3))?;
+        page.line(&format!("           and {}", several(capture.problems.len() as u64 - 3, "more place")))?;
     }
     page.blank()
 }
@@ -129,29 +129,4 @@ fn limit(all: usize, top: usize) -> (usize, usize) {
 /// A count; empty for 0, so that other counts are easy to see.
 fn some(n: u64) -> String {
     if n == 0 { String::new() } else { count(n) }
-}
-
-/// A reason in words.
-fn reason(reason: Reason) -> &'static str {
-    match reason {
-        Reason::OneWay => "only one direction was captured",
-        Reason::PartialPath => "the tap is on one of several paths",
-        Reason::CaptureLoss => "the capture lost packets",
-        Reason::Truncated => "frames were cut",
-        Reason::Midstream => "the capture began or ended in the middle",
-        Reason::Unpaired => "the opposite flow is not known",
-        Reason::NoPfcVisibility => "captures of this kind show no pause frames",
-        Reason::UnknownSpeed => "the link's speed is not known",
-        Reason::NotRequested => "it was not asked for",
-        Reason::CoarseTimes => "the capture's clock is too coarse",
-        Reason::TooFew => "there are too few events to tell",
-        Reason::NotEct => "no data packet is ECN-capable",
-        Reason::UnknownDirection => "nothing says which end of the link sent a frame",
-        Reason::NoTopology => "nothing says what the links join: give --links, or capture LLDP",
-        Reason::OneLink => "the capture has one link only",
-        Reason::LinksInSeries => "several of the links recorded the same packets",
-        Reason::MemoryLimit => "detail was given up to save memory",
-        Reason::UnevenClock => "because a clock was set, or changed its speed",
-        Reason::Unknown => "for a reason that this version does not know",
-    }
 }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::report::{
     price::{Cost, Overhead},
-    units::{bits, bytes, count, rate},
+    units::{bits, bytes, count, rate, several},
 };
 
 /// The table of a priced message.
@@ -16,21 +16,19 @@ pub fn write_price(report: &Overhead, options: &Options, out: &mut dyn Write) ->
     let page = &mut Page::new(out, options);
     let message = &report.message;
     let Some(first) = report.encapsulations.first() else { return Ok(()) };
-    let plural = |n: u64| format!("{} packet{}", count(n), if n == 1 { "" } else { "s" });
     let vlans = match message.vlans {
         0 => String::new(),
-        1 => ", 1 VLAN tag".into(),
-        n => format!(", {n} VLAN tags"),
+        n => format!(", {}", several(n.into(), "VLAN tag")),
     };
     let title = format!(
-        "{} {} of {} ({} bytes), path MTU {}{vlans}: {}, and {} the other way",
+        "{} {} of {} ({}), path MTU {}{vlans}: {}, and {} the other way",
         message.service,
         message.operation,
         bytes(message.size_bytes),
-        count(message.size_bytes),
+        several(message.size_bytes, "byte"),
         message.mtu,
-        plural(first.forward.packets),
-        plural(first.reverse.packets),
+        several(first.forward.packets, "packet"),
+        several(first.reverse.packets, "packet"),
     );
     page.wrapped(Paint::Plain, "", &title)?;
     page.blank()?;

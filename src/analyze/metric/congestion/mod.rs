@@ -2,7 +2,7 @@
 //!
 //! RoCE has marks in the IP header (or the GRH), and CNPs. Native InfiniBand has FECN instead of the mark, and all its packets
 //! can carry it. A mark that the tap shows was set before the tap; a CNP is about the whole path. So if a sender gets CNPs and
-//! none of its packets is marked, the congestion is behind the tap, or the CNPs answer losses. Such CNPs come within
+//! none of its packets is marked, the congestion is after the tap, or the CNPs answer losses. Such CNPs come within
 //! microseconds of a NAK.
 
 mod flows;

@@ -67,9 +67,9 @@ impl Replay<'_> {
                 self.model(ReactionPoint::new(set, start_bps), start_ns, cell_ns, measured.len()),
             );
         }
-        // A sender that takes no notice has the rate that it had.
+        // A sender that ignores CNPs has the rate that it had.
         let kept = self.before_bps.unwrap_or(start_bps).min(start_bps);
-        add("none", "the sender takes no notice of CNPs", vec![kept; measured.len()]);
+        add("none", "the sender ignores CNPs", vec![kept; measured.len()]);
         models.sort_by(|(a, _), (b, _)| a.error_ratio.total_cmp(&b.error_ratio));
         let (best, rates) = models.first().cloned().ok_or(Reason::TooFew)?;
         Ok(Dcqcn {

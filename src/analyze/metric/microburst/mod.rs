@@ -275,7 +275,7 @@ impl Microbursts {
         }
     }
 
-    /// The last packet shows what may have come of a burst: a mark, a packet sent again, a CNP or a NAK. It is one to its receiver, or,
+    /// The last packet shows what may have come of a burst: a mark, a packet retransmitted, a CNP or a NAK. It is one to its receiver, or,
     /// of what a receiver sends, to its sender.
     #[cold]
     #[inline(never)]

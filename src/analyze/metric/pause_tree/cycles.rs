@@ -9,7 +9,7 @@ const MAX_STEPS: usize = 1 << 26;
 /// Circles that are told apart.
 const MAX_CYCLES: usize = 1 << 10;
 
-/// A circle, and when all of it was paused at once.
+/// A cycle, and when all of it was paused at once.
 #[derive(Clone, Debug)]
 pub(super) struct Cycle {
     pub(super) priority: u8,
@@ -23,7 +23,7 @@ pub(super) struct Cycle {
     pub(super) longest_ns: u64,
 }
 
-/// All circles, the longest time first.
+/// All cycles, the longest time first.
 pub(super) fn cycles(streams: &[Stream], topology: &Topology) -> Vec<Cycle> {
     let mut found = BTreeMap::new();
     let mut steps = 0;
@@ -89,7 +89,7 @@ fn path(streams: &[Stream], waits: &[Vec<usize>], last: usize, steps: &mut usize
         for &at in waits.get(device)? {
             *steps += 1;
             let place = streams[at].place;
-            // Two ends of one link that pause each other are no circle: each way has buffers of its own.
+            // Two ends of one link that pause each other are no cycle: each way has buffers of its own.
             if place.link == streams[last].place.link || place.by == from || came.contains_key(&place.by) {
                 continue;
             }

@@ -23,7 +23,7 @@ use crate::{
     wire::Mac,
 };
 
-/// Rows that are listed of a kind, and circles.
+/// Rows that are listed of a kind, and cycles.
 const MAX_LISTED: usize = 1024;
 const MAX_DEADLOCKS: usize = 64;
 /// Interfaces that may be tapped.

@@ -11,7 +11,7 @@ pub struct Bin {
     pub l1_bytes: u64,
     /// Bytes of payload that was sent for the first time.
     pub goodput_bytes: u64,
-    /// Packets sent again.
+    /// Retransmitted packets.
     pub resent: u32,
     /// Packets marked "congestion experienced".
     pub ce: u32,

@@ -258,7 +258,7 @@ fn of_flow(
     if !series.is_empty() {
         charts.push(Chart {
             title: "PSN over time",
-            about: "Strokes are packets that follow each other. A loss is drawn from the moment it shows to its resend. CNPs are on the lower edge.".into(),
+            about: "Strokes are packets that follow each other. A loss is drawn from the moment it shows to its retransmission. CNPs are on the lower edge.".into(),
             unit: "psn",
             base: numbers.base,
             series,
@@ -318,7 +318,7 @@ fn of_flow(
     for (what, about, percentiles) in [
         (
             What::AckRtt,
-            "From a packet to the ACK that covers it. Packets that were sent again do not count.",
+            "From a packet to the ACK that covers it. Packets that were retransmitted do not count.",
             l.ack_rtt,
         ),
         (What::Message, "From the first packet of a message to its acknowledgement.", l.message_completion),
@@ -355,7 +355,7 @@ fn of_flow(
     report::chart::Picture { flow: Some(at), title, charts, facts }
 }
 
-/// The losses, each where the report says that it was. Holes alone do not tell: what was sent again may be lost again.
+/// The losses, each where the report says that it was. Holes alone do not tell: what was retransmitted may be lost again.
 fn located(losses: &[Loss], episodes: &[report::Episode]) -> Vec<Loss> {
     let place = |location: Location| match location {
         Location::Upstream => Some(Place::BeforeTap),

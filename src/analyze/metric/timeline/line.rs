@@ -26,7 +26,7 @@ pub struct Hole {
     pub ns: i64,
     /// The frame of that packet, from 1.
     pub frame: u64,
-    /// Of how many the first that came was sent again: they were lost before the tap.
+    /// Of how many the first that came was retransmitted: they were lost before the tap.
     pub resent: u32,
     /// How many were only late.
     pub late: u32,

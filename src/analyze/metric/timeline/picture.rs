@@ -12,11 +12,11 @@ use crate::{
 /// Where a packet was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Between its sender and the tap: it was sent again, and the tap had not seen it.
+    /// Between its sender and the tap: it was retransmitted, and the tap had not seen it.
     BeforeTap,
     /// Between the tap and its receiver, or its acknowledgement was lost: the tap had seen it.
     AfterTap,
-    /// The tap never saw it, nor was it sent again: the capture may have lost it.
+    /// The tap never saw it, nor was it retransmitted: the capture may have lost it.
     NotSeen,
 }
 
@@ -42,11 +42,11 @@ pub struct Loss {
     pub packets: u32,
     /// Where.
     pub place: Place,
-    /// When the gap was seen, or the packet was asked for or sent again, in nanoseconds since 1970.
+    /// When the gap was seen, or the packet was asked for or retransmitted, in nanoseconds since 1970.
     pub ns: i64,
     /// The NAK that asked for it: when, and its frame.
     pub nak: Option<(i64, u64)>,
-    /// When it was sent again first, and that frame; 0 where that is inside a stretch.
+    /// When it was retransmitted first, and that frame; 0 where that is inside a stretch.
     pub resent: Option<(i64, u64)>,
 }
 
@@ -55,7 +55,7 @@ pub struct Loss {
 pub struct Wait {
     /// When the RNR NAK came, in nanoseconds since 1970.
     pub start_ns: i64,
-    /// When the packet was sent again; `None` where that was not seen.
+    /// When the packet was retransmitted; `None` where that was not seen.
     pub end_ns: Option<i64>,
     /// Its PSN.
     pub psn: u32,
@@ -144,7 +144,7 @@ fn ends_of(flow: &Flow) -> Option<super::Ends> {
     Some((address(&flow.src)?, address(&flow.dst)?, flow.dest_qp))
 }
 
-/// When a PSN was first sent again, at or after a time.
+/// When a PSN was first retransmitted, at or after a time.
 fn resent(line: &Line, space: Space, psn: u32, after: i64) -> Option<(i64, u64)> {
     let again = line.events.stretches().iter().filter(|event| {
         event.kind == Kind::Again && event.space == space && event.to_ns >= after && event.has(psn)

@@ -7,13 +7,13 @@ use crate::{analyze::model::Space, wire::Psn};
 pub enum Kind {
     /// Sent for the first time, in order or after a gap.
     New,
-    /// Sent again.
+    /// Retransmitted.
     Again,
     /// Overtaken on its way to the tap.
     Late,
     /// One transmission that was recorded twice.
     Copy,
-    /// Either overtaken or sent again.
+    /// Either overtaken or retransmitted.
     Ambiguous,
     /// With a wrong ICRC or checksum.
     Corrupt,

@@ -19,7 +19,7 @@ pub(super) struct Gap {
     pub(super) start: i64,
     pub(super) from: i64,
     pub(super) to: i64,
-    /// Why what ended it was sent again.
+    /// Why what ended it was retransmitted.
     pub(super) again: Option<Trigger>,
     /// What ended it begins a message.
     pub(super) begins: bool,
@@ -166,7 +166,7 @@ impl Gap {
         (answered, TimeCause::Waiting, spent.pace_or_unknown(rest as u64))
     }
 
-    /// Between the tap and the requester the answer is not seen: that takes no longer than a round trip behind the tap.
+    /// Between the tap and the requester the answer is not seen: that takes no longer than a round trip after the tap.
     fn reaction(&self) -> i64 {
         self.rtt.map_or(0, i64::from).saturating_add(QUIET_NS)
     }

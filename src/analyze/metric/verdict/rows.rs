@@ -10,7 +10,7 @@ use crate::{
     },
     report::{
         self, Confidence, PauseTree, PauseVictim, Reason, SlowFlow, TimeCause, TimeShare,
-        units::{bits, count, duration, priority},
+        units::{bits, duration, priority, several},
     },
     wire::Mac,
 };
@@ -162,7 +162,7 @@ impl Verdicts {
         let notified = spent.notified;
         let paused = ns[TimeCause::Paused as usize];
         let asked = self.pause.asked_ns(spent.place, end).saturating_sub(spent.asked_before).max(0) as u64;
-        // A flow that sends in most of the pauses does not heed them: it is silent in the others for other reasons.
+        // A flow that sends in most of the pauses does not honor them: it is silent in the others for other reasons.
         if paused > 0 && paused * 2 < asked.min(lasted) {
             ns[TimeCause::Paused as usize] = 0;
             for (ns, back) in ns.iter_mut().zip(spent.paused_from) {
@@ -260,7 +260,7 @@ impl Verdicts {
         spent
     }
 
-    /// What a share stands on.
+    /// The evidence for a share.
     fn evidence(
         &self,
         spent: &Spent,
@@ -271,8 +271,7 @@ impl Verdicts {
     ) -> String {
         let (longest, _) = spent.longest[cause as usize];
         let rtt = spell.rtt_ns.map_or_else(|| "not known".to_owned(), |ns| duration(ns.into()));
-        let s = |n: u64, what: &str| format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" });
-        let times = s(spent.times[cause as usize].max(1).into(), "time");
+        let times = several(spent.times[cause as usize].max(1).into(), "time");
         match cause {
             TimeCause::Idle if spent.space == Space::Response => {
                 format!(
@@ -305,23 +304,23 @@ impl Verdicts {
             TimeCause::Throttled => match throttled {
                 Some(Throttled { before_bps, after_bps }) => format!(
                     "{}; {} before the first one, {} after it",
-                    s(spent.cnps, "CNP"),
+                    several(spent.cnps, "CNP"),
                     bits(before_bps as f64),
                     bits(after_bps as f64)
                 ),
-                None => s(spent.cnps, "CNP"),
+                None => several(spent.cnps, "CNP"),
             },
             TimeCause::Recovering => format!(
-                "{}, {}, {} sent again; the longest silence {}",
-                s(spell.timeouts, "timeout"),
-                s(spell.naks, "NAK"),
-                s(spent.resent.into(), "packet"),
+                "{}, {}, {}; the longest silence {}",
+                several(spell.timeouts, "timeout"),
+                several(spell.naks, "NAK"),
+                several(spent.resent.into(), "retransmitted packet"),
                 duration(longest)
             ),
             TimeCause::NotReady => {
                 format!(
-                    "{} until the packet was sent again, {} at most",
-                    s(spell.rnr, "wait"),
+                    "{} until the packet was retransmitted, {} at most",
+                    several(spell.rnr, "wait"),
                     duration(longest)
                 )
             }
@@ -330,13 +329,13 @@ impl Verdicts {
             ),
             TimeCause::ResponderSlow => format!(
                 "{}: the data came much later after the READ than the shortest round trip, {rtt}, and no link was full, nothing marked or paused",
-                s(spent.late.1.max(1).into(), "time")
+                several(spent.late.1.max(1).into(), "time")
             ),
             TimeCause::LinkFull => {
                 let of = head.incast.as_ref().map_or(0, Vec::len) as u64;
                 format!(
                     "the link of its source or destination was full, and shared; {} in the capture",
-                    s(of, "time of incast")
+                    several(of, "incast period")
                 )
             }
             TimeCause::Unknown => format!(

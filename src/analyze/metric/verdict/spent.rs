@@ -257,7 +257,7 @@ impl Spent {
 
     /// The part of the waiting beyond what this flow waits if answers are not late. A late answer takes the place of one that would have
     /// been waited for as usual, unless there are as many of those beside it. Usual are two round trips at most, for the rest of the
-    /// way is behind the tap.
+    /// way is after the tap.
     pub(super) fn late_ns(&self, rtt_ns: u64) -> u64 {
         let (late, times) = self.late;
         if self.space == Space::Response {
@@ -271,7 +271,7 @@ impl Spent {
         late.saturating_sub(usual.min(2 * rtt_ns).saturating_mul(replaced))
     }
 
-    /// A packet that is sent again after a timeout counts for the pause of that timeout.
+    /// A packet that is retransmitted after a timeout counts for the pause of that timeout.
     pub(super) fn resent_after(&mut self, gap: &Gap, effects: &mut [Effect]) {
         match (gap.again, self.timed_out_in) {
             (Some(Trigger::Timeout), Some(by)) => {

@@ -1,10 +1,10 @@
 //! Rules about the whole capture.
 
-use super::{survey::Sums, words::counted};
+use super::survey::Sums;
 use crate::report::{
-    Affected, BurstEffect, Congestion, Head, MarkedFlow, PauseViolations, SlowFlow, Space, TimeCause,
+    Affected, Congestion, Head, MarkedFlow, PauseViolations, SlowFlow, Space, TimeCause,
     TimeShare,
-    units::{bits, bytes, count, duration, percent, priority},
+    units::{bits, bytes, count, duration, percent, priority, several},
 };
 
 /// The input of these rules.
@@ -57,8 +57,8 @@ pub(super) fn wrong_icrcs(&Evidence { sums, .. }: &Evidence<'_>, say: &mut dyn F
 pub(super) fn mirror_loss(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     if let Some(lost) = head.capture.mirror_lost_packets.filter(|&lost| lost > 0) {
         let text = format!(
-            "the mirror lost {} copies, as its own sequence numbers show: these are no losses of the network",
-            count(lost)
+            "the mirror lost {}, as its sequence numbers show: the network did not lose these packets",
+            several(lost, "copy")
         );
         say(Seen::new(lost, text));
     }
@@ -66,7 +66,7 @@ pub(super) fn mirror_loss(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn F
 
 pub(super) fn drops(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     if let Some(drops) = head.capture.capture_drops.filter(|&drops| drops > 0) {
-        say(Seen::new(drops, format!("the capturing system dropped {}", counted([drops; 2], "frame"))));
+        say(Seen::new(drops, format!("the capturing system dropped {}", several(drops, "frame"))));
     }
 }
 
@@ -88,11 +88,11 @@ pub(super) fn slow(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Se
         let Some((worst, share)) = all.first() else { continue };
         let several = match all.len() {
             1 => String::new(),
-            n => format!("{} flows lost most of their time so; the worst: ", count(n as u64)),
+            n => format!("{} lost most of their time to it; the worst: ", several(n as u64, "flow")),
         };
         let text = format!(
             "{}: {several}{} -> {} QP {:#x}{} lost {} of its {} ({})",
-            cause.words(worst.space),
+            cause.words_for(worst.space),
             worst.src,
             worst.dst,
             worst.dest_qp,
@@ -121,17 +121,17 @@ pub(super) fn pause_storm(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn F
             let since = |from: i64, to: i64| to.saturating_sub(from).max(0) as u64;
             let time = since(storm.start_ns, storm.end_ns);
             let restored = match storm.restored_ns {
-                Some(at) => format!("gone back {} after its end", duration(since(storm.end_ns, at))),
-                None => "not gone back within the capture".to_owned(),
+                Some(at) => format!("restored the queue {} later", duration(since(storm.end_ns, at))),
+                None => "not restored it within the capture".to_owned(),
             };
             let text = format!(
-                "pause storm: {} held {} on {} paused for {} with {} frames; the watchdog would have fired {} after its \
+                "pause storm: {} kept {} on {} paused for {} with {}; a PFC watchdog would have fired {} after its \
                  beginning, and {restored}",
                 pause.sender,
                 priority(pause.priority),
                 pause.link,
                 duration(time),
-                count(storm.frames),
+                several(storm.frames, "frame"),
                 duration(since(storm.start_ns, storm.fired_ns)),
             );
             say(Seen { time, ..Seen::new(storm.frames, text) });
@@ -142,8 +142,8 @@ pub(super) fn pause_storm(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn F
 pub(super) fn pause_faults(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let frames = head.pause_faults.values().copied().max().unwrap_or(0);
     if frames > 0 {
-        let all = head.pause_faults.iter().map(|(fault, n)| format!("{} {fault}", count(*n)));
-        let text = format!("pause frames that are malformed: {}", all.collect::<Vec<_>>().join(", "));
+        let all = head.pause_faults.iter().map(|(fault, n)| format!("{} {}", count(*n), fault.words()));
+        let text = format!("malformed pause frames: {}", all.collect::<Vec<_>>().join(", "));
         say(Seen::new(frames, text));
     }
 }
@@ -157,14 +157,14 @@ pub(super) fn pauses_ignored(&Evidence { head, .. }: &Evidence<'_>, say: &mut dy
     for pause in head.pause.iter().flatten() {
         let is_clear = |came: &PauseViolations| came.latest_ns >= LONG_WAY_NS && came.frames >= MIN_IGNORED;
         // Where flows were silent in these pauses, frames that seem late tell of the tap, not of the sender.
-        let is_heeded = pause.effect.is_some_and(|did| did.flows > 0);
-        let Some(came) = pause.violations.filter(is_clear).filter(|_| !is_heeded) else { continue };
+        let is_honored = pause.effect.is_some_and(|did| did.flows > 0);
+        let Some(came) = pause.violations.filter(is_clear).filter(|_| !is_honored) else { continue };
         let text = format!(
-            "{} paused {} on {}, and the other end still sent {} frames of it, the latest one {} after the beginning of a pause",
+            "{} paused {} on {}, and the other end did not honor it: it still sent {}, the latest one {} after the beginning of a pause",
             pause.sender,
             priority(pause.priority),
             pause.link,
-            count(came.frames),
+            several(came.frames, "frame"),
             duration(came.latest_ns)
         );
         say(Seen { frames: came.first_frame.into_iter().collect(), ..Seen::new(came.frames, text) });
@@ -190,13 +190,9 @@ pub(super) fn pauses(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(
 pub(super) fn notifications(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let &Congestion { cnps, ce_packets, pacing, .. } = &head.congestion;
     if cnps > 0 {
-        let pacing =
-            pacing.map_or_else(String::new, |pacing| format!(", paced {}", pacing.name().replace('_', " ")));
-        let text = format!(
-            "{} congestion notifications{pacing}; {} packets were marked at the tap",
-            count(cnps),
-            count(ce_packets)
-        );
+        let pacing = pacing.map_or_else(String::new, |pacing| format!(", paced {}", pacing.words()));
+        let (cnps_seen, marked) = (several(cnps, "CNP"), several(ce_packets, "packet"));
+        let text = format!("{cnps_seen}{pacing}; {marked} marked at the tap");
         say(Seen::new(cnps, text));
     }
 }
@@ -205,14 +201,12 @@ pub(super) fn cnps_without_marks(&Evidence { head, .. }: &Evidence<'_>, say: &mu
     let &Congestion { cnps_without_ce: unmarked, cnps_near_nak, cnps_for_losses, .. } = &head.congestion;
     if unmarked > 0 {
         let near = match cnps_for_losses {
-            Some(n) if n >= unmarked => "; all come together with a NAK: they are sent for losses",
-            _ if cnps_near_nak > 0 => "; some come together with a NAK: those are sent for losses",
-            _ => "; no NAK is near: they were marked behind the tap",
+            Some(n) if n >= unmarked => "; all of them come with a NAK: they are sent for losses",
+            _ if cnps_near_nak > 0 => "; some of them come with a NAK: those are sent for losses",
+            _ => "; no NAK is near: the packets were marked after the tap",
         };
-        let text = format!(
-            "{} notifications go to senders none of whose packets was marked at the tap{near}",
-            count(unmarked)
-        );
+        let text =
+            format!("{} to senders without a marked packet at the tap{near}", several(unmarked, "CNP"));
         say(Seen::new(unmarked, text));
     }
 }
@@ -220,10 +214,7 @@ pub(super) fn cnps_without_marks(&Evidence { head, .. }: &Evidence<'_>, say: &mu
 pub(super) fn marks_without_cnps(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let &Congestion { cnps, ce_packets: marked, .. } = &head.congestion;
     if marked > 0 && cnps == 0 {
-        say(Seen::new(
-            marked,
-            format!("{} packets were marked, and no notification was seen", count(marked)),
-        ));
+        say(Seen::new(marked, format!("{} marked, and no CNP was seen", several(marked, "packet"))));
     }
 }
 
@@ -241,7 +232,7 @@ fn of_marked(
     let qp = worst.dest_qp.map_or_else(String::new, |qp| format!("QP {qp:#x} "));
     let mut text = text(worst, &format!("{qp}{} → {}", worst.src, worst.dst));
     if found.len() > 1 {
-        text += &format!("; so {} flows in all", count(found.len() as u64));
+        text += &format!("; {} in all", several(found.len() as u64, "flow"));
     }
     let all = found.iter().map(|&(n, _)| n).sum();
     say(Seen { frames: worst.cnp_frames.clone(), ..Seen::new(all, text) });
@@ -252,9 +243,9 @@ pub(super) fn ignored(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut
     of_marked(head, say, ignores, |flow, name| {
         let rate = |bps: Option<u64>| bits(bps.unwrap_or(0) as f64);
         format!(
-            "{name} keeps its rate: {} before its first of {} CNPs, {} from then on",
+            "{name} keeps its rate: {} before the first of {}, {} from then on",
             rate(flow.rate_before_bps),
-            count(flow.cnps),
+            several(flow.cnps, "CNP"),
             rate(flow.rate_after_bps)
         )
     });
@@ -270,9 +261,9 @@ pub(super) fn missing_cnps(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn 
     };
     of_marked(head, say, missing, |flow, name| {
         format!(
-            "{name} has {} marked packets, for which a receiver with this capture's limit sends {} CNPs: {} were seen",
-            count(flow.ce_packets),
-            count(flow.expected_cnps.unwrap_or(0)),
+            "{name} has {}, which should trigger {} at this capture's pacing: {} seen",
+            several(flow.ce_packets, "CE-marked packet"),
+            several(flow.expected_cnps.unwrap_or(0), "CNP"),
             count(flow.cnps)
         )
     });
@@ -284,9 +275,9 @@ pub(super) fn not_capable(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn F
     };
     of_marked(head, say, is_not, |flow, name| {
         format!(
-            "{name} gets {} CNPs, and none of its {} data packets is ECN-capable",
-            count(flow.cnps),
-            count(flow.not_ect_packets)
+            "{name} receives {}, but none of its {} is ECN-capable",
+            several(flow.cnps, "CNP"),
+            several(flow.not_ect_packets, "data packet")
         )
     });
 }
@@ -305,8 +296,8 @@ pub(super) fn incasts(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut
         let time = one.end_ns.saturating_sub(one.start_ns).max(0) as u64;
         let rate = bits(one.peak_bps as f64);
         let text = format!(
-            "{} senders sent {rate} to {} together, more than its link carries, for {}",
-            count(one.senders),
+            "{} sent {rate} to {} together, more than its link carries, for {}",
+            several(one.senders, "sender"),
             one.receiver,
             duration(time)
         );
@@ -314,7 +305,7 @@ pub(super) fn incasts(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut
     }
 }
 
-/// One finding for all bursts that something came of.
+/// One finding for all bursts that marks, CNPs, losses or pauses followed.
 pub(super) fn microbursts(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let all = &head.microbursts;
     let followed = all.bursts.iter().filter(|burst| !burst.followed_by.is_empty());
@@ -322,20 +313,13 @@ pub(super) fn microbursts(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn F
     else {
         return;
     };
-    let came = |effect: BurstEffect| all.followed_by.get(&effect).copied().unwrap_or(0);
-    let effects = [
-        (BurstEffect::Mark, "marked packets"),
-        (BurstEffect::Cnp, "CNPs"),
-        (BurstEffect::Loss, "losses"),
-        (BurstEffect::Pause, "pauses"),
-    ];
-    let effects = effects.into_iter().filter(|&(effect, _)| came(effect) > 0);
+    let effects = all.followed_by.iter().filter(|&(_, &n)| n > 0);
     let effects: Vec<String> =
-        effects.map(|(effect, words)| format!("{} with {words}", count(came(effect)))).collect();
+        effects.map(|(effect, &n)| format!("{} with {}", count(n), effect.words())).collect();
     let text = format!(
         "{} of {} had consequences ({}); the largest of these: {} to {} in {}, {} over 10 µs, in a second with a mean of {}",
         count(n),
-        counted([all.count.unwrap_or(n); 2], "microburst"),
+        several(all.count.unwrap_or(n), "microburst"),
         effects.join(", "),
         bytes(worst.bytes),
         worst.receiver,
@@ -364,7 +348,7 @@ pub(super) fn credits(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut
             one.vl,
             duration(time),
             percent(ratio),
-            counted([stalls; 2], "time"),
+            several(stalls, "time"),
             duration(one.longest_stall_ns.unwrap_or(0))
         );
         let frames = one.stall_list.iter().take(8).map(|stall| stall.frame).collect();
@@ -377,8 +361,8 @@ fn of_class(flows: &[usize], n: u64, what: &str, say: &mut dyn FnMut(Seen)) {
     if n > 0 {
         let numbers = flows.iter().take(8).map(|at| format!("#{at}")).collect::<Vec<_>>().join(", ");
         let more = if flows.len() > 8 || n > flows.len() as u64 { ", …" } else { "" };
-        let (s, of) = if n == 1 { ("", "has") } else { ("s", "have") };
-        say(Seen::new(n, format!("{} flow{s} ({numbers}{more}) {of} {what}", count(n))));
+        let of = if n == 1 { "has" } else { "have" };
+        say(Seen::new(n, format!("{} ({numbers}{more}) {of} {what}", several(n, "flow"))));
     }
 }
 
@@ -389,24 +373,25 @@ pub(super) fn without_pfc(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn F
 
 pub(super) fn several_classes(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let qos = &head.qos;
-    let what = "data in another class than the rest of their connection's data";
+    let what = "data in another traffic class than the rest of the connection's data";
     of_class(&qos.several_classes, qos.several_classes_count, what, say);
 }
 
 pub(super) fn acks_elsewhere(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let qos = &head.qos;
-    let what = "ACKs in another class than the data that they acknowledge";
+    let what = "ACKs in another traffic class than the data that they acknowledge";
     of_class(&qos.acks_elsewhere, qos.acks_elsewhere_count, what, say);
 }
 
 pub(super) fn cnps_elsewhere(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let qos = &head.qos;
-    of_class(&qos.cnps_elsewhere, qos.cnps_elsewhere_count, "CNPs in another priority than the map has", say);
+    let what = "CNPs in another priority than the map assigns";
+    of_class(&qos.cnps_elsewhere, qos.cnps_elsewhere_count, what, say);
 }
 
 pub(super) fn disagreeing(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let qos = &head.qos;
-    let what = "packets whose PCP and DSCP have different priorities";
+    let what = "packets whose PCP and DSCP map to different priorities";
     of_class(&qos.disagreeing, qos.disagreeing_count, what, say);
 }
 
@@ -421,20 +406,20 @@ pub(super) fn rewritten(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnM
 pub(super) fn no_becn(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let &Congestion { cnps, cnps_without_becn: n, .. } = &head.congestion;
     if n > 0 {
-        say(Seen::new(n, format!("{} of {} CNPs have no BECN bit", count(n), count(cnps))));
+        say(Seen::new(n, format!("{} of {} without the BECN bit", count(n), several(cnps, "CNP"))));
     }
 }
 
 pub(super) fn marked_control(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     let n = head.congestion.ce_control_packets;
     if n > 0 {
-        say(Seen::new(n, format!("{} ACKs or CNPs are marked (CE)", count(n))));
+        say(Seen::new(n, format!("{} (ACKs or CNPs) marked (CE)", several(n, "control packet"))));
     }
 }
 
 pub(super) fn port_collisions(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     if let Some(n) = head.ports.as_ref().map(|ports| ports.collisions).filter(|&n| n > 0) {
-        let groups = counted([n; 2], "group");
+        let groups = several(n, "group");
         let share = if n == 1 { "shares" } else { "share" };
         let text = format!(
             "{groups} of queue pairs between the same hosts {share} a source port: they take one path"
@@ -447,8 +432,8 @@ pub(super) fn evicted_flows(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn
     let evicted = head.capture.evicted_flows;
     if evicted > 0 {
         let text = format!(
-            "{} flows were evicted because there were too many. A flow that came back after its eviction has several rows",
-            count(evicted)
+            "{} evicted because there were too many. A flow that came back after its eviction has several rows",
+            several(evicted, "flow")
         );
         say(Seen::new(evicted, text));
     }

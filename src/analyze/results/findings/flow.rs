@@ -185,7 +185,7 @@ pub(super) fn is_unexplained(episode: &Episode) -> bool {
 
 pub(super) fn refusal(_: &Subject<'_>, count: Bounds, what: &str) -> (String, Vec<u64>) {
     let naks = counted(count, "NAK");
-    (format!(" refuses requests: {naks} with {what}; the connection ends with that"), Vec::new())
+    (format!(" refuses requests: {naks} with {what}, which ends the connection"), Vec::new())
 }
 
 pub(super) fn loss(
@@ -201,7 +201,7 @@ pub(super) fn loss(
         let recovered = first.recovered.map_or_else(String::new, |at| {
             format!(", recovered after {}", duration((at - first.start).max(0) as u64))
         });
-        format!("; first {nak}resent {packets} from frame {}{recovered}", first.first_frame)
+        format!("; first {nak}retransmitted {packets} from frame {}{recovered}", first.first_frame)
     });
     let frames = episodes.iter().flat_map(|e| e.nak_frame.into_iter().chain([e.first_frame]));
     let what = if subject.counts.requests.packets == 0 { "READ response" } else { "packet" };
@@ -228,7 +228,7 @@ pub(super) fn reordering(subject: &Subject<'_>, _: Bounds) -> (String, Vec<u64>)
     let latest = reorderings(flow).map(|r| r.max_late_ns).max().unwrap_or(0);
     let naks = match reordered(flow, |reordering| reordering.then_nak) {
         0 => String::new(),
-        n => format!("; {} provoked a NAK: nothing was lost, and yet it is sent again", number(n)),
+        n => format!("; {} triggered a NAK: retransmitted although nothing was lost", number(n)),
     };
     let late = counted([late(flow); 2], "packet");
     let text = format!(
@@ -246,12 +246,12 @@ pub(super) fn timeout(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>
         let exponent = timeout.nearest_exponent;
         format!("; the longest waited {} (nearest exponent {exponent})", duration(timeout.waited_ns))
     });
-    let text = format!(" sent again after {}{waited}", counted(count, "timeout"));
+    let text = format!(" retransmitted after {}{waited}", counted(count, "timeout"));
     (text, seen.iter().map(|timeout| timeout.frame).collect())
 }
 
 pub(super) fn spurious(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
-    let text = format!(" sent {} again that had been acknowledged before", counted(count, "packet"));
+    let text = format!(" retransmitted {} that had been acknowledged before", counted(count, "packet"));
     (text, Vec::new())
 }
 
@@ -266,7 +266,7 @@ pub(super) fn resent(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>)
         }
         (n, _) => format!(" after {}; the capture does not prove what was lost", counted([n; 2], "NAK")),
     };
-    let text = format!(" sent {} again{why}", counted(count, "packet"));
+    let text = format!(" retransmitted {}{why}", counted(count, "packet"));
     (text, episodes.iter().map(|episode| episode.first_frame).collect())
 }
 
@@ -275,8 +275,8 @@ pub(super) fn rnr(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
     let waited =
         rnr.waited_ns.map_or_else(String::new, |waited| format!(", waited {} at most", duration(waited.max)));
     let text = format!(
-        " met a receiver that was not ready {}: asked to wait {}{waited}, {} stalled in all",
-        counted(count, "time"),
+        " received {}: asked to wait {}{waited}, {} stalled in all",
+        counted(count, "RNR NAK"),
         duration(rnr.asked_ns.p50),
         duration(rnr.stalled_ns)
     );
@@ -284,17 +284,19 @@ pub(super) fn rnr(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
 }
 
 pub(super) fn broken(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
-    let text = format!(": {} broken; UC sends nothing again", counted(count, "message"));
+    let text = format!(": {} broken; UC does not retransmit", counted(count, "message"));
     (text, Vec::new())
 }
 
 pub(super) fn spray(subject: &Subject<'_>, _: Bounds) -> (String, Vec<u64>) {
     let ports = subject.flow().path_tags.lists().ports.len();
-    let text = format!(" comes from {ports} source ports, and out of order: it takes several paths");
+    let text =
+        format!(" comes from {ports} source ports, and out of order: it is sprayed over several paths");
     (text, Vec::new())
 }
 
 pub(super) fn ambiguous(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
-    let text = format!(": {} either late or sent again: the capture does not tell", counted(count, "packet"));
+    let text =
+        format!(": {} either late or retransmitted: the capture does not tell", counted(count, "packet"));
     (text, Vec::new())
 }

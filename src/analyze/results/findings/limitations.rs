@@ -1,7 +1,10 @@
 //! What a capture can prove, and what it cannot.
 
 use super::survey::Survey;
-use crate::report::{Head, IpId, units::duration};
+use crate::report::{
+    Head, IpId,
+    units::{duration, several},
+};
 
 /// What this capture can prove, and what it cannot.
 pub(super) fn limitations(head: &Head, survey: &Survey) -> Vec<String> {
@@ -10,26 +13,26 @@ pub(super) fn limitations(head: &Head, survey: &Survey) -> Vec<String> {
     let (paired, all) = (survey.sums.paired, survey.sums.reliable);
     if all > 0 {
         limitations.push(match paired {
-            0 => "One direction only: no loss behind the tap, no latency, no cause of a retransmission can be shown.".to_owned(),
+            0 => "One direction only: no loss after the tap, no latency, no cause of a retransmission can be shown.".to_owned(),
             n if n == all => "Both directions of every connection.".to_owned(),
-            n => format!("Both directions of {n} of {all} flows; of the others no loss behind the tap and no latency."),
+            n => format!("Both directions of {n} of {all} flows: of the others, no loss after the tap and no latency can be shown."),
         });
     }
     if let Some(n) = capture.learned.one_in {
         limitations.push(format!(
-            "About one packet in {n} is in the capture: it samples, or the others take other paths. No loss is claimed; causes of retransmissions are chance."
+            "About one packet in {n} is in the capture: it is sampled, or the others take other paths. No loss is claimed, and causes of retransmissions are guesses."
         ));
     }
     let constant = capture.learned.ip_id.get(&IpId::Constant).copied().unwrap_or(0);
     if constant > 0 {
         limitations.push(format!(
-            "IPv4 identifications do not change in {constant} of {} flows: there, runs of packets and round trips tell what was sent again.",
-            capture.learned.ip_id.values().sum::<u64>()
+            "IPv4 identifications do not change in {constant} of {}: there, runs of packets and round trips tell what was retransmitted.",
+            several(capture.learned.ip_id.values().sum::<u64>(), "flow")
         ));
     }
     if capture.truncated_packets > 0 {
-        limitations
-            .push(format!("{} frames are cut: their ICRCs cannot be verified.", capture.truncated_packets));
+        let cut = several(capture.truncated_packets, "frame");
+        limitations.push(format!("{cut} cut by the capture: their ICRCs cannot be verified."));
     }
     if survey.is_cut_into_messages {
         limitations.push("It begins, or ends, in the middle of messages: what came before its first packet is not counted.".to_owned());
@@ -40,24 +43,24 @@ pub(super) fn limitations(head: &Head, survey: &Survey) -> Vec<String> {
     }
     if head.pause.is_none() {
         limitations.push(
-            "No MAC control frame at all: whether anyone was paused, this capture cannot show.".to_owned(),
+            "No MAC control frame at all: this capture cannot show whether anyone was paused.".to_owned(),
         );
     }
     if capture.flows_without_detail > 0 {
         limitations.push(format!(
-            "{} flows gave up detail to stay within --max-memory: some of their episodes and latencies are left out, percentiles may leave out later packets, and late packets are ambiguous.",
-            capture.flows_without_detail
+            "{} gave up detail to stay within --max-memory: some of their episodes and latencies are left out, percentiles may leave out later packets, and late packets are ambiguous.",
+            several(capture.flows_without_detail, "flow")
         ));
     }
     if capture.time_steps_back > 0 {
         limitations.push(format!(
-            "Time steps back {} times: latencies across those steps are not right.",
-            capture.time_steps_back
+            "Time steps back {}: latencies across those steps are wrong.",
+            several(capture.time_steps_back, "time")
         ));
     }
     if !capture.problems.is_empty() {
         limitations
-            .push("The file is damaged: what follows a damaged place may lack its context.".to_owned());
+            .push("The file is damaged: packets after a damaged place may lack their context.".to_owned());
     }
     limitations
 }

@@ -52,7 +52,7 @@ pub enum Scope {
     SlowFlows,
     /// In every flow.
     AllFlows,
-    /// In flows with packets that are wrong, surely lost, late, sent again, refused or marked, or with CNPs. Others cannot show it.
+    /// In flows with packets that are wrong, surely lost, late, retransmitted, refused or marked, or with CNPs. Others cannot show it.
     FlowsInTrouble,
 }
 
@@ -62,7 +62,7 @@ pub enum Scope {
 pub enum Need {
     /// The connection's other direction.
     BothDirections,
-    /// Whole frames: an ICRC covers all of a packet.
+    /// Whole frames: an ICRC covers the whole packet.
     Icrc,
     /// UDP source ports, of which a flow has several.
     SourcePorts,
@@ -89,11 +89,11 @@ impl Need {
     pub const fn doc(self) -> &'static str {
         match self {
             Need::BothDirections => "both directions of the connection",
-            Need::Icrc => "whole frames, for an ICRC covers all of a packet",
+            Need::Icrc => "whole frames, since an ICRC covers the whole packet",
             Need::SourcePorts => "several UDP source ports in a flow",
             Need::Ecn => "ECN bits or CNPs",
             Need::QosMap => "a map of priorities, from --qos or DCBX in the capture",
-            Need::PauseFrames => "PAUSE or PFC frames, which mirror ports and most adapters do not pass on",
+            Need::PauseFrames => "PAUSE or PFC frames, which mirror ports and most adapters do not show",
             Need::LinkSpeed => "the link's speed, from the file or --speed",
             Need::Links => "what the captured links join, from --links or LLDP in the capture",
             Need::LinkPackets => "link packets of native InfiniBand, of both directions, as ERF records them",
@@ -159,7 +159,7 @@ macro_rules! rule {
 pub static FINDINGS: &[FindingKind] = findings! {
     "nak.invalid_request" Error []
         "A responder answered with NAK invalid request, which ends the connection."
-        "look at the request before the NAK: its operation, its length, and what the queue pair permits"
+        "check the request before the NAK: its operation, its length, and what the queue pair permits"
         FlowsInTrouble(Responses, Ends, "carry # NAKs with invalid request",
             |flow| flow::exactly(flow.naks.invalid_request),
             |subject, count| flow::refusal(subject, count, "invalid request"));
@@ -173,28 +173,28 @@ pub static FINDINGS: &[FindingKind] = findings! {
 
     "nak.remote_operational" Error []
         "A responder answered with NAK remote operational error, which ends the connection."
-        "look into the logs of the responder: it failed to carry out the request"
+        "check the logs of the responder: it failed to execute the request"
         FlowsInTrouble(Responses, Ends, "carry # NAKs with remote operational error",
             |flow| flow::exactly(flow.naks.remote_operational_error),
             |subject, count| flow::refusal(subject, count, "remote operational error"));
 
     "nak.invalid_rd_request" Error []
         "A responder answered with NAK invalid RD request, which ends the connection."
-        "look at the RDETH and the Q_Key of the request"
+        "check the RDETH and the Q_Key of the request"
         FlowsInTrouble(Responses, Ends, "carry # NAKs with invalid RD request",
             |flow| flow::exactly(flow.naks.invalid_rd_request),
             |subject, count| flow::refusal(subject, count, "invalid RD request"));
 
     "loss.downstream" Error [BothDirections]
         "Packets passed the tap and did not reach their destination."
-        "look at the drop counters between the tap and the destination, its NIC included"
+        "check the drop counters between the tap and the destination, its NIC included"
         FlowsInTrouble(Data, Of(flow::is_downstream), "lost # packets after the tap",
             |flow| flow::both(flow, |stream| stream.losses.downstream),
             |subject, count| flow::loss(subject, count, "after the tap", flow::is_downstream));
 
     "loss.upstream" Error [BothDirections]
         "Packets were lost before they reached the tap."
-        "look at the drop counters between the source and the tap, the source's NIC included"
+        "check the drop counters between the source and the tap, the source's NIC included"
         FlowsInTrouble(Data, Of(flow::is_upstream), "lost # packets before the tap",
             |flow| flow::both(flow, |stream| stream.losses.upstream),
             |subject, count| flow::loss(subject, count, "before the tap", flow::is_upstream));
@@ -207,93 +207,93 @@ pub static FINDINGS: &[FindingKind] = findings! {
             flow::corruption);
 
     "reorder.nak" Error [BothDirections]
-        "Packets came out of order and the receiver answered with a NAK: nothing was lost, and yet it is sent again."
-        "several paths at once (spraying, adaptive routing) need a receiver that takes packets out of order: enable that, or use one path per flow"
-        FlowsInTrouble(Data, Unknown, "have # packets out of order that the receiver refused",
+        "Packets arrived out of order, and the receiver answered with a NAK: they were retransmitted although nothing was lost."
+        "multipath (packet spraying, adaptive routing) needs a receiver that accepts packets out of order: enable that, or use one path per flow"
+        FlowsInTrouble(Data, Unknown, "have # out-of-order packets that the receiver refused",
             |flow| flow::exactly(flow::reordered(flow, |reordering| reordering.then_nak)),
             flow::reordering);
 
     "pause.storm" Error [PauseFrames]
-        "A sender held a priority paused for so long that a watchdog would have fired: 200 ms without a break, or see --storm."
-        "look at the pausing host first: a stuck NIC or a receiver that is too slow"
+        "A sender kept a priority paused so long that a PFC watchdog would have fired: 200 ms without a break, or as --storm says."
+        "check the pausing host first: a stuck NIC, or a receiver that is too slow"
         Capture(capture::pause_storm);
 
     "pause.deadlock" Error [PauseFrames, LinkSpeed, Links]
-        "Devices waited for each other in a circle: each was paused by the next one, all at once. That looks like a deadlock."
-        "look at the paths of the traffic of that priority: a route that goes down and up again makes a circle; a watchdog that drops ends it"
+        "Cyclic PFC dependency: each device was paused by the next one, all at once. That looks like a deadlock."
+        "check the routes of this priority's traffic: a path that goes down and up again makes the buffers depend on each other in a cycle; a PFC watchdog that drops packets ends it"
         Capture(tree::deadlocks);
 
     "pause.host_storm" Error [PauseFrames, LinkSpeed, Links]
-        "A host held its link paused for more than 90 % of a long time, and nothing marked the traffic to it: the host is the trouble."
-        "look at the host: a stuck NIC, its driver, PCIe, or receive buffers that are not posted; a watchdog at its port keeps it from others"
+        "A host kept its link paused for more than 90 % of a long time, and no traffic to it was marked: the host is the bottleneck."
+        "check the host: a stuck NIC, its driver, PCIe, or receive buffers that are not posted; a PFC watchdog at its switch port protects the other hosts"
         Capture(tree::host_storms);
 
     "pause.culprit" Warning [PauseFrames, LinkSpeed, Links]
-        "A device sent pauses without being paused itself, and others passed them on: what they stopped is its victim."
-        "look at this device and its queue of that priority, not at those that it paused: who sends to it, and why it cannot keep up"
+        "A device sent pauses without being paused itself, and others propagated them: what they stopped is its victim."
+        "check this device and its queue of that priority, not those that it paused: who sends to it, and why it cannot keep up"
         Capture(tree::culprits);
 
     "pause.ignored" Warning [PauseFrames, LinkSpeed, Links]
-        "Frames of a paused priority came long after the pause began, from the end of the link that was paused: it does not heed it."
-        "look at the port that sent them: whether PFC is enabled for that priority there, and whether both ends number priorities alike"
+        "Frames of a paused priority came long after the pause began, from the paused end: the port did not honor the PFC pause."
+        "check the port that sent them: whether PFC is enabled for that priority there, and whether both ends map the same traffic to this priority"
         Capture(capture::pauses_ignored);
 
     "pause.malformed" Warning [PauseFrames]
-        "Pause frames are not as IEEE 802.3 has them: switches and adapters may ignore them."
-        "look at what sends them: a traffic generator, or a driver"
+        "Pause frames do not conform to IEEE 802.3: switches and adapters may ignore them."
+        "check what generates them: a traffic generator, or a driver"
         Capture(capture::pause_faults);
 
     "trimmed" Warning []
         "Switches cut packets to their headers instead of dropping them: their queues were full before the tap."
-        "look at the queue, and the traffic into it, of the switch that trims: its drop and trim counters tell which one"
+        "find the switch that trims, by its drop and trim counters: check that queue, and the traffic into it"
         FlowsInTrouble(All, Of(flow::is_trimmed), "had # packets trimmed by switches",
             |flow| flow::both(flow, |stream| stream.losses.trimmed),
             |subject, count| flow::loss(subject, count, "to trimming before the tap", flow::is_trimmed));
 
     "timeout" Warning []
-        "A requester sent packets again because no acknowledgement came in time."
-        "nothing came back: the last packet of a burst was lost, or its acknowledgement, or the responder was too slow; compare the queue pair's timeout with the round trip"
-        FlowsInTrouble(Requests, Of(flow::is_timeout), "sent packets again after # timeouts",
+        "A requester retransmitted packets because no acknowledgement came in time."
+        "no acknowledgement came back: the last packet of a burst was lost, or its acknowledgement, or the responder was too slow; compare the queue pair's timeout with the round-trip time"
+        FlowsInTrouble(Requests, Of(flow::is_timeout), "retransmitted packets after # timeouts",
             |flow| flow::exactly(flow.requests.triggers.timeout),
             flow::timeout);
 
     "retransmit.spurious" Warning [BothDirections]
-        "A requester sent packets again that the responder had acknowledged before."
-        "the acknowledgement was lost, or came later than the timeout allows: look at the way back, or raise the timeout"
-        FlowsInTrouble(Requests, Of(flow::is_ack_loss), "sent # packets again that had been acknowledged",
+        "A requester retransmitted packets that the responder had acknowledged before."
+        "the acknowledgement was lost, or came later than the timeout allows: check the return path, or raise the timeout"
+        FlowsInTrouble(Requests, Of(flow::is_ack_loss), "retransmitted # packets that had been acknowledged",
             |flow| flow::exactly(flow.requests.spurious.unwrap_or(0)),
             flow::spurious);
 
     "retransmit.unexplained" Warning []
-        "Packets were sent again, and the capture does not prove what was lost, or where."
+        "Packets were retransmitted, and the capture does not prove what was lost, or where."
         "capture both directions, and at both ends: two taps show where packets are lost"
-        FlowsInTrouble(Data, Of(flow::is_unexplained), "sent # packets again; the capture does not prove what was lost",
+        FlowsInTrouble(Data, Of(flow::is_unexplained), "retransmitted # packets; the capture does not prove what was lost",
             flow::unexplained,
             flow::resent);
 
     "slow" Warning [BothDirections]
         "A connection lost at least half of its time to one cause: pauses, CNPs, losses, a peer that was not ready or slow."
-        "analyze --flow N shows the shares of its time and what each stands on: begin with the largest one"
+        "analyze --flow N shows where its time went, with the evidence: begin with the largest share"
         SlowFlows(capture::slow);
 
     "rnr" Warning []
-        "A receiver had no buffer posted (RNR NAK): the sender had to wait."
-        "this is the receiver's software, not the network: post receive buffers earlier, or more of them"
-        FlowsInTrouble(Requests, Of(flow::is_rnr), "met # times a receiver that was not ready",
+        "A receiver had no receive buffer posted (RNR NAK): the sender had to wait."
+        "this is the receiving application, not the network: post receive buffers earlier, or more of them"
+        FlowsInTrouble(Requests, Of(flow::is_rnr), "received # RNR NAKs",
             |flow| flow::exactly(flow.rnr.map_or(0, |rnr| rnr.asked_ns.count)),
             flow::rnr);
 
     "messages.broken" Warning []
-        "Messages of an unreliable connection miss packets: the receiver drops such messages, and nothing is sent again."
+        "Messages of an unreliable connection lack packets: the receiver drops such messages, and nothing is retransmitted."
         "look for the loss before the tap"
-        FlowsInTrouble(Requests, Unknown, "have # broken messages, which UC does not send again",
+        FlowsInTrouble(Requests, Unknown, "have # broken messages, which UC does not retransmit",
             |flow| { let is_lossy = flow.requests.retransmits == 0 && flow.service == Service::Uc; flow::exactly(if is_lossy { flow.messages.broken } else { 0 }) },
             flow::broken);
 
     "loss.capture" Warning [BothDirections]
         "Packets were acknowledged that the capture does not have: the capture lost them, or they took another path."
-        "trust no loss figure of this time span; look at the drop counters of the capturing side, or tap every path"
-        FlowsInTrouble(Data, Unknown, "miss # packets that were acknowledged and never captured",
+        "do not trust loss figures of this time span; check the drop counters of the capturing system, or tap every path"
+        FlowsInTrouble(Data, Unknown, "lack # packets that were acknowledged and never captured",
             |flow| flow::both(flow, |stream| stream.losses.capture),
             flow::not_captured);
 
@@ -303,93 +303,93 @@ pub static FINDINGS: &[FindingKind] = findings! {
         Capture(capture::wrong_icrcs);
 
     "mirror.loss" Warning [MirrorSequence]
-        "The mirror lost copies, as its own sequence numbers show: these are no losses of the network."
-        "give the mirror session more bandwidth, or let it cut the copies"
+        "The mirror lost copies, as its sequence numbers show: the network did not lose these packets."
+        "give the mirror session more bandwidth, or let it truncate the copies"
         Capture(capture::mirror_loss);
 
     "capture.drops" Warning [DropCounters]
-        "The capturing system dropped frames: these are no losses of the network."
-        "capture less of each frame, or with larger buffers"
+        "The capturing system dropped frames: the network did not lose them."
+        "capture fewer bytes of each frame (snap length), or use larger buffers"
         Capture(capture::drops);
 
     "congestion.no_cnp" Warning [Ecn]
-        "Packets were marked (CE), and no receiver notified its sender (CNP)."
-        "check that the receiver's notification point is enabled, and that the capture has the way back"
+        "Packets were marked (CE), and no receiver sent a CNP."
+        "check that the receiver's notification point (NP) is enabled, and that the capture has the return path"
         Capture(capture::marks_without_cnps);
 
     "congestion.ignored" Warning [Ecn]
-        "A sender got CNPs and did not slow down: it ignores them, or something else keeps it slower than they do."
-        "check that DCQCN (the reaction point) is enabled at the sender for this priority; then what else limits it: its application, its window"
+        "A sender received CNPs and did not slow down: it ignores them, or something else limits its rate more than they do."
+        "check that DCQCN's reaction point (RP) is enabled at the sender for this priority; then what else limits its rate: the application, its window"
         Capture(capture::ignored);
 
     "congestion.few_cnps" Warning [Ecn]
-        "A receiver sent far fewer CNPs than the marks of its packets call for."
-        "check the receiver's notification point for this priority, and that the capture has the way back"
+        "A receiver sent far fewer CNPs than the CE-marked packets it received should trigger."
+        "check the receiver's notification point (NP) for this priority, and that the capture has the return path"
         Capture(capture::missing_cnps);
 
     "congestion.not_ect" Warning [Ecn]
-        "A sender gets CNPs, and its data is not ECN-capable: switches drop it where they would mark it."
+        "A sender receives CNPs, but its data is not ECN-capable: switches drop it where they would mark it."
         "set ECT on the data: the queue pair's traffic class, or the ECN setting of the priority at the sender"
         Capture(capture::not_capable);
 
     "congestion.no_becn" Warning [Ecn]
-        "CNPs have no BECN bit: a sender may take no notice of them."
-        "look at what makes them: a driver, or a test tool"
+        "CNPs lack the BECN bit: a sender may ignore them."
+        "check what generates them: a driver, or a test tool"
         Capture(capture::no_becn);
 
     "class.no_pfc" Warning [QosMap]
-        "RDMA data is in a priority without PFC: under congestion it is dropped."
+        "RDMA data is in a priority without PFC: switches drop it under congestion."
         "give the queue pairs the traffic class of the lossless priority, or enable PFC for theirs on every port of the path"
         Capture(capture::without_pfc);
 
     "class.several" Warning []
-        "The data of one connection is in several classes: its packets wait in different queues, and overtake each other."
-        "look at what sets the class: the queue pairs of both ends, a switch that rewrites"
+        "The data of one connection is in several traffic classes: its packets wait in different queues, and overtake each other."
+        "check what sets the class: the queue pairs of both ends, or a switch that re-marks"
         Capture(capture::several_classes);
 
     "class.rewritten" Warning []
-        "The data of a flow has another DSCP at a later tap: behind the device that rewrites it, it is in another queue."
-        "if that is not meant, look at which field the devices between the taps trust, and at their rules that mark traffic"
+        "The data of a flow has another DSCP at a later tap: a device between the taps re-marked it, into another queue."
+        "if that is not intended, check QoS trust mode (DSCP or PCP) and re-marking rules on the devices between the taps"
         Capture(capture::rewritten);
 
     "class.disagree" Warning [QosMap]
-        "PCP and DSCP of a packet have different priorities: devices that trust one or the other treat it differently."
-        "let all devices trust the same field, or make the two agree at the host"
+        "PCP and DSCP of a packet map to different priorities: devices with different trust modes treat it differently."
+        "use one trust mode (DSCP or PCP) on all devices, or make the two agree at the host"
         Capture(capture::disagreeing);
 
     "class.cnp" Warning [QosMap]
-        "CNPs are in another priority than the one that the map has for them."
-        "look at the DSCP and the priority that the adapter gives CNPs"
+        "CNPs are in another priority than the map assigns to them."
+        "check the DSCP and the priority that the adapter gives CNPs"
         Capture(capture::cnps_elsewhere);
 
     "flows.evicted" Warning []
-        "There were more flows than are kept at a time: some may be counted in pieces."
+        "There were more flows than are tracked at a time: some may be counted in pieces."
         "raise --max-flows and --max-memory"
         Capture(capture::evicted_flows);
 
     "credits.stall" Warning [LinkPackets]
-        "An end of a native InfiniBand link had no credits, and could send nothing."
-        "its peer does not empty its buffers fast enough: look at what is behind the peer, and at PortXmitWait of this port"
+        "An end of a native InfiniBand link had no flow-control credits, and could not send."
+        "its peer does not free its buffers fast enough: check what is downstream of the peer, and PortXmitWait of this port"
         Capture(capture::credits);
 
     "reorder" Note []
-        "Packets came out of order, and the receiver took them."
-        "several paths at once (spraying, adaptive routing) need a receiver that takes packets out of order: this one does"
+        "Packets arrived out of order, and the receiver accepted them."
+        "multipath (packet spraying, adaptive routing) needs a receiver that accepts packets out of order: this one does"
         FlowsInTrouble(Data, Unknown, "have # packets out of order",
             |flow| { let is_taken = flow::reordered(flow, |reordering| reordering.then_nak) == 0; flow::exactly(if is_taken { flow::late(flow) } else { 0 }) },
             flow::reordering);
 
     "spray" Note [SourcePorts]
-        "A flow uses several UDP source ports and its packets come out of order: it takes several paths at once."
-        "check that the receiver tolerates packets out of order"
-        FlowsInTrouble(Data, Unknown, "use several source ports, and # packets come out of order: they take several paths",
+        "A flow uses several UDP source ports, and its packets arrive out of order: it is sprayed over several paths."
+        "check that the receiver accepts packets out of order"
+        FlowsInTrouble(Data, Unknown, "use several source ports, and # packets arrive out of order: they are sprayed over several paths",
             |flow| flow::exactly(flow.requests.out_of_order),
             flow::spray);
 
     "ambiguous" Note []
-        "Packets were either late or sent again: the capture does not tell which."
+        "Packets were either late or retransmitted: the capture does not tell which."
         "capture the other direction too"
-        FlowsInTrouble(All, Unknown, "have # packets that were either late or sent again",
+        FlowsInTrouble(All, Unknown, "have # packets that were either late or retransmitted",
             |flow| flow::exactly(flow.requests.ambiguous + flow.responses.ambiguous),
             flow::ambiguous);
 
@@ -399,12 +399,12 @@ pub static FINDINGS: &[FindingKind] = findings! {
         Capture(capture::pauses);
 
     "congestion" Note [Ecn]
-        "Receivers of marked packets notified the senders (CNP), which slow down."
-        "the CNP column of the flows tells who was slowed: --sort marks"
+        "Receivers of marked packets sent CNPs to the senders, which slow down."
+        "the CNP column of the flows tells which senders were slowed: --sort marks"
         Capture(capture::notifications);
 
     "congestion.unmarked" Note [Ecn]
-        "Senders were notified (CNP), and none of their packets was marked at the tap."
+        "Senders received CNPs, and none of their packets was marked at the tap."
         "the congestion is after the tap; where CNPs come together with NAKs, the NIC sends them for losses (slow restart)"
         Capture(capture::cnps_without_marks);
 
@@ -414,27 +414,27 @@ pub static FINDINGS: &[FindingKind] = findings! {
         Capture(capture::marked_control);
 
     "congestion.one_queue" Note [Ecn]
-        "CNPs are in the class of the data: they wait behind the data that they shall slow."
+        "CNPs share the traffic class of the data: they wait behind the data that they should slow down."
         "give CNPs a DSCP of their own (48 by default) with a strict priority"
         Capture(capture::one_queue);
 
     "congestion.incast" Note [LinkSpeed]
         "Several senders together sent more to one receiver than its link carries."
-        "what is too much waits in the switch before the receiver, or is marked, paused or dropped there: spread the senders in time"
+        "the excess is queued, marked, paused or dropped in the switch before the receiver: spread the senders in time"
         Capture(capture::incasts);
 
     "congestion.microburst" Note [LinkSpeed]
         "Microbursts to a receiver had marks, CNPs, losses or pauses in them or soon after them."
-        "the mean rate does not show them: spread the senders in time, pace them, or give the switch's queue more room"
+        "the mean rate does not show them: spread the senders in time, pace them, or give the switch's queue more buffer"
         Capture(capture::microbursts);
 
     "class.ack" Note []
-        "ACKs are in another class than the data that they acknowledge."
-        "if that is meant, say so in the map (ack); else look at the traffic class of the responder's queue pair"
+        "ACKs are in another traffic class than the data that they acknowledge."
+        "if that is intended, say so in the map (ack); else check the traffic class of the responder's queue pair"
         Capture(capture::acks_elsewhere);
 
     "ports.collision" Note []
-        "Queue pairs between two hosts share a UDP source port: switches send them over one path."
+        "Queue pairs between two hosts share a UDP source port: switches hash them to one path (ECMP)."
         "spread the source ports, or let the switches hash on the queue pair"
         Capture(capture::port_collisions);
 };

@@ -255,7 +255,7 @@ fn case(at: usize, count: Bounds, rule: &FlowRule, index: &Index<'_>) -> Case {
     for episode in flow::episodes(at, index, is_mine) {
         let [first, last] = case.between.unwrap_or([episode.start; 2]);
         case.between = Some([first.min(episode.start), last.max(episode.start)]);
-        // The time since the lost packet was lost: packets were sent again, or the sender waited.
+        // The time since the lost packet was lost: packets were retransmitted, or the sender waited.
         let since = episode.original_time.or(episode.nak_time).unwrap_or(episode.start);
         // The time of overlapping episodes counts once.
         if let Some(end) = episode.recovered.filter(|&end| end > until) {

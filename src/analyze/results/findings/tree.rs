@@ -3,10 +3,10 @@
 use super::capture::{Evidence, Seen};
 use crate::report::{
     PauseCulprit, PauseTree,
-    units::{self, count, duration, percent},
+    units::{self, count, duration, percent, several},
 };
 
-/// Circles that held for a shorter time are no finding: 100 µs.
+/// Cycles that held for a shorter time are no finding: 100 µs.
 const MIN_DEADLOCK_NS: u64 = 100_000;
 /// Devices that are named.
 const MAX_NAMED: usize = 6;
@@ -47,7 +47,7 @@ fn between(start: i64, end: i64) -> u64 {
 
 pub(super) fn culprits(evidence: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     for culprit in tree(evidence).flat_map(|tree| &tree.culprits) {
-        // Without victims behind victims it is a pause like any; in a circle, the circle is the finding.
+        // Without indirect victims it is a pause like any other; in a cycle, the cycle is the finding.
         if culprit.indirect.is_empty() || culprit.is_in_deadlock {
             continue;
         }
@@ -59,14 +59,14 @@ pub(super) fn culprits(evidence: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
             _ => ", which was not paused itself",
         };
         let text = format!(
-            "{}{sure}: its pauses {} stopped {} for {}, and by that {} for {} in {} pauses; the longest way: {}",
+            "{}{sure}: its pauses {} stopped {} for {}, and indirectly {} for {} in {}; the longest chain: {}",
             culprit.device,
             at(culprit.priority),
             names(&culprit.direct),
             duration(culprit.paused_ns),
             names(&culprit.indirect),
             duration(culprit.caused_ns),
-            count(culprit.caused_pauses),
+            several(culprit.caused_pauses, "pause"),
             culprit.chain.join(" → "),
         ) + &flows(culprit);
         say(Seen::of_pauses(culprit.caused_ns, culprit.caused_pauses, text, culprit.frame));
@@ -74,24 +74,24 @@ pub(super) fn culprits(evidence: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
 }
 
 pub(super) fn deadlocks(evidence: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
-    for circle in tree(evidence).flat_map(|tree| &tree.deadlocks) {
-        if circle.longest_ns < MIN_DEADLOCK_NS {
+    for cycle in tree(evidence).flat_map(|tree| &tree.deadlocks) {
+        if cycle.longest_ns < MIN_DEADLOCK_NS {
             continue;
         }
-        let first = circle.devices.first().map_or("", String::as_str);
+        let first = cycle.devices.first().map_or("", String::as_str);
         let text = format!(
-            "{} → {first} waited for each other: all were paused at once, {}, for {}{}; {} began (a deadlock: {})",
-            circle.devices.join(" → "),
-            at(circle.priority),
-            duration(circle.longest_ns),
-            match circle.times {
+            "cyclic PFC dependency {} → {first}: all were paused at once, {}, for {}{}; {} paused first (a deadlock: {})",
+            cycle.devices.join(" → "),
+            at(cycle.priority),
+            duration(cycle.longest_ns),
+            match cycle.times {
                 1 => String::new(),
-                n => format!(" at most, and {} in {} times", duration(circle.all_paused_ns), count(n)),
+                n => format!(" at most, and {} in {}", duration(cycle.all_paused_ns), several(n, "time")),
             },
-            circle.began_by,
-            circle.confidence.name(),
+            cycle.began_by,
+            cycle.confidence.name(),
         );
-        say(Seen::of_pauses(circle.all_paused_ns, circle.times, text, 0));
+        say(Seen::of_pauses(cycle.all_paused_ns, cycle.times, text, 0));
     }
 }
 
@@ -99,15 +99,15 @@ pub(super) fn host_storms(evidence: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
     for storm in tree(evidence).flat_map(|tree| &tree.host_storms) {
         let time = between(storm.start_ns, storm.end_ns);
         let text = format!(
-            "{} held {} of its link paused for {} of {}, and nothing to it was marked: {}",
+            "{} kept {} of its link paused for {} of {}, and nothing to it was marked: {}",
             storm.host,
             units::priority(storm.priority),
             percent(storm.duty_ratio),
             duration(time),
             match storm.confidence {
                 crate::report::Confidence::Possible =>
-                    "the host may be the trouble, not the network; but no packet could be marked",
-                _ => "the host is the trouble, not the network",
+                    "the host may be the bottleneck, not the network; but no packet to it was ECN-capable",
+                _ => "the host is the bottleneck, not the network",
             }
         );
         say(Seen::of_pauses(time, 1, text, storm.frame));

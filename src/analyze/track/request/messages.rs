@@ -1,4 +1,4 @@
-//! Assembles messages by PSN. Packets that were sent again, or overtaken, come in any order.
+//! Assembles messages by PSN. Packets that were retransmitted, or overtaken, come in any order.
 //!
 //! Nearly all packets come in order: then there is one open message. Once a packet is missing, the edges of messages are
 //! kept, in the order of their PSNs, until all packets between them have come, or are acknowledged.

@@ -1,4 +1,4 @@
-//! Losses and timeouts, and the recovery from them: which packets were requested, which were sent again and why, where they were
+//! Losses and timeouts, and the recovery from them: which packets were requested, which were retransmitted and why, where they were
 //! lost.
 
 use std::collections::VecDeque;
@@ -70,7 +70,7 @@ pub(crate) struct LostBehind {
     pub(crate) x: u64,
     /// At most so many packets were lost with it.
     pub(crate) most: u64,
-    /// When it was sent again.
+    /// When it was retransmitted.
     pub(crate) resent: Option<i64>,
 }
 
@@ -100,7 +100,7 @@ pub(crate) struct Trouble {
     /// Corrupt and trimmed packets since the last good one, and what the last one was.
     pub(crate) flawed: u64,
     pub(crate) flaw: Flaw,
-    /// Gaps that such packets have filled, and the number of these packets.
+    /// Gaps filled by corrupt or trimmed packets: range, count, which flaw.
     #[serde(with = "roomy")]
     pub(crate) flawed_gaps: VecDeque<(std::ops::Range<u64>, u64, Flaw)>,
     pub(crate) lost_behind: Option<LostBehind>,
@@ -268,7 +268,7 @@ impl Requests {
     pub(crate) fn judge_lost_behind(&mut self, una: u64, time: i64) {
         let Some(lost) = self.trouble.lost_behind.filter(|lost| una > lost.x) else { return };
         self.trouble.lost_behind = None;
-        // It was acknowledged before it was sent again, or sooner than a round trip after that: it had only been late.
+        // It was acknowledged before it was retransmitted, or sooner than a round trip after that: it had only been late.
         let late = match lost.resent {
             None => true,
             Some(resent) => self.rtt_min.is_some_and(|rtt| time - resent < rtt as i64),
@@ -425,12 +425,12 @@ impl Requests {
         }
     }
 
-    /// An acknowledgement beyond the packets that were sent again: the originals had arrived.
+    /// An acknowledgement beyond the packets that were retransmitted: the originals had arrived.
     #[cold]
     pub(crate) fn judge_suspect_by(&mut self, x: u64, time: i64) {
         let Some(suspect) = self.trouble.suspect else { return };
         let soon = self.rtt_min.is_some_and(|rtt| time - suspect.time < rtt as i64);
-        // A receiver that keeps early packets may acknowledge more than was sent again.
+        // A receiver that keeps early packets may acknowledge more than was retransmitted.
         if soon || x >= self.seq.cur && self.seq.recovery_mode() == report::RecoveryMode::GoBackN {
             self.trouble.suspect = None;
             self.counts.lost(Place::AckPath, 0, 1);
