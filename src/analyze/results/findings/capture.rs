@@ -2,8 +2,7 @@
 
 use super::survey::Sums;
 use crate::report::{
-    Affected, Congestion, Head, MarkedFlow, PauseViolations, SlowFlow, Space, TimeCause,
-    TimeShare,
+    Affected, Congestion, Head, MarkedFlow, PauseViolations, SlowFlow, Space, TimeCause, TimeShare,
     units::{bits, bytes, count, duration, percent, priority, several},
 };
 
