@@ -18,7 +18,7 @@ use std::{
 
 use judge::{Verdict, measure, parse_many};
 use rdmawire::{
-    analyze::{self, Analysis, Options, metric::classes::Classes},
+    analyze::{Analysis, Options, metric::classes::Classes},
     capture::{self, Format, Record, Sink, Time},
     dissect,
     opcode::{Direction, Operation, Position},
@@ -109,18 +109,18 @@ fn all() -> Vec<(String, Scenario)> {
 /// The analyzer's verdict.
 fn analyze(run: &Run, tap: usize) -> Verdict {
     let mut classes = vec!["nothing"; run.recorded(tap).count()];
-    let keep = |number: u64, _, class: analyze::Class| {
-        if let Some(slot) = classes.get_mut(number as usize - 1) {
-            *slot = class.name();
-        }
-    };
-    let mut analysis = Analysis::with(Options::default(), Classes(keep));
+    let mut analysis = Analysis::with(Options::default(), Classes::default());
     let mut frames = run.frames(tap);
     while let Some(frame) = frames.next() {
         analysis.push(&record(&frame));
     }
-    let report = serde_json::to_value(analysis.finish()).expect("a report is JSON");
-    Verdict { classes, report }
+    let (report, told) = analysis.finish_with::<Classes>();
+    for (number, _, class) in told.unwrap_or_default().0 {
+        if let Some(slot) = classes.get_mut(number as usize - 1) {
+            *slot = class.name();
+        }
+    }
+    Verdict { classes, report: serde_json::to_value(report).expect("a report is JSON") }
 }
 
 fn record<'a>(frame: &Frame<'a>) -> Record<'a> {

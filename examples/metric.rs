@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rdmawire::{
     analyze::{
-        Analysis, FlowId, Options, PacketView,
+        Analysis, Facts, FlowId, Options,
         metric::{Metric, Placed},
     },
     capture::{self, Source},
@@ -15,7 +15,7 @@ use rdmawire::{
 struct CnpGaps(BTreeMap<FlowId, (i64, Vec<i64>)>);
 
 impl Metric for CnpGaps {
-    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+    fn on_packet(&mut self, packet: &Facts, place: &Placed) {
         let Some(flow) = place.flow.filter(|_| packet.opcode().is_cnp()) else { return };
         let (last, gaps) = self.0.entry(flow).or_insert((packet.time(), Vec::new()));
         gaps.push(packet.time() - std::mem::replace(last, packet.time()));
@@ -29,7 +29,8 @@ fn main() -> Result<(), capture::Error> {
     while let Some(record) = trace.next()? {
         analysis.push(&record);
     }
-    let (report, CnpGaps(flows)) = analysis.finish_with();
+    let (report, gaps) = analysis.finish_with::<CnpGaps>();
+    let CnpGaps(flows) = gaps.unwrap_or_default();
     println!("{} packets, {} flows with CNPs", report.head.capture.packets, flows.len());
     for (FlowId(flow), (_, gaps)) in flows {
         println!("flow {flow}: {} CNPs, gaps in ns: {:?}", gaps.len(), gaps.get(1..));

@@ -40,6 +40,6 @@ pub use model::{
     Address, Class, Event, Files, FlowId, KnownConnection, KnownDevice, KnownLink, LinkEnd, Links, Options,
     QosMap, Space, StormProfile, Trigger, Trust,
 };
-pub use packet::{PacketView, ParsedPacket};
+pub use packet::Facts;
 pub use results::{Ended, FINDINGS, FindingKind, Need, Scope};
 pub use table::run::RunSum;

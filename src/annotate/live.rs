@@ -19,7 +19,7 @@ use crate::{
 /// Numbers of flows are in the order of their beginning, not those of a report. A connection has the smaller number of its two
 /// flows.
 pub struct Live {
-    analysis: Analysis<Notes>,
+    analysis: Analysis,
     dissect: dissect::Options,
     hold_ns: i64,
     /// Frames that came in.
@@ -119,7 +119,7 @@ impl Live {
     /// Takes the notes on frames that still wait.
     fn take_notes(&mut self) {
         let first = self.number - self.waiting.len() as u64 + 1;
-        let notes = &mut self.analysis.metrics.1;
+        let Some(notes) = self.analysis.metric_mut::<Notes>() else { return };
         self.notes.extend(notes.list.drain(..).map(|note| (note.frame, note)).filter(|(n, _)| *n >= first));
         let histories = notes.histories.drain(..).map(|history| (history.frame, history));
         self.histories.extend(histories.filter(|(n, _)| *n >= first));

@@ -62,12 +62,13 @@ pub struct Annotations {
 }
 
 impl Annotations {
-    /// From an analysis that has ended. `dissect`: as the analysis dissected.
-    pub fn new(ended: Ended<Notes>, dissect: dissect::Options) -> Annotations {
+    /// From an analysis that has ended, with the metric [`Notes`]; without it, no frame has a comment. `dissect`: as the analysis dissected.
+    pub fn new(ended: Ended, dissect: dissect::Options) -> Annotations {
         let report = ended.report();
         let (directory, mut verdict) = (Directory::of(&report), verdict(&report));
         drop(report);
-        let Notes { mut list, mut histories, left_out, .. } = ended.into_metric();
+        let notes = ended.into_metric().unwrap_or_else(|| Notes::new(0));
+        let Notes { mut list, mut histories, left_out, .. } = notes;
         if left_out > 0 {
             let more = several(left_out, "more frame");
             verdict.push_str(&format!("\n{more} without a comment: there were too many."));

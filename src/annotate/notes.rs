@@ -2,8 +2,8 @@
 
 use crate::{
     analyze::{
-        Class, FlowId, PacketView,
-        metric::{History, Metric, Placed, Verdict},
+        Class, Facts, FlowId,
+        metric::{History, Metric, Placed, Verdict, Wants},
     },
     wire::Syndrome,
 };
@@ -55,9 +55,11 @@ impl Notes {
 }
 
 impl Metric for Notes {
-    const WANTS_HISTORY: bool = true;
+    fn wants(&self) -> Wants {
+        Wants { history: true, ..Wants::default() }
+    }
 
-    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+    fn on_packet(&mut self, packet: &Facts, place: &Placed) {
         let begins = place.flow.is_some_and(|flow| self.begins(flow));
         // An undecided packet is noted with the verdict.
         let Some(class) = place.class else { return };

@@ -20,13 +20,13 @@ use std::{
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
-use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     Outcome,
     arg::positive,
     end_on_ctrl_c,
     input::{Progress, STOP, describe, try_open},
+    messages::MessageTables,
     page::Making,
     pipeline::{self, Step},
     say,
@@ -36,17 +36,13 @@ use super::{
 use rdmawire::{
     analyze::{
         Address, Analysis, Batch, Ended, Files, Options,
-        metric::{
-            Metric,
-            messages::Messages,
-            timeline::{self, Ends, Timeline},
-        },
+        metric::timeline::{self, Ends, Timeline},
     },
     capture::{self, Info, Merge, Reader, Source, WholeFile},
     filter::Filter,
     grammar::units,
     report::{
-        self, Message, Renderer, Sort, View,
+        self, Renderer, Sort, View,
         html::{Article, Html},
         json::{self, Json},
         set::{self, Set, Totals},
@@ -251,20 +247,41 @@ impl Analyze {
     fn done<S: Source + Send>(
         &self,
         source: &mut S,
-        asked: &Asked<'_, '_>,
+        &Asked { filter, threads, ref name, printer }: &Asked<'_, '_>,
         files: impl Fn(&S) -> Files,
     ) -> anyhow::Result<(Done, bool)> {
-        if !self.has_pictures() {
-            let (ended, is_all) = self.analyze(source, asked, files)?;
-            return Ok((Done::Report(ended), is_all));
+        if let Some(seconds) = self.every.filter(|_| !self.has_pictures()) {
+            return self.report_every(seconds, source, filter, files);
         }
-        let (ended, is_all) = self.follow_messages(source, asked, self.timeline(), files)?;
-        Ok((self.pictured(ended)?, is_all))
+        self.analyze(name, printer, |analysis| {
+            let is_all = self.follow(source, filter, threads, analysis);
+            (files(source), is_all)
+        })
     }
 
-    fn pictured(&self, ended: Ended<Timeline>) -> anyhow::Result<Done> {
+    /// Analyzes what `feed` passes to the analysis, and keeps what pictures need, where they are asked for; messages become rows.
+    /// `feed` returns where the frames came from, and whether all of them could be read.
+    fn analyze(
+        &self,
+        name: &str,
+        printer: &Mutex<Printer<'_>>,
+        feed: impl FnOnce(&mut Analysis) -> (Files, bool),
+    ) -> anyhow::Result<(Done, bool)> {
+        let held = || printer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut analysis = self.begin()?;
+        let messages = self.messages.then(|| MessageTables::new(name, std::mem::take(&mut held().messages)));
+        if let Some(messages) = &messages {
+            analysis.add(messages.metric());
+        }
+        let (files, is_all) = feed(&mut analysis);
+        let mut ended = self.end(analysis, files)?;
+        if let Some(messages) = messages {
+            let (tables, written) = messages.end(&mut ended);
+            held().messages = tables;
+            written?;
+        }
         let article = self.html.is_some().then(|| self.article(&ended)).transpose()?;
-        Ok(Done::Pictured(Box::new(ended), article))
+        Ok((Done { ended, article }, is_all))
     }
 
     fn merged(&self, filter: &Option<Filter>, printer: &Mutex<Printer<'_>>) -> anyhow::Result<bool> {
@@ -283,15 +300,15 @@ impl Analyze {
         Ok(all_read && is_all)
     }
 
-    /// Analyzes a source. Returns the analysis, and whether all of the source could be read.
-    fn analyze<S: Source + Send>(
+    /// Analyzes a source, and prints a report every so many seconds.
+    fn report_every<S: Source>(
         &self,
+        seconds: u64,
         source: &mut S,
-        asked: &Asked<'_, '_>,
+        filter: &Option<Filter>,
         files: impl Fn(&S) -> Files,
-    ) -> anyhow::Result<(Ended, bool)> {
-        let Some(seconds) = self.every else { return self.follow_messages(source, asked, (), files) };
-        let analysis = Mutex::new(self.begin(())?);
+    ) -> anyhow::Result<(Done, bool)> {
+        let analysis = Mutex::new(self.begin()?);
         // A second thread prints the reports: the next frame may never come.
         let (over, changed) = (Mutex::new(false), Condvar::new());
         let name = source.info().name.clone();
@@ -311,67 +328,22 @@ impl Analyze {
                     }
                 }
             });
-            let is_all = tracking::feed(source, &self.options(), asked.filter, &analysis);
+            let is_all = tracking::feed(source, &self.options(), filter, &analysis);
             *over.lock().unwrap_or_else(PoisonError::into_inner) = true;
             changed.notify_all();
             reporter.join().map(|reported| reported.map(|()| is_all))
         });
         let is_all = reported.map_err(|_| anyhow!("the report could not be made"))??;
         let analysis = analysis.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok((self.end(analysis, files(source))?, is_all))
+        Ok((Done { ended: self.end(analysis, files(source))?, article: None }, is_all))
     }
 
-    /// Analyzes a source to its end, with a metric beside the built-in ones; messages become rows, where they are asked for.
-    fn follow_messages<S: Source + Send, M: Metric + Serialize + DeserializeOwned>(
-        &self,
-        source: &mut S,
-        &Asked { filter, threads, ref name, printer }: &Asked<'_, '_>,
-        metric: M,
-        files: impl Fn(&S) -> Files,
-    ) -> anyhow::Result<(Ended<M>, bool)> {
-        if !self.messages {
-            let mut analysis = self.begin(metric)?;
-            let is_all = self.follow(source, filter, threads, &mut analysis);
-            return Ok((self.end(analysis, files(source))?, is_all));
-        }
-        self.telling(name, printer, |messages| {
-            let mut analysis = Analysis::with(self.options(), (metric, messages));
-            let is_all = self.follow(source, filter, threads, &mut analysis);
-            (analysis.end().from(files(source)), is_all)
-        })
-    }
-
-    /// Passes the messages of an analysis to the tables.
-    fn telling<M: Metric>(
-        &self,
-        name: &str,
-        printer: &Mutex<Printer<'_>>,
-        follow: impl FnOnce(
-            Messages<&mut dyn FnMut(&Message)>,
-        ) -> (Ended<(M, Messages<&mut dyn FnMut(&Message)>)>, bool),
-    ) -> anyhow::Result<(Ended<M>, bool)> {
-        let held = || printer.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut tables = std::mem::take(&mut held().messages);
-        let mut written = Ok(());
-        let mut tell = |message: &Message| {
-            if written.is_ok() {
-                written = tables.iter_mut().try_for_each(|table| table.put(name, message));
-            }
-        };
-        let (ended, is_all) = follow(Messages::new(&mut tell));
-        let (ended, mut messages) = ended.split();
-        messages.end();
-        held().messages = tables;
-        written?;
-        Ok((ended, is_all))
-    }
-
-    fn follow<M: Metric>(
+    fn follow(
         &self,
         source: &mut (impl Source + Send),
         filter: &Option<Filter>,
         threads: usize,
-        analysis: &mut Analysis<M>,
+        analysis: &mut Analysis,
     ) -> bool {
         let is_long = source.info().total_bytes.is_some_and(|bytes| bytes >= long(source.info()));
         if threads > 1 && is_long {
@@ -393,7 +365,7 @@ impl Analyze {
     }
 
     /// The part of a page.
-    fn article(&self, ended: &Ended<Timeline>) -> anyhow::Result<Article> {
+    fn article(&self, ended: &Ended) -> anyhow::Result<Article> {
         /// Flows with pictures in a page, but for the one that was asked for.
         const PICTURES: usize = 12;
         let report = ended.report();
@@ -403,7 +375,9 @@ impl Analyze {
             found => found.ok().flatten(),
         };
         let wanted: Vec<usize> = wanted.into_iter().collect();
-        let pictures = ended.metric().charts(&report, &wanted, PICTURES.div_ceil(self.captures()));
+        let charts =
+            |timeline: &Timeline| timeline.charts(&report, &wanted, PICTURES.div_ceil(self.captures()));
+        let pictures = ended.metric().map(charts).unwrap_or_default();
         Ok(Article::of(&report, pictures, (Html::ROWS / self.captures()).max(100))?)
     }
 
@@ -427,12 +401,12 @@ impl Analyze {
     }
 
     /// [`tracking::feed`] on several threads.
-    fn feed_on_threads<M: Metric>(
+    fn feed_on_threads(
         &self,
         source: &mut (impl Source + Send),
         filter: &Option<Filter>,
         threads: usize,
-        analysis: &mut Analysis<M>,
+        analysis: &mut Analysis,
     ) -> bool {
         let options = self.options();
         let mut progress = Progress::new(source.info());
@@ -546,12 +520,10 @@ fn stdout() -> io::Result<impl Write> {
     Ok(io::BufWriter::with_capacity(1 << 16, terminal::stdout()?))
 }
 
-/// What became of a file.
-#[allow(clippy::large_enum_variant, reason = "there is one for each file")]
-enum Done {
-    Report(Ended),
-    /// With what pictures need, and its part of the page.
-    Pictured(Box<Ended<Timeline>>, Option<Article>),
+/// What became of a file: its analysis, and its part of the page.
+struct Done {
+    ended: Ended,
+    article: Option<Article>,
 }
 
 /// What is asked of one source.
@@ -648,21 +620,13 @@ impl Printer<'_> {
     }
 
     fn print(&mut self, done: Option<Done>) -> anyhow::Result<()> {
-        match done {
-            None => {}
-            Some(Done::Report(ended)) => {
-                self.print_report(&ended.report(), &|_| None)?;
-                self.end_with(ended);
-            }
-            Some(Done::Pictured(ended, article)) => {
-                self.articles.extend(article);
-                if let Some(file) = self.trace.take() {
-                    self.asked.trace(&ended, file)?;
-                }
-                self.print_report(&ended.report(), &|at| self.asked.sparkline(&ended, at))?;
-                self.end_with(ended);
-            }
+        let Some(Done { ended, article }) = done else { return Ok(()) };
+        self.articles.extend(article);
+        if let Some(file) = self.trace.take() {
+            self.asked.trace(&ended, file)?;
         }
+        self.print_report(&ended.report(), &|at| self.asked.sparkline(&ended, at))?;
+        self.end_with(ended);
         Ok(())
     }
 

@@ -81,7 +81,7 @@ impl Annotate {
         let spooled = Spooled::of(&self.input)?;
         let path = spooled.as_ref().map_or(&self.input, |spooled| &spooled.0);
         let mut reader = capture::open(path)?;
-        let (ended, is_all) = self.tracking.follow(&mut reader, Notes::new(self.max_comments))?;
+        let (ended, is_all) = self.tracking.follow_with(&mut reader, Notes::new(self.max_comments))?;
         let annotations = Annotations::new(ended, self.tracking.options(1).dissect);
         let (frames, comments) = self.write(path, reader, annotations)?;
         if !self.quiet {

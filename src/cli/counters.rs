@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::{Args, builder::PossibleValuesParser};
 use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
@@ -93,13 +93,14 @@ impl Counters {
             bail!("--after has a reading of {host}, --before has none: give both");
         }
         let mut source = input::open(&self.file)?;
-        let (ended, is_all) = self.tracking.follow(&mut source, HostCounts::default())?;
+        let (ended, is_all) = self.tracking.follow_with(&mut source, HostCounts::default())?;
         let report = ended.report();
+        let counts = ended.metric().ok_or_else(|| anyhow!("the analysis kept no counts of hosts"))?;
         let hosts = self.same_host.iter().map(|host| host.0.clone()).collect();
         let setting = Setting { taps: self.tap.clone(), hosts };
         let mut rows = Vec::new();
         for vendor in Vendor::ALL {
-            for host in counters::predict(&report, ended.metric(), vendor, &setting) {
+            for host in counters::predict(&report, counts, vendor, &setting) {
                 let readings = before.get(&host.address).zip(after.get(&host.address));
                 let is_wanted = self.host.is_empty() || self.host.contains(&host.address);
                 if is_wanted && self.vendor(readings.map(|(_, after)| after)) == vendor {

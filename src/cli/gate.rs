@@ -144,7 +144,7 @@ pub(super) fn each_report(
     let name = path.display().to_string();
     if path.extension().is_none_or(|end| end != "json") {
         let Some(mut source) = input::try_open(path) else { return Ok(false) };
-        let (ended, is_all) = tracking.follow(&mut source, ())?;
+        let (ended, is_all) = tracking.follow(&mut source)?;
         see(name, &ended.report());
         return Ok(is_all);
     }

@@ -25,6 +25,7 @@ mod input;
 #[cfg(all(unix, feature = "live"))]
 mod interfaces;
 mod memory;
+mod messages;
 mod overhead;
 mod packets;
 mod page;

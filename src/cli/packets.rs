@@ -6,21 +6,21 @@ use std::{
     sync::atomic::Ordering,
 };
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
 
 use super::{
     Outcome,
     input::{Progress, STOP, open, say_damage},
+    messages::MessageTables,
     say,
     tracking::Tracking,
 };
 use rdmawire::{
-    analyze::metric::messages::Messages,
     capture::{Source, WholeFile},
     filter::FrameMeta,
     packets::{Format, Packets as Rows},
-    report::{Message, table::Messages as MessageRows},
+    report::table::Messages as MessageRows,
 };
 
 /// Write a row for each packet: values of its headers, and what the analysis says of it. Or a row for each message.
@@ -75,28 +75,28 @@ impl Packets {
     }
 
     /// Writes all messages. Returns the file, and whether all captures could be read.
-    fn write_messages<W: Write + Send>(&self, file: W, format: Format) -> anyhow::Result<(W, bool)> {
-        let mut rows = MessageRows::new(file, format)?;
+    fn write_messages<W: Write + Send + 'static>(
+        &self,
+        file: W,
+        format: Format,
+    ) -> anyhow::Result<(W, bool)> {
+        let mut tables = vec![MessageRows::new(file, format)?];
         let mut is_all = true;
         for path in &self.files {
             let mut source = open(path)?;
-            let name = path.display().to_string();
-            let mut written = Ok(());
-            let metric = Messages::new(|message: &Message| {
-                if written.is_ok() {
-                    written = rows.put(&name, message);
-                }
-            });
-            let (ended, is_read) = self.tracking.follow(&mut source, metric)?;
-            ended.into_metric().end();
+            let messages = MessageTables::new(&path.display().to_string(), tables);
+            let (mut ended, is_read) = self.tracking.follow_with(&mut source, messages.metric())?;
+            let (given_back, written) = messages.end(&mut ended);
             written?;
+            tables = given_back;
             is_all &= is_read;
         }
+        let rows = tables.pop().ok_or_else(|| anyhow!("the table of messages was not given back"))?;
         Ok((rows.finish()?, is_all && !STOP.load(Ordering::Relaxed)))
     }
 
     /// Writes all rows. Returns the file, and whether all captures could be read.
-    fn write<W: Write + Send>(&self, file: W, format: Format) -> anyhow::Result<(W, bool)> {
+    fn write<W: Write + Send + 'static>(&self, file: W, format: Format) -> anyhow::Result<(W, bool)> {
         if self.messages {
             return self.write_messages(file, format);
         }

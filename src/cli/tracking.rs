@@ -90,28 +90,24 @@ impl Tracking {
         arg::filter(&self.filter)
     }
 
-    /// Analyzes a source on this thread, with a metric beside the built-in ones. Returns the analysis, and whether all of the
-    /// source could be read; errors are printed.
-    pub(super) fn follow<M: Metric>(
-        &self,
-        source: &mut impl Source,
-        metric: M,
-    ) -> anyhow::Result<(Ended<M>, bool)> {
-        let (ended, is_all) = self.follow_with(source, self.options(1), metric)?;
-        Ok((ended.from(describe([source.info()].into_iter())), is_all))
+    /// Analyzes a source on this thread. Returns the analysis, and whether all of the source could be read; errors are printed.
+    pub(super) fn follow(&self, source: &mut impl Source) -> anyhow::Result<(Ended, bool)> {
+        self.follow_by(Analysis::new(self.options(1)), source)
     }
 
-    /// [`follow`](Self::follow) with options of the caller's, who also says where the frames came from.
-    pub(super) fn follow_with<M: Metric>(
+    /// [`follow`](Self::follow) with a metric beside the built-in ones.
+    pub(super) fn follow_with(
         &self,
         source: &mut impl Source,
-        options: Options,
-        metric: M,
-    ) -> anyhow::Result<(Ended<M>, bool)> {
-        let filter = self.filter()?;
-        let mut analysis = Analysis::with(options.clone(), metric);
-        let is_all = feed(source, &options, &filter, &mut analysis);
-        Ok((analysis.end(), is_all))
+        metric: impl Metric,
+    ) -> anyhow::Result<(Ended, bool)> {
+        self.follow_by(Analysis::with(self.options(1), metric), source)
+    }
+
+    fn follow_by(&self, mut analysis: Analysis, source: &mut impl Source) -> anyhow::Result<(Ended, bool)> {
+        let is_all = feed(source, &self.options(1), &self.filter()?, &mut analysis);
+        let files = describe([source.info()].into_iter());
+        Ok((analysis.end().from(files), is_all))
     }
 }
 
@@ -134,11 +130,11 @@ fn qp_map(path: &str) -> Result<QpMap, String> {
 
 /// Passes all frames of a source to the analysis. Returns whether all of it could be read; errors are printed.
 #[inline(never)]
-pub(super) fn feed<M: Metric>(
+pub(super) fn feed(
     source: &mut impl Source,
     options: &Options,
     filter: &Option<Filter>,
-    mut to: impl Access<M>,
+    mut to: impl Access,
 ) -> bool {
     let mut progress = Progress::new(source.info());
     let (mut interfaces, mut number, mut untold) = (0, 0u64, 0);
@@ -181,25 +177,25 @@ pub(super) fn feed<M: Metric>(
 }
 
 /// Access to an analysis, which may be shared with a second thread.
-pub(super) trait Access<M> {
-    fn with(&mut self, change: impl FnOnce(&mut Analysis<M>));
+pub(super) trait Access {
+    fn with(&mut self, change: impl FnOnce(&mut Analysis));
 }
 
-impl<M> Access<M> for &mut Analysis<M> {
+impl Access for &mut Analysis {
     #[inline(always)]
-    fn with(&mut self, change: impl FnOnce(&mut Analysis<M>)) {
+    fn with(&mut self, change: impl FnOnce(&mut Analysis)) {
         change(self);
     }
 }
 
-impl<M> Access<M> for &Mutex<Analysis<M>> {
-    fn with(&mut self, change: impl FnOnce(&mut Analysis<M>)) {
+impl Access for &Mutex<Analysis> {
+    fn with(&mut self, change: impl FnOnce(&mut Analysis)) {
         change(&mut self.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
-pub(super) fn push_if_matching<M: Metric>(
-    analysis: &mut Analysis<M>,
+pub(super) fn push_if_matching(
+    analysis: &mut Analysis,
     record: &capture::Record<'_>,
     d: &Dissection<'_>,
     icrc: icrc::State,
@@ -213,7 +209,7 @@ pub(super) fn push_if_matching<M: Metric>(
     }
 }
 
-pub(super) fn name_interfaces<M: Metric>(analysis: &mut Analysis<M>, new: &[Interface], from: usize) {
+pub(super) fn name_interfaces(analysis: &mut Analysis, new: &[Interface], from: usize) {
     for (n, interface) in new.iter().enumerate() {
         let Ok(number) = u16::try_from(from + n) else { return };
         let Interface { name, speed_bps, file, .. } = interface;

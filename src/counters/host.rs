@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     analyze::{
-        Address, Class, FlowId, PacketView,
+        Address, Class, Facts, FlowId,
         metric::{Metric, Placed},
     },
     icrc::State,
@@ -118,7 +118,7 @@ struct Flow {
 }
 
 impl Metric for HostCounts {
-    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+    fn on_packet(&mut self, packet: &Facts, place: &Placed) {
         let (Some(src), Some(dst)) = (packet.source(), packet.destination()) else { return };
         let Some(id) = place.flow else { return };
         let is_group = matches!(dst, Address::Ip(ip) if ip.is_multicast());
@@ -228,13 +228,13 @@ impl HostCounts {
     }
 
     /// A packet whose IP header's checksum is wrong does not get as far as the transport.
-    fn corrupt(&mut self, packet: &impl PacketView, dst: Address) {
+    fn corrupt(&mut self, packet: &Facts, dst: Address) {
         if packet.icrc() == State::Bad && packet.ip_right() != Some(false) {
             self.host(dst).saw(Fact::BadIcrcs);
         }
     }
 
-    fn arrives(&mut self, packet: &impl PacketView, dst: Address, is_control: bool) {
+    fn arrives(&mut self, packet: &Facts, dst: Address, is_control: bool) {
         let host = self.host(dst);
         host.saw(Fact::Received);
         if !is_control && packet.mark() != Ecn(0) {
@@ -243,7 +243,7 @@ impl HostCounts {
         }
     }
 
-    fn datagram(&mut self, packet: &impl PacketView, src: Address, dst: Option<Address>) {
+    fn datagram(&mut self, packet: &Facts, src: Address, dst: Option<Address>) {
         let sender = self.host(src);
         sender.saw(Fact::SendsDone);
         sender.has_untraced = true;
@@ -255,7 +255,7 @@ impl HostCounts {
         receives.less += !is_sure as u64;
     }
 
-    fn unreliable(&mut self, packet: &impl PacketView, id: FlowId, operation: Operation) {
+    fn unreliable(&mut self, packet: &Facts, id: FlowId, operation: Operation) {
         let Some(flow) = self.flows.get_mut(&id) else { return };
         let (src, dst, is_done) = (flow.src, flow.dst, flow.responder.unreliable(packet));
         let sender = self.host(src);
@@ -270,7 +270,7 @@ impl HostCounts {
         }
     }
 
-    fn request(&mut self, packet: &impl PacketView, id: FlowId, operation: Operation, place: &Placed) {
+    fn request(&mut self, packet: &Facts, id: FlowId, operation: Operation, place: &Placed) {
         let shape = packet.opcode().shape();
         let Some(flow) = self.flows.get_mut(&id) else { return };
         let (src, dst, responder) = (flow.src, flow.dst, &mut flow.responder);
@@ -299,7 +299,7 @@ impl HostCounts {
         }
     }
 
-    fn response(&mut self, packet: &impl PacketView, id: FlowId, peer: Option<FlowId>) {
+    fn response(&mut self, packet: &Facts, id: FlowId, peer: Option<FlowId>) {
         let (psn, syndrome) = (packet.psn(), packet.syndrome());
         let Some(flow) = self.flows.get_mut(&id) else { return };
         let (src, dst, known) = (flow.src, flow.dst, flow.acknowledged);

@@ -10,7 +10,7 @@
 //! }
 //! let ended = analysis.end();
 //! let setting = Setting { taps: vec!["10.77.0.2".parse()?], ..Setting::default() };
-//! let hosts = counters::predict(&ended.report(), ended.metric(), Vendor::Rxe, &setting);
+//! let hosts = counters::predict(&ended.report(), ended.metric().unwrap(), Vendor::Rxe, &setting);
 //! let host = hosts.iter().find(|host| host.is_at_tap).unwrap();
 //! let naks = host.counters.iter().find(|counter| counter.name == "out_of_seq_request").unwrap();
 //! assert_eq!((naks.least, naks.most), (1, Some(1)));

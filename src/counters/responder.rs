@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::{
-    analyze::PacketView,
+    analyze::Facts,
     opcode::Operation,
     wire::{Kind, Psn},
 };
@@ -71,12 +71,7 @@ pub(super) struct Responder {
 impl Responder {
     /// A request over a reliable connection. Returns what the responder makes of it, and whether the tap saw its PSN, or a later
     /// one, before. `is_new`: nothing before it is missing.
-    pub(super) fn request(
-        &mut self,
-        packet: &impl PacketView,
-        operation: Operation,
-        is_new: bool,
-    ) -> (Taken, bool) {
+    pub(super) fn request(&mut self, packet: &Facts, operation: Operation, is_new: bool) -> (Taken, bool) {
         let psn = packet.psn();
         self.trailing = 0;
         if self.first.is_none() {
@@ -111,7 +106,7 @@ impl Responder {
     }
 
     /// The PSNs that a request takes, and whether their number is known.
-    pub(super) fn psns(&self, packet: &impl PacketView, operation: Operation) -> (u32, bool) {
+    pub(super) fn psns(&self, packet: &Facts, operation: Operation) -> (u32, bool) {
         let bytes = packet.dma_len().filter(|_| operation == Operation::ReadRequest).unwrap_or(0);
         match self.mtu.filter(|mtu| *mtu > 0) {
             Some(mtu) => (bytes.div_ceil(mtu).max(1), true),
@@ -121,7 +116,7 @@ impl Responder {
     }
 
     /// Remembers the end of a message that takes a receive buffer, in the order of PSNs.
-    fn open_message(&mut self, packet: &impl PacketView, operation: Operation) {
+    fn open_message(&mut self, packet: &Facts, operation: Operation) {
         let psn = packet.psn();
         let is_done = self.answered.is_some_and(|answered| psn.distance_from(answered) < 0);
         if is_done || !packet.opcode().shape().ends || !takes_buffer(packet, operation) {
@@ -139,7 +134,7 @@ impl Responder {
     }
 
     /// A request over an unreliable connection. Whether it ends a message all of whose packets came.
-    pub(super) fn unreliable(&mut self, packet: &impl PacketView) -> bool {
+    pub(super) fn unreliable(&mut self, packet: &Facts) -> bool {
         let shape = packet.opcode().shape();
         let is_next = self.first.is_some() && packet.psn() == self.expected;
         self.is_whole = shape.begins || self.is_whole && is_next;
@@ -191,6 +186,6 @@ impl Responder {
 }
 
 /// Whether the message takes a receive buffer.
-pub(super) fn takes_buffer(packet: &impl PacketView, operation: Operation) -> bool {
+pub(super) fn takes_buffer(packet: &Facts, operation: Operation) -> bool {
     operation == Operation::Send || operation == Operation::Write && packet.opcode().has(Kind::ImmDt)
 }

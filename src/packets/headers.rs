@@ -14,7 +14,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    analyze::{Analysis, Files, Headers, metric::Metric},
+    analyze::{Analysis, Files, Headers},
     capture::{Info, Record, Time},
     dissect::Link,
     icrc::State,
@@ -301,11 +301,7 @@ pub(super) fn numbers(batch: &RecordBatch, name: &str) -> Result<Int64Array, Arr
 ///
 /// # Errors
 /// A column is missing, or is of another type.
-pub fn analyze_headers<M: Metric>(
-    analysis: &mut Analysis<M>,
-    batch: &RecordBatch,
-    number: &str,
-) -> Result<(), ArrowError> {
+pub fn analyze_headers(analysis: &mut Analysis, batch: &RecordBatch, number: &str) -> Result<(), ArrowError> {
     let (columns, number) = (HeaderColumns::of(batch)?, numbers(batch, number)?);
     for at in 0..batch.num_rows() {
         analysis.push_headers(&columns.row(at, number.value(at) as u64));

@@ -22,7 +22,7 @@ use super::{
     headers::{file_of, numbers},
 };
 use crate::{
-    analyze::{Analysis, Files, metric::Metric},
+    analyze::{Analysis, Files},
     report::CaptureProblem,
 };
 
@@ -144,11 +144,7 @@ impl IndexReader {
     /// Analyzes all rows. `go_on` is asked now and then, with the number of rows so far. A file that cannot be read further is among
     /// the problems that are returned, and the others are analyzed. Returns also whether all rows could be read: damage of the captures
     /// themselves is no reason to say no.
-    pub fn analyze<M: Metric>(
-        mut self,
-        analysis: &mut Analysis<M>,
-        mut go_on: impl FnMut(u64) -> bool,
-    ) -> (Files, bool) {
+    pub fn analyze(mut self, analysis: &mut Analysis, mut go_on: impl FnMut(u64) -> bool) -> (Files, bool) {
         let (mut merge, mut problems, mut rows, mut is_all) = (HeaderMerge::default(), Vec::new(), 0, true);
         let mut wrong = |path: &Path, error: ArrowError| {
             problems.push(CaptureProblem::new(path.display().to_string(), 0, error.to_string()));

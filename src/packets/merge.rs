@@ -12,7 +12,7 @@ use super::{
     FileFacts,
     headers::{HeaderColumns, numbers},
 };
-use crate::analyze::{Analysis, Files, metric::Metric};
+use crate::analyze::{Analysis, Files};
 
 /// A file that begins so much before another one ends still follows it: captures of several queues step back by less.
 const OVERLAP_NS: i64 = 1_000_000;
@@ -71,7 +71,7 @@ impl Place {
 impl HeaderMerge {
     /// Announces a file before its first rows come: in the order of [`FileFacts::order`]. Numbers of frames go on after those that the
     /// analysis has had. Returns how many frames are before the file, and the time that its frames are not before.
-    pub fn file<M: Metric>(&mut self, facts: FileFacts, analysis: &mut Analysis<M>) -> (u64, i64) {
+    pub fn file(&mut self, facts: FileFacts, analysis: &mut Analysis) -> (u64, i64) {
         for (number, (name, speed)) in (0..).zip(&facts.interfaces).skip(self.interfaces.into()) {
             analysis.next_interface(number, name.as_deref(), *speed, None);
             self.interfaces = number + 1;
@@ -98,11 +98,11 @@ impl HeaderMerge {
     ///
     /// # Errors
     /// A column is missing, or is of another type; the file was not announced.
-    pub fn push<M: Metric>(
+    pub fn push(
         &mut self,
         file: &str,
         batch: &RecordBatch,
-        analysis: &mut Analysis<M>,
+        analysis: &mut Analysis,
     ) -> Result<(), ArrowError> {
         let (order, frame) = (numbers(batch, "order_ns")?, numbers(batch, "frame")?);
         // The row that tells of the file is behind all frames.
@@ -124,14 +124,14 @@ impl HeaderMerge {
     }
 
     /// Analyzes all rows that are left. Returns what is known of the files.
-    pub fn finish<M: Metric>(mut self, analysis: &mut Analysis<M>) -> Files {
+    pub fn finish(mut self, analysis: &mut Analysis) -> Files {
         self.analyze_before((i64::MAX, u64::MAX), analysis);
         let latest = self.facts.iter().filter_map(|file| file.last_ns).max();
         analysis.shortened.ended_ns = latest.max(analysis.shortened.ended_ns);
         FileFacts::files(&self.facts)
     }
 
-    fn analyze_before<M: Metric>(&mut self, end: Key, analysis: &mut Analysis<M>) {
+    fn analyze_before(&mut self, end: Key, analysis: &mut Analysis) {
         while let Some(first) = self.runs.first_entry().filter(|first| first.key().0 < end) {
             let ((key, id), mut run) = first.remove_entry();
             let until = self.runs.first_key_value().map_or(end, |((other, _), _)| end.min(*other));

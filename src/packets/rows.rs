@@ -4,13 +4,13 @@
 //! them is complete when all its classes are known. At most [`Rows::MOST_WAITING`] rows wait for that, and the rows of one part; those
 //! that would wait longer have no class.
 
-use std::{cell::RefCell, collections::VecDeque, mem, ops::Range, sync::Arc};
+use std::{collections::VecDeque, mem, ops::Range, sync::Arc};
 
 use super::{Row, Told};
 use crate::{
     analyze::{
-        Analysis, Class, Event, Options, PacketView,
-        metric::{Metric, Placed, Verdict},
+        Analysis, Class, Event, Facts, Options,
+        metric::{Metric, Placed, Verdict, Wants},
     },
     capture::Record,
     dissect::Dissection,
@@ -47,7 +47,7 @@ pub struct Rows<F: Form> {
     most: usize,
     capture: Arc<str>,
     options: Options,
-    analysis: Option<Analysis<Placing>>,
+    analysis: Option<Analysis>,
     frames: u64,
     open: Untold,
     waiting: VecDeque<(Part<F::Headers>, Untold)>,
@@ -164,8 +164,8 @@ impl<F: Form> Rows<F> {
 
     /// Takes what the analysis told.
     fn hear(&mut self) {
-        let Some(analysis) = &self.analysis else { return };
-        for (number, told) in analysis.metric().0.borrow_mut().drain(..) {
+        let Some(Placing(placed)) = self.analysis.as_mut().and_then(Analysis::metric_mut) else { return };
+        for (number, told) in placed.drain(..) {
             let parts =
                 std::iter::once(&mut self.open).chain(self.waiting.iter_mut().rev().map(|(_, part)| part));
             for part in parts {
@@ -199,23 +199,25 @@ impl Untold {
 
 /// Collects what is told of frames, by their numbers.
 #[derive(Default)]
-struct Placing(RefCell<Vec<(u64, Told)>>);
+struct Placing(Vec<(u64, Told)>);
 
 impl Metric for Placing {
-    const WANTS_IDENTITY: bool = true;
+    fn wants(&self) -> Wants {
+        Wants { identity: true, ..Wants::default() }
+    }
 
-    fn on_packet(&mut self, _: &impl PacketView, place: &Placed) {
+    fn on_packet(&mut self, _: &Facts, place: &Placed) {
         let &Placed { frame, space, class, epoch, peer_qp, .. } = place;
-        self.0.get_mut().push((frame, Told { space, class, epoch, peer_qp }));
+        self.0.push((frame, Told { space, class, epoch, peer_qp }));
     }
 
     fn on_verdict(&mut self, verdict: &Verdict) {
         let told = Told { space: Some(verdict.space), class: Some(verdict.class), ..Told::default() };
-        self.0.get_mut().push((verdict.frame, told));
+        self.0.push((verdict.frame, told));
     }
 
     fn on_frame(&mut self, event: &Event<'_>) {
-        self.0.get_mut().push((event.number, Told { class: Some(Class::Unsequenced), ..Told::default() }));
+        self.0.push((event.number, Told { class: Some(Class::Unsequenced), ..Told::default() }));
     }
 
     /// An empty span, so that no packet is in a run.

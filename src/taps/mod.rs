@@ -33,13 +33,8 @@ mod results;
 mod segment;
 mod tally;
 
-use std::{cell::RefCell, ops::Range};
-
 use crate::{
-    analyze::{
-        self, Analysis, Class, PacketView,
-        metric::{Metric, Placed, Verdict},
-    },
+    analyze::{self, Analysis, Class, Space, metric::classes::Classes},
     capture::Record,
     report::{self, diff::Diff},
 };
@@ -74,34 +69,13 @@ pub struct Taps {
 /// One capture.
 struct Tap {
     name: String,
-    analysis: Analysis<Classes>,
+    analysis: Analysis,
     frames: u64,
     packets: u64,
     first: Option<i64>,
     last: i64,
     tick: u64,
     is_over: bool,
-}
-
-/// Collects the classes of packets: frame and class.
-#[derive(Default)]
-struct Classes(RefCell<Vec<(u64, Class)>>);
-
-impl Metric for Classes {
-    fn on_packet(&mut self, _: &impl PacketView, place: &Placed) {
-        if let Some(class) = place.class {
-            self.0.get_mut().push((place.frame, class));
-        }
-    }
-
-    fn on_verdict(&mut self, verdict: &Verdict) {
-        self.0.get_mut().push((verdict.frame, verdict.class));
-    }
-
-    /// Empty: each packet comes by itself.
-    fn span(&self, time_ns: i64) -> Range<i64> {
-        time_ns..time_ns
-    }
 }
 
 impl Taps {
@@ -186,8 +160,8 @@ impl Taps {
         let mut described = Vec::new();
         for (at, tap) in std::mem::take(&mut self.taps).into_iter().enumerate() {
             sides(&mut self.segments, at).for_each(|(segment, side)| segment.end(side));
-            let (report, classes) = tap.analysis.finish_with();
-            tell(&mut self.segments, at, classes.0.into_inner());
+            let (report, classes) = tap.analysis.finish_with::<Classes>();
+            tell(&mut self.segments, at, classes.unwrap_or_default().0);
             reports.push(report);
             described.push(report::diff::Tap {
                 name: tap.name,
@@ -205,12 +179,8 @@ impl Taps {
 
     /// Hands on what the analysis of a tap has found.
     fn tell_classes(&mut self, tap: usize) {
-        let known = &self.taps[tap].analysis.metric().0;
-        if !known.borrow().is_empty() {
-            let mut classes = known.take();
-            tell(&mut self.segments, tap, classes.drain(..));
-            // The room is used again.
-            known.replace(classes);
+        if let Some(Classes(known)) = self.taps[tap].analysis.metric_mut() {
+            tell(&mut self.segments, tap, known.drain(..));
         }
     }
 }
@@ -222,8 +192,12 @@ fn sides(segments: &mut [Segment], tap: usize) -> impl Iterator<Item = (&mut Seg
     those.map(move |(at, segment)| (segment, usize::from(at != tap)))
 }
 
-fn tell(segments: &mut [Segment], tap: usize, classes: impl IntoIterator<Item = (u64, Class)>) {
-    for (frame, class) in classes {
+fn tell(
+    segments: &mut [Segment],
+    tap: usize,
+    classes: impl IntoIterator<Item = (u64, Option<Space>, Class)>,
+) {
+    for (frame, _, class) in classes {
         sides(segments, tap).for_each(|(segment, side)| segment.classify(side, frame, class));
     }
 }

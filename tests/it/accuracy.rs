@@ -7,7 +7,7 @@ use crate::judge::{
     measure, parse_many,
 };
 use rdmawire::{
-    analyze::{Analysis, Class, Options, metric::classes::Classes},
+    analyze::{Analysis, Options, metric::classes::Classes},
     capture::{Record, Time},
     sim::Run,
 };
@@ -27,10 +27,7 @@ const OPEN: &[(&str, &str)] = &[
 
 fn analyze(run: &Run, tap: usize) -> Verdict {
     let mut classes = vec!["nothing"; run.recorded(tap).count()];
-    let mut analysis = Analysis::with(
-        Options::default(),
-        Classes(|number, _, class: Class| classes[number as usize - 1] = class.name()),
-    );
+    let mut analysis = Analysis::with(Options::default(), Classes::default());
     let mut frames = run.frames(tap);
     while let Some(frame) = frames.next() {
         let time = Time(frame.time_ns);
@@ -42,8 +39,11 @@ fn analyze(run: &Run, tap: usize) -> Verdict {
             frame: frame.bytes,
         });
     }
-    let report = serde_json::to_value(analysis.finish()).unwrap();
-    Verdict { classes, report }
+    let (report, told) = analysis.finish_with::<Classes>();
+    for (number, _, class) in told.expect("it was given").0 {
+        classes[number as usize - 1] = class.name();
+    }
+    Verdict { classes, report: serde_json::to_value(report).unwrap() }
 }
 
 #[test]

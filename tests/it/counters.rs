@@ -29,7 +29,8 @@ fn predict(path: &Path, at: Option<usize>) -> Vec<HostCounters> {
     }
     let ended = analysis.end();
     let taps = at.iter().map(|&host| hosts()[host][0]).collect();
-    counters::predict(&ended.report(), ended.metric(), Vendor::Rxe, &Setting { taps, hosts: hosts() })
+    let counts = ended.metric().expect("it was given");
+    counters::predict(&ended.report(), counts, Vendor::Rxe, &Setting { taps, hosts: hosts() })
 }
 
 /// A capture, what the hosts' kernels counted, and the host whose own capture it is.

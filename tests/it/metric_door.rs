@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, ops::Range, path::Path};
 
 use rdmawire::{
     analyze::{
-        Analysis, Class, Event, FlowId, Options, PacketView, RunSum,
+        Analysis, Class, Event, Facts, FlowId, Options, RunSum,
         metric::{Context, Metric, Placed, Verdict, classes::Classes},
     },
     capture::{self, Source},
@@ -35,7 +35,7 @@ impl Traffic {
 }
 
 impl Metric for Traffic {
-    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+    fn on_packet(&mut self, packet: &Facts, place: &Placed) {
         if !place.is_capture_duplicate() {
             self.count(packet.time(), 1, packet.l1_bytes() as u64);
         }
@@ -89,7 +89,8 @@ fn analyze<M: Metric>(path: &Path, options: Options, metric: M) -> (Report, M) {
     while let Ok(Some(record)) = source.next() {
         analysis.push(&record);
     }
-    analysis.finish_with()
+    let (report, metric) = analysis.finish_with();
+    (report, metric.expect("it was given"))
 }
 
 #[test]
@@ -115,11 +116,11 @@ fn runs_end_with_a_span() {
     each_capture(|path| {
         let options = Options { interval_ns: Some(1_000_000), ..Options::default() };
         let traffic = Traffic { bin_ns: Some(1_000_000), ..Traffic::default() };
-        let (report, traffic) = analyze(path, options, (traffic, ()));
+        let (report, traffic) = analyze(path, options, traffic);
         let bins = report.head.intervals.expect("they were asked for");
-        assert!(report.head.interval_ns > Some(1_000_000) || bins.len() == traffic.0.bins.len());
+        assert!(report.head.interval_ns > Some(1_000_000) || bins.len() == traffic.bins.len());
         for bin in bins.iter().filter(|_| report.head.interval_ns == Some(1_000_000)) {
-            let told = traffic.0.bins[&bin.start_ns];
+            let told = traffic.bins[&bin.start_ns];
             assert_eq!((bin.packets, bin.l1_bytes), told, "{} {}", path.display(), bin.start_ns);
         }
     });
@@ -129,8 +130,8 @@ fn runs_end_with_a_span() {
 fn every_frame_has_one_class() {
     each_capture(|path| {
         let mut told = BTreeMap::<u64, u64>::new();
-        let (report, _) =
-            analyze(path, Options::default(), Classes(|frame, _, _| *told.entry(frame).or_default() += 1));
+        let (report, Classes(classes)) = analyze(path, Options::default(), Classes::default());
+        classes.into_iter().for_each(|(frame, ..)| *told.entry(frame).or_default() += 1);
         let all = told.keys().copied().eq(1..=report.head.capture.packets) && told.values().all(|&n| n == 1);
         assert!(all, "{}", path.display());
     });

@@ -202,16 +202,16 @@ fn real_captures_are_as_they_should_be() {
     for name in ["ecn_rc_write-B.pcap.zst", "corrupt_rc_write-B.pcap.zst", "ipv6_clean-A.pcap.zst"] {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps").join(name);
         let mut source = rdmawire::capture::open(&path).unwrap_or_else(|e| panic!("{name}: {e}"));
-        let corrupt = std::cell::Cell::new(0);
-        let count = |_, _, class| corrupt.set(corrupt.get() + (class == Class::Corrupt) as u64);
-        let mut analysis = Analysis::with(Options::default(), Classes(count));
+        let mut analysis = Analysis::with(Options::default(), Classes::default());
         while let Some(record) = rdmawire::capture::Source::next(&mut source).unwrap() {
             analysis.push(&record);
         }
-        let report = analysis.finish();
+        let (report, classes) = analysis.finish_with::<Classes>();
+        let classes = classes.expect("it was given").0;
+        let corrupt = classes.iter().filter(|(.., class)| *class == Class::Corrupt).count() as u64;
         assert_eq!(ids(&report), [""; 0], "{name}: {:?}", report.head.qos);
         let packets: u64 = report.head.traffic_classes.iter().map(|class| class.packets).sum();
-        assert_eq!(packets + corrupt.get(), report.head.capture.rdma_packets, "{name}");
+        assert_eq!(packets + corrupt, report.head.capture.rdma_packets, "{name}");
     }
 }
 

@@ -6,17 +6,13 @@ use std::{
 };
 
 use rdmawire::{
-    analyze::{
-        Analysis, Options, StateError,
-        metric::{Metric, timeline::Timeline},
-    },
+    analyze::{Analysis, Options, StateError, metric::timeline::Timeline},
     capture::Record,
     craft::Packet,
     dissect::Link,
     opcode::{Opcode, Service},
     wire::*,
 };
-use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
     properties::{Random, tunnel},
@@ -30,16 +26,24 @@ fn options() -> Options {
     Options { interval_ns: Some(1_000_000), speed_bps: Some(25_000_000_000), ..Options::default() }
 }
 
-fn state_of<M: Metric + Serialize>(analysis: &Analysis<M>) -> Vec<u8> {
+fn state_of(analysis: &Analysis) -> Vec<u8> {
     let mut state = Vec::new();
-    analysis.save(&mut state).expect("memory does not fail");
+    let saved = match analysis.metric::<Timeline>() {
+        Some(_) => analysis.save_with::<Timeline>(&mut state),
+        None => analysis.save(&mut state),
+    };
+    saved.expect("memory does not fail");
     state
 }
 
 /// The same analysis, from its state.
-fn again<M: Metric + Serialize + DeserializeOwned>(analysis: Analysis<M>, options: &Options) -> Analysis<M> {
+fn again(analysis: Analysis, options: &Options) -> Analysis {
     let state = state_of(&analysis);
-    Analysis::resume_with(options.clone(), &state[..]).unwrap_or_else(|error| panic!("{error}"))
+    let resumed = match analysis.metric::<Timeline>() {
+        Some(_) => Analysis::resume_with::<Timeline>(options.clone(), &state[..]),
+        None => Analysis::resume(options.clone(), &state[..]),
+    };
+    resumed.unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The frames on interface 0; every third one on interface 1, if there are `two`.
@@ -48,7 +52,7 @@ fn records(frames: &[Frame], two: bool) -> impl Iterator<Item = Record<'_>> {
     frames.iter().enumerate().map(move |(n, frame)| Record { interface: on(n), ..frame.record() })
 }
 
-fn report<M: Metric>(analysis: Analysis<M>) -> (String, M) {
+fn report(analysis: Analysis) -> (String, Option<Timeline>) {
     let (report, metric) = analysis.finish_with();
     (serde_json::to_string(&report).expect("a report is JSON"), metric)
 }
@@ -95,7 +99,9 @@ fn assert_cuts_change_nothing(
     let (divided, other_pictures) = report(divided);
     assert_same(&whole, &divided, &format!("{what}, {cuts} cuts"));
     assert_same(&whole, &report(plain).0, &format!("{what}, {cuts} cuts, without pictures"));
-    let lines = |timeline: &Timeline| format!("{:?}", timeline.lines().collect::<Vec<_>>());
+    let lines = |timeline: &Option<Timeline>| {
+        format!("{:?}", timeline.as_ref().expect("it was given").lines().collect::<Vec<_>>())
+    };
     assert_same(&lines(&pictures), &lines(&other_pictures), &format!("{what}: lines"));
     assert_eq!(memory[0], memory[1], "{what}, {cuts} cuts");
 }
@@ -348,7 +354,7 @@ fn errors_say_what_is_wrong() {
         "the state was made with verify_icrc = true, and now it is false: give the same options, or analyze the earlier \
          captures again"
     );
-    let with_pictures = Analysis::<Timeline>::resume_with(options(), &state[..]).err();
+    let with_pictures = Analysis::resume_with::<Timeline>(options(), &state[..]).err();
     assert!(matches!(with_pictures, Some(StateError::Metric { .. })), "{with_pictures:?}");
 }
 

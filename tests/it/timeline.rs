@@ -15,13 +15,17 @@ fn pcaps() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps")
 }
 
-fn analyze(path: &Path, timeline: Timeline) -> Ended<Timeline> {
+fn analyze(path: &Path, timeline: Timeline) -> Ended {
     let mut source = capture::open(path).unwrap_or_else(|error| panic!("{error}"));
     let mut analysis = Analysis::with(Options::default(), timeline);
     while let Ok(Some(record)) = source.next() {
         analysis.push(&record);
     }
     analysis.end()
+}
+
+fn kept(ended: &Ended) -> &Timeline {
+    ended.metric().expect("it was given")
 }
 
 fn of_class(flow: &Flow, class: Class) -> u64 {
@@ -48,7 +52,7 @@ fn pictures_have_each_packet_once() {
             continue;
         }
         let ended = analyze(&path, Timeline::default());
-        let (report, timeline) = (ended.report().collect(), ended.metric());
+        let (report, timeline) = (ended.report().collect(), kept(&ended));
         assert_eq!(timeline.left_out(), 0);
         for flows in flows_by_line(&report.flows).values() {
             let line = timeline.line_for(flows[0]).expect("each flow has a line");
@@ -99,7 +103,7 @@ fn pictures_have_the_losses_and_resends_of_the_truth() {
         let truth: serde_json::Value = serde_json::from_str(&truth).expect("JSON");
         for (tap, sees_loss) in [("A", false), ("B", true)] {
             let ended = analyze(&pcaps().join(format!("{name}-{tap}.pcap.zst")), Timeline::default());
-            let (report, timeline) = (ended.report(), ended.metric());
+            let (report, timeline) = (ended.report(), kept(&ended));
             let data = truth["flows"].as_array().expect("flows");
             for flow in data.iter().filter(|flow| flow["direction"] == "A->B") {
                 let lost: u64 = flow["lost"].as_u64().unwrap_or(0);
@@ -147,7 +151,7 @@ fn pictures_have_the_losses_and_resends_of_the_truth() {
 #[test]
 fn a_loss_is_tied_to_its_nak_and_resend() {
     let ended = analyze(&pcaps().join("loss1_rc_write-B-300.pcap"), Timeline::default());
-    let (report, timeline) = (ended.report(), ended.metric());
+    let (report, timeline) = (ended.report(), kept(&ended));
     let at = timeline.chosen(&report, 1)[0];
     let picture = timeline.picture(&report, at).expect("a picture");
     let [loss] = picture.losses[..] else { panic!("{:?}", picture.losses) };
@@ -161,7 +165,7 @@ fn a_loss_is_tied_to_its_nak_and_resend() {
 #[test]
 fn a_receiver_that_is_not_ready_makes_waits() {
     let ended = analyze(&pcaps().join("rnr_late-A.pcap.zst"), Timeline::default());
-    let (report, timeline) = (ended.report(), ended.metric());
+    let (report, timeline) = (ended.report(), kept(&ended));
     let mut waits = 0;
     for at in timeline.chosen(&report, 100) {
         let picture = timeline.picture(&report, at).expect("a picture");
@@ -179,12 +183,12 @@ fn a_small_budget_thins_the_ordinary() {
     let path = pcaps().join("loss1_rc_write-A.pcap.zst");
     let full = analyze(&path, Timeline::default());
     let small = analyze(&path, Timeline::new(100_000, Vec::new()));
-    let (report, timeline) = (small.report(), small.metric());
-    let at = full.metric().chosen(&report, 1)[0];
+    let (report, timeline) = (small.report(), kept(&small));
+    let at = kept(&full).chosen(&report, 1)[0];
     let flow = report.flows.iter().nth(at).expect("it was chosen");
-    let lines = [full.metric(), timeline].map(|timeline| timeline.line_for(&flow).expect("a line"));
+    let lines = [kept(&full), timeline].map(|timeline| timeline.line_for(&flow).expect("a line"));
     for kind in [Kind::New, Kind::Again, Kind::Nak] {
         assert_eq!(lines[0].count(kind), lines[1].count(kind), "{kind:?}");
     }
-    assert!(timeline.bytes() * 4 < full.metric().bytes(), "{} {}", timeline.bytes(), full.metric().bytes());
+    assert!(timeline.bytes() * 4 < kept(&full).bytes(), "{} {}", timeline.bytes(), kept(&full).bytes());
 }

@@ -10,7 +10,7 @@ fn headers_are_summed_like_any_bytes() {
         let right = internet(&bytes[..Ipv4::LEN]) == 0;
         let headers = words(&bytes);
         let packet =
-            FastPacket { time: 0, headers, said: 0, wire_len: 0, captured: 0, interface: 0, tags: 0 };
+            FastPacket { time: 0, headers, ext_word: 0, wire_len: 0, captured: 0, interface: 0, tags: 0 };
         assert_eq!(packet.is_right(), right, "{bytes:02x?}");
         // Made right where it was not, and so about every other time.
         let at = n as usize % Ipv4::LEN;

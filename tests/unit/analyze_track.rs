@@ -13,7 +13,7 @@ use super::{
 use crate::{
     analyze::{
         model::Class,
-        packet::{FastPacket, PacketView},
+        packet::{FastForm, FastPacket},
     },
     capture::{Record, Time},
     craft,
@@ -99,7 +99,8 @@ fn requests_that_are_expected_are_taken_as_others_are() {
         let (mut short, mut general, mut ids) =
             (Requests::default(), Requests::default(), IdOrder::default());
         let (mut resolved, mut expected) = (Vec::new(), 0);
-        for (frame, facts) in packets(opcodes, seed).iter().enumerate() {
+        for (frame, fast) in packets(opcodes, seed).iter().enumerate() {
+            let facts = &fast.facts();
             let shape = facts.opcode().shape();
             let mut request = Request {
                 packet: Packet::of(facts, frame as u64),
@@ -118,7 +119,7 @@ fn requests_that_are_expected_are_taken_as_others_are() {
                 assert_eq!(format!("{short:?}"), format!("{general:?}"), "seed {seed}, packet {frame}");
             }
             if class != Some(Class::CaptureDuplicate) {
-                ids.push(facts.id());
+                ids.push(fast.id());
             }
         }
         assert!(expected > 600, "{expected}");
@@ -131,7 +132,8 @@ fn data_that_is_expected_is_taken_as_other_is() {
         let (mut short, mut general, mut ids) =
             (Responses::default(), Responses::default(), IdOrder::default());
         let (mut resolved, mut expected) = (Vec::new(), 0);
-        for (frame, facts) in packets(DATA, seed).iter().enumerate() {
+        for (frame, fast) in packets(DATA, seed).iter().enumerate() {
+            let facts = &fast.facts();
             let (shape, packet) = (facts.opcode().shape(), Packet::of(facts, frame as u64));
             if short.expects_data(facts, &ids) {
                 short.take_expected_data(facts, shape, frame as u64);
@@ -144,7 +146,7 @@ fn data_that_is_expected_is_taken_as_other_is() {
                 assert_eq!(format!("{short:?}"), format!("{general:?}"), "seed {seed}, packet {frame}");
             }
             if class != Some(Class::CaptureDuplicate) {
-                ids.push(facts.id());
+                ids.push(fast.id());
             }
         }
         assert!(expected > 600, "{expected}");
@@ -158,11 +160,12 @@ fn data_on_course_is_taken_as_other_is() {
             (Responses::default(), Responses::default(), IdOrder::default());
         let (mut resolved, mut on_course) = (Vec::new(), 0);
         let mut run: Option<(RunState, u64)> = None;
-        for (frame, facts) in packets(DATA, seed).iter().enumerate() {
+        for (frame, fast) in packets(DATA, seed).iter().enumerate() {
+            let facts = &fast.facts();
             let (shape, packet) = (facts.opcode().shape(), Packet::of(facts, frame as u64));
             match &mut run {
-                Some((run, n)) if run.is_next_data(facts, &ids) => {
-                    run.take_data(facts, shape, frame as u64);
+                Some((run, n)) if run.is_next_data(fast, &ids) => {
+                    run.take_data(fast, shape, frame as u64);
                     (*n, on_course) = (*n + 1, on_course + 1);
                 }
                 _ => {
@@ -195,7 +198,7 @@ fn reads_in_disorder_are_found() {
     requests.mtu = Mtu { bytes: 256, by: MtuBy::Cm };
     for (frame, (operation, psn)) in (0..).zip([(Operation::Send, 0), (READ, 1), (READ, 5), (READ, 3)]) {
         let facts = packet(Opcode::RC_SEND_ONLY, psn, 7, frame as i64 * 1_000);
-        let packet = Packet::of(&facts, frame);
+        let packet = Packet::of(&facts.facts(), frame);
         let (position, message_bytes) = (Position::Only, Some(4 * 256));
         let mut request = Request { packet, operation, position, message_bytes };
         requests.on_request(&mut request, &ids, &config(), &mut resolved);
@@ -204,7 +207,7 @@ fn reads_in_disorder_are_found() {
     assert_eq!(requests.reads().map(|read| read.first - base).collect::<Vec<_>>(), [1, 5, 3]);
     // The last one of the second.
     let facts = &packet(Opcode::RC_READ_RESPONSE_LAST, 8, 7, 9_000);
-    requests.answer(&Response::with_data(facts, 9), &mut resolved, &config());
+    requests.answer(&Response::with_data(facts.psn(), facts.time(), 9), &mut resolved, &config());
     assert_eq!(requests.more.as_deref().map(|more| more.read_last.count()), Some(1));
     let behind = |x| requests.reads_from(base + x).count();
     assert_eq!([behind(0), behind(7), behind(99)], [3, 3, 3]);
@@ -231,7 +234,7 @@ fn requests_learn_of_responses_that_waited_as_of_others() {
                 // All that is asked of it but its operation is what it is of any packet.
                 let facts = packet(Opcode::RC_SEND_ONLY, psn + from, 7, time);
                 let mut request = Request {
-                    packet: Packet::of(&facts, frame),
+                    packet: Packet::of(&facts.facts(), frame),
                     operation: Operation::ReadRequest,
                     position: Position::Only,
                     message_bytes: Some((n - from) * 1024),
@@ -255,7 +258,7 @@ fn requests_learn_of_responses_that_waited_as_of_others() {
                     continue;
                 }
                 let facts = &packet(opcode, psn + k, 7, time);
-                let response = &Response::with_data(facts, frame);
+                let response = &Response::with_data(facts.psn(), facts.time(), frame);
                 general.answer(response, &mut resolved, &config());
                 match &mut run {
                     Some(run)
@@ -277,7 +280,7 @@ fn requests_learn_of_responses_that_waited_as_of_others() {
                             short.learn_of_data(&mut run);
                             responses.end_run(run, 0);
                         }
-                        let (packet, shape) = (Packet::of(facts, frame), facts.opcode().shape());
+                        let (packet, shape) = (Packet::of(&facts.facts(), frame), facts.opcode().shape());
                         responses.read(&packet, shape.position, None, &ids, &config(), &mut resolved);
                         run = responses.begin_run();
                         short.answer(response, &mut resolved, &config());

@@ -9,7 +9,6 @@ use super::{
 };
 use crate::{
     analyze::{
-        metric::Metric,
         model::{Address, Options},
         packet::{EncapPacket, FastPacket, key},
     },
@@ -92,7 +91,7 @@ fn pair_hash(addresses: [Address; 2]) -> u32 {
     (mix(a.min(b), a.max(b)).wrapping_mul(ODD) >> 32) as u32
 }
 
-impl<M: Metric> Analysis<M> {
+impl Analysis {
     /// The number of the last frame that came as headers.
     #[cfg(feature = "arrow")]
     pub(crate) fn last_headers(&self) -> u64 {

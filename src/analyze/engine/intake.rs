@@ -10,7 +10,7 @@ use crate::{
     analyze::{
         metric::Metric,
         model::FlowId,
-        packet::{EncapPacket, FastForm, FastPacket, MirrorCopy, PacketView},
+        packet::{EncapPacket, FastForm, FastPacket, MirrorCopy},
     },
     capture::{Record, Time},
     dissect::{Dissection, Link},
@@ -119,7 +119,7 @@ struct PacketBatch {
     encap: Vec<EncapPacket>,
 }
 
-impl<M: Metric> Analysis<M> {
+impl Analysis {
     /// One frame.
     #[inline(always)]
     pub fn push(&mut self, record: &Record<'_>) {
@@ -179,7 +179,7 @@ impl<M: Metric> Analysis<M> {
             return true;
         }
         let Some(packet) = packet.checked(&options, rest, icrc) else { return false };
-        if !self.is_settled(packet.icrc()) {
+        if !self.is_settled(packet.fast().icrc()) {
             return false;
         }
         self.push_settled_encap(&packet, &inside.copy);
@@ -270,7 +270,7 @@ impl<M: Metric> Analysis<M> {
     /// Looks up the flows of all packets first, and prefetches their state: all cache misses are waited for at once.
     #[inline]
     fn push_batch(&mut self, collected: &[impl FastForm]) {
-        let keys: [_; TOGETHER] = std::array::from_fn(|n| collected.get(n).and_then(PacketView::key));
+        let keys: [_; TOGETHER] = std::array::from_fn(|n| collected.get(n).map(FastForm::key));
         let flows = self.tracker.flows.likely(&keys);
         fetch_each(&flows, collected, |flow, packet| self.tracker.flows.fetch_own(flow, packet));
         // Packets that continue a run need little else of their flows.
@@ -280,20 +280,24 @@ impl<M: Metric> Analysis<M> {
                 (going_on[n], others[n]) = (Some(flow), None);
             }
         }
-        fetch_each(&going_on, collected, |flow, packet| self.tracker.flows.fetch_ring(flow, packet.psn()));
-        fetch_each(&going_on, collected, |flow, packet| self.tracker.flows.fetch_completed(flow, packet));
-        fetch_each(&others, collected, |flow, packet| self.tracker.flows.fetch(flow, packet));
+        fetch_each(&going_on, collected, |flow, packet| {
+            self.tracker.flows.fetch_ring(flow, packet.fast().psn())
+        });
+        fetch_each(&going_on, collected, |flow, packet| {
+            self.tracker.flows.fetch_completed(flow, packet.fast())
+        });
+        fetch_each(&others, collected, |flow, packet| self.tracker.flows.fetch(flow, packet.fast()));
         fetch_each(&others, collected, |flow, _| self.metrics.prefetch(flow));
-        fetch_each(&others, collected, |flow, packet| self.tracker.flows.fetch_beyond(flow, packet));
-        fetch_each(&others, collected, |flow, packet| self.tracker.flows.fetch_farther(flow, packet));
+        fetch_each(&others, collected, |flow, packet| self.tracker.flows.fetch_beyond(flow, packet.fast()));
+        fetch_each(&others, collected, |flow, packet| self.tracker.flows.fetch_farther(flow, packet.fast()));
         self.tracker.flows.remember(&keys, &others);
         for (packet, flow) in collected.iter().zip(going_on) {
             let flow = flow.filter(|flow| self.tracker.flows.has_run_for(*flow, packet));
             let goes_on = match flow {
-                Some(flow) => self.tracker.goes_on_in::<true>(flow, packet, 0, || packet.icrc()),
+                Some(flow) => self.tracker.goes_on_in::<true>(flow, packet, 0, || packet.fast().icrc()),
                 None => {
-                    packet.opcode().shape().is_data_within()
-                        && self.tracker.goes_on_within_data::<true>(packet, 0, || packet.icrc())
+                    packet.fast().opcode().shape().is_data_within()
+                        && self.tracker.goes_on_within_data::<true>(packet, 0, || packet.fast().icrc())
                 }
             };
             if !goes_on {

@@ -18,10 +18,9 @@ pub use state::{StateError, is_state};
 pub(crate) use tracker::{Retired, Tracker};
 
 use super::{
-    metric::{BuiltIn, Metric, built_in},
+    metric::{Metric, Metrics, Own, built_in},
     model::{Event, Files, FlowId, Options},
-    packet::{self, FARTHEST, FastForm, Frame, MirrorCopy, ParsedPacket},
-    track::measured::Measures,
+    packet::{self, FARTHEST, Facts, FastForm, Frame, MirrorCopy},
 };
 use crate::{
     capture::{Record, Time},
@@ -35,10 +34,9 @@ pub(crate) use intake::Intake;
 
 /// A running analysis, with a user's metrics beside the built-in ones. It keeps nothing of the frames: its memory is bounded by the
 /// number of flows.
-pub struct Analysis<M = ()> {
+pub struct Analysis {
     pub(crate) tracker: Tracker,
-    /// The built-in ones, and the user's.
-    pub(crate) metrics: (BuiltIn, M),
+    pub(crate) metrics: Metrics,
     pub(crate) intake: Intake,
     /// Of frames that came without payload.
     pub(crate) shortened: Shortened,
@@ -47,17 +45,34 @@ pub struct Analysis<M = ()> {
 impl Analysis {
     /// An analysis without frames.
     pub fn new(options: Options) -> Analysis {
-        Analysis::with(options, ())
-    }
-}
-
-impl<M: Metric> Analysis<M> {
-    /// An analysis with a metric of the user's own, or a pair of metrics.
-    pub fn with(options: Options, metric: M) -> Analysis<M> {
-        let metrics = (built_in(&options), metric);
-        let mut tracker = Tracker::new(options, M::WANTS_HISTORY);
-        tracker.config.measures = Measures::new(M::WANTS_MEASURED);
+        let metrics = (built_in(&options), Own::default());
+        let tracker = Tracker::new(options);
         Analysis { metrics, tracker, intake: Intake::default(), shortened: Shortened::default() }
+    }
+
+    /// An analysis with a metric of the user's own.
+    pub fn with(options: Options, metric: impl Metric) -> Analysis {
+        let mut analysis = Analysis::new(options);
+        analysis.add(metric);
+        analysis
+    }
+
+    /// Adds a metric of the user's own. It is told of the frames that come from now on.
+    pub fn add(&mut self, metric: impl Metric) {
+        self.metrics.1.push(metric);
+        self.tracker.ask_wants(&self.metrics);
+        self.tracker.forget_window();
+    }
+
+    /// The user's metric of this type, the first one that was [added](Self::add), in its present state. It may not know of the last
+    /// packets yet.
+    pub fn metric<M: Metric>(&self) -> Option<&M> {
+        self.metrics.1.get()
+    }
+
+    /// [`metric`](Self::metric), to take out what it has found so far.
+    pub fn metric_mut<M: Metric>(&mut self) -> Option<&mut M> {
+        self.metrics.1.get_mut()
     }
 
     /// A packet in its fast form.
@@ -65,14 +80,14 @@ impl<M: Metric> Analysis<M> {
     fn push_fast(&mut self, packet: &impl FastForm) {
         let Analysis { tracker, metrics, .. } = self;
         tracker.capture.count(&packet.frame());
-        tracker.enter_window(packet.time(), metrics);
-        let is_taken = match packet.opcode().operation() {
-            Some(Operation::Acknowledge) => tracker.acknowledges(packet, metrics),
-            Some(Operation::ReadResponse) => tracker.goes_on_with_data(packet, metrics),
-            _ => false,
-        };
-        if !is_taken {
-            tracker.on_transport(packet, None, metrics);
+        tracker.enter_window(packet.fast().time(), metrics);
+        let operation = packet.fast().opcode().operation();
+        if operation == Some(Operation::ReadResponse) && tracker.goes_on_with_data(packet, metrics) {
+            return;
+        }
+        let facts = &packet.facts();
+        if operation != Some(Operation::Acknowledge) || !tracker.acknowledges(facts, metrics) {
+            tracker.on_transport(facts, None, metrics);
         }
     }
 
@@ -95,7 +110,7 @@ impl<M: Metric> Analysis<M> {
         let Analysis { tracker, metrics, .. } = self;
         tracker.capture.count(&Frame::of(record, d, icrc));
         tracker.enter_window(record.time.0, metrics);
-        match ParsedPacket::of(record, d, icrc) {
+        match Facts::of(record, d, icrc) {
             Some(packet) => tracker.on_transport(&packet, Some(d), metrics),
             None => {
                 if asks_for_pause(d) {
@@ -208,11 +223,6 @@ impl<M: Metric> Analysis<M> {
     /// Bytes of memory that the flows take.
     pub fn memory(&self) -> usize {
         self.tracker.flows.memory() + self.tracker.bursts.heap_bytes() + self.metrics.heap_bytes()
-    }
-
-    /// The user's metric in its present state. It may not know of the last packets yet.
-    pub fn metric(&self) -> &M {
-        &self.metrics.1
     }
 
     /// Ends batches and runs: flows and metrics know of all packets that came.

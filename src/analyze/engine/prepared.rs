@@ -3,9 +3,8 @@
 use super::{Analysis, intake::Held};
 use crate::{
     analyze::{
-        metric::Metric,
         model::Options,
-        packet::{EncapPacket, FastPacket, MirrorCopy, PacketView},
+        packet::{EncapPacket, FastForm, FastPacket, MirrorCopy},
     },
     capture::Record,
     dissect::{Dissection, dissect_with},
@@ -35,7 +34,7 @@ pub struct PreparedEncap {
 impl PreparedEncap {
     /// What became of its ICRC.
     pub fn icrc(&self) -> State {
-        self.packet.icrc()
+        self.packet.fast().icrc()
     }
 }
 
@@ -108,7 +107,7 @@ impl Options {
     }
 }
 
-impl<M: Metric> Analysis<M> {
+impl Analysis {
     /// [`push`](Analysis::push) for frames that any thread has prepared.
     #[inline]
     pub fn push_prepared(&mut self, batch: Batch<'_>) {
@@ -128,8 +127,8 @@ impl<M: Metric> Analysis<M> {
     #[inline(never)]
     fn push_prepared_fast(&mut self, packets: &[Prepared]) {
         for Prepared(packet) in packets {
-            if !self.intake.sorting.passes(packet.time()) {
-                self.sort(packet.time(), Held::Fast(*packet));
+            if !self.intake.sorting.passes(packet.fast().time()) {
+                self.sort(packet.fast().time(), Held::Fast(*packet));
             } else if !(self.intake.is_empty() && self.tracker.goes_on_with_fast(packet)) {
                 self.push_or_hold_fast(packet);
             }
@@ -139,11 +138,11 @@ impl<M: Metric> Analysis<M> {
     #[inline(never)]
     fn push_prepared_encap(&mut self, prepared: &PreparedEncap) {
         let PreparedEncap { packet, copy } = prepared;
-        if !self.intake.sorting.passes(packet.time()) {
-            self.sort(packet.time(), Held::Encap(Box::new(*prepared)));
+        if !self.intake.sorting.passes(packet.fast().time()) {
+            self.sort(packet.fast().time(), Held::Encap(Box::new(*prepared)));
         } else if self.intake.is_empty() && self.tracker.goes_on_with_encap(packet) {
             self.note_mirror_copy(copy);
-        } else if self.is_settled(packet.icrc()) {
+        } else if self.is_settled(packet.fast().icrc()) {
             self.push_settled_encap(packet, copy);
         } else {
             self.hold_encap(prepared);

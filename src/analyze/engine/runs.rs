@@ -4,9 +4,9 @@
 use super::tracker::{Tracker, tell};
 use crate::{
     analyze::{
-        metric::{Metric, Placed},
+        metric::{Metric, Metrics, Placed},
         model::{Class, FlowId},
-        packet::{EncapPacket, FastForm, FastPacket, PacketView, fast::verify_plain},
+        packet::{EncapPacket, Facts, FastForm, FastPacket, fast::verify_plain},
         table::{Responder, flow::RESPONSES},
         track::{request::Response, response::Acknowledged, silence::Lull, step::Packet},
     },
@@ -36,7 +36,7 @@ impl Tracker {
         rest: &[u8],
         icrc: impl FnOnce() -> State,
     ) -> bool {
-        self.goes_on_with::<false>(packet, rest.len() - packet.more(), icrc)
+        self.goes_on_with::<false>(packet, rest.len() - packet.more() as usize, icrc)
     }
 
     /// Takes a prepared packet if it is the next one of a run.
@@ -44,12 +44,12 @@ impl Tracker {
     pub(crate) fn goes_on_with_fast(&mut self, packet: &FastPacket) -> bool {
         // A copy stays in registers.
         let packet = *packet;
-        self.goes_on_with::<true>(&packet, 0, || packet.icrc())
+        self.goes_on_with::<true>(&packet, 0, || packet.fast().icrc())
     }
 
     /// Takes a prepared [encapsulated](EncapPacket) packet if it is the next one of a run.
     pub(crate) fn goes_on_with_encap(&mut self, packet: &EncapPacket) -> bool {
-        self.goes_on_with::<true>(packet, 0, || packet.icrc())
+        self.goes_on_with::<true>(packet, 0, || packet.fast().icrc())
     }
 
     #[inline(always)]
@@ -59,7 +59,7 @@ impl Tracker {
         rest: usize,
         icrc: impl FnOnce() -> State,
     ) -> bool {
-        let shape = packet.opcode().shape();
+        let shape = packet.fast().opcode().shape();
         if !shape.is_streamed {
             // The call gets a copy, so that the original stays in registers.
             return shape.is_data_within() && self.goes_on_within_data::<KNOWN>(&packet.clone(), rest, icrc);
@@ -77,10 +77,10 @@ impl Tracker {
         rest: usize,
         icrc: impl FnOnce() -> State,
     ) -> bool {
-        let (shape, frame) = (packet.opcode().shape(), self.number() + 1);
+        let (shape, frame) = (packet.fast().opcode().shape(), self.number() + 1);
         let Some(run) = self.flows.run(id) else { return false };
         let is_right = if KNOWN { packet.ip_right() } else { packet.is_ip_right() };
-        if !self.trust.accepts_ip(is_right) || !self.window.has(packet.time()) {
+        if !self.trust.accepts_ip(is_right) || !self.window.has(packet.fast().time()) {
             return false;
         }
         let Some(next) = run.next::<KNOWN>(packet, shape, rest) else { return false };
@@ -94,10 +94,10 @@ impl Tracker {
         {
             self.weigh_run(id);
         }
-        self.bursts.pass(id, packet.time(), packet.l1_bytes());
+        self.bursts.pass(id, packet.fast().time(), packet.l1_bytes());
         self.count_accepted(packet, icrc, is_right);
         if silence > self.quiet_ns as u64 {
-            self.silent_in_run(id, &packet.clone(), silence as i64);
+            self.silent_in_run(id, &packet.facts(), silence as i64);
         }
         true
     }
@@ -105,7 +105,7 @@ impl Tracker {
     /// Notes the silence before a packet that a run took.
     #[cold]
     #[inline(never)]
-    fn silent_in_run(&mut self, id: FlowId, packet: &impl PacketView, silence: i64) {
+    fn silent_in_run(&mut self, id: FlowId, packet: &Facts, silence: i64) {
         let Some(x) = self.flows.run(id).map(|run| run.last_unwrapped()) else { return };
         let begins = packet.opcode().shape().begins;
         // The message that this packet ended waits already.
@@ -128,10 +128,10 @@ impl Tracker {
         rest: usize,
         icrc: impl FnOnce() -> State,
     ) -> bool {
-        let (shape, frame) = (packet.opcode().shape(), self.number() + 1);
+        let (shape, frame) = (packet.fast().opcode().shape(), self.number() + 1);
         let Some(id) = self.flows.with_run_for(packet) else { return false };
         let is_right = if KNOWN { packet.ip_right() } else { packet.is_ip_right() };
-        if !self.trust.accepts_ip(is_right) || !self.window.has(packet.time()) {
+        if !self.trust.accepts_ip(is_right) || !self.window.has(packet.fast().time()) {
             return false;
         }
         let Some(run) = self.flows.run(id) else { return false };
@@ -140,12 +140,12 @@ impl Tracker {
         if !self.trust.accepts(icrc) {
             return false;
         }
-        let silence = run.silence(packet.time());
+        let silence = run.silence(packet.fast().time());
         run.take_to_wait(packets, packet, shape, frame, icrc);
-        self.bursts.pass(id, packet.time(), packet.l1_bytes());
+        self.bursts.pass(id, packet.fast().time(), packet.l1_bytes());
         self.count_accepted(packet, icrc, is_right);
         if silence > self.quiet_ns {
-            self.silent_data(id, packet.time() - silence, packet, false);
+            self.silent_data(id, packet.fast().time() - silence, &packet.facts(), false);
         }
         true
     }
@@ -161,13 +161,13 @@ impl Tracker {
     /// Takes an ACK of a flow whose peer is known, if it is not corrupt: the part of [`place`](Self::place) that it needs. Runs
     /// go on.
     #[inline]
-    pub(super) fn acknowledges(&mut self, packet: &impl FastForm, metrics: &mut impl Metric) -> bool {
+    pub(super) fn acknowledges(&mut self, packet: &Facts, metrics: &mut Metrics) -> bool {
         let Some(aeth) = packet.aeth().filter(|aeth| aeth.syndrome().is_ack()) else { return false };
         let is_right = packet.ip_right();
         if !self.trust.accepts(packet.icrc()) || !self.trust.accepts_ip(is_right) {
             return false;
         }
-        let Some(id) = self.flows.found(packet) else { return false };
+        let Some(id) = packet.key().and_then(|key| self.flows.found(key)) else { return false };
         let frame = self.number();
         let Some(Responder { flow, peer, mut own, asked, seen }) = self.flows.responder(id) else {
             return false;
@@ -225,7 +225,7 @@ impl Tracker {
         self.trust.accept(packet.icrc(), is_right);
         let (flow, space, class) = (Some(id), Some(Direction::Response), Some(class));
         let peer = self.flows.peer(id);
-        let (epoch, peer_qp) = self.identity(flow, metrics);
+        let (epoch, peer_qp) = self.identity(flow);
         let (is_marked_later, is_control) = (false, true);
         let place = Placed { frame, flow, space, class, is_marked_later, is_control, peer, epoch, peer_qp };
         self.bursts.on_packet(packet, &place);
@@ -236,32 +236,39 @@ impl Tracker {
 
     /// Takes a READ response if it is the next packet of a run of READ responses.
     #[inline(never)]
-    pub(super) fn goes_on_with_data(&mut self, packet: &impl FastForm, metrics: &mut impl Metric) -> bool {
-        let (icrc, is_right) = (packet.icrc(), packet.ip_right());
-        if !self.trust.accepts(icrc) || !self.trust.accepts_ip(is_right) || !self.window.has(packet.time()) {
+    pub(super) fn goes_on_with_data(&mut self, packet: &impl FastForm, metrics: &mut Metrics) -> bool {
+        let (icrc, is_right) = (packet.fast().icrc(), packet.ip_right());
+        if !self.trust.accepts(icrc)
+            || !self.trust.accepts_ip(is_right)
+            || !self.window.has(packet.fast().time())
+        {
             return false;
         }
         let Some(id) = self.flows.with_run_for(packet) else { return false };
-        let (shape, frame) = (packet.opcode().shape(), self.number());
+        let (shape, frame) = (packet.fast().opcode().shape(), self.number());
         let Some((run, asking)) = self.flows.answering(id) else { return false };
         let Some(packets) = run.next_data(packet, shape) else { return false };
-        let silence = run.silence(packet.time());
+        let silence = run.silence(packet.fast().time());
         run.take_data(packets, packet, shape, frame);
-        asking.requests.answer(&Response::with_data(packet, frame), &mut self.resolved, &self.config);
+        asking.requests.answer(
+            &Response::with_data(packet.fast().psn(), packet.fast().time(), frame),
+            &mut self.resolved,
+            &self.config,
+        );
         if !shape.ends
             && asking.peer == Some(id)
-            && let Some(may_wait) = asking.requests.may_wait(packet.psn())
+            && let Some(may_wait) = asking.requests.may_wait(packet.fast().psn())
         {
             run.wait(&may_wait);
             asking.is_behind = true;
         }
-        tell(metrics, &mut self.resolved, (Direction::Request, packet.encapsulation()), frame);
+        tell(metrics, &mut self.resolved, (Direction::Request, asking.encapsulation), frame);
         self.tell_measured(id, metrics);
         self.capture.rdma_packets += 1;
-        self.bursts.pass(id, packet.time(), packet.l1_bytes());
+        self.bursts.pass(id, packet.fast().time(), packet.l1_bytes());
         self.trust.accept(icrc, is_right);
         if silence > self.quiet_ns {
-            self.silent_data(id, packet.time() - silence, packet, false);
+            self.silent_data(id, packet.fast().time() - silence, &packet.facts(), false);
         }
         true
     }

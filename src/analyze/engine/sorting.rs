@@ -7,7 +7,6 @@
 use std::collections::VecDeque;
 
 use super::{Analysis, intake::Held};
-use crate::analyze::metric::Metric;
 
 /// Frames that wait for those before them.
 #[derive(serde::Serialize, serde::Deserialize)]
@@ -113,7 +112,7 @@ impl Sorting {
     }
 }
 
-impl<M: Metric> Analysis<M> {
+impl Analysis {
     /// A frame that waits for those before it. `time`: its own.
     #[inline(never)]
     pub(super) fn sort(&mut self, time: i64, frame: Held) {

@@ -5,9 +5,9 @@ use std::ops::Range;
 use super::trust::{Mirrors, Strays, Trust};
 use crate::{
     analyze::{
-        metric::{Metric, Verdict, capture::CaptureCounts, microburst::Microbursts},
+        metric::{Metric, Metrics, Verdict, Wants, capture::CaptureCounts, microburst::Microbursts},
         model::{Files, FlowId, Options, Space, Trigger},
-        packet::{PacketView, key::Key},
+        packet::{Facts, key::Key},
         table::{Begin, Flows, budget::Relief, connection::Connections, flow::Flow},
         track::{
             copies::Copying,
@@ -50,6 +50,9 @@ pub(crate) struct Tracker {
     pub(super) window: Window,
     /// Frames that have a number and are not analyzed.
     pub(super) passed_over: u64,
+    /// A metric wants to know the [identity](Self::identity) of flows.
+    #[serde(skip)]
+    wants_identity: bool,
     /// The interfaces' names.
     pub(crate) links: Vec<String>,
     /// The files that they are of, where several are merged.
@@ -115,8 +118,7 @@ impl Window {
 }
 
 impl Tracker {
-    /// `histories`: the metrics are told of [histories](Metric::on_history).
-    pub(super) fn new(options: Options, histories: bool) -> Tracker {
+    pub(super) fn new(options: Options) -> Tracker {
         let mut connections = Connections::default();
         for known in &options.connections {
             connections.insert(known);
@@ -126,7 +128,7 @@ impl Tracker {
                 late_ns: options.reorder_window_ns,
                 ack_timeout_ns: options.ack_timeout_ns,
                 copying: Copying::default(),
-                histories: Histories::new(histories),
+                histories: Histories::default(),
                 measures: Measures::default(),
                 missed: 0,
                 is_sparse: false,
@@ -145,6 +147,7 @@ impl Tracker {
             mirrors: Mirrors::default(),
             strays: Strays::default(),
             trust: Trust::default(),
+            wants_identity: false,
             // The first packet asks the metrics.
             window: Window::EMPTY,
             passed_over: 0,
@@ -163,6 +166,19 @@ impl Tracker {
         Some(())
     }
 
+    /// Asks the metrics what they need.
+    pub(super) fn ask_wants(&mut self, metrics: &Metrics) {
+        let Wants { history, measured, identity } = metrics.wants();
+        self.config.histories = Histories::new(history);
+        self.config.measures = Measures::new(measured);
+        self.wants_identity = identity;
+    }
+
+    /// The next packet asks the metrics for their span.
+    pub(super) fn forget_window(&mut self) {
+        self.window = Window::EMPTY;
+    }
+
     /// The number of the frame at hand.
     #[inline(always)]
     pub(super) fn number(&self) -> u64 {
@@ -171,7 +187,7 @@ impl Tracker {
 
     /// Called before each packet: if a metric divides the time before it, runs end.
     #[inline(always)]
-    pub(super) fn enter_window(&mut self, time: i64, metrics: &mut impl Metric) {
+    pub(super) fn enter_window(&mut self, time: i64, metrics: &mut Metrics) {
         if !self.window.has(time) {
             self.change_window(time, metrics);
         }
@@ -186,7 +202,7 @@ impl Tracker {
 
     #[cold]
     #[inline(never)]
-    fn change_window(&mut self, time: i64, metrics: &mut impl Metric) {
+    fn change_window(&mut self, time: i64, metrics: &mut Metrics) {
         if self.window.rest > 0 {
             tell_silences(&mut self.silences, &mut self.data_silences, metrics);
             self.window.go_on();
@@ -213,7 +229,7 @@ impl Tracker {
 
     /// Tells the metrics of the runs that are over, and of silences.
     #[inline(always)]
-    pub(super) fn gather(&mut self, metrics: &mut impl Metric) {
+    pub(super) fn gather(&mut self, metrics: &mut Metrics) {
         if self.flows.has_sums() {
             gather_sums(&mut self.flows, metrics);
         }
@@ -227,11 +243,11 @@ impl Tracker {
         &mut self,
         id: FlowId,
         (lull, to): (Lull, i64),
-        packet: &impl PacketView,
+        packet: &Facts,
         begins: bool,
         again: Option<Trigger>,
     ) {
-        let place = (packet.frame().interface, packet.path_tag());
+        let place = (packet.interface(), packet.path_tag());
         let silence = lull.end(id, to, self.number(), place);
         let messages = silence.messages + !begins as u32;
         if !begins && again.is_none() && silence.answered_ns <= silence.from_ns {
@@ -246,7 +262,7 @@ impl Tracker {
     /// Notes a silence of a responder, from this time on, that this READ response ended. `is_again`: it was retransmitted.
     #[cold]
     #[inline(never)]
-    pub(super) fn silent_data(&mut self, id: FlowId, from: i64, packet: &impl PacketView, is_again: bool) {
+    pub(super) fn silent_data(&mut self, id: FlowId, from: i64, packet: &Facts, is_again: bool) {
         let flow = self.flows.unsettled(id);
         let Some(read) = flow.responses.get().and_then(|responses| responses.read.get()) else { return };
         let asking = flow.peer.map(|peer| &self.flows.unsettled(peer).requests);
@@ -263,7 +279,7 @@ impl Tracker {
             begins: shape.begins,
             again: (is_again || is_asked_again).then(|| read.trigger()),
             rtt_ns: asking.and_then(|requests| requests.rtt_min),
-            interface: packet.frame().interface,
+            interface: packet.interface(),
             path_tag: packet.path_tag(),
         };
         if !silence.begins && silence.again.is_none() {
@@ -276,15 +292,15 @@ impl Tracker {
     }
 
     /// Ends all runs: flows and metrics then know of all packets.
-    pub(super) fn settle_all(&mut self, metrics: &mut impl Metric) {
+    pub(super) fn settle_all(&mut self, metrics: &mut Metrics) {
         self.flows.settle_all();
         self.gather(metrics);
     }
 
     /// The epoch of a flow and its sender's queue pair, for metrics that want them.
     #[inline(always)]
-    pub(super) fn identity<M: Metric>(&self, flow: Option<FlowId>, _: &M) -> (Option<u32>, Option<u32>) {
-        let wanted = flow.filter(|_| M::WANTS_IDENTITY);
+    pub(super) fn identity(&self, flow: Option<FlowId>) -> (Option<u32>, Option<u32>) {
+        let wanted = flow.filter(|_| self.wants_identity);
         let flow = wanted.and_then(|FlowId(id)| self.flows.flows.get(id as usize));
         flow.map_or((None, None), |flow| (Some(flow.epoch), flow.peer_qp))
     }
@@ -307,7 +323,7 @@ impl Tracker {
 
     /// Tells the metrics of the latencies of the requests that this flow answered.
     #[inline(always)]
-    pub(super) fn tell_measured(&self, responder: FlowId, metrics: &mut impl Metric) {
+    pub(super) fn tell_measured(&self, responder: FlowId, metrics: &mut Metrics) {
         if self.config.measures.are_wanted() {
             let asking = self.flows.peer(responder);
             self.config.measures.take(|measured| {
@@ -321,12 +337,12 @@ impl Tracker {
     /// Begins a flow with its first packet.
     #[cold]
     #[inline(never)]
-    pub(super) fn begin(&mut self, key: &Key, packet: &impl PacketView, metrics: &mut impl Metric) -> FlowId {
+    pub(super) fn begin(&mut self, key: &Key, packet: &Facts, metrics: &mut Metrics) -> FlowId {
         let (opcode, psn) = (packet.opcode(), packet.psn().0);
         let (key, service, is_cnp) = (*key, opcode.service(), opcode.is_cnp());
         let begin = &Begin { key, service, encapsulation: packet.encapsulation(), time: packet.time(), psn };
         let id = self.flows.add(begin).unwrap_or_else(|| self.evict_for(begin, metrics));
-        self.capture.flow_began(packet.frame().interface);
+        self.capture.flow_began(packet.interface());
         self.strays.give_to(self.flows.get_mut(id));
         if service.is_reliable() || service == Service::Uc || is_cnp {
             self.connections.appeared(&mut self.flows, id);
@@ -335,7 +351,7 @@ impl Tracker {
     }
 
     /// Evicts a flow for another one.
-    fn evict_for(&mut self, begin: &Begin, metrics: &mut impl Metric) -> FlowId {
+    fn evict_for(&mut self, begin: &Begin, metrics: &mut Metrics) -> FlowId {
         let id = self.flows.oldest();
         self.evict(id, begin, metrics);
         self.flows.enter(id);
@@ -343,7 +359,7 @@ impl Tracker {
     }
 
     /// Evicts a flow. Its place gets a new flow that is not in the hash table yet.
-    fn evict(&mut self, id: FlowId, begin: &Begin, metrics: &mut impl Metric) {
+    fn evict(&mut self, id: FlowId, begin: &Begin, metrics: &mut Metrics) {
         self.capture.evicted_flows += 1;
         self.connections.disappears(&self.flows, id);
         self.flows.leave(id);
@@ -375,7 +391,7 @@ impl Tracker {
     /// Flows hold too much memory: some lose detail, or are evicted.
     #[cold]
     #[inline(never)]
-    fn relieve(&mut self, time: i64, metrics: &mut impl Metric) {
+    fn relieve(&mut self, time: i64, metrics: &mut Metrics) {
         const AT_ONCE: usize = 16;
         for _ in 0..AT_ONCE {
             match self.flows.relief(time) {
@@ -407,7 +423,7 @@ impl Tracker {
         &mut self,
         id: FlowId,
         (service, time, psn): (Service, i64, u32),
-        metrics: &mut impl Metric,
+        metrics: &mut Metrics,
     ) {
         let old = self.flows.get_mut(id);
         let (key, encapsulation, peer, epoch) = (old.key, old.encapsulation, old.peer, old.epoch + 1);
@@ -426,7 +442,7 @@ impl Tracker {
     }
 
     /// Puts a new flow into the place of an old one. The old one is retired, as long as retired flows are reported one by one.
-    fn retire(&mut self, id: FlowId, mut new: Flow, evicted: bool, metrics: &mut impl Metric) {
+    fn retire(&mut self, id: FlowId, mut new: Flow, evicted: bool, metrics: &mut Metrics) {
         let place = self.flows.get_mut(id);
         if self.retired.len() >= MAX_RETIRED {
             new.requests.seq.ring.take_over(&mut place.requests.seq.ring);
@@ -470,7 +486,7 @@ impl Tracker {
     }
 
     /// No more packets come: decides what was left open, as well as the evidence allows.
-    pub(super) fn decide(&mut self, metrics: &mut impl Metric) {
+    pub(super) fn decide(&mut self, metrics: &mut Metrics) {
         self.settle_all(metrics);
         self.connections.by_port(&mut self.flows);
         self.config.is_coarse = self.coarse_ns().is_some();
@@ -494,7 +510,7 @@ fn is_sparse(flows: &[Flow]) -> bool {
 }
 
 /// Decides what a flow has left open.
-fn finish(flow: &mut Flow, config: &TrackConfig, resolved: &mut Vec<Resolved>, metrics: &mut impl Metric) {
+fn finish(flow: &mut Flow, config: &TrackConfig, resolved: &mut Vec<Resolved>, metrics: &mut Metrics) {
     let Flow { requests, responses, ids, encapsulation, .. } = flow;
     requests.finish(ids, config, resolved);
     tell(metrics, resolved, (Space::Request, *encapsulation), 0);
@@ -506,7 +522,7 @@ fn finish(flow: &mut Flow, config: &TrackConfig, resolved: &mut Vec<Resolved>, m
 
 #[cold]
 #[inline(never)]
-fn gather_sums(flows: &mut Flows, metrics: &mut impl Metric) {
+fn gather_sums(flows: &mut Flows, metrics: &mut Metrics) {
     for sum in flows.take_sums() {
         metrics.on_run(&sum);
     }
@@ -514,7 +530,7 @@ fn gather_sums(flows: &mut Flows, metrics: &mut impl Metric) {
 
 #[cold]
 #[inline(never)]
-fn tell_silences(requests: &mut Vec<Silence>, data: &mut Vec<DataSilence>, metrics: &mut impl Metric) {
+fn tell_silences(requests: &mut Vec<Silence>, data: &mut Vec<DataSilence>, metrics: &mut Metrics) {
     requests.drain(..).for_each(|silence| metrics.on_silence(&silence));
     data.drain(..).for_each(|silence| metrics.on_data_silence(&silence));
 }
@@ -522,7 +538,7 @@ fn tell_silences(requests: &mut Vec<Silence>, data: &mut Vec<DataSilence>, metri
 /// Tells the metrics of verdicts on earlier packets. They hear of the current packet by `on_packet`.
 #[inline(always)]
 pub(super) fn tell(
-    metrics: &mut impl Metric,
+    metrics: &mut Metrics,
     resolved: &mut Vec<Resolved>,
     place: (Space, Encapsulation),
     frame: u64,
@@ -535,7 +551,7 @@ pub(super) fn tell(
 #[cold]
 #[inline(never)]
 fn tell_all(
-    metrics: &mut impl Metric,
+    metrics: &mut Metrics,
     resolved: &mut Vec<Resolved>,
     (space, encapsulation): (Space, Encapsulation),
     frame: u64,

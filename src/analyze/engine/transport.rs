@@ -3,9 +3,9 @@
 use super::tracker::{Tracker, tell};
 use crate::{
     analyze::{
-        metric::{Metric, Placed},
+        metric::{Metric, Metrics, Placed},
         model::{Class, FlowId, Space, Trigger},
-        packet::PacketView,
+        packet::Facts,
         table::{
             connection::{Place as PlaceOfRequests, is_new_place, is_tried},
             flow::{Flow, REQUESTS, RESPONSES},
@@ -25,12 +25,12 @@ use crate::{
 
 impl Tracker {
     /// Finds the place of a transport packet, and tells the metrics. `whole` is needed for management datagrams only.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn on_transport(
         &mut self,
-        facts: &impl PacketView,
+        facts: &Facts,
         whole: Option<&Dissection<'_>>,
-        metrics: &mut impl Metric,
+        metrics: &mut Metrics,
     ) {
         self.capture.rdma_packets += 1;
         let flaw = self.trust.flaw_of(facts);
@@ -41,7 +41,7 @@ impl Tracker {
             self.gather(metrics);
             self.weigh(id);
             let (frame, peer) = (self.number(), self.asking(flow, space));
-            let (epoch, peer_qp) = self.identity(flow, metrics);
+            let (epoch, peer_qp) = self.identity(flow);
             let (is_marked_later, is_control) = (false, false);
             let place =
                 Placed { frame, flow, space, class, is_marked_later, is_control, peer, epoch, peer_qp };
@@ -54,11 +54,7 @@ impl Tracker {
     /// Takes the packet if its flow expects it, as for nearly all packets: see [`Flow::expects`]. The result is that of
     /// [`place`](Self::place).
     #[inline(always)]
-    fn take_expected(
-        &mut self,
-        facts: &impl PacketView,
-        metrics: &mut impl Metric,
-    ) -> Option<(FlowId, Direction)> {
+    fn take_expected(&mut self, facts: &Facts, metrics: &mut Metrics) -> Option<(FlowId, Direction)> {
         if self.options.reference {
             return None;
         }
@@ -67,7 +63,7 @@ impl Tracker {
             let is_data = shape.operation == Some(Operation::ReadResponse);
             return if is_data { self.take_expected_data(facts, shape, metrics) } else { None };
         }
-        let (id, frame) = (self.flows.touch(&facts.key()?)?, self.number());
+        let (id, frame) = (self.flows.touch(facts.key()?)?, self.number());
         let flow = self.flows.get_mut(id);
         if !flow.expects(facts, shape) {
             return None;
@@ -93,11 +89,11 @@ impl Tracker {
     #[inline(never)]
     fn take_expected_data(
         &mut self,
-        facts: &impl PacketView,
+        facts: &Facts,
         shape: &Shape,
-        metrics: &mut impl Metric,
+        metrics: &mut Metrics,
     ) -> Option<(FlowId, Direction)> {
-        let (id, frame) = (self.flows.touch(&facts.key()?)?, self.number());
+        let (id, frame) = (self.flows.touch(facts.key()?)?, self.number());
         let peer = self.flows.peer(id);
         let (flow, peer) = self.flows.two(id, peer);
         let tells_mtu = shape.payload == PayloadRule::Full
@@ -110,7 +106,11 @@ impl Tracker {
         flow.take_expected_data(facts, shape, frame);
         let mut goes_on = false;
         if let Some(peer) = peer {
-            peer.requests.answer(&Response::with_data(facts, frame), &mut self.resolved, &self.config);
+            peer.requests.answer(
+                &Response::with_data(facts.psn(), facts.time(), frame),
+                &mut self.resolved,
+                &self.config,
+            );
             // A packet that shows the path MTU must not be counted in a run.
             goes_on = is_alike && peer.requests.knows_mtu();
             tell(metrics, &mut self.resolved, (Direction::Request, flow.encapsulation), frame);
@@ -128,10 +128,10 @@ impl Tracker {
     #[inline(never)]
     fn on_transport_in_full(
         &mut self,
-        facts: &impl PacketView,
+        facts: &Facts,
         whole: Option<&Dissection<'_>>,
         flaw: Option<Flaw>,
-        metrics: &mut impl Metric,
+        metrics: &mut Metrics,
     ) {
         let (flow, space, class) = self.place(facts, whole, flaw, metrics);
         self.gather(metrics);
@@ -144,7 +144,7 @@ impl Tracker {
             false => self.asking(flow, space),
         };
         self.config.histories.drain(|history| metrics.on_history(&history));
-        let (epoch, peer_qp) = self.identity(flow, metrics);
+        let (epoch, peer_qp) = self.identity(flow);
         let is_marked_later = class == Some(Class::CaptureDuplicate)
             && facts.mark() == Ecn::CE
             && flow.zip(space).is_some_and(|(id, space)| self.flows.get_mut(id).take_mark(space));
@@ -163,12 +163,12 @@ impl Tracker {
     #[inline(always)]
     fn place(
         &mut self,
-        facts: &impl PacketView,
+        facts: &Facts,
         whole: Option<&Dissection<'_>>,
         flaw: Option<Flaw>,
-        metrics: &mut impl Metric,
+        metrics: &mut Metrics,
     ) -> (Option<FlowId>, Option<Space>, Option<Class>) {
-        let Some(key) = &facts.key() else { return (None, None, Some(Class::Unsequenced)) };
+        let Some(key) = facts.key() else { return (None, None, Some(Class::Unsequenced)) };
         let (opcode, psn) = (facts.opcode(), facts.psn());
         let service = opcode.service();
         let (time, frame) = (facts.time(), self.number());
@@ -206,7 +206,7 @@ impl Tracker {
         let shape = opcode.shape();
         let operation = match shape.operation {
             Some(Operation::Cnp) => {
-                let is_recorded = flow.cnp_records.is_recorded(facts.frame().interface, time);
+                let is_recorded = flow.cnp_records.is_recorded(facts.interface(), time);
                 if is_recorded && self.config.copying.is_of_one_path(self.capture.rdma_packets) {
                     return (Some(id), None, Some(Class::CaptureDuplicate));
                 }
@@ -268,7 +268,7 @@ impl Tracker {
     }
 
     /// A request packet was taken: notes the silence before it, or before the repetition that waited for it. `lull`: before the packet.
-    fn after_request(&mut self, id: FlowId, lull: &Lull, facts: &impl PacketView, class: Option<Class>) {
+    fn after_request(&mut self, id: FlowId, lull: &Lull, facts: &Facts, class: Option<Class>) {
         let requests = &self.flows.get_mut(id).requests;
         let after = requests.lull(lull.hi);
         let silence = after.from - lull.from;
@@ -306,7 +306,7 @@ impl Tracker {
 
     /// A packet whose PSN space cannot be tracked.
     #[inline(never)]
-    fn on_datagram(&mut self, id: FlowId, facts: &impl PacketView, whole: Option<&Dissection<'_>>) {
+    fn on_datagram(&mut self, id: FlowId, facts: &Facts, whole: Option<&Dissection<'_>>) {
         let flow = self.flows.get_mut(id);
         flow.requests.counts.packets += 1;
         flow.requests.counts.class(Class::Unsequenced);
@@ -320,12 +320,12 @@ impl Tracker {
             && let (Some(key), Some(d)) = (facts.key(), whole)
             && key.dest_qp() == 1
         {
-            self.on_management(d, &key);
+            self.on_management(d, key);
         }
     }
 
     #[inline]
-    fn on_request(&mut self, id: FlowId, request: &mut Request, metrics: &mut impl Metric) -> Option<Class> {
+    fn on_request(&mut self, id: FlowId, request: &mut Request, metrics: &mut Metrics) -> Option<Class> {
         let psn = request.packet.psn;
         let flow = self.flows.get_mut(id);
         flow.completeness |= REQUESTS;
@@ -355,8 +355,8 @@ impl Tracker {
         &mut self,
         id: FlowId,
         response: &Request,
-        facts: &impl PacketView,
-        metrics: &mut impl Metric,
+        facts: &Facts,
+        metrics: &mut Metrics,
     ) -> Option<Class> {
         let &Request { ref packet, operation, position, .. } = response;
         let (syndrome, msn) = facts.aeth().map(|aeth| (aeth.syndrome(), aeth.msn())).unzip();
@@ -410,7 +410,7 @@ impl Tracker {
     }
 
     /// A READ response was taken: notes the silence before it. `before`: the time of the one before.
-    fn after_data(&mut self, id: FlowId, before: i64, facts: &impl PacketView, class: Option<Class>) {
+    fn after_data(&mut self, id: FlowId, before: i64, facts: &Facts, class: Option<Class>) {
         let last = self.flows.unsettled(id).responses.last_data();
         let is_again = class == Some(Class::Retransmission);
         let silence = last.map_or(0, |last| last - before);

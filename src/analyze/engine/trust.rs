@@ -3,7 +3,7 @@
 use crate::{
     analyze::{
         model::Class,
-        packet::{MirrorCopy, PacketView, key::Key},
+        packet::{Facts, MirrorCopy, key::Key},
         table::flow::{Flow, Opcodes, state_at},
         track::class::{Flaw, Place},
     },
@@ -53,7 +53,7 @@ impl Trust {
     /// Counts a packet. Returns what its receiver will not accept it for: its ICRC or its IPv4 header checksum is wrong, and is
     /// trusted; or a switch trimmed it.
     #[inline(always)]
-    pub(crate) fn flaw_of(&mut self, packet: &impl PacketView) -> Option<Flaw> {
+    pub(crate) fn flaw_of(&mut self, packet: &Facts) -> Option<Flaw> {
         let icrc = packet.icrc();
         let mut corrupt = false;
         if matches!(icrc, State::Good | State::Bad) {
@@ -111,7 +111,7 @@ impl Strays {
     const MAX: usize = 256;
 
     #[cold]
-    pub(crate) fn remember(&mut self, key: &Key, packet: &impl PacketView) {
+    pub(crate) fn remember(&mut self, key: &Key, packet: &Facts) {
         let at = self.0.iter().position(|stray| stray.key == *key).unwrap_or(self.0.len());
         if at == Strays::MAX {
             return;

@@ -1,6 +1,6 @@
 //! Source and destination of a packet, for tables that are rarely used.
 
-use crate::analyze::{model::Address, packet::PacketView};
+use crate::analyze::{model::Address, packet::Facts};
 
 /// Who sends, who receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -13,7 +13,7 @@ pub struct Ends {
 
 impl Ends {
     /// The addresses of the innermost packet; `None` if it has none that this toolkit reads.
-    pub(crate) fn of(packet: &impl PacketView) -> Option<Ends> {
+    pub(crate) fn of(packet: &Facts) -> Option<Ends> {
         packet.key().map(|key| Ends { src: key.source(), dst: key.destination() })
     }
 }

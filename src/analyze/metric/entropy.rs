@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 
 use super::{Context, KnownFlow, Metric, Placed, ends::Ends, per_flow::PerFlow};
 use crate::{
-    analyze::{model::FlowId, packet::PacketView, table::run::RunSum},
+    analyze::{model::FlowId, packet::Facts, table::run::RunSum},
     prefetch,
     report::{self, PortCollision, Ports as Report, SprayedFlow},
     wire::{Qpn, Udp},
@@ -87,7 +87,7 @@ struct Alone {
 
 impl Metric for Entropy {
     #[inline(always)]
-    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+    fn on_packet(&mut self, packet: &Facts, place: &Placed) {
         let (Some(id), Some(port)) = (place.flow, packet.port()) else { return };
         if place.is_capture_duplicate() {
             return;
@@ -136,7 +136,7 @@ impl Metric for Entropy {
 
 impl Flow {
     #[cold]
-    fn switch(&mut self, port: u16, packet: &impl PacketView, several: &mut usize) {
+    fn switch(&mut self, port: u16, packet: &Facts, several: &mut usize) {
         // A CNP is no part of what its flow sends: adapters give it a port of its own.
         if packet.opcode().is_cnp() {
             return;
@@ -189,7 +189,7 @@ impl Many {
 
 impl Entropy {
     #[cold]
-    fn start(&mut self, id: FlowId, port: u16, packet: &impl PacketView) {
+    fn start(&mut self, id: FlowId, port: u16, packet: &Facts) {
         let Some(ends) = Ends::of(packet) else { return };
         let is_full = self.pairs.len() >= MAX_PAIRS && !self.numbers.contains_key(&ends);
         if is_full || packet.opcode().is_cnp() {
@@ -201,7 +201,7 @@ impl Entropy {
             pairs.push(ends);
             pairs.len() as u32 - 1
         });
-        let (qp, bytes) = (packet.key().unwrap_or_default().dest_qp(), packet.l1_bytes() as u64);
+        let (qp, bytes) = (packet.dest_qp().map_or(0, |qp| qp.0), packet.l1_bytes() as u64);
         *flow = Flow { pair, qp, used: Used { port, bytes }, many: None };
     }
 

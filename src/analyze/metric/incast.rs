@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::{Context, Metric, Placed, bins, bit_rate, numbers::Numbers, per_flow::PerFlow};
 use crate::{
-    analyze::{model::FlowId, packet::PacketView, table::run::RunSum},
+    analyze::{model::FlowId, packet::Facts, table::run::RunSum},
     report::{self, Reason},
 };
 
@@ -83,7 +83,7 @@ impl Incast {
 
     #[cold]
     #[inline(never)]
-    fn begin(&mut self, flow: FlowId, packet: &impl PacketView) {
+    fn begin(&mut self, flow: FlowId, packet: &Facts) {
         let (Some(src), Some(dst)) = (packet.source(), packet.destination()) else { return };
         if self.flows.entry(flow).is_none() {
             return;
@@ -179,7 +179,7 @@ impl Incast {
 
 impl Metric for Incast {
     #[inline(always)]
-    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+    fn on_packet(&mut self, packet: &Facts, place: &Placed) {
         if self.speed_bps > 0
             && let Some(flow) = place.flow
             && !place.is_capture_duplicate()

@@ -5,11 +5,11 @@ use std::{
     ops::Range,
 };
 
-use super::{Measured, Metric, Placed, Verdict, What};
+use super::{Measured, Metric, Placed, Verdict, Wants, What};
 use crate::{
     analyze::{
         model::{Address, Class, FlowId, Space},
-        packet::PacketView,
+        packet::Facts,
     },
     dissect::Encapsulation,
     opcode::{Direction, Opcode, Operation, Position, Service},
@@ -20,8 +20,8 @@ use crate::{
 /// A metric that calls a function with each message of a requester. A message comes when it is over: acknowledged, and
 /// followed by [`Messages::KEPT`] others of its flow, for it may still be retransmitted; or when it is pushed out. At most
 /// [`Messages::MOST`] are kept at a time.
-pub struct Messages<F> {
-    tell: F,
+pub struct Messages {
+    tell: Box<dyn FnMut(&report::Message) + Send>,
     flows: Vec<Flow>,
     kept: usize,
     /// Packets whose class is open, by their frames: the flow and the PSN.
@@ -66,19 +66,17 @@ const BASE: u64 = 1 << 32;
 /// Packets whose class is open that are remembered.
 const MOST_UNDECIDED: usize = 1 << 14;
 
-impl Messages<()> {
+impl Messages {
     /// Messages of a flow that wait, though they are complete.
     pub const KEPT: usize = 32;
     /// Messages of a flow that wait for their end.
     pub const MOST_OF_FLOW: usize = 4096;
     /// Messages of all flows that wait.
     pub const MOST: usize = 1 << 20;
-}
 
-impl<F: FnMut(&report::Message)> Messages<F> {
     /// The metric that calls this function.
-    pub fn new(tell: F) -> Messages<F> {
-        Messages { tell, flows: Vec::new(), kept: 0, undecided: HashMap::default() }
+    pub fn new(tell: impl FnMut(&report::Message) + Send + 'static) -> Messages {
+        Messages { tell: Box::new(tell), flows: Vec::new(), kept: 0, undecided: HashMap::default() }
     }
 
     /// Tells of all messages that are kept: the capture is over.
@@ -127,7 +125,7 @@ impl Flow {
     }
 
     /// Takes a packet. Returns whether there is one more message.
-    fn take(&mut self, x: u64, packet: &impl PacketView, place: &Placed) -> bool {
+    fn take(&mut self, x: u64, packet: &Facts, place: &Placed) -> bool {
         let shape = packet.opcode().shape();
         let (begins, ends) = (
             matches!(shape.position, Position::First | Position::Only),
@@ -227,7 +225,7 @@ impl Flow {
 }
 
 impl Message {
-    fn new(x: u64, packet: &impl PacketView, place: &Placed) -> Message {
+    fn new(x: u64, packet: &Facts, place: &Placed) -> Message {
         let here = (place.frame, packet.time());
         Message {
             at: x,
@@ -270,11 +268,12 @@ impl Message {
     }
 }
 
-impl<F: FnMut(&report::Message)> Metric for Messages<F> {
-    const WANTS_MEASURED: bool = true;
-    const WANTS_IDENTITY: bool = true;
+impl Metric for Messages {
+    fn wants(&self) -> Wants {
+        Wants { measured: true, identity: true, ..Wants::default() }
+    }
 
-    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+    fn on_packet(&mut self, packet: &Facts, place: &Placed) {
         let (Some(id), Some(Space::Request)) = (place.flow, place.space) else { return };
         if matches!(place.class, Some(Class::CaptureDuplicate | Class::Corrupt | Class::Trimmed))
             || packet.opcode().direction() != Direction::Request

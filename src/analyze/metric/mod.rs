@@ -26,7 +26,11 @@ pub mod timeline;
 pub mod traffic;
 pub mod verdict;
 
-use std::ops::Range;
+mod own;
+
+use std::{any::Any, ops::Range};
+
+pub(crate) use own::Own;
 
 pub use super::track::{
     distribution as latency,
@@ -36,7 +40,7 @@ pub use super::track::{
 };
 use super::{
     model::{Address, Class, Event, FlowId, Options, Space},
-    packet::PacketView,
+    packet::Facts,
     table::run::RunSum,
 };
 use crate::{
@@ -51,17 +55,15 @@ use crate::{
 /// Most packets directly follow the last packet of their flow, and change only sums. The analysis counts them in *runs*, and
 /// tells of a run when it ends. So a packet comes by [`on_packet`](Self::on_packet) or in a [`RunSum`], never by both. No
 /// function may allocate for each packet.
-pub trait Metric {
-    /// Whether [`on_history`](Self::on_history) is called: histories take some time.
-    const WANTS_HISTORY: bool = false;
-    /// Whether [`on_measured`](Self::on_measured) is called.
-    const WANTS_MEASURED: bool = false;
-    /// Whether [`Placed::epoch`] and [`Placed::peer_qp`] are told.
-    const WANTS_IDENTITY: bool = false;
+pub trait Metric: Any + Send {
+    /// What it needs beyond what every metric is told. It is asked once.
+    fn wants(&self) -> Wants {
+        Wants::default()
+    }
 
     /// A packet of the InfiniBand transport that is not in a run.
     #[inline(always)]
-    fn on_packet(&mut self, _packet: &impl PacketView, _place: &Placed) {}
+    fn on_packet(&mut self, _packet: &Facts, _place: &Placed) {}
 
     /// Packets of one flow that followed each other: new, not marked, neither acknowledgements nor CNPs.
     fn on_run(&mut self, _run: &RunSum) {}
@@ -76,7 +78,7 @@ pub trait Metric {
     /// A frame that is not of the InfiniBand transport: PAUSE, ARP, anything.
     fn on_frame(&mut self, _event: &Event<'_>) {}
 
-    /// A latency of this flow's requests, if the metric [wants](Self::WANTS_MEASURED) them one by one.
+    /// A latency of this flow's requests, if the metric [wants](Self::wants) them one by one.
     fn on_measured(&mut self, _flow: FlowId, _measured: &Measured) {}
 
     /// A silence of a reliable flow's requests. It is told soon after the packet that ended it.
@@ -110,6 +112,29 @@ pub trait Metric {
     fn contribute(&self, _context: &Context<'_>, _head: &mut Head) {}
 }
 
+/// What a metric needs beyond what every metric is told: it takes some time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wants {
+    /// [`Metric::on_history`] is called.
+    pub history: bool,
+    /// [`Metric::on_measured`] is called.
+    pub measured: bool,
+    /// [`Placed::epoch`] and [`Placed::peer_qp`] are told.
+    pub identity: bool,
+}
+
+impl Wants {
+    /// What either of two metrics needs.
+    #[must_use]
+    pub fn or(self, other: Wants) -> Wants {
+        Wants {
+            history: self.history || other.history,
+            measured: self.measured || other.measured,
+            identity: self.identity || other.identity,
+        }
+    }
+}
+
 /// Where a packet belongs.
 #[derive(Clone, Copy, Debug)]
 pub struct Placed {
@@ -128,7 +153,7 @@ pub struct Placed {
     pub is_control: bool,
     /// Of a response: the flow of the requests that it answers; of a CNP: the flow that it slows; where that is known.
     pub peer: Option<FlowId>,
-    /// The epoch of the flow, if the metric [wants](Metric::WANTS_IDENTITY) it.
+    /// The epoch of the flow, if the metric [wants](Metric::wants) it.
     pub epoch: Option<u32>,
     /// The sender's queue pair, if it is known, and the metric wants it.
     pub peer_qp: Option<u32>,
@@ -143,7 +168,7 @@ impl Placed {
 
     /// Whether the packet is the first marked record of one transmission.
     #[inline(always)]
-    pub(crate) fn is_mark(&self, packet: &impl PacketView) -> bool {
+    pub(crate) fn is_mark(&self, packet: &Facts) -> bool {
         packet.mark() == Ecn::CE && (self.is_marked_later || !self.is_capture_duplicate())
     }
 }
@@ -268,9 +293,6 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// No metric.
-impl Metric for () {}
-
 /// Calls both metrics of a pair.
 macro_rules! both {
     ($($(#[$inline:meta])? fn $name:ident(&mut self, $($arg:ident: $type:ty),*);)+) => {$(
@@ -282,14 +304,14 @@ macro_rules! both {
     )+};
 }
 
-/// Two metrics; pairs of pairs are any number.
+/// Two metrics; pairs of pairs are any number. All calls are direct ones.
 impl<A: Metric, B: Metric> Metric for (A, B) {
-    const WANTS_HISTORY: bool = A::WANTS_HISTORY || B::WANTS_HISTORY;
-    const WANTS_MEASURED: bool = A::WANTS_MEASURED || B::WANTS_MEASURED;
-    const WANTS_IDENTITY: bool = A::WANTS_IDENTITY || B::WANTS_IDENTITY;
+    fn wants(&self) -> Wants {
+        self.0.wants().or(self.1.wants())
+    }
 
     both! {
-        #[inline(always)] fn on_packet(&mut self, packet: &impl PacketView, place: &Placed);
+        #[inline(always)] fn on_packet(&mut self, packet: &Facts, place: &Placed);
         fn on_run(&mut self, run: &RunSum);
         fn on_verdict(&mut self, verdict: &Verdict);
         fn on_history(&mut self, history: &History);
@@ -321,6 +343,9 @@ impl<A: Metric, B: Metric> Metric for (A, B) {
         self.1.contribute(context, head);
     }
 }
+
+/// All metrics of an analysis: the built-in ones are called directly, those of the user by their tables of functions.
+pub(crate) type Metrics = (BuiltIn, Own);
 
 /// Registers the built-in metrics. `built_in` makes nested pairs of them from the options. They are called in this order.
 macro_rules! built_in {

@@ -9,7 +9,7 @@ pub use crate::analyze::packet::l1_bytes;
 use crate::{
     analyze::{
         model::{Class, Event},
-        packet::PacketView,
+        packet::Facts,
         table::run::RunSum,
     },
     dissect::Encapsulation,
@@ -55,7 +55,7 @@ const _: () = assert!(Envelope::new(Encapsulation::RoceV1).fixed() >= PREAMBLE +
 
 impl Metric for Overhead {
     #[inline(always)]
-    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+    fn on_packet(&mut self, packet: &Facts, place: &Placed) {
         if place.is_capture_duplicate() {
             return;
         }

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     analyze::{
         model::{Event, Links, StormProfile},
-        packet::PacketView,
+        packet::Facts,
     },
     report::{self, Pause as Report, PauseEnd, PauseFault, PauseInterval, Reason},
     wire::{Ethernet, Kind, Mac, MacControl, MacControlOpcode, Pause as PauseHeader, Pfc},
@@ -290,7 +290,7 @@ impl Pause {
 
     /// A packet of the transport: perhaps one that a pause should have stopped.
     #[inline(always)]
-    pub(super) fn look_at(&mut self, packet: &impl PacketView, frame: u64, priority: impl FnOnce() -> u8) {
+    pub(super) fn look_at(&mut self, packet: &Facts, frame: u64, priority: impl FnOnce() -> u8) {
         if self.judges {
             self.judge(packet, frame, priority());
         }
@@ -298,8 +298,8 @@ impl Pause {
 
     #[cold]
     #[inline(never)]
-    fn judge(&mut self, packet: &impl PacketView, frame: u64, priority: u8) {
-        let (now, interface) = (packet.time(), packet.frame().interface);
+    fn judge(&mut self, packet: &Facts, frame: u64, priority: u8) {
+        let (now, interface) = (packet.time(), packet.interface());
         let Some(speed) = self.speeds.of(interface) else { return };
         let Some(ends) = packet.source().zip(packet.destination()) else { return };
         let allowance = allowance_ns(speed);

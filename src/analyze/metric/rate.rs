@@ -6,7 +6,7 @@ use super::{Context, Metric, Placed, bins, ratio};
 use crate::{
     analyze::{
         model::{Class, Event},
-        packet::PacketView,
+        packet::Facts,
         table::run::RunSum,
     },
     report::{Head, Interval, Reason},
@@ -69,7 +69,7 @@ impl Rate {
 
 impl Metric for Rate {
     #[inline(always)]
-    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+    fn on_packet(&mut self, packet: &Facts, place: &Placed) {
         if self.width > 0 {
             self.on_packet_asked(packet, place);
         }
@@ -115,7 +115,7 @@ impl Metric for Rate {
 
 impl Rate {
     #[inline(never)]
-    fn on_packet_asked(&mut self, packet: &impl PacketView, place: &Placed) {
+    fn on_packet_asked(&mut self, packet: &Facts, place: &Placed) {
         let Some(bin) = self.bin(packet.time()) else { return };
         bin.ce += place.is_mark(packet) as u64;
         if place.is_capture_duplicate() {

@@ -9,7 +9,7 @@ use super::{Context, Metric, Placed, Verdict, bit_rate, dcbx::Dcbx, per_flow::Pe
 use crate::{
     analyze::{
         model::{Class, Event, FlowId, QosMap},
-        packet::{PacketView, path_tag},
+        packet::{Facts, path_tag},
         table::run::RunSum,
         track::distribution::summary,
     },
@@ -126,7 +126,7 @@ impl Traffic {
     /// A packet that was recorded before: at another tap, it may have another DSCP by now.
     #[cold]
     #[inline(never)]
-    fn again(&mut self, packet: &impl PacketView, place: &Placed) {
+    fn again(&mut self, packet: &Facts, place: &Placed) {
         if place.is_marked_later {
             self.marked_later(packet, place);
         }
@@ -140,7 +140,7 @@ impl Traffic {
     }
 
     /// Marked since it was recorded first: in the class that it had then, as far as that is known.
-    fn marked_later(&mut self, packet: &impl PacketView, place: &Placed) {
+    fn marked_later(&mut self, packet: &Facts, place: &Placed) {
         let flow = place.flow.and_then(|id| self.flows.get(id)).filter(|flow| !flow.has_several);
         let class = match flow.map(|flow| flow.data) {
             Some(class) if class != NONE => class,
@@ -175,7 +175,7 @@ fn place(tag: u64) -> usize {
 
 impl Metric for Traffic {
     #[inline(always)]
-    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+    fn on_packet(&mut self, packet: &Facts, place: &Placed) {
         match place.class {
             Some(Class::CaptureDuplicate) => return self.again(packet, place),
             // What a corrupt packet says of its class proves nothing; what a switch trims, it moves to another class.

@@ -1,7 +1,7 @@
 //! The fast form of packets over IPv6, in a tunnel, or without an Ethernet header.
 
 use super::{
-    FastForm, FastPacket, Frame, MirrorCopy, PacketView, RunKey,
+    FastForm, FastPacket, Frame, MirrorCopy,
     fast::{
         HEADERS, IPV6_MORE, VERSION_4_WHOLE, VERSION_6, WORDS, verify, verify_plain, with_priority, words,
     },
@@ -11,11 +11,9 @@ use super::{
 };
 use crate::{
     capture::Record,
-    dissect::{self, Encapsulation},
+    dissect,
     icrc::{self, State},
-    opcode::Opcode,
     wire::*,
-    wire_cost::Contents,
 };
 
 /// The fast form of a packet in any encapsulation other than Ethernet and IPv4.
@@ -58,14 +56,14 @@ impl EncapPacket {
         let plain = FastPacket {
             time: frame.time,
             headers: with_priority(headers, tags),
-            said: 0,
+            ext_word: 0,
             wire_len: as_ipv4(wire_len),
             captured: as_ipv4(rest.len() as u32),
             interface: record.interface,
             tags: tags & path_tag::VLAN as u16,
         };
         let key = match ipv6 {
-            None => plain.key()?,
+            None => plain.key(),
             Some([src, dst]) => Key::of_ipv6(src, dst, plain.dest_qp()),
         };
         let key = match vni {
@@ -106,8 +104,8 @@ impl EncapPacket {
         icrc: impl FnOnce() -> State,
     ) -> Option<EncapPacket> {
         let version = if self.is_ipv4() { VERSION_4_WHOLE } else { VERSION_6 };
-        let said = self.plain.said(options, version, rest.get(HEADERS + self.more()..)?)?;
-        Some(EncapPacket { plain: self.plain.with(said, icrc()), ..self })
+        let ext_word = self.plain.ext_word(options, version, rest.get(HEADERS + self.more() as usize..)?)?;
+        Some(EncapPacket { plain: self.plain.with(ext_word, icrc()), ..self })
     }
 
     /// The state of its ICRC; unchecked where the packet was cut.
@@ -118,17 +116,6 @@ impl EncapPacket {
             true => verify_plain(rest, total),
             false => verify(rest, total + IPV6_MORE, icrc::of_rocev2_ipv6),
         }
-    }
-
-    #[inline(always)]
-    fn is_ipv4(&self) -> bool {
-        self.key.is_ipv4()
-    }
-
-    /// The length of its network header beyond that of IPv4, in bytes.
-    #[inline(always)]
-    pub(crate) fn more(&self) -> usize {
-        if self.is_ipv4() { 0 } else { IPV6_MORE as usize }
     }
 }
 
@@ -175,29 +162,8 @@ impl FastForm for EncapPacket {
     }
 
     #[inline(always)]
-    fn is_ip_right(&self) -> Option<bool> {
-        self.is_ipv4().then(|| self.plain.is_right())
-    }
-}
-
-macro_rules! told {
-    ($($name:ident: $type:ty),*) => { $(
-        #[inline(always)]
-        fn $name(&self) -> $type {
-            self.plain.$name()
-        }
-    )* };
-}
-
-impl PacketView for EncapPacket {
-    told! {
-        icrc: State, opcode: Opcode, ack_req: bool, becn: bool, psn: Psn, path_tag: u64, ecn: Ecn, mark: Ecn, payload: u32,
-        contents: Contents, vlan_bytes: u32, aeth: Option<Aeth>, dma_len: Option<u32>, fingerprint: u32
-    }
-
-    #[inline(always)]
-    fn run_key(&self) -> Option<RunKey> {
-        Some(self.plain.run_key_of(self.ends()))
+    fn key(&self) -> Key {
+        self.key
     }
 
     #[inline(always)]
@@ -206,33 +172,8 @@ impl PacketView for EncapPacket {
     }
 
     #[inline(always)]
-    fn key(&self) -> Option<Key> {
-        Some(self.key)
-    }
-
-    #[inline(always)]
-    fn encapsulation(&self) -> Encapsulation {
-        if self.is_ipv4() { Encapsulation::RoceV2Ipv4 } else { Encapsulation::RoceV2Ipv6 }
-    }
-
-    #[inline(always)]
-    fn ip_id(&self) -> Option<u16> {
-        if self.is_ipv4() { self.plain.ip_id() } else { None }
-    }
-
-    #[inline(always)]
-    fn ip_right(&self) -> Option<bool> {
-        if self.is_ipv4() { self.plain.ip_right() } else { None }
-    }
-
-    #[inline(always)]
-    fn network(&self) -> u32 {
-        (Ipv4::LEN + self.more()) as u32
-    }
-
-    #[inline(always)]
-    fn l1_bytes(&self) -> u32 {
-        self.plain.l1_bytes_with(self.more() as u32)
+    fn is_ipv4(&self) -> bool {
+        self.key.is_ipv4()
     }
 }
 

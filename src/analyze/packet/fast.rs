@@ -2,18 +2,26 @@
 //!
 //! The headers of such a frame are always at the same offsets. So they are not dissected but copied, as five words, and each
 //! field is a shift and a mask. Any other frame is refused, and dissected. A [`FastPacket`] is one cache line long: threads pass
-//! it on. `tests/it/reference.rs` and the fuzz target `analysis` compare it with [`ParsedPacket`](super::ParsedPacket).
+//! it on. `tests/it/reference.rs` and the fuzz target `analysis` compare it with what a dissection says.
 //!
 //! [`EncapPacket`](super::EncapPacket) is the fast form over IPv6, with another link header, or in a tunnel.
 
-use super::{FARTHEST, Frame, Marks, PacketView, inside, key::Key, path_tag};
+use super::{
+    FARTHEST, Facts, Frame,
+    facts::{
+        ACK_REQ, BECN, HAS_AETH, HAS_DMA_LEN, HAS_IP_ID, HAS_KEY, Marks, flag, is_ack_expected, vantage,
+    },
+    inside,
+    key::Key,
+    path_tag,
+};
 use crate::{
     capture::Record,
     dissect::{self, Encapsulation, Link},
     icrc::{self, State},
     opcode::{Opcode, Shape},
     wire::*,
-    wire_cost::{Contents, FCS, GAP, ICRC, PREAMBLE, SHORTEST_FRAME},
+    wire_cost::{FCS, GAP, ICRC, PREAMBLE, SHORTEST_FRAME},
 };
 
 /// A packet in its fast form.
@@ -31,7 +39,7 @@ pub(crate) struct FastPacket {
     pub(super) time: i64,
     pub(super) headers: [u64; WORDS],
     /// The AETH, or the RETH's DMA length. For other packets it has no meaning.
-    pub(super) said: u32,
+    pub(super) ext_word: u32,
     pub(super) wire_len: u32,
     pub(super) captured: u32,
     pub(super) interface: u16,
@@ -57,7 +65,7 @@ const IP_RIGHT: u16 = 1 << 15;
 ///
 /// Addresses of IPv6 are mixed: see [`Key::short`]. P: the priority of the VLAN tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct RunKey {
+pub(crate) struct RunKey {
     network: u64,
     addresses: u64,
     around: u32,
@@ -65,6 +73,9 @@ pub struct RunKey {
 }
 
 impl RunKey {
+    /// Of a packet that no run can take; unlike the [default](RunKey::default).
+    pub(crate) const NONE: RunKey = RunKey { network: u64::MAX - 1, addresses: 0, around: 0, qp: 0 };
+
     pub(crate) fn ecn(self) -> Ecn {
         Ecn((self.network >> 48) as u8 & 3)
     }
@@ -106,7 +117,7 @@ const SERVICE: u32 = 0xe0 << 24;
 const _: () = assert!((path_tag::VLAN as u32) << 16 & SERVICE == 0 && path_tag::VLAN <= 0xffff);
 
 impl Default for RunKey {
-    /// The key of no packet: two unused bits are set.
+    /// Of no packet: two unused bits are set.
     fn default() -> RunKey {
         RunKey { network: u64::MAX, addresses: 0, around: 0, qp: 0 }
     }
@@ -153,7 +164,7 @@ impl FastPacket {
         let wire_len = record.wire_len.max(captured);
         let interface = record.interface;
         Some((
-            FastPacket { time: record.time.0, headers, said: 0, wire_len, captured, interface, tags },
+            FastPacket { time: record.time.0, headers, ext_word: 0, wire_len, captured, interface, tags },
             rest,
         ))
     }
@@ -162,22 +173,22 @@ impl FastPacket {
     #[inline(always)]
     pub(crate) fn of(options: &dissect::Options, record: &Record<'_>, verify: bool) -> Option<FastPacket> {
         let (packet, rest) = FastPacket::candidate(record)?;
-        let said = packet.said(options, VERSION_4_WHOLE, rest.get(HEADERS..)?)?;
+        let ext_word = packet.ext_word(options, VERSION_4_WHOLE, rest.get(HEADERS..)?)?;
         let icrc = if verify { verify_plain(rest, packet.total()) } else { State::Unchecked };
-        Some(packet.with(said, icrc))
+        Some(packet.with(ext_word, icrc))
     }
 
     /// The fast form of a packet whose payload may be missing, with the known state of its ICRC.
     pub(crate) fn known(options: &dissect::Options, record: &Record<'_>, icrc: State) -> Option<FastPacket> {
         let (packet, rest) = FastPacket::candidate(record)?;
-        let said = packet.said(options, VERSION_4_WHOLE, rest.get(HEADERS..)?)?;
-        Some(packet.with(said, icrc))
+        let ext_word = packet.ext_word(options, VERSION_4_WHOLE, rest.get(HEADERS..)?)?;
+        Some(packet.with(ext_word, icrc))
     }
 
-    /// The value for the field `said`; `None` if the packet has no fast form. `version`: the first bits of the network header;
+    /// The value for the field `ext_word`; `None` if the packet has no fast form. `version`: the first bits of the network header;
     /// `behind`: the captured bytes after the BTH.
     #[inline(always)]
-    pub(super) fn said(&self, options: &dissect::Options, version: u64, behind: &[u8]) -> Option<u32> {
+    pub(super) fn ext_word(&self, options: &dissect::Options, version: u64, behind: &[u8]) -> Option<u32> {
         let [network, protocol, ports, lengths, _] = self.headers;
         let odd = network & VERSION_AND_FRAGMENT ^ version
             | protocol & PROTOCOL ^ PROTOCOL_UDP
@@ -197,9 +208,9 @@ impl FastPacket {
     }
 
     #[inline(always)]
-    pub(super) fn with(self, said: u32, icrc: State) -> FastPacket {
+    pub(super) fn with(self, ext_word: u32, icrc: State) -> FastPacket {
         let right = if self.is_right() { IP_RIGHT } else { 0 };
-        FastPacket { said, tags: self.tags | (icrc as u16) << ICRC_STATE | right, ..self }
+        FastPacket { ext_word, tags: self.tags | (icrc as u16) << ICRC_STATE | right, ..self }
     }
 
     /// Whether its lengths agree, its payload fits its operation code, and all headers are captured. `rest`: number of captured
@@ -283,12 +294,103 @@ impl FastPacket {
 
     #[inline(always)]
     fn aeth_word(&self) -> u32 {
-        if self.opcode().shape().has_aeth { self.said } else { 0 }
+        if self.opcode().shape().has_aeth { self.ext_word } else { 0 }
+    }
+
+    #[inline(always)]
+    pub(crate) fn icrc(&self) -> State {
+        const GOOD: u16 = State::Good as u16;
+        const BAD: u16 = State::Bad as u16;
+        match self.tags >> ICRC_STATE & 3 {
+            GOOD => State::Good,
+            BAD => State::Bad,
+            _ => State::Unchecked,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn opcode(&self) -> Opcode {
+        Opcode((self.headers[3] >> 24) as u8)
+    }
+
+    #[inline(always)]
+    pub(crate) fn ack_req(&self) -> bool {
+        self.headers[4] as u32 >> 31 != 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn becn(&self) -> bool {
+        self.headers[4] >> 62 & 1 != 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn psn(&self) -> Psn {
+        Psn(self.headers[4] as u32 & (Psn::SPACE - 1))
+    }
+
+    #[inline(always)]
+    pub(crate) fn path_tag(&self) -> u64 {
+        let [network, protocol, ports, ..] = self.headers;
+        let vlan = self.tags as u64 & path_tag::VLAN;
+        let priority = self.headers[3] & PCP;
+        network & path_tag::DSCP
+            | protocol & path_tag::TTL
+            | ports & path_tag::PORT
+            | priority
+            | vlan
+            | path_tag::PLAIN
+    }
+
+    #[inline(always)]
+    pub(crate) fn ecn(&self) -> Ecn {
+        Ecn(self.tos() & 3)
+    }
+
+    #[inline(always)]
+    pub(crate) fn payload(&self) -> u32 {
+        let fixed = HEADERS as u32 + self.opcode().shape().extended as u32 + ICRC;
+        self.total().wrapping_sub(fixed + self.pad())
+    }
+
+    #[inline(always)]
+    pub(crate) fn vlan_bytes(&self) -> u32 {
+        if self.tags & path_tag::HAS_VLAN as u16 != 0 { Vlan::LEN as u32 } else { 0 }
+    }
+
+    #[inline(always)]
+    pub(crate) fn fingerprint(&self) -> u32 {
+        Marks {
+            id: self.id(),
+            port: self.source_port(),
+            opcode: (self.headers[3] >> 16) as u16,
+            ack: (self.headers[4] >> 24) as u8,
+            payload: self.payload(),
+            aeth: self.aeth_word(),
+        }
+        .fingerprint()
+    }
+
+    /// When it was captured, in nanoseconds since 1970.
+    #[inline(always)]
+    pub(crate) fn time(&self) -> i64 {
+        self.time
+    }
+
+    /// Where it was seen, see [`vantage`].
+    #[inline(always)]
+    pub(crate) fn vantage(&self) -> u16 {
+        vantage(self.interface, self.path_tag())
+    }
+
+    /// Whether it is a request whose receiver must acknowledge it.
+    #[inline(always)]
+    pub(crate) fn is_ack_expected(&self) -> bool {
+        is_ack_expected(self.opcode(), self.ack_req())
     }
 }
 
 /// A packet in one of the fast forms.
-pub(crate) trait FastForm: PacketView + Clone {
+pub(crate) trait FastForm: Clone {
     /// The packet as it would be over IPv4 in an Ethernet frame.
     fn fast(&self) -> &FastPacket;
 
@@ -298,8 +400,82 @@ pub(crate) trait FastForm: PacketView + Clone {
     /// Whether its ends identify its flow: no other flow can have the same.
     fn is_told_by_ends(&self) -> bool;
 
-    /// Whether its IPv4 header's checksum is right; `None` without one.
-    fn is_ip_right(&self) -> Option<bool>;
+    fn key(&self) -> Key;
+
+    fn frame(&self) -> Frame;
+
+    fn is_ipv4(&self) -> bool;
+
+    /// The length of its network header beyond that of IPv4, in bytes.
+    #[inline(always)]
+    fn more(&self) -> u32 {
+        if self.is_ipv4() { 0 } else { IPV6_MORE }
+    }
+
+    #[inline(always)]
+    fn ip_id(&self) -> Option<u16> {
+        self.is_ipv4().then(|| self.fast().id())
+    }
+
+    /// Whether its IPv4 header's checksum is right; `None` without one. It is computed.
+    #[inline(always)]
+    fn is_ip_right(&self) -> Option<bool> {
+        self.is_ipv4().then(|| self.fast().is_right())
+    }
+
+    /// [`is_ip_right`](Self::is_ip_right) of a packet that was checked: it is noted there.
+    #[inline(always)]
+    fn ip_right(&self) -> Option<bool> {
+        self.is_ipv4().then(|| self.fast().tags & IP_RIGHT != 0)
+    }
+
+    #[inline(always)]
+    fn l1_bytes(&self) -> u32 {
+        self.fast().l1_bytes_with(self.more())
+    }
+
+    /// The header fields that it shares with all packets of its run.
+    #[inline(always)]
+    fn run_key(&self) -> RunKey {
+        self.fast().run_key_of(self.ends())
+    }
+
+    /// What the analysis knows of it. It was checked.
+    #[inline(always)]
+    fn facts(&self) -> Facts {
+        let (fast, is_ipv4) = (self.fast(), self.is_ipv4());
+        let (opcode, payload, shape) = (fast.opcode(), fast.payload(), fast.opcode().shape());
+        Facts {
+            time: fast.time,
+            path_tag: fast.path_tag(),
+            key: self.key(),
+            run_key: self.run_key(),
+            psn: fast.psn(),
+            payload,
+            stated_payload: payload,
+            l1_bytes: self.l1_bytes(),
+            network: Ipv4::LEN as u32 + self.more(),
+            ext_word: fast.ext_word,
+            fingerprint: fast.fingerprint(),
+            interface: fast.interface,
+            ip_id: fast.id(),
+            vlan_bytes: fast.vlan_bytes() as u16,
+            opcode,
+            icrc: fast.icrc(),
+            encapsulation: if is_ipv4 { Encapsulation::RoceV2Ipv4 } else { Encapsulation::RoceV2Ipv6 },
+            ip_right: self.ip_right(),
+            extended: shape.extended,
+            pad: fast.pad() as u8,
+            ecn: fast.ecn(),
+            mark: fast.ecn(),
+            flags: HAS_KEY
+                | flag(HAS_IP_ID, is_ipv4)
+                | flag(HAS_AETH, shape.has_aeth)
+                | flag(HAS_DMA_LEN, shape.has_reth)
+                | flag(ACK_REQ, fast.ack_req())
+                | flag(BECN, fast.becn()),
+        }
+    }
 }
 
 impl FastForm for FastPacket {
@@ -319,15 +495,9 @@ impl FastForm for FastPacket {
     }
 
     #[inline(always)]
-    fn is_ip_right(&self) -> Option<bool> {
-        Some(self.is_right())
-    }
-}
-
-impl PacketView for FastPacket {
-    #[inline(always)]
-    fn run_key(&self) -> Option<RunKey> {
-        Some(self.run_key_of(self.ends()))
+    fn key(&self) -> Key {
+        let (src, dst) = (self.headers[1] as u32, (self.headers[2] >> 32) as u32);
+        Key::of_ipv4(src, dst, self.dest_qp())
     }
 
     #[inline(always)]
@@ -344,129 +514,8 @@ impl PacketView for FastPacket {
     }
 
     #[inline(always)]
-    fn key(&self) -> Option<Key> {
-        let (src, dst) = (self.headers[1] as u32, (self.headers[2] >> 32) as u32);
-        Some(Key::of_ipv4(src, dst, self.dest_qp()))
-    }
-
-    #[inline(always)]
-    fn encapsulation(&self) -> Encapsulation {
-        Encapsulation::RoceV2Ipv4
-    }
-
-    #[inline(always)]
-    fn icrc(&self) -> State {
-        const GOOD: u16 = State::Good as u16;
-        const BAD: u16 = State::Bad as u16;
-        match self.tags >> ICRC_STATE & 3 {
-            GOOD => State::Good,
-            BAD => State::Bad,
-            _ => State::Unchecked,
-        }
-    }
-
-    #[inline(always)]
-    fn opcode(&self) -> Opcode {
-        Opcode((self.headers[3] >> 24) as u8)
-    }
-
-    #[inline(always)]
-    fn ack_req(&self) -> bool {
-        self.headers[4] as u32 >> 31 != 0
-    }
-
-    #[inline(always)]
-    fn becn(&self) -> bool {
-        self.headers[4] >> 62 & 1 != 0
-    }
-
-    #[inline(always)]
-    fn psn(&self) -> Psn {
-        Psn(self.headers[4] as u32 & (Psn::SPACE - 1))
-    }
-
-    #[inline(always)]
-    fn ip_id(&self) -> Option<u16> {
-        Some(self.id())
-    }
-
-    #[inline(always)]
-    fn ip_right(&self) -> Option<bool> {
-        Some(self.tags & IP_RIGHT != 0)
-    }
-
-    #[inline(always)]
-    fn path_tag(&self) -> u64 {
-        let [network, protocol, ports, ..] = self.headers;
-        let vlan = self.tags as u64 & path_tag::VLAN;
-        let priority = self.headers[3] & PCP;
-        network & path_tag::DSCP
-            | protocol & path_tag::TTL
-            | ports & path_tag::PORT
-            | priority
-            | vlan
-            | path_tag::PLAIN
-    }
-
-    #[inline(always)]
-    fn ecn(&self) -> Ecn {
-        Ecn(self.tos() & 3)
-    }
-
-    #[inline(always)]
-    fn mark(&self) -> Ecn {
-        self.ecn()
-    }
-
-    #[inline(always)]
-    fn payload(&self) -> u32 {
-        let fixed = HEADERS as u32 + self.opcode().shape().extended as u32 + ICRC;
-        self.total().wrapping_sub(fixed + self.pad())
-    }
-
-    #[inline(always)]
-    fn contents(&self) -> Contents {
-        let extended = self.opcode().shape().extended as u32;
-        Contents { extended, payload: self.payload(), pad: self.pad() }
-    }
-
-    #[inline(always)]
-    fn vlan_bytes(&self) -> u32 {
-        if self.tags & path_tag::HAS_VLAN as u16 != 0 { Vlan::LEN as u32 } else { 0 }
-    }
-
-    #[inline(always)]
-    fn network(&self) -> u32 {
-        Ipv4::LEN as u32
-    }
-
-    #[inline(always)]
-    fn l1_bytes(&self) -> u32 {
-        self.l1_bytes_with(0)
-    }
-
-    #[inline(always)]
-    fn aeth(&self) -> Option<Aeth> {
-        let aeth = || Aeth::view(&self.said.to_be_bytes()).map(|(aeth, _)| *aeth);
-        if self.opcode().shape().has_aeth { aeth() } else { None }
-    }
-
-    #[inline(always)]
-    fn dma_len(&self) -> Option<u32> {
-        self.opcode().shape().has_reth.then_some(self.said)
-    }
-
-    #[inline(always)]
-    fn fingerprint(&self) -> u32 {
-        Marks {
-            id: self.id(),
-            port: self.source_port(),
-            opcode: (self.headers[3] >> 16) as u16,
-            ack: (self.headers[4] >> 24) as u8,
-            payload: self.payload(),
-            aeth: self.aeth_word(),
-        }
-        .fingerprint()
+    fn is_ipv4(&self) -> bool {
+        true
     }
 }
 

@@ -19,7 +19,7 @@ fn wide(number: u128) -> Wide {
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]
-pub struct Key {
+pub(crate) struct Key {
     pub(crate) src: Wide,
     pub(crate) dst: Wide,
     /// Destination queue pair, and the kind of address above it.

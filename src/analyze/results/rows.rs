@@ -19,12 +19,12 @@ use crate::{
 };
 
 /// An analysis that is over.
-pub struct Ended<M = ()>(Analysis<M>);
+pub struct Ended(Analysis);
 
-impl<M: Metric> Ended<M> {
+impl Ended {
     /// Where the frames came from: part of the report, and evidence for its findings.
     #[must_use]
-    pub fn from(mut self, files: Files) -> Ended<M> {
+    pub fn from(mut self, files: Files) -> Ended {
         self.0.set_files(files);
         self
     }
@@ -35,33 +35,30 @@ impl<M: Metric> Ended<M> {
         report(&self.0)
     }
 
-    /// The user's metric. It knows of all packets.
-    pub fn metric(&self) -> &M {
+    /// The user's metric of this type. It knows of all packets.
+    pub fn metric<M: Metric>(&self) -> Option<&M> {
         self.0.metric()
     }
 
-    /// The user's metric, given back.
-    pub fn into_metric(self) -> M {
-        self.0.metrics.1
+    /// [`metric`](Self::metric), to change it.
+    pub fn metric_mut<M: Metric>(&mut self) -> Option<&mut M> {
+        self.0.metric_mut()
+    }
+
+    /// The user's metric of this type, given back.
+    pub fn into_metric<M: Metric>(mut self) -> Option<M> {
+        self.0.metrics.1.take()
     }
 }
 
-impl<A: Metric, B: Metric> Ended<(A, B)> {
-    /// The second one of the user's metrics, given back. The analysis keeps the first one.
-    pub fn split(self) -> (Ended<A>, B) {
-        let Analysis { tracker, metrics: (built_in, (a, b)), intake, shortened } = self.0;
-        (Ended(Analysis { tracker, metrics: (built_in, a), intake, shortened }), b)
-    }
-}
-
-impl<M: Metric> Analysis<M> {
+impl Analysis {
     /// Ends the analysis: what is undecided is decided as well as possible. Gives the report.
     pub fn finish(self) -> Report {
         self.end().report().collect()
     }
 
-    /// Ends the analysis. Gives the report, and the user's metric.
-    pub fn finish_with(self) -> (Report, M) {
+    /// Ends the analysis. Gives the report, and the user's metric of this type.
+    pub fn finish_with<M: Metric>(self) -> (Report, Option<M>) {
         let ended = self.end();
         let report = ended.report().collect();
         (report, ended.into_metric())
@@ -73,7 +70,7 @@ impl<M: Metric> Analysis<M> {
     }
 
     /// Ends the analysis: what is undecided is decided as well as possible. Its report can be made row by row.
-    pub fn end(mut self) -> Ended<M> {
+    pub fn end(mut self) -> Ended {
         self.decide();
         Ended(self)
     }
@@ -86,7 +83,7 @@ impl<M: Metric> Analysis<M> {
     }
 }
 
-fn report<M: Metric>(Analysis { tracker, metrics, shortened, .. }: &Analysis<M>) -> View<'_> {
+fn report(Analysis { tracker, metrics, shortened, .. }: &Analysis) -> View<'_> {
     let index = Arc::new(Index::new(tracker));
     let mut head = Head { schema: report::SCHEMA.into(), ..Head::default() };
     head.capture = tracker.capture_report();

@@ -4,7 +4,7 @@ use super::Begin;
 use crate::{
     analyze::{
         model::FlowId,
-        packet::{PacketView, key::Key, path_tag},
+        packet::{Facts, key::Key, path_tag},
         track::{
             SILENCE_NS,
             copies::CnpRecords,
@@ -27,7 +27,7 @@ use crate::{
 /// The fields that tell one path from another: VLANs, DSCPs, TTLs and source ports, in the order of the packets.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct PathTags {
-    /// Of the last packet, see [`PacketView::path_tag`]; 0 before the first.
+    /// Of the last packet, see [`Facts::path_tag`]; 0 before the first.
     last: u64,
     /// All values, once there are several.
     lists: Option<Box<Lists>>,
@@ -359,7 +359,7 @@ impl Flow {
 
     /// Whether the packet is the next request, and the flow has nothing undecided. This holds for nearly all requests.
     #[inline(always)]
-    pub(crate) fn expects(&self, packet: &impl PacketView, shape: &Shape) -> bool {
+    pub(crate) fn expects(&self, packet: &Facts, shape: &Shape) -> bool {
         let is_usual = !self.renew && !self.was_silent(packet.time()) && self.service != Service::Cn;
         is_usual
             && (shape.payload != PayloadRule::Full || self.requests.knows_mtu())
@@ -368,13 +368,7 @@ impl Flow {
 
     /// Takes a packet that it expects.
     #[inline(always)]
-    pub(crate) fn take_expected(
-        &mut self,
-        packet: &impl PacketView,
-        shape: &Shape,
-        frame: u64,
-        config: &TrackConfig,
-    ) {
+    pub(crate) fn take_expected(&mut self, packet: &Facts, shape: &Shape, frame: u64, config: &TrackConfig) {
         self.count_right(packet);
         self.requests.take_expected(packet, shape, frame, &self.ids, config);
         self.completeness |= REQUESTS;
@@ -385,14 +379,14 @@ impl Flow {
 
     /// Whether the packet is the next READ response, and the responses are in order. This holds for nearly all of them.
     #[inline(always)]
-    pub(crate) fn expects_data(&self, packet: &impl PacketView) -> bool {
+    pub(crate) fn expects_data(&self, packet: &Facts) -> bool {
         let is_usual = !self.renew && !self.was_silent(packet.time()) && self.service != Service::Cn;
         is_usual && self.responses.expects_data(packet, &self.ids)
     }
 
     /// Takes a READ response that it expects.
     #[inline(always)]
-    pub(crate) fn take_expected_data(&mut self, packet: &impl PacketView, shape: &Shape, frame: u64) {
+    pub(crate) fn take_expected_data(&mut self, packet: &Facts, shape: &Shape, frame: u64) {
         self.count_right(packet);
         self.responses.take_expected_data(packet, shape, frame);
         self.completeness |= RESPONSES;
@@ -403,7 +397,7 @@ impl Flow {
 
     /// Counts a packet that is not corrupt.
     #[inline(always)]
-    fn count_right(&mut self, packet: &impl PacketView) {
+    fn count_right(&mut self, packet: &Facts) {
         self.count(packet);
         self.note_path(packet);
         self.last_psn = packet.psn().0;
@@ -420,7 +414,7 @@ impl Flow {
 
     /// Counts a packet, corrupt or not.
     #[inline(always)]
-    pub(crate) fn count(&mut self, packet: &impl PacketView) {
+    pub(crate) fn count(&mut self, packet: &Facts) {
         self.packets += 1;
         self.last_time = self.last_time.max(packet.time());
         self.wire_bytes += packet.l1_bytes() as u64;
@@ -430,7 +424,7 @@ impl Flow {
 
     /// Counts the ECN field and the path tag of a packet that is not corrupt.
     #[inline(always)]
-    pub(crate) fn note_path(&mut self, packet: &impl PacketView) {
+    pub(crate) fn note_path(&mut self, packet: &Facts) {
         match packet.ecn().0 {
             0 => {}
             3 => self.ecn_ce += 1,

@@ -17,7 +17,7 @@ use run::{InOrderRun, RunSum};
 
 use super::{
     model::FlowId,
-    packet::{FastForm, PacketView, key::Key},
+    packet::{Facts, FastForm, FastPacket, RunKey, key::Key},
     track::{
         request::{TrackConfig, Waiting},
         ring::Room,
@@ -284,17 +284,16 @@ impl Flows {
         self.unsettled(id).peer
     }
 
-    /// The flow of a packet in a fast form, if the cache has it.
+    /// The flow of this key, if the cache has it. It is not noted that a packet came.
     #[inline(always)]
-    pub(crate) fn found(&self, packet: &impl FastForm) -> Option<FlowId> {
-        let key = packet.key()?;
-        self.recent.find(packet.ends(), |at| self.is_of(at, &key)).map(FlowId)
+    pub(crate) fn found(&self, key: &Key) -> Option<FlowId> {
+        self.lately(key).map(FlowId)
     }
 
     /// Whether a packet with the flow's addresses and queue pair is of the flow.
     #[inline(always)]
     fn has(&self, at: u32, packet: &impl FastForm) -> bool {
-        packet.is_told_by_ends() || packet.key().is_some_and(|key| self.is_of(at, &key))
+        packet.is_told_by_ends() || self.is_of(at, &packet.key())
     }
 
     /// Whether a packet is of the flow, and of its run.
@@ -342,8 +341,11 @@ impl Flows {
     }
 
     /// Begins a run of a flow behind this packet, if possible.
-    pub(crate) fn begin_run(&mut self, FlowId(id): FlowId, packet: &impl PacketView, config: &TrackConfig) {
-        let (at, Some(run_key)) = (id as usize, packet.run_key()) else { return };
+    pub(crate) fn begin_run(&mut self, FlowId(id): FlowId, packet: &Facts, config: &TrackConfig) {
+        let (at, run_key) = (id as usize, packet.run_key());
+        if run_key == RunKey::NONE {
+            return;
+        }
         // The beginning and the end of a run cost as much as a few packets that are counted in the flow.
         if self.are_many() && (at >= MAX_RUNS || self.flows[at].packets < WORTH_IT) {
             return;
@@ -352,7 +354,7 @@ impl Flows {
             self.runs.resize_with(at + 1, InOrderRun::default);
         }
         let (flow, run) = (&mut self.flows[at], &mut self.runs[at]);
-        flow.in_run = run.begin(flow, packet, run_key, config);
+        flow.in_run = run.begin(flow, packet, config);
         if flow.in_run && !std::mem::replace(&mut flow.is_listed, true) {
             self.begun.push(id);
         }
@@ -506,7 +508,7 @@ impl Flows {
     /// Whether a packet probably continues this flow's run. Then it is of this flow.
     #[inline(always)]
     pub(crate) fn has_run_for(&self, FlowId(at): FlowId, packet: &impl FastForm) -> bool {
-        packet.opcode().shape().is_streamed && self.has_in_run(at, packet)
+        packet.fast().opcode().shape().is_streamed && self.has_in_run(at, packet)
     }
 
     /// Prefetches the slot of the ring that the packet will be written to.
@@ -517,7 +519,7 @@ impl Flows {
 
     /// Prefetches the state that the end of a message changes.
     #[inline(always)]
-    pub(crate) fn fetch_completed(&self, id: FlowId, packet: &impl PacketView) {
+    pub(crate) fn fetch_completed(&self, id: FlowId, packet: &FastPacket) {
         if packet.opcode().shape().ends {
             self.unsettled(id).requests.fetch_message();
         }
@@ -525,7 +527,7 @@ impl Flows {
 
     /// Prefetches the flow's state for a packet that does not continue a run.
     #[inline(always)]
-    pub(crate) fn fetch(&self, id: FlowId, packet: &impl PacketView) {
+    pub(crate) fn fetch(&self, id: FlowId, packet: &FastPacket) {
         self.seen.get(id.0 as usize).into_iter().for_each(prefetch::line);
         let flow = self.unsettled(id);
         if is_response(packet) { flow.fetch_answering() } else { flow.fetch() }
@@ -533,7 +535,7 @@ impl Flows {
 
     /// Prefetches the state outside of the flow itself.
     #[inline(always)]
-    pub(crate) fn fetch_beyond(&self, id: FlowId, packet: &impl PacketView) {
+    pub(crate) fn fetch_beyond(&self, id: FlowId, packet: &FastPacket) {
         let flow = self.unsettled(id);
         if !is_response(packet) {
             return flow.requests.seq.ring.fetch(packet.psn());
@@ -547,7 +549,7 @@ impl Flows {
 
     /// Prefetches the state that the end of a message, or its acknowledgement, changes.
     #[inline(always)]
-    pub(crate) fn fetch_farther(&self, id: FlowId, packet: &impl PacketView) {
+    pub(crate) fn fetch_farther(&self, id: FlowId, packet: &FastPacket) {
         let flow = self.unsettled(id);
         if !is_response(packet) {
             return self.fetch_completed(id, packet);
@@ -583,7 +585,7 @@ impl Flows {
 }
 
 #[inline(always)]
-fn is_response(packet: &impl PacketView) -> bool {
+fn is_response(packet: &FastPacket) -> bool {
     packet.opcode().shape().direction == Direction::Response
 }
 

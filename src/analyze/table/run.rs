@@ -8,7 +8,7 @@ use super::flow::Flow;
 use crate::{
     analyze::{
         model::{FlowId, Space},
-        packet::{FARTHEST, FastForm, PacketView, RunKey},
+        packet::{FARTHEST, Facts, FastForm, RunKey},
         track::{
             order::IdOrder,
             request::{MayWait, Response, RunState, TrackConfig, Waiting},
@@ -65,7 +65,7 @@ pub struct RunSum {
     pub encapsulation: Encapsulation,
     /// The ECN field of all the packets.
     pub ecn: Ecn,
-    /// VLAN, DSCP, TTL, source port and priorities of all the packets, as `PacketView::path_tag` has them.
+    /// VLAN, DSCP, TTL, source port and priorities of all the packets, as `Facts::path_tag` has them.
     #[doc(hidden)]
     pub path_tag: u64,
     /// Packets of SENDs; all other requests are of WRITEs.
@@ -90,13 +90,7 @@ pub struct RunSum {
 
 impl InOrderRun {
     /// Begins a run behind this packet, the flow's last one, if that is possible.
-    pub(crate) fn begin(
-        &mut self,
-        flow: &mut Flow,
-        packet: &impl PacketView,
-        run_key: RunKey,
-        config: &TrackConfig,
-    ) -> bool {
+    pub(crate) fn begin(&mut self, flow: &mut Flow, packet: &Facts, config: &TrackConfig) -> bool {
         // The time must not overflow within a run.
         let is_near = packet.time().unsigned_abs() <= FARTHEST as u64 / 2;
         if packet.ecn() == Ecn::CE || !is_near {
@@ -107,7 +101,7 @@ impl InOrderRun {
             Direction::Response => flow.responses.get_mut().and_then(Responses::begin_run),
         };
         let Some(run) = run else { return false };
-        *self = InOrderRun { run_key, run, ids: flow.ids, ..InOrderRun::default() };
+        *self = InOrderRun { run_key: packet.run_key(), run, ids: flow.ids, ..InOrderRun::default() };
         true
     }
 
@@ -177,7 +171,7 @@ impl InOrderRun {
     /// Takes the next READ response.
     #[inline(always)]
     pub(crate) fn take_data(&mut self, packets: u8, packet: &impl FastForm, shape: &Shape, frame: u64) {
-        self.count(packets, packet, shape, packet.icrc());
+        self.count(packets, packet, shape, packet.fast().icrc());
         self.run.take_data(packet, shape, frame);
         if let Some(id) = packet.ip_id() {
             self.ids.push_next(id);
@@ -301,8 +295,8 @@ impl InOrderRun {
 
     /// Whether a packet has the run's header fields.
     #[inline(always)]
-    pub(crate) fn is_of(&self, packet: &impl PacketView) -> bool {
-        packet.run_key().is_some_and(|run_key| run_key == self.run_key)
+    pub(crate) fn is_of(&self, packet: &impl FastForm) -> bool {
+        packet.run_key() == self.run_key
     }
 
     /// Prefetches the slot of the ring for a packet of its flow.
@@ -320,7 +314,7 @@ impl InOrderRun {
 
     /// Whether its packets have this source port.
     #[inline(always)]
-    pub(crate) fn has_port_of(&self, packet: &impl PacketView) -> bool {
+    pub(crate) fn has_port_of(&self, packet: &Facts) -> bool {
         packet.port() == Some(self.run_key.source_port())
     }
 

@@ -30,7 +30,7 @@ use super::{
 use crate::{
     analyze::{
         model::{Class, Trigger},
-        packet::PacketView,
+        packet::Facts,
         track::measured::Measures,
     },
     opcode::{Operation, Position, Shape},
@@ -400,7 +400,7 @@ impl Requests {
 
     /// Whether a packet of a SEND or WRITE is the expected one, and the flow has no trouble at the moment. Nearly all are.
     #[inline(always)]
-    pub(crate) fn expects(&self, facts: &impl PacketView, ids: &IdOrder) -> bool {
+    pub(crate) fn expects(&self, facts: &Facts, ids: &IdOrder) -> bool {
         self.seq.expects(facts, ids) && self.is_quiet()
     }
 
@@ -417,7 +417,7 @@ impl Requests {
     #[inline(always)]
     pub(crate) fn take_expected(
         &mut self,
-        facts: &impl PacketView,
+        facts: &Facts,
         shape: &Shape,
         frame: u64,
         ids: &IdOrder,

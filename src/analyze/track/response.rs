@@ -16,7 +16,7 @@ use super::{
 use crate::{
     analyze::{
         model::{Class, Trigger},
-        packet::PacketView,
+        packet::Facts,
     },
     opcode::{Position, Shape},
     prefetch,
@@ -188,13 +188,13 @@ impl Responses {
 
     /// Whether a READ response is the next one, and nothing is undecided.
     #[inline(always)]
-    pub(crate) fn expects_data(&self, facts: &impl PacketView, ids: &IdOrder) -> bool {
+    pub(crate) fn expects_data(&self, facts: &Facts, ids: &IdOrder) -> bool {
         self.read.get().is_some_and(|read| read.seq.expects(facts, ids))
     }
 
     /// Takes an expected READ response. The result is that of [`read`](Self::read).
     #[inline(always)]
-    pub(crate) fn take_expected_data(&mut self, facts: &impl PacketView, shape: &Shape, frame: u64) {
+    pub(crate) fn take_expected_data(&mut self, facts: &Facts, shape: &Shape, frame: u64) {
         let Some(read) = self.read.get_mut() else { return };
         let x = read.seq.take_expected(facts, frame, 0);
         if x == read.expected || read.expected == 0 {

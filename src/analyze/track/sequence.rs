@@ -23,7 +23,10 @@ use super::{
     step::{Context, GapFill, Packet, Recorded, Resolved, Step},
 };
 use crate::{
-    analyze::{model::Class, packet::PacketView},
+    analyze::{
+        model::Class,
+        packet::{Facts, FastPacket},
+    },
     report::RecoveryMode,
     stored::roomy,
     wire::Psn,
@@ -260,7 +263,7 @@ impl Sequence {
 
     /// Whether a packet is simply the next one: no pass of repetitions ends with it, nothing waits for it, and it was not overtaken.
     #[inline(always)]
-    pub(crate) fn expects(&self, facts: &impl PacketView, ids: &IdOrder) -> bool {
+    pub(crate) fn expects(&self, facts: &Facts, ids: &IdOrder) -> bool {
         let is_next = facts.psn().0 == self.hi as u32 & (Psn::SPACE - 1);
         let overtaken = || facts.ip_id().is_some_and(|id| ids.is_overtaken(id));
         is_next && self.is_undisturbed() && !overtaken()
@@ -268,7 +271,7 @@ impl Sequence {
 
     /// Takes an expected packet. Returns its unwrapped PSN. `una` as in [`Context`].
     #[inline(always)]
-    pub(crate) fn take_expected(&mut self, facts: &impl PacketView, frame: u64, una: u64) -> u64 {
+    pub(crate) fn take_expected(&mut self, facts: &Facts, frame: u64, una: u64) -> u64 {
         let x = self.hi;
         (self.hi, self.cur, self.last_time) = (x + 1, x + 1, facts.time());
         let outstanding = outstanding(x, self.base, una);
@@ -763,6 +766,18 @@ pub(crate) fn unseen(id: Option<u16>, ids: &IdOrder) -> u64 {
 
 fn late_if(is_late: bool) -> Class {
     if is_late { Class::LateOriginal } else { Class::Retransmission }
+}
+
+#[inline(always)]
+pub(crate) fn sent_in_run(packet: &FastPacket, frame: u64) -> Sent {
+    Sent {
+        time: packet.time(),
+        frame: frame as u32,
+        fingerprint: packet.fingerprint(),
+        vantage: packet.vantage(),
+        flags: SENT | packet.is_ack_expected() as u16 * ACK_EXPECTED,
+        ..Sent::default()
+    }
 }
 
 #[inline(always)]

@@ -36,7 +36,7 @@ pub struct Silence {
     pub rtt_ns: Option<u32>,
     /// Interface of the packet that ended it.
     pub interface: u16,
-    /// Its path tag, as `PacketView::path_tag` has it.
+    /// Its path tag, as `Facts::path_tag` has it.
     #[doc(hidden)]
     pub path_tag: u64,
 }
@@ -65,7 +65,7 @@ pub struct DataSilence {
     pub rtt_ns: Option<u32>,
     /// Interface of the response that ended it.
     pub interface: u16,
-    /// Its path tag, as `PacketView::path_tag` has it.
+    /// Its path tag, as `Facts::path_tag` has it.
     #[doc(hidden)]
     pub path_tag: u64,
 }

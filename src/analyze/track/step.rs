@@ -6,7 +6,7 @@ use super::{
     order::IdOrder,
 };
 use crate::{
-    analyze::{model::Class, packet::PacketView},
+    analyze::{model::Class, packet::Facts},
     wire::{Ecn, Psn},
 };
 
@@ -33,7 +33,7 @@ pub(crate) struct Packet {
 impl Packet {
     /// A packet of one PSN. Only the requests of a flow know how many PSNs a READ consumes.
     #[inline(always)]
-    pub(crate) fn of(facts: &impl PacketView, frame: u64) -> Packet {
+    pub(crate) fn of(facts: &Facts, frame: u64) -> Packet {
         Packet {
             psn: facts.psn(),
             n: 1,

@@ -6,7 +6,6 @@ use std::{
 };
 
 use anyhow::bail;
-use serde::{Serialize, de::DeserializeOwned};
 
 use super::{Analyze, Done, Printer};
 use crate::cli::{
@@ -14,7 +13,7 @@ use crate::cli::{
     say,
 };
 use rdmawire::{
-    analyze::{Analysis, Ended, Files, metric::Metric},
+    analyze::{Analysis, Files},
     packets::IndexReader,
 };
 
@@ -47,37 +46,14 @@ impl Analyze {
                 return Ok((None, false));
             }
         };
-        if !self.has_pictures() {
-            let (ended, is_all) = self.follow_index(index, (), printer)?;
-            return Ok((Some(Done::Report(ended)), is_all));
-        }
-        let (ended, is_all) = self.follow_index(index, self.timeline(), printer)?;
-        Ok((Some(self.pictured(ended)?), is_all))
-    }
-
-    /// Messages become rows, where they are asked for.
-    fn follow_index<M: Metric + Serialize + DeserializeOwned>(
-        &self,
-        index: IndexReader,
-        metric: M,
-        printer: &Mutex<Printer<'_>>,
-    ) -> anyhow::Result<(Ended<M>, bool)> {
-        if !self.messages {
-            let mut analysis = self.begin(metric)?;
-            let (files, is_all) = feed(index, &mut analysis);
-            return Ok((self.end(analysis, files)?, is_all));
-        }
         let name = index.names().join(",");
-        self.telling(&name, printer, |messages| {
-            let mut analysis = Analysis::with(self.options(), (metric, messages));
-            let (files, is_all) = feed(index, &mut analysis);
-            (analysis.end().from(files), is_all)
-        })
+        let (done, is_all) = self.analyze(&name, printer, |analysis| feed(index, analysis))?;
+        Ok((Some(done), is_all))
     }
 }
 
 /// Passes all rows to an analysis. Returns what is known of the files, and whether all of them could be read.
-fn feed<M: Metric>(mut index: IndexReader, analysis: &mut Analysis<M>) -> (Files, bool) {
+fn feed(mut index: IndexReader, analysis: &mut Analysis) -> (Files, bool) {
     // Where the analysis goes on from a state, the directory still has the files of earlier runs.
     let passed = index.pass_over(&analysis.files().names);
     if passed > 0 {

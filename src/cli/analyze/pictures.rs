@@ -33,8 +33,9 @@ impl Analyze {
     }
 
     /// Writes the trace.
-    pub(super) fn trace(&self, ended: &Ended<Timeline>, file: File) -> anyhow::Result<()> {
-        let (report, timeline) = (ended.report(), ended.metric());
+    pub(super) fn trace(&self, ended: &Ended, file: File) -> anyhow::Result<()> {
+        let Some(timeline) = ended.metric::<Timeline>() else { return Ok(()) };
+        let report = ended.report();
         let mut flows = timeline.chosen(&report, TRACED);
         if let Some(which) = &self.flow {
             flows = vec![report::find_flow(&report, which).map_err(|error| anyhow!("--flow: {error}"))?];
@@ -49,9 +50,9 @@ impl Analyze {
         Ok(())
     }
 
-    /// A flow's rate over time in one line.
-    pub(super) fn sparkline(&self, ended: &Ended<Timeline>, at: usize) -> Option<String> {
+    /// A flow's rate over time in one line, if what pictures need was kept.
+    pub(super) fn sparkline(&self, ended: &Ended, at: usize) -> Option<String> {
         let columns = self.style().width.saturating_sub(12).clamp(10, 100);
-        sparkline(&ended.report(), ended.metric(), at, columns)
+        sparkline(&ended.report(), ended.metric()?, at, columns)
     }
 }

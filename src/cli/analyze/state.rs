@@ -7,11 +7,10 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow, bail};
-use serde::{Serialize, de::DeserializeOwned};
 
 use super::Analyze;
 use rdmawire::{
-    analyze::{Analysis, Ended, Files, StateError, is_state, metric::Metric},
+    analyze::{Analysis, Ended, Files, StateError, is_state, metric::timeline::Timeline},
     capture::WholeFile,
 };
 
@@ -32,12 +31,21 @@ impl Analyze {
         self.state_out.as_deref().map_or(Ok(()), |path| begin_to_write(path).map(drop))
     }
 
-    /// An analysis without frames, or one that goes on.
-    pub(super) fn begin<M: Metric + DeserializeOwned>(&self, metric: M) -> anyhow::Result<Analysis<M>> {
-        let Some(path) = &self.state_in else { return Ok(Analysis::with(self.options(), metric)) };
+    /// An analysis without frames, or one that goes on; with what pictures need, where they are asked for.
+    pub(super) fn begin(&self) -> anyhow::Result<Analysis> {
+        let Some(path) = &self.state_in else {
+            return Ok(match self.has_pictures() {
+                true => Analysis::with(self.options(), self.timeline()),
+                false => Analysis::new(self.options()),
+            });
+        };
         let named = || format!("--state-in: {}", path.display());
-        let file = File::open(path).with_context(named)?;
-        Analysis::resume_with(self.options(), BufReader::new(file)).map_err(|error| match error {
+        let file = BufReader::new(File::open(path).with_context(named)?);
+        let resumed = match self.has_pictures() {
+            true => Analysis::resume_with::<Timeline>(self.options(), file),
+            false => Analysis::resume(self.options(), file),
+        };
+        resumed.map_err(|error| match error {
             StateError::Metric { .. } if self.has_pictures() => anyhow!(
                 "{}: it has nothing for pictures: the earlier run was without --html, --perfetto and --flow",
                 named()
@@ -51,16 +59,15 @@ impl Analyze {
     }
 
     /// Ends an analysis, after its state is written.
-    pub(super) fn end<M: Metric + Serialize>(
-        &self,
-        mut analysis: Analysis<M>,
-        files: Files,
-    ) -> anyhow::Result<Ended<M>> {
+    pub(super) fn end(&self, mut analysis: Analysis, files: Files) -> anyhow::Result<Ended> {
         analysis.add_files(files);
         if let Some(path) = &self.state_out {
             let mut file = begin_to_write(path)?;
-            let saved = analysis.save(&mut file).and_then(|()| file.keep());
-            saved.with_context(|| format!("--state-out: {}", path.display()))?;
+            let saved = match self.has_pictures() {
+                true => analysis.save_with::<Timeline>(&mut file),
+                false => analysis.save(&mut file),
+            };
+            saved.and_then(|()| file.keep()).with_context(|| format!("--state-out: {}", path.display()))?;
         }
         Ok(analysis.end())
     }

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use rdmawire::{
     analyze::{
-        Class, Event, FlowId, PacketView, ParsedPacket,
+        Class, Event, Facts, FlowId,
         metric::{Metric, Placed, overhead::l1_bytes},
     },
     capture::{Record, Time},
@@ -171,7 +171,7 @@ impl Shown<'_> {
             frame: self.frame,
         };
         let packet = dissect(self.link, self.frame, wire_len);
-        match ParsedPacket::of(&record, &packet, icrc::State::Unchecked) {
+        match Facts::of(&record, &packet, icrc::State::Unchecked) {
             Some(view) => {
                 let (frame, flow, space, class) =
                     (self.number, self.flow.map(FlowId), Some(view.opcode().direction()), self.class);

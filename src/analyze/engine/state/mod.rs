@@ -7,6 +7,7 @@
 mod file;
 
 use std::{
+    any::type_name,
     fmt,
     io::{self, Read, Write},
 };
@@ -15,9 +16,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{Analysis, Intake, Shortened, Tracker};
 use crate::analyze::{
-    metric::{BuiltIn, Metric},
+    metric::{BuiltIn, Metric, Own},
     model::Options,
-    track::{history::Histories, measured::Measures},
 };
 
 /// What stands before the state.
@@ -40,7 +40,7 @@ struct Header {
 #[derive(Serialize)]
 struct Out<'a, M> {
     tracker: &'a Tracker,
-    metrics: &'a (BuiltIn, M),
+    metrics: (&'a BuiltIn, &'a M),
     intake: &'a Intake,
     shortened: &'a Shortened,
 }
@@ -171,7 +171,7 @@ impl Header {
         Header {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             sizes: sizes.into_iter().chain(of_flow).map(|size| size as u64).collect(),
-            metric: std::any::type_name::<M>().to_owned(),
+            metric: type_name::<M>().to_owned(),
             is_compressed: cfg!(feature = "compression"),
             options: stated(options),
             bounds: (options.max_flows as u64, options.max_memory as u64),
@@ -201,9 +201,10 @@ impl Header {
     }
 }
 
-impl<M: Metric + Serialize> Analysis<M> {
+impl Analysis {
     /// Writes the whole state: [`resume`](Analysis::resume) goes on with it, in this process or another, and the report is the
-    /// same as if there had been one analysis. The analysis itself may go on too, or end.
+    /// same as if there had been one analysis. The analysis itself may go on too, or end. A metric of the user's own is not in it:
+    /// see [`save_with`](Analysis::save_with).
     ///
     /// The file fits the version of this library that wrote it, and no other. It takes some 200 bytes for a flow without trouble.
     ///
@@ -234,13 +235,25 @@ impl<M: Metric + Serialize> Analysis<M> {
     /// # Errors
     /// Those of the writer.
     pub fn save(&self, to: impl Write) -> io::Result<()> {
-        let Analysis { tracker, metrics, intake, shortened } = self;
-        let header = Header::of::<M>(&tracker.options);
-        file::write(to, &header, &Out { tracker, metrics, intake, shortened })
+        self.save_own(to, &())
     }
-}
 
-impl Analysis {
+    /// [`save`](Analysis::save) with the state of the user's metric of this type.
+    ///
+    /// # Errors
+    /// Those of the writer; or the analysis has no such metric.
+    pub fn save_with<M: Metric + Serialize>(&self, to: impl Write) -> io::Result<()> {
+        let none = || format!("the analysis has no metric {}", type_name::<M>());
+        let own = self.metric::<M>().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, none()))?;
+        self.save_own(to, own)
+    }
+
+    fn save_own<M: Serialize>(&self, to: impl Write, own: &M) -> io::Result<()> {
+        let Analysis { tracker, metrics: (built_in, _), intake, shortened } = self;
+        let header = Header::of::<M>(&tracker.options);
+        file::write(to, &header, &Out { tracker, metrics: (built_in, own), intake, shortened })
+    }
+
     /// Goes on with an analysis from the state that [`save`](Analysis::save) wrote. The options must be those of before, but for
     /// `max_flows` and `max_memory`. The bytes are checked for damage, not for forgery: a state is as trusted as a program's own
     /// memory.
@@ -248,23 +261,35 @@ impl Analysis {
     /// # Errors
     /// The bytes are no state, or damaged, or of another version; or an option differs.
     pub fn resume(options: Options, from: impl Read) -> Result<Analysis, StateError> {
-        Analysis::resume_with(options, from)
+        Analysis::resume_own::<()>(options, from).map(|(analysis, ())| analysis)
     }
-}
 
-impl<M: Metric + DeserializeOwned> Analysis<M> {
     /// [`resume`](Analysis::resume) for an analysis with a metric of the user's own, whose state is in the file too.
     ///
     /// # Errors
     /// As `resume`; or the file is of an analysis with another metric.
-    pub fn resume_with(options: Options, from: impl Read) -> Result<Analysis<M>, StateError> {
+    pub fn resume_with<M: Metric + DeserializeOwned>(
+        options: Options,
+        from: impl Read,
+    ) -> Result<Analysis, StateError> {
+        let (mut analysis, own) = Analysis::resume_own::<M>(options, from)?;
+        analysis.metrics.1.push(own);
+        analysis.tracker.ask_wants(&analysis.metrics);
+        Ok(analysis)
+    }
+
+    fn resume_own<M: DeserializeOwned>(
+        options: Options,
+        from: impl Read,
+    ) -> Result<(Analysis, M), StateError> {
         let now = Header::of::<M>(&options);
         let mut bounds = now.bounds;
         let read: In<M> = file::read(from, |file: &Header| {
             bounds = file.bounds;
             now.accepts(file)
         })?;
-        let In { tracker, metrics, intake, shortened } = read;
+        let In { tracker, metrics: (built_in, own), intake, shortened } = read;
+        let metrics = (built_in, Own::default());
         let mut analysis = Analysis { tracker, metrics, intake, shortened };
         let tracker = &mut analysis.tracker;
         tracker
@@ -273,9 +298,7 @@ impl<M: Metric + DeserializeOwned> Analysis<M> {
         if bounds != now.bounds {
             tracker.flows.rebound(bounds.1 as usize, options.max_flows, options.max_memory);
         }
-        tracker.config.histories = Histories::new(M::WANTS_HISTORY);
-        tracker.config.measures = Measures::new(M::WANTS_MEASURED);
         tracker.options = options;
-        Ok(analysis)
+        Ok((analysis, own))
     }
 }

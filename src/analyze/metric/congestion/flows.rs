@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::analyze::{
     metric::{ends::Ends, per_flow::PerFlow},
     model::FlowId,
-    packet::PacketView,
+    packet::Facts,
     table::run::RunSum,
 };
 
@@ -165,7 +165,7 @@ impl Marks {
 
     /// A data packet that is not in a run.
     #[inline(always)]
-    pub(super) fn on_data(&mut self, flow: FlowId, packet: &impl PacketView) {
+    pub(super) fn on_data(&mut self, flow: FlowId, packet: &Facts) {
         let (time, bytes) = (packet.time(), packet.l1_bytes() as u64);
         let is_capable = packet.mark().0 & 3 != 0;
         let Some(slot) = self.slots.entry(flow) else { return };
@@ -281,7 +281,7 @@ impl Marks {
 
     /// A mark, a CNP or a NAK of this flow.
     #[inline(never)]
-    pub(super) fn happened(&mut self, what: Happened, flow: FlowId, packet: &impl PacketView, frame: u64) {
+    pub(super) fn happened(&mut self, what: Happened, flow: FlowId, packet: &Facts, frame: u64) {
         let (Some(ends), Some(qp)) = (Ends::of(packet), packet.dest_qp()) else { return };
         let Some(at) = self.noting(flow, ends, Some(qp.0)) else { return self.give_up_events() };
         if what == Happened::Mark {
@@ -326,7 +326,7 @@ impl Marks {
     }
 
     /// A CNP of `flow` slows its opposite.
-    pub(super) fn slows(&mut self, flow: FlowId, opposite: Option<FlowId>, packet: &impl PacketView) {
+    pub(super) fn slows(&mut self, flow: FlowId, opposite: Option<FlowId>, packet: &Facts) {
         let now = packet.time();
         if let (Some(opposite), Some(ends)) =
             (opposite.filter(|&opposite| opposite != flow), Ends::of(packet))

@@ -19,7 +19,7 @@ use super::{Context, Metric, Placed, ends::Ends, ratio, speeds::Speeds};
 use crate::{
     analyze::{
         model::{Address, FlowId},
-        packet::PacketView,
+        packet::Facts,
         table::run::RunSum,
     },
     dissect::Encapsulation,
@@ -84,7 +84,7 @@ impl Default for LastOfPair {
 
 impl Metric for Congestion {
     #[inline(always)]
-    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+    fn on_packet(&mut self, packet: &Facts, place: &Placed) {
         if place.is_capture_duplicate() {
             if place.is_marked_later {
                 self.marked_later += 1;
@@ -152,7 +152,7 @@ impl Congestion {
 
     #[cold]
     #[inline(never)]
-    fn mark(&mut self, packet: &impl PacketView, place: &Placed) {
+    fn mark(&mut self, packet: &Facts, place: &Placed) {
         if let Some(flow) = place.flow {
             self.flows.happened(Happened::Mark, flow, packet, place.frame);
         }
@@ -162,7 +162,7 @@ impl Congestion {
     }
 
     #[inline]
-    fn control(&mut self, packet: &impl PacketView, place: &Placed) {
+    fn control(&mut self, packet: &Facts, place: &Placed) {
         if packet.opcode().is_cnp() {
             self.cnp(packet, place);
         } else if packet.syndrome() == Some(Syndrome::PSN_SEQUENCE_ERROR) {
@@ -174,7 +174,7 @@ impl Congestion {
     }
 
     #[cold]
-    fn cnp(&mut self, packet: &impl PacketView, place: &Placed) {
+    fn cnp(&mut self, packet: &Facts, place: &Placed) {
         let now = packet.time();
         self.cnps_without_becn += !packet.becn() as u64;
         if let Some(flow) = place.flow {
@@ -190,7 +190,7 @@ impl Congestion {
             Some(sender) => sender.cnps += 1,
             None => self.cnps_of_unknown_senders += 1,
         }
-        self.per_qp.on_cnp(now, (ends, packet.key().unwrap_or_default().dest_qp()));
+        self.per_qp.on_cnp(now, (ends, packet.dest_qp().map_or(0, |qp| qp.0)));
         self.per_ip_pair.on_cnp(now, ends);
         self.per_port.on_cnp(now, ends.src);
         if let Some(recent) = kept(&mut self.pairs, ends) {
@@ -204,7 +204,7 @@ impl Congestion {
     }
 
     #[cold]
-    fn nak(&mut self, packet: &impl PacketView, place: &Placed) {
+    fn nak(&mut self, packet: &Facts, place: &Placed) {
         let now = packet.time();
         if let Some(flow) = place.flow {
             self.flows.happened(Happened::Nak, flow, packet, place.frame);

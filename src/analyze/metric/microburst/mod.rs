@@ -19,7 +19,7 @@ use crate::{
     analyze::{
         metric::Placed,
         model::{Class, FlowId},
-        packet::PacketView,
+        packet::Facts,
     },
     report::BurstEffect,
     wire::{Ecn, Syndrome},
@@ -166,7 +166,7 @@ impl Microbursts {
 
     /// A packet that is not in a run: it may be of a new flow, and may show what a burst did.
     #[inline(always)]
-    pub(crate) fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+    pub(crate) fn on_packet(&mut self, packet: &Facts, place: &Placed) {
         let Some(flow) = place.flow.filter(|_| !place.is_capture_duplicate()) else {
             return self.again(packet, place);
         };
@@ -186,7 +186,7 @@ impl Microbursts {
     /// A packet without a flow, or one that was recorded before: a switch may have marked it meanwhile.
     #[cold]
     #[inline(never)]
-    fn again(&mut self, packet: &impl PacketView, place: &Placed) {
+    fn again(&mut self, packet: &Facts, place: &Placed) {
         if let Some(flow) = place.flow.filter(|_| place.is_marked_later) {
             self.shows(flow, packet, false);
         }
@@ -194,7 +194,7 @@ impl Microbursts {
 
     #[cold]
     #[inline(never)]
-    fn begin(&mut self, flow: FlowId, packet: &impl PacketView) {
+    fn begin(&mut self, flow: FlowId, packet: &Facts) {
         let (Some(src), Some(dst)) = (packet.source(), packet.destination()) else { return };
         if self.flows.entry(flow).is_none() {
             return;
@@ -279,7 +279,7 @@ impl Microbursts {
     /// of what a receiver sends, to its sender.
     #[cold]
     #[inline(never)]
-    fn shows(&mut self, flow: FlowId, packet: &impl PacketView, is_loss: bool) {
+    fn shows(&mut self, flow: FlowId, packet: &Facts, is_loss: bool) {
         let (effect, is_to_it) = match () {
             () if packet.opcode().is_cnp() => (BurstEffect::Cnp, false),
             () if packet.mark() == Ecn::CE => (BurstEffect::Mark, true),

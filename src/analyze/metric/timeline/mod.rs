@@ -15,7 +15,7 @@
 //!     analysis.push(&record);
 //! }
 //! let ended = analysis.end();
-//! let (report, timeline) = (ended.report(), ended.metric());
+//! let (report, timeline) = (ended.report(), ended.metric::<Timeline>().unwrap());
 //! for at in timeline.chosen(&report, 10) {
 //!     let picture = timeline.picture(&report, at).expect("chosen flows have one");
 //!     assert!(picture.losses.iter().all(|loss| loss.packets > 0));
@@ -35,11 +35,11 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 pub use super::{Measured, What};
-use super::{Metric, Placed, Verdict, pause::Pause};
+use super::{Metric, Placed, Verdict, Wants, pause::Pause};
 use crate::{
     analyze::{
         model::{Class, Event, FlowId, Space},
-        packet::{PacketView, path_tag},
+        packet::{Facts, path_tag},
         table::run::RunSum,
     },
     opcode::Operation,
@@ -176,7 +176,7 @@ impl Timeline {
     }
 
     /// The line of a packet's flow: begun, if it is its first.
-    fn line_of(&mut self, id: FlowId, packet: &impl PacketView) -> Option<&mut Line> {
+    fn line_of(&mut self, id: FlowId, packet: &Facts) -> Option<&mut Line> {
         let at = id.0 as usize;
         if self.lines.len() <= at {
             self.lines.resize(at + 1, Slot::Unseen);
@@ -261,9 +261,11 @@ fn kind_of(class: Class) -> Kind {
 }
 
 impl Metric for Timeline {
-    const WANTS_MEASURED: bool = true;
+    fn wants(&self) -> Wants {
+        Wants { measured: true, ..Wants::default() }
+    }
 
-    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+    fn on_packet(&mut self, packet: &Facts, place: &Placed) {
         let (ns, psn, frame) = (packet.time(), packet.psn().0, place.frame);
         let axis = self.axis(ns);
         self.unmeasured += 1;

@@ -36,7 +36,7 @@ use super::{
 use crate::{
     analyze::{
         model::{Event, FlowId, QosMap, Space, Trigger},
-        packet::{PacketView, path_tag},
+        packet::{Facts, path_tag},
         table::run::RunSum,
     },
     dissect::Encapsulation,
@@ -300,7 +300,7 @@ impl Verdicts {
 
 impl Metric for Verdicts {
     #[inline(always)]
-    fn on_packet(&mut self, packet: &impl PacketView, place: &Placed) {
+    fn on_packet(&mut self, packet: &Facts, place: &Placed) {
         self.incast.on_packet(packet, place);
         let priorities = &self.priorities;
         self.pause.look_at(packet, place.frame, || priority(priorities, packet.path_tag()));

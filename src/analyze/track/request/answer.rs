@@ -6,15 +6,12 @@ use super::{
     thrice,
 };
 use crate::{
-    analyze::{
-        packet::PacketView,
-        track::{
-            class::Place,
-            measured::What,
-            responder_model::Nakked,
-            ring::{ACK_EXPECTED, SENT_AGAIN, UNSURE},
-            step::Resolved,
-        },
+    analyze::track::{
+        class::Place,
+        measured::What,
+        responder_model::Nakked,
+        ring::{ACK_EXPECTED, SENT_AGAIN, UNSURE},
+        step::Resolved,
     },
     opcode::Operation,
     wire::{Acknowledgement, NakCode, Psn, Syndrome},
@@ -35,15 +32,9 @@ pub(crate) struct Response {
 impl Response {
     /// A READ response that is the next one.
     #[inline(always)]
-    pub(crate) fn with_data(facts: &impl PacketView, frame: u64) -> Response {
-        Response {
-            psn: facts.psn(),
-            operation: Operation::ReadResponse,
-            syndrome: facts.aeth().map(|aeth| aeth.syndrome()),
-            time: facts.time(),
-            frame,
-            repeated: false,
-        }
+    pub(crate) fn with_data(psn: Psn, time: i64, frame: u64) -> Response {
+        let operation = Operation::ReadResponse;
+        Response { psn, operation, syndrome: None, time, frame, repeated: false }
     }
 }
 

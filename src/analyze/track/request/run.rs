@@ -6,14 +6,13 @@ use std::hint::select_unpredictable;
 use super::{Assembly, Requests, TrackConfig, Waiting};
 use crate::{
     analyze::{
-        packet::PacketView,
+        packet::FastForm,
         track::{
             SILENCE_NS,
             goodput::Marks,
             order::IdOrder,
             ring::{self, Sent},
-            sequence::{Sequence, sent, unseen},
-            step::Packet,
+            sequence::{Sequence, sent_in_run, unseen},
         },
     },
     opcode::{Operation, Shape},
@@ -107,35 +106,35 @@ impl RunState {
     /// The silence before a packet of a SEND or WRITE in nanoseconds; `None` if it is not the next packet of the run, in the open
     /// message or a new one.
     #[inline(always)]
-    pub(crate) fn next(&self, facts: &impl PacketView, shape: &Shape, ids: &IdOrder) -> Option<u64> {
+    pub(crate) fn next(&self, packet: &impl FastForm, shape: &Shape, ids: &IdOrder) -> Option<u64> {
         let Of::Requests(RequestRun { open, .. }) = &self.of else { return None };
         let fits = open.is_none() | (!shape.begins & (*open == shape.operation));
-        self.silence_before(facts, fits, ids)
+        self.silence_before(packet, fits, ids)
     }
 
     /// Whether a READ response is the next one of the run.
     #[inline(always)]
-    pub(crate) fn is_next_data(&self, facts: &impl PacketView, ids: &IdOrder) -> bool {
-        self.silence_before(facts, self.is_data(), ids).is_some()
+    pub(crate) fn is_next_data(&self, packet: &impl FastForm, ids: &IdOrder) -> bool {
+        self.silence_before(packet, self.is_data(), ids).is_some()
     }
 
     /// Whether a READ response is the next one of the run, and the requests may learn of it [later](MayWait).
     #[inline(always)]
-    pub(crate) fn is_next_to_wait(&self, facts: &impl PacketView, ids: &IdOrder) -> bool {
+    pub(crate) fn is_next_to_wait(&self, packet: &impl FastForm, ids: &IdOrder) -> bool {
         let Of::Data(DataRun { apart, until, .. }) = self.of else { return false };
-        self.silence_before(facts, (apart != 0) & (self.next as u32 != until), ids).is_some()
+        self.silence_before(packet, (apart != 0) & (self.next as u32 != until), ids).is_some()
     }
 
     /// The silence before a packet in nanoseconds, if it has the next PSN, and `fits`.
     #[inline(always)]
-    fn silence_before(&self, facts: &impl PacketView, fits: bool, ids: &IdOrder) -> Option<u64> {
-        let silence = facts.time().wrapping_sub(self.time) as u64;
-        let is_next = (facts.psn().0 ^ self.next as u32) & (Psn::SPACE - 1) == 0;
+    fn silence_before(&self, packet: &impl FastForm, fits: bool, ids: &IdOrder) -> Option<u64> {
+        let silence = packet.fast().time().wrapping_sub(self.time) as u64;
+        let is_next = (packet.fast().psn().0 ^ self.next as u32) & (Psn::SPACE - 1) == 0;
         let goes_far = (self.next as u32 != self.stop) & (silence <= SILENCE_NS as u64);
         if !(is_next & fits & goes_far) {
             return None;
         }
-        let overtaken = facts.ip_id().is_some_and(|id| ids.is_overtaken(id));
+        let overtaken = packet.ip_id().is_some_and(|id| ids.is_overtaken(id));
         (!overtaken).then_some(silence)
     }
 
@@ -144,17 +143,17 @@ impl RunState {
     pub(crate) fn take(
         &mut self,
         silence: u64,
-        facts: &impl PacketView,
+        packet: &impl FastForm,
         shape: &Shape,
         frame: u64,
         ids: &IdOrder,
     ) -> Option<(u64, Waiting)> {
-        let (x, time, payload) = (self.next, facts.time(), self.payload);
-        self.put(facts, frame);
+        let (x, time, payload) = (self.next, packet.fast().time(), self.payload);
+        self.put(packet, frame);
         let Of::Requests(run) = &mut self.of else { return None };
         // In many traces, the processor would predict a branch wrong.
         let is_silent = silence > run.floor as u64;
-        let perhaps = unseen(facts.ip_id(), ids).max(1) as u32;
+        let perhaps = unseen(packet.ip_id(), ids).max(1) as u32;
         run.perhaps += select_unpredictable(is_silent, perhaps, 0);
         (run.message_start, run.message_time) =
             if shape.begins { (payload, time) } else { (run.message_start, run.message_time) };
@@ -175,8 +174,8 @@ impl RunState {
 
     /// Takes a READ response of which the requests learn later.
     #[inline(always)]
-    pub(crate) fn take_to_wait(&mut self, facts: &impl PacketView, frame: u64) {
-        self.put(facts, frame);
+    pub(crate) fn take_to_wait(&mut self, packet: &impl FastForm, frame: u64) {
+        self.put(packet, frame);
         let Of::Data(run) = &mut self.of else { return };
         if self.time >= run.due {
             let late = self.time.saturating_sub(run.due);
@@ -187,21 +186,21 @@ impl RunState {
 
     /// Takes a READ response.
     #[inline(always)]
-    pub(crate) fn take_data(&mut self, facts: &impl PacketView, shape: &Shape, frame: u64) {
-        self.put(facts, frame);
+    pub(crate) fn take_data(&mut self, packet: &impl FastForm, shape: &Shape, frame: u64) {
+        self.put(packet, frame);
         if let Of::Data(run) = &mut self.of {
             run.is_open = !shape.ends;
         }
     }
 
     #[inline(always)]
-    fn put(&mut self, facts: &impl PacketView, frame: u64) {
+    fn put(&mut self, packet: &impl FastForm, frame: u64) {
         let x = self.next;
-        ring::put(&mut self.ring, x, sent(&Packet::of(facts, frame)));
+        ring::put(&mut self.ring, x, sent_in_run(packet.fast(), frame));
         // The caches cannot hold the rings of all flows.
         ring::fetch(&self.ring, x + ring::AHEAD);
-        (self.next, self.time) = (x + 1, facts.time());
-        self.payload += facts.payload();
+        (self.next, self.time) = (x + 1, packet.fast().time());
+        self.payload += packet.fast().payload();
     }
 
     /// Begins a run of READ responses of this sequence, if possible. `is_open`: the last response did not complete its READ. The

@@ -1,0 +1,368 @@
+//! What the analysis knows of a packet.
+
+use super::{
+    RunKey,
+    key::Key,
+    lengths::{contents, l1_bytes, network, vlan_bytes},
+    path_tag,
+};
+use crate::{
+    analyze::model::Address,
+    capture::Record,
+    checksum,
+    dissect::{Dissection, Encapsulation},
+    icrc::State,
+    opcode::{Direction, Opcode, Operation},
+    wire::*,
+    wire_cost::Contents,
+};
+
+/// What the analysis knows of a packet of the InfiniBand transport, in any encapsulation. Nothing of it is borrowed from the frame.
+///
+/// Lengths are those that the packet states, captured or not. Of packets in a tunnel or a mirror's copy, all is of the innermost
+/// one.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts {
+    pub(super) time: i64,
+    pub(super) path_tag: u64,
+    pub(super) key: Key,
+    pub(super) run_key: RunKey,
+    pub(super) psn: Psn,
+    pub(super) payload: u32,
+    /// Payload as [`Contents`] has it: of malformed packets it may differ.
+    pub(super) stated_payload: u32,
+    pub(super) l1_bytes: u32,
+    /// Bytes of the network header.
+    pub(super) network: u32,
+    /// The AETH, or the RETH's DMA length.
+    pub(super) ext_word: u32,
+    pub(super) fingerprint: u32,
+    pub(super) interface: u16,
+    pub(super) ip_id: u16,
+    pub(super) vlan_bytes: u16,
+    pub(super) opcode: Opcode,
+    pub(super) icrc: State,
+    pub(super) encapsulation: Encapsulation,
+    pub(super) ip_right: Option<bool>,
+    /// Bytes of extended headers.
+    pub(super) extended: u8,
+    pub(super) pad: u8,
+    pub(super) ecn: Ecn,
+    pub(super) mark: Ecn,
+    /// The bits below.
+    pub(super) flags: u8,
+}
+
+const _: () = assert!(size_of::<Facts>() == 128);
+
+/// It has addresses, and so a key.
+pub(super) const HAS_KEY: u8 = 1;
+pub(super) const HAS_IP_ID: u8 = 1 << 1;
+pub(super) const HAS_AETH: u8 = 1 << 2;
+pub(super) const HAS_DMA_LEN: u8 = 1 << 3;
+pub(super) const ACK_REQ: u8 = 1 << 4;
+pub(super) const BECN: u8 = 1 << 5;
+
+/// A flag, if it holds.
+#[inline(always)]
+pub(super) fn flag(flag: u8, holds: bool) -> u8 {
+    if holds { flag } else { 0 }
+}
+
+impl Facts {
+    /// The packet of a dissected frame; `None` without a BTH.
+    pub fn of(record: &Record<'_>, d: &Dissection<'_>, icrc: State) -> Option<Facts> {
+        let (bth, wrap) = (d.get::<Bth>()?, d.encapsulation()?);
+        let udp = d.get::<Udp>();
+        let (ip_id, ttl, tos) = if let Some(ip) = d.get::<Ipv4>() {
+            (Some(ip.id().0), Some(ip.ttl()), ip.dscp() << 2 | ip.ecn().0)
+        } else if let Some(ip) = d.get::<Ipv6>() {
+            (None, Some(ip.hop_limit()), ip.dscp() << 2 | ip.ecn().0)
+        } else if let Some(grh) = d.get::<Grh>() {
+            (None, Some(grh.hop_lmt()), grh.t_class().0)
+        } else {
+            (None, None, 0)
+        };
+        let is_right = |ip: &Ipv4| ip.ihl() != 5 || checksum::internet(ip.bytes()) == 0;
+        let is_ip = d.has(Kind::Ipv4) || d.has(Kind::Ipv6);
+        let mark = match wrap {
+            _ if is_ip => Ecn(tos & 3),
+            Encapsulation::RoceV1 => Ecn(tos & 3),
+            _ if d.has(Kind::Lrh) && bth.fecn() => Ecn::CE,
+            _ => Ecn::ECT0,
+        };
+        let at = d.offset(Kind::Bth).unwrap_or(0) as u32;
+        let before = if udp.is_some() { at.saturating_sub(Udp::LEN as u32) } else { at };
+        let port = udp.map(Udp::src_port);
+        let aeth = d.get::<Aeth>().map(|aeth| (aeth.syndrome().0 as u32) << 24 | aeth.msn());
+        let dma_len = d.get::<Reth>().map(Reth::dma_len);
+        let Contents { extended, payload, pad } = contents(d.end().saturating_sub(at), bth);
+        let key = Key::of(d, bth);
+        Some(Facts {
+            time: record.time.0,
+            path_tag: path_tag::of(d.get::<Vlan>().map(|tag| (tag.vid(), tag.pcp())), ttl, tos, port)
+                | d.get::<Lrh>().map_or(0, |lrh| path_tag::of_lrh(lrh.sl(), lrh.vl())),
+            key: key.unwrap_or_default(),
+            run_key: RunKey::NONE,
+            psn: bth.psn(),
+            payload: d.payload_len(),
+            stated_payload: payload,
+            l1_bytes: l1_bytes(d),
+            network: network(d).map_or(0, |from| before.saturating_sub(from)),
+            ext_word: aeth.or(dma_len).unwrap_or(0),
+            fingerprint: Marks {
+                id: ip_id.unwrap_or(0),
+                port: port.unwrap_or(0),
+                opcode: u16::from_be_bytes([bth.bytes()[0], bth.bytes()[1]]),
+                ack: bth.bytes()[8],
+                payload: d.payload_len(),
+                aeth: aeth.unwrap_or(0),
+            }
+            .fingerprint(),
+            interface: record.interface,
+            ip_id: ip_id.unwrap_or(0),
+            vlan_bytes: u16::try_from(vlan_bytes(d)).unwrap_or(u16::MAX),
+            opcode: bth.opcode(),
+            icrc,
+            encapsulation: wrap,
+            ip_right: d.get::<Ipv4>().map(is_right),
+            extended: extended as u8,
+            pad: pad as u8,
+            ecn: Ecn(tos & 3),
+            mark,
+            flags: flag(HAS_KEY, key.is_some())
+                | flag(HAS_IP_ID, ip_id.is_some())
+                | flag(HAS_AETH, aeth.is_some())
+                | flag(HAS_DMA_LEN, aeth.is_none() && dma_len.is_some())
+                | flag(ACK_REQ, bth.ack_req())
+                | flag(BECN, bth.becn()),
+        })
+    }
+
+    /// When it was captured, in nanoseconds since 1970.
+    #[inline(always)]
+    pub fn time(&self) -> i64 {
+        self.time
+    }
+
+    /// The number of the interface that captured it.
+    #[inline(always)]
+    pub fn interface(&self) -> u16 {
+        self.interface
+    }
+
+    /// What carries the packet: RoCEv2 over IPv4 or IPv6, RoCE v1, native InfiniBand.
+    #[inline(always)]
+    pub fn encapsulation(&self) -> Encapsulation {
+        self.encapsulation
+    }
+
+    /// Who sent it; `None` where no address is in the capture.
+    pub fn source(&self) -> Option<Address> {
+        self.key().map(Key::source)
+    }
+
+    /// Whom it goes to; `None` where no address is in the capture.
+    pub fn destination(&self) -> Option<Address> {
+        self.key().map(Key::destination)
+    }
+
+    /// The BTH's destination queue pair; `None` for a packet without addresses.
+    pub fn dest_qp(&self) -> Option<Qpn> {
+        self.key().map(|key| Qpn(key.dest_qp()))
+    }
+
+    /// UDP source port.
+    #[inline(always)]
+    pub fn port(&self) -> Option<u16> {
+        path_tag::port(self.path_tag)
+    }
+
+    /// The state of its ICRC.
+    #[inline(always)]
+    pub fn icrc(&self) -> State {
+        self.icrc
+    }
+
+    /// The BTH's operation code.
+    #[inline(always)]
+    pub fn opcode(&self) -> Opcode {
+        self.opcode
+    }
+
+    /// The BTH's AckReq bit.
+    #[inline(always)]
+    pub fn ack_req(&self) -> bool {
+        self.flags & ACK_REQ != 0
+    }
+
+    /// The BTH's BECN bit: of a CNP, and of native InfiniBand.
+    #[inline(always)]
+    pub fn becn(&self) -> bool {
+        self.flags & BECN != 0
+    }
+
+    /// The BTH's packet sequence number.
+    #[inline(always)]
+    pub fn psn(&self) -> Psn {
+        self.psn
+    }
+
+    /// IPv4 identification; `None` over anything else.
+    #[inline(always)]
+    pub fn ip_id(&self) -> Option<u16> {
+        (self.flags & HAS_IP_ID != 0).then_some(self.ip_id)
+    }
+
+    /// Whether the IPv4 header's checksum is right; `None` without one.
+    #[inline(always)]
+    pub fn ip_right(&self) -> Option<bool> {
+        self.ip_right
+    }
+
+    /// The ECN field of the network header; 0 without one.
+    #[inline(always)]
+    pub fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    /// The congestion mark: the ECN field, or of native InfiniBand its FECN bit, as CE or ECT(0).
+    #[inline(always)]
+    pub fn mark(&self) -> Ecn {
+        self.mark
+    }
+
+    /// Bytes of payload, without pad.
+    #[inline(always)]
+    pub fn payload(&self) -> u32 {
+        self.payload
+    }
+
+    /// Bytes of extended headers, payload and pad.
+    #[inline(always)]
+    pub fn contents(&self) -> Contents {
+        Contents { extended: self.extended as u32, payload: self.stated_payload, pad: self.pad as u32 }
+    }
+
+    /// Bytes of VLAN tags.
+    #[inline(always)]
+    pub fn vlan_bytes(&self) -> u32 {
+        self.vlan_bytes as u32
+    }
+
+    /// Bytes of the network header, options and extension headers included.
+    #[inline(always)]
+    pub fn network(&self) -> u32 {
+        self.network
+    }
+
+    /// Bytes that the frame takes on the wire, see [`l1_bytes`](crate::analyze::metric::overhead::l1_bytes).
+    #[inline(always)]
+    pub fn l1_bytes(&self) -> u32 {
+        self.l1_bytes
+    }
+
+    /// The AETH, of packets that have one.
+    #[inline(always)]
+    pub fn aeth(&self) -> Option<Aeth> {
+        let aeth = || Aeth::view(&self.ext_word.to_be_bytes()).map(|(aeth, _)| *aeth);
+        if self.flags & HAS_AETH != 0 { aeth() } else { None }
+    }
+
+    /// The RETH's DMA length in bytes, of packets that have one.
+    #[inline(always)]
+    pub fn dma_len(&self) -> Option<u32> {
+        (self.flags & HAS_DMA_LEN != 0).then_some(self.ext_word)
+    }
+
+    /// Whether it is a request whose receiver must acknowledge it.
+    #[inline(always)]
+    pub fn is_ack_expected(&self) -> bool {
+        is_ack_expected(self.opcode, self.ack_req())
+    }
+
+    /// Whether it is an ACK or a NAK. The acknowledgement of an atomic, which carries data, does not count.
+    #[inline(always)]
+    pub fn is_acknowledge(&self) -> bool {
+        self.opcode.operation() == Some(Operation::Acknowledge)
+    }
+
+    /// Whether it is a control packet: an ACK, a NAK or a CNP.
+    #[inline(always)]
+    pub fn is_control(&self) -> bool {
+        self.is_acknowledge() || self.opcode.is_cnp()
+    }
+
+    /// The syndrome of an acknowledgement.
+    #[inline(always)]
+    pub fn syndrome(&self) -> Option<Syndrome> {
+        if self.is_acknowledge() { self.aeth().map(|aeth| aeth.syndrome()) } else { None }
+    }
+
+    /// `None` for a packet without addresses that a key could be made of.
+    #[inline(always)]
+    pub(crate) fn key(&self) -> Option<&Key> {
+        (self.flags & HAS_KEY != 0).then_some(&self.key)
+    }
+
+    /// The header fields that all packets of a run share; [`RunKey::NONE`] for a packet without a fast form.
+    #[inline(always)]
+    pub(crate) fn run_key(&self) -> RunKey {
+        self.run_key
+    }
+
+    /// VLAN, DSCP, TTL, source port and priorities, see [`path_tag`].
+    #[inline(always)]
+    pub(crate) fn path_tag(&self) -> u64 {
+        self.path_tag
+    }
+
+    /// A hash of the header fields that differ between two transmissions of one PSN.
+    #[inline(always)]
+    pub(crate) fn fingerprint(&self) -> u32 {
+        self.fingerprint
+    }
+
+    /// Where it was seen, see [`vantage`].
+    #[inline(always)]
+    pub(crate) fn vantage(&self) -> u16 {
+        vantage(self.interface, self.path_tag)
+    }
+}
+
+/// Whether a packet is a request whose receiver must acknowledge it.
+#[inline(always)]
+pub(super) fn is_ack_expected(opcode: Opcode, ack_req: bool) -> bool {
+    let shape = opcode.shape();
+    (ack_req | shape.ends) & (shape.direction == Direction::Request)
+}
+
+/// Where a packet was seen: capture interface and TTL.
+#[inline(always)]
+pub(super) fn vantage(interface: u16, path_tag: u64) -> u16 {
+    // Without a TTL it is 0.
+    interface << 8 | (path_tag >> 56) as u16
+}
+
+/// The header fields that differ between two transmissions of one PSN.
+pub(super) struct Marks {
+    pub(super) id: u16,
+    pub(super) port: u16,
+    /// The BTH's first two bytes.
+    pub(super) opcode: u16,
+    /// Its ninth, with the AckReq bit.
+    pub(super) ack: u8,
+    pub(super) payload: u32,
+    /// Syndrome and MSN.
+    pub(super) aeth: u32,
+}
+
+impl Marks {
+    #[inline(always)]
+    pub(super) fn fingerprint(&self) -> u32 {
+        let flags = self.opcode ^ (self.ack as u16) << 3;
+        let rest = flags.rotate_left(5) ^ self.port ^ (self.payload as u16).rotate_left(9);
+        let aeth = (self.aeth >> 24) as u16 ^ (self.aeth as u16).rotate_left(4);
+        (self.id as u32) << 16 | (rest ^ aeth) as u32
+    }
+}
