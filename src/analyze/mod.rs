@@ -21,6 +21,7 @@
 //! | `packet` | what the analysis reads of a frame: the fast form, the dissected form, flow keys |
 //! | `track` | the state machines of a flow: PSN spaces, requests, responses, distributions |
 //! | `table` | flows, connections, runs of packets in order: state and look-up |
+//! | `network` | what is known of the network itself: speeds, LLDP, priorities, pauses |
 //! | `metric` | one question a file, and the door for a user's own |
 //! | `engine` | the analysis under way: intake, transport, trust |
 //! | `results` | rows and findings of the report |
@@ -28,6 +29,7 @@
 mod engine;
 pub mod metric;
 mod model;
+pub mod network;
 mod packet;
 mod results;
 mod table;

@@ -361,7 +361,7 @@ impl Analyze {
     fn timeline(&self) -> Timeline {
         let budget = timeline::BUDGET / self.threads().min(self.captures()).max(1);
         let wanted = self.flow.as_deref().and_then(ends).into_iter().collect();
-        Timeline::new(budget, wanted).with_speed(self.options().speed_bps)
+        Timeline::new(budget, wanted)
     }
 
     /// The part of a page.

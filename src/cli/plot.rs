@@ -81,8 +81,7 @@ impl Plot {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         end_on_ctrl_c(&STOP);
         let mut source = open(&self.file)?;
-        let timeline = Timeline::default().with_speed(self.tracking.options(1).speed_bps);
-        let (ended, is_all) = self.tracking.follow_with(&mut source, timeline)?;
+        let (ended, is_all) = self.tracking.follow_with(&mut source, Timeline::default())?;
         let timeline = ended.metric().ok_or_else(|| anyhow!("the analysis kept no timeline"))?;
         let scene = self.scene(&ended.report(), timeline)?;
         let draw = |error: String| anyhow!("cannot draw: {error}");

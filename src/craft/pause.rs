@@ -3,12 +3,6 @@
 use super::Packet;
 use crate::{dissect::Link, wire::*};
 
-/// The address of MAC control frames, which no bridge forwards (IEEE 802.3, annex 31B).
-const MAC_CONTROL: Mac = Mac([0x01, 0x80, 0xc2, 0, 0, 1]);
-
-/// Bits of a pause quantum (IEEE 802.3, 31B.2).
-const QUANTUM_BITS: u64 = 512;
-
 /// A PAUSE frame for this many quanta of 512 bit times; 0 ends the pause.
 pub fn pause(src: Mac, quanta: u16) -> Packet {
     control(src).push(Pause::default().with_pause_time(quanta))
@@ -26,7 +20,7 @@ pub fn pfc(src: Mac, quanta: [Option<u16>; 8]) -> Packet {
 }
 
 fn control(src: Mac) -> Packet {
-    let ethernet = Ethernet::default().with_dst(MAC_CONTROL).with_src(src);
+    let ethernet = Ethernet::default().with_dst(MacControl::ADDRESS).with_src(src);
     Packet::new(Link::ETHERNET).push(ethernet).push(MacControl::default())
 }
 

@@ -56,8 +56,7 @@ pub fn write(
         let axis = timeline.classes().map(|(axis, _)| axis);
         trace.flow(peer, &picture, axis)?;
     }
-    let last = report.head.capture.last_ns.unwrap_or(first);
-    let pauses = timeline.pauses(last);
+    let pauses = timeline.pauses();
     if !pauses.is_empty() {
         let all = trace.track(None, "pauses", None)?;
         let mut of = None;

@@ -334,7 +334,7 @@ impl Scene {
         let clock = Clock::new(first, last);
         let mut names: Vec<String> = Vec::new();
         let mut cells = Vec::new();
-        for paused in timeline.pauses(last) {
+        for paused in timeline.pauses() {
             let of = paused.priority.map_or("all".to_owned(), |priority| format!("priority {priority}"));
             let name = format!("if{} {} {of}", paused.interface, paused.sender);
             if names.last() != Some(&name) {

@@ -1,6 +1,6 @@
 //! MAC control frames: PAUSE and priority flow control.
 
-use super::{Hex8, Show};
+use super::{Hex8, Mac, Show};
 
 number! {
     /// MAC control operation code.
@@ -29,6 +29,20 @@ header! {
         /// PAUSE, PFC or another operation.
         opcode with_opcode: 16 as MacControlOpcode ["macc.opcode"],
     }
+}
+
+impl MacControl {
+    /// The destination of all pause frames, which no bridge forwards (IEEE 802.3, annex 31B).
+    pub const ADDRESS: Mac = Mac([0x01, 0x80, 0xc2, 0, 0, 1]);
+}
+
+/// Bit times of a pause quantum (IEEE 802.3, 31B.2).
+pub const QUANTUM_BITS: u64 = 512;
+
+/// How long so many pause quanta last on a link of this speed in bit/s, in nanoseconds.
+pub fn quanta_ns(quanta: u16, speed_bps: u64) -> i64 {
+    let bits_ns = quanta as u128 * QUANTUM_BITS as u128 * 1_000_000_000;
+    i64::try_from(bits_ns / speed_bps.max(1) as u128).unwrap_or(i64::MAX)
 }
 
 header! {

@@ -3,7 +3,7 @@
 use rdmawire::{
     analyze::{Analysis, Options},
     capture::{Record, Time},
-    report::{MarkedFlow, Pacing, Report},
+    report::{MarkedFlow, Pacing, Reason, Report},
     sim::{self, Run, Scenario},
 };
 
@@ -12,7 +12,13 @@ fn play(text: &str) -> Run {
 }
 
 fn analyze(run: &Run, options: Options) -> Report {
+    analyze_with(run, options, |_| ())
+}
+
+/// `prepare` comes before the first frame.
+fn analyze_with(run: &Run, options: Options, prepare: impl FnOnce(&mut Analysis)) -> Report {
     let mut analysis = Analysis::new(options);
+    prepare(&mut analysis);
     let mut frames = run.frames(0);
     while let Some(frame) = frames.next() {
         let (time, link, wire_len) = (Time(frame.time_ns), frame.link, frame.wire_len);
@@ -325,4 +331,19 @@ fn incast_of_2_to_64() {
             assert!(is_within((one.end_ns - one.start_ns) as u64, 1_000_000, 0.06), "{one:?}");
         }
     }
+}
+
+/// The capture says how fast its link is, as pcapng can: that is as good as a speed that the user gives.
+#[test]
+fn incast_with_the_speed_of_the_interface() {
+    let run = play(&fan_in(8));
+    let of = |options, speed_bps| {
+        analyze_with(&run, options, |analysis| analysis.interface(0, "eth0".into(), speed_bps))
+    };
+    let told = of(Options::default(), Some(100_000_000_000));
+    assert!(ids(&told).contains(&"congestion.incast"), "{:?}", ids(&told));
+    let given = of(Options { speed_bps: Some(100_000_000_000), ..Options::default() }, None);
+    assert_eq!((&told.incast, &told.slow_flows), (&given.incast, &given.slow_flows));
+    let unknown = of(Options::default(), None);
+    assert_eq!((unknown.incast, unknown.why["incast"]), (None, Reason::UnknownSpeed));
 }

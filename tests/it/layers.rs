@@ -130,7 +130,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] =
 
 /// The rooms of `analyze`, each of which uses only those before it. `mod` is the module's own file, which shows the rooms' public
 /// items.
-const ROOMS: &[&str] = &["model", "packet", "track", "table", "metric", "engine", "results"];
+const ROOMS: &[&str] = &["model", "packet", "track", "table", "network", "metric", "engine", "results"];
 
 /// The modules that a file of the library belongs to: `src/analyze/table/flow.rs` is `analyze::table::flow`.
 fn module_of(name: &str) -> Vec<&str> {

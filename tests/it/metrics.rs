@@ -14,7 +14,7 @@ use rdmawire::{
     capture::{Record, Time},
     dissect::{Encapsulation, Link},
     opcode::Opcode,
-    report::{Interval, Ports},
+    report::{Interval, Ports, Reason},
     wire::{Ecn, Qpn, Udp},
 };
 
@@ -149,7 +149,7 @@ fn bins_hold_what_was_in_their_time() {
     let (_, bins) = rate(1_000, &[1_500, 9_000, 1_600, 5_000, 10]);
     let rows: Vec<_> = bins.iter().map(|bin| (bin.start_ns, bin.packets)).collect();
     assert_eq!(rows, [(1_000, 4), (9_000, 1)]);
-    assert!(Rate::new(None).section().is_none());
+    assert_eq!(Rate::new(None).section(), Err(Reason::NotRequested));
 }
 
 #[test]

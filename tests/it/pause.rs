@@ -1,11 +1,7 @@
 //! Pauses: who asked for them, and how long they lasted.
 
-use crate::support::frames::Shown;
 use rdmawire::{
-    analyze::{
-        Analysis, Options, StormProfile,
-        metric::pause::{Pause, quanta_ns},
-    },
+    analyze::{Analysis, Options, StormProfile},
     capture::{Record, Time},
     dissect::Link,
     report::{Pause as Report, PauseEnd, PauseFault, Reason},
@@ -30,18 +26,23 @@ fn pfc(sender: u8, times: &[(u8, u16)]) -> Vec<u8> {
     mac_control(sender, header.bytes(), MacControlOpcode::PFC)
 }
 
-fn see(metric: &mut Pause, number: u64, time: i64, frame: &[u8]) {
-    let shown = Shown { time, link: Link::ETHERNET, frame, interface: 3, number, flow: None, class: None };
-    shown.to(metric);
+/// The pauses of frames at times, captured by an interface of this speed.
+fn pauses(speed: Option<u64>, frames: &[(i64, Vec<u8>)]) -> Option<Vec<Report>> {
+    let mut analysis = Analysis::new(Options::default());
+    analysis.interface(3, "eth3".into(), speed);
+    for (time, frame) in frames {
+        let (time, wire_len) = (Time(*time), frame.len() as u32);
+        analysis.push(&Record { time, link: Link::ETHERNET, interface: 3, wire_len, frame });
+    }
+    analysis.finish().pause
 }
 
 /// Quanta of one sender's priority 3 at times, and the capture's end.
 fn story(speed: Option<u64>, frames: &[(i64, u16)], end: i64) -> Report {
-    let mut metric = Pause::new(speed);
-    for (n, &(time, quanta)) in frames.iter().enumerate() {
-        see(&mut metric, n as u64 + 1, time, &pfc(1, &[(3, quanta)]));
-    }
-    let mut all = metric.section(end, |n| format!("eth{n}")).unwrap();
+    let mut all: Vec<_> = frames.iter().map(|&(time, quanta)| (time, pfc(1, &[(3, quanta)]))).collect();
+    // A MAC control frame of another kind asks for nothing.
+    all.push((end, mac_control(2, &[], MacControlOpcode(2))));
+    let mut all = pauses(speed, &all).unwrap();
     assert_eq!(all.len(), 1);
     all.remove(0)
 }
@@ -64,7 +65,9 @@ fn xoff_then_xon() {
         (report.intervals, report.paused_ns, report.longest_ns),
         (Some(1), Some(10_000), Some(10_000))
     );
-    assert_eq!((report.quanta, report.storms.unwrap().len(), report.why.len()), (65_535, 0, 0));
+    assert_eq!((report.quanta, report.storms.unwrap().len()), (65_535, 0));
+    // Nothing could have been marked, and nothing says what the link joins.
+    assert_eq!(report.why.keys().collect::<Vec<_>>(), ["after_marks", "violations"]);
 }
 
 #[test]
@@ -101,25 +104,23 @@ fn without_a_speed_there_are_no_durations() {
 
 #[test]
 fn an_interfaces_speed_is_its_own() {
-    let mut metric = Pause::new(None);
-    metric.set_speed(3, G100);
-    see(&mut metric, 1, 0, &pfc(1, &[(3, 100)]));
-    assert_eq!(metric.section(1_000, |_| String::new()).unwrap()[0].paused_ns, Some(512));
-    metric.set_speed(3, 0);
-    assert_eq!(metric.section(1_000, |_| String::new()).unwrap()[0].paused_ns, None);
+    let paused_ns = |speed| story(Some(speed), &[(0, 100)], 1_000).paused_ns;
+    assert_eq!((paused_ns(G100), paused_ns(G100 / 2), paused_ns(0)), (Some(512), Some(1_000), None));
 }
 
 #[test]
 fn priorities_and_senders_are_kept_apart() {
-    let mut metric = Pause::new(Some(G100));
-    see(&mut metric, 1, 0, &pfc(1, &[(3, 100), (4, 200)]));
-    see(&mut metric, 2, 0, &pfc(2, &[(3, 300)]));
-    see(&mut metric, 3, 0, &mac_control(1, &[0, 50], MacControlOpcode::PAUSE));
     // A timer whose enable bit is not set is not meant.
     let mut silent = pfc(1, &[]);
     silent[18 + 6..18 + 8].copy_from_slice(&[0xff, 0xff]);
-    see(&mut metric, 4, 0, &silent);
-    let all = metric.section(1_000_000, |_| "tap".into()).unwrap();
+    let frames = [
+        (0, pfc(1, &[(3, 100), (4, 200)])),
+        (0, pfc(2, &[(3, 300)])),
+        (0, mac_control(1, &[0, 50], MacControlOpcode::PAUSE)),
+        (0, silent),
+        (1_000_000, mac_control(1, &[], MacControlOpcode(2))),
+    ];
+    let all = pauses(Some(G100), &frames).unwrap();
     let rows: Vec<_> =
         all.iter().map(|r| (r.sender.chars().last().unwrap(), r.priority, r.paused_ns.unwrap())).collect();
     assert_eq!(rows, [('2', Some(3), 1_536), ('1', Some(4), 1_024), ('1', Some(3), 512), ('1', None, 256)]);
@@ -142,26 +143,23 @@ fn a_quarter_of_a_second_without_a_break_is_a_storm() {
 
 #[test]
 fn no_mac_control_frame_no_claim() {
-    let mut metric = Pause::new(Some(G100));
-    assert!(metric.section(0, |_| String::new()).is_none());
+    assert!(pauses(Some(G100), &[]).is_none());
     // A MAC control frame of another kind shows that the capture has such frames: no pauses, then.
-    see(&mut metric, 1, 0, &mac_control(1, &[0; 4], MacControlOpcode(2)));
-    assert!(metric.section(0, |_| String::new()).unwrap().is_empty());
+    let other = mac_control(1, &[0; 4], MacControlOpcode(2));
+    assert!(pauses(Some(G100), &[(0, other)]).unwrap().is_empty());
     // Cut before its timers: counted as a frame, not as a pause.
-    see(&mut metric, 2, 0, &pfc(1, &[(3, 1)])[..20]);
-    assert!(metric.section(0, |_| String::new()).unwrap().is_empty());
+    assert!(pauses(Some(G100), &[(0, pfc(1, &[(3, 1)])[..20].to_vec())]).unwrap().is_empty());
 }
 
 #[test]
 fn forged_senders_do_not_fill_the_memory() {
-    let mut metric = Pause::new(Some(G100));
-    for n in 0..10_000u32 {
+    let forged = |n: u32| {
         let mut frame = pfc(1, &[(3, 1)]);
         frame[8..12].copy_from_slice(&n.to_be_bytes());
-        see(&mut metric, n as u64, i64::MAX - 5, &frame);
-    }
-    assert_eq!(metric.frames(), 10_000);
-    assert_eq!(metric.section(i64::MIN, |_| String::new()).unwrap().len(), 4096);
+        (i64::MAX - 5, frame)
+    };
+    let frames: Vec<_> = (0..10_000).map(forged).collect();
+    assert_eq!(pauses(Some(G100), &frames).unwrap().len(), 4096);
 }
 
 const MS: i64 = 1_000_000;

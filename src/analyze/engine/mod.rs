@@ -15,6 +15,7 @@ pub use headers::Headers;
 pub use prepared::{Batch, Known, Prepared, PreparedEncap};
 #[cfg(feature = "state")]
 pub use state::{StateError, is_state};
+use tracker::Window;
 pub(crate) use tracker::{Retired, Tracker};
 
 use super::{
@@ -27,7 +28,6 @@ use crate::{
     dissect::Dissection,
     icrc::State,
     opcode::Operation,
-    wire::{Kind, Pause, Pfc},
 };
 use headers::Shortened;
 pub(crate) use intake::Intake;
@@ -113,16 +113,8 @@ impl Analysis {
         match Facts::of(record, d, icrc) {
             Some(packet) => tracker.on_transport(&packet, Some(d), metrics),
             None => {
-                if asks_for_pause(d) {
-                    tracker.bursts.on_pause(record.time.0);
-                    tracker.await_pause();
-                }
-                metrics.on_frame(&Event {
-                    number: tracker.number(),
-                    record,
-                    packet: d,
-                    l1_bytes: packet::l1_bytes(d),
-                });
+                let (number, l1_bytes) = (tracker.number(), packet::l1_bytes(d));
+                tracker.tell_frame(&Event { number, record, packet: d, l1_bytes }, metrics);
             }
         }
     }
@@ -144,22 +136,17 @@ impl Analysis {
 
     /// What is known of a capture interface, by [`Record::interface`]: its name, and its speed in bit/s.
     pub fn interface(&mut self, number: u16, name: String, speed_bps: Option<u64>) {
-        self.metrics.on_interface(number, &name, speed_bps);
-        self.tracker.bursts.on_interface(number, speed_bps);
-        let (at, links) = (number as usize, &mut self.tracker.links);
-        if links.len() <= at {
-            links.resize(at + 1, String::new());
-        }
-        links[at] = name;
+        let Analysis { tracker: Tracker { network, bursts, window, .. }, metrics, .. } = self;
+        network.interfaces.set(number, name, speed_bps);
+        bursts.set_speed(network.interfaces.common_bps());
+        metrics.on_interface(number, network);
+        // A metric that needs speeds may divide time from now on.
+        *window = Window::EMPTY;
     }
 
     /// The file that a capture interface is of, where several files are merged: [`Interface::file`](crate::capture::Interface::file).
     pub fn interface_file(&mut self, number: u16, file: &str) {
-        let (at, files) = (number as usize, &mut self.tracker.link_files);
-        if files.len() <= at {
-            files.resize(at + 1, String::new());
-        }
-        files[at] = file.to_owned();
+        self.tracker.network.interfaces.set_file(number, file);
     }
 
     /// An interface of the next capture, where an analysis goes on from earlier ones. If nothing but its number is known, what an earlier
@@ -185,7 +172,7 @@ impl Analysis {
 
     /// The name of a capture interface, if there was one with this number.
     pub fn interface_name(&self, number: u16) -> Option<&str> {
-        self.tracker.links.get(number as usize).map(String::as_str)
+        self.tracker.network.interfaces.told_name(number)
     }
 
     /// The flow in the other direction and the queue pair of a flow's sender, as far as they are known by now.
@@ -222,7 +209,7 @@ impl Analysis {
 
     /// Bytes of memory that the flows take.
     pub fn memory(&self) -> usize {
-        self.tracker.flows.memory() + self.tracker.bursts.heap_bytes() + self.metrics.heap_bytes()
+        self.tracker.flows.memory() + self.tracker.heap_bytes() + self.metrics.heap_bytes()
     }
 
     /// Ends batches and runs: flows and metrics know of all packets that came.
@@ -239,12 +226,4 @@ impl Analysis {
         self.catch_up();
         self.tracker.decide(&mut self.metrics);
     }
-}
-
-/// Whether a frame asks for a pause, of any priority.
-fn asks_for_pause(d: &Dissection<'_>) -> bool {
-    let of_priority = |pfc: &Pfc| (0..8).any(|priority| pfc.time(priority).is_some_and(|quanta| quanta > 0));
-    d.has(Kind::MacControl)
-        && (d.get::<Pfc>().is_some_and(of_priority)
-            || d.get::<Pause>().is_some_and(|pause| pause.pause_time() > 0))
 }

@@ -4,7 +4,7 @@
 use super::tracker::{Tracker, tell};
 use crate::{
     analyze::{
-        metric::{Metric, Metrics, Placed},
+        metric::{Metrics, Placed},
         model::{Class, FlowId},
         packet::{EncapPacket, Facts, FastForm, FastPacket, fast::verify_plain},
         table::{Responder, flow::RESPONSES},
@@ -228,8 +228,7 @@ impl Tracker {
         let (epoch, peer_qp) = self.identity(flow);
         let (is_marked_later, is_control) = (false, true);
         let place = Placed { frame, flow, space, class, is_marked_later, is_control, peer, epoch, peer_qp };
-        self.bursts.on_packet(packet, &place);
-        metrics.on_packet(packet, &place);
+        self.tell_packet(packet, &place, metrics);
         self.weigh(id);
         true
     }

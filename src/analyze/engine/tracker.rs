@@ -5,8 +5,9 @@ use std::ops::Range;
 use super::trust::{Mirrors, Strays, Trust};
 use crate::{
     analyze::{
-        metric::{Metric, Metrics, Verdict, Wants, capture::CaptureCounts, microburst::Microbursts},
-        model::{Files, FlowId, Options, Space, Trigger},
+        metric::{Metric, Metrics, Placed, Verdict, Wants, capture::CaptureCounts, microburst::Microbursts},
+        model::{Event, Files, FlowId, Options, Space, Trigger},
+        network::Network,
         packet::{Facts, key::Key},
         table::{Begin, Flows, budget::Relief, connection::Connections, flow::Flow},
         track::{
@@ -34,6 +35,7 @@ pub(crate) struct Tracker {
     pub(crate) connections: Connections,
     pub(crate) capture: CaptureCounts,
     pub(crate) bursts: Microbursts,
+    pub(crate) network: Network,
     pub(crate) retired: Vec<Retired>,
     /// Verdicts on earlier packets that the metrics have not been told of.
     pub(super) resolved: Vec<Resolved>,
@@ -53,10 +55,6 @@ pub(crate) struct Tracker {
     /// A metric wants to know the [identity](Self::identity) of flows.
     #[serde(skip)]
     wants_identity: bool,
-    /// The interfaces' names.
-    pub(crate) links: Vec<String>,
-    /// The files that they are of, where several are merged.
-    pub(crate) link_files: Vec<String>,
     pub(crate) files: Files,
 }
 
@@ -83,7 +81,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    const EMPTY: Window = Window { start: 0, ns: 0, rest: 0 };
+    pub(super) const EMPTY: Window = Window { start: 0, ns: 0, rest: 0 };
 
     fn of(Range { start, end }: Range<i64>) -> Window {
         Window { start, ns: if end > start { end.abs_diff(start) } else { 0 }, rest: 0 }
@@ -119,6 +117,7 @@ impl Window {
 
 impl Tracker {
     pub(super) fn new(options: Options) -> Tracker {
+        let network = Network::new(&options);
         let mut connections = Connections::default();
         for known in &options.connections {
             connections.insert(known);
@@ -137,7 +136,8 @@ impl Tracker {
             flows: Flows::new(options.max_flows, options.max_memory),
             connections,
             capture: CaptureCounts::default(),
-            bursts: Microbursts::new(options.speed_bps),
+            bursts: Microbursts::new(network.interfaces.common_bps()),
+            network,
             retired: Vec::new(),
             resolved: Vec::new(),
             silences: Vec::with_capacity(MAX_SILENCES),
@@ -151,8 +151,6 @@ impl Tracker {
             // The first packet asks the metrics.
             window: Window::EMPTY,
             passed_over: 0,
-            links: Vec::new(),
-            link_files: Vec::new(),
             files: Files::default(),
             options,
         }
@@ -193,7 +191,7 @@ impl Tracker {
         }
     }
 
-    /// A pause begins: where the links are known, the next packet asks the metrics whether they want to see each one in it.
+    /// A pause begins: where the links are known, the next packet asks the network whether each one in it has to be seen.
     pub(super) fn await_pause(&mut self) {
         if self.options.links.is_some() {
             self.window = Window::EMPTY;
@@ -204,7 +202,7 @@ impl Tracker {
     #[inline(never)]
     fn change_window(&mut self, time: i64, metrics: &mut Metrics) {
         if self.window.rest > 0 {
-            tell_silences(&mut self.silences, &mut self.data_silences, metrics);
+            tell_silences(&mut self.silences, &mut self.data_silences, &self.network, metrics);
             self.window.go_on();
             if self.window.has(time) {
                 return;
@@ -213,12 +211,19 @@ impl Tracker {
         self.flows.settle_begun();
         self.gather(metrics);
         if self.flows.is_to_hear_of_metrics() {
-            self.flows.set_aside(metrics.heap_bytes() + self.bursts.heap_bytes());
+            self.flows.set_aside(metrics.heap_bytes() + self.heap_bytes());
         }
         if self.flows.is_short() {
             self.relieve(time, metrics);
         }
-        self.window = if self.options.reference { Window::EMPTY } else { Window::of(metrics.span(time)) };
+        let (asked, paused) = (metrics.span(time), self.network.span(time));
+        let span = asked.start.max(paused.start)..asked.end.min(paused.end);
+        self.window = if self.options.reference { Window::EMPTY } else { Window::of(span) };
+    }
+
+    /// Bytes on the heap beside those of flows.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.bursts.heap_bytes() + self.network.heap_bytes()
     }
 
     /// Whether packets may be counted in runs.
@@ -234,8 +239,32 @@ impl Tracker {
             gather_sums(&mut self.flows, metrics);
         }
         if !self.silences.is_empty() || !self.data_silences.is_empty() {
-            tell_silences(&mut self.silences, &mut self.data_silences, metrics);
+            tell_silences(&mut self.silences, &mut self.data_silences, &self.network, metrics);
         }
+    }
+
+    /// Tells of a packet whose place is known.
+    #[inline(always)]
+    pub(super) fn tell_packet(
+        &mut self,
+        packet: &Facts,
+        place: &Placed,
+        metrics: &mut Metrics,
+    ) {
+        self.bursts.on_packet(packet, place);
+        let is_cnp = packet.opcode().is_cnp() && !place.is_capture_duplicate();
+        self.network.on_packet(packet, place.frame, is_cnp || place.is_mark(packet));
+        metrics.on_packet(packet, place);
+    }
+
+    /// Tells of a frame that is not of the transport.
+    pub(super) fn tell_frame(&mut self, event: &Event<'_>, metrics: &mut Metrics) {
+        if asks_for_pause(event.packet) {
+            self.bursts.on_pause(event.record.time.0);
+            self.await_pause();
+        }
+        self.network.on_frame(event, &mut |paused| metrics.on_pause(paused));
+        metrics.on_frame(event);
     }
 
     /// Notes a silence that this request packet ended: the metrics are told soon.
@@ -496,7 +525,16 @@ impl Tracker {
             finish(flow, &self.config, &mut self.resolved, metrics);
         }
         self.config.histories.drain(|history| metrics.on_history(&history));
+        self.network.pauses.each_open(self.capture.last, &mut |paused| metrics.on_pause(paused));
     }
+}
+
+/// Whether a frame asks for a pause, of any priority.
+fn asks_for_pause(d: &Dissection<'_>) -> bool {
+    let of_priority = |pfc: &Pfc| (0..8).any(|priority| pfc.time(priority).is_some_and(|quanta| quanta > 0));
+    d.has(Kind::MacControl)
+        && (d.get::<Pfc>().is_some_and(of_priority)
+            || d.get::<Pause>().is_some_and(|pause| pause.pause_time() > 0))
 }
 
 /// Whether most requests of all flows are missing, and not in a few bursts.
@@ -530,9 +568,14 @@ fn gather_sums(flows: &mut Flows, metrics: &mut Metrics) {
 
 #[cold]
 #[inline(never)]
-fn tell_silences(requests: &mut Vec<Silence>, data: &mut Vec<DataSilence>, metrics: &mut Metrics) {
-    requests.drain(..).for_each(|silence| metrics.on_silence(&silence));
-    data.drain(..).for_each(|silence| metrics.on_data_silence(&silence));
+fn tell_silences(
+    requests: &mut Vec<Silence>,
+    data: &mut Vec<DataSilence>,
+    network: &Network,
+    metrics: &mut Metrics,
+) {
+    requests.drain(..).for_each(|silence| metrics.on_silence(&silence, network));
+    data.drain(..).for_each(|silence| metrics.on_data_silence(&silence, network));
 }
 
 /// Tells the metrics of verdicts on earlier packets. They hear of the current packet by `on_packet`.

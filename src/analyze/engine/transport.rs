@@ -45,8 +45,7 @@ impl Tracker {
             let (is_marked_later, is_control) = (false, false);
             let place =
                 Placed { frame, flow, space, class, is_marked_later, is_control, peer, epoch, peer_qp };
-            self.bursts.on_packet(facts, &place);
-            return metrics.on_packet(facts, &place);
+            return self.tell_packet(facts, &place, metrics);
         }
         self.on_transport_in_full(facts, whole, flaw, metrics);
     }
@@ -149,8 +148,7 @@ impl Tracker {
             && facts.mark() == Ecn::CE
             && flow.zip(space).is_some_and(|(id, space)| self.flows.get_mut(id).take_mark(space));
         let place = Placed { frame, flow, space, class, is_marked_later, is_control, peer, epoch, peer_qp };
-        self.bursts.on_packet(facts, &place);
-        metrics.on_packet(facts, &place);
+        self.tell_packet(facts, &place, metrics);
     }
 
     /// The flow of the requests that a response of this flow answers.

@@ -228,17 +228,6 @@ impl Metric for Credits {
         let lanes = self.directions.iter().flat_map(|one| one.lanes.iter().flatten());
         lanes.map(|lane| size_of::<Lane>() + of_left(&lane.left)).sum()
     }
-
-    fn contribute(&self, context: &Context<'_>, head: &mut report::Head) {
-        for direction in &self.directions {
-            for (vl, lane) in (0..).zip(&direction.lanes) {
-                if let Some(lane) = lane {
-                    head.credits.push(self.row(context.interface(direction.interface), direction, vl, lane));
-                }
-            }
-        }
-        head.bad_lpcrcs = self.bad_crcs;
-    }
 }
 
 impl Credits {
@@ -277,6 +266,21 @@ impl Credits {
         if let Some(peer) = peer {
             self.weigh(peer, vl, time, event.number);
         }
+    }
+
+    /// A row for each lane of each end of a link.
+    pub(crate) fn section(&self, context: &Context<'_>) -> Vec<report::Credits> {
+        let of_direction = |direction: &Direction| {
+            let lanes = (0..).zip(&direction.lanes).filter_map(|(vl, lane)| Some((vl, lane.as_deref()?)));
+            let link = context.interface(direction.interface);
+            lanes.map(|(vl, lane)| self.row(link.clone(), direction, vl, lane)).collect::<Vec<_>>()
+        };
+        self.directions.iter().flat_map(of_direction).collect()
+    }
+
+    /// Link packets whose checksum is wrong.
+    pub(crate) fn bad_crcs(&self) -> u64 {
+        self.bad_crcs
     }
 
     fn row(&self, link: String, direction: &Direction, vl: u8, lane: &Lane) -> report::Credits {

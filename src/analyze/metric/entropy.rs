@@ -9,11 +9,11 @@ use std::{borrow::Cow, slice};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::{Context, KnownFlow, Metric, Placed, ends::Ends, per_flow::PerFlow};
+use super::{KnownFlow, Metric, Placed, ends::Ends, per_flow::PerFlow};
 use crate::{
     analyze::{model::FlowId, packet::Facts, table::run::RunSum},
     prefetch,
-    report::{self, PortCollision, Ports as Report, SprayedFlow},
+    report::{PortCollision, Ports as Report, SprayedFlow},
     wire::{Qpn, Udp},
 };
 
@@ -127,10 +127,6 @@ impl Metric for Entropy {
             + self.pairs.capacity() * size_of::<Ends>()
             + self.numbers.allocation_size()
             + self.gone.capacity() * size_of::<Flow>()
-    }
-
-    fn contribute(&self, context: &Context<'_>, head: &mut report::Head) {
-        head.ports = self.section(|id| context.flow(id));
     }
 }
 

@@ -1,13 +1,13 @@
 //! Incast: when did several senders together send more to one receiver than its link carries?
 //!
-//! Needs the link's speed. The tap must be where the senders' packets come together: behind the receiver's link, there is never more
+//! Needs the speed of all links. The tap must be where the senders' packets come together: behind the receiver's link, there is never more
 //! than it carries.
 
 use std::ops::Range;
 
-use super::{Context, Metric, Placed, bins, bit_rate, numbers::Numbers, per_flow::PerFlow};
+use super::{Metric, Placed, bins, bit_rate, numbers::Numbers, per_flow::PerFlow};
 use crate::{
-    analyze::{model::FlowId, packet::Facts, table::run::RunSum},
+    analyze::{model::FlowId, network::Network, packet::Facts, table::run::RunSum},
     report::{self, Reason},
 };
 
@@ -24,7 +24,8 @@ const NONE: u32 = u32::MAX;
 /// The metric. Without a speed it does nothing.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Incast {
-    speed_bps: u64,
+    /// Bits that a link carries in a bin, times 10^9; 0 where the speed is not known.
+    carries: u128,
     flows: PerFlow<OfFlow>,
     numbers: Numbers,
     /// The hosts by their numbers.
@@ -77,8 +78,17 @@ struct Host {
 impl Incast {
     /// With the speed of all links in bit/s, where it is known.
     pub fn new(speed_bps: Option<u64>) -> Incast {
-        let numbers = Numbers::new(MAX_ADDRESSES);
-        Incast { speed_bps: speed_bps.unwrap_or(0), numbers, ..Incast::default() }
+        let mut new = Incast { numbers: Numbers::new(MAX_ADDRESSES), ..Incast::default() };
+        new.set_speed(speed_bps);
+        new
+    }
+
+    fn set_speed(&mut self, speed_bps: Option<u64>) {
+        self.carries = speed_bps.unwrap_or(0) as u128 * BIN_NS as u128;
+    }
+
+    fn knows_speed(&self) -> bool {
+        self.carries > 0
     }
 
     #[cold]
@@ -125,11 +135,10 @@ impl Incast {
 
     /// The bin at hand is over.
     fn close(&mut self) {
-        let Incast { start, speed_bps, active, numbers, hosts, found, flows, .. } = self;
+        let Incast { start, carries, active, numbers, hosts, found, flows, .. } = self;
         let (start, end) = (*start, start.saturating_add(BIN_NS));
-        // What a link carries in a bin, and that with a fiftieth: frames are counted when they end.
-        let bits = *speed_bps as u128 * BIN_NS as u128;
-        let (carries, most) = (bits / 8_000_000_000, bits * 51 / 50 / 8_000_000_000);
+        // Bytes that a link carries in a bin, and that with a fiftieth: frames are counted when they end.
+        let (carries, most) = (*carries / 8_000_000_000, *carries * 51 / 50 / 8_000_000_000);
         for number in active.drain(..) {
             let host = &mut hosts[number as usize];
             for load in [&mut host.received, &mut host.sent] {
@@ -170,17 +179,29 @@ impl Incast {
         }
     }
 
+    /// Times of incast, by time: the first ones.
+    pub(crate) fn section(&self) -> Result<Vec<report::Incast>, Reason> {
+        if !self.knows_speed() {
+            return Err(Reason::UnknownSpeed);
+        }
+        let mut ended = self.clone();
+        ended.close();
+        let mut found = ended.found;
+        found.sort_by(|a, b| (a.start_ns, &a.receiver).cmp(&(b.start_ns, &b.receiver)));
+        Ok(found)
+    }
+
     /// How long a flow shared a link with others while that was full, in nanoseconds; `None` without the link's speed.
     pub(super) fn full_ns(&self, flow: FlowId) -> Option<u64> {
         let known = self.flows.get(flow).map_or(0, |flow| flow.full_ns);
-        (self.speed_bps > 0).then_some(known)
+        self.knows_speed().then_some(known)
     }
 }
 
 impl Metric for Incast {
     #[inline(always)]
     fn on_packet(&mut self, packet: &Facts, place: &Placed) {
-        if self.speed_bps > 0
+        if self.knows_speed()
             && let Some(flow) = place.flow
             && !place.is_capture_duplicate()
         {
@@ -192,7 +213,7 @@ impl Metric for Incast {
     }
 
     fn on_run(&mut self, run: &RunSum) {
-        if self.speed_bps > 0 {
+        if self.knows_speed() {
             self.add(run.flow, run.last_ns, run.l1_bytes);
         }
     }
@@ -201,8 +222,12 @@ impl Metric for Incast {
         self.flows.retire(flow);
     }
 
+    fn on_interface(&mut self, _: u16, network: &Network) {
+        self.set_speed(network.interfaces.common_bps());
+    }
+
     fn span(&self, time_ns: i64) -> Range<i64> {
-        if self.speed_bps == 0 {
+        if !self.knows_speed() {
             return i64::MIN..i64::MAX;
         }
         let start = bins::floor(time_ns, BIN_NS);
@@ -217,17 +242,5 @@ impl Metric for Incast {
         self.hosts.capacity() * size_of::<Host>()
             + self.numbers.heap_bytes()
             + self.hosts.iter().map(of_host).sum::<usize>()
-    }
-
-    fn contribute(&self, _: &Context<'_>, head: &mut report::Head) {
-        if self.speed_bps == 0 {
-            head.why.insert("incast".into(), Reason::UnknownSpeed);
-            return;
-        }
-        let mut ended = self.clone();
-        ended.close();
-        let mut found = ended.found;
-        found.sort_by(|a, b| (a.start_ns, &a.receiver).cmp(&(b.start_ns, &b.receiver)));
-        head.incast = Some(found);
     }
 }

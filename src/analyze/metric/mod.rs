@@ -7,21 +7,15 @@ pub(crate) mod capture;
 pub mod classes;
 pub mod congestion;
 pub mod credits;
-mod dcbx;
 pub mod ends;
 pub mod entropy;
-mod heed;
 pub mod incast;
 pub mod messages;
 pub(crate) mod microburst;
 mod numbers;
 pub mod overhead;
-pub mod pause;
-mod pause_tree;
 mod per_flow;
 pub mod rate;
-mod speeds;
-mod storm;
 pub mod timeline;
 pub mod traffic;
 pub mod verdict;
@@ -40,6 +34,7 @@ pub use super::track::{
 };
 use super::{
     model::{Address, Class, Event, FlowId, Options, Space},
+    network::{Network, Paused},
     packet::Facts,
     table::run::RunSum,
 };
@@ -82,16 +77,19 @@ pub trait Metric: Any + Send {
     fn on_measured(&mut self, _flow: FlowId, _measured: &Measured) {}
 
     /// A silence of a reliable flow's requests. It is told soon after the packet that ended it.
-    fn on_silence(&mut self, _silence: &Silence) {}
+    fn on_silence(&mut self, _silence: &Silence, _network: &Network) {}
 
     /// A silence of a responder's data. It is told soon after the packet that ended it.
-    fn on_data_silence(&mut self, _silence: &DataSilence) {}
+    fn on_data_silence(&mut self, _silence: &DataSilence, _network: &Network) {}
+
+    /// A pause of a link that is over. One that holds when the capture ends is told at the end.
+    fn on_pause(&mut self, _paused: &Paused) {}
 
     /// A flow is evicted because there are too many. Its number will be used for another flow.
     fn on_retire(&mut self, _flow: FlowId) {}
 
-    /// An interface of the capture: its number, its name, and its speed in bit/s.
-    fn on_interface(&mut self, _number: u16, _name: &str, _speed_bps: Option<u64>) {}
+    /// The capture tells of an interface with this number: the network knows its name, and the speed of its link.
+    fn on_interface(&mut self, _number: u16, _network: &Network) {}
 
     /// The bin of this metric around `time_ns`: packets in it may arrive as one run. No run crosses its end. A metric with intervals
     /// returns the interval; a metric that needs each packet returns an empty range; others keep the default.
@@ -190,10 +188,7 @@ pub struct Verdict {
 
 /// What a metric may need for its section of the report.
 pub struct Context<'a> {
-    /// Of interfaces.
-    pub(crate) names: &'a [String],
-    /// Of the files that they are of, where several were merged.
-    pub(crate) files: &'a [String],
+    pub(crate) network: &'a Network,
     pub(crate) flow: &'a dyn Fn(FlowId) -> Option<KnownFlow>,
     pub(crate) detail: &'a dyn Fn(FlowId) -> Option<Detail<'a>>,
 }
@@ -205,14 +200,14 @@ pub(crate) struct Detail<'a> {
     pub(crate) lost: Option<report::Bounds>,
     /// From a request to its acknowledgement, in nanoseconds.
     pub(crate) ack_rtt: Option<&'a latency::Distribution>,
-    pub(crate) spell: Spell,
+    pub(crate) activity: FlowActivity,
     /// Of its READ responses, where it has some and the requests are known.
-    pub(crate) data: Option<Spell>,
+    pub(crate) data: Option<FlowActivity>,
 }
 
 /// The time of a flow's requests, or of its READ responses, and what is counted of them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spell {
+pub(crate) struct FlowActivity {
     pub(crate) src: Address,
     pub(crate) dst: Address,
     pub(crate) dest_qp: u32,
@@ -240,18 +235,15 @@ pub struct KnownFlow {
     pub peer: Option<FlowId>,
 }
 
-impl Context<'_> {
-    /// An interface's name; `if3` for one without.
-    pub fn interface(&self, number: u16) -> String {
-        match self.names.get(number as usize) {
-            Some(name) if !name.is_empty() => name.clone(),
-            _ => format!("if{number}"),
-        }
+impl<'a> Context<'a> {
+    /// What the capture showed of the network.
+    pub fn network(&self) -> &'a Network {
+        self.network
     }
 
-    /// The file that an interface is of, where several were merged.
-    pub(crate) fn file(&self, number: u16) -> Option<&str> {
-        self.files.get(number as usize).map(|file| &**file).filter(|file| !file.is_empty())
+    /// An interface's name; `if3` for one without.
+    pub fn interface(&self, number: u16) -> String {
+        self.network.interfaces.name(number)
     }
 
     /// What became of a flow.
@@ -317,10 +309,11 @@ impl<A: Metric, B: Metric> Metric for (A, B) {
         fn on_history(&mut self, history: &History);
         fn on_frame(&mut self, event: &Event<'_>);
         fn on_measured(&mut self, flow: FlowId, measured: &Measured);
-        fn on_silence(&mut self, silence: &Silence);
-        fn on_data_silence(&mut self, silence: &DataSilence);
+        fn on_silence(&mut self, silence: &Silence, network: &Network);
+        fn on_data_silence(&mut self, silence: &DataSilence, network: &Network);
+        fn on_pause(&mut self, paused: &Paused);
         fn on_retire(&mut self, flow: FlowId);
-        fn on_interface(&mut self, number: u16, name: &str, speed_bps: Option<u64>);
+        fn on_interface(&mut self, number: u16, network: &Network);
     }
 
     fn span(&self, time_ns: i64) -> Range<i64> {
@@ -347,32 +340,38 @@ impl<A: Metric, B: Metric> Metric for (A, B) {
 /// All metrics of an analysis: the built-in ones are called directly, those of the user by their tables of functions.
 pub(crate) type Metrics = (BuiltIn, Own);
 
-/// Registers the built-in metrics. `built_in` makes nested pairs of them from the options. They are called in this order.
+/// Registers the built-in metrics. `built_in` makes nested pairs of them from the options. They are called in this order. Their
+/// sections are put together in `results/sections.rs`.
 macro_rules! built_in {
-    ($options:ident: $($metric:ty = $new:expr;)+) => {
+    ($options:ident: $($name:ident: $metric:ty = $new:expr;)+) => {
         /// The metrics of every analysis.
-        pub(crate) type BuiltIn = built_in!(@type $($metric,)+);
+        pub(crate) type BuiltIn = built_in!(@pairs $($metric,)+);
 
         pub(crate) fn built_in($options: &Options) -> BuiltIn {
-            built_in!(@new $($new,)+)
+            built_in!(@pairs $($new,)+)
+        }
+
+        /// The built-in metrics by their names.
+        pub(crate) struct Each<'a> {
+            $(pub(crate) $name: &'a $metric,)+
+        }
+
+        pub(crate) fn each(all: &BuiltIn) -> Each<'_> {
+            let built_in!(@pairs $($name,)+) = all;
+            Each { $($name,)+ }
         }
     };
-    (@type $first:ty, $($rest:ty,)+) => { ($first, built_in!(@type $($rest,)+)) };
-    (@type $last:ty,) => { $last };
-    (@new $first:expr, $($rest:expr,)+) => { ($first, built_in!(@new $($rest,)+)) };
-    (@new $last:expr,) => { $last };
+    (@pairs $last:tt,) => { $last };
+    (@pairs $first:tt, $($rest:tt,)+) => { ($first, built_in!(@pairs $($rest,)+)) };
 }
 
 built_in! { options:
-    overhead::Overhead = Default::default();
-    congestion::Congestion = congestion::Congestion::with_speed(options.speed_bps);
-    verdict::Verdicts = verdict::Verdicts::new(
-        pause::Pause::new(options.speed_bps).with_storms(options.storm).with_links(options.links.clone()),
-        incast::Incast::new(options.speed_bps),
-        options.qos.as_ref(),
-    );
-    entropy::Entropy = Default::default();
-    rate::Rate = rate::Rate::new(options.interval_ns);
-    traffic::Traffic = traffic::Traffic::new(options.qos.clone());
-    credits::Credits = Default::default();
+    overhead: overhead::Overhead = Default::default();
+    congestion: congestion::Congestion = Default::default();
+    incast: incast::Incast = incast::Incast::new(options.speed_bps);
+    verdicts: verdict::Verdicts = Default::default();
+    entropy: entropy::Entropy = Default::default();
+    rate: rate::Rate = rate::Rate::new(options.interval_ns);
+    traffic: traffic::Traffic = Default::default();
+    credits: credits::Credits = Default::default();
 }

@@ -4,7 +4,7 @@
 //! around the packet, MPLS labels among them, are not charged. A packet whose link header was not captured (raw IP,
 //! Linux cooked) is charged an Ethernet header. Capture duplicates are not counted.
 
-use super::{Context, Metric, Placed, Verdict};
+use super::{Metric, Placed, Verdict};
 pub use crate::analyze::packet::l1_bytes;
 use crate::{
     analyze::{
@@ -13,7 +13,7 @@ use crate::{
         table::run::RunSum,
     },
     dissect::Encapsulation,
-    report::{Cost, Head, LayerBytes, Overhead as Section, Price},
+    report::{Cost, LayerBytes, Overhead as Section, Price},
     wire::{Grh, Header, Ipv4, Kind},
     wire_cost::{self, Envelope, GAP, PREAMBLE, SHORTEST_FRAME},
 };
@@ -109,10 +109,6 @@ impl Metric for Overhead {
         if event.packet.has(Kind::MacControl) {
             self.mac_control += event.l1_bytes as u64;
         }
-    }
-
-    fn contribute(&self, _: &Context<'_>, head: &mut Head) {
-        head.overhead = self.section();
     }
 }
 

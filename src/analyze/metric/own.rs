@@ -6,6 +6,7 @@ use super::{Context, DataSilence, History, Measured, Metric, Placed, Silence, Ve
 use crate::{
     analyze::{
         model::{Event, FlowId},
+        network::{Network, Paused},
         packet::Facts,
         table::run::RunSum,
     },
@@ -60,10 +61,11 @@ impl Metric for Own {
         fn on_history(&mut self, history: &History);
         fn on_frame(&mut self, event: &Event<'_>);
         fn on_measured(&mut self, flow: FlowId, measured: &Measured);
-        fn on_silence(&mut self, silence: &Silence);
-        fn on_data_silence(&mut self, silence: &DataSilence);
+        fn on_silence(&mut self, silence: &Silence, network: &Network);
+        fn on_data_silence(&mut self, silence: &DataSilence, network: &Network);
         fn on_retire(&mut self, flow: FlowId);
-        fn on_interface(&mut self, number: u16, name: &str, speed_bps: Option<u64>);
+        fn on_pause(&mut self, paused: &Paused);
+        fn on_interface(&mut self, number: u16, network: &Network);
     }
 
     fn span(&self, time_ns: i64) -> Range<i64> {

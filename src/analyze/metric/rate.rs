@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::{Context, Metric, Placed, bins, ratio};
+use super::{Metric, Placed, bins, ratio};
 use crate::{
     analyze::{
         model::{Class, Event},
         packet::Facts,
         table::run::RunSum,
     },
-    report::{Head, Interval, Reason},
+    report::{Interval, Reason},
     wire::{Ecn, Kind},
 };
 
@@ -36,10 +36,16 @@ impl Rate {
         Rate { width, bins: Vec::new(), at: 0, start: 0, end: i64::MIN }
     }
 
-    /// The bins in the order of time, and how long one is; `None` where they were not asked for.
-    pub fn section(&self) -> Option<(u64, Vec<Interval>)> {
+    /// How long a bin is, and the bins in the order of time.
+    ///
+    /// # Errors
+    /// They were not asked for.
+    pub fn section(&self) -> Result<(u64, Vec<Interval>), Reason> {
         let with_ratio = |bin: &Interval| Interval { ce_ratio: ratio(bin.ce, bin.ect), ..bin.clone() };
-        (self.width > 0).then(|| (self.width as u64, self.bins.iter().map(with_ratio).collect()))
+        match self.width {
+            0 => Err(Reason::NotRequested),
+            width => Ok((width as u64, self.bins.iter().map(with_ratio).collect())),
+        }
     }
 
     /// Finds the bin of a time outside the one at hand.
@@ -103,13 +109,6 @@ impl Metric for Rate {
         }
         let start = bins::floor(time_ns, self.width);
         start..start.saturating_add(self.width)
-    }
-
-    fn contribute(&self, _: &Context<'_>, head: &mut Head) {
-        match self.section() {
-            Some((width, bins)) => (head.interval_ns, head.intervals) = (Some(width), Some(bins)),
-            None => _ = head.why.insert("intervals".into(), Reason::NotRequested),
-        }
     }
 }
 

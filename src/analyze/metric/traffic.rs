@@ -5,17 +5,17 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use hdrhistogram::Histogram;
 
-use super::{Context, Metric, Placed, Verdict, bit_rate, dcbx::Dcbx, per_flow::PerFlow, ratio};
+use super::{Context, Metric, Placed, Verdict, bit_rate, per_flow::PerFlow, ratio};
 use crate::{
     analyze::{
-        model::{Class, Event, FlowId, QosMap},
+        model::{Class, FlowId, QosMap},
         packet::{Facts, path_tag},
         table::run::RunSum,
         track::distribution::summary,
     },
     opcode::{Direction, Operation, Service},
     report::{self, Operations, PriorityBy, Qos, Reason, TrafficClass},
-    wire::{Ecn, Kind, Syndrome},
+    wire::{Ecn, Syndrome},
 };
 
 /// Classes that are told apart; the last one has the rest.
@@ -35,8 +35,6 @@ const NONE: u8 = u8::MAX;
 /// The metric. A packet costs a look-up in two small tables and a few additions.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Traffic {
-    map: Option<QosMap>,
-    dcbx: Dcbx,
     /// The place in `classes` by what the tag says.
     #[serde(with = "crate::stored::array")]
     places: Box<[u8; PLACES]>,
@@ -87,19 +85,18 @@ impl Sums {
     }
 }
 
-impl Traffic {
-    /// With the user's map of priorities, if there is one.
-    pub fn new(map: Option<QosMap>) -> Traffic {
+impl Default for Traffic {
+    fn default() -> Traffic {
         Traffic {
-            map,
-            dcbx: Dcbx::default(),
             places: Box::new([NONE; PLACES]),
             classes: Vec::new(),
             flows: PerFlow::default(),
             pending: HashMap::default(),
         }
     }
+}
 
+impl Traffic {
     /// The class of a path tag.
     #[inline(always)]
     fn class(&mut self, tag: u64, time: i64) -> u8 {
@@ -225,13 +222,6 @@ impl Metric for Traffic {
         self.data(run.flow, class);
     }
 
-    #[inline]
-    fn on_frame(&mut self, event: &Event<'_>) {
-        if event.packet.has(Kind::Lldp) {
-            self.dcbx.on_frame(event);
-        }
-    }
-
     fn on_verdict(&mut self, verdict: &Verdict) {
         if let Some(class) = self.pending.remove(&verdict.frame)
             && verdict.class == Class::Retransmission
@@ -244,24 +234,27 @@ impl Metric for Traffic {
     fn on_retire(&mut self, flow: FlowId) {
         self.flows.retire(flow);
     }
-
-    fn contribute(&self, context: &Context<'_>, head: &mut report::Head) {
-        let of_dcbx = if self.map.is_none() { self.dcbx.map() } else { None };
-        self.fill(self.map.as_ref().or(of_dcbx.as_ref()), context, head);
-        head.qos.map_given = self.map.is_some();
-        head.qos.map_from_dcbx = of_dcbx.is_some();
-        head.qos.dcbx = self.dcbx.rows(|link| context.interface(link));
-    }
 }
 
 impl Traffic {
-    /// Fills the report's sections, with the map that holds.
-    fn fill(&self, map: Option<&QosMap>, context: &Context<'_>, head: &mut report::Head) {
-        let pauses = head.pause.as_deref();
+    /// Classes, and what is odd about them, by the map that holds. `pauses`: the rows of pauses.
+    pub(crate) fn section(
+        &self,
+        context: &Context<'_>,
+        pauses: Option<&[report::Pause]>,
+    ) -> (Vec<TrafficClass>, Qos) {
+        let priorities = &context.network.priorities;
+        let map = priorities.map();
         let mut order: Vec<usize> = (0..self.classes.len()).collect();
         order.sort_by_key(|&at| (std::cmp::Reverse(self.classes[at].bytes), self.classes[at].tag));
         let mut rest: Vec<Rest> = self.classes.iter().map(|_| Rest::default()).collect();
-        let (mut qos, mut measured) = (Qos::default(), 0);
+        let mut measured = 0;
+        let mut qos = Qos {
+            map_given: priorities.is_given(),
+            map_from_dcbx: map.is_some() && !priorities.is_given(),
+            dcbx: context.network.dcbx_ports(),
+            ..Qos::default()
+        };
         for (id, flow) in self.flows.iter() {
             self.look_at(id, flow, map, context, &mut qos);
             let Some(rest) = rest.get_mut(flow.data as usize).filter(|_| !flow.has_several) else { continue };
@@ -282,8 +275,7 @@ impl Traffic {
             }
         }
         let rows = order.into_iter().map(|at| row(&self.classes[at], &rest[at], map, pauses));
-        head.traffic_classes = rows.collect();
-        head.qos = qos;
+        (rows.collect(), qos)
     }
 }
 

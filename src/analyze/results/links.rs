@@ -2,14 +2,18 @@
 
 use crate::{
     analyze::metric::{Context, bit_rate, capture::CaptureCounts, spread},
-    report::{Balance, Head, LinkLoad, Reason},
+    report::{Balance, LinkLoad, Reason},
 };
 
-/// Adds the links to a report. `again`: packets that were recorded again at another place.
-pub(super) fn contribute(counts: &CaptureCounts, again: u64, context: &Context<'_>, head: &mut Head) {
+/// What each link carried, and how evenly they do. `again`: packets that were recorded again at another place.
+pub(super) fn section(
+    counts: &CaptureCounts,
+    again: u64,
+    context: &Context<'_>,
+) -> (Vec<LinkLoad>, Result<Balance, Reason>) {
     let lasted_ns = counts.first.map_or(0, |first| counts.last.saturating_sub(first).max(0) as u64);
     let busy = (0..).zip(counts.interfaces()).filter(|(_, of)| of.frames > 0);
-    head.links = busy
+    let links: Vec<LinkLoad> = busy
         .map(|(number, of)| LinkLoad {
             link: context.interface(number),
             frames: of.frames,
@@ -18,16 +22,13 @@ pub(super) fn contribute(counts: &CaptureCounts, again: u64, context: &Context<'
             rate_bps: (lasted_ns > 0).then(|| bit_rate(of.bytes, lasted_ns)),
         })
         .collect();
-    // A copy in a hundred packets may be chance, or a mirror that copies twice.
-    let why = match () {
-        _ if head.links.len() < 2 => Some(Reason::OneLink),
-        _ if again > counts.packets / 100 => Some(Reason::LinksInSeries),
-        _ => None,
+    let balance = match () {
+        () if links.len() < 2 => Err(Reason::OneLink),
+        // A copy in a hundred packets may be chance, or a mirror that copies twice.
+        () if again > counts.packets / 100 => Err(Reason::LinksInSeries),
+        () => Ok(balance(&links)),
     };
-    match why {
-        Some(why) => drop(head.why.insert("balance".into(), why)),
-        None => head.balance = Some(balance(&head.links)),
-    }
+    (links, balance)
 }
 
 fn balance(links: &[LinkLoad]) -> Balance {

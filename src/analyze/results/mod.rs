@@ -4,6 +4,7 @@ mod findings;
 mod links;
 mod lists;
 mod rows;
+mod sections;
 
 pub use findings::{FINDINGS, FindingKind, Need, Scope};
 pub use rows::Ended;

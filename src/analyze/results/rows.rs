@@ -2,11 +2,11 @@
 
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
-use super::lists::Index;
+use super::{lists::Index, sections};
 use crate::{
     analyze::{
         engine::{Analysis, Tracker},
-        metric::{Context, Detail, KnownFlow, Metric, Spell, latency::Distribution},
+        metric::{Context, Detail, FlowActivity, KnownFlow, Metric, latency::Distribution},
         model::{Class, Files, FlowId, Trigger},
         table::flow::{FATAL_NAK, Flow},
         track::{
@@ -15,7 +15,7 @@ use crate::{
         },
     },
     opcode::{Opcode, Service},
-    report::{self, Confidence, Coverage, Head, Location, Reason, Report, Rows, Space, View},
+    report::{self, Confidence, Coverage, Location, Reason, Report, Rows, Space, View},
 };
 
 /// An analysis that is over.
@@ -85,10 +85,9 @@ impl Analysis {
 
 fn report(Analysis { tracker, metrics, shortened, .. }: &Analysis) -> View<'_> {
     let index = Arc::new(Index::new(tracker));
-    let mut head = Head { schema: report::SCHEMA.into(), ..Head::default() };
-    head.capture = tracker.capture_report();
-    head.capture.bytes_captured += shortened.bytes;
-    head.capture.truncated_packets = head.capture.truncated_packets.saturating_sub(shortened.whole);
+    let mut capture = tracker.capture_report();
+    capture.bytes_captured += shortened.bytes;
+    capture.truncated_packets = capture.truncated_packets.saturating_sub(shortened.whole);
     let flow = |id| {
         let &Flow { peer_qp, peer, .. } = tracker.flows.flows.get((id as FlowId).0 as usize)?;
         Some(KnownFlow { index: index.place(id)?, peer_qp, peer })
@@ -97,13 +96,12 @@ fn report(Analysis { tracker, metrics, shortened, .. }: &Analysis) -> View<'_> {
         let flow = tracker.flows.flows.get(id.0 as usize).filter(|flow| flow.packets > 0)?;
         let ack_rtt = flow.requests.more.as_deref().map(|more| more.ack_rtt.all());
         let asking = flow.peer.and_then(|peer| tracker.flows.flows.get(peer.0 as usize));
-        let data = asking.and_then(|asking| data_spell(flow, asking));
-        Some(Detail { lost: index.lost(id), ack_rtt, spell: spell(flow), data })
+        let data = asking.and_then(|asking| data_activity(flow, asking));
+        Some(Detail { lost: index.lost(id), ack_rtt, activity: activity(flow), data })
     };
-    let context = Context { names: &tracker.links, files: &tracker.link_files, flow: &flow, detail: &detail };
-    super::links::contribute(&tracker.capture, tracker.config.copying.elsewhere(), &context, &mut head);
-    metrics.contribute(&context, &mut head);
-    head.microbursts = tracker.bursts.section(tracker.capture.resolution.ns);
+    let context = Context { network: &tracker.network, flow: &flow, detail: &detail };
+    let mut head = sections::head(tracker, &metrics.0, &context, capture);
+    metrics.1.contribute(&context, &mut head);
     index.survey().finish(&index, &mut head);
     View {
         head: Cow::Owned(head),
@@ -113,10 +111,10 @@ fn report(Analysis { tracker, metrics, shortened, .. }: &Analysis) -> View<'_> {
     }
 }
 
-fn spell(flow: &Flow) -> Spell {
+fn activity(flow: &Flow) -> FlowActivity {
     let requests = &flow.requests;
     let triggered = |trigger: Trigger| requests.counts.triggers[trigger as usize] as u64;
-    Spell {
+    FlowActivity {
         src: flow.key.source(),
         dst: flow.key.destination(),
         dest_qp: flow.key.dest_qp(),
@@ -133,11 +131,11 @@ fn spell(flow: &Flow) -> Spell {
 }
 
 /// The time of a flow's READ responses: from the first one to the last one.
-fn data_spell(flow: &Flow, asking: &Flow) -> Option<Spell> {
+fn data_activity(flow: &Flow, asking: &Flow) -> Option<FlowActivity> {
     let responses = flow.responses.get()?;
     let seq = &responses.read.get().filter(|read| read.seq.is_started())?.seq;
     let triggered = |trigger: Trigger| responses.counts.triggers[trigger as usize] as u64;
-    Some(Spell {
+    Some(FlowActivity {
         src: flow.key.source(),
         dst: flow.key.destination(),
         dest_qp: flow.key.dest_qp(),

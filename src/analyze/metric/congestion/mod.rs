@@ -15,7 +15,7 @@ use std::ops::Range;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::{Context, Metric, Placed, ends::Ends, ratio, speeds::Speeds};
+use super::{Context, Metric, Placed, ends::Ends, ratio};
 use crate::{
     analyze::{
         model::{Address, FlowId},
@@ -24,7 +24,7 @@ use crate::{
     },
     dissect::Encapsulation,
     prefetch,
-    report::{self, CnpIntervals, Confidence, Congestion as Report, Pacing},
+    report::{CnpIntervals, Confidence, Congestion as Report, Pacing},
     wire::{Ecn, Syndrome},
 };
 use flows::{Happened, Marks};
@@ -56,7 +56,6 @@ pub struct Congestion {
     /// ACKs of native InfiniBand that notify.
     becn_acks: u64,
     flows: Marks,
-    speeds: Speeds,
 }
 
 /// The CNPs to a sender, and whether a packet of it was marked.
@@ -111,10 +110,6 @@ impl Metric for Congestion {
         self.flows.on_run(run);
     }
 
-    fn on_interface(&mut self, number: u16, _: &str, speed_bps: Option<u64>) {
-        self.speeds.set(number, speed_bps);
-    }
-
     fn on_retire(&mut self, flow: FlowId) {
         self.flows.retire(flow);
     }
@@ -137,19 +132,9 @@ impl Metric for Congestion {
             + self.per_port.last.allocation_size();
         self.flows.heap_bytes() + self.pairs.allocation_size() + self.senders.allocation_size() + scopes
     }
-
-    fn contribute(&self, context: &Context<'_>, head: &mut report::Head) {
-        head.congestion = self.section();
-        rows::fill(self, context, &mut head.congestion);
-    }
 }
 
 impl Congestion {
-    /// With the speed of all links in bit/s, where it is known.
-    pub fn with_speed(speed_bps: Option<u64>) -> Congestion {
-        Congestion { speeds: Speeds::new(speed_bps), ..Congestion::default() }
-    }
-
     #[cold]
     #[inline(never)]
     fn mark(&mut self, packet: &Facts, place: &Placed) {
@@ -218,6 +203,13 @@ impl Congestion {
     }
 
     /// The report's section.
+    pub(crate) fn section_with_flows(&self, context: &Context<'_>) -> Report {
+        let mut section = self.section();
+        rows::fill(self, context, &mut section);
+        section
+    }
+
+    /// The report's section, without what needs the flows of the report.
     pub fn section(&self) -> Report {
         let limit = self.pacing();
         let capable = |packets: &[u64; 4]| packets[1..].iter().sum::<u64>();

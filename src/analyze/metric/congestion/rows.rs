@@ -96,7 +96,7 @@ pub(super) fn fill(metric: &Congestion, context: &Context<'_>, report: &mut repo
         report.flows.iter_mut().zip(order).enumerate().filter(|(_, (flow, _))| flow.cnps > 0)
     {
         let replay = match nth < replay::MAX_FLOWS && is_whole {
-            true => maker.replay(row, metric.speeds.common(), flow.rate_before_bps),
+            true => maker.replay(row, context.network.interfaces.common_bps(), flow.rate_before_bps),
             false => Err(Reason::MemoryLimit),
         };
         match replay {

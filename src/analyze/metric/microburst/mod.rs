@@ -14,7 +14,7 @@ mod receiver;
 mod rows;
 mod windows;
 
-use super::{numbers::Numbers, per_flow::PerFlow, speeds::Speeds};
+use super::{numbers::Numbers, per_flow::PerFlow};
 use crate::{
     analyze::{
         metric::Placed,
@@ -52,7 +52,8 @@ const NONE: u32 = u32::MAX;
 /// The metric. It belongs to the tracker, not to the list of metrics: it needs each packet.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Microbursts {
-    speeds: Speeds,
+    /// The speed of all links, where they have one.
+    speed_bps: Option<u64>,
     /// Half of the links' speed, in bytes in 10 µs; `u64::MAX` where the speed is not known.
     busy: u64,
     numbers: Numbers,
@@ -111,11 +112,11 @@ impl Passed {
 }
 
 impl Microbursts {
-    /// With the speed of all links in bit/s, where the user gives it.
+    /// With the speed of all links in bit/s, where it is known.
     pub(crate) fn new(speed_bps: Option<u64>) -> Microbursts {
         let nothing = Passed { time: i64::MIN, flow: FlowId(NONE), bytes: 0 };
         let mut new = Microbursts {
-            speeds: Speeds::new(speed_bps),
+            speed_bps: None,
             busy: u64::MAX,
             numbers: Numbers::new(MAX_RECEIVERS),
             flows: PerFlow::default(),
@@ -129,19 +130,15 @@ impl Microbursts {
             last_ns: i64::MIN,
             are_too_many: false,
         };
-        new.set_busy();
+        new.set_speed(speed_bps);
         new
     }
 
-    /// The capture tells of an interface.
-    pub(crate) fn on_interface(&mut self, number: u16, speed_bps: Option<u64>) {
-        self.speeds.set(number, speed_bps);
-        self.set_busy();
-    }
-
-    fn set_busy(&mut self) {
+    /// The speed of all links in bit/s, where they have one: from now on.
+    pub(crate) fn set_speed(&mut self, speed_bps: Option<u64>) {
         let in_window = |bps: u64| (bps as u128 * SHORTEST_NS as u128 / 16_000_000_000) as u64;
-        self.busy = self.speeds.common().map_or(u64::MAX, |bps| in_window(bps).max(1));
+        self.speed_bps = speed_bps;
+        self.busy = speed_bps.map_or(u64::MAX, |bps| in_window(bps).max(1));
     }
 
     /// A packet of a flow passes, as many bytes as it takes on the wire.
@@ -429,7 +426,7 @@ impl Microbursts {
         let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
         let mean = receiver.mean_bps(self.first_ns, self.last_ns);
         let pending = std::mem::take(&mut receiver.pending);
-        let speed = self.speeds.common().unwrap_or(0);
+        let speed = self.speed_bps.unwrap_or(0);
         let found = &mut self.found;
         receiver.bursts += found.take(pending, at, mean, speed);
     }

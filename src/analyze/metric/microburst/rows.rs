@@ -18,7 +18,7 @@ impl Microbursts {
     }
 
     fn rows(&self, tick_ns: u64) -> report::Microbursts {
-        let speed = self.speeds.common();
+        let speed = self.speed_bps;
         // Ten steps of the clock must fit into a window.
         let is_fine = |window: u32| tick_ns.saturating_mul(10) <= window as u64 * CELL_NS as u64;
         let mut section = report::Microbursts { speed_bps: speed, ..report::Microbursts::default() };

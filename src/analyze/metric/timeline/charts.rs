@@ -2,11 +2,9 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use super::{
-    super::pause::Paused, Axis, Bin, Bins, Kind, Line, Loss, Picture, Place, Stretch, Timeline, What,
-};
+use super::{Axis, Bin, Bins, Kind, Line, Loss, Picture, Place, Stretch, Timeline, What};
 use crate::{
-    analyze::model::Space,
+    analyze::{model::Space, network::Paused},
     report::{
         self, Flow, Location, View,
         chart::{Chart, Mark, Series, Style},
@@ -27,7 +25,7 @@ impl Timeline {
         let start_ns = report.head.capture.first_ns.unwrap_or(0);
         let mut flows = wanted.to_vec();
         flows.extend(self.chosen(report, 2 * most).into_iter().filter(|at| !wanted.contains(at)));
-        let paused = self.paused(report);
+        let paused = self.pauses();
         let mut all = vec![self.whole(report, &flows, &paused, start_ns)];
         let (mut marks, mut drawn) = (0, Vec::new());
         for at in flows {
@@ -52,10 +50,6 @@ impl Timeline {
         }
         all.retain(|picture| !picture.charts.is_empty());
         all
-    }
-
-    fn paused(&self, report: &View<'_>) -> Vec<Paused> {
-        self.pauses(report.head.capture.last_ns.unwrap_or(i64::MAX))
     }
 
     /// The charts of the whole capture.

@@ -26,6 +26,7 @@
 mod bins;
 mod charts;
 mod line;
+mod pauses;
 mod picture;
 mod track;
 
@@ -35,10 +36,11 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 pub use super::{Measured, What};
-use super::{Metric, Placed, Verdict, Wants, pause::Pause};
+use super::{Metric, Placed, Verdict, Wants};
 use crate::{
     analyze::{
         model::{Class, Event, FlowId, Space},
+        network::Paused,
         packet::{Facts, path_tag},
         table::run::RunSum,
     },
@@ -47,6 +49,7 @@ use crate::{
 };
 pub use bins::{Axis, Bin, Bins};
 pub use line::{Ends, Hole, Line, Samples};
+use pauses::Pauses;
 pub use picture::{Loss, Picture, Place, Wait};
 pub use track::{Kind, Stretch, Track};
 
@@ -71,7 +74,7 @@ pub struct Timeline {
     over: Vec<Line>,
     /// Traffic by DSCP; `None` where a packet has none.
     classes: BTreeMap<Option<u8>, Bins>,
-    pause: Pause,
+    pauses: Pauses,
     pending: HashMap<u64, Pending, RandomState>,
     unmeasured: u32,
     left_out: u64,
@@ -120,17 +123,11 @@ impl Timeline {
             lines: Vec::new(),
             over: Vec::new(),
             classes: BTreeMap::new(),
-            pause: Pause::default().keeping(),
+            pauses: Pauses::default(),
             pending: HashMap::default(),
             unmeasured: 0,
             left_out: 0,
         }
-    }
-
-    /// With the speed of all links in bit/s, where it is known: pauses need it.
-    #[must_use]
-    pub fn with_speed(self, speed_bps: Option<u64>) -> Timeline {
-        Timeline { pause: Pause::new(speed_bps).keeping(), ..self }
     }
 
     /// All lines that are kept.
@@ -147,9 +144,10 @@ impl Timeline {
         Some((self.axis?, &self.classes))
     }
 
-    /// The pauses one by one. `end_ns`: the time of the last frame.
-    pub fn pauses(&self, end_ns: i64) -> Vec<super::pause::Paused> {
-        self.pause.paused(end_ns)
+    /// The pauses one by one, by sender and priority, in the order of time. Where they are too many, two pauses with the time between
+    /// them become one.
+    pub fn pauses(&self) -> Vec<Paused> {
+        self.pauses.all()
     }
 
     /// Packets that are in no line, as there were too many flows.
@@ -408,7 +406,10 @@ impl Metric for Timeline {
 
     fn on_frame(&mut self, event: &Event<'_>) {
         self.axis(event.record.time.0);
-        self.pause.on_frame(event);
+    }
+
+    fn on_pause(&mut self, paused: &Paused) {
+        self.pauses.add(paused);
     }
 
     fn on_measured(&mut self, flow: FlowId, measured: &Measured) {
@@ -423,10 +424,6 @@ impl Metric for Timeline {
             Some(Slot::Gone(_, _, packets)) => self.left_out += packets,
             _ => {}
         }
-    }
-
-    fn on_interface(&mut self, number: u16, name: &str, speed_bps: Option<u64>) {
-        self.pause.on_interface(number, name, speed_bps);
     }
 
     /// One bin. So a run's packets are in one.

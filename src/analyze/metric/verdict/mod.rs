@@ -16,37 +16,31 @@
 //!
 //! So a flow has one sum for each cause, and they add up to its time. What no rule explains is a sum too.
 
+mod budget;
+mod evidence;
 mod gap;
 mod rows;
-mod spent;
-
-use std::ops::Range;
 
 use self::{
+    budget::{Early, TimeBudget},
     gap::Gap,
-    spent::{Early, Spent},
 };
-use super::{
-    Context, DataSilence, Metric, Placed, QUIET_NS, Silence,
-    dcbx::Dcbx,
-    incast::Incast,
-    pause::{Pause, Stop},
-    per_flow::PerFlow,
-};
+use super::{DataSilence, Metric, Placed, QUIET_NS, Silence, per_flow::PerFlow};
 use crate::{
     analyze::{
-        model::{Event, FlowId, QosMap, Space, Trigger},
-        packet::{Facts, path_tag},
+        model::{FlowId, Space, Trigger},
+        network::{Network, pause::Stop, priorities::PRIORITIES},
+        packet::Facts,
         table::run::RunSum,
     },
     dissect::Encapsulation,
     opcode::{Direction, Operation},
-    report::{self, TimeCause},
-    wire::Kind,
+    report::TimeCause,
 };
+pub(crate) use rows::SlowFlows;
 
 /// Flows whose silences are counted: about a kilobyte each.
-const MAX_SPENT: usize = 1 << 16;
+const MAX_BUDGETS: usize = 1 << 16;
 /// A sender that goes on so soon after a pause had waited for its end.
 const HELD_NS: i64 = 5_000;
 /// A silence in the middle of a message that is so many times longer than usual is no pace.
@@ -60,44 +54,37 @@ const MIN_LATE: u32 = 8;
 const MAX_UNTOLD: usize = 1 << 12;
 /// Senders of pauses that are kept for each flow.
 const STOPS: usize = 4;
-const PRIORITIES: usize = 8;
 const CAUSES: usize = TimeCause::ALL.len();
 const NONE: u32 = u32::MAX;
 
-/// The metric. It has the metrics of pauses and of full links, and reports what they do to flows. A packet costs an addition; a
-/// silence, a few dozen.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+/// The metric. A packet costs an addition; a silence, a few dozen.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Verdicts {
-    pause: Pause,
-    incast: Incast,
-    /// The priority by DSCP and PCP, each with one more for none; 8: not known.
-    #[serde(with = "crate::stored::array")]
-    priorities: Box<[[u8; 9]; 65]>,
-    /// What the ports say, and the map of it, where the user gives none.
-    dcbx: Option<(Dcbx, Option<QosMap>)>,
     /// By PSN space: of the requests of flows, and of the READ data that they carry.
     flows: [PerFlow<OfFlow>; 2],
     #[serde(with = "crate::stored::roomy")]
-    spent: Vec<Spent>,
+    budgets: Vec<TimeBudget>,
     free: Vec<u32>,
-    /// What pauses did, by the number of who asked for them.
+    /// What pauses did, by the number of their source.
     effects: Vec<Effect>,
     stops: Vec<Stop>,
     not_kept: u64,
+    /// Some flows are kept ready for a map of priorities.
+    are_untold: bool,
 }
 
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct OfFlow {
     /// Bytes on the wire of its requests, or of its data.
     bytes: u64,
-    /// The place in `spent`.
-    spent: u32,
+    /// The place in `budgets`.
+    budget: u32,
     early: Early,
 }
 
 impl Default for OfFlow {
     fn default() -> OfFlow {
-        OfFlow { bytes: 0, spent: NONE, early: Early::default() }
+        OfFlow { bytes: 0, budget: NONE, early: Early::default() }
     }
 }
 
@@ -110,46 +97,7 @@ struct Effect {
     resent: u64,
 }
 
-/// The priority by DSCP and PCP, each with one more for none; 8: not known.
-fn priorities(map: &QosMap) -> Box<[[u8; 9]; 65]> {
-    let mut priorities = Box::new([[8; 9]; 65]);
-    for (dscp, row) in (0..).zip(priorities.iter_mut()) {
-        for (pcp, priority) in (0..).zip(row) {
-            let known = map.priority(Some(dscp).filter(|&n| n < 64), Some(pcp).filter(|&n| n < 8));
-            *priority = known.unwrap_or(8);
-        }
-    }
-    priorities
-}
-
-/// The priority of packets with this path tag; 8: not known.
-fn priority(priorities: &[[u8; 9]; 65], tag: u64) -> u8 {
-    let dscp = path_tag::dscp(tag).map_or(64, usize::from);
-    let pcp = path_tag::pcp(tag).map_or(8, usize::from);
-    priorities.get(dscp).and_then(|row| row.get(pcp)).copied().unwrap_or(8)
-}
-
 impl Verdicts {
-    /// With what tells of pauses and of full links, and the map of priorities.
-    pub(crate) fn new(pause: Pause, incast: Incast, map: Option<&QosMap>) -> Verdicts {
-        Verdicts {
-            pause,
-            incast,
-            priorities: priorities(map.unwrap_or(&QosMap::default())),
-            dcbx: map.is_none().then(Default::default),
-            flows: Default::default(),
-            spent: Vec::new(),
-            free: Vec::new(),
-            effects: Vec::new(),
-            stops: Vec::new(),
-            not_kept: 0,
-        }
-    }
-
-    fn priority(&self, tag: u64) -> u8 {
-        priority(&self.priorities, tag)
-    }
-
     #[inline(always)]
     fn sent(&mut self, flow: FlowId, space: Space, bytes: u64) {
         if let Some(flow) = self.flows[space as usize].entry(flow) {
@@ -163,17 +111,17 @@ impl Verdicts {
     }
 
     /// The sums of a flow; `None` if too many flows have some.
-    fn spent(&mut self, id: FlowId, space: Space, start: Option<i64>) -> Option<usize> {
-        let many = self.spent.len();
+    fn budget(&mut self, id: FlowId, space: Space, start: Option<i64>) -> Option<usize> {
+        let many = self.budgets.len();
         let flow = self.flows[space as usize].known(id)?;
-        if flow.spent == NONE {
-            let mut new = Spent::new(id, space, start?);
+        if flow.budget == NONE {
+            let mut new = TimeBudget::new(id, space, start?);
             std::mem::take(&mut flow.early).add_to(&mut new);
             match self.free.pop() {
-                Some(at) => (flow.spent, self.spent[at as usize]) = (at, new),
-                None if many < MAX_SPENT => {
-                    flow.spent = many as u32;
-                    self.spent.push(new);
+                Some(at) => (flow.budget, self.budgets[at as usize]) = (at, new),
+                None if many < MAX_BUDGETS => {
+                    flow.budget = many as u32;
+                    self.budgets.push(new);
                 }
                 None => {
                     self.not_kept += 1;
@@ -181,25 +129,12 @@ impl Verdicts {
                 }
             }
         }
-        let at = flow.spent as usize;
-        if let Some(start) = start.filter(|&start| start != self.spent[at].start) {
+        let at = flow.budget as usize;
+        if let Some(start) = start.filter(|&start| start != self.budgets[at].start) {
             // Its queue pair was given to a new connection.
-            self.spent[at] = Spent::new(id, space, start);
+            self.budgets[at] = TimeBudget::new(id, space, start);
         }
         Some(at)
-    }
-
-    /// LLDP: perhaps with a map of priorities.
-    #[cold]
-    #[inline(never)]
-    fn hear(&mut self, event: &Event<'_>) {
-        let Some((dcbx, known)) = &mut self.dcbx else { return };
-        dcbx.on_frame(event);
-        let map = dcbx.map();
-        if *known != map {
-            self.priorities = priorities(map.as_ref().unwrap_or(&QosMap::default()));
-            *known = map;
-        }
     }
 
     /// A CNP slows this flow: its requests, and the data that it carries.
@@ -212,67 +147,69 @@ impl Verdicts {
                 continue;
             }
             // Without a silence so far, its beginning is not known here: the first silence tells it.
-            let at = self.spent(id, space, None).or_else(|| self.spent(id, space, Some(i64::MIN)));
-            let Some(spent) = at.and_then(|at| self.spent.get_mut(at)) else { continue };
-            spent.cnps += 1;
-            spent.first_cnp.get_or_insert((now, bytes));
+            let at = self.budget(id, space, None).or_else(|| self.budget(id, space, Some(i64::MIN)));
+            let Some(budget) = at.and_then(|at| self.budgets.get_mut(at)) else { continue };
+            budget.cnps += 1;
+            budget.first_cnp.get_or_insert((now, bytes));
         }
     }
 
-    fn take(&mut self, gap: &Gap) {
+    fn take(&mut self, gap: &Gap, network: &Network) {
         let (id, space) = (gap.flow, gap.space());
-        let stops_any = self.pause.stops_any();
+        let pauses = &network.pauses;
+        let stops_any = pauses.stop_any();
         let flow = self.flows[space as usize].entry(id);
         if !stops_any
             && let Some(flow) = flow
-            && flow.spent == NONE
+            && flow.budget == NONE
             && flow.early.take(gap)
         {
             return;
         }
-        let early = self.spent(id, space, None).filter(|&at| self.spent[at].start == i64::MIN);
+        let early = self.budget(id, space, None).filter(|&at| self.budgets[at].start == i64::MIN);
         if let Some(at) = early {
-            self.spent[at].start = gap.start;
+            self.budgets[at].start = gap.start;
         }
-        let Some(at) = self.spent(id, space, Some(gap.start)) else { return };
-        let place = (gap.interface, self.priority(gap.tag));
-        let is_by = self.priority(self.spent[at].tag);
-        let spent = &mut self.spent[at];
-        let was = std::mem::replace(&mut spent.tag, gap.tag);
-        if spent.place != place {
+        let Some(at) = self.budget(id, space, Some(gap.start)) else { return };
+        let place = (gap.interface, network.priorities.of(gap.tag));
+        let is_by = network.priorities.of(self.budgets[at].tag);
+        let budget = &mut self.budgets[at];
+        let was = std::mem::replace(&mut budget.tag, gap.tag);
+        if budget.place != place {
             // Not the flow has changed, but the map.
-            if was != 0 && is_by != spent.place.1 {
-                spent.change_priority(place.1);
+            if was != 0 && is_by != budget.place.1 {
+                budget.change_priority(place.1);
             }
-            spent.place = place;
-            spent.asked_before = if stops_any { self.pause.asked_ns(place, gap.start) } else { 0 };
+            budget.place = place;
+            budget.asked_before = if stops_any { pauses.asked_ns(place, gap.start) } else { 0 };
         }
         match gap.again {
-            Some(Trigger::Timeout) if gap.lasted() > QUIET_NS => spent.timeouts += 1,
-            Some(Trigger::Nak | Trigger::ImpliedNak) if gap.lasted() > QUIET_NS => spent.naks += 1,
+            Some(Trigger::Timeout) if gap.lasted() > QUIET_NS => budget.timeouts += 1,
+            Some(Trigger::Nak | Trigger::ImpliedNak) if gap.lasted() > QUIET_NS => budget.naks += 1,
             _ => {}
         }
-        spent.resent += gap.again.is_some() as u32;
-        let parts = gap.parts(spent);
+        budget.resent += gap.again.is_some() as u32;
+        let parts = gap.parts(budget);
         // Until DCBX says which priority a flow has, it may be any that is paused.
-        if stops_any && at < MAX_UNTOLD && matches!(self.dcbx, Some((_, None))) {
+        if stops_any && at < MAX_UNTOLD && network.priorities.map().is_none() {
+            self.are_untold = true;
             for priority in (0..PRIORITIES as u8).filter(|&priority| priority != place.1) {
-                if self.pause.stops(gap.interface, priority) {
-                    self.pause.within((gap.interface, priority), gap.from, gap.to, &mut self.stops);
-                    spent.note_other(priority, gap, &parts, &self.stops);
+                if pauses.are_of(gap.interface, priority) {
+                    network.stops_within((gap.interface, priority), gap.from, gap.to, &mut self.stops);
+                    budget.note_other(priority, gap, &parts, &self.stops);
                 }
             }
         }
         if stops_any {
-            self.pause.within(place, gap.from, gap.to, &mut self.stops);
+            network.stops_within(place, gap.from, gap.to, &mut self.stops);
         }
         let stops = &self.stops[..if stops_any { self.stops.len() } else { 0 }];
-        spent.divide(gap, parts, stops);
+        budget.divide(gap, parts, stops);
         let Some(longest) = stops.iter().max_by_key(|stop| stop.to.saturating_sub(stop.from)) else {
-            spent.resent_after(gap, &mut self.effects);
+            budget.resent_after(gap, &mut self.effects);
             return;
         };
-        let by = longest.asker;
+        let by = longest.source;
         if self.effects.len() <= by as usize {
             self.effects.resize(by as usize + 1, Effect::default());
         }
@@ -291,9 +228,9 @@ impl Verdicts {
         if gap.again == Some(Trigger::Timeout) && gap.lasted() > QUIET_NS && paused * 2 > gap.lasted() {
             effect.timeouts += 1;
             effect.resent += 1;
-            spent.timed_out_in = Some(by);
+            budget.timed_out_in = Some(by);
         } else {
-            spent.resent_after(gap, &mut self.effects);
+            budget.resent_after(gap, &mut self.effects);
         }
     }
 }
@@ -301,14 +238,7 @@ impl Verdicts {
 impl Metric for Verdicts {
     #[inline(always)]
     fn on_packet(&mut self, packet: &Facts, place: &Placed) {
-        self.incast.on_packet(packet, place);
-        let priorities = &self.priorities;
-        self.pause.look_at(packet, place.frame, || priority(priorities, packet.path_tag()));
-        let is_new = !place.is_capture_duplicate();
-        if place.is_mark(packet) || is_new && packet.opcode().is_cnp() {
-            self.pause.congested(packet.time());
-        }
-        if !is_new {
+        if place.is_capture_duplicate() {
             return;
         }
         if !place.is_control {
@@ -330,56 +260,27 @@ impl Metric for Verdicts {
     }
 
     fn on_run(&mut self, run: &RunSum) {
-        self.incast.on_run(run);
         self.sent(run.flow, run.space, run.l1_bytes);
     }
 
-    #[inline]
-    fn on_frame(&mut self, event: &Event<'_>) {
-        self.pause.on_frame(event);
-        if event.packet.has(Kind::Lldp) {
-            self.hear(event);
-        }
+    fn on_silence(&mut self, silence: &Silence, network: &Network) {
+        self.take(&Gap::from(silence), network);
     }
 
-    fn on_silence(&mut self, silence: &Silence) {
-        self.take(&Gap::from(silence));
-    }
-
-    fn on_data_silence(&mut self, silence: &DataSilence) {
-        self.take(&Gap::from(silence));
+    fn on_data_silence(&mut self, silence: &DataSilence, network: &Network) {
+        self.take(&Gap::from(silence), network);
     }
 
     fn on_retire(&mut self, flow: FlowId) {
-        self.incast.on_retire(flow);
         for flows in &mut self.flows {
-            let old = flows.retire(flow).filter(|old| old.spent != NONE);
-            self.free.extend(old.map(|old| old.spent));
+            let old = flows.retire(flow).filter(|old| old.budget != NONE);
+            self.free.extend(old.map(|old| old.budget));
         }
-    }
-
-    fn on_interface(&mut self, number: u16, name: &str, speed_bps: Option<u64>) {
-        self.pause.on_interface(number, name, speed_bps);
-    }
-
-    fn span(&self, time_ns: i64) -> Range<i64> {
-        let (full, paused) = (self.incast.span(time_ns), self.pause.judging_span(time_ns));
-        full.start.max(paused.start)..full.end.min(paused.end)
     }
 
     fn heap_bytes(&self) -> usize {
         // What waits for a map of priorities is about as large again.
-        let waiting = self.spent.len().min(MAX_UNTOLD) * size_of::<Spent>();
-        let waiting = if self.dcbx.is_some() && self.pause.stops_any() { waiting } else { 0 };
-        waiting
-            + self.spent.capacity() * size_of::<Spent>()
-            + self.incast.heap_bytes()
-            + self.pause.heap_bytes()
-    }
-
-    fn contribute(&self, context: &Context<'_>, head: &mut report::Head) {
-        let told = self.pause.contribute_with(context, head);
-        self.incast.contribute(context, head);
-        self.report(&told, context, head);
+        let waiting = if self.are_untold { self.budgets.len().min(MAX_UNTOLD) } else { 0 };
+        (waiting + self.budgets.capacity()) * size_of::<TimeBudget>()
     }
 }

@@ -11,18 +11,16 @@
 //! port is not seen: an edge is never certain.
 
 mod cycles;
-mod neighbors;
 mod rows;
 mod topology;
 
 use std::collections::BTreeMap;
 
 use self::topology::{Place, Topology};
-pub(super) use self::{
-    neighbors::Neighbors,
-    rows::{Found, Seen, Stands},
-};
+use super::PauseSource;
 use crate::wire::Mac;
+pub(crate) use rows::LinkPosition;
+pub(super) use rows::{Found, Seen};
 
 /// How long after the beginning of a pause that is over another one counts as caused by it.
 const REACTION_NS: i64 = 100_000;
@@ -40,12 +38,10 @@ pub(super) struct Span {
     pub(super) frame: u64,
 }
 
-/// What one sender asked for at one priority, as it was captured.
+/// The pauses of one source, as they were captured.
 #[derive(Debug)]
-pub(super) struct Asked {
-    pub(super) interface: u16,
-    pub(super) sender: Mac,
-    pub(super) priority: u8,
+pub(super) struct SourceSpans {
+    pub(super) source: PauseSource,
     /// In the order of time, without overlaps.
     pub(super) spans: Vec<Span>,
 }
@@ -73,10 +69,11 @@ struct Node {
 }
 
 /// The streams of pauses whose senders have a place, and the other senders.
-fn streams(all: Vec<Asked>, topology: &Topology) -> (Vec<Stream>, Vec<(u16, Mac)>) {
+fn streams(all: Vec<SourceSpans>, topology: &Topology) -> (Vec<Stream>, Vec<(u16, Mac)>) {
     let mut streams: BTreeMap<(Place, u8), Stream> = BTreeMap::new();
     let mut unplaced = Vec::new();
-    for Asked { interface, sender, priority, spans } in all.into_iter().filter(|one| !one.spans.is_empty()) {
+    for SourceSpans { source, spans } in all.into_iter().filter(|one| !one.spans.is_empty()) {
+        let PauseSource { interface, sender, priority } = source;
         let Some(place) = topology.place(interface, sender) else {
             unplaced.push((interface, sender));
             continue;

@@ -7,10 +7,10 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::pause::quanta_ns;
 use crate::{
     analyze::model::Address,
     report::{PauseViolations, Reason},
+    wire::{QUANTUM_BITS, quanta_ns},
 };
 
 /// Pairs of hosts that are told apart.
@@ -20,9 +20,9 @@ const REACTION_NS: i64 = 2_000;
 /// And to send the largest frame to its end, with preamble and gap: one that it had begun.
 const LARGEST_FRAME: u64 = 9_216 + 38;
 
-/// Frames that came late into pauses: by the number of who asked for the pause, source and destination.
+/// Frames that came late into pauses: by the number of the pause's source, and by their own source and destination.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(super) struct Heed {
+pub(super) struct Violations {
     late: HashMap<(u8, Address, Address), Late, RandomState>,
     not_kept: u64,
 }
@@ -37,24 +37,23 @@ struct Late {
 /// Hosts at the ends of a link, by their addresses; empty where an end is no host, or its addresses are not known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hosts {
-    /// At the end that asks for pauses.
-    pub(super) asking: Vec<Address>,
+    /// At the end that sends the pauses.
+    pub(super) pausing: Vec<Address>,
     /// At the end that is paused.
     pub(super) paused: Vec<Address>,
 }
 
 /// How long after a frame that asks for a pause the other end of a link of this speed may still send.
 pub(super) fn allowance_ns(speed: u64) -> i64 {
-    // The same as quanta of 512 bits, rounded up.
-    let quanta = (LARGEST_FRAME * 8).div_ceil(512);
+    let quanta = (LARGEST_FRAME * 8).div_ceil(QUANTUM_BITS);
     REACTION_NS + quanta_ns(quanta as u16, speed)
 }
 
-impl Heed {
-    /// A frame that came so long after the beginning of a pause of this asker, beyond what is allowed.
+impl Violations {
+    /// A frame that came so long after the beginning of a pause of this source, beyond what is allowed.
     #[cold]
-    pub(super) fn came(&mut self, asker: u8, (src, dst): (Address, Address), frame: u64, late_ns: i64) {
-        let key = (asker, src, dst);
+    pub(super) fn add(&mut self, source: u8, (src, dst): (Address, Address), frame: u64, late_ns: i64) {
+        let key = (source, src, dst);
         if self.late.len() >= MAX_PAIRS && !self.late.contains_key(&key) {
             self.not_kept += 1;
             return;
@@ -64,16 +63,16 @@ impl Heed {
         late.most_ns = late.most_ns.max(late_ns);
     }
 
-    /// The frames that the paused end sent, of this asker's pauses.
-    pub(super) fn violations(&self, asker: u8, hosts: &Hosts) -> Result<PauseViolations, Reason> {
-        if hosts.asking.is_empty() && hosts.paused.is_empty() {
+    /// The frames that the paused end sent into this source's pauses.
+    pub(super) fn of(&self, source: u8, hosts: &Hosts) -> Result<PauseViolations, Reason> {
+        if hosts.pausing.is_empty() && hosts.paused.is_empty() {
             return Err(Reason::UnknownDirection);
         }
         if self.not_kept > 0 {
             return Err(Reason::MemoryLimit);
         }
         let is_its = |(by, src, dst): &(u8, Address, Address)| {
-            *by == asker && (hosts.asking.contains(dst) || hosts.paused.contains(src))
+            *by == source && (hosts.pausing.contains(dst) || hosts.paused.contains(src))
         };
         let mut all = PauseViolations::default();
         for (_, late) in self.late.iter().filter(|(key, _)| is_its(key)) {

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::neighbors::{Neighbor, Neighbors};
 use crate::{
-    analyze::model::{Address, KnownLink, Links},
+    analyze::{
+        model::{Address, KnownLink, Links},
+        network::neighbors::{Neighbor, Neighbors},
+    },
     report::KnownBy,
     wire::Mac,
 };
@@ -43,7 +45,7 @@ pub(super) struct End {
     macs: Vec<Mac>,
 }
 
-/// Where a sender of pauses stands: it stops the device at the other end.
+/// Where a sender of pauses is: it stops the device at the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) link: usize,

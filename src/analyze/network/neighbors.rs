@@ -1,9 +1,7 @@
 //! What LLDP in the capture says of who is at the ends of a link.
 
-use crate::{
-    analyze::{metric::dcbx, model::Event},
-    wire::{Header, Kind, Lldp, LldpChassis, LldpPort, Mac},
-};
+use super::lldp::Heard;
+use crate::wire::{Header, Kind, Lldp, LldpChassis, LldpPort, Mac};
 
 /// Senders of LLDP that are told apart.
 const MAX_NEIGHBORS: usize = 1024;
@@ -19,37 +17,34 @@ const STATION_ONLY: u16 = 1 << 7;
 
 /// The senders of LLDP, each with the last that it said.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(in crate::analyze::metric) struct Neighbors(Vec<Neighbor>);
+pub(super) struct Neighbors(Vec<Neighbor>);
 
 /// One sender.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Neighbor {
-    pub(super) interface: u16,
-    pub(super) sender: Mac,
-    pub(super) said: Said,
+pub(in crate::analyze::network) struct Neighbor {
+    pub(in crate::analyze::network) interface: u16,
+    pub(in crate::analyze::network) sender: Mac,
+    pub(in crate::analyze::network) said: Said,
 }
 
 /// What it said.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(super) struct Said {
-    pub(super) chassis: Option<String>,
-    pub(super) port: Option<String>,
-    pub(super) system: Option<String>,
+pub(in crate::analyze::network) struct Said {
+    pub(in crate::analyze::network) chassis: Option<String>,
+    pub(in crate::analyze::network) port: Option<String>,
+    pub(in crate::analyze::network) system: Option<String>,
     /// Whether it is a host; `None` if it does not say.
-    pub(super) is_host: Option<bool>,
+    pub(in crate::analyze::network) is_host: Option<bool>,
     /// Ethernet addresses that name its chassis and its port.
-    pub(super) macs: Vec<Mac>,
+    pub(in crate::analyze::network) macs: Vec<Mac>,
 }
 
 impl Neighbors {
-    #[cold]
-    #[inline(never)]
-    pub(in crate::analyze::metric) fn on_frame(&mut self, event: &Event<'_>) {
-        let mut said = Said::default();
-        let mut before = (0, None);
-        let sender = dcbx::each_part(event, |kind, bytes| said.hear(kind, bytes, &mut before));
-        let Some(sender) = sender else { return };
-        let interface = event.record.interface;
+    /// Takes what a frame of LLDP says: the last one holds.
+    pub(in crate::analyze::network) fn take(&mut self, heard: &Heard<'_>) {
+        let &Heard { interface, sender, .. } = heard;
+        let (mut said, mut before) = (Said::default(), (0, None));
+        heard.parts().for_each(|(kind, bytes)| said.read(kind, bytes, &mut before));
         let is_known = |known: &&mut Neighbor| known.interface == interface && known.sender == sender;
         if let Some(known) = self.0.iter_mut().find(is_known) {
             known.said = said;
@@ -58,14 +53,14 @@ impl Neighbors {
         }
     }
 
-    pub(super) fn all(&self) -> &[Neighbor] {
+    pub(in crate::analyze::network) fn all(&self) -> &[Neighbor] {
         &self.0
     }
 }
 
 impl Said {
     /// Takes a part of a frame. `before`: the type of the TLV that it is in, and the subtype of its name.
-    fn hear(&mut self, kind: Kind, bytes: &[u8], before: &mut (u8, Option<u8>)) {
+    fn read(&mut self, kind: Kind, bytes: &[u8], before: &mut (u8, Option<u8>)) {
         match kind {
             Kind::Lldp => {
                 let tlv_type = Lldp::view(bytes).map_or(0, |(tlv, _)| tlv.tlv_type().0);

@@ -1,4 +1,4 @@
-//! Circles of devices each of which waits for the next one.
+//! Cyclic dependencies: devices each of which is paused by the next one.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,7 +6,7 @@ use super::{ALL, Stream, topology::Topology};
 
 /// Steps of searches, in all.
 const MAX_STEPS: usize = 1 << 26;
-/// Circles that are told apart.
+/// Cycles that are told apart.
 const MAX_CYCLES: usize = 1 << 10;
 
 /// A cycle, and when all of it was paused at once.

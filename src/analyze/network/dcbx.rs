@@ -3,8 +3,9 @@
 //! Both ends of a link send what they have, and whether they take the other's instead ("willing"). So the end that is not willing,
 //! commonly the switch, says what holds. Its PFC, and its priorities of DSCPs, are the map of priorities where the user gives none.
 
+use super::lldp::Heard;
 use crate::{
-    analyze::model::{Event, QosMap},
+    analyze::model::QosMap,
     report::{DcbxApplication, DcbxPort},
     wire::*,
 };
@@ -28,27 +29,23 @@ struct Port {
 }
 
 impl Dcbx {
-    #[cold]
-    #[inline(never)]
-    pub(super) fn on_frame(&mut self, event: &Event<'_>) {
-        let mut heard = DcbxPort::default();
-        let mut is_dcbx = false;
-        let mut before = Before::default();
-        let sender = each_part(event, |kind, bytes| is_dcbx |= hear(kind, bytes, &mut heard, &mut before));
-        let Some(sender) = sender else { return };
-        if !is_dcbx {
+    /// Takes what a frame of LLDP says.
+    pub(super) fn take(&mut self, heard: &Heard<'_>) {
+        let &Heard { interface, sender, frame, .. } = heard;
+        let (mut said, mut before) = (DcbxPort::default(), Before::default());
+        let parts = heard.parts().map(|(kind, bytes)| read(kind, bytes, &mut said, &mut before));
+        if !parts.fold(false, |is_dcbx, is_of_it| is_dcbx | is_of_it) {
             return;
         }
-        let interface = event.record.interface;
         let is_known = |port: &Port| port.interface == interface && port.sender == sender;
         match self.ports.iter().position(is_known) {
             // Settings change: the last ones hold.
             Some(at) => {
                 let row = &mut self.ports[at].row;
-                *row = DcbxPort { first_frame: row.first_frame, frames: row.frames + 1, ..heard };
+                *row = DcbxPort { first_frame: row.first_frame, frames: row.frames + 1, ..said };
             }
             None if self.ports.len() < MAX_PORTS => {
-                let row = DcbxPort { first_frame: event.number, frames: 1, ..heard };
+                let row = DcbxPort { first_frame: frame, frames: 1, ..said };
                 self.ports.push(Port { interface, sender, row });
             }
             None => {}
@@ -80,17 +77,6 @@ impl Dcbx {
     }
 }
 
-/// Calls `on_part` with each part of a frame. Returns who sent it.
-pub(super) fn each_part(event: &Event<'_>, mut on_part: impl FnMut(Kind, &[u8])) -> Option<Mac> {
-    let d = event.packet;
-    let sender = d.get::<Ethernet>()?.src();
-    for layer in d.layers().iter() {
-        let Some(bytes) = d.frame().get(layer.at as usize..(layer.at + layer.len) as usize) else { break };
-        on_part(layer.kind, bytes);
-    }
-    Some(sender)
-}
-
 /// What a part before says of the next one.
 #[derive(Default)]
 struct Before {
@@ -104,7 +90,7 @@ fn bits(map: u8) -> Vec<u8> {
 }
 
 /// Takes what one part of a frame says. Returns whether it is of DCBX.
-fn hear(kind: Kind, bytes: &[u8], port: &mut DcbxPort, before: &mut Before) -> bool {
+fn read(kind: Kind, bytes: &[u8], port: &mut DcbxPort, before: &mut Before) -> bool {
     fn of<H: Header>(bytes: &[u8]) -> Option<&H> {
         H::view(bytes).map(|(header, _)| header)
     }

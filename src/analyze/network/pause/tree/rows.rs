@@ -6,21 +6,21 @@ use std::{
 };
 
 use super::{
-    ALL, Asked, Neighbors, Node, REACTION_NS, Span, Stream,
+    super::{PauseSource, violations::Hosts},
+    ALL, Node, REACTION_NS, SourceSpans, Span, Stream,
     cycles::{Cycle, cycles},
     nodes, streams,
     topology::{Tapped, Topology},
 };
 use crate::{
     analyze::{
-        metric::{Context, heed::Hosts},
         model::Links,
+        network::{interfaces::Interfaces, neighbors::Neighbors},
     },
     report::{
         Capture, Confidence, Congestion, HostStorm, PauseCulprit, PauseDeadlock, PauseEdge, PauseLink,
         PauseSender, PauseTree, Reason,
     },
-    wire::Mac,
 };
 
 /// Rows that are listed of a kind, and cycles.
@@ -34,32 +34,28 @@ const STORM_DUTY: i128 = 90;
 const STORM_NS: i64 = 10_000_000;
 
 /// What pauses are put together from.
-pub(in crate::analyze::metric) struct Seen<'a> {
-    pub(in crate::analyze::metric) asked: Vec<Asked>,
+pub(in super::super) struct Seen<'a> {
+    pub(in super::super) asked: Vec<SourceSpans>,
     /// Pauses that are not in it.
-    pub(in crate::analyze::metric) not_kept: u64,
-    pub(in crate::analyze::metric) links: Option<&'a Links>,
-    pub(in crate::analyze::metric) neighbors: &'a Neighbors,
+    pub(in super::super) not_kept: u64,
+    pub(in super::super) links: Option<&'a Links>,
+    pub(in super::super) interfaces: &'a Interfaces,
+    pub(in super::super) neighbors: &'a Neighbors,
     /// How long a watchdog waits.
-    pub(in crate::analyze::metric) detect_ns: i64,
+    pub(in super::super) detect_ns: i64,
 }
 
 impl Seen<'_> {
     /// The tree, or why there is none.
-    pub(in crate::analyze::metric) fn tree(
-        self,
-        context: &Context<'_>,
-        capture: &Capture,
-        congestion: &Congestion,
-    ) -> Result<Found, Reason> {
-        let mut numbers: BTreeSet<u16> = self.asked.iter().map(|one| one.interface).collect();
+    pub(in super::super) fn tree(self, capture: &Capture, congestion: &Congestion) -> Result<Found, Reason> {
+        let mut numbers: BTreeSet<u16> = self.asked.iter().map(|one| one.source.interface).collect();
         numbers.extend(self.neighbors.all().iter().map(|one| one.interface));
-        numbers.extend((0..context.names.len().min(MAX_INTERFACES)).map(|number| number as u16));
+        numbers.extend((0..self.interfaces.len().min(MAX_INTERFACES)).map(|number| number as u16));
         let only = <&[String; 1]>::try_from(&capture.files[..]).ok().map(|[file]| &**file);
         let tapped = |&number: &u16| Tapped {
             number,
-            name: context.interface(number),
-            file: context.file(number).or(only),
+            name: self.interfaces.name(number),
+            file: self.interfaces.file(number).or(only),
         };
         let tapped: Vec<Tapped<'_>> = numbers.iter().map(tapped).collect();
         let topology = Topology::new(self.links, self.neighbors, &tapped);
@@ -67,21 +63,22 @@ impl Seen<'_> {
         if !is_seen && self.links.is_none() {
             return Err(Reason::NoTopology);
         }
-        let senders: Vec<_> =
-            self.asked.iter().map(|one| (one.interface, one.sender, one.priority)).collect();
+        let sources: Vec<PauseSource> = self.asked.iter().map(|one| one.source).collect();
         let (streams, unplaced) = streams(self.asked, &topology);
         let nodes = nodes(&streams, &topology);
         let cycles = cycles(&streams, &topology);
-        let rows = Rows { context, topology: &topology, streams: &streams, nodes: &nodes };
+        let rows =
+            Rows { interfaces: self.interfaces, topology: &topology, streams: &streams, nodes: &nodes };
         let (culprits, victims) = rows.culprits(&cycles);
-        let stands = senders.into_iter().filter_map(|(interface, sender, priority)| {
-            let place = topology.place(interface, sender)?;
-            let at = streams.iter().position(|stream| (stream.place, stream.priority) == (place, priority));
-            let hosts = Hosts { asking: topology.addresses(place.by), paused: topology.addresses(place.of) };
-            let of = at.and_then(|at| victims.get(&at)).cloned().unwrap_or_default();
-            Some(((interface, sender, priority), Stands { hosts, of }))
+        let positions = sources.into_iter().filter_map(|source| {
+            let place = topology.place(source.interface, source.sender)?;
+            let at =
+                streams.iter().position(|stream| (stream.place, stream.priority) == (place, source.priority));
+            let hosts = Hosts { pausing: topology.addresses(place.by), paused: topology.addresses(place.of) };
+            let culprits = at.and_then(|at| victims.get(&at)).cloned().unwrap_or_default();
+            Some((source, LinkPosition { hosts, culprits }))
         });
-        let stands = stands.collect();
+        let positions = positions.collect();
         let mut tree = PauseTree {
             links: rows.links(),
             edges: rows.edges(),
@@ -96,7 +93,7 @@ impl Seen<'_> {
                 .into_iter()
                 .take(MAX_LISTED)
                 .map(|(interface, sender)| PauseSender {
-                    link: context.interface(interface),
+                    link: self.interfaces.name(interface),
                     sender: sender.to_string(),
                 })
                 .collect(),
@@ -109,30 +106,30 @@ impl Seen<'_> {
                 tree.why.insert(field.into(), Reason::OneLink);
             }
         }
-        Ok(Found { tree, stands })
+        Ok(Found { tree, positions })
     }
 }
 
-/// The tree, and what is known of each sender of pauses of a priority: by interface, address and priority.
+/// The tree, and where the sources of pauses are.
 #[derive(Debug)]
-pub(in crate::analyze::metric) struct Found {
-    pub(in crate::analyze::metric) tree: PauseTree,
-    pub(in crate::analyze::metric) stands: BTreeMap<(u16, Mac, u8), Stands>,
+pub(in super::super) struct Found {
+    pub(in super::super) tree: PauseTree,
+    pub(in super::super) positions: BTreeMap<PauseSource, LinkPosition>,
 }
 
-/// Where a sender of pauses stands.
+/// At which end of a link a source of pauses is.
 #[derive(Debug)]
-pub(in crate::analyze::metric) struct Stands {
-    pub(in crate::analyze::metric) hosts: Hosts,
+pub(crate) struct LinkPosition {
+    pub(in super::super) hosts: Hosts,
     /// The culprits of its pauses, by their place in the tree, and whether it is the culprit itself.
-    pub(in crate::analyze::metric) of: Vec<(usize, bool)>,
+    pub(crate) culprits: Vec<(usize, bool)>,
 }
 
 /// By stream of pauses, the places of its culprits in the tree, and whether the pauses are their own.
 type CulpritsOf = BTreeMap<usize, Vec<(usize, bool)>>;
 
-struct Rows<'a, 'c> {
-    context: &'a Context<'c>,
+struct Rows<'a> {
+    interfaces: &'a Interfaces,
     topology: &'a Topology,
     streams: &'a [Stream],
     nodes: &'a [Node],
@@ -146,12 +143,12 @@ fn length(span: Span) -> u64 {
     span.end.saturating_sub(span.start).max(0) as u64
 }
 
-impl Rows<'_, '_> {
+impl Rows<'_> {
     fn links(&self) -> Vec<PauseLink> {
         let one = |link: &super::topology::Link| {
             let [a, b] = &link.ends;
             PauseLink {
-                interfaces: link.interfaces.iter().map(|&number| self.context.interface(number)).collect(),
+                interfaces: link.interfaces.iter().map(|&number| self.interfaces.name(number)).collect(),
                 a: self.topology.name(a.device),
                 a_port: a.port.clone(),
                 b: self.topology.name(b.device),
@@ -175,8 +172,8 @@ impl Rows<'_, '_> {
                     cause: self.topology.name(from.place.by),
                     device: self.topology.name(to.place.by),
                     paused: self.topology.name(to.place.of),
-                    cause_link: self.context.interface(from.interface),
-                    link: self.context.interface(to.interface),
+                    cause_link: self.interfaces.name(from.interface),
+                    link: self.interfaces.name(to.interface),
                     start_ns: node.span.start,
                     end_ns: node.span.end,
                     delay_least_ns: delay as u64,
@@ -259,7 +256,7 @@ impl Rows<'_, '_> {
         }
         chain.push(name(&device));
         chain.reverse();
-        let is_circle = |cycle: &Cycle| {
+        let is_in_cycle = |cycle: &Cycle| {
             (cycle.priority == of || of == ALL)
                 && cycle.devices.contains(&device)
                 && cycle.start <= culprit.end
@@ -292,7 +289,7 @@ impl Rows<'_, '_> {
             caused_pauses: culprit.caused_pauses,
             chain,
             frame: culprit.first.frame,
-            is_in_deadlock: cycles.iter().any(is_circle),
+            is_in_deadlock: cycles.iter().any(is_in_cycle),
             confidence: match is_host == Some(true) || could_be_paused {
                 true => Confidence::Likely,
                 false => Confidence::Possible,
@@ -337,7 +334,7 @@ impl Rows<'_, '_> {
             (!is_marked).then(|| HostStorm {
                 host: host.name.clone(),
                 priority: priority(stream.priority),
-                link: self.context.interface(stream.interface),
+                link: self.interfaces.name(stream.interface),
                 start_ns: start,
                 end_ns: end,
                 duty_ratio: paused as f64 / span.max(1) as f64,

@@ -27,7 +27,7 @@ impl Early {
     /// Takes a silence, if it is such a one.
     pub(super) fn take(&mut self, gap: &Gap) -> bool {
         let parts = gap
-            .parts(&mut Spent::new(gap.flow, gap.space(), 0))
+            .parts(&mut TimeBudget::new(gap.flow, gap.space(), 0))
             .map(|part| (part.cause, part.to - part.from));
         let place = |cause: TimeCause| Early::CAUSES.iter().position(|&one| one == cause);
         // A long wait may be an answer that is late.
@@ -42,7 +42,7 @@ impl Early {
         let frame = u32::try_from(gap.frame).unwrap_or(u32::MAX);
         for (cause, ns) in parts.into_iter().filter(|&(_, ns)| ns > 0) {
             if let Some(at) = place(cause) {
-                self.ns[at] += ns as u64;
+                grow(&mut self.ns[at], ns as u64);
                 self.times[at] += 1;
                 self.longest[at] = self.longest[at].max((u32::try_from(ns).unwrap_or(u32::MAX), frame));
             }
@@ -50,20 +50,20 @@ impl Early {
         true
     }
 
-    pub(super) fn add_to(self, spent: &mut Spent) {
+    pub(super) fn add_to(self, budget: &mut TimeBudget) {
         for (n, cause) in Early::CAUSES.into_iter().enumerate() {
             let at = cause as usize;
-            spent.ns[at] += self.ns[n];
-            spent.times[at] += u32::from(self.times[n]);
+            grow(&mut budget.ns[at], self.ns[n]);
+            budget.times[at] += u32::from(self.times[n]);
             let (ns, frame) = self.longest[n];
-            spent.longest[at] = spent.longest[at].max((ns.into(), frame.into()));
+            budget.longest[at] = budget.longest[at].max((ns.into(), frame.into()));
         }
     }
 }
 
 /// What the time of one flow's requests, or READ data, went to.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Spent {
+pub(super) struct TimeBudget {
     pub(super) flow: FlowId,
     /// Whether it is about its requests, or about its READ data.
     pub(super) space: Space,
@@ -114,10 +114,15 @@ impl Default for Other {
     }
 }
 
-fn note_stop(stopped: &mut [(u8, u64); STOPS], asker: u8, ns: u64) {
-    let known = stopped.iter_mut().find(|(by, _)| *by == asker || *by == u8::MAX);
+/// Adds to a sum. The times of a capture may say anything.
+fn grow(sum: &mut u64, ns: u64) {
+    *sum = sum.saturating_add(ns);
+}
+
+fn note_stop(stopped: &mut [(u8, u64); STOPS], source: u8, ns: u64) {
+    let known = stopped.iter_mut().find(|(by, _)| *by == source || *by == u8::MAX);
     if let Some(known) = known {
-        *known = (asker, known.1 + ns);
+        *known = (source, known.1.saturating_add(ns));
     }
 }
 
@@ -142,9 +147,9 @@ fn held(gap: &Gap, parts: &[Part; 3], stops: &[Stop], mut on_part: impl FnMut(us
     }
 }
 
-impl Spent {
-    pub(super) fn new(flow: FlowId, space: Space, start: i64) -> Spent {
-        Spent {
+impl TimeBudget {
+    pub(super) fn new(flow: FlowId, space: Space, start: i64) -> TimeBudget {
+        TimeBudget {
             flow,
             space,
             start,
@@ -176,9 +181,9 @@ impl Spent {
         if ns == 0 {
             return;
         }
-        self.ns[at] += ns;
+        grow(&mut self.ns[at], ns);
         if self.first_cnp.is_some_and(|(since, _)| from >= since) {
-            self.notified[at] += ns;
+            grow(&mut self.notified[at], ns);
         }
         self.times[at] = self.times[at].saturating_add(1);
         self.longest[at] = self.longest[at].max((ns, frame));
@@ -205,8 +210,8 @@ impl Spent {
         held(gap, &parts, stops, |at, stop, ns| {
             left[at] -= ns;
             self.add(TimeCause::Paused, ns, gap.from, gap.frame);
-            self.paused_from[parts[at].cause as usize] += ns as u64;
-            self.stopped_by(stop.asker, ns as u64);
+            grow(&mut self.paused_from[parts[at].cause as usize], ns as u64);
+            self.stopped_by(stop.source, ns as u64);
         });
         for (Part { cause, patience, .. }, left) in parts.into_iter().zip(left) {
             self.add(cause, left, gap.from, gap.frame);
@@ -223,10 +228,10 @@ impl Spent {
         held(gap, parts, stops, |at, stop, ns| {
             let others = others.get_or_insert_with(Default::default);
             let Some(other) = others.get_mut(priority as usize) else { return };
-            other.from[parts[at].cause as usize] += ns as u64;
+            grow(&mut other.from[parts[at].cause as usize], ns as u64);
             other.times = other.times.saturating_add(1);
             other.longest = other.longest.max((ns as u64, gap.frame));
-            note_stop(&mut other.stopped, stop.asker, ns as u64);
+            note_stop(&mut other.stopped, stop.source, ns as u64);
         });
     }
 
@@ -235,7 +240,7 @@ impl Spent {
         let at = TimeCause::Paused as usize;
         (self.ns[at], self.times[at], self.longest[at]) = (0, 0, (0, 0));
         for (ns, back) in self.ns.iter_mut().zip(std::mem::take(&mut self.paused_from)) {
-            *ns += back;
+            grow(ns, back);
         }
         self.stopped = [(u8::MAX, 0); STOPS];
         self.timed_out_in = None;
@@ -245,14 +250,14 @@ impl Spent {
             let from = from.min(self.ns[cause]);
             self.ns[cause] -= from;
             self.paused_from[cause] = from;
-            self.ns[at] += from;
+            grow(&mut self.ns[at], from);
         }
         (self.times[at], self.longest[at], self.stopped) = (other.times, other.longest, other.stopped);
     }
 
     /// Notes how long a pause stopped it.
-    pub(super) fn stopped_by(&mut self, asker: u8, ns: u64) {
-        note_stop(&mut self.stopped, asker, ns);
+    pub(super) fn stopped_by(&mut self, source: u8, ns: u64) {
+        note_stop(&mut self.stopped, source, ns);
     }
 
     /// The part of the waiting beyond what this flow waits if answers are not late. A late answer takes the place of one that would have

@@ -1,0 +1,122 @@
+//! What the capture shows of the network itself, beside its flows: how fast links are, what their ports say in LLDP, and who paused whom.
+//!
+//! It is kept once, beside the tracker, which tells it of frames before any metric. Metrics are lent it.
+
+mod dcbx;
+mod interfaces;
+mod lldp;
+mod neighbors;
+pub(crate) mod pause;
+pub(crate) mod priorities;
+
+use std::ops::Range;
+
+use super::{
+    model::{Event, Options},
+    packet::Facts,
+};
+use crate::{report, wire::Kind};
+use dcbx::Dcbx;
+use interfaces::Interfaces;
+use lldp::Heard;
+use neighbors::Neighbors;
+pub use pause::Paused;
+use pause::{PauseRows, Pauses, Stop};
+use priorities::Priorities;
+
+/// The network, as far as the capture shows it.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Network {
+    pub(crate) interfaces: Interfaces,
+    pub(crate) priorities: Priorities,
+    dcbx: Dcbx,
+    neighbors: Neighbors,
+    pub(crate) pauses: Pauses,
+}
+
+impl Network {
+    pub(crate) fn new(options: &Options) -> Network {
+        Network {
+            interfaces: Interfaces::new(options.speed_bps),
+            priorities: Priorities::new(options.qos.clone()),
+            dcbx: Dcbx::default(),
+            neighbors: Neighbors::default(),
+            pauses: Pauses::new(options.storm, options.links.clone()),
+        }
+    }
+
+    /// A frame that is not of the transport. `on_pause` is called with each pause that it ended.
+    #[inline]
+    pub(crate) fn on_frame(&mut self, event: &Event<'_>, on_pause: &mut dyn FnMut(&Paused)) {
+        if event.packet.has(Kind::MacControl) {
+            let speed_bps = self.interfaces.speed_bps(event.record.interface);
+            self.pauses.on_frame(event, speed_bps, on_pause);
+        } else if event.packet.has(Kind::Lldp) {
+            self.on_lldp(event);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn on_lldp(&mut self, event: &Event<'_>) {
+        let layers = event.packet.layers();
+        let Some(heard) = Heard::of(event, &layers) else { return };
+        self.neighbors.take(&heard);
+        self.dcbx.take(&heard);
+        self.priorities.heard(self.dcbx.map());
+    }
+
+    /// A packet of the transport with this frame number. `shows_congestion`: it is the first record of a mark, or a CNP.
+    #[inline(always)]
+    pub(crate) fn on_packet(&mut self, packet: &Facts, frame: u64, shows_congestion: bool) {
+        if self.pauses.are_judged() {
+            self.look_for_violation(packet, frame);
+        }
+        if shows_congestion {
+            self.pauses.congested(packet.time());
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_for_violation(&mut self, packet: &Facts, frame: u64) {
+        let interface = packet.interface();
+        let Some(speed_bps) = self.interfaces.speed_bps(interface) else { return };
+        let Some(ends) = packet.source().zip(packet.destination()) else { return };
+        let place = (interface, self.priorities.of(packet.path_tag()));
+        self.pauses.judge(place, speed_bps, (frame, packet.time()), ends);
+    }
+
+    /// The span of time around `time_ns` in which no packet needs to be seen by itself.
+    pub(crate) fn span(&self, time_ns: i64) -> Range<i64> {
+        self.pauses.span(time_ns)
+    }
+
+    /// Fills `stops` with the parts of a time in which this priority was paused on this interface, in the order of time and without
+    /// overlaps. Without the link's speed nobody knows them, and there are none.
+    pub(crate) fn stops_within(&self, place: (u16, u8), from: i64, to: i64, stops: &mut Vec<Stop>) {
+        stops.clear();
+        if self.interfaces.speed_bps(place.0).is_some() {
+            self.pauses.within(place, from, to, stops);
+        }
+    }
+
+    /// The sections about pauses.
+    pub(crate) fn pause_rows(&self, capture: &report::Capture, congestion: &report::Congestion) -> PauseRows {
+        self.pauses.report(&self.interfaces, &self.neighbors, capture, congestion)
+    }
+
+    /// What the ports of links say of their priorities.
+    pub(crate) fn dcbx_ports(&self) -> Vec<report::DcbxPort> {
+        self.dcbx.rows(|number| self.interfaces.name(number))
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.pauses.heap_bytes()
+    }
+
+    /// The speed of an interface's link in bit/s: as the user gives it, or as the capture does.
+    pub fn speed_bps(&self, interface: u16) -> Option<u64> {
+        self.interfaces.speed_bps(interface)
+    }
+}

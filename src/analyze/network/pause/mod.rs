@@ -1,0 +1,289 @@
+//! Which senders paused which links, and for how long (IEEE 802.3, annexes 31B and 31D)?
+//!
+//! MAC control frames never leave their link: mirrors and most adapters' captures do not have them. Where a capture has
+//! none at all, that says nothing about pauses. Durations need the link's speed, for a pause is asked in quanta of 512
+//! bit times. A later frame overwrites an earlier one's timer, and may shorten it.
+
+mod faults;
+mod ledger;
+mod report;
+mod storm;
+pub(crate) mod tree;
+mod violations;
+
+use std::{collections::BTreeMap, ops::Range};
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use crate::{
+    analyze::{
+        model::{Address, Event, Links, StormProfile},
+        network::priorities::PRIORITIES,
+    },
+    dissect::Dissection,
+    report::PauseFault,
+    wire::{Ethernet, Kind, Mac, Pause, Pfc},
+};
+use faults::faults;
+use ledger::{Frame, Ledger};
+pub(crate) use report::PauseRows;
+use violations::{Violations, allowance_ns};
+
+/// Senders that are kept apart; more than these are counted only.
+const MAX_SENDERS: usize = 4096;
+/// Pauses that are listed in the report in all.
+const MAX_LISTED_IN_ALL: usize = 1 << 16;
+/// Sources of pauses whose pauses are remembered for the flows that they stop.
+const MAX_SOURCES: usize = 64;
+/// A pause that begins so soon after a mark or a CNP comes after it.
+const AFTER_MARK_NS: i64 = 1_000_000;
+
+/// All pauses. A sender costs about 800 bytes.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Pauses {
+    /// By interface and address: priorities 0 to 7, then all of them at once (802.3x).
+    senders: HashMap<(u16, Mac), Box<[Ledger; PRIORITIES + 1]>, RandomState>,
+    /// MAC control frames.
+    frames: u64,
+    storm: StormProfile,
+    faults: BTreeMap<PauseFault, u64>,
+    listed: usize,
+    /// The first few. Their places are their numbers.
+    sources: Vec<PauseSource>,
+    links: Option<Links>,
+    /// The links are known, and a pause was asked for.
+    are_judged: bool,
+    /// A mirror sent MAC control frames, in tunnels: times are those of the mirror.
+    is_mirrored: bool,
+    /// When a packet was last marked, or a CNP seen.
+    congested: Option<i64>,
+    /// Where the links are known.
+    violations: Violations,
+    /// Pauses that are kept for the [tree], and those that are not.
+    spans: usize,
+    spans_not_kept: u64,
+}
+
+/// A sender that asks for pauses of one priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub(crate) struct PauseSource {
+    pub(crate) interface: u16,
+    pub(crate) sender: Mac,
+    /// 0 to 7, or 8 for all of them.
+    pub(crate) priority: u8,
+}
+
+impl PauseSource {
+    /// Whether its pauses stop packets of this priority on this interface.
+    fn stops(&self, (interface, priority): (u16, u8)) -> bool {
+        self.interface == interface && (self.priority == priority || usize::from(self.priority) == PRIORITIES)
+    }
+
+    /// The priority; `None` for all of them.
+    pub(crate) fn one_priority(&self) -> Option<u8> {
+        Some(self.priority).filter(|&priority| usize::from(priority) < PRIORITIES)
+    }
+}
+
+/// A part of a pause, and the number of its source.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Stop {
+    pub(crate) from: i64,
+    pub(crate) to: i64,
+    pub(crate) source: u8,
+    /// When the whole pause began.
+    pub(crate) since: i64,
+    /// The pause ended with this part.
+    pub(crate) is_over: bool,
+}
+
+/// A time for which a sender asked a link to be silent.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
+pub struct Paused {
+    /// The interface of the capture.
+    pub interface: u16,
+    /// Who asked.
+    pub sender: Mac,
+    /// The priority; `None` for all of them (802.3x).
+    pub priority: Option<u8>,
+    /// When it began, in nanoseconds since 1970.
+    pub start_ns: i64,
+    /// When it ended. Without the link's speed, its timer is unknown: then with the frame that ended it, or with the capture.
+    pub end_ns: i64,
+    /// Frames that asked for it.
+    pub frames: u64,
+}
+
+impl Pauses {
+    pub(super) fn new(storm: StormProfile, links: Option<Links>) -> Pauses {
+        Pauses { storm, links, ..Pauses::default() }
+    }
+
+    /// A MAC control frame, on a link of this speed. `on_pause` is called with each pause that it ended.
+    #[cold]
+    pub(super) fn on_frame(
+        &mut self,
+        event: &Event<'_>,
+        speed_bps: Option<u64>,
+        on_pause: &mut dyn FnMut(&Paused),
+    ) {
+        self.frames += 1;
+        let d = event.packet;
+        self.is_mirrored |= d.tunnel_depth() > 0;
+        let (Some(ethernet), Some(_)) = (d.get::<Ethernet>(), d.offset(Kind::MacControl)) else { return };
+        let (interface, sender) = (event.record.interface, ethernet.src());
+        if self.senders.len() >= MAX_SENDERS && !self.senders.contains_key(&(interface, sender)) {
+            return;
+        }
+        for fault in faults(event).into_iter().flatten() {
+            *self.faults.entry(fault).or_default() += 1;
+        }
+        let Some(asked) = quanta(d) else { return };
+        let now = event.record.time.0;
+        let after_mark =
+            self.congested.is_some_and(|mark| (0..=AFTER_MARK_NS).contains(&now.saturating_sub(mark)));
+        let frame = Frame { now, number: event.number, speed_bps, after_mark };
+        let ledgers = self.senders.entry((interface, sender)).or_default();
+        let may_list = self.listed < MAX_LISTED_IN_ALL;
+        for (priority, (ledger, quanta)) in (0..).zip(ledgers.iter_mut().zip(asked)) {
+            let Some(quanta) = quanta else { continue };
+            let source = PauseSource { interface, sender, priority };
+            if !ledger.is_remembered() && self.sources.len() < MAX_SOURCES {
+                self.sources.push(source);
+                self.are_judged = self.links.is_some();
+                ledger.remember();
+            }
+            let ended = ledger.on_frame(frame, quanta, &self.storm, may_list);
+            ledger.bound(&mut self.spans, &mut self.spans_not_kept);
+            if let Some(ended) = ended {
+                self.listed += ended.is_listed as usize;
+                on_pause(&ended.pause.told(source));
+            }
+        }
+    }
+
+    /// The pauses that hold at the end of the capture, as ended then.
+    pub(crate) fn each_open(&self, end: i64, on_pause: &mut dyn FnMut(&Paused)) {
+        for (&(interface, sender), ledgers) in &self.senders {
+            for (priority, ledger) in (0..).zip(&**ledgers) {
+                if let Some(pause) = ledger.open_until(end) {
+                    on_pause(&pause.told(PauseSource { interface, sender, priority }));
+                }
+            }
+        }
+    }
+
+    /// Whether there was any pause whose length is known.
+    pub(crate) fn stop_any(&self) -> bool {
+        !self.sources.is_empty()
+    }
+
+    /// Whether a sender on this interface asked for pauses of this very priority.
+    pub(crate) fn are_of(&self, interface: u16, priority: u8) -> bool {
+        self.sources.iter().any(|source| source.interface == interface && source.priority == priority)
+    }
+
+    /// Adds to `stops` the parts of a time in which this priority was paused on this interface, in the order of time and without
+    /// overlaps. The ends of pauses are right where the link's speed is known.
+    pub(super) fn within(&self, place: (u16, u8), from: i64, to: i64, stops: &mut Vec<Stop>) {
+        for (number, source) in (0..).zip(&self.sources).filter(|(_, source)| source.stops(place)) {
+            let Some(ledger) = self.ledger(source) else { continue };
+            let part = |(start, end): (i64, i64)| Stop {
+                from: start.max(from),
+                to: end.min(to),
+                source: number,
+                since: start,
+                is_over: end <= to,
+            };
+            stops.extend(ledger.since(from).map(part).filter(|part| part.from < part.to));
+        }
+        stops.sort_unstable_by_key(|stop| (stop.from, stop.source));
+        let mut until = from;
+        stops.retain_mut(|stop| {
+            stop.from = stop.from.max(until);
+            until = until.max(stop.to);
+            stop.from < stop.to
+        });
+    }
+
+    /// How long this priority was paused on this interface so far: by the source that did so most.
+    pub(crate) fn asked_ns(&self, place: (u16, u8), now: i64) -> i64 {
+        let mine = self.sources.iter().filter(|source| source.stops(place));
+        mine.filter_map(|source| self.ledger(source)).map(|ledger| ledger.paused_ns(now)).max().unwrap_or(0)
+    }
+
+    /// A packet was marked, or a CNP seen.
+    #[inline]
+    pub(super) fn congested(&mut self, now: i64) {
+        self.congested = Some(now);
+    }
+
+    /// Whether packets may come into pauses that should have stopped them: where the links are known.
+    #[inline(always)]
+    pub(super) fn are_judged(&self) -> bool {
+        self.are_judged
+    }
+
+    /// While a pause holds that packets are judged by, each has to be seen by itself.
+    pub(super) fn span(&self, time: i64) -> Range<i64> {
+        if !self.are_judged {
+            return i64::MIN..i64::MAX;
+        }
+        let ends = self.sources.iter().filter_map(|source| self.ledger(source)?.open()).map(|open| open.end);
+        match ends.filter(|&until| until > time).max() {
+            Some(_) => time..time,
+            None => time..i64::MAX,
+        }
+    }
+
+    /// A packet of this priority on this interface: perhaps one that a pause should have stopped.
+    pub(super) fn judge(
+        &mut self,
+        place: (u16, u8),
+        speed_bps: u64,
+        (frame, now): (u64, i64),
+        ends: (Address, Address),
+    ) {
+        let allowance = allowance_ns(speed_bps);
+        for number in 0..self.sources.len() {
+            let source = &self.sources[number];
+            let open = if source.stops(place) { self.ledger(source).and_then(Ledger::open) } else { None };
+            let late = open.filter(|open| open.end > now).map(|open| now.saturating_sub(open.start));
+            if let Some(late) = late.filter(|&late| late > allowance) {
+                self.violations.add(number as u8, ends, frame, late);
+            }
+        }
+    }
+
+    /// How many sources have a number.
+    pub(crate) fn source_count(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// The source with this number.
+    pub(crate) fn source(&self, number: u8) -> Option<&PauseSource> {
+        self.sources.get(number as usize)
+    }
+
+    fn ledger(&self, source: &PauseSource) -> Option<&Ledger> {
+        self.senders.get(&(source.interface, source.sender))?.get(usize::from(source.priority))
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.spans * size_of::<tree::Span>() + self.violations.heap_bytes()
+    }
+}
+
+/// What a frame asks for, in quanta: by priority, then of all of them.
+fn quanta(d: &Dissection<'_>) -> Option<[Option<u16>; PRIORITIES + 1]> {
+    if let Some(pfc) = d.get::<Pfc>() {
+        // It says nothing of all of them.
+        return Some(std::array::from_fn(|priority| pfc.time(priority as u8)));
+    }
+    let pause = d.get::<Pause>()?;
+    let mut asked = [None; PRIORITIES + 1];
+    asked[PRIORITIES] = Some(pause.pause_time());
+    Some(asked)
+}

@@ -1,0 +1,144 @@
+//! Pauses as the report has them: a row for each source, and the tree of who paused whom.
+
+use std::collections::BTreeMap;
+
+use super::{
+    super::{interfaces::Interfaces, neighbors::Neighbors},
+    PauseSource, Pauses,
+    tree::{self, Found, LinkPosition, SourceSpans},
+};
+use crate::report::{Capture, Congestion, Pause, PauseFault, PauseTree, Reason};
+
+/// The sections about pauses, and what the verdict on flows needs to know of their rows.
+#[derive(Debug)]
+pub(crate) struct PauseRows {
+    /// The longest pauses first; `None` where the capture has no MAC control frame at all, and so cannot show pauses.
+    pub(crate) rows: Option<Vec<Pause>>,
+    /// The number of each row's source; `None` beyond the most.
+    pub(crate) numbers: Vec<Option<u8>>,
+    pub(crate) faults: BTreeMap<PauseFault, u64>,
+    /// Or why there is none.
+    pub(crate) tree: Result<PauseTree, Reason>,
+    /// Where sources are, with a tree.
+    pub(crate) positions: BTreeMap<PauseSource, LinkPosition>,
+}
+
+impl Pauses {
+    pub(in crate::analyze::network) fn report(
+        &self,
+        interfaces: &Interfaces,
+        neighbors: &Neighbors,
+        capture: &Capture,
+        congestion: &Congestion,
+    ) -> PauseRows {
+        let end = capture.last_ns.unwrap_or(0);
+        let lasted = capture.first_ns.map(|first| end.saturating_sub(first)).filter(|&ns| ns > 0);
+        let (sources, mut rows): (Vec<_>, Vec<_>) = self.rows(end, interfaces).into_iter().unzip();
+        let could_be_marked = congestion.ect_packets + congestion.cnps > 0;
+        for row in &mut rows {
+            row.duty_ratio = row.paused_ns.zip(lasted).map(|(paused, ns)| paused as f64 / ns as f64);
+            // Nothing that could have been marked was seen: a pause without a mark before it says nothing.
+            if !could_be_marked && row.after_marks.take().is_some() {
+                row.why.insert("after_marks".into(), Reason::NotEct);
+            }
+        }
+        let number = |source: &PauseSource| self.sources.iter().position(|known| known == source);
+        let numbers: Vec<_> = sources.iter().map(|source| number(source).map(|at| at as u8)).collect();
+        let found = match self.frames > 0 {
+            true => self.tree(interfaces, neighbors, capture, congestion),
+            false => Err(Reason::NoPfcVisibility),
+        };
+        // Without a speed nobody knows when a pause ends.
+        let found = found.and_then(|found| match rows.iter().any(|row| row.paused_ns.is_none()) {
+            true => Err(Reason::UnknownSpeed),
+            false => Ok(found),
+        });
+        let positions = self.judging_positions(capture, &found);
+        for (row, number) in rows.iter_mut().zip(&numbers) {
+            let violations = positions.and_then(|positions| {
+                let number = number.ok_or(Reason::MemoryLimit)?;
+                let known = self.source(number).and_then(|source| positions.get(source));
+                self.violations.of(number, &known.ok_or(Reason::UnknownDirection)?.hosts)
+            });
+            match violations {
+                Ok(violations) => row.violations = Some(violations),
+                Err(why) => _ = row.why.insert("violations".into(), why),
+            }
+        }
+        let (tree, positions) = match found {
+            Ok(Found { tree, positions }) => (Ok(tree), positions),
+            Err(why) => (Err(why), BTreeMap::new()),
+        };
+        let rows = (self.frames > 0).then_some(rows);
+        PauseRows { rows, numbers, faults: self.faults.clone(), tree, positions }
+    }
+
+    /// The rows, each with the source of its pauses.
+    fn rows(&self, end: i64, interfaces: &Interfaces) -> Vec<(PauseSource, Pause)> {
+        let mut all = Vec::new();
+        for (&(interface, sender), ledgers) in &self.senders {
+            let has_speed = interfaces.speed_bps(interface).is_some();
+            for (priority, ledger) in (0..).zip(&**ledgers).filter(|(_, ledger)| ledger.is_used()) {
+                let source = PauseSource { interface, sender, priority };
+                let row = Pause {
+                    link: interfaces.name(interface),
+                    sender: sender.to_string(),
+                    priority: source.one_priority(),
+                    ..ledger.row(&self.storm, has_speed, end)
+                };
+                all.push((source, row));
+            }
+        }
+        all.sort_by(|(_, a), (_, b)| {
+            let key = |row: &Pause| (row.paused_ns, row.quanta, row.frames);
+            key(b).cmp(&key(a)).then_with(|| {
+                let name = |row: &Pause| (row.link.clone(), row.sender.clone(), row.priority);
+                name(a).cmp(&name(b))
+            })
+        });
+        all
+    }
+
+    /// Where sources are, if the times of frames show which of them came too late.
+    fn judging_positions<'a>(
+        &self,
+        capture: &Capture,
+        found: &'a Result<Found, Reason>,
+    ) -> Result<&'a BTreeMap<PauseSource, LinkPosition>, Reason> {
+        match found {
+            // A frame may be older, or younger, than its time says.
+            _ if capture.time_steps_back > 0 || self.is_mirrored => Err(Reason::UnevenClock),
+            _ if capture.timestamp_resolution_ns.is_some_and(|ns| ns >= 1_000) => Err(Reason::CoarseTimes),
+            Err(Reason::NoTopology) => Err(Reason::UnknownDirection),
+            Err(why) => Err(*why),
+            Ok(found) => Ok(&found.positions),
+        }
+    }
+
+    /// Who paused whom, or why that is not known.
+    fn tree(
+        &self,
+        interfaces: &Interfaces,
+        neighbors: &Neighbors,
+        capture: &Capture,
+        congestion: &Congestion,
+    ) -> Result<Found, Reason> {
+        let end = capture.last_ns.unwrap_or(0);
+        let mut asked = Vec::new();
+        for (&(interface, sender), ledgers) in &self.senders {
+            for (priority, ledger) in (0..).zip(&**ledgers).filter(|(_, ledger)| ledger.is_used()) {
+                let source = PauseSource { interface, sender, priority };
+                asked.push(SourceSpans { source, spans: ledger.spans(end) });
+            }
+        }
+        let seen = tree::Seen {
+            asked,
+            not_kept: self.spans_not_kept,
+            links: self.links.as_ref(),
+            interfaces,
+            neighbors,
+            detect_ns: self.storm.detect_ns,
+        };
+        seen.tree(capture, congestion)
+    }
+}
