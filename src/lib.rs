@@ -109,6 +109,8 @@ pub mod gate;
 #[cfg(feature = "std")]
 pub mod grammar;
 #[cfg(feature = "std")]
+mod heap;
+#[cfg(feature = "std")]
 pub mod packets;
 #[cfg(feature = "std")]
 pub mod plot;

@@ -343,7 +343,7 @@ fn incast_with_the_speed_of_the_interface() {
     let told = of(Options::default(), Some(100_000_000_000));
     assert!(ids(&told).contains(&"congestion.incast"), "{:?}", ids(&told));
     let given = of(Options { speed_bps: Some(100_000_000_000), ..Options::default() }, None);
-    assert_eq!((&told.incast, &told.slow_flows), (&given.incast, &given.slow_flows));
+    assert_eq!((&told.head.incast, &told.head.slow_flows), (&given.head.incast, &given.head.slow_flows));
     let unknown = of(Options::default(), None);
-    assert_eq!((unknown.incast, unknown.why["incast"]), (None, Reason::UnknownSpeed));
+    assert_eq!((unknown.head.incast, unknown.head.why["incast"]), (None, Reason::UnknownSpeed));
 }

@@ -21,6 +21,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("utc", &[]),
     // How lists, arrays and histograms are written.
     ("stored", &[]),
+    // How much memory values hold.
+    ("heap", &[]),
     // A message as packets: who crafts, simulates or prices one cuts it here.
     ("message", &["wire", "opcode"]),
     ("dissect", &["wire", "named", "opcode", "checksum"]),
@@ -72,6 +74,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "checksum",
             "prefetch",
             "stored",
+            "heap",
             "dissect",
             "icrc",
             "grammar",

@@ -34,7 +34,7 @@ fn pauses(speed: Option<u64>, frames: &[(i64, Vec<u8>)]) -> Option<Vec<Report>> 
         let (time, wire_len) = (Time(*time), frame.len() as u32);
         analysis.push(&Record { time, link: Link::ETHERNET, interface: 3, wire_len, frame });
     }
-    analysis.finish().pause
+    analysis.finish().head.pause
 }
 
 /// Quanta of one sender's priority 3 at times, and the capture's end.

@@ -1,6 +1,7 @@
 //! Tests of `src/analyze/track/ring.rs`.
 
 use super::*;
+use crate::heap::Heap;
 
 #[test]
 fn unanswered_packets_are_not_all_kept() {
@@ -31,7 +32,7 @@ fn rings_share_a_room() {
         assert!(ring.get(100_000).is_some());
     }
     assert_eq!(left(), 0);
-    let all: usize = rings.iter().map(Ring::heap_bytes).sum();
+    let all: usize = rings.iter().map(Heap::heap_bytes).sum();
     assert!(all <= ROOM + 1000 * FEW * size_of::<Sent>(), "{all}");
     // The first had room, the last not, and work all the same.
     assert_eq!((rings[0].slots.len(), rings[999].slots.len()), (LARGEST, FEW));

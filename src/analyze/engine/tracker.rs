@@ -20,6 +20,7 @@ use crate::{
         },
     },
     dissect::{Dissection, Encapsulation},
+    heap::Heap,
     opcode::Service,
     wire::*,
 };
@@ -245,12 +246,7 @@ impl Tracker {
 
     /// Tells of a packet whose place is known.
     #[inline(always)]
-    pub(super) fn tell_packet(
-        &mut self,
-        packet: &Facts,
-        place: &Placed,
-        metrics: &mut Metrics,
-    ) {
+    pub(super) fn tell_packet(&mut self, packet: &Facts, place: &Placed, metrics: &mut Metrics) {
         self.bursts.on_packet(packet, place);
         let is_cnp = packet.opcode().is_cnp() && !place.is_capture_duplicate();
         self.network.on_packet(packet, place.frame, is_cnp || place.is_mark(packet));

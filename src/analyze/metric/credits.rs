@@ -8,6 +8,7 @@
 use super::{Context, Metric, bins};
 use crate::{
     analyze::model::Event,
+    heap::{Heap, heap},
     icrc,
     report::{self, CreditBin, CreditStall, Reason},
     wire::{Erf, Hex16, Kind, LinkPacket},
@@ -84,6 +85,15 @@ struct Bins {
     width: i64,
     #[serde(with = "crate::stored::roomy")]
     all: Vec<CreditBin>,
+}
+
+heap! {
+    Direction { lanes }
+    Lane { left }
+    Left { listed, bins }
+    Bins { all }
+    CreditStall {}
+    CreditBin {}
 }
 
 impl Bins {
@@ -221,12 +231,7 @@ impl Metric for Credits {
     }
 
     fn heap_bytes(&self) -> usize {
-        let of_left = |left: &Left| {
-            left.listed.capacity() * size_of::<CreditStall>()
-                + left.bins.all.capacity() * size_of::<CreditBin>()
-        };
-        let lanes = self.directions.iter().flat_map(|one| one.lanes.iter().flatten());
-        lanes.map(|lane| size_of::<Lane>() + of_left(&lane.left)).sum()
+        self.directions.heap_bytes()
     }
 }
 

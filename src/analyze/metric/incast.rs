@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::{Metric, Placed, bins, bit_rate, numbers::Numbers, per_flow::PerFlow};
 use crate::{
     analyze::{model::FlowId, network::Network, packet::Facts, table::run::RunSum},
+    heap::{Heap, heap},
     report::{self, Reason},
 };
 
@@ -74,6 +75,8 @@ struct Host {
     /// Its last time of incast, in `found`, and when that ended.
     last: Option<(usize, i64)>,
 }
+
+heap! { Host { received, senders, sent } Load { flows } }
 
 impl Incast {
     /// With the speed of all links in bit/s, where it is known.
@@ -235,12 +238,6 @@ impl Metric for Incast {
     }
 
     fn heap_bytes(&self) -> usize {
-        let of_load = |load: &Load| load.flows.capacity() * size_of::<FlowId>();
-        let of_host = |host: &Host| {
-            of_load(&host.received) + of_load(&host.sent) + host.senders.capacity() * size_of::<u32>()
-        };
-        self.hosts.capacity() * size_of::<Host>()
-            + self.numbers.heap_bytes()
-            + self.hosts.iter().map(of_host).sum::<usize>()
+        self.hosts.heap_bytes() + self.numbers.heap_bytes()
     }
 }

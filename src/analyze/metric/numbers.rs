@@ -3,7 +3,7 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use crate::analyze::model::Address;
+use crate::{analyze::model::Address, heap::heap};
 
 /// Addresses and their numbers, from 0 on, as many as are told apart.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -13,6 +13,8 @@ pub(super) struct Numbers {
     #[serde(with = "crate::stored::roomy")]
     addresses: Vec<Address>,
 }
+
+heap! { Numbers { known, addresses } Address {} }
 
 impl Numbers {
     /// For so many addresses at most.
@@ -42,10 +44,5 @@ impl Numbers {
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.addresses.len()
-    }
-
-    /// Bytes on the heap.
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.known.allocation_size() + self.addresses.capacity() * size_of::<Address>()
     }
 }

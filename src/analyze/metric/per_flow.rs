@@ -1,9 +1,11 @@
 //! What a metric keeps of each flow.
 
-use crate::analyze::model::FlowId;
+use crate::{analyze::model::FlowId, heap::heap};
 
 /// Flows that are kept; those with higher numbers are in the totals only.
 const MAX_FLOWS: usize = 1 << 20;
+
+heap! { FlowId {} }
 
 /// A value for each flow, by its number. A flow of which nothing was seen has the default.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]

@@ -2,7 +2,10 @@
 //! is left, flows are evicted.
 
 use super::Flows;
-use crate::analyze::{model::FlowId, table::flow::Flow};
+use crate::{
+    analyze::{model::FlowId, table::flow::Flow},
+    heap::Heap,
+};
 
 /// The memory of all flows on the heap, as it was when each flow was last measured.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]

@@ -16,6 +16,7 @@ use crate::{
         },
     },
     dissect::Encapsulation,
+    heap::heap,
     icrc::State,
     opcode::{Direction, Opcode, PayloadRule, Position, Service, Shape},
     prefetch,
@@ -110,13 +111,6 @@ impl PathTags {
     /// Whether there were several source ports.
     pub(crate) fn has_several_ports(&self) -> bool {
         self.lists.as_ref().is_some_and(|lists| lists.ports.len() > 1)
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.lists.as_ref().map_or(0, |lists| {
-            let wide = lists.vlans.capacity() + lists.ports.capacity();
-            size_of::<Lists>() + 2 * wide + lists.dscps.capacity() + lists.ttls.capacity()
-        })
     }
 }
 
@@ -228,12 +222,6 @@ impl Opcodes {
         let more = more.into_iter().flat_map(of_service).chain(others);
         here.chain(more.filter(|&(_, packets)| packets > 0))
     }
-
-    fn heap_bytes(&self) -> usize {
-        self.more.as_ref().map_or(0, |more| {
-            size_of::<MoreOpcodes>() + more.others.as_ref().map_or(0, |others| size_of_val(&*others.0))
-        })
-    }
 }
 
 /// Which parts of a connection were seen: the bits of the report's `completeness`.
@@ -310,6 +298,16 @@ pub(crate) struct Rare {
 }
 
 rare_part!(Flow.rare: Rare);
+
+heap! {
+    Flow { requests, responses, opcodes, path_tags, rare }
+    PathTags { lists }
+    Lists { vlans, dscps, ttls, ports }
+    Opcodes { more }
+    MoreOpcodes { others }
+    Codes { 0 }
+    Rare {}
+}
 
 /// Where packets whose ICRC has this state count: trimmed ones are not checked.
 #[inline(always)]
@@ -519,12 +517,6 @@ impl Flow {
         if let Some(read) = self.responses.get_mut().and_then(|responses| responses.read.get_mut()) {
             read.seq.forget();
         }
-    }
-
-    pub(crate) fn heap_bytes(&self) -> usize {
-        let own = self.opcodes.heap_bytes() + self.path_tags.heap_bytes() + self.rare.heap_bytes();
-        let responses = self.responses.heap_bytes() + self.responses.get().map_or(0, Responses::heap_bytes);
-        self.requests.heap_bytes() + responses + own
     }
 }
 

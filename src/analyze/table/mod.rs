@@ -25,6 +25,7 @@ use super::{
 };
 use crate::{
     dissect::Encapsulation,
+    heap::Heap,
     opcode::{Direction, Service},
     prefetch,
     stored::{array, roomy},
@@ -486,9 +487,7 @@ impl Flows {
 
     /// Bytes of memory that the flows take.
     pub(crate) fn memory(&self) -> usize {
-        let own = self.flows.capacity() * size_of::<Flow>() + self.runs.capacity() * size_of::<InOrderRun>();
-        let heap: usize = self.flows.iter().map(Flow::heap_bytes).sum();
-        own + heap + self.runs.iter().map(InOrderRun::heap_bytes).sum::<usize>()
+        self.flows.heap_bytes() + self.runs.heap_bytes()
     }
 
     /// Prefetches a flow's run, if it ever had one.

@@ -17,6 +17,7 @@ use crate::{
         },
     },
     dissect::Encapsulation,
+    heap::heap,
     icrc::State,
     opcode::{Direction, Opcode, Operation, PayloadRule, Shape},
     wire::*,
@@ -40,6 +41,8 @@ pub(crate) struct InOrderRun {
     /// The flow's last packet was one of these.
     is_last: bool,
 }
+
+heap! { InOrderRun { run } }
 
 const _: () = assert!(size_of::<InOrderRun>() == 128);
 
@@ -348,9 +351,6 @@ impl InOrderRun {
         flow.requests.catch_up(&mut self.run);
         flow.requests.answer(response, resolved, config);
         flow.requests.go_on(&mut self.run, config)
-    }
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.run.heap_bytes()
     }
 }
 

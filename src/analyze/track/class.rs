@@ -1,8 +1,11 @@
 //! Counts of packets by class, and of losses by place.
 
 use super::on_demand::{OnDemand, rare_part};
-use crate::analyze::model::{Class, Trigger};
 pub(crate) use crate::report::{Evidence, Location as Place};
+use crate::{
+    analyze::model::{Class, Trigger},
+    heap::heap,
+};
 
 /// Packets lost: at least, at most. Whatever happens to them, the two do not cross.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -94,6 +97,8 @@ pub(crate) struct Trouble {
 
 rare_part!(Counts.trouble: Trouble);
 
+heap! { Counts { trouble } Trouble {} }
+
 /// The classes whose evidence is counted.
 const DECIDED: [Class; 3] = [Class::Retransmission, Class::LateOriginal, Class::CaptureDuplicate];
 
@@ -158,9 +163,6 @@ impl Counts {
     /// Whether no packet was wrong, surely lost, late or retransmitted.
     pub(crate) fn are_quiet(&self) -> bool {
         self.trouble.get().is_none()
-    }
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.trouble.heap_bytes()
     }
 
     pub(crate) fn lost(&mut self, place: Place, least: u64, most: u64) {

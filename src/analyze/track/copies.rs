@@ -11,7 +11,7 @@
 use std::cell::Cell;
 
 use super::ring::{PLACES, Sent};
-use crate::stored::roomy;
+use crate::{heap::heap, stored::roomy};
 
 /// The lags of capture duplicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -227,6 +227,8 @@ impl CnpRecords {
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Replaced(#[serde(with = "roomy")] Vec<Sent>);
 
+heap! { Replaced { 0 } }
+
 impl Replaced {
     const MOST: usize = 128;
 
@@ -246,10 +248,6 @@ impl Replaced {
 
     pub(crate) fn shed(&mut self) {
         self.0 = Vec::new();
-    }
-
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.0.capacity() * size_of::<Sent>()
     }
 }
 

@@ -3,6 +3,7 @@
 use hdrhistogram::{Counter, Histogram};
 
 use crate::{
+    heap::{Heap, heap},
     prefetch,
     report::Summary,
     stored::{histogram, roomy},
@@ -92,6 +93,8 @@ pub struct Tracked {
     all: Distribution,
     p99: u64,
 }
+
+heap! { Tracked { all } }
 
 /// The position of a percentile in a histogram.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -420,14 +423,6 @@ impl Distribution {
             _ => self.summary().map(|s| if share < 0.9 { s.p50 } else { s.p99 }),
         }
     }
-    pub(crate) fn heap_bytes(&self) -> usize {
-        match &self.0 {
-            Inner::Empty | Inner::Alike { .. } => 0,
-            Inner::Few(few) => few.capacity() * size_of::<u64>(),
-            Inner::Buffered(buffered) => size_of::<Buffered>() + buffered.histogram.heap_bytes(),
-            Inner::Summed(_) => size_of::<Summary>(),
-        }
-    }
 
     /// Drops the histogram and keeps its summary. Later samples change only the count and the extremes.
     pub(crate) fn shed(&mut self) {
@@ -435,6 +430,17 @@ impl Distribution {
             && let Some(summary) = self.summary()
         {
             self.0 = Inner::Summed(Box::new(summary));
+        }
+    }
+}
+
+impl Heap for Distribution {
+    fn heap_bytes(&self) -> usize {
+        match &self.0 {
+            Inner::Empty | Inner::Alike { .. } => 0,
+            Inner::Few(few) => few.capacity() * size_of::<u64>(),
+            Inner::Buffered(buffered) => size_of::<Buffered>() + buffered.histogram.heap_bytes(),
+            Inner::Summed(_) => size_of::<Summary>(),
         }
     }
 }

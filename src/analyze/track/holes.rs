@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::stored::roomy;
+use crate::{heap::heap, stored::roomy};
 
 /// A range of PSNs never seen, and when it was skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -25,6 +25,8 @@ pub(crate) struct Holes {
     /// Number of PSNs of holes that are no longer kept.
     forgotten: u64,
 }
+
+heap! { Holes { holes } Hole {} }
 
 /// Most holes that are kept. The oldest are dropped first.
 const MAX_HOLES: usize = 4096;
@@ -118,9 +120,6 @@ impl Holes {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Hole> {
         self.holes.iter()
-    }
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.holes.capacity() * size_of::<Hole>()
     }
 
     /// Number of PSNs in holes, with those no longer kept.

@@ -2,6 +2,8 @@
 
 use std::ops::{Deref, DerefMut};
 
+use crate::heap::Heap;
+
 /// A value that is allocated on the first write. Before that, it reads as the default.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct OnDemand<T>(Option<Box<T>>);
@@ -24,10 +26,11 @@ impl<T> OnDemand<T> {
     pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
         self.0.as_deref_mut()
     }
+}
 
-    /// Bytes on the heap, without what the value itself has there.
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.0.as_ref().map_or(0, |_| size_of::<T>())
+impl<T: Heap> Heap for OnDemand<T> {
+    fn heap_bytes(&self) -> usize {
+        self.0.heap_bytes()
     }
 }
 

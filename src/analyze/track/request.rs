@@ -33,6 +33,7 @@ use crate::{
         packet::Facts,
         track::measured::Measures,
     },
+    heap::heap,
     opcode::{Operation, Position, Shape},
     prefetch, report,
     stored::roomy,
@@ -231,12 +232,18 @@ pub(crate) struct Rare {
 
 rare_part!(More.rare: Rare);
 
-impl Rare {
-    fn distributions(&self) -> [&Distribution; 6] {
-        let Rare { read_first, read_last, nak_generation, nak_reaction, rnr_asked, rnr_waited, .. } = self;
-        [read_first, read_last, nak_generation, nak_reaction, rnr_asked, rnr_waited]
-    }
+heap! {
+    Requests { seq, counts, responder, trouble, reads, waiting, sizes, more }
+    Reads { list }
+    Read {}
+    Waiting {}
+    More { ack_rtt, completion, rare }
+    Rare { read_first, read_last, nak_generation, nak_reaction, rnr_asked, rnr_waited, episodes, timeouts }
+    Episode {}
+    report::Timeout {}
+}
 
+impl Rare {
     fn distributions_mut(&mut self) -> [&mut Distribution; 6] {
         let Rare { read_first, read_last, nak_generation, nak_reaction, rnr_asked, rnr_waited, .. } = self;
         [read_first, read_last, nak_generation, nak_reaction, rnr_asked, rnr_waited]
@@ -248,19 +255,6 @@ impl Rare {
         let last = self.episodes.len().saturating_sub(1);
         self.episodes_dropped += self.episodes.drain(FEW.min(last)..last).count() as u64;
         self.episodes.shrink_to_fit();
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.distributions().iter().map(|distribution| distribution.heap_bytes()).sum::<usize>()
-            + self.episodes.capacity() * size_of::<Episode>()
-            + self.timeouts.capacity() * size_of::<report::Timeout>()
-    }
-}
-
-impl More {
-    fn heap_bytes(&self) -> usize {
-        let rare = self.rare.heap_bytes() + self.rare.get().map_or(0, Rare::heap_bytes);
-        self.ack_rtt.all().heap_bytes() + self.completion.heap_bytes() + rare
     }
 }
 
@@ -735,18 +729,6 @@ impl Requests {
         self.waiting = VecDeque::new();
         self.reads = OnDemand::default();
         self.shed_times();
-    }
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.seq.heap_bytes()
-            + self.counts.heap_bytes()
-            + self.responder.heap_bytes()
-            + self.trouble.heap_bytes()
-            + self.reads.heap_bytes()
-            + self.reads.list.capacity() * size_of::<Read>()
-            + self.waiting.capacity() * size_of::<Waiting>()
-            + self.sizes.heap_bytes()
-            + self.more.as_ref().map_or(0, |more| size_of::<More>() + more.heap_bytes())
-            + self.trouble.get().map_or(0, Trouble::heap_bytes)
     }
 
     /// What it may wait for, before its packet with the PSN `next`.

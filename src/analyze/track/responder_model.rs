@@ -2,6 +2,7 @@
 //! a loss: a responder that sees p+1 before p requests p, drops p+1, takes p, and then requests p+1.
 
 use super::on_demand::{OnDemand, quiet};
+use crate::heap::heap;
 
 /// A NAK that the real responder should send, if it sees the packets as the tap does.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -48,11 +49,9 @@ struct Asks {
 
 quiet!(Asks);
 
-impl ResponderModel {
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.asks.heap_bytes()
-    }
+heap! { ResponderModel { asks } Asks {} }
 
+impl ResponderModel {
     pub(crate) fn start(&mut self, x: u64) {
         *self = ResponderModel { expected: x, ..ResponderModel::default() };
     }

@@ -18,6 +18,7 @@ use crate::{
         model::{Class, Trigger},
         packet::Facts,
     },
+    heap::heap,
     opcode::{Position, Shape},
     prefetch,
     stored::roomy,
@@ -72,6 +73,8 @@ pub(crate) struct Acknowledged<'a> {
 
 quiet!(Responses);
 quiet!(Data);
+
+heap! { Responses { counts, read, acks } Data { seq } Ack {} }
 
 impl Data {
     /// Why data was last requested again.
@@ -453,12 +456,6 @@ impl Responses {
     pub(crate) fn not_followed(&mut self, responses: u64) {
         self.counts.lost(Place::Upstream, 0, responses);
         self.counts.lost(Place::Capture, 0, responses);
-    }
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.counts.heap_bytes()
-            + self.read.heap_bytes()
-            + self.read.get().map_or(0, |read| read.seq.heap_bytes())
-            + self.acks.capacity() * size_of::<Ack>()
     }
 }
 

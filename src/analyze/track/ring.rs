@@ -8,7 +8,7 @@ use std::sync::{
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use zerocopy::FromZeros;
 
-use crate::{prefetch, wire::Psn};
+use crate::{heap::heap, prefetch, wire::Psn};
 
 /// One transmission. All zeros: none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromZeros, serde::Serialize, serde::Deserialize)]
@@ -50,6 +50,8 @@ pub(crate) struct Ring {
     slots: Box<[Sent]>,
     room: Option<Room>,
 }
+
+heap! { Ring { slots } Sent {} }
 
 /// Most packets between a transmission and a late copy of it.
 pub(crate) const LATE_COPIES: u64 = 63;
@@ -245,9 +247,6 @@ impl Ring {
         for sent in old.iter().filter(|sent| sent.flags & SENT != 0) {
             self.slots[sent.x as usize & (len - 1)] = *sent;
         }
-    }
-    pub(crate) fn heap_bytes(&self) -> usize {
-        size_of_val(&*self.slots)
     }
 }
 

@@ -27,6 +27,7 @@ use crate::{
         model::Class,
         packet::{Facts, FastPacket},
     },
+    heap::heap,
     report::RecoveryMode,
     stored::roomy,
     wire::Psn,
@@ -90,6 +91,12 @@ pub(crate) struct Rare {
 }
 
 quiet!(Rare);
+
+heap! {
+    Sequence { ring, rare }
+    Rare { holes, jumps, pass_holes, replaced, pending, undecided }
+    GapFill {}
+}
 
 /// A packet with its PSNs unwrapped, and what is known beside the sequence.
 struct Unwrapped<'a> {
@@ -743,16 +750,6 @@ impl Sequence {
     pub(crate) fn forget(&mut self) {
         self.ring = Ring::default();
         self.shed(&mut Vec::new());
-    }
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.ring.heap_bytes()
-            + self.rare.heap_bytes()
-            + self.rare.get().map_or(0, |rare| {
-                let holes = rare.holes.heap_bytes() + rare.jumps.heap_bytes() + rare.pass_holes.heap_bytes();
-                holes
-                    + rare.replaced.heap_bytes()
-                    + (rare.pending.capacity() + rare.undecided.capacity()) * size_of::<GapFill>()
-            })
     }
 }
 

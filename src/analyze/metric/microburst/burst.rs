@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     analyze::{metric::per_flow::PerFlow, model::FlowId},
+    heap::heap,
     report::BurstEffect,
 };
 
@@ -47,6 +48,14 @@ pub(super) struct Sender {
     pub(super) number: u32,
     pub(super) bytes: u64,
     pub(super) flows: u64,
+}
+
+heap! {
+    Burst { flows, senders }
+    Sender {}
+    Pending { bursts }
+    One { burst }
+    Found { all }
 }
 
 impl Burst {
@@ -145,12 +154,6 @@ impl Burst {
         senders.shrink_to_fit();
         self.senders = senders;
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        size_of::<Burst>()
-            + self.flows.capacity() * size_of::<FlowId>()
-            + self.senders.capacity() * size_of::<Sender>()
-    }
 }
 
 /// The bursts of a second of a receiver: their number, and the largest ones.
@@ -180,10 +183,6 @@ impl Pending {
             self.bursts.sort_by_key(|burst| (burst.effects.iter().all(|&n| n == 0), Reverse(burst.bytes)));
             self.bursts.truncate(MAX_PENDING);
         }
-    }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.bursts.iter().map(Burst::heap_bytes).sum()
     }
 }
 
@@ -231,9 +230,5 @@ impl Found {
         let key = |one: &One| (Reverse(one.burst.bytes), one.burst.start_ns, one.receiver);
         self.all.sort_by_key(key);
         self.all.truncate(MAX_LISTED);
-    }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.all.iter().map(|one| size_of::<One>() + one.burst.heap_bytes()).sum()
     }
 }

@@ -21,6 +21,7 @@ use crate::{
         model::{Class, FlowId},
         packet::Facts,
     },
+    heap::heap,
     report::BurstEffect,
     wire::{Ecn, Syndrome},
 };
@@ -71,6 +72,8 @@ pub(crate) struct Microbursts {
     last_ns: i64,
     are_too_many: bool,
 }
+
+heap! { Microbursts { receivers, numbers, found } }
 
 /// What is kept of a flow.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -307,14 +310,6 @@ impl Microbursts {
     /// A flow's number will be another's.
     pub(crate) fn on_retire(&mut self, flow: FlowId) {
         self.flows.retire(flow);
-    }
-
-    /// Bytes on the heap.
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.receivers.capacity() * size_of::<Receiver>()
-            + self.receivers.iter().map(Receiver::heap_bytes).sum::<usize>()
-            + self.numbers.heap_bytes()
-            + self.found.heap_bytes()
     }
 }
 

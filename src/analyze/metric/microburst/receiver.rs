@@ -5,7 +5,7 @@ use super::{
     burst::{Burst, Pending},
     windows::Windows,
 };
-use crate::analyze::metric::bit_rate;
+use crate::{analyze::metric::bit_rate, heap::heap};
 
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -39,6 +39,8 @@ pub(super) struct Receiver {
     /// Its microbursts.
     pub(super) bursts: u64,
 }
+
+heap! { Receiver { windows, burst, ended, pending } }
 
 /// When a cell begins, and its number, modulo 2^32.
 #[derive(Clone, Copy, Debug)]
@@ -161,11 +163,6 @@ impl Receiver {
     /// The bytes of all cells that are over.
     pub(super) fn all_bytes(&self) -> u64 {
         self.windows.total
-    }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        let of = |burst: &Option<Box<Burst>>| burst.as_ref().map_or(0, |burst| burst.heap_bytes());
-        self.windows.heap_bytes() + of(&self.burst) + of(&self.ended) + self.pending.heap_bytes()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Windows that slide over the cells of a receiver, and the sums of the bytes in them.
 
 use super::WINDOWS;
+use crate::heap::heap;
 
 /// Cells that the longest window may hold, the one that just came included, as a power of two.
 const MOST_CELLS: usize = (WINDOWS[2] as usize + 1).next_power_of_two();
@@ -34,6 +35,8 @@ struct Window {
     /// The most bytes that it had.
     peak: u64,
 }
+
+heap! { Windows { ring } OfCell {} }
 
 impl Windows {
     /// The next cell: the windows end with it.
@@ -77,10 +80,6 @@ impl Windows {
     /// The cells of the shortest window, the first one first. That has no old ones after [`sums`](Self::sums).
     pub(super) fn shortest(&self) -> impl DoubleEndedIterator<Item = OfCell> + '_ {
         self.since(self.windows[0].begin)
-    }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.ring.capacity() * size_of::<OfCell>()
     }
 
     #[inline(always)]

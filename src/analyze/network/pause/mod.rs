@@ -22,6 +22,7 @@ use crate::{
         network::priorities::PRIORITIES,
     },
     dissect::Dissection,
+    heap::Heap,
     report::PauseFault,
     wire::{Ethernet, Kind, Mac, Pause, Pfc},
 };

@@ -9,6 +9,7 @@ use hashbrown::HashMap;
 
 use crate::{
     analyze::model::Address,
+    heap::heap,
     report::{PauseViolations, Reason},
     wire::{QUANTUM_BITS, quanta_ns},
 };
@@ -33,6 +34,8 @@ struct Late {
     first: u64,
     most_ns: i64,
 }
+
+heap! { Violations { late } Late {} }
 
 /// Hosts at the ends of a link, by their addresses; empty where an end is no host, or its addresses are not known.
 #[derive(Clone, Debug, Default)]
@@ -81,9 +84,5 @@ impl Violations {
             all.latest_ns = all.latest_ns.max(late.most_ns.max(0) as u64);
         }
         Ok(all)
-    }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.late.capacity() * size_of::<((u8, Address, Address), Late)>()
     }
 }

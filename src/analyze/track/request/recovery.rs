@@ -16,6 +16,7 @@ use crate::{
             step::{Resolved, Step},
         },
     },
+    heap::heap,
     report,
     stored::roomy,
 };
@@ -114,11 +115,7 @@ pub(crate) struct Trouble {
 
 quiet!(Trouble);
 
-impl Trouble {
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.flawed_gaps.capacity() * size_of::<(std::ops::Range<u64>, u64, Flaw)>()
-    }
-}
+heap! { Trouble { flawed_gaps } (std::ops::Range<u64>, u64, Flaw) {} }
 
 pub(crate) const MAX_FLAWED_GAPS: usize = 64;
 

@@ -15,6 +15,7 @@ use crate::{
             sequence::{Sequence, sent_in_run, unseen},
         },
     },
+    heap::heap,
     opcode::{Operation, Shape},
     wire::Psn,
 };
@@ -36,6 +37,8 @@ pub(crate) struct RunState {
     pub(crate) bytes: u32,
     of: Of,
 }
+
+heap! { RunState { ring } }
 
 /// The kind of packets, and the fields that only this kind has.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
@@ -273,9 +276,6 @@ impl RunState {
     /// When its last packet came.
     pub(crate) fn time(&self) -> i64 {
         self.time
-    }
-    pub(crate) fn heap_bytes(&self) -> usize {
-        size_of_val(&*self.ring)
     }
 }
 
