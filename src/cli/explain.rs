@@ -56,7 +56,7 @@ impl Explain {
             ["finding", id] => finding(id, &mut to)?,
             ["filter" | "filters"] => filter(&mut to)?,
             ["gate" | "gates"] => gate(&mut to)?,
-            ["schema"] => writeln!(to, "{:#}", rdmawire::report::schema().to_value())?,
+            ["schema"] => writeln!(to, "{:#}", rdmawire::report::schema())?,
             ["table" | "tables"] => tables(&mut to)?,
             ["table" | "tables", "packets"] => packets(&mut to)?,
             #[cfg(feature = "parquet")]

@@ -2,7 +2,6 @@
 
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::*;
@@ -73,13 +72,13 @@ impl Serialize for View<'_> {
 
 impl<'de> Deserialize<'de> for Report {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Report, D::Error> {
-        Whole::deserialize(from).map(Report::from)
+        read::Report::deserialize(from).map(Report::from)
     }
 }
 
 /// The head, and the object that a report is in JSON, where the long lists stand between fields of the head.
 macro_rules! head {
-    ($({ $($(#[doc = $doc:literal])+ $(#[serde($($serde:tt)+)])? $field:ident: $type:ty,)+ }
+    ($({ $($(#[doc = $doc:literal])+ $(#[serde(skip_serializing_if = $empty:literal)])? $field:ident: $type:ty,)+ }
        [ $($(#[doc = $list_doc:literal])+ $list:ident: $rows:ident $row:ty,)* ])+) => {
         /// A report without its long lists.
         #[derive(Clone, Debug, Default, PartialEq)]
@@ -91,15 +90,19 @@ macro_rules! head {
         /// A report that is written.
         #[derive(Serialize)]
         pub(super) struct Written<'a, F, C, E> {
-            $($($(#[serde($($serde)+)])? $field: &'a $type,)+ $($list: $rows,)*)+
+            $($($(#[serde(skip_serializing_if = $empty)])? $field: &'a $type,)+ $($list: $rows,)*)+
         }
 
-        /// A report that is read.
-        #[derive(Default, Serialize, Deserialize, JsonSchema)]
-        #[serde(default)]
-        #[schemars(rename = "Report", description = "The whole report.")]
-        pub(in crate::report) struct Whole {
-            $($($(#[doc = $doc])+ $(#[serde($($serde)+)])? $field: $type,)+ $($(#[doc = $list_doc])+ $list: Vec<$row>,)*)+
+        pub(super) mod read {
+            use super::*;
+
+            records! {
+                /// The whole report.
+                pub struct Report {
+                    $($($(#[doc = $doc])+ $(#[serde(skip_serializing_if = $empty)])? pub $field: $type,)+
+                      $($(#[doc = $list_doc])+ pub $list: Vec<$row>,)*)+
+                }
+            }
         }
 
         impl Head {
@@ -109,10 +112,10 @@ macro_rules! head {
             }
         }
 
-        impl From<Whole> for Report {
-            fn from(whole: Whole) -> Report {
-                let head = Head { $($($field: whole.$field,)+)+ };
-                Report { head, $($($list: whole.$list,)*)+ }
+        impl From<read::Report> for Report {
+            fn from(read: read::Report) -> Report {
+                let head = Head { $($($field: read.$field,)+)+ };
+                Report { head, $($($list: read.$list,)*)+ }
             }
         }
     };

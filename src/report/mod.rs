@@ -4,18 +4,8 @@
 //! [`SCHEMA`], and [`schema`] describes it. Units stand in the names of fields. A figure that the capture cannot prove is
 //! `None`, and `why` of the object that has it says why.
 
-/// The structs of a report. Every field has a default, so that reports of other versions can be read.
-macro_rules! records {
-    ($($(#[$about:meta])+ pub struct $name:ident { $($(#[$doc:meta])+ pub $field:ident: $type:ty,)+ })+) => {$(
-        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(default)]
-        #[non_exhaustive]
-        $(#[$about])+
-        pub struct $name {
-            $($(#[$doc])+ pub $field: $type,)+
-        }
-    )+};
-}
+#[macro_use]
+mod field;
 
 mod capture;
 pub mod chart;
@@ -48,7 +38,7 @@ pub mod units;
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use schemars::{Schema, generate::SchemaSettings, transform::RecursiveTransform};
+use field::Types;
 
 pub use capture::*;
 pub use congestion::*;
@@ -75,10 +65,6 @@ pub const SCHEMA: &str = "rdmawire.analysis/2";
 pub type Why = BTreeMap<Cow<'static, str>, Reason>;
 
 /// The JSON Schema of a report.
-pub fn schema() -> Schema {
-    let settings = SchemaSettings::draft2020_12().for_serialize();
-    // Defaults are for readers of older reports. A written report has all fields.
-    let settings =
-        settings.with_transform(RecursiveTransform(|part: &mut Schema| _ = part.remove("default")));
-    settings.into_generator().into_root_schema_for::<Whole>()
+pub fn schema() -> serde_json::Value {
+    Types::document::<head::read::Report>("Report")
 }

@@ -2,9 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::Encapsulation;
 
 records! {
@@ -56,13 +53,13 @@ records! {
 
 /// Layers of a frame, outermost first, each with its bytes.
 macro_rules! layer_bytes {
-    ($($(#[$doc:meta])+ $layer:ident,)+) => {
-        /// Bytes of each layer but the payload, outermost first.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-        #[serde(default)]
-        #[non_exhaustive]
-        pub struct LayerBytes {
-            $($(#[$doc])+ pub $layer: u64,)+
+    ($($(#[doc = $doc:literal])+ $layer:ident,)+) => {
+        records! {
+            /// Bytes of each layer but the payload, outermost first.
+            #[derive(Copy, Eq)]
+            pub struct LayerBytes {
+                $($(#[doc = $doc])+ pub $layer: u64,)+
+            }
         }
 
         impl LayerBytes {

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Encapsulation, LayerBytes, Service};
@@ -11,7 +10,7 @@ use super::{Encapsulation, LayerBytes, Service};
 pub const SCHEMA: &str = "rdmawire.overhead/1";
 
 /// A message, and what it costs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Overhead {
     /// [`SCHEMA`].
@@ -25,7 +24,7 @@ pub struct Overhead {
 }
 
 /// What is sent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Message {
     /// The transport service.

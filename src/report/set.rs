@@ -2,25 +2,29 @@
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Report, Severity, View};
 
 /// The name and number of the schema.
 pub const SCHEMA: &str = "rdmawire.analysis-set/2";
 
-records! {
-    /// Several reports and their sums.
-    pub struct Set {
-        /// [`SCHEMA`].
-        pub schema: Cow<'static, str>,
-        /// One per capture, in their order.
-        #[schemars(with = "Vec<super::head::Whole>")]
-        pub reports: Vec<Report>,
-        /// One per report.
-        pub summaries: Vec<Totals>,
-        /// The sums over all captures. A transmission that two captures have counts twice.
-        pub total: Totals,
-    }
+/// Several reports and their sums.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Set {
+    /// [`SCHEMA`].
+    pub schema: Cow<'static, str>,
+    /// One per capture, in their order.
+    pub reports: Vec<Report>,
+    /// One per report.
+    pub summaries: Vec<Totals>,
+    /// The sums over all captures. A transmission that two captures have counts twice.
+    pub total: Totals,
+}
 
+records! {
     /// The sums of a report.
     #[derive(Eq)]
     pub struct Totals {

@@ -4,20 +4,24 @@ use crate::{dissect, named::named, opcode};
 
 /// A vocabulary: its terms, the word of each in JSON, the words in text where they are others, and what it means.
 macro_rules! terms {
-    ($($(#[$about:meta])+ $name:ident { $($term:ident = $word:literal $($words:literal)?: $doc:literal,)+ })+) => {$(
+    ($($(#[doc = $about:literal])+ $name:ident { $($term:ident = $word:literal $($words:literal)?: $doc:literal,)+ })+) => {$(
         named! {
-            $(#[$about])+
-            #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, schemars::JsonSchema)]
+            $(#[doc = $about])+
+            #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
             #[non_exhaustive]
             #[repr(u8)]
             pub enum $name {
-                $(#[doc = $doc] #[schemars(rename = $word)] $term $word,)+
+                $(#[doc = $doc] $term $word,)+
                 /// The capture does not show it; or a newer version wrote a word that this one does not know.
                 #[default]
-                #[schemars(rename = "unknown")]
                 Unknown "unknown",
             }
         }
+
+        vocabulary!($name, concat!($($about),+), &[
+            $(($word, $doc),)+
+            ("unknown", "The capture does not show it; or a newer version wrote a word that this one does not know."),
+        ]);
 
         impl $name {
             /// What it means, in a sentence.

@@ -18,10 +18,7 @@ use parquet::{
     schema::types::ColumnPath,
 };
 
-use super::{
-    cells::{Cell, Cells},
-    columns::{Column, Kind},
-};
+use super::{Cell, Column, Kind, row::Row};
 
 /// Rows that are converted at a time.
 const BATCH: usize = 1024;
@@ -69,12 +66,12 @@ impl<W: Write + Send> Parquet<W> {
         Ok(Parquet { writer, schema, cells, rows: 0 })
     }
 
-    pub(super) fn put(&mut self, row: &Cells) -> io::Result<()> {
-        for ((column, cell), to) in row.columns().iter().zip(row.iter()).zip(&mut self.cells) {
-            to.put(cell).ok_or_else(|| {
-                io::Error::other(format!("column {}: {cell:?} is no {}", column.name, column.kind.name()))
-            })?;
-        }
+    pub(super) fn put(&mut self, row: &impl Row) -> io::Result<()> {
+        let mut cells = self.cells.iter_mut();
+        row.put_cells(&mut |cell| match cells.next() {
+            Some(to) => to.put(cell),
+            None => Ok(()),
+        })?;
         self.rows += 1;
         if self.rows == BATCH { self.flush() } else { Ok(()) }
     }
@@ -111,9 +108,9 @@ impl Builder {
     fn of(kind: Kind) -> Builder {
         let element = |kind| Field::new("element", kind, true);
         match kind {
-            Kind::Signed => Builder::Signed(Int64Builder::new()),
-            Kind::Unsigned => Builder::Unsigned(UInt64Builder::new()),
-            Kind::Float => Builder::Float(Float64Builder::new()),
+            Kind::I64 => Builder::Signed(Int64Builder::new()),
+            Kind::U64 => Builder::Unsigned(UInt64Builder::new()),
+            Kind::F64 => Builder::Float(Float64Builder::new()),
             Kind::Bool => Builder::Bool(BooleanBuilder::new()),
             Kind::Text => Builder::Text(StringBuilder::new()),
             Kind::Json => Builder::Json(StringBuilder::new()),
@@ -141,36 +138,50 @@ impl Builder {
         }
     }
 
-    /// Adds a value; `None` if it is of another type.
-    fn put(&mut self, cell: Cell<'_>) -> Option<()> {
+    /// Adds a value.
+    ///
+    /// # Errors
+    /// The column is of another type.
+    fn put(&mut self, cell: Cell<'_>) -> io::Result<()> {
         match (self, cell) {
             (Builder::Signed(to), Cell::Signed(number)) => to.append_value(number),
-            (Builder::Signed(to), Cell::Unsigned(number)) => to.append_value(number.try_into().ok()?),
             (Builder::Signed(to), Cell::Empty) => to.append_null(),
             (Builder::Unsigned(to), Cell::Unsigned(number)) => to.append_value(number),
-            (Builder::Unsigned(to), Cell::Signed(number)) => to.append_value(number.try_into().ok()?),
             (Builder::Unsigned(to), Cell::Empty) => to.append_null(),
             (Builder::Float(to), Cell::Float(number)) => to.append_value(number),
-            (Builder::Float(to), Cell::Signed(number)) => to.append_value(number as f64),
-            (Builder::Float(to), Cell::Unsigned(number)) => to.append_value(number as f64),
             (Builder::Float(to), Cell::Empty) => to.append_null(),
             (Builder::Bool(to), Cell::Bool(is)) => to.append_value(is),
             (Builder::Bool(to), Cell::Empty) => to.append_null(),
-            (Builder::Text(to), Cell::Text(text)) | (Builder::Json(to), Cell::Json(text)) => {
-                to.append_value(text);
+            (Builder::Text(to), Cell::Text(text)) => to.append_value(text),
+            (Builder::Json(to), Cell::Json(any)) => {
+                let mut text = Vec::new();
+                any.write(&mut text)?;
+                to.append_value(String::from_utf8_lossy(&text));
             }
             (Builder::Text(to) | Builder::Json(to), Cell::Empty) => to.append_null(),
-            (Builder::Numbers(to), Cell::Json(text)) => {
-                to.append_value(serde_json::from_str::<Vec<Option<u64>>>(text).ok()?);
+            (Builder::Numbers(to), Cell::List(list)) => {
+                list.items(&mut |item| {
+                    to.values().append_option(if let Cell::Unsigned(number) = item {
+                        Some(number)
+                    } else {
+                        None
+                    });
+                    Ok(())
+                })?;
+                to.append(true);
             }
             (Builder::Numbers(to), Cell::Empty) => to.append(false),
-            (Builder::Texts(to), Cell::Json(text)) => {
-                to.append_value(serde_json::from_str::<Vec<Option<String>>>(text).ok()?);
+            (Builder::Texts(to), Cell::List(list)) => {
+                list.items(&mut |item| {
+                    to.values().append_option(if let Cell::Text(text) = item { Some(text) } else { None });
+                    Ok(())
+                })?;
+                to.append(true);
             }
             (Builder::Texts(to), Cell::Empty) => to.append(false),
-            _ => return None,
+            _ => return Err(io::Error::other("a cell is of another type than its column")),
         }
-        Some(())
+        Ok(())
     }
 
     fn finish(&mut self) -> ArrayRef {

@@ -4,10 +4,7 @@ use std::io::{self, BufWriter, Write};
 
 #[cfg(feature = "parquet")]
 use super::parquet::Parquet;
-use super::{
-    Column,
-    cells::{Cell, Cells},
-};
+use super::{Cell, Column, row::Row};
 use crate::report::{clean, json};
 
 /// The form of a table's file.
@@ -39,9 +36,8 @@ const BUFFER: usize = 1 << 17;
 
 /// The file of a table.
 pub(super) struct Sink<W: Write + Send> {
-    row: Cells,
     file: File<W>,
-    /// Of a row.
+    /// Of a row, or of a cell.
     text: Vec<u8>,
 }
 
@@ -71,16 +67,32 @@ impl<W: Write + Send> Sink<W> {
             #[cfg(feature = "parquet")]
             Format::Parquet => File::Parquet(Box::new(Parquet::new(file, &columns)?)),
         };
-        Ok(Sink { row: Cells::new(columns), file, text: Vec::new() })
+        Ok(Sink { file, text: Vec::new() })
     }
 
-    /// Writes the rows that `make` fills and hands on.
-    pub(super) fn put(
-        &mut self,
-        make: impl FnOnce(&mut Cells, &mut dyn FnMut(&Cells) -> io::Result<()>) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let Sink { row, file, text } = self;
-        make(row, &mut |row| file.put(row, text))
+    /// Writes a row.
+    pub(super) fn put(&mut self, row: &impl Row) -> io::Result<()> {
+        let Sink { file, text } = self;
+        match file {
+            File::Csv(file) => {
+                row.put_cells(&mut |cell| put_csv(file, cell, text).map_err(io_error))?;
+                file.write_record(None::<&[u8]>).map_err(io_error)
+            }
+            File::Ndjson(file, keys) => {
+                text.clear();
+                let mut keys = keys.iter();
+                row.put_cells(&mut |cell| {
+                    text.extend_from_slice(keys.next().map_or(&[], |key| key.as_bytes()));
+                    Ok(cell.write_json(text)?)
+                })?;
+                text.push(b'}');
+                json::write_text(file, text)?;
+                // No part of the text: it would be escaped there.
+                file.write_all(b"\n")
+            }
+            #[cfg(feature = "parquet")]
+            File::Parquet(file) => file.put(row),
+        }
     }
 
     /// Completes the file, and gives it back.
@@ -97,31 +109,6 @@ impl<W: Write + Send> Sink<W> {
     }
 }
 
-impl<W: Write + Send> File<W> {
-    fn put(&mut self, row: &Cells, line: &mut Vec<u8>) -> io::Result<()> {
-        match self {
-            File::Csv(file) => row
-                .iter()
-                .try_for_each(|cell| put_csv(file, cell, line))
-                .and_then(|()| file.write_record(None::<&[u8]>))
-                .map_err(io_error),
-            File::Ndjson(file, keys) => {
-                line.clear();
-                for (key, cell) in keys.iter().zip(row.iter()) {
-                    line.extend_from_slice(key.as_bytes());
-                    cell.write_json(line)?;
-                }
-                line.push(b'}');
-                json::write_text(file, line)?;
-                // No part of the text: it would be escaped there.
-                file.write_all(b"\n")
-            }
-            #[cfg(feature = "parquet")]
-            File::Parquet(file) => file.put(row),
-        }
-    }
-}
-
 /// The error of the file. Its kind says whether the reader closed the pipe.
 fn io_error(error: csv::Error) -> io::Error {
     match error.into_kind() {
@@ -131,14 +118,21 @@ fn io_error(error: csv::Error) -> io::Error {
 }
 
 /// Writes a value in CSV. Names from captures may contain anything: control characters are replaced.
-fn put_csv<W: Write>(file: &mut csv::Writer<W>, cell: Cell<'_>, number: &mut Vec<u8>) -> csv::Result<()> {
+fn put_csv<W: Write>(file: &mut csv::Writer<W>, cell: Cell<'_>, text: &mut Vec<u8>) -> csv::Result<()> {
+    text.clear();
     match cell {
-        Cell::Empty | Cell::Json("[]") => file.write_field(""),
-        Cell::Text(text) | Cell::Json(text) => file.write_field(&*clean(text)),
+        Cell::Empty => file.write_field(""),
+        Cell::Text(text) => file.write_field(&*clean(text)),
         Cell::Bool(_) | Cell::Signed(_) | Cell::Unsigned(_) | Cell::Float(_) => {
-            number.clear();
-            cell.write_json(number).map_err(io::Error::from)?;
-            file.write_field(number)
+            cell.write_json(text).map_err(io::Error::from)?;
+            file.write_field(text)
+        }
+        Cell::List(_) | Cell::Json(_) => {
+            cell.write_json(text).map_err(io::Error::from)?;
+            match &text[..] {
+                b"[]" => file.write_field(""),
+                some => file.write_field(&*clean(&String::from_utf8_lossy(some))),
+            }
         }
     }
 }

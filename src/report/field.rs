@@ -1,0 +1,305 @@
+//! What the fields of a report are made of: each type says which columns it has in a table, what is in them, and its JSON Schema.
+
+use std::{borrow::Cow, collections::BTreeMap, io};
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::table::{Cell, Column, Kind, Put};
+
+/// What has columns in a table: a value has one, a record has those of its fields.
+pub trait Columns {
+    /// Adds its columns. `name` and `doc` are those of the field that has it; a row of a table has no name.
+    fn columns(name: &str, doc: &'static str, to: &mut Vec<Column>);
+
+    /// Hands on a cell for each column: empty ones of `None`, for what has the field is missing.
+    ///
+    /// # Errors
+    /// What `put` fails with.
+    fn cells(this: Option<&Self>, put: &mut Put<'_>) -> io::Result<()>;
+}
+
+/// The type of a field.
+pub trait Field: Columns + Serialize {
+    /// The type of its column, where it has one.
+    const KIND: Kind = Kind::Json;
+
+    /// Its value in one column.
+    fn cell(&self) -> Cell<'_>;
+
+    /// Its JSON Schema. Types with a name are added to `types`.
+    fn schema(types: &mut Types) -> Value;
+}
+
+/// The types of a schema that have a name.
+#[derive(Default)]
+pub struct Types(Map<String, Value>);
+
+impl Types {
+    /// A reference to the type of this name, which is made once.
+    pub(super) fn named(&mut self, name: &str, make: impl FnOnce(&mut Types) -> Value) -> Value {
+        if !self.0.contains_key(name) {
+            let made = make(self);
+            self.0.insert(name.to_owned(), made);
+        }
+        json!({ "$ref": format!("#/$defs/{name}") })
+    }
+
+    /// A document whose values are of type `T`, which has this name.
+    pub(super) fn document<T: Field>(name: &str) -> Value {
+        let mut types = Types::default();
+        T::schema(&mut types);
+        let mut root = types.0.remove(name).unwrap_or_default();
+        root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+        root["title"] = name.into();
+        root["$defs"] = types.0.into();
+        root
+    }
+}
+
+/// The schema of an object: what it is; the name, the schema and the meaning of each field, and whether every object has it.
+pub(super) fn object(
+    doc: &str,
+    fields: impl IntoIterator<Item = (&'static str, Value, &'static str, bool)>,
+) -> Value {
+    let (mut properties, mut required) = (Map::new(), Vec::new());
+    for (name, mut schema, doc, is_always) in fields {
+        if let Value::Object(schema) = &mut schema {
+            schema.insert("description".to_owned(), doc.trim_start().into());
+        }
+        properties.insert(name.to_owned(), schema);
+        required.extend(is_always.then_some(name));
+    }
+    json!({ "type": "object", "description": doc.trim_start(), "properties": properties, "required": required })
+}
+
+/// The schema of a vocabulary: what it is for; each word with what it means.
+pub(super) fn words(doc: &str, words: &[(&str, &str)]) -> Value {
+    let word = |(word, doc): &(&str, &str)| json!({ "type": "string", "const": word, "description": doc.trim_start() });
+    json!({ "description": doc.trim_start(), "oneOf": words.iter().map(word).collect::<Vec<_>>() })
+}
+
+/// The name of a field's column within that of a record.
+pub(super) fn joined(record: &str, field: &str) -> String {
+    if record.is_empty() { field.to_owned() } else { format!("{record}_{field}") }
+}
+
+/// The structs of a report. Every field has a default, so that reports of other versions can be read. Fields that are left out when
+/// they are empty are the last ones in tables.
+macro_rules! records {
+    ($($(#[doc = $about:literal])+ $(#[derive($($derive:ident),+)])? $vis:vis struct $name:ident {
+        $($(#[doc = $doc:literal])+ $(#[serde(skip_serializing_if = $empty:literal)])? pub $field:ident: $type:ty,)+
+    })+) => {$(
+        #[derive(Clone, Debug, Default, PartialEq, $($($derive,)+)? serde::Serialize, serde::Deserialize)]
+        #[serde(default)]
+        #[non_exhaustive]
+        $(#[doc = $about])+
+        $vis struct $name {
+            $($(#[doc = $doc])+ $(#[serde(skip_serializing_if = $empty)])? pub $field: $type,)+
+        }
+
+        impl $crate::report::field::Columns for $name {
+            fn columns(name: &str, _: &'static str, to: &mut Vec<$crate::report::table::Column>) {
+                $(records!(@always $($empty)?;
+                    <$type as $crate::report::field::Columns>::columns(&$crate::report::field::joined(name, stringify!($field)), concat!($($doc),+).trim_start(), to));)+
+                $(records!(@at_times $($empty)?;
+                    <$type as $crate::report::field::Columns>::columns(&$crate::report::field::joined(name, stringify!($field)), concat!($($doc),+).trim_start(), to));)+
+            }
+
+            fn cells(this: Option<&Self>, put: &mut $crate::report::table::Put<'_>) -> std::io::Result<()> {
+                $(records!(@always $($empty)?; <$type as $crate::report::field::Columns>::cells(this.map(|this| &this.$field), put)?);)+
+                $(records!(@at_times $($empty)?;
+                    <$type as $crate::report::field::Columns>::cells(this.map(|this| &this.$field).filter(|field| !field.is_empty()), put)?);)+
+                Ok(())
+            }
+        }
+
+        impl $crate::report::field::Field for $name {
+            fn cell(&self) -> $crate::report::table::Cell<'_> {
+                $crate::report::table::Cell::Json(self)
+            }
+
+            fn schema(types: &mut $crate::report::field::Types) -> serde_json::Value {
+                types.named(stringify!($name), |types| $crate::report::field::object(concat!($($about),+), [
+                    $((stringify!($field), <$type as $crate::report::field::Field>::schema(types), concat!($($doc),+), concat!($($empty)?).is_empty()),)+
+                ]))
+            }
+        }
+    )+};
+    (@always; $then:expr) => { $then };
+    (@always $empty:literal; $then:expr) => {};
+    (@at_times; $then:expr) => {};
+    (@at_times $empty:literal; $then:expr) => { $then };
+}
+
+/// The field types that are vocabularies: `name` gives their words. Each with its documentation.
+macro_rules! vocabulary {
+    ($type:ident, $doc:expr, $words:expr) => {
+        one_column!([] $type);
+
+        impl $crate::report::field::Field for $type {
+            const KIND: $crate::report::table::Kind = $crate::report::table::Kind::Text;
+
+            fn cell(&self) -> $crate::report::table::Cell<'_> {
+                $crate::report::table::Cell::Text(self.name())
+            }
+
+            fn schema(types: &mut $crate::report::field::Types) -> serde_json::Value {
+                types.named(stringify!($type), |_| $crate::report::field::words($doc, $words))
+            }
+        }
+    };
+}
+
+/// Types that have one column.
+macro_rules! one_column {
+    ($([$($generic:tt)*] $type:ty)+) => {$(
+        impl<$($generic)*> $crate::report::field::Columns for $type {
+            fn columns(name: &str, doc: &'static str, to: &mut Vec<$crate::report::table::Column>) {
+                let kind = <Self as $crate::report::field::Field>::KIND;
+                to.push($crate::report::table::Column { name: name.to_owned(), kind, doc });
+            }
+
+            fn cells(this: Option<&Self>, put: &mut $crate::report::table::Put<'_>) -> std::io::Result<()> {
+                put(this.map_or($crate::report::table::Cell::Empty, $crate::report::field::Field::cell))
+            }
+        }
+    )+};
+}
+
+/// Values: their type in a column, how they become a cell, and their schema.
+macro_rules! values {
+    ($($type:ty: $kind:ident, |$value:ident| $cell:expr, $schema:tt;)+) => {$(
+        one_column!([] $type);
+
+        impl Field for $type {
+            const KIND: Kind = Kind::$kind;
+
+            fn cell(&self) -> Cell<'_> {
+                let $value = self;
+                $cell
+            }
+
+            fn schema(_: &mut Types) -> Value {
+                json!($schema)
+            }
+        }
+    )+};
+}
+
+values! {
+    bool: Bool, |is| Cell::Bool(*is), { "type": "boolean" };
+    u8: U64, |n| Cell::Unsigned((*n).into()), { "type": "integer", "format": "uint8", "minimum": 0, "maximum": 255 };
+    u16: U64, |n| Cell::Unsigned((*n).into()), { "type": "integer", "format": "uint16", "minimum": 0, "maximum": 65535 };
+    u32: U64, |n| Cell::Unsigned((*n).into()), { "type": "integer", "format": "uint32", "minimum": 0 };
+    u64: U64, |n| Cell::Unsigned(*n), { "type": "integer", "format": "uint64", "minimum": 0 };
+    usize: U64, |n| Cell::Unsigned(*n as u64), { "type": "integer", "format": "uint", "minimum": 0 };
+    i64: I64, |n| Cell::Signed(*n), { "type": "integer", "format": "int64" };
+    f64: F64, |n| if n.is_finite() { Cell::Float(*n) } else { Cell::Empty }, { "type": "number", "format": "double" };
+    String: Text, |text| Cell::Text(text), { "type": "string" };
+    Cow<'static, str>: Text, |text| Cell::Text(text), { "type": "string" };
+    Value: Json, |any| Cell::Json(any), true;
+}
+
+one_column! {
+    [T: Field] Vec<T>
+    [K: Serialize, V: Field] BTreeMap<K, V>
+}
+
+impl<T: Field> Field for Vec<T> {
+    const KIND: Kind = match T::KIND {
+        Kind::U64 => Kind::Numbers,
+        Kind::Text => Kind::Texts,
+        _ => Kind::Json,
+    };
+
+    fn cell(&self) -> Cell<'_> {
+        if let Kind::Json = Self::KIND { Cell::Json(self) } else { Cell::List(self) }
+    }
+
+    fn schema(types: &mut Types) -> Value {
+        json!({ "type": "array", "items": T::schema(types) })
+    }
+}
+
+impl<K: Serialize, V: Field> Field for BTreeMap<K, V> {
+    fn cell(&self) -> Cell<'_> {
+        Cell::Json(self)
+    }
+
+    fn schema(types: &mut Types) -> Value {
+        json!({ "type": "object", "additionalProperties": V::schema(types) })
+    }
+}
+
+impl<T: Columns> Columns for Option<T> {
+    fn columns(name: &str, doc: &'static str, to: &mut Vec<Column>) {
+        T::columns(name, doc, to);
+    }
+
+    fn cells(this: Option<&Self>, put: &mut Put<'_>) -> io::Result<()> {
+        T::cells(this.and_then(Option::as_ref), put)
+    }
+}
+
+impl<T: Field> Field for Option<T> {
+    const KIND: Kind = T::KIND;
+
+    fn cell(&self) -> Cell<'_> {
+        self.as_ref().map_or(Cell::Empty, Field::cell)
+    }
+
+    fn schema(types: &mut Types) -> Value {
+        let mut schema = T::schema(types);
+        match schema["type"].take() {
+            Value::Null => json!({ "anyOf": [json!({ "$ref": schema["$ref"] }), { "type": "null" }] }),
+            known => {
+                schema["type"] = json!([known, "null"]);
+                schema
+            }
+        }
+    }
+}
+
+/// A pair, such as the bounds of a loss: two columns.
+impl<T: Field> Columns for [T; 2] {
+    fn columns(name: &str, doc: &'static str, to: &mut Vec<Column>) {
+        let is_bounds = name.contains("losses_") || name.ends_with("_ns");
+        let ends = if is_bounds { ["least", "most"] } else { ["a", "b"] };
+        ends.iter().for_each(|end| T::columns(&joined(name, end), doc, to));
+    }
+
+    fn cells(this: Option<&Self>, put: &mut Put<'_>) -> io::Result<()> {
+        (0..2).try_for_each(|at| T::cells(this.and_then(|pair| pair.get(at)), put))
+    }
+}
+
+impl<T: Field> Field for [T; 2] {
+    fn cell(&self) -> Cell<'_> {
+        Cell::Json(self)
+    }
+
+    fn schema(types: &mut Types) -> Value {
+        json!({ "type": "array", "items": T::schema(types), "minItems": 2, "maxItems": 2 })
+    }
+}
+
+impl<T: Columns> Columns for &T {
+    fn columns(name: &str, doc: &'static str, to: &mut Vec<Column>) {
+        T::columns(name, doc, to);
+    }
+
+    fn cells(this: Option<&Self>, put: &mut Put<'_>) -> io::Result<()> {
+        T::cells(this.copied(), put)
+    }
+}
+
+impl<T: Columns + Clone> Columns for Cow<'_, T> {
+    fn columns(name: &str, doc: &'static str, to: &mut Vec<Column>) {
+        T::columns(name, doc, to);
+    }
+
+    fn cells(this: Option<&Self>, put: &mut Put<'_>) -> io::Result<()> {
+        T::cells(this.map(|of| &**of), put)
+    }
+}
