@@ -14,7 +14,7 @@ use clap::Args;
 use super::{
     Outcome,
     input::{self, Progress, STOP},
-    say,
+    output, say,
     tracking::Tracking,
 };
 use rdmawire::{
@@ -101,7 +101,7 @@ impl Annotate {
         let mut names = info.names.clone();
         names.extend(self.hosts.iter().flat_map(|hosts| hosts.0.iter().cloned()));
         let options = capture::Options { force: self.force, comment, names, ..Default::default() };
-        let mut sink = capture::create(&self.output, Format::Pcapng, &info.interfaces, options)?;
+        let mut sink = output::create_capture(&self.output, Format::Pcapng, &info.interfaces, options)?;
         let frames = info.frames;
         drop(known);
         let mut reader = capture::open(path)?;

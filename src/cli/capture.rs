@@ -13,7 +13,7 @@ use clap::Args;
 use super::{
     Outcome,
     arg::{format_of, positive},
-    end_on_ctrl_c,
+    end_on_ctrl_c, input, output,
     terminal::{self, Color},
 };
 use rdmawire::{
@@ -22,8 +22,7 @@ use rdmawire::{
         self, Format, Sink, Source,
         live::{LiveOptions, LiveSource},
     },
-    dissect::dissect,
-    filter::{Filter, FrameMeta},
+    filter::Filter,
     grammar::{print::several, units},
     report::{
         Renderer,
@@ -103,7 +102,7 @@ impl Capture {
         let mut sink = match (&self.output, format) {
             (Some(path), Some(format)) => {
                 let options = capture::Options { force: self.force, ..Default::default() };
-                Some(capture::create(path, format, &source.info().interfaces, options)?)
+                Some(output::create_capture(path, format, &source.info().interfaces, options)?)
             }
             _ => None,
         };
@@ -121,12 +120,8 @@ impl Capture {
             });
             let Some(record) = record else { break };
             seen += 1;
-            if let Some(filter) = &filter {
-                let d = dissect(record.link, record.frame, record.wire_len);
-                let meta = FrameMeta { number: seen, time_ns: record.time.0, icrc: None };
-                if !filter.matches(&d, &meta) {
-                    continue;
-                }
+            if !input::matches(filter.as_ref(), seen, &record) {
+                continue;
             }
             kept += 1;
             if let Some(sink) = &mut sink {

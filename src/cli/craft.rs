@@ -12,7 +12,7 @@ use super::{
     Outcome,
     arg::{self, encapsulation, within},
     emit::{Emit, Out},
-    input::Progress,
+    input::{self, Progress},
     scenario, warn_of_damage,
 };
 use rdmawire::{
@@ -306,16 +306,16 @@ fn peer(file: &Path, d: &Dissection<'_>) -> anyhow::Result<Qpn> {
     let to = d.get::<Bth>().map(|bth| bth.dest_qp()).unwrap_or_default();
     let port = d.get::<Udp>().map(|udp| udp.src_port());
     let mut back = BTreeSet::new();
-    let mut reader = capture::open(file)?;
-    while let Some(record) = reader.next()? {
+    let is_reverse = |other: craft::Path| other.src.ip == path.dst.ip && other.dst.ip == path.src.ip;
+    let read = input::each(&mut capture::open(file)?, |_, record| {
         let other = dissect(record.link, record.frame, record.wire_len);
-        let Some(bth) = other.get::<Bth>().filter(|bth| !bth.opcode().is_cnp()) else { continue };
-        let reverse = craft::Path::of(&other)
-            .is_some_and(|other| other.src.ip == path.dst.ip && other.dst.ip == path.src.ip);
-        if reverse && bth.dest_qp().0 > 1 {
+        let bth = other.get::<Bth>().filter(|bth| !bth.opcode().is_cnp() && bth.dest_qp().0 > 1);
+        if let Some(bth) = bth.filter(|_| craft::Path::of(&other).is_some_and(is_reverse)) {
             back.insert(bth.dest_qp().0);
         }
-    }
+        Ok(())
+    })?;
+    read.all()?;
     let fits: Vec<u32> =
         back.iter().copied().filter(|&qpn| port == Some(Udp::linux_source_port(to, Qpn(qpn)))).collect();
     match (fits.as_slice(), back.len()) {
@@ -384,9 +384,8 @@ impl Message {
 fn from_capture(from: &Place, out: Out) -> anyhow::Result<Outcome> {
     let mut reader = capture::open(&from.file)?;
     let mut emit = Emit::new(out)?;
-    let (mut progress, mut n) = (Progress::new(reader.info()), 0);
-    while let Some(record) = reader.next()? {
-        n += 1;
+    let progress = Progress::new(reader.info());
+    let read = input::each_while(&mut reader, Some(progress), |n, record| {
         if from.frame.is_none_or(|wanted| wanted == n) {
             let d = dissect(record.link, record.frame, record.wire_len);
             let packet = Packet::from(&d);
@@ -394,12 +393,9 @@ fn from_capture(from: &Place, out: Out) -> anyhow::Result<Outcome> {
             let more = record.wire_len.saturating_sub(packet.wire_len());
             emit.put(record.time, record.interface, more, packet)?;
         }
-        if from.frame == Some(n) {
-            break;
-        }
-        progress.frame(n, || reader.info().bytes_read);
-    }
-    drop(progress);
+        Ok(from.frame != Some(n))
+    })?;
+    let n = read.all()?;
     if let Some(wanted) = from.frame.filter(|&wanted| wanted > n) {
         bail!("{}: frame {wanted} of {n}", from.file.display());
     }
@@ -413,15 +409,16 @@ fn with_frame<T>(
     n: u64,
     on_frame: impl FnOnce(&Dissection<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let mut reader = capture::open(file)?;
-    let mut number = 0;
-    while let Some(record) = reader.next()? {
-        number += 1;
+    let (mut on_frame, mut found) = (Some(on_frame), None);
+    let read = input::each_while(&mut capture::open(file)?, None, |number, record| {
         if number == n {
-            return on_frame(&dissect(record.link, record.frame, record.wire_len));
+            let d = dissect(record.link, record.frame, record.wire_len);
+            found = on_frame.take().map(|on_frame| on_frame(&d));
         }
-    }
-    bail!("{}: frame {n} of {number}", file.display())
+        Ok(number < n)
+    })?;
+    let frames = read.all()?;
+    found.unwrap_or_else(|| bail!("{}: frame {n} of {frames}", file.display()))
 }
 
 fn mac(text: &str) -> Result<Mac, String> {

@@ -11,7 +11,7 @@ use clap::Args;
 use super::{
     Outcome,
     arg::{self, Check, RocePorts},
-    input::Progress,
+    input::{self, Progress},
     say,
     terminal::{self, Color},
     warn_of_damage,
@@ -131,29 +131,19 @@ impl Dissect {
         // Only a pcap file states its resolution before the first frame.
         line.nanoseconds = reader.info().format != capture::Format::PcapMicros;
         let file = (self.files.len() > 1).then(|| path.display().to_string());
-        let mut number = 0;
         // On a terminal, the lines themselves show it.
-        let mut progress = (!io::stdout().is_terminal()).then(|| Progress::new(reader.info()));
-        while *left > 0 {
-            if let Some(progress) = &mut progress {
-                progress.frame(number, || reader.info().bytes_read);
-            }
-            let record = match reader.next() {
-                Ok(Some(record)) => record,
-                Ok(None) => break,
-                Err(error) => return out.complain(&error),
-            };
-            number += 1;
+        let progress = (!io::stdout().is_terminal()).then(|| Progress::new(reader.info()));
+        let read = input::each_while(&mut reader, progress, |number, record| {
             if number <= self.skip {
                 line.pass(record.time.0);
-                continue;
+                return Ok(true);
             }
             let d = dissect_with(options, record.link, record.frame, record.wire_len);
             if let Some(filter) = filter {
                 let icrc = (self.icrc == Check::Off).then_some(State::Unchecked);
                 if !filter.matches(&d, &FrameMeta { number, time_ns: record.time.0, icrc }) {
                     line.pass(record.time.0);
-                    continue;
+                    return Ok(true);
                 }
             }
             let mut frame = Frame::new(number, record.time.0, &d);
@@ -174,6 +164,10 @@ impl Dissect {
             }
             *left -= 1;
             out.written()?;
+            Ok(*left > 0)
+        })?;
+        if let Err(error) = read.all() {
+            return out.complain(&error);
         }
         let info = reader.info();
         if !info.problems.is_empty() {

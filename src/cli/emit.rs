@@ -12,7 +12,7 @@ use clap::Args;
 use super::{
     Outcome,
     arg::{edit, format_of},
-    say,
+    output, say,
 };
 use rdmawire::{
     capture::{self, Record, Sink, Time},
@@ -102,7 +102,8 @@ impl Emit {
         let styles = [Style::Hex, Style::C, Style::Rust, Style::Python, Style::Recipe];
         let style = asked.into_iter().zip(styles).find_map(|(asked, style)| asked.then_some(style));
         let options = capture::Options { force: out.force, ..Default::default() };
-        let create = |path: &PathBuf| anyhow::Ok(capture::create(path, format_of(path)?, &[], options)?);
+        let create =
+            |path: &PathBuf| anyhow::Ok(output::create_capture(path, format_of(path)?, &[], options)?);
         let sink = out.output.as_ref().map(create).transpose()?;
         type Fields = anyhow::Result<Vec<ComputedField>>;
         let names = |names: &[String]| names.iter().map(|name| computed_field(name)).collect::<Fields>();

@@ -17,7 +17,7 @@ use std::{
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::{Outcome, arg::RocePorts, capture::open, end_on_ctrl_c};
+use super::{Outcome, arg::RocePorts, capture::open, end_on_ctrl_c, input, output};
 use rdmawire::{
     analyze,
     annotate::{Live, OwnedFrame},
@@ -25,13 +25,12 @@ use rdmawire::{
         self, Format, Sink, Source, Time,
         live::{self, LiveOptions},
     },
-    dissect::dissect,
-    filter::FrameMeta,
     grammar::units,
 };
 
 /// Answer Wireshark, which calls this program for its interfaces.
 #[derive(Debug, Args)]
+#[command(hide = true)]
 pub(super) struct Extcap {
     /// List the interfaces.
     #[arg(long)]
@@ -126,7 +125,7 @@ impl Extcap {
         let filter = self.extcap_capture_filter.as_deref().filter(|text| !text.trim().is_empty());
         let (mut source, filter) = open(name, filter, options)?;
         let interfaces = source.info().interfaces.clone();
-        let mut sink = capture::create(
+        let mut sink = output::create_capture(
             fifo,
             Format::Pcapng,
             &interfaces,
@@ -138,24 +137,11 @@ impl Extcap {
 
         let (sender, frames) = mpsc::sync_channel::<OwnedFrame>(BETWEEN);
         let capturing = thread::spawn(move || {
-            let mut number = 0;
-            let outcome = loop {
-                match source.next() {
-                    Ok(None) => break Ok(()),
-                    Err(error) => break Err(error),
-                    Ok(Some(record)) => {
-                        number += 1;
-                        let meta = FrameMeta { number, time_ns: record.time.0, icrc: None };
-                        let is_wanted = filter.as_ref().is_none_or(|filter| {
-                            filter.matches(&dissect(record.link, record.frame, record.wire_len), &meta)
-                        });
-                        if is_wanted && sender.send(OwnedFrame::of(&record)).is_err() {
-                            break Ok(());
-                        }
-                    }
-                }
-            };
-            (source.count_drops(), outcome)
+            let read = input::each_while(&mut source, None, |number, record| {
+                let is_wanted = input::matches(filter.as_ref(), number, record);
+                Ok(!is_wanted || sender.send(OwnedFrame::of(record)).is_ok())
+            });
+            (source.count_drops(), read.and_then(|read| Ok(read.all()?)))
         });
         let analysis = analyze::Options { dissect: self.roce.options(), ..analyze::Options::default() };
         let mut live = Live::new(analysis, self.hold);
@@ -180,14 +166,14 @@ impl Extcap {
         };
         stop.store(true, Ordering::Relaxed);
         drop(frames);
-        let (drops, captured) = capturing.join().unwrap_or((None, Ok(())));
+        let (drops, captured) = capturing.join().unwrap_or((None, Ok(0)));
         // Wireshark closes the pipe when it has enough.
         passed_on?;
         if let Some(drops) = drops {
             sink.set_drops(0, drops);
         }
         sink.finish()?;
-        Ok(captured?)
+        captured.map(drop)
     }
 }
 

@@ -12,7 +12,7 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::Outcome;
+use super::{Outcome, input};
 use rdmawire::{
     capture::{self, Interface, Record, Sink, Source, Time, make_beside},
     craft::mutate::{Base, Mutant, Mutants},
@@ -193,9 +193,8 @@ impl FuzzCorpus {
 /// One frame of each shape (headers, operation code and notes), and whether all frames could be read.
 fn shapes(path: &Path) -> anyhow::Result<(Vec<Base>, bool)> {
     let mut reader = capture::open(path)?;
-    let (mut seen, mut bases, mut number) = (HashSet::new(), Vec::new(), 0u64);
-    while let Some(record) = reader.next()? {
-        number += 1;
+    let (mut seen, mut bases) = (HashSet::new(), Vec::new());
+    let read = input::each(&mut reader, |number, record| {
         let d = dissect(record.link, record.frame, record.wire_len);
         if bases.len() < MAX_BASES && seen.insert(shape(&d)) {
             let what = d.opcode().and_then(Opcode::ident).map_or_else(
@@ -204,7 +203,9 @@ fn shapes(path: &Path) -> anyhow::Result<(Vec<Base>, bool)> {
             );
             bases.push(Base::of(format!("frame-{number}-{what}"), &d));
         }
-    }
+        Ok(())
+    })?;
+    read.all()?;
     let all_read = !super::warn_of_damage(reader.info());
     if bases.is_empty() {
         bail!("{}: no frame to mutate", path.display());

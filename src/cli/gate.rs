@@ -1,7 +1,7 @@
 //! Options of all gates: which rules, what an unknown one does, and the forms of output.
 
 use std::{
-    fs::{self, File},
+    fs,
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
@@ -9,8 +9,9 @@ use std::{
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, ValueEnum};
 
-use super::{Outcome, input, say, tracking::Tracking};
+use super::{Outcome, input, output, say, tracking::Tracking};
 use rdmawire::{
+    capture::WholeFile,
     gate::{
         self, Changes, Rule, Verdict,
         write::{self, Checked},
@@ -58,8 +59,8 @@ enum Unknown {
 pub(super) struct Gate {
     pub(super) rules: Vec<Rule>,
     unknown: gate::Unknown,
-    junit: Option<File>,
-    sarif: Option<File>,
+    junit: Option<WholeFile>,
+    sarif: Option<WholeFile>,
     github: bool,
     json: bool,
 }
@@ -80,7 +81,8 @@ impl GateArgs {
             rules.push(Rule::fail_if(query).map_err(|error| anyhow!("--fail-if: {error}"))?);
         }
         let create = |path: &Option<PathBuf>| {
-            let create = |path: &PathBuf| File::create(path).with_context(|| path.display().to_string());
+            let create =
+                |path: &PathBuf| output::create(path, true).with_context(|| path.display().to_string());
             path.as_ref().map(create).transpose()
         };
         Ok(Gate {
@@ -99,10 +101,14 @@ impl Gate {
     pub(super) fn end(self, checked: &[Checked], changes: Option<&Changes>) -> anyhow::Result<Outcome> {
         let unknown = self.unknown;
         let to_file =
-            |file: Option<File>, write: fn(&mut dyn Write, &[Checked], gate::Unknown) -> io::Result<()>| {
-                let Some(mut file) = file.map(BufWriter::new) else { return Ok(()) };
-                write(&mut file, checked, unknown)?;
-                file.flush()
+            |file: Option<WholeFile>,
+             write: fn(&mut dyn Write, &[Checked], gate::Unknown) -> io::Result<()>| {
+                let Some(mut file) = file else { return Ok(()) };
+                let mut out = BufWriter::new(&mut file);
+                write(&mut out, checked, unknown)?;
+                out.flush()?;
+                drop(out);
+                file.keep()
             };
         to_file(self.junit, write::junit).context("--junit")?;
         to_file(self.sarif, write::sarif).context("--sarif")?;

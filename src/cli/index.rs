@@ -8,12 +8,11 @@ use clap::Args;
 use super::{
     Outcome,
     arg::within,
-    input::{Progress, STOP, open, say_damage},
-    say,
+    input::{self, STOP, open, say_damage},
     tracking::Tracking,
 };
 use rdmawire::{
-    capture::Source,
+    capture::Source as _,
     packets::{FileFacts, FileSpan, Index as Files},
 };
 
@@ -55,30 +54,17 @@ impl Index {
         let mut is_all = true;
         for path in &self.files {
             let mut source = open(path)?;
-            let mut progress = Progress::new(source.info());
             let Some(name) = path.file_name() else {
                 bail!("{}: its name must be that of a file", path.display())
             };
             let name = name.to_string_lossy();
             let mut files = Files::new(&self.output, &self.tap, &name, self.buckets, self.force);
             let mut span = FileSpan::default();
-            while !STOP.load(Ordering::Relaxed) {
-                match source.next() {
-                    Ok(Some(record)) => {
-                        let number = span.add(&record);
-                        files.push(&options.headers(number, &record)).context("cannot write the index")?;
-                        progress.frame(number, || source.info().bytes_read);
-                    }
-                    Ok(None) => break,
-                    Err(error) => {
-                        progress.clear();
-                        say(format_args!("{error}"));
-                        is_all = false;
-                        break;
-                    }
-                }
-            }
-            progress.clear();
+            let read = input::each(&mut source, |_, record| {
+                let number = span.add(record);
+                files.push(&options.headers(number, record)).context("cannot write the index")
+            })?;
+            is_all &= read.is_all();
             if STOP.load(Ordering::Relaxed) {
                 // Files that were begun are removed.
                 return Ok(Outcome::Failed);

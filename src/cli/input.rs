@@ -17,7 +17,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::say;
 use rdmawire::{
     analyze::Files,
-    capture::{self, Info, Reader},
+    capture::{self, Info, Reader, Record, Source},
+    dissect::dissect,
+    filter::{Filter, FrameMeta},
     grammar::print::several,
 };
 
@@ -91,6 +93,73 @@ impl Read for Interruptible {
         self.at += n;
         Ok(n)
     }
+}
+
+/// How the reading of a source ended.
+pub(super) struct FramesRead {
+    /// Frames that were read.
+    pub(super) frames: u64,
+    failed: Option<capture::Error>,
+}
+
+impl FramesRead {
+    /// The number of frames, if all could be read.
+    pub(super) fn all(self) -> Result<u64, capture::Error> {
+        self.failed.map_or(Ok(self.frames), Err)
+    }
+
+    /// Whether all could be read; prints the error if not.
+    pub(super) fn is_all(self) -> bool {
+        self.all().inspect_err(|error| say(format_args!("{error}"))).is_ok()
+    }
+}
+
+/// Calls `on_frame` with the number of each frame, from 1, and the frame. Ctrl-C ends it, where the command waits for that. Progress
+/// is shown if it takes long.
+///
+/// # Errors
+/// Those of `on_frame`.
+pub(super) fn each<S: Source>(
+    source: &mut S,
+    mut on_frame: impl FnMut(u64, &Record<'_>) -> anyhow::Result<()>,
+) -> anyhow::Result<FramesRead> {
+    let progress = Progress::new(source.info());
+    each_while(source, Some(progress), |number, record| on_frame(number, record).map(|()| true))
+}
+
+/// [`each`] until `on_frame` returns false, with this progress.
+pub(super) fn each_while<S: Source>(
+    source: &mut S,
+    mut progress: Option<Progress>,
+    mut on_frame: impl FnMut(u64, &Record<'_>) -> anyhow::Result<bool>,
+) -> anyhow::Result<FramesRead> {
+    let (mut frames, mut failed) = (0, None);
+    while !STOP.load(Ordering::Relaxed) {
+        let record = match source.next() {
+            Ok(Some(record)) => record,
+            Ok(None) => break,
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
+        };
+        frames += 1;
+        if !on_frame(frames, &record)? {
+            break;
+        }
+        if let Some(progress) = &mut progress {
+            progress.frame(frames, || source.info().bytes_read);
+        }
+    }
+    Ok(FramesRead { frames, failed })
+}
+
+/// Whether a frame matches; its ICRC is verified only if the filter asks for it.
+pub(super) fn matches(filter: Option<&Filter>, number: u64, record: &Record<'_>) -> bool {
+    filter.is_none_or(|filter| {
+        let d = dissect(record.link, record.frame, record.wire_len);
+        filter.matches(&d, &FrameMeta { number, time_ns: record.time.0, icrc: None })
+    })
 }
 
 /// The properties of the files. Damage is also printed on standard error.

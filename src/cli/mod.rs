@@ -26,9 +26,9 @@ mod input;
 mod interfaces;
 mod memory;
 mod messages;
+mod output;
 mod overhead;
 mod packets;
-mod page;
 mod pipeline;
 mod plot;
 mod rewrite;
@@ -79,38 +79,53 @@ struct Every {
     config: Option<PathBuf>,
 }
 
-#[derive(Debug, Subcommand)]
-#[allow(clippy::large_enum_variant, reason = "there is one, once")]
-enum Command {
-    Analyze(Box<analyze::Analyze>),
-    Dissect(dissect::Dissect),
-    Annotate(Box<annotate::Annotate>),
-    Explain(explain::Explain),
-    Craft(craft::Craft),
-    Rewrite(rewrite::Rewrite),
-    Diff(Box<diff::Diff>),
-    Overhead(overhead::Overhead),
-    Entropy(entropy::Entropy),
-    Counters(Box<counters::Counters>),
-    Packets(Box<packets::Packets>),
+/// The commands, in the order of the help: a row is the path to a command's arguments, which have `run`.
+macro_rules! commands {
+    ($($(#[$on:meta])* $module:ident::$name:ident,)*) => {
+        #[derive(Debug, Subcommand)]
+        enum Command {
+            $($(#[$on])* $name(Box<$module::$name>),)*
+        }
+
+        impl Command {
+            fn run(self) -> anyhow::Result<Outcome> {
+                match self {
+                    $($(#[$on])* Command::$name(command) => command.run(),)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    analyze::Analyze,
+    dissect::Dissect,
+    annotate::Annotate,
+    explain::Explain,
+    craft::Craft,
+    rewrite::Rewrite,
+    diff::Diff,
+    overhead::Overhead,
+    entropy::Entropy,
+    counters::Counters,
+    packets::Packets,
     #[cfg(feature = "parquet")]
-    Index(Box<index::Index>),
-    Plot(Box<plot::Plot>),
-    Check(Box<check::Check>),
-    DiffReport(Box<diff_report::DiffReport>),
-    FuzzCorpus(fuzz_corpus::FuzzCorpus),
-    Wireshark(wireshark::Wireshark),
-    Completions(shell::Completions),
-    Man(shell::Man),
+    index::Index,
+    plot::Plot,
+    check::Check,
+    diff_report::DiffReport,
+    fuzz_corpus::FuzzCorpus,
+    wireshark::Wireshark,
+    shell::Completions,
+    shell::Man,
     #[cfg(all(unix, feature = "live"))]
-    #[command(hide = true)]
-    Extcap(extcap::Extcap),
+    extcap::Extcap,
     #[cfg(all(unix, feature = "live"))]
-    Interfaces(interfaces::Interfaces),
+    interfaces::Interfaces,
     #[cfg(all(unix, feature = "live"))]
-    Send(send::Send),
+    send::Send,
     #[cfg(all(unix, feature = "live"))]
-    Capture(Box<capture::Capture>),
+    capture::Capture,
 }
 
 /// How a command ended, if it could be done at all.
@@ -142,7 +157,7 @@ pub(crate) fn main() -> ExitCode {
         }
         (Err(error), _) => return refused(&error),
     };
-    match cli.run() {
+    match cli.command.run() {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Unmet) => ExitCode::from(1),
         Ok(Outcome::Failed) => ExitCode::from(2),
@@ -189,39 +204,6 @@ impl Cli {
             None => command,
         };
         Cli::from_arg_matches(&command.try_get_matches_from(arguments)?)
-    }
-
-    fn run(self) -> anyhow::Result<Outcome> {
-        match self.command {
-            Command::Analyze(command) => command.run(),
-            Command::Dissect(command) => command.run(),
-            Command::Annotate(command) => command.run(),
-            Command::Explain(command) => command.run(),
-            Command::Craft(command) => command.run(),
-            Command::Rewrite(command) => command.run(),
-            Command::Diff(command) => command.run(),
-            Command::Overhead(command) => command.run(),
-            Command::Entropy(command) => command.run(),
-            Command::Counters(command) => command.run(),
-            Command::Packets(command) => command.run(),
-            #[cfg(feature = "parquet")]
-            Command::Index(command) => command.run(),
-            Command::Plot(command) => command.run(),
-            Command::Check(command) => command.run(),
-            Command::DiffReport(command) => command.run(),
-            Command::FuzzCorpus(command) => command.run(),
-            Command::Wireshark(command) => command.run(),
-            Command::Completions(command) => command.run(),
-            Command::Man(command) => command.run(),
-            #[cfg(all(unix, feature = "live"))]
-            Command::Extcap(command) => command.run(),
-            #[cfg(all(unix, feature = "live"))]
-            Command::Interfaces(command) => command.run(),
-            #[cfg(all(unix, feature = "live"))]
-            Command::Send(command) => command.run(),
-            #[cfg(all(unix, feature = "live"))]
-            Command::Capture(command) => command.run(),
-        }
     }
 }
 

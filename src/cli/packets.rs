@@ -11,13 +11,13 @@ use clap::Args;
 
 use super::{
     Outcome,
-    input::{Progress, STOP, open, say_damage},
+    input::{self, Progress, STOP, open, say_damage},
     messages::MessageTables,
-    say,
+    output,
     tracking::Tracking,
 };
 use rdmawire::{
-    capture::{Source, WholeFile},
+    capture::Source,
     filter::FrameMeta,
     packets::{Format, Packets as Rows},
     report::table::Messages as MessageRows,
@@ -68,7 +68,7 @@ impl Packets {
             _ => bail!("{}: its name must end in .csv, .ndjson or .parquet", self.output.display()),
         };
         let name = || self.output.display().to_string();
-        let file = WholeFile::create(&self.output, self.force).with_context(name)?;
+        let file = output::create(&self.output, self.force).with_context(name)?;
         let (file, is_all) = self.write(file, format)?;
         file.keep().with_context(name)?;
         Ok(if is_all { Outcome::Done } else { Outcome::Failed })
@@ -107,31 +107,18 @@ impl Packets {
         for path in &self.files {
             let mut source = open(path)?;
             let is_shown = self.output == Path::new("-") && io::stdout().is_terminal();
-            let mut progress = (!is_shown).then(|| Progress::new(source.info()));
+            let progress = (!is_shown).then(|| Progress::new(source.info()));
             rows.begin(&path.display().to_string(), options.clone())?;
-            let mut number = 0;
-            while !STOP.load(Ordering::Relaxed) {
-                let record = match source.next() {
-                    Ok(Some(record)) => record,
-                    Ok(None) => break,
-                    Err(error) => {
-                        say(format_args!("{error}"));
-                        is_all = false;
-                        break;
-                    }
-                };
-                number += 1;
-                let (d, icrc) = options.examine(&record);
+            let read = input::each_while(&mut source, progress, |number, record| {
+                let (d, icrc) = options.examine(record);
                 let meta = FrameMeta { number, time_ns: record.time.0, icrc: Some(icrc) };
                 match filter.as_ref().is_none_or(|filter| filter.matches(&d, &meta)) {
-                    true => rows.push_examined(&record, &d, icrc)?,
+                    true => rows.push_examined(record, &d, icrc)?,
                     false => rows.pass_over(),
                 }
-                if let Some(progress) = &mut progress {
-                    progress.frame(number, || source.info().bytes_read);
-                }
-            }
-            drop(progress);
+                Ok(true)
+            })?;
+            is_all &= read.is_all();
             say_damage(source.info());
         }
         Ok((rows.finish()?, is_all && !STOP.load(Ordering::Relaxed)))

@@ -1,7 +1,6 @@
 //! `rdmawire plot`: pictures of a capture, as SVG or in the terminal.
 
 use std::{
-    fs,
     io::Write,
     path::{Path, PathBuf},
 };
@@ -12,6 +11,7 @@ use clap::{Args, ValueEnum};
 use super::{
     Outcome, end_on_ctrl_c,
     input::{STOP, open},
+    output,
     terminal::{self, Color},
     tracking::Tracking,
 };
@@ -89,7 +89,8 @@ impl Plot {
             Some(path) => {
                 let (width, height) = self.size;
                 let svg = scene.svg(width, height).map_err(draw)?;
-                fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))?;
+                let failed = || format!("cannot write {}", path.display());
+                output::write(path, true, svg.as_bytes()).with_context(failed)?;
             }
             None => {
                 const LINES: u32 = 28;

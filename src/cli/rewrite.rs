@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::Args;
 
 use super::{
     Outcome,
     arg::{edit, encapsulation, format_of},
-    input::Progress,
+    input, output,
 };
 use rdmawire::{
     capture::{self, Record, Sink, Source},
@@ -76,27 +76,22 @@ impl Rewrite {
         let streamed = self.input == Path::new("-");
         if self.anonymize && !streamed {
             let mut reader = capture::open(&self.input)?;
-            let (mut progress, mut number) = (Progress::new(reader.info()), 0);
-            while let Some(record) = reader.next()? {
-                rewriter.learn(&record);
-                number += 1;
-                progress.frame(number, || reader.info().bytes_read);
-            }
+            let read = input::each(&mut reader, |_, record| {
+                rewriter.learn(record);
+                Ok(())
+            })?;
+            read.all()?;
         }
         let mut reader = capture::open(&self.input)?;
         let options = capture::Options { force: self.force, ..Default::default() };
-        let mut sink = capture::create(&self.output, format, &[], options)?;
-        let mut progress = Progress::new(reader.info());
-        while let Some(record) = reader.next()? {
-            let (time, interface, number) = (record.time, record.interface, rewriter.counts().frames + 1);
-            let new = match rewriter.rewrite(&record) {
-                Ok(new) => new,
-                Err(error) => bail!("frame {number}: {error}"),
-            };
+        let mut sink = output::create_capture(&self.output, format, &[], options)?;
+        let read = input::each(&mut reader, |number, record| {
+            let new = rewriter.rewrite(record).map_err(|error| anyhow!("frame {number}: {error}"))?;
+            let Record { time, interface, .. } = *record;
             sink.put(&Record { time, interface, link: new.link, wire_len: new.wire_len, frame: new.frame })?;
-            progress.frame(number, || reader.info().bytes_read);
-        }
-        drop(progress);
+            Ok(())
+        })?;
+        read.all()?;
         sink.finish()?;
         let (counts, info) = (rewriter.counts(), reader.info());
         for problem in &info.problems {

@@ -8,9 +8,9 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use super::{Outcome, arg::format_of};
+use super::{Outcome, arg::format_of, output};
 use rdmawire::{
-    capture::{self, Record, Sink, Time, WholeFile},
+    capture::{self, Record, Sink, Time},
     sim::{self as scenario, Run, Scenario},
 };
 
@@ -72,7 +72,7 @@ impl Play<'_> {
 
     fn capture(&self, run: &Run, tap: usize, path: &Path) -> anyhow::Result<()> {
         let options = capture::Options { force: self.force, ..capture::Options::default() };
-        let mut writer = capture::create(path, format_of(path)?, &[run.interface(tap)], options)?;
+        let mut writer = output::create_capture(path, format_of(path)?, &[run.interface(tap)], options)?;
         let mut frames = run.frames(tap);
         while let Some(frame) = frames.next() {
             let scenario::Frame { time_ns, link, wire_len, bytes } = frame;
@@ -99,9 +99,7 @@ impl Play<'_> {
             io::stdout().lock().write_all(text.as_bytes())?;
             return Ok(());
         }
-        WholeFile::create(path, self.force)
-            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.keep()))
-            .with_context(|| path.display().to_string())
+        output::write(path, self.force, text.as_bytes()).with_context(|| path.display().to_string())
     }
 }
 

@@ -14,7 +14,7 @@ use clap::Args;
 use super::{
     Outcome,
     arg::{self, within},
-    end_on_ctrl_c, warn_of_damage,
+    end_on_ctrl_c, input, warn_of_damage,
 };
 use rdmawire::{
     capture::{
@@ -22,7 +22,7 @@ use rdmawire::{
         live::{self, LiveSink, Misfit, NetInterface},
     },
     dissect::dissect,
-    filter::{Filter, FrameMeta},
+    filter::Filter,
     grammar::{
         print::{count, duration, several},
         units,
@@ -288,12 +288,8 @@ fn each(
         }
         let Some(mut record) = reader.next()? else { return Ok(()) };
         number += 1;
-        if let Some(filter) = filter {
-            let d = dissect(record.link, record.frame, record.wire_len);
-            let meta = FrameMeta { number, time_ns: record.time.0, icrc: None };
-            if !filter.matches(&d, &meta) {
-                continue;
-            }
+        if !input::matches(filter.as_ref(), number, &record) {
+            continue;
         }
         // The network card adds a frame check sequence.
         let fcs = usize::from(fcs.get(usize::from(record.interface)).copied().unwrap_or(0));

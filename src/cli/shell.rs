@@ -1,8 +1,8 @@
 //! `rdmawire completions` and `rdmawire man`: made from the parser of the command line.
 
 use std::{
-    fs::{self, File},
-    io::{self, BufWriter, Write},
+    fs,
+    io::{self, Write},
     path::PathBuf,
 };
 
@@ -10,7 +10,7 @@ use anyhow::Context;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-use super::{Cli, Outcome};
+use super::{Cli, Outcome, output};
 
 /// Print the completions of a shell: what Tab offers.
 #[derive(Debug, Args)]
@@ -65,9 +65,9 @@ impl Man {
             rest.extend(shown.map(|inner| (inner.clone(), format!("{name}-{}", inner.get_name()))));
             let path = folder.join(format!("{name}.1"));
             let write = || {
-                let mut out = BufWriter::new(File::create(&path)?);
-                clap_mangen::Man::new(command.name(name)).render(&mut out)?;
-                out.flush()
+                let mut text = Vec::new();
+                clap_mangen::Man::new(command.name(name)).render(&mut text)?;
+                output::write(&path, true, &text)
             };
             write().with_context(|| path.display().to_string())?;
         }

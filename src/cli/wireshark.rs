@@ -10,7 +10,7 @@ use std::{
 use anyhow::Context;
 use clap::{Args, Subcommand};
 
-use super::Outcome;
+use super::{Outcome, output};
 
 /// Bring comments of `rdmawire annotate`, and live analysis, into Wireshark.
 #[derive(Debug, Args)]
@@ -145,7 +145,7 @@ impl Folders {
 
 fn put(path: &Path, text: &str) -> anyhow::Result<()> {
     make_folder(path)?;
-    fs::write(path, text).with_context(|| format!("writing {}", path.display()))
+    output::write(path, true, text.as_bytes()).with_context(|| format!("writing {}", path.display()))
 }
 
 fn make_folder(path: &Path) -> anyhow::Result<()> {

@@ -13,7 +13,10 @@ use serde::{
 };
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{Renderer, Rows, View};
+use super::{
+    Renderer, Rows, View,
+    set::{SCHEMA, Set, Totals},
+};
 
 /// One JSON object on a line.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +33,43 @@ impl Renderer for Json {
         let episodes = Parallel { rows: report.episodes.clone(), threads };
         write(out, &report.head.with_lists(flows, connections, episodes))?;
         writeln!(out)
+    }
+}
+
+/// Writes a [`Set`] whose reports come one by one.
+#[derive(Clone, Debug, Default)]
+pub struct SetWriter {
+    summaries: Vec<Totals>,
+}
+
+impl SetWriter {
+    /// Writes the next report.
+    ///
+    /// # Errors
+    /// What `out` fails with.
+    pub fn put(&mut self, report: &View<'_>, out: &mut dyn Write) -> io::Result<()> {
+        match self.summaries.is_empty() {
+            true => write!(out, r#"{{"schema":"{SCHEMA}","reports":["#)?,
+            false => write!(out, ",")?,
+        }
+        self.summaries.push(Totals::of(report));
+        write(out, report)
+    }
+
+    /// Writes what comes after the last report; nothing if there was none.
+    ///
+    /// # Errors
+    /// What `out` fails with.
+    pub fn end(self, out: &mut dyn Write) -> io::Result<()> {
+        if self.summaries.is_empty() {
+            return Ok(());
+        }
+        let set = Set::of_summaries(self.summaries);
+        write!(out, r#"],"summaries":"#)?;
+        write(out, &set.summaries)?;
+        write!(out, r#","total":"#)?;
+        write(out, &set.total)?;
+        writeln!(out, "}}")
     }
 }
 

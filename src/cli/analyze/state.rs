@@ -3,50 +3,63 @@
 use std::{
     fs::File,
     io::{self, BufReader},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use anyhow::{Context as _, anyhow, bail};
+use clap::Args;
 
-use super::Analyze;
+use crate::cli::output;
 use rdmawire::{
-    analyze::{Analysis, Ended, Files, StateError, is_state, metric::timeline::Timeline},
+    analyze::{Analysis, Ended, Files, Options, StateError, is_state, metric::timeline::Timeline},
     capture::WholeFile,
 };
 
-impl Analyze {
+/// Where an analysis goes on from, and where its state is written.
+#[derive(Debug, Args)]
+pub(super) struct State {
+    /// Go on from the state that an earlier run wrote: the report covers its captures too, as if they had been analyzed together.
+    #[arg(long, value_name = "FILE")]
+    state_in: Option<PathBuf>,
+    /// Write the state after the last frame, for --state-in of the next run. It may be the same file.
+    #[arg(long, value_name = "FILE")]
+    state_out: Option<PathBuf>,
+}
+
+impl State {
     /// Finds out what is wrong with the files before the long work.
-    pub(super) fn check_states(&self) -> anyhow::Result<()> {
+    pub(super) fn check(&self, is_one: bool, has_messages: bool) -> anyhow::Result<()> {
         let flag = match (&self.state_in, &self.state_out) {
             (Some(_), _) => "--state-in",
             (None, Some(_)) => "--state-out",
             (None, None) => return Ok(()),
         };
-        if self.messages {
+        if has_messages {
             bail!("{flag}: a state file has no messages: --messages needs all captures in one run");
         }
-        if !self.is_one() {
+        if !is_one {
             bail!("{flag}: a state file belongs to one trace: use --merge to join several files");
         }
         self.state_out.as_deref().map_or(Ok(()), |path| begin_to_write(path).map(drop))
     }
 
     /// An analysis without frames, or one that goes on; with what pictures need, where they are asked for.
-    pub(super) fn begin(&self) -> anyhow::Result<Analysis> {
+    pub(super) fn begin(&self, options: Options, timeline: Option<Timeline>) -> anyhow::Result<Analysis> {
+        let has_pictures = timeline.is_some();
         let Some(path) = &self.state_in else {
-            return Ok(match self.has_pictures() {
-                true => Analysis::with(self.options(), self.timeline()),
-                false => Analysis::new(self.options()),
+            return Ok(match timeline {
+                Some(timeline) => Analysis::with(options, timeline),
+                None => Analysis::new(options),
             });
         };
         let named = || format!("--state-in: {}", path.display());
         let file = BufReader::new(File::open(path).with_context(named)?);
-        let resumed = match self.has_pictures() {
-            true => Analysis::resume_with::<Timeline>(self.options(), file),
-            false => Analysis::resume(self.options(), file),
+        let resumed = match has_pictures {
+            true => Analysis::resume_with::<Timeline>(options, file),
+            false => Analysis::resume(options, file),
         };
         resumed.map_err(|error| match error {
-            StateError::Metric { .. } if self.has_pictures() => anyhow!(
+            StateError::Metric { .. } if has_pictures => anyhow!(
                 "{}: it has nothing for pictures: the earlier run was without --html, --perfetto and --flow",
                 named()
             ),
@@ -59,11 +72,16 @@ impl Analyze {
     }
 
     /// Ends an analysis, after its state is written.
-    pub(super) fn end(&self, mut analysis: Analysis, files: Files) -> anyhow::Result<Ended> {
+    pub(super) fn end(
+        &self,
+        mut analysis: Analysis,
+        files: Files,
+        has_pictures: bool,
+    ) -> anyhow::Result<Ended> {
         analysis.add_files(files);
         if let Some(path) = &self.state_out {
             let mut file = begin_to_write(path)?;
-            let saved = match self.has_pictures() {
+            let saved = match has_pictures {
                 true => analysis.save_with::<Timeline>(&mut file),
                 false => analysis.save(&mut file),
             };
@@ -80,5 +98,5 @@ fn begin_to_write(path: &Path) -> anyhow::Result<WholeFile> {
     if replaced.is_some() && !is_state(File::open(path).with_context(named)?) {
         bail!("{}: it exists, and is not the state of an analysis", named());
     }
-    WholeFile::create(path, true).map_err(|error: io::Error| anyhow!("{}: {error}", named()))
+    output::create(path, true).map_err(|error: io::Error| anyhow!("{}: {error}", named()))
 }

@@ -13,52 +13,87 @@ use std::{
 use anyhow::{Context, anyhow, bail};
 use sha2::{Digest, Sha256};
 
-use super::{input::STOP, terminal};
+use super::output::{Output, find_flow};
+use crate::cli::{input::STOP, output, terminal};
 use rdmawire::{
+    analyze::metric::timeline::Timeline,
     capture::WholeFile,
-    report::html::{Article, Made, MadeOf},
+    report::{
+        View,
+        html::{Article, Html, Made, MadeOf},
+    },
 };
 
+/// Flows with pictures in a page, but for the one that was asked for.
+const PICTURES: usize = 12;
+
 /// A page that is being made. While captures are analyzed, another thread computes the hashes of their files.
-pub(super) struct Making {
+pub(super) struct Page {
     path: PathBuf,
     /// `None` for standard output.
     file: Option<WholeFile>,
     files: JoinHandle<Vec<MadeOf>>,
+    /// The flow that gets pictures in any case.
+    flow: Option<String>,
+    /// How many captures share the page.
+    captures: usize,
+    articles: Vec<Article>,
 }
 
-impl Making {
+impl Page {
     /// Begins with the file of the page, so that a wrong path is known before the work.
-    pub(super) fn begin(path: &Path, captures: &[PathBuf]) -> anyhow::Result<Making> {
+    pub(super) fn begin(
+        path: &Path,
+        files: &[PathBuf],
+        flow: Option<String>,
+        captures: usize,
+    ) -> anyhow::Result<Page> {
         let named = || format!("--html: {}", path.display());
         let file = if path == Path::new("-") {
             None
         } else if is_other(path).with_context(named)? {
             bail!("{}: there is a file that is no page; remove it, or give another name", named());
         } else {
-            Some(WholeFile::create(path, true).with_context(named)?)
+            Some(output::create(path, true).with_context(named)?)
         };
-        let captures = captures.to_owned();
-        let files = thread::spawn(move || captures.iter().map(|path| made_of(path)).collect());
-        Ok(Making { path: path.to_owned(), file, files })
+        let files = files.to_owned();
+        let files = thread::spawn(move || files.iter().map(|path| made_of(path)).collect());
+        Ok(Page { path: path.to_owned(), file, files, flow, captures, articles: Vec::new() })
+    }
+}
+
+impl Output for Page {
+    fn has_pictures(&self) -> bool {
+        true
     }
 
-    /// Writes the page.
-    pub(super) fn end(self, articles: &[Article]) -> anyhow::Result<()> {
-        let files =
-            self.files.join().map_err(|_| anyhow!("the hashes of the files could not be computed"))?;
+    fn report(&mut self, report: &View<'_>, timeline: Option<&Timeline>) -> anyhow::Result<()> {
+        let wanted: Vec<usize> = match self.flow.as_deref().map(|which| find_flow(report, which)) {
+            Some(Err(error)) if self.captures == 1 => return Err(error),
+            found => found.and_then(Result::ok).into_iter().collect(),
+        };
+        let most = PICTURES.div_ceil(self.captures);
+        let pictures = timeline.map_or_else(Vec::new, |timeline| timeline.charts(report, &wanted, most));
+        let rows = (Html::ROWS / self.captures).max(100);
+        self.articles.push(Article::of(report, pictures, rows)?);
+        Ok(())
+    }
+
+    fn end(self: Box<Self>) -> anyhow::Result<()> {
+        let Page { path, file, files, articles, .. } = *self;
+        let files = files.join().map_err(|_| anyhow!("the hashes of the files could not be computed"))?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
         let at_ns = now.and_then(|now| i64::try_from(now.as_nanos()).ok());
         let made = Made { command: command(), at_ns, files };
-        let Some(mut file) = self.file else {
+        let Some(mut file) = file else {
             let mut out = io::BufWriter::new(terminal::stdout()?);
-            made.page(articles, &mut out)?;
+            made.page(&articles, &mut out)?;
             return Ok(out.flush()?);
         };
         let mut out = io::BufWriter::new(&mut file);
-        let written = made.page(articles, &mut out).and_then(|()| out.flush());
+        let written = made.page(&articles, &mut out).and_then(|()| out.flush());
         drop(out);
-        written.and_then(|()| file.keep()).with_context(|| format!("--html: {}", self.path.display()))
+        written.and_then(|()| file.keep()).with_context(|| format!("--html: {}", path.display()))
     }
 }
 

@@ -1,0 +1,314 @@
+//! The work of `analyze`: captures are read, several at a time, and their analyses handed to the outputs.
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use anyhow::anyhow;
+
+#[cfg(feature = "parquet")]
+use super::indexed;
+use super::{
+    output::{Printer, stdout},
+    state::State,
+};
+use crate::cli::{
+    Outcome,
+    input::{Progress, STOP, describe, try_open},
+    pipeline::{self, Step},
+    say,
+    tracking::{self, name_interfaces, push_if_matching},
+};
+use rdmawire::{
+    analyze::{
+        Analysis, Batch, Ended, Files, Options,
+        metric::{
+            messages::Messages,
+            timeline::{self, Ends, Timeline},
+        },
+    },
+    capture::{Compression, Info, Merge, Reader, Source},
+    filter::Filter,
+};
+
+/// A report of at most so many flows is buffered, so that the analysis need not wait for its reader.
+const MAX_BUFFERED: usize = 4096;
+
+/// What is meant by the arguments.
+pub(super) struct Run {
+    pub(super) files: Vec<PathBuf>,
+    /// All files are one trace.
+    pub(super) merge: bool,
+    pub(super) filter: Option<Filter>,
+    /// Of each analysis.
+    pub(super) options: Options,
+    /// Of all analyses.
+    pub(super) threads: usize,
+    /// How often there are reports before the end.
+    pub(super) every: Option<Duration>,
+    pub(super) has_messages: bool,
+    pub(super) has_pictures: bool,
+    /// Flows that get pictures in any case.
+    pub(super) pictured: Vec<Ends>,
+    pub(super) state: State,
+    pub(super) printer: Arc<Mutex<Printer>>,
+}
+
+/// What one analysis reads.
+pub(super) trait Input {
+    /// Its name in tables.
+    fn name(&self) -> String;
+
+    /// Passes all of it to an analysis. Returns what is known of its files, and whether all of it could be read; errors are printed.
+    fn feed(self, run: &Run, analysis: &mut Analysis) -> (Files, bool);
+}
+
+/// The frames of one capture, or of several that are one trace.
+struct Frames<S> {
+    source: S,
+    threads: usize,
+    /// What is known of its files.
+    files: fn(&S) -> Vec<&Info>,
+}
+
+impl<S: Source + Send> Frames<S> {
+    fn new(source: S, threads: usize, files: fn(&S) -> Vec<&Info>) -> Frames<S> {
+        // Each compressed file has a thread that decompresses it.
+        let compressed = files(&source).iter().filter(|file| file.compression != Compression::None).count();
+        Frames { source, threads: threads.saturating_sub(compressed), files }
+    }
+
+    fn described(&self) -> Files {
+        describe((self.files)(&self.source).into_iter())
+    }
+
+    /// Whether there are enough bytes to be worth a second thread.
+    fn is_long(&self) -> bool {
+        let info = self.source.info();
+        let long = if info.compression == Compression::None { 1 << 20 } else { 64 << 10 };
+        info.total_bytes.is_some_and(|bytes| bytes >= long)
+    }
+}
+
+impl<S: Source + Send> Input for Frames<S> {
+    fn name(&self) -> String {
+        let names: Vec<&str> = (self.files)(&self.source).iter().map(|info| info.name.as_str()).collect();
+        names.join(",")
+    }
+
+    fn feed(mut self, run: &Run, analysis: &mut Analysis) -> (Files, bool) {
+        let is_all = match self.threads > 1 && self.is_long() {
+            true => feed_on_threads(&mut self.source, self.threads, run, analysis),
+            false => tracking::feed(&mut self.source, &run.options, &run.filter, analysis),
+        };
+        (self.described(), is_all)
+    }
+}
+
+impl Run {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        let is_all = if self.merge { self.merged()? } else { self.each()? };
+        self.printer().end()?;
+        Ok(if is_all { Outcome::Done } else { Outcome::Failed })
+    }
+
+    fn printer(&self) -> MutexGuard<'_, Printer> {
+        held(&self.printer)
+    }
+
+    /// Analyzes each file by itself, several at a time. Returns whether all of them could be read.
+    fn each(&self) -> anyhow::Result<bool> {
+        let threads = if self.has_messages { 1 } else { self.threads.min(self.files.len()).max(1) };
+        let (next, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let all_read = AtomicBool::new(true);
+        let failed: Mutex<Option<anyhow::Error>> = Mutex::new(None);
+        let work = || {
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(path) = self.files.get(at) else { break };
+                if STOP.load(Ordering::Relaxed) {
+                    break;
+                }
+                // Threads without a file help the others.
+                let unended = self.files.len() - ended.load(Ordering::Relaxed);
+                let done = self.file(path, self.threads / threads.min(unended));
+                ended.fetch_add(1, Ordering::Relaxed);
+                let result = done.and_then(|(ended, is_all)| {
+                    all_read.fetch_and(is_all, Ordering::Relaxed);
+                    self.printer().put(at, ended)
+                });
+                if let Err(error) = result {
+                    // The output cannot be written: the other threads stop.
+                    STOP.store(true, Ordering::Relaxed);
+                    failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                }
+            }
+        };
+        if threads == 1 {
+            work();
+        } else {
+            thread::scope(|scope| (0..threads).for_each(|_| _ = scope.spawn(work)));
+        }
+        let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        failed.map_or(Ok(all_read.into_inner()), Err)
+    }
+
+    /// Analyzes one file. Returns the analysis, `None` if the file could not be opened, and whether all of it could be read. Errors
+    /// are printed.
+    fn file(&self, path: &Path, threads: usize) -> anyhow::Result<(Option<Ended>, bool)> {
+        #[cfg(feature = "parquet")]
+        if path.is_dir() {
+            let Some(index) = indexed::open(path) else { return Ok((None, false)) };
+            let (ended, is_all) = self.analyze(index)?;
+            return Ok((Some(ended), is_all));
+        }
+        let Some(reader) = try_open(path) else { return Ok((None, false)) };
+        let (ended, is_all) = self.frames(Frames::new(reader, threads, |reader| vec![reader.info()]))?;
+        Ok((Some(ended), is_all))
+    }
+
+    /// Analyzes all files as one trace. Returns whether all of them could be read.
+    fn merged(&self) -> anyhow::Result<bool> {
+        let readers: Vec<Reader> = self.files.iter().filter_map(|path| try_open(path)).collect();
+        let all_read = readers.len() == self.files.len();
+        if readers.is_empty() {
+            return Ok(false);
+        }
+        let merge = Frames::new(Merge::new(readers), self.threads, files_of);
+        let (ended, is_all) = self.frames(merge)?;
+        self.printer().put(0, Some(ended))?;
+        Ok(all_read && is_all)
+    }
+
+    fn frames<S: Source + Send>(&self, frames: Frames<S>) -> anyhow::Result<(Ended, bool)> {
+        match self.every {
+            Some(every) => self.analyze_reporting(frames, every),
+            None => self.analyze(frames),
+        }
+    }
+
+    /// Analyzes an input to its end; messages go to the outputs, where they are asked for. Returns the analysis, and whether all of the
+    /// input could be read.
+    fn analyze(&self, input: impl Input) -> anyhow::Result<(Ended, bool)> {
+        let mut analysis = self.state.begin(self.options.clone(), self.timeline())?;
+        if self.has_messages {
+            let (name, printer) = (input.name(), self.printer.clone());
+            analysis.add(Messages::new(move |message| held(&printer).message(&name, message)));
+        }
+        let (files, is_all) = input.feed(self, &mut analysis);
+        let mut ended = self.state.end(analysis, files, self.has_pictures)?;
+        if let Some(messages) = ended.metric_mut::<Messages>() {
+            messages.end();
+            self.printer().written()?;
+        }
+        Ok((ended, is_all))
+    }
+
+    /// What pictures need, if an output has some.
+    fn timeline(&self) -> Option<Timeline> {
+        let captures = if self.merge { 1 } else { self.files.len() };
+        let budget = timeline::BUDGET / self.threads.min(captures).max(1);
+        self.has_pictures.then(|| Timeline::new(budget, self.pictured.clone()))
+    }
+
+    /// Analyzes frames, and writes reports meanwhile.
+    fn analyze_reporting<S: Source + Send>(
+        &self,
+        mut frames: Frames<S>,
+        every: Duration,
+    ) -> anyhow::Result<(Ended, bool)> {
+        let analysis = Mutex::new(self.state.begin(self.options.clone(), None)?);
+        // A second thread prints the reports: the next frame may never come.
+        let (over, changed) = (Mutex::new(false), Condvar::new());
+        let name = frames.source.info().name.clone();
+        let reported = thread::scope(|scope| {
+            let reporter = scope.spawn(|| -> anyhow::Result<()> {
+                let mut is_over = over.lock().unwrap_or_else(PoisonError::into_inner);
+                loop {
+                    let wait = changed.wait_timeout_while(is_over, every, |over| !*over);
+                    is_over = wait.unwrap_or_else(PoisonError::into_inner).0;
+                    if *is_over {
+                        return Ok(());
+                    }
+                    if let Err(error) = self.print_so_far(&analysis, &name) {
+                        STOP.store(true, Ordering::Relaxed);
+                        return Err(error);
+                    }
+                }
+            });
+            let is_all = tracking::feed(&mut frames.source, &self.options, &self.filter, &analysis);
+            *over.lock().unwrap_or_else(PoisonError::into_inner) = true;
+            changed.notify_all();
+            reporter.join().map(|reported| reported.map(|()| is_all))
+        });
+        let is_all = reported.map_err(|_| anyhow!("the report could not be made"))??;
+        let analysis = analysis.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok((self.state.end(analysis, frames.described(), false)?, is_all))
+    }
+
+    /// Prints the report of an analysis that continues. The analysis waits until the report is made; if the report is too long to be
+    /// buffered, until it is written.
+    fn print_so_far(&self, analysis: &Mutex<Analysis>, name: &str) -> anyhow::Result<()> {
+        let mut held = analysis.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut report = held.report_so_far();
+        report.head.to_mut().capture.files.push(name.to_owned());
+        let mut out = stdout()?;
+        if report.flows.len() > MAX_BUFFERED {
+            self.printer().report_so_far(&report, &mut out)?;
+        } else {
+            let mut text = Vec::new();
+            self.printer().report_so_far(&report, &mut text)?;
+            drop(report);
+            drop(held);
+            out.write_all(&text)?;
+        }
+        Ok(out.flush()?)
+    }
+}
+
+fn held(printer: &Mutex<Printer>) -> MutexGuard<'_, Printer> {
+    printer.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn files_of(merge: &Merge) -> Vec<&Info> {
+    merge.readers().map(|reader| reader.info()).collect()
+}
+
+/// [`tracking::feed`] on several threads.
+fn feed_on_threads(
+    source: &mut (impl Source + Send),
+    threads: usize,
+    run: &Run,
+    analysis: &mut Analysis,
+) -> bool {
+    let (options, filter) = (&run.options, run.filter.as_ref());
+    let mut progress = Progress::new(source.info());
+    let mut number = analysis.frames();
+    let result = pipeline::run(source, options, threads, filter.is_some(), &STOP, |step| match step {
+        Step::Packets(prepared) => analysis.push_prepared(Batch::Fast(prepared)),
+        Step::Encap(packet) => analysis.push_prepared(Batch::Encap(packet)),
+        Step::Frame(record, icrc) => match (filter, icrc) {
+            (None, Some(icrc)) => analysis.push_prepared(Batch::Frame(record, icrc)),
+            (None, None) => analysis.push(record),
+            (Some(filter), _) => {
+                number += 1;
+                let (d, icrc) = match icrc {
+                    Some(icrc) => (options.dissection(record), icrc),
+                    None => options.examine(record),
+                };
+                push_if_matching(analysis, record, &d, icrc, filter, number);
+            }
+        },
+        Step::Interfaces(from, interfaces) => name_interfaces(analysis, interfaces, from),
+        Step::Progress(bytes) => progress.show(bytes),
+    });
+    progress.clear();
+    result.inspect_err(|error| say(format_args!("{error}"))).is_ok()
+}
