@@ -103,7 +103,7 @@ impl Plot {
     }
 
     fn scene(&self, report: &View<'_>, timeline: &Timeline) -> anyhow::Result<Scene> {
-        let picture = || {
+        let flow = || {
             let at = match &self.flow {
                 Some(which) => {
                     report::find_flow(report, which).map_err(|error| anyhow!("--flow: {error}"))?
@@ -115,15 +115,13 @@ impl Plot {
             };
             let none =
                 || anyhow!("the flow was left out, as there are too many: name it as SOURCE,DESTINATION,QP");
-            timeline.picture(report, at).ok_or_else(none)
+            timeline.flow(report, at).ok_or_else(none)
         };
         let scene = match self.what {
-            What::Psn => Scene::psn(&picture()?),
-            What::Rate => match (&self.flow, timeline.classes()) {
-                (Some(_), Some((axis, _))) => Scene::rate_of_flow(&picture()?, &axis),
-                _ => Scene::rate(report, timeline).unwrap_or_default(),
-            },
-            What::Latency => Scene::latency(&picture()?),
+            What::Psn => Scene::psn(&flow()?),
+            What::Rate if self.flow.is_some() => Scene::rate_of_flow(&flow()?),
+            What::Rate => Scene::rate(report, timeline).unwrap_or_default(),
+            What::Latency => Scene::latency(&flow()?),
             What::Matrix => Scene::matrix(report),
             What::Pause => Scene::pause(report, timeline),
         };

@@ -1,7 +1,7 @@
 //! Pictures of a capture: of a flow's packets over PSN and time, rate, latency, hosts, pauses.
 //!
-//! A [`Scene`] is the data of one picture: points, lines, bands and cells with their axes. It is made from the report and the
-//! [timeline](crate::analyze::metric::timeline), and drawn as [SVG](Scene::svg) or as [text](Scene::text). [`perfetto`] writes the same
+//! A [`Scene`] is one picture: points, lines, bands and cells with their axes. It is made from a [chart](crate::report::chart), which
+//! pages draw too, and drawn as [SVG](Scene::svg) or as [text](Scene::text). [`perfetto`] writes the same
 //! data as a trace for ui.perfetto.dev.
 
 #[cfg(feature = "cli")]
@@ -15,16 +15,16 @@ use crate::{
     analyze::metric::timeline::{Axis, Kind, Timeline},
     report::{self, View},
 };
-pub use scene::{Ax, Layer, Scene, Shape};
+pub use scene::{Ax, Colour, Layer, Point, Scene, Shape};
 
 /// A flow's rate over time as a line of blocks, and below it what happened: `x` retransmission, `!` NAK or RNR NAK, `*` mark or CNP. `None`
 /// if the flow has no line.
 pub fn sparkline(view: &View<'_>, timeline: &Timeline, at: usize, columns: usize) -> Option<String> {
     const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let (picture, (axis, _)) = (timeline.picture(view, at)?, timeline.classes()?);
-    let (first, last) = (picture.flow.first_ns, picture.flow.last_ns);
-    let (bins, width_ns) = picture.line.bins.get();
-    let axis = Axis { width_ns, ..axis };
+    let flow = timeline.flow(view, at)?;
+    let (first, last) = (flow.flow.first_ns, flow.flow.last_ns);
+    let (bins, width_ns) = flow.line.bins.get();
+    let axis = Axis { width_ns, ..flow.axis? };
     let span = last.saturating_sub(first).max(1) as i128;
     let column = |ns: i64| {
         let at = ns.saturating_sub(first).max(0) as i128 * columns as i128 / (span + 1);
@@ -41,8 +41,8 @@ pub fn sparkline(view: &View<'_>, timeline: &Timeline, at: usize, columns: usize
     let most = sums.iter().copied().max()?.max(1);
     let rates = sums.iter().map(|sum| BLOCKS[(*sum as u128 * 8).div_ceil(most as u128) as usize]);
     let mut events = vec![' '; columns];
-    let back = picture.back.into_iter().flat_map(|back| back.stretches());
-    for event in picture.line.stretches().chain(back) {
+    let back = flow.back.into_iter().flat_map(|back| back.stretches());
+    for event in flow.line.stretches().chain(back) {
         let sign = match event.kind {
             Kind::Nak | Kind::RnrNak => '!',
             Kind::Again => 'x',

@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::{
-    analyze::metric::timeline::{Axis, Kind, Measured, Picture, Timeline, What},
+    analyze::metric::timeline::{Axis, FlowTimeline, Kind, Measured, Timeline, What},
     report::{View, clean},
     wire::Psn,
 };
@@ -36,7 +36,7 @@ pub fn write(
     trace.clock(first)?;
     let mut hosts: HashMap<String, u64> = HashMap::new();
     let mut peers: HashMap<(String, String), u64> = HashMap::new();
-    for picture in flows.iter().filter_map(|at| timeline.picture(report, *at)) {
+    for picture in flows.iter().filter_map(|at| timeline.flow(report, *at)) {
         let (src, dst) = (picture.flow.src.clone(), picture.flow.dst.clone());
         let host = match hosts.get(&src) {
             Some(host) => *host,
@@ -53,8 +53,7 @@ pub fn write(
                 *peers.entry((src, dst)).or_insert(track)
             }
         };
-        let axis = timeline.classes().map(|(axis, _)| axis);
-        trace.flow(peer, &picture, axis)?;
+        trace.flow(peer, &picture)?;
     }
     let pauses = timeline.pauses();
     if !pauses.is_empty() {
@@ -227,7 +226,7 @@ impl Trace<'_> {
         self.event(ns, &event.number(field::EVENT_TRACK, track).number(field::EVENT_COUNT, value))
     }
 
-    fn flow(&mut self, peer: u64, picture: &Picture<'_>, axis: Option<Axis>) -> io::Result<()> {
+    fn flow(&mut self, peer: u64, picture: &FlowTimeline<'_>) -> io::Result<()> {
         let qp = picture.flow.dest_qp;
         let name = match picture.flow.peer_qp {
             Some(from) => format!("QP {qp:#x} (qpNum {from} to {qp})"),
@@ -265,7 +264,7 @@ impl Trace<'_> {
             }
         }
         self.instants(own, picture, number)?;
-        if let Some(axis) = axis {
+        if let Some(axis) = picture.axis {
             let (bins, width_ns) = picture.line.bins.get();
             let axis = Axis { width_ns, ..axis };
             let track = self.track(Some(own), "goodput", Some("bit/s"))?;
@@ -292,7 +291,7 @@ impl Trace<'_> {
     }
 
     /// Messages overlap: each is on the first track that is free.
-    fn messages(&mut self, own: u64, picture: &Picture<'_>, number: (&str, u64)) -> io::Result<()> {
+    fn messages(&mut self, own: u64, picture: &FlowTimeline<'_>, number: (&str, u64)) -> io::Result<()> {
         let mut messages: Vec<Measured> = picture.line.latency[What::Message as usize].samples().to_vec();
         messages.sort_by_key(|message| (message.from_ns, message.to_ns));
         let mut lanes: Vec<(u64, i64)> = Vec::new();
@@ -319,7 +318,7 @@ impl Trace<'_> {
     }
 
     /// Losses, and the NAKs and retransmissions that arrows lead to; then all other events.
-    fn instants(&mut self, own: u64, picture: &Picture<'_>, number: (&str, u64)) -> io::Result<()> {
+    fn instants(&mut self, own: u64, picture: &FlowTimeline<'_>, number: (&str, u64)) -> io::Result<()> {
         let mut naks: HashMap<u64, Vec<Arrow>> = HashMap::new();
         let mut resends: Vec<(i64, u32, Arrow)> = Vec::new();
         let mut events: Vec<(i64, Message)> = Vec::new();

@@ -1,12 +1,21 @@
-//! The data of each picture.
+//! Charts as they are drawn: scaled, coloured, with their axes. The data is that of pages.
 
 use std::collections::BTreeMap;
 
 use crate::{
-    analyze::metric::timeline::{Axis, Bins, Hole, Kind, Picture, Place, Stretch, Timeline, What},
-    report::{self, Flow, View, clean, units::several},
-    wire::Psn,
+    analyze::metric::timeline::{FlowTimeline, Timeline, What, pause_chart},
+    report::{
+        self, Flow, View,
+        chart::{Band, Chart, Mark, Series},
+        clean,
+        units::{priority, several},
+    },
 };
+
+/// A point of a picture: x and y.
+pub type Point = (f64, f64);
+/// Red, green, blue.
+pub type Colour = (u8, u8, u8);
 
 /// One axis.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,15 +30,15 @@ pub struct Ax {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// Lines, each between two points.
-    Lines(Vec<[(f64, f64); 2]>),
+    Lines(Vec<[Point; 2]>),
     /// One line through all points.
-    Path(Vec<(f64, f64)>),
+    Path(Vec<Point>),
     /// Points.
-    Points(Vec<(f64, f64)>),
+    Points(Vec<Point>),
     /// Spans of the horizontal axis, over the whole height.
     Bands(Vec<[f64; 2]>),
     /// Rectangles: two opposite corners, and a shade from 0 to 1.
-    Cells(Vec<([(f64, f64); 2], f64)>),
+    Cells(Vec<([Point; 2], f64)>),
 }
 
 /// Data of one kind.
@@ -37,8 +46,8 @@ pub enum Shape {
 pub struct Layer {
     /// Its name in the legend.
     pub name: String,
-    /// Red, green, blue.
-    pub colour: (u8, u8, u8),
+    /// Its colour.
+    pub colour: Colour,
     /// The data.
     pub shape: Shape,
 }
@@ -56,21 +65,21 @@ pub struct Scene {
     pub layers: Vec<Layer>,
 }
 
-const GREY: (u8, u8, u8) = (150, 150, 150);
-const BLUE: (u8, u8, u8) = (31, 119, 180);
-const RED: (u8, u8, u8) = (214, 39, 40);
-const ORANGE: (u8, u8, u8) = (255, 127, 14);
-const GREEN: (u8, u8, u8) = (44, 160, 44);
-const PURPLE: (u8, u8, u8) = (148, 103, 189);
-const BROWN: (u8, u8, u8) = (140, 86, 75);
-const PINK: (u8, u8, u8) = (227, 119, 194);
+const GREY: Colour = (150, 150, 150);
+const BLUE: Colour = (31, 119, 180);
+const RED: Colour = (214, 39, 40);
+const ORANGE: Colour = (255, 127, 14);
+const GREEN: Colour = (44, 160, 44);
+const PURPLE: Colour = (148, 103, 189);
+const BROWN: Colour = (140, 86, 75);
+const PINK: Colour = (227, 119, 194);
 /// Colours of layers of one sort.
-const MANY: [(u8, u8, u8); 8] = [BLUE, ORANGE, GREEN, RED, PURPLE, BROWN, PINK, GREY];
+const MANY: [Colour; 8] = [BLUE, ORANGE, GREEN, RED, PURPLE, BROWN, PINK, GREY];
 
 /// Hosts of the matrix, at most; the others are one.
 const HOSTS: usize = 24;
 
-/// Times from a beginning, in a unit that suits their length.
+/// Times of charts from a beginning, in a unit that suits their length.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     from_ns: i64,
@@ -89,6 +98,18 @@ impl Clock {
         Clock { from_ns, unit_ns, unit }
     }
 
+    /// From a flow's first packet on.
+    fn of(flow: &FlowTimeline<'_>) -> Clock {
+        Clock::new(flow.flow.first_ns - flow.start_ns, flow.flow.last_ns - flow.start_ns)
+    }
+
+    /// From the capture's first frame on.
+    fn of_capture(report: &View<'_>) -> Clock {
+        let (first, last) =
+            (report.head.capture.first_ns.unwrap_or(0), report.head.capture.last_ns.unwrap_or(0));
+        Clock::new(0, last.saturating_sub(first))
+    }
+
     fn at(&self, ns: i64) -> f64 {
         ns.saturating_sub(self.from_ns) as f64 / self.unit_ns
     }
@@ -98,45 +119,70 @@ impl Clock {
     }
 }
 
-/// PSNs as numbers that go on where PSNs begin again with 0.
-#[derive(Clone, Copy, Debug, Default)]
-struct Count {
-    last: Option<u32>,
-    value: i64,
-}
-
-impl Count {
-    fn of(&mut self, psn: u32) -> i64 {
-        let ahead = Psn(psn).distance_from(Psn(*self.last.get_or_insert(psn))) as i64;
-        let value = self.value + ahead;
-        if ahead > 0 {
-            (self.last, self.value) = (Some(psn), value);
-        }
-        value
-    }
-}
-
 fn name(flow: &Flow) -> String {
     clean(&format!("{} > {} QP {:#x}", flow.src, flow.dst, flow.dest_qp)).into_owned()
 }
 
-/// What is drawn in the order of time.
-enum Item<'a> {
-    Stretch(&'a Stretch),
-    Hole(&'a Hole),
+/// How marks are drawn.
+#[derive(Clone, Copy)]
+enum Form {
+    /// A line from the first packet to the last.
+    Line,
+    /// Points at both.
+    Points,
+    /// Points on the lower edge: they have no PSN.
+    Edge,
+    /// Lines over the PSNs that are missing, where it shows.
+    Gap,
+    /// Points where it shows.
+    Start,
 }
 
-impl Item<'_> {
-    fn ns(&self) -> i64 {
-        match self {
-            Item::Stretch(stretch) => stretch.from_ns,
-            Item::Hole(hole) => hole.ns,
+const BLACK: Colour = (0, 0, 0);
+
+/// The look of series in a chart of PSNs, by their roles: the lowest layer first.
+const LOOKS: [(&str, Colour, Form); 17] = [
+    ("ack", GREEN, Form::Line),
+    ("ack-again", GREEN, Form::Points),
+    ("new", BLUE, Form::Line),
+    ("response", BLUE, Form::Line),
+    ("again", RED, Form::Points),
+    ("late", ORANGE, Form::Points),
+    ("copy", GREY, Form::Points),
+    ("ambiguous", PINK, Form::Points),
+    ("corrupt", BROWN, Form::Points),
+    ("trimmed", BROWN, Form::Points),
+    ("nak", (120, 0, 0), Form::Points),
+    ("rnr", PURPLE, Form::Points),
+    ("cnp", BLACK, Form::Edge),
+    ("ce", (188, 160, 20), Form::Points),
+    ("lost-before", BLACK, Form::Gap),
+    ("lost", GREY, Form::Gap),
+    ("lost-after", BLACK, Form::Start),
+];
+
+/// A look's shape of these marks. `lowest`: the lower edge.
+fn shape(form: Form, marks: &[Mark], clock: &Clock, lowest: f64) -> Shape {
+    let ends = |&(from_ns, to_ns, from, to, ..): &Mark| {
+        [(clock.at(from_ns), from as f64), (clock.at(to_ns), to as f64)]
+    };
+    let gap =
+        |&(ns, _, from, to, ..): &Mark| [(clock.at(ns), from as f64 - 0.4), (clock.at(ns), to as f64 + 0.4)];
+    let points = |[a, b]: [Point; 2]| if a == b { vec![a] } else { vec![a, b] };
+    match form {
+        Form::Line => Shape::Lines(marks.iter().map(ends).collect()),
+        Form::Points => Shape::Points(marks.iter().map(ends).flat_map(points).collect()),
+        Form::Edge => {
+            let at_edge = |[(a, _), (b, _)]: [Point; 2]| points([(a, lowest), (b, lowest)]);
+            Shape::Points(marks.iter().map(ends).flat_map(at_edge).collect())
         }
+        Form::Gap => Shape::Lines(marks.iter().map(gap).collect()),
+        Form::Start => Shape::Points(marks.iter().map(|mark| ends(mark)[0]).collect()),
     }
 }
 
 impl Scene {
-    fn add(&mut self, name: &str, colour: (u8, u8, u8), shape: Shape) {
+    fn add(&mut self, name: &str, colour: Colour, shape: Shape) {
         let is_empty = match &shape {
             Shape::Lines(lines) => lines.is_empty(),
             Shape::Path(points) | Shape::Points(points) => points.is_empty(),
@@ -148,133 +194,73 @@ impl Scene {
         }
     }
 
-    /// PSN over time, after tcptrace: each packet where it was sent, the line of acknowledgements below, holes, NAKs and marks, and the
-    /// times of recovery and waiting as bands.
-    pub fn psn(picture: &Picture<'_>) -> Scene {
-        let Picture { flow, line, back, .. } = picture;
-        let clock = Clock::new(flow.first_ns, flow.last_ns);
-        let mut items: Vec<Item<'_>> = line.stretches().map(Item::Stretch).collect();
-        items.extend(line.holes.iter().filter(|hole| hole.missing() > 0).map(Item::Hole));
-        items.extend(back.iter().flat_map(|back| back.stretches()).map(Item::Stretch));
-        items.sort_by_key(Item::ns);
-        let mut count = Count::default();
-        let mut lines: BTreeMap<Kind, Vec<[(f64, f64); 2]>> = BTreeMap::new();
-        let mut holes = [Vec::new(), Vec::new()];
-        for item in &items {
-            let (kind, from, to) = match item {
-                Item::Stretch(stretch) => {
-                    // CNPs have no PSN: they stand where the flow is.
-                    let is_placed = stretch.kind != Kind::Cnp;
-                    let from = if is_placed { count.of(stretch.from_psn) } else { count.value };
-                    let to = if is_placed { count.of(stretch.to_psn) } else { count.value };
-                    (stretch.kind, (stretch.from_ns, from), (stretch.to_ns, to))
-                }
-                Item::Hole(hole) => {
-                    let from = count.of(hole.psn);
-                    let to = from + i64::from(hole.packets.max(1)) - 1;
-                    let at = clock.at(hole.ns);
-                    holes[(hole.resent > 0) as usize].push([(at, from as f64 - 0.4), (at, to as f64 + 0.4)]);
-                    continue;
-                }
-            };
-            let at = |(ns, psn): (i64, i64)| (clock.at(ns), psn as f64);
-            lines.entry(kind).or_default().push([at(from), at(to)]);
-        }
-        let mut scene = Scene {
-            title: name(flow),
-            x: clock.ax(),
-            y: Ax { label: "PSN from the first".into(), ..Ax::default() },
-            ..Scene::default()
+    fn over_time(title: String, clock: &Clock, y: &str) -> Scene {
+        Scene { title, x: clock.ax(), y: Ax { label: y.into(), ..Ax::default() }, layers: Vec::new() }
+    }
+
+    /// PSN over time, after tcptrace: each packet where it was sent, the line of acknowledgements below, losses, NAKs and marks, and
+    /// the times of recovery and waiting as bands.
+    pub fn psn(flow: &FlowTimeline<'_>) -> Scene {
+        let clock = Clock::of(flow);
+        let mut scene = Scene::over_time(name(&flow.flow), &clock, "PSN from the first");
+        let Some(chart) = flow.psn_chart(flow.recovering().chain(flow.waiting()).collect()) else {
+            return scene;
         };
-        let band = |from: i64, to: i64| [clock.at(from), clock.at(to)];
-        let recovery = picture.episodes.iter().map(|episode| {
-            let lasted = episode.recovered_ns.map_or(0, |ns| i64::try_from(ns).unwrap_or(i64::MAX));
-            band(episode.start_ns, episode.start_ns.saturating_add(lasted))
-        });
-        scene.add("recovery", (255, 224, 178), Shape::Bands(recovery.collect()));
-        let waits = picture.waits.iter().map(|wait| band(wait.start_ns, wait.end_ns.unwrap_or(flow.last_ns)));
-        scene.add("receiver not ready", (225, 213, 240), Shape::Bands(waits.collect()));
-        let colours = [
-            (Kind::Ack, GREEN),
-            (Kind::AckAgain, GREEN),
-            (Kind::New, BLUE),
-            (Kind::Again, RED),
-            (Kind::Late, ORANGE),
-            (Kind::Copy, GREY),
-            (Kind::Ambiguous, PINK),
-            (Kind::Corrupt, BROWN),
-            (Kind::Trimmed, BROWN),
-            (Kind::Nak, (120, 0, 0)),
-            (Kind::RnrNak, PURPLE),
-            (Kind::Cnp, (0, 0, 0)),
-            (Kind::Ce, (188, 160, 20)),
-        ];
-        for (kind, colour) in colours {
-            let Some(lines) = lines.remove(&kind) else { continue };
-            let shape = match kind.is_ordinary() {
-                true => Shape::Lines(lines),
-                false => Shape::Points(
-                    lines.into_iter().flat_map(|[a, b]| if a == b { vec![a] } else { vec![a, b] }).collect(),
-                ),
-            };
-            scene.add(kind.name(), colour, shape);
+        let bands = |what: &str| {
+            let own = chart.bands.iter().filter(|band: &&Band| band.0 == what);
+            Shape::Bands(own.map(|&(_, from, to)| [clock.at(from), clock.at(to)]).collect())
+        };
+        scene.add("recovery", (255, 224, 178), bands("recovery"));
+        scene.add("receiver not ready", (225, 213, 240), bands("RNR wait"));
+        let placed = chart.series.iter().filter(|series| series.role != "cnp");
+        let lowest = placed.flat_map(|series| &series.marks).map(|mark| mark.2).min().unwrap_or(0) as f64;
+        for (role, colour, form) in LOOKS {
+            for series in chart.series.iter().filter(|series| series.role == role) {
+                scene.add(&series.name, colour, shape(form, &series.marks, &clock, lowest));
+            }
         }
-        let [unseen, lost] = holes;
-        scene.add(&format!("lost {}", Place::BeforeTap.name()), (0, 0, 0), Shape::Lines(lost));
-        scene.add(&format!("lost, {}", Place::NotSeen.name()), GREY, Shape::Lines(unseen));
-        let mut count = Count::default();
-        let first = line.sent[0].stretches().first().map_or(0, |first| first.from_psn);
-        count.of(first);
-        let after = picture.losses.iter().filter(|loss| loss.place == Place::AfterTap);
-        let after = after.map(|loss| (clock.at(loss.ns), count.of(loss.psn) as f64));
-        scene.add(&format!("lost {}", Place::AfterTap.name()), (0, 0, 0), Shape::Points(after.collect()));
         scene
     }
 
-    /// Rate and goodput of a flow over time, in Gbit/s; the marks and CNPs on the axis.
-    pub fn rate_of_flow(picture: &Picture<'_>, axis: &Axis) -> Scene {
-        let Picture { flow, line, back, .. } = picture;
-        let clock = Clock::new(axis.origin_ns, flow.last_ns);
-        let mut scene = Scene { title: name(flow), x: clock.ax(), y: gigabits(), ..Scene::default() };
-        scene.add("on the wire", GREY, Shape::Path(rate(&line.bins, axis, &clock, |bin| bin.l1_bytes)));
-        scene.add("goodput", BLUE, Shape::Path(rate(&line.bins, axis, &clock, |bin| bin.goodput_bytes)));
-        for (kind, of, colour) in
-            [(Kind::Again, Some(*line), RED), (Kind::Ce, Some(*line), ORANGE), (Kind::Cnp, *back, (0, 0, 0))]
-        {
-            let events =
-                of.into_iter().flat_map(|line| line.events.stretches()).filter(|event| event.kind == kind);
-            scene.add(
-                kind.name(),
-                colour,
-                Shape::Points(events.map(|event| (clock.at(event.from_ns), 0.0)).collect()),
-            );
+    /// Rate and goodput of a flow over time, in Gbit/s; retransmissions, marks and CNPs on the axis.
+    pub fn rate_of_flow(flow: &FlowTimeline<'_>) -> Scene {
+        let from_ns = flow.axis.map_or(0, |axis| axis.origin_ns - flow.start_ns);
+        let clock = Clock::new(from_ns, flow.flow.last_ns - flow.start_ns);
+        let mut scene = Scene::over_time(name(&flow.flow), &clock, "Gbit/s");
+        let Some(rates) = flow.rate_chart() else { return scene };
+        for (series, colour) in rates.series.iter().zip([GREY, BLUE]) {
+            scene.add(&series.name, colour, gigabits(series, &clock));
+        }
+        let packets = flow.psn_chart(Vec::new()).unwrap_or_default();
+        for (role, colour) in [("again", RED), ("ce", ORANGE), ("cnp", BLACK)] {
+            for series in packets.series.iter().filter(|series| series.role == role) {
+                let points = series.marks.iter().map(|mark| (clock.at(mark.0), 0.0));
+                scene.add(&series.name, colour, Shape::Points(points.collect()));
+            }
         }
         scene
     }
 
     /// The rate of the whole capture over time, by traffic class, in Gbit/s; `None` without a packet.
     pub fn rate(report: &View<'_>, timeline: &Timeline) -> Option<Scene> {
-        let (axis, classes) = timeline.classes()?;
-        let clock = Clock::new(axis.origin_ns, report.head.capture.last_ns.unwrap_or(axis.origin_ns));
-        let mut scene =
-            Scene { title: "Traffic by class".into(), x: clock.ax(), y: gigabits(), ..Scene::default() };
-        for ((dscp, bins), colour) in classes.iter().zip(MANY.into_iter().cycle()) {
-            let name = dscp.map_or("no DSCP".to_owned(), |dscp| format!("DSCP {dscp}"));
-            scene.add(&name, colour, Shape::Path(rate(bins, &axis, &clock, |bin| bin.l1_bytes)));
+        let chart = timeline.class_chart(report)?;
+        let clock = Clock::of_capture(report);
+        let mut scene = Scene::over_time("Traffic by class".into(), &clock, "Gbit/s");
+        for (series, colour) in chart.series.iter().zip(MANY.into_iter().cycle()) {
+            scene.add(&series.name, colour, gigabits(series, &clock));
         }
         Some(scene)
     }
 
     /// Latencies of a flow over time, in microseconds.
-    pub fn latency(picture: &Picture<'_>) -> Scene {
-        let Picture { flow, line, .. } = picture;
-        let clock = Clock::new(flow.first_ns, flow.last_ns);
-        let y = Ax { label: "µs".into(), names: Vec::new() };
-        let mut scene = Scene { title: name(flow), x: clock.ax(), y, ..Scene::default() };
+    pub fn latency(flow: &FlowTimeline<'_>) -> Scene {
+        let clock = Clock::of(flow);
+        let mut scene = Scene::over_time(name(&flow.flow), &clock, "µs");
         for (what, colour) in What::ALL.into_iter().zip(MANY) {
-            let samples = line.latency[what as usize].samples().iter();
-            let points = samples.map(|sample| (clock.at(sample.to_ns), sample.took_ns() as f64 / 1e3));
-            scene.add(what.name(), colour, Shape::Points(points.collect()));
+            for series in flow.latency_chart(what).iter().flat_map(|chart: &Chart| &chart.series) {
+                let points = series.points.iter().map(|&(ns, took_ns)| (clock.at(ns), took_ns as f64 / 1e3));
+                scene.add(&series.name, colour, Shape::Points(points.collect()));
+            }
         }
         scene
     }
@@ -329,51 +315,32 @@ impl Scene {
 
     /// Pauses over time, a row for each sender and priority.
     pub fn pause(report: &View<'_>, timeline: &Timeline) -> Scene {
-        let (first, last) =
-            (report.head.capture.first_ns.unwrap_or(0), report.head.capture.last_ns.unwrap_or(0));
-        let clock = Clock::new(first, last);
-        let mut names: Vec<String> = Vec::new();
-        let mut cells = Vec::new();
-        for paused in timeline.pauses() {
-            let of = paused.priority.map_or("all".to_owned(), |priority| format!("priority {priority}"));
-            let name = format!("if{} {} {of}", paused.interface, paused.sender);
-            if names.last() != Some(&name) {
-                names.push(name);
-            }
-            let y = names.len() as f64 - 1.0;
-            cells.push(([(clock.at(paused.start_ns), y - 0.4), (clock.at(paused.end_ns), y + 0.4)], 1.0));
-        }
-        let y = Ax { label: "who asked for a pause".into(), names };
-        let mut scene = Scene { title: "Pauses".into(), x: clock.ax(), y, layers: Vec::new() };
-        scene.add("pause", RED, Shape::Cells(cells));
+        let first = report.head.capture.first_ns.unwrap_or(0);
+        let clock = Clock::of_capture(report);
+        let mut scene = Scene::over_time("Pauses".into(), &clock, "who asked for a pause");
+        let chart = pause_chart(&timeline.pauses(), first, |pause| {
+            format!("if{} {} {}", pause.interface, pause.sender, priority(pause.priority))
+        });
+        let Some(chart) = chart else { return scene };
+        scene.y.names = chart.series.iter().map(|series| series.name.clone()).collect();
+        let cell = |&(from_ns, to_ns, row, ..): &Mark| {
+            ([(clock.at(from_ns), row as f64 - 0.4), (clock.at(to_ns), row as f64 + 0.4)], 1.0)
+        };
+        let cells = chart.series.iter().flat_map(|series| &series.marks).map(cell);
+        scene.add("pause", RED, Shape::Cells(cells.collect()));
         scene
     }
 }
 
-fn gigabits() -> Ax {
-    Ax { label: "Gbit/s".into(), names: Vec::new() }
-}
-
-/// Bytes in bins as a path in Gbit/s, with zeros where there was nothing.
-fn rate(
-    bins: &Bins,
-    axis: &Axis,
-    clock: &Clock,
-    of: impl Fn(&crate::analyze::metric::timeline::Bin) -> u64,
-) -> Vec<(f64, f64)> {
-    let (bins, width_ns) = bins.get();
-    let axis = Axis { width_ns, ..*axis };
-    let mut path: Vec<(f64, f64)> = Vec::new();
-    let mut end = None;
-    for bin in bins {
-        if end.is_some_and(|end| end < bin.at) {
-            path.push((clock.at(axis.start_ns(end.unwrap_or(0))), 0.0));
-            path.push((clock.at(axis.start_ns(bin.at)), 0.0));
-        }
-        let gigabits = of(bin) as f64 * 8.0 / width_ns as f64;
-        path.push((clock.at(axis.start_ns(bin.at)), gigabits));
-        path.push((clock.at(axis.start_ns(bin.at + 1)), gigabits));
-        end = Some(bin.at + 1);
+/// Bits per second as a path in Gbit/s: each value holds until the next one.
+fn gigabits(series: &Series, clock: &Clock) -> Shape {
+    let mut path: Vec<Point> = Vec::with_capacity(2 * series.points.len());
+    for &(ns, bits) in &series.points {
+        let (x, y) = (clock.at(ns), bits as f64 / 1e9);
+        path.extend(path.last().map(|&(_, before)| (x, before)));
+        path.push((x, y));
     }
-    path
+    // The last bin ends; nothing falls to 0 then.
+    path.pop();
+    Shape::Path(path)
 }

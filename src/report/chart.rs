@@ -32,8 +32,8 @@ pub struct Chart {
     pub base: u32,
     /// What is drawn.
     pub series: Vec<Series>,
-    /// Spans of time behind it: what, from, to.
-    pub bands: Vec<(&'static str, i64, i64)>,
+    /// Spans of time behind it.
+    pub bands: Vec<Band>,
     /// Of dots: the percentiles of all values, also of those that are not drawn.
     pub percentiles: Option<Summary>,
 }
@@ -71,3 +71,6 @@ pub struct Series {
 /// Packets that follow each other: times of the first and the last, their values, how many, and the frame of the first, from 1; 0
 /// where that is not known. In JSON it is an array of these.
 pub type Mark = (i64, i64, i64, i64, u64, u64);
+
+/// A span of time: what, from, to.
+pub type Band = (&'static str, i64, i64);

@@ -111,7 +111,7 @@ fn pictures_have_the_losses_and_resends_of_the_truth() {
                 let src: Address = src.parse().expect("an address");
                 let at = report.flows.iter().position(|f| f.dest_qp == qp && f.src.parse() == Ok(src));
                 let Some(at) = at.filter(|_| lost > 0) else { continue };
-                let picture = timeline.picture(&report, at).expect("a picture");
+                let picture = timeline.flow(&report, at).expect("a picture");
                 let line = picture.line;
                 let order = if sees_loss { "psn_order_as_received" } else { "psn_order_as_sent" };
                 let gaps = flow[order]["requests"]["missing_psns_at_gaps"].as_u64().expect("a number");
@@ -153,7 +153,7 @@ fn a_loss_is_tied_to_its_nak_and_resend() {
     let ended = analyze(&pcaps().join("loss1_rc_write-B-300.pcap"), Timeline::default());
     let (report, timeline) = (ended.report(), kept(&ended));
     let at = timeline.chosen(&report, 1)[0];
-    let picture = timeline.picture(&report, at).expect("a picture");
+    let picture = timeline.flow(&report, at).expect("a picture");
     let [loss] = picture.losses[..] else { panic!("{:?}", picture.losses) };
     assert_eq!((loss.place, loss.packets), (Place::BeforeTap, 1));
     assert_eq!(loss.nak.map(|(_, frame)| frame), Some(82));
@@ -168,7 +168,7 @@ fn a_receiver_that_is_not_ready_makes_waits() {
     let (report, timeline) = (ended.report(), kept(&ended));
     let mut waits = 0;
     for at in timeline.chosen(&report, 100) {
-        let picture = timeline.picture(&report, at).expect("a picture");
+        let picture = timeline.flow(&report, at).expect("a picture");
         for wait in &picture.waits {
             assert!(wait.end_ns.is_none_or(|end| end - wait.start_ns >= wait.asked_ns as i64), "{wait:?}");
         }

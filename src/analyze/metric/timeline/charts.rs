@@ -1,13 +1,13 @@
 //! Pictures of flows and of the capture as data for renderers: [`report::chart`].
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::BTreeMap;
 
-use super::{Axis, Bin, Bins, Kind, Line, Loss, Picture, Place, Stretch, Timeline, What};
+use super::{Axis, Bin, Bins, FlowTimeline, Kind, Loss, Place, Stretch, Timeline, What};
 use crate::{
     analyze::{model::Space, network::Paused},
     report::{
-        self, Flow, Location, View,
-        chart::{Chart, Mark, Series, Style},
+        self, Location, Summary, View,
+        chart::{self, Band, Chart, Mark, Series, Style},
         units::priority,
     },
     wire::Psn,
@@ -18,31 +18,48 @@ const MOST_MARKS: usize = 60_000;
 /// Flows in the chart of all of them.
 const MOST_STACKED: usize = 8;
 
+/// Series of a flow's events, with their roles.
+const EVENTS: [(Kind, &str); 11] = [
+    (Kind::Again, "again"),
+    (Kind::Late, "late"),
+    (Kind::Copy, "copy"),
+    (Kind::Ambiguous, "ambiguous"),
+    (Kind::Corrupt, "corrupt"),
+    (Kind::Trimmed, "trimmed"),
+    (Kind::AckAgain, "ack-again"),
+    (Kind::Nak, "nak"),
+    (Kind::RnrNak, "rnr"),
+    (Kind::Cnp, "cnp"),
+    (Kind::Ce, "ce"),
+];
+
+/// Series of losses, with their roles.
+const PLACES: [(Place, &str); 3] =
+    [(Place::BeforeTap, "lost-before"), (Place::AfterTap, "lost-after"), (Place::NotSeen, "lost")];
+
 impl Timeline {
     /// The pictures of the capture, of the flows `wanted`, and of up to `most` others: those in trouble first, then the largest.
     /// There are fewer where their detail is too much for a page.
-    pub fn charts(&self, report: &View<'_>, wanted: &[usize], most: usize) -> Vec<report::chart::Picture> {
-        let start_ns = report.head.capture.first_ns.unwrap_or(0);
+    pub fn charts(&self, report: &View<'_>, wanted: &[usize], most: usize) -> Vec<chart::Picture> {
         let mut flows = wanted.to_vec();
         flows.extend(self.chosen(report, 2 * most).into_iter().filter(|at| !wanted.contains(at)));
         let paused = self.pauses();
-        let mut all = vec![self.whole(report, &flows, &paused, start_ns)];
+        let mut all = vec![self.whole(report, &flows, &paused)];
         let (mut marks, mut drawn) = (0, Vec::new());
         for at in flows {
             let is_wanted = wanted.contains(&at);
             if !is_wanted && (drawn.len() >= most + wanted.len() || marks >= MOST_MARKS) {
                 break;
             }
-            let Some(picture) = self.picture(report, at) else { continue };
+            let Some(flow) = self.flow(report, at) else { continue };
             // Of a flow that only acknowledges, all is in its opposite's picture.
-            let sends = picture.line.sent[Space::Request as usize].stretches().len();
-            let other = picture.flow.connection.and_then(|id| report.connections.row(id as usize));
+            let sends = flow.line.sent[Space::Request as usize].stretches().len();
+            let other = flow.flow.connection.and_then(|id| report.connections.row(id as usize));
             let is_shown = other.is_some_and(|pair| pair.flows.iter().any(|flow| drawn.contains(flow)));
             if sends == 0 && is_shown && !is_wanted {
                 continue;
             }
-            let axis = self.classes().map(|(axis, _)| axis);
-            let picture = of_flow(&picture, at, axis, &paused, start_ns);
+            let picture = flow.picture(at, &paused);
             let size = |series: &Series| series.marks.len() + series.points.len();
             marks += picture.charts.iter().flat_map(|chart| &chart.series).map(size).sum::<usize>();
             drawn.push(at);
@@ -53,83 +70,62 @@ impl Timeline {
     }
 
     /// The charts of the whole capture.
-    fn whole(
-        &self,
-        report: &View<'_>,
-        flows: &[usize],
-        paused: &[Paused],
-        start_ns: i64,
-    ) -> report::chart::Picture {
-        let mut charts = Vec::new();
-        let bits = |bins: &Bins, of: fn(&Bin) -> u64| self.rate(bins, start_ns, of);
-        if let Some((_, classes)) = self.classes() {
-            let series = classes.iter().map(|(dscp, bins)| Series {
-                name: dscp.map_or("no DSCP".into(), |dscp| format!("DSCP {dscp}")),
-                role: "class",
-                points: bits(bins, |bin| bin.l1_bytes),
-                ..Series::default()
-            });
-            charts.push(Chart {
-                title: "Rate by traffic class",
-                about: "Bits on the wire per second, stacked by DSCP.".into(),
-                style: Style::Stacked,
-                unit: "bps",
-                series: series.collect(),
-                ..Chart::default()
-            });
-        }
-        let flows: Vec<(usize, Cow<'_, Flow>)> =
-            flows.iter().filter_map(|&at| Some((at, report.flows.row(at)?))).collect();
-        let lines = flows.iter().filter_map(|(at, flow)| Some((at, flow, self.line_for(flow)?)));
-        let series = lines.filter(|(_, flow, _)| flow.goodput_bytes > 0).take(MOST_STACKED);
-        let series: Vec<Series> = series
-            .map(|(at, flow, line)| Series {
-                name: format!("#{at} {} → {}", flow.src, flow.dst),
-                role: "class",
-                points: bits(&line.bins, |bin| bin.goodput_bytes),
-                ..Series::default()
-            })
-            .collect();
-        if !series.is_empty() {
-            charts.push(Chart {
-                title: "Goodput by flow",
-                about: "First-time payload per second of the flows below, stacked.".into(),
-                style: Style::Stacked,
-                unit: "bps",
-                series,
-                ..Chart::default()
-            });
-        }
-        if !paused.is_empty() {
-            let mut rows: Vec<String> =
-                paused.iter().map(|p| format!("{} {}", p.sender, priority(p.priority))).collect();
-            let names = rows.clone();
-            rows.sort_unstable();
-            rows.dedup();
-            let series = rows.iter().enumerate().map(|(row, name)| {
-                let own = paused.iter().zip(&names).filter(|(_, of)| *of == name);
-                let mark = |p: &Paused| {
-                    (p.start_ns - start_ns, p.end_ns - start_ns, row as i64, row as i64, p.frames, 0)
-                };
-                let marks = own.map(|(paused, _)| mark(paused)).collect();
-                Series { name: name.clone(), role: "pause", marks, ..Series::default() }
-            });
-            charts.push(Chart {
-                title: "Pauses",
-                about: "When each sender of pause frames stopped its neighbour, by priority.".into(),
-                unit: "row",
-                series: series.collect(),
-                ..Chart::default()
-            });
-        }
-        report::chart::Picture { title: "The whole capture".into(), charts, ..Default::default() }
+    fn whole(&self, report: &View<'_>, flows: &[usize], paused: &[Paused]) -> chart::Picture {
+        let start_ns = start(report);
+        let pauses =
+            pause_chart(paused, start_ns, |pause| format!("{} {}", pause.sender, priority(pause.priority)));
+        let charts = [self.class_chart(report), self.goodput_chart(report, flows), pauses];
+        let charts = charts.into_iter().flatten().collect();
+        chart::Picture { title: "The whole capture".into(), charts, ..Default::default() }
     }
 
-    /// A value per second in each bin, in bits, and 0 where there is no traffic.
-    fn rate(&self, bins: &Bins, start_ns: i64, of: fn(&Bin) -> u64) -> Vec<(i64, u64)> {
-        let Some((axis, _)) = self.classes() else { return Vec::new() };
-        steps(bins, axis, start_ns, |bin, width_ns| of(bin) as f64 * 8e9 / width_ns as f64)
+    /// The rate of the whole capture by traffic class; `None` without a packet.
+    pub fn class_chart(&self, report: &View<'_>) -> Option<Chart> {
+        let (axis, classes) = self.classes()?;
+        let series = classes.iter().map(|(dscp, bins)| {
+            let name = dscp.map_or("no DSCP".into(), |dscp| format!("DSCP {dscp}"));
+            points(&name, "class", rate(bins, axis, start(report), |bin| bin.l1_bytes))
+        });
+        let about = "Bits on the wire per second, stacked by DSCP.";
+        chart("Rate by traffic class", about, Style::Stacked, "bps", series.collect())
     }
+
+    fn goodput_chart(&self, report: &View<'_>, flows: &[usize]) -> Option<Chart> {
+        let (axis, _) = self.classes()?;
+        let flows = flows.iter().filter_map(|&at| Some((at, report.flows.row(at)?)));
+        let lines = flows.filter_map(|(at, flow)| Some((at, self.line_for(&flow)?, flow)));
+        let lines = lines.filter(|(.., flow)| flow.goodput_bytes > 0).take(MOST_STACKED);
+        let series = lines.map(|(at, line, flow)| {
+            let name = format!("#{at} {} → {}", flow.src, flow.dst);
+            points(&name, "class", rate(&line.bins, axis, start(report), |bin| bin.goodput_bytes))
+        });
+        let about = "First-time payload per second of the flows below, stacked.";
+        chart("Goodput by flow", about, Style::Stacked, "bps", series.collect())
+    }
+}
+
+/// When the capture starts, in nanoseconds since 1970: the time 0 of charts.
+fn start(report: &View<'_>) -> i64 {
+    report.head.capture.first_ns.unwrap_or(0)
+}
+
+/// Pauses over time, a row for each name; `None` without pauses.
+pub fn pause_chart(paused: &[Paused], start_ns: i64, name: impl Fn(&Paused) -> String) -> Option<Chart> {
+    let mut rows: BTreeMap<String, Vec<&Paused>> = BTreeMap::new();
+    for pause in paused {
+        rows.entry(name(pause)).or_default().push(pause);
+    }
+    let series = rows.into_iter().zip(0..).map(|((name, paused), row)| {
+        let mark = |p: &Paused| (p.start_ns - start_ns, p.end_ns - start_ns, row, row, p.frames, 0);
+        marks(name, "pause", paused.into_iter().map(mark))
+    });
+    let about = "When each sender of pause frames stopped its neighbour, by priority.";
+    chart("Pauses", about, Style::Marks, "row", series.collect())
+}
+
+/// Bits per second in each bin, and 0 where there is no traffic.
+fn rate(bins: &Bins, axis: Axis, start_ns: i64, of: fn(&Bin) -> u64) -> Vec<(i64, u64)> {
+    steps(bins, axis, start_ns, |bin, width_ns| of(bin) as f64 * 8e9 / width_ns as f64)
 }
 
 /// The value of each bin from its start on; 0 from the end of a bin that has no neighbour.
@@ -182,171 +178,189 @@ impl Unwrapped {
     }
 }
 
-fn of_flow(
-    picture: &Picture<'_>,
-    at: usize,
-    axis: Option<Axis>,
-    paused: &[Paused],
-    start_ns: i64,
-) -> report::chart::Picture {
-    let Picture { flow, line, back, losses, waits, episodes, outstanding } = picture;
-    let sent = line.sent[Space::Request as usize].stretches();
-    let responses = back.map_or(&[][..], |back| back.sent[Space::Response as usize].stretches());
-    let numbers = Unwrapped::new(if sent.is_empty() { responses } else { sent });
-    let mut charts = Vec::new();
-    let mut series = Vec::new();
-    let mut put = |name: &str, role: &'static str, marks: Vec<Mark>| {
-        if !marks.is_empty() {
-            series.push(Series { name: name.into(), role, marks, ..Series::default() });
-        }
-    };
-    let marks = |stretches: &mut dyn Iterator<Item = &Stretch>| {
-        stretches.map(|stretch| numbers.mark(stretch, start_ns)).collect::<Vec<Mark>>()
-    };
-    put(Kind::New.name(), "new", marks(&mut sent.iter()));
-    put("response", "response", marks(&mut responses.iter()));
-    if let Some(back) = back {
-        put(Kind::Ack.name(), "ack", marks(&mut back.acks.stretches().iter()));
+impl FlowTimeline<'_> {
+    /// Its charts and distributions. `paused`: the pauses of the capture; `at`: the flow's place in the report.
+    fn picture(&self, at: usize, paused: &[Paused]) -> chart::Picture {
+        let pauses = paused.iter().map(|pause| ("pause", self.time(pause.start_ns), self.time(pause.end_ns)));
+        let packets = self.psn_chart(self.waiting().chain(pauses).collect());
+        let mut charts: Vec<Chart> = [packets, self.rate_chart(), self.gap_chart(), self.outstanding_chart()]
+            .into_iter()
+            .flatten()
+            .collect();
+        // A single value is in the table of distributions.
+        let is_many = |chart: &Chart| chart.series.iter().any(|series| series.points.len() > 1);
+        charts.extend(What::ALL.into_iter().filter_map(|what| self.latency_chart(what)).filter(is_many));
+        let title = format!("Flow {at}: {} → {} QP {:#x}", self.flow.src, self.flow.dst, self.flow.dest_qp);
+        chart::Picture { flow: Some(at), title, charts, facts: self.facts() }
     }
-    for (kind, role) in [
-        (Kind::Again, "again"),
-        (Kind::Late, "late"),
-        (Kind::Copy, "copy"),
-        (Kind::Ambiguous, "ambiguous"),
-        (Kind::Corrupt, "corrupt"),
-        (Kind::Trimmed, "trimmed"),
-        (Kind::AckAgain, "ack-again"),
-        (Kind::Nak, "nak"),
-        (Kind::RnrNak, "rnr"),
-        (Kind::Cnp, "cnp"),
-        (Kind::Ce, "ce"),
-    ] {
-        let is_answer = matches!(kind, Kind::AckAgain | Kind::Nak | Kind::RnrNak | Kind::Cnp);
-        let own = line.events.stretches().iter().filter(|e| !is_answer && e.space == Space::Request);
-        let answers = back.iter().flat_map(|back: &&Line| back.events.stretches());
-        let answers = answers.filter(|e| is_answer || e.space == Space::Response);
-        put(kind.name(), role, marks(&mut own.chain(answers).filter(|e| e.kind == kind)));
+
+    /// A time as in charts.
+    fn time(&self, ns: i64) -> i64 {
+        ns.saturating_sub(self.start_ns)
     }
-    let losses = located(losses, episodes);
-    for (place, role) in
-        [(Place::BeforeTap, "lost-before"), (Place::AfterTap, "lost-after"), (Place::NotSeen, "lost")]
-    {
-        let mark = |loss: &Loss| {
-            let number = numbers.number(loss.psn, loss.ns);
-            let last = number + loss.packets.max(1) as i64 - 1;
-            let frame = loss.resent.map_or(0, |(_, frame)| frame);
-            let end = loss.resent.map_or(loss.ns, |(ns, _)| ns);
-            (loss.ns - start_ns, end - start_ns, number, last, loss.packets.into(), frame)
-        };
-        let own = losses.iter().filter(|loss| loss.space == Space::Request && loss.place == place);
-        put(&format!("lost {}", place.name()), role, own.map(mark).collect());
-    }
-    let mut bands: Vec<(&'static str, i64, i64)> = waits
-        .iter()
-        .map(|wait| {
+
+    /// Bands of a chart: the sender waits for a receiver that is not ready.
+    pub fn waiting(&self) -> impl Iterator<Item = Band> {
+        self.waits.iter().map(|wait| {
             let end = wait.end_ns.unwrap_or(wait.start_ns.saturating_add(wait.asked_ns as i64));
-            ("RNR wait", wait.start_ns - start_ns, end - start_ns)
+            ("RNR wait", self.time(wait.start_ns), self.time(end))
         })
-        .collect();
-    bands.extend(paused.iter().map(|p| ("pause", p.start_ns - start_ns, p.end_ns - start_ns)));
-    if !series.is_empty() {
-        charts.push(Chart {
-            title: "PSN over time",
-            about: "Strokes are packets that follow each other. A loss is drawn from the moment it shows to its retransmission. CNPs are on the lower edge.".into(),
-            unit: "psn",
-            base: numbers.base,
-            series,
-            bands,
-            ..Chart::default()
-        });
     }
-    let (bins, _) = line.bins.get();
-    let chart = |title, about: &str, style, unit, series| Chart {
-        title,
-        about: about.into(),
-        style,
-        unit,
-        series,
-        ..Chart::default()
-    };
-    let one = |name: &str, role, points| Series { name: name.into(), role, points, ..Series::default() };
-    if let Some(axis) = axis.filter(|_| !bins.is_empty()) {
-        let rate = |of: fn(&Bin) -> u64| {
-            steps(&line.bins, axis, start_ns, |bin, width_ns| of(bin) as f64 * 8e9 / width_ns as f64)
-        };
-        let series = vec![
-            one("rate", "rate", rate(|bin| bin.l1_bytes)),
-            one("goodput", "goodput", rate(|bin| bin.goodput_bytes)),
+
+    /// Bands of a chart: the flow recovers from a loss.
+    pub fn recovering(&self) -> impl Iterator<Item = Band> {
+        self.episodes.iter().map(|episode| {
+            let lasted = episode.recovered_ns.map_or(0, |ns| i64::try_from(ns).unwrap_or(i64::MAX));
+            let end_ns = episode.start_ns.saturating_add(lasted);
+            ("recovery", self.time(episode.start_ns), self.time(end_ns))
+        })
+    }
+
+    /// PSN over time, after tcptrace, with these bands; `None` without a packet.
+    pub fn psn_chart(&self, bands: Vec<Band>) -> Option<Chart> {
+        let sent = self.line.sent[Space::Request as usize].stretches();
+        let responses = self.back.map_or(&[][..], |back| back.sent[Space::Response as usize].stretches());
+        let acks = self.back.map_or(&[][..], |back| back.acks.stretches());
+        let numbers = Unwrapped::new(if sent.is_empty() { responses } else { sent });
+        let ordinary = [
+            (Kind::New.name(), "new", sent),
+            ("response", "response", responses),
+            (Kind::Ack.name(), "ack", acks),
         ];
-        charts.push(chart(
-            "Rate and goodput",
-            "Bits on the wire, and first-time payload, per second.",
-            Style::Steps,
-            "bps",
-            series,
-        ));
-        let gaps = steps(&line.bins, axis, start_ns, |bin, width_ns| match bin.packets {
+        let ordinary = ordinary.into_iter().map(|(name, role, stretches)| {
+            marks(name.into(), role, stretches.iter().map(|stretch| numbers.mark(stretch, self.start_ns)))
+        });
+        let mut series: Vec<Series> = ordinary.collect();
+        series.extend(EVENTS.into_iter().map(|(kind, role)| {
+            let events = self.events(kind).map(|event| numbers.mark(event, self.start_ns));
+            marks(kind.name().into(), role, events)
+        }));
+        let losses = located(&self.losses, &self.episodes);
+        series.extend(PLACES.into_iter().map(|(place, role)| {
+            let own = losses.iter().filter(|loss| loss.space == Space::Request && loss.place == place);
+            marks(format!("lost {}", place.name()), role, own.map(|loss| self.lost(loss, &numbers)))
+        }));
+        series.retain(|series| !series.marks.is_empty());
+        let about = "Strokes are packets that follow each other. A loss is drawn from the moment it shows to its retransmission. CNPs are on the \
+                     lower edge.";
+        let drawn = chart("PSN over time", about, Style::Marks, "psn", series)?;
+        Some(Chart { base: numbers.base, bands, ..drawn })
+    }
+
+    /// What happened to its requests, and what came back: responses, answers.
+    fn events(&self, kind: Kind) -> impl Iterator<Item = &Stretch> {
+        let is_answer = matches!(kind, Kind::AckAgain | Kind::Nak | Kind::RnrNak | Kind::Cnp);
+        let own = self.line.events.stretches().iter();
+        let own = own.filter(move |event| !is_answer && event.space == Space::Request);
+        let back = self.back.into_iter().flat_map(|back| back.events.stretches());
+        let back = back.filter(move |event| is_answer || event.space == Space::Response);
+        own.chain(back).filter(move |event| event.kind == kind)
+    }
+
+    /// A loss, from the moment it shows to its retransmission.
+    fn lost(&self, loss: &Loss, numbers: &Unwrapped) -> Mark {
+        let number = numbers.number(loss.psn, loss.ns);
+        let last = number + loss.packets.max(1) as i64 - 1;
+        let (end_ns, frame) = loss.resent.unwrap_or((loss.ns, 0));
+        (self.time(loss.ns), self.time(end_ns), number, last, loss.packets.into(), frame)
+    }
+
+    /// The value of each bin over time; `None` without bins.
+    fn steps(&self, of: impl Fn(&Bin, i64) -> f64) -> Option<Vec<(i64, u64)>> {
+        let axis = self.axis.filter(|_| !self.line.bins.get().0.is_empty())?;
+        Some(steps(&self.line.bins, axis, self.start_ns, of))
+    }
+
+    /// Rate and goodput; `None` without a packet.
+    pub fn rate_chart(&self) -> Option<Chart> {
+        let rate = |of: fn(&Bin) -> u64| self.steps(|bin, width_ns| of(bin) as f64 * 8e9 / width_ns as f64);
+        let series = vec![
+            points("rate", "rate", rate(|bin| bin.l1_bytes)?),
+            points("goodput", "goodput", rate(|bin| bin.goodput_bytes)?),
+        ];
+        let about = "Bits on the wire, and first-time payload, per second.";
+        chart("Rate and goodput", about, Style::Steps, "bps", series)
+    }
+
+    fn gap_chart(&self) -> Option<Chart> {
+        let gaps = self.steps(|bin, width_ns| match bin.packets {
             0 => 0.0,
             n => width_ns as f64 / n as f64,
         });
-        let series = vec![one("mean gap", "rate", gaps)];
-        charts.push(chart(
-            "Time between packets",
-            "The mean over each interval that has packets; 0 where there are none.",
-            Style::Steps,
-            "ns",
-            series,
-        ));
+        let about = "The mean over each interval that has packets; 0 where there are none.";
+        chart("Time between packets", about, Style::Steps, "ns", vec![points("mean gap", "rate", gaps?)])
     }
-    if !outstanding.is_empty() {
-        let points = outstanding.iter().map(|&(ns, n)| (ns - start_ns, n.into())).collect();
-        charts.push(chart(
-            "Outstanding packets",
-            "Requests sent and not acknowledged yet.",
-            Style::Steps,
-            "count",
-            vec![one("outstanding", "rate", points)],
-        ));
+
+    fn outstanding_chart(&self) -> Option<Chart> {
+        let known: Vec<_> = self.outstanding.iter().map(|&(ns, n)| (self.time(ns), n.into())).collect();
+        let series = (!known.is_empty()).then(|| points("outstanding", "rate", known));
+        let about = "Requests sent and not acknowledged yet.";
+        chart("Outstanding packets", about, Style::Steps, "count", series.into_iter().collect())
     }
-    let l = &flow.latency_ns;
-    for (what, about, percentiles) in [
-        (
-            What::AckRtt,
-            "From a packet to the ACK that covers it. Packets that were retransmitted do not count.",
-            l.ack_rtt,
-        ),
-        (What::Message, "From the first packet of a message to its acknowledgement.", l.message_completion),
-        (What::ReadFirst, "From a READ request to its first response.", l.read_first),
-        (What::ReadLast, "From a READ request to its last response.", l.read_last),
-    ] {
-        let samples = &line.latency[what as usize];
-        let mut points: Vec<(i64, u64)> =
-            samples.samples().iter().map(|one| (one.to_ns - start_ns, one.took_ns())).collect();
-        // One alone is in the table of distributions.
-        if points.len() < 2 {
-            continue;
+
+    /// Latencies of one kind, one by one; `None` if there are none.
+    pub fn latency_chart(&self, what: What) -> Option<Chart> {
+        let l = &self.flow.latency_ns;
+        let (about, percentiles) = match what {
+            What::AckRtt => (
+                "From a packet to the ACK that covers it. Packets that were retransmitted do not count.",
+                l.ack_rtt,
+            ),
+            What::Message => {
+                ("From the first packet of a message to its acknowledgement.", l.message_completion)
+            }
+            What::ReadFirst => ("From a READ request to its first response.", l.read_first),
+            What::ReadLast => ("From a READ request to its last response.", l.read_last),
+        };
+        let samples = &self.line.latency[what as usize];
+        let kept = samples.samples().iter().map(|one| (self.time(one.to_ns), one.took_ns()));
+        let mut kept: Vec<(i64, u64)> = kept.collect();
+        kept.sort_unstable();
+        if kept.is_empty() {
+            return None;
         }
-        points.sort_unstable();
-        let about = match samples.measured.div_ceil(points.len() as u64) {
+        let about = match samples.measured.div_ceil(kept.len() as u64) {
             1 => about.to_owned(),
             n => format!("{about} The longest of each {n} or so is drawn."),
         };
-        let series = vec![one(what.name(), "rate", points)];
-        let title = what.title();
-        charts.push(Chart { percentiles, ..chart(title, &about, Style::Dots, "ns", series) });
+        let drawn = chart(what.title(), &about, Style::Dots, "ns", vec![points(what.name(), "rate", kept)])?;
+        Some(Chart { percentiles, ..drawn })
     }
-    let facts = [
-        ("packet to ACK", "ns", l.ack_rtt),
-        ("message completion", "ns", l.message_completion),
-        ("READ to first response", "ns", l.read_first),
-        ("READ to last response", "ns", l.read_last),
-        ("gap to NAK", "ns", l.nak_generation),
-        ("NAK to retransmission", "ns", l.nak_reaction),
-        ("message size", "bytes", flow.messages.size_bytes),
-    ];
-    let title = format!("Flow {at}: {} → {} QP {:#x}", flow.src, flow.dst, flow.dest_qp);
-    let facts = facts.into_iter().filter_map(|(name, unit, summary)| Some((name, unit, summary?))).collect();
-    report::chart::Picture { flow: Some(at), title, charts, facts }
+
+    /// Distributions: name, unit, figures.
+    fn facts(&self) -> Vec<(&'static str, &'static str, Summary)> {
+        let l = &self.flow.latency_ns;
+        let facts = [
+            ("packet to ACK", "ns", l.ack_rtt),
+            ("message completion", "ns", l.message_completion),
+            ("READ to first response", "ns", l.read_first),
+            ("READ to last response", "ns", l.read_last),
+            ("gap to NAK", "ns", l.nak_generation),
+            ("NAK to retransmission", "ns", l.nak_reaction),
+            ("message size", "bytes", self.flow.messages.size_bytes),
+        ];
+        facts.into_iter().filter_map(|(name, unit, summary)| Some((name, unit, summary?))).collect()
+    }
+}
+
+/// A chart; `None` without series.
+fn chart(
+    title: &'static str,
+    about: &str,
+    style: Style,
+    unit: &'static str,
+    series: Vec<Series>,
+) -> Option<Chart> {
+    let about = about.to_owned();
+    (!series.is_empty()).then(|| Chart { title, about, style, unit, series, ..Chart::default() })
+}
+
+fn marks(name: String, role: &'static str, marks: impl Iterator<Item = Mark>) -> Series {
+    Series { name, role, marks: marks.collect(), ..Series::default() }
+}
+
+fn points(name: &str, role: &'static str, points: Vec<(i64, u64)>) -> Series {
+    Series { name: name.into(), role, points, ..Series::default() }
 }
 
 /// The losses, each where the report says that it was. Holes alone do not tell: what was retransmitted may be lost again.

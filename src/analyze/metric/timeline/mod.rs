@@ -17,8 +17,8 @@
 //! let ended = analysis.end();
 //! let (report, timeline) = (ended.report(), ended.metric::<Timeline>().unwrap());
 //! for at in timeline.chosen(&report, 10) {
-//!     let picture = timeline.picture(&report, at).expect("chosen flows have one");
-//!     assert!(picture.losses.iter().all(|loss| loss.packets > 0));
+//!     let flow = timeline.flow(&report, at).expect("chosen flows have one");
+//!     assert!(flow.losses.iter().all(|loss| loss.packets > 0));
 //! }
 //! # Ok::<(), rdmawire::capture::Error>(())
 //! ```
@@ -48,9 +48,10 @@ use crate::{
     wire::{Acknowledgement, Syndrome},
 };
 pub use bins::{Axis, Bin, Bins};
+pub use charts::pause_chart;
 pub use line::{Ends, Hole, Line, Samples};
 use pauses::Pauses;
-pub use picture::{Loss, Picture, Place, Wait};
+pub use picture::{FlowTimeline, Loss, Place, Wait};
 pub use track::{Kind, Stretch, Track};
 
 /// The budget of bytes, where none is given.

@@ -1,4 +1,4 @@
-//! The pictures of a connection's direction: the data flow, what came back, and what the report says of its losses.
+//! What pictures need of a connection's direction: the data flow, what came back, and what the report says of its losses.
 
 use hashbrown::HashMap;
 
@@ -67,9 +67,13 @@ pub struct Wait {
 
 /// All that pictures of one flow need.
 #[derive(Clone, Debug)]
-pub struct Picture<'a> {
+pub struct FlowTimeline<'a> {
     /// The flow.
     pub flow: Flow,
+    /// When the capture starts, in nanoseconds since 1970.
+    pub start_ns: i64,
+    /// Where the bins of lines are; `None` without a packet.
+    pub axis: Option<Axis>,
     /// Its line.
     pub line: &'a Line,
     /// The opposite flow's line: ACKs, NAKs, CNPs for this one, and responses of its READs.
@@ -107,8 +111,8 @@ impl Timeline {
         chosen
     }
 
-    /// The picture of a flow of the report; `None` if it has no line.
-    pub fn picture(&self, report: &View<'_>, at: usize) -> Option<Picture<'_>> {
+    /// What pictures need of a flow of the report; `None` if it has no line.
+    pub fn flow(&self, report: &View<'_>, at: usize) -> Option<FlowTimeline<'_>> {
         let flow = report.flows.row(at)?.into_owned();
         let line = self.line_for(&flow)?;
         let peer = flow.connection.and_then(|id| {
@@ -124,7 +128,8 @@ impl Timeline {
             (Some(back), Some(axis)) => outstanding(line, back, &axis),
             _ => Vec::new(),
         };
-        Some(Picture { flow, line, back, losses, waits, episodes, outstanding })
+        let (start_ns, axis) = (report.head.capture.first_ns.unwrap_or(0), self.axis);
+        Some(FlowTimeline { flow, start_ns, axis, line, back, losses, waits, episodes, outstanding })
     }
 
     /// The line of a flow of the report.
