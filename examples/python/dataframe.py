@@ -14,12 +14,12 @@ import polars as pl
 
 import rdmawire
 
-FIELDS = ["time_ns", "src", "dst", "dest_qp", "psn", "payload_bytes", "aeth_syndrome", "ecn", "icrc_state"]
+FIELDS = ["time_ns", "src", "dst", "dest_qp", "bth_psn", "payload_bytes", "aeth_syndrome", "ecn", "icrc_state"]
 
 
 def by_queue_pair(frame: pl.DataFrame) -> pl.DataFrame:
     """Packets, payload and marks of each queue pair, and how long it was busy."""
-    rdma = frame.filter(pl.col("psn").is_not_null())
+    rdma = frame.filter(pl.col("bth_psn").is_not_null())
     return (
         rdma.group_by("src", "dst", "dest_qp")
         .agg(
@@ -36,7 +36,7 @@ def by_queue_pair(frame: pl.DataFrame) -> pl.DataFrame:
 
 SQL = """
     select src, dst, dest_qp, count(*) as packets, sum(payload_bytes)::bigint as payload_bytes
-    from packets where psn is not null
+    from packets where bth_psn is not null
     group by all order by payload_bytes desc, dest_qp desc
 """
 

@@ -81,12 +81,12 @@ def packets(
 
     >>> import rdmawire
     >>> for packet in rdmawire.packets(CAPTURE, filter="aeth.nak"):
-    ...     print(packet.frame, packet.src, packet.psn, packet.aeth_meaning)
+    ...     print(packet.frame, packet.src, packet.bth_psn, packet.aeth_meaning)
     82 10.77.0.2 10462435 NAK, PSN sequence error
     >>> import pyarrow
-    >>> table = pyarrow.table(rdmawire.packets(CAPTURE, fields=["time_ns", "src", "psn"]))
+    >>> table = pyarrow.table(rdmawire.packets(CAPTURE, fields=["time_ns", "src", "bth_psn"]))
     >>> table.num_rows, table.column_names
-    (300, ['time_ns', 'src', 'psn'])
+    (300, ['time_ns', 'src', 'bth_psn'])
     >>> classes = pyarrow.table(rdmawire.packets(CAPTURE, fields=["class"])).column("class").to_pylist()
     >>> classes.count("retransmission")
     85

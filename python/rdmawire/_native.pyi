@@ -15,7 +15,7 @@ class Packet:
 
     >>> import rdmawire
     >>> packet = rdmawire.Packet(rdmawire.craft("eth / ipv4 / udp / bth opcode=rc-acknowledge psn=7 / aeth"))
-    >>> packet.psn, packet.opcode_name, packet.icrc_state, packet.reth_va
+    >>> packet.bth_psn, packet.opcode_name, packet.icrc_state, packet.reth_va
     (7, 'RC Acknowledge', 'good', None)
     """
 
@@ -67,17 +67,17 @@ class Packet:
     def tunnel_depth(self) -> int:
         """How many tunnels are around the packet. What follows is of the innermost packet."""
     @property
-    def src_mac(self) -> Optional[str]:
-        """Ethernet source address."""
+    def ethernet_src(self) -> Optional[str]:
+        """Source address."""
     @property
-    def dst_mac(self) -> Optional[str]:
-        """Ethernet destination address."""
+    def ethernet_dst(self) -> Optional[str]:
+        """Destination address."""
     @property
-    def vlan(self) -> Optional[int]:
-        """VLAN identifier."""
+    def vlan_vid(self) -> Optional[int]:
+        """VLAN identifier; 0 is a priority tag only."""
     @property
     def vlan_pcp(self) -> Optional[int]:
-        """Priority code point of the VLAN tag."""
+        """Priority code point: the class that PFC pauses where the port trusts it."""
     @property
     def src(self) -> Optional[str]:
         """Source address: an IP address, a GID, or lid:0x0001."""
@@ -94,93 +94,93 @@ class Packet:
     def ttl(self) -> Optional[int]:
         """Time to live, or hop limit."""
     @property
-    def ip_id(self) -> Optional[int]:
-        """Identification of the IPv4 header."""
+    def ipv4_id(self) -> Optional[int]:
+        """Identification."""
     @property
-    def src_port(self) -> Optional[int]:
-        """UDP source port."""
+    def udp_src_port(self) -> Optional[int]:
+        """Source port."""
     @property
-    def dst_port(self) -> Optional[int]:
-        """UDP destination port."""
+    def udp_dst_port(self) -> Optional[int]:
+        """Destination port."""
     @property
     def encapsulation(self) -> Optional[str]:
         """How the transport is encapsulated: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh. Empty if it is no RDMA
         packet."""
     @property
-    def opcode(self) -> Optional[int]:
-        """Operation code of the BTH."""
+    def bth_opcode(self) -> Optional[int]:
+        """The operation and the packet's place in the message; it decides which headers follow."""
     @property
     def opcode_name(self) -> Optional[str]:
         """Name of the operation code. Empty if it has none."""
     @property
-    def se(self) -> Optional[bool]:
-        """Solicited event, of the BTH."""
+    def bth_se(self) -> Optional[bool]:
+        """Solicited event: the responder shall raise one."""
     @property
-    def mig_req(self) -> Optional[bool]:
-        """MigReq, of the BTH."""
+    def bth_mig_req(self) -> Optional[bool]:
+        """MigReq: the path migration state is "migrated"."""
     @property
-    def fecn(self) -> Optional[bool]:
-        """Forward congestion, of the BTH."""
+    def bth_fecn(self) -> Optional[bool]:
+        """Forward congestion: the packet passed a congestion point."""
     @property
-    def becn(self) -> Optional[bool]:
-        """Backward congestion, of the BTH."""
+    def bth_becn(self) -> Optional[bool]:
+        """Backward congestion: the receiver of this packet should slow down."""
     @property
-    def ack_req(self) -> Optional[bool]:
-        """The requester asks for an acknowledgement, of the BTH."""
+    def bth_ack_req(self) -> Optional[bool]:
+        """The requester asks for an acknowledgement of this packet."""
     @property
-    def p_key(self) -> Optional[int]:
+    def bth_p_key(self) -> Optional[int]:
         """Partition key."""
     @property
     def dest_qp(self) -> Optional[int]:
-        """Destination queue pair."""
+        """Destination queue pair, of the BTH: as in tables of a report."""
     @property
-    def psn(self) -> Optional[int]:
+    def bth_psn(self) -> Optional[int]:
         """Packet sequence number, modulo 2^24."""
     @property
-    def src_qp(self) -> Optional[int]:
-        """The sender's queue pair, of a DETH. Connected packets do not have it."""
+    def deth_src_qp(self) -> Optional[int]:
+        """The sender's queue pair."""
     @property
-    def q_key(self) -> Optional[int]:
-        """Queue key, of a DETH."""
+    def deth_q_key(self) -> Optional[int]:
+        """Queue key."""
     @property
     def reth_va(self) -> Optional[int]:
-        """Virtual address of the RETH."""
+        """Virtual address."""
     @property
     def reth_r_key(self) -> Optional[int]:
-        """Remote key of the RETH."""
+        """Remote key."""
     @property
-    def reth_dma_len_bytes(self) -> Optional[int]:
-        """Bytes of the whole message, of the RETH."""
+    def reth_dma_len(self) -> Optional[int]:
+        """Bytes of the whole message, at most 2^31."""
     @property
     def aeth_syndrome(self) -> Optional[int]:
-        """Syndrome of the AETH."""
+        """ACK, RNR NAK or NAK."""
     @property
     def aeth_meaning(self) -> Optional[str]:
         """What the syndrome says: ACK, RNR NAK, NAK and its reason."""
     @property
     def aeth_msn(self) -> Optional[int]:
-        """Message sequence number of the AETH, modulo 2^24."""
+        """Message sequence number: messages completed, modulo 2^24."""
     @property
-    def immediate(self) -> Optional[int]:
-        """Immediate data."""
+    def immdt_data(self) -> Optional[int]:
+        """Four bytes for the receiver's completion."""
     @property
-    def invalidate_r_key(self) -> Optional[int]:
-        """The key to invalidate, of an IETH."""
+    def ieth_r_key(self) -> Optional[int]:
+        """The key to invalidate."""
     @property
-    def atomic_va(self) -> Optional[int]:
-        """Virtual address of the AtomicETH."""
+    def atomiceth_va(self) -> Optional[int]:
+        """Virtual address, a multiple of eight."""
     @property
-    def atomic_r_key(self) -> Optional[int]:
-        """Remote key of the AtomicETH."""
+    def atomiceth_r_key(self) -> Optional[int]:
+        """Remote key."""
     @property
-    def atomic_swap_data(self) -> Optional[int]:
-        """The value to write or to add, of the AtomicETH."""
+    def atomiceth_swap_data(self) -> Optional[int]:
+        """The value that is written by CmpSwap, or added by FetchAdd."""
     @property
-    def atomic_compare_data(self) -> Optional[int]:
-        """The value to compare with, of the AtomicETH."""
+    def atomiceth_compare_data(self) -> Optional[int]:
+        """The value to compare with; FetchAdd ignores it."""
     @property
-    def atomic_original_data(self) -> Optional[int]:
-        """The value before the operation, of the AtomicAckETH."""
+    def atomicacketh_original_data(self) -> Optional[int]:
+        """The value in the responder's memory before the operation."""
     @property
     def payload_bytes(self) -> Optional[int]:
         """Bytes of payload by the packet's length fields, without padding. Empty if it is no RDMA packet."""

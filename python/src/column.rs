@@ -1,30 +1,9 @@
 //! The columns of packets as Python objects and as Arrow types.
 
 use pyo3::{IntoPyObjectExt, prelude::*};
-use rdmawire::packets::{CAPTURE, COLUMNS, Cell, Column, Row, TOLD_COLUMNS};
+use rdmawire::packets::{CAPTURE, COLUMNS, Cell, Column, Row, VERDICT_COLUMNS};
 
-use crate::{error, packet::Packet};
-
-macro_rules! attributes {
-    ($($name:ident $kind:ident $doc:literal $get:expr;)*) => {
-        /// The places of columns in [`COLUMNS`].
-        #[allow(non_camel_case_types, reason = "they are the names of attributes")]
-        enum Place { $($name),* }
-
-        #[pymethods]
-        impl Packet {
-            $(
-                #[doc = $doc]
-                #[getter]
-                fn $name(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-                    self.column(&COLUMNS[Place::$name as usize], py)
-                }
-            )*
-        }
-    };
-}
-
-rdmawire::packet_columns!(attributes);
+use crate::error;
 
 /// The columns of these names, or all that a frame has by itself.
 pub(crate) fn choose(names: Option<&[String]>) -> PyResult<Vec<&'static Column>> {
@@ -64,8 +43,8 @@ pub(crate) fn columns() -> Vec<Described> {
     COLUMNS.iter().map(describe).collect()
 }
 
-/// Name, Arrow type and meaning of the columns that only rows have: the capture, and what the analysis tells.
+/// Name, Arrow type and meaning of the columns that only rows have: the capture, and what the analysis says.
 #[pyfunction]
 pub(crate) fn row_columns() -> Vec<Described> {
-    std::iter::once(&CAPTURE).chain(&TOLD_COLUMNS).map(describe).collect()
+    std::iter::once(&CAPTURE).chain(VERDICT_COLUMNS).map(describe).collect()
 }

@@ -1,6 +1,7 @@
 //! One packet as a Python object.
 
 use pyo3::{
+    exceptions::PyAttributeError,
     prelude::*,
     pybacked::PyBackedBytes,
     types::{PyBytes, PyDict},
@@ -11,7 +12,7 @@ use rdmawire::{
     filter::{Filter, FrameMeta},
     frame::{Frame, Info, Json, Names, write_tree},
     icrc::{self, State},
-    packets::{Column, Row},
+    packets::{COLUMNS, Column, Row},
 };
 
 use crate::{column, error, source};
@@ -60,10 +61,6 @@ impl Packet {
         Row { number: self.number, record, d, icrc: None }
     }
 
-    pub(crate) fn column(&self, column: &Column, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        column::value(column, &self.row(&self.record(), &self.dissection()), py)
-    }
-
     fn with_frame<T>(&self, see: impl FnOnce(&Frame<'_>) -> T) -> T {
         let d = self.dissection();
         see(&Frame::new(self.number, self.time_ns, &d).verified())
@@ -98,6 +95,22 @@ impl Packet {
             wire_len,
             options,
         })
+    }
+
+    /// A column by its name.
+    fn __getattr__(&self, name: &str, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        match Column::of(name).filter(|column| !column.is_of_rows()) {
+            Some(column) => column::value(column, &self.row(&self.record(), &self.dissection()), py),
+            None => Err(PyAttributeError::new_err(format!("a packet has no column {name:?}"))),
+        }
+    }
+
+    /// What completion offers: the columns, too.
+    fn __dir__(slf: &Bound<'_, Packet>) -> PyResult<Vec<String>> {
+        let own = slf.py().get_type::<PyAny>().call_method1("__dir__", (slf,))?;
+        let mut names: Vec<String> = own.extract()?;
+        names.extend(COLUMNS.iter().map(|column| column.name.to_owned()));
+        Ok(names)
     }
 
     /// The captured bytes.

@@ -111,7 +111,7 @@ impl Packets {
         // The interface lets a producer ignore what was requested.
         drop(requested_schema);
         let asked = self.asked()?;
-        let batch = Batch::new(&asked.columns, asked.batch_rows.min(1 << 16));
+        let batch = Batch::new(&asked.columns);
         let mut batches = Batches {
             opening: self.open()?,
             rows: Rows::new(batch, asked.batch_rows),
@@ -328,7 +328,7 @@ impl Batches {
         let Some(opened) = &self.opening.opened else { return };
         let options = Options { dissect: self.asked.options, ..Options::default() };
         // Classes take an analysis.
-        let analyze = self.asked.columns.iter().any(|column| column.is_told());
+        let analyze = self.asked.columns.iter().any(|column| column.is_verdict());
         self.rows.begin(&opened.reader.info().name, options, analyze);
     }
 

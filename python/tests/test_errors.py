@@ -75,7 +75,7 @@ def test_wrong_arguments_say_where(capture: Path) -> None:
     with pytest.raises(rdmawire.Error, match="filter: "):
         rdmawire.packets(capture, filter="bth.psn ==")
     with pytest.raises(rdmawire.Error, match='there is no column "qp"'):
-        rdmawire.packets(capture, fields=["psn", "qp"])
+        rdmawire.packets(capture, fields=["bth_psn", "qp"])
     with pytest.raises(rdmawire.Error, match="reorder_window: "):
         rdmawire.analyze(capture, reorder_window="50")
     with pytest.raises(rdmawire.Error, match="interval: "):
@@ -187,7 +187,7 @@ def test_other_threads_go_on(tmp_path: Path) -> None:
     thread.start()
     began = time.monotonic()
     rdmawire.analyze(path)
-    polars.DataFrame(rdmawire.packets(path, fields=["psn", "icrc_state"]))
+    polars.DataFrame(rdmawire.packets(path, fields=["bth_psn", "icrc_state"]))
     ended = time.monotonic()
     is_over.set()
     thread.join()

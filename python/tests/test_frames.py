@@ -62,7 +62,7 @@ def test_a_recipe_as_data() -> None:
         ]
     )
     packet = rdmawire.Packet(made)
-    assert (packet.dst, packet.dscp, packet.vlan, packet.se, packet.psn, packet.payload) == ("10.0.0.9", 26, 6, True, 9, b"hello")
+    assert (packet.dst, packet.dscp, packet.vlan_vid, packet.bth_se, packet.bth_psn, packet.payload) == ("10.0.0.9", 26, 6, True, 9, b"hello")
 
 
 def test_a_wrong_recipe_says_where() -> None:
@@ -111,7 +111,7 @@ def test_rewriting_is_that_of_the_command_line(tmp_path: Path, capture: Path, co
     rdmawire.rewrite(capture, tmp_path / "a.pcapng", to="ib", snaplen=64)
     rdmawire.rewrite(capture, tmp_path / "a.pcapng", to="ib", snaplen=64, force=True)
     packets = list(rdmawire.packets(tmp_path / "a.pcapng"))
-    assert {packet.encapsulation for packet in packets if packet.psn is not None} == {"ib"}
+    assert {packet.encapsulation for packet in packets if packet.bth_psn is not None} == {"ib"}
     assert max(packet.captured_bytes for packet in packets) == 64
     with pytest.raises(rdmawire.Error, match="expected one of rocev2-ipv4"):
         rdmawire.rewrite(capture, tmp_path / "c.pcap", to="ethernet")  # type: ignore[arg-type]

@@ -20,6 +20,12 @@ from conftest import ALL, PCAPS
 
 import rdmawire
 
+FIELDS = [
+    *("bth.opcode", "bth.psn", "bth.p_key", "bth.se", "bth.mig_req", "bth.fecn", "bth.becn", "bth.ack_req"),
+    *("deth.src_qp", "deth.q_key", "reth.va", "reth.r_key", "reth.dma_len", "aeth.syndrome", "aeth.msn", "immdt.data"),
+    *("ieth.r_key", "atomiceth.va", "atomiceth.swap_data", "atomiceth.compare_data", "atomicacketh.original_data"),
+    *("udp.src_port", "udp.dst_port"),
+]
 NAMES = {
     "frame": "frame.number",
     "time_ns": "frame.time_ns",
@@ -28,30 +34,8 @@ NAMES = {
     "captured_bytes": "frame.cap_len",
     "tunnel_depth": "tunnel.depth",
     "dscp": "dscp",
-    "opcode": "bth.opcode",
     "dest_qp": "bth.dest_qp",
-    "psn": "bth.psn",
-    "p_key": "bth.p_key",
-    "src_qp": "deth.src_qp",
-    "q_key": "deth.q_key",
-    "reth_va": "reth.va",
-    "reth_r_key": "reth.r_key",
-    "reth_dma_len_bytes": "reth.dma_len",
-    "aeth_syndrome": "aeth.syndrome",
-    "aeth_msn": "aeth.msn",
-    "immediate": "immdt.data",
-    "invalidate_r_key": "ieth.r_key",
-    "atomic_va": "atomiceth.va",
-    "atomic_swap_data": "atomiceth.swap_data",
-    "atomic_compare_data": "atomiceth.compare_data",
-    "atomic_original_data": "atomicacketh.original_data",
-    "src_port": "udp.src_port",
-    "dst_port": "udp.dst_port",
-    "se": "bth.se",
-    "mig_req": "bth.mig_req",
-    "fecn": "bth.fecn",
-    "becn": "bth.becn",
-    "ack_req": "bth.ack_req",
+    **{field.replace(".", "_"): field for field in FIELDS},
 }
 """Columns, and the command line's names."""
 
@@ -89,7 +73,7 @@ def test_attributes_dictionaries_and_rows_agree(name: str) -> None:
 def test_every_column_has_values_somewhere() -> None:
     tagged = rdmawire.craft("eth / vlan vid=7 pcp=3 / ipv4 / udp / bth opcode=rc-send-only-with-invalidate / ieth r_key=9 / payload 4")
     packet = rdmawire.Packet(tagged)
-    assert (packet.vlan, packet.vlan_pcp, packet.invalidate_r_key) == (7, 3, 9)
+    assert (packet.vlan_vid, packet.vlan_pcp, packet.ieth_r_key) == (7, 3, 9)
     seen = {name for name, found in packet.to_dict().items() if found is not None}
     for path in ALL:
         table = pyarrow.table(rdmawire.packets(path))
@@ -149,14 +133,14 @@ def rows(sql: str, source: rdmawire.Packets) -> List[Any]:
 def test_consumers_take_it(capture: Path) -> None:
     source = rdmawire.packets(capture)
     table = pyarrow.table(source)
-    doc = (table.schema.field("psn").metadata or {})[b"doc"]
+    doc = (table.schema.field("bth_psn").metadata or {})[b"doc"]
     assert doc.startswith(b"Packet sequence number")
     frame = polars.DataFrame(source)
-    assert frame.shape == table.shape and frame["psn"].to_list() == table["psn"].to_pylist()
+    assert frame.shape == table.shape and frame["bth_psn"].to_list() == table["bth_psn"].to_pylist()
     data = pandas.DataFrame.from_arrow(source)  # type: ignore[attr-defined]  # its stubs do not know it yet
-    assert data.shape == table.shape and data["psn"].sum() == frame["psn"].sum()
-    found = rows("select src, count(*), max(psn) from source group by src order by src", source)
-    told = frame.group_by("src").agg(polars.len(), polars.col("psn").max()).sort("src").rows()
+    assert data.shape == table.shape and data["bth_psn"].sum() == frame["bth_psn"].sum()
+    found = rows("select src, count(*), max(bth_psn) from source group by src order by src", source)
+    told = frame.group_by("src").agg(polars.len(), polars.col("bth_psn").max()).sort("src").rows()
     assert found == told
     assert rows("select count(*) from source where aeth_syndrome = 96", source) == [(1,)]
 
@@ -196,7 +180,7 @@ def test_a_compressed_file_object_is_read_by_another_thread() -> None:
     with open(path, "rb") as file:
         assert pyarrow.table(rdmawire.packets(file)).num_rows == expected
     with open(path, "rb") as file:
-        source = rdmawire.packets(file, fields=["psn"])
+        source = rdmawire.packets(file, fields=["bth_psn"])
         assert polars.DataFrame(source).height == expected
 
 
@@ -216,7 +200,7 @@ def test_packets_are_values(capture: Path) -> None:
 
 
 def test_other_ports_of_roce(capture: Path) -> None:
-    assert all(packet.psn is None for packet in rdmawire.packets(capture, roce_ports=[4790]))
+    assert all(packet.bth_psn is None for packet in rdmawire.packets(capture, roce_ports=[4790]))
     with pytest.raises(rdmawire.Error, match="one or two UDP ports"):
         rdmawire.packets(capture, roce_ports=[1, 2, 3])
 

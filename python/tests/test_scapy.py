@@ -45,19 +45,19 @@ def test_fields_are_those_of_scapy(name: str, tmp_path: Path) -> None:
             assert ours.data == bytes(theirs.original)
             assert ours.time_ns == int(theirs.time * 1_000_000_000)
             if "BTH" not in theirs:
-                assert ours.psn is None
+                assert ours.bth_psn is None
                 continue
             bth, ip = theirs["BTH"], theirs[IPv6 if IPv6 in theirs else IP]
             # `icrc` is a check sequence: scapy takes it from the end.
-            assert (ours.opcode, ours.dest_qp, ours.psn, ours.p_key) == (bth.opcode, bth.dqpn, bth.psn, bth.pkey)
+            assert (ours.opcode, ours.dest_qp, ours.bth_psn, ours.p_key) == (bth.opcode, bth.dqpn, bth.psn, bth.pkey)
             assert (ours.se, ours.mig_req, ours.ack_req) == (bth.solicited == 1, bth.migreq == 1, bth.ackreq == 1)
             assert (ours.fecn, ours.becn) == (bth.fecn == 1, bth.becn == 1)
             assert (ours.src, ours.dst) == (ip.src, ip.dst)
             if IP in theirs:
-                assert (ours.ttl, ours.ip_id, ours.dscp, ours.ecn) == (ip.ttl, ip.id, ip.tos >> 2, ip.tos & 3)
+                assert (ours.ttl, ours.ipv4_id, ours.dscp, ours.ecn) == (ip.ttl, ip.id, ip.tos >> 2, ip.tos & 3)
             else:
-                assert (ours.ttl, ours.ip_id, ours.dscp, ours.ecn) == (ip.hlim, None, ip.tc >> 2, ip.tc & 3)
-            assert (ours.src_port, ours.dst_port) == (theirs[UDP].sport, theirs[UDP].dport)
+                assert (ours.ttl, ours.ipv4_id, ours.dscp, ours.ecn) == (ip.hlim, None, ip.tc >> 2, ip.tc & 3)
+            assert (ours.udp_src_port, ours.udp_dst_port) == (theirs[UDP].sport, theirs[UDP].dport)
             if "AETH" in theirs and ours.opcode_name == "RC Acknowledge":
                 assert (ours.aeth_syndrome, ours.aeth_msn) == (theirs["AETH"].syndrome, theirs["AETH"].msn)
             assert ours.icrc == bth.icrc
@@ -84,7 +84,7 @@ def test_what_scapy_builds_is_right() -> None:
 
     head = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / IP(src="10.0.0.1", dst="10.0.0.2", tos=0x69)
     made = rdmawire.from_scapy(head / UDP(sport=0xC000, dport=4791) / BTH(opcode=17, dqpn=0x12, psn=7) / AETH(syndrome=0x60))
-    assert (made.opcode_name, made.dest_qp, made.psn) == ("RC Acknowledge", 0x12, 7)
+    assert (made.opcode_name, made.dest_qp, made.bth_psn) == ("RC Acknowledge", 0x12, 7)
     assert (made.dscp, made.ecn, made.icrc_state) == (26, 1, "good")
     assert made.matches("aeth.nak")
     assert rdmawire.from_scapy(head / UDP(sport=0xC000, dport=4791) / cnp(dqpn=0x12)).opcode_name == "CNP"

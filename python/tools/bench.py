@@ -16,7 +16,7 @@ from typing import Any, Callable, Iterator, List, Tuple
 
 import rdmawire
 
-FIELDS = ["time_ns", "src", "dst", "opcode", "dest_qp", "psn"]
+FIELDS = ["time_ns", "src", "dst", "bth_opcode", "dest_qp", "bth_psn"]
 SLOW = 20_000
 """Packets for those that take more than 10 us for each."""
 
@@ -69,7 +69,7 @@ def by_objects(path: Path) -> int:
     count = 0
     for packet in rdmawire.packets(path):
         count += 1
-        (packet.time_ns, packet.src, packet.dst, packet.opcode, packet.dest_qp, packet.psn)
+        (packet.time_ns, packet.src, packet.dst, packet.bth_opcode, packet.dest_qp, packet.bth_psn)
     return count
 
 

@@ -27,7 +27,7 @@ class Packet:
 
     >>> import rdmawire
     >>> packet = rdmawire.Packet(rdmawire.craft("eth / ipv4 / udp / bth opcode=rc-acknowledge psn=7 / aeth"))
-    >>> packet.psn, packet.opcode_name, packet.icrc_state, packet.reth_va
+    >>> packet.bth_psn, packet.opcode_name, packet.icrc_state, packet.reth_va
     (7, 'RC Acknowledge', 'good', None)
     """
 

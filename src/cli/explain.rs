@@ -131,7 +131,7 @@ fn headers(to: &mut String) -> Written {
 fn packets(to: &mut String) -> Written {
     writeln!(to, "packets: {PACKETS}")?;
     for column in packets::Column::all() {
-        writeln!(to, "  {}  ({})\n      {}", column.name, column.kind(), column.doc)?;
+        writeln!(to, "  {}  ({})\n      {}", column.name, column.kind.name(), column.doc)?;
     }
     Ok(())
 }

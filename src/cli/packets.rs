@@ -19,7 +19,8 @@ use super::{
 use rdmawire::{
     capture::Source,
     filter::FrameMeta,
-    packets::{Format, Packets as Rows},
+    grammar::{did_you_mean, nearest},
+    packets::{Column, Format, Packets as Rows},
     report::table::Messages as MessageRows,
 };
 
@@ -45,8 +46,21 @@ pub(super) struct Packets {
     /// `rdmawire explain table messages` lists the columns.
     #[arg(long)]
     messages: bool,
+    /// Write only these columns: src,dst,bth.psn,class. Without a column of the analysis, frames are not analyzed.
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',', value_parser = column, conflicts_with = "messages")]
+    fields: Vec<&'static Column>,
     #[command(flatten)]
     tracking: Tracking,
+}
+
+fn column(name: &str) -> Result<&'static Column, String> {
+    Column::of(name.trim()).ok_or_else(|| {
+        let near = nearest(name, Column::all().map(|column| column.name.to_owned()));
+        format!(
+            "there is no such column{}",
+            did_you_mean(&near, "; rdmawire explain table packets lists all")
+        )
+    })
 }
 
 impl Packets {
@@ -102,7 +116,10 @@ impl Packets {
         }
         let filter = self.tracking.filter()?;
         let options = self.tracking.options(1);
-        let mut rows = Rows::new(file, format)?;
+        let mut rows = match self.fields.as_slice() {
+            [] => Rows::new(file, format)?,
+            columns => Rows::with_columns(file, format, columns)?,
+        };
         let mut is_all = true;
         for path in &self.files {
             let mut source = open(path)?;

@@ -1,16 +1,13 @@
-//! The columns of packets: what a frame has for each.
+//! The columns of packets: fields of headers, what is computed from a frame, and what the analysis says of it.
 
-use std::{
-    collections::HashMap,
-    fmt::{self, Write},
-    sync::OnceLock,
-};
+use std::fmt::{self, Write};
 
 use crate::{
     analyze::{Class, Space},
     capture::Record,
     dissect::{Address, Dissection},
     icrc::{self, State},
+    named::named,
     wire::*,
 };
 
@@ -33,9 +30,9 @@ impl Row<'_> {
     }
 }
 
-/// What the analysis tells of a frame.
+/// What the analysis says of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct RowVerdict {
     /// Its PSN space; `None` if it has none.
     pub space: Option<Space>,
     /// What it is; `None` as long as that is open.
@@ -46,62 +43,50 @@ pub struct Told {
     pub peer_qp: Option<u32>,
 }
 
-/// A column: its name, what it is, and how it is read. Units stand in the name.
+/// A column.
 #[derive(Debug)]
 pub struct Column {
-    /// Its name.
+    /// Its name. A field of a header has the name that it has in filters, with `_` for `.`: in SQL, that needs no quotes. Units of
+    /// what is computed stand in the name.
     pub name: &'static str,
+    /// Another name that people may give; empty if there is none.
+    alias: &'static str,
     /// What it means.
     pub doc: &'static str,
-    /// How it is read of a frame. Empty where the frame does not have it.
-    pub get: Get,
+    /// The type of its values.
+    pub kind: CellKind,
+    get: Get,
 }
 
-/// How a value is read, by its type.
+/// How a value is read.
 #[derive(Clone, Copy, Debug)]
-pub enum Get {
-    /// A number of 8 bits.
-    U8(fn(&Row<'_>) -> Option<u8>),
-    /// A number of 16 bits.
-    U16(fn(&Row<'_>) -> Option<u16>),
-    /// A number of 32 bits.
-    U32(fn(&Row<'_>) -> Option<u32>),
-    /// A number of 64 bits.
-    U64(fn(&Row<'_>) -> Option<u64>),
-    /// A number of 64 bits that may be negative.
-    I64(fn(&Row<'_>) -> Option<i64>),
-    /// True or false.
-    Bool(fn(&Row<'_>) -> Option<bool>),
-    /// One of few words.
-    Word(fn(&Row<'_>) -> Option<&'static str>),
-    /// A text that many frames share.
-    Name(fn(&Row<'_>) -> Option<Name>),
+enum Get {
+    /// Of the innermost header of this kind.
+    Field(Kind, &'static Field),
+    Frame(fn(&Row<'_>) -> Cell),
+    Verdict(fn(&RowVerdict) -> Cell),
     /// The name of the capture.
     Capture,
-    /// One of few words that the analysis tells.
-    ToldWord(fn(&Told) -> Option<&'static str>),
-    /// A number of 32 bits that the analysis tells.
-    ToldU32(fn(&Told) -> Option<u32>),
 }
 
-/// What a shared text is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Name {
-    /// An address of the network.
-    Address(Address),
-    /// An Ethernet address.
-    Mac(Mac),
-    /// A syndrome, in words.
-    Syndrome(Syndrome),
-}
-
-impl fmt::Display for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Name::Address(address) => write!(f, "{address}"),
-            Name::Mac(mac) => write!(f, "{mac}"),
-            Name::Syndrome(syndrome) => write!(f, "{}", syndrome.meaning()),
-        }
+named! {
+    /// The type of a column's values: numbers of so many bits, and others.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum CellKind {
+        /// A number of 8 bits.
+        U8 "uint8",
+        /// A number of 16 bits.
+        U16 "uint16",
+        /// A number of 32 bits.
+        U32 "uint32",
+        /// A number of 64 bits.
+        U64 "uint64",
+        /// A number of 64 bits that may be negative.
+        I64 "int64",
+        /// True or false.
+        Bool "bool",
+        /// A text.
+        Text "text",
     }
 }
 
@@ -122,156 +107,108 @@ pub enum Cell {
     Name(Name),
 }
 
-/// Calls a macro with all columns: name, type as in [`Get`], what it means, how it is read. Bindings make an attribute of each.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! packet_columns {
-    ($then:ident) => {
-        $then! {
-            frame U64 "Number of the frame in its capture, from 1."
-                |row| Some(row.number);
-            time_ns I64 "When it was captured: nanoseconds since 1970-01-01 UTC."
-                |row| Some(row.record.time.0);
-            interface U16 "The capture's interface, from 0."
-                |row| Some(row.record.interface);
-            link_type U16 "LINKTYPE number of the frame: its first header."
-                |row| Some(row.record.link.0);
-            length_bytes U32 "Bytes the frame had on the wire."
-                |row| Some(row.d.wire_len());
-            captured_bytes U32 "Bytes of it that were captured."
-                |row| u32::try_from(row.record.frame.len()).ok();
-            tunnel_depth U8 "How many tunnels are around the packet. What follows is of the innermost packet."
-                |row| Some(row.d.tunnel_depth());
-            src_mac Name "Ethernet source address."
-                |row| row.d.get::<Ethernet>().map(|h| Name::Mac(h.src()));
-            dst_mac Name "Ethernet destination address."
-                |row| row.d.get::<Ethernet>().map(|h| Name::Mac(h.dst()));
-            vlan U16 "VLAN identifier."
-                |row| row.d.get::<Vlan>().map(|h| h.vid());
-            vlan_pcp U8 "Priority code point of the VLAN tag."
-                |row| row.d.get::<Vlan>().map(|h| h.pcp());
-            src Name "Source address: an IP address, a GID, or lid:0x0001."
-                |row| row.d.addresses().map(|[src, _]| Name::Address(src));
-            dst Name "Destination address."
-                |row| row.d.addresses().map(|[_, dst]| Name::Address(dst));
-            dscp U8 "Differentiated services code point of the IP header or GRH."
-                |row| traffic_class(row.d).map(|class| class >> 2);
-            ecn U8 "Explicit congestion notification of the IP header or GRH: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE."
-                |row| traffic_class(row.d).map(|class| class & 3);
-            ttl U8 "Time to live, or hop limit."
-                |row| ttl(row.d);
-            ip_id U16 "Identification of the IPv4 header."
-                |row| row.d.get::<Ipv4>().map(|h| h.id().0);
-            src_port U16 "UDP source port."
-                |row| row.d.get::<Udp>().map(|h| h.src_port());
-            dst_port U16 "UDP destination port."
-                |row| row.d.get::<Udp>().map(|h| h.dst_port());
-            encapsulation Word "How the transport is encapsulated: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh. Empty if it is no RDMA packet."
-                |row| row.d.encapsulation().map(|is| is.name());
-            opcode U8 "Operation code of the BTH."
-                |row| row.d.opcode().map(|opcode| opcode.0);
-            opcode_name Word "Name of the operation code. Empty if it has none."
-                |row| row.d.opcode().and_then(|opcode| opcode.name());
-            se Bool "Solicited event, of the BTH."
-                |row| bth(row.d).map(|h| h.se());
-            mig_req Bool "MigReq, of the BTH."
-                |row| bth(row.d).map(|h| h.mig_req());
-            fecn Bool "Forward congestion, of the BTH."
-                |row| bth(row.d).map(|h| h.fecn());
-            becn Bool "Backward congestion, of the BTH."
-                |row| bth(row.d).map(|h| h.becn());
-            ack_req Bool "The requester asks for an acknowledgement, of the BTH."
-                |row| bth(row.d).map(|h| h.ack_req());
-            p_key U16 "Partition key."
-                |row| bth(row.d).map(|h| h.p_key().0);
-            dest_qp U32 "Destination queue pair."
-                |row| bth(row.d).map(|h| h.dest_qp().0);
-            psn U32 "Packet sequence number, modulo 2^24."
-                |row| bth(row.d).map(|h| h.psn().0);
-            src_qp U32 "The sender's queue pair, of a DETH. Connected packets do not have it."
-                |row| row.d.get::<Deth>().map(|h| h.src_qp().0);
-            q_key U32 "Queue key, of a DETH."
-                |row| row.d.get::<Deth>().map(|h| h.q_key().0);
-            reth_va U64 "Virtual address of the RETH."
-                |row| row.d.get::<Reth>().map(|h| h.va().0);
-            reth_r_key U32 "Remote key of the RETH."
-                |row| row.d.get::<Reth>().map(|h| h.r_key().0);
-            reth_dma_len_bytes U32 "Bytes of the whole message, of the RETH."
-                |row| row.d.get::<Reth>().map(|h| h.dma_len());
-            aeth_syndrome U8 "Syndrome of the AETH."
-                |row| row.d.get::<Aeth>().map(|h| h.syndrome().0);
-            aeth_meaning Name "What the syndrome says: ACK, RNR NAK, NAK and its reason."
-                |row| row.d.get::<Aeth>().map(|h| Name::Syndrome(h.syndrome()));
-            aeth_msn U32 "Message sequence number of the AETH, modulo 2^24."
-                |row| row.d.get::<Aeth>().map(|h| h.msn());
-            immediate U32 "Immediate data."
-                |row| row.d.get::<ImmDt>().map(|h| h.data().0);
-            invalidate_r_key U32 "The key to invalidate, of an IETH."
-                |row| row.d.get::<Ieth>().map(|h| h.r_key().0);
-            atomic_va U64 "Virtual address of the AtomicETH."
-                |row| row.d.get::<AtomicEth>().map(|h| h.va().0);
-            atomic_r_key U32 "Remote key of the AtomicETH."
-                |row| row.d.get::<AtomicEth>().map(|h| h.r_key().0);
-            atomic_swap_data U64 "The value to write or to add, of the AtomicETH."
-                |row| row.d.get::<AtomicEth>().map(|h| h.swap_data());
-            atomic_compare_data U64 "The value to compare with, of the AtomicETH."
-                |row| row.d.get::<AtomicEth>().map(|h| h.compare_data());
-            atomic_original_data U64 "The value before the operation, of the AtomicAckETH."
-                |row| row.d.get::<AtomicAckEth>().map(|h| h.original_data());
-            payload_bytes U32 "Bytes of payload by the packet's length fields, without padding. Empty if it is no RDMA packet."
-                |row| bth(row.d).map(|_| row.d.payload_len());
-            icrc U32 "The ICRC in the frame, as its four bytes in their order: what Wireshark shows."
-                |row| row.d.icrc().map(u32::from_be_bytes);
-            icrc_state Word "Whether the ICRC is right: good, bad, unchecked where the frame was cut or is a fragment, or trimmed where a switch cut the packet. Empty if it is no RDMA packet."
-                |row| bth(row.d).map(|_| row.icrc().name());
-        }
-    };
+/// What a shared text is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Name {
+    /// An address of the network.
+    Address(Address),
+    /// An Ethernet address.
+    Mac(Mac),
+    /// A syndrome, in words.
+    Syndrome(Syndrome),
 }
 
+/// Columns in their order: fields of headers by their names in filters; others with type, meaning and value, which is read by
+/// `Get::Frame` or `Get::Verdict`. Behind `as` stands another name that people may give: the one before version 0.2, or that of filters.
 macro_rules! columns {
-    ($($name:ident $kind:ident $doc:literal $get:expr;)*) => {
-        /// All columns of headers, in their order.
-        pub static COLUMNS: &[Column] =
-            &[$(Column { name: stringify!($name), doc: $doc, get: Get::$kind($get) }),*];
+    ($get:ident: $($name:ident $(.$field:ident)? $(as $alias:ident)? $(: $kind:ident $doc:literal, $from:ident => $value:expr)?;)*) => {
+        &[$(Column { alias: concat!("" $(, stringify!($alias))?), ..columns!(@ $get $name $(.$field)? $(: $kind $doc, $from => $value)?) }),*]
+    };
+    (@ $get:ident $layer:ident.$field:ident) => {
+        Column::of_field(concat!(stringify!($layer), "_", stringify!($field)), stringify!($layer), stringify!($field))
+    };
+    (@ $get:ident $name:ident: $kind:ident $doc:literal, $from:ident => $value:expr) => {
+        Column::new(stringify!($name), $doc, CellKind::$kind, Get::$get(|$from| Cell::from($value)))
     };
 }
 
-packet_columns!(columns);
+/// All columns of frames, in their order.
+pub static COLUMNS: &[Column] = columns! {
+    Frame:
+    frame as frame_number: U64 "Number of the frame in its capture, from 1.", row => row.number;
+    time_ns as frame_time_ns: I64 "When it was captured: nanoseconds since 1970-01-01 UTC.", row => row.record.time.0;
+    interface: U16 "The capture's interface, from 0.", row => row.record.interface;
+    link_type as frame_link_type: U16 "LINKTYPE number of the frame: its first header.", row => row.record.link.0;
+    length_bytes as frame_len: U32 "Bytes the frame had on the wire.", row => row.d.wire_len();
+    captured_bytes as frame_cap_len: U32 "Bytes of it that were captured.", row => row.record.frame.len() as u64;
+    tunnel_depth: U8 "How many tunnels are around the packet. What follows is of the innermost packet.",
+        row => row.d.tunnel_depth();
+    ethernet.src as src_mac;
+    ethernet.dst as dst_mac;
+    vlan.vid as vlan;
+    vlan.pcp;
+    src: Text "Source address: an IP address, a GID, or lid:0x0001.",
+        row => row.d.addresses().map(|[src, _]| Name::Address(src));
+    dst: Text "Destination address.", row => row.d.addresses().map(|[_, dst]| Name::Address(dst));
+    dscp: U8 "Differentiated services code point of the IP header or GRH.", row => traffic_class(row.d).map(|class| class >> 2);
+    ecn: U8 "Explicit congestion notification of the IP header or GRH: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.",
+        row => traffic_class(row.d).map(|class| class & 3);
+    ttl: U8 "Time to live, or hop limit.", row => ttl(row.d);
+    ipv4.id as ip_id;
+    udp.src_port as src_port;
+    udp.dst_port as dst_port;
+    encapsulation: Text "How the transport is encapsulated: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh. Empty if it is no RDMA packet.",
+        row => row.d.encapsulation().map(|is| is.name());
+    bth.opcode as opcode;
+    opcode_name: Text "Name of the operation code. Empty if it has none.",
+        row => row.d.opcode().and_then(|opcode| opcode.name());
+    bth.se as se;
+    bth.mig_req as mig_req;
+    bth.fecn as fecn;
+    bth.becn as becn;
+    bth.ack_req as ack_req;
+    bth.p_key as p_key;
+    dest_qp as bth_dest_qp: U32 "Destination queue pair, of the BTH: as in tables of a report.", row => bth(row.d).map(|h| h.dest_qp().0);
+    bth.psn as psn;
+    deth.src_qp as src_qp;
+    deth.q_key as q_key;
+    reth.va;
+    reth.r_key;
+    reth.dma_len as reth_dma_len_bytes;
+    aeth.syndrome;
+    aeth_meaning: Text "What the syndrome says: ACK, RNR NAK, NAK and its reason.",
+        row => row.d.get::<Aeth>().map(|h| Name::Syndrome(h.syndrome()));
+    aeth.msn;
+    immdt.data as immediate;
+    ieth.r_key as invalidate_r_key;
+    atomiceth.va as atomic_va;
+    atomiceth.r_key as atomic_r_key;
+    atomiceth.swap_data as atomic_swap_data;
+    atomiceth.compare_data as atomic_compare_data;
+    atomicacketh.original_data as atomic_original_data;
+    payload_bytes as payload_len: U32 "Bytes of payload by the packet's length fields, without padding. Empty if it is no RDMA packet.",
+        row => bth(row.d).map(|_| row.d.payload_len());
+    icrc: U32 "The ICRC in the frame, as its four bytes in their order: what Wireshark shows.",
+        row => row.d.icrc().map(u32::from_be_bytes);
+    icrc_state: Text "Whether the ICRC is right: good, bad, unchecked where the frame was cut or is a fragment, or trimmed where a switch cut the packet. Empty if it is no RDMA packet.",
+        row => bth(row.d).map(|_| row.icrc().name());
+};
 
-/// The column before those of headers.
-pub static CAPTURE: Column = Column { name: "capture", doc: "The name of the capture.", get: Get::Capture };
+/// The column before those of frames.
+pub static CAPTURE: Column = Column::new("capture", "The name of the capture.", CellKind::Text, Get::Capture);
 
-/// The columns behind those of headers: what the analysis tells.
-pub static TOLD_COLUMNS: [Column; 4] = [
-    Column {
-        name: "space",
-        doc: "Its PSN space: request or response. Empty if it has none.",
-        get: Get::ToldWord(|told| {
-            told.space.map(|space| match space {
-                Space::Request => "request",
-                Space::Response => "response",
-            })
-        }),
-    },
-    Column {
-        name: "class",
-        doc: "What it is, as in `rdmawire analyze`: new, retransmission, late_original and others. Empty if that stayed open for \
-              too long.",
-        get: Get::ToldWord(|told| told.class.map(Class::name)),
-    },
-    Column {
-        name: "epoch",
-        doc: "0, and one more each time that the queue pair was given to a new connection. With capture, src, dst and dest_qp it \
-              identifies the row of the table flows. Empty if the packet is of no flow.",
-        get: Get::ToldU32(|told| told.epoch),
-    },
-    Column {
-        name: "peer_qp",
-        doc: "The sender's queue pair: with src, the other end of the connection. Empty if that was not known when the packet came: \
-              the first packets of a connection are not paired yet, and the table flows has it for all of them.",
-        get: Get::ToldU32(|told| told.peer_qp),
-    },
-];
+/// The columns behind those of frames: what the analysis says.
+pub static VERDICT_COLUMNS: &[Column] = columns! {
+    Verdict:
+    space: Text "Its PSN space: request or response. Empty if it has none.",
+        verdict => verdict.space.map(|space| match space { Space::Request => "request", Space::Response => "response" });
+    class: Text "What it is, as in `rdmawire analyze`: new, retransmission, late_original and others. Empty if that stayed open for too long.",
+        verdict => verdict.class.map(Class::name);
+    epoch: U32 "0, and one more each time that the queue pair was given to a new connection. With capture, src, dst and dest_qp it identifies the row of the table flows. Empty if the packet is of no flow.",
+        verdict => verdict.epoch;
+    peer_qp: U32 "The sender's queue pair: with src, the other end of the connection. Empty if that was not known when the packet came: the first packets of a connection are not paired yet, and the table flows has it for all of them.",
+        verdict => verdict.peer_qp;
+};
 
 fn bth<'a>(d: &Dissection<'a>) -> Option<&'a Bth> {
     d.get::<Bth>()
@@ -295,64 +232,108 @@ fn ttl(d: &Dissection<'_>) -> Option<u8> {
 }
 
 impl Column {
+    const fn new(name: &'static str, doc: &'static str, kind: CellKind, get: Get) -> Column {
+        Column { name, alias: "", doc, kind, get }
+    }
+
+    /// The column of a header's field.
+    const fn of_field(name: &'static str, layer: &str, field: &str) -> Column {
+        let mut i = 0;
+        while i < Kind::ALL.len() {
+            let kind = Kind::ALL[i];
+            i += 1;
+            let Some(info) = kind.info() else { continue };
+            let mut n = if is_same(kind.layer(), layer) { 0 } else { info.fields.len() };
+            while n < info.fields.len() {
+                let known = &info.fields[n];
+                n += 1;
+                if is_same(known.name, field) {
+                    let get = Get::Field(kind, known);
+                    return Column::new(name, known.doc.trim_ascii(), CellKind::of(known), get);
+                }
+            }
+        }
+        panic!("no header has this field")
+    }
+
     /// All columns of rows, in their order.
     pub fn all() -> impl Iterator<Item = &'static Column> {
-        std::iter::once(&CAPTURE).chain(COLUMNS).chain(&TOLD_COLUMNS)
+        std::iter::once(&CAPTURE).chain(COLUMNS).chain(VERDICT_COLUMNS)
     }
 
-    /// The column of this name.
+    /// The column of this name, as in files or as in filters: `reth_va`, `reth.va`. Names of earlier versions are known, too.
     pub fn of(name: &str) -> Option<&'static Column> {
-        static BY_NAME: OnceLock<HashMap<&'static str, &'static Column>> = OnceLock::new();
-        let by_name = || Column::all().map(|column| (column.name, column)).collect();
-        BY_NAME.get_or_init(by_name).get(name).copied()
+        let is_same = |known: &str| {
+            let plain = |byte: u8| if byte == b'.' { b'_' } else { byte };
+            known.len() == name.len() && known.bytes().eq(name.bytes().map(plain))
+        };
+        Column::all().find(|column| is_same(column.name) || !column.alias.is_empty() && is_same(column.alias))
     }
 
-    /// The value of a frame; empty for a column that is not of headers.
+    /// The value of a frame; empty for a column that is not of frames.
+    #[inline]
     pub fn value(&self, row: &Row<'_>) -> Cell {
         match self.get {
-            Get::U8(get) => get(row).map(|n| Cell::Unsigned(n.into())),
-            Get::U16(get) => get(row).map(|n| Cell::Unsigned(n.into())),
-            Get::U32(get) => get(row).map(|n| Cell::Unsigned(n.into())),
-            Get::U64(get) => get(row).map(Cell::Unsigned),
-            Get::I64(get) => get(row).map(Cell::Signed),
-            Get::Bool(get) => get(row).map(Cell::Bool),
-            Get::Word(get) => get(row).map(Cell::Word),
-            Get::Name(get) => get(row).map(Cell::Name),
-            Get::Capture | Get::ToldWord(_) | Get::ToldU32(_) => None,
+            Get::Field(kind, field) => field_of(row.d, kind, field).unwrap_or(Cell::Empty),
+            Get::Frame(get) => get(row),
+            Get::Capture | Get::Verdict(_) => Cell::Empty,
         }
-        .unwrap_or(Cell::Empty)
     }
 
-    /// What the analysis tells of a frame; empty for any other column.
-    pub fn told(&self, told: &Told) -> Cell {
+    /// What the analysis says of a frame; empty for any other column.
+    pub fn verdict(&self, verdict: &RowVerdict) -> Cell {
         match self.get {
-            Get::ToldWord(get) => get(told).map(Cell::Word),
-            Get::ToldU32(get) => get(told).map(|n| Cell::Unsigned(n.into())),
-            _ => None,
+            Get::Verdict(get) => get(verdict),
+            _ => Cell::Empty,
         }
-        .unwrap_or(Cell::Empty)
     }
 
-    /// Whether a frame does not have it by itself: the capture's name, and what the analysis tells.
+    /// Whether a frame does not have it by itself: the capture's name, and what the analysis says.
     pub fn is_of_rows(&self) -> bool {
-        self.is_told() || matches!(self.get, Get::Capture)
+        self.is_capture() || self.is_verdict()
     }
 
-    /// Whether the analysis tells it.
-    pub fn is_told(&self) -> bool {
-        matches!(self.get, Get::ToldWord(_) | Get::ToldU32(_))
+    /// Whether it is the capture's name.
+    pub fn is_capture(&self) -> bool {
+        matches!(self.get, Get::Capture)
     }
 
-    /// The name of its type.
-    pub fn kind(&self) -> &'static str {
-        match self.get {
-            Get::U8(_) => "uint8",
-            Get::U16(_) => "uint16",
-            Get::U32(_) | Get::ToldU32(_) => "uint32",
-            Get::U64(_) => "uint64",
-            Get::I64(_) => "int64",
-            Get::Bool(_) => "bool",
-            Get::Word(_) | Get::Name(_) | Get::Capture | Get::ToldWord(_) => "text",
+    /// Whether the analysis says it.
+    pub fn is_verdict(&self) -> bool {
+        matches!(self.get, Get::Verdict(_))
+    }
+}
+
+/// Whether two names are the same, for constants.
+const fn is_same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
+}
+
+#[inline]
+fn field_of(d: &Dissection<'_>, kind: Kind, field: &Field) -> Option<Cell> {
+    let header = d.frame().get(d.offset(kind)?..)?.get(..kind.info()?.len)?;
+    Some(match field.show {
+        Show::Flag => Cell::Bool(field.get(header) != 0),
+        Show::Mac => Cell::Name(Name::Mac(Mac::get(header, field))),
+        _ => Cell::Unsigned(field.get(header)),
+    })
+}
+
+impl CellKind {
+    const fn of(field: &Field) -> CellKind {
+        match (field.show, field.width) {
+            (Show::Flag, _) => CellKind::Bool,
+            (Show::Mac, _) => CellKind::Text,
+            (_, ..=8) => CellKind::U8,
+            (_, ..=16) => CellKind::U16,
+            (_, ..=32) => CellKind::U32,
+            (_, ..=64) => CellKind::U64,
+            _ => panic!("a field of so many bits has no column yet"),
         }
     }
 }
@@ -370,6 +351,42 @@ impl Cell {
             Cell::Bool(is) => write!(to, "{is}"),
             Cell::Word(word) => to.write_str(word),
             Cell::Name(name) => write!(to, "{name}"),
+        }
+    }
+}
+
+macro_rules! cells {
+    ($($from:ty: $value:ident => $cell:expr;)*) => {$(
+        impl From<$from> for Cell {
+            fn from($value: $from) -> Cell {
+                $cell
+            }
+        }
+    )*};
+}
+
+cells! {
+    u8: n => Cell::Unsigned(n.into());
+    u16: n => Cell::Unsigned(n.into());
+    u32: n => Cell::Unsigned(n.into());
+    u64: n => Cell::Unsigned(n);
+    i64: n => Cell::Signed(n);
+    &'static str: word => Cell::Word(word);
+    Name: name => Cell::Name(name);
+}
+
+impl<T: Into<Cell>> From<Option<T>> for Cell {
+    fn from(value: Option<T>) -> Cell {
+        value.map_or(Cell::Empty, T::into)
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Name::Address(address) => write!(f, "{address}"),
+            Name::Mac(mac) => write!(f, "{mac}"),
+            Name::Syndrome(syndrome) => write!(f, "{}", syndrome.meaning()),
         }
     }
 }

@@ -17,8 +17,8 @@ pub(super) struct Parquet<W: Write + Send> {
 }
 
 impl<W: Write + Send> Parquet<W> {
-    pub(super) fn new(file: W) -> io::Result<Parquet<W>> {
-        let batch = Batch::new(&Column::all().collect::<Vec<_>>(), BATCH);
+    pub(super) fn new(file: W, columns: &[&'static Column]) -> io::Result<Parquet<W>> {
+        let batch = Batch::new(columns);
         let writer = writer(file, batch.schema().clone())?;
         Ok(Parquet { rows: Rows::new(batch, BATCH), writer })
     }

@@ -6,7 +6,7 @@
 
 use std::{collections::VecDeque, mem, ops::Range, sync::Arc};
 
-use super::{Row, Told};
+use super::{Row, RowVerdict};
 use crate::{
     analyze::{
         Analysis, Class, Event, Facts, Options,
@@ -19,7 +19,7 @@ use crate::{
 
 /// A form of rows, such as lines of text.
 pub trait Form {
-    /// Rows without what the analysis tells.
+    /// Rows without what the analysis says.
     type Headers;
 
     /// Adds a row.
@@ -36,8 +36,8 @@ pub struct Part<H> {
     pub capture: Arc<str>,
     /// What headers have.
     pub headers: H,
-    /// What the analysis tells, row by row.
-    pub told: Vec<Told>,
+    /// What the analysis says, row by row.
+    pub verdicts: Vec<RowVerdict>,
 }
 
 /// Makes rows of captures, one capture after the other.
@@ -49,16 +49,16 @@ pub struct Rows<F: Form> {
     options: Options,
     analysis: Option<Analysis>,
     frames: u64,
-    open: Untold,
-    waiting: VecDeque<(Part<F::Headers>, Untold)>,
+    open: Undecided,
+    waiting: VecDeque<(Part<F::Headers>, Undecided)>,
     waiting_rows: usize,
 }
 
 /// Rows whose classes may not be known yet.
 #[derive(Debug, Default)]
-struct Untold {
+struct Undecided {
     numbers: Vec<u64>,
-    told: Vec<Told>,
+    verdicts: Vec<RowVerdict>,
     /// How many have no class.
     left: usize,
 }
@@ -76,13 +76,13 @@ impl<F: Form> Rows<F> {
             options: Options::default(),
             analysis: None,
             frames: 0,
-            open: Untold::default(),
+            open: Undecided::default(),
             waiting: VecDeque::new(),
             waiting_rows: 0,
         }
     }
 
-    /// Begins with another capture; the one before [ends](Self::end). Without `analyze`, nothing is told of the rows.
+    /// Begins with another capture; the one before [ends](Self::end). Without `analyze`, the rows have no verdicts.
     pub fn begin(&mut self, capture: &str, options: Options, analyze: bool) {
         self.end();
         self.analysis = analyze.then(|| Analysis::with(options.clone(), Placing::default()));
@@ -101,11 +101,11 @@ impl<F: Form> Rows<F> {
         self.frames += 1;
         self.form.push(&Row { number: self.frames, record, d, icrc });
         self.open.numbers.push(self.frames);
-        self.open.told.push(Told::default());
+        self.open.verdicts.push(RowVerdict::default());
         if let Some(analysis) = &mut self.analysis {
             self.open.left += 1;
             analysis.push_dissected(record, d, icrc.unwrap_or_else(|| self.options.icrc(d)));
-            self.hear();
+            self.observe();
         }
         if self.open.numbers.len() >= self.most {
             self.cut();
@@ -129,24 +129,24 @@ impl<F: Form> Rows<F> {
     pub fn end(&mut self) {
         if let Some(analysis) = &mut self.analysis {
             analysis.decide();
-            self.hear();
+            self.observe();
         }
         self.analysis = None;
         if !self.open.numbers.is_empty() {
             self.cut();
         }
-        self.waiting.iter_mut().for_each(|(_, untold)| untold.left = 0);
+        self.waiting.iter_mut().for_each(|(_, undecided)| undecided.left = 0);
     }
 
     /// The next part that is complete, or has waited for too long.
     pub fn next_part(&mut self) -> Option<Part<F::Headers>> {
-        let (_, untold) = self.waiting.front()?;
-        if untold.left > 0 && self.waiting_rows + self.open.numbers.len() <= Rows::<F>::MOST_WAITING {
+        let (_, undecided) = self.waiting.front()?;
+        if undecided.left > 0 && self.waiting_rows + self.open.numbers.len() <= Rows::<F>::MOST_WAITING {
             return None;
         }
-        let (mut part, untold) = self.waiting.pop_front()?;
-        self.waiting_rows -= untold.numbers.len();
-        part.told = untold.told;
+        let (mut part, undecided) = self.waiting.pop_front()?;
+        self.waiting_rows -= undecided.numbers.len();
+        part.verdicts = undecided.verdicts;
         Some(part)
     }
 
@@ -156,21 +156,21 @@ impl<F: Form> Rows<F> {
     }
 
     fn cut(&mut self) {
-        let untold = mem::take(&mut self.open);
-        let part = Part { capture: self.capture.clone(), headers: self.form.cut(), told: Vec::new() };
-        self.waiting_rows += untold.numbers.len();
-        self.waiting.push_back((part, untold));
+        let undecided = mem::take(&mut self.open);
+        let part = Part { capture: self.capture.clone(), headers: self.form.cut(), verdicts: Vec::new() };
+        self.waiting_rows += undecided.numbers.len();
+        self.waiting.push_back((part, undecided));
     }
 
-    /// Takes what the analysis told.
-    fn hear(&mut self) {
+    /// Takes what the analysis has said.
+    fn observe(&mut self) {
         let Some(Placing(placed)) = self.analysis.as_mut().and_then(Analysis::metric_mut) else { return };
-        for (number, told) in placed.drain(..) {
+        for (number, verdict) in placed.drain(..) {
             let parts =
                 std::iter::once(&mut self.open).chain(self.waiting.iter_mut().rev().map(|(_, part)| part));
             for part in parts {
                 if part.numbers.first().is_some_and(|&first| first <= number) {
-                    part.tell(number, &told);
+                    part.settle(number, &verdict);
                     break;
                 }
             }
@@ -178,28 +178,28 @@ impl<F: Form> Rows<F> {
     }
 }
 
-impl Untold {
-    fn tell(&mut self, number: u64, told: &Told) {
+impl Undecided {
+    fn settle(&mut self, number: u64, verdict: &RowVerdict) {
         // Without a filter, frames follow each other.
         let guess = self.numbers.first().map_or(0, |first| (number - first) as usize);
         let at = match self.numbers.get(guess) == Some(&number) {
             true => guess,
             false => self.numbers.binary_search(&number).unwrap_or(usize::MAX),
         };
-        let Some(known) = self.told.get_mut(at) else { return };
-        self.left -= (known.class.is_none() && told.class.is_some()) as usize;
-        *known = Told {
-            space: told.space,
-            class: told.class,
-            epoch: told.epoch.or(known.epoch),
-            peer_qp: told.peer_qp.or(known.peer_qp),
+        let Some(known) = self.verdicts.get_mut(at) else { return };
+        self.left -= (known.class.is_none() && verdict.class.is_some()) as usize;
+        *known = RowVerdict {
+            space: verdict.space,
+            class: verdict.class,
+            epoch: verdict.epoch.or(known.epoch),
+            peer_qp: verdict.peer_qp.or(known.peer_qp),
         };
     }
 }
 
-/// Collects what is told of frames, by their numbers.
+/// Collects what is said of frames, by their numbers.
 #[derive(Default)]
-struct Placing(Vec<(u64, Told)>);
+struct Placing(Vec<(u64, RowVerdict)>);
 
 impl Metric for Placing {
     fn wants(&self) -> Wants {
@@ -208,16 +208,17 @@ impl Metric for Placing {
 
     fn on_packet(&mut self, _: &Facts, place: &Placed) {
         let &Placed { frame, space, class, epoch, peer_qp, .. } = place;
-        self.0.push((frame, Told { space, class, epoch, peer_qp }));
+        self.0.push((frame, RowVerdict { space, class, epoch, peer_qp }));
     }
 
     fn on_verdict(&mut self, verdict: &Verdict) {
-        let told = Told { space: Some(verdict.space), class: Some(verdict.class), ..Told::default() };
-        self.0.push((verdict.frame, told));
+        let (space, class) = (Some(verdict.space), Some(verdict.class));
+        self.0.push((verdict.frame, RowVerdict { space, class, ..RowVerdict::default() }));
     }
 
     fn on_frame(&mut self, event: &Event<'_>) {
-        self.0.push((event.number, Told { class: Some(Class::Unsequenced), ..Told::default() }));
+        let class = Some(Class::Unsequenced);
+        self.0.push((event.number, RowVerdict { class, ..RowVerdict::default() }));
     }
 
     /// An empty span, so that no packet is in a run.

@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::{CAPTURE, COLUMNS, Cell, Form, Name, Part, Row, TOLD_COLUMNS};
+use super::{Cell, Column, Form, Name, Part, Row};
 use crate::report::{clean, json};
 
-/// Lines, each without its end: what the analysis tells comes behind.
-#[derive(Default)]
+/// Lines of some columns. Those of frames are written at once; before them comes the capture's name, behind them what the analysis says.
 pub(super) struct Lines {
+    columns: Vec<&'static Column>,
+    /// Cells, each with a comma before it.
     text: String,
     /// Where each line ends.
     ends: Vec<usize>,
@@ -15,12 +16,11 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn csv() -> Lines {
-        Lines::default()
-    }
-
-    pub(super) fn ndjson() -> Lines {
-        Lines { is_json: true, ..Lines::default() }
+    /// Lines of these columns, which come in the order of all.
+    pub(super) fn new(columns: &[&'static Column], is_json: bool) -> Lines {
+        let is_asked = |column: &&Column| columns.iter().any(|asked| asked.name == column.name);
+        let columns = Column::all().filter(is_asked).collect();
+        Lines { columns, text: String::new(), ends: Vec::new(), is_json }
     }
 
     /// What comes before all rows.
@@ -28,38 +28,49 @@ impl Lines {
         if self.is_json {
             return String::new();
         }
-        let names: Vec<_> = super::Column::all().map(|column| column.name).collect();
+        let names: Vec<_> = self.columns.iter().map(|column| column.name).collect();
         names.join(",") + "\n"
     }
 
     /// The text of rows that are complete.
     pub(super) fn complete(&self, part: &Part<Lines>) -> std::io::Result<String> {
-        let Part { capture, headers, told } = part;
-        let mut start = Vec::new();
-        if self.is_json {
-            start.extend_from_slice(format!("{{\"{}\":", CAPTURE.name).as_bytes());
-            json::write(&mut start, &&**capture)?;
+        let Part { capture, headers, verdicts } = part;
+        let start = if self.columns.iter().any(|column| column.is_capture()) {
+            self.capture(capture)?
         } else {
-            // Names of files may contain anything.
-            let mut field = csv::Writer::from_writer(&mut start);
-            field.write_record([&*clean(capture)])?;
-            field.flush()?;
-            drop(field);
-            start.pop();
-        }
-        let start = String::from_utf8_lossy(&start);
-        let mut text = String::with_capacity(headers.text.len() + told.len() * (start.len() + 32));
-        let mut from = 0;
-        for (&end, told) in headers.ends.iter().zip(told) {
-            text.push_str(&start);
-            text.push_str(headers.text.get(from..end).unwrap_or_default());
+            String::new()
+        };
+        let open = if self.is_json { "{" } else { "" };
+        let close = if self.is_json { "}\n" } else { "\n" };
+        let mut text = String::with_capacity(headers.text.len() + verdicts.len() * (start.len() + 32));
+        let (mut from, mut line) = (0, String::new());
+        for (&end, verdict) in headers.ends.iter().zip(verdicts) {
+            line.clear();
+            line.push_str(&start);
+            line.push_str(headers.text.get(from..end).unwrap_or_default());
             from = end;
-            for column in &TOLD_COLUMNS {
-                self.cell(&mut text, column.name, column.told(told));
+            for column in self.columns.iter().filter(|column| column.is_verdict()) {
+                self.cell(&mut line, column.name, column.verdict(verdict));
             }
-            text.push_str(if self.is_json { "}\n" } else { "\n" });
+            text.push_str(open);
+            text.push_str(line.strip_prefix(',').unwrap_or(&line));
+            text.push_str(close);
         }
         Ok(text)
+    }
+
+    /// The cell with the name of the capture.
+    fn capture(&self, capture: &str) -> std::io::Result<String> {
+        if self.is_json {
+            let mut cell = format!(",\"{}\":", super::CAPTURE.name).into_bytes();
+            json::write(&mut cell, &capture)?;
+            return Ok(String::from_utf8_lossy(&cell).into_owned());
+        }
+        // Names of files may contain anything.
+        let mut cell = csv::Writer::from_writer(vec![b',']);
+        cell.write_record([&*clean(capture)])?;
+        let cell = cell.into_inner().map_err(|error| std::io::Error::other(error.to_string()))?;
+        Ok(String::from_utf8_lossy(&cell).trim_end_matches('\n').to_owned())
     }
 
     fn cell(&self, to: &mut String, name: &str, cell: Cell) {
@@ -73,7 +84,7 @@ impl Form for Lines {
 
     fn push(&mut self, row: &Row<'_>) {
         let mut text = std::mem::take(&mut self.text);
-        for column in COLUMNS {
+        for column in self.columns.iter().filter(|column| !column.is_of_rows()) {
             self.cell(&mut text, column.name, column.value(row));
         }
         self.text = text;
@@ -81,9 +92,9 @@ impl Form for Lines {
     }
 
     fn cut(&mut self) -> Lines {
-        let fresh =
-            Lines { text: String::with_capacity(self.text.len()), ends: Vec::new(), is_json: self.is_json };
-        std::mem::replace(self, fresh)
+        let columns = self.columns.clone();
+        let text = String::with_capacity(self.text.len());
+        std::mem::replace(self, Lines { columns, text, ends: Vec::new(), is_json: self.is_json })
     }
 }
 
@@ -109,7 +120,7 @@ fn write_json(to: &mut String, name: &str, cell: Cell) -> std::fmt::Result {
     to.push_str("\":");
     match cell {
         Cell::Empty => to.write_str("null"),
-        Cell::Word(_) | Cell::Name(Name::Address(_) | Name::Mac(_) | Name::Syndrome(_)) => {
+        Cell::Word(_) | Cell::Name(_) => {
             to.push('"');
             cell.write(to)?;
             to.write_char('"')

@@ -17,7 +17,7 @@ use std::io;
 
 #[cfg(feature = "parquet")]
 use super::parquet::Parquet;
-use super::{Format, Rows, text::Lines};
+use super::{Column, Format, Rows, text::Lines};
 use crate::{analyze::Options, capture::Record, dissect::Dissection, icrc::State};
 
 /// Lines that are written at a time.
@@ -25,7 +25,11 @@ const LINES: usize = 1 << 10;
 
 /// Writes packets as rows. A row is written when the class of its packet is known, or after
 /// [`Rows::MOST_WAITING`] others.
-pub struct Packets<W: io::Write + Send>(File<W>);
+pub struct Packets<W: io::Write + Send> {
+    file: File<W>,
+    /// Whether a column is of the analysis.
+    is_analyzed: bool,
+}
 
 enum File<W: io::Write + Send> {
     Text(Box<Rows<Lines>>, W),
@@ -56,19 +60,32 @@ macro_rules! with_rows {
 }
 
 impl<W: io::Write + Send> Packets<W> {
-    /// Starts a file.
+    /// Starts a file with all columns.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn new(mut file: W, format: Format) -> io::Result<Packets<W>> {
+    pub fn new(file: W, format: Format) -> io::Result<Packets<W>> {
+        Packets::with_columns(file, format, &Column::all().collect::<Vec<_>>())
+    }
+
+    /// Starts a file with these columns; of text, they come in the order of all. Frames are analyzed only for columns that need it.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn with_columns(mut file: W, format: Format, columns: &[&'static Column]) -> io::Result<Packets<W>> {
+        let is_analyzed = columns.iter().any(|column| column.is_verdict());
         let lines = match format {
-            Format::Csv => Lines::csv(),
-            Format::Ndjson => Lines::ndjson(),
+            Format::Csv => Lines::new(columns, false),
+            Format::Ndjson => Lines::new(columns, true),
             #[cfg(feature = "parquet")]
-            Format::Parquet => return Ok(Packets(File::Parquet(Box::new(Parquet::new(file)?)))),
+            Format::Parquet => {
+                let file = File::Parquet(Box::new(Parquet::new(file, columns)?));
+                return Ok(Packets { file, is_analyzed });
+            }
         };
         file.write_all(lines.head().as_bytes())?;
-        Ok(Packets(File::Text(Box::new(Rows::new(lines, LINES)), file)))
+        let file = File::Text(Box::new(Rows::new(lines, LINES)), file);
+        Ok(Packets { file, is_analyzed })
     }
 
     /// Begins with another capture.
@@ -76,7 +93,8 @@ impl<W: io::Write + Send> Packets<W> {
     /// # Errors
     /// The file cannot be written.
     pub fn begin(&mut self, capture: &str, options: Options) -> io::Result<()> {
-        with_rows!(self.0, rows => rows.begin(capture, options, true));
+        let is_analyzed = self.is_analyzed;
+        with_rows!(self.file, rows => rows.begin(capture, options, is_analyzed));
         Ok(())
     }
 
@@ -85,7 +103,7 @@ impl<W: io::Write + Send> Packets<W> {
     /// # Errors
     /// The file cannot be written.
     pub fn push(&mut self, record: &Record<'_>) -> io::Result<()> {
-        with_rows!(self.0, rows => rows.push(record));
+        with_rows!(self.file, rows => rows.push(record));
         Ok(())
     }
 
@@ -94,13 +112,13 @@ impl<W: io::Write + Send> Packets<W> {
     /// # Errors
     /// The file cannot be written.
     pub fn push_examined(&mut self, record: &Record<'_>, d: &Dissection<'_>, icrc: State) -> io::Result<()> {
-        with_rows!(self.0, rows => rows.push_examined(record, d, Some(icrc)));
+        with_rows!(self.file, rows => rows.push_examined(record, d, Some(icrc)));
         Ok(())
     }
 
     /// Passes over a frame. The analysis does not see it.
     pub fn pass_over(&mut self) {
-        match &mut self.0 {
+        match &mut self.file {
             File::Text(rows, _) => rows.pass_over(),
             #[cfg(feature = "parquet")]
             File::Parquet(parquet) => parquet.rows.pass_over(),
@@ -112,8 +130,8 @@ impl<W: io::Write + Send> Packets<W> {
     /// # Errors
     /// The file cannot be written.
     pub fn finish(mut self) -> io::Result<W> {
-        with_rows!(self.0, rows => rows.end());
-        match self.0 {
+        with_rows!(self.file, rows => rows.end());
+        match self.file {
             File::Text(_, file) => Ok(file),
             #[cfg(feature = "parquet")]
             File::Parquet(parquet) => parquet.finish(),
