@@ -43,7 +43,7 @@ pub(super) struct Craft {
     recipe: Option<String>,
     /// Start from all frames of a capture (FILE), or from one (FILE:N, counted from 1).
     #[arg(long, value_name = "FILE[:N]")]
-    from: Option<Place>,
+    from: Option<FrameRef>,
     /// With a scenario: write the results that an analysis of its capture must have, as JSON.
     #[arg(long, value_name = "FILE")]
     expect: Option<PathBuf>,
@@ -102,7 +102,7 @@ enum What {
 struct Answer {
     /// The packet to answer: FILE:N, counted from 1.
     #[arg(long = "flow-of", visible_alias = "of", value_name = "FILE:N")]
-    of: Place,
+    of: FrameRef,
     /// The queue pair that sent it, if the capture does not show it.
     #[arg(long, value_name = "QPN", value_parser = units::qpn)]
     dest_qp: Option<Qpn>,
@@ -190,18 +190,18 @@ struct Message {
 
 /// A capture, or one frame of it.
 #[derive(Clone, Debug)]
-struct Place {
+struct FrameRef {
     file: PathBuf,
     frame: Option<u64>,
 }
 
-impl std::str::FromStr for Place {
+impl std::str::FromStr for FrameRef {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.rsplit_once(':').map(|(file, n)| (file, n.parse())) {
             Some((_, Ok(0))) => Err("frames are counted from 1".into()),
-            Some((file, Ok(n))) => Ok(Place { file: file.into(), frame: Some(n) }),
-            _ => Ok(Place { file: text.into(), frame: None }),
+            Some((file, Ok(n))) => Ok(FrameRef { file: file.into(), frame: Some(n) }),
+            _ => Ok(FrameRef { file: text.into(), frame: None }),
         }
     }
 }
@@ -381,7 +381,7 @@ impl Message {
 }
 
 /// Edits every frame of a capture, or one.
-fn from_capture(from: &Place, out: Out) -> anyhow::Result<Outcome> {
+fn from_capture(from: &FrameRef, out: Out) -> anyhow::Result<Outcome> {
     let mut reader = capture::open(&from.file)?;
     let mut emit = Emit::new(out)?;
     let progress = Progress::new(reader.info());

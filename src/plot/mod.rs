@@ -15,7 +15,7 @@ use crate::{
     analyze::metric::timeline::{Axis, Kind, Timeline},
     report::{self, View},
 };
-pub use scene::{Ax, Colour, Layer, Point, Scene, Shape};
+pub use scene::{Colour, Layer, PlotAxis, Point, Scene, Shape};
 
 /// A flow's rate over time as a line of blocks, and below it what happened: `x` retransmission, `!` NAK or RNR NAK, `*` mark or CNP. `None`
 /// if the flow has no line.

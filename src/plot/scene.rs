@@ -19,7 +19,7 @@ pub type Colour = (u8, u8, u8);
 
 /// One axis.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ax {
+pub struct PlotAxis {
     /// What it shows, with the unit.
     pub label: String,
     /// Names of the places 0, 1, 2, …, for an axis of names.
@@ -58,9 +58,9 @@ pub struct Scene {
     /// Its title.
     pub title: String,
     /// The horizontal axis.
-    pub x: Ax,
+    pub x: PlotAxis,
     /// The vertical axis.
-    pub y: Ax,
+    pub y: PlotAxis,
     /// Its data, the lowest layer first. Layers without data are not there.
     pub layers: Vec<Layer>,
 }
@@ -114,8 +114,8 @@ impl Clock {
         ns.saturating_sub(self.from_ns) as f64 / self.unit_ns
     }
 
-    fn ax(&self) -> Ax {
-        Ax { label: format!("time from the first packet, {}", self.unit), names: Vec::new() }
+    fn axis(&self) -> PlotAxis {
+        PlotAxis { label: format!("time from the first packet, {}", self.unit), names: Vec::new() }
     }
 }
 
@@ -195,7 +195,12 @@ impl Scene {
     }
 
     fn over_time(title: String, clock: &Clock, y: &str) -> Scene {
-        Scene { title, x: clock.ax(), y: Ax { label: y.into(), ..Ax::default() }, layers: Vec::new() }
+        Scene {
+            title,
+            x: clock.axis(),
+            y: PlotAxis { label: y.into(), ..PlotAxis::default() },
+            layers: Vec::new(),
+        }
     }
 
     /// PSN over time, after tcptrace: each packet where it was sent, the line of acknowledgements below, losses, NAKs and marks, and
@@ -305,8 +310,8 @@ impl Scene {
             }
         }
         let names: Vec<String> = names.iter().map(|host| clean(host).into_owned()).collect();
-        let ax = |label: &str| Ax { label: label.into(), names: names.clone() };
-        let mut scene = Scene { title, x: ax("to"), y: ax("from"), layers: Vec::new() };
+        let axis = |label: &str| PlotAxis { label: label.into(), names: names.clone() };
+        let mut scene = Scene { title, x: axis("to"), y: axis("from"), layers: Vec::new() };
         scene.add("bytes", BLUE, Shape::Cells(cells));
         scene.add("losses", (0, 0, 0), Shape::Points(lost));
         scene.add("retransmissions", RED, Shape::Points(resent));

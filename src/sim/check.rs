@@ -1,9 +1,14 @@
 //! Checks scenarios, and fills in defaults.
 
-use std::net::IpAddr;
+use std::{fmt, net::IpAddr, ops::RangeInclusive};
 
-use super::{Connection, Encapsulation, Error, Host, Ns, Scenario, Segment, Side, Tap};
+use super::{
+    Action, Connection, Encapsulation, End, Error, Faults, Host, IpId, Kind, Ns, Pacing, PartialRead, Rate,
+    Recovery, Scenario, Segment, Side, Size, Spread, Tap, TimeoutResends, UdpPort, Verb, Where, Wrap,
+};
 use crate::{
+    dcqcn::Parameters,
+    grammar::print::duration,
     message::is_path_mtu,
     opcode::Service,
     random::SplitMix64,
@@ -13,153 +18,143 @@ use crate::{
 /// Most connections, with each copy counted.
 const MOST_CONNECTIONS: usize = 1 << 16;
 /// The longest duration, in ns: some eleven days.
-const LONGEST: u64 = 1_000_000_000_000_000;
-/// The latest time at which a scenario begins, in ns since 1970.
-const LATEST: u64 = 4_000_000_000_000_000_000;
+pub(super) const LONGEST: f64 = 1e15;
+/// The latest time at which a scenario begins, in ns since 1970: in 2096.
+pub(super) const LATEST: f64 = 4e18;
 
-/// Every duration of a scenario, with its name.
-fn durations(scenario: &Scenario) -> Vec<(String, Ns)> {
-    let mut all =
-        vec![("paths: skew".into(), scenario.paths.skew), ("cnp: interval".into(), scenario.cnp.interval)];
-    let mut add = |name: String, ns: Option<Ns>| all.extend(ns.map(|ns| (name, ns)));
-    add("stop".into(), scenario.stop);
-    for (i, segment) in scenario.segment.iter().enumerate() {
-        add(format!("segment {}: delay", i + 1), Some(segment.delay));
-        add(format!("segment {}: reorder_by", i + 1), segment.right.reorder_by.max(segment.left.reorder_by));
+/// What a number of a scenario may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds(f64, f64);
+
+impl Bounds {
+    pub(super) fn of(range: RangeInclusive<impl Into<f64> + Copy>) -> Bounds {
+        Bounds((*range.start()).into(), (*range.end()).into())
     }
-    for (i, tap) in scenario.tap.iter().enumerate() {
-        for (what, ns) in [
-            ("start", Some(tap.start)),
-            ("stop", tap.stop),
-            ("duplicate_after", Some(tap.duplicate_after)),
-            ("resolution", Some(tap.resolution)),
-            ("unsorted", Some(tap.unsorted)),
-            ("mirror_jitter", Some(tap.mirror_jitter)),
-        ] {
-            add(format!("tap {}: {what}", i + 1), ns);
+
+    /// Says what was expected, where a number is not within. `write`: how numbers are written.
+    fn check(self, at: fmt::Arguments<'_>, number: f64, write: impl Fn(f64) -> String) -> Result<(), Error> {
+        let Bounds(least, most) = self;
+        if (least..=most).contains(&number) {
+            return Ok(());
         }
+        let expected = match (least, most) {
+            (0.0, 1.0) => "a share from 0 to 1".to_owned(),
+            (0.0, most) => format!("at most {}", write(most)),
+            (least, most) if most >= u32::MAX.into() => format!("at least {}", write(least)),
+            (least, most) => format!("{} to {}", write(least), write(most)),
+        };
+        let what = format!("{at} = {}: expected {expected}", write(number));
+        // The scenario itself has no name.
+        Err(Error::new(what.trim_start_matches(": ")))
     }
-    for (i, event) in scenario.event.iter().enumerate() {
-        add(format!("event {}: by", i + 1), Some(event.by));
+}
+
+/// What stands in a scenario: numbers within bounds, and tables of such.
+pub(super) trait Checked {
+    /// Says what is wrong. `at`: where it stands; `bounds`: those of its field.
+    fn check(&self, _at: fmt::Arguments<'_>, _bounds: Option<Bounds>) -> Result<(), Error> {
+        Ok(())
     }
-    for (i, pause) in scenario.pause.iter().enumerate() {
-        for (what, ns) in [("at", Some(pause.at)), ("hold", Some(pause.hold)), ("refresh", pause.refresh)] {
-            add(format!("pause {}: {what}", i + 1), ns);
+}
+
+macro_rules! numbers {
+    ($($type:ty),*) => {$(
+        impl Checked for $type {
+            fn check(&self, at: fmt::Arguments<'_>, bounds: Option<Bounds>) -> Result<(), Error> {
+                bounds.map_or(Ok(()), |bounds| bounds.check(at, *self as f64, |n| n.to_string()))
+            }
         }
+    )*};
+}
+
+numbers! { u8, u16, u32, u64, f64 }
+
+impl Checked for Ns {
+    fn check(&self, at: fmt::Arguments<'_>, bounds: Option<Bounds>) -> Result<(), Error> {
+        bounds.unwrap_or(Bounds(0.0, LONGEST)).check(at, self.0 as f64, |ns| duration(ns as u64))
     }
-    for (i, c) in scenario.connection.iter().enumerate() {
-        for (what, ns) in [
-            ("start", Some(c.start)),
-            ("reaction", Some(c.reaction)),
-            ("ack_delay", Some(c.ack_delay)),
-            ("migrate_at", c.migrate_at),
-            ("operations: every", c.operations.iter().map(|op| op.every).max()),
-        ] {
-            add(format!("connection {}: {what}", i + 1), ns);
-        }
+}
+
+impl<T: Checked> Checked for Option<T> {
+    fn check(&self, at: fmt::Arguments<'_>, bounds: Option<Bounds>) -> Result<(), Error> {
+        self.as_ref().map_or(Ok(()), |value| value.check(at, bounds))
     }
-    all
+}
+
+impl<T: Checked> Checked for [T; 2] {
+    fn check(&self, at: fmt::Arguments<'_>, bounds: Option<Bounds>) -> Result<(), Error> {
+        self.iter().try_for_each(|value| value.check(at, bounds))
+    }
+}
+
+/// The bounds are those of its length.
+impl<T: Checked> Checked for Vec<T> {
+    fn check(&self, at: fmt::Arguments<'_>, bounds: Option<Bounds>) -> Result<(), Error> {
+        (self.len() as u64).check(format_args!("{at}: number of entries"), bounds)?;
+        self.iter().zip(1..).try_for_each(|(value, n)| value.check(format_args!("{at} {n}"), None))
+    }
+}
+
+/// Words, names and flags: what they may be is checked as they are read.
+macro_rules! words {
+    ($($type:ty),* $(,)?) => { $(impl Checked for $type {})* };
+}
+
+words! {
+    bool, String, IpAddr, Service, &Parameters, Rate, Size, UdpPort, Action, Encapsulation, End, IpId, Kind, Pacing, PartialRead, Recovery,
+    Side, Spread, TimeoutResends, Verb, Where, Wrap,
 }
 
 /// Fills in defaults and checks the rest.
 pub(super) fn fill_in(scenario: &mut Scenario) -> Result<(), Error> {
-    let wrong = |what: String| Err(Error::new(what));
-    if scenario.host.is_empty() {
-        let v4 = |last| IpAddr::from([10, 0, 0, last]);
-        for (name, address) in [("a", v4(1)), ("b", v4(2))] {
-            let (mac, lid, side, rate) = (None, None, None, None);
-            scenario.host.push(Host { name: name.into(), address, mac, lid, side, rate });
-        }
-    }
-    if scenario.host.len() > 4096 {
-        return wrong(format!("{} hosts: expected at most 4096", scenario.host.len()));
-    }
-    for (i, host) in scenario.host.iter().enumerate() {
-        if scenario.host[..i].iter().any(|other| other.name == host.name) {
-            return wrong(format!("host {:?}: there are two of that name", host.name));
-        }
-    }
-    if scenario.begin.0 > LATEST {
-        return wrong("begin: expected a time before 2096".into());
-    }
-    for (name, Ns(ns)) in durations(scenario) {
-        if ns > LONGEST {
-            return wrong(format!("{name}: expected at most 1000000s"));
-        }
-    }
-    for (i, host) in scenario.host.iter_mut().enumerate() {
-        if let Some(mac) = &host.mac
-            && let Err(what) = mac.parse::<Mac>()
-        {
-            return wrong(format!("host {:?}: mac {mac:?}: {what}", host.name));
-        }
-        host.side.get_or_insert(if i == 0 { Side::Left } else { Side::Right });
-    }
+    scenario.check(format_args!(""), None)?;
+    fill_in_hosts(&mut scenario.host)?;
     if scenario.segment.is_empty() {
         scenario.segment = vec![Segment { delay: Ns(2_000), ..Segment::default() }; 2];
-    }
-    if scenario.segment.len() > 32 {
-        return wrong(format!("{} segments: expected at most 32", scenario.segment.len()));
-    }
-    for (i, segment) in scenario.segment.iter().enumerate() {
-        for f in [&segment.right, &segment.left] {
-            for (name, share) in [
-                ("drop", f.drop),
-                ("corrupt", f.corrupt),
-                ("duplicate", f.duplicate),
-                ("mark", f.mark),
-                ("reorder", f.reorder),
-            ] {
-                if !(0.0..=1.0).contains(&share) {
-                    let n = i + 1;
-                    return wrong(format!("segment {n}: {name} = {share}: expected a share from 0 to 1"));
-                }
-            }
-            if f.reorder > 0.0 && f.reorder_depth == 0 && f.reorder_by.is_none() {
-                return wrong(format!("segment {}: reorder needs reorder_depth or reorder_by", i + 1));
-            }
-        }
     }
     if scenario.tap.is_empty() {
         scenario.tap.push(Tap::default());
     }
-    if scenario.tap.len() > 16 {
-        return wrong(format!("{} taps: expected at most 16", scenario.tap.len()));
+    for (segment, n) in scenario.segment.iter().zip(1..) {
+        let is_open = |f: &Faults| f.reorder > 0.0 && f.reorder_depth == 0 && f.reorder_by.is_none();
+        if is_open(&segment.right) || is_open(&segment.left) {
+            return Err(Error::new(format!("segment {n}: reorder needs reorder_depth or reorder_by")));
+        }
     }
     let segments = scenario.segment.len();
-    for tap in &scenario.tap {
-        if tap.after as usize > segments {
-            let after = tap.after;
-            return wrong(format!(
-                "tap: after = {after}: expected at most {segments}, the number of segments"
-            ));
-        }
-        if !(0.0..=1.0).contains(&tap.loss) || !(0.0..=1.0).contains(&tap.duplicate) {
-            return wrong("tap: loss and duplicate are shares: expected 0 to 1".into());
-        }
-        if tap.sample == 0 || tap.loss_frames == 0 {
-            return wrong("tap: sample and loss_frames: expected at least 1".into());
-        }
-        if tap.resolution.0 == 0 {
-            return wrong("tap: resolution = 0: expected at least 1 ns".into());
-        }
+    if let Some(Tap { after, .. }) = scenario.tap.iter().find(|tap| tap.after as usize > segments) {
+        let what = format!("tap: after = {after}: expected at most {segments}, the number of segments");
+        return Err(Error::new(what));
     }
     super::fabric::fill_in(scenario)?;
-    if !(1..=255).contains(&scenario.paths.count) {
-        return wrong(format!("paths: count = {}: expected 1 to 255", scenario.paths.count));
+    let is_host = |name: &&String| scenario.host.iter().any(|host| host.name == **name);
+    match scenario.pause.iter().flat_map(|pause| &pause.stops).find(|name| !is_host(name)) {
+        Some(name) => Err(Error::new(format!("pause: stops: no host is called {name:?}"))),
+        None => Ok(()),
     }
-    for pause in &scenario.pause {
-        if pause.priority.is_some_and(|priority| priority > 7) {
-            return wrong("pause: priority: expected 0 to 7".into());
+}
+
+/// Without any host there are two.
+fn fill_in_hosts(hosts: &mut Vec<Host>) -> Result<(), Error> {
+    if hosts.is_empty() {
+        for (name, last) in [("a", 1), ("b", 2)] {
+            let (mac, lid, side, rate) = (None, None, None, None);
+            let address = IpAddr::from([10, 0, 0, last]);
+            hosts.push(Host { name: name.into(), address, mac, lid, side, rate });
         }
-        if pause.quanta == 0 || pause.refresh == Some(Ns(0)) {
-            return wrong("pause: quanta and refresh: expected more than 0".into());
+    }
+    for i in 0..hosts.len() {
+        let (before, rest) = hosts.split_at_mut(i);
+        let Some(host) = rest.first_mut() else { break };
+        if before.iter().any(|other| other.name == host.name) {
+            return Err(Error::new(format!("host {:?}: there are two of that name", host.name)));
         }
-        for name in &pause.stops {
-            if !scenario.host.iter().any(|host| host.name == *name) {
-                return wrong(format!("pause: stops: no host is called {name:?}"));
-            }
+        if let Some(mac) = &host.mac
+            && let Err(what) = mac.parse::<Mac>()
+        {
+            return Err(Error::new(format!("host {:?}: mac {mac:?}: {what}", host.name)));
         }
+        host.side.get_or_insert(if i == 0 { Side::Left } else { Side::Right });
     }
     Ok(())
 }
@@ -215,22 +210,6 @@ fn check(connection: &Connection, scenario: &Scenario) -> Result<(), Error> {
     let all_native = scenario.connection.iter().all(|c| c.encapsulation.is_native() == native);
     for (right, what) in [
         (is_path_mtu(c.mtu as u32), "mtu: expected 256, 512, 1024, 2048 or 4096"),
-        (c.copies >= 1, "copies: expected at least 1"),
-        (c.psn.is_none_or(|psn| psn.iter().all(|&psn| psn < Psn::SPACE)), "psn: expected at most 0xffffff"),
-        ((1..=1 << 22).contains(&c.window), "window: expected 1 to 2^22 packets"),
-        (c.depth >= 1 && c.max_reads >= 1, "depth and max_reads: expected at least 1"),
-        (c.timeout <= 31, "timeout: expected an exponent up to 31"),
-        ((1.0..=16.0).contains(&c.timeout_factor), "timeout_factor: expected 1.0 to 16.0"),
-        ((1.0..=1000.0).contains(&c.rnr_factor), "rnr_factor: expected 1.0 to 1000.0"),
-        (c.rnr_timer <= 31 && c.rnr_retry <= 7, "rnr_timer and rnr_retry: expected at most 31 and 7"),
-        (c.credits <= 31, "credits: expected a code up to 31"),
-        (
-            c.ack_every >= 1 && c.ack_request_every >= 1,
-            "ack_every and ack_request_every: expected at least 1",
-        ),
-        (c.dscp <= 63 && c.pcp <= 7, "dscp and pcp: expected at most 63 and 7"),
-        (c.ack_dscp.is_none_or(|dscp| dscp <= 63), "ack_dscp: expected at most 63"),
-        (c.vlan.is_none_or(|vlan| vlan < 4096), "vlan: expected at most 4095"),
         (one_family, "hosts: expected addresses of one IP version"),
         (!needs_gid || v6, "encapsulation: RoCE v1 and a GRH need IPv6 addresses (GIDs)"),
         (all_native, "encapsulation: expected native InfiniBand for all connections or none"),

@@ -43,7 +43,7 @@ mod rng;
 mod text;
 mod untidy;
 
-use std::net::IpAddr;
+use std::{fmt, net::IpAddr, ops::RangeInclusive};
 
 use serde::Deserialize;
 
@@ -52,8 +52,10 @@ use crate::{
     dissect,
     message::{Ending, Segments, Unsupported},
     opcode::{Operation as Op, Service},
+    wire::Psn,
 };
 
+use check::{Bounds, Checked, LATEST, LONGEST};
 pub use engine::{Capture, Cause, Flow, Message, Run, Sighting, Transmission, run};
 pub use render::{Frame, Frames};
 pub use text::{Error, Ns, Rate, Size, UdpPort};
@@ -61,9 +63,11 @@ pub use text::{Error, Ns, Rate, Size, UdpPort};
 /// The description of scenario files that `rdmawire explain scenario` prints.
 pub const SCHEMA: &str = include_str!("schema.txt");
 
-/// Tables of a scenario: after each field stands its default.
+/// Tables of a scenario: behind each field stands its default, and behind `=>` which numbers it may be, or how many.
 macro_rules! tables {
-    ($($(#[$on:meta])* pub struct $name:ident { $($(#[$meta:meta])* pub $field:ident: $type:ty = $value:expr,)* })*) => {$(
+    ($($(#[$on:meta])* pub struct $name:ident {
+        $($(#[$meta:meta])* pub $field:ident: $type:ty = $value:expr $(=> $range:expr)?,)*
+    })*) => {$(
         $(#[$on])*
         #[derive(Clone, Debug, Deserialize)]
         #[serde(deny_unknown_fields, default)]
@@ -74,8 +78,43 @@ macro_rules! tables {
                 $name { $($field: $value,)* }
             }
         }
+
+        checked! { $name { $($field $($range)?,)* } }
     )*};
 }
+
+/// Tables with fields that must be given.
+macro_rules! entries {
+    ($($(#[$on:meta])* pub struct $name:ident {
+        $($(#[$meta:meta])* pub $field:ident: $type:ty $(=> $range:expr)?,)*
+    })*) => {$(
+        $(#[$on])*
+        #[derive(Clone, Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name { $($(#[$meta])* pub $field: $type,)* }
+
+        checked! { $name { $($field $($range)?,)* } }
+    )*};
+}
+
+/// A table's numbers are within their bounds.
+macro_rules! checked {
+    ($name:ident { $($field:ident $($range:expr)?,)* }) => {
+        impl Checked for $name {
+            fn check(&self, at: fmt::Arguments<'_>, _: Option<Bounds>) -> Result<(), Error> {
+                $(self.$field.check(format_args!("{at}: {}", stringify!($field)), checked!(@ $($range)?))?;)*
+                Ok(())
+            }
+        }
+    };
+    (@) => { None };
+    (@ $range:expr) => { Some(Bounds::of($range)) };
+}
+
+/// A share of packets or frames.
+const SHARE: RangeInclusive<f64> = 0.0..=1.0;
+/// What counts something, and is never 0.
+const SOME: RangeInclusive<u32> = 1..=u32::MAX;
 
 tables! {
     /// A scenario. All fields have defaults: two hosts, a 100G link, a tap in its middle, no faults.
@@ -85,7 +124,7 @@ tables! {
         /// Seed of everything random.
         pub seed: u64 = 1,
         /// When it begins, as a duration since 1970-01-01 UTC.
-        pub begin: Ns = Ns(1_767_225_600_000_000_000),
+        pub begin: Ns = Ns(1_767_225_600_000_000_000) => 0.0..=LATEST,
         /// When the simulation stops, from the beginning. Without it, it runs until nothing is left to do.
         pub stop: Option<Ns> = None,
         /// More transmissions than this are an error.
@@ -93,13 +132,13 @@ tables! {
         /// Speed of every host's link. It is also the speed by which pause quanta are counted.
         pub rate: Rate = Rate(100_000_000_000),
         /// The hosts. Without any there are two, `a` left and `b` right.
-        pub host: Vec<Host> = Vec::new(),
+        pub host: Vec<Host> = Vec::new() => 0..=4096,
         /// The connections.
         pub connection: Vec<Connection> = Vec::new(),
         /// The road from left to right. Without any segment there are two.
-        pub segment: Vec<Segment> = Vec::new(),
+        pub segment: Vec<Segment> = Vec::new() => 0..=32,
         /// The taps. Without any there is one after the first segment.
-        pub tap: Vec<Tap> = Vec::new(),
+        pub tap: Vec<Tap> = Vec::new() => 0..=16,
         /// Faults of single packets, and errors of receivers.
         pub event: Vec<Event> = Vec::new(),
         /// PAUSE and PFC.
@@ -123,22 +162,22 @@ pub enum Side {
     Right,
 }
 
-/// A host with one port.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Host {
-    /// Its name in the rest of the scenario.
-    pub name: String,
-    /// Its address: IPv4, or IPv6 (its GID for RoCE v1 and InfiniBand).
-    pub address: IpAddr,
-    /// Its Ethernet address. By default made from its position in the list.
-    pub mac: Option<String>,
-    /// Its local identifier (native InfiniBand). By default its position in the list, from 1.
-    pub lid: Option<u16>,
-    /// Its side. By default the first host is left, all others right.
-    pub side: Option<Side>,
-    /// Its link's speed, if not the scenario's.
-    pub rate: Option<Rate>,
+entries! {
+    /// A host with one port.
+    pub struct Host {
+        /// Its name in the rest of the scenario.
+        pub name: String,
+        /// Its address: IPv4, or IPv6 (its GID for RoCE v1 and InfiniBand).
+        pub address: IpAddr,
+        /// Its Ethernet address. By default made from its position in the list.
+        pub mac: Option<String>,
+        /// Its local identifier (native InfiniBand). By default its position in the list, from 1.
+        pub lid: Option<u16>,
+        /// Its side. By default the first host is left, all others right.
+        pub side: Option<Side>,
+        /// Its link's speed, if not the scenario's.
+        pub rate: Option<Rate>,
+    }
 }
 
 /// The headers around the transport.
@@ -244,24 +283,24 @@ tables! {
         /// Further destinations of a UD queue pair, which it sends to in turn.
         pub also_to: Vec<String> = Vec::new(),
         /// How many such connections there are. Their queue pairs are numbered on.
-        pub copies: u32 = 1,
+        pub copies: u32 = 1 => SOME,
         /// Transport service: RC, UC or UD.
         #[serde(deserialize_with = "text::service")]
         pub service: Service = Service::Rc,
         /// Queue pair numbers of `from` and `to`. By default counted from 0x11.
         pub qp: Option<[u32; 2]> = None,
         /// First PSN of the requests of `from` and of `to`. By default random.
-        pub psn: Option<[u32; 2]> = None,
+        pub psn: Option<[u32; 2]> = None => 0..=Psn::SPACE - 1,
         /// Path MTU: 256, 512, 1024, 2048 or 4096 bytes.
         pub mtu: u16 = 1024,
         /// The headers around the transport.
         pub encapsulation: Encapsulation = Encapsulation::Rocev2,
         /// VLAN identifier. Without it, frames have no tag.
-        pub vlan: Option<u16> = None,
+        pub vlan: Option<u16> = None => 0..=4095,
         /// Priority code point of the tag.
-        pub pcp: u8 = 3,
+        pub pcp: u8 = 3 => 0..=7,
         /// DSCP. Shifted right by three, it is the priority for PFC.
-        pub dscp: u8 = 26,
+        pub dscp: u8 = 26 => 0..=63,
         /// Whether senders set ECT(0).
         pub ecn: bool = true,
         /// Hop limit at the sender.
@@ -275,11 +314,11 @@ tables! {
         /// Whether REQ, REP, RTU set it up and DREQ, DREP end it.
         pub cm: bool = false,
         /// Most unacknowledged packets.
-        pub window: u32 = 128,
+        pub window: u32 = 128 => 1..=1 << 22,
         /// Most incomplete messages.
-        pub depth: u32 = 64,
+        pub depth: u32 = 64 => SOME,
         /// Most unanswered READs and atomics.
-        pub max_reads: u32 = 16,
+        pub max_reads: u32 = 16 => SOME,
         /// Rate limit of each requester.
         pub rate: Option<Rate> = None,
         /// DCQCN's parameters at its senders of requests and of READ data, by the name of their set; without it, they ignore
@@ -289,7 +328,7 @@ tables! {
         /// Whether its ends notify of congestion.
         pub notify: bool = true,
         /// DSCP of acknowledgements, if not that of the connection.
-        pub ack_dscp: Option<u8> = None,
+        pub ack_dscp: Option<u8> = None => 0..=63,
         /// How it recovers from loss.
         pub recovery: Recovery = Recovery::GoBackN,
         /// How many packets may overtake a missing one before a selective responder sends a NAK.
@@ -299,30 +338,30 @@ tables! {
         /// Time from a NAK to the first retransmission.
         pub reaction: Ns = Ns(1_000),
         /// Local ACK timeout: 4.096 us * 2^timeout; 0: no timeout.
-        pub timeout: u8 = 8,
+        pub timeout: u8 = 8 => 0..=31,
         /// Factor by which the timer runs longer: 1.0 to 16.0.
-        pub timeout_factor: f64 = 1.0,
+        pub timeout_factor: f64 = 1.0 => 1..=16,
         /// What is retransmitted after a timeout.
         pub timeout_resends: TimeoutResends = TimeoutResends::Rest,
         /// Timeouts without progress until the queue pair gives up.
         pub retry: u8 = 7,
         /// RNR NAKs without progress until it gives up; 7: never.
-        pub rnr_retry: u8 = 7,
+        pub rnr_retry: u8 = 7 => 0..=7,
         /// RNR timer code, 0 to 31.
-        pub rnr_timer: u8 = 12,
+        pub rnr_timer: u8 = 12 => 0..=31,
         /// Factor by which the requester waits longer than the RNR timer.
-        pub rnr_factor: f64 = 1.0,
+        pub rnr_factor: f64 = 1.0 => 1..=1000,
         /// Whether a packet that follows a refused one (RNR) causes a sequence NAK with the PSN of the refused one, as in
         /// Soft-RoCE.
         pub rnr_trailing_nak: bool = true,
         /// One acknowledgement answers this many packets with AckReq.
-        pub ack_every: u32 = 1,
+        pub ack_every: u32 = 1 => SOME,
         /// How long an acknowledgement is held back at most.
         pub ack_delay: Ns = Ns(5_000),
         /// AckReq is set in every n-th packet of a message and in the last, and at least twice per window.
-        pub ack_request_every: u32 = 64,
+        pub ack_request_every: u32 = 64 => SOME,
         /// Credit code in acknowledgements.
-        pub credits: u8 = 31,
+        pub credits: u8 = 31 => 0..=31,
         /// The first operation code of the response to a READ that was retransmitted from its middle.
         pub partial_read: PartialRead = PartialRead::Middle,
         /// MigReq bit.
@@ -358,24 +397,24 @@ pub enum Verb {
     FetchAdd,
 }
 
-/// Messages of one kind.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Operation {
-    /// The operation.
-    pub op: Verb,
-    /// Size of each; atomics always have eight bytes.
-    #[serde(default)]
-    pub size: Size,
-    /// How many.
-    #[serde(default = "one")]
-    pub count: u64,
-    /// Time from one posting to the next; 0: all at once.
-    #[serde(default)]
-    pub every: Ns,
-    /// Which end requests them.
-    #[serde(default)]
-    pub by: End,
+entries! {
+    /// Messages of one kind.
+    pub struct Operation {
+        /// The operation.
+        pub op: Verb,
+        /// Size of each; atomics always have eight bytes.
+        #[serde(default)]
+        pub size: Size,
+        /// How many.
+        #[serde(default = "one")]
+        pub count: u64,
+        /// Time from one posting to the next; 0: all at once.
+        #[serde(default)]
+        pub every: Ns,
+        /// Which end requests them.
+        #[serde(default)]
+        pub by: End,
+    }
 }
 
 impl Operation {
@@ -399,36 +438,34 @@ fn one() -> u64 {
     1
 }
 
-/// A segment of the road: its delay, and its faults in each direction.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Segment {
-    /// One-way delay.
-    pub delay: Ns,
-    /// Faults of packets going right.
-    pub right: Faults,
-    /// Faults of packets going left.
-    pub left: Faults,
-}
+tables! {
+    /// A segment of the road: its delay, and its faults in each direction.
+    pub struct Segment {
+        /// One-way delay.
+        pub delay: Ns = Ns(0),
+        /// Faults of packets going right.
+        pub right: Faults = Faults::default(),
+        /// Faults of packets going left.
+        pub left: Faults = Faults::default(),
+    }
 
-/// Random faults. Each is a share of packets, from 0 to 1.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Faults {
-    /// Dropped.
-    pub drop: f64,
-    /// One bit flipped.
-    pub corrupt: f64,
-    /// Duplicated.
-    pub duplicate: f64,
-    /// Marked CE, if the sender is ECN-capable.
-    pub mark: f64,
-    /// Delayed until `reorder_depth` later packets of the flow have passed, or by `reorder_by`.
-    pub reorder: f64,
-    /// How many packets overtake.
-    pub reorder_depth: u32,
-    /// Or by how much it is delayed.
-    pub reorder_by: Option<Ns>,
+    /// Random faults. Each is a share of packets, from 0 to 1.
+    pub struct Faults {
+        /// Dropped.
+        pub drop: f64 = 0.0 => SHARE,
+        /// One bit flipped.
+        pub corrupt: f64 = 0.0 => SHARE,
+        /// Duplicated.
+        pub duplicate: f64 = 0.0 => SHARE,
+        /// Marked CE, if the sender is ECN-capable.
+        pub mark: f64 = 0.0 => SHARE,
+        /// Delayed until `reorder_depth` later packets of the flow have passed, or by `reorder_by`.
+        pub reorder: f64 = 0.0 => SHARE,
+        /// How many packets overtake.
+        pub reorder_depth: u32 = 0,
+        /// Or by how much it is delayed.
+        pub reorder_by: Option<Ns> = None,
+    }
 }
 
 /// The headers that a mirror puts around a frame.
@@ -460,19 +497,19 @@ tables! {
         /// Whether both ends say by LLDP who they are, when it starts.
         pub lldp: bool = false,
         /// Share of passing frames that are not recorded.
-        pub loss: f64 = 0.0,
+        pub loss: f64 = 0.0 => SHARE,
         /// Frames in a row that are not recorded.
         pub burst: Vec<Burst> = Vec::new(),
         /// Frames in a row that are not recorded each time that `loss` strikes.
-        pub loss_frames: u32 = 1,
+        pub loss_frames: u32 = 1 => SOME,
         /// One frame in this many is recorded, at random.
-        pub sample: u32 = 1,
+        pub sample: u32 = 1 => SOME,
         /// Frames are written up to this much out of the order of their times, as from several queues.
         pub unsorted: Ns = Ns(0),
         /// The mirror delays each frame by up to this much. Its own sequence numbers tell the order.
         pub mirror_jitter: Ns = Ns(0),
         /// Share of frames that are recorded twice.
-        pub duplicate: f64 = 0.0,
+        pub duplicate: f64 = 0.0 => SHARE,
         /// Delay of the second recording.
         pub duplicate_after: Ns = Ns(2_000),
         /// By how much the hop limit of the second recording is lower.
@@ -488,7 +525,7 @@ tables! {
         /// Most bytes that are kept of a frame; 0: all.
         pub snaplen: u32 = 0,
         /// Resolution of its clock.
-        pub resolution: Ns = Ns(1),
+        pub resolution: Ns = Ns(1) => 1.0..=LONGEST,
         /// The headers that its mirror puts around frames.
         pub wrap: Wrap = Wrap::None,
         /// Whether frames are recorded with their frame check sequence.
@@ -499,14 +536,14 @@ tables! {
     }
 }
 
-/// Frames in a row that a tap did not record.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Burst {
-    /// Before which passing frame it begins, from 1.
-    pub at: u64,
-    /// How many are missing.
-    pub frames: u64,
+entries! {
+    /// Frames in a row that a tap did not record.
+    pub struct Burst {
+        /// Before which passing frame it begins, from 1.
+        pub at: u64,
+        /// How many are missing.
+        pub frames: u64,
+    }
 }
 
 /// The fault of an event.
@@ -557,88 +594,88 @@ pub enum Where {
     After,
 }
 
-/// A fault of single packets, such as the n-th one of a connection.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Event {
-    /// The fault.
-    #[serde(rename = "do")]
-    pub action: Action,
-    /// The connection's name. By default the first. `name.3` is its third copy.
-    #[serde(default)]
-    pub connection: String,
-    /// Which end sends the packets.
-    #[serde(default)]
-    pub from: End,
-    /// Which packets.
-    #[serde(default)]
-    pub of: Kind,
-    /// Only the n-th of them, from 1.
-    pub packet: Option<u64>,
-    /// Only those with this PSN, counted from the connection's first.
-    pub psn: Option<u32>,
-    /// Only those with this operation code, by its name.
-    pub opcode: Option<String>,
-    /// Only the k-th transmission of their PSN, from 1.
-    pub transmission: Option<u16>,
-    /// The n-th message, from 1 (`rnr`, `access_error`).
-    pub message: Option<u64>,
-    /// How many packets have the fault at most.
-    #[serde(default = "one")]
-    pub times: u64,
-    /// The segment, counted from the left from 1. By default `place` selects it.
-    pub segment: Option<u32>,
-    /// Before or after the first tap.
-    #[serde(default, rename = "where")]
-    pub place: Where,
-    /// Delay (`delay`).
-    #[serde(default)]
-    pub by: Ns,
-    /// How many packets overtake (`reorder`).
-    #[serde(default = "one")]
-    pub depth: u64,
+entries! {
+    /// A fault of single packets, such as the n-th one of a connection.
+    pub struct Event {
+        /// The fault.
+        #[serde(rename = "do")]
+        pub action: Action,
+        /// The connection's name. By default the first. `name.3` is its third copy.
+        #[serde(default)]
+        pub connection: String,
+        /// Which end sends the packets.
+        #[serde(default)]
+        pub from: End,
+        /// Which packets.
+        #[serde(default)]
+        pub of: Kind,
+        /// Only the n-th of them, from 1.
+        pub packet: Option<u64>,
+        /// Only those with this PSN, counted from the connection's first.
+        pub psn: Option<u32>,
+        /// Only those with this operation code, by its name.
+        pub opcode: Option<String>,
+        /// Only the k-th transmission of their PSN, from 1.
+        pub transmission: Option<u16>,
+        /// The n-th message, from 1 (`rnr`, `access_error`).
+        pub message: Option<u64>,
+        /// How many packets have the fault at most.
+        #[serde(default = "one")]
+        pub times: u64,
+        /// The segment, counted from the left from 1. By default `place` selects it.
+        pub segment: Option<u32>,
+        /// Before or after the first tap.
+        #[serde(default, rename = "where")]
+        pub place: Where,
+        /// Delay (`delay`).
+        #[serde(default)]
+        pub by: Ns,
+        /// How many packets overtake (`reorder`).
+        #[serde(default = "one")]
+        pub depth: u64,
+    }
 }
 
-/// Pauses that wait for each other.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Deadlock {
-    /// Their names: the sender of each is stopped by the next one, that of the last one by the first.
-    pub pauses: Vec<String>,
+entries! {
+    /// Pauses that wait for each other.
+    pub struct Deadlock {
+        /// Their names: the sender of each is stopped by the next one, that of the last one by the first.
+        pub pauses: Vec<String>,
+    }
 }
 
-/// A pause that one end of the tapped link holds.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Pause {
-    /// Its name for other pauses.
-    #[serde(default)]
-    pub name: String,
-    /// The name of the tap on its link. By default the first.
-    #[serde(default)]
-    pub tap: String,
-    /// The name of the pause that causes it, before it in the file. Then `at` counts from the beginning of that one.
-    #[serde(default)]
-    pub cause: String,
-    /// Which end sends the frames.
-    pub from: Side,
-    /// The paused priority. Without it, frames are IEEE 802.3 PAUSE, which stops all.
-    pub priority: Option<u8>,
-    /// When it begins.
-    pub at: Ns,
-    /// How long it is held.
-    pub hold: Ns,
-    /// Quanta of each frame.
-    #[serde(default = "most_quanta")]
-    pub quanta: u16,
-    /// Time between frames. By default half of the pause time of a frame.
-    pub refresh: Option<Ns>,
-    /// Whether a frame with zero quanta ends it. Otherwise it expires.
-    #[serde(default = "yes")]
-    pub xon: bool,
-    /// The hosts that stop sending this priority.
-    #[serde(default)]
-    pub stops: Vec<String>,
+entries! {
+    /// A pause that one end of the tapped link holds.
+    pub struct Pause {
+        /// Its name for other pauses.
+        #[serde(default)]
+        pub name: String,
+        /// The name of the tap on its link. By default the first.
+        #[serde(default)]
+        pub tap: String,
+        /// The name of the pause that causes it, before it in the file. Then `at` counts from the beginning of that one.
+        #[serde(default)]
+        pub cause: String,
+        /// Which end sends the frames.
+        pub from: Side,
+        /// The paused priority. Without it, frames are IEEE 802.3 PAUSE, which stops all.
+        pub priority: Option<u8> => 0..=7,
+        /// When it begins.
+        pub at: Ns,
+        /// How long it is held.
+        pub hold: Ns,
+        /// Quanta of each frame.
+        #[serde(default = "most_quanta")]
+        pub quanta: u16 => 1..=u16::MAX,
+        /// Time between frames. By default half of the pause time of a frame.
+        pub refresh: Option<Ns> => 1.0..=LONGEST,
+        /// Whether a frame with zero quanta ends it. Otherwise it expires.
+        #[serde(default = "yes")]
+        pub xon: bool,
+        /// The hosts that stop sending this priority.
+        #[serde(default)]
+        pub stops: Vec<String>,
+    }
 }
 
 fn most_quanta() -> u16 {
@@ -664,7 +701,7 @@ tables! {
     /// Parallel paths.
     pub struct Paths {
         /// How many.
-        pub count: u32 = 1,
+        pub count: u32 = 1 => 1..=255,
         /// How packets are spread.
         pub by: Spread = Spread::Port,
         /// How much more delay each path has than the one before, in a packet's first segment.
