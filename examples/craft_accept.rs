@@ -11,7 +11,7 @@ use rdmawire::{
     craft::{Channel, ComputedField, Data, Endpoint, Packet, Path, Request},
     dissect::{Encapsulation, Link},
     opcode::Service,
-    wire::{Bth, Deth, Ecn, Hex32, Hex64, Ipv4, Ipv6, Mac, PKey, Psn, Qpn, Reth},
+    wire::{Bth, Deth, Ecn, Hex32, Ipv4, Ipv6, Mac, PKey, Psn, Qpn, RKey, Reth, VirtualAddress},
 };
 use serde_json::{Value, json};
 
@@ -133,7 +133,7 @@ impl Peer<'_> {
         let write = |len, at, imm| Request::Write { len, va: va + at, r_key, imm };
         let mtu = u32::from(channel.mtu);
         let one = channel.request(Psn(psn), write(17, 0, None))?.data(Data::pattern(3)).packet(0);
-        let elsewhere = one.clone().edit(|reth: Reth| reth.with_va(Hex64(va + 0x4000)));
+        let elsewhere = one.clone().edit(|reth: Reth| reth.with_va(VirtualAddress(va + 0x4000)));
         let memory = Some((channel.dst_qp, 0x4000, vec![UNTOUCHED; 17]));
         self.flipped("RC WRITE only, one bit of the ICRC flipped", &elsewhere, memory);
         self.add_with("RC WRITE only", &one, true, Some((channel.dst_qp, 0, one.get_payload().to_vec())));
@@ -145,7 +145,7 @@ impl Peer<'_> {
         let none = channel.request(Psn(psn + 8), write(0, 0, None))?;
         self.add("RC WRITE only of no bytes", &none.packet(0), true);
         let refused = channel.request(Psn(psn + 9), write(4, 0, None))?.data(Data::pattern(5)).packet(0);
-        let refused = refused.edit(|reth: Reth| reth.with_r_key(Hex32(r_key ^ 0xff00)));
+        let refused = refused.edit(|reth: Reth| reth.with_r_key(RKey(r_key ^ 0xff00)));
         self.add("RC WRITE only, wrong R_Key: NAK", &refused, true);
         Ok(())
     }
@@ -190,7 +190,7 @@ impl Peer<'_> {
         self.add("UC SEND only with immediate", &imm, true);
         let write = Request::Write { len: 16, va, r_key, imm: None };
         let write = channel.request(Psn(psn + 2), write)?.data(Data::pattern(9)).packet(0);
-        let elsewhere = write.clone().edit(|reth: Reth| reth.with_va(Hex64(va + 0x4000)));
+        let elsewhere = write.clone().edit(|reth: Reth| reth.with_va(VirtualAddress(va + 0x4000)));
         let memory = Some((channel.dst_qp, 0x4000, vec![UNTOUCHED; 16]));
         self.flipped("UC WRITE only, one bit of the ICRC flipped", &elsewhere, memory);
         self.add_with("UC WRITE only", &write, true, Some((channel.dst_qp, 0, write.get_payload().to_vec())));

@@ -72,9 +72,9 @@ impl Dialog {
             Service::Xrc => 3,
             _ => 0,
         };
-        let lid = |lid: u16| Hex16(if self.path.vlan.is_some() || self.is_roce() { 0xffff } else { lid });
+        let lid = |lid: u16| Lid(if self.path.vlan.is_some() || self.is_roce() { 0xffff } else { lid });
         let req = CmReq::default()
-            .with_local_comm_id(Hex32(self.active_comm_id))
+            .with_local_comm_id(CommId(self.active_comm_id))
             .with_service_id(self.service_id)
             .with_local_ca_guid(guid(src.mac))
             .with_local_qpn(self.active_qp)
@@ -120,8 +120,8 @@ impl Dialog {
     /// Reply, from the passive side.
     pub fn rep(&self, private: &[u8]) -> Packet {
         let rep = CmRep::default()
-            .with_local_comm_id(Hex32(self.passive_comm_id))
-            .with_remote_comm_id(Hex32(self.active_comm_id))
+            .with_local_comm_id(CommId(self.passive_comm_id))
+            .with_remote_comm_id(CommId(self.active_comm_id))
             .with_local_qpn(self.passive_qp)
             .with_starting_psn(self.active_psn)
             .with_responder_resources(16)
@@ -162,10 +162,10 @@ impl Dialog {
     }
 
     /// The sender's communication ID, then the receiver's.
-    fn comm_ids(&self, from_passive: bool) -> (Hex32, Hex32) {
+    fn comm_ids(&self, from_passive: bool) -> (CommId, CommId) {
         match from_passive {
-            true => (Hex32(self.passive_comm_id), Hex32(self.active_comm_id)),
-            false => (Hex32(self.active_comm_id), Hex32(self.passive_comm_id)),
+            true => (CommId(self.passive_comm_id), CommId(self.active_comm_id)),
+            false => (CommId(self.active_comm_id), CommId(self.passive_comm_id)),
         }
     }
 
@@ -183,7 +183,7 @@ impl Dialog {
             ..Channel::rc(path, Qpn(1), Qpn(1))
         };
         let mad = template::mad(MgmtClass::CM, MadMethod(3))
-            .with_transaction_id(Hex64(self.transaction_id))
+            .with_transaction_id(TransactionId(self.transaction_id))
             .with_attribute_id(Hex16(attribute));
         channel.headers(Opcode::UD_SEND_ONLY, Psn(0)).push(mad)
     }
@@ -204,7 +204,7 @@ fn fill(packet: Packet, private: &[u8]) -> Packet {
 }
 
 /// EUI-64 from an Ethernet address.
-fn guid(mac: Mac) -> Hex64 {
+fn guid(mac: Mac) -> Guid {
     let [a, b, c, d, e, f] = mac.0;
-    Hex64(u64::from_be_bytes([a ^ 2, b, c, 0xff, 0xfe, d, e, f]))
+    Guid(u64::from_be_bytes([a ^ 2, b, c, 0xff, 0xfe, d, e, f]))
 }

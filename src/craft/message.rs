@@ -307,8 +307,8 @@ impl Channel {
             match kind {
                 Kind::Deth => packet
                     .append_header(Deth::default().with_q_key(Hex32(self.q_key)).with_src_qp(self.src_qp)),
-                Kind::Rdeth => packet.append_header(Rdeth::default().with_ee_context(Hex32(self.ee_context))),
-                Kind::Xrceth => packet.append_header(Xrceth::default().with_xrc_srq(Hex32(self.xrc_srq))),
+                Kind::Rdeth => packet.append_header(Rdeth::default().with_ee_context(EeContext(self.ee_context))),
+                Kind::Xrceth => packet.append_header(Xrceth::default().with_xrc_srq(Srqn(self.xrc_srq))),
                 Kind::Aeth => packet.append_header(Aeth::default().with_syndrome(Syndrome::ACK)),
                 _ => packet.append(kind, ZEROS.get(..kind.info().map_or(0, |info| info.len)).unwrap_or(&[])),
             }
@@ -467,17 +467,17 @@ impl Message {
 /// Fills the extended headers that the packet has from the request.
 fn fill(packet: &mut Packet, request: Request) {
     let reth = |packet: &mut Packet, va: u64, r_key: u32, len: u32| {
-        packet.alter(|h: Reth| h.with_va(Hex64(va)).with_r_key(Hex32(r_key)).with_dma_len(len));
+        packet.alter(|h: Reth| h.with_va(VirtualAddress(va)).with_r_key(RKey(r_key)).with_dma_len(len));
     };
     let atomic = |packet: &mut Packet, va: u64, r_key: u32, swap: u64, compare: u64| {
         packet.alter(|h: AtomicEth| {
-            h.with_va(Hex64(va)).with_r_key(Hex32(r_key)).with_swap_data(swap).with_compare_data(compare)
+            h.with_va(VirtualAddress(va)).with_r_key(RKey(r_key)).with_swap_data(swap).with_compare_data(compare)
         });
     };
     match request {
         Request::Send { imm, invalidate, .. } => {
             packet.alter(|h: ImmDt| h.with_data(Hex32(imm.unwrap_or(0))));
-            packet.alter(|h: Ieth| h.with_r_key(Hex32(invalidate.unwrap_or(0))));
+            packet.alter(|h: Ieth| h.with_r_key(RKey(invalidate.unwrap_or(0))));
         }
         Request::Write { len, va, r_key, imm } => {
             reth(packet, va, r_key, len);

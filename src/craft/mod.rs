@@ -1,11 +1,11 @@
 //! Crafting frames: packets of any headers with any values. [`ComputedField`] lists the fields that are computed.
 //!
 //! ```
-//! use rdmawire::{craft::Packet, dissect, opcode::Opcode, wire::{Bth, Qpn, Psn, Reth, Hex32}};
+//! use rdmawire::{craft::Packet, dissect, opcode::Opcode, wire::{Bth, Qpn, Psn, Reth, RKey}};
 //! use std::net::Ipv4Addr;
 //! let packet = Packet::rocev2(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2))
 //!     .push(Bth::default().with_opcode(Opcode::RC_WRITE_ONLY).with_dest_qp(Qpn(0x11)).with_psn(Psn(7)))
-//!     .push(Reth::default().with_r_key(Hex32(0x1234)).with_dma_len(64))
+//!     .push(Reth::default().with_r_key(RKey(0x1234)).with_dma_len(64))
 //!     .payload(vec![0xaa; 64]);
 //! let frame = packet.build();
 //! let d = dissect::dissect(packet.link(), &frame, frame.len() as u32);

@@ -9,14 +9,16 @@
 //! | IPv4 | another address of its range (10/8, 172.16/12, 192.168/16, 169.254/16, the rest); multicast, broadcast, loopback and 0/8 stay |
 //! | IPv6, GIDs | another one with the first byte or the link-local prefix kept; mapped IPv4 as its address; multicast stays |
 //! | LIDs | another unicast LID; multicast and permissive ones stay |
-//! | queue pairs | another number; 0, 1 and 0xffffff stay |
+//! | queue pairs, shared receive queues | another number; 0, 1 and 0xffffff stay |
+//! | EE contexts | another one; 0 stays |
 //! | keys, virtual addresses | another R_Key; virtual addresses move by a multiple of 4096 that depends on their key |
-//! | GUIDs, communication IDs, transaction IDs | another one |
-//! | private data, unknown management data, payload of packets without a BTH | zeros |
+//! | GUIDs, communication IDs, transaction IDs | another one; communication ID 0 stays |
+//! | service IDs | another one; 0 and those of RDMA-CM stay |
+//! | private data, reject information, values of LLDP, IP and GENEVE options, what IPv6 extensions have behind their first eight bytes, unknown management data, payload of packets without a BTH | zeros |
 //!
-//! Every replacement is a permutation that depends on the seed only. So different values stay different, and captures of
-//! one network that are rewritten with one seed still belong together. PSNs, lengths, opcodes, P_Keys, Q_Keys and times
-//! stay, and payload does without [`Plan::zero_payload`]. If a UDP source port came from Linux's formula over two queue
+//! A header says by the types of its fields what is to be replaced ([`Secret`]). Every replacement is a permutation that depends on the seed only. So different values stay different, and captures of
+//! one network that are rewritten with one seed still belong together. PSNs, lengths, opcodes, P_Keys, Q_Keys, times, and the
+//! numbers of VLANs, labels, virtual networks and sessions stay, and payload does without [`Plan::zero_payload`]. If a UDP source port came from Linux's formula over two queue
 //! pairs in the capture, it is computed again from the new ones; others stay. A right checksum or CRC is right again; a
 //! wrong one stays as it was.
 
@@ -174,10 +176,14 @@ impl Rewriter {
                 continue;
             }
             for field in part.kind.fields() {
-                names.field(header, part.kind, field, r_key.map_or(0, |key| key.0));
+                names.field(header, field, r_key.unwrap_or_default());
             }
-            if matches!(part.kind, Kind::CmPrivate | Kind::LldpValue | Kind::Everflow | Kind::ErfExtension) {
-                header.fill(0);
+            match part.kind {
+                Kind::CmPrivate | Kind::LldpValue | Kind::Everflow | Kind::ErfExtension => header.fill(0),
+                Kind::Ipv4Options | Kind::GeneveOptions => header.fill(0),
+                // Behind the next header, the length and a fragment's place there may be addresses.
+                Kind::Ipv6Extension => header.iter_mut().skip(8).for_each(|byte| *byte = 0),
+                _ => {}
             }
         }
         // Bytes that are not dissected may hold addresses.
@@ -366,46 +372,66 @@ impl Names {
         Ipv6Addr::from((prefix as u128) << 64 | self.shuffle(4, host, 64) as u128)
     }
 
-    fn lid(&self, lid: u64) -> u64 {
+    fn lid(&self, lid: Lid) -> Lid {
         let fits = |lid| (1..0xc000).contains(&lid);
-        if fits(lid) { self.within(6, lid, 16, fits) } else { lid }
+        if fits(lid.0 as u64) { Lid(self.within(6, lid.0 as u64, 16, fits) as u16) } else { lid }
     }
 
-    fn field(&self, header: &mut [u8], kind: Kind, field: &Field, r_key: u32) {
-        let name = field.name;
-        match field.show {
-            Show::Mac => self.mac(Mac::get(header, field)).set(header, field),
-            Show::Ipv4 => self.ipv4(Ipv4Addr::get(header, field)).set(header, field),
-            Show::Ipv6 => self.ipv6(Ipv6Addr::get(header, field)).set(header, field),
-            _ if is_qpn(kind, name) => self.qpn(Qpn::get(header, field)).set(header, field),
-            Show::Bytes if matches!(kind, Kind::Sll | Kind::Sll2) => {
-                let [a, b, c, d, e, f, x, y] = <[u8; 8]>::get(header, field);
-                let Mac([a, b, c, d, e, f]) = self.mac(Mac([a, b, c, d, e, f]));
-                [a, b, c, d, e, f, x, y].set(header, field);
-            }
-            // Additional reject information may hold a GID.
-            Show::Bytes if (kind, name) == (Kind::CmRej, "ari") => [0u8; 72].set(header, field),
-            _ if field.width > 64 => {}
-            _ => {
-                let value = field.get(header);
-                let new = match (kind, name) {
-                    (_, "slid" | "dlid") => self.lid(value),
-                    (Kind::CmReq, lid) if lid.ends_with("_lid") => self.lid(value),
-                    (_, "va") => {
-                        // Addresses under one key move together, so neighbours stay neighbours.
-                        let by = mix(mix(self.seed.wrapping_add(7 << 56)) ^ r_key as u64);
-                        value.wrapping_add(by & 0x0000_0fff_ffff_f000)
-                    }
-                    (_, "r_key") => self.shuffle(8, value, 32),
-                    (_, "local_ca_guid" | "transaction_id") => self.shuffle(9, value, 64),
-                    (_, "local_comm_id" | "remote_comm_id") if value != 0 => self.shuffle(10, value, 32),
-                    (Kind::Xrceth, "xrc_srq") => self.qpn(Qpn(value as u32)).0 as u64,
-                    _ => return,
-                };
-                field.set(header, new);
+    fn ee_context(&self, context: EeContext) -> EeContext {
+        match context.0 {
+            0 => context,
+            n => EeContext(self.within(11, n as u64, 24, |value| value != 0) as u32),
+        }
+    }
+
+    fn comm_id(&self, id: CommId) -> CommId {
+        if id.0 == 0 { id } else { CommId(self.shuffle(10, id.0 as u64, 32) as u32) }
+    }
+
+    fn service_id(&self, id: ServiceId) -> ServiceId {
+        let fits = |value: u64| value != 0 && !ServiceId(value).is_rdma_cm();
+        if fits(id.0) { ServiceId(self.within(12, id.0, 64, fits)) } else { id }
+    }
+
+    /// Addresses under one key move together, so neighbours stay neighbours.
+    fn virtual_address(&self, va: VirtualAddress, key: RKey) -> VirtualAddress {
+        let by = mix(mix(self.seed.wrapping_add(7 << 56)) ^ key.0 as u64);
+        VirtualAddress(va.0.wrapping_add(by & 0x0000_0fff_ffff_f000))
+    }
+
+    fn link_address(&self, LinkAddress([a, b, c, d, e, f, x, y]): LinkAddress) -> LinkAddress {
+        let Mac([a, b, c, d, e, f]) = self.mac(Mac([a, b, c, d, e, f]));
+        LinkAddress([a, b, c, d, e, f, x, y])
+    }
+
+    /// Replaces what a field identifies. `r_key`: the key that the packet's virtual address belongs to.
+    fn field(&self, header: &mut [u8], field: &Field, r_key: RKey) {
+        let Some(secret) = field.secret else { return };
+        let id64 = |id: u64| self.shuffle(9, id, 64);
+        match secret {
+            Secret::Mac => replace(header, field, |mac| self.mac(mac)),
+            Secret::LinkAddress => replace(header, field, |address| self.link_address(address)),
+            Secret::Ipv4 => replace(header, field, |ip| self.ipv4(ip)),
+            Secret::Ipv6 => replace(header, field, |ip| self.ipv6(ip)),
+            Secret::Lid => replace(header, field, |lid| self.lid(lid)),
+            Secret::Guid => replace(header, field, |Guid(id)| Guid(id64(id))),
+            Secret::QueuePair => replace(header, field, |qpn| self.qpn(qpn)),
+            Secret::EeContext => replace(header, field, |context| self.ee_context(context)),
+            Secret::RKey => replace(header, field, |RKey(key)| RKey(self.shuffle(8, key as u64, 32) as u32)),
+            Secret::VirtualAddress => replace(header, field, |va| self.virtual_address(va, r_key)),
+            Secret::CommId => replace(header, field, |id| self.comm_id(id)),
+            Secret::TransactionId => replace(header, field, |TransactionId(id)| TransactionId(id64(id))),
+            Secret::ServiceId => replace(header, field, |id| self.service_id(id)),
+            Secret::Opaque => {
+                let from = field.bit as usize / 8;
+                header.iter_mut().skip(from).take(field.width as usize / 8).for_each(|byte| *byte = 0);
             }
         }
     }
+}
+
+fn replace<T: Bits>(header: &mut [u8], field: &Field, by: impl FnOnce(T) -> T) {
+    by(T::get(header, field)).set(header, field);
 }
 
 /// How many bits of an address number the hosts of its range. `None` if it is not a host's address.
@@ -417,14 +443,4 @@ fn range(ip: Ipv4Addr) -> Option<u32> {
         [192, 168, ..] | [169, 254, ..] => Some(16),
         _ => Some(32),
     }
-}
-
-fn is_qpn(kind: Kind, name: &str) -> bool {
-    matches!(
-        (kind, name),
-        (Kind::Bth, "dest_qp")
-            | (Kind::Deth, "src_qp")
-            | (Kind::CmReq | Kind::CmRep, "local_qpn")
-            | (Kind::CmDreq, "remote_qpn")
-    )
 }

@@ -61,7 +61,7 @@ pub(super) fn grh(sgid: Ipv6Addr, dgid: Ipv6Addr) -> Grh {
 }
 
 pub(super) fn lrh(slid: u16, dlid: u16) -> Lrh {
-    Lrh::default().with_slid(Hex16(slid)).with_dlid(Hex16(dlid))
+    Lrh::default().with_slid(Lid(slid)).with_dlid(Lid(dlid))
 }
 
 pub(crate) fn bth() -> Bth {

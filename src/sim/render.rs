@@ -157,11 +157,11 @@ impl Frames<'_> {
                 let left = message.len - t.offset.min(message.len);
                 let is_read = message.verb == Verb::Read;
                 let len = if is_read { left.min(t.count.saturating_mul(mtu)) } else { message.len };
-                reth.with_va(Hex64(va)).with_r_key(key(t.flow)).with_dma_len(len)
+                reth.with_va(VirtualAddress(va)).with_r_key(key(t.flow)).with_dma_len(len)
             });
             packet.alter(|atomic: AtomicEth| {
                 atomic
-                    .with_va(Hex64(va))
+                    .with_va(VirtualAddress(va))
                     .with_r_key(key(t.flow))
                     .with_swap_data(t.message as u64 + 1)
                     .with_compare_data(if message.verb == Verb::CompareSwap { t.message as u64 } else { 0 })
@@ -269,8 +269,8 @@ fn address(message: u32) -> u64 {
     0x7f00_0000_0000 + ((message as u64) << 12)
 }
 
-fn key(flow: u32) -> Hex32 {
-    Hex32(0x1000 + flow)
+fn key(flow: u32) -> RKey {
+    RKey(0x1000 + flow)
 }
 
 /// Flips a bit of payload, padding or ICRC. The link's own CRC is right, as behind a switch.

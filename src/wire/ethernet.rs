@@ -1,6 +1,6 @@
 //! Ethernet, VLAN tags, MPLS, and Linux's "cooked" headers, which replace Ethernet in captures on the device "any".
 
-use super::{EtherType, Hex16, Mac};
+use super::{EtherType, Hex16, Mac, Show};
 
 header! {
     /// Ethernet II header (IEEE 802.3, 3.2).
@@ -92,6 +92,12 @@ header! {
     }
 }
 
+/// A link address with room for eight bytes; of an Ethernet interface, its address and two zeros.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LinkAddress(pub [u8; 8]);
+
+bits!(LinkAddress as Show::Bytes => LinkAddress, [u8; 8]: LinkAddress, |address: LinkAddress| address.0;);
+
 header! {
     /// Linux "cooked" capture header, version 1 (LINKTYPE_LINUX_SLL 113).
     ///
@@ -116,7 +122,7 @@ header! {
         /// How many bytes of the address are used.
         address_len with_address_len: 16 as u16 ["sll.halen"],
         /// The sender's link address.
-        address with_address: 64 as [u8; 8],
+        address with_address: 64 as LinkAddress,
         /// What follows.
         ether_type with_ether_type: 16 as EtherType ["sll.etype"],
     }
@@ -153,6 +159,6 @@ header! {
         /// How many bytes of the address are used.
         address_len with_address_len: 8 as u8 ["sll.halen"],
         /// The sender's link address.
-        address with_address: 64 as [u8; 8],
+        address with_address: 64 as LinkAddress,
     }
 }

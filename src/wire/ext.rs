@@ -1,6 +1,6 @@
 //! The extended transport headers (IBTA vol. 1, 9.3), and the CNP's body.
 
-use super::{Hex8, Hex32, Hex64, Qpn, Show, Syndrome};
+use super::{EeContext, Hex8, Hex32, Qpn, RKey, Show, Srqn, Syndrome, VirtualAddress};
 
 header! {
     /// Reliable datagram extended header (9.3.1).
@@ -14,7 +14,7 @@ header! {
         /// Reserved.
         reserved with_reserved: 8 as Hex8,
         /// End-to-end context.
-        ee_context with_ee_context: 24 as Hex32 ["infiniband.rdeth.eecnxt"],
+        ee_context with_ee_context: 24 as EeContext ["infiniband.rdeth.eecnxt"],
     }
 }
 
@@ -50,7 +50,7 @@ header! {
         /// Reserved.
         reserved with_reserved: 8 as Hex8,
         /// The shared receive queue.
-        xrc_srq with_xrc_srq: 24 as Hex32,
+        xrc_srq with_xrc_srq: 24 as Srqn,
     }
 }
 
@@ -92,9 +92,9 @@ header! {
     /// ```
     Reth "RETH", 16 bytes {
         /// Virtual address.
-        va with_va: 64 as Hex64 ["infiniband.reth.va"],
+        va with_va: 64 as VirtualAddress ["infiniband.reth.va"],
         /// Remote key.
-        r_key with_r_key: 32 as Hex32 ["infiniband.reth.r_key"],
+        r_key with_r_key: 32 as RKey ["infiniband.reth.r_key"],
         /// Bytes of the whole message, at most 2^31.
         dma_len with_dma_len: 32 as u32 ["infiniband.reth.dmalen"],
     }
@@ -119,9 +119,9 @@ header! {
     /// ```
     AtomicEth "AtomicETH", 28 bytes {
         /// Virtual address, a multiple of eight.
-        va with_va: 64 as Hex64 ["infiniband.reth.va"],
+        va with_va: 64 as VirtualAddress ["infiniband.reth.va"],
         /// Remote key.
-        r_key with_r_key: 32 as Hex32 ["infiniband.reth.r_key"],
+        r_key with_r_key: 32 as RKey ["infiniband.reth.r_key"],
         /// The value that is written by CmpSwap, or added by FetchAdd.
         swap_data with_swap_data: 64 as u64 ["infiniband.atomiceth.swapdt"],
         /// The value to compare with; FetchAdd ignores it.
@@ -184,7 +184,7 @@ header! {
     /// ```
     Ieth "IETH", 4 bytes {
         /// The key to invalidate.
-        r_key with_r_key: 32 as Hex32 ["infiniband.ieth"],
+        r_key with_r_key: 32 as RKey ["infiniband.ieth"],
     }
 }
 

@@ -18,6 +18,8 @@ pub struct Field {
     pub width: u16,
     /// How the value is written.
     pub show: Show,
+    /// What it identifies; `None` for a value that can be shown to anybody.
+    pub secret: Option<Secret>,
     /// Wireshark's filter name, where it has one for just this field; empty where it has none.
     pub wireshark: &'static str,
     /// What the field means, from its documentation.
@@ -45,6 +47,40 @@ pub enum Show {
     Decoded(fn(u64, &mut fmt::Formatter<'_>) -> fmt::Result),
     /// Bytes.
     Bytes,
+}
+
+/// What a value identifies. The type of a field says it, so that no header can forget it: `rewrite --anonymize` replaces each of
+/// these, and nothing else in a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Secret {
+    /// A network adapter, by its Ethernet address.
+    Mac,
+    /// A network adapter, by the link address in a Linux cooked header.
+    LinkAddress,
+    /// A host, by its IPv4 address.
+    Ipv4,
+    /// A host or a port, by its IPv6 address or GID.
+    Ipv6,
+    /// A port in a subnet.
+    Lid,
+    /// A device, whatever its addresses are.
+    Guid,
+    /// A queue pair or a shared receive queue.
+    QueuePair,
+    /// An end-to-end context of reliable datagrams.
+    EeContext,
+    /// A key to memory.
+    RKey,
+    /// A place in a host's memory.
+    VirtualAddress,
+    /// A connection, between two connection managers.
+    CommId,
+    /// A request for management.
+    TransactionId,
+    /// A service: unless it is one of RDMA-CM's, it may be a device's GUID.
+    ServiceId,
+    /// Bytes whose meaning depends on others; they may be addresses.
+    Opaque,
 }
 
 /// A header's description, for code that handles every kind alike.
@@ -87,6 +123,8 @@ pub trait Header:
 pub trait Bits: Sized {
     /// How such values are written.
     const SHOW: Show;
+    /// What such values identify.
+    const SECRET: Option<Secret> = None;
     /// Read the field from a header's bytes.
     fn get(bytes: &[u8], field: &Field) -> Self;
     /// Write the field; bits that do not fit are dropped.
@@ -217,11 +255,12 @@ impl Bits for u64 {
     }
 }
 
-/// Values that are another one on the wire: from it, and to it.
+/// Values that are another one on the wire: how they are written, what they identify, from the wire, and to it.
 macro_rules! bits {
-    ($($t:ty as $show:expr, $raw:ty: $from:expr, $to:expr;)*) => { $(
+    ($($t:ty as $show:expr $(=> $secret:ident)?, $raw:ty: $from:expr, $to:expr;)*) => { $(
         impl $crate::wire::Bits for $t {
             const SHOW: $crate::wire::Show = $show;
+            $(const SECRET: Option<$crate::wire::Secret> = Some($crate::wire::Secret::$secret);)?
             #[inline(always)]
             fn get(bytes: &[u8], field: &$crate::wire::Field) -> Self { ($from)(<$raw as $crate::wire::Bits>::get(bytes, field)) }
             #[inline(always)]
@@ -237,9 +276,9 @@ bits! {
     u16 as Show::Dec, u64: |n| n as u16, u64::from;
     u32 as Show::Dec, u64: |n| n as u32, u64::from;
     bool as Show::Flag, u64: |n| n != 0, u64::from;
-    Ipv4Addr as Show::Ipv4, u32: Ipv4Addr::from, u32::from;
-    Ipv6Addr as Show::Ipv6, [u8; 16]: Ipv6Addr::from, |ip: Ipv6Addr| ip.octets();
-    super::Mac as Show::Mac, [u8; 6]: super::Mac, |mac: super::Mac| mac.0;
+    Ipv4Addr as Show::Ipv4 => Ipv4, u32: Ipv4Addr::from, u32::from;
+    Ipv6Addr as Show::Ipv6 => Ipv6, [u8; 16]: Ipv6Addr::from, |ip: Ipv6Addr| ip.octets();
+    super::Mac as Show::Mac => Mac, [u8; 6]: super::Mac, |mac: super::Mac| mac.0;
 }
 
 impl<const N: usize> Bits for [u8; N] {
@@ -258,15 +297,15 @@ impl<const N: usize> Bits for [u8; N] {
     }
 }
 
-/// Declare a number type with its own way to be written.
+/// Declare a number type with its own way to be written; `=> RKey` says what it identifies.
 macro_rules! number {
-    ($(#[$doc:meta])* $name:ident($t:ty) as $show:expr) => {
+    ($(#[$doc:meta])* $name:ident($t:ty) as $show:expr $(=> $secret:ident)?) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
         pub struct $name(pub $t);
 
-        bits!($name as $show, $t: $name, |value: $name| value.0;);
+        bits!($name as $show $(=> $secret)?, $t: $name, |value: $name| value.0;);
 
         impl From<$t> for $name {
             fn from(value: $t) -> Self { $name(value) }
@@ -290,6 +329,7 @@ macro_rules! header {
             const ROWS: [$crate::wire::Field; [$(stringify!($get)),*].len()] = {
                 let mut rows = [$($crate::wire::Field {
                     name: stringify!($get), bit: 0, width: $width, show: <$t as $crate::wire::Bits>::SHOW,
+                    secret: <$t as $crate::wire::Bits>::SECRET,
                     wireshark: concat!("" $(, $ws)?), doc: concat!($($fdoc,)* ""),
                 }),*];
                 let (mut i, mut bit) = (0, 0);

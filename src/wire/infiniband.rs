@@ -2,7 +2,7 @@
 
 use core::net::Ipv6Addr;
 
-use super::{EtherType, Hex8, Hex16, IpProtocol, Show};
+use super::{EtherType, Hex8, Hex16, IpProtocol, Lid, Show};
 
 number! {
     /// Link next header: what follows the LRH.
@@ -44,13 +44,13 @@ header! {
         /// What follows.
         lnh with_lnh: 2 as Lnh ["infiniband.lrh.lnh"],
         /// Destination local identifier.
-        dlid with_dlid: 16 as Hex16 ["infiniband.lrh.dlid"],
+        dlid with_dlid: 16 as Lid ["infiniband.lrh.dlid"],
         /// Reserved.
         reserved5 with_reserved5: 5 as Hex8 ["infiniband.lrh.reserved5"],
         /// Words of four bytes from the first byte of this header to the last of the ICRC.
         pkt_len with_pkt_len: 11 as u16 ["infiniband.lrh.pktlen"],
         /// Source local identifier.
-        slid with_slid: 16 as Hex16 ["infiniband.lrh.slid"],
+        slid with_slid: 16 as Lid ["infiniband.lrh.slid"],
     }
 }
 

@@ -2,7 +2,7 @@
 
 use core::net::Ipv6Addr;
 
-use super::{Hex8, Hex16, Hex32, Hex64, PKey, Psn, Qpn, Show};
+use super::{CommId, EeContext, Guid, Hex8, Hex16, Hex32, Lid, PKey, Psn, Qpn, Show, TransactionId};
 
 number! {
     /// Management class (IBTA vol. 1, 13.4.4).
@@ -80,7 +80,7 @@ number! {
         (0x013f, port) => write!(f, "RDMA-CM IB port {port}"),
         (0x0002, port) => write!(f, "RDMA-CM IPoIB port {port}"),
         _ => f.write_str("not RDMA-CM"),
-    })
+    }) => ServiceId
 }
 
 impl ServiceId {
@@ -154,7 +154,7 @@ header! {
         /// Hop pointer and hop count in directed-route SMPs.
         class_specific with_class_specific: 16 as Hex16 ["infiniband.mad.classspecific"],
         /// Transaction identifier; a response has that of its request.
-        transaction_id with_transaction_id: 64 as Hex64 ["infiniband.mad.transactionid"],
+        transaction_id with_transaction_id: 64 as TransactionId ["infiniband.mad.transactionid"],
         /// The attribute or message.
         attribute_id with_attribute_id: 16 as Hex16 ["infiniband.mad.attributeid"],
         /// Reserved.
@@ -214,13 +214,13 @@ header! {
     /// ```
     CmReq "CM REQ", 140 bytes {
         /// The sender's number for the connection.
-        local_comm_id with_local_comm_id: 32 as Hex32 ["infiniband.cm.req"],
+        local_comm_id with_local_comm_id: 32 as CommId ["infiniband.cm.req"],
         /// Reserved.
         reserved with_reserved: 32 as Hex32,
         /// Service identifier.
         service_id with_service_id: 64 as ServiceId ["infiniband.cm.req.serviceid"],
         /// GUID of the sender's adapter.
-        local_ca_guid with_local_ca_guid: 64 as Hex64 ["infiniband.cm.req.localcaguid"],
+        local_ca_guid with_local_ca_guid: 64 as Guid ["infiniband.cm.req.localcaguid"],
         /// Reserved; vendor data in newer kernels.
         reserved2 with_reserved2: 32 as Hex32,
         /// Queue key.
@@ -230,11 +230,11 @@ header! {
         /// Outstanding READs and atomics that the sender accepts.
         responder_resources with_responder_resources: 8 as u8 ["infiniband.cm.req.responderres"],
         /// End-to-end context.
-        local_eecn with_local_eecn: 24 as Hex32 ["infiniband.cm.req.localeecn"],
+        local_eecn with_local_eecn: 24 as EeContext ["infiniband.cm.req.localeecn"],
         /// Outstanding READs and atomics that the sender issues.
         initiator_depth with_initiator_depth: 8 as u8 ["infiniband.cm.req.initdepth"],
         /// End-to-end context.
-        remote_eecn with_remote_eecn: 24 as Hex32 ["infiniband.cm.req.remoteeecn"],
+        remote_eecn with_remote_eecn: 24 as EeContext ["infiniband.cm.req.remoteeecn"],
         /// How long the receiver may take to answer a CM message: 4.096 us · 2^n.
         remote_cm_response_timeout with_remote_cm_response_timeout: 5 as u8 ["infiniband.cm.req.remoteresptout"],
         /// Transport service.
@@ -262,9 +262,9 @@ header! {
         /// 1 means XRC.
         extended_transport_type with_extended_transport_type: 3 as u8 ["infiniband.cm.req.ext_transport"],
         /// Primary path: the sender's LID; 0xffff on RoCE.
-        primary_local_lid with_primary_local_lid: 16 as Hex16 ["infiniband.cm.req.prim_locallid"],
+        primary_local_lid with_primary_local_lid: 16 as Lid ["infiniband.cm.req.prim_locallid"],
         /// Primary path: the receiver's LID.
-        primary_remote_lid with_primary_remote_lid: 16 as Hex16 ["infiniband.cm.req.prim_remotelid"],
+        primary_remote_lid with_primary_remote_lid: 16 as Lid ["infiniband.cm.req.prim_remotelid"],
         /// Primary path: the sender's GID.
         primary_local_gid with_primary_local_gid: 128 as Ipv6Addr ["infiniband.cm.req.prim_localgid"],
         /// Primary path: the receiver's GID.
@@ -290,9 +290,9 @@ header! {
         /// Reserved.
         primary_reserved3 with_primary_reserved3: 3 as u8,
         /// Alternate path: the sender's LID; 0xffff on RoCE.
-        alternate_local_lid with_alternate_local_lid: 16 as Hex16 ["infiniband.cm.req.alt_locallid"],
+        alternate_local_lid with_alternate_local_lid: 16 as Lid ["infiniband.cm.req.alt_locallid"],
         /// Alternate path: the receiver's LID.
-        alternate_remote_lid with_alternate_remote_lid: 16 as Hex16 ["infiniband.cm.req.alt_remotelid"],
+        alternate_remote_lid with_alternate_remote_lid: 16 as Lid ["infiniband.cm.req.alt_remotelid"],
         /// Alternate path: the sender's GID.
         alternate_local_gid with_alternate_local_gid: 128 as Ipv6Addr ["infiniband.cm.req.alt_localgid"],
         /// Alternate path: the receiver's GID.
@@ -334,9 +334,9 @@ header! {
     /// ```
     CmMra "CM MRA", 10 bytes {
         /// The sender's number for the connection.
-        local_comm_id with_local_comm_id: 32 as Hex32,
+        local_comm_id with_local_comm_id: 32 as CommId,
         /// The receiver's number for the connection.
-        remote_comm_id with_remote_comm_id: 32 as Hex32,
+        remote_comm_id with_remote_comm_id: 32 as CommId,
         /// Which message.
         message_mraed with_message_mraed: 2 as CmMessage,
         /// Reserved.
@@ -347,6 +347,12 @@ header! {
         reserved2 with_reserved2: 3 as u8,
     }
 }
+
+/// Additional reject information: what it is depends on the reason. It may be a GID or a LID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RejectInfo(pub [u8; 72]);
+
+bits!(RejectInfo as Show::Bytes => Opaque, [u8; 72]: RejectInfo, |info: RejectInfo| info.0;);
 
 header! {
     /// Rejection (12.6.7).
@@ -364,9 +370,9 @@ header! {
     /// ```
     CmRej "CM REJ", 84 bytes {
         /// The sender's number for the connection.
-        local_comm_id with_local_comm_id: 32 as Hex32 ["infiniband.cm.rej.localcommid"],
+        local_comm_id with_local_comm_id: 32 as CommId ["infiniband.cm.rej.localcommid"],
         /// The receiver's number for the connection.
-        remote_comm_id with_remote_comm_id: 32 as Hex32 ["infiniband.cm.rej.remotecommid"],
+        remote_comm_id with_remote_comm_id: 32 as CommId ["infiniband.cm.rej.remotecommid"],
         /// Which message.
         message_rejected with_message_rejected: 2 as CmMessage ["infiniband.cm.rej.msgrej"],
         /// Reserved.
@@ -378,7 +384,7 @@ header! {
         /// The reason.
         reason with_reason: 16 as RejectReason ["infiniband.cm.rej.reason"],
         /// Additional information.
-        ari with_ari: 576 as [u8; 72] ["infiniband.cm.rej.ari"],
+        ari with_ari: 576 as RejectInfo ["infiniband.cm.rej.ari"],
     }
 }
 
@@ -406,9 +412,9 @@ header! {
     /// ```
     CmRep "CM REP", 36 bytes {
         /// The sender's number for the connection.
-        local_comm_id with_local_comm_id: 32 as Hex32 ["infiniband.cm.rep"],
+        local_comm_id with_local_comm_id: 32 as CommId ["infiniband.cm.rep"],
         /// The receiver's number for the connection.
-        remote_comm_id with_remote_comm_id: 32 as Hex32 ["infiniband.cm.rep.remotecommid"],
+        remote_comm_id with_remote_comm_id: 32 as CommId ["infiniband.cm.rep.remotecommid"],
         /// Queue key.
         local_q_key with_local_q_key: 32 as Hex32 ["infiniband.cm.rep.localqkey"],
         /// The sender's queue pair.
@@ -416,7 +422,7 @@ header! {
         /// Reserved.
         reserved with_reserved: 8 as Hex8,
         /// End-to-end context.
-        local_eecn with_local_eecn: 24 as Hex32 ["infiniband.cm.rep.localeecn"],
+        local_eecn with_local_eecn: 24 as EeContext ["infiniband.cm.rep.localeecn"],
         /// Reserved.
         reserved2 with_reserved2: 8 as Hex8,
         /// The first PSN that the sender expects to receive.
@@ -440,7 +446,7 @@ header! {
         /// Reserved.
         reserved4 with_reserved4: 4 as u8,
         /// GUID of the sender's adapter.
-        local_ca_guid with_local_ca_guid: 64 as Hex64 ["infiniband.cm.rep.localcaguid"],
+        local_ca_guid with_local_ca_guid: 64 as Guid ["infiniband.cm.rep.localcaguid"],
     }
 }
 
@@ -456,9 +462,9 @@ header! {
     /// ```
     CmRtu "CM RTU", 8 bytes {
         /// The sender's number for the connection.
-        local_comm_id with_local_comm_id: 32 as Hex32 ["infiniband.cm.rtu.localcommid"],
+        local_comm_id with_local_comm_id: 32 as CommId ["infiniband.cm.rtu.localcommid"],
         /// The receiver's number for the connection.
-        remote_comm_id with_remote_comm_id: 32 as Hex32 ["infiniband.cm.rtu.remotecommid"],
+        remote_comm_id with_remote_comm_id: 32 as CommId ["infiniband.cm.rtu.remotecommid"],
     }
 }
 
@@ -474,9 +480,9 @@ header! {
     /// ```
     CmDrep "CM DREP", 8 bytes {
         /// The sender's number for the connection.
-        local_comm_id with_local_comm_id: 32 as Hex32,
+        local_comm_id with_local_comm_id: 32 as CommId,
         /// The receiver's number for the connection.
-        remote_comm_id with_remote_comm_id: 32 as Hex32,
+        remote_comm_id with_remote_comm_id: 32 as CommId,
     }
 }
 
@@ -494,9 +500,9 @@ header! {
     /// ```
     CmDreq "CM DREQ", 12 bytes {
         /// The sender's number for the connection.
-        local_comm_id with_local_comm_id: 32 as Hex32 ["infiniband.cm.dreq.localcommid"],
+        local_comm_id with_local_comm_id: 32 as CommId ["infiniband.cm.dreq.localcommid"],
         /// The receiver's number for the connection.
-        remote_comm_id with_remote_comm_id: 32 as Hex32 ["infiniband.cm.dreq.remotecommid"],
+        remote_comm_id with_remote_comm_id: 32 as CommId ["infiniband.cm.dreq.remotecommid"],
         /// The receiver's queue pair.
         remote_qpn with_remote_qpn: 24 as Qpn ["infiniband.cm.req.remoteqpneecn"],
         /// Reserved.

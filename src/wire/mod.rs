@@ -24,11 +24,11 @@ mod tunnel;
 mod value;
 
 pub(crate) use header::bits;
-pub use header::{Bits, Field, Header, HeaderInfo, Show};
+pub use header::{Bits, Field, Header, HeaderInfo, Secret, Show};
 pub use kind::Kind;
 pub use value::{
-    Acknowledgement, Ecn, EtherType, Hex8, Hex16, Hex32, Hex64, IpProtocol, Mac, NakCode, PKey, Psn, Qpn,
-    Syndrome,
+    Acknowledgement, CommId, EeContext, Ecn, EtherType, Guid, Hex8, Hex16, Hex32, Hex64, IpProtocol, Lid,
+    Mac, NakCode, PKey, Psn, Qpn, RKey, Srqn, Syndrome, TransactionId, VirtualAddress,
 };
 pub use {
     bth::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, lldp::*, mac_control::*, mad::*, tunnel::*,

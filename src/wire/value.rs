@@ -79,7 +79,7 @@ impl fmt::Display for Psn {
 
 number! {
     /// Queue pair number, 24 bits.
-    Qpn(u32) as Show::Hex
+    Qpn(u32) as Show::Hex => QueuePair
 }
 
 impl Qpn {
@@ -91,6 +91,39 @@ impl fmt::Display for Qpn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:#x}", self.0)
     }
+}
+
+number! {
+    /// Number of a shared receive queue, 24 bits.
+    Srqn(u32) as Show::Hex => QueuePair
+}
+number! {
+    /// Number of an end-to-end context of reliable datagrams, 24 bits; 0 where there is none.
+    EeContext(u32) as Show::Hex => EeContext
+}
+number! {
+    /// Key to a region of memory.
+    RKey(u32) as Show::Hex => RKey
+}
+number! {
+    /// Address in the memory of the host that a request goes to.
+    VirtualAddress(u64) as Show::Hex => VirtualAddress
+}
+number! {
+    /// Local identifier of a port in a subnet.
+    Lid(u16) as Show::Hex => Lid
+}
+number! {
+    /// Globally unique identifier of a device.
+    Guid(u64) as Show::Hex => Guid
+}
+number! {
+    /// A connection manager's number for a connection; 0 where there is none.
+    CommId(u32) as Show::Hex => CommId
+}
+number! {
+    /// Number that a management datagram and its answer have in common.
+    TransactionId(u64) as Show::Hex => TransactionId
 }
 
 number! {

@@ -1,12 +1,17 @@
 //! Whole captures rebuilt and rewritten: made ones here, and every capture below the directories in
 //! `RDMAWIRE_CAPTURES` (divided by `:`) by hand.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use rdmawire::{
     capture::{self, Record, Source, Time},
     craft::{
         Channel, Data, Dialog, Edit, Packet, Path as Way, Request,
+        mutate::Base,
+        recipe,
         rewrite::{Plan, Rewriter},
     },
     dissect::{Encapsulation, Link, dissect},
@@ -143,6 +148,87 @@ fn anonymized_the_connection_is_still_the_same() {
     // The seed decides, and nothing else.
     assert_eq!(run(Plan { anonymize: true, seed: 7, ..Plan::default() }, &old).0, new);
     assert_ne!(run(Plan { anonymize: true, seed: 8, ..Plan::default() }, &old).0, new);
+}
+
+/// Frames that have, all together, every header with something to hide.
+fn frames_with_every_secret() -> Vec<Frame> {
+    let mut packets: Vec<Packet> = Base::all().iter().map(|base| base.packet().clone()).collect();
+    let path = Way::rocev2(Ipv4Addr::new(192, 168, 1, 10), Ipv4Addr::new(192, 168, 1, 20));
+    let dialog = Dialog { service_id: ServiceId(0xfeed), ..Dialog::new(path, Qpn(0x111), Qpn(0x222)) };
+    packets.push(dialog.req(&[]));
+    for text in ["sll / ipv4 / udp / bth opcode=rc-write-only / reth", "sll2 / ipv6 / udp / bth opcode=rc-write-only / reth"] {
+        packets.push(recipe::parse(text).unwrap());
+    }
+    packets.iter().map(|packet| (packet.link(), packet.build().to_vec(), packet.wire_len())).collect()
+}
+
+/// A value that has to be replaced.
+fn put_secret(secret: Secret, header: &mut [u8], field: &Field) {
+    match secret {
+        Secret::Mac => Mac([2, 0x11, 0x22, 0x33, 0x44, 0x55]).set(header, field),
+        Secret::LinkAddress => LinkAddress([2, 0x11, 0x22, 0x33, 0x44, 0x55, 0, 0]).set(header, field),
+        Secret::Ipv4 => Ipv4Addr::new(10, 9, 8, 7).set(header, field),
+        Secret::Ipv6 => std::net::Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 7).set(header, field),
+        Secret::Opaque => header[field.bit as usize / 8..][..field.width as usize / 8].fill(0x5a),
+        // Whether it is RDMA-CM's decides which header follows.
+        Secret::ServiceId => {}
+        _ => field.set(header, 0x1235),
+    }
+}
+
+/// No header can leak what the types of its fields say: each such field of each header is in some frame, and is replaced there.
+#[test]
+fn every_secret_of_every_header_is_replaced() {
+    let mut replaced = BTreeSet::new();
+    for (link, mut frame, wire_len) in frames_with_every_secret() {
+        let d = dissect(link, &frame, wire_len);
+        let is_management = d.has(Kind::Mad);
+        let is_rdma_cm = d.has(Kind::IpCm);
+        let secrets: Vec<(Kind, usize, &Field, Secret)> = d
+            .layers()
+            .iter()
+            .flat_map(|layer| layer.kind.fields().iter().map(move |field| (layer, field)))
+            .filter_map(|(layer, field)| Some((layer.kind, layer.at as usize, field, field.secret?)))
+            // Queue pairs 0 and 1 are no secret.
+            .filter(|(kind, ..)| !(is_management && matches!(kind, Kind::Bth | Kind::Deth)))
+            .filter(|(.., secret)| !(is_rdma_cm && *secret == Secret::ServiceId))
+            .collect();
+        for &(_, at, field, secret) in &secrets {
+            put_secret(secret, &mut frame[at..], field);
+        }
+        let old = [(link, frame, wire_len)];
+        let (new, _) = run(Plan { anonymize: true, seed: 7, ..Plan::default() }, &old);
+        assert_eq!(dissect(link, &old[0].1, wire_len).layers().len(), dissect(link, &new[0].1, wire_len).layers().len());
+        for (kind, at, field, secret) in secrets {
+            let (was, is) = (field.get(&old[0].1[at..]), field.get(&new[0].1[at..]));
+            assert_ne!(was, is, "{kind:?} {} ({secret:?}) stays", field.name);
+            replaced.insert((kind, field.name));
+        }
+    }
+    let secrets = |kind: &Kind| {
+        let kind = *kind;
+        kind.fields().iter().filter(|field| field.secret.is_some()).map(move |field| (kind, field.name))
+    };
+    let all: BTreeSet<_> = Kind::ALL.iter().flat_map(secrets).collect();
+    assert_eq!(all.difference(&replaced).collect::<Vec<_>>(), Vec::<&(Kind, &str)>::new(), "never tried");
+}
+
+/// Bytes that no table of fields describes may hold addresses too.
+#[test]
+fn options_and_extensions_are_emptied() {
+    let route = "ethernet / ipv6 next_header=43 / ipv6_extension hex:11020401000000003faabbcc000000000000000000000099 / udp / bth";
+    let record = "ethernet / ipv4 / ipv4_options hex:070704c0a8010a00 / udp / bth";
+    for (text, address) in [(route, &[0x3f, 0xaa, 0xbb, 0xcc][..]), (record, &[192, 168, 1, 10])] {
+        let packet = recipe::parse(text).unwrap();
+        let frame = packet.build().to_vec();
+        let has = |frame: &[u8]| frame.windows(4).any(|bytes| bytes == address);
+        let old = [(packet.link(), frame, packet.wire_len())];
+        let (new, _) = run(Plan { anonymize: true, seed: 7, ..Plan::default() }, &old);
+        let (a, b) = (dissect(old[0].0, &old[0].1, old[0].2), dissect(new[0].0, &new[0].1, new[0].2));
+        assert_eq!(a.layers().len(), b.layers().len(), "{a:?} {b:?}");
+        assert!(b.has(Kind::Bth));
+        assert!(has(&old[0].1) && !has(&new[0].1), "{text}");
+    }
 }
 
 #[test]

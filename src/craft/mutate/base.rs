@@ -150,8 +150,8 @@ fn packet(wrap: Encapsulation, opcode: Opcode) -> Packet {
     let mut packet = channel.headers(opcode, Psn(0x7f_fffe)).payload(payload);
     packet.alter(|reth: Reth| {
         reth.with_dma_len(if len > 0 { len as u32 } else { 4096 })
-            .with_r_key(Hex32(0x1234))
-            .with_va(Hex64(1 << 32))
+            .with_r_key(RKey(0x1234))
+            .with_va(VirtualAddress(1 << 32))
     });
     packet
 }

@@ -120,8 +120,8 @@ impl Roce {
             let lrh = Lrh::default()
                 .with_lnh(if global { Lnh::GLOBAL } else { Lnh::LOCAL })
                 .with_pkt_len((8 + packet.len()) as u16 / 4)
-                .with_slid(Hex16(self.src as u16))
-                .with_dlid(Hex16(self.dst as u16));
+                .with_slid(Lid(self.src as u16))
+                .with_dlid(Lid(self.dst as u16));
             return [lrh.bytes(), &packet, &[0; 2]].concat();
         }
         let mac = |host| Mac([2, 0, 0, 0, 0, host]);
