@@ -1,34 +1,9 @@
 //! gzip and zstd. A separate thread decompresses, a few buffers ahead of the reader.
 
-use std::fmt;
 use std::io::Read;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::window::Input;
+use super::window::Refill;
 use super::{Compression, Error};
-
-/// Compressed data that does not decompress; the inner error of an [`std::io::Error`].
-#[derive(Debug)]
-pub(super) struct Corrupt(pub(super) String);
-
-impl fmt::Display for Corrupt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Corrupt {}
-
-/// Compressed bytes read so far.
-#[derive(Debug, Default)]
-pub(super) struct Meter(AtomicU64);
-
-impl Meter {
-    pub(super) fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
 
 /// What `from` decompresses to.
 #[cfg(feature = "compression")]
@@ -36,13 +11,10 @@ pub(super) fn open(
     name: &str,
     compression: Compression,
     from: Box<dyn Read + Send>,
-    window: usize,
-    total: Option<u64>,
-) -> Result<Input, Error> {
-    let meter = Arc::new(Meter::default());
-    let chunks = thread::spawn(compression, from, meter.clone())
+) -> Result<Box<dyn Refill>, Error> {
+    let chunks = thread::spawn(compression, from)
         .map_err(|error| Error::io(name, "starting a thread to decompress", error))?;
-    Ok(Input::new(Box::new(chunks), window, total, Some(meter)))
+    Ok(Box::new(chunks))
 }
 
 /// Without the feature `compression`: an error.
@@ -51,10 +23,7 @@ pub(super) fn open(
     name: &str,
     compression: Compression,
     _: Box<dyn Read + Send>,
-    _: usize,
-    _: Option<u64>,
-) -> Result<Input, Error> {
-    let _ = Arc::<Meter>::default();
+) -> Result<Box<dyn Refill>, Error> {
     let what = if compression == Compression::Gzip { "gzip" } else { "zstd" };
     let text =
         format!("is compressed with {what}, and this program was built without the feature `compression`");
@@ -65,21 +34,20 @@ pub(super) fn open(
 mod thread {
     use std::io::{self, BufReader, Read};
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
     use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-    use super::{Compression, Corrupt, Meter};
+    use super::{Compression, Refill};
+    use crate::capture::window::Corrupt;
 
     /// Bytes of a buffer, and how many buffers wait at most.
     const CHUNK: usize = 256 << 10;
     const WAITING: usize = 4;
 
     /// Starts a thread that decompresses `from`.
-    pub(super) fn spawn(
-        compression: Compression,
-        from: Box<dyn Read + Send>,
-        meter: Arc<Meter>,
-    ) -> io::Result<Chunks> {
+    pub(super) fn spawn(compression: Compression, from: Box<dyn Read + Send>) -> io::Result<Chunks> {
+        let read = Arc::new(AtomicU64::new(0));
+        let meter = read.clone();
         let (full, chunks) = sync_channel(WAITING);
         let (spent, empty) = sync_channel(WAITING + 2);
         std::thread::Builder::new().name("decompress".into()).spawn(move || {
@@ -107,7 +75,7 @@ mod thread {
                 let _ = full.send(Err(error));
             }
         })?;
-        Ok(Chunks { chunks, spent, chunk: Vec::new(), at: 0 })
+        Ok(Chunks { chunks, spent, chunk: Vec::new(), at: 0, read })
     }
 
     /// Sends the bytes of `from` until it ends or the receiver is dropped. Each read is sent at once: a stream that pauses must
@@ -139,9 +107,11 @@ mod thread {
         spent: SyncSender<Vec<u8>>,
         chunk: Vec<u8>,
         at: usize,
+        /// Compressed bytes read so far.
+        read: Arc<AtomicU64>,
     }
 
-    impl Read for Chunks {
+    impl Refill for Chunks {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
             if self.at == self.chunk.len() {
                 match self.chunks.recv() {
@@ -157,12 +127,16 @@ mod thread {
             self.at += count;
             Ok(count)
         }
+
+        fn bytes_read(&self) -> Option<u64> {
+            Some(self.read.load(Ordering::Relaxed))
+        }
     }
 
     /// Counts the bytes read, and notes an error of reading, as opposed to one of decompression.
     struct Metered<R> {
         from: R,
-        meter: Arc<Meter>,
+        meter: Arc<AtomicU64>,
         failed: Arc<AtomicBool>,
     }
 
@@ -171,7 +145,7 @@ mod thread {
             let got = self.from.read(into);
             match &got {
                 Ok(count) => {
-                    self.meter.0.fetch_add(*count as u64, Ordering::Relaxed);
+                    self.meter.fetch_add(*count as u64, Ordering::Relaxed);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => self.failed.store(true, Ordering::Relaxed),

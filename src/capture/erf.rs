@@ -18,10 +18,10 @@
 
 use std::io;
 
-use super::reader::Place;
+use super::place::Place;
 use super::sniff::looks_like_text;
 use super::window::{Behind, Input};
-use super::{Error, ErrorKind, Info, Interface, Problem, Record, Time};
+use super::{Error, ErrorKind, Format, Info, Interface, Problem, Record, Time};
 use crate::dissect::Link;
 
 /// Link type of ERF records.
@@ -40,7 +40,24 @@ pub(super) struct Erf {
 }
 
 impl Erf {
-    pub(super) fn new() -> Erf {
+    /// The decoder, if the file is ERF. The format has no magic number. So the first two records must be plausible, with their
+    /// times. If the file's name ends in `.erf`, one plausible record is enough, with any time.
+    pub(super) fn recognize(input: &mut Input, info: &mut Info) -> io::Result<Option<Erf>> {
+        input.fill(HEADER)?;
+        let first = input.rest().first_chunk().map(Header::new);
+        let Some(first) = first.filter(|first| first.is_known() && !looks_like_text(input.rest())) else {
+            return Ok(None);
+        };
+        let behind = if input.fill(first.record_len + HEADER)? { Behind::Unread } else { Behind::End };
+        let is_named = Format::of_name(&info.name) == Some(Format::Erf);
+        if !is_named && is_chain(input.rest(), behind, None, 2) != Some(true) {
+            return Ok(None);
+        }
+        info.format = Format::Erf;
+        Ok(Some(Erf::new()))
+    }
+
+    fn new() -> Erf {
         Erf { interfaces: [None; 8], seconds: None, done: false }
     }
 
@@ -139,18 +156,6 @@ impl Erf {
         self.interfaces[number] = Some(index);
         index
     }
-}
-
-/// Whether a file is ERF. The format has no magic number. So the first two records must be plausible, with their times. If the
-/// file's name ends in `.erf`, one plausible record is enough, with any time.
-pub(super) fn recognize(input: &mut Input, is_named: bool) -> io::Result<bool> {
-    input.fill(HEADER)?;
-    let first = input.rest().first_chunk().map(Header::new);
-    let Some(first) = first.filter(|first| first.is_known() && !looks_like_text(input.rest())) else {
-        return Ok(false);
-    };
-    let behind = if input.fill(first.record_len + HEADER)? { Behind::Unread } else { Behind::End };
-    Ok(is_named || is_chain(input.rest(), behind, None, 2) == Some(true))
 }
 
 /// Whether `count` plausible records follow each other here, or fewer up to the end of the file. `None`: more bytes are needed.

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::reader::Place;
+use super::place::Place;
 use super::{Error, Info, Interface, MAX_PROBLEMS, Reader, Record, Source, Time};
 use crate::dissect::Link;
 

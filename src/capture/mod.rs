@@ -35,6 +35,7 @@
 mod buffer;
 mod compressed;
 mod damage;
+mod decoder;
 mod erf;
 mod error;
 #[cfg(all(unix, feature = "live"))]
@@ -44,6 +45,7 @@ mod options;
 mod parts;
 mod pcap;
 mod pcapng;
+mod place;
 mod reader;
 mod sniff;
 mod whole;

@@ -15,7 +15,7 @@ use std::{fs::File, io};
 
 use super::{
     Record, Time,
-    reader::Decoder,
+    decoder::Decoder,
     window::{PAGE, place},
 };
 

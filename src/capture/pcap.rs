@@ -25,13 +25,13 @@
 use std::io;
 
 use super::erf;
-use super::reader::Place;
+use super::place::Place;
 use super::window::{Behind, Input, SEARCH};
 use super::{Format, Info, Interface, Problem, Record, Time, frame_limit};
 use crate::dissect::Link;
 
 /// Bytes of the file header.
-pub(super) const FILE_HEADER: usize = 24;
+const FILE_HEADER: usize = 24;
 
 /// Bytes of the usual record header.
 pub(super) const RECORD_HEADER: usize = 16;
@@ -59,21 +59,29 @@ pub(super) struct Pcap {
 }
 
 /// The format, and whether it is big-endian, if the file begins like a pcap file.
-pub(super) fn recognize(start: &[u8]) -> Option<(Format, bool)> {
-    let magic = *start.first_chunk()?;
-    let format = |magic| match magic {
+fn magic(start: &[u8]) -> Option<(Format, bool)> {
+    let number = *start.first_chunk()?;
+    let format = |number| match number {
         0xa1b2_c3d4 => Some(Format::PcapMicros),
         0xa1b2_3c4d => Some(Format::Pcap),
         0xa1b2_cd34 => Some(Format::PcapModified),
         _ => None,
     };
-    let little = format(u32::from_le_bytes(magic)).map(|format| (format, false));
-    little.or_else(|| format(u32::from_be_bytes(magic)).map(|format| (format, true)))
+    let little = format(u32::from_le_bytes(number)).map(|format| (format, false));
+    little.or_else(|| format(u32::from_be_bytes(number)).map(|format| (format, true)))
 }
 
 impl Pcap {
+    /// The decoder, if the file begins like a pcap file.
+    pub(super) fn recognize(input: &mut Input, info: &mut Info) -> io::Result<Option<Pcap>> {
+        input.fill(FILE_HEADER)?;
+        let Some((format, big)) = magic(input.rest()) else { return Ok(None) };
+        info.format = format;
+        Pcap::new(format, big, input, info).map(Some)
+    }
+
     /// Takes the file header. A file that ends within it has no frames.
-    pub(super) fn new(format: Format, big: bool, input: &mut Input, info: &mut Info) -> io::Result<Pcap> {
+    fn new(format: Format, big: bool, input: &mut Input, info: &mut Info) -> io::Result<Pcap> {
         let mut pcap = Pcap {
             big,
             unit: if format == Format::Pcap { 1 } else { 1000 },
@@ -87,7 +95,6 @@ impl Pcap {
             searched: 0,
             done: false,
         };
-        input.fill(FILE_HEADER)?;
         let Some(header) = input.rest().first_chunk::<FILE_HEADER>() else {
             let have = input.rest().len();
             info.damaged(0, Problem::CutHeader { have: have as u64 }, 0, true);

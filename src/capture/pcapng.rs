@@ -24,13 +24,13 @@ use std::net::IpAddr;
 
 use super::erf;
 use super::pcap::portable;
-use super::reader::Place;
+use super::place::Place;
 use super::window::Input;
-use super::{Info, Interface, MAX_FRAME_STATED, Problem, Record, Time, frame_limit};
+use super::{Format, Info, Interface, MAX_FRAME_STATED, Problem, Record, Time, frame_limit};
 use crate::dissect::Link;
 
 /// First word of every pcapng file, the same in both byte orders.
-pub(super) const SECTION: u32 = 0x0a0d_0d0a;
+const SECTION: u32 = 0x0a0d_0d0a;
 const ORDER: u32 = 0x1a2b_3c4d;
 const INTERFACE: u32 = 1;
 /// The obsolete Packet Block.
@@ -80,7 +80,17 @@ struct Local {
 }
 
 impl Pcapng {
-    pub(super) fn new() -> Pcapng {
+    /// The decoder, if the file begins with a section.
+    pub(super) fn recognize(input: &mut Input, info: &mut Info) -> io::Result<Option<Pcapng>> {
+        input.fill(4)?;
+        if !input.rest().starts_with(&SECTION.to_be_bytes()) {
+            return Ok(None);
+        }
+        info.format = Format::Pcapng;
+        Ok(Some(Pcapng::new()))
+    }
+
+    fn new() -> Pcapng {
         Pcapng { big: false, interfaces: Vec::new(), before: Vec::new(), options: (0, 0), done: false }
     }
 

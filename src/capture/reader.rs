@@ -5,14 +5,13 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::buffer::SharedRecord;
-use super::erf::{self, Erf};
+use super::decoder::Decoder;
+use super::erf;
 use super::options::Options;
 use super::parts::{Cursor, Parts};
-use super::pcap::{self, Pcap};
-use super::pcapng::{self, Pcapng};
-use super::window::{Input, Shrunk};
-use super::{Compression, Error, ErrorKind, Format, Info, Record, Source, Time, compressed, sniff};
-use crate::dissect::Link;
+use super::place::Place;
+use super::window::{Input, Plain, Refill, Shrunk};
+use super::{Compression, Error, ErrorKind, Info, Record, Source, compressed, sniff};
 use crate::prefetch;
 
 /// Opens the capture at `path`; `-` is standard input.
@@ -50,82 +49,6 @@ pub struct Reader {
     file: Option<File>,
 }
 
-#[derive(Clone)]
-pub(super) enum Decoder {
-    Pcap(Pcap),
-    Pcapng(Pcapng),
-    Erf(Erf),
-}
-
-impl Decoder {
-    /// Steps through well-formed records; `None` if the format has no fast path.
-    #[inline(always)]
-    pub(super) fn fast_path(&self) -> Option<FastPath<'_>> {
-        match self {
-            Decoder::Pcap(pcap) if pcap.has_fast_path() => Some(FastPath::Pcap(pcap)),
-            Decoder::Pcapng(pcapng) => Some(FastPath::Pcapng(pcapng)),
-            _ => None,
-        }
-    }
-
-    /// Counts records passed on the fast path; `last` is the last one's time.
-    #[inline(always)]
-    fn count(&mut self, count: u64, last: Time, info: &mut Info) {
-        match self {
-            _ if count == 0 => {}
-            Decoder::Pcap(pcap) => pcap.count(count, last, info),
-            Decoder::Pcapng(pcapng) => pcapng.count(count, info),
-            _ => {}
-        }
-    }
-}
-
-/// Steps through records of a format.
-#[derive(Clone, Copy)]
-pub(super) enum FastPath<'a> {
-    Pcap(&'a Pcap),
-    Pcapng(&'a Pcapng),
-}
-
-impl FastPath<'_> {
-    /// The record here and the bytes behind it, if it is complete and well-formed.
-    #[inline(always)]
-    pub(super) fn next<'a>(&self, rest: &'a [u8]) -> Option<(Record<'a>, &'a [u8])> {
-        match self {
-            FastPath::Pcap(pcap) => pcap.fast_record(rest),
-            FastPath::Pcapng(pcapng) => pcapng.fast_record(rest),
-        }
-    }
-
-    /// Bytes before a record's frame.
-    #[inline(always)]
-    pub(super) fn header(&self) -> usize {
-        match self {
-            FastPath::Pcap(_) => pcap::RECORD_HEADER,
-            FastPath::Pcapng(_) => pcapng::PACKET_HEADER,
-        }
-    }
-
-    /// Bytes of the record here, or of its header if that is not complete.
-    pub(super) fn len(&self, rest: &[u8]) -> Option<usize> {
-        match self {
-            FastPath::Pcap(pcap) => pcap.fast_len(rest),
-            FastPath::Pcapng(pcapng) => pcapng.fast_len(rest),
-        }
-    }
-}
-
-/// Where in an [`Input`] a frame is.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
-    pub(super) time: Time,
-    pub(super) link: Link,
-    pub(super) interface: u16,
-    pub(super) wire_len: u32,
-    pub(super) at: usize,
-    pub(super) len: usize,
-}
-
 impl Reader {
     /// Reads a capture from any stream of bytes. Messages call it `name`.
     ///
@@ -146,12 +69,7 @@ impl Reader {
     /// Goes to the next frame. Its place is valid until the next call.
     #[inline]
     pub(super) fn advance(&mut self) -> Result<Option<Place>, Error> {
-        let place = match &mut self.decoder {
-            Decoder::Pcap(pcap) => pcap.advance(&mut self.input, &mut self.info),
-            Decoder::Pcapng(pcapng) => pcapng.advance(&mut self.input, &mut self.info),
-            Decoder::Erf(erf) => erf.advance(&mut self.input, &mut self.info),
-        };
-        match place {
+        match self.decoder.advance(&mut self.input, &mut self.info) {
             Ok(Some(place)) if place.link == erf::LINK => {
                 // An ERF record holds the card's own time, which is finer than pcap's.
                 let time = erf::finer(place.time, self.record(place).frame);
@@ -190,37 +108,26 @@ impl Reader {
 
     fn new(mut info: Info, mut input: Input) -> Result<Reader, Error> {
         info.total_bytes = input.total();
-        input.fill(pcap::FILE_HEADER).map_err(|error| failed(&info.name, error))?;
-        let is_erf = Format::of_name(&info.name) == Some(Format::Erf);
-        let start = input.rest();
-        let decoder = if start.is_empty() {
+        let name = info.name.clone();
+        let failed = |error| failed(&name, error);
+        let error = |kind, text: String| Err(Error::new(&name, kind, text));
+        if !input.fill(1).map_err(failed)? {
             // A file without bytes is either empty, or its compressed data is damaged from the start.
-            return Err(match input.take_corrupt() {
-                Some(reason) => Error::new(
-                    &info.name,
+            return match input.take_corrupt() {
+                Some(reason) => error(
                     ErrorKind::Unknown,
                     format!("the compressed data is damaged before the first byte: {reason}"),
                 ),
-                None => Error::new(&info.name, ErrorKind::Empty, "is empty"),
-            });
-        } else if let Some((format, big)) = pcap::recognize(start) {
-            info.format = format;
-            Decoder::Pcap(
-                Pcap::new(format, big, &mut input, &mut info).map_err(|error| failed(&info.name, error))?,
-            )
-        } else if start.starts_with(&pcapng::SECTION.to_be_bytes()) {
-            info.format = Format::Pcapng;
-            Decoder::Pcapng(Pcapng::new())
-        } else if erf::recognize(&mut input, is_erf).map_err(|error| failed(&info.name, error))? {
-            info.format = Format::Erf;
-            Decoder::Erf(Erf::new())
-        } else {
+                None => error(ErrorKind::Empty, "is empty".to_owned()),
+            };
+        }
+        let Some(decoder) = Decoder::recognize(&mut input, &mut info).map_err(failed)? else {
             let start = input.rest();
             let text = match sniff::compression(start) {
                 Compression::None => sniff::describe(&start[..start.len().min(64)]),
                 _ => "is compressed twice, which is not read".to_owned(),
             };
-            return Err(Error::new(&info.name, ErrorKind::Unknown, text));
+            return error(ErrorKind::Unknown, text);
         };
         info.bytes_read = input.bytes_read();
         Ok(Reader { input, decoder, info, file: None })
@@ -323,10 +230,11 @@ fn stream(
     let start = peek(&mut from).map_err(|error| Error::io(&name, "reading", error))?;
     let compression = sniff::compression(&start);
     let from = Box::new(io::Cursor::new(start).chain(from));
-    let input = match compression {
-        Compression::None => Input::new(from, options.window, total, None),
-        _ => compressed::open(&name, compression, from, options.window, total)?,
+    let input: Box<dyn Refill> = match compression {
+        Compression::None => Box::new(Plain(from)),
+        _ => compressed::open(&name, compression, from)?,
     };
+    let input = Input::new(input, options.window, total);
     Reader::new(Info { name, compression, ..Info::default() }, input)
 }
 

@@ -13,10 +13,8 @@
 
 use std::fmt;
 use std::io::{self, Read};
-use std::sync::Arc;
 
 use super::buffer::Buffer;
-use super::compressed::{Corrupt, Meter};
 use super::{Info, Problem};
 
 /// A search for the next plausible record ends after so many bytes.
@@ -48,6 +46,39 @@ impl fmt::Display for Shrunk {
 
 impl std::error::Error for Shrunk {}
 
+/// Compressed data that does not decompress. The inner error of an [`io::Error`] of a [`Refill`].
+#[derive(Debug)]
+#[cfg_attr(not(feature = "compression"), expect(dead_code, reason = "nothing decompresses"))]
+pub(super) struct Corrupt(pub(super) String);
+
+impl fmt::Display for Corrupt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Corrupt {}
+
+/// What fills the window: a file, or what it decompresses to.
+pub(super) trait Refill: Send {
+    /// Reads as [`Read::read`] does.
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize>;
+
+    /// Bytes of the file on disk read so far, where these are not the bytes of the window.
+    fn bytes_read(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// The bytes as they are.
+pub(super) struct Plain<R>(pub(super) R);
+
+impl<R: Read + Send> Refill for Plain<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.read(into)
+    }
+}
+
 /// The bytes of a capture.
 pub(super) struct Input {
     bytes: Buffer,
@@ -55,7 +86,7 @@ pub(super) struct Input {
     left: Vec<Buffer>,
     /// Bytes of a buffer.
     window: usize,
-    source: Box<dyn Read + Send>,
+    source: Box<dyn Refill>,
     /// Where the window begins.
     from: usize,
     pub(super) pos: usize,
@@ -63,19 +94,12 @@ pub(super) struct Input {
     base: u64,
     over: bool,
     corrupt: Option<String>,
-    meter: Option<Arc<Meter>>,
     total: Option<u64>,
 }
 
 impl Input {
-    /// Reads `source` through a window of `window` bytes. `total`: bytes of the file on disk, if known. If `source`
-    /// decompresses the file, `meter` counts the compressed bytes.
-    pub(super) fn new(
-        source: Box<dyn Read + Send>,
-        window: usize,
-        total: Option<u64>,
-        meter: Option<Arc<Meter>>,
-    ) -> Input {
+    /// Reads `source` through a window of `window` bytes. `total`: bytes of the file on disk, if known.
+    pub(super) fn new(source: Box<dyn Refill>, window: usize, total: Option<u64>) -> Input {
         let window = window.clamp(FIRST, 16 << 20) + PAGE;
         Input {
             bytes: Buffer::new(window),
@@ -88,7 +112,6 @@ impl Input {
             base: 0,
             over: false,
             corrupt: None,
-            meter,
             total,
         }
     }
@@ -122,10 +145,7 @@ impl Input {
 
     /// Bytes of the file on disk read so far.
     pub(super) fn bytes_read(&self) -> u64 {
-        match &self.meter {
-            Some(meter) => meter.get(),
-            None => self.base + (self.end - self.from) as u64,
-        }
+        self.source.bytes_read().unwrap_or(self.base + (self.end - self.from) as u64)
     }
 
     /// Why the compressed data ended before its end, once.

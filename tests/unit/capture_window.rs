@@ -6,7 +6,7 @@ use super::*;
 fn bytes_lie_as_in_the_systems_pages() {
     let len = 400_000;
     let file: Vec<u8> = (0..len).map(|n| (n % 251) as u8).collect();
-    let mut input = Input::new(Box::new(io::Cursor::new(file)), 0, Some(len), None);
+    let mut input = Input::new(Box::new(Plain(io::Cursor::new(file))), 0, Some(len));
     let mut at = 0;
     for (step, holds) in (0..).map(|n| (1_000 + n % 777, n % 40 == 0)) {
         let held = holds.then(|| input.buffer().clone());
