@@ -74,7 +74,7 @@ impl Segments {
         };
         let size =
             u32::try_from(size).ok().filter(|&size| size <= LONGEST).ok_or(Unsupported::Length(size))?;
-        let mut segments = Segments { operation, opcodes: [Opcode(0); 3], size, mtu: mtu.max(1) };
+        let mut segments = Segments { operation, opcodes: [Opcode::ib(0); 3], size, mtu: mtu.max(1) };
         let positions = match segments.packets() {
             1 => [Position::Only; 3],
             _ if service == Service::Ud => return Err(Unsupported::Datagram(size, mtu)),
@@ -144,7 +144,7 @@ impl Segments {
 fn find(service: Service, operation: Operation, position: Position, ending: Ending) -> Option<Opcode> {
     let ends = matches!(position, Position::Last | Position::Only);
     let first = (service as u8) << 5;
-    (first..=first | 0x1f).map(Opcode).find(|opcode| {
+    (first..=first | 0x1f).map(Opcode::ib).find(|opcode| {
         opcode.operation() == Some(operation)
             && opcode.position() == position
             && opcode.has(Kind::ImmDt) == (ends && ending == Ending::Immediate)

@@ -255,7 +255,7 @@ fn values(field: &Field, to: &mut String) -> Written {
 fn opcodes(to: &mut String) -> Written {
     for &opcode in Opcode::ALL {
         let headers: Vec<_> = opcode.chain().iter().map(|kind| kind.label()).collect();
-        writeln!(to, "{:#04x}  {:34} {}", opcode.0, opcode.name().unwrap_or(""), headers.join(", "))?;
+        writeln!(to, "{:#04x}  {:34} {}", opcode.code, opcode.name().unwrap_or(""), headers.join(", "))?;
     }
     Ok(())
 }
@@ -269,10 +269,14 @@ fn opcode(name: &str, to: &mut String) -> anyhow::Result<()> {
     };
     let service = opcode.service().name();
     let (Some(label), Some(ident)) = (opcode.name(), opcode.ident()) else {
-        writeln!(to, "{:#04x}: not assigned; its upper three bits are those of service {service}", opcode.0)?;
+        writeln!(
+            to,
+            "{:#04x}: not assigned; its upper three bits are those of service {service}",
+            opcode.code
+        )?;
         return Ok(());
     };
-    writeln!(to, "{:#04x}  {label}  ({})", opcode.0, cli_name(ident))?;
+    writeln!(to, "{:#04x}  {label}  ({})", opcode.code, cli_name(ident))?;
     let reliable =
         if opcode.service().is_reliable() { "acknowledged and retransmitted" } else { "not acknowledged" };
     writeln!(to, "  service    {service}, {reliable}")?;

@@ -218,7 +218,7 @@ type Shape = (u16, Vec<Kind>, Option<u8>, Vec<String>);
 fn shape(d: &Dissection<'_>) -> Shape {
     let kinds = d.layers().iter().map(|layer| layer.kind).collect();
     let notes = d.notes().iter().map(|note| note.id().to_string()).collect();
-    (d.link().0, kinds, d.opcode().map(|opcode| opcode.0), notes)
+    (d.link().0, kinds, d.opcode().map(|opcode| opcode.code), notes)
 }
 
 /// Moves all files of a directory into another, the manifest last.
@@ -262,7 +262,7 @@ fn dictionary() -> String {
     }
     for opcode in Opcode::ALL {
         let name = opcode.ident().unwrap_or("opcode").to_lowercase();
-        let _ = writeln!(text, "{name}=\"\\x{:02x}\"", opcode.0);
+        let _ = writeln!(text, "{name}=\"\\x{:02x}\"", opcode.code);
     }
     text
 }

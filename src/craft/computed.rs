@@ -109,7 +109,7 @@ impl ComputedField {
             (Kind::Lrh, "pkt_len") => ComputedField::LrhLength,
             (Kind::Grh, "nxt_hdr") => ComputedField::GrhNextHeader,
             (Kind::Grh, "pay_len") => ComputedField::GrhLength,
-            (Kind::Bth, "pad_cnt") => ComputedField::Pad,
+            (kind, "pad_cnt") if kind.is_bth() => ComputedField::Pad,
             (Kind::LinkPacket, "lpcrc") => ComputedField::Lpcrc,
             (Kind::Erf, "extension" | "record_type") | (Kind::ErfExtension, "extension") => {
                 ComputedField::ErfType

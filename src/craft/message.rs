@@ -285,7 +285,7 @@ impl Channel {
 
     /// This RC operation code in the channel's service, assigned or not.
     fn opcode(&self, rc: Opcode) -> Opcode {
-        Opcode((self.service as u8) << 5 | rc.0)
+        Opcode::ib((self.service as u8) << 5 | rc.code)
     }
 
     /// All headers of an operation code, with the fields that the channel determines.
@@ -307,7 +307,9 @@ impl Channel {
             match kind {
                 Kind::Deth => packet
                     .append_header(Deth::default().with_q_key(Hex32(self.q_key)).with_src_qp(self.src_qp)),
-                Kind::Rdeth => packet.append_header(Rdeth::default().with_ee_context(EeContext(self.ee_context))),
+                Kind::Rdeth => {
+                    packet.append_header(Rdeth::default().with_ee_context(EeContext(self.ee_context)))
+                }
                 Kind::Xrceth => packet.append_header(Xrceth::default().with_xrc_srq(Srqn(self.xrc_srq))),
                 Kind::Aeth => packet.append_header(Aeth::default().with_syndrome(Syndrome::ACK)),
                 _ => packet.append(kind, ZEROS.get(..kind.info().map_or(0, |info| info.len)).unwrap_or(&[])),
@@ -471,7 +473,10 @@ fn fill(packet: &mut Packet, request: Request) {
     };
     let atomic = |packet: &mut Packet, va: u64, r_key: u32, swap: u64, compare: u64| {
         packet.alter(|h: AtomicEth| {
-            h.with_va(VirtualAddress(va)).with_r_key(RKey(r_key)).with_swap_data(swap).with_compare_data(compare)
+            h.with_va(VirtualAddress(va))
+                .with_r_key(RKey(r_key))
+                .with_swap_data(swap)
+                .with_compare_data(compare)
         });
     };
     match request {

@@ -10,7 +10,7 @@ use super::{
     template,
 };
 use crate::{
-    dissect::{self, Dissection, Link},
+    dissect::{Dissection, Link},
     icrc,
     wire::*,
 };
@@ -170,7 +170,7 @@ impl Packet {
             part.at += bytes.len() as u32;
         }
         match kind {
-            Kind::Bth if self.icrc.is_none() => self.icrc = Some([0; 4]),
+            kind if kind.is_bth() && self.icrc.is_none() => self.icrc = Some([0; 4]),
             Kind::Lrh if self.vcrc.is_none() => self.vcrc = Some([0; 2]),
             _ => {}
         }
@@ -184,14 +184,14 @@ impl Packet {
         }
         self.payload = Bytes::new();
         self.trailer = Bytes::new();
-        if !self.parts.iter().any(|part| part.kind == Kind::Bth) {
+        if !self.parts.iter().any(|part| part.kind.is_bth()) {
             self.icrc = None;
         }
     }
 
     /// The innermost header of this type as it was set. Computed fields get their values in the built frame only.
     pub fn get<H: Header>(&self) -> Option<&H> {
-        let part = self.parts.iter().rev().find(|part| part.kind == H::KIND)?;
+        let part = self.parts.iter().rev().find(|part| H::KIND.is_in(part.kind))?;
         H::view(self.bytes_of(part)).map(|(header, _)| header)
     }
 
@@ -204,7 +204,7 @@ impl Packet {
 
     /// Changes the innermost header of this type in place. False if there is none.
     pub fn alter<H: Header>(&mut self, change: impl FnOnce(H) -> H) -> bool {
-        let part = self.parts.iter().rev().find(|part| part.kind == H::KIND);
+        let part = self.parts.iter().rev().find(|part| H::KIND.is_in(part.kind));
         let bytes = part.and_then(|part| self.head.get_mut(part.range()));
         let Some((header, _)) = bytes.and_then(|bytes| H::mut_from_prefix(bytes).ok()) else { return false };
         *header = change(*header);
@@ -460,7 +460,7 @@ impl Packet {
     }
 
     pub(super) fn pad_len(&self) -> usize {
-        match self.parts.iter().rev().find(|part| part.kind == Kind::Bth) {
+        match self.parts.iter().rev().find(|part| part.kind.is_bth()) {
             Some(bth) if self.icrc.is_some() && !bth.keep.has(ComputedField::Pad) => {
                 let after = self.head.len() - bth.range().end + self.payload.len();
                 after.wrapping_neg() % 4
@@ -485,16 +485,6 @@ impl Packet {
 
 /// Ethernet's shortest frame without its check sequence (IEEE 802.3, 4.4.2).
 pub(super) const SHORTEST_FRAME: usize = 60;
-
-/// The UDP destination port that announces this header.
-pub(super) const fn port_of(kind: Kind) -> Option<u16> {
-    match kind {
-        Kind::Bth => Some(dissect::ROCE_PORT),
-        Kind::Vxlan => Some(4789),
-        Kind::Geneve => Some(6081),
-        _ => None,
-    }
-}
 
 impl Packet {
     /// Makes a computed field wrong: flips the lowest bit of its computed value and keeps it, in the innermost header

@@ -263,7 +263,7 @@ fn convert(packet: &Packet, d: &Dissection<'_>, to: Encapsulation) -> Option<Pac
     let edited = dissect(packet.link(), &frame, packet.wire_len());
     let path = Path { encapsulation: to, ..Path::of(&edited)? };
     let mut converted = path.packet();
-    let around = packet.parts().iter().rposition(|part| part.kind == Kind::Bth)?;
+    let around = packet.parts().iter().rposition(|part| part.kind.is_bth())?;
     for part in &packet.parts()[around..] {
         converted.append(part.kind, packet.bytes_of(part));
     }

@@ -1,9 +1,6 @@
 //! The values of computed fields. One pass over a packet either writes them, or finds those that differ from them.
 
-use super::{
-    ComputedField, ComputedFields, Packet, Part,
-    packet::{Pad, port_of},
-};
+use super::{ComputedField, ComputedFields, Packet, Part, packet::Pad};
 use crate::{checksum, icrc, wire::*};
 
 /// What is done with computed values.
@@ -152,7 +149,7 @@ impl Packet {
     }
 
     fn settle_pad(&self, head: &mut [u8], with: &mut impl Settle) -> Pad {
-        let bth = self.parts.iter().rposition(|part| part.kind == Kind::Bth);
+        let bth = self.parts.iter().rposition(|part| part.kind.is_bth());
         // A packet without an ICRC was cut, so only the field says how much padding it had.
         let Some(n) = bth.filter(|_| self.icrc.is_some()) else { return self.pad };
         let after = head.len() - self.parts[n].range().end + self.payload.len();
@@ -192,10 +189,10 @@ impl Packet {
         let len = end - at.min(end);
         match self.parts[n].kind {
             Kind::Ethernet => with.field(head, n, ComputedField::EtherType, |h: Ethernet| {
-                h.with_ether_type(announce(h.ether_type(), self.next(n)))
+                h.with_ether_type(EtherTypes::before(self.next(n), h.ether_type()))
             }),
             Kind::Vlan => with.field(head, n, ComputedField::EtherType, |h: Vlan| {
-                h.with_ether_type(announce(h.ether_type(), self.next(n)))
+                h.with_ether_type(EtherTypes::before(self.next(n), h.ether_type()))
             }),
             Kind::Ipv4 => {
                 let options = self.continued(n, Kind::Ipv4Options).unwrap_or(0);
@@ -205,7 +202,7 @@ impl Packet {
                 });
                 with.field(head, n, ComputedField::IpLength, |h: Ipv4| h.with_total_len(len as u16));
                 with.field(head, n, ComputedField::IpProtocol, |h: Ipv4| {
-                    h.with_protocol(carry(h.protocol(), self.next(n)))
+                    h.with_protocol(IpProtocols::before(self.next(n), h.protocol()))
                 });
                 if with.wants(n, ComputedField::IpChecksum) {
                     let header = head.get(at..at + Ipv4::LEN + options).unwrap_or(&[]);
@@ -219,16 +216,16 @@ impl Packet {
                 let len = len.saturating_sub(Ipv6::LEN);
                 with.field(head, n, ComputedField::IpLength, |h: Ipv6| h.with_payload_len(len as u16));
                 with.field(head, n, ComputedField::IpProtocol, |h: Ipv6| {
-                    h.with_next_header(carry(h.next_header(), self.next(n)))
+                    h.with_next_header(IpProtocols::before(self.next(n), h.next_header()))
                 });
             }
             Kind::Udp => {
                 let next = self.next(n);
                 with.field(head, n, ComputedField::UdpLength, |h: Udp| h.with_length(len as u16));
-                if let Some(port) = port_of(next) {
-                    with.field(head, n, ComputedField::UdpDestinationPort, |h: Udp| h.with_dst_port(port));
-                }
-                if next == Kind::Bth
+                with.field(head, n, ComputedField::UdpDestinationPort, |h: Udp| {
+                    h.with_dst_port(UdpPorts::before(next, h.dst_port()))
+                });
+                if next.is_bth()
                     && let (Some(from), Some(bth)) = (self.sender(head), self.get::<Bth>())
                 {
                     let port = Udp::linux_source_port(from, bth.dest_qp());
@@ -239,24 +236,15 @@ impl Packet {
                 with.field(head, n, ComputedField::IpVersion, |h: Grh| h.with_ip_ver(6));
                 let len = len.saturating_sub(Grh::LEN);
                 with.field(head, n, ComputedField::GrhLength, |h: Grh| h.with_pay_len(len as u16));
-                if self.next(n) == Kind::Bth {
-                    with.field(head, n, ComputedField::GrhNextHeader, |h: Grh| {
-                        h.with_nxt_hdr(IpProtocol::IBA)
-                    });
-                }
+                with.field(head, n, ComputedField::GrhNextHeader, |h: Grh| {
+                    h.with_nxt_hdr(GrhHeaders::before(self.next(n), h.nxt_hdr()))
+                });
             }
             Kind::Lrh => {
                 with.field(head, n, ComputedField::LrhLength, |h: Lrh| h.with_pkt_len((len / 4) as u16));
-                let lnh = match self.next(n) {
-                    Kind::Bth => Some(Lnh::LOCAL),
-                    Kind::Grh => Some(Lnh::GLOBAL),
-                    Kind::Ipv6 => Some(Lnh::IPV6),
-                    Kind::Rwh => Some(Lnh::RAW),
-                    _ => None,
-                };
-                if let Some(lnh) = lnh {
-                    with.field(head, n, ComputedField::Lnh, |h: Lrh| h.with_lnh(lnh));
-                }
+                with.field(head, n, ComputedField::Lnh, |h: Lrh| {
+                    h.with_lnh(LrhHeaders::before(self.next(n), h.lnh()))
+                });
             }
             _ => self.settle_rare(head, n, len, with),
         }
@@ -268,13 +256,13 @@ impl Packet {
         let next = self.next(n);
         match self.parts[n].kind {
             Kind::Sll => with.field(head, n, ComputedField::EtherType, |h: Sll| {
-                h.with_ether_type(announce(h.ether_type(), next))
+                h.with_ether_type(EtherTypes::before(next, h.ether_type()))
             }),
             Kind::Sll2 => with.field(head, n, ComputedField::EtherType, |h: Sll2| {
-                h.with_ether_type(announce(h.ether_type(), next))
+                h.with_ether_type(EtherTypes::before(next, h.ether_type()))
             }),
             Kind::Rwh => with.field(head, n, ComputedField::EtherType, |h: Rwh| {
-                h.with_ether_type(announce(h.ether_type(), next))
+                h.with_ether_type(EtherTypes::before(next, h.ether_type()))
             }),
             Kind::Mpls => {
                 with.field(head, n, ComputedField::MplsBottom, |h: Mpls| h.with_bottom(next != Kind::Mpls))
@@ -288,7 +276,7 @@ impl Packet {
                         .with_has_sequence(has(Kind::GreSequence))
                 });
                 with.field(head, n, ComputedField::GreProtocol, |h: Gre| {
-                    h.with_protocol(tunnelled(h.protocol(), next))
+                    h.with_protocol(tunnelled(next, h.protocol()))
                 });
             }
             Kind::Erspan2 => with.field(head, n, ComputedField::Erspan, |h: Erspan2| h.with_version(1)),
@@ -301,17 +289,12 @@ impl Packet {
                     h.with_opt_len((options / 4) as u8)
                 });
                 with.field(head, n, ComputedField::EtherType, |h: Geneve| {
-                    h.with_protocol(tunnelled(h.protocol(), next))
+                    h.with_protocol(tunnelled(next, h.protocol()))
                 });
             }
-            Kind::MacControl => {
-                let opcode = match next {
-                    Kind::Pause => MacControlOpcode::PAUSE,
-                    Kind::Pfc => MacControlOpcode::PFC,
-                    _ => return,
-                };
-                with.field(head, n, ComputedField::MacControl, |h: MacControl| h.with_opcode(opcode));
-            }
+            Kind::MacControl => with.field(head, n, ComputedField::MacControl, |h: MacControl| {
+                h.with_opcode(MacControlOpcodes::before(next, h.opcode()))
+            }),
             Kind::LinkPacket => {
                 let [a, b] =
                     icrc::vcrc(head.get(self.parts[n].range()).and_then(|h| h.get(..4)).unwrap_or(&[]));
@@ -329,25 +312,18 @@ impl Packet {
     /// The next header of an IPv6 extension header, if the following header determines it.
     fn settle_extension(&self, head: &mut [u8], n: usize, with: &mut impl Settle) {
         let there = head.get(self.parts[n].at as usize).copied().unwrap_or(0);
-        let right = carry(IpProtocol(there), self.next(n));
+        let right = IpProtocols::before(self.next(n), IpProtocol(there));
         with.byte(head, n, ComputedField::IpProtocol, right.0);
     }
 
     fn settle_erf(&self, head: &mut [u8], n: usize, len: usize, with: &mut impl Settle) {
         let rest = self.parts.get(n + 1..).unwrap_or(&[]);
         let extensions = rest.iter().take_while(|part| part.kind == Kind::ErfExtension).count();
-        let record_type = rest.get(extensions).and_then(|part| match part.kind {
-            Kind::ErfEthernet => Some(ErfType::ETHERNET),
-            Kind::Lrh => Some(ErfType::INFINIBAND),
-            Kind::LinkPacket => Some(ErfType::INFINIBAND_LINK),
-            Kind::Ipv4 => Some(ErfType::IPV4),
-            Kind::Ipv6 => Some(ErfType::IPV6),
-            _ => None,
-        });
+        let next = rest.get(extensions).map_or(Kind::Payload, |part| part.kind);
         with.field(head, n, ComputedField::ErfType, |h: Erf| {
-            h.with_extension(extensions > 0).with_record_type(record_type.unwrap_or(h.record_type()))
+            h.with_extension(extensions > 0).with_record_type(ErfTypes::before(next, h.record_type()))
         });
-        let ethernet = if record_type == Some(ErfType::ETHERNET) { ErfEthernet::LEN } else { 0 };
+        let ethernet = if next == Kind::ErfEthernet { ErfEthernet::LEN } else { 0 };
         let before = Erf::LEN + extensions * ErfExtension::LEN + ethernet;
         let record = len + if self.vcrc.is_some() { 2 } else { 0 } + self.trailer.len();
         with.field(head, n, ComputedField::ErfLength, |h: Erf| {
@@ -409,7 +385,7 @@ impl Packet {
 
     /// The ICRC of the packet with these headers.
     fn icrc_of(&self, head: &[u8], pad: &Pad) -> [u8; 4] {
-        let Some(n) = self.parts.iter().rposition(|part| part.kind == Kind::Bth) else { return [0; 4] };
+        let Some(n) = self.parts.iter().rposition(|part| part.kind.is_bth()) else { return [0; 4] };
         let bth = &self.parts[n];
         let network = self.parts[..n]
             .iter()
@@ -422,42 +398,7 @@ impl Packet {
     }
 }
 
-/// The EtherType before this kind.
-fn announce(there: EtherType, next: Kind) -> EtherType {
-    match next {
-        Kind::Vlan if there.is_vlan() => there,
-        Kind::Vlan => EtherType::VLAN,
-        Kind::Mpls if there == EtherType::MPLS_UPSTREAM => there,
-        Kind::Mpls => EtherType::MPLS,
-        Kind::Ipv4 => EtherType::IPV4,
-        Kind::Ipv6 => EtherType::IPV6,
-        Kind::Grh => EtherType::ROCE,
-        Kind::MacControl => EtherType::MAC_CONTROL,
-        Kind::Lldp => EtherType::LLDP,
-        _ => there,
-    }
-}
-
 /// The protocol type of a tunnel before this kind.
-fn tunnelled(there: EtherType, next: Kind) -> EtherType {
-    match next {
-        Kind::Ethernet | Kind::Everflow if matches!(there, EtherType::ERSPAN | EtherType::EVERFLOW) => there,
-        Kind::Ethernet => EtherType::ETHERNET,
-        Kind::Everflow => EtherType::EVERFLOW,
-        Kind::Erspan2 => EtherType::ERSPAN,
-        Kind::Erspan3 => EtherType::ERSPAN3,
-        _ => announce(there, next),
-    }
-}
-
-/// The IP protocol before this kind.
-fn carry(there: IpProtocol, next: Kind) -> IpProtocol {
-    match next {
-        Kind::Udp => IpProtocol::UDP,
-        Kind::Ipv4 => IpProtocol::IPV4,
-        Kind::Ipv6 => IpProtocol::IPV6,
-        Kind::Gre => IpProtocol::GRE,
-        Kind::Mpls => IpProtocol::MPLS,
-        _ => there,
-    }
+fn tunnelled(next: Kind, there: EtherType) -> EtherType {
+    EtherTypes::before(next, TunnelTypes::before(next, there))
 }

@@ -84,7 +84,7 @@ pub(super) fn set(header: &mut [u8], kind: Kind, field: &Field, text: &str) -> R
             Ok(IpAddr::V4(address)) => address.to_ipv6_mapped().set(header, field),
             Err(_) => return Err("an IPv6 address or a GID".into()),
         },
-        Show::Named(_) if kind == Kind::Bth && field.name == "opcode" => {
+        Show::Named(_) if kind.is_bth() && field.name == "opcode" => {
             let expected = "an operation code like rc-write-only, or its number";
             Opcode::from_name(text).ok_or(expected)?.set(header, field);
         }
@@ -136,9 +136,11 @@ fn expected(field: &Field, name: fn(u64) -> Option<&'static str>) -> String {
 /// A field's value as [`set`] reads it.
 pub(super) fn show(header: &[u8], kind: Kind, field: &Field) -> String {
     match field.show {
-        Show::Named(_) if kind == Kind::Bth && field.name == "opcode" => {
-            let opcode = Opcode(field.get(header) as u8);
-            opcode.ident().map_or(format!("{:#04x}", opcode.0), |name| name.to_lowercase().replace('_', "-"))
+        Show::Named(_) if kind.is_bth() && field.name == "opcode" => {
+            let opcode = Opcode::ib(field.get(header) as u8);
+            opcode
+                .ident()
+                .map_or(format!("{:#04x}", opcode.code), |name| name.to_lowercase().replace('_', "-"))
         }
         Show::Named(_) | Show::Decoded(_) => format!("{:#x}", field.get(header)),
         _ => field.display(header).to_string(),

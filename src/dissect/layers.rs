@@ -3,7 +3,10 @@
 use core::fmt;
 
 use super::{Problem, walk};
-use crate::{opcode::Opcode, wire::Kind};
+use crate::{
+    opcode::{Chain, Opcode},
+    wire::Kind,
+};
 
 /// A header, or another part of a frame, and where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,8 +66,10 @@ impl walk::Visitor for Layers {
         self.push(kind, at, len);
     }
 
-    fn extended(&mut self, opcode: Opcode, mut at: usize) {
-        for &kind in opcode.chain() {
+    fn transport(&mut self, _: Opcode, _: &'static Chain) {}
+
+    fn extended(&mut self, chain: &'static Chain, mut at: usize) {
+        for &kind in chain.kinds() {
             let len = kind.info().map_or(0, |info| info.len);
             self.push(kind, at, len);
             at += len;

@@ -5,7 +5,6 @@
 //! never shows a bad ICRC. Checksums and CRCs are not verified here, but on request by [`crate::icrc`] and [`crate::checksum`].
 
 mod address;
-mod extended;
 mod layers;
 mod note;
 #[cfg(feature = "std")]
@@ -18,10 +17,11 @@ pub use note::{Note, Problem, Severity};
 #[cfg(feature = "std")]
 pub(crate) use outer::Outer;
 
+pub use crate::wire::{GENEVE_PORT, ROCE_PORT, VXLAN_PORT};
 use crate::{
     named::named,
-    opcode::Opcode,
-    wire::{Header, Kind},
+    opcode::{Chain, Opcode, Transport},
+    wire::{Header, Kind, KindSet},
 };
 
 /// Link type: with which header a frame begins. The numbers are the LINKTYPE values of pcap files.
@@ -72,18 +72,20 @@ impl core::fmt::Display for Link {
     }
 }
 
-/// The UDP port of RoCEv2 (IANA).
-pub const ROCE_PORT: u16 = 4791;
-/// The UDP port of VXLAN (IANA).
-pub const VXLAN_PORT: u16 = 4789;
-/// The UDP port of GENEVE (IANA).
-pub const GENEVE_PORT: u16 = 6081;
-
 /// What the frame itself does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// UDP destination ports of RoCEv2; zero is none.
     pub roce_ports: [u16; 2],
+}
+
+impl Options {
+    /// The transport behind this UDP destination port.
+    #[inline(always)]
+    pub fn transport_of(&self, port: u16) -> Option<Transport> {
+        let is_roce = port == self.roce_ports[0] || port == self.roce_ports[1] && port != 0;
+        if is_roce { Some(Transport::Ib) } else { None }
+    }
 }
 
 impl Default for Options {
@@ -121,13 +123,16 @@ static NO_NOTES: [Note; NOTES] = [Note::NONE; NOTES];
 pub struct Dissection<'a> {
     frame: &'a [u8],
     /// The set of the innermost packet's kinds, and of the tunnels around it.
-    has: u64,
+    has: KindSet,
+    /// The headers between its BTH and its payload.
+    chain: &'static Chain,
     wire_len: u32,
     /// Where payload and pad end by the length fields, which may be beyond the captured bytes.
     body_end: u32,
     /// Where the packet ends by the length fields.
     end: u32,
     link: Link,
+    transport: Transport,
     options: Options,
     l2: u16,
     vlan: u16,
@@ -162,11 +167,13 @@ pub fn dissect(link: Link, frame: &[u8], wire_len: u32) -> Dissection<'_> {
 pub fn dissect_with(options: Options, link: Link, frame: &[u8], wire_len: u32) -> Dissection<'_> {
     let mut d = Dissection {
         frame,
-        has: 0,
+        has: KindSet::NONE,
+        chain: Chain::NONE,
         wire_len: wire_len.max(frame.len().min(u32::MAX as usize) as u32),
         body_end: 0,
         end: 0,
         link,
+        transport: Transport::Ib,
         options,
         l2: 0,
         vlan: 0,
@@ -237,7 +244,7 @@ impl<'a> Dissection<'a> {
     /// Whether the frame has this header, completely.
     #[inline(always)]
     pub fn has(&self, kind: Kind) -> bool {
-        if kind.is_detail() { self.find(kind).is_some() } else { self.has & kind.bit() != 0 }
+        if kind.is_detail() { self.find(kind).is_some() } else { self.has.has(kind) }
     }
 
     /// Where this header, or this part of the frame, starts.
@@ -246,7 +253,7 @@ impl<'a> Dissection<'a> {
         if kind.is_detail() {
             return self.find(kind);
         }
-        if self.has & kind.bit() == 0 {
+        if !self.has.has(kind) {
             return None;
         }
         Some(match kind {
@@ -254,10 +261,10 @@ impl<'a> Dissection<'a> {
             Kind::Vlan => self.vlan as usize,
             Kind::Ipv4 | Kind::Ipv6 | Kind::Grh | Kind::Rwh => self.l3 as usize,
             Kind::Udp | Kind::MacControl => self.l4 as usize,
-            Kind::Bth => self.bth as usize,
+            kind if kind.is_bth() => self.bth as usize,
             Kind::Payload => self.payload as usize,
             Kind::Icrc => self.body_end as usize,
-            _ => match extended::offset(self.opcode_byte(), kind) {
+            _ => match self.chain.offset(kind) {
                 Some(offset) => self.bth as usize + offset,
                 None => return self.find(kind),
             },
@@ -276,15 +283,17 @@ impl<'a> Dissection<'a> {
         self.layers().iter().rev().find(|layer| layer.kind == kind).map(|layer| layer.at as usize)
     }
 
-    #[inline(always)]
-    fn opcode_byte(&self) -> u8 {
-        self.frame.get(self.bth as usize).copied().unwrap_or(0)
-    }
-
     /// The operation code, if the frame has a BTH.
     #[inline(always)]
     pub fn opcode(&self) -> Option<Opcode> {
-        self.has(Kind::Bth).then(|| Opcode(self.opcode_byte()))
+        let code = || self.frame.get(self.bth as usize).copied().unwrap_or(0);
+        self.has(Kind::Bth).then(|| Opcode::of(self.transport, code()))
+    }
+
+    /// The headers between the BTH and the payload; none without a BTH.
+    #[inline]
+    pub fn chain(&self) -> &'static Chain {
+        self.chain
     }
 
     /// How the transport is encapsulated, if the frame has a BTH.
@@ -395,21 +404,29 @@ impl walk::Visitor for Dissection<'_> {
 
     #[inline(always)]
     fn header(&mut self, kind: Kind, at: usize, _len: usize) {
-        self.has |= kind.bit();
+        self.has = self.has.with(kind);
         let at = at as u16;
         match kind {
             Kind::Ethernet | Kind::Sll | Kind::Sll2 | Kind::Lrh => self.l2 = at,
             Kind::Vlan => self.vlan = at,
             Kind::Ipv4 | Kind::Ipv6 | Kind::Grh | Kind::Rwh => self.l3 = at,
             Kind::Udp | Kind::MacControl => self.l4 = at,
-            Kind::Bth => self.bth = at,
+            kind if kind.is_bth() => {
+                self.has = self.has.with(Kind::Bth);
+                self.bth = at;
+            }
             _ => {}
         }
     }
 
     #[inline(always)]
-    fn extended(&mut self, opcode: Opcode, _at: usize) {
-        self.has |= extended::kinds(opcode);
+    fn transport(&mut self, opcode: Opcode, chain: &'static Chain) {
+        (self.transport, self.chain) = (opcode.transport, chain);
+    }
+
+    #[inline(always)]
+    fn extended(&mut self, chain: &'static Chain, _at: usize) {
+        self.has = self.has.and(chain.set());
     }
 
     #[cold]
@@ -425,17 +442,19 @@ impl walk::Visitor for Dissection<'_> {
 
     #[cold]
     fn tunnel(&mut self, _: usize, _: usize) -> bool {
-        const OUTER: u64 = Kind::Ethernet.bit()
-            | Kind::Sll.bit()
-            | Kind::Sll2.bit()
-            | Kind::Lrh.bit()
-            | Kind::Vlan.bit()
-            | Kind::Ipv4.bit()
-            | Kind::Ipv4Options.bit()
-            | Kind::Ipv6.bit()
-            | Kind::Ipv6Extension.bit()
-            | Kind::Udp.bit();
-        self.has &= !OUTER;
+        const OUTER: KindSet = KindSet::of(&[
+            Kind::Ethernet,
+            Kind::Sll,
+            Kind::Sll2,
+            Kind::Lrh,
+            Kind::Vlan,
+            Kind::Ipv4,
+            Kind::Ipv4Options,
+            Kind::Ipv6,
+            Kind::Ipv6Extension,
+            Kind::Udp,
+        ]);
+        self.has = self.has.without(OUTER);
         self.depth += 1;
         true
     }
@@ -456,9 +475,13 @@ impl walk::Visitor for Dissection<'_> {
         self.pad = tail.pad;
         self.body_end = tail.body_end as u32;
         self.end = tail.end as u32;
-        self.has |= Kind::Payload.bit()
-            | if tail.icrc { Kind::Icrc.bit() } else { 0 }
-            | if tail.vcrc { Kind::Vcrc.bit() } else { 0 };
+        self.has = self.has.with(Kind::Payload);
+        if tail.icrc {
+            self.has = self.has.with(Kind::Icrc);
+        }
+        if tail.vcrc {
+            self.has = self.has.with(Kind::Vcrc);
+        }
         self.flags |= if tail.known { KNOWN_END } else { 0 };
     }
 }

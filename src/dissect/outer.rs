@@ -2,15 +2,14 @@
 
 use super::{Link, Options, Problem, walk};
 use crate::{
-    opcode::Opcode,
-    wire::{Header, Kind},
+    opcode::{Chain, Opcode},
+    wire::{Header, Kind, KindSet},
 };
 
 /// The headers before the first tunnel over IPv4.
 pub(crate) struct Outer<'a> {
     bytes: &'a [u8],
-    /// The set of their [kinds](Kind::bit).
-    has: u64,
+    has: KindSet,
     /// Where they start: GRE; its sequence number; what is last, as VXLAN or ERSPAN.
     gre: usize,
     sequence: usize,
@@ -24,7 +23,8 @@ pub(crate) struct Outer<'a> {
 impl<'a> Outer<'a> {
     /// The outer headers of a packet, from its IPv4 header on; `None` if there is no tunnel, or if a note is due.
     pub(crate) fn of(options: &Options, bytes: &'a [u8], wire_len: u32) -> Option<Outer<'a>> {
-        let mut outer = Outer { bytes, has: 0, gre: 0, sequence: 0, last: 0, inside: (0, 0), is_odd: false };
+        let mut outer =
+            Outer { bytes, has: KindSet::NONE, gre: 0, sequence: 0, last: 0, inside: (0, 0), is_odd: false };
         walk::walk(bytes, Link::IPV4, wire_len, options, &mut outer);
         (!outer.is_odd && outer.inside.0 > 0).then_some(outer)
     }
@@ -32,7 +32,7 @@ impl<'a> Outer<'a> {
     /// The bytes from a header on.
     pub(crate) fn at(&self, kind: Kind) -> Option<&'a [u8]> {
         let at = match kind {
-            _ if self.has & kind.bit() == 0 => return None,
+            _ if !self.has.has(kind) => return None,
             Kind::Ipv4 => 0,
             Kind::Gre => self.gre,
             Kind::GreSequence => self.sequence,
@@ -58,7 +58,7 @@ impl walk::Visitor for Outer<'_> {
 
     #[inline(always)]
     fn header(&mut self, kind: Kind, at: usize, _: usize) {
-        self.has |= kind.bit();
+        self.has = self.has.with(kind);
         match kind {
             Kind::Gre => self.gre = at,
             Kind::GreSequence => self.sequence = at,
@@ -67,7 +67,8 @@ impl walk::Visitor for Outer<'_> {
         }
     }
 
-    fn extended(&mut self, _: Opcode, _: usize) {}
+    fn transport(&mut self, _: Opcode, _: &'static Chain) {}
+    fn extended(&mut self, _: &'static Chain, _: usize) {}
 
     fn note(&mut self, _: Kind, _: usize, _: Problem) {
         // What is noted behind the outer headers is of the inner packet.

@@ -3,8 +3,12 @@
 mod infiniband;
 mod lldp;
 
-use super::{GENEVE_PORT, Link, Options, Problem, VXLAN_PORT};
-use crate::{checksum, opcode::Opcode, wire::*};
+use super::{Link, Options, Problem};
+use crate::{
+    checksum,
+    opcode::{Chain, Opcode},
+    wire::*,
+};
 
 /// Receives what the walk finds.
 pub(super) trait Visitor {
@@ -12,8 +16,10 @@ pub(super) trait Visitor {
     const DETAIL: bool;
     /// A header that is completely there.
     fn header(&mut self, kind: Kind, at: usize, len: usize);
-    /// All the extended headers of an operation code, from `at` on.
-    fn extended(&mut self, opcode: Opcode, at: usize);
+    /// The BTH was read: its operation code, and the headers that follow.
+    fn transport(&mut self, opcode: Opcode, chain: &'static Chain);
+    /// All the headers between the BTH and the payload are there, from `at` on.
+    fn extended(&mut self, chain: &'static Chain, at: usize);
     fn note(&mut self, layer: Kind, at: usize, problem: Problem);
     /// What follows, from `at` to `end`, is inside a tunnel, whose headers came before. Returns whether the walk goes on.
     fn tunnel(&mut self, at: usize, end: usize) -> bool;
@@ -100,11 +106,17 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
 
     #[inline(always)]
     fn take<H: Header>(&mut self) -> Option<&'f H> {
+        self.take_as(H::KIND)
+    }
+
+    /// A header that is of this kind here.
+    #[inline(always)]
+    fn take_as<H: Header>(&mut self, kind: Kind) -> Option<&'f H> {
         let Some((header, _)) = H::view(self.left()) else {
-            self.short(H::KIND, H::LEN);
+            self.short(kind, H::LEN);
             return None;
         };
-        self.visitor.header(H::KIND, self.at, H::LEN);
+        self.visitor.header(kind, self.at, H::LEN);
         self.at += H::LEN;
         Some(header)
     }
@@ -208,19 +220,20 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
             self.tag(Kind::ErfExtension)?;
             more = self.take::<ErfExtension>()?.extension();
         }
-        if erf.record_type() == ErfType::ETHERNET {
+        let next = ErfTypes::next(erf.record_type());
+        if next == Some(Kind::ErfEthernet) {
             self.take::<ErfEthernet>()?;
         }
         // This header's wire length counts: the length in the capture file may or may not contain the alignment.
         self.end = self.at + erf.wire_len() as usize;
-        match erf.record_type() {
-            ErfType::ETHERNET => self.ethernet(),
-            ErfType::INFINIBAND => self.infiniband(),
-            ErfType::INFINIBAND_LINK => self.take::<LinkPacket>().map(|_| ()),
-            ErfType::IPV4 => self.ipv4(),
-            ErfType::IPV6 => self.ipv6(),
-            other => {
-                self.note(Kind::Erf, 0, Problem::LinkType { says: other.0 as u16 });
+        match next {
+            Some(Kind::ErfEthernet) => self.ethernet(),
+            Some(Kind::Lrh) => self.infiniband(),
+            Some(Kind::LinkPacket) => self.take::<LinkPacket>().map(|_| ()),
+            Some(Kind::Ipv4) => self.ipv4(),
+            Some(Kind::Ipv6) => self.ipv6(),
+            _ => {
+                self.note(Kind::Erf, 0, Problem::LinkType { says: erf.record_type().0 as u16 });
                 None
             }
         }
@@ -238,30 +251,29 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
             self.tag(Kind::Vlan)?;
             ether_type = self.take::<Vlan>()?.ether_type();
         }
-        match ether_type {
-            EtherType::IPV4 => self.ipv4(),
-            EtherType::IPV6 => self.ipv6(),
-            EtherType::ROCE => {
+        match EtherTypes::next(ether_type) {
+            Some(Kind::Ipv4) => self.ipv4(),
+            Some(Kind::Ipv6) => self.ipv6(),
+            Some(Kind::Grh) => {
                 self.grh()?;
-                self.transport()
+                self.transport(Transport::Ib)
             }
-            EtherType::MAC_CONTROL => self.mac_control(),
-            EtherType::MPLS | EtherType::MPLS_UPSTREAM => self.mpls(),
-            EtherType::LLDP => self.lldp(),
-            EtherType(other) => {
-                self.note(Kind::Payload, self.at, Problem::Unread { protocol: other });
+            Some(Kind::MacControl) => self.mac_control(),
+            Some(Kind::Mpls) => self.mpls(),
+            Some(Kind::Lldp) => self.lldp(),
+            _ => {
+                self.note(Kind::Payload, self.at, Problem::Unread { protocol: ether_type.0 });
                 None
             }
         }
     }
 
     fn mac_control(&mut self) -> Option<()> {
-        match self.take::<MacControl>()?.opcode() {
-            MacControlOpcode::PAUSE => self.take::<Pause>().map(|_| ())?,
-            MacControlOpcode::PFC => self.take::<Pfc>().map(|_| ())?,
-            MacControlOpcode(other) => {
-                self.note(Kind::MacControl, self.at - 2, Problem::Unread { protocol: other })
-            }
+        let opcode = self.take::<MacControl>()?.opcode();
+        match MacControlOpcodes::next(opcode) {
+            Some(Kind::Pause) => self.take::<Pause>().map(|_| ())?,
+            Some(Kind::Pfc) => self.take::<Pfc>().map(|_| ())?,
+            _ => self.note(Kind::MacControl, self.at - 2, Problem::Unread { protocol: opcode.0 }),
         }
         // What follows is padding to the smallest frame.
         self.end = self.at;
@@ -419,22 +431,22 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
     }
 
     fn carried_rarely(&mut self, protocol: IpProtocol) -> Option<()> {
-        match protocol {
-            IpProtocol::IPV4 => {
+        match IpProtocols::next(protocol) {
+            Some(Kind::Ipv4) => {
                 self.tunnel()?;
                 self.ipv4()
             }
-            IpProtocol::IPV6 => {
+            Some(Kind::Ipv6) => {
                 self.tunnel()?;
                 self.ipv6()
             }
-            IpProtocol::GRE => self.gre(),
-            IpProtocol::MPLS => {
+            Some(Kind::Gre) => self.gre(),
+            Some(Kind::Mpls) => {
                 self.tunnel()?;
                 self.mpls()
             }
-            IpProtocol(other) => {
-                self.note(Kind::Payload, self.at, Problem::Unread { protocol: other as u16 });
+            _ => {
+                self.note(Kind::Payload, self.at, Problem::Unread { protocol: protocol.0 as u16 });
                 None
             }
         }
@@ -446,20 +458,20 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
         let udp = self.take::<Udp>()?;
         self.limit(Kind::Udp, from, udp.length() as usize);
         let port = udp.dst_port();
-        if port == self.options.roce_ports[0] || port == self.options.roce_ports[1] && port != 0 {
-            return self.transport();
+        match self.options.transport_of(port) {
+            Some(transport) => self.transport(transport),
+            None => self.udp_tunnel(port),
         }
-        self.udp_tunnel(port)
     }
 
     fn udp_tunnel(&mut self, port: u16) -> Option<()> {
-        match port {
-            VXLAN_PORT => {
+        match UdpPorts::next(port) {
+            Some(Kind::Vxlan) => {
                 self.take::<Vxlan>()?;
                 self.tunnel()?;
                 self.ethernet()
             }
-            GENEVE_PORT => {
+            Some(Kind::Geneve) => {
                 let geneve = self.take::<Geneve>()?;
                 if geneve.version() != 0 {
                     self.note(
@@ -481,9 +493,9 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
 
     /// What GRE and GENEVE carry.
     fn bridged(&mut self, protocol: EtherType) -> Option<()> {
-        match protocol {
-            EtherType::ETHERNET => self.ethernet(),
-            other => self.network(other),
+        match TunnelTypes::next(protocol) {
+            Some(Kind::Ethernet) => self.ethernet(),
+            _ => self.network(protocol),
         }
     }
 
@@ -503,18 +515,18 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
         if gre.has_sequence() {
             self.take::<GreSequence>()?;
         }
-        match gre.protocol() {
-            EtherType::ERSPAN if gre.has_sequence() && self.left().first().is_some_and(|b| b >> 4 == 1) => {
+        match TunnelTypes::next(gre.protocol()) {
+            Some(Kind::Erspan2) if gre.has_sequence() && self.left().first().is_some_and(|b| b >> 4 == 1) => {
                 self.take::<Erspan2>()?;
                 self.tunnel()?;
                 self.ethernet()
             }
-            EtherType::ERSPAN | EtherType::EVERFLOW => {
+            Some(Kind::Erspan2 | Kind::Everflow) => {
                 self.everflow()?;
                 self.tunnel()?;
                 self.ethernet()
             }
-            EtherType::ERSPAN3 => {
+            Some(Kind::Erspan3) => {
                 let erspan = self.take::<Erspan3>()?;
                 if erspan.optional() {
                     self.take::<ErspanPlatform>()?;
@@ -525,9 +537,9 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
                     _ => self.ethernet(),
                 }
             }
-            other => {
+            _ => {
                 self.tunnel()?;
-                self.bridged(other)
+                self.bridged(gre.protocol())
             }
         }
     }

@@ -199,7 +199,7 @@ impl Name {
             What::Pseudo(pseudo) => pseudo.values(),
             What::Layer(_) => Type::Layer,
             What::Fields(fields) => match fields.first() {
-                Some((Kind::Bth, field)) if field.name == "opcode" => Type::Opcode,
+                Some((kind, field)) if kind.is_bth() && field.name == "opcode" => Type::Opcode,
                 Some((_, field)) => match field.show {
                     Show::Flag => Type::Flag,
                     Show::Mac => Type::Mac,
@@ -241,7 +241,8 @@ fn each(context: &Context<'_, '_>, kind: Kind, asked: impl FnMut(&[u8]) -> bool)
         let once = matches!(
             kind,
             Kind::Ethernet | Kind::Ipv4 | Kind::Ipv6 | Kind::Udp | Kind::Lrh | Kind::Grh | Kind::MacControl
-        ) || (Kind::Bth..=Kind::Cnp).contains(&kind);
+        ) || kind.is_bth()
+            || kind.is_extended();
         if once {
             return d.offset(kind).and_then(|at| d.frame().get(at..)).is_some_and(asked);
         }

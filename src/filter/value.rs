@@ -43,7 +43,7 @@ impl Operand {
             },
             Type::Number(width, show) => number_or_name(text, width, show)?,
             Type::Opcode => match Opcode::from_name(text) {
-                Some(Opcode(code)) => With::Range(code as u128, code as u128),
+                Some(Opcode { code, .. }) => With::Range(code as u128, code as u128),
                 None => {
                     let names = Opcode::ALL.iter().filter_map(|op| op.ident());
                     let names = names.map(|name| name.to_ascii_lowercase().replace('_', "-"));

@@ -51,7 +51,7 @@ impl<'a> Info<'a> {
             Some(name) => w.write_str(name)?,
             None => {
                 w.write_str("opcode ")?;
-                hex(w, opcode.0 as u64, 2)?;
+                hex(w, opcode.code as u64, 2)?;
             }
         }
         number(w, " QP=", bth.dest_qp().0 as u64, true)?;

@@ -1,7 +1,6 @@
 //! The base transport header.
 
-use super::{Hex8, PKey, Psn, Qpn};
-use crate::opcode::Opcode;
+use super::{Hex8, Opcode, PKey, Psn, Qpn};
 
 header! {
     /// Base transport header (IBTA vol. 1, 9.2). F and B are the congestion bits of annex A10. The whole
@@ -45,5 +44,32 @@ header! {
         resv7 with_resv7: 7 as Hex8 ["infiniband.bth.reserved7"],
         /// Packet sequence number, modulo 2^24.
         psn with_psn: 24 as Psn ["infiniband.bth.psn"],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // An RDMA WRITE Only that asks for an acknowledgement.
+    bytes! { bth: Bth [0x0a 0x40 0xff 0xff 0x40 0x00 0x01 0x12 0x80 0x00 0x03 0xe8]
+        opcode with_opcode Opcode::RC_WRITE_ONLY;
+        mig_req with_mig_req true;
+        p_key with_p_key PKey(0xffff);
+        becn with_becn true;
+        dest_qp with_dest_qp Qpn(0x112);
+        ack_req with_ack_req true;
+        psn with_psn Psn(1000);
+    }
+
+    bytes! { bth_of_a_padded_send: Bth [0x04 0xb0 0x12 0x34 0xbf 0xff 0xff 0xff 0x7f 0x00 0x00 0x00]
+        opcode with_opcode Opcode::RC_SEND_ONLY;
+        se with_se true;
+        pad_cnt with_pad_cnt 3;
+        p_key with_p_key PKey(0x1234);
+        fecn with_fecn true;
+        resv6 with_resv6 Hex8(0x3f);
+        dest_qp with_dest_qp Qpn::MULTICAST;
+        resv7 with_resv7 Hex8(0x7f);
     }
 }

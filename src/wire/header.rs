@@ -313,6 +313,21 @@ macro_rules! number {
     };
 }
 
+/// A test of a header's bytes, both ways: its fields are read from them, and set in a header of zeros they give them.
+#[cfg(test)]
+macro_rules! bytes {
+    ($test:ident: $name:ident [$($byte:literal)*] $($get:ident $with:ident $value:expr;)*) => {
+        #[test]
+        fn $test() {
+            let bytes = [$($byte),*];
+            let (header, rest) = <$name as $crate::wire::Header>::view(&bytes).unwrap();
+            $(assert_eq!(header.$get(), $value, stringify!($get));)*
+            assert!(rest.is_empty());
+            assert_eq!($name::default()$(.$with($value))*.bytes(), bytes);
+        }
+    };
+}
+
 /// Declare a header: its figure as documentation, its label and length, and one row per field in wire order:
 /// `name with_name: bits as Type "wireshark.name"`. It is a compile error if the fields do not fill the header exactly.
 macro_rules! header {

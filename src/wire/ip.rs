@@ -130,3 +130,30 @@ impl Udp {
         (label & 0x3fff ^ label >> 14) as u16 | 0xc000
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    bytes! { ipv4: Ipv4 [0x45 0x6a 0x00 0x54 0x12 0x34 0x40 0x00 0x40 0x11 0xa4 0x8c
+            0xc0 0xa8 0x01 0x0a 0xc0 0xa8 0x01 0x14]
+        version with_version 4;
+        ihl with_ihl 5;
+        dscp with_dscp 26;
+        ecn with_ecn Ecn::ECT0;
+        total_len with_total_len 84;
+        id with_id Hex16(0x1234);
+        df with_df true;
+        ttl with_ttl 64;
+        protocol with_protocol IpProtocol::UDP;
+        checksum with_checksum Hex16(0xa48c);
+        src with_src Ipv4Addr::new(192, 168, 1, 10);
+        dst with_dst Ipv4Addr::new(192, 168, 1, 20);
+    }
+
+    bytes! { udp: Udp [0xc3 0x50 0x12 0xb7 0x00 0x40 0x00 0x00]
+        src_port with_src_port 50_000;
+        dst_port with_dst_port 4791;
+        length with_length 64;
+    }
+}

@@ -1,9 +1,12 @@
-//! The kinds of headers: one list, in wire order. A row has the layer, then `header` or a name in text, then `part` where it is one.
+//! The kinds of headers: one list, in wire order. A row has the layer, then `header` or a name in text, then what else it is:
+//! `part` continues the header before it; `bth` begins a transport's packet, with the BTH's twelve bytes as that transport reads
+//! them; `extended` is between a BTH and the payload; `lldp` and `management` are within LLDP and
+//! management datagrams, where only the list of layers has them.
 
 use super::{Field, Header, HeaderInfo};
 
 macro_rules! kinds {
-    ($($(#[doc = $doc:literal])* $name:ident $layer:literal $what:tt $($part:ident)?;)*) => {
+    ($($(#[doc = $doc:literal])* $name:ident $layer:literal $what:tt $($tag:ident)*;)*) => {
         /// A header, or another part of a frame. The order is wire order.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
@@ -28,9 +31,9 @@ macro_rules! kinds {
                 match self { $(Kind::$name => kinds!(@label $name $what)),* }
             }
 
-            /// Whether it continues the header before it rather than being a layer of its own.
-            pub const fn is_part(self) -> bool {
-                match self { $(Kind::$name => kinds!(@is_part $($part)?)),* }
+            const fn tags(self) -> u8 {
+                const TAGS: [u8; Kind::ALL.len()] = [$(0 $(| kinds!(@tag $tag))*),*];
+                TAGS[self as usize]
             }
 
             /// Its fields; a part without a table has none.
@@ -43,8 +46,11 @@ macro_rules! kinds {
     (@info $name:ident $label:literal) => { None };
     (@label $name:ident header) => { <super::$name as Header>::NAME };
     (@label $name:ident $label:literal) => { $label };
-    (@is_part part) => { true };
-    (@is_part) => { false };
+    (@tag part) => { PART };
+    (@tag bth) => { BTH };
+    (@tag extended) => { EXTENDED };
+    (@tag lldp) => { LLDP };
+    (@tag management) => { MANAGEMENT };
 }
 
 kinds! {
@@ -107,29 +113,29 @@ kinds! {
     /// Global route header.
     Grh "grh" header;
     /// Base transport header.
-    Bth "bth" header;
+    Bth "bth" header bth;
     /// Reliable datagram extended header.
-    Rdeth "rdeth" header;
+    Rdeth "rdeth" header extended;
     /// Datagram extended header.
-    Deth "deth" header;
+    Deth "deth" header extended;
     /// Extended reliable connection header.
-    Xrceth "xrceth" header;
+    Xrceth "xrceth" header extended;
     /// FLUSH extended header.
-    Feth "feth" header;
+    Feth "feth" header extended;
     /// RDMA extended header.
-    Reth "reth" header;
+    Reth "reth" header extended;
     /// Atomic extended header.
-    AtomicEth "atomiceth" header;
+    AtomicEth "atomiceth" header extended;
     /// ACK extended header.
-    Aeth "aeth" header;
+    Aeth "aeth" header extended;
     /// Atomic ACK extended header.
-    AtomicAckEth "atomicacketh" header;
+    AtomicAckEth "atomicacketh" header extended;
     /// Immediate data.
-    ImmDt "immdt" header;
+    ImmDt "immdt" header extended;
     /// Invalidate extended header.
-    Ieth "ieth" header;
+    Ieth "ieth" header extended;
     /// Body of a congestion notification.
-    Cnp "cnp" header;
+    Cnp "cnp" header extended;
     /// MAC control header.
     MacControl "mac_control" header;
     /// PAUSE.
@@ -139,65 +145,65 @@ kinds! {
     /// Header of an LLDP TLV.
     Lldp "lldp" header;
     /// Beginning of a chassis ID.
-    LldpChassis "lldp" header part;
+    LldpChassis "lldp" header part lldp;
     /// Beginning of a port ID.
-    LldpPort "lldp" header part;
+    LldpPort "lldp" header part lldp;
     /// Time to live of LLDP.
-    LldpTtl "lldp" header part;
+    LldpTtl "lldp" header part lldp;
     /// Beginning of an organization's own value.
-    LldpOrg "lldp" header part;
+    LldpOrg "lldp" header part lldp;
     /// Beginning of a value of IEEE 802.1.
-    LldpIeee "lldp" header part;
+    LldpIeee "lldp" header part lldp;
     /// Port VLAN ID.
-    PortVlan "lldp" header part;
+    PortVlan "lldp" header part lldp;
     /// Congestion notification.
-    CongestionNotification "lldp" header part;
+    CongestionNotification "lldp" header part lldp;
     /// ETS configuration.
-    EtsConfiguration "lldp" header part;
+    EtsConfiguration "lldp" header part lldp;
     /// ETS recommendation.
-    EtsRecommendation "lldp" header part;
+    EtsRecommendation "lldp" header part lldp;
     /// Priority flow control configuration.
-    PfcConfiguration "lldp" header part;
+    PfcConfiguration "lldp" header part lldp;
     /// Beginning of an application priority table.
-    ApplicationTable "lldp" header part;
+    ApplicationTable "lldp" header part lldp;
     /// Application priority.
-    ApplicationPriority "lldp" header part;
+    ApplicationPriority "lldp" header part lldp;
     /// Beginning of a value of CEE's DCBX.
-    LldpCee "lldp" header part;
+    LldpCee "lldp" header part lldp;
     /// Header of a TLV in the DCBX of CEE.
-    CeeTlv "lldp" header;
+    CeeTlv "lldp" header lldp;
     /// DCBX control of CEE.
-    CeeControl "lldp" header part;
+    CeeControl "lldp" header part lldp;
     /// Beginning of a feature of CEE.
-    CeeFeature "lldp" header part;
+    CeeFeature "lldp" header part lldp;
     /// Priority groups of CEE.
-    CeePriorityGroups "lldp" header part;
+    CeePriorityGroups "lldp" header part lldp;
     /// Priority flow control of CEE.
-    CeePfc "lldp" header part;
+    CeePfc "lldp" header part lldp;
     /// Application priority of CEE.
-    CeeApplication "lldp" header part;
+    CeeApplication "lldp" header part lldp;
     /// A value in LLDP, or the rest of it.
-    LldpValue "lldp" "value" part;
+    LldpValue "lldp" "value" part lldp;
     /// Management datagram.
-    Mad "mad" header;
+    Mad "mad" header management;
     /// CM connection request.
-    CmReq "cm" header;
+    CmReq "cm" header management;
     /// CM message receipt acknowledgement.
-    CmMra "cm" header;
+    CmMra "cm" header management;
     /// CM rejection.
-    CmRej "cm" header;
+    CmRej "cm" header management;
     /// CM reply.
-    CmRep "cm" header;
+    CmRep "cm" header management;
     /// CM ready to use.
-    CmRtu "cm" header;
+    CmRtu "cm" header management;
     /// CM disconnect request.
-    CmDreq "cm" header;
+    CmDreq "cm" header management;
     /// CM disconnect reply.
-    CmDrep "cm" header;
+    CmDrep "cm" header management;
     /// RDMA-CM's header in the private data of a REQ.
-    IpCm "cm" header part;
+    IpCm "cm" header part management;
     /// A CM message's private data.
-    CmPrivate "cm" "CM private data" part;
+    CmPrivate "cm" "CM private data" part management;
     /// What the transport carries; without a BTH, what follows the last header.
     Payload "payload" "payload";
     /// Padding between payload and ICRC.
@@ -210,39 +216,119 @@ kinds! {
     Trailer "trailer" "trailer";
 }
 
-/// Kinds without a bit: parts of LLDP and of management datagrams. Only the list of layers has them.
-const DETAILS: u8 = Kind::CmPrivate as u8 - Kind::LldpChassis as u8 + 1;
-const _: () = assert!(Kind::ALL.len() - DETAILS as usize <= 64, "sets of kinds are words of 64 bits");
+const PART: u8 = 1;
+const EXTENDED: u8 = 2;
+const LLDP: u8 = 4;
+const MANAGEMENT: u8 = 8;
+const BTH: u8 = 16;
+/// Only the list of layers has these.
+const DETAIL: u8 = LLDP | MANAGEMENT;
+
+/// For each kind, how many of those before it have one of these tags, or none of them.
+const fn counted(tags: u8, have: bool) -> [u8; Kind::ALL.len()] {
+    let (mut places, mut n, mut i) = ([0; Kind::ALL.len()], 0, 0);
+    while i < places.len() {
+        places[i] = n;
+        n += ((Kind::ALL[i].tags() & tags != 0) == have) as u8;
+        i += 1;
+    }
+    places
+}
+
+/// The number of each kind's bit in a set.
+const BITS: [u8; Kind::ALL.len()] = counted(DETAIL, false);
+const EXTENDED_PLACES: [u8; Kind::ALL.len()] = counted(EXTENDED, true);
+
+const _: () = assert!(BITS[BITS.len() - 1] < 128, "sets of kinds are words of 128 bits");
 
 impl Kind {
-    /// The kind's bit in a set of kinds; 0 for a [detail](Self::is_detail).
+    /// How many kinds of extended headers there are.
+    pub(crate) const EXTENDED: usize = EXTENDED_PLACES[EXTENDED_PLACES.len() - 1] as usize;
+
+    /// The number of an extended header among them.
     #[inline(always)]
-    pub(crate) const fn bit(self) -> u64 {
-        let n = self as u8;
-        if n < Kind::LldpChassis as u8 {
-            1 << n
-        } else if n > Kind::CmPrivate as u8 {
-            1 << (n - DETAILS)
-        } else {
-            0
-        }
+    pub(crate) const fn extended_place(self) -> usize {
+        EXTENDED_PLACES[self as usize] as usize
+    }
+
+    /// Whether it continues the header before it rather than being a layer of its own.
+    pub const fn is_part(self) -> bool {
+        self.tags() & PART != 0
+    }
+
+    /// Whether it is a BTH, as one transport or another reads it.
+    #[inline(always)]
+    pub const fn is_bth(self) -> bool {
+        self.tags() & BTH != 0
+    }
+
+    /// Whether a header of this kind is there where one of `kind` is: itself, or a [BTH](Kind::is_bth) that all transports share.
+    pub(crate) fn is_in(self, kind: Kind) -> bool {
+        self == kind || self == Kind::Bth && kind.is_bth()
+    }
+
+    /// Whether it is between a BTH and the payload: the operation code and the BTH say so.
+    #[inline(always)]
+    pub const fn is_extended(self) -> bool {
+        self.tags() & EXTENDED != 0
     }
 
     /// Whether it is a part of a management datagram.
     #[inline(always)]
     pub const fn is_management(self) -> bool {
-        self as u8 >= Kind::Mad as u8 && self as u8 <= Kind::CmPrivate as u8
+        self.tags() & MANAGEMENT != 0
     }
 
     /// Whether it is a part of LLDP behind the header of a TLV.
     #[inline(always)]
     pub const fn is_in_lldp(self) -> bool {
-        self as u8 >= Kind::LldpChassis as u8 && self as u8 <= Kind::LldpValue as u8
+        self.tags() & LLDP != 0
     }
 
-    /// Whether only the list of layers has it.
+    /// Whether only the list of layers has it: no [set](KindSet) does.
     #[inline(always)]
     pub(crate) const fn is_detail(self) -> bool {
-        self as u8 >= Kind::LldpChassis as u8 && self as u8 <= Kind::CmPrivate as u8
+        self.tags() & DETAIL != 0
+    }
+}
+
+/// A set of kinds. It has no [details](Kind::is_detail).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct KindSet(u128);
+
+impl KindSet {
+    pub(crate) const NONE: KindSet = KindSet(0);
+
+    pub(crate) const fn of(kinds: &[Kind]) -> KindSet {
+        let (mut set, mut i) = (KindSet::NONE, 0);
+        while i < kinds.len() {
+            set = set.with(kinds[i]);
+            i += 1;
+        }
+        set
+    }
+
+    #[inline(always)]
+    #[must_use]
+    pub(crate) const fn with(self, kind: Kind) -> KindSet {
+        if kind.is_detail() { self } else { KindSet(self.0 | 1 << BITS[kind as usize]) }
+    }
+
+    #[inline(always)]
+    pub(crate) const fn has(self, kind: Kind) -> bool {
+        !kind.is_detail() && self.0 >> BITS[kind as usize] & 1 != 0
+    }
+
+    /// Those of both.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) const fn and(self, others: KindSet) -> KindSet {
+        KindSet(self.0 | others.0)
+    }
+
+    #[inline(always)]
+    #[must_use]
+    pub(crate) const fn without(self, others: KindSet) -> KindSet {
+        KindSet(self.0 & !others.0)
     }
 }

@@ -11,6 +11,7 @@
 mod header;
 #[macro_use]
 mod kind;
+mod binding;
 mod bth;
 mod erf;
 mod ethernet;
@@ -23,12 +24,17 @@ mod mad;
 mod tunnel;
 mod value;
 
+pub(crate) use binding::{
+    ErfTypes, EtherTypes, GrhHeaders, IpProtocols, LrhHeaders, MacControlOpcodes, TunnelTypes, UdpPorts,
+};
+pub use binding::{GENEVE_PORT, ROCE_PORT, VXLAN_PORT};
 pub(crate) use header::bits;
 pub use header::{Bits, Field, Header, HeaderInfo, Secret, Show};
 pub use kind::Kind;
+pub(crate) use kind::KindSet;
 pub use value::{
-    Acknowledgement, CommId, EeContext, Ecn, EtherType, Guid, Hex8, Hex16, Hex32, Hex64, IpProtocol, Lid,
-    Mac, NakCode, PKey, Psn, Qpn, RKey, Srqn, Syndrome, TransactionId, VirtualAddress,
+    Acknowledgement, CommId, Ecn, EeContext, EtherType, Guid, Hex8, Hex16, Hex32, Hex64, IpProtocol, Lid,
+    Mac, NakCode, Opcode, PKey, Psn, Qpn, RKey, Srqn, Syndrome, TransactionId, Transport, VirtualAddress,
 };
 pub use {
     bth::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, lldp::*, mac_control::*, mad::*, tunnel::*,

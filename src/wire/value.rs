@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::Show;
+use super::{EtherTypes, Kind, Show};
 
 /// An Ethernet address, first byte on the wire first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,6 +37,52 @@ impl core::str::FromStr for Mac {
             *byte = u8::from_str_radix(part, 16).map_err(|_| "an Ethernet address has hexadecimal bytes")?;
         }
         if parts.next().is_some() { Err("an Ethernet address has six bytes") } else { Ok(Mac(mac)) }
+    }
+}
+
+/// A set of operation codes and headers: what the packets behind a UDP port, an EtherType or a link header are. The dissector
+/// decides it once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
+pub enum Transport {
+    /// InfiniBand's transport, which RoCE has too.
+    #[default]
+    Ib,
+}
+
+impl Transport {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Transport; 1] = [Transport::Ib];
+}
+
+/// BTH operation code of a transport. Every code from 0 to 255 is one; those of the transport's table have a meaning. InfiniBand's:
+///
+/// ```text
+///   7   6   5   4   3   2   1   0
+/// +-----------+-------------------+
+/// |  service  |     operation     |
+/// +-----------+-------------------+
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
+pub struct Opcode {
+    /// Whose code it is.
+    pub transport: Transport,
+    /// The BTH's first byte.
+    pub code: u8,
+}
+
+impl Opcode {
+    /// A code of this transport.
+    #[inline(always)]
+    pub const fn of(transport: Transport, code: u8) -> Opcode {
+        Opcode { transport, code }
+    }
+
+    /// A code of InfiniBand's transport.
+    #[inline(always)]
+    pub const fn ib(code: u8) -> Opcode {
+        Opcode::of(Transport::Ib, code)
     }
 }
 
@@ -230,7 +276,7 @@ impl EtherType {
     /// Whether a VLAN tag follows.
     #[inline]
     pub const fn is_vlan(self) -> bool {
-        matches!(self.0, 0x8100 | 0x88a8 | 0x9100)
+        matches!(EtherTypes::next(self), Some(Kind::Vlan))
     }
 }
 

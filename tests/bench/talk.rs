@@ -99,7 +99,7 @@ impl Talk {
             _ => full,
         };
         let asked = if opcode.payload_rule() == PayloadRule::Eight { 8 } else { asked * full as u32 };
-        let packet = Packet::new(opcode.0, to + self.qp, psn & 0xff_ffff);
+        let packet = Packet::new(opcode.code, to + self.qp, psn & 0xff_ffff);
         self.due.push_back(Packet { payload, asked, aeth: Some(good(packet.psn)), ..packet });
     }
 }

@@ -73,7 +73,7 @@ impl Traffic {
                 (None, Mix::Read) => (sender.read(qp, self.payload), qp),
                 (None, Mix::Write) => {
                     let packet = sender.write(qp, self.payload);
-                    due = (packet.opcode == Opcode(0x08)).then_some((qp, packet.psn));
+                    due = (packet.opcode == Opcode::ib(0x08)).then_some((qp, packet.psn));
                     (packet, qp)
                 }
                 (None, Mix::All) => (talks[qp as usize].next(self.payload), qp),
@@ -112,8 +112,8 @@ impl Sender {
         let psn = self.psn;
         self.psn = (psn + 1) & 0xff_ffff;
         let payload = if opcode.payload_rule() == PayloadRule::None { 0 } else { payload };
-        let asked = if opcode == Opcode(0x06) { MESSAGE * payload as u32 } else { 0 };
-        Packet { payload, asked, ..Packet::new(opcode.0, THERE + qp, psn) }
+        let asked = if opcode == Opcode::ib(0x06) { MESSAGE * payload as u32 } else { 0 };
+        Packet { payload, asked, ..Packet::new(opcode.code, THERE + qp, psn) }
     }
 
     fn write(&mut self, qp: u32, payload: usize) -> Packet {
@@ -126,7 +126,7 @@ impl Sender {
         if opcode == 0x08 {
             self.sent = 0;
         }
-        self.any(Opcode(opcode), qp, payload)
+        self.any(Opcode::ib(opcode), qp, payload)
     }
 
     /// A READ, or a packet of its response.
@@ -167,7 +167,7 @@ fn good(psn: u32) -> (u8, u32) {
 impl Packet {
     fn new(opcode: u8, qp: u32, psn: u32) -> Packet {
         let aeth = (opcode == 0x11).then(|| good(psn));
-        Packet { opcode: Opcode(opcode), qp, psn, payload: 0, asked: 0, aeth }
+        Packet { opcode: Opcode::ib(opcode), qp, psn, payload: 0, asked: 0, aeth }
     }
 
     fn build(&self, connection: u32, frame: &mut Vec<u8>) {
@@ -197,7 +197,7 @@ impl Packet {
         frame[38..40].copy_from_slice(&(udp as u16).to_be_bytes());
         frame[40..42].copy_from_slice(&[0, 0]);
         let bth = &mut frame[BTH..BTH + 12];
-        bth.copy_from_slice(&[self.opcode.0, 0x40, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0]);
+        bth.copy_from_slice(&[self.opcode.code, 0x40, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0]);
         bth[5..8].copy_from_slice(&self.qp.to_be_bytes()[1..]);
         bth[9..12].copy_from_slice(&self.psn.to_be_bytes()[1..]);
         if is_back || self.opcode.position() == Position::Last {

@@ -156,7 +156,11 @@ fn frames_with_every_secret() -> Vec<Frame> {
     let path = Way::rocev2(Ipv4Addr::new(192, 168, 1, 10), Ipv4Addr::new(192, 168, 1, 20));
     let dialog = Dialog { service_id: ServiceId(0xfeed), ..Dialog::new(path, Qpn(0x111), Qpn(0x222)) };
     packets.push(dialog.req(&[]));
-    for text in ["sll / ipv4 / udp / bth opcode=rc-write-only / reth", "sll2 / ipv6 / udp / bth opcode=rc-write-only / reth"] {
+    packets.push(dialog.rtu(&[]).edit(|mad: Mad| mad.with_attribute_id(Hex16(cm_attribute::MRA))));
+    for text in [
+        "sll / ipv4 / udp / bth opcode=rc-write-only / reth",
+        "sll2 / ipv6 / udp / bth opcode=rc-write-only / reth",
+    ] {
         packets.push(recipe::parse(text).unwrap());
     }
     packets.iter().map(|packet| (packet.link(), packet.build().to_vec(), packet.wire_len())).collect()
@@ -198,7 +202,10 @@ fn every_secret_of_every_header_is_replaced() {
         }
         let old = [(link, frame, wire_len)];
         let (new, _) = run(Plan { anonymize: true, seed: 7, ..Plan::default() }, &old);
-        assert_eq!(dissect(link, &old[0].1, wire_len).layers().len(), dissect(link, &new[0].1, wire_len).layers().len());
+        assert_eq!(
+            dissect(link, &old[0].1, wire_len).layers().len(),
+            dissect(link, &new[0].1, wire_len).layers().len()
+        );
         for (kind, at, field, secret) in secrets {
             let (was, is) = (field.get(&old[0].1[at..]), field.get(&new[0].1[at..]));
             assert_ne!(was, is, "{kind:?} {} ({secret:?}) stays", field.name);

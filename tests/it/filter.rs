@@ -37,7 +37,7 @@ fn filters_match_what_the_headers_say() {
     same("bth.opcode == rc-acknowledge", &|d| d.opcode() == Some(Opcode::RC_ACKNOWLEDGE));
     same("bth.opcode == \"RC Acknowledge\"", &|d| d.opcode() == Some(Opcode::RC_ACKNOWLEDGE));
     same("bth.opcode in {rc-send-only, 0x06..0x0b}", &|d| {
-        d.opcode().is_some_and(|op| op.0 == 4 || (6..=0xb).contains(&op.0))
+        d.opcode().is_some_and(|op| op.code == 4 || (6..=0xb).contains(&op.code))
     });
     same("bth.becn", &|d| d.get::<Bth>().is_some_and(|b| b.becn()));
     same("aeth.nak", &|d| d.get::<Aeth>().is_some_and(|a| a.syndrome().is_nak()));

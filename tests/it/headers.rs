@@ -162,7 +162,71 @@ fn wide_fields_as_numbers() {
 /// Values that are wide enough to identify something and are no [`Secret`]: numbers that others need to understand a capture, and
 /// that tell nothing about whose it is.
 const KEPT: &[&str] = &[
-    "aeth.msn", "atomicacketh.original_data", "atomiceth.compare_data", "atomiceth.swap_data", "bth.p_key", "bth.psn", "cm.alternate_flow_label", "cm.local_q_key", "cm.p_key", "cm.primary_flow_label", "cm.src_port", "cm.starting_psn", "control_word.sequence", "deth.q_key", "erf.body", "erf.lost", "erf.record_len", "erf.timestamp", "erf.wire_len", "erspan.index", "erspan.info", "erspan.sgt", "erspan.timestamp", "geneve.vni", "gre.key", "gre.offset", "gre.sequence_number", "grh.flow_label", "grh.pay_len", "immdt.data", "ipv4.id", "ipv4.total_len", "ipv6.flow_label", "ipv6.payload_len", "lldp.ack_no", "lldp.oui", "lldp.oui_low", "lldp.port_vlan", "lldp.protocol", "lldp.seq_no", "lldp.time_to_live", "mac_control.pause_time", "mac_control.time0", "mac_control.time1", "mac_control.time2", "mac_control.time3", "mac_control.time4", "mac_control.time5", "mac_control.time6", "mac_control.time7", "mad.attribute_id", "mad.attribute_modifier", "mad.class_specific", "mad.status", "mpls.label", "reth.dma_len", "sll.address_len", "sll.arphrd", "sll.packet_type", "sll2.arphrd", "sll2.if_index", "udp.dst_port", "udp.length", "udp.src_port", "vxlan.vni",
+    "aeth.msn",
+    "atomicacketh.original_data",
+    "atomiceth.compare_data",
+    "atomiceth.swap_data",
+    "bth.p_key",
+    "bth.psn",
+    "cm.alternate_flow_label",
+    "cm.local_q_key",
+    "cm.p_key",
+    "cm.primary_flow_label",
+    "cm.src_port",
+    "cm.starting_psn",
+    "control_word.sequence",
+    "deth.q_key",
+    "erf.body",
+    "erf.lost",
+    "erf.record_len",
+    "erf.timestamp",
+    "erf.wire_len",
+    "erspan.index",
+    "erspan.info",
+    "erspan.sgt",
+    "erspan.timestamp",
+    "geneve.vni",
+    "gre.key",
+    "gre.offset",
+    "gre.sequence_number",
+    "grh.flow_label",
+    "grh.pay_len",
+    "immdt.data",
+    "ipv4.id",
+    "ipv4.total_len",
+    "ipv6.flow_label",
+    "ipv6.payload_len",
+    "lldp.ack_no",
+    "lldp.oui",
+    "lldp.oui_low",
+    "lldp.port_vlan",
+    "lldp.protocol",
+    "lldp.seq_no",
+    "lldp.time_to_live",
+    "mac_control.pause_time",
+    "mac_control.time0",
+    "mac_control.time1",
+    "mac_control.time2",
+    "mac_control.time3",
+    "mac_control.time4",
+    "mac_control.time5",
+    "mac_control.time6",
+    "mac_control.time7",
+    "mad.attribute_id",
+    "mad.attribute_modifier",
+    "mad.class_specific",
+    "mad.status",
+    "mpls.label",
+    "reth.dma_len",
+    "sll.address_len",
+    "sll.arphrd",
+    "sll.packet_type",
+    "sll2.arphrd",
+    "sll2.if_index",
+    "udp.dst_port",
+    "udp.length",
+    "udp.src_port",
+    "vxlan.vni",
 ];
 
 /// A field of sixteen bits or more is a secret by its type, has a closed list of meanings, or is listed above: a new one cannot be
@@ -172,7 +236,8 @@ fn what_is_wide_and_no_secret_is_kept_on_purpose() {
     let open = tables().flat_map(|(kind, info)| {
         let is_open = |field: &&Field| {
             let says_itself = matches!(field.show, Show::Named(_) | Show::Decoded(_) | Show::Flag);
-            let is_nothing = ["reserved", "checksum", "lpcrc"].iter().any(|name| field.name.starts_with(name));
+            let is_nothing =
+                ["reserved", "checksum", "lpcrc"].iter().any(|name| field.name.starts_with(name));
             field.width >= 16 && field.secret.is_none() && !says_itself && !is_nothing
         };
         info.fields.iter().filter(is_open).map(move |field| format!("{}.{}", kind.layer(), field.name))

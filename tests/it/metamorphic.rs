@@ -61,7 +61,7 @@ fn move_psns(frames: &[Frame], by: u32) -> Vec<Frame> {
     for frame in &mut moved {
         let d = dissect(frame.link, &frame.bytes, frame.wire_len);
         // Datagrams have PSNs of their own, and CM tells of them in its messages.
-        if d.opcode().is_some_and(|opcode| opcode.0 < 0x60) {
+        if d.opcode().is_some_and(|opcode| opcode.code < 0x60) {
             let psn = |bth: Bth| bth.with_psn(Psn((bth.psn().0 + by) & 0xff_ffff));
             frame.bytes = Packet::from(&d).edit(psn).build().to_vec();
         }

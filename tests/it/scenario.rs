@@ -251,12 +251,12 @@ fn reads_are_asked_again_from_the_middle() {
         let sightings: Vec<_> = run.recorded(0).collect();
         let t = run.transmission(sightings[first]).unwrap();
         // The 50th response is the tenth of the third message of twenty.
-        assert_eq!((t.offset, t.count, t.opcode.0), (9 * 1024, 11, 0x0c), "{name}");
+        assert_eq!((t.offset, t.count, t.opcode.code), (9 * 1024, 11, 0x0c), "{name}");
         let response =
             labels.frames.iter().zip(&sightings).find(|(label, s)| {
-                label.is_retransmission() && run.transmission(s).unwrap().opcode.0 != 0x0c
+                label.is_retransmission() && run.transmission(s).unwrap().opcode.code != 0x0c
             });
-        assert_eq!(run.transmission(response.unwrap().1).unwrap().opcode.0, opcode, "{name}");
+        assert_eq!(run.transmission(response.unwrap().1).unwrap().opcode.code, opcode, "{name}");
     }
 }
 

@@ -53,9 +53,9 @@ fn every_vector_has_the_fields_it_should() {
         };
         let bth = d.get::<Bth>();
         if bth.is_some() && !name.starts_with("syn_ulp") {
-            check("opcode", bth.map(|h| h.opcode().0 as u64));
+            check("opcode", bth.map(|h| h.opcode().code as u64));
         }
-        check("inner_opcode", bth.map(|h| h.opcode().0 as u64));
+        check("inner_opcode", bth.map(|h| h.opcode().code as u64));
         check("destqp", bth.map(|h| h.dest_qp().0 as u64));
         check("inner_destqp", bth.map(|h| h.dest_qp().0 as u64));
         check("psn", bth.map(|h| h.psn().0 as u64));
@@ -157,9 +157,9 @@ fn the_opcode_table_is_the_specifications() {
     let mut rows = 0;
     for line in include_str!("../data/opcodes.csv").lines().skip(1) {
         let col: Vec<&str> = line.split(',').collect();
-        let op = Opcode(u8::from_str_radix(&col[0][2..], 16).unwrap());
+        let op = Opcode::ib(u8::from_str_radix(&col[0][2..], 16).unwrap());
         assert!(op.is_known(), "{line}");
-        if op.0 >> 5 != 4 {
+        if op.code >> 5 != 4 {
             assert_eq!(op.service().name(), col[1]);
             assert_eq!(op.name().unwrap(), format!("{} {}", col[1], col[2]));
         }

@@ -77,7 +77,7 @@ pub fn sequence(data: &[u8]) {
             };
             let path = if flow & 1 != 0 { path.reversed() } else { path };
             let channel = Channel::rc(path, Qpn(0x20 + n), Qpn(qp));
-            let opcode = Opcode(opcode);
+            let opcode = Opcode::ib(opcode);
             let len = match opcode.payload_rule() {
                 PayloadRule::Full => 256,
                 PayloadRule::Eight => 8,

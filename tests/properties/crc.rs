@@ -50,7 +50,7 @@ fn slowly(d: &Dissection<'_>) -> Option<[u8; 4]> {
         bytes.extend_from_slice(&[0xff; 8]);
     }
     for layer in layers.iter().skip(first) {
-        let is_extension = layer.kind > Kind::Bth && layer.kind <= Kind::Cnp;
+        let is_extension = layer.kind.is_extended();
         let from = &d.frame()[layer.at as usize..];
         match layer.kind {
             Kind::Lrh if global => bytes.extend_from_slice(&[0xff; Lrh::LEN]),

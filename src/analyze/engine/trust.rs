@@ -124,7 +124,7 @@ impl Strays {
         stray.packets += 1;
         stray.l1_bytes += packet.l1_bytes() as u64;
         stray.icrc[state_at(packet.icrc())] += 1;
-        stray.opcodes.add(packet.opcode().0);
+        stray.opcodes.add(packet.opcode().code);
     }
 
     /// A flow appears: its corrupt packets are added to it.

@@ -96,7 +96,7 @@ impl Facts {
         let port = udp.map(Udp::src_port);
         let aeth = d.get::<Aeth>().map(|aeth| (aeth.syndrome().0 as u32) << 24 | aeth.msn());
         let dma_len = d.get::<Reth>().map(Reth::dma_len);
-        let Contents { extended, payload, pad } = contents(d.end().saturating_sub(at), bth);
+        let Contents { extended, payload, pad } = contents(d.end().saturating_sub(at), bth, d.chain());
         let key = Key::of(d, bth);
         Some(Facts {
             time: record.time.0,
@@ -122,7 +122,7 @@ impl Facts {
             interface: record.interface,
             ip_id: ip_id.unwrap_or(0),
             vlan_bytes: u16::try_from(vlan_bytes(d)).unwrap_or(u16::MAX),
-            opcode: bth.opcode(),
+            opcode: d.opcode()?,
             icrc,
             encapsulation: wrap,
             ip_right: d.get::<Ipv4>().map(is_right),

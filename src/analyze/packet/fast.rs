@@ -19,7 +19,7 @@ use crate::{
     capture::Record,
     dissect::{self, Encapsulation, Link},
     icrc::{self, State},
-    opcode::{Opcode, Shape},
+    opcode::{Opcode, Shape, Transport},
     wire::*,
     wire_cost::{FCS, GAP, ICRC, PREAMBLE, SHORTEST_FRAME},
 };
@@ -196,7 +196,7 @@ impl FastPacket {
         let (port, shape) = (ports as u16, self.opcode().shape());
         let is_plain = (odd == 0)
             & (self.time.unsigned_abs() <= FARTHEST as u64)
-            & (port == options.roce_ports[0] || port == options.roce_ports[1] && port != 0)
+            & (options.transport_of(port) == Some(Transport::Ib))
             & shape.operation.is_some()
             // Management datagrams are dissected.
             & (self.dest_qp() > 1);
@@ -310,7 +310,7 @@ impl FastPacket {
 
     #[inline(always)]
     pub(crate) fn opcode(&self) -> Opcode {
-        Opcode((self.headers[3] >> 24) as u8)
+        Opcode::ib((self.headers[3] >> 24) as u8)
     }
 
     #[inline(always)]

@@ -2,8 +2,9 @@
 
 use crate::{
     dissect::{Dissection, Link},
+    opcode::Chain,
     wire::*,
-    wire_cost::{self, Contents, FCS, GAP, ICRC, PREAMBLE, SHORTEST_FRAME, extended_len},
+    wire_cost::{self, Contents, FCS, GAP, ICRC, PREAMBLE, SHORTEST_FRAME},
 };
 
 /// Bytes that the frame takes on the wire: with preamble, frame check sequence and inter-frame gap if it is an Ethernet
@@ -54,10 +55,10 @@ pub(super) fn vlan_bytes(d: &Dissection<'_>) -> u32 {
 }
 
 /// Bytes of extended headers, payload and pad, by the lengths that the packet states, captured or not. `left`: from
-/// its BTH on.
-pub(super) fn contents(left: u32, bth: &Bth) -> Contents {
+/// its BTH on, which the headers of `chain` follow.
+pub(super) fn contents(left: u32, bth: &Bth, chain: &Chain) -> Contents {
     let room = left.saturating_sub(Bth::LEN as u32 + ICRC);
-    let extended = extended_len(bth.opcode());
+    let extended = chain.total_len() as u32;
     let pad = (bth.pad_cnt() as u32).min(room.saturating_sub(extended));
     Contents { extended, payload: room.saturating_sub(extended + pad), pad }
 }

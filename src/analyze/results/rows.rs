@@ -427,7 +427,8 @@ fn stream(
 fn opcodes(flow: &Flow) -> BTreeMap<String, u64> {
     let mut opcodes = BTreeMap::new();
     for (code, n) in flow.opcodes.iter() {
-        let name = Opcode(code).name().map_or_else(|| Opcode(code).to_string(), str::to_owned);
+        let opcode = Opcode::ib(code);
+        let name = opcode.name().map_or_else(|| opcode.to_string(), str::to_owned);
         opcodes.insert(name, n);
     }
     opcodes

@@ -417,7 +417,7 @@ impl Flow {
         self.last_time = self.last_time.max(packet.time());
         self.wire_bytes += packet.l1_bytes() as u64;
         self.icrc[state_at(packet.icrc())] += 1;
-        self.opcodes.add(packet.opcode().0);
+        self.opcodes.add(packet.opcode().code);
     }
 
     /// Counts the ECN field and the path tag of a packet that is not corrupt.

@@ -262,7 +262,7 @@ impl InOrderRun {
                 false => Opcode::of_part(run_key.service(), part),
                 true => Opcode::of_data_part(run_key.service(), part),
             };
-            flow.opcodes.add_many(opcode.0, n as u64);
+            flow.opcodes.add_many(opcode.code, n as u64);
             extended += opcode.shape().extended as u64 * n as u64;
             sends += if opcode.operation() == Some(Operation::Send) { n as u64 } else { 0 };
         }

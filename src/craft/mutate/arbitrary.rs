@@ -60,7 +60,7 @@ fn is_free(kind: Kind, field: &str) -> bool {
         | Kind::GreSequence => true,
         Kind::Deth => field != "src_qp",
         Kind::Mad => false,
-        kind => kind > Kind::Bth && kind < Kind::MacControl,
+        kind => kind.is_extended(),
     }
 }
 

@@ -260,7 +260,7 @@ impl Mutation {
                 let row = kind.and_then(|kind| kind.info()?.fields.get(field as usize));
                 format!("{}.{}={}", part(n), row.map_or("none", |row| row.name), value.name())
             }
-            Mutation::Opcode(opcode) => format!("bth.opcode={:#04x}", opcode.0),
+            Mutation::Opcode(opcode) => format!("bth.opcode={:#04x}", opcode.code),
             Mutation::Remove(n) => format!("without-{}", part(n)),
             Mutation::Double(n) => format!("twice-{}", part(n)),
             Mutation::Swap(n) => format!("swapped-{}-{}", part(n), part(n.saturating_add(1))),

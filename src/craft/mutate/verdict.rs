@@ -251,7 +251,9 @@ fn of_field(packet: &Packet, frame: &Frame, n: usize, field: usize, mutation: &M
     let mutated = mutation.packet(packet);
     let value = row.get(mutated.bytes_of(&mutated.parts[n]));
     match (part.kind, row.name) {
-        (Kind::Bth, "opcode") => frame.of_transport(|t| t.of(Opcode(value as u8), t.room, packet.pad_len())),
+        (Kind::Bth, "opcode") => {
+            frame.of_transport(|t| t.of(Opcode::ib(value as u8), t.room, packet.pad_len()))
+        }
         (Kind::Bth, "pad_cnt") => frame.of_transport(|t| t.of(t.opcode, t.room, value as usize)),
         (Kind::Bth, "tver") => Verdict::Drop("bth.version"),
         (Kind::Bth, "p_key") if value & 0x7fff == 0 => Verdict::Drop("bth.p_key"),

@@ -1,7 +1,11 @@
 //! The walk from the local route header, or the BTH, to the end of the packet.
 
 use super::{Body, Visitor, Walk, clip};
-use crate::{dissect::Problem, opcode::Opcode, wire::*};
+use crate::{
+    dissect::Problem,
+    opcode::{Chain, Opcode},
+    wire::*,
+};
 
 impl<V: Visitor> Walk<'_, '_, V> {
     pub(super) fn infiniband(&mut self) -> Option<()> {
@@ -15,13 +19,13 @@ impl<V: Visitor> Walk<'_, '_, V> {
         if self.known && self.end + 2 <= frame_end.min(self.captured) {
             self.vcrc = self.end;
         }
-        match lrh.lnh() {
-            Lnh::LOCAL => self.transport(),
-            Lnh::GLOBAL => {
+        match LrhHeaders::next(lrh.lnh()) {
+            Some(Kind::Bth) => self.transport(Transport::Ib),
+            Some(Kind::Grh) => {
                 self.grh()?;
-                self.transport()
+                self.transport(Transport::Ib)
             }
-            Lnh::IPV6 => self.ipv6(),
+            Some(Kind::Ipv6) => self.ipv6(),
             _ => {
                 let ether_type = self.take::<Rwh>()?.ether_type();
                 self.note(Kind::Payload, self.at, Problem::Unread { protocol: ether_type.0 });
@@ -37,7 +41,7 @@ impl<V: Visitor> Walk<'_, '_, V> {
             self.note(Kind::Grh, from, Problem::Version { says: grh.ip_ver() });
         }
         self.limit(Kind::Grh, self.at, grh.pay_len() as usize);
-        if grh.nxt_hdr() != IpProtocol::IBA {
+        if GrhHeaders::next(grh.nxt_hdr()).is_none() {
             self.note(Kind::Payload, self.at, Problem::Unread { protocol: grh.nxt_hdr().0 as u16 });
             return None;
         }
@@ -45,19 +49,20 @@ impl<V: Visitor> Walk<'_, '_, V> {
     }
 
     #[inline(always)]
-    pub(super) fn transport(&mut self) -> Option<()> {
+    pub(super) fn transport(&mut self, transport: Transport) -> Option<()> {
         let from = self.at;
-        let bth = self.take::<Bth>()?;
-        let opcode = bth.opcode();
+        let bth = self.take_as::<Bth>(transport.bth())?;
+        let opcode = Opcode::of(transport, bth.opcode().code);
+        let chain = Chain::of(opcode, bth);
+        self.visitor.transport(opcode, chain);
         if bth.tver() != 0 {
             self.note(Kind::Bth, from, Problem::Version { says: bth.tver() });
         }
-        let extended = opcode.shape().extended as usize;
-        if self.left().len() < extended {
-            return self.extended_in_part(opcode);
+        if self.left().len() < chain.total_len() {
+            return self.extended_in_part(chain);
         }
-        self.visitor.extended(opcode, self.at);
-        self.at += extended;
+        self.visitor.extended(chain, self.at);
+        self.at += chain.total_len();
         self.body(from, opcode, bth.pad_cnt());
         if V::DETAIL && opcode == Opcode::UD_SEND_ONLY {
             self.mad(bth);
@@ -67,8 +72,8 @@ impl<V: Visitor> Walk<'_, '_, V> {
 
     #[cold]
     #[inline(never)]
-    fn extended_in_part(&mut self, opcode: Opcode) -> Option<()> {
-        for &kind in opcode.chain() {
+    fn extended_in_part(&mut self, chain: &'static Chain) -> Option<()> {
+        for &kind in chain.kinds() {
             self.take_bytes(kind, kind.info()?.len)?;
         }
         None
@@ -110,7 +115,7 @@ impl<V: Visitor> Walk<'_, '_, V> {
         payload: usize,
     ) {
         if !opcode.is_known() {
-            self.visitor.note(Kind::Bth, bth, Problem::Opcode { says: opcode.0 });
+            self.visitor.note(Kind::Bth, bth, Problem::Opcode { says: opcode.code });
         }
         if !pad_fits {
             self.visitor.note(Kind::Bth, bth, Problem::Pad { says: pad });

@@ -45,7 +45,7 @@ pub(crate) fn both_ways(packets: usize, service: Service, random: &mut Random) -
         let to = Qpn(if from == 0 { 0x22 } else { 0x11 });
         // Up to the header that the operation has of any service.
         let bth = |opcode: Opcode, psn: u32| {
-            let opcode = Opcode((service as u8) << 5 | opcode.0);
+            let opcode = Opcode::ib((service as u8) << 5 | opcode.code);
             let bth = Bth::default().with_opcode(opcode).with_dest_qp(to).with_psn(Psn(psn % Psn::SPACE));
             let of_service = [Kind::Rdeth, Kind::Deth, Kind::Xrceth];
             let others = opcode.chain().iter().filter(|kind| of_service.contains(kind));
@@ -116,7 +116,7 @@ pub(crate) fn of_every_operation(packets: usize, random: &mut Random) -> Vec<Fra
     while frames.len() < packets {
         let (from, qp) = (random.below(2), random.below(3));
         let opcode = match random.below(40) {
-            0 => Opcode(random.below(256) as u8),
+            0 => Opcode::ib(random.below(256) as u8),
             _ => Opcode::ALL[random.below(Opcode::ALL.len())],
         };
         let psn = &mut psns[from][qp];
