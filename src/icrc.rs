@@ -17,7 +17,7 @@ use crate::{
 named! {
     /// The result of checking a CRC.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    #[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum State {
         /// It is right.
         Good "good",

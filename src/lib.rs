@@ -3,29 +3,38 @@
 //! # Modules
 //! Each module uses only those above it.
 //!
-//! | module | what it does |
-//! |---|---|
-//! | [`wire`] | headers: bytes and the fields in them, each header declared once |
-//! | [`opcode`] | the table of operation codes: name, service, place in the message, headers, payload |
-//! | [`checksum`] | the internet checksum |
-//! | [`dissect`](mod@dissect) | a frame becomes an index of its headers, with notes on what is wrong; nothing is allocated |
-//! | [`icrc`] | invariant CRC, variant CRC, Ethernet's frame check sequence |
-//! | [`message`] | the packets of a message: how many, their operation codes, the payload of each |
-//! | [`grammar`] | what users type: filters, recipes, numbers with units; and numbers as text |
-//! | [`filter`] | expressions such as `bth.psn > 7 && icrc.bad` |
-//! | [`capture`] | captures in and out: pcap, pcapng, ERF, compressed ones, network interfaces |
-//! | [`frame`] | a frame as one line, as a tree, as JSON, as columns |
-//! | [`craft`] | headers become frames: packets, messages, recipes, rewriting, mutants |
-//! | [`sim`] | scenarios become captures, with the truth on what happened |
-//! | [`report`] | the results of an analysis as data and as text |
-//! | [`wire_cost`] | bytes on the wire, and what an encapsulation costs |
-//! | [`analyze`] | frames become results: retransmissions, loss and where, order, congestion |
-//! | [`taps`] | captures of several places on a path: what was lost between them, and how long it took |
+//! | module | feature | what it does |
+//! |---|---|---|
+//! | [`wire`] | | headers: bytes and the fields in them, each header declared once |
+//! | [`opcode`] | | the table of operation codes: name, service, place in the message, headers, payload |
+//! | [`checksum`] | | the internet checksum |
+//! | [`dissect`](mod@dissect) | | a frame becomes an index of its headers, with notes on what is wrong; nothing is allocated |
+//! | [`icrc`] | | invariant CRC, variant CRC, Ethernet's frame check sequence |
+//! | [`message`] | `craft`, `report` | the packets of a message: how many, their operation codes, the payload of each |
+//! | [`grammar`] | `grammar` | what users type: filters, recipes, numbers with units; and numbers as text |
+//! | [`filter`] | `filter` | expressions such as `bth.psn > 7 && icrc.bad` |
+//! | [`capture`] | `capture` | captures in and out: pcap, pcapng, ERF, compressed ones, network interfaces |
+//! | [`frame`] | `frame` | a frame as one line, as a tree, as JSON, as columns |
+//! | [`craft`] | `craft` | headers become frames: packets, messages, recipes, rewriting, mutants |
+//! | [`report`] | `report` | the results of an analysis as data and as text |
+//! | [`gate`] | `report` | rules that a report must keep |
+//! | [`wire_cost`] | `report` | bytes on the wire, and what an encapsulation costs |
+//! | [`dcqcn`] | `analyze`, `sim` | the rate of a sender that slows down for congestion notifications |
+//! | [`sim`] | `sim` | scenarios become captures, with the truth on what happened |
+//! | [`analyze`] | `analyze` | frames become results: retransmissions, loss and where, order, congestion |
+//! | [`annotate`] | `analyze` | what the analysis knows of a frame, as a comment on it |
+//! | [`packets`] | `analyze` | a row for each packet, with what the analysis says of it |
+//! | [`taps`] | `analyze` | captures of several places on a path: what was lost between them, and how long it took |
+//! | [`counters`] | `analyze` | the counters of two hosts beside a capture |
+//! | [`entropy`] | `analyze` | UDP source ports of connections, and which of them share a path |
+//! | [`plot`] | `analyze` | pictures of what the analysis has found |
 //!
 //! # Features
-//! `std` (all but the first five modules), `cli` (the program `rdmawire`), `sim`, `state` (an analysis in a file), `compression` (gzip and
-//! zstd captures), `live` (network interfaces) are on; `libpcap` (capture by the C library) and `arbitrary` (input for fuzz targets) are off. Without
-//! default features the crate needs neither the standard library nor an allocator.
+//! Each of these is enough by itself: `capture`, `craft`, `filter`, `frame`, `report`, `analyze`, `sim`; `std` is all of them but `sim`. Beside
+//! them: `serde` (types of headers as data), `toml` (rules and maps from files), `state` (an analysis in a file, to go on with),
+//! `compression` (gzip and zstd captures), `live` (network interfaces), `libpcap` (capture by the C library), `arrow` (packets as record batches),
+//! `arbitrary` (input for fuzz targets), `cli` (what the program `rdmawire` needs) and `parquet`. By default `std`, `cli`, `sim`, `state`, `compression` and `live`
+//! are on. Without features the crate needs neither the standard library nor an allocator.
 //!
 //! # Examples
 //! Dissect a frame:
@@ -47,7 +56,7 @@
 //! ```
 //! Craft one, with lengths, checksums and ICRC computed:
 //! ```
-//! # #[cfg(feature = "std")] {
+//! # #[cfg(feature = "craft")] {
 //! use rdmawire::{craft::Packet, opcode::Opcode, wire::{Bth, Psn, Qpn}};
 //! use std::net::Ipv4Addr;
 //!
@@ -59,7 +68,7 @@
 //! ```
 //! Analyze a capture:
 //! ```
-//! # #[cfg(feature = "std")] {
+//! # #[cfg(feature = "analyze")] {
 //! use rdmawire::{analyze::{Analysis, Options}, capture::{self, Source}};
 //!
 //! let mut trace = capture::open("pcaps/loss1_rc_write-B-300.pcap".as_ref())?;
@@ -73,60 +82,62 @@
 //! # }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-#![cfg_attr(not(any(feature = "std", test)), no_std)]
+#![cfg_attr(not(any(feature = "base", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
+// What is used by nothing is found where all is there.
+#![cfg_attr(not(feature = "std"), allow(dead_code))]
 
 pub mod checksum;
 pub mod dissect;
 pub mod icrc;
-#[cfg(feature = "std")]
+#[cfg(any(feature = "craft", feature = "report"))]
 pub mod message;
 mod named;
 pub mod opcode;
 pub mod wire;
 
-#[cfg(feature = "std")]
+#[cfg(feature = "analyze")]
 pub mod analyze;
-#[cfg(feature = "std")]
+#[cfg(feature = "analyze")]
 pub mod annotate;
-#[cfg(feature = "std")]
+#[cfg(feature = "capture")]
 pub mod capture;
-#[cfg(feature = "std")]
+#[cfg(feature = "analyze")]
 pub mod counters;
-#[cfg(feature = "std")]
+#[cfg(feature = "craft")]
 pub mod craft;
-#[cfg(feature = "std")]
+#[cfg(any(feature = "analyze", feature = "sim"))]
 pub mod dcqcn;
-#[cfg(feature = "std")]
+#[cfg(feature = "analyze")]
 pub mod entropy;
-#[cfg(feature = "std")]
+#[cfg(feature = "filter")]
 pub mod filter;
-#[cfg(feature = "std")]
+#[cfg(feature = "frame")]
 pub mod frame;
-#[cfg(feature = "std")]
+#[cfg(feature = "report")]
 pub mod gate;
-#[cfg(feature = "std")]
+#[cfg(feature = "grammar")]
 pub mod grammar;
-#[cfg(feature = "std")]
+#[cfg(feature = "analyze")]
 mod heap;
-#[cfg(feature = "std")]
+#[cfg(feature = "analyze")]
 pub mod packets;
-#[cfg(feature = "std")]
+#[cfg(feature = "analyze")]
 pub mod plot;
-#[cfg(feature = "std")]
+#[cfg(feature = "capture")]
 mod prefetch;
-#[cfg(feature = "std")]
+#[cfg(feature = "craft")]
 mod random;
-#[cfg(feature = "std")]
+#[cfg(feature = "report")]
 pub mod report;
 #[cfg(feature = "sim")]
 pub mod sim;
-#[cfg(feature = "std")]
+#[cfg(feature = "analyze")]
 mod stored;
-#[cfg(feature = "std")]
+#[cfg(feature = "analyze")]
 pub mod taps;
-#[cfg(feature = "std")]
+#[cfg(any(feature = "frame", feature = "report"))]
 mod utc;
-#[cfg(feature = "std")]
+#[cfg(feature = "report")]
 pub mod wire_cost;

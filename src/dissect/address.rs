@@ -11,7 +11,7 @@ use crate::wire::{Grh, Ipv4, Ipv6, Lrh};
 
 /// An address of a network header: an IP address, a GID, or a LID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Address {
     /// Of RoCEv2.
     Ip(IpAddr),

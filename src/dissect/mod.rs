@@ -7,14 +7,14 @@
 mod address;
 mod layers;
 mod note;
-#[cfg(feature = "std")]
+#[cfg(feature = "analyze")]
 mod outer;
 mod walk;
 
 pub use address::Address;
 pub use layers::{Layer, Layers};
 pub use note::{Note, Problem, Severity};
-#[cfg(feature = "std")]
+#[cfg(feature = "analyze")]
 pub(crate) use outer::Outer;
 
 pub use crate::wire::{GENEVE_PORT, ROCE_PORT, VXLAN_PORT};
@@ -26,7 +26,7 @@ use crate::{
 
 /// Link type: with which header a frame begins. The numbers are the LINKTYPE values of pcap files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Link(pub u16);
 
 impl Link {
@@ -97,7 +97,7 @@ impl Default for Options {
 named! {
     /// How the transport is encapsulated.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-    #[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Encapsulation {
         /// RoCEv2 over IPv4.
         RoceV2Ipv4 "rocev2-ipv4",

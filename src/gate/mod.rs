@@ -20,7 +20,7 @@ mod before;
 mod change;
 mod evaluate;
 mod figure;
-#[cfg(feature = "sim")]
+#[cfg(feature = "toml")]
 mod file;
 mod otg;
 mod rule;

@@ -15,7 +15,7 @@ pub use crate::wire::{Opcode, Transport};
 named! {
     /// Transport service: the upper three bits of the operation code.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-    #[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Service {
         /// Reliable connection.
         Rc "RC",
@@ -36,7 +36,7 @@ named! {
 
 /// A packet's place in its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Position {
     /// The first of several packets.
     First,
@@ -50,7 +50,7 @@ pub enum Position {
 
 /// Which of a flow's two PSN spaces a packet belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Direction {
     /// From requester to responder.
     Request,
@@ -75,7 +75,7 @@ pub enum PayloadRule {
 
 /// What a message does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Operation {
     /// SEND, with or without immediate data or invalidation.
     Send,
@@ -211,7 +211,6 @@ static TABLES: [[Row; 256]; Transport::ALL.len()] = {
 
 /// The properties of an operation code that every packet needs, in sixteen bytes.
 #[derive(Clone, Copy, Debug)]
-#[cfg_attr(not(feature = "std"), expect(dead_code, reason = "only the analysis reads some of it"))]
 #[repr(align(16))]
 pub(crate) struct Shape {
     pub(crate) operation: Option<Operation>,
@@ -238,11 +237,9 @@ pub(crate) struct Shape {
 
 impl Shape {
     /// Operation codes of SENDs and WRITEs per service.
-    #[cfg(feature = "std")]
     pub(crate) const PARTS: usize = 14;
 
     /// A packet in the middle of a READ response.
-    #[cfg(feature = "std")]
     #[inline(always)]
     pub(crate) fn is_data_within(&self) -> bool {
         self.operation == Some(Operation::ReadResponse) && self.position == Position::Middle
@@ -367,13 +364,11 @@ impl Opcode {
     }
 
     /// The operation code of a READ response: `service` gives the upper three bits, `part` is its [number](Shape::part).
-    #[cfg(feature = "std")]
     pub(crate) const fn of_data_part(service: u8, part: u8) -> Opcode {
         Opcode::ib(service & 0xe0 | (DATA + part))
     }
 
     /// The operation code of a SEND or a WRITE: `service` gives the upper three bits, `part` is its [number](Shape::part).
-    #[cfg(feature = "std")]
     pub(crate) const fn of_part(service: u8, part: u8) -> Opcode {
         Opcode::ib(service & 0xe0 | if part >= 12 { part + 10 } else { part })
     }

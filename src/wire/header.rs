@@ -302,7 +302,7 @@ macro_rules! number {
     ($(#[$doc:meta])* $name:ident($t:ty) as $show:expr $(=> $secret:ident)?) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub struct $name(pub $t);
 
         bits!($name as $show $(=> $secret)?, $t: $name, |value: $name| value.0;);

@@ -6,7 +6,7 @@ use super::{EtherTypes, Kind, Show};
 
 /// An Ethernet address, first byte on the wire first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Mac(pub [u8; 6]);
 
 impl Mac {
@@ -43,7 +43,7 @@ impl core::str::FromStr for Mac {
 /// A set of operation codes and headers: what the packets behind a UDP port, an EtherType or a link header are. The dissector
 /// decides it once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Transport {
     /// InfiniBand's transport, which RoCE has too.
     #[default]
@@ -64,7 +64,7 @@ impl Transport {
 /// +-----------+-------------------+
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Opcode {
     /// Whose code it is.
     pub transport: Transport,

@@ -1,7 +1,7 @@
 //! What the user says of the links that were captured: see `--links`.
 
 use std::collections::BTreeMap;
-#[cfg(feature = "sim")]
+#[cfg(feature = "toml")]
 use std::ops::Range;
 
 use super::Address;
@@ -10,7 +10,7 @@ use crate::wire::Mac;
 /// Which captured interface taps which link, and what the links join.
 ///
 /// ```
-/// # #[cfg(feature = "sim")] {
+/// # #[cfg(feature = "toml")] {
 /// let links = rdmawire::analyze::Links::parse(r#"
 ///     [[link]]
 ///     tap = "eth2"
@@ -74,7 +74,7 @@ impl KnownLink {
 }
 
 /// The file as TOML has it.
-#[cfg(feature = "sim")]
+#[cfg(feature = "toml")]
 mod text {
     use serde::Deserialize;
     use toml::{Spanned, Value};
@@ -142,7 +142,7 @@ mod text {
     }
 }
 
-#[cfg(feature = "sim")]
+#[cfg(feature = "toml")]
 impl Links {
     /// The links of a TOML file.
     ///
@@ -204,7 +204,7 @@ impl Links {
     }
 }
 
-#[cfg(feature = "sim")]
+#[cfg(feature = "toml")]
 impl KnownDevice {
     fn of(device: text::Device) -> Result<KnownDevice, String> {
         let is_host = device.kind == text::Kind::Host;
@@ -222,7 +222,7 @@ impl KnownDevice {
     }
 }
 
-#[cfg(feature = "sim")]
+#[cfg(feature = "toml")]
 impl KnownLink {
     fn of(link: text::Link) -> Result<KnownLink, String> {
         let expected = "expected the name or the number of an interface, or the name of a file";
@@ -240,7 +240,7 @@ impl KnownLink {
     }
 }
 
-#[cfg(feature = "sim")]
+#[cfg(feature = "toml")]
 impl LinkEnd {
     fn of(name: &str, end: text::End) -> Result<LinkEnd, String> {
         if end.device.is_empty() {

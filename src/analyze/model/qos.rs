@@ -19,7 +19,7 @@ pub enum Trust {
 /// Priorities, and what they are for.
 ///
 /// ```
-/// # #[cfg(feature = "sim")] {
+/// # #[cfg(feature = "toml")] {
 /// let map = rdmawire::analyze::QosMap::parse("pfc = [3]\ncnp = 6\n[dscp]\n26 = 3").unwrap();
 /// assert_eq!(map.priority(Some(26), None), Some(3));
 /// assert_eq!(map.priority(Some(48), None), Some(6)); // DSCP / 8, where the map has nothing
@@ -72,7 +72,7 @@ impl QosMap {
     ///
     /// # Errors
     /// What is wrong with the text.
-    #[cfg(feature = "sim")]
+    #[cfg(feature = "toml")]
     pub fn parse(text: &str) -> Result<QosMap, String> {
         let map: QosMap = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         map.check().map(|()| map)
