@@ -33,6 +33,7 @@ use std::{
     fmt,
 };
 
+#[cfg(feature = "frame")]
 pub(crate) use name::Value;
 pub use name::{Name, Pseudo};
 use value::Operand;

@@ -34,7 +34,7 @@ impl Cable {
         match cable.lay() {
             Ok(()) => Some(cable),
             Err(why) => {
-                skip("network namespaces", why);
+                skip("namespaces", why);
                 None
             }
         }

@@ -219,7 +219,7 @@ fn wireshark_finds_the_interfaces() {
             let mut other = Command::new("setpriv");
             other.args(["--reuid", user, "--regid", user, "--clear-groups", "tshark"]);
             if !other.env("HOME", "/").arg("-v").output().is_ok_and(|done| done.status.success()) {
-                return skip("another user", "tshark does not run as one");
+                return skip("user", "tshark does not run as one");
             }
             let mut other = Command::new("setpriv");
             other.args(["--reuid", user, "--regid", user, "--clear-groups", "tshark"]).env("HOME", "/");
