@@ -35,13 +35,13 @@ mod results;
 mod table;
 mod track;
 
-pub use engine::{Analysis, Batch, Headers, Known, Prepared, PreparedEncap};
+pub use engine::{Analysis, Batch, Headers, Looked};
 #[cfg(feature = "state")]
 pub use engine::{StateError, is_state};
 pub use model::{
     Address, Class, Event, Files, FlowId, KnownConnection, KnownDevice, KnownLink, LinkEnd, Links, Options,
     QosMap, Space, StormProfile, Trigger, Trust,
 };
-pub use packet::Facts;
+pub use packet::{EncapPacket, Facts, FastPacket};
 pub use results::{Ended, FINDINGS, FindingKind, Need, Scope};
 pub use table::run::RunSum;

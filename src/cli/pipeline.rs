@@ -30,7 +30,7 @@ use std::{
 };
 
 use rdmawire::{
-    analyze::{Known, Options, Prepared, PreparedEncap},
+    analyze::{EncapPacket, FastPacket, Looked, Options},
     capture::{Buffer, Error, Info, Interface, Record, SharedRecord, Source, Time},
     dissect::Link,
     icrc::State,
@@ -63,9 +63,9 @@ struct Batch {
     /// Bytes of frames that were copied, and the shared buffers of the others.
     bytes: Vec<u8>,
     buffers: Vec<Buffer>,
-    prepared: Vec<Prepared>,
+    prepared: Vec<FastPacket>,
     /// With their numbers in the batch.
-    encap: Vec<(usize, PreparedEncap)>,
+    encap: Vec<(usize, EncapPacket)>,
     others: Vec<Frame>,
     /// Number of frames, and their bytes.
     count: usize,
@@ -98,9 +98,9 @@ const COPIED: u16 = u16::MAX;
 /// What a file contains, in its order.
 pub(super) enum Step<'a> {
     /// Prepared frames, one after the other.
-    Packets(&'a [Prepared]),
+    Packets(&'a [FastPacket]),
     /// A prepared frame in an encapsulation.
-    Encap(&'a PreparedEncap),
+    Encap(&'a EncapPacket),
     /// Any other frame, and the state of its ICRC if that is known.
     Frame(&'a Record<'a>, Option<State>),
     /// New interfaces, from this number on.
@@ -110,7 +110,7 @@ pub(super) enum Step<'a> {
 }
 
 /// Hands all of a source to the callback. `threads` work on it, this one included: at least two. With `whole`, all frames come
-/// with their bytes, otherwise only those that could not be [prepared](Prepared).
+/// with their bytes, otherwise only those that could not be [prepared](FastPacket).
 pub(super) fn run(
     source: &mut (impl Source + Send),
     options: &Options,
@@ -242,9 +242,9 @@ struct Preparing<'a> {
 
 impl Preparing<'_> {
     #[inline(always)]
-    fn prepare(self, record: &Record<'_>) -> Known {
-        match self.options.prepare(record) {
-            known if self.whole => Known::Icrc(known.icrc()),
+    fn prepare(self, record: &Record<'_>) -> Looked {
+        match self.options.look(record) {
+            known if self.whole => Looked::Other(known.icrc()),
             known => known,
         }
     }
@@ -314,11 +314,11 @@ fn work(batches: &Receiver<Batch>, done: &SyncSender<Batch>, preparing: Preparin
 impl Batch {
     /// Takes a prepared frame. If it could not be prepared, returns the state of its ICRC: then the frame itself is needed.
     #[inline(always)]
-    fn push_known(&mut self, known: Known, record: &Record<'_>) -> Option<State> {
+    fn push_known(&mut self, known: Looked, record: &Record<'_>) -> Option<State> {
         match known {
-            Known::Fast(prepared) => self.prepared.push(prepared),
-            Known::Encap(encap) => self.encap.push((self.count, encap)),
-            Known::Icrc(icrc) => return Some(icrc),
+            Looked::Fast(prepared) => self.prepared.push(prepared),
+            Looked::Encap(encap) => self.encap.push((self.count, encap)),
+            Looked::Other(icrc) => return Some(icrc),
         }
         self.count += 1;
         self.len += record.frame.len();
@@ -369,9 +369,9 @@ impl Batch {
         let mut encap = std::mem::take(&mut self.encap);
         others.retain_mut(|frame| {
             match preparing.prepare(&self.record(frame, &self.bytes)) {
-                Known::Fast(packet) => prepared.push(packet),
-                Known::Encap(packet) => encap.push((frame.number, packet)),
-                Known::Icrc(icrc) => frame.icrc = Some(icrc),
+                Looked::Fast(packet) => prepared.push(packet),
+                Looked::Encap(packet) => encap.push((frame.number, packet)),
+                Looked::Other(icrc) => frame.icrc = Some(icrc),
             }
             frame.icrc.is_some()
         });

@@ -1,14 +1,28 @@
 //! A user's metric is told of every frame once, in runs or by itself, and is given back.
 
-use std::{collections::BTreeMap, fs, ops::Range, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    net::Ipv4Addr,
+    ops::Range,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use rdmawire::{
     analyze::{
         Analysis, Class, Event, Facts, FlowId, Options, RunSum,
-        metric::{Context, Metric, Placed, Verdict, classes::Classes},
+        metric::{Context, Metric, Placed, Verdict, classes::Classes, messages::Messages},
     },
-    capture::{self, Source},
+    capture::{self, Record, Source, Time},
+    craft::Packet,
+    dissect::Link,
+    opcode::Opcode,
     report::{Head, Report},
+    wire::{Bth, Psn, Qpn},
 };
 
 /// Packets and bytes on the wire, by bins of time where they are asked for.
@@ -135,4 +149,32 @@ fn every_frame_has_one_class() {
         let all = told.keys().copied().eq(1..=report.head.capture.packets) && told.values().all(|&n| n == 1);
         assert!(all, "{}", path.display());
     });
+}
+
+/// One message more for each of these flows is sent again, and all of these packets wait for their verdict at the same time.
+#[test]
+fn verdicts_on_many_packets_at_once_reach_their_messages() {
+    const FLOWS: u32 = 20_000;
+    let resent = Arc::new(AtomicU64::new(0));
+    let told = resent.clone();
+    let messages =
+        Messages::new(move |message| _ = told.fetch_add(message.resent_packets, Ordering::Relaxed));
+    let mut analysis = Analysis::with(Options::default(), messages);
+    for (round, psn) in [0, 2, 1, 3].into_iter().enumerate() {
+        for flow in 0..FLOWS {
+            let bth = Bth::default().with_opcode(Opcode::RC_SEND_ONLY).with_psn(Psn(psn));
+            let frame = Packet::rocev2(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2))
+                .push(bth.with_dest_qp(Qpn(0x100 + flow)))
+                .payload(vec![0; 64])
+                .build();
+            let time = Time((round as i64 * FLOWS as i64 + flow as i64) * 10_000);
+            let (link, interface, wire_len) = (Link::ETHERNET, 0, frame.len() as u32);
+            analysis.push(&Record { time, link, interface, wire_len, frame: &frame });
+        }
+    }
+    let mut ended = analysis.end();
+    ended.metric_mut::<Messages>().expect("it was given").end();
+    let retransmits: u64 = ended.report().flows.iter().map(|flow| flow.requests.retransmits).sum();
+    assert_eq!(retransmits, FLOWS as u64, "or nothing was sent again");
+    assert_eq!(resent.load(Ordering::Relaxed), retransmits);
 }

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::tunnel;
 use rdmawire::{
-    analyze::{Analysis, Batch, Known, Options},
+    analyze::{Analysis, Batch, Looked, Options},
     capture::{Record, Time},
     craft::{Channel, Path},
     dissect::Link,
@@ -164,10 +164,10 @@ fn around(how: u8, value: u32, frame: &mut Vec<u8>) {
 
 /// Shows a frame as one thread does that another prepared it for.
 pub(crate) fn push_prepared(analysis: &mut Analysis, options: &Options, record: &Record<'_>) {
-    match options.prepare(record) {
-        Known::Fast(packet) => analysis.push_prepared(Batch::Fast(&[packet])),
-        Known::Encap(packet) => analysis.push_prepared(Batch::Encap(&packet)),
-        Known::Icrc(icrc) => analysis.push_prepared(Batch::Frame(record, icrc)),
+    match options.look(record) {
+        Looked::Fast(packet) => analysis.push_prepared(Batch::Fast(&[packet])),
+        Looked::Encap(packet) => analysis.push_prepared(Batch::Encap(&packet)),
+        Looked::Other(icrc) => analysis.push_prepared(Batch::Frame(record, icrc)),
     }
 }
 

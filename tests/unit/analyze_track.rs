@@ -18,6 +18,7 @@ use crate::{
     capture::{Record, Time},
     craft,
     dissect::{self, Link},
+    icrc,
     opcode::{Opcode, Operation, Position},
     wire::*,
 };
@@ -57,7 +58,8 @@ fn packet(opcode: Opcode, psn: u32, id: u16, time: i64) -> FastPacket {
     frame[18..20].copy_from_slice(&id.to_be_bytes());
     let (time, link, wire_len) = (Time(time), Link::ETHERNET, frame.len() as u32);
     let record = Record { time, link, interface: 0, wire_len, frame: &frame };
-    FastPacket::of(&dissect::Options::default(), &record, false).expect("it is plain")
+    let (packet, rest) = FastPacket::candidate(&record).expect("it is plain");
+    packet.checked(&dissect::Options::default(), rest, || icrc::State::Unchecked).expect("it is plain")
 }
 
 /// Messages of one to five packets, of which some are lost, doubled, late or retransmitted, or come after a silence.

@@ -3,14 +3,11 @@
 //! A frame's headers, its lengths and the state of its ICRC are all that the analysis reads. The headers are a frame that was cut
 //! short, so they are read by the same code as any other.
 
-use super::{
-    Analysis,
-    prepared::{Batch, Prepared, PreparedEncap},
-};
+use super::{Analysis, held::Looked, prepared::Batch};
 use crate::{
     analyze::{
         model::{Address, Options},
-        packet::{EncapPacket, FastPacket, key},
+        packet::key,
     },
     capture::Record,
     dissect::{Dissection, Problem},
@@ -113,16 +110,10 @@ impl Analysis {
             self.shortened.bytes += *captured as u64 - here;
             self.shortened.whole += (*captured >= record.wire_len) as u64;
         }
-        let options = &self.tracker.options;
-        if options.reference {
-            return self.push_prepared(Batch::Frame(record, *icrc));
-        }
-        if let Some(packet) = FastPacket::known(&options.dissect, record, *icrc) {
-            return self.push_prepared(Batch::Fast(&[Prepared(packet)]));
-        }
-        match EncapPacket::known(&options.dissect, record, *icrc) {
-            Some((packet, copy)) => self.push_prepared(Batch::Encap(&PreparedEncap { packet, copy })),
-            None => self.push_prepared(Batch::Frame(record, *icrc)),
+        match self.tracker.options.look_knowing(record, Some(*icrc)) {
+            Looked::Fast(packet) => self.push_prepared(Batch::Fast(&[packet])),
+            Looked::Encap(packet) => self.push_prepared(Batch::Encap(&packet)),
+            Looked::Other(icrc) => self.push_prepared(Batch::Frame(record, icrc)),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{
     Analysis,
-    prepared::{Known, Prepared, PreparedEncap},
+    held::{Held, Looked, PacketBatch, Waits},
     sorting::Sorting,
 };
 use crate::{
@@ -12,8 +12,8 @@ use crate::{
         model::FlowId,
         packet::{EncapPacket, FastForm, FastPacket, MirrorCopy},
     },
-    capture::{Record, Time},
-    dissect::{Dissection, Link},
+    capture::Record,
+    dissect::Dissection,
     icrc::State,
 };
 
@@ -45,59 +45,6 @@ impl Intake {
     }
 }
 
-/// A frame held back, as bytes or prepared.
-#[derive(serde::Serialize, serde::Deserialize)]
-pub(super) enum Held {
-    Frame(Box<HeldFrame>),
-    Fast(FastPacket),
-    Encap(Box<PreparedEncap>),
-}
-
-/// A frame's bytes, and the result of its dissection.
-#[derive(serde::Serialize, serde::Deserialize)]
-pub(super) struct HeldFrame {
-    time: Time,
-    link: Link,
-    interface: u16,
-    wire_len: u32,
-    frame: Box<[u8]>,
-    icrc: State,
-    /// A mirror made it.
-    copy: Option<MirrorCopy>,
-}
-
-impl Held {
-    fn frame(record: &Record<'_>, icrc: State, copy: Option<MirrorCopy>) -> Held {
-        let &Record { time, link, interface, wire_len, frame } = record;
-        Held::Frame(Box::new(HeldFrame { time, link, interface, wire_len, frame: frame.into(), icrc, copy }))
-    }
-
-    /// The mirror's sequence number, if a mirror made the frame.
-    pub(super) fn copy(&self) -> Option<&MirrorCopy> {
-        match self {
-            Held::Encap(prepared) => prepared.copy.as_ref(),
-            Held::Frame(held) => held.copy.as_ref(),
-            Held::Fast(_) => None,
-        }
-    }
-
-    pub(super) fn icrc(&self) -> State {
-        match *self {
-            Held::Frame(ref held) => held.icrc,
-            Held::Fast(ref packet) => packet.icrc(),
-            Held::Encap(ref prepared) => prepared.icrc(),
-        }
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        match self {
-            Held::Frame(held) => held.frame.len(),
-            Held::Fast(_) => size_of::<FastPacket>(),
-            Held::Encap(_) => size_of::<PreparedEncap>(),
-        }
-    }
-}
-
 /// If so many ICRCs are wrong, from the first one on, no ICRC is trusted.
 const HELD_BAD: u64 = 8;
 
@@ -110,34 +57,34 @@ const MAX_HELD_BYTES: usize = 1 << 20;
 /// Packets in a batch, where there are many flows.
 const TOGETHER: usize = 32;
 
-/// Packets that wait to be analyzed together: of one kind at a time, so that their order stays.
-#[derive(Default, serde::Serialize, serde::Deserialize)]
-struct PacketBatch {
-    /// How many they are.
-    len: usize,
-    fast: Vec<FastPacket>,
-    encap: Vec<EncapPacket>,
-}
-
 impl Analysis {
     /// One frame.
     #[inline(always)]
     pub fn push(&mut self, record: &Record<'_>) {
         if !self.intake.sorting.passes(record.time.0) {
-            self.push_to_sort(&Record { ..*record });
-        } else if !(self.intake.is_empty() && self.tracker.goes_on(record)) {
-            // The call gets a copy, so that the original stays in registers.
-            self.push_slow(&Record { ..*record });
+            return self.push_to_sort(&Record { ..*record });
         }
+        let candidate = FastPacket::candidate(record);
+        if self.intake.is_empty()
+            && let Some((packet, rest)) = candidate
+        {
+            let verify = self.tracker.options.verify_icrc;
+            let icrc = || if verify { packet.verify(rest) } else { State::Unchecked };
+            if self.tracker.continues_run::<false>(&packet, rest.len(), icrc) {
+                return;
+            }
+        }
+        // The call gets copies, so that the originals stay in registers.
+        self.push_slow(&Record { ..*record }, &{ candidate });
     }
 
     #[cold]
     #[inline(never)]
     fn push_to_sort(&mut self, record: &Record<'_>) {
-        match self.tracker.options.prepare(record) {
-            Known::Fast(Prepared(packet)) => self.sort(record.time.0, Held::Fast(packet)),
-            Known::Encap(prepared) => self.sort(record.time.0, Held::Encap(Box::new(prepared))),
-            Known::Icrc(icrc) => {
+        match self.tracker.options.look(record) {
+            Looked::Fast(packet) => self.sort(record.time.0, packet.held()),
+            Looked::Encap(packet) => self.sort(record.time.0, packet.held()),
+            Looked::Other(icrc) => {
                 let d = self.tracker.options.dissection(record);
                 self.sort_frame(record, &d, icrc);
             }
@@ -149,55 +96,44 @@ impl Analysis {
         self.sort(record.time.0, Held::frame(record, icrc, copy));
     }
 
+    /// A frame that continues no run, or is behind others. `candidate`: as it was read for runs.
     #[inline(never)]
-    fn push_slow(&mut self, record: &Record<'_>) {
+    fn push_slow(&mut self, record: &Record<'_>, candidate: &Option<(FastPacket, &[u8])>) {
         let options = &self.tracker.options;
         if options.reference {
             return self.push_any(record);
         }
-        match FastPacket::of(&options.dissect, record, options.verify_icrc) {
-            Some(packet) => self.push_or_hold_fast(&packet),
-            None if self.push_encap(record) => {}
+        if let Some((packet, rest)) = candidate
+            && let Some(packet) =
+                packet.checked(&options.dissect, rest, || options.checked(|| packet.verify(rest)))
+        {
+            return self.push_or_wait(&packet);
+        }
+        self.push_encap(record);
+    }
+
+    /// A frame whose packet may have its other fast form, [`EncapPacket`].
+    #[inline(never)]
+    fn push_encap(&mut self, record: &Record<'_>) {
+        let options = &self.tracker.options;
+        let Some((packet, rest)) = EncapPacket::candidate(&options.dissect, record) else {
+            return self.push_any(record);
+        };
+        let (dissect, verify) = (options.dissect, options.verify_icrc);
+        let icrc = || if verify { packet.verify(rest) } else { State::Unchecked };
+        if self.intake.is_empty()
+            && self.tracker.continues_run::<false>(&packet, rest.len() - packet.more() as usize, icrc)
+        {
+            return self.note_mirror_copy(packet.copy());
+        }
+        match packet.checked(&dissect, rest, icrc) {
+            Some(packet) => self.push_or_wait(&packet),
             None => self.push_any(record),
         }
     }
 
-    /// Takes a packet in its other fast form, [`EncapPacket`], if it has one.
-    #[inline(never)]
-    fn push_encap(&mut self, record: &Record<'_>) -> bool {
-        let Some((packet, inside)) = EncapPacket::candidate(&self.tracker.options.dissect, record) else {
-            return false;
-        };
-        let rest = inside.rest;
-        if !self.intake.held.is_empty() {
-            return false;
-        }
-        let (options, verify) = (self.tracker.options.dissect, self.tracker.options.verify_icrc);
-        let icrc = || if verify { packet.verify(rest) } else { State::Unchecked };
-        if self.intake.is_empty() && self.tracker.goes_on_encap(&packet, rest, icrc) {
-            self.note_mirror_copy(&inside.copy);
-            return true;
-        }
-        let Some(packet) = packet.checked(&options, rest, icrc) else { return false };
-        if !self.is_settled(packet.fast().icrc()) {
-            return false;
-        }
-        self.push_settled_encap(&packet, &inside.copy);
-        true
-    }
-
-    pub(super) fn push_settled_encap(&mut self, packet: &EncapPacket, copy: &Option<MirrorCopy>) {
-        self.note_mirror_copy(copy);
-        if self.tracker.flows.are_many() {
-            self.collect_encap(packet);
-        } else {
-            self.catch_up();
-            self.push_fast(packet);
-        }
-    }
-
     #[inline(always)]
-    pub(super) fn note_mirror_copy(&mut self, copy: &Option<MirrorCopy>) {
+    pub(super) fn note_mirror_copy(&mut self, copy: Option<&MirrorCopy>) {
         if let Some(copy) = copy {
             let is_in_place = self.tracker.mirrors.on_copy(copy);
             if !is_in_place {
@@ -206,48 +142,40 @@ impl Analysis {
         }
     }
 
-    /// Takes a packet in its fast form, or holds it back.
+    /// Analyzes a packet in a fast form. It waits if it is not known whether its ICRC can be trusted, or, where there are many flows, for
+    /// others: see [`push_batch`](Self::push_batch).
     #[inline(always)]
-    pub(super) fn push_or_hold_fast(&mut self, packet: &FastPacket) {
-        if !self.is_settled(packet.icrc()) {
-            self.hold_fast(packet);
-        } else if self.tracker.flows.are_many() {
+    pub(super) fn push_or_wait(&mut self, packet: &impl Waits) {
+        if !self.is_settled(packet.fast().icrc()) {
+            return self.hold_packet(packet);
+        }
+        self.note_mirror_copy(packet.copy());
+        if self.tracker.flows.are_many() {
             self.collect(packet);
         } else {
+            self.catch_up();
             self.push_fast(packet);
         }
     }
 
     #[cold]
-    fn hold_fast(&mut self, packet: &FastPacket) {
+    fn hold_packet(&mut self, packet: &impl Waits) {
         // Those before it may settle it.
         self.catch_up();
-        match self.is_settled(packet.icrc()) {
-            true => self.push_fast(packet),
-            false => self.hold(Held::Fast(*packet)),
+        if !self.is_settled(packet.fast().icrc()) {
+            return self.hold(packet.held());
         }
+        self.note_mirror_copy(packet.copy());
+        self.push_fast(packet);
     }
 
     /// Adds a packet to the batch: where there are many flows, most are not in the processor's caches.
     #[inline]
-    fn collect(&mut self, packet: &FastPacket) {
-        if !self.intake.batch.encap.is_empty() {
+    fn collect<F: Waits>(&mut self, packet: &F) {
+        if F::list(&mut self.intake.batch).len() < self.intake.batch.len {
             self.catch_up();
         }
-        self.intake.batch.fast.push(*packet);
-        self.one_more_is_collected();
-    }
-
-    fn collect_encap(&mut self, packet: &EncapPacket) {
-        if !self.intake.batch.fast.is_empty() {
-            self.catch_up();
-        }
-        self.intake.batch.encap.push(*packet);
-        self.one_more_is_collected();
-    }
-
-    #[inline]
-    fn one_more_is_collected(&mut self) {
+        F::list(&mut self.intake.batch).push(packet.clone());
         self.intake.batch.len += 1;
         if self.intake.batch.len == TOGETHER {
             self.flush_batch();
@@ -257,11 +185,8 @@ impl Analysis {
     #[inline(never)]
     fn flush_batch(&mut self) {
         let PacketBatch { mut fast, mut encap, .. } = std::mem::take(&mut self.intake.batch);
-        if !fast.is_empty() {
-            self.push_batch(&fast);
-        } else {
-            self.push_batch(&encap);
-        }
+        self.push_batch(&fast);
+        self.push_batch(&encap);
         fast.clear();
         encap.clear();
         self.intake.batch = PacketBatch { len: 0, fast, encap };
@@ -270,20 +195,23 @@ impl Analysis {
     /// Looks up the flows of all packets first, and prefetches their state: all cache misses are waited for at once.
     #[inline]
     fn push_batch(&mut self, collected: &[impl FastForm]) {
+        if collected.is_empty() {
+            return;
+        }
         let keys: [_; TOGETHER] = std::array::from_fn(|n| collected.get(n).map(FastForm::key));
         let flows = self.tracker.flows.likely(&keys);
         fetch_each(&flows, collected, |flow, packet| self.tracker.flows.fetch_own(flow, packet));
         // Packets that continue a run need little else of their flows.
-        let (mut going_on, mut others) = ([None; TOGETHER], flows);
+        let (mut continuing, mut others) = ([None; TOGETHER], flows);
         for (n, packet) in collected.iter().enumerate() {
             if let Some(flow) = flows[n].filter(|flow| self.tracker.flows.has_run_for(*flow, packet)) {
-                (going_on[n], others[n]) = (Some(flow), None);
+                (continuing[n], others[n]) = (Some(flow), None);
             }
         }
-        fetch_each(&going_on, collected, |flow, packet| {
+        fetch_each(&continuing, collected, |flow, packet| {
             self.tracker.flows.fetch_ring(flow, packet.fast().psn())
         });
-        fetch_each(&going_on, collected, |flow, packet| {
+        fetch_each(&continuing, collected, |flow, packet| {
             self.tracker.flows.fetch_completed(flow, packet.fast())
         });
         fetch_each(&others, collected, |flow, packet| self.tracker.flows.fetch(flow, packet.fast()));
@@ -291,16 +219,16 @@ impl Analysis {
         fetch_each(&others, collected, |flow, packet| self.tracker.flows.fetch_beyond(flow, packet.fast()));
         fetch_each(&others, collected, |flow, packet| self.tracker.flows.fetch_farther(flow, packet.fast()));
         self.tracker.flows.remember(&keys, &others);
-        for (packet, flow) in collected.iter().zip(going_on) {
+        for (packet, flow) in collected.iter().zip(continuing) {
             let flow = flow.filter(|flow| self.tracker.flows.has_run_for(*flow, packet));
-            let goes_on = match flow {
-                Some(flow) => self.tracker.goes_on_in::<true>(flow, packet, 0, || packet.fast().icrc()),
+            let continues = match flow {
+                Some(flow) => self.tracker.continues_run_of::<true>(flow, packet, 0, || packet.fast().icrc()),
                 None => {
                     packet.fast().opcode().shape().is_data_within()
-                        && self.tracker.goes_on_within_data::<true>(packet, 0, || packet.fast().icrc())
+                        && self.tracker.continues_data_run::<true>(packet, 0, || packet.fast().icrc())
                 }
             };
-            if !goes_on {
+            if !continues {
                 self.push_fast(packet);
             }
         }
@@ -361,15 +289,14 @@ impl Analysis {
     fn push_held(&mut self, held: Held) {
         match held {
             Held::Fast(packet) => self.push_fast(&packet),
-            Held::Encap(prepared) => {
-                self.note_mirror_copy(&prepared.copy);
-                self.push_fast(&prepared.packet);
+            Held::Encap(packet) => {
+                self.note_mirror_copy(packet.copy());
+                self.push_fast(&*packet);
             }
             Held::Frame(held) => {
-                let HeldFrame { time, link, interface, wire_len, frame, icrc, .. } = *held;
-                let record = &Record { time, link, interface, wire_len, frame: &frame };
+                let record = &held.record();
                 let d = self.tracker.options.dissection(record);
-                self.push_parsed(record, &d, icrc);
+                self.push_parsed(record, &d, held.icrc);
             }
         }
     }

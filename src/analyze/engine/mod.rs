@@ -1,6 +1,7 @@
 //! The running analysis: intake of frames, tracking of their flows, trust in ICRCs and checksums.
 
 mod headers;
+mod held;
 mod intake;
 mod prepared;
 mod runs;
@@ -12,7 +13,8 @@ mod transport;
 mod trust;
 
 pub use headers::Headers;
-pub use prepared::{Batch, Known, Prepared, PreparedEncap};
+pub use held::Looked;
+pub use prepared::Batch;
 #[cfg(feature = "state")]
 pub use state::{StateError, is_state};
 use tracker::Window;
@@ -82,7 +84,7 @@ impl Analysis {
         tracker.capture.count(&packet.frame());
         tracker.enter_window(packet.fast().time(), metrics);
         let operation = packet.fast().opcode().operation();
-        if operation == Some(Operation::ReadResponse) && tracker.goes_on_with_data(packet, metrics) {
+        if operation == Some(Operation::ReadResponse) && tracker.takes_data(packet, metrics) {
             return;
         }
         let facts = &packet.facts();
@@ -105,7 +107,7 @@ impl Analysis {
         }
         self.catch_up();
         if d.tunnel_depth() > 0 {
-            self.note_mirror_copy(&MirrorCopy::of_dissection(d));
+            self.note_mirror_copy(MirrorCopy::of_dissection(d).as_ref());
         }
         let Analysis { tracker, metrics, .. } = self;
         tracker.capture.count(&Frame::of(record, d, icrc));

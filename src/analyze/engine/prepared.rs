@@ -1,72 +1,26 @@
-//! Prepared frames: parsed and verified on other threads, without the frames before them; and their intake.
+//! Prepared frames: looked at on other threads, without the frames before them; and their intake.
 
-use super::{Analysis, intake::Held};
+use super::{
+    Analysis,
+    held::{Looked, Waits},
+};
 use crate::{
     analyze::{
         model::Options,
-        packet::{EncapPacket, FastForm, FastPacket, MirrorCopy},
+        packet::{EncapPacket, FastPacket},
     },
     capture::Record,
     dissect::{Dissection, dissect_with},
     icrc::{self, State},
 };
 
-/// A parsed RoCEv2 packet over Ethernet and IPv4, with the state of its ICRC. It is as long as a cache line, since passing it to
-/// another core takes longer than making it.
-#[derive(Clone, Copy, Debug)]
-pub struct Prepared(pub(super) FastPacket);
-
-impl Prepared {
-    /// What became of its ICRC.
-    pub fn icrc(&self) -> State {
-        self.0.icrc()
-    }
-}
-
-/// A [`Prepared`] packet in another encapsulation: over IPv6, in a tunnel, without Ethernet. It is longer.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub struct PreparedEncap {
-    pub(super) packet: EncapPacket,
-    /// A mirror made it.
-    pub(super) copy: Option<MirrorCopy>,
-}
-
-impl PreparedEncap {
-    /// What became of its ICRC.
-    pub fn icrc(&self) -> State {
-        self.packet.fast().icrc()
-    }
-}
-
-/// A prepared frame.
-#[derive(Clone, Copy, Debug)]
-pub enum Known {
-    /// A packet for [`Batch::Fast`].
-    Fast(Prepared),
-    /// A packet for [`Batch::Encap`].
-    Encap(PreparedEncap),
-    /// The state of the ICRC of any other frame, for [`Batch::Frame`].
-    Icrc(State),
-}
-
-impl Known {
-    /// What became of the ICRC.
-    pub fn icrc(&self) -> State {
-        match self {
-            Known::Fast(prepared) => prepared.icrc(),
-            Known::Encap(prepared) => prepared.icrc(),
-            Known::Icrc(icrc) => *icrc,
-        }
-    }
-}
-
-/// Frames that follow each other in the capture, [prepared](Options::prepare) with the analysis' options.
+/// Frames that follow each other in the capture, [looked at](Options::look) with the analysis' options.
 #[derive(Clone, Copy, Debug)]
 pub enum Batch<'a> {
     /// Any number of these.
-    Fast(&'a [Prepared]),
+    Fast(&'a [FastPacket]),
     /// One of these.
-    Encap(&'a PreparedEncap),
+    Encap(&'a EncapPacket),
     /// Any other frame, and the state of its ICRC.
     Frame(&'a Record<'a>, State),
 }
@@ -86,34 +40,56 @@ impl Options {
 
     /// Verifies a frame's ICRC if that is wanted.
     pub fn icrc(&self, d: &Dissection<'_>) -> State {
-        if self.verify_icrc { icrc::verify(d) } else { State::Unchecked }
+        self.checked(|| icrc::verify(d))
     }
 
-    /// Prepares a frame for an analysis with these options.
+    /// The state of an ICRC; unchecked if none is to be verified.
     #[inline(always)]
-    pub fn prepare(&self, record: &Record<'_>) -> Known {
-        match FastPacket::of(&self.dissect, record, self.verify_icrc) {
-            Some(packet) if !self.reference => Known::Fast(Prepared(packet)),
-            _ => self.prepare_other(record),
+    pub(super) fn checked(&self, verify: impl FnOnce() -> State) -> State {
+        if self.verify_icrc { verify() } else { State::Unchecked }
+    }
+
+    /// Looks at a frame, for an analysis with these options.
+    #[inline(always)]
+    pub fn look(&self, record: &Record<'_>) -> Looked {
+        self.look_knowing(record, None)
+    }
+
+    /// [`look`](Self::look) at a frame whose payload may be missing, if the state of its ICRC is known.
+    #[inline(always)]
+    pub(super) fn look_knowing(&self, record: &Record<'_>, icrc: Option<State>) -> Looked {
+        if !self.reference
+            && let Some((packet, rest)) = FastPacket::candidate(record)
+        {
+            let state = || icrc.unwrap_or_else(|| self.checked(|| packet.verify(rest)));
+            if let Some(packet) = packet.checked(&self.dissect, rest, state) {
+                return Looked::Fast(packet);
+            }
         }
+        self.look_closer(record, icrc)
     }
 
     #[inline(never)]
-    fn prepare_other(&self, record: &Record<'_>) -> Known {
-        match EncapPacket::of(&self.dissect, record, self.verify_icrc) {
-            Some((packet, copy)) if !self.reference => Known::Encap(PreparedEncap { packet, copy }),
-            _ => Known::Icrc(self.examine(record).1),
+    fn look_closer(&self, record: &Record<'_>, icrc: Option<State>) -> Looked {
+        if !self.reference
+            && let Some((packet, rest)) = EncapPacket::candidate(&self.dissect, record)
+        {
+            let state = || icrc.unwrap_or_else(|| self.checked(|| packet.verify(rest)));
+            if let Some(packet) = packet.checked(&self.dissect, rest, state) {
+                return Looked::Encap(packet);
+            }
         }
+        Looked::Other(icrc.unwrap_or_else(|| self.examine(record).1))
     }
 }
 
 impl Analysis {
-    /// [`push`](Analysis::push) for frames that any thread has prepared.
+    /// [`push`](Analysis::push) for frames that any thread has looked at.
     #[inline]
     pub fn push_prepared(&mut self, batch: Batch<'_>) {
         match batch {
-            Batch::Fast(packets) => self.push_prepared_fast(packets),
-            Batch::Encap(packet) => self.push_prepared_encap(packet),
+            Batch::Fast(packets) => self.push_known(packets),
+            Batch::Encap(packet) => self.push_known(std::slice::from_ref(packet)),
             Batch::Frame(record, icrc) => {
                 let d = self.tracker.options.dissection(record);
                 match self.intake.sorting.passes(record.time.0) {
@@ -125,36 +101,19 @@ impl Analysis {
     }
 
     #[inline(never)]
-    fn push_prepared_fast(&mut self, packets: &[Prepared]) {
-        for Prepared(packet) in packets {
+    fn push_known<F: Waits>(&mut self, packets: &[F]) {
+        for packet in packets {
+            // A copy stays in registers.
+            let packet = packet.clone();
             if !self.intake.sorting.passes(packet.fast().time()) {
-                self.sort(packet.fast().time(), Held::Fast(*packet));
-            } else if !(self.intake.is_empty() && self.tracker.goes_on_with_fast(packet)) {
-                self.push_or_hold_fast(packet);
+                self.sort(packet.fast().time(), packet.held());
+            } else if self.intake.is_empty()
+                && self.tracker.continues_run::<true>(&packet, 0, || packet.fast().icrc())
+            {
+                self.note_mirror_copy(packet.copy());
+            } else {
+                self.push_or_wait(&packet);
             }
-        }
-    }
-
-    #[inline(never)]
-    fn push_prepared_encap(&mut self, prepared: &PreparedEncap) {
-        let PreparedEncap { packet, copy } = prepared;
-        if !self.intake.sorting.passes(packet.fast().time()) {
-            self.sort(packet.fast().time(), Held::Encap(Box::new(*prepared)));
-        } else if self.intake.is_empty() && self.tracker.goes_on_with_encap(packet) {
-            self.note_mirror_copy(copy);
-        } else if self.is_settled(packet.fast().icrc()) {
-            self.push_settled_encap(packet, copy);
-        } else {
-            self.hold_encap(prepared);
-        }
-    }
-
-    #[cold]
-    fn hold_encap(&mut self, prepared: &PreparedEncap) {
-        self.catch_up();
-        match self.is_settled(prepared.icrc()) {
-            true => self.push_settled_encap(&prepared.packet, &prepared.copy),
-            false => self.hold(Held::Encap(Box::new(*prepared))),
         }
     }
 }

@@ -6,11 +6,10 @@ use crate::{
     analyze::{
         metric::{Metrics, Placed},
         model::{Class, FlowId},
-        packet::{EncapPacket, Facts, FastForm, FastPacket, fast::verify_plain},
+        packet::{Facts, FastForm},
         table::{Responder, flow::RESPONSES},
         track::{request::Response, response::Acknowledged, silence::Lull, step::Packet},
     },
-    capture::Record,
     icrc::State,
     opcode::{Direction, Operation, Service},
 };
@@ -19,41 +18,10 @@ use crate::{
 const MEASURED: u64 = 64;
 
 impl Tracker {
-    /// Takes a frame if it is the next packet of a run; false for any other frame.
+    /// Takes a packet if it is the next one of a run. Where it is not `KNOWN` to have the fast form, that is checked too. `rest`: bytes
+    /// captured after its link header, as if it were over IPv4.
     #[inline(always)]
-    pub(crate) fn goes_on(&mut self, record: &Record<'_>) -> bool {
-        let Some((packet, rest)) = FastPacket::candidate(record) else { return false };
-        let (verify, total, len) = (self.options.verify_icrc, packet.total(), rest.len());
-        let icrc = move || if verify { verify_plain(rest, total) } else { State::Unchecked };
-        self.goes_on_with::<false>(&packet, len, icrc)
-    }
-
-    /// [`goes_on`](Self::goes_on) of an [encapsulated](EncapPacket) packet. `rest`: its bytes from its network header on.
-    #[inline(always)]
-    pub(crate) fn goes_on_encap(
-        &mut self,
-        packet: &EncapPacket,
-        rest: &[u8],
-        icrc: impl FnOnce() -> State,
-    ) -> bool {
-        self.goes_on_with::<false>(packet, rest.len() - packet.more() as usize, icrc)
-    }
-
-    /// Takes a prepared packet if it is the next one of a run.
-    #[inline(always)]
-    pub(crate) fn goes_on_with_fast(&mut self, packet: &FastPacket) -> bool {
-        // A copy stays in registers.
-        let packet = *packet;
-        self.goes_on_with::<true>(&packet, 0, || packet.fast().icrc())
-    }
-
-    /// Takes a prepared [encapsulated](EncapPacket) packet if it is the next one of a run.
-    pub(crate) fn goes_on_with_encap(&mut self, packet: &EncapPacket) -> bool {
-        self.goes_on_with::<true>(packet, 0, || packet.fast().icrc())
-    }
-
-    #[inline(always)]
-    fn goes_on_with<const KNOWN: bool>(
+    pub(crate) fn continues_run<const KNOWN: bool>(
         &mut self,
         packet: &impl FastForm,
         rest: usize,
@@ -62,15 +30,15 @@ impl Tracker {
         let shape = packet.fast().opcode().shape();
         if !shape.is_streamed {
             // The call gets a copy, so that the original stays in registers.
-            return shape.is_data_within() && self.goes_on_within_data::<KNOWN>(&packet.clone(), rest, icrc);
+            return shape.is_data_within() && self.continues_data_run::<KNOWN>(&packet.clone(), rest, icrc);
         }
         let Some(id) = self.flows.with_run_for(packet) else { return false };
-        self.goes_on_in::<KNOWN>(id, packet, rest, icrc)
+        self.continues_run_of::<KNOWN>(id, packet, rest, icrc)
     }
 
     /// Takes a packet if it is the next one of this flow's run. The packet must be [of this run](crate::analyze::table::run::InOrderRun::is_of).
     #[inline(always)]
-    pub(crate) fn goes_on_in<const KNOWN: bool>(
+    pub(crate) fn continues_run_of<const KNOWN: bool>(
         &mut self,
         id: FlowId,
         packet: &impl FastForm,
@@ -122,7 +90,7 @@ impl Tracker {
     /// Takes a response from the middle of a READ if it is the next packet of a run, and the requests may learn of it later.
     /// That holds for nearly all such responses.
     #[inline(never)]
-    pub(crate) fn goes_on_within_data<const KNOWN: bool>(
+    pub(crate) fn continues_data_run<const KNOWN: bool>(
         &mut self,
         packet: &impl FastForm,
         rest: usize,
@@ -169,7 +137,7 @@ impl Tracker {
         }
         let Some(id) = packet.key().and_then(|key| self.flows.found(key)) else { return false };
         let frame = self.number();
-        let Some(Responder { flow, peer, mut own, asked, seen }) = self.flows.responder(id) else {
+        let Some(Responder { flow, peer, asking, mut own, asked, seen }) = self.flows.responder(id) else {
             return false;
         };
         let is_usual = !flow.renew && !flow.was_silent(packet.time()) && flow.service != Service::Cn;
@@ -208,17 +176,17 @@ impl Tracker {
                 repeated: false,
             };
             let wrap = flow.encapsulation;
-            let goes_on = match asked.filter(|asked| !asked.is_data()) {
+            let continues = match asked.filter(|asked| !asked.is_data()) {
                 Some(asked) => asked.answer(peer, &response, &mut self.resolved, &self.config),
                 None => {
                     peer.requests.answer(&response, &mut self.resolved, &self.config);
                     true
                 }
             };
-            if !goes_on {
+            if !continues {
                 self.flows.settle_peer(id);
             }
-            tell(metrics, &mut self.resolved, (Direction::Request, wrap), frame);
+            tell(metrics, &mut self.resolved, (asking, Direction::Request, wrap), frame);
             self.tell_measured(id, metrics);
         }
         self.capture.rdma_packets += 1;
@@ -235,7 +203,7 @@ impl Tracker {
 
     /// Takes a READ response if it is the next packet of a run of READ responses.
     #[inline(never)]
-    pub(super) fn goes_on_with_data(&mut self, packet: &impl FastForm, metrics: &mut Metrics) -> bool {
+    pub(super) fn takes_data(&mut self, packet: &impl FastForm, metrics: &mut Metrics) -> bool {
         let (icrc, is_right) = (packet.fast().icrc(), packet.ip_right());
         if !self.trust.accepts(icrc)
             || !self.trust.accepts_ip(is_right)
@@ -245,7 +213,7 @@ impl Tracker {
         }
         let Some(id) = self.flows.with_run_for(packet) else { return false };
         let (shape, frame) = (packet.fast().opcode().shape(), self.number());
-        let Some((run, asking)) = self.flows.answering(id) else { return false };
+        let Some((run, asker, asking)) = self.flows.answering(id) else { return false };
         let Some(packets) = run.next_data(packet, shape) else { return false };
         let silence = run.silence(packet.fast().time());
         run.take_data(packets, packet, shape, frame);
@@ -261,7 +229,7 @@ impl Tracker {
             run.wait(&may_wait);
             asking.is_behind = true;
         }
-        tell(metrics, &mut self.resolved, (Direction::Request, asking.encapsulation), frame);
+        tell(metrics, &mut self.resolved, (asker, Direction::Request, asking.encapsulation), frame);
         self.tell_measured(id, metrics);
         self.capture.rdma_packets += 1;
         self.bursts.pass(id, packet.fast().time(), packet.l1_bytes());

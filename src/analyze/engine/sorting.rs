@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Analysis, intake::Held};
+use super::{Analysis, held::Held};
 
 /// Frames that wait for those before them.
 #[derive(serde::Serialize, serde::Deserialize)]

@@ -425,10 +425,10 @@ impl Tracker {
                     let Flow { requests, responses, encapsulation, .. } = self.flows.get_mut(id);
                     let encapsulation = *encapsulation;
                     let unanswered = requests.shed(&self.config, &mut self.resolved);
-                    tell(metrics, &mut self.resolved, (Space::Request, encapsulation), 0);
+                    tell(metrics, &mut self.resolved, (id, Space::Request, encapsulation), 0);
                     if let Some(responses) = responses.get_mut() {
                         responses.shed(&self.config, &mut self.resolved);
-                        tell(metrics, &mut self.resolved, (Space::Response, encapsulation), 0);
+                        tell(metrics, &mut self.resolved, (id, Space::Response, encapsulation), 0);
                     }
                     self.flows.on_shed(id, unanswered);
                 }
@@ -475,7 +475,7 @@ impl Tracker {
             return self.flows.drop_held(&old);
         }
         let mut flow = Box::new(std::mem::replace(place, new));
-        finish(&mut flow, &self.config, &mut self.resolved, metrics);
+        finish(id, &mut flow, &self.config, &mut self.resolved, metrics);
         flow.forget();
         if self.flows.keep_retired(&mut flow) {
             self.retired.push(Retired { flow, evicted });
@@ -517,8 +517,8 @@ impl Tracker {
         self.config.is_coarse = self.coarse_ns().is_some();
         self.config.missed = self.flows.flows.iter().map(|flow| flow.requests.missed()).sum();
         self.config.is_sparse = is_sparse(&self.flows.flows);
-        for flow in &mut self.flows.flows {
-            finish(flow, &self.config, &mut self.resolved, metrics);
+        for (id, flow) in (0..).map(FlowId).zip(&mut self.flows.flows) {
+            finish(id, flow, &self.config, &mut self.resolved, metrics);
         }
         self.config.histories.drain(|history| metrics.on_history(&history));
         self.network.pauses.each_open(self.capture.last, &mut |paused| metrics.on_pause(paused));
@@ -544,13 +544,19 @@ fn is_sparse(flows: &[Flow]) -> bool {
 }
 
 /// Decides what a flow has left open.
-fn finish(flow: &mut Flow, config: &TrackConfig, resolved: &mut Vec<Resolved>, metrics: &mut Metrics) {
+fn finish(
+    id: FlowId,
+    flow: &mut Flow,
+    config: &TrackConfig,
+    resolved: &mut Vec<Resolved>,
+    metrics: &mut Metrics,
+) {
     let Flow { requests, responses, ids, encapsulation, .. } = flow;
     requests.finish(ids, config, resolved);
-    tell(metrics, resolved, (Space::Request, *encapsulation), 0);
+    tell(metrics, resolved, (id, Space::Request, *encapsulation), 0);
     if let Some(responses) = responses.get_mut() {
         responses.finish(ids, config, resolved);
-        tell(metrics, resolved, (Space::Response, *encapsulation), 0);
+        tell(metrics, resolved, (id, Space::Response, *encapsulation), 0);
     }
 }
 
@@ -574,16 +580,16 @@ fn tell_silences(
     data.drain(..).for_each(|silence| metrics.on_data_silence(&silence, network));
 }
 
-/// Tells the metrics of verdicts on earlier packets. They hear of the current packet by `on_packet`.
+/// Tells the metrics of verdicts on earlier packets of a flow's PSN space. They hear of the current packet by `on_packet`.
 #[inline(always)]
 pub(super) fn tell(
     metrics: &mut Metrics,
     resolved: &mut Vec<Resolved>,
-    place: (Space, Encapsulation),
+    of: (FlowId, Space, Encapsulation),
     frame: u64,
 ) {
     if !resolved.is_empty() {
-        tell_all(metrics, resolved, place, frame);
+        tell_all(metrics, resolved, of, frame);
     }
 }
 
@@ -592,16 +598,21 @@ pub(super) fn tell(
 fn tell_all(
     metrics: &mut Metrics,
     resolved: &mut Vec<Resolved>,
-    (space, encapsulation): (Space, Encapsulation),
+    (flow, space, encapsulation): (FlowId, Space, Encapsulation),
     frame: u64,
 ) {
     for Resolved { class, fill, .. } in resolved.drain(..).filter(|resolved| resolved.fill.frame != frame) {
         metrics.on_verdict(&Verdict {
             frame: fill.frame,
+            flow,
             space,
+            psn: fill.psn,
             class,
+            time_ns: fill.time,
             encapsulation,
+            payload: fill.bytes,
             l1_bytes: fill.l1_bytes,
+            path_tag: fill.path_tag,
         });
     }
 }

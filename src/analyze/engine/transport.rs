@@ -104,7 +104,7 @@ impl Tracker {
         let before = flow.responses.last_data();
         flow.take_expected_data(facts, shape, frame);
         let mut goes_on = false;
-        if let Some(peer) = peer {
+        if let Some((peer, asking)) = peer.zip(flow.peer) {
             peer.requests.answer(
                 &Response::with_data(facts.psn(), facts.time(), frame),
                 &mut self.resolved,
@@ -112,7 +112,7 @@ impl Tracker {
             );
             // A packet that shows the path MTU must not be counted in a run.
             goes_on = is_alike && peer.requests.knows_mtu();
-            tell(metrics, &mut self.resolved, (Direction::Request, flow.encapsulation), frame);
+            tell(metrics, &mut self.resolved, (asking, Direction::Request, flow.encapsulation), frame);
         }
         self.tell_measured(id, metrics);
         if let Some(before) = before.filter(|before| facts.time() - before > self.quiet_ns) {
@@ -331,7 +331,7 @@ impl Tracker {
         let before =
             if request.operation == Operation::ReadRequest { flow.requests.counts.triggers } else { [0; 5] };
         let class = flow.requests.on_request(request, &flow.ids, &self.config, &mut self.resolved);
-        tell(metrics, &mut self.resolved, (Direction::Request, flow.encapsulation), request.packet.frame);
+        tell(metrics, &mut self.resolved, (id, Direction::Request, flow.encapsulation), request.packet.frame);
         if PlaceOfRequests::of(flow) != place {
             self.connections.moved(&self.flows, id);
         }
@@ -381,14 +381,14 @@ impl Tracker {
             Some(flow.responses.acknowledge(packet, &said, &flow.ids))
         };
         let wrap = flow.encapsulation;
-        tell(metrics, &mut self.resolved, (Direction::Response, wrap), packet.frame);
+        tell(metrics, &mut self.resolved, (id, Direction::Response, wrap), packet.frame);
         if class == Some(Class::CaptureDuplicate) {
             return class;
         }
         if operation == Operation::Acknowledge {
             count_acknowledgement(flow, syndrome);
         }
-        if let Some(peer) = peer {
+        if let Some((peer, asking)) = peer.zip(flow.peer) {
             let response = Response {
                 psn,
                 operation,
@@ -398,7 +398,7 @@ impl Tracker {
                 repeated: class == Some(Class::Retransmission),
             };
             peer.requests.answer(&response, &mut self.resolved, &self.config);
-            tell(metrics, &mut self.resolved, (Direction::Request, wrap), packet.frame);
+            tell(metrics, &mut self.resolved, (asking, Direction::Request, wrap), packet.frame);
             self.tell_measured(id, metrics);
         }
         if let Some(before) = before.filter(|_| operation == Operation::ReadResponse) {

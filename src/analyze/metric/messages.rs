@@ -1,9 +1,6 @@
 //! Messages one by one, as they are complete.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    ops::Range,
-};
+use std::{collections::VecDeque, ops::Range};
 
 use super::{Measured, Metric, Placed, Verdict, Wants, What};
 use crate::{
@@ -24,8 +21,6 @@ pub struct Messages {
     tell: Box<dyn FnMut(&report::Message) + Send>,
     flows: Vec<Flow>,
     kept: usize,
-    /// Packets whose class is open, by their frames: the flow and the PSN.
-    undecided: HashMap<u64, (FlowId, u64), foldhash::fast::FixedState>,
 }
 
 /// The messages of a flow, in the order of their PSNs.
@@ -63,8 +58,6 @@ struct Message {
 
 /// PSNs of the first packet begin here, so that earlier ones have a number too.
 const BASE: u64 = 1 << 32;
-/// Packets whose class is open that are remembered.
-const MOST_UNDECIDED: usize = 1 << 14;
 
 impl Messages {
     /// Messages of a flow that wait, though they are complete.
@@ -76,7 +69,7 @@ impl Messages {
 
     /// The metric that calls this function.
     pub fn new(tell: impl FnMut(&report::Message) + Send + 'static) -> Messages {
-        Messages { tell: Box::new(tell), flows: Vec::new(), kept: 0, undecided: HashMap::default() }
+        Messages { tell: Box::new(tell), flows: Vec::new(), kept: 0 }
     }
 
     /// Tells of all messages that are kept: the capture is over.
@@ -300,24 +293,18 @@ impl Metric for Messages {
         flow.newest = flow.newest.max(x);
         let is_new = flow.take(x, packet, place);
         self.kept += is_new as usize;
-        if place.class.is_none() {
-            if self.undecided.len() >= MOST_UNDECIDED {
-                // Of flows that are gone, above all.
-                self.undecided.clear();
-            }
-            self.undecided.insert(place.frame, (id, x));
-        }
         if is_new {
             self.shrink(id);
         }
     }
 
     fn on_verdict(&mut self, verdict: &Verdict) {
-        let Some((id, x)) = self.undecided.remove(&verdict.frame) else { return };
-        if verdict.class == Class::Retransmission
-            && let Some(flow) = self.flows.get_mut(id.0 as usize)
-            && let Some(message) = flow.before(x).and_then(|at| flow.list.get_mut(at))
-        {
+        if verdict.class != Class::Retransmission || verdict.space != Space::Request {
+            return;
+        }
+        let Some(flow) = self.flows.get_mut(verdict.flow.0 as usize) else { return };
+        let x = verdict.psn.unwrap_near(flow.newest);
+        if let Some(message) = flow.before(x).and_then(|at| flow.list.get_mut(at)) {
             message.resent += 1;
         }
     }
@@ -350,7 +337,7 @@ impl Metric for Messages {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.kept * size_of::<Message>() + self.undecided.len() * size_of::<(u64, (FlowId, u64))>()
+        self.kept * size_of::<Message>()
     }
 
     /// An empty span, so that no packet is in a run.

@@ -41,7 +41,7 @@ use super::{
 use crate::{
     dissect::Encapsulation,
     report::{self, Head},
-    wire::Ecn,
+    wire::{Ecn, Psn},
 };
 
 /// The answer to one question about a capture. The analysis tells it of all frames, asks it for its section of the report, and
@@ -176,14 +176,23 @@ impl Placed {
 pub struct Verdict {
     /// The packet's frame number.
     pub frame: u64,
+    /// Its flow, which may have been [retired](Metric::on_retire) just before.
+    pub flow: FlowId,
     /// Its PSN space.
     pub space: Space,
+    /// Its PSN.
+    pub psn: Psn,
     /// What it was.
     pub class: Class,
+    /// When it was captured, in nanoseconds since 1970.
+    pub time_ns: i64,
     /// Its encapsulation.
     pub encapsulation: Encapsulation,
+    /// Bytes of its payload, without pad.
+    pub payload: u32,
     /// Its bytes on the wire, see [`overhead::l1_bytes`].
     pub l1_bytes: u32,
+    pub(crate) path_tag: u64,
 }
 
 /// What a metric may need for its section of the report.

@@ -1,8 +1,6 @@
 //! Traffic by class: DSCP and priority (PCP) of RoCE, service level and virtual lane of native InfiniBand. Which class has the marks,
 //! the losses, the waits; and whether the classes are those that the user's map wants.
 
-use foldhash::fast::RandomState;
-use hashbrown::HashMap;
 use hdrhistogram::Histogram;
 
 use super::{Context, Metric, Placed, Verdict, bit_rate, per_flow::PerFlow, ratio};
@@ -20,8 +18,6 @@ use crate::{
 
 /// Classes that are told apart; the last one has the rest.
 const MAX_CLASSES: usize = 254;
-/// Packets whose class is not decided yet, by their frames.
-const MAX_PENDING: usize = 1 << 16;
 /// Flows whose latencies are summed up for their class.
 const MAX_LATENCIES: usize = 1 << 12;
 /// Flows that are listed of a kind.
@@ -40,7 +36,6 @@ pub struct Traffic {
     places: Box<[u8; PLACES]>,
     classes: Vec<Sums>,
     flows: PerFlow<OfFlow>,
-    pending: HashMap<u64, u8, RandomState>,
 }
 
 /// The classes of a flow's packets.
@@ -87,12 +82,7 @@ impl Sums {
 
 impl Default for Traffic {
     fn default() -> Traffic {
-        Traffic {
-            places: Box::new([NONE; PLACES]),
-            classes: Vec::new(),
-            flows: PerFlow::default(),
-            pending: HashMap::default(),
-        }
+        Traffic { places: Box::new([NONE; PLACES]), classes: Vec::new(), flows: PerFlow::default() }
     }
 }
 
@@ -190,9 +180,6 @@ impl Metric for Traffic {
             sums.retransmits += (place.class == Some(Class::Retransmission)) as u64;
             sums.naks += (packet.syndrome() == Some(Syndrome::PSN_SEQUENCE_ERROR)) as u64;
         }
-        if place.class.is_none() && self.pending.len() < MAX_PENDING {
-            self.pending.insert(place.frame, class);
-        }
         // Datagrams have no connection: each may have a class of its own.
         let Some(id) = place.flow.filter(|_| packet.opcode().service() != Service::Ud) else { return };
         if is_data {
@@ -223,11 +210,11 @@ impl Metric for Traffic {
     }
 
     fn on_verdict(&mut self, verdict: &Verdict) {
-        if let Some(class) = self.pending.remove(&verdict.frame)
-            && verdict.class == Class::Retransmission
-            && let Some(sums) = self.classes.get_mut(class as usize)
-        {
-            sums.retransmits += 1;
+        if verdict.class == Class::Retransmission {
+            let class = self.class(verdict.path_tag, verdict.time_ns);
+            if let Some(sums) = self.classes.get_mut(class as usize) {
+                sums.retransmits += 1;
+            }
         }
     }
 

@@ -2,9 +2,7 @@
 
 use super::{
     FastForm, FastPacket, Frame, MirrorCopy,
-    fast::{
-        HEADERS, IPV6_MORE, VERSION_4_WHOLE, VERSION_6, WORDS, verify, verify_plain, with_priority, words,
-    },
+    fast::{HEADERS, IPV6_MORE, VERSION_4_WHOLE, VERSION_6, WORDS, verify, with_priority, words},
     inside::Inside,
     key::{Key, Wide},
     path_tag,
@@ -18,24 +16,30 @@ use crate::{
 
 /// The fast form of a packet in any encapsulation other than Ethernet and IPv4.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct EncapPacket {
+pub struct EncapPacket {
     /// The packet as it would be over IPv4 in an Ethernet frame; its lengths differ by those of the headers before UDP.
     plain: FastPacket,
     key: Key,
     /// See [`Key::short`].
     short: (u64, u32),
     frame: Frame,
+    /// A mirror made it.
+    copy: Option<MirrorCopy>,
 }
 
 impl EncapPacket {
-    /// The fast form of a frame, not [checked](Self::checked) yet, and where the packet is in the frame.
+    /// What became of its ICRC.
+    pub fn icrc(&self) -> State {
+        self.plain.icrc()
+    }
+
+    /// The fast form of a frame, not [checked](Self::checked) yet, and its captured bytes from its network header on.
     #[inline(always)]
     pub(crate) fn candidate<'a>(
         options: &dissect::Options,
         record: &Record<'a>,
-    ) -> Option<(EncapPacket, Inside<'a>)> {
-        let inside = Inside::of(options, record)?;
-        let Inside { is_ipv4, tags, vni, rest, wire_len, .. } = inside;
+    ) -> Option<(EncapPacket, &'a [u8])> {
+        let Inside { is_ipv4, tags, vni, copy, rest, wire_len } = Inside::of(options, record)?;
         let (headers, ipv6) = match is_ipv4 {
             true => (words::<HEADERS, WORDS>(rest.first_chunk()?), None),
             false => over_ipv6(rest.first_chunk()?).map(|(headers, addresses)| (headers, Some(addresses)))?,
@@ -70,51 +74,28 @@ impl EncapPacket {
             Some(vni) => key.in_vxlan(vni),
             None => key,
         };
-        Some((EncapPacket { plain, key, short: key.short()?, frame }, inside))
-    }
-
-    /// The fast form, and the mirror that made the copy; `None` for a frame that has none. Verifies the ICRC if that is wanted.
-    #[inline]
-    pub(crate) fn of(
-        options: &dissect::Options,
-        record: &Record<'_>,
-        verify: bool,
-    ) -> Option<(EncapPacket, Option<MirrorCopy>)> {
-        let (packet, Inside { rest, copy, .. }) = EncapPacket::candidate(options, record)?;
-        let icrc = || if verify { packet.verify(rest) } else { State::Unchecked };
-        Some((packet.checked(options, rest, icrc)?, copy))
-    }
-
-    /// The fast form of a packet whose payload may be missing, with the known state of its ICRC.
-    pub(crate) fn known(
-        options: &dissect::Options,
-        record: &Record<'_>,
-        icrc: State,
-    ) -> Option<(EncapPacket, Option<MirrorCopy>)> {
-        let (packet, Inside { rest, copy, .. }) = EncapPacket::candidate(options, record)?;
-        Some((packet.checked(options, rest, || icrc)?, copy))
+        Some((EncapPacket { plain, key, short: key.short()?, frame, copy }, rest))
     }
 
     /// The packet with its ICRC's state, if all that the fast form assumes holds.
     #[inline(always)]
     pub(crate) fn checked(
-        self,
+        &self,
         options: &dissect::Options,
         rest: &[u8],
         icrc: impl FnOnce() -> State,
     ) -> Option<EncapPacket> {
         let version = if self.is_ipv4() { VERSION_4_WHOLE } else { VERSION_6 };
         let ext_word = self.plain.ext_word(options, version, rest.get(HEADERS + self.more() as usize..)?)?;
-        Some(EncapPacket { plain: self.plain.with(ext_word, icrc()), ..self })
+        Some(EncapPacket { plain: self.plain.with(ext_word, icrc()), ..*self })
     }
 
     /// The state of its ICRC; unchecked where the packet was cut.
     #[inline(always)]
     pub(crate) fn verify(&self, rest: &[u8]) -> State {
-        let total = self.plain.total();
         match self.is_ipv4() {
-            true => verify_plain(rest, total),
-            false => verify(rest, total + IPV6_MORE, icrc::of_rocev2_ipv6),
+            true => self.plain.verify(rest),
+            false => verify(rest, self.plain.total() + IPV6_MORE, icrc::of_rocev2_ipv6),
         }
     }
 }
@@ -149,6 +130,11 @@ impl FastForm for EncapPacket {
     #[inline(always)]
     fn fast(&self) -> &FastPacket {
         &self.plain
+    }
+
+    #[inline(always)]
+    fn copy(&self) -> Option<&MirrorCopy> {
+        self.copy.as_ref()
     }
 
     #[inline(always)]

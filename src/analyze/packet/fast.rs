@@ -7,7 +7,7 @@
 //! [`EncapPacket`](super::EncapPacket) is the fast form over IPv6, with another link header, or in a tunnel.
 
 use super::{
-    FARTHEST, Facts, Frame,
+    FARTHEST, Facts, Frame, MirrorCopy,
     facts::{
         ACK_REQ, BECN, HAS_AETH, HAS_DMA_LEN, HAS_IP_ID, HAS_KEY, Marks, flag, is_ack_expected, vantage,
     },
@@ -24,7 +24,8 @@ use crate::{
     wire_cost::{FCS, GAP, ICRC, PREAMBLE, SHORTEST_FRAME},
 };
 
-/// A packet in its fast form.
+/// A packet in its fast form: RoCEv2 over Ethernet and IPv4. It is as long as a cache line, since to pass it to another core takes
+/// longer than to make it.
 ///
 /// ```text
 ///            63            48 47            32 31            16 15             0
@@ -35,7 +36,7 @@ use crate::{
 ///         4 |F B resv|  destination QP        |A resv|         PSN            |
 /// ```
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct FastPacket {
+pub struct FastPacket {
     pub(super) time: i64,
     pub(super) headers: [u64; WORDS],
     /// The AETH, or the RETH's DMA length. For other packets it has no meaning.
@@ -169,20 +170,22 @@ impl FastPacket {
         ))
     }
 
-    /// The fast form; `None` for a frame that has none. With `verify`, the ICRC is verified.
+    /// The packet with its ICRC's state, if all that the fast form assumes holds. `rest`: the bytes behind its link header.
     #[inline(always)]
-    pub(crate) fn of(options: &dissect::Options, record: &Record<'_>, verify: bool) -> Option<FastPacket> {
-        let (packet, rest) = FastPacket::candidate(record)?;
-        let ext_word = packet.ext_word(options, VERSION_4_WHOLE, rest.get(HEADERS..)?)?;
-        let icrc = if verify { verify_plain(rest, packet.total()) } else { State::Unchecked };
-        Some(packet.with(ext_word, icrc))
+    pub(crate) fn checked(
+        &self,
+        options: &dissect::Options,
+        rest: &[u8],
+        icrc: impl FnOnce() -> State,
+    ) -> Option<FastPacket> {
+        let ext_word = self.ext_word(options, VERSION_4_WHOLE, rest.get(HEADERS..)?)?;
+        Some(self.with(ext_word, icrc()))
     }
 
-    /// The fast form of a packet whose payload may be missing, with the known state of its ICRC.
-    pub(crate) fn known(options: &dissect::Options, record: &Record<'_>, icrc: State) -> Option<FastPacket> {
-        let (packet, rest) = FastPacket::candidate(record)?;
-        let ext_word = packet.ext_word(options, VERSION_4_WHOLE, rest.get(HEADERS..)?)?;
-        Some(packet.with(ext_word, icrc))
+    /// The state of its ICRC; unchecked where the packet was cut. `rest`: the bytes behind its link header.
+    #[inline(always)]
+    pub(crate) fn verify(&self, rest: &[u8]) -> State {
+        verify(rest, self.total(), icrc::of_rocev2_ipv4)
     }
 
     /// The value for the field `ext_word`; `None` if the packet has no fast form. `version`: the first bits of the network header;
@@ -208,9 +211,9 @@ impl FastPacket {
     }
 
     #[inline(always)]
-    pub(super) fn with(self, ext_word: u32, icrc: State) -> FastPacket {
+    pub(super) fn with(&self, ext_word: u32, icrc: State) -> FastPacket {
         let right = if self.is_right() { IP_RIGHT } else { 0 };
-        FastPacket { ext_word, tags: self.tags | (icrc as u16) << ICRC_STATE | right, ..self }
+        FastPacket { ext_word, tags: self.tags | (icrc as u16) << ICRC_STATE | right, ..*self }
     }
 
     /// Whether its lengths agree, its payload fits its operation code, and all headers are captured. `rest`: number of captured
@@ -297,8 +300,9 @@ impl FastPacket {
         if self.opcode().shape().has_aeth { self.ext_word } else { 0 }
     }
 
+    /// What became of its ICRC.
     #[inline(always)]
-    pub(crate) fn icrc(&self) -> State {
+    pub fn icrc(&self) -> State {
         const GOOD: u16 = State::Good as u16;
         const BAD: u16 = State::Bad as u16;
         match self.tags >> ICRC_STATE & 3 {
@@ -394,6 +398,9 @@ pub(crate) trait FastForm: Clone {
     /// The packet as it would be over IPv4 in an Ethernet frame.
     fn fast(&self) -> &FastPacket;
 
+    /// The mirror that made it, if a mirror did.
+    fn copy(&self) -> Option<&MirrorCopy>;
+
     /// Addresses and the destination's queue pair, as [`Key::short`] has them.
     fn ends(&self) -> (u64, u32);
 
@@ -485,6 +492,11 @@ impl FastForm for FastPacket {
     }
 
     #[inline(always)]
+    fn copy(&self) -> Option<&MirrorCopy> {
+        None
+    }
+
+    #[inline(always)]
     fn ends(&self) -> (u64, u32) {
         (self.headers[1] << 32 | self.headers[2] >> 32, self.dest_qp())
     }
@@ -536,14 +548,8 @@ pub(super) fn with_priority(mut headers: [u64; WORDS], tags: u16) -> [u64; WORDS
     headers
 }
 
-/// The state of a packet's ICRC; unchecked where it was cut. `rest`: the bytes from its network header on, of which `total` are
-/// the packet.
-#[inline(always)]
-pub(crate) fn verify_plain(rest: &[u8], total: u32) -> State {
-    verify(rest, total, icrc::of_rocev2_ipv4)
-}
-
-/// The state of a packet's ICRC, by the function that computes it.
+/// The state of a packet's ICRC, by the function that computes it; unchecked where it was cut. `rest`: the bytes from its network
+/// header on, of which `total` are the packet.
 #[inline(always)]
 pub(super) fn verify(rest: &[u8], total: u32, icrc: impl Fn(&[u8]) -> Option<[u8; 4]>) -> State {
     if rest.len() < total as usize { State::Unchecked } else { verify_whole(&rest[..total as usize], icrc) }

@@ -12,9 +12,10 @@ mod lengths;
 mod mirror;
 pub(crate) mod path_tag;
 
-pub(crate) use encap::EncapPacket;
+pub use encap::EncapPacket;
 pub use facts::Facts;
-pub(crate) use fast::{FastForm, FastPacket, RunKey};
+pub use fast::FastPacket;
+pub(crate) use fast::{FastForm, RunKey};
 pub use lengths::l1_bytes;
 pub(crate) use mirror::MirrorCopy;
 

@@ -385,7 +385,8 @@ impl Flows {
     #[inline(always)]
     pub(crate) fn responder(&mut self, id: FlowId) -> Option<Responder<'_>> {
         let answering = id.0 as usize;
-        let asked = self.flows.get(answering)?.peer?.0 as usize;
+        let asking = self.flows.get(answering)?.peer?;
+        let asked = asking.0 as usize;
         if self.flows.get(asked)?.is_behind {
             self.learn(asked);
         }
@@ -399,13 +400,14 @@ impl Flows {
                 (Some(own), Some(asked))
             }
         };
-        Some(Responder { flow, peer, own, asked, seen: self.seen.get_mut(answering)? })
+        Some(Responder { flow, peer, asking, own, asked, seen: self.seen.get_mut(answering)? })
     }
 
-    /// For the next READ response: the run of responses, and the flow with the requests.
+    /// For the next READ response: the run of responses, and the flow with the requests, with its number.
     #[inline(always)]
-    pub(crate) fn answering(&mut self, id: FlowId) -> Option<(&mut InOrderRun, &mut Flow)> {
-        let asking = self.flows.get(id.0 as usize)?.peer?.0 as usize;
+    pub(crate) fn answering(&mut self, id: FlowId) -> Option<(&mut InOrderRun, FlowId, &mut Flow)> {
+        let asker = self.flows.get(id.0 as usize)?.peer?;
+        let asking = asker.0 as usize;
         let Flow { in_run, is_behind, .. } = *self.flows.get(asking)?;
         if in_run && self.runs.get(asking).is_some_and(|run| !run.is_data()) {
             self.end_run(asking);
@@ -413,7 +415,7 @@ impl Flows {
         if is_behind {
             self.learn(asking);
         }
-        Some((self.runs.get_mut(id.0 as usize)?, self.flows.get_mut(asking)?))
+        Some((self.runs.get_mut(id.0 as usize)?, asker, self.flows.get_mut(asking)?))
     }
 
     /// Ends a flow's run. Afterwards the flow knows of all its packets, and of all answers to them.
@@ -597,8 +599,9 @@ const WORTH_IT: u64 = 16;
 pub(crate) struct Responder<'a> {
     /// The flow of the acknowledgement.
     pub(crate) flow: &'a mut Flow,
-    /// The flow whose requests it acknowledges.
+    /// The flow whose requests it acknowledges, and its number.
     pub(crate) peer: &'a mut Flow,
+    pub(crate) asking: FlowId,
     /// Their runs, if they have any.
     pub(crate) own: Option<&'a mut InOrderRun>,
     pub(crate) asked: Option<&'a mut InOrderRun>,

@@ -28,6 +28,7 @@ pub(crate) struct Packet {
     /// Its receiver must acknowledge it.
     pub(crate) ack_expected: bool,
     pub(crate) is_marked: bool,
+    pub(crate) path_tag: u64,
 }
 
 impl Packet {
@@ -46,6 +47,7 @@ impl Packet {
             vantage: facts.vantage(),
             ack_expected: facts.is_ack_expected(),
             is_marked: facts.mark() == Ecn::CE,
+            path_tag: facts.path_tag(),
         }
     }
 }
@@ -91,6 +93,8 @@ impl Context<'_> {
 pub(crate) struct GapFill {
     pub(crate) x: u64,
     pub(crate) end: u64,
+    pub(crate) psn: Psn,
+    pub(crate) path_tag: u64,
     pub(crate) time: i64,
     pub(crate) frame: u64,
     pub(crate) bytes: u32,
@@ -120,8 +124,9 @@ pub(crate) struct Resolved {
 impl Resolved {
     /// The verdict on a repetition that is counted already.
     pub(crate) fn of(p: &Packet, class: Class) -> Resolved {
-        let &Packet { time, frame, bytes, l1_bytes, .. } = p;
-        let fill = GapFill { time, frame, bytes, l1_bytes, hole_time: time, ..GapFill::default() };
+        let &Packet { psn, path_tag, time, frame, bytes, l1_bytes, .. } = p;
+        let fill =
+            GapFill { psn, path_tag, time, frame, bytes, l1_bytes, hole_time: time, ..GapFill::default() };
         Resolved::by(fill, class, Evidence::Run)
     }
 

@@ -32,9 +32,6 @@ mod track;
 
 use std::{collections::BTreeMap, ops::Range};
 
-use foldhash::fast::RandomState;
-use hashbrown::HashMap;
-
 pub use super::{Measured, What};
 use super::{Metric, Placed, Verdict, Wants};
 use crate::{
@@ -45,7 +42,7 @@ use crate::{
         table::run::RunSum,
     },
     opcode::Operation,
-    wire::{Acknowledgement, Syndrome},
+    wire::{Acknowledgement, Psn, Syndrome},
 };
 pub use bins::{Axis, Bin, Bins};
 pub use charts::pause_chart;
@@ -56,8 +53,6 @@ pub use track::{Kind, Stretch, Track};
 
 /// The budget of bytes, where none is given.
 pub const BUDGET: usize = 128 << 20;
-/// Packets whose class is undecided, at most. Beyond, they count as ambiguous.
-const MOST_PENDING: usize = 1 << 18;
 /// The score of a flow that was asked for.
 const WANTED: u64 = u64::MAX / 2;
 /// Every so many packets the memory is measured.
@@ -76,7 +71,6 @@ pub struct Timeline {
     /// Traffic by DSCP; `None` where a packet has none.
     classes: BTreeMap<Option<u8>, Bins>,
     pauses: Pauses,
-    pending: HashMap<u64, Pending, RandomState>,
     unmeasured: u32,
     left_out: u64,
 }
@@ -99,15 +93,6 @@ impl Slot {
     }
 }
 
-/// A packet whose class is not known yet.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-struct Pending {
-    flow: FlowId,
-    psn: u32,
-    ns: i64,
-    payload: u32,
-}
-
 impl Default for Timeline {
     fn default() -> Timeline {
         Timeline::new(BUDGET, Vec::new())
@@ -125,7 +110,6 @@ impl Timeline {
             over: Vec::new(),
             classes: BTreeMap::new(),
             pauses: Pauses::default(),
-            pending: HashMap::default(),
             unmeasured: 0,
             left_out: 0,
         }
@@ -163,9 +147,7 @@ impl Timeline {
 
     /// Bytes that it takes, approximately.
     pub fn bytes(&self) -> usize {
-        self.lines().map(Line::bytes).sum::<usize>()
-            + self.lines.capacity() * size_of::<Slot>()
-            + self.pending.capacity() * size_of::<(u64, Pending)>()
+        self.lines().map(Line::bytes).sum::<usize>() + self.lines.capacity() * size_of::<Slot>()
     }
 
     fn axis(&mut self, ns: i64) -> Axis {
@@ -311,7 +293,6 @@ impl Metric for Timeline {
         if is_marked || kind.is_some_and(|kind| !kind.is_ordinary()) {
             self.revive(id);
         }
-        let has_room = self.pending.len() < MOST_PENDING;
         let Some(line) = self.line_of(id, packet) else { return };
         line.packets += 1;
         line.dscp = dscp;
@@ -341,10 +322,8 @@ impl Metric for Timeline {
                 let syndrome = syndrome.map_or(0, |syndrome| syndrome.0);
                 line.event(Stretch { syndrome, ..line::one(kind, space, psn, ns, frame) });
             }
-            None if has_room => {
-                self.pending.insert(frame, Pending { flow: id, psn, ns, payload });
-            }
-            None => line.event(line::one(Kind::Ambiguous, space, psn, ns, frame)),
+            // It is drawn with the verdict.
+            None => {}
         }
     }
 
@@ -382,7 +361,7 @@ impl Metric for Timeline {
     }
 
     fn on_verdict(&mut self, verdict: &Verdict) {
-        let Some(Pending { flow, psn, ns, payload }) = self.pending.remove(&verdict.frame) else { return };
+        let &Verdict { frame, flow, space, psn: Psn(psn), time_ns: ns, payload, .. } = verdict;
         let axis = self.axis(ns);
         let Some(line) = self.lines.get_mut(flow.0 as usize).and_then(Slot::line) else { return };
         // A late packet of an unknown place is not a first transmission in order.
@@ -390,7 +369,7 @@ impl Metric for Timeline {
             Kind::New => Kind::Late,
             kind => kind,
         };
-        line.event(line::one(kind, verdict.space, psn, ns, verdict.frame));
+        line.event(line::one(kind, space, psn, ns, frame));
         let bin = Bin {
             goodput_bytes: if kind == Kind::Late { payload as u64 } else { 0 },
             resent: (kind == Kind::Again) as u32,
