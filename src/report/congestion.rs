@@ -1,8 +1,11 @@
-//! Marks, notifications, pauses, and how flows spread over paths.
+//! Marks and notifications, and what came of them.
 
 use std::collections::BTreeMap;
 
-use super::{Confidence, Pacing, PauseEnd, Summary, Why};
+use super::{
+    Confidence, Pacing, Summary, Why, clean,
+    units::{bits, count, duration, percent, several},
+};
 
 records! {
     /// Marks and notifications over the whole capture.
@@ -174,202 +177,95 @@ records! {
         /// From one IP address.
         pub per_port: Option<Summary>,
     }
+}
 
-    /// Pauses that one sender asked for at one priority.
-    pub struct Pause {
-        /// The interface that captured the frames.
-        pub link: String,
-        /// The sender's Ethernet address.
-        pub sender: String,
-        /// The priority, 0 to 7; `None` for 802.3x, which stops all priorities.
-        pub priority: Option<u8>,
-        /// Pause frames about this priority.
-        pub frames: u64,
-        /// Frames that ask for a pause.
-        pub xoff: u64,
-        /// Frames that end a pause.
-        pub xon: u64,
-        /// Frames that end a pause while there was none.
-        pub stray_xon: u64,
-        /// Frames that prolong a pause.
-        pub refreshes: u64,
-        /// How many pauses there were.
-        pub intervals: Option<u64>,
-        /// How many of them began within a millisecond after a mark (CE) or a CNP, of any flow in the capture: the network was congested
-        /// first, as with incast. A receiver that is slow by itself pauses without that. `None` where nothing is ECN-capable.
-        pub after_marks: Option<u64>,
-        /// Nanoseconds paused, in sum.
-        pub paused_ns: Option<u64>,
-        /// The longest pause in nanoseconds.
-        pub longest_ns: Option<u64>,
-        /// The share of the capture's time that was paused: 0 to 1.
-        pub duty_ratio: Option<f64>,
-        /// How many pauses ended how.
-        pub ended: BTreeMap<PauseEnd, u64>,
-        /// The pauses one by one, by time: the first 256 of each sender and priority at most.
-        pub ledger: Vec<PauseInterval>,
-        /// Pause quanta asked for, in sum: 512 bit times each.
-        pub quanta: u64,
-        /// The first frame about this priority, from 1.
-        pub first_frame: u64,
-        /// What it did to flows of this priority on this link; `None` without the link's speed.
-        pub effect: Option<PauseEffect>,
-        /// Frames of this priority that the paused end sent although it was paused; `None` where the link's speed is not known, or which
-        /// end sent a frame: that needs `--links` with a host's address at one end.
-        pub violations: Option<PauseViolations>,
-        /// Times in which the sender paused the link without a break.
-        pub storms: Option<Vec<Storm>>,
-        /// Why figures are missing.
-        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-        pub why: Why,
+impl Congestion {
+    /// What they are over the whole capture, in a sentence.
+    pub fn sentence(&self) -> String {
+        if self.ect_packets == 0 && self.cnps == 0 {
+            return "no packet is ECN-capable, and there are no CNPs".into();
+        }
+        let mut text = match self.ce_ratio {
+            Some(ratio) => format!("{} of the ECN-capable data packets are marked (CE)", percent(ratio)),
+            None => "no data packet is ECN-capable".into(),
+        };
+        if self.ce_control_packets > 0 {
+            text += &format!(", and {} (ACKs or CNPs)", several(self.ce_control_packets, "control packet"));
+        }
+        text += &match self.cnps {
+            0 => "; no CNPs".to_owned(),
+            n => format!("; {}", several(n, "CNP")),
+        };
+        if let Some(gaps) = self.cnp_interval_ns.per_qp {
+            text += &format!(", per queue pair {} apart in the median", duration(gaps.p50));
+        }
+        if let (Some(scope), Some(ns)) = (self.pacing, self.pacing_interval_ns) {
+            text += &format!(", paced at {} or more {}", duration(ns), scope.words());
+            if let Some(sure) = self.pacing_confidence {
+                text += &format!(" (inferred, {})", sure.name());
+            }
+        }
+        if let Some(expected) = self.expected_cnps.filter(|_| self.ce_packets > 0) {
+            text += &format!("; the marks should trigger {}", count(expected));
+        }
+        if self.cnps_without_ce > 0 {
+            text += &format!(
+                "; {} to senders without a marked packet: the congestion is after the tap, or the CNPs answer losses",
+                several(self.cnps_without_ce, "CNP")
+            );
+        }
+        if self.cnps_near_nak > 0 {
+            text += &format!("; {} within 5 µs of a NAK", count(self.cnps_near_nak));
+        }
+        if self.cnps_unattributed > 0 {
+            text += &format!(
+                "; {} target flows that are not in the capture",
+                several(self.cnps_unattributed, "CNP")
+            );
+        }
+        if self.becn_acks > 0 {
+            text += &format!("; {} with BECN", several(self.becn_acks, "ACK"));
+        }
+        text
     }
+}
 
-    /// What pauses did to flows: those whose requests were silent during most of them.
-    #[derive(Copy, Eq)]
-    pub struct PauseEffect {
-        /// Flows that were silent in them. Their sender stopped, or their acknowledgements did.
-        pub flows: u64,
-        /// Nanoseconds of the pauses in which these flows were silent: the one that was so longest.
-        pub effective_ns: u64,
-        /// Messages whose sending stopped in the middle, each time that it did.
-        pub messages_stopped: u64,
-        /// Messages that had begun before a pause and were not acknowledged before its end, each time.
-        pub messages_spanning: u64,
-        /// Retransmission timeouts, where the sender waited for the most part in a pause.
-        pub timeouts: u64,
-        /// Retransmitted packets after these.
-        pub retransmits: u64,
+impl Dcqcn {
+    /// Which model is nearest, and how far the others are off.
+    pub fn sentence(&self) -> String {
+        let off = |ratio: f64| format!("{} off", percent(ratio));
+        let others = self
+            .models
+            .iter()
+            .skip(1)
+            .map(|model| format!("{} {}", clean(&model.name), off(model.error_ratio)));
+        let others = others.collect::<Vec<_>>().join(", ");
+        let start = match self.start_is_speed {
+            true => "the link's speed",
+            false => "its rate before",
+        };
+        let best = match (&*self.best, self.fits) {
+            ("none", true) => "nearest is a sender that ignores CNPs".to_owned(),
+            (name, true) => format!("parameters {} fit best", clean(name)),
+            (name, false) => format!("no parameters fit; nearest: {}", clean(name)),
+        };
+        format!("{best}, {} ({others}); from {start}", off(self.error_ratio))
     }
+}
 
-    /// Frames of a paused priority that came later than the paused end needs to stop: 2 µs and the time of one frame of 9,216 bytes after
-    /// the frame that asked for the pause.
-    #[derive(Copy, Eq)]
-    pub struct PauseViolations {
-        /// How many, of the InfiniBand transport.
-        pub frames: u64,
-        /// The first one.
-        pub first_frame: Option<u64>,
-        /// How long after the beginning of its pause the latest one came, in nanoseconds.
-        pub latest_ns: u64,
-    }
-
-    /// One pause.
-    #[derive(Copy, Eq)]
-    pub struct PauseInterval {
-        /// The number of the frame that began it.
-        pub frame: u64,
-        /// When it began, in nanoseconds since 1970-01-01 UTC.
-        pub start_ns: i64,
-        /// When it ended, in nanoseconds since 1970-01-01 UTC.
-        pub end_ns: i64,
-        /// How it ended.
-        pub end: PauseEnd,
-        /// Frames that asked for it, the first one included.
-        pub frames: u64,
-    }
-
-    /// A pause storm: what a watchdog would have taken for one.
-    #[derive(Copy, Eq)]
-    pub struct Storm {
-        /// When it began, in nanoseconds since 1970-01-01 UTC.
-        pub start_ns: i64,
-        /// When it ended, in nanoseconds since 1970-01-01 UTC.
-        pub end_ns: i64,
-        /// Pause frames in it.
-        pub frames: u64,
-        /// When the watchdog would have fired, in nanoseconds since 1970-01-01 UTC.
-        pub fired_ns: i64,
-        /// When it would have gone back, in nanoseconds since 1970-01-01 UTC; `None` if not within the capture.
-        pub restored_ns: Option<i64>,
-    }
-
-    /// How flows spread over UDP source ports, by which switches choose among equal paths.
-    pub struct Ports {
-        /// Flows that have UDP ports.
-        pub flows: u64,
-        /// Different source ports.
-        pub ports: u64,
-        /// Shannon entropy of the bytes by source port, in bits.
-        pub entropy_bits: f64,
-        /// 2 to the entropy: so many flows of equal size would spread as well.
-        pub effective_flows: f64,
-        /// Shannon entropy of the bytes by flow, in bits: what a hash over the queue pair could reach.
-        pub flow_entropy_bits: f64,
-        /// Groups of flows between the same addresses that share a source port.
-        pub collisions: u64,
-        /// The first of these groups.
-        pub collision_groups: Vec<PortCollision>,
-        /// Flows with more than one source port.
-        pub several_ports: u64,
-        /// Flows whose packets alternate between source ports.
-        pub sprayed: u64,
-        /// The first of these flows.
-        pub sprayed_flows: Vec<SprayedFlow>,
-        /// Flows with the source port that Linux computes; `None` where no flow's peer is known.
-        pub linux_formula: Option<LinuxPorts>,
-    }
-
-    /// What one link, or tap, carried.
-    #[derive(Eq)]
-    pub struct LinkLoad {
-        /// The interface that captured it.
-        pub link: String,
-        /// Frames of whatever kind.
-        pub frames: u64,
-        /// Their bytes, from the first header to the last one before the frame check sequence.
-        pub bytes: u64,
-        /// Flows that had their first packet here.
-        pub flows: u64,
-        /// Its bytes over the time of the capture, in bits per second; `None` where that has no length.
-        pub rate_bps: Option<u64>,
-    }
-
-    /// How evenly the links of the capture carry traffic, taken as parallel: the planes of a fabric, the links of a bundle, the uplinks of
-    /// a switch. Jain's index is 1 where all carry the same, and 1/n where one of n carries all.
-    #[derive(Copy)]
-    pub struct Balance {
-        /// How many links there are.
-        pub links: u64,
-        /// Jain's fairness index of their bytes: 0 to 1.
-        pub jain_bytes: f64,
-        /// The bytes of the busiest link over the mean.
-        pub max_over_mean_bytes: f64,
-        /// Jain's fairness index of the flows that began on each: 0 to 1; `None` without flows.
-        pub jain_flows: Option<f64>,
-        /// The most flows of a link over the mean.
-        pub max_over_mean_flows: Option<f64>,
-    }
-
-    /// Flows that share addresses and source port, and so take the same path.
-    #[derive(Eq)]
-    pub struct PortCollision {
-        /// Source address.
-        pub src: String,
-        /// Destination address.
-        pub dst: String,
-        /// The source port that they share.
-        pub udp_src_port: u16,
-        /// The flows, as indices into [`Report::flows`](super::Report::flows).
-        pub flows: Vec<usize>,
-    }
-
-    /// A flow that takes several paths at once.
-    #[derive(Copy, Eq)]
-    pub struct SprayedFlow {
-        /// The flow, as an index into [`Report::flows`](super::Report::flows).
-        pub flow: usize,
-        /// Source ports that it has.
-        pub ports: u64,
-        /// How often a packet had another port than the one before it.
-        pub switches: u64,
-    }
-
-    /// Flows with one port whose peer is known, and how many of them have the port that Linux computes from the two queue pairs.
-    #[derive(Copy, Eq)]
-    pub struct LinuxPorts {
-        /// Flows with one port whose peer is known.
-        pub flows: u64,
-        /// Those that have the computed port.
-        pub matching: u64,
+impl Incast {
+    /// What several are, in a sentence; empty for none.
+    pub fn sentence_of(all: &[Incast]) -> String {
+        let sum: u64 = all.iter().map(|one| one.end_ns.saturating_sub(one.start_ns).max(0) as u64).sum();
+        let Some(worst) = all.iter().max_by_key(|one| one.peak_bps) else { return String::new() };
+        format!(
+            "{}, {} in all; the worst: {} to {} at {} together, for {}",
+            several(all.len() as u64, "time"),
+            duration(sum),
+            several(worst.senders, "sender"),
+            clean(&worst.receiver),
+            bits(worst.peak_bps as f64),
+            duration(worst.end_ns.saturating_sub(worst.start_ns).max(0) as u64)
+        )
     }
 }

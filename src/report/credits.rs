@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::Why;
+use super::{
+    Why, clean,
+    units::{duration, percent, several},
+};
 
 records! {
     /// Credits of one end of a link on one virtual lane: how much it may still send. They are the limit (FCCL) that its peer
@@ -73,5 +76,33 @@ records! {
         pub least: u16,
         /// The most.
         pub most: u16,
+    }
+}
+
+impl Credits {
+    /// The credits of one end on one lane, in a sentence.
+    pub fn sentence(&self) -> String {
+        let place = format!("port {} of {}, VL {}", self.port, clean(&self.link), self.vl);
+        let Some((least, most)) = self.least.zip(self.most) else {
+            let why = self.why.get("least").map_or("", |why| why.words());
+            return format!(
+                "{place}: {}; credits are not known: {why}",
+                several(self.packets, "link packet")
+            );
+        };
+        let mut text = format!("{place}: {least} to {most} blocks of 64 bytes left");
+        if let Some(mean) = self.mean {
+            text += &format!(", {mean:.1} on average");
+        }
+        text += &match (self.stalls.unwrap_or(0), self.stalled_ns, self.stall_ratio) {
+            (0, ..) => "; never exhausted".to_owned(),
+            (n, ns, ratio) => format!(
+                "; exhausted {}, for {} ({})",
+                several(n, "time"),
+                duration(ns.unwrap_or(0)),
+                percent(ratio.unwrap_or(0.0))
+            ),
+        };
+        text
     }
 }

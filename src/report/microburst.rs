@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{BurstEffect, Why};
+use super::{
+    BurstEffect, Why, clean,
+    units::{bits, bytes, count, duration, several},
+};
 
 records! {
     /// Microbursts: the link of a receiver is busy for a millisecond at most, in a second in which it is not. A burst begins when the
@@ -94,4 +97,36 @@ records! {
         /// Microbursts to it.
         pub bursts: Option<u64>,
     }
+}
+
+impl Microbursts {
+    /// How many there are, the largest, and what followed, in a sentence.
+    pub fn sentence(&self) -> String {
+        let n = self.count.unwrap_or(0);
+        let mut text = format!(
+            "{} of a millisecond at most with {} or more to one receiver",
+            several(n, "time"),
+            bits(self.threshold_bps.unwrap_or(0) as f64)
+        );
+        if let Some(largest) = self.bursts.first() {
+            text += &format!(
+                "; the largest: {} to {} in {}, {} over 10 µs, by {} of {}",
+                bytes(largest.bytes),
+                clean(&largest.receiver),
+                duration(largest.duration_ns),
+                bits(largest.peak_10us_bps as f64),
+                several(largest.flows, "flow"),
+                several(largest.senders, "sender"),
+            );
+        }
+        if let Some(followed) = self.followed.filter(|&n| n > 0) {
+            text += &format!("; {} with {}", count(followed), effects(&self.followed_by));
+        }
+        text
+    }
+}
+
+/// What bursts were followed by: "marks (3), pauses (1)".
+fn effects(all: &BTreeMap<BurstEffect, u64>) -> String {
+    all.iter().map(|(effect, &n)| format!("{} ({})", effect.words(), count(n))).collect::<Vec<_>>().join(", ")
 }

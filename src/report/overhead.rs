@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::Encapsulation;
+use super::{
+    Encapsulation,
+    units::{bytes, percent},
+};
 
 records! {
     /// What headers cost over the whole capture.
@@ -48,6 +51,38 @@ records! {
         pub l1_bytes: u64,
         /// Payload among them: 0 to 1.
         pub efficiency_ratio: Option<f64>,
+    }
+}
+
+impl Overhead {
+    /// What is payload, here and in other encapsulations, in a sentence.
+    pub fn sentence(&self) -> String {
+        let total = &self.total;
+        let Some(efficiency) = total.efficiency_ratio else { return "no RDMA packets".into() };
+        let mut text =
+            format!("{} of {} on the wire are payload", percent(efficiency), bytes(total.l1_bytes));
+        let others = [
+            ("native IB", total.as_native_ib),
+            ("IB with GRH", total.as_native_ib_grh),
+            ("RoCE v1", total.as_rocev1),
+            ("RoCEv2/IPv4", total.as_rocev2_ipv4),
+            ("RoCEv2/IPv6", total.as_rocev2_ipv6),
+        ];
+        let others: Vec<String> = others
+            .iter()
+            .filter_map(|(name, price)| Some(format!("{name} {}", percent((*price)?.efficiency_ratio?))))
+            .collect();
+        if !others.is_empty() {
+            text += &format!("; the same packets as {}", others.join(", "));
+        }
+        for (ratio, what) in
+            [(total.control_ratio, "ACKs, CNPs and pauses"), (total.retransmit_ratio, "retransmissions")]
+        {
+            if let Some(ratio) = ratio.filter(|&ratio| ratio > 0.0) {
+                text += &format!("; {what} take {}", percent(ratio));
+            }
+        }
+        text
     }
 }
 

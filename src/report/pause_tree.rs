@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Confidence, KnownBy, Why};
+use super::{
+    Confidence, KnownBy, Why, clean,
+    units::{duration, priority, several},
+};
 
 records! {
     /// Who paused whom: pauses that others caused, and where they began. A device that is paused cannot send on, its buffers fill, and
@@ -187,4 +190,98 @@ records! {
         /// Its Ethernet address.
         pub sender: String,
     }
+}
+
+/// Most culprits and cycles that are written.
+const MAX_TREES: usize = 3;
+
+impl PauseTree {
+    /// Who paused whom, in a sentence; `None` where nothing was paused.
+    pub fn sentence(&self) -> Option<String> {
+        let names = |all: &[String], by: &str| {
+            all.iter().map(|name| clean(name).into_owned()).collect::<Vec<_>>().join(by)
+        };
+        let one = |culprit: &PauseCulprit| {
+            let mut text = format!(
+                "{} paused {} ({}) for {}",
+                clean(&culprit.device),
+                names(&culprit.direct, ", "),
+                priority(culprit.priority),
+                duration(culprit.paused_ns)
+            );
+            if !culprit.indirect.is_empty() {
+                text += &format!(
+                    ", and by that {} for {} ({}; {})",
+                    names(&culprit.indirect, ", "),
+                    duration(culprit.caused_ns),
+                    names(&culprit.chain, " → "),
+                    culprit.confidence.name()
+                );
+            }
+            text += &victims(culprit);
+            text
+        };
+        let cycle = |cycle: &PauseDeadlock| {
+            format!(
+                "cyclic dependency: {} → {}, {}, all paused at once for {} ({})",
+                names(&cycle.devices, " → "),
+                cycle.devices.first().map_or("".into(), |name| clean(name)),
+                priority(cycle.priority),
+                duration(cycle.all_paused_ns),
+                cycle.confidence.name()
+            )
+        };
+        let storm = |storm: &HostStorm| {
+            let time = storm.end_ns.saturating_sub(storm.start_ns).max(0) as u64;
+            format!("{} held {} paused for {}", clean(&storm.host), priority(storm.priority), duration(time))
+        };
+        let mut parts: Vec<String> = self.deadlocks.iter().take(MAX_TREES).map(cycle).collect();
+        parts.extend(self.host_storms.iter().take(MAX_TREES).map(storm));
+        parts.extend(self.culprits.iter().take(MAX_TREES).map(one));
+        let more = [self.deadlocks.len(), self.host_storms.len(), self.culprits.len()];
+        let more: usize = more.iter().map(|n| n.saturating_sub(MAX_TREES)).sum();
+        if more > 0 {
+            parts.push(format!("and {more} more (--json has them)"));
+        }
+        if !self.taps_not_seen.is_empty() {
+            parts.push(format!("no frame of the taps {}", names(&self.taps_not_seen, ", ")));
+        }
+        if let Some(one) = self.unplaced.first() {
+            let sender = format!("{} on {}", one.sender, clean(&one.link));
+            let more = match self.unplaced.len() {
+                1 => String::new(),
+                n => format!(" and {} more", n - 1),
+            };
+            parts.push(format!("not known where {sender}{more} is attached"));
+        }
+        if self.pauses_not_kept > 0 {
+            parts.push(format!("{} left out here", several(self.pauses_not_kept, "later pause")));
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+}
+
+/// Most flows that are named for each culprit.
+const MAX_VICTIMS: usize = 4;
+
+/// The flows that a culprit's pauses stopped, directly and through other devices.
+fn victims(culprit: &PauseCulprit) -> String {
+    let of = |is_direct: bool, what: &str| {
+        let all = || culprit.flows.iter().filter(|flow| flow.is_direct == is_direct);
+        let name = |flow: &PauseVictim| {
+            let (src, dst) = (clean(&flow.src), clean(&flow.dst));
+            format!("#{} {src} → {dst} {}", flow.flow, duration(flow.stopped_ns))
+        };
+        let named: Vec<String> = all().take(MAX_VICTIMS).map(name).collect();
+        match all().count() - named.len() {
+            _ if named.is_empty() => String::new(),
+            0 => format!("; {what} {}", named.join(", ")),
+            more => format!("; {what} {} and {more} more", named.join(", ")),
+        }
+    };
+    let unlisted = match culprit.flow_count.saturating_sub(culprit.flows.len() as u64) {
+        0 => String::new(),
+        n => format!("; {} beside these", several(n, "flow")),
+    };
+    of(true, "stopped") + &of(false, "indirectly") + &unlisted
 }

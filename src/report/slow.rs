@@ -1,6 +1,9 @@
 //! What the time of slow flows went to.
 
-use super::{Confidence, Space, TimeCause};
+use super::{
+    Confidence, Space, TimeCause, clean,
+    units::{duration, percent},
+};
 
 records! {
     /// A flow of requests that its sender sends for less than four fifths of its time: from the first packet to the last one, or to the
@@ -68,5 +71,45 @@ impl TimeCause {
             TimeCause::Waiting if matches!(space, Space::Response) => "waiting for READs",
             other => other.words(),
         }
+    }
+}
+
+/// Most shares of a flow that are written in its line.
+const MAX_SHARES: usize = 4;
+/// A flow that lost a smaller share of its time is not worth a line: so many hundredths.
+const WORTH_A_LINE: u64 = 10;
+
+impl SlowFlow {
+    /// Whether it lost so much of its time to trouble that it is worth a line.
+    pub fn lost_much(&self) -> bool {
+        self.lost_ns.saturating_mul(100) >= self.lasted_ns.saturating_mul(WORTH_A_LINE)
+    }
+
+    /// The flow, and what its time went to.
+    pub fn sentence(&self) -> String {
+        format!(
+            "#{} {} → {} QP {:#x}{}, {}: {}",
+            self.flow,
+            clean(&self.src),
+            clean(&self.dst),
+            self.dest_qp,
+            if self.space == Space::Response { ", READ data" } else { "" },
+            duration(self.lasted_ns),
+            self.words()
+        )
+    }
+
+    /// The shares of its time in one line.
+    fn words(&self) -> String {
+        let named = self
+            .shares
+            .iter()
+            .map(|share| format!("{} {}", share.cause.words_for(self.space), percent(share.ratio)));
+        let mut text = named.take(MAX_SHARES).collect::<Vec<_>>().join(", ");
+        if self.shares.len() > MAX_SHARES {
+            let rest: f64 = self.shares.iter().skip(MAX_SHARES).map(|share| share.ratio).sum();
+            text += &format!(", others {}", percent(rest));
+        }
+        text
     }
 }

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Bounds, PriorityBy, Summary, Why};
+use super::{
+    Bounds, PriorityBy, Summary, Why, clean,
+    units::{plural, several},
+};
 
 records! {
     /// Packets of the transport with one DSCP and one priority, or, of native InfiniBand, one service level and virtual lane.
@@ -160,5 +163,44 @@ records! {
         pub protocol: u16,
         /// Its priorities: one, but for CEE.
         pub priorities: Vec<u8>,
+    }
+}
+
+/// Most ports that are written.
+const MAX_PORTS: usize = 4;
+
+impl Qos {
+    /// What ports say of their priorities by DCBX.
+    pub fn dcbx_sentence(&self) -> String {
+        let list = |numbers: &[u8]| match numbers {
+            [] => "none".to_owned(),
+            some => some.iter().map(u8::to_string).collect::<Vec<_>>().join(" "),
+        };
+        let one = |port: &DcbxPort| {
+            let name = port.port.as_deref().map_or_else(String::new, |name| format!(" ({})", clean(name)));
+            let mut text = format!("{}{name} on {}", port.sender, clean(&port.link));
+            if let Some(pfc) = &port.pfc {
+                text += &format!(": PFC on {} {}", plural(pfc.len() as u64, "priority"), list(pfc));
+            }
+            if port.pfc_willing == Some(true) {
+                text += ", or what its neighbor has";
+            }
+            if let Some(bandwidth) = &port.bandwidth_percent {
+                text += &format!("; bandwidth of the classes {} %", list(bandwidth));
+            }
+            match port.applications.len() {
+                0 => {}
+                n => text += &format!("; {}", several(n as u64, "application priority")),
+            }
+            text
+        };
+        let mut text = self.dcbx.iter().take(MAX_PORTS).map(one).collect::<Vec<_>>().join(". ");
+        if self.dcbx.len() > MAX_PORTS {
+            text += &format!(". And {}", several((self.dcbx.len() - MAX_PORTS) as u64, "more port"));
+        }
+        if self.map_from_dcbx {
+            text += ". The priorities above are those of DCBX";
+        }
+        text
     }
 }

@@ -16,7 +16,7 @@ use rdmawire::{
     report::{
         CaptureProblem, Finding, Flow, Pause, Report,
         chart::{Chart, Picture, Series},
-        html::{Article, Html, Made, MadeOf},
+        html::{Article, Made, MadeOf},
     },
 };
 use serde_json::Value;
@@ -126,7 +126,7 @@ fn names_of_captures_stay_text() {
     let made =
         Made { command: EVIL.into(), at_ns: None, files: vec![MadeOf { name: EVIL.into(), known: None }] };
     let articles = [
-        Article::of(&report.view(), vec![picture], Html::ROWS).unwrap(),
+        Article::of(&report.view(), vec![picture], Article::ROWS).unwrap(),
         Article::of(&report.view(), Vec::new(), 1).unwrap(),
     ];
     let mut page = Vec::new();

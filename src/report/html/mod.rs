@@ -16,7 +16,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::{
-    Renderer, View,
+    View,
     chart::Picture,
     clean, json,
     set::{Set, Totals},
@@ -103,28 +103,6 @@ pub struct MadeOf {
     pub known: Option<(u64, String)>,
 }
 
-/// A report as an HTML page.
-#[derive(Clone, Debug)]
-pub struct Html {
-    /// How it was made.
-    pub made: Made,
-    /// Rows of the tables of flows and connections at most: those in trouble first, then the largest.
-    pub rows: usize,
-    /// The pictures.
-    pub pictures: Vec<Picture>,
-}
-
-impl Html {
-    /// Rows of all tables of flows of one page: they take about 200 bytes each.
-    pub const ROWS: usize = 20_000;
-}
-
-impl Renderer for Html {
-    fn render(&mut self, report: &View<'_>, out: &mut dyn Write) -> io::Result<()> {
-        self.made.page(&[Article::of(report, self.pictures.clone(), self.rows)?], out)
-    }
-}
-
 /// A capture's part of a page.
 #[derive(Clone, Debug)]
 pub struct Article {
@@ -136,6 +114,9 @@ pub struct Article {
 }
 
 impl Article {
+    /// Rows of all tables of flows of one page: they take about 200 bytes each.
+    pub const ROWS: usize = 20_000;
+
     /// The part of a capture, with its pictures. Its tables of flows and connections have so many rows at most.
     ///
     /// # Errors

@@ -4,11 +4,14 @@ use maud::{Markup, html};
 
 use super::{Table, tables::Tables};
 use crate::report::{
-    Capture, Cost, Finding, Overhead, Price, Severity, View, clean,
+    Capture, Cost, Finding, Overhead, Price, SECTIONS, Severity, View, clean,
+    section::{InPage, Section},
     set::{Set, Totals},
-    text::{balance, congestion, credits_of, incasts, microbursts, pause, pause_tree, source_ports},
     units::{bits_per_second, bytes, count, duration, percent, several, utc},
 };
+
+/// Most sentences of a section.
+const MOST_SENTENCES: usize = 64;
 
 /// The sections of a capture.
 pub(super) fn article(report: &View<'_>, tables: &Tables) -> Markup {
@@ -35,45 +38,25 @@ pub(super) fn article(report: &View<'_>, tables: &Tables) -> Markup {
         }
         section { h2 { "Hosts" } div.matrix {} }
         section { h2 { "Congestion, pauses and paths" }
-            h3 { "Congestion" } p { (clean(&congestion(&report.head.congestion))) "." }
-            @if !tables.marked.rows.is_empty() {
-                (place("marked", "Flows with marks or congestion notifications", &tables.marked))
-            }
-            @if let Some(incast) = report.head.incast.as_deref().filter(|all| !all.is_empty()) {
-                h3 { "Incast" } p { (clean(&incasts(incast))) "." }
-            }
-            @if report.head.microbursts.count.is_some_and(|count| count > 0) {
-                h3 { "Microbursts" } p { (clean(&microbursts(&report.head.microbursts))) "." }
-            }
-            @if !report.head.credits.is_empty() {
-                h3 { "Credits" }
-                @for one in report.head.credits.iter().take(64) { p { (clean(&credits_of(one))) "." } }
-            }
-            @if !tables.classes.rows.is_empty() {
-                h3 { "Traffic classes" }
-                (place("classes", "Traffic by DSCP and priority, or by service level and virtual lane", &tables.classes))
-            }
-            h3 { "Pauses" }
-            @if tables.pauses.rows.is_empty() {
-                p { (clean(&pause(report.head.pause.as_deref(), report.head.why.get("pause")))) "." }
-            } @else {
-                (place("pauses", "Pauses by link, sender and priority", &tables.pauses))
-            }
-            @if let Some(tree) = report.head.pause_tree.as_ref().and_then(pause_tree) {
-                h3 { "Pause tree" } p { (clean(&tree)) "." }
-                @if !tables.pause_tree.rows.is_empty() {
-                    (place("pause_tree", "Pauses that a device sent because it was paused itself", &tables.pause_tree))
-                }
-            }
-            @if let Some(ports) = &report.head.ports {
-                h3 { "Source ports" } p { (source_ports(ports)) "." }
-                (place("ports", "Traffic and trouble by UDP source port", &tables.ports))
-            }
-            @if let Some(links) = balance(report) {
-                h3 { "Links" } p { (clean(&links)) "." }
-            }
+            @for section in SECTIONS { (part(section, report, tables)) }
         }
         section { h2 { "Overhead" } (overhead(&report.head.overhead)) }
+    }
+}
+
+/// A section of the report, if it says something or has a table.
+fn part(section: &Section, report: &View<'_>, tables: &Tables) -> Markup {
+    let Some(InPage { title, table, is_table_enough }) = section.in_page else { return Markup::default() };
+    let table = table.and_then(|(name, caption)| Some((name, caption, tables.named(name)?)));
+    let table = table.filter(|(_, _, table)| !table.rows.is_empty());
+    let mut says = section.says(&report.head);
+    if is_table_enough && table.is_some() {
+        says.clear();
+    }
+    html! {
+        @if !says.is_empty() || table.is_some() { h3 { (title) } }
+        @for sentence in says.iter().take(MOST_SENTENCES) { p { (clean(sentence)) "." } }
+        @if let Some((name, caption, table)) = table { (place(name, caption, table)) }
     }
 }
 

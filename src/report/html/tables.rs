@@ -30,6 +30,20 @@ pub(super) struct Tables {
     pub(super) pictures: Vec<Picture>,
 }
 
+impl Tables {
+    /// The table of a section.
+    pub(super) fn named(&self, name: &str) -> Option<&Table> {
+        Some(match name {
+            "marked" => &self.marked,
+            "classes" => &self.classes,
+            "pauses" => &self.pauses,
+            "pause_tree" => &self.pause_tree,
+            "ports" => &self.ports,
+            _ => return None,
+        })
+    }
+}
+
 pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, most: usize) -> Tables {
     let order = first(report, Sort::Trouble, most);
     let mut place: Vec<(usize, usize)> = order.iter().enumerate().map(|(nth, &at)| (at, nth)).collect();

@@ -1,10 +1,12 @@
 //! A report as text: the limitations of the capture, findings, and the flows in trouble, on one screen.
 
-mod blocks;
+mod classes;
 mod diff;
 mod findings;
 mod flow;
 mod flows;
+mod intervals;
+mod marks;
 mod page;
 mod price;
 mod set;
@@ -12,15 +14,16 @@ mod set;
 use std::io::{self, Write};
 
 use super::{
-    Capture, Renderer, Sort, View,
+    Capture, Renderer, SECTIONS, Sort, View,
     units::{bytes, count, duration, several, utc},
 };
-pub(super) use blocks::{
-    balance, congestion, credits_of, incasts, microbursts, pause, pause_tree, source_ports,
-};
+pub(super) use classes::classes;
 pub use diff::write_diff;
 pub(super) use flows::{both, queue_pair};
-use page::{Page, Paint};
+pub(super) use intervals::intervals;
+pub(super) use marks::marked_flows;
+pub(super) use page::Page;
+use page::Paint;
 pub use price::write_price;
 pub use set::write_set;
 
@@ -61,8 +64,7 @@ impl Renderer for Text {
         capture(&report.head.capture, page)?;
         findings::findings(report, options, page)?;
         flows::flows(report, options, page)?;
-        blocks::blocks(report, page)?;
-        blocks::intervals(report, page)
+        SECTIONS.iter().try_for_each(|section| section.write(report, page))
     }
 }
 

@@ -40,7 +40,7 @@ impl From<Severity> for Paint {
 }
 
 /// Where lines of text go.
-pub(super) struct Page<'a> {
+pub(in crate::report) struct Page<'a> {
     out: &'a mut dyn Write,
     pub(super) width: usize,
     colour: bool,
@@ -59,8 +59,13 @@ impl Page<'_> {
         self.put(Paint::Heading, text, "")
     }
 
+    /// Text under a title, or, without one, more of the text before.
+    pub(in crate::report) fn entry(&mut self, title: &str, text: &str) -> io::Result<()> {
+        self.wrapped(Paint::Heading, &format!("{title:<12}"), text)
+    }
+
     /// A line, however long.
-    pub(super) fn line(&mut self, text: &str) -> io::Result<()> {
+    pub(in crate::report) fn line(&mut self, text: &str) -> io::Result<()> {
         self.put(Paint::Plain, "", text)
     }
 

@@ -1,0 +1,141 @@
+//! How flows spread over paths: source ports, and the links of a capture.
+
+use super::units::{count, several};
+
+records! {
+    /// How flows spread over UDP source ports, by which switches choose among equal paths.
+    pub struct Ports {
+        /// Flows that have UDP ports.
+        pub flows: u64,
+        /// Different source ports.
+        pub ports: u64,
+        /// Shannon entropy of the bytes by source port, in bits.
+        pub entropy_bits: f64,
+        /// 2 to the entropy: so many flows of equal size would spread as well.
+        pub effective_flows: f64,
+        /// Shannon entropy of the bytes by flow, in bits: what a hash over the queue pair could reach.
+        pub flow_entropy_bits: f64,
+        /// Groups of flows between the same addresses that share a source port.
+        pub collisions: u64,
+        /// The first of these groups.
+        pub collision_groups: Vec<PortCollision>,
+        /// Flows with more than one source port.
+        pub several_ports: u64,
+        /// Flows whose packets alternate between source ports.
+        pub sprayed: u64,
+        /// The first of these flows.
+        pub sprayed_flows: Vec<SprayedFlow>,
+        /// Flows with the source port that Linux computes; `None` where no flow's peer is known.
+        pub linux_formula: Option<LinuxPorts>,
+    }
+
+    /// What one link, or tap, carried.
+    #[derive(Eq)]
+    pub struct LinkLoad {
+        /// The interface that captured it.
+        pub link: String,
+        /// Frames of whatever kind.
+        pub frames: u64,
+        /// Their bytes, from the first header to the last one before the frame check sequence.
+        pub bytes: u64,
+        /// Flows that had their first packet here.
+        pub flows: u64,
+        /// Its bytes over the time of the capture, in bits per second; `None` where that has no length.
+        pub rate_bps: Option<u64>,
+    }
+
+    /// How evenly the links of the capture carry traffic, taken as parallel: the planes of a fabric, the links of a bundle, the uplinks of
+    /// a switch. Jain's index is 1 where all carry the same, and 1/n where one of n carries all.
+    #[derive(Copy)]
+    pub struct Balance {
+        /// How many links there are.
+        pub links: u64,
+        /// Jain's fairness index of their bytes: 0 to 1.
+        pub jain_bytes: f64,
+        /// The bytes of the busiest link over the mean.
+        pub max_over_mean_bytes: f64,
+        /// Jain's fairness index of the flows that began on each: 0 to 1; `None` without flows.
+        pub jain_flows: Option<f64>,
+        /// The most flows of a link over the mean.
+        pub max_over_mean_flows: Option<f64>,
+    }
+
+    /// Flows that share addresses and source port, and so take the same path.
+    #[derive(Eq)]
+    pub struct PortCollision {
+        /// Source address.
+        pub src: String,
+        /// Destination address.
+        pub dst: String,
+        /// The source port that they share.
+        pub udp_src_port: u16,
+        /// The flows, as indices into [`Report::flows`](super::Report::flows).
+        pub flows: Vec<usize>,
+    }
+
+    /// A flow that takes several paths at once.
+    #[derive(Copy, Eq)]
+    pub struct SprayedFlow {
+        /// The flow, as an index into [`Report::flows`](super::Report::flows).
+        pub flow: usize,
+        /// Source ports that it has.
+        pub ports: u64,
+        /// How often a packet had another port than the one before it.
+        pub switches: u64,
+    }
+
+    /// Flows with one port whose peer is known, and how many of them have the port that Linux computes from the two queue pairs.
+    #[derive(Copy, Eq)]
+    pub struct LinuxPorts {
+        /// Flows with one port whose peer is known.
+        pub flows: u64,
+        /// Those that have the computed port.
+        pub matching: u64,
+    }
+}
+
+impl Ports {
+    /// How evenly they are used, in a sentence.
+    pub fn sentence(&self) -> String {
+        let mut text = format!(
+            "{} for {}, entropy equal to {:.1} equally loaded ports",
+            several(self.ports, "UDP source port"),
+            several(self.flows, "flow"),
+            self.effective_flows,
+        );
+        if self.collisions > 0 {
+            text += &format!(
+                "; {} of queue pairs with one port, and so one path",
+                several(self.collisions, "group")
+            );
+        }
+        if self.sprayed > 0 {
+            text += &format!("; {} sprayed over several ports", several(self.sprayed, "flow"));
+        }
+        if let Some(linux) = self.linux_formula {
+            text += &format!(
+                "; {} of {} match Linux's source-port formula",
+                count(linux.matching),
+                count(linux.flows)
+            );
+        }
+        text
+    }
+}
+
+impl Balance {
+    /// How evenly these links carry traffic, in a sentence.
+    pub fn sentence(&self, links: &[LinkLoad]) -> Option<String> {
+        let Balance { links: number, jain_bytes, max_over_mean_bytes, jain_flows, max_over_mean_flows } =
+            *self;
+        let busiest = links.iter().max_by_key(|link| link.bytes)?;
+        let mut text = format!(
+            "{number} links, if they are parallel: Jain's index of their bytes is {jain_bytes:.2}; the busiest, {}, has {max_over_mean_bytes:.2} times the mean",
+            busiest.link
+        );
+        if let Some((jain, most)) = jain_flows.zip(max_over_mean_flows) {
+            text += &format!("; of their flows {jain:.2}, and {most:.2} times the mean");
+        }
+        Some(text)
+    }
+}
