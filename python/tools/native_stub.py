@@ -1,16 +1,16 @@
-"""Writes rdmawire/_native.pyi: `python tools/native_stub.py` after a column of packets was added. A test compares."""
+"""Makes rdmawire/_native.pyi, for the build (`backend.py`): packets have an attribute for each column."""
 
 from __future__ import annotations
 
 import textwrap
-from pathlib import Path
+from typing import Any
 
 TYPES = {"Utf8": "str", "Boolean": "bool"}
 """Of Arrow; all others are integers."""
 ALWAYS = {"frame", "time_ns", "interface", "link_type", "length_bytes", "captured_bytes", "tunnel_depth"}
 """Columns that every packet has."""
 
-HEAD = '''"""The native part. Made by tools/native_stub.py: do not edit it."""
+HEAD = '''"""The native part. Made by the build: tools/native_stub.py."""
 
 import os
 from typing import Any, Dict, Iterable, Iterator, List, Literal, Mapping, Optional, Sequence, Tuple, Union, final
@@ -164,11 +164,9 @@ def write(
 '''
 
 
-def made() -> str:
-    from rdmawire import _native
-
+def made(native: Any) -> str:
     lines = []
-    for name, arrow, doc in _native.columns():
+    for name, arrow, doc in native.columns():
         kind = TYPES.get(arrow, "int")
         if name == "icrc_state":
             kind = 'Literal["good", "bad", "unchecked", "trimmed"]'
@@ -176,9 +174,3 @@ def made() -> str:
         text = textwrap.wrap(f'"""{doc}"""', 112)
         lines += ["    @property", f"    def {name}(self) -> {kind}:", *(f"        {line}" for line in text)]
     return HEAD + "\n".join(lines) + "\n" + TAIL
-
-
-if __name__ == "__main__":
-    path = Path(__file__).parent.parent / "rdmawire" / "_native.pyi"
-    path.write_text(made(), encoding="utf-8")
-    print(f"{path}: written")

@@ -1,7 +1,4 @@
-"""Writes rdmawire/report.py from the JSON Schema of the report: `python tools/report_types.py` after a field was added.
-
-A test compares the file with what this makes.
-"""
+"""Makes rdmawire/report.py from the JSON Schema of the report, for the build (`backend.py`)."""
 
 from __future__ import annotations
 
@@ -9,12 +6,11 @@ import json
 import keyword
 import re
 import textwrap
-from pathlib import Path
 from typing import Any
 
 HEAD = '''"""The report of an analysis, as typed objects.
 
-Made by tools/report_types.py from the JSON Schema of the report (`rdmawire explain schema`): do not edit it. Fields and words are
+Made by the build (tools/report_types.py) from the JSON Schema of the report (`rdmawire explain schema`). Fields and words are
 those of `rdmawire analyze --json`. Units stand in names. A figure that the capture cannot prove is `None`, and `why` of the object
 that has it says why.
 """
@@ -130,13 +126,5 @@ class Types:
         return "\n\n".join(parts)
 
 
-def made() -> str:
-    from rdmawire import _native
-
-    return Types(json.loads(_native.report_schema())).module()
-
-
-if __name__ == "__main__":
-    path = Path(__file__).parent.parent / "rdmawire" / "report.py"
-    path.write_text(made(), encoding="utf-8")
-    print(f"{path}: written")
+def made(native: Any) -> str:
+    return Types(json.loads(native.report_schema())).module()

@@ -6,6 +6,10 @@
 
 #[macro_use]
 mod field;
+#[macro_use]
+mod head;
+#[macro_use]
+pub mod table;
 
 mod capture;
 pub mod chart;
@@ -15,7 +19,6 @@ mod credits;
 pub mod diff;
 mod finding;
 mod flow;
-mod head;
 #[cfg(feature = "cli")]
 pub mod html;
 pub mod json;
@@ -33,7 +36,6 @@ mod render;
 mod section;
 pub mod set;
 mod slow;
-pub mod table;
 mod terms;
 #[cfg(feature = "cli")]
 pub mod text;
@@ -45,6 +47,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use field::Types;
 #[cfg(feature = "cli")]
 use section::Section;
+use table::row::{FlowKey, FlowNumber, IntervalLength, Loss, OfCulprit, OfSlowFlow, WithoutFirst};
 #[cfg(feature = "cli")]
 use units::{count, several};
 
@@ -76,7 +79,129 @@ pub type Why = BTreeMap<Cow<'static, str>, Reason>;
 
 /// The JSON Schema of a report.
 pub fn schema() -> serde_json::Value {
-    Types::document::<head::read::Report>("Report")
+    Types::document::<read::Report>("Report")
+}
+
+head! {
+    {
+        /// [`SCHEMA`].
+        schema: Cow<'static, str>,
+        /// The capture: files and counts.
+        capture: Capture,
+    } [
+        /// Flows, most packets first.
+        flows: F Flow,
+        /// Pairs of flows.
+        connections: C Connection,
+    ] {
+        /// Pauses per link, sender and priority, the longest first; `None` where the capture has no MAC control frame.
+        pause: Option<Vec<Pause>>,
+        /// Pause frames that are not as the standard has them, by what is wrong.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        pause_faults: BTreeMap<PauseFault, u64>,
+        /// Who paused whom, from victim to culprit; `None` where nothing says what the captured links join.
+        pause_tree: Option<PauseTree>,
+        /// Flows that send for less than four fifths of their time, and what the rest went to, those that lost most to trouble first:
+        /// 1024 at most.
+        slow_flows: Vec<SlowFlow>,
+        /// How many flows are slow.
+        slow_flow_count: u64,
+        /// Marks and notifications.
+        congestion: Congestion,
+        /// Traffic by class, most bytes first.
+        traffic_classes: Vec<TrafficClass>,
+        /// Classes that are not as they should be.
+        qos: Qos,
+        /// Times in which several senders sent more to one receiver than its link carries, by time: the first 1024; `None` without the
+        /// link's speed.
+        incast: Option<Vec<Incast>>,
+        /// Bursts that are too short for a mean rate to show, and the highest rates to each receiver.
+        microbursts: Microbursts,
+        /// Credits of native InfiniBand per end of a link and virtual lane, where the capture has link packets.
+        credits: Vec<Credits>,
+        /// Link packets whose checksum (LPCRC) is wrong: they are not among the credits.
+        bad_lpcrcs: u64,
+        /// What headers cost.
+        overhead: Overhead,
+        /// How flows spread over source ports; `None` where none has UDP.
+        ports: Option<Ports>,
+        /// What each link of the capture carried: the first 1024 interfaces, those that captured something.
+        links: Vec<LinkLoad>,
+        /// How evenly these carry traffic; `None` of a single link, and where links follow each other on a path.
+        balance: Option<Balance>,
+    } [
+        /// Losses and timeouts one by one, by time.
+        episodes: E Episode,
+    ] {
+        /// The length of an interval in nanoseconds: longer than asked for where there were too many.
+        interval_ns: Option<u64>,
+        /// Traffic over time, where it was asked for: intervals that had some.
+        intervals: Option<Vec<Interval>>,
+        /// Findings, most serious first.
+        findings: Vec<Finding>,
+        /// Sections of a user's own [metrics](crate::analyze::metric::Metric), by their names.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        sections: BTreeMap<String, serde_json::Value>,
+        /// Why figures are missing.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        why: Why,
+    } []
+}
+
+tables! {
+    "captures": Capture, "What was read: one row for each capture.",
+        |report, each| each(&report.head.capture)?;
+    "flows": (FlowNumber, Flow), "Packets from one address to one queue pair of another: one direction of a connection.",
+        |report, each| for (at, flow) in report.flows.iter().enumerate() {
+            each(&(FlowNumber { flow: at }, flow))?;
+        };
+    "connections": Connection, "Two flows in opposite directions between two queue pairs.",
+        |report, each| for one in report.connections.iter() { each(&one)?; };
+    "episodes": (FlowKey, WithoutFirst<Episode>), "A loss or a timeout, and how the sender recovered from it.",
+        |report, each| for one in report.episodes.iter() {
+            let flow = report.flows.row(one.flow).map(|flow| FlowKey::of(one.flow, &flow));
+            each(&(flow, WithoutFirst(&*one)))?;
+        };
+    "losses": (FlowKey, Loss), "Packets lost, by flow, PSN space and place. A place without losses has no row.",
+        |report, each| for at in Loss::flows(report) {
+            let Some(flow) = report.flows.row(at) else { continue };
+            for loss in Loss::of(&flow) {
+                each(&(FlowKey::of(at, &flow), loss))?;
+            }
+        };
+    "pauses": Pause, "Pauses of a priority on a link.",
+        |report, each| for one in report.head.pause.iter().flatten() { each(one)?; };
+    "pause_tree": PauseEdge, "Pauses that a device asked for because it was paused itself: who paused it, and whom it paused; needs --links or LLDP.",
+        |report, each| for one in report.head.pause_tree.iter().flat_map(|tree| &tree.edges) { each(one)?; };
+    "pause_victims": (OfCulprit, PauseVictim), "A flow that was silent in the pauses of a device, or in those that they caused; needs --links or LLDP.",
+        |report, each| for culprit in report.head.pause_tree.iter().flat_map(|tree| &tree.culprits) {
+            for one in &culprit.flows {
+                each(&(OfCulprit::of(culprit), one))?;
+            }
+        };
+    "marks": MarkedFlow, "Marks and notifications of a flow that has some.",
+        |report, each| for one in &report.head.congestion.flows { each(one)?; };
+    "slow": (FlowKey, OfSlowFlow, TimeShare), "A share of a slow flow's time; the shares of a flow add up to it.",
+        |report, each| for slow in &report.head.slow_flows {
+            let Some(flow) = report.flows.row(slow.flow) else { continue };
+            for share in &slow.shares {
+                each(&(FlowKey::of(slow.flow, &flow), OfSlowFlow::of(slow), share))?;
+            }
+        };
+    "classes": TrafficClass, "Traffic with one DSCP and priority, or one service level and virtual lane.",
+        |report, each| for one in &report.head.traffic_classes { each(one)?; };
+    "microbursts": Microburst, "A time of a millisecond at most in which the link of a receiver is busy; needs the link's speed.",
+        |report, each| for one in &report.head.microbursts.bursts { each(one)?; };
+    "credits": Credits, "Credits of one end of a native InfiniBand link on one virtual lane.",
+        |report, each| for one in &report.head.credits { each(one)?; };
+    "links": LinkLoad, "What one link, or tap, carried.",
+        |report, each| for one in &report.head.links { each(one)?; };
+    "intervals": (Interval, IntervalLength), "Traffic in a span of time; needs --interval.",
+        |report, each| for one in report.head.intervals.iter().flatten() {
+            each(&(one, IntervalLength { interval_ns: report.head.interval_ns }))?;
+        };
+    "findings": Finding, "What stands out, most serious first.",
+        |report, each| for one in &report.head.findings { each(one)?; };
 }
 
 /// The sections beside the flows, in their order in text and page.

@@ -20,7 +20,7 @@ use rdmawire::{
     capture::WholeFile,
     report::{
         View,
-        html::{Article, Html, Made, MadeOf},
+        html::{Article, Made, MadeOf},
     },
 };
 
@@ -74,7 +74,7 @@ impl Output for Page {
         };
         let most = PICTURES.div_ceil(self.captures);
         let pictures = timeline.map_or_else(Vec::new, |timeline| timeline.charts(report, &wanted, most));
-        let rows = (Html::ROWS / self.captures).max(100);
+        let rows = (Article::ROWS / self.captures).max(100);
         self.articles.push(Article::of(report, pictures, rows)?);
         Ok(())
     }

@@ -9,7 +9,7 @@
 mod cell;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
-mod row;
+pub(super) mod row;
 #[cfg(feature = "cli")]
 mod sink;
 
@@ -19,12 +19,9 @@ use serde_json::{Map, Value};
 
 #[cfg(feature = "cli")]
 use super::Message;
-use super::{
-    Capture, Connection, Credits, Episode, Finding, Flow, Interval, LinkLoad, MarkedFlow, Microburst, Pause,
-    PauseEdge, PauseVictim, TimeShare, TrafficClass, View, field::Columns,
-};
+use super::{View, field::Columns};
 pub use cell::{Cell, Column, Json, Kind, List, Put};
-use row::{FlowKey, FlowNumber, IntervalLength, Loss, OfCapture, OfCulprit, OfSlowFlow, Row, WithoutFirst};
+use row::{OfCapture, Row};
 #[cfg(feature = "cli")]
 pub use sink::Format;
 #[cfg(feature = "cli")]
@@ -33,24 +30,24 @@ use sink::Sink;
 /// A table.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
-    name: &'static str,
-    doc: &'static str,
-    columns: fn(&mut Vec<Column>),
-    rows: fn(&View<'_>, &mut Each<'_>) -> io::Result<()>,
+    pub(super) name: &'static str,
+    pub(super) doc: &'static str,
+    pub(super) columns: fn(&mut Vec<Column>),
+    pub(super) rows: fn(&View<'_>, &mut Each<'_>) -> io::Result<()>,
 }
 
 /// What is done with each row.
-type Each<'a> = dyn FnMut(&dyn Row) -> io::Result<()> + 'a;
+pub(super) type Each<'a> = dyn FnMut(&dyn Row) -> io::Result<()> + 'a;
 
 /// The tables: name, what a row is and its type, and the rows of a report.
 macro_rules! tables {
     ($($name:literal: $row:ty, $doc:literal, |$report:ident, $each:ident| $rows:stmt;)+) => {
-        impl Table {
+        impl table::Table {
             /// All of them.
-            pub const ALL: [Table; [$($name),+].len()] = [$(Table {
+            pub const ALL: [table::Table; [$($name),+].len()] = [$(table::Table {
                 name: $name,
                 doc: $doc,
-                columns: |to| <$row>::columns("", "", to),
+                columns: |to| <$row as field::Columns>::columns("", "", to),
                 rows: |$report, $each| {
                     $rows
                     Ok(())
@@ -58,62 +55,6 @@ macro_rules! tables {
             }),+];
         }
     };
-}
-
-tables! {
-    "captures": Capture, "What was read: one row for each capture.",
-        |report, each| each(&report.head.capture)?;
-    "flows": (FlowNumber, Flow), "Packets from one address to one queue pair of another: one direction of a connection.",
-        |report, each| for (at, flow) in report.flows.iter().enumerate() {
-            each(&(FlowNumber { flow: at }, flow))?;
-        };
-    "connections": Connection, "Two flows in opposite directions between two queue pairs.",
-        |report, each| for one in report.connections.iter() { each(&one)?; };
-    "episodes": (FlowKey, WithoutFirst<Episode>), "A loss or a timeout, and how the sender recovered from it.",
-        |report, each| for one in report.episodes.iter() {
-            let flow = report.flows.row(one.flow).map(|flow| FlowKey::of(one.flow, &flow));
-            each(&(flow, WithoutFirst(&*one)))?;
-        };
-    "losses": (FlowKey, Loss), "Packets lost, by flow, PSN space and place. A place without losses has no row.",
-        |report, each| for at in Loss::flows(report) {
-            let Some(flow) = report.flows.row(at) else { continue };
-            for loss in Loss::of(&flow) {
-                each(&(FlowKey::of(at, &flow), loss))?;
-            }
-        };
-    "pauses": Pause, "Pauses of a priority on a link.",
-        |report, each| for one in report.head.pause.iter().flatten() { each(one)?; };
-    "pause_tree": PauseEdge, "Pauses that a device asked for because it was paused itself: who paused it, and whom it paused; needs --links or LLDP.",
-        |report, each| for one in report.head.pause_tree.iter().flat_map(|tree| &tree.edges) { each(one)?; };
-    "pause_victims": (OfCulprit, PauseVictim), "A flow that was silent in the pauses of a device, or in those that they caused; needs --links or LLDP.",
-        |report, each| for culprit in report.head.pause_tree.iter().flat_map(|tree| &tree.culprits) {
-            for one in &culprit.flows {
-                each(&(OfCulprit::of(culprit), one))?;
-            }
-        };
-    "marks": MarkedFlow, "Marks and notifications of a flow that has some.",
-        |report, each| for one in &report.head.congestion.flows { each(one)?; };
-    "slow": (FlowKey, OfSlowFlow, TimeShare), "A share of a slow flow's time; the shares of a flow add up to it.",
-        |report, each| for slow in &report.head.slow_flows {
-            let Some(flow) = report.flows.row(slow.flow) else { continue };
-            for share in &slow.shares {
-                each(&(FlowKey::of(slow.flow, &flow), OfSlowFlow::of(slow), share))?;
-            }
-        };
-    "classes": TrafficClass, "Traffic with one DSCP and priority, or one service level and virtual lane.",
-        |report, each| for one in &report.head.traffic_classes { each(one)?; };
-    "microbursts": Microburst, "A time of a millisecond at most in which the link of a receiver is busy; needs the link's speed.",
-        |report, each| for one in &report.head.microbursts.bursts { each(one)?; };
-    "credits": Credits, "Credits of one end of a native InfiniBand link on one virtual lane.",
-        |report, each| for one in &report.head.credits { each(one)?; };
-    "links": LinkLoad, "What one link, or tap, carried.",
-        |report, each| for one in &report.head.links { each(one)?; };
-    "intervals": (Interval, IntervalLength), "Traffic in a span of time; needs --interval.",
-        |report, each| for one in report.head.intervals.iter().flatten() {
-            each(&(one, IntervalLength { interval_ns: report.head.interval_ns }))?;
-        };
-    "findings": Finding, "What stands out, most serious first.",
-        |report, each| for one in &report.head.findings { each(one)?; };
 }
 
 impl Table {

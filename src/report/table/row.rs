@@ -6,7 +6,7 @@ use super::{Column, Put};
 use crate::report::{Flow, PauseCulprit, SlowFlow, Space, Stream, TimeCause, View, field::Columns};
 
 /// A row of some table.
-pub(super) trait Row {
+pub(in crate::report) trait Row {
     /// Hands on its cells.
     fn put_cells(&self, put: &mut Put<'_>) -> io::Result<()>;
 }
@@ -44,7 +44,7 @@ parts!(A 0, B 1);
 parts!(A 0, B 1, C 2);
 
 /// A record without its first column, which another part of the row has.
-pub(super) struct WithoutFirst<T>(pub(super) T);
+pub(in crate::report) struct WithoutFirst<T>(pub(in crate::report) T);
 
 impl<T: Columns> Columns for WithoutFirst<T> {
     fn columns(name: &str, doc: &'static str, to: &mut Vec<Column>) {
@@ -64,19 +64,19 @@ impl<T: Columns> Columns for WithoutFirst<T> {
 
 records! {
     /// The capture of a row.
-    pub(super) struct OfCapture {
+    pub(in crate::report) struct OfCapture {
         /// The name of the capture: its files, joined by commas.
         pub capture: String,
     }
 
     /// The number of a flow.
-    pub(super) struct FlowNumber {
+    pub(in crate::report) struct FlowNumber {
         /// The flow's number in its capture.
         pub flow: usize,
     }
 
     /// What identifies a flow.
-    pub(super) struct FlowKey {
+    pub(in crate::report) struct FlowKey {
         /// The flow's number in its capture.
         pub flow: usize,
         /// Source address of the flow.
@@ -90,7 +90,7 @@ records! {
     }
 
     /// Packets lost at a place.
-    pub(super) struct Loss {
+    pub(in crate::report) struct Loss {
         /// The PSN space: requests or responses.
         pub space: Cow<'static, str>,
         /// Where: upstream or downstream of the tap, ack_path, corrupt, trimmed, capture.
@@ -102,7 +102,7 @@ records! {
     }
 
     /// The device that stopped a flow.
-    pub(super) struct OfCulprit {
+    pub(in crate::report) struct OfCulprit {
         /// The device at which the pauses began.
         pub device: String,
         /// Their priority, 0 to 7; empty for 802.3x.
@@ -110,7 +110,7 @@ records! {
     }
 
     /// The slow flow of a share of time.
-    pub(super) struct OfSlowFlow {
+    pub(in crate::report) struct OfSlowFlow {
         /// About its requests, or about the data of READs.
         pub space: Space,
         /// The flow's time in nanoseconds.
@@ -120,20 +120,20 @@ records! {
     }
 
     /// The length of intervals.
-    pub(super) struct IntervalLength {
+    pub(in crate::report) struct IntervalLength {
         /// The length of the interval in nanoseconds.
         pub interval_ns: Option<u64>,
     }
 }
 
 impl OfCapture {
-    pub(super) fn of(report: &View<'_>) -> OfCapture {
+    pub(in crate::report) fn of(report: &View<'_>) -> OfCapture {
         OfCapture { capture: report.head.capture.files.join(",") }
     }
 }
 
 impl FlowKey {
-    pub(super) fn of(at: usize, flow: &Flow) -> FlowKey {
+    pub(in crate::report) fn of(at: usize, flow: &Flow) -> FlowKey {
         let Flow { src, dst, dest_qp, epoch, .. } = flow;
         FlowKey { flow: at, src: src.clone(), dst: dst.clone(), dest_qp: *dest_qp, epoch: *epoch }
     }
@@ -141,7 +141,7 @@ impl FlowKey {
 
 impl Loss {
     /// Flows that lost packets, or may have: only their rows are made once more for their losses.
-    pub(super) fn flows(report: &View<'_>) -> Vec<usize> {
+    pub(in crate::report) fn flows(report: &View<'_>) -> Vec<usize> {
         let mut flows = Vec::new();
         report.flows.each_outline(&mut |at, flow| {
             if Loss::of(flow).next().is_some() {
@@ -153,7 +153,7 @@ impl Loss {
     }
 
     /// What a flow lost, or may have.
-    pub(super) fn of(flow: &Flow) -> impl Iterator<Item = Loss> {
+    pub(in crate::report) fn of(flow: &Flow) -> impl Iterator<Item = Loss> {
         let spaces = [("requests", &flow.requests), ("responses", &flow.responses)];
         spaces.into_iter().flat_map(|(space, Stream { losses, .. })| {
             let places = [
@@ -173,13 +173,13 @@ impl Loss {
 }
 
 impl OfCulprit {
-    pub(super) fn of(culprit: &PauseCulprit) -> OfCulprit {
+    pub(in crate::report) fn of(culprit: &PauseCulprit) -> OfCulprit {
         OfCulprit { device: culprit.device.clone(), priority: culprit.priority }
     }
 }
 
 impl OfSlowFlow {
-    pub(super) fn of(slow: &SlowFlow) -> OfSlowFlow {
+    pub(in crate::report) fn of(slow: &SlowFlow) -> OfSlowFlow {
         OfSlowFlow { space: slow.space, lasted_ns: slow.lasted_ns, verdict: slow.cause }
     }
 }
