@@ -2,10 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::{
-    CELL_NS, FOLLOW_NS, LONGEST_NS, OfFlow,
-    receiver::{Cell, Receiver},
-};
+use super::{FOLLOW_NS, LONGEST_NS, OfFlow};
 use crate::{
     analyze::{metric::per_flow::PerFlow, model::FlowId},
     heap::heap,
@@ -19,16 +16,27 @@ pub(super) const MAX_LISTED: usize = 256;
 const MAX_SENDERS: usize = 8;
 pub(super) const EFFECTS: usize = BurstEffect::ALL.len();
 
+/// A cell that is over.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct Cell {
+    pub(super) number: u32,
+    pub(super) bytes: u32,
+    /// Time of the last packet in it.
+    pub(super) last: i64,
+    /// The sums of the windows when it ended.
+    pub(super) sums: [u64; 3],
+}
+
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Burst {
     pub(super) number: u32,
     pub(super) start_ns: i64,
     pub(super) end_ns: i64,
-    is_exact: bool,
+    pub(super) is_exact: bool,
     pub(super) bytes: u64,
     /// Bytes since the last cell that was busy.
-    tail: u64,
-    last_busy: u32,
+    pub(super) tail: u64,
+    pub(super) last_busy: u32,
     /// The last cell that is its.
     pub(super) last: u32,
     pub(super) peaks: [u64; 3],
@@ -59,40 +67,6 @@ heap! {
 }
 
 impl Burst {
-    /// A burst that begins within the shortest window: with its first busy cell, and the one before that, where the packets follow
-    /// each other. `sums`: of the windows. `full`: so many bytes make a cell busy.
-    pub(super) fn of_window(number: u32, receiver: &Receiver, sums: [u64; 3], full: u64) -> Box<Burst> {
-        let is_new = |cell: u32| receiver.busy_until.is_none_or(|until| cell.wrapping_sub(until) as i32 > 0);
-        let cells = || receiver.windows.shortest().filter(|&(cell, _)| is_new(cell));
-        let busy = cells().find(|&(_, bytes)| u64::from(bytes) >= full).or_else(|| cells().next());
-        let (number_of_last, of_last) = receiver.last_cell();
-        let first_busy = busy.map_or(number_of_last, |(cell, _)| cell);
-        let before = first_busy.wrapping_sub(1);
-        let first = if cells().any(|(cell, _)| cell == before) { before } else { first_busy };
-        let within = || cells().filter(|&(cell, _)| cell.wrapping_sub(first) as i32 >= 0);
-        let last = within().next_back().map_or(first, |(cell, _)| cell);
-        let last_busy =
-            within().rfind(|&(_, bytes)| u64::from(bytes) >= full).map_or(first, |(cell, _)| cell);
-        // The cell's begin, from its number modulo 2^32.
-        let distance = first.wrapping_sub(number_of_last) as i32;
-        Box::new(Burst {
-            number,
-            start_ns: of_last.saturating_add(i64::from(distance) * CELL_NS),
-            end_ns: receiver.last,
-            is_exact: false,
-            bytes: within().map(|(_, bytes)| u64::from(bytes)).sum(),
-            tail: 0,
-            last_busy,
-            last,
-            peaks: sums,
-            flows: Vec::new(),
-            effects: [0; EFFECTS],
-            flow_count: 0,
-            sender_count: 0,
-            senders: Vec::new(),
-        })
-    }
-
     /// One of its first packets.
     pub(super) fn began_at(&mut self, time: i64) {
         self.start_ns = if self.is_exact { self.start_ns.min(time) } else { time };

@@ -25,8 +25,8 @@ use crate::{
     report::BurstEffect,
     wire::{Ecn, Syndrome},
 };
-use burst::{Burst, Found};
-use receiver::{Cell, Place, Receiver};
+use burst::{Cell, Found};
+use receiver::{Place, Receiver};
 
 /// The length of a cell, in nanoseconds.
 const CELL_NS: i64 = 1_000;
@@ -349,7 +349,7 @@ impl Microbursts {
             return;
         }
         self.bursts = self.bursts.wrapping_add(1).max(1);
-        let mut burst = Burst::of_window(self.bursts, receiver, cell.sums, full);
+        let mut burst = receiver.new_burst(self.bursts, cell.sums, full);
         let since = burst.start_ns;
         // The packets that began it are among the last ones.
         let last = self.passed.wrapping_sub(1);

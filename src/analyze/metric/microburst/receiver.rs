@@ -2,7 +2,7 @@
 
 use super::{
     CELL_NS, LONGEST_NS,
-    burst::{Burst, Pending},
+    burst::{Burst, Cell, EFFECTS, Pending},
     windows::Windows,
 };
 use crate::{analyze::metric::bit_rate, heap::heap};
@@ -57,17 +57,6 @@ impl Place {
     pub(super) fn next(self) -> Place {
         Place { start: self.start.saturating_add(CELL_NS), number: self.number.wrapping_add(1) }
     }
-}
-
-/// A cell that is over.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Cell {
-    pub(super) number: u32,
-    pub(super) bytes: u32,
-    /// Time of the last packet in it.
-    pub(super) last: i64,
-    /// The sums of the windows when it ended.
-    pub(super) sums: [u64; 3],
 }
 
 impl Receiver {
@@ -126,6 +115,40 @@ impl Receiver {
         self.windows.push(number, bytes);
         let is_of_interest = self.windows.reaches(busy) || self.burst.is_some();
         is_of_interest.then(|| Cell { number, bytes, last: self.last, sums: self.windows.sums() })
+    }
+
+    /// The burst that begins within the shortest window: with its first busy cell, and the one before that, where the packets follow
+    /// each other. `sums`: of the windows. `full`: so many bytes make a cell busy.
+    pub(super) fn new_burst(&self, number: u32, sums: [u64; 3], full: u64) -> Box<Burst> {
+        let is_new = |cell: u32| self.busy_until.is_none_or(|until| cell.wrapping_sub(until) as i32 > 0);
+        let cells = || self.windows.shortest().filter(|&(cell, _)| is_new(cell));
+        let busy = cells().find(|&(_, bytes)| u64::from(bytes) >= full).or_else(|| cells().next());
+        let (number_of_last, of_last) = self.last_cell();
+        let first_busy = busy.map_or(number_of_last, |(cell, _)| cell);
+        let before = first_busy.wrapping_sub(1);
+        let first = if cells().any(|(cell, _)| cell == before) { before } else { first_busy };
+        let within = || cells().filter(|&(cell, _)| cell.wrapping_sub(first) as i32 >= 0);
+        let last = within().next_back().map_or(first, |(cell, _)| cell);
+        let last_busy =
+            within().rfind(|&(_, bytes)| u64::from(bytes) >= full).map_or(first, |(cell, _)| cell);
+        // The cell's begin, from its number modulo 2^32.
+        let distance = first.wrapping_sub(number_of_last) as i32;
+        Box::new(Burst {
+            number,
+            start_ns: of_last.saturating_add(i64::from(distance) * CELL_NS),
+            end_ns: self.last,
+            is_exact: false,
+            bytes: within().map(|(_, bytes)| u64::from(bytes)).sum(),
+            tail: 0,
+            last_busy,
+            last,
+            peaks: sums,
+            flows: Vec::new(),
+            effects: [0; EFFECTS],
+            flow_count: 0,
+            sender_count: 0,
+            senders: Vec::new(),
+        })
     }
 
     /// The burst that goes on, or the one that ended last.

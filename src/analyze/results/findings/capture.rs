@@ -1,6 +1,6 @@
 //! Rules about the whole capture.
 
-use super::survey::Sums;
+use super::sums::Sums;
 use crate::report::{
     Affected, Congestion, Head, MarkedFlow, PauseViolations, SlowFlow, Space, TimeCause, TimeShare,
     units::{bits, bytes, count, duration, percent, priority, several},

@@ -7,7 +7,7 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::survey::Case;
+use super::case::Case;
 use crate::{
     analyze::{model::Address, results::lists::Index, table::flow::Flow},
     report::{Cause, Confidence, units::utc},

@@ -1,16 +1,16 @@
 //! What a capture can prove, and what it cannot.
 
-use super::survey::Survey;
+use super::sums::Sums;
 use crate::report::{
     Head, IpId,
     units::{duration, several},
 };
 
 /// What this capture can prove, and what it cannot.
-pub(super) fn limitations(head: &Head, survey: &Survey) -> Vec<String> {
+pub(super) fn limitations(head: &Head, sums: &Sums, is_cut_into_messages: bool) -> Vec<String> {
     let capture = &head.capture;
     let mut limitations = Vec::new();
-    let (paired, all) = (survey.sums.paired, survey.sums.reliable);
+    let (paired, all) = (sums.paired, sums.reliable);
     if all > 0 {
         limitations.push(match paired {
             0 => "One direction only: no loss after the tap, no latency, no cause of a retransmission can be shown.".to_owned(),
@@ -34,7 +34,7 @@ pub(super) fn limitations(head: &Head, survey: &Survey) -> Vec<String> {
         let cut = several(capture.truncated_packets, "frame");
         limitations.push(format!("{cut} cut by the capture: their ICRCs cannot be verified."));
     }
-    if survey.is_cut_into_messages {
+    if is_cut_into_messages {
         limitations.push("It begins, or ends, in the middle of messages: what came before its first packet is not counted.".to_owned());
     }
     match capture.timestamp_resolution_ns {

@@ -3,9 +3,11 @@
 //! To add a kind, add a row and its rule: of a flow ([`flow`]), or of the whole capture ([`capture`]).
 
 mod capture;
+mod case;
 mod cause;
 mod flow;
 mod limitations;
+mod sums;
 mod survey;
 mod tree;
 mod words;

@@ -5,16 +5,17 @@ use std::cmp::Reverse;
 use super::{
     FINDINGS, FindingKind, Rule, Scope,
     capture::{Evidence, Seen},
+    case::Case,
     cause::{self, Common, Share},
     flow::{self, FlowRule, Subject, Time},
     limitations,
+    sums::Sums,
     words::bounds,
 };
 use crate::{
     analyze::{results::lists::Index, table::flow::Flow},
-    icrc::State,
     report::{
-        self, Affected, Bounds, Cause, Confidence, Finding, Head, IpId,
+        self, Bounds, Cause, Confidence, Finding, Head,
         units::{count, duration},
     },
 };
@@ -34,89 +35,8 @@ const MAX_CASES: usize = 1 << 18;
 pub(crate) struct Survey {
     /// By kind, in the order of the table.
     cases: Vec<Vec<Case>>,
-    pub(super) is_cut_into_messages: bool,
+    is_cut_into_messages: bool,
     pub(crate) sums: Sums,
-}
-
-/// Sums over all flows.
-#[derive(Default)]
-pub(crate) struct Sums {
-    /// Flows of reliable services, and those of them whose opposite is known.
-    pub(super) reliable: u64,
-    pub(super) paired: u64,
-    pub(super) icrc_bad: u64,
-    pub(super) icrc_good: u64,
-    /// Flows by the numbering of their packets.
-    ip_id: [u64; IpId::ALL.len()],
-    reordering_packets: u64,
-    reordering_ns: u64,
-    /// PSNs that were seen, and all PSNs: of all flows, and of those flows with few of their packets.
-    seen: [u64; 2],
-    sparse: [u64; 2],
-}
-
-impl Sums {
-    pub(crate) fn add(&mut self, flow: &Flow, is_paired: bool) {
-        let is_reliable = flow.service.is_reliable();
-        self.reliable += is_reliable as u64;
-        self.paired += (is_reliable && is_paired) as u64;
-        self.icrc_bad += flow.icrc[State::Bad as usize];
-        self.icrc_good += flow.icrc[State::Good as usize];
-        self.ip_id[flow.ids.numbering() as usize] += 1;
-        let (requests, responses) = (&flow.requests, &flow.responses);
-        for counts in [&requests.counts, &responses.counts] {
-            self.reordering_packets = self.reordering_packets.max(counts.max_extent.into());
-            self.reordering_ns = self.reordering_ns.max(counts.max_late_ns);
-        }
-        for seq in
-            [&requests.seq, &responses.read.seq].into_iter().filter(|seq| is_reliable && seq.is_started())
-        {
-            let all = seq.hi.saturating_sub(seq.base);
-            let sums = [Some(&mut self.seen), seq.is_sparse().then_some(&mut self.sparse)];
-            for [seen, psns] in sums.into_iter().flatten() {
-                *seen += all.saturating_sub(seq.rare.holes.psns());
-                *psns += all;
-            }
-        }
-    }
-
-    /// The capture has about one packet in so many, if nearly all flows have few of their packets.
-    fn one_in(&self) -> Option<u64> {
-        let ([_, all], [seen, sparse]) = (self.seen, self.sparse);
-        (sparse > all / 10 * 9).then(|| (sparse + seen / 2) / seen.max(1))
-    }
-
-    fn learned(&self, learned: &mut report::Learned) {
-        let flows = IpId::ALL.into_iter().zip(self.ip_id).filter(|&(_, flows)| flows > 0);
-        learned.ip_id = flows.collect();
-        learned.reordering_packets = self.reordering_packets;
-        learned.reordering_ns = self.reordering_ns;
-        learned.one_way_flows = [self.reliable - self.paired, self.reliable];
-        learned.one_in = self.one_in();
-    }
-}
-
-/// A flow with a finding.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Case {
-    pub(super) at: u32,
-    pub(super) count: Bounds,
-    /// Nanoseconds; 0 where that is not known.
-    pub(super) time_lost: u64,
-    /// When its first episode began, and its last one; `None` where there are none.
-    pub(super) between: Option<[i64; 2]>,
-}
-
-impl Case {
-    /// The most expensive case is the first.
-    fn weight(&self) -> impl Ord + use<> {
-        (Reverse(self.time_lost), Reverse(self.count[0]), self.at)
-    }
-
-    fn affected(&self) -> Affected {
-        let time_lost_ns = Some(self.time_lost).filter(|&ns| ns > 0);
-        Affected { flow: self.at as usize, count: self.count, time_lost_ns }
-    }
 }
 
 impl Survey {
@@ -153,7 +73,7 @@ impl Survey {
     /// Writes the findings, and the limitations of the capture.
     pub(crate) fn finish(self, index: &Index<'_>, head: &mut Head) {
         self.sums.learned(&mut head.capture.learned);
-        head.capture.limitations = limitations::limitations(head, &self);
+        head.capture.limitations = limitations::limitations(head, &self.sums, self.is_cut_into_messages);
         let Survey { cases, sums, .. } = self;
         let evidence = Evidence { head, sums: &sums };
         let mut all = Vec::new();

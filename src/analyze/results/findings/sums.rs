@@ -1,0 +1,65 @@
+//! Sums over all flows, as evidence for what the capture can prove.
+
+use crate::{
+    analyze::table::flow::Flow,
+    icrc::State,
+    report::{self, IpId},
+};
+
+/// Sums over all flows.
+#[derive(Default)]
+pub(crate) struct Sums {
+    /// Flows of reliable services, and those of them whose opposite is known.
+    pub(super) reliable: u64,
+    pub(super) paired: u64,
+    pub(super) icrc_bad: u64,
+    pub(super) icrc_good: u64,
+    /// Flows by the numbering of their packets.
+    ip_id: [u64; IpId::ALL.len()],
+    reordering_packets: u64,
+    reordering_ns: u64,
+    /// PSNs that were seen, and all PSNs: of all flows, and of those flows with few of their packets.
+    seen: [u64; 2],
+    sparse: [u64; 2],
+}
+
+impl Sums {
+    pub(crate) fn add(&mut self, flow: &Flow, is_paired: bool) {
+        let is_reliable = flow.service.is_reliable();
+        self.reliable += is_reliable as u64;
+        self.paired += (is_reliable && is_paired) as u64;
+        self.icrc_bad += flow.icrc[State::Bad as usize];
+        self.icrc_good += flow.icrc[State::Good as usize];
+        self.ip_id[flow.ids.numbering() as usize] += 1;
+        let (requests, responses) = (&flow.requests, &flow.responses);
+        for counts in [&requests.counts, &responses.counts] {
+            self.reordering_packets = self.reordering_packets.max(counts.max_extent.into());
+            self.reordering_ns = self.reordering_ns.max(counts.max_late_ns);
+        }
+        for seq in
+            [&requests.seq, &responses.read.seq].into_iter().filter(|seq| is_reliable && seq.is_started())
+        {
+            let all = seq.hi.saturating_sub(seq.base);
+            let sums = [Some(&mut self.seen), seq.is_sparse().then_some(&mut self.sparse)];
+            for [seen, psns] in sums.into_iter().flatten() {
+                *seen += all.saturating_sub(seq.rare.holes.psns());
+                *psns += all;
+            }
+        }
+    }
+
+    /// The capture has about one packet in so many, if nearly all flows have few of their packets.
+    fn one_in(&self) -> Option<u64> {
+        let ([_, all], [seen, sparse]) = (self.seen, self.sparse);
+        (sparse > all / 10 * 9).then(|| (sparse + seen / 2) / seen.max(1))
+    }
+
+    pub(super) fn learned(&self, learned: &mut report::Learned) {
+        let flows = IpId::ALL.into_iter().zip(self.ip_id).filter(|&(_, flows)| flows > 0);
+        learned.ip_id = flows.collect();
+        learned.reordering_packets = self.reordering_packets;
+        learned.reordering_ns = self.reordering_ns;
+        learned.one_way_flows = [self.reliable - self.paired, self.reliable];
+        learned.one_in = self.one_in();
+    }
+}
