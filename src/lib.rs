@@ -135,6 +135,8 @@ pub mod report;
 pub mod sim;
 #[cfg(feature = "analyze")]
 mod stored;
+#[cfg(feature = "report")]
+mod sums;
 #[cfg(feature = "analyze")]
 pub mod taps;
 #[cfg(any(feature = "frame", feature = "report"))]

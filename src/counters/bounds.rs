@@ -12,6 +12,7 @@ use crate::{
     analyze::Address,
     named::named,
     report::{Flow, View},
+    sums::sums,
 };
 
 named! {
@@ -213,18 +214,8 @@ impl Trouble {
     }
 
     fn add(&mut self, other: &Trouble) {
-        self.naks += other.naks;
-        self.timeouts += other.timeouts;
-        self.implied += other.implied;
-        self.unknown += other.unknown;
-        self.resent += other.resent;
-        self.resent_bytes += other.resent_bytes;
-        self.ambiguous += other.ambiguous;
-        self.lost += other.lost;
-        self.missed += other.missed;
-        self.silent += other.silent;
-        self.silent_after_rnr += other.silent_after_rnr;
-        self.has_gaps |= other.has_gaps;
+        sums! { self += other: naks, timeouts, implied, unknown, resent, resent_bytes, ambiguous, lost, missed }
+        sums! { self += other: silent, silent_after_rnr, has_gaps }
     }
 }
 

@@ -16,6 +16,7 @@ use crate::{
     },
     icrc::State,
     opcode::{Direction, Operation, PayloadRule, Service},
+    sums::{Sum, sums},
     wire::{Ecn, Psn, Qpn, Syndrome},
 };
 
@@ -61,6 +62,12 @@ pub(super) struct Host {
     pub(super) has_untraced: bool,
 }
 
+impl Sum for Count {
+    fn add(&mut self, other: &Count) {
+        sums! { self += other: seen, less, more }
+    }
+}
+
 impl Host {
     pub(super) fn at(&mut self, fact: Fact) -> &mut Count {
         &mut self.counts[fact as usize]
@@ -72,23 +79,8 @@ impl Host {
 
     /// Adds what came to, and from, another address of the same host.
     pub(super) fn add(&mut self, other: &Host) {
-        for (count, other) in self.counts.iter_mut().zip(&other.counts) {
-            count.seen += other.seen;
-            count.less += other.less;
-            count.more += other.more;
-        }
-        self.proved += other.proved;
-        self.repeats += other.repeats;
-        self.may_answer += other.may_answer;
-        self.unasked += other.unasked;
-        self.trailing += other.trailing;
-        self.copied_requests += other.copied_requests;
-        self.copies_answered += other.copies_answered;
-        self.copies += other.copies;
-        self.requests_received += other.requests_received;
-        self.may_be_marked += other.may_be_marked;
-        self.requests += other.requests;
-        self.has_untraced |= other.has_untraced;
+        sums! { self += other: counts, proved, repeats, may_answer, unasked, trailing, copied_requests }
+        sums! { self += other: copies_answered, copies, requests_received, may_be_marked, requests, has_untraced }
     }
 
     fn saw(&mut self, fact: Fact) {

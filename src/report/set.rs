@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::{Report, Severity, View};
+use crate::sums::sums;
 
 /// The name and number of the schema.
 pub const SCHEMA: &str = "rdmawire.analysis-set/2";
@@ -108,19 +109,7 @@ impl Totals {
 
     fn add(&mut self, other: &Totals) {
         self.files.extend(other.files.iter().cloned());
-        self.packets += other.packets;
-        self.rdma_packets += other.rdma_packets;
-        self.flows += other.flows;
-        self.retransmits += other.retransmits;
-        self.out_of_order += other.out_of_order;
-        self.capture_duplicates += other.capture_duplicates;
-        self.naks += other.naks;
-        self.rnr_naks += other.rnr_naks;
-        self.timeouts += other.timeouts;
-        self.cnps += other.cnps;
-        self.ce_packets += other.ce_packets;
-        self.errors += other.errors;
-        self.warnings += other.warnings;
-        self.problems += other.problems;
+        sums! { self += other: packets, rdma_packets, flows, retransmits, out_of_order, capture_duplicates, naks }
+        sums! { self += other: rnr_naks, timeouts, cnps, ce_packets, errors, warnings, problems }
     }
 }

@@ -21,8 +21,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("utc", &[]),
     // How lists, arrays and histograms are written.
     ("stored", &[]),
-    // How much memory values hold.
+    // How much memory values hold, and how several fields are added.
     ("heap", &[]),
+    ("sums", &[]),
     // A message as packets: who crafts, simulates or prices one cuts it here.
     ("message", &["wire", "opcode"]),
     ("dissect", &["wire", "named", "opcode", "checksum"]),
@@ -42,7 +43,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     // Results as data, and how they are written: its words for services and encapsulations are theirs.
-    ("report", &["opcode", "named", "utc", "dissect", "grammar"]),
+    ("report", &["opcode", "named", "utc", "sums", "dissect", "grammar"]),
     // Rules over a report.
     ("gate", &["dissect", "grammar", "report"]),
     // Bytes on the wire, in the types of the report.
@@ -75,6 +76,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "prefetch",
             "stored",
             "heap",
+            "sums",
             "dissect",
             "icrc",
             "grammar",
@@ -90,7 +92,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // Several captures of one path: each is analyzed too.
     ("taps", &["wire", "opcode", "checksum", "dissect", "icrc", "capture", "report", "analyze"]),
     // What hosts count: a metric, and bounds from the report.
-    ("counters", &["wire", "named", "opcode", "icrc", "report", "analyze"]),
+    ("counters", &["wire", "named", "opcode", "sums", "icrc", "report", "analyze"]),
     // Source ports of queue pairs that the user names as the analysis has them.
     ("entropy", &["wire", "named", "dissect", "analyze"]),
     // Pictures of what the analysis has found.

@@ -5,7 +5,10 @@
 //! one of the two sends a link packet. Which two directions are one link: the capture ports of ERF, of which 0 and 1, 2 and 3 and so on are
 //! one; or the only two that there are.
 
-use super::{Context, Metric, bins};
+use super::{
+    Context, Metric,
+    bins::{Axis, Binned, InBin},
+};
 use crate::{
     analyze::model::Event,
     heap::{Heap, heap},
@@ -80,45 +83,45 @@ struct Left {
     bins: Bins,
 }
 
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Bins {
-    width: i64,
-    #[serde(with = "crate::stored::roomy")]
-    all: Vec<CreditBin>,
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+struct Bins(Binned<CreditBin>);
+
+impl Default for Bins {
+    fn default() -> Bins {
+        Bins(Binned::new(Axis::since_1970(FINEST_NS)))
+    }
 }
 
 heap! {
     Direction { lanes }
     Lane { left }
     Left { listed, bins }
-    Bins { all }
+    Bins { 0 }
     CreditStall {}
     CreditBin {}
 }
 
+impl InBin for CreditBin {
+    fn at(&self, axis: &Axis) -> i64 {
+        axis.at(self.start_ns)
+    }
+
+    fn put(&mut self, at: i64, axis: &Axis) {
+        self.start_ns = axis.start_ns(at);
+    }
+
+    fn add(&mut self, other: &CreditBin) {
+        (self.least, self.most) = (self.least.min(other.least), self.most.max(other.most));
+    }
+}
+
 impl Bins {
-    fn add(&mut self, time: i64, credits: u16) {
-        if self.all.is_empty() {
-            self.width = FINEST_NS;
+    fn add(&mut self, time_ns: i64, credits: u16) {
+        let now = CreditBin { least: credits, most: credits, ..CreditBin::default() };
+        if let Some(bin) = self.0.entry(time_ns, || now) {
+            bin.add(&now);
         }
-        let start = bins::floor(time, self.width);
-        match self.all.last_mut() {
-            // Times that step back are in the last bin.
-            Some(last) if last.start_ns >= start => {
-                (last.least, last.most) = (last.least.min(credits), last.most.max(credits));
-            }
-            _ => {
-                let mut bin = CreditBin::default();
-                (bin.start_ns, bin.least, bin.most) = (start, credits, credits);
-                self.all.push(bin);
-            }
-        }
-        while self.all.len() > MAX_BINS {
-            let merge = |bin: &mut CreditBin, later: &CreditBin| {
-                (bin.least, bin.most) = (bin.least.min(later.least), bin.most.max(later.most));
-            };
-            bins::coalesce(&mut self.all, &mut self.width, |bin| &mut bin.start_ns, merge);
-        }
+        self.0.bound(MAX_BINS);
     }
 }
 
@@ -322,8 +325,8 @@ impl Credits {
         row.longest_stall_ns = Some(left.longest_ns);
         row.stall_ratio = (left.known_ns > 0).then(|| left.stalled_ns as f64 / left.known_ns as f64);
         row.stall_list = left.listed;
-        row.bin_ns = Some(left.bins.width as u64);
-        row.over_time = left.bins.all;
+        let (bins, width_ns) = left.bins.0.get();
+        (row.bin_ns, row.over_time) = (Some(width_ns as u64), bins.to_vec());
         row
     }
 }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Metric, Placed, bins, bit_rate, numbers::Numbers, per_flow::PerFlow};
+use super::{Metric, Placed, bins::Axis, bit_rate, numbers::Numbers, per_flow::PerFlow};
 use crate::{
     analyze::{model::FlowId, network::Network, packet::Facts, table::run::RunSum},
     heap::{Heap, heap},
@@ -14,6 +14,7 @@ use crate::{
 
 /// The length of a bin, in nanoseconds.
 pub const BIN_NS: i64 = 50_000;
+const BINS: Axis = Axis::since_1970(BIN_NS);
 /// Addresses that are told apart.
 const MAX_ADDRESSES: usize = 1 << 16;
 /// Senders of a bin that are told apart.
@@ -111,7 +112,7 @@ impl Incast {
     fn add(&mut self, flow: FlowId, time: i64, bytes: u64) {
         if !self.is_open || time >= self.start.saturating_add(BIN_NS) {
             self.close();
-            (self.is_open, self.start) = (true, bins::floor(time, BIN_NS));
+            (self.is_open, self.start) = (true, BINS.span(BINS.at(time)).start);
         }
         let Some(of_flow) = self.flows.known(flow) else { return };
         let is_first = std::mem::replace(&mut of_flow.bin, self.start) != self.start;
@@ -233,8 +234,7 @@ impl Metric for Incast {
         if !self.knows_speed() {
             return i64::MIN..i64::MAX;
         }
-        let start = bins::floor(time_ns, BIN_NS);
-        start..start.saturating_add(BIN_NS)
+        BINS.span(BINS.at(time_ns))
     }
 
     fn heap_bytes(&self) -> usize {

@@ -2,7 +2,11 @@
 
 use std::ops::Range;
 
-use super::{Metric, Placed, bins, ratio};
+use super::{
+    Metric, Placed,
+    bins::{Axis, Binned, InBin},
+    ratio,
+};
 use crate::{
     analyze::{
         model::{Class, Event},
@@ -10,6 +14,7 @@ use crate::{
         table::run::RunSum,
     },
     report::{Interval, Reason},
+    sums::sums,
     wire::{Ecn, Kind},
 };
 
@@ -20,20 +25,15 @@ pub const MAX_BINS: usize = 10_000;
 /// late ones: the sums over the bins are at most the flows'. Bins start at multiples of their length since 1970; bins without traffic are not there.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Rate {
-    /// 0: not asked for.
-    width: i64,
-    bins: Vec<Interval>,
-    at: usize,
-    start: i64,
-    /// One past the last nanosecond of the bin at hand.
-    end: i64,
+    /// `None`: not asked for.
+    bins: Option<Binned<Interval>>,
 }
 
 impl Rate {
     /// With bins of so many nanoseconds, or none.
     pub fn new(width_ns: Option<u64>) -> Rate {
-        let width = width_ns.map_or(0, |ns| i64::try_from(ns).unwrap_or(i64::MAX).max(1));
-        Rate { width, bins: Vec::new(), at: 0, start: 0, end: i64::MIN }
+        let axis = |ns| Axis::since_1970(i64::try_from(ns).unwrap_or(i64::MAX).max(1));
+        Rate { bins: width_ns.map(|ns| Binned::new(axis(ns))) }
     }
 
     /// How long a bin is, and the bins in the order of time.
@@ -42,128 +42,106 @@ impl Rate {
     /// They were not asked for.
     pub fn section(&self) -> Result<(u64, Vec<Interval>), Reason> {
         let with_ratio = |bin: &Interval| Interval { ce_ratio: ratio(bin.ce, bin.ect), ..bin.clone() };
-        match self.width {
-            0 => Err(Reason::NotRequested),
-            width => Ok((width as u64, self.bins.iter().map(with_ratio).collect())),
-        }
+        let (bins, width_ns) = self.bins.as_ref().ok_or(Reason::NotRequested)?.get();
+        Ok((width_ns as u64, bins.iter().map(with_ratio).collect()))
     }
 
-    /// Finds the bin of a time outside the one at hand.
-    #[cold]
-    fn go_to(&mut self, time: i64) {
-        let start = bins::floor(time, self.width);
-        let after = self.bins.partition_point(|bin| bin.start_ns <= start);
-        if after == self.bins.len() && self.bins.last().is_none_or(|last| last.start_ns < start) {
-            self.bins.push(Interval { start_ns: start, ..Interval::default() });
-            while self.bins.len() > MAX_BINS {
-                self.coalesce();
-            }
-            self.at = self.bins.len() - 1;
-        } else {
-            // Back in time: to its bin, or the nearest before it, or the first.
-            self.at = after.saturating_sub(1);
+    #[inline(never)]
+    fn add(&mut self, time_ns: i64, traffic: &Interval) {
+        let Some(bins) = &mut self.bins else { return };
+        if let Some(bin) = bins.entry(time_ns, Interval::default) {
+            bin.add(traffic);
         }
-        self.start = bins::floor(time, self.width);
-        self.end = self.start.saturating_add(self.width);
-    }
-
-    /// Doubles the length of the bins.
-    fn coalesce(&mut self) {
-        bins::coalesce(&mut self.bins, &mut self.width, |bin| &mut bin.start_ns, |bin, later| bin.add(later));
+        bins.bound(MAX_BINS);
     }
 }
 
 impl Metric for Rate {
     #[inline(always)]
     fn on_packet(&mut self, packet: &Facts, place: &Placed) {
-        if self.width > 0 {
-            self.on_packet_asked(packet, place);
+        if self.bins.is_some() {
+            self.add(packet.time(), &Interval::of(packet, place));
         }
     }
 
     fn on_run(&mut self, run: &RunSum) {
-        if self.width > 0
-            && let Some(bin) = self.bin(run.last_ns)
-        {
-            bin.packets += run.packets;
-            bin.l1_bytes += run.l1_bytes;
-            bin.payload_bytes += run.payload;
-            bin.goodput_bytes += run.payload;
-            bin.ect += if run.ecn == Ecn::default() { 0 } else { run.packets };
+        if self.bins.is_some() {
+            self.add(run.last_ns, &Interval::of_run(run));
         }
     }
 
     fn on_frame(&mut self, event: &Event<'_>) {
-        if self.width > 0
-            && let Some(bin) = self.bin(event.record.time.0)
-        {
-            bin.packets += 1;
-            bin.l1_bytes += event.l1_bytes as u64;
-            bin.pause_frames += event.packet.has(Kind::MacControl) as u64;
+        if self.bins.is_some() {
+            let pause_frames = event.packet.has(Kind::MacControl) as u64;
+            let l1_bytes = event.l1_bytes as u64;
+            let frame = Interval { packets: 1, l1_bytes, pause_frames, ..Interval::default() };
+            self.add(event.record.time.0, &frame);
         }
     }
 
     fn span(&self, time_ns: i64) -> Range<i64> {
-        if self.width == 0 {
-            return i64::MIN..i64::MAX;
-        }
-        let start = bins::floor(time_ns, self.width);
-        start..start.saturating_add(self.width)
+        let axis = self.bins.as_ref().map(Binned::axis);
+        axis.map_or(i64::MIN..i64::MAX, |axis| axis.span(axis.at(time_ns)))
     }
 }
 
-impl Rate {
-    #[inline(never)]
-    fn on_packet_asked(&mut self, packet: &Facts, place: &Placed) {
-        let Some(bin) = self.bin(packet.time()) else { return };
-        bin.ce += place.is_mark(packet) as u64;
-        if place.is_capture_duplicate() {
-            return;
-        }
-        bin.packets += 1;
-        bin.l1_bytes += packet.l1_bytes() as u64;
-        if packet.opcode().is_cnp() {
-            bin.cnps += 1;
-        } else if let Some(syndrome) = packet.syndrome() {
-            bin.naks += syndrome.is_nak() as u64;
-        } else {
-            let payload = packet.contents().payload as u64;
-            bin.payload_bytes += payload;
-            match place.class {
-                Some(Class::First | Class::New | Class::NewAfterGap | Class::Unsequenced | Class::Resync) => {
-                    bin.goodput_bytes += payload;
-                }
-                Some(Class::LateOriginal) => {
-                    bin.goodput_bytes += payload;
-                    bin.out_of_order += 1;
-                }
-                Some(Class::Retransmission) => bin.retransmits += 1,
-                _ => {}
-            }
-        }
-        bin.ect += (packet.mark() != Ecn::default()) as u64;
-    }
-
-    fn bin(&mut self, time: i64) -> Option<&mut Interval> {
-        if time < self.start || time >= self.end {
-            self.go_to(time);
-        }
-        self.bins.get_mut(self.at)
-    }
-}
-
+/// Sums of traffic: all that count packets in bins count them so.
 impl Interval {
+    /// One packet; of one that was recorded before, only a new mark.
+    pub(super) fn of(packet: &Facts, place: &Placed) -> Interval {
+        let ce = place.is_mark(packet) as u64;
+        if place.is_capture_duplicate() {
+            return Interval { ce, ..Interval::default() };
+        }
+        let mut sum = Interval {
+            packets: 1,
+            l1_bytes: packet.l1_bytes() as u64,
+            ce,
+            ect: (packet.mark() != Ecn::default()) as u64,
+            ..Interval::default()
+        };
+        if packet.opcode().is_cnp() {
+            sum.cnps = 1;
+        } else if let Some(syndrome) = packet.syndrome() {
+            sum.naks = syndrome.is_nak() as u64;
+        } else {
+            sum.payload_bytes = packet.contents().payload as u64;
+            let is_first = match place.class {
+                Some(Class::First | Class::New | Class::NewAfterGap | Class::Unsequenced | Class::Resync) => {
+                    true
+                }
+                class => class == Some(Class::LateOriginal),
+            };
+            sum.goodput_bytes = if is_first { sum.payload_bytes } else { 0 };
+            sum.out_of_order = (place.class == Some(Class::LateOriginal)) as u64;
+            sum.retransmits = (place.class == Some(Class::Retransmission)) as u64;
+        }
+        sum
+    }
+
+    pub(super) fn of_run(run: &RunSum) -> Interval {
+        Interval {
+            packets: run.packets,
+            l1_bytes: run.l1_bytes,
+            payload_bytes: run.payload,
+            goodput_bytes: run.payload,
+            ect: if run.ecn == Ecn::default() { 0 } else { run.packets },
+            ..Interval::default()
+        }
+    }
+}
+
+impl InBin for Interval {
+    fn at(&self, axis: &Axis) -> i64 {
+        axis.at(self.start_ns)
+    }
+
+    fn put(&mut self, at: i64, axis: &Axis) {
+        self.start_ns = axis.start_ns(at);
+    }
+
     fn add(&mut self, other: &Interval) {
-        self.packets += other.packets;
-        self.l1_bytes += other.l1_bytes;
-        self.payload_bytes += other.payload_bytes;
-        self.goodput_bytes += other.goodput_bytes;
-        self.retransmits += other.retransmits;
-        self.out_of_order += other.out_of_order;
-        self.naks += other.naks;
-        self.cnps += other.cnps;
-        self.ce += other.ce;
-        self.ect += other.ect;
-        self.pause_frames += other.pause_frames;
+        sums! { self += other: packets, l1_bytes, payload_bytes, goodput_bytes, retransmits, out_of_order }
+        sums! { self += other: naks, cnps, ce, ect, pause_frames }
     }
 }

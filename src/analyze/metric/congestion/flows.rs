@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::analyze::{
-    metric::{ends::Ends, per_flow::PerFlow},
+    metric::{bins::Axis, ends::Ends, per_flow::PerFlow},
     model::FlowId,
     packet::Facts,
     table::run::RunSum,
@@ -121,34 +121,6 @@ pub(super) struct Marks {
     rates: usize,
 }
 
-/// Where the bins of all rates lie.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Axis {
-    pub(super) origin: i64,
-    pub(super) width: i64,
-}
-
-impl Axis {
-    /// The bin of a time; `None` before the first one.
-    pub(super) fn at(self, time: i64) -> Option<i64> {
-        let since = time.saturating_sub(self.origin);
-        (since >= 0).then_some(since / self.width)
-    }
-
-    /// When a bin begins.
-    pub(super) fn start(self, at: i64) -> i64 {
-        self.origin.saturating_add(at.saturating_mul(self.width))
-    }
-
-    /// With bins so long that this time is in one of them.
-    fn reaching(mut self, time: i64) -> Axis {
-        while self.at(time).is_some_and(|at| at >= MOST_BINS) {
-            self.width = self.width.saturating_mul(2);
-        }
-        self
-    }
-}
-
 impl Marks {
     #[inline(always)]
     pub(super) fn slot(&self, flow: FlowId) -> Option<&Slot> {
@@ -203,9 +175,8 @@ impl Marks {
         let axis = self.axis;
         let Some(noted) = self.noted.get_mut(noted as usize) else { return };
         noted.data_tag = path_tag;
-        let Some(at) = axis.and_then(|axis| axis.at(time)) else { return };
+        let Some(at) = axis.and_then(|axis| axis.index(time)) else { return };
         if let Some(rate) = &mut noted.rate {
-            let at = at as usize;
             if rate.len() <= at {
                 rate.resize(at + 1, 0);
             }
@@ -216,14 +187,14 @@ impl Marks {
     /// Makes bins so long that this time is in one.
     fn reach(&mut self, time: i64) {
         let Some(axis) = self.axis else { return };
-        let longer = axis.reaching(time);
-        if longer.width == axis.width {
+        let longer = axis.reaching(time, MOST_BINS);
+        if longer == axis {
             return;
         }
-        if axis.width <= COARSEST_NS && longer.width > COARSEST_NS {
+        if axis.width_ns <= COARSEST_NS && longer.width_ns > COARSEST_NS {
             self.keep_reactions();
         }
-        let times = (longer.width / axis.width) as usize;
+        let times = (longer.width_ns / axis.width_ns) as usize;
         for rate in self.noted.iter_mut().filter_map(|noted| noted.rate.as_mut()) {
             let sum = |bins: &[u32]| bins.iter().fold(0u32, |sum, &bin| sum.saturating_add(bin));
             *rate = rate.chunks(times).map(sum).collect();
@@ -233,10 +204,11 @@ impl Marks {
 
     pub(super) fn span(&self, time: i64) -> Range<i64> {
         let Some(axis) = self.axis else { return i64::MIN..i64::MAX };
-        let axis = axis.reaching(time);
-        let Some(at) = axis.at(time) else { return i64::MIN..axis.origin };
-        let start = axis.start(at);
-        start..start.saturating_add(axis.width)
+        let axis = axis.reaching(time, MOST_BINS);
+        match axis.at(time) {
+            ..0 => i64::MIN..axis.origin_ns,
+            at => axis.span(at),
+        }
     }
 
     /// A flow's number will be another's.
@@ -343,7 +315,7 @@ impl Marks {
         }
         if self.axis.is_none() {
             // Packets at this very time came before it, or after it: they are left out.
-            self.axis = Some(Axis { origin: now.saturating_add(1), width: self.first_width(now) });
+            self.axis = Some(Axis { origin_ns: now.saturating_add(1), width_ns: self.first_width(now) });
         }
     }
 
@@ -403,7 +375,7 @@ impl Marks {
             // Its opposite was not known then: all but what it sent in the bins from that of the CNP on.
             _ if noted.rated_since <= first_cnp => {
                 let (axis, rate) = self.rate(at)?;
-                let from = axis.at(first_cnp.max(axis.origin))? as usize;
+                let from = axis.index(first_cnp.max(axis.origin_ns))?;
                 let after: u64 = rate.iter().skip(from).map(|&bytes| bytes as u64).sum();
                 slot.bytes.saturating_sub(after)
             }
@@ -425,14 +397,14 @@ impl Marks {
         /// Bins behind that of a CNP that are left out: the sender has not heard of it.
         const DEAF: usize = 1;
         let known = || self.noted.iter().map(|noted| noted.reaction).collect();
-        let is_fine = |axis: &Axis| axis.width <= COARSEST_NS && !self.are_too_many;
+        let is_fine = |axis: &Axis| axis.width_ns <= COARSEST_NS && !self.are_too_many;
         let Some(axis) = self.axis.filter(is_fine) else { return known() };
-        let bins = (WINDOW_NS / axis.width).max(1) as usize;
+        let bins = (WINDOW_NS / axis.width_ns).max(1) as usize;
         let mut ratios = vec![Vec::new(); self.noted.len()];
         for event in self.events.iter().filter(|event| event.what == Happened::Cnp) {
             let Some(slowed) = self.noted[event.noted as usize].slows.map(|at| at as usize) else { continue };
             let Some((_, rate)) = self.rate(slowed) else { continue };
-            let Some(bin) = axis.at(event.time).map(|bin| bin as usize) else { continue };
+            let Some(bin) = axis.index(event.time) else { continue };
             let sum = |bins: Range<usize>| {
                 rate.get(bins).map(|bins| bins.iter().map(|&bytes| bytes as u64).sum::<u64>())
             };

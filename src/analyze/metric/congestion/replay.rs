@@ -1,9 +1,8 @@
 //! DCQCN's reaction point, replayed with the CNPs of a flow, beside the rate that was measured. It is a model: it knows the CNPs, and
 //! nothing of what else limits the sender.
 
-use super::flows::Axis;
 use crate::{
-    analyze::metric::bit_rate,
+    analyze::metric::{bins::Axis, bit_rate},
     dcqcn::{ReactionPoint, SETS},
     report::{Dcqcn, DcqcnModel, Reason},
 };
@@ -43,7 +42,7 @@ impl Replay<'_> {
         let start_bps =
             self.speed_bps.or(self.before_bps).filter(|&bps| bps > 0).ok_or(Reason::UnknownSpeed)?;
         let bins = self.cells(first).ok_or(Reason::TooFew)?;
-        let (cell_ns, start_ns) = (bins.width * self.axis.width, self.axis.start(bins.from as i64));
+        let (cell_ns, start_ns) = (bins.width * self.axis.width_ns, self.axis.start_ns(bins.from as i64));
         let measured = &self.rate[bins.from..bins.from + bins.width as usize * bins.cells];
         let bps = |bins: &[u32]| {
             let bytes: u64 = bins.iter().map(|&bytes| bytes as u64).sum();
@@ -88,8 +87,8 @@ impl Replay<'_> {
 
     /// The bins from the first CNP to the flow's last data, in cells.
     fn cells(&self, first_cnp: i64) -> Option<Cells> {
-        let from = self.axis.at(first_cnp.max(self.axis.origin))? as usize;
-        let most = usize::try_from(LONGEST_NS / self.axis.width).ok()?;
+        let from = self.axis.index(first_cnp.max(self.axis.origin_ns))?;
+        let most = usize::try_from(LONGEST_NS / self.axis.width_ns).ok()?;
         // The last bin may be there in part.
         let bins = self.rate.get(from..self.rate.len().saturating_sub(1))?;
         let bins = &bins[..bins.len().min(most)];

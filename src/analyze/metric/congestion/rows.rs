@@ -332,11 +332,11 @@ impl Maker<'_, '_> {
         let (Some(&first), Some(&last)) = (cnps.first(), cnps.last()) else { return [None; 2] };
         let during = || {
             let (axis, rate) = self.marks.rate(at)?;
-            let from = axis.at(first.max(axis.origin))? as usize + 1;
-            let to = (axis.at(last)? as usize).min(rate.len().saturating_sub(2));
+            let from = axis.index(first.max(axis.origin_ns))? + 1;
+            let to = axis.index(last)?.min(rate.len().saturating_sub(2));
             let bins = rate.get(from..=to).filter(|bins| !bins.is_empty())?;
             let bytes: u64 = bins.iter().map(|&bytes| bytes as u64).sum();
-            Some(bytes as f64 * 1e9 / (bins.len() as f64 * axis.width as f64))
+            Some(bytes as f64 * 1e9 / (bins.len() as f64 * axis.width_ns as f64))
         };
         [self.marks.bytes_before(at, first), during()]
     }

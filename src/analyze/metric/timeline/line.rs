@@ -1,12 +1,13 @@
 //! What is kept of one flow.
 
 use super::{
-    bins::{Axis, Bins},
+    bins::{Bins, MOST},
     track::{Kind, Stretch, Track},
 };
 use crate::analyze::metric::Measured;
 use crate::{
     analyze::model::{Address, Space},
+    heap::Heap,
     wire::Psn,
 };
 
@@ -154,7 +155,11 @@ impl Line {
             [&self.sent[0], &self.sent[1], &self.acks, &self.events].map(Track::bytes).iter().sum();
         let latency: usize =
             self.latency.iter().map(|samples| samples.kept.capacity() * size_of::<Measured>()).sum();
-        size_of::<Line>() + tracks + latency + self.bins.bytes() + self.holes.capacity() * size_of::<Hole>()
+        size_of::<Line>()
+            + tracks
+            + latency
+            + self.bins.heap_bytes()
+            + self.holes.capacity() * size_of::<Hole>()
     }
 
     /// A first transmission. `goes_on`: it has the PSN that was expected.
@@ -227,7 +232,7 @@ impl Line {
         self.sent.iter_mut().for_each(|track| track.thin(most));
         self.acks.thin(most);
         self.events.thin(EVENTS >> (3 * level as usize).min(11));
-        self.bins.thin(Axis::MOST as usize >> (3 * level as usize).min(10));
+        self.bins.bound(MOST as usize >> (3 * level as usize).min(10));
         self.latency.iter_mut().for_each(|samples| samples.thin(most));
         self.holes.shrink_to_fit();
     }

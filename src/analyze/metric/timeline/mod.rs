@@ -32,6 +32,7 @@ mod track;
 
 use std::{collections::BTreeMap, ops::Range};
 
+use super::bins::InBin;
 pub use super::{Measured, What};
 use super::{Metric, Placed, Verdict, Wants};
 use crate::{
@@ -42,9 +43,10 @@ use crate::{
         table::run::RunSum,
     },
     opcode::Operation,
+    report::Interval,
     wire::{Acknowledgement, Psn, Syndrome},
 };
-pub use bins::{Axis, Bin, Bins};
+pub use bins::{Axis, Bin, Binned, Bins};
 pub use charts::pause_chart;
 pub use line::{Ends, Hole, Line, Samples};
 use pauses::Pauses;
@@ -151,8 +153,8 @@ impl Timeline {
     }
 
     fn axis(&mut self, ns: i64) -> Axis {
-        let axis = self.axis.get_or_insert(Axis { origin_ns: ns, width_ns: Axis::FINEST_NS });
-        axis.reach(ns);
+        let axis = self.axis.get_or_insert(Axis { origin_ns: ns, width_ns: bins::FINEST_NS });
+        *axis = axis.reaching(ns, bins::MOST);
         *axis
     }
 
@@ -269,20 +271,12 @@ impl Metric for Timeline {
             (Some(class), None) => Some(kind_of(class)),
             (None, None) => None,
         };
-        let payload = packet.contents().payload;
         let is_read = packet.opcode().operation() == Some(Operation::ReadRequest);
         let bin = Bin {
-            at: 0,
-            packets: 1,
-            l1_bytes: packet.l1_bytes() as u64,
-            goodput_bytes: if matches!(kind, Some(Kind::New | Kind::Late)) { payload as u64 } else { 0 },
-            resent: (kind == Some(Kind::Again)) as u32,
-            ce: is_marked as u32,
-            cnps: is_cnp as u32,
-            naks: matches!(kind, Some(Kind::Nak | Kind::RnrNak)) as u32,
             sent_psn: (kind == Some(Kind::New) && space == Space::Request).then_some(psn),
             acked_psn: (kind == Some(Kind::Ack) || kind == Some(Kind::New) && space == Space::Response)
                 .then_some(psn),
+            ..Bin::from(&Interval::of(packet, place))
         };
         if kind != Some(Kind::Copy)
             && let Some(all) = self.classes.entry(dscp).or_default().of(&axis, ns)
@@ -333,12 +327,9 @@ impl Metric for Timeline {
         let is_request = run.space == Space::Request;
         let psn = run.last_psn.0;
         let bin = Bin {
-            packets,
-            l1_bytes: run.l1_bytes,
-            goodput_bytes: run.payload,
             sent_psn: is_request.then_some(psn),
             acked_psn: (!is_request).then_some(psn),
-            ..Bin::default()
+            ..Bin::from(&Interval::of_run(run))
         };
         let dscp = match self.lines.get_mut(run.flow.0 as usize) {
             Some(Slot::Kept(line)) => {
@@ -409,8 +400,8 @@ impl Metric for Timeline {
     /// One bin. So a run's packets are in one.
     fn span(&self, time_ns: i64) -> Range<i64> {
         let Some(axis) = self.axis else { return time_ns..time_ns };
-        let at = axis.at(time_ns);
-        let start = if at == 0 { i64::MIN } else { axis.start_ns(at) };
-        start..axis.start_ns(at).saturating_add(axis.width_ns)
+        let at = axis.at(time_ns).max(0);
+        let Range { start, end } = axis.span(at);
+        if at == 0 { i64::MIN..end } else { start..end }
     }
 }

@@ -138,7 +138,7 @@ impl Judge<'_, '_> {
 
     /// What the time of a flow's requests, or of its data, went to; `None` if it cannot be slow, or that cannot be known.
     fn judged(&self, id: FlowId, space: Space, of_flow: &OfFlow) -> Option<(TimeBudget, SlowFlow)> {
-        let silent: u64 = of_flow.early.ns.iter().sum();
+        let silent = sum(&of_flow.early.ns);
         let known = self.verdicts.budgets.get(of_flow.budget as usize);
         // Few silences that are short make no flow slow, nor does a link that was full for a short time.
         let full = self.incast.full_ns(id).unwrap_or(0);
@@ -261,12 +261,11 @@ impl Judge<'_, '_> {
         if paused > 0 && paused * 2 < asked.min(lasted) {
             ns[TimeCause::Paused as usize] = 0;
             for (ns, back) in ns.iter_mut().zip(budget.paused_from) {
-                *ns += back;
+                *ns = ns.saturating_add(back);
             }
         }
         // Silences lie within its time: what is left is sending.
-        let known = ns.iter().fold(0u64, |sum, &ns| sum.saturating_add(ns));
-        ns[TimeCause::Sending as usize] += lasted.checked_sub(known)?;
+        ns[TimeCause::Sending as usize] += lasted.checked_sub(sum(&ns))?;
         let throttled = throttle(budget, &mut ns, lasted, end, bytes);
         let full = self.incast.full_ns(budget.flow);
         if full == Some(0) && budget.cnps == 0 && paused == 0 {
@@ -282,6 +281,11 @@ impl Judge<'_, '_> {
         shift(&mut ns, TimeCause::Waiting, TimeCause::LinkFull, full - sending);
         Some((ns, throttled))
     }
+}
+
+/// The sum of times that may be anything.
+fn sum(ns: &[u64]) -> u64 {
+    ns.iter().fold(0, |sum, &ns| sum.saturating_add(ns))
 }
 
 /// Gives a part of one cause's time to another one, as far as there is so much. Returns how much.
@@ -334,7 +338,7 @@ fn throttle(
         [TimeCause::Idle, TimeCause::Paused, TimeCause::Recovering, TimeCause::NotReady];
     let ((since, bytes_before), notified) = (budget.first_cnp?, &budget.notified);
     let after = u64::try_from(end.saturating_sub(since)).ok()?.min(lasted);
-    let apart = |ns: &[u64; CAUSES]| APART.iter().map(|&cause| ns[cause as usize]).sum::<u64>();
+    let apart = |ns: &[u64; CAUSES]| sum(&APART.map(|cause| ns[cause as usize]));
     let active_after = after.saturating_sub(apart(notified));
     let active_before = (lasted - after).saturating_sub(apart(ns).saturating_sub(apart(notified)));
     if active_before < MIN_BEFORE_NS || bytes_before < MIN_BEFORE_BYTES || active_after == 0 {
@@ -351,7 +355,7 @@ fn throttle(
     if (lost as u128) * 10 < active_after as u128 {
         return None;
     }
-    let silent: u64 = notified.iter().sum();
+    let silent = sum(notified);
     let sending = notified[TimeCause::Sending as usize] + after.saturating_sub(silent);
     for (cause, most) in [
         (TimeCause::Sending, sending),
