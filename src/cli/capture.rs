@@ -111,29 +111,23 @@ impl Capture {
         if !self.quiet {
             super::say(format_args!("capturing on {}; Ctrl-C ends it", self.interface));
         }
-        let (mut seen, mut kept, mut failed) = (0u64, 0u64, None);
-        while self.count.is_none_or(|count| kept < count) {
-            // After an error, the frames captured before are kept.
-            let record = source.next().unwrap_or_else(|error| {
-                failed = Some(error);
-                None
-            });
-            let Some(record) = record else { break };
-            seen += 1;
-            if !input::matches(filter.as_ref(), seen, &record) {
-                continue;
+        let mut kept = 0u64;
+        let read = input::each_while(&mut source, None, |number, record| {
+            if !input::matches(filter.as_ref(), number, record) {
+                return Ok(true);
             }
             kept += 1;
             if let Some(sink) = &mut sink {
-                sink.put(&record)?;
+                sink.put(record)?;
                 if to_stdout {
                     sink.flush()?;
                 }
             }
             if let Some(analysis) = &mut analysis {
-                analysis.push(&record);
+                analysis.push(record);
             }
-        }
+            Ok(self.count.is_none_or(|count| kept < count))
+        })?;
         let drops = source.count_drops();
         if let Some(sink) = &mut sink {
             if let Some(drops) = drops {
@@ -143,14 +137,16 @@ impl Capture {
         }
         if !self.quiet || drops.is_some_and(|drops| drops > 0) {
             let lost = drops.map_or("losses unknown".into(), |drops| format!("{drops} lost by the kernel"));
-            let left_out = seen - kept;
+            let left_out = read.frames - kept;
             let kept = several(kept, "frame");
             super::say(format_args!("{kept} captured, {left_out} left out by the filter, {lost}"));
         }
         if let Some(analysis) = analysis {
             self.report(analysis, drops)?;
         }
-        failed.map_or(Ok(Outcome::Done), |error| Err(error.into()))
+        // After an error, the frames captured before are kept.
+        read.all()?;
+        Ok(Outcome::Done)
     }
 
     fn report(&self, analysis: Analysis, drops: Option<u64>) -> anyhow::Result<()> {

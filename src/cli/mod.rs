@@ -25,7 +25,6 @@ mod input;
 #[cfg(all(unix, feature = "live"))]
 mod interfaces;
 mod memory;
-mod messages;
 mod output;
 mod overhead;
 mod packets;

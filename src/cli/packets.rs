@@ -3,20 +3,20 @@
 use std::{
     io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
-    sync::atomic::Ordering,
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
 };
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
 use clap::Args;
 
 use super::{
     Outcome,
     input::{self, Progress, STOP, open, say_damage},
-    messages::MessageTables,
     output,
     tracking::Tracking,
 };
 use rdmawire::{
+    analyze::metric::messages::Messages,
     capture::Source,
     filter::FrameMeta,
     grammar::{did_you_mean, nearest},
@@ -94,18 +94,26 @@ impl Packets {
         file: W,
         format: Format,
     ) -> anyhow::Result<(W, bool)> {
-        let mut tables = vec![MessageRows::new(file, format)?];
+        let table = Arc::new(Mutex::new((MessageRows::new(file, format)?, Ok(()))));
         let mut is_all = true;
         for path in &self.files {
             let mut source = open(path)?;
-            let messages = MessageTables::new(&path.display().to_string(), tables);
-            let (mut ended, is_read) = self.tracking.follow_with(&mut source, messages.metric())?;
-            let (given_back, written) = messages.end(&mut ended);
-            written?;
-            tables = given_back;
+            let (name, to) = (path.display().to_string(), table.clone());
+            let metric = Messages::new(move |message| {
+                let (rows, written) = &mut *to.lock().unwrap_or_else(PoisonError::into_inner);
+                if written.is_ok() {
+                    *written = rows.put(&name, message);
+                }
+            });
+            let (mut ended, is_read) = self.tracking.follow_with(&mut source, metric)?;
+            if let Some(messages) = ended.metric_mut::<Messages>() {
+                messages.end();
+            }
             is_all &= is_read;
         }
-        let rows = tables.pop().ok_or_else(|| anyhow!("the table of messages was not given back"))?;
+        let table = Arc::into_inner(table).context("the table of messages is still in use")?;
+        let (rows, written) = table.into_inner().unwrap_or_else(PoisonError::into_inner);
+        written?;
         Ok((rows.finish()?, is_all && !STOP.load(Ordering::Relaxed)))
     }
 

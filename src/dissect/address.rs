@@ -77,4 +77,15 @@ impl Dissection<'_> {
         }
         self.get::<Lrh>().map(|lrh| [lrh.slid(), lrh.dlid()].map(|lid| Address::Lid(lid.0)))
     }
+
+    /// Traffic class (DSCP and ECN) and time to live, or hop limit, of the innermost IP header or GRH.
+    pub fn class_and_ttl(&self) -> Option<(u8, u8)> {
+        if let Some(ip) = self.get::<Ipv4>() {
+            return Some((ip.dscp() << 2 | ip.ecn().0, ip.ttl()));
+        }
+        if let Some(ip) = self.get::<Ipv6>() {
+            return Some((ip.dscp() << 2 | ip.ecn().0, ip.hop_limit()));
+        }
+        self.get::<Grh>().map(|grh| (grh.t_class().0, grh.hop_lmt()))
+    }
 }

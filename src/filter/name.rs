@@ -7,7 +7,7 @@ use crate::{
     dissect::{Encapsulation, Note, Severity},
     grammar::nearest,
     icrc::State,
-    wire::{Aeth, Field, Grh, Ipv4, Ipv6, Kind, Show, Syndrome},
+    wire::{Aeth, Field, Kind, Show, Syndrome},
 };
 
 /// A name for values of frames, resolved once.
@@ -262,15 +262,7 @@ impl Pseudo {
         let syndrome =
             |is: fn(Syndrome) -> bool| d.get::<Aeth>().map(|aeth| Value::Flag(is(aeth.syndrome())));
         let icrc = |state: State| d.has(Kind::Bth).then(|| Value::Flag(context.icrc() == state));
-        let traffic_class = || {
-            if let Some(ip) = d.get::<Ipv4>() {
-                return Some(ip.dscp() << 2 | ip.ecn().0);
-            }
-            match d.get::<Ipv6>() {
-                Some(ip) => Some(ip.dscp() << 2 | ip.ecn().0),
-                None => d.get::<Grh>().map(|grh| grh.t_class().0),
-            }
-        };
+        let traffic_class = || d.class_and_ttl().map(|(class, _)| class);
         let encapsulation = |wanted: &[Encapsulation]| {
             Some(Value::Flag(d.encapsulation().is_some_and(|is| wanted.contains(&is))))
         };

@@ -150,10 +150,10 @@ pub static COLUMNS: &[Column] = columns! {
     src: Text "Source address: an IP address, a GID, or lid:0x0001.",
         row => row.d.addresses().map(|[src, _]| Name::Address(src));
     dst: Text "Destination address.", row => row.d.addresses().map(|[_, dst]| Name::Address(dst));
-    dscp: U8 "Differentiated services code point of the IP header or GRH.", row => traffic_class(row.d).map(|class| class >> 2);
+    dscp: U8 "Differentiated services code point of the IP header or GRH.", row => row.d.class_and_ttl().map(|(class, _)| class >> 2);
     ecn: U8 "Explicit congestion notification of the IP header or GRH: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.",
-        row => traffic_class(row.d).map(|class| class & 3);
-    ttl: U8 "Time to live, or hop limit.", row => ttl(row.d);
+        row => row.d.class_and_ttl().map(|(class, _)| class & 3);
+    ttl: U8 "Time to live, or hop limit.", row => row.d.class_and_ttl().map(|(_, ttl)| ttl);
     ipv4.id as ip_id;
     udp.src_port as src_port;
     udp.dst_port as dst_port;
@@ -212,23 +212,6 @@ pub static VERDICT_COLUMNS: &[Column] = columns! {
 
 fn bth<'a>(d: &Dissection<'a>) -> Option<&'a Bth> {
     d.get::<Bth>()
-}
-
-/// DSCP and ECN, as one byte.
-fn traffic_class(d: &Dissection<'_>) -> Option<u8> {
-    if let Some(ip) = d.get::<Ipv4>() {
-        return Some(ip.dscp() << 2 | ip.ecn().0);
-    }
-    if let Some(ip) = d.get::<Ipv6>() {
-        return Some(ip.dscp() << 2 | ip.ecn().0);
-    }
-    d.get::<Grh>().map(|grh| grh.t_class().0)
-}
-
-fn ttl(d: &Dissection<'_>) -> Option<u8> {
-    let ipv4 = d.get::<Ipv4>().map(|ip| ip.ttl());
-    ipv4.or_else(|| d.get::<Ipv6>().map(|ip| ip.hop_limit()))
-        .or_else(|| d.get::<Grh>().map(|grh| grh.hop_lmt()))
 }
 
 impl Column {
