@@ -2,90 +2,51 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use arrow_array::{
-    ArrayRef, RecordBatch, StringArray,
-    builder::{
-        BooleanBuilder, Int64Builder, StringBuilder, UInt8Builder, UInt16Builder, UInt32Builder,
-        UInt64Builder,
-    },
-};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 
-use super::{Cell, CellKind, Column, Form, Name, Part, Row};
+use super::{Cell, Column, Form, Name, Part, Row};
+use crate::report::table::{
+    self,
+    arrow::{Builder, field},
+};
 
 /// Most texts that are kept to be copied.
 const MOST_NAMES: usize = 1 << 16;
 
 /// The schema of these columns. Each field has its meaning as metadata.
 pub fn schema(columns: &[&Column]) -> SchemaRef {
-    let field = |column: &&Column| {
-        let doc = HashMap::from([("doc".to_owned(), column.doc.to_owned())]);
-        Field::new(column.name, column.data_type(), true).with_metadata(doc)
-    };
-    Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
+    let fields = columns.iter().map(|column| field(column.name, column.data_type(), column.doc));
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
 
-/// The types of columns: Arrow's type, and what builds arrays of it.
-macro_rules! types {
-    ($($kind:ident $type:ident $builder:ident;)*) => {
-        impl Column {
-            /// Its Arrow type.
-            pub fn data_type(&self) -> DataType {
-                match self.kind { $(CellKind::$kind => DataType::$type,)* }
-            }
-        }
-
-        /// Cells of one column.
-        enum Builder { $($kind($builder),)* }
-
-        impl Builder {
-            fn new(kind: CellKind) -> Builder {
-                match kind { $(CellKind::$kind => Builder::$kind($builder::default()),)* }
-            }
-
-            fn push_null(&mut self) {
-                match self { $(Builder::$kind(to) => to.append_null(),)* }
-            }
-
-            fn finish(&mut self) -> ArrayRef {
-                match self { $(Builder::$kind(of) => Arc::new(of.finish()),)* }
-            }
-        }
-    };
-}
-
-types! {
-    U8 UInt8 UInt8Builder;
-    U16 UInt16 UInt16Builder;
-    U32 UInt32 UInt32Builder;
-    U64 UInt64 UInt64Builder;
-    I64 Int64 Int64Builder;
-    Bool Boolean BooleanBuilder;
-    Text Utf8 StringBuilder;
+impl Column {
+    /// Its Arrow type.
+    pub fn data_type(&self) -> DataType {
+        self.kind.data_type()
+    }
 }
 
 /// Texts of names that were written before.
 type Names = HashMap<Name, String, foldhash::fast::RandomState>;
 
-impl Builder {
-    fn push(&mut self, cell: Cell, names: &mut Names) {
-        match (self, cell) {
-            (Builder::U8(to), Cell::Unsigned(n)) => to.append_value(n as u8),
-            (Builder::U16(to), Cell::Unsigned(n)) => to.append_value(n as u16),
-            (Builder::U32(to), Cell::Unsigned(n)) => to.append_value(n as u32),
-            (Builder::U64(to), Cell::Unsigned(n)) => to.append_value(n),
-            (Builder::I64(to), Cell::Signed(n)) => to.append_value(n),
-            (Builder::Bool(to), Cell::Bool(is)) => to.append_value(is),
-            (Builder::Text(to), Cell::Word(word)) => to.append_value(word),
-            (Builder::Text(to), Cell::Name(name)) => {
-                if names.len() >= MOST_NAMES {
-                    names.clear();
-                }
-                to.append_value(names.entry(name).or_insert_with(|| name.to_string()));
+/// Adds a cell to its column.
+fn put(builder: &mut Builder, cell: Cell, names: &mut Names) {
+    let cell = match cell {
+        Cell::Empty => table::Cell::Empty,
+        Cell::Unsigned(n) => table::Cell::Unsigned(n),
+        Cell::Signed(n) => table::Cell::Signed(n),
+        Cell::Bool(is) => table::Cell::Bool(is),
+        Cell::Word(word) => table::Cell::Text(word),
+        Cell::Name(name) => {
+            if names.len() >= MOST_NAMES {
+                names.clear();
             }
-            (builder, _) => builder.push_null(),
+            table::Cell::Text(names.entry(name).or_insert_with(|| name.to_string()))
         }
-    }
+    };
+    // Values have the types of their columns.
+    builder.put(cell).unwrap_or_else(|_| builder.put_null());
 }
 
 /// Rows of these columns, as record batches.
@@ -107,7 +68,7 @@ impl Batch {
         Batch {
             schema: schema(columns),
             columns: columns.to_vec(),
-            builders: of_frames.map(|column| (*column, Builder::new(column.kind))).collect(),
+            builders: of_frames.map(|column| (*column, Builder::of(column.kind))).collect(),
             names: Names::default(),
         }
     }
@@ -129,8 +90,10 @@ impl Batch {
                 return Ok(Arc::new(StringArray::new_repeated(&capture, verdicts.len())));
             }
             if column.is_verdict() {
-                let mut builder = Builder::new(column.kind);
-                verdicts.iter().for_each(|said| builder.push(column.verdict(said), &mut Names::default()));
+                let mut builder = Builder::of(column.kind);
+                verdicts
+                    .iter()
+                    .for_each(|said| put(&mut builder, column.verdict(said), &mut Names::default()));
                 return Ok(builder.finish());
             }
             headers.next().ok_or_else(|| ArrowError::SchemaError("too few columns".into()))
@@ -144,7 +107,7 @@ impl Form for Batch {
 
     fn push(&mut self, row: &Row<'_>) {
         for (column, builder) in &mut self.builders {
-            builder.push(column.value(row), &mut self.names);
+            put(builder, column.value(row), &mut self.names);
         }
     }
 

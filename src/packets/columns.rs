@@ -7,7 +7,7 @@ use crate::{
     capture::Record,
     dissect::{Address, Dissection},
     icrc::{self, State},
-    named::named,
+    report::table::Kind as CellKind,
     wire::*,
 };
 
@@ -67,27 +67,6 @@ enum Get {
     Verdict(fn(&RowVerdict) -> Cell),
     /// The name of the capture.
     Capture,
-}
-
-named! {
-    /// The type of a column's values: numbers of so many bits, and others.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum CellKind {
-        /// A number of 8 bits.
-        U8 "uint8",
-        /// A number of 16 bits.
-        U16 "uint16",
-        /// A number of 32 bits.
-        U32 "uint32",
-        /// A number of 64 bits.
-        U64 "uint64",
-        /// A number of 64 bits that may be negative.
-        I64 "int64",
-        /// True or false.
-        Bool "bool",
-        /// A text.
-        Text "text",
-    }
 }
 
 /// A value.
@@ -232,7 +211,7 @@ impl Column {
                 n += 1;
                 if is_same(known.name, field) {
                     let get = Get::Field(kind, known);
-                    return Column::new(name, known.doc.trim_ascii(), CellKind::of(known), get);
+                    return Column::new(name, known.doc.trim_ascii(), kind_of(known), get);
                 }
             }
         }
@@ -307,17 +286,15 @@ fn field_of(d: &Dissection<'_>, kind: Kind, field: &Field) -> Option<Cell> {
     })
 }
 
-impl CellKind {
-    const fn of(field: &Field) -> CellKind {
-        match (field.show, field.width) {
-            (Show::Flag, _) => CellKind::Bool,
-            (Show::Mac, _) => CellKind::Text,
-            (_, ..=8) => CellKind::U8,
-            (_, ..=16) => CellKind::U16,
-            (_, ..=32) => CellKind::U32,
-            (_, ..=64) => CellKind::U64,
-            _ => panic!("a field of so many bits has no column yet"),
-        }
+const fn kind_of(field: &Field) -> CellKind {
+    match (field.show, field.width) {
+        (Show::Flag, _) => CellKind::Bool,
+        (Show::Mac, _) => CellKind::Text,
+        (_, ..=8) => CellKind::U8,
+        (_, ..=16) => CellKind::U16,
+        (_, ..=32) => CellKind::U32,
+        (_, ..=64) => CellKind::U64,
+        _ => panic!("a field of so many bits has no column yet"),
     }
 }
 

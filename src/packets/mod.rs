@@ -23,7 +23,7 @@ mod writer;
 pub use crate::report::table::Format;
 #[cfg(feature = "arrow")]
 pub use batch::{Batch, Headers, schema};
-pub use columns::{CAPTURE, COLUMNS, Cell, CellKind, Column, Name, Row, RowVerdict, VERDICT_COLUMNS};
+pub use columns::{CAPTURE, COLUMNS, Cell, Column, Name, Row, RowVerdict, VERDICT_COLUMNS};
 #[cfg(feature = "arrow")]
 pub use headers::{FileFacts, FileSpan, HeaderRows, analyze_headers, header_schema};
 #[cfg(feature = "parquet")]

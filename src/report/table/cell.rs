@@ -21,6 +21,12 @@ pub struct Column {
 /// The type of a column. Every column may be empty: then the capture does not show the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// A whole number, 8 bits.
+    U8,
+    /// A whole number, 16 bits.
+    U16,
+    /// A whole number, 32 bits.
+    U32,
     /// A whole number that may be negative, 64 bits.
     I64,
     /// A whole number, 64 bits.
@@ -43,6 +49,9 @@ impl Kind {
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
+            Kind::U8 => "uint8",
+            Kind::U16 => "uint16",
+            Kind::U32 => "uint32",
             Kind::I64 => "int64",
             Kind::U64 => "uint64",
             Kind::F64 => "float64",

@@ -6,6 +6,8 @@
 //! `requests_losses_upstream_least` and `requests_losses_upstream_most`. A value that the capture cannot prove is empty. In every
 //! table, `capture` is the name of the capture; `src`, `dst`, `dest_qp` and `epoch` identify a flow.
 
+#[cfg(feature = "arrow")]
+pub(crate) mod arrow;
 mod cell;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
