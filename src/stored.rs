@@ -13,10 +13,7 @@ pub(crate) mod roomy {
 
     /// More room than for so many values is not made in advance: what a file says may be wrong.
     const MOST: usize = 1 << 13;
-
-    /// A list in memory.
     pub(crate) trait List {
-        /// What it lists.
         type Item;
         fn with_room(capacity: usize) -> Self;
         fn room(&self) -> usize;
@@ -144,8 +141,6 @@ pub(crate) mod array {
         all.try_into().map_err(|_| D::Error::invalid_length(len, &"an array of its length"))
     }
 }
-
-/// Histograms.
 pub(crate) mod histogram {
     use hdrhistogram::{Counter, Histogram};
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};

@@ -20,7 +20,6 @@ type Ends = (Address, Address, u32);
 /// A flow as the report has it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
-    /// Its number.
     pub(super) flow: usize,
     pub(super) connection: Option<u32>,
     /// The sender's queue pair.
@@ -30,7 +29,6 @@ pub(super) struct Known {
 }
 
 impl Directory {
-    /// All flows of a report.
     pub(super) fn of(report: &View<'_>) -> Directory {
         let mut all = BTreeMap::new();
         for (flow, row) in report.flows.iter().enumerate() {

@@ -25,7 +25,6 @@ pub struct Live {
     /// Frames that came in.
     number: u64,
     waiting: VecDeque<OwnedFrame>,
-    /// Bytes that wait.
     bytes: usize,
     notes: BTreeMap<u64, Note>,
     histories: BTreeMap<u64, History>,

@@ -311,7 +311,6 @@ pub(super) enum Behind {
     More,
     /// More of the file, beyond the limit of a search.
     Unread,
-    /// The end of the file.
     End,
 }
 

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::{Outcome, input, tracking::Tracking};
 use rdmawire::{
-    counters::{self, Compared, HostCounters, HostCounts, Prediction, Reading, Setting, Vendor, Verdict},
+    counters::{self, Agreement, Compared, HostCounters, HostCounts, Prediction, Reading, Setting, Vendor},
     dissect::Address,
     report::units,
 };
@@ -173,7 +173,7 @@ impl Row {
 
     fn is_contradicted(&self) -> bool {
         let Row::Compared { counters, .. } = self else { return false };
-        counters.iter().any(|counter| counter.verdict == Verdict::Contradicts)
+        counters.iter().any(|counter| counter.verdict == Agreement::Contradicts)
     }
 
     fn print(&self, out: &mut impl Write) -> io::Result<()> {
@@ -222,12 +222,12 @@ impl Row {
     }
 }
 
-fn word(verdict: Verdict) -> &'static str {
+fn word(verdict: Agreement) -> &'static str {
     match verdict {
-        Verdict::Equal => "equal",
-        Verdict::Possible => "possible",
-        Verdict::Contradicts => "WRONG",
-        Verdict::Unknown => "reset",
+        Agreement::Equal => "equal",
+        Agreement::Possible => "possible",
+        Agreement::Contradicts => "WRONG",
+        Agreement::Unknown => "reset",
     }
 }
 

@@ -94,7 +94,7 @@ fn all(to: &mut String) -> Written {
          \x20 note [ID]             what dissection remarks\n\
          \x20 finding [ID]          what an analysis finds: what it means, what to do\n\
          \x20 filter                the language of --filter, and all names in it\n\
-         \x20 gate                  the rules of `check`, and all figures\n\
+         \x20 gate, FIGURE          the rules of `check`, and all figures; one of them\n\
          \x20 qos                   the map of priorities that --qos takes\n\
          \x20 links                 the links that --links takes: who is at their ends\n\
         \x20 scenario              the schema of scenario files\n\
@@ -212,12 +212,16 @@ fn named(name: &str, to: &mut String) -> anyhow::Result<()> {
         }
         return Ok(());
     }
+    if let Some(figure) = Figure::by_name(name) {
+        return Ok(of_figure(figure, to)?);
+    }
     let topics = [
         "opcode", "syndrome", "rnr", "note", "finding", "filter", "gate", "schema", "qos", "links",
         "scenario",
     ]
     .map(str::to_owned);
-    let near = nearest(name, Name::all().chain(topics));
+    let figures = Figure::ALL.iter().map(|figure| figure.names[0].to_owned());
+    let near = nearest(name, Name::all().chain(topics).chain(figures));
     let or = did_you_mean(&near, "; `rdmawire explain` lists all there is");
     bail!("explain: nothing is named {name:?}{or}")
 }
@@ -456,16 +460,32 @@ A capture may bound a figure only. Where the bounds do not decide, the rule is u
         }
         let parts =
             if figure.parts().is_empty() { String::new() } else { format!(".{}", figure.parts().join("|")) };
-        let rows = match figure.natural {
-            Natural::Sum => "sum",
-            Natural::Max => "max",
-            Natural::Min => "min",
-            Natural::Choice => "choice",
-        };
         let names = format!("{}{parts}", figure.names.join(", "));
-        writeln!(to, "  {names:27} {rows:6} {:11} {}", figure.unit.example(), figure.doc)?;
+        writeln!(to, "  {names:27} {:6} {:11} {}", rows(figure), figure.unit.example(), figure.doc)?;
     }
     Ok(())
+}
+
+/// What many rows become where a rule does not say it.
+fn rows(figure: &Figure) -> &'static str {
+    match figure.natural {
+        Natural::Sum => "sum",
+        Natural::Max => "max",
+        Natural::Min => "min",
+        Natural::Choice => "choice",
+    }
+}
+
+/// A figure by itself.
+fn of_figure(figure: &Figure, to: &mut String) -> Written {
+    writeln!(to, "{}, of {}", figure.names.join(", "), figure.scope().name())?;
+    writeln!(to, "  {}", figure.doc)?;
+    writeln!(to, "  Values: {}", figure.unit.example())?;
+    if !figure.parts().is_empty() {
+        writeln!(to, "  Parts: {}", figure.parts().join(", "))?;
+    }
+    writeln!(to, "  Of several rows: {}", rows(figure))?;
+    writeln!(to, "  In a rule: {}", figure.example())
 }
 
 /// What `explain qos` prints.

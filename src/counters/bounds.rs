@@ -233,7 +233,7 @@ impl Evidence {
         if !self.is_at_tap {
             self.widen(fact, &mut bounds);
         }
-        let Bounds { seen, least, most, mut why } = bounds;
+        let CounterBounds { seen, least, most, mut why } = bounds;
         if most == Some(least) {
             why.clear();
         }
@@ -242,10 +242,10 @@ impl Evidence {
     }
 
     /// The bounds, if the tap is at the host.
-    fn at_tap(&self, fact: Fact) -> Bounds {
+    fn at_tap(&self, fact: Fact) -> CounterBounds {
         let Evidence { host, trouble, .. } = self;
         let count = host.count(fact);
-        let mut bounds = Bounds::exact(count.seen);
+        let mut bounds = CounterBounds::exact(count.seen);
         match fact {
             Fact::Received => {
                 bounds.copied(host.copied_requests + host.copies, host.copies_answered, self.is_at_tap);
@@ -270,28 +270,29 @@ impl Evidence {
                 bounds.more(count.more, Reason::Midstream);
             }
             Fact::Timeouts => {
-                bounds = Bounds::exact(trouble.timeouts);
+                bounds = CounterBounds::exact(trouble.timeouts);
                 bounds.more(trouble.unknown, Reason::Cause);
             }
             Fact::ImpliedNaks => {
-                bounds = Bounds::exact(trouble.implied);
+                bounds = CounterBounds::exact(trouble.implied);
                 bounds.more(trouble.unknown, Reason::Cause);
             }
             Fact::Rewinds => {
-                bounds = Bounds::exact(trouble.naks + trouble.timeouts + trouble.implied + trouble.unknown);
+                bounds =
+                    CounterBounds::exact(trouble.naks + trouble.timeouts + trouble.implied + trouble.unknown);
                 bounds.less(trouble.implied, Reason::Pieces);
                 bounds.open(Reason::Timers);
             }
             Fact::Resent | Fact::ResentBytes => {
                 let is_bytes = fact == Fact::ResentBytes;
-                bounds = Bounds::exact(if is_bytes { trouble.resent_bytes } else { trouble.resent });
+                bounds = CounterBounds::exact(if is_bytes { trouble.resent_bytes } else { trouble.resent });
                 match is_bytes && trouble.ambiguous > 0 {
                     true => bounds.open(Reason::Ambiguous),
                     false => bounds.more(trouble.ambiguous, Reason::Ambiguous),
                 }
             }
             Fact::LossCnps => {
-                bounds = Bounds::exact(0);
+                bounds = CounterBounds::exact(0);
                 bounds.more(host.count(Fact::CnpsSent).seen, Reason::NearNak);
             }
             Fact::Exhausted => bounds.more(trouble.silent, Reason::GivenUp),
@@ -303,7 +304,7 @@ impl Evidence {
     }
 
     /// Widens the bounds by what may happen between the tap and the host.
-    fn widen(&self, fact: Fact, bounds: &mut Bounds) {
+    fn widen(&self, fact: Fact, bounds: &mut CounterBounds) {
         let Evidence { host, trouble, .. } = self;
         let received = host.count(Fact::Received).seen;
         match fact {
@@ -358,23 +359,23 @@ impl Evidence {
     }
 }
 
-/// Bounds that become wider.
-struct Bounds {
+/// CounterBounds that become wider.
+struct CounterBounds {
     seen: u64,
     least: u64,
     most: Option<u64>,
     why: Vec<Reason>,
 }
 
-impl Bounds {
-    fn exact(seen: u64) -> Bounds {
-        Bounds { seen, least: seen, most: Some(seen), why: Vec::new() }
+impl CounterBounds {
+    fn exact(seen: u64) -> CounterBounds {
+        CounterBounds { seen, least: seen, most: Some(seen), why: Vec::new() }
     }
 
     /// Second records of packets to the host. Some are surely copies that it was handed: it answered them.
     fn copied(&mut self, copies: u64, answered: u64, is_at_tap: bool) {
         if is_at_tap {
-            let Bounds { seen, least, most, .. } = self;
+            let CounterBounds { seen, least, most, .. } = self;
             (*seen, *least, *most) = (*seen + copies, *least + answered, most.map(|most| most + copies));
             if answered < copies {
                 self.because(Reason::Recorded);

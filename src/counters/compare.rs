@@ -12,7 +12,7 @@ use crate::report::units::several;
 /// Whether a counter agrees with the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum Agreement {
     /// It grew by what the capture shows.
     Equal,
     /// It grew by another number, within the bounds.
@@ -36,7 +36,7 @@ pub struct Compared {
     /// What it grew by.
     pub actual: Option<u64>,
     /// Whether that agrees.
-    pub verdict: Verdict,
+    pub verdict: Agreement,
     /// Where a difference from what the capture shows comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<String>,
@@ -81,11 +81,11 @@ impl Compared {
         has_wrapped: bool,
     ) -> Compared {
         let verdict = match actual {
-            None => Verdict::Unknown,
-            Some(actual) if actual == prediction.seen => Verdict::Equal,
-            Some(actual) if actual < prediction.least => Verdict::Contradicts,
-            Some(actual) if prediction.most.is_some_and(|most| actual > most) => Verdict::Contradicts,
-            Some(_) => Verdict::Possible,
+            None => Agreement::Unknown,
+            Some(actual) if actual == prediction.seen => Agreement::Equal,
+            Some(actual) if actual < prediction.least => Agreement::Contradicts,
+            Some(actual) if prediction.most.is_some_and(|most| actual > most) => Agreement::Contradicts,
+            Some(_) => Agreement::Possible,
         };
         let mut explanation = match actual {
             None => Some("it became smaller: it was reset between the readings".to_owned()),
@@ -104,8 +104,8 @@ impl Compared {
         let lacks = prediction.seen.saturating_sub(actual.unwrap_or(prediction.seen));
         let most = if is_at_tap || prediction.trailing == 0 { prediction.trailing } else { u64::MAX };
         let is_so = (1..=most).contains(&lacks);
-        if is_so && is_at_tap && *verdict == Verdict::Contradicts {
-            *verdict = Verdict::Possible;
+        if is_so && is_at_tap && *verdict == Agreement::Contradicts {
+            *verdict = Agreement::Possible;
             self.explanation = Some(format!(
                 "{lacks} fewer: {} came after the host's last request over their queue pair; it was destroyed before all of \
                  them had come",
@@ -118,8 +118,8 @@ impl Compared {
     /// What was posted to such a queue pair ends with it, sent or not.
     fn lose_work(&mut self) {
         let more = self.actual.unwrap_or(0).saturating_sub(self.prediction.seen);
-        if self.prediction.fact == Fact::SendsDone && self.verdict == Verdict::Contradicts && more > 0 {
-            self.verdict = Verdict::Possible;
+        if self.prediction.fact == Fact::SendsDone && self.verdict == Agreement::Contradicts && more > 0 {
+            self.verdict = Agreement::Possible;
             self.explanation =
                 Some(format!("{more} more: work that was not sent yet when its queue pair was destroyed"));
         }
@@ -127,7 +127,7 @@ impl Compared {
 }
 
 /// Where an event comes from.
-enum Side {
+enum EventSide {
     /// A packet of the host.
     Sends,
     /// A packet that the host was handed.
@@ -136,7 +136,7 @@ enum Side {
     Inside,
 }
 
-fn side(fact: Fact) -> Side {
+fn side(fact: Fact) -> EventSide {
     match fact {
         Fact::Sent
         | Fact::OutOfSequence
@@ -144,7 +144,7 @@ fn side(fact: Fact) -> Side {
         | Fact::CnpsSent
         | Fact::LossCnps
         | Fact::Resent
-        | Fact::ResentBytes => Side::Sends,
+        | Fact::ResentBytes => EventSide::Sends,
         Fact::Timeouts
         | Fact::ImpliedNaks
         | Fact::Rewinds
@@ -152,46 +152,48 @@ fn side(fact: Fact) -> Side {
         | Fact::ReceivesDone
         | Fact::Exhausted
         | Fact::RnrExhausted
-        | Fact::Local => Side::Inside,
-        _ => Side::Receives,
+        | Fact::Local => EventSide::Inside,
+        _ => EventSide::Receives,
     }
 }
 
 /// What a difference means: lost before the tap, lost in the host, another path, not in the capture.
-fn explain(prediction: &Prediction, is_at_tap: bool, actual: u64, verdict: Verdict) -> Option<String> {
+fn explain(prediction: &Prediction, is_at_tap: bool, actual: u64, verdict: Agreement) -> Option<String> {
     let (seen, n) = (prediction.seen, actual.abs_diff(prediction.seen));
     if n == 0 {
         return None;
     }
     let is_more = actual > seen;
-    let is_copied = verdict == Verdict::Possible && prediction.why.contains(&Reason::Copies);
-    let is_unanswered = verdict == Verdict::Possible && prediction.why.contains(&Reason::Unanswered);
+    let is_copied = verdict == Agreement::Possible && prediction.why.contains(&Reason::Copies);
+    let is_unanswered = verdict == Agreement::Possible && prediction.why.contains(&Reason::Unanswered);
     let text = match (side(prediction.fact), is_more, is_at_tap) {
-        (Side::Sends, true, false) => "lost between the host and the tap, or sent by another path",
-        (Side::Sends, true, true) => {
+        (EventSide::Sends, true, false) => "lost between the host and the tap, or sent by another path",
+        (EventSide::Sends, true, true) => {
             "not in the capture: sent before or after it, by another path, or lost by the capture"
         }
-        (Side::Sends, false, _) => {
+        (EventSide::Sends, false, _) => {
             "in the capture and not counted: the readings span less time than the capture, or another host uses the address"
         }
-        (Side::Receives, true, _) if is_copied => "duplicated between the tap and the host",
-        (Side::Receives, true, false) => {
+        (EventSide::Receives, true, _) if is_copied => "duplicated between the tap and the host",
+        (EventSide::Receives, true, false) => {
             "not seen at the tap: by another path, changed after the tap, or before or after the capture"
         }
-        (Side::Receives, true, true) => {
+        (EventSide::Receives, true, true) => {
             "not in the capture: before or after it, by another path, or lost by the capture"
         }
-        (Side::Receives, false, false) => {
+        (EventSide::Receives, false, false) => {
             "seen at the tap and not counted: lost between the tap and the host, or in the host"
         }
-        (Side::Receives, false, true) if is_unanswered => "lost in the host: their queue pair was destroyed",
-        (Side::Receives, false, true) => {
+        (EventSide::Receives, false, true) if is_unanswered => {
+            "lost in the host: their queue pair was destroyed"
+        }
+        (EventSide::Receives, false, true) => {
             "lost in the host, between its port and the transport; or their queue pair was destroyed"
         }
-        (Side::Inside, true, _) => {
+        (EventSide::Inside, true, _) => {
             "inside the host, without a packet that shows it: work that ended with its queue pair, timers"
         }
-        (Side::Inside, false, _) => "in the capture and not counted by the host",
+        (EventSide::Inside, false, _) => "in the capture and not counted by the host",
     };
     Some(format!("{n} {}: {text}", if is_more { "more" } else { "fewer" }))
 }

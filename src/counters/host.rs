@@ -33,8 +33,6 @@ pub(super) struct Count {
     /// How many it may have counted beside them.
     pub(super) more: u64,
 }
-
-/// What one host did.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Host {
     counts: [Count; Fact::ALL.len()],
@@ -92,14 +90,14 @@ impl Host {
 #[derive(Clone, Debug, Default)]
 pub struct HostCounts {
     pub(super) hosts: HashMap<Address, Host, RandomState>,
-    flows: HashMap<FlowId, Flow, RandomState>,
+    flows: HashMap<FlowId, HostFlow, RandomState>,
     /// Packets to groups: any host may have been handed them.
     pub(super) multicast: u64,
 }
 
 /// The packets from one host to a queue pair of another.
 #[derive(Clone, Debug)]
-struct Flow {
+struct HostFlow {
     src: Address,
     dst: Address,
     responder: Responder,
@@ -133,7 +131,7 @@ impl Metric for HostCounts {
             self.multicast += 1;
             return self.datagram(packet, src, None);
         }
-        let flow = self.flows.entry(id).or_insert_with(|| Flow {
+        let flow = self.flows.entry(id).or_insert_with(|| HostFlow {
             src,
             dst,
             responder: Responder::default(),
@@ -193,7 +191,7 @@ impl HostCounts {
 
     /// A flow ends, or another one begins in its place.
     fn close(&mut self, id: FlowId) {
-        let Some(Flow { src, dst, responder, .. }) = self.flows.remove(&id) else { return };
+        let Some(HostFlow { src, dst, responder, .. }) = self.flows.remove(&id) else { return };
         let open = |wanted: fn(&super::responder::Open) -> bool| {
             responder.open.iter().filter(|open| wanted(open)).count() as u64 + responder.forgotten
         };
@@ -306,7 +304,7 @@ impl HostCounts {
         let is_fatal = syndrome.is_some_and(|s| s.is_nak() && s != Syndrome::PSN_SEQUENCE_ERROR);
         // Requests behind the one that failed: the queue pair may have been in its error state.
         let mut dropped = 0;
-        if let Some(Flow { responder, .. }) = peer.and_then(|peer| self.flows.get_mut(&peer)) {
+        if let Some(HostFlow { responder, .. }) = peer.and_then(|peer| self.flows.get_mut(&peer)) {
             if packet.opcode().payload_rule() == PayloadRule::Full {
                 responder.mtu = Some(packet.payload());
             }

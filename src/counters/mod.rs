@@ -25,7 +25,7 @@ mod reading;
 mod responder;
 
 pub use bounds::{HostCounters, Prediction, Reason, Setting, predict};
-pub use compare::{Compared, Verdict, compare};
+pub use compare::{Agreement, Compared, compare};
 pub use fact::{COUNTERS, Counter, Fact, Vendor};
 pub use host::HostCounts;
 pub use reading::Reading;

@@ -26,7 +26,6 @@ pub(super) enum Taken {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open {
     psn: Psn,
-    /// It completes a SEND.
     pub(super) is_send: bool,
 }
 

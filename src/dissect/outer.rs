@@ -40,8 +40,6 @@ impl<'a> Outer<'a> {
         };
         self.bytes.get(at..)
     }
-
-    /// A header.
     pub(crate) fn get<H: Header>(&self) -> Option<&'a H> {
         H::view(self.at(H::KIND)?).map(|(header, _)| header)
     }

@@ -21,7 +21,6 @@ pub struct Name {
 pub(super) enum What {
     /// Fields of headers: several if headers share a layer, or if an alias means both source and destination.
     Fields(Vec<(Kind, &'static Field)>),
-    /// Headers.
     Layer(Vec<Kind>),
     Pseudo(Pseudo),
 }

@@ -100,8 +100,6 @@ impl Operand {
             _ => Err("only numbers and addresses have ranges".into()),
         }
     }
-
-    /// Whether it has an order.
     pub(super) fn is_ordered(&self) -> bool {
         matches!(self.with, With::Range(..))
     }

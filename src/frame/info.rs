@@ -288,8 +288,6 @@ impl<'a> Info<'a> {
         }
         Ok(())
     }
-
-    /// What is malformed.
     #[inline]
     fn wrong<W: Write + ?Sized>(&self, w: &mut W) -> fmt::Result {
         match self.icrc {

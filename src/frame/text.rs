@@ -68,8 +68,6 @@ pub(crate) fn mac<W: Write + ?Sized>(w: &mut W, bytes: &[u8]) -> Result {
     }
     ascii(w, &digits)
 }
-
-/// An IPv4 address.
 #[inline]
 pub(crate) fn ipv4<W: Write + ?Sized>(w: &mut W, bytes: &[u8]) -> Result {
     let mut text = [b'.'; 16];
@@ -144,8 +142,6 @@ pub(crate) fn json_string<W: Write + ?Sized>(w: &mut W, text: &str) -> Result {
     w.write_str(text.get(plain..).unwrap_or(""))?;
     w.write_char('"')
 }
-
-/// Appends text that is ASCII.
 #[inline(always)]
 fn ascii<W: Write + ?Sized>(w: &mut W, text: &[u8]) -> Result {
     w.write_str(std::str::from_utf8(text).unwrap_or(""))

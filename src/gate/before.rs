@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::figure::Subject;
-use crate::report::{Flow, Pause, Report, View};
+use crate::report::{Flow, Pause, Report, View, figure::Subject};
 
 /// An earlier report to compare with.
 pub struct Before<'a> {

@@ -2,15 +2,11 @@
 
 use serde::Serialize;
 
-use super::{
-    Before, Rule, Unit,
-    evaluate::measure,
-    figure::{Column, Natural, Scope, Subject},
-    value::Range,
+use super::{Before, Rule, Unit, evaluate::measure};
+use crate::report::{
+    Report,
+    figure::{Column, Natural, Range, Scope, Subject},
 };
-use crate::report::Report;
-
-/// Flows that are shown.
 const MOST_SHOWN: usize = 10;
 
 /// What changed from one report to the next.

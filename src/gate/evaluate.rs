@@ -6,13 +6,15 @@ use serde::Serialize;
 
 use super::{
     Before,
-    figure::{Column, Scope, Subject, Unit},
     rule::{Aggregate, Change, Of, Op, Right, Rule, Tally, Test, each},
-    value::{Item, Range, Value},
+    value::Operand,
 };
 use crate::{
     grammar::expr::{Comparison, Expr},
-    report::View,
+    report::{
+        View,
+        figure::{Column, Range, Scope, Subject, Unit, Value},
+    },
 };
 
 /// Rows that are shown with a rule, and frames with a row.
@@ -59,8 +61,6 @@ pub struct Worst {
     #[serde(skip)]
     is_flow: bool,
 }
-
-/// What the rules measure of a report.
 pub(super) fn measure(rules: &[Rule], report: &View<'_>, before: Option<&Before<'_>>) -> Vec<Vec<Measure>> {
     let mut running: Vec<Vec<Running<'_>>> = rules.iter().map(Running::all).collect();
     let mut earlier: Vec<Vec<Running<'_>>> = Vec::new();
@@ -94,25 +94,25 @@ fn pass(running: &mut [Vec<Running<'_>>], report: &View<'_>, before: Option<&Bef
         for (at, flow) in report.flows.iter().enumerate() {
             let peer = if is_transfer { opposite(report, at, flow.connection) } else { None };
             let was = before.and_then(|before| before.flow(at));
-            let row = Row { at, now: Subject::Flow(&flow, peer.as_deref()), was };
+            let row = RowPair { at, now: Subject::Flow(&flow, peer.as_deref()), was };
             tests.iter_mut().for_each(|test| test.add(&row));
         }
     }
     if asks(&tests, Scope::Connection) {
         for (at, connection) in report.connections.iter().enumerate() {
-            let row = Row { at, now: Subject::Connection(&connection), was: None };
+            let row = RowPair { at, now: Subject::Connection(&connection), was: None };
             tests.iter_mut().for_each(|test| test.add(&row));
         }
     }
     for (at, pause) in report.head.pause.iter().flatten().enumerate() {
         let was = before.and_then(|before| before.pause(pause));
-        tests.iter_mut().for_each(|test| test.add(&Row { at, now: Subject::Pause(pause), was }));
+        tests.iter_mut().for_each(|test| test.add(&RowPair { at, now: Subject::Pause(pause), was }));
     }
     if let (None, Some(why)) = (&report.head.pause, report.head.why.get("pause")) {
         tests.iter_mut().for_each(|test| test.miss(Scope::Pause, why.meaning()));
     }
     let was = before.map(|before| Subject::Capture(before.view()));
-    tests.iter_mut().for_each(|test| test.add(&Row { at: 0, now: Subject::Capture(report), was }));
+    tests.iter_mut().for_each(|test| test.add(&RowPair { at: 0, now: Subject::Capture(report), was }));
 }
 
 fn opposite<'a>(
@@ -125,7 +125,7 @@ fn opposite<'a>(
 }
 
 /// A row, and what it was in an earlier report.
-struct Row<'a> {
+struct RowPair<'a> {
     at: usize,
     now: Subject<'a>,
     was: Option<Subject<'a>>,
@@ -174,7 +174,7 @@ impl<'r> Running<'r> {
         asks
     }
 
-    fn add(&mut self, row: &Row<'_>) {
+    fn add(&mut self, row: &RowPair<'_>) {
         let choice = self.rule.choice.as_ref();
         for sum in self.sums() {
             if !row.now.is_of(sum.tally.scope()) {
@@ -276,7 +276,7 @@ impl<'r> Sum<'r> {
     }
 
     /// Adds a row. Whether it is chosen may not be sure.
-    fn add(&mut self, row: &Row<'_>, is_sure: bool) {
+    fn add(&mut self, row: &RowPair<'_>, is_sure: bool) {
         self.rows += 1;
         let value = match &self.tally.of {
             Of::Column(column) => column.of(&row.now).range(),
@@ -317,7 +317,7 @@ impl<'r> Sum<'r> {
     }
 
     /// Keeps the row if it is one of the worst.
-    fn show(&mut self, row: &Row<'_>, value: Range) {
+    fn show(&mut self, row: &RowPair<'_>, value: Range) {
         let Some(worse) = self.worse else { return };
         if worse == Worse::High && value.most == 0.0 || matches!(row.now, Subject::Capture(_)) {
             return;
@@ -424,7 +424,7 @@ fn decide(by: bool, parts: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     }
 }
 
-fn row_truth(expr: &Expr<Test<Column>>, row: &Row<'_>) -> Option<bool> {
+fn row_truth(expr: &Expr<Test<Column>>, row: &RowPair<'_>) -> Option<bool> {
     truth(expr, &mut |test: &Test<Column>| {
         // A figure of transfers is asked of transfers only.
         if !row.now.is_of(test.left.scope()) {
@@ -447,19 +447,19 @@ fn row_truth(expr: &Expr<Test<Column>>, row: &Row<'_>) -> Option<bool> {
     })
 }
 
-fn one_of(value: &Value<'_>, items: &[Item]) -> Option<bool> {
+fn one_of(value: &Value<'_>, items: &[Operand]) -> Option<bool> {
     decide(true, items.iter().map(|item| value.compares(Comparison::Equal, item)))
 }
 
 /// Why an expression over a row is undecided.
-fn reason(expr: &Expr<Test<Column>>, row: &Row<'_>) -> Option<&'static str> {
+fn reason(expr: &Expr<Test<Column>>, row: &RowPair<'_>) -> Option<&'static str> {
     let mut why = None;
     each(expr, &mut |test| why = why.or(test.left.of(&row.now).range().and_then(|range| range.why)));
     why.or(Some("The earlier report does not have this row."))
 }
 
 /// The numbers of a row that an expression asks for.
-fn figures(expr: &Expr<Test<Column>>, row: &Row<'_>) -> Vec<(String, String)> {
+fn figures(expr: &Expr<Test<Column>>, row: &RowPair<'_>) -> Vec<(String, String)> {
     let mut figures = Vec::new();
     each(expr, &mut |test| {
         if let Some(range) = test.left.of(&row.now).range().filter(|_| figures.len() < 8) {

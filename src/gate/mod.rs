@@ -19,23 +19,19 @@
 mod before;
 mod change;
 mod evaluate;
-mod figure;
 #[cfg(feature = "toml")]
 mod file;
-mod otg;
 mod rule;
-mod table;
 mod value;
 pub mod write;
 
 use serde::Serialize;
 
+pub use crate::report::figure::{Figure, Natural, Range, Scope, Unit};
 pub use before::Before;
 pub use change::{Changed, ChangedFlow, Changes, changes};
 pub use evaluate::{Measure, Worst};
-pub use figure::{Figure, Natural, Scope, Unit};
 pub use rule::Rule;
-pub use value::Range;
 
 use crate::report::{Severity, View};
 
@@ -124,5 +120,5 @@ pub fn check(rules: &[Rule], report: &View<'_>, before: Option<&Before<'_>>) -> 
 
 /// The names of all figures that a rule may ask for, with their parts.
 pub fn names() -> impl Iterator<Item = String> {
-    figure::Column::all().map(|(name, _)| name)
+    crate::report::figure::Column::all().map(|(name, _)| name)
 }

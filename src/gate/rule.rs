@@ -4,10 +4,7 @@ use std::{cell::Cell, fmt};
 
 use nom::{Parser, combinator::opt};
 
-use super::{
-    figure::{Column, Natural, Scope, Unit},
-    value::Item,
-};
+use super::value::Operand;
 use crate::{
     dissect::Address,
     grammar::{
@@ -15,7 +12,10 @@ use crate::{
         expr::{Comparison, Expr, Is, Precedence, check_length, end, expected, set, sign, token},
         fail, nearest, run, units,
     },
-    report::Severity,
+    report::{
+        Severity,
+        figure::{Column, Natural, Scope, Unit},
+    },
 };
 
 /// A condition on a report.
@@ -84,12 +84,12 @@ pub(super) struct Test<L> {
 pub(super) enum Op<L> {
     Compare(Comparison, Right<L>),
     /// One of these, or, if it is not so, none of them.
-    In(bool, Vec<Item>),
+    In(bool, Vec<Operand>),
 }
 
 #[derive(Clone)]
 pub(super) enum Right<L> {
-    Item(Item),
+    Item(Operand),
     Other(L),
     Change(Change),
 }
@@ -282,7 +282,7 @@ fn claim<'a>(text: &str, input: &'a str, scopes: &Scopes) -> Parsed<'a, Expr<Tes
 /// `any`, `all` and `none` are comparisons of numbers of rows with 0.
 fn quantified(what: &str, tally: Tally) -> Test<Tally> {
     let comparison = if tally.aggregate == Aggregate::Any { Comparison::Greater } else { Comparison::Equal };
-    let op = Op::Compare(comparison, Right::Item(Item::Number(0.0, 0.0)));
+    let op = Op::Compare(comparison, Right::Item(Operand::Number(0.0, 0.0)));
     Test { what: what.to_owned(), bound: String::new(), left: tally, op }
 }
 
@@ -338,8 +338,6 @@ fn rows<'a>(text: &str, input: &'a str, aggregate: Aggregate) -> Parsed<'a, Tall
     let scope = scopes.first.get().unwrap_or(Scope::Capture);
     Ok((rest, Tally { aggregate, of: Of::Rows(scope, expr) }))
 }
-
-/// A test of a row.
 fn row_test<'a>(input: &'a str, scopes: &Scopes) -> Parsed<'a, Expr<Test<Column>>> {
     let one = |input: &'a str| {
         let (rest, (word, column)) = column(input)?;
@@ -422,18 +420,18 @@ fn change(text: &str, unit: Unit) -> Result<Change, String> {
 }
 
 /// A value, or a range of numbers.
-fn item(input: &str, unit: Unit) -> Parsed<'_, Item> {
+fn item(input: &str, unit: Unit) -> Parsed<'_, Operand> {
     let (rest, first) = one(input, unit)?;
     let (after, Some(_)) = opt(sign(&[".."])).parse(rest)? else { return Ok((rest, first)) };
     match (first, one(after, unit)?) {
-        (Item::Number(low, _), (rest, Item::Number(_, high))) if low <= high => {
-            Ok((rest, Item::Number(low, high)))
+        (Operand::Number(low, _), (rest, Operand::Number(_, high))) if low <= high => {
+            Ok((rest, Operand::Number(low, high)))
         }
         _ => fail(written(input, rest), "expected a range of numbers, the smaller one first"),
     }
 }
 
-fn one(input: &str, unit: Unit) -> Parsed<'_, Item> {
+fn one(input: &str, unit: Unit) -> Parsed<'_, Operand> {
     let (rest, token) = token(input)?;
     let text = match token.is {
         Is::Word => token.text,
@@ -442,18 +440,18 @@ fn one(input: &str, unit: Unit) -> Parsed<'_, Item> {
     };
     let item = match unit {
         Unit::Words(all) => match all().into_iter().find(|word| word.eq_ignore_ascii_case(text)) {
-            Some(word) => Ok(Item::Word(word.to_owned())),
+            Some(word) => Ok(Operand::Word(word.to_owned())),
             None => {
                 let near = nearest(text, all().into_iter().map(str::to_owned));
                 Err(format!("expected one of {}{}", all().join(", "), did_you_mean(&near, "")))
             }
         },
         Unit::Address => match text.parse::<Address>() {
-            Ok(address) => Ok(Item::Word(address.to_string())),
+            Ok(address) => Ok(Operand::Word(address.to_string())),
             Err(_) => Err("expected an address like 10.0.0.1 or fe80::1".into()),
         },
-        Unit::Text => Ok(Item::Word(text.to_owned())),
-        _ => quantity(text, unit).map(|number| Item::Number(number, number)),
+        Unit::Text => Ok(Operand::Word(text.to_owned())),
+        _ => quantity(text, unit).map(|number| Operand::Number(number, number)),
     };
     item.map_or_else(|message| fail(token.text, message), |item| Ok((rest, item)))
 }

@@ -254,7 +254,6 @@ pub(crate) enum Is {
     Quoted,
     /// An operator or a parenthesis.
     Sign,
-    /// The end of the text.
     End,
 }
 

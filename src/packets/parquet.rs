@@ -9,8 +9,6 @@ use crate::report::table::parquet::writer;
 
 /// Rows that are converted at a time.
 const BATCH: usize = 1 << 13;
-
-/// A Parquet file.
 pub(super) struct Parquet<W: Write + Send> {
     pub(super) rows: Rows<Batch>,
     writer: ArrowWriter<W>,

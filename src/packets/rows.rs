@@ -21,7 +21,6 @@ use crate::{
 pub trait Form {
     /// Rows without what the analysis says.
     type Headers;
-
     /// Adds a row.
     fn push(&mut self, row: &Row<'_>);
 

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use crate::{
     analyze::metric::timeline::{FlowTimeline, Timeline, What, pause_chart},
     report::{
-        self, Flow, View,
+        Flow, View,
         chart::{Band, Chart, Mark, Series},
         clean,
+        figure::Column,
         units::{priority, several},
     },
 };
@@ -273,14 +274,15 @@ impl Scene {
     /// Hosts by hosts: from the left, to the top; the shade is the share of the largest number of bytes. Losses and retransmissions have a
     /// mark. Hosts beyond the first ones by bytes are not shown.
     pub fn matrix(report: &View<'_>) -> Scene {
+        const FIGURES: [Column; 3] =
+            [Column::named("wire_bytes"), Column::named("lost"), Column::named("retransmits")];
         let mut sums: BTreeMap<(String, String), [u64; 3]> = BTreeMap::new();
         let mut hosts: BTreeMap<String, u64> = BTreeMap::new();
         for flow in report.flows.iter() {
-            let lost = |stream: &report::Stream| stream.losses.on_network().map_or(0, |[least, _]| least);
-            let sum = sums.entry((flow.src.clone(), flow.dst.clone())).or_default();
-            sum[0] += flow.wire_bytes;
-            sum[1] += lost(&flow.requests) + lost(&flow.responses);
-            sum[2] += flow.requests.retransmits + flow.responses.retransmits;
+            let sums = sums.entry((flow.src.clone(), flow.dst.clone())).or_default();
+            for (sum, figure) in sums.iter_mut().zip(FIGURES) {
+                *sum += figure.least(&flow);
+            }
             for host in [&flow.src, &flow.dst] {
                 *hosts.entry(host.clone()).or_default() += flow.wire_bytes;
             }

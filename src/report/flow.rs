@@ -168,6 +168,29 @@ impl Losses {
     }
 }
 
+/// Bounds of two kinds together; where one is not known, those of the other.
+pub(crate) fn plus(one: Option<Bounds>, other: Option<Bounds>) -> Option<Bounds> {
+    match (one, other) {
+        (Some([a, b]), Some([c, d])) => Some([a.saturating_add(c), b.saturating_add(d)]),
+        (one, other) => one.or(other),
+    }
+}
+
+impl Flow {
+    /// Packets lost on the network, of requests and responses.
+    pub fn lost(&self) -> Option<Bounds> {
+        plus(self.requests.losses.on_network(), self.responses.losses.on_network())
+    }
+
+    /// The queue pair that its packets go to, with its epoch where that is not the first: "0x12", "0x12/1".
+    pub fn queue_pair(&self) -> String {
+        match self.epoch {
+            0 => format!("{:#x}", self.dest_qp),
+            epoch => format!("{:#x}/{epoch}", self.dest_qp),
+        }
+    }
+}
+
 records! {
     /// How far packets were overtaken, in the terms of RFC 4737.
     #[derive(Copy)]

@@ -17,6 +17,7 @@ mod congestion;
 mod connection;
 mod credits;
 pub mod diff;
+pub mod figure;
 mod finding;
 mod flow;
 #[cfg(feature = "cli")]

@@ -2,7 +2,10 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use super::{Flow, Stream, View};
+use super::{
+    Flow, Stream, View,
+    figure::{Column, Part},
+};
 use crate::grammar::units;
 
 /// The order of flows: the largest value first.
@@ -43,19 +46,23 @@ impl Sort {
         ("time", Sort::Time),
     ];
 
+    /// The figure that orders flows; none by time.
+    const fn figure(self) -> Option<Column> {
+        Some(match self {
+            Sort::Trouble => const { Column::named("trouble") },
+            Sort::Packets => const { Column::named("packets") },
+            Sort::Bytes => const { Column::named("wire_bytes") },
+            Sort::Retransmits => const { Column::named("retransmits") },
+            Sort::OutOfOrder => const { Column::named("out_of_order") },
+            Sort::Losses => const { Column::named("lost") },
+            Sort::Marks => const { Column::named("ecn_ce") },
+            Sort::Latency => const { Column::part("ack_rtt", Part::P99) },
+            Sort::Time => return None,
+        })
+    }
+
     fn key(self, flow: &Flow) -> u64 {
-        let both = |of: fn(&Stream) -> u64| of(&flow.requests) + of(&flow.responses);
-        match self {
-            Sort::Trouble => trouble(flow),
-            Sort::Packets => flow.packets,
-            Sort::Bytes => flow.wire_bytes,
-            Sort::Retransmits => both(|stream| stream.retransmits),
-            Sort::OutOfOrder => both(|stream| stream.out_of_order),
-            Sort::Losses => both(|stream| stream.losses.on_network().map_or(0, |[least, _]| least)),
-            Sort::Marks => flow.ecn_ce,
-            Sort::Latency => flow.latency_ns.ack_rtt.map_or(0, |summary| summary.p99),
-            Sort::Time => u64::MAX - (flow.first_ns as u64 ^ 1 << 63),
-        }
+        self.figure().map_or(u64::MAX - (flow.first_ns as u64 ^ 1 << 63), |figure| figure.least(flow))
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Report, Severity, View};
+use super::{Report, Severity, View, figure::Column};
 use crate::sums::sums;
 
 /// The name and number of the schema.
@@ -94,17 +94,37 @@ impl Totals {
             problems: report.head.capture.problems.len() as u64,
             ..Totals::default()
         };
+        let mut sums = [
+            (const { Column::named("retransmits") }, &mut totals.retransmits),
+            (const { Column::named("out_of_order") }, &mut totals.out_of_order),
+            (const { Column::named("capture_duplicates") }, &mut totals.capture_duplicates),
+            (const { Column::named("naks") }, &mut totals.naks),
+            (const { Column::named("rnr_naks") }, &mut totals.rnr_naks),
+            (const { Column::named("timeouts") }, &mut totals.timeouts),
+        ];
         report.flows.each_in_trouble(&mut |_, flow| {
-            totals.naks += flow.naks.total();
-            totals.rnr_naks += flow.rnr_naks;
-            for stream in [&flow.requests, &flow.responses] {
-                totals.retransmits += stream.retransmits;
-                totals.out_of_order += stream.out_of_order;
-                totals.capture_duplicates += stream.capture_duplicates;
-                totals.timeouts += stream.triggers.timeout;
-            }
+            sums.iter_mut().for_each(|(figure, sum)| **sum += figure.least(flow));
         });
         totals
+    }
+
+    /// The columns of a table of captures, by their heads.
+    pub(super) fn columns(&self) -> [(&'static str, u64); 13] {
+        [
+            ("packets", self.packets),
+            ("RDMA", self.rdma_packets),
+            ("flows", self.flows),
+            ("errors", self.errors),
+            ("warnings", self.warnings),
+            ("resent", self.retransmits),
+            ("late", self.out_of_order),
+            ("NAK", self.naks),
+            ("RNR", self.rnr_naks),
+            ("timeouts", self.timeouts),
+            ("CNP", self.cnps),
+            ("CE", self.ce_packets),
+            ("damage", self.problems),
+        ]
     }
 
     fn add(&mut self, other: &Totals) {

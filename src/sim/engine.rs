@@ -47,7 +47,7 @@ pub enum Cause {
 
 /// A flow: what one queue pair sends to another.
 #[derive(Clone, Debug)]
-pub struct Flow {
+pub struct SentFlow {
     /// Sending host: its index.
     pub src: u32,
     /// Receiving host: its index.
@@ -121,7 +121,7 @@ impl Transmission {
 
 /// A message.
 #[derive(Clone, Copy, Debug)]
-pub struct Message {
+pub struct SentMessage {
     /// Its flow.
     pub flow: u32,
     /// Its number among the messages of its requester, from 1.
@@ -229,9 +229,9 @@ pub struct Run {
     /// Every connection, with each copy as one.
     pub connections: Vec<Connection>,
     /// Every flow.
-    pub flows: Vec<Flow>,
+    pub flows: Vec<SentFlow>,
     /// Every message.
-    pub messages: Vec<Message>,
+    pub messages: Vec<SentMessage>,
     /// Every packet sent, in the order of sending.
     pub transmissions: Vec<Transmission>,
     /// Every rewind of a requester.
@@ -262,7 +262,7 @@ impl Run {
     }
 
     /// The headers around the transport of a flow's packets.
-    pub(super) fn encapsulation(&self, flow: &Flow) -> dissect::Encapsulation {
+    pub(super) fn encapsulation(&self, flow: &SentFlow) -> dissect::Encapsulation {
         let given =
             flow.connection.map_or_else(Default::default, |c| self.connections[c as usize].encapsulation);
         given.over(self.scenario.host[flow.src as usize].address.is_ipv6())
@@ -274,8 +274,6 @@ impl Run {
         given.unwrap_or(Mac([2, 0, 0, 0, ((host + 1) >> 8) as u8, (host + 1) as u8]))
     }
 }
-
-/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum What {
     /// A host's link becomes free.
@@ -288,7 +286,6 @@ pub(super) enum What {
     Timer(u32),
     /// Acknowledgements that were held back are sent.
     Acknowledge(u32),
-    /// A connection begins.
     Begin(u32),
     /// A mirror's second copy: tap and sighting.
     Again(u32, u32),
@@ -422,7 +419,7 @@ impl Sim {
     fn connect(&mut self) -> Result<(), Error> {
         let find = |name: &str| self.run.scenario.host.iter().position(|host| host.name == name);
         let mut gsi: HashMap<(u32, u32), u32> = HashMap::new();
-        let mut flows: Vec<Flow> = Vec::new();
+        let mut flows: Vec<SentFlow> = Vec::new();
         for (i, connection) in self.run.connections.iter().enumerate() {
             let host = |name: &str| {
                 find(name).map(|host| host as u32).ok_or_else(|| {
@@ -441,7 +438,7 @@ impl Sim {
             let index = self.qps.len() as u32;
             for end in 0..2 {
                 let flow = flows.len() as u32;
-                flows.push(Flow {
+                flows.push(SentFlow {
                     src: ends[end],
                     dst: ends[1 - end],
                     dest_qp: qp[1 - end],
@@ -462,14 +459,14 @@ impl Sim {
             for name in &connection.also_to {
                 let qp = &mut self.qps[index as usize];
                 qp.also.push(flows.len() as u32);
-                flows.push(Flow { dst: host(name)?, receiver: NONE, ..flows[qp.flow as usize].clone() });
+                flows.push(SentFlow { dst: host(name)?, receiver: NONE, ..flows[qp.flow as usize].clone() });
             }
             self.cm.push(connection.cm.then(|| {
                 let mut flow = |src: u32, dst: u32| {
                     *gsi.entry((src, dst)).or_insert_with(|| {
                         let (dest_qp, peer_qp, back, sender, receiver) = (1, 1, NONE, NONE, NONE);
                         let (epoch, connection) = (0, None);
-                        flows.push(Flow {
+                        flows.push(SentFlow {
                             src,
                             dst,
                             dest_qp,

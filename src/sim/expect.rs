@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     engine::Run,
-    label::{Bounds, FlowTruth, Labels, SpaceTruth},
+    label::{FlowTruth, Labels, SpaceTruth, TruthBounds},
 };
 use crate::opcode::{Direction, Service};
 
@@ -65,7 +65,7 @@ impl Run {
             out["service"] = json!(service.name());
         }
         // An analysis may count frames with a bad ICRC or not.
-        let all = |all: u64, bad: u64| bounds(Bounds { least: all - bad, most: all });
+        let all = |all: u64, bad: u64| bounds(TruthBounds { least: all - bad, most: all });
         if encapsulation.starts_with("rocev2") {
             out["ecn_ect"] = all(truth.ecn_ect, truth.bad[1]);
             out["ecn_ce"] = all(truth.ecn_ce, truth.bad[2]);
@@ -128,14 +128,14 @@ impl Run {
         if !cut {
             losses.insert("corrupt".into(), json!(truth.corrupt));
         }
-        losses.insert("capture".into(), bounds(Bounds { least: 0, most: truth.capture }));
+        losses.insert("capture".into(), bounds(TruthBounds { least: 0, most: truth.capture }));
         out["losses"] = losses.into();
         out
     }
 }
 
 /// Both bounds, or one number if they are equal.
-fn bounds(bounds: Bounds) -> Value {
+fn bounds(bounds: TruthBounds) -> Value {
     if bounds.least == bounds.most {
         json!(bounds.most)
     } else {

@@ -110,7 +110,7 @@ impl Label {
 
 /// What an observer at the tap can prove, and the truth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Bounds {
+pub struct TruthBounds {
     /// What can be proved: at least this.
     pub least: u64,
     /// The truth: at most this.
@@ -123,7 +123,7 @@ pub struct SpaceTruth {
     /// Recorded frames.
     pub packets: u64,
     /// Retransmissions: evident ones, and all.
-    pub retransmits: Bounds,
+    pub retransmits: TruthBounds,
     /// Late originals.
     pub out_of_order: u64,
     /// ACKs and NAKs that a later one overtook. They have no class of their own.
@@ -133,21 +133,21 @@ pub struct SpaceTruth {
     /// Gap PSNs.
     pub gap_psns: u64,
     /// Payload of retransmissions.
-    pub retransmitted_bytes: Bounds,
+    pub retransmitted_bytes: TruthBounds,
     /// Episodes after a NAK: those with an evident retransmission, and all.
-    pub nak: Bounds,
+    pub nak: TruthBounds,
     /// Episodes after a timeout.
-    pub timeout: Bounds,
+    pub timeout: TruthBounds,
     /// Episodes after an RNR NAK.
-    pub rnr: Bounds,
+    pub rnr: TruthBounds,
     /// Episodes after an implied NAK.
-    pub implied_nak: Bounds,
+    pub implied_nak: TruthBounds,
     /// Lost between sender and tap: those at whose PSN the capture shows a gap, and all.
-    pub upstream: Bounds,
+    pub upstream: TruthBounds,
     /// Lost between tap and receiver.
     pub downstream: u64,
     /// Lost ACKs and NAKs for this space: those that led to a timeout, and all.
-    pub ack_path: Bounds,
+    pub ack_path: TruthBounds,
     /// Damaged before the tap, and recorded.
     pub corrupt: u64,
     /// Not recorded, and not lost before the tap: lost by the capture, or on another path.

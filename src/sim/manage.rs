@@ -15,7 +15,6 @@ pub(super) struct Management {
 pub(super) enum Manage {
     /// Request for communication.
     Req = 0,
-    /// Reply.
     Rep = 1,
     /// Ready to use.
     Rtu = 2,

@@ -56,7 +56,7 @@ use crate::{
 };
 
 use check::{Bounds, Checked, LATEST, LONGEST};
-pub use engine::{Capture, Cause, Flow, Message, Run, Sighting, Transmission, run};
+pub use engine::{Capture, Cause, Run, SentFlow, SentMessage, Sighting, Transmission, run};
 pub use render::{Frame, Frames};
 pub use text::{Error, Ns, Rate, Size, UdpPort};
 

@@ -318,8 +318,6 @@ fn other(end: End) -> End {
         End::To => End::From,
     }
 }
-
-/// Taps.
 impl Sim {
     /// A packet passes a tap.
     fn pass_tap(&mut self, tap: usize, journey: u32) {

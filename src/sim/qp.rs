@@ -21,7 +21,6 @@ use crate::{
 pub(super) struct Qp {
     pub(super) connection: u32,
     pub(super) host: u32,
-    /// The flow that it sends.
     pub(super) flow: u32,
     pub(super) peer: u32,
     /// Further flows that it sends datagrams on in turn.

@@ -2,7 +2,7 @@
 
 use super::{
     Connection, Recovery, TimeoutResends, Verb,
-    engine::{Cause, Episode, Message, NONE, Sim, Transmission, What},
+    engine::{Cause, Episode, NONE, SentMessage, Sim, Transmission, What},
     manage::Manage,
     qp::{Rewind, is_answered, note, sending_ns},
 };
@@ -11,8 +11,6 @@ use crate::{
     opcode::{Opcode, Service},
     wire::{Acknowledgement, NakCode, Syndrome},
 };
-
-/// Requester.
 impl Sim {
     pub(super) fn connection(&self, qp: u32) -> &Connection {
         &self.run.connections[self.qps[qp as usize].connection as usize]
@@ -136,7 +134,7 @@ impl Sim {
             state.reads += answered as u32;
             state.messages.push_back(self.run.messages.len() as u32);
             let (number, psn, completed) = (state.number, state.hi, None);
-            self.run.messages.push(Message { flow, number, verb, len, segments, psn, count, completed });
+            self.run.messages.push(SentMessage { flow, number, verb, len, segments, psn, count, completed });
             state.program.take();
         }
         let psn = self.qps[qp as usize].hi;
@@ -354,8 +352,6 @@ impl Sim {
         state.rewind = Some(Rewind { to: psn, count, cause: Cause::ImpliedNak, not_before, lag: 0 });
         self.ready(qp);
     }
-
-    /// A response arrived.
     pub(super) fn on_response(&mut self, qp: u32, tx: u32) {
         let t = self.run.transmissions[tx as usize];
         let connection = self.connection(qp);

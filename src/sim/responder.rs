@@ -9,8 +9,6 @@ use crate::{
     opcode::{Opcode, Service},
     wire::Psn,
 };
-
-/// Responder.
 impl Sim {
     fn answer(&mut self, qp: u32, answer: Answer) {
         self.qps[qp as usize].answers.push_back(answer);
@@ -32,8 +30,6 @@ impl Sim {
             self.acknowledge(qp);
         }
     }
-
-    /// A request arrived.
     pub(super) fn on_request(&mut self, qp: u32, tx: u32) {
         let t = self.run.transmissions[tx as usize];
         let connection = self.connection(qp);

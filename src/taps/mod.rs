@@ -38,8 +38,8 @@ use crate::{
     capture::Record,
     report::{self, diff::Diff},
 };
-use packet::Seen;
-use segment::{Bounds, Segment};
+use packet::TapPacket;
+use segment::{Limits, SegmentMatch};
 
 /// Options of a comparison.
 #[derive(Clone, Debug)]
@@ -62,11 +62,9 @@ impl Default for Options {
 pub struct Taps {
     options: Options,
     taps: Vec<Tap>,
-    segments: Vec<Segment>,
+    segments: Vec<SegmentMatch>,
     hasher: foldhash::fast::FixedState,
 }
-
-/// One capture.
 struct Tap {
     name: String,
     analysis: Analysis,
@@ -82,7 +80,7 @@ impl Taps {
     /// A comparison of captures with these names, in the order of their places on the path, from either end.
     pub fn new<N: Into<String>>(options: Options, names: impl IntoIterator<Item = N>) -> Taps {
         const COARSEST_NS: u64 = 1_000_000_000;
-        let bounds = Bounds {
+        let bounds = Limits {
             window_ns: i64::try_from(options.window_ns).unwrap_or(i64::MAX),
             packets: options.max_waiting.max(1),
         };
@@ -97,7 +95,7 @@ impl Taps {
             is_over: false,
         };
         let taps: Vec<Tap> = names.into_iter().map(tap).collect();
-        let segments = taps.windows(2).map(|_| Segment::new(bounds)).collect();
+        let segments = taps.windows(2).map(|_| SegmentMatch::new(bounds)).collect();
         Taps { options, taps, segments, hasher: Default::default() }
     }
 
@@ -127,7 +125,7 @@ impl Taps {
         }
         let (d, icrc) = self.options.analyze.examine(record);
         here.analysis.push_dissected(record, &d, icrc);
-        let seen = Seen::of(record, &d, icrc, here.frames, &self.hasher);
+        let seen = TapPacket::of(record, &d, icrc, here.frames, &self.hasher);
         here.packets += u64::from(seen.is_some());
         for (segment, side) in sides(&mut self.segments, tap) {
             segment.pass(side, record.time.0);
@@ -173,7 +171,7 @@ impl Taps {
                 tick_ns: tap.tick,
             });
         }
-        self.segments.iter_mut().for_each(Segment::finish);
+        self.segments.iter_mut().for_each(SegmentMatch::finish);
         results::diff(described, self.segments, &reports)
     }
 
@@ -186,14 +184,14 @@ impl Taps {
 }
 
 /// The segments that end at a tap, and which of their sides it is.
-fn sides(segments: &mut [Segment], tap: usize) -> impl Iterator<Item = (&mut Segment, usize)> {
+fn sides(segments: &mut [SegmentMatch], tap: usize) -> impl Iterator<Item = (&mut SegmentMatch, usize)> {
     let before = tap.saturating_sub(1);
     let those = segments.iter_mut().enumerate().skip(before).take_while(move |(at, _)| *at <= tap);
     those.map(move |(at, segment)| (segment, usize::from(at != tap)))
 }
 
 fn tell(
-    segments: &mut [Segment],
+    segments: &mut [SegmentMatch],
     tap: usize,
     classes: impl IntoIterator<Item = (u64, Option<Space>, Class)>,
 ) {

@@ -14,7 +14,7 @@ use crate::{
 
 /// A packet of the transport, as one tap saw it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct TapPacket {
     /// The frame's number, from 1.
     pub(super) frame: u64,
     pub(super) time: i64,
@@ -43,7 +43,7 @@ pub(super) struct Seen {
     pub(super) class: Option<Class>,
 }
 
-impl Seen {
+impl TapPacket {
     /// `None` for what is no packet of the transport between two addresses.
     pub(super) fn of(
         record: &Record<'_>,
@@ -51,7 +51,7 @@ impl Seen {
         state: State,
         frame: u64,
         hasher: &impl BuildHasher,
-    ) -> Option<Seen> {
+    ) -> Option<TapPacket> {
         let (bth, addresses) = (d.get::<Bth>()?, d.addresses()?);
         let [ip_id, ttl, dscp, ecn] = if let Some(ip) = d.get::<Ipv4>() {
             [ip.id().0, ip.ttl().into(), ip.dscp().into(), ip.ecn().0.into()]
@@ -77,7 +77,7 @@ impl Seen {
         }
         // Where the frame is cut, its length on the wire may be that of a mirror.
         let end = if d.is_cut() { d.end() } else { d.end().min(d.wire_len()) };
-        Some(Seen {
+        Some(TapPacket {
             frame,
             time: record.time.0,
             key: hash.finish(),
@@ -100,7 +100,7 @@ impl Seen {
     }
 
     /// Whether the two may be one transmission, given that their headers are equal.
-    pub(super) fn fits(&self, other: &Seen) -> bool {
+    pub(super) fn fits(&self, other: &TapPacket) -> bool {
         let is_same = self.icrc.zip(other.icrc).is_none_or(|(a, b)| a == b);
         // A trimmed packet ends in four bytes that are no ICRC.
         let is_trimmed =
@@ -113,7 +113,7 @@ impl Seen {
     }
 
     /// Whether one is probably a damaged copy of the other: all but two of their fields survived.
-    pub(super) fn resembles(&self, other: &Seen) -> bool {
+    pub(super) fn resembles(&self, other: &TapPacket) -> bool {
         let equal = [
             self.addresses[0] == other.addresses[0],
             self.addresses[1] == other.addresses[1],

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::{
     clock::Line,
     order,
-    segment::Segment,
-    tally::{Counts, Flow, Odd, Samples, Tally},
+    segment::SegmentMatch,
+    tally::{FlowTally, Odd, PassageCounts, Samples, Tally},
 };
 use crate::{
     opcode::{Direction as Space, Service},
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Makes the report, from the taps, the segments between them, and what the analysis of each tap says.
-pub(super) fn diff(mut taps: Vec<diff::Tap>, segments: Vec<Segment>, reports: &[Report]) -> Diff {
+pub(super) fn diff(mut taps: Vec<diff::Tap>, segments: Vec<SegmentMatch>, reports: &[Report]) -> Diff {
     let peers = peers(reports);
     let mut report = Diff { schema: SCHEMA.into(), ..Diff::default() };
     let all: Vec<Judged> = segments
@@ -72,7 +72,7 @@ fn peers(reports: &[Report]) -> HashMap<Name, Name> {
 
 /// A segment of which it is known which tap comes first.
 struct Judged<'a> {
-    segment: &'a Segment,
+    segment: &'a SegmentMatch,
     /// By way.
     order: Vec<(usize, OrderBy)>,
     line: Option<Line>,
@@ -87,7 +87,7 @@ impl Judged<'_> {
         &self.segment.tally
     }
 
-    fn first(&self, flow: &Flow) -> usize {
+    fn first(&self, flow: &FlowTally) -> usize {
         self.order[flow.way as usize].0
     }
 
@@ -102,20 +102,20 @@ impl Judged<'_> {
         here.map(|odd| (odd.seen.key, odd.seen.icrc)).collect()
     }
 
-    fn name(&self, flow: &Flow) -> Name {
+    fn name(&self, flow: &FlowTally) -> Name {
         let [src, dst] = self.tally().ways[flow.way as usize].addresses;
         (src.to_string(), dst.to_string(), flow.qp)
     }
 
     /// What is said of a packet that only one tap saw, or that was damaged between them.
-    fn verdict(&self, odd: &Odd, beyond: &[HashSet<Mark>; 2], acked: Option<Psn>) -> Verdict {
+    fn verdict(&self, odd: &Odd, beyond: &[HashSet<Mark>; 2], acked: Option<Psn>) -> Outcome {
         match self.first(&self.tally().flows[odd.flow as usize]) {
-            first if first != odd.side => Verdict::Appeared,
-            _ if odd.fate != Fate::Lost => Verdict::Loss,
-            _ if odd.is_outside => Verdict::Outside,
-            first if beyond[first].contains(&(odd.seen.key, odd.seen.icrc)) => Verdict::Unrecorded,
-            _ if self.tally().is_final(odd) && is_acknowledged(odd, acked) => Verdict::Unrecorded,
-            _ => Verdict::Loss,
+            first if first != odd.side => Outcome::Appeared,
+            _ if odd.fate != Fate::Lost => Outcome::Loss,
+            _ if odd.is_outside => Outcome::Outside,
+            first if beyond[first].contains(&(odd.seen.key, odd.seen.icrc)) => Outcome::Unrecorded,
+            _ if self.tally().is_final(odd) && is_acknowledged(odd, acked) => Outcome::Unrecorded,
+            _ => Outcome::Loss,
         }
     }
 
@@ -128,7 +128,7 @@ impl Judged<'_> {
     ) -> (diff::Segment, Vec<Loss>) {
         let tally = self.tally();
         let names: Vec<Name> = tally.flows.iter().map(|flow| self.name(flow)).collect();
-        let by_name: HashMap<&Name, &Flow> = names.iter().zip(&tally.flows).collect();
+        let by_name: HashMap<&Name, &FlowTally> = names.iter().zip(&tally.flows).collect();
         let acked = |name: &Name| peers.get(name).and_then(|peer| by_name.get(peer)?.acked);
         let mut counts: Vec<Passage> =
             tally.flows.iter().map(|flow| passage(&flow.counts, self.first(flow))).collect();
@@ -137,10 +137,10 @@ impl Judged<'_> {
             let (n, name) = (odd.flow as usize, &names[odd.flow as usize]);
             let counts = &mut counts[n];
             match self.verdict(odd, beyond, acked(name)) {
-                Verdict::Appeared => counts.appeared += 1,
-                Verdict::Outside => counts.outside += 1,
-                Verdict::Unrecorded => counts.unrecorded += 1,
-                Verdict::Loss => {
+                Outcome::Appeared => counts.appeared += 1,
+                Outcome::Outside => counts.outside += 1,
+                Outcome::Unrecorded => counts.unrecorded += 1,
+                Outcome::Loss => {
                     let class = odd.seen.class.unwrap_or_default();
                     *of_fate(counts, odd.fate) += 1;
                     counts.lost_retransmissions += u64::from(class == Class::Retransmission);
@@ -269,7 +269,7 @@ impl Judged<'_> {
 }
 
 /// What is said of a packet that only one tap saw, or that was damaged.
-enum Verdict {
+enum Outcome {
     Loss,
     Outside,
     Unrecorded,
@@ -296,7 +296,7 @@ fn of_fate(counts: &mut Passage, fate: Fate) -> &mut u64 {
 }
 
 /// The counts of a flow that passes this tap first.
-fn passage(counts: &Counts, first: usize) -> Passage {
+fn passage(counts: &PassageCounts, first: usize) -> Passage {
     let second = 1 - first;
     Passage {
         sent: counts.packets[first] - counts.copies[first],

@@ -6,14 +6,14 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::{
-    packet::Seen,
+    packet::TapPacket,
     tally::{Odd, Tally, is_far},
 };
 use crate::report::{Class, Fate};
 
 /// How long packets wait, and how many.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
+pub(super) struct Limits {
     pub(super) window_ns: i64,
     pub(super) packets: usize,
 }
@@ -21,7 +21,7 @@ pub(super) struct Bounds {
 /// A packet in a window.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    seen: Seen,
+    seen: TapPacket,
     flow: u32,
     /// The place of its other record.
     mate: Option<u64>,
@@ -37,7 +37,7 @@ struct Entry {
 
 /// The window of one tap.
 #[derive(Debug, Default)]
-struct Side {
+struct TapSide {
     ring: VecDeque<Entry>,
     /// The place of the first packet in the ring. Places count up, and never change.
     base: u64,
@@ -51,7 +51,7 @@ struct Side {
     alone: VecDeque<Entry>,
 }
 
-impl Side {
+impl TapSide {
     fn get(&mut self, place: u64) -> Option<&mut Entry> {
         self.ring.get_mut(usize::try_from(place.checked_sub(self.base)?).ok()?)
     }
@@ -90,9 +90,9 @@ impl Side {
 
 /// The stretch between two taps.
 #[derive(Debug)]
-pub(super) struct Segment {
-    bounds: Bounds,
-    sides: [Side; 2],
+pub(super) struct SegmentMatch {
+    bounds: Limits,
+    sides: [TapSide; 2],
     pub(super) tally: Tally,
     /// How much later the second tap saw the last packets, once one was matched.
     lag: Option<i64>,
@@ -102,14 +102,14 @@ pub(super) struct Segment {
     pub(super) untracked: [u64; 2],
 }
 
-impl Segment {
+impl SegmentMatch {
     /// Records with the same key that are looked at.
     const LONGEST_SEARCH: usize = 64;
     /// Packets of each tap that wait for a damaged copy.
     const MOST_ALONE: usize = 4096;
 
-    pub(super) fn new(bounds: Bounds) -> Segment {
-        Segment {
+    pub(super) fn new(bounds: Limits) -> SegmentMatch {
+        SegmentMatch {
             bounds,
             sides: Default::default(),
             tally: Tally::default(),
@@ -124,7 +124,7 @@ impl Segment {
     /// captures began at the same time, or, if that leads nowhere, both clocks are right.
     pub(super) fn lag(&self) -> i64 {
         let [a, b] = &self.sides;
-        let is_full = |side: &Side| side.ring.len() >= self.bounds.packets;
+        let is_full = |side: &TapSide| side.ring.len() >= self.bounds.packets;
         match (self.lag, a.first_time, b.first_time) {
             (Some(lag), ..) => lag,
             (None, Some(a_began), Some(b_began)) if !is_full(a) && !is_full(b) => {
@@ -141,7 +141,7 @@ impl Segment {
     }
 
     /// A packet of a tap.
-    pub(super) fn push(&mut self, side: usize, seen: Seen) {
+    pub(super) fn push(&mut self, side: usize, seen: TapPacket) {
         let Some(flow) = self.tally.flow(&seen) else {
             self.untracked[side] += 1;
             return;
@@ -191,7 +191,7 @@ impl Segment {
         let mut next = side.chains.get(&entry.seen.key).map(|chain| chain.0);
         let (mut best, mut is_repeat) = (None::<(bool, bool, i64, u64)>, false);
         let mut better = None::<(i64, u64)>;
-        for _ in 0..Segment::LONGEST_SEARCH {
+        for _ in 0..SegmentMatch::LONGEST_SEARCH {
             let Some(place) = next else { break };
             let Some(there) = side.get(place) else { break };
             next = there.next;
@@ -294,7 +294,7 @@ impl Segment {
             let two_windows = self.bounds.window_ns.saturating_mul(2);
             while let Some(first) = self.sides[side].alone.front() {
                 let is_old = read_to.saturating_sub(first.seen.time) > two_windows;
-                if !is_old && self.sides[side].alone.len() <= Segment::MOST_ALONE {
+                if !is_old && self.sides[side].alone.len() <= SegmentMatch::MOST_ALONE {
                     break;
                 }
                 self.miss(side);

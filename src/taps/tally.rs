@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     clock::{Envelope, Point},
-    packet::Seen,
+    packet::TapPacket,
 };
 use crate::{dissect::Address, icrc::State, report::Fate, wire::Psn};
 
@@ -30,13 +30,11 @@ pub(super) struct Way {
     /// Matches in a row that were far from it.
     strange: u32,
 }
-
-/// A flow.
 #[derive(Debug)]
-pub(super) struct Flow {
+pub(super) struct FlowTally {
     pub(super) way: u32,
     pub(super) qp: u32,
-    pub(super) counts: Counts,
+    pub(super) counts: PassageCounts,
     pub(super) samples: Samples,
     /// By tap: the last packet that was matched, by its place at this tap.
     pub(super) last: [Option<u64>; 2],
@@ -51,7 +49,7 @@ pub(super) struct Flow {
 
 /// Counts of a flow. Where there are two, the event was seen at this tap, and not at the other one.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts {
+pub(super) struct PassageCounts {
     pub(super) packets: Both,
     pub(super) delivered: u64,
     pub(super) copies: Both,
@@ -66,7 +64,7 @@ pub(super) struct Counts {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Odd {
     /// As it was where it was seen, or was right.
-    pub(super) seen: Seen,
+    pub(super) seen: TapPacket,
     /// The tap of that.
     pub(super) side: usize,
     pub(super) flow: u32,
@@ -115,7 +113,7 @@ impl Samples {
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) ways: Vec<Way>,
-    pub(super) flows: Vec<Flow>,
+    pub(super) flows: Vec<FlowTally>,
     way_of: HashMap<[Address; 2], u32, foldhash::fast::RandomState>,
     flow_of: HashMap<(u32, u32), u32, foldhash::fast::RandomState>,
     pub(super) odd: Vec<Odd>,
@@ -132,7 +130,7 @@ impl Tally {
 
     /// The flow of a packet; `None` if there are too many. A damaged packet's addresses may be wrong: see
     /// [`is_real`](Tally::is_real).
-    pub(super) fn flow(&mut self, seen: &Seen) -> Option<u32> {
+    pub(super) fn flow(&mut self, seen: &TapPacket) -> Option<u32> {
         let way = match self.way_of.get(&seen.addresses) {
             Some(&way) => way,
             None if self.ways.len() == Tally::MOST_WAYS => return None,
@@ -160,10 +158,10 @@ impl Tally {
             return None;
         }
         let flow = self.flows.len() as u32;
-        self.flows.push(Flow {
+        self.flows.push(FlowTally {
             way,
             qp: seen.qp,
-            counts: Counts::default(),
+            counts: PassageCounts::default(),
             samples: Samples::default(),
             last: [None; 2],
             newest_mate: [0; 2],
@@ -176,7 +174,7 @@ impl Tally {
     }
 
     /// A packet came at a tap.
-    pub(super) fn on_packet(&mut self, flow: u32, side: usize, seen: &Seen) {
+    pub(super) fn on_packet(&mut self, flow: u32, side: usize, seen: &TapPacket) {
         let flow = &mut self.flows[flow as usize];
         flow.counts.packets[side] += 1;
         if let Some(psn) = seen.acks
@@ -212,7 +210,7 @@ impl Tally {
     }
 
     /// Counts a transmission, as the two taps saw it.
-    pub(super) fn on_pair(&mut self, flow: u32, pair: [&Seen; 2]) {
+    pub(super) fn on_pair(&mut self, flow: u32, pair: [&TapPacket; 2]) {
         let [a, b] = pair;
         let flow_at = flow;
         let flow = &mut self.flows[flow as usize];
@@ -251,7 +249,14 @@ impl Tally {
     }
 
     /// A packet was right at the tap `side`, and is damaged at the other one.
-    pub(super) fn on_damage(&mut self, flow: u32, side: usize, right: &Seen, wrong: &Seen, fate: Fate) {
+    pub(super) fn on_damage(
+        &mut self,
+        flow: u32,
+        side: usize,
+        right: &TapPacket,
+        wrong: &TapPacket,
+        fate: Fate,
+    ) {
         let arrived_as = Some(wrong.frame);
         self.put_odd(Odd { seen: *right, side, flow, fate, arrived_as, is_outside: false });
     }
@@ -264,14 +269,14 @@ impl Tally {
     }
 
     /// A packet leaves a tap's window without a record of the other tap.
-    pub(super) fn on_alone(&mut self, flow: u32, side: usize, seen: &Seen) {
+    pub(super) fn on_alone(&mut self, flow: u32, side: usize, seen: &TapPacket) {
         if self.last_alone.len() < Tally::MOST_ODD {
             self.last_alone.insert((flow, seen.psn, side), (seen.frame, false));
         }
     }
 
     /// A packet leaves a tap's window, in the order of that tap.
-    pub(super) fn on_sent(&mut self, flow: u32, side: usize, seen: &Seen) {
+    pub(super) fn on_sent(&mut self, flow: u32, side: usize, seen: &TapPacket) {
         if !self.last_alone.is_empty()
             && let Some((_, is_sent_again)) = self.last_alone.get_mut(&(flow, seen.psn, side))
         {
@@ -297,7 +302,7 @@ impl Tally {
     }
 
     /// Whether a flow exists: a damaged packet may name one that does not.
-    pub(super) fn is_real(&self, flow: &Flow) -> bool {
+    pub(super) fn is_real(&self, flow: &FlowTally) -> bool {
         flow.counts.delivered > 0 || flow.counts.packets.iter().sum::<u64>() > 1
     }
 }

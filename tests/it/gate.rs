@@ -7,7 +7,7 @@ use std::path::Path;
 use rdmawire::{
     analyze::{Analysis, Options},
     capture::{self, Source},
-    gate::{self, Rule, Verdict},
+    gate::{self, Figure, Rule, Verdict},
     report::Report,
 };
 #[cfg(feature = "compression")]
@@ -206,4 +206,19 @@ fn a_wrong_rule_shows_its_place() {
     let deep = format!("{}retransmits == 0{}", "(".repeat(5000), ")".repeat(5000));
     assert!(Rule::parse(&deep).is_err());
     assert!(Rule::parse(&"!".repeat(20_000)).is_err());
+}
+
+/// Each figure is defined once, under names of its own, and its example is a rule.
+#[test]
+fn every_figure_has_an_example() {
+    let names: Vec<&str> = Figure::ALL.iter().flat_map(|figure| figure.names.iter().copied()).collect();
+    for (n, name) in names.iter().enumerate() {
+        assert!(!names[..n].contains(name), "{name} twice");
+        assert!(Figure::by_name(name).is_some_and(|figure| figure.names.contains(name)), "{name}");
+    }
+    for figure in Figure::ALL {
+        let example = figure.example();
+        assert!(example.contains(figure.names[0]), "{example}");
+        assert!(Rule::parse(&example).is_ok(), "{example}: {:?}", Rule::parse(&example).err());
+    }
 }

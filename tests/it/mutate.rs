@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::{properties::mutant::promise, samples};
 use rdmawire::{
-    craft::mutate::{Base, Mutants, Verdict},
+    craft::mutate::{Base, Handling, Mutants},
     dissect::{Link, dissect},
 };
 
@@ -55,7 +55,7 @@ fn several_at_a_time_harm_nothing() {
     let single = all.single();
     for mutant in all.skip(single).take(20_000) {
         promise(&mutant);
-        assert_eq!(mutant.verdict, Verdict::Survives);
+        assert_eq!(mutant.verdict, Handling::Survives);
     }
 }
 

@@ -8,7 +8,7 @@ use rdmawire::{
     dissect, icrc,
     sim::{
         Cause, Ns, Rate, Run, Scenario, Size, UdpPort,
-        label::{Bounds, Class, Labels},
+        label::{Class, Labels, TruthBounds},
         run,
     },
     wire::{Aeth, Bth, GreSequence},
@@ -162,7 +162,7 @@ fn go_back_n_after_a_loss() {
     let labels = run.labels(0);
     assert_eq!(causes(&run), [Cause::Nak]);
     let truth = &labels.flows[0].requests;
-    assert_eq!((truth.upstream, truth.downstream), (Bounds { least: 1, most: 1 }, 0));
+    assert_eq!((truth.upstream, truth.downstream), (TruthBounds { least: 1, most: 1 }, 0));
     assert_eq!(labels.flows[1].naks[0], 1);
     // The gap, then silence until the missing one comes first of those retransmitted.
     let gap = labels.frames.iter().position(|label| label.class == Class::NewAfterGap).unwrap();
@@ -201,7 +201,7 @@ fn tails_wait_for_the_timer_and_what_never_came_is_hidden() {
     let labels = run.labels(0);
     let truth = &labels.flows[0].requests;
     // Everything unacknowledged again; of that the packet that never came looks new.
-    assert_eq!(truth.retransmits, Bounds { least: 38, most: 40 });
+    assert_eq!(truth.retransmits, TruthBounds { least: 38, most: 40 });
     assert_eq!(truth.gap_psns, 0);
 }
 
@@ -214,7 +214,7 @@ fn lost_acknowledgements_make_spurious_retransmissions() {
         let again: Vec<_> = labels.frames.iter().filter(|label| label.is_retransmission()).collect();
         assert!(again.iter().all(|label| label.needless && label.spurious == spurious), "{name}");
         let truth = &labels.flows[0].requests;
-        assert_eq!((truth.ack_path, truth.downstream), (Bounds { least: 1, most: 1 }, 0), "{name}");
+        assert_eq!((truth.ack_path, truth.downstream), (TruthBounds { least: 1, most: 1 }, 0), "{name}");
     }
 }
 

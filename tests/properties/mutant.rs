@@ -6,7 +6,7 @@ use rdmawire::{
     checksum,
     craft::{
         Packet,
-        mutate::{Base, Mutant, Verdict, mutations},
+        mutate::{Base, Handling, Mutant, mutations},
     },
     dissect::{Problem, Severity, dissect},
     icrc::{self, State},
@@ -43,11 +43,11 @@ pub fn promise(mutant: &Mutant) {
     let what = || format!("{}: {}, and {d:?}", mutant.name(), mutant.verdict);
     let says = |id: &str| d.notes().iter().any(|note| note.id().to_string() == id);
     match mutant.verdict {
-        Verdict::Dissects => {
+        Handling::Dissects => {
             assert!(d.severity() < Some(Severity::Error), "{}", what());
             assert!(!d.has(Kind::Bth) || icrc::verify(&d) == State::Good, "{}", what());
         }
-        Verdict::Truncated(kind) => {
+        Handling::Truncated(kind) => {
             let ends = |note: &rdmawire::dissect::Note| {
                 matches!(note.problem, Problem::Truncated { .. })
                     && (note.layer == kind || note.layer.layer() == kind.layer())
@@ -55,28 +55,28 @@ pub fn promise(mutant: &Mutant) {
             assert!(d.notes().iter().any(ends), "{}", what());
             assert_ne!(icrc::verify(&d), State::Good, "{}", what());
         }
-        Verdict::Length(kind) => assert!(says(&format!("{}.length", kind.layer())), "{}", what()),
-        Verdict::BadIcrc => assert_eq!(icrc::verify(&d), State::Bad, "{}", what()),
-        Verdict::Drop("ipv4.checksum") => {
+        Handling::Length(kind) => assert!(says(&format!("{}.length", kind.layer())), "{}", what()),
+        Handling::BadIcrc => assert_eq!(icrc::verify(&d), State::Bad, "{}", what()),
+        Handling::Drop("ipv4.checksum") => {
             assert_ne!(d.get::<Ipv4>().map(|ip| checksum::internet(ip.bytes())), Some(0), "{}", what());
         }
-        Verdict::Drop("lrh.vcrc") => assert_eq!(icrc::verify_vcrc(&d), State::Bad, "{}", what()),
-        Verdict::Drop("udp.checksum" | "bth.p_key") => {
+        Handling::Drop("lrh.vcrc") => assert_eq!(icrc::verify_vcrc(&d), State::Bad, "{}", what()),
+        Handling::Drop("udp.checksum" | "bth.p_key") => {
             assert_eq!(icrc::verify(&d), State::Good, "{}", what())
         }
-        Verdict::Drop(id) => {
+        Handling::Drop(id) => {
             assert!(says(id), "{}", what());
             assert_eq!(icrc::verify(&d), State::Good, "{}", what());
         }
-        Verdict::Cut => {
+        Handling::Cut => {
             assert!(d.is_cut(), "{}", what());
             assert_eq!(icrc::verify(&d), State::Unchecked, "{}", what());
         }
-        Verdict::Fragment => {
+        Handling::Fragment => {
             assert!(d.is_fragment(), "{}", what());
             assert_ne!(icrc::verify(&d), State::Bad, "{}", what());
         }
-        Verdict::Unread(_) => {
+        Handling::Unread(_) => {
             assert!(!d.has(Kind::Bth) && icrc::verify(&d) == State::Unchecked, "{}", what())
         }
         _ => {}

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use super::{Mutant, Mutation, Verdict, mutations};
+use super::{Handling, Mutant, Mutation, mutations};
 use crate::{
     craft::{Channel, Dialog, Endpoint, Packet, Path, flow_control, pause, pfc, template},
     dissect::{Dissection, Encapsulation, Severity, dissect},
@@ -55,7 +55,7 @@ impl Base {
     pub fn mutant(&self, mutation: &Mutation) -> Mutant {
         let made = mutation.apply(&self.packet);
         let verdict =
-            if self.is_clean { Verdict::of(&self.packet, mutation, &made) } else { Verdict::Survives };
+            if self.is_clean { Handling::of(&self.packet, mutation, &made) } else { Handling::Survives };
         Mutant {
             base: self.name.clone(),
             mutation: mutation.name(&self.packet),
@@ -89,7 +89,7 @@ impl Base {
             link: self.packet.link(),
             frame: made.frame,
             wire_len: made.wire_len,
-            verdict: Verdict::Survives,
+            verdict: Handling::Survives,
         }
     }
 

@@ -1,10 +1,10 @@
 //! Structure-aware mutants of RoCE, InfiniBand, PFC and management packets, to test parsers and devices.
 //!
-//! A mutant knows its mutation and how a correct parser must handle it ([`Verdict`]). Its ICRC is right unless the mutation
+//! A mutant knows its mutation and how a correct parser must handle it ([`Handling`]). Its ICRC is right unless the mutation
 //! is about the ICRC; otherwise a device would drop all mutants at that check. The seed determines all of them.
 //!
 //! ```
-//! use rdmawire::craft::mutate::{Base, Mutants, Verdict};
+//! use rdmawire::craft::mutate::{Base, Mutants, Handling};
 //! for mutant in Mutants::new(Base::all(), 7).take(100) {
 //!     println!("{}: {} bytes, must {}", mutant.name(), mutant.frame.len(), mutant.verdict.must());
 //! }
@@ -25,7 +25,7 @@ use bytes::Bytes;
 pub use base::Base;
 pub use list::mutations;
 pub use mutation::{Crc, Mutation, Value};
-pub use verdict::Verdict;
+pub use verdict::Handling;
 
 use crate::{dissect::Link, random::SplitMix64};
 
@@ -43,7 +43,7 @@ pub struct Mutant {
     /// Bytes on the wire: more than [`Mutant::frame`] has if the capture cut it.
     pub wire_len: u32,
     /// How a correct parser must handle it.
-    pub verdict: Verdict,
+    pub verdict: Handling,
 }
 
 impl Mutant {

@@ -156,8 +156,6 @@ impl Mutation {
             Mutation::Flip(_) | Mutation::End(_) | Mutation::Cut(_) | Mutation::Snap(_) | Mutation::Nothing
         )
     }
-
-    /// The frame.
     pub(super) fn apply(&self, packet: &Packet) -> Made {
         match *self {
             Mutation::Cut(at) => {

@@ -202,15 +202,13 @@ struct Table {
     /// Rows that the page does not have.
     left_out: u64,
 }
-
-/// The head of a column.
 #[derive(Clone, Debug, Serialize)]
 struct Head {
-    label: &'static str,
+    label: Cow<'static, str>,
     /// What its cells are: `text`, `count`, `bytes`, `ns`, `time`, `bps` or `bounds`.
     unit: &'static str,
     /// What the column means.
-    about: &'static str,
+    about: Cow<'static, str>,
 }
 
 /// A cell: text, a number, a number to sort by with its text, or nothing.

@@ -241,28 +241,13 @@ fn other_costs(total: &Cost) -> String {
 
 /// Several captures in a table.
 pub(super) fn overview(set: &Set) -> Markup {
-    type Column = (&'static str, fn(&Totals) -> u64);
-    let columns: [Column; 12] = [
-        ("frames", |t| t.packets),
-        ("RDMA", |t| t.rdma_packets),
-        ("flows", |t| t.flows),
-        ("errors", |t| t.errors),
-        ("warnings", |t| t.warnings),
-        ("resent", |t| t.retransmits),
-        ("late", |t| t.out_of_order),
-        ("NAK", |t| t.naks),
-        ("RNR", |t| t.rnr_naks),
-        ("timeouts", |t| t.timeouts),
-        ("CE", |t| t.ce_packets),
-        ("CNP", |t| t.cnps),
-    ];
-    let cells = |totals: &Totals| html! { @for (_, of) in &columns { td.n { (count(of(totals))) } } };
+    let cells = |totals: &Totals| html! { @for (_, sum) in totals.columns() { td.n { (count(sum)) } } };
     html! {
         nav aria-label="Captures" {
             h1 { (count(set.summaries.len() as u64)) " captures" }
             div.scroll tabindex="0" role="region" aria-label="Captures" { table {
                 caption { "One row for each capture. A transmission that is in two captures counts twice." }
-                thead { tr { th scope="col" { "capture" } @for (name, _) in &columns { th.n scope="col" { (name) } } } }
+                thead { tr { th scope="col" { "capture" } @for (name, _) in set.total.columns() { th.n scope="col" { (name) } } } }
                 tbody { @for (at, totals) in set.summaries.iter().enumerate() {
                     tr { th scope="row" { a href=(format!("#c{at}")) { (clean(&totals.files.join(", "))) } } (cells(totals)) }
                 } }

@@ -1,17 +1,21 @@
 //! The long tables of a page, as data for its script.
 
-use std::{borrow::Borrow, collections::BTreeMap};
+use std::{
+    borrow::{Borrow, Cow},
+    collections::BTreeMap,
+    iter,
+};
 
 use serde::Serialize;
 
 use super::{Cell, Head, Table};
 use crate::report::{
-    Bounds, Connection, Episode, Flow, MarkedFlow, Pause, PauseEdge, SlowFlow, Sort, Space, Stream, Summary,
+    Bounds, Connection, Episode, Flow, MarkedFlow, Pause, PauseEdge, SlowFlow, Sort, Space, Summary,
     TimeCause, TrafficClass, View,
     chart::Picture,
     clean,
-    order::{first, trouble},
-    text::{both, queue_pair},
+    figure::{self, Part, Subject, Unit, Value, bounds},
+    order::first,
 };
 
 /// The tables of a capture, by the names that the page's sections know.
@@ -54,7 +58,8 @@ pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, most: usize) -> 
     // All flows are in the sums. To make a flow's row takes a while: each is made once.
     for (at, flow) in report.flows.iter().enumerate() {
         if let Some((_, nth)) = shown.next_if(|(next, _)| *next == at) {
-            flows[nth] = FLOWS.iter().map(|column| (column.value)(&flow, at as i64)).collect();
+            let number = Cell::Number(at as u64);
+            flows[nth] = iter::once(number).chain(FLOWS.iter().map(|column| column.cell(&flow))).collect();
         }
         let sum = Sum::of(&flow);
         pairs.entry((flow.src.clone(), flow.dst.clone())).or_insert_with(Sum::default).add(&sum);
@@ -66,7 +71,7 @@ pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, most: usize) -> 
         ports.entry(port).or_insert_with(Sum::default).add(&sum);
     }
     let mut ports: Vec<_> = ports.into_iter().collect();
-    ports.sort_by_key(|(_, sum)| std::cmp::Reverse((sum.trouble, sum.bytes)));
+    ports.sort_by_key(|(_, Sum { of: [bytes, .., trouble], .. })| std::cmp::Reverse((*trouble, *bytes)));
     let start_ns = report.head.capture.first_ns.unwrap_or(0);
     let left_out = report.flows.len().saturating_sub(flows.len());
     let limit = (most, start_ns);
@@ -75,8 +80,11 @@ pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, most: usize) -> 
     let edges = report.head.pause_tree.as_ref().map_or(&[][..], |tree| &tree.edges);
     let (marked, classes, slow) =
         (&report.head.congestion.flows, &report.head.traffic_classes, &report.head.slow_flows);
+    let number = Head { label: "#".into(), unit: "flow", about: "Number of the flow".into() };
+    let heads = FLOWS.iter().map(|column| (column.head(), column.is_optional));
+    let heads: Vec<_> = iter::once((number, false)).chain(heads).collect();
     Tables {
-        flows: finish(FLOWS, flows, left_out),
+        flows: finish(&heads, flows, left_out),
         connections: list(CONNECTIONS, connections.iter(), connections.len(), limit),
         episodes: list(EPISODES, episodes.iter(), episodes.len(), limit),
         pauses: list(PAUSES, pauses.iter(), pauses.len(), limit),
@@ -105,7 +113,11 @@ const fn column<T>(
     about: &'static str,
     value: fn(&T, i64) -> Cell,
 ) -> Column<T> {
-    Column { head: Head { label, unit, about }, is_optional: false, value }
+    Column {
+        head: Head { label: Cow::Borrowed(label), unit, about: Cow::Borrowed(about) },
+        is_optional: false,
+        value,
+    }
 }
 
 const fn optional<T>(
@@ -114,7 +126,11 @@ const fn optional<T>(
     about: &'static str,
     value: fn(&T, i64) -> Cell,
 ) -> Column<T> {
-    Column { head: Head { label, unit, about }, is_optional: true, value }
+    Column {
+        head: Head { label: Cow::Borrowed(label), unit, about: Cow::Borrowed(about) },
+        is_optional: true,
+        value,
+    }
 }
 
 fn list<T, R: Borrow<T>>(
@@ -126,20 +142,21 @@ fn list<T, R: Borrow<T>>(
     let cells = |row: R| columns.iter().map(|column| (column.value)(row.borrow(), start_ns)).collect();
     let rows: Vec<_> = rows.take(most).map(cells).collect();
     let left_out = all.saturating_sub(rows.len());
-    finish(columns, rows, left_out)
+    let heads: Vec<_> = columns.iter().map(|column| (column.head.clone(), column.is_optional)).collect();
+    finish(&heads, rows, left_out)
 }
 
-/// Leaves empty columns out.
-fn finish<T>(columns: &[Column<T>], mut rows: Vec<Vec<Cell>>, left_out: usize) -> Table {
+/// Leaves out columns that are empty, and may be.
+fn finish(heads: &[(Head, bool)], mut rows: Vec<Vec<Cell>>, left_out: usize) -> Table {
     let is_empty = |at: usize| rows.iter().all(|row| matches!(row.get(at), None | Some(Cell::None)));
     let keep: Vec<bool> =
-        columns.iter().enumerate().map(|(at, column)| !column.is_optional || !is_empty(at)).collect();
+        heads.iter().enumerate().map(|(at, (_, is_optional))| !is_optional || !is_empty(at)).collect();
     for row in &mut rows {
         let mut kept = keep.iter();
         row.retain(|_| kept.next() == Some(&true));
     }
-    let heads = columns.iter().zip(keep).filter(|(_, keep)| *keep).map(|(column, _)| column.head.clone());
-    Table { columns: heads.collect(), rows, left_out: left_out as u64 }
+    let kept = heads.iter().zip(keep).filter(|(_, keep)| *keep).map(|((head, _), _)| head.clone());
+    Table { columns: kept.collect(), rows, left_out: left_out as u64 }
 }
 
 fn text(text: impl AsRef<str>) -> Cell {
@@ -155,101 +172,92 @@ fn number(n: Option<u64>) -> Cell {
     n.map_or(Cell::None, Cell::Number)
 }
 
-fn list_text<T: ToString>(values: &[T]) -> Cell {
-    const FEW: usize = 4;
-    if values.is_empty() {
-        return Cell::None;
-    }
-    let mut text = values.iter().take(FEW).map(T::to_string).collect::<Vec<_>>().join(" ");
-    if values.len() > FEW {
-        text += " …";
-    }
-    Cell::Text(text.into())
-}
-
-fn lost(flow: &Flow) -> Cell {
-    let (requests, responses) = (flow.requests.losses.on_network(), flow.responses.losses.on_network());
-    match both(requests, responses) {
+fn ranked(known: Option<Bounds>) -> Cell {
+    match bounds(known) {
         none if none.is_empty() => Cell::None,
-        shown => Cell::Ranked(least(requests) + least(responses), shown),
+        shown => Cell::Ranked(known.map_or(0, |[least, _]| least), shown),
     }
-}
-
-fn least(bounds: Option<Bounds>) -> u64 {
-    bounds.map_or(0, |[least, _]| least)
-}
-
-fn streams(flow: &Flow, of: fn(&Stream) -> u64) -> u64 {
-    of(&flow.requests) + of(&flow.responses)
-}
-
-fn rate(flow: &Flow, bytes: u64) -> Cell {
-    let ns = flow.last_ns.saturating_sub(flow.first_ns);
-    if ns <= 0 || bytes == 0 { Cell::None } else { Cell::Number((bytes as f64 * 8e9 / ns as f64) as u64) }
 }
 
 fn of_summary(summary: Option<Summary>, value: fn(Summary) -> u64) -> Cell {
     number(summary.map(value))
 }
 
-const FLOWS: &[Column<Flow>] = &[
-    column("#", "flow", "Number of the flow", |_, n| Cell::Number(n as u64)),
-    column("from", "text", "Source address", |f, _| text(&f.src)),
-    column("to", "text", "Destination address", |f, _| text(&f.dst)),
-    column("QP", "text", "Queue pair that the packets go to", |f, _| text(queue_pair(f))),
-    column("service", "text", "Transport service", |f, _| text(f.service.name())),
-    column("packets", "count", "Recorded packets", |f, _| Cell::Number(f.packets)),
-    column("bytes", "bytes", "Bytes on the wire", |f, _| Cell::Number(f.wire_bytes)),
-    column(
-        "trouble",
-        "count",
-        "How much trouble the flow is in: stalls weigh most, then retransmitted and lost packets, then marks",
-        |f, _| some(trouble(f)),
-    ),
-    column("resent", "count", "Retransmitted packets", |f, _| some(streams(f, |s| s.retransmits))),
-    column("lost", "bounds", "Packets lost on the network, at least and at most", |f, _| lost(f)),
-    column("late", "count", "Packets out of order: overtaken on their way", |f, _| {
-        some(streams(f, |s| s.out_of_order))
-    }),
-    optional("NAK", "count", "Negative acknowledgements that this flow carries", |f, _| some(f.naks.total())),
-    optional("RNR", "count", "RNR NAKs that this flow carries", |f, _| some(f.rnr_naks)),
-    optional("timeouts", "count", "Episodes after a timeout", |f, _| {
-        some(streams(f, |s| s.triggers.timeout))
-    }),
-    optional("CE", "count", "Packets marked: congestion experienced", |f, _| some(f.ecn_ce)),
-    optional("CNP", "count", "Congestion notifications: they slow the opposite flow", |f, _| some(f.cnps)),
-    optional("bad ICRC", "count", "Packets with a wrong ICRC", |f, _| some(f.icrc.bad)),
-    optional("ambiguous", "count", "Late or retransmitted: not known which", |f, _| {
-        some(streams(f, |s| s.ambiguous))
-    }),
-    optional("copies", "count", "Transmissions recorded twice", |f, _| {
-        some(streams(f, |s| s.capture_duplicates))
-    }),
-    column("rate", "bps", "Bits on the wire per second, from first to last packet", |f, _| {
-        rate(f, f.wire_bytes)
-    }),
-    column("goodput", "bps", "First-time payload per second", |f, _| rate(f, f.goodput_bytes)),
-    column("goodput bytes", "bytes", "Payload sent for the first time", |f, _| some(f.goodput_bytes)),
-    optional("ACK p50", "ns", "Packet to acknowledgement, median", |f, _| {
-        of_summary(f.latency_ns.ack_rtt, |s| s.p50)
-    }),
-    optional("ACK p99", "ns", "Packet to acknowledgement, 99th percentile", |f, _| {
-        of_summary(f.latency_ns.ack_rtt, |s| s.p99)
-    }),
-    optional("message p50", "ns", "Message completion, median", |f, _| {
-        of_summary(f.latency_ns.message_completion, |s| s.p50)
-    }),
-    optional("message p99", "ns", "Message completion, 99th percentile", |f, _| {
-        of_summary(f.latency_ns.message_completion, |s| s.p99)
-    }),
-    optional("message size", "bytes", "Size of completed messages, median", |f, _| {
-        of_summary(f.messages.size_bytes, |s| s.p50)
-    }),
-    optional("source port", "text", "UDP source ports, by which switches choose a path", |f, _| {
-        list_text(&f.udp_src_ports)
-    }),
-    optional("DSCP", "text", "Differentiated services code points", |f, _| list_text(&f.dscps)),
-    optional("connection", "count", "Number of the connection", |f, _| number(f.connection.map(u64::from))),
+/// A figure of flows, and whether its column is left out where it is empty for all of them.
+struct FlowColumn {
+    figure: figure::Column,
+    is_optional: bool,
+}
+
+const fn always(figure: &str) -> FlowColumn {
+    FlowColumn { figure: figure::Column::named(figure), is_optional: false }
+}
+
+const fn where_shown(figure: &str) -> FlowColumn {
+    FlowColumn { is_optional: true, ..always(figure) }
+}
+
+const fn part(figure: &str, part: Part) -> FlowColumn {
+    FlowColumn { figure: figure::Column::part(figure, part), is_optional: true }
+}
+
+impl FlowColumn {
+    fn head(&self) -> Head {
+        let unit = match self.figure.figure.unit {
+            Unit::Count | Unit::Number | Unit::Ratio => "count",
+            Unit::Bounds => "bounds",
+            Unit::Bytes => "bytes",
+            Unit::Time => "ns",
+            Unit::Rate => "bps",
+            Unit::Numbers | Unit::Words(_) | Unit::Address | Unit::Text => "text",
+        };
+        Head { label: self.figure.label().into(), unit, about: self.figure.doc().into() }
+    }
+
+    fn cell(&self, flow: &Flow) -> Cell {
+        match (self.figure.of(&Subject::Flow(flow, None)), self.figure.figure.unit) {
+            (Value::Number(range), Unit::Bounds) => ranked(range.bounds()),
+            (Value::Number(range), Unit::Count | Unit::Bytes) => some(range.least as u64),
+            (Value::Number(range), _) if !range.is_unknown() => Cell::Number(range.least as u64),
+            (Value::Word(_) | Value::Several(_), _) => match self.figure.text(flow) {
+                none if none.is_empty() => Cell::None,
+                shown => text(shown),
+            },
+            _ => Cell::None,
+        }
+    }
+}
+
+const FLOWS: &[FlowColumn] = &[
+    always("src"),
+    always("dst"),
+    always("queue_pair"),
+    always("service"),
+    always("packets"),
+    always("wire_bytes"),
+    always("trouble"),
+    always("retransmits"),
+    always("lost"),
+    always("out_of_order"),
+    where_shown("naks"),
+    where_shown("rnr_naks"),
+    where_shown("timeouts"),
+    where_shown("ecn_ce"),
+    where_shown("cnps"),
+    where_shown("icrc.bad"),
+    where_shown("ambiguous"),
+    where_shown("capture_duplicates"),
+    always("rate"),
+    always("goodput"),
+    always("goodput_bytes"),
+    part("ack_rtt", Part::P50),
+    part("ack_rtt", Part::P99),
+    part("message_completion", Part::P50),
+    part("message_completion", Part::P99),
+    part("messages.size", Part::P50),
+    where_shown("udp_src_port"),
+    where_shown("dscp"),
+    where_shown("connection"),
 ];
 
 const CONNECTIONS: &[Column<Connection>] = &[
@@ -464,10 +472,7 @@ const CLASSES: &[Column<TrafficClass>] = &[
     optional("resent", "count", "Retransmitted packets", |c, _| some(c.retransmits)),
     optional("NAK", "count", "NAKs for missing packets in this class", |c, _| some(c.naks)),
     optional("lost", "bounds", "Packets that its flows lost on the network, at least and at most", |c, _| {
-        match both(c.lost, None) {
-            none if none.is_empty() => Cell::None,
-            shown => Cell::Ranked(least(c.lost), shown),
-        }
+        ranked(c.lost)
     }),
     optional(
         "paused",
@@ -488,46 +493,39 @@ const PORTS: &[Column<(Option<u16>, Sum)>] = &[
         text(p.0.map_or("several".into(), |port| port.to_string()))
     }),
     column("flows", "count", "Flows with this port", |p, _| Cell::Number(p.1.flows)),
-    column("bytes", "bytes", "Bytes on the wire", |p, _| Cell::Number(p.1.bytes)),
-    column("resent", "count", "Retransmitted packets", |p, _| some(p.1.resent)),
-    column("lost", "count", "Packets lost on the network, at least", |p, _| some(p.1.lost)),
-    column("late", "count", "Packets out of order: overtaken on their way", |p, _| some(p.1.late)),
-    column("CE", "count", "Packets marked: congestion experienced", |p, _| some(p.1.marked)),
+    column("bytes", "bytes", "Bytes on the wire", |p, _| Cell::Number(p.1.of[0])),
+    column("resent", "count", "Retransmitted packets", |p, _| some(p.1.of[1])),
+    column("lost", "count", "Packets lost on the network, at least", |p, _| some(p.1.of[2])),
+    column("late", "count", "Packets out of order: overtaken on their way", |p, _| some(p.1.of[3])),
+    column("CE", "count", "Packets marked: congestion experienced", |p, _| some(p.1.of[4])),
 ];
 
-/// What several flows add up to.
-#[derive(Clone, Debug, Default)]
+/// What several flows add up to, of each figure in [`SUMS`].
+#[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     flows: u64,
-    bytes: u64,
-    resent: u64,
-    lost: u64,
-    late: u64,
-    marked: u64,
-    trouble: u64,
+    of: [u64; SUMS.len()],
 }
+
+const SUMS: [figure::Column; 6] = [
+    figure::Column::named("wire_bytes"),
+    figure::Column::named("retransmits"),
+    figure::Column::named("lost"),
+    figure::Column::named("out_of_order"),
+    figure::Column::named("ecn_ce"),
+    figure::Column::named("trouble"),
+];
 
 impl Sum {
     fn of(flow: &Flow) -> Sum {
-        Sum {
-            flows: 1,
-            bytes: flow.wire_bytes,
-            resent: streams(flow, |s| s.retransmits),
-            lost: streams(flow, |s| least(s.losses.on_network())),
-            late: streams(flow, |s| s.out_of_order),
-            marked: flow.ecn_ce,
-            trouble: trouble(flow),
-        }
+        Sum { flows: 1, of: SUMS.map(|figure| figure.least(flow)) }
     }
 
     fn add(&mut self, other: &Sum) {
         self.flows += other.flows;
-        self.bytes += other.bytes;
-        self.resent += other.resent;
-        self.lost += other.lost;
-        self.late += other.late;
-        self.marked += other.marked;
-        self.trouble += other.trouble;
+        for (sum, more) in self.of.iter_mut().zip(other.of) {
+            *sum += more;
+        }
     }
 }
 
@@ -547,10 +545,10 @@ impl Hosts {
 
     fn of(pairs: BTreeMap<(String, String), Sum>) -> Hosts {
         let mut weights: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-        for ((src, dst), sum) in &pairs {
+        for ((src, dst), Sum { of: [bytes, resent, lost, ..], .. }) in &pairs {
             for host in [src, dst] {
                 let weight = weights.entry(host).or_default();
-                *weight = (weight.0 + sum.lost + sum.resent, weight.1 + sum.bytes);
+                *weight = (weight.0 + lost + resent, weight.1 + bytes);
             }
         }
         let mut names: Vec<&str> = weights.keys().copied().collect();
@@ -558,9 +556,9 @@ impl Hosts {
         let left_out = names.len().saturating_sub(Hosts::MOST) as u64;
         names.truncate(Hosts::MOST);
         names.sort_unstable();
-        let cells = pairs.iter().filter_map(|((src, dst), sum)| {
+        let cells = pairs.iter().filter_map(|((src, dst), Sum { of: [bytes, resent, lost, ..], .. })| {
             let place = |host: &str| names.binary_search(&host).ok();
-            Some((place(src)?, place(dst)?, sum.bytes, sum.lost, sum.resent))
+            Some((place(src)?, place(dst)?, *bytes, *lost, *resent))
         });
         Hosts {
             cells: cells.collect(),

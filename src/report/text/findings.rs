@@ -3,13 +3,12 @@
 use std::io;
 
 use super::{
-    Options,
-    flows::{bounds, queue_pair},
-    limit,
+    Options, limit,
     page::{Page, Paint},
 };
 use crate::report::{
     Finding, View,
+    figure::bounds,
     units::{duration, plural, several},
 };
 
@@ -56,7 +55,7 @@ fn affected(report: &View<'_>, finding: &Finding, options: &Options, page: &mut 
     for affected in &finding.flows[..shown] {
         let Some(flow) = report.flows.row(affected.flow) else { continue };
         let time = affected.time_lost_ns.map_or(String::new(), |ns| format!(", {} lost", duration(ns)));
-        let (qp, n) = (queue_pair(&flow), bounds(Some(affected.count)));
+        let (qp, n) = (flow.queue_pair(), bounds(Some(affected.count)));
         let text = format!("#{} {} -> {} QP {qp}: {n}{time}", affected.flow, flow.src, flow.dst);
         page.wrapped(Paint::Plain, &lead, &text)?;
     }

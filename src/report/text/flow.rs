@@ -5,12 +5,13 @@ use std::io;
 use super::{
     Options,
     findings::put_finding,
-    flows::{bounds, queue_pair, rate},
+    flows::rate,
     limit,
     page::{Page, Paint},
 };
 use crate::report::{
     Finding, Flow, IpId, Space, Stream, Summary, View, clean,
+    figure::bounds,
     units::{bits, bytes, count, duration, percent, several, utc},
 };
 
@@ -57,7 +58,7 @@ fn list<T>(values: &[T], one: impl Fn(&T) -> String) -> Option<String> {
 }
 
 fn identity(report: &View<'_>, index: usize, flow: &Flow, page: &mut Page<'_>) -> io::Result<()> {
-    let title = format!("Flow {index}: {} -> {} QP {}", flow.src, flow.dst, queue_pair(flow));
+    let title = format!("Flow {index}: {} -> {} QP {}", flow.src, flow.dst, flow.queue_pair());
     page.heading(&title)?;
     let pair = match (flow.peer_qp, flow.paired_by) {
         (Some(qp), by) => {

@@ -19,7 +19,6 @@ use super::{
 };
 pub(super) use classes::classes;
 pub use diff::write_diff;
-pub(super) use flows::{both, queue_pair};
 pub(super) use intervals::intervals;
 pub(super) use marks::marked_flows;
 pub(super) use page::Page;

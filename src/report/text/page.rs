@@ -123,8 +123,6 @@ impl Page<'_> {
         }
     }
 }
-
-/// A table of text.
 pub(super) struct Table(comfy_table::Table);
 
 impl Table {

@@ -12,29 +12,20 @@ use crate::report::{
 pub fn write_set(set: &Set, options: &Options, out: &mut dyn Write) -> io::Result<()> {
     let page = &mut Page::new(out, options);
     page.heading("All captures")?;
-    type Column = (&'static str, fn(&Totals) -> u64);
-    let columns: [Column; 11] = [
-        ("packets", |t| t.packets),
-        ("RDMA", |t| t.rdma_packets),
-        ("flows", |t| t.flows),
-        ("resent", |t| t.retransmits),
-        ("late", |t| t.out_of_order),
-        ("NAK", |t| t.naks),
-        ("RNR", |t| t.rnr_naks),
-        ("timeouts", |t| t.timeouts),
-        ("CNP", |t| t.cnps),
-        ("CE", |t| t.ce_packets),
-        ("damage", |t| t.problems),
-    ];
-    let shown: Vec<&Column> =
-        columns.iter().filter(|(name, of)| of(&set.total) > 0 || *name == "packets").collect();
-    let mut head = vec!["file"];
-    head.extend(shown.iter().map(|(name, _)| *name));
+    let is_shown = |(name, sum): &(&str, u64)| match *name {
+        // Findings are in the report of each capture.
+        "errors" | "warnings" => false,
+        name => name == "packets" || *sum > 0,
+    };
+    let total = set.total.columns();
+    let shown: Vec<usize> = (0..total.len()).filter(|&at| is_shown(&total[at])).collect();
+    let head = std::iter::once("file").chain(shown.iter().map(|&at| total[at].0)).collect::<Vec<_>>();
     let mut table = page.table(&head, &[0]);
     let mut row = |name: String, totals: &Totals| {
-        let cells = shown.iter().map(|(name, of)| match *name {
-            "packets" => count(of(totals)),
-            _ => some(of(totals)),
+        let columns = totals.columns();
+        let cells = shown.iter().map(|&at| match columns[at] {
+            ("packets", n) => count(n),
+            (_, n) => some(n),
         });
         table.row(std::iter::once(name).chain(cells.collect::<Vec<_>>()));
     };

@@ -111,10 +111,7 @@ pub(super) fn exactly(n: u64) -> Option<Bounds> {
 
 /// Bounds of requests and READ responses together.
 pub(super) fn both(flow: &report::Flow, of: fn(&Stream) -> Option<Bounds>) -> Option<Bounds> {
-    match (of(&flow.requests), of(&flow.responses)) {
-        (Some([a, b]), Some([c, d])) => Some([a.saturating_add(c), b.saturating_add(d)]),
-        (one, other) => one.or(other),
-    }
+    report::plus(of(&flow.requests), of(&flow.responses))
 }
 
 fn reorderings(flow: &report::Flow) -> impl Iterator<Item = &Reordering> {

@@ -1,9 +1,9 @@
 //! Figures under the names of Open Traffic Generator's results for RoCEv2 flows, which acceptance tests are written with.
 //!
-//! A traffic generator counts at both ends. A tap sees what passes it: what was lost before or behind it is a bound.
+//! A traffic generator counts at both ends. A tap sees what passes it: what was lost before or after it is a bound.
 
 use super::{
-    table::lost,
+    losses::lost,
     value::{Range, Value},
 };
 use crate::report::{Flow, Naks, Reason, View};
@@ -21,7 +21,7 @@ pub(super) fn pfc<const PRIORITY: u8>(report: &View<'_>) -> Value<'static> {
     Value::exact(of_priority.map(|pause| pause.frames).sum())
 }
 
-/// Requests lost before the tap, and behind it. A wrong ICRC at the tap is a loss behind it.
+/// Requests lost before the tap, and after it. A wrong ICRC at the tap is a loss after it.
 fn losses(flow: &Flow) -> [Range; 2] {
     let range = |value: Value<'_>| value.range().unwrap_or(Range::exact(0.0));
     let downstream = range(lost(&flow.requests, "losses.downstream", |at| at.downstream));

@@ -3,47 +3,91 @@
 use std::borrow::Cow;
 
 use super::{
-    figure::{Figure, Get, Natural, Unit},
+    Figure, Get, Natural, Unit,
+    losses::{lost, on_network},
     otg,
     value::{Range, Value},
 };
 use crate::report::{
-    Bounds, Coverage, Encapsulation, Flow, Losses, PairedBy, Reason, Service, Severity, Stream, View,
-    Visibility, Why,
+    Coverage, Encapsulation, Flow, PairedBy, Reason, Service, Severity, Stream, View, Visibility, order,
 };
 
-/// Rows: the names, the unit, what many rows become, where the value is, what it means.
-macro_rules! figures {
-    ($($scope:ident { $($names:tt $unit:expr, $natural:ident, $get:expr, $doc:literal;)* })*) => {
+/// Rows: the names, the head of the column in tables, the unit, what many rows become, where the value is, what it means.
+macro_rules! measures {
+    ($($scope:ident { $($names:tt $(as $label:literal)? $unit:expr, $natural:ident, $get:expr, $doc:literal;)* })*) => {
         &[$($(Figure {
-            names: &$names, unit: $unit, natural: Natural::$natural, get: Get::$scope($get), doc: $doc,
+            names: &$names, label: label!($names $($label)?), unit: $unit, natural: Natural::$natural, get: Get::$scope($get), doc: $doc,
         },)*)*]
     };
 }
 
-pub(super) const FIGURES: &[Figure] = figures! {
+/// The head of a column: by default the first name.
+macro_rules! label {
+    ([$name:literal $(, $other:literal)*]) => {
+        $name
+    };
+    ($names:tt $label:literal) => {
+        $label
+    };
+}
+
+/// The figure of flows with this name, in tables or in rules.
+pub(super) const fn named(name: &str) -> &'static Figure {
+    let mut at = 0;
+    while at < FIGURES.len() + COLUMNS.len() {
+        let figure = if at < COLUMNS.len() { &COLUMNS[at] } else { &FIGURES[at - COLUMNS.len()] };
+        if is_same(figure.names[0].as_bytes(), name.as_bytes()) {
+            return figure;
+        }
+        at += 1;
+    }
+    panic!("no figure has this name")
+}
+
+const fn is_same(a: &[u8], b: &[u8]) -> bool {
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
+}
+
+/// What tables show of flows, and rules do not know.
+const COLUMNS: &[Figure] = measures! {
     Flow {
-        ["src"] Unit::Address, Choice, |flow| word(&flow.src), "Source address.";
-        ["dst"] Unit::Address, Choice, |flow| word(&flow.dst), "Destination address.";
+        ["queue_pair"] as "QP" Unit::Text, Choice, |flow| Value::Word(flow.queue_pair().into()), "Queue pair that the packets go to, and its epoch.";
+        ["trouble"] Unit::Count, Sum, |flow| Value::exact(order::trouble(flow)), "How much trouble the flow is in: stalls weigh most, then retransmitted and lost packets, then marks.";
+        ["lost"] Unit::Bounds, Sum, |flow| Value::bounds(flow.lost(), Reason::OneWay), "Packets lost on the network, at least and at most.";
+        ["ambiguous"] Unit::Count, Sum, |flow| both(flow, |stream| stream.ambiguous), "Late or retransmitted: not known which.";
+        ["rate"] Unit::Rate, Min, |flow| rate(flow, flow.wire_bytes), "Bits on the wire per second, from first to last packet.";
+        ["connection"] Unit::Number, Choice, |flow| flow.connection.map_or(Value::Absent, exact), "Number of the connection.";
+    }
+};
+
+/// What rules may name.
+pub const FIGURES: &[Figure] = measures! {
+    Flow {
+        ["src"] as "from" Unit::Address, Choice, |flow| word(&flow.src), "Source address.";
+        ["dst"] as "to" Unit::Address, Choice, |flow| word(&flow.dst), "Destination address.";
         ["dest_qp", "qp"] Unit::Number, Choice, |flow| exact(flow.dest_qp), "Destination queue pair.";
         ["service"] Unit::Words(|| words(&Service::ALL, Service::name)), Choice, |flow| word(flow.service.name()), "Transport service.";
         ["encapsulation"] Unit::Words(|| words(&Encapsulation::ALL, Encapsulation::name)), Choice, |flow| word(flow.encapsulation.name()), "What carries the packets.";
         ["visibility"] Unit::Words(|| words(&Visibility::ALL, Visibility::name)), Choice, |flow| word(flow.visibility.unwrap_or_default().name()), "What the tap showed of the connection.";
-        ["dscp", "ip_dscp"] Unit::Number, Choice, |flow| Value::several(&flow.dscps), "DSCPs: one of them must match, and for != all.";
-        ["vlan"] Unit::Number, Choice, |flow| Value::several(&flow.vlans), "VLAN identifiers, as with dscp.";
-        ["udp_src_port"] Unit::Number, Choice, |flow| Value::several(&flow.udp_src_ports), "UDP source ports, as with dscp.";
-        ["ttl"] Unit::Number, Choice, |flow| Value::several(&flow.ttls), "Times to live, as with dscp.";
-        ["path_mtu"] Unit::Bytes, Min, |flow| given(flow.path_mtu.map(u64::from), &flow.why, "path_mtu"), "Path MTU.";
+        ["dscp", "ip_dscp"] as "DSCP" Unit::Numbers, Choice, |flow| Value::several(&flow.dscps), "DSCPs of its packets. Of several, a rule needs one; for !=, all.";
+        ["vlan"] Unit::Numbers, Choice, |flow| Value::several(&flow.vlans), "VLAN identifiers; of several as with dscp.";
+        ["udp_src_port"] as "source port" Unit::Numbers, Choice, |flow| Value::several(&flow.udp_src_ports), "UDP source ports, by which switches choose a path; of several as with dscp.";
+        ["ttl"] Unit::Numbers, Choice, |flow| Value::several(&flow.ttls), "Times to live; of several as with dscp.";
+        ["path_mtu"] Unit::Bytes, Min, |flow| Value::given(flow.path_mtu.map(u64::from), &flow.why, "path_mtu"), "Path MTU.";
         ["packets"] Unit::Count, Sum, |flow| Value::exact(flow.packets), "Packets recorded.";
-        ["wire_bytes"] Unit::Bytes, Sum, |flow| Value::exact(flow.wire_bytes), "Bytes on the wire, with preamble and gap.";
+        ["wire_bytes"] as "bytes" Unit::Bytes, Sum, |flow| Value::exact(flow.wire_bytes), "Bytes on the wire, with preamble and gap.";
         ["payload_bytes"] Unit::Bytes, Sum, |flow| Value::exact(flow.payload_bytes), "Bytes of RDMA payload.";
-        ["goodput_bytes"] Unit::Bytes, Sum, |flow| Value::exact(flow.goodput_bytes), "Bytes of RDMA payload sent for the first time.";
-        ["goodput"] Unit::Rate, Min, goodput, "Payload sent for the first time, over the flow's time.";
-        ["retransmits"] Unit::Count, Sum, |flow| late(flow, |stream| stream.retransmits), "Retransmitted packets.";
-        ["out_of_order"] Unit::Count, Sum, |flow| late(flow, |stream| stream.out_of_order), "Packets that arrived out of order.";
+        ["goodput_bytes"] as "goodput bytes" Unit::Bytes, Sum, |flow| Value::exact(flow.goodput_bytes), "Bytes of RDMA payload sent for the first time.";
+        ["goodput"] Unit::Rate, Min, |flow| rate(flow, flow.goodput_bytes), "Payload sent for the first time, over the flow's time.";
+        ["retransmits"] as "resent" Unit::Count, Sum, |flow| late(flow, |stream| stream.retransmits), "Retransmitted packets.";
+        ["out_of_order"] as "late" Unit::Count, Sum, |flow| late(flow, |stream| stream.out_of_order), "Packets that arrived out of order.";
         ["retransmitted_bytes"] Unit::Bytes, Sum, |flow| both(flow, |stream| stream.retransmitted_bytes), "Retransmitted bytes of payload.";
-        ["spurious"] Unit::Count, Sum, |flow| given(flow.requests.spurious, &flow.requests.why, "spurious"), "Requests retransmitted after they had been acknowledged at the tap.";
-        ["capture_duplicates"] Unit::Count, Sum, |flow| both(flow, |stream| stream.capture_duplicates), "Packets recorded twice.";
+        ["spurious"] Unit::Count, Sum, |flow| Value::given(flow.requests.spurious, &flow.requests.why, "spurious"), "Requests retransmitted after they had been acknowledged at the tap.";
+        ["capture_duplicates"] as "copies" Unit::Count, Sum, |flow| both(flow, |stream| stream.capture_duplicates), "Packets recorded twice.";
         ["gap_psns"] Unit::Count, Sum, |flow| both(flow, |stream| stream.gap_psns), "PSNs that were never seen.";
         ["timeouts"] Unit::Count, Sum, timeouts, "Retransmission timeouts.";
         ["losses"] Unit::Count, Sum, |flow| on_network(&flow.requests), "Requests lost on the network.";
@@ -55,15 +99,15 @@ pub(super) const FIGURES: &[Figure] = figures! {
         ["losses.capture"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.capture", |at| at.capture), "Requests that passed the tap, and are not in the capture.";
         ["response_losses"] Unit::Count, Sum, |flow| on_network(&flow.responses), "Responses lost on the network. A lost acknowledgement leaves no trace.";
         ["acks"] Unit::Count, Sum, |flow| Value::exact(flow.acks), "Acknowledgements.";
-        ["naks"] Unit::Count, Sum, |flow| Value::exact(flow.naks.total()), "NAKs of all codes.";
+        ["naks"] as "NAK" Unit::Count, Sum, |flow| Value::exact(flow.naks.total()), "NAKs of all codes.";
         ["naks.sequence"] Unit::Count, Sum, |flow| Value::exact(flow.naks.psn_sequence_error), "NAKs for a missing packet.";
         ["naks.fatal"] Unit::Count, Sum, |flow| Value::exact(flow.naks.fatal()), "NAKs that end a connection.";
-        ["rnr_naks"] Unit::Count, Sum, |flow| Value::exact(flow.rnr_naks), "RNR NAKs: the receiver was not ready.";
+        ["rnr_naks"] as "RNR" Unit::Count, Sum, |flow| Value::exact(flow.rnr_naks), "RNR NAKs: the receiver was not ready.";
         ["rnr.stalled"] Unit::Time, Sum, |flow| Value::exact(flow.rnr.map_or(0, |rnr| rnr.stalled_ns)), "Time from RNR NAKs to the retransmissions.";
-        ["cnps", "cnp"] Unit::Count, Sum, |flow| Value::exact(flow.cnps), "Congestion notifications.";
-        ["ecn_ce", "ce"] Unit::Count, Sum, |flow| Value::exact(flow.ecn_ce), "Packets marked \"congestion experienced\".";
+        ["cnps", "cnp"] as "CNP" Unit::Count, Sum, |flow| Value::exact(flow.cnps), "Congestion notifications.";
+        ["ecn_ce", "ce"] as "CE" Unit::Count, Sum, |flow| Value::exact(flow.ecn_ce), "Packets marked \"congestion experienced\".";
         ["ecn_ect", "ect"] Unit::Count, Sum, |flow| Value::exact(flow.ecn_ect), "ECN-capable packets without a mark.";
-        ["icrc.bad"] Unit::Count, Sum, |flow| Value::between(flow.icrc.bad, flow.icrc.bad + flow.icrc.unchecked), "Packets with a wrong ICRC; those not verified may have one.";
+        ["icrc.bad"] as "bad ICRC" Unit::Count, Sum, |flow| Value::between(flow.icrc.bad, flow.icrc.bad + flow.icrc.unchecked), "Packets with a wrong ICRC; those not verified may have one.";
         ["messages"] Unit::Count, Sum, |flow| Value::exact(flow.messages.completed), "Messages seen from the first packet to the last.";
         ["messages.open"] Unit::Count, Sum, |flow| Value::exact(flow.messages.open), "Messages whose last packet was not seen.";
         ["messages.broken"] Unit::Count, Sum, |flow| Value::exact(flow.messages.broken), "Messages whose packets do not fit together.";
@@ -72,12 +116,12 @@ pub(super) const FIGURES: &[Figure] = figures! {
         ["reordering.late"] Unit::Time, Max, |flow| Value::exact(flow.requests.reordering.map_or(0, |late| late.max_late_ns)), "Longest time that a packet was late.";
     }
     Summary {
-        ["messages.size"] Unit::Bytes, Max, |flow| Ok(flow.messages.size_bytes), "Sizes of messages.";
-        ["ack_rtt"] Unit::Time, Max, |flow| match flow.latency_ns.ack_rtt {
+        ["messages.size"] as "message size" Unit::Bytes, Max, |flow| Ok(flow.messages.size_bytes), "Sizes of messages.";
+        ["ack_rtt"] as "ACK" Unit::Time, Max, |flow| match flow.latency_ns.ack_rtt {
             None if flow.requests.packets > 0 && flow.latency_ns.message_completion.is_none() => flow.why.get("latency_ns").map_or(Ok(None), |why| Err(why.meaning())),
             known => Ok(known),
         }, "From a request to its acknowledgement.";
-        ["message_completion"] Unit::Time, Max, |flow| Ok(flow.latency_ns.message_completion), "From the first packet of a message to its acknowledgement.";
+        ["message_completion"] as "message" Unit::Time, Max, |flow| Ok(flow.latency_ns.message_completion), "From the first packet of a message to its acknowledgement.";
         ["read_first"] Unit::Time, Max, |flow| Ok(flow.latency_ns.read_first), "From a READ request to its first response.";
         ["read_last"] Unit::Time, Max, |flow| Ok(flow.latency_ns.read_last), "From a READ request to its last response.";
         ["nak_generation"] Unit::Time, Max, |flow| Ok(flow.latency_ns.nak_generation), "From the packet after a gap to the NAK.";
@@ -94,14 +138,14 @@ pub(super) const FIGURES: &[Figure] = figures! {
         ["pause.priority", "priority"] Unit::Number, Choice, |pause| pause.priority.map_or(Value::several::<u8>(&[]), |one| Value::several(&[one])), "The priority; pauses of 802.3x have none.";
         ["pause.frames"] Unit::Count, Sum, |pause| Value::exact(pause.frames), "Pause frames.";
         ["pause.xoff"] Unit::Count, Sum, |pause| Value::exact(pause.xoff), "Frames that ask for a pause.";
-        ["pause.pauses"] Unit::Count, Sum, |pause| given(pause.intervals, &pause.why, "intervals"), "Pauses.";
-        ["pause.paused"] Unit::Time, Max, |pause| given(pause.paused_ns, &pause.why, "paused_ns"), "Time paused, in sum.";
-        ["pause.longest"] Unit::Time, Max, |pause| given(pause.longest_ns, &pause.why, "longest_ns"), "The longest pause.";
+        ["pause.pauses"] Unit::Count, Sum, |pause| Value::given(pause.intervals, &pause.why, "intervals"), "Pauses.";
+        ["pause.paused"] Unit::Time, Max, |pause| Value::given(pause.paused_ns, &pause.why, "paused_ns"), "Time paused, in sum.";
+        ["pause.longest"] Unit::Time, Max, |pause| Value::given(pause.longest_ns, &pause.why, "longest_ns"), "The longest pause.";
         ["pause.duty"] Unit::Ratio, Max, |pause| match pause.duty_ratio {
             Some(duty) => Value::Number(Range::exact(duty)),
-            None => given(None, &pause.why, "duty_ratio"),
+            None => Value::given(None, &pause.why, "duty_ratio"),
         }, "The share of the capture's time that was paused.";
-        ["pause.storms"] Unit::Count, Sum, |pause| given(pause.storms.as_ref().map(|storms| storms.len() as u64), &pause.why, "storms"), "PFC storms: times in which the link was paused without a break.";
+        ["pause.storms"] Unit::Count, Sum, |pause| Value::given(pause.storms.as_ref().map(|storms| storms.len() as u64), &pause.why, "storms"), "PFC storms: times in which the link was paused without a break.";
     }
     Capture {
         ["flows"] Unit::Count, Sum, |report| Value::exact(report.flows.len() as u64), "Flows.";
@@ -168,15 +212,6 @@ fn exact(number: u32) -> Value<'static> {
     Value::exact(number.into())
 }
 
-/// A figure that may be missing, for the reason that the row has.
-fn given(number: Option<u64>, why: &Why, field: &str) -> Value<'static> {
-    match (number, why.get(field)) {
-        (Some(number), _) => Value::exact(number),
-        (None, Some(reason)) => Value::unknown(reason.meaning()),
-        (None, None) => Value::Absent,
-    }
-}
-
 /// A figure that captures may leave untold.
 fn told(number: Option<u64>) -> Value<'static> {
     number.map_or(Value::unknown("The capture does not say it."), Value::exact)
@@ -203,35 +238,12 @@ fn timeouts(flow: &Flow) -> Value<'static> {
     Value::between(known, known + a.unknown + b.unknown)
 }
 
-fn goodput(flow: &Flow) -> Value<'static> {
-    match (flow.goodput_bytes, flow.last_ns - flow.first_ns) {
+/// Bytes over the flow's time.
+fn rate(flow: &Flow, bytes: u64) -> Value<'static> {
+    match (bytes, flow.last_ns.saturating_sub(flow.first_ns)) {
         (0, _) | (_, ..=0) => Value::Absent,
         (bytes, ns) => Value::Number(Range::exact(bytes as f64 * 8e9 / ns as f64)),
     }
-}
-
-/// Losses at a place.
-type At = fn(&Losses) -> Option<Bounds>;
-
-/// Losses at a place: for the reason of that place, or of all places, they may be unknown.
-pub(super) fn lost(stream: &Stream, place: &str, at: At) -> Value<'static> {
-    let why = || stream.why.get(place).or(stream.why.get("losses")).copied().unwrap_or(Reason::PartialPath);
-    match at(&stream.losses) {
-        Some([least, most]) => Value::between(least, most),
-        None => Value::unknown(why().meaning()),
-    }
-}
-
-fn on_network(stream: &Stream) -> Value<'static> {
-    let places: [(&str, At); 5] = [
-        ("losses.upstream", |at| at.upstream),
-        ("losses.downstream", |at| at.downstream),
-        ("losses.ack_path", |at| at.ack_path),
-        ("losses.corrupt", |at| at.corrupt),
-        ("losses.trimmed", |at| at.trimmed),
-    ];
-    let ranges = places.into_iter().filter_map(|(place, at)| lost(stream, place, at).range());
-    ranges.reduce(|a, b| a.plus(b)).map_or(Value::Absent, Value::Number)
 }
 
 fn findings(report: &View<'_>, severity: Severity) -> Value<'static> {

@@ -1,0 +1,25 @@
+//! Figures of losses.
+
+use super::value::Value;
+use crate::report::{Bounds, Losses, Reason, Stream};
+
+/// Losses at a place.
+pub(super) type At = fn(&Losses) -> Option<Bounds>;
+
+/// Losses at a place: for the reason of that place, or of all places, they may be unknown.
+pub(super) fn lost(stream: &Stream, place: &str, at: At) -> Value<'static> {
+    let why = stream.why.get(place).or(stream.why.get("losses")).copied().unwrap_or(Reason::PartialPath);
+    Value::bounds(at(&stream.losses), why)
+}
+
+pub(super) fn on_network(stream: &Stream) -> Value<'static> {
+    let places: [(&str, At); 5] = [
+        ("losses.upstream", |at| at.upstream),
+        ("losses.downstream", |at| at.downstream),
+        ("losses.ack_path", |at| at.ack_path),
+        ("losses.corrupt", |at| at.corrupt),
+        ("losses.trimmed", |at| at.trimmed),
+    ];
+    let ranges = places.into_iter().filter_map(|(place, at)| lost(stream, place, at).range());
+    ranges.reduce(|a, b| a.plus(b)).map_or(Value::Absent, Value::Number)
+}
