@@ -13,7 +13,7 @@ mod walk;
 
 pub use address::Address;
 pub use layers::{Layer, Layers};
-pub use note::{Note, Problem, Severity};
+pub use note::{Limit, Note, Problem, Severity};
 #[cfg(feature = "analyze")]
 pub(crate) use outer::Outer;
 

@@ -28,7 +28,7 @@ macro_rules! problems {
 
         impl Problem {
             /// One of each kind, for lists.
-            pub const EXAMPLES: &'static [Problem] = &[$(Problem::$name $({ $($field: 0),+ })?),*];
+            pub const EXAMPLES: &'static [Problem] = &[$(Problem::$name $({ $($field: <$type>::MIN),+ })?),*];
 
             /// What the problem means.
             pub const fn doc(&self) -> &'static str {
@@ -63,8 +63,10 @@ problems! {
         need: u16,
         /// Bytes that are there.
         have: u16,
-    } "truncated" Error "By its length fields, the packet ends within this header."
-        => "{label} needs {need} bytes, the packet has {have}";
+        /// What says where the packet ends.
+        by: Limit,
+    } "truncated" Error "By its length fields, the packet ends within this header. The text names the one that says so."
+        => "{label} needs {need} bytes, {by} leaves {have}";
     /// The header needs `need` bytes, and the capture or a mirror kept `have`.
     Cut {
         /// Bytes of the header.
@@ -156,6 +158,23 @@ problems! {
         protocol: u16,
     } "unread" Note "A protocol that is not dissected."
         => "protocol {protocol:#06x} is not dissected";
+}
+
+/// What says where a packet ends: the length field of a header, or the frame's own end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit(pub Option<Kind>);
+
+impl Limit {
+    const MIN: Limit = Limit(None);
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(kind) => write!(f, "the length in {}", kind.label()),
+            None => f.write_str("the frame"),
+        }
+    }
 }
 
 named! {

@@ -3,7 +3,7 @@
 mod infiniband;
 mod lldp;
 
-use super::{Link, Options, Problem};
+use super::{Limit, Link, Options, Problem};
 use crate::{
     checksum,
     opcode::{Chain, Opcode},
@@ -58,6 +58,7 @@ pub(super) fn walk<V: Visitor>(frame: &[u8], link: Link, wire_len: u32, options:
         visitor,
         at: 0,
         end,
+        end_by: Limit(None),
         captured: frame.len(),
         depth: 0,
         tags: 0,
@@ -83,6 +84,8 @@ struct Walk<'f, 'v, V> {
     visitor: &'v mut V,
     at: usize,
     end: usize,
+    /// What says where `end` is.
+    end_by: Limit,
     captured: usize,
     depth: u8,
     tags: u8,
@@ -143,7 +146,7 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
         let problem = if self.at + need <= self.end {
             Problem::Cut { need: clip(need), have }
         } else {
-            Problem::Truncated { need: clip(need), have }
+            Problem::Truncated { need: clip(need), have, by: self.end_by }
         };
         self.visitor.note(kind, self.at, problem);
     }
@@ -160,6 +163,7 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
         let to = from + says;
         if to >= self.at && to <= self.end {
             self.end = to;
+            self.end_by = Limit(Some(layer));
             self.known = true;
         } else {
             self.wrong_length(layer, from, says);
@@ -174,6 +178,7 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
             let have = clip(self.limit_at() - from.min(self.limit_at()));
             self.captured = self.limit_at();
             self.end = from + says;
+            self.end_by = Limit(Some(layer));
             self.known = true;
             self.visitor.mirror_cut();
             self.visitor.note(layer, from, Problem::MirrorCut { says: clip(says), have });
@@ -226,6 +231,7 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
         }
         // This header's wire length counts: the length in the capture file may or may not contain the alignment.
         self.end = self.at + erf.wire_len() as usize;
+        self.end_by = Limit(Some(Kind::Erf));
         match next {
             Some(Kind::ErfEthernet) => self.ethernet(),
             Some(Kind::Lrh) => self.infiniband(),

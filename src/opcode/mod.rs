@@ -342,7 +342,7 @@ impl Opcode {
             payload: row.payload,
             extended,
             is_streamed: matches!(operation, Some(Operation::Send | Operation::Write))
-                && matches!(self.service(), Service::Rc | Service::Uc | Service::Rd | Service::Xrc),
+                && matches!(self.service().numbering(), Numbering::InOrder),
             part: self.part(),
             has_aeth,
             has_reth,
@@ -475,7 +475,25 @@ impl core::fmt::Display for Opcode {
 
 bits!(Opcode as Show::Named(|code| Opcode::ib(code as u8).name()), u8: Opcode::ib, |opcode: Opcode| opcode.code;);
 
+/// How a service numbers its packets: which state machines follow its flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbering {
+    /// One after the other. After a packet that is missing, a reliable service goes back to it and sends all that follow again.
+    InOrder,
+    /// Each for itself, or nothing is known of it.
+    None,
+}
+
 impl Service {
+    /// How it numbers its packets.
+    #[inline(always)]
+    pub const fn numbering(self) -> Numbering {
+        match self {
+            Service::Rc | Service::Uc | Service::Rd | Service::Xrc => Numbering::InOrder,
+            Service::Ud | Service::Cn | Service::Vendor => Numbering::None,
+        }
+    }
+
     /// Whether requests are acknowledged and retransmitted: RC, RD and XRC.
     #[inline]
     pub const fn is_reliable(self) -> bool {

@@ -170,7 +170,7 @@ fn lying_lengths_end_it() {
         let frame = frame(1, tlvs);
         dissect(Link::ETHERNET, &frame, frame.len() as u32).notes()[0].to_string()
     };
-    assert_eq!(said(&[vec![0xff, 0xff, 1, 2, 3]]), "LLDP TLV needs 513 bytes, the packet has 7");
+    assert_eq!(said(&[vec![0xff, 0xff, 1, 2, 3]]), "LLDP TLV needs 513 bytes, the frame leaves 7");
 }
 
 /// The report of a WRITE with DSCP 26 after these frames.

@@ -21,7 +21,7 @@ use crate::{
     },
     dissect::{Dissection, Encapsulation},
     heap::Heap,
-    opcode::Service,
+    opcode::{Numbering, Service},
     wire::*,
 };
 
@@ -369,7 +369,7 @@ impl Tracker {
         let id = self.flows.add(begin).unwrap_or_else(|| self.evict_for(begin, metrics));
         self.capture.flow_began(packet.interface());
         self.strays.give_to(self.flows.get_mut(id));
-        if service.is_reliable() || service == Service::Uc || is_cnp {
+        if service.numbering() == Numbering::InOrder || is_cnp {
             self.connections.appeared(&mut self.flows, id);
         }
         id

@@ -19,7 +19,7 @@ use crate::{
         },
     },
     dissect::Dissection,
-    opcode::{Direction, Opcode, Operation, PayloadRule, Service, Shape},
+    opcode::{Direction, Numbering, Opcode, Operation, PayloadRule, Service, Shape},
     wire::*,
 };
 
@@ -202,8 +202,8 @@ impl Tracker {
         flow.note_path(facts);
         let payload = facts.payload();
         let shape = opcode.shape();
-        let operation = match shape.operation {
-            Some(Operation::Cnp) => {
+        let operation = match (shape.operation, service.numbering()) {
+            (Some(Operation::Cnp), _) => {
                 let is_recorded = flow.cnp_records.is_recorded(facts.interface(), time);
                 if is_recorded && self.config.copying.is_of_one_path(self.capture.rdma_packets) {
                     return (Some(id), None, Some(Class::CaptureDuplicate));
@@ -222,10 +222,8 @@ impl Tracker {
                 }
                 return (Some(id), None, Some(Class::Unsequenced));
             }
-            Some(operation) if matches!(service, Service::Rc | Service::Uc | Service::Xrc | Service::Rd) => {
-                operation
-            }
-            _ => {
+            (Some(operation), Numbering::InOrder) => operation,
+            (None, Numbering::InOrder) | (_, Numbering::None) => {
                 self.on_datagram(id, facts, whole);
                 return (Some(id), Some(Direction::Request), Some(Class::Unsequenced));
             }

@@ -3,7 +3,7 @@
 use super::{MirrorCopy, path_tag};
 use crate::{
     capture::Record,
-    dissect::{self, Link, Outer, VXLAN_PORT},
+    dissect::{self, Link, Outer},
     wire::*,
 };
 
@@ -64,9 +64,9 @@ pub(crate) fn ethernet(frame: &[u8]) -> Option<(EtherType, u16, &[u8])> {
 
 #[inline(always)]
 fn is_ipv4(ether_type: EtherType) -> Option<bool> {
-    match ether_type {
-        EtherType::IPV4 => Some(true),
-        EtherType::IPV6 => Some(false),
+    match EtherTypes::next(ether_type) {
+        Some(Kind::Ipv4) => Some(true),
+        Some(Kind::Ipv6) => Some(false),
         _ => None,
     }
 }
@@ -76,18 +76,17 @@ fn is_ipv4(ether_type: EtherType) -> Option<bool> {
 #[inline(never)]
 fn tunneled<'a>(options: &dissect::Options, outer: &'a [u8], wire_len: u32) -> Option<Inside<'a>> {
     let (ip, rest) = Ipv4::view(outer)?;
-    let is_vxlan = || Udp::view(rest).is_some_and(|(udp, _)| udp.dst_port() == VXLAN_PORT);
-    let may_be_tunnel = match ip.protocol() {
-        IpProtocol::GRE => true,
-        protocol => protocol == IpProtocol::UDP && is_vxlan(),
+    let announced = match IpProtocols::next(ip.protocol())? {
+        Kind::Udp => UdpPorts::next(Udp::view(rest)?.0.dst_port())?,
+        other => other,
     };
-    if !may_be_tunnel || ip.ihl() != 5 {
+    if !matches!(announced, Kind::Gre | Kind::Vxlan) || ip.ihl() != 5 {
         return None;
     }
     let outer = Outer::of(options, outer, wire_len)?;
-    let is_read = match outer.get::<Gre>().map(Gre::protocol) {
-        None | Some(EtherType::ETHERNET) => true,
-        Some(EtherType::ERSPAN3) => outer.get::<Erspan3>().is_some_and(|erspan| erspan.frame_type() != 2),
+    let is_read = match outer.get::<Gre>().map(|gre| TunnelTypes::next(gre.protocol())) {
+        None | Some(Some(Kind::Ethernet)) => true,
+        Some(Some(Kind::Erspan3)) => outer.get::<Erspan3>().is_some_and(|erspan| erspan.frame_type() != 2),
         Some(_) => outer.get::<Erspan2>().is_some(),
     };
     let (frame, len) = outer.inside().filter(|_| is_read)?;

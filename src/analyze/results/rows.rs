@@ -13,7 +13,7 @@ use crate::{
             request::{Episode, More, Mtu, MtuBy},
         },
     },
-    opcode::{Opcode, Service},
+    opcode::{Numbering, Opcode, Service},
     report::{self, Confidence, Coverage, Location, Reason, Space},
 };
 
@@ -268,7 +268,7 @@ fn stream(
         }
     };
     let bounds = |place: Place| Some(found[place as usize].get());
-    let tracked = flow.service.is_reliable() || flow.service == Service::Uc;
+    let tracked = flow.service.numbering() == Numbering::InOrder;
     let mut losses = report::Losses {
         upstream: bounds(Place::Upstream),
         downstream: bounds(Place::Downstream),
