@@ -12,6 +12,7 @@ use rdmawire::{
 };
 
 #[path = "bursts.rs"]
+#[allow(dead_code)] // What only the bench `analyze` needs.
 pub(crate) mod bursts;
 #[path = "talk.rs"]
 mod talk;

@@ -138,7 +138,9 @@ impl Analysis {
 
     /// What is known of a capture interface, by [`Record::interface`]: its name, and its speed in bit/s.
     pub fn interface(&mut self, number: u16, name: String, speed_bps: Option<u64>) {
-        let Analysis { tracker: Tracker { network, bursts, window, .. }, metrics, .. } = self;
+        let Analysis { tracker, metrics, .. } = self;
+        tracker.settle_all(metrics);
+        let Tracker { network, bursts, window, .. } = tracker;
         network.interfaces.set(number, name, speed_bps);
         bursts.set_speed(network.interfaces.common_bps());
         metrics.on_interface(number, network);

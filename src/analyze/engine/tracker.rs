@@ -237,7 +237,7 @@ impl Tracker {
     #[inline(always)]
     pub(super) fn gather(&mut self, metrics: &mut Metrics) {
         if self.flows.has_sums() {
-            gather_sums(&mut self.flows, metrics);
+            gather_sums(&mut self.flows, &mut self.bursts, metrics);
         }
         if !self.silences.is_empty() || !self.data_silences.is_empty() {
             tell_silences(&mut self.silences, &mut self.data_silences, &self.network, metrics);
@@ -562,8 +562,9 @@ fn finish(
 
 #[cold]
 #[inline(never)]
-fn gather_sums(flows: &mut Flows, metrics: &mut Metrics) {
+fn gather_sums(flows: &mut Flows, bursts: &mut Microbursts, metrics: &mut Metrics) {
     for sum in flows.take_sums() {
+        bursts.on_run(&sum);
         metrics.on_run(&sum);
     }
 }

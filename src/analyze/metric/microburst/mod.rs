@@ -4,10 +4,10 @@
 //! first one of a train, in the cell before. Three windows slide over the cells: of 10 µs, 100 µs and 1 ms. A burst begins when the rate
 //! over 10 µs reaches half of the link's speed, and ends when it falls below; that a link is busy from one half on is the usual definition
 //! (Zhang et al., High-resolution measurement of data center microbursts, IMC 2017). It is a microburst if it lasts for a millisecond at
-//! most, and the mean of its second is below a quarter of the link's speed. Without a speed there are no bursts, and the peaks of the
-//! windows are all that is known.
+//! most, and the mean of its second is below a quarter of the link's speed.
 //!
-//! Packets of runs count one by one: the tracker tells of each packet by [`Microbursts::pass`], so no run ends for it.
+//! Packets of runs count one by one: the tracker tells of each packet by [`Microbursts::pass`], so no run ends for it. Without a speed
+//! there are no bursts, and no windows, which would cost a seventh of an analysis: then the sums of runs are all that is counted.
 
 mod burst;
 mod receiver;
@@ -20,13 +20,14 @@ use crate::{
         metric::Placed,
         model::{Class, FlowId},
         packet::Facts,
+        table::run::RunSum,
     },
     heap::heap,
     report::BurstEffect,
     wire::{Ecn, Syndrome},
 };
 use burst::{Cell, Found};
-use receiver::{Place, Receiver};
+use receiver::Receiver;
 
 /// The length of a cell, in nanoseconds.
 const CELL_NS: i64 = 1_000;
@@ -58,15 +59,9 @@ pub(crate) struct Microbursts {
     /// Half of the links' speed, in bytes in 10 µs; `u64::MAX` where the speed is not known.
     busy: u64,
     numbers: Numbers,
-    flows: PerFlow<OfFlow>,
     #[serde(with = "crate::stored::roomy")]
     receivers: Vec<Receiver>,
-    /// Receivers with a burst that goes on, or has just ended.
-    lately: Vec<u32>,
-    recent: Box<[Passed]>,
-    passed: usize,
-    /// Bursts so far: each has a number.
-    bursts: u32,
+    senders: Senders,
     found: Found,
     first_ns: i64,
     last_ns: i64,
@@ -74,6 +69,18 @@ pub(crate) struct Microbursts {
 }
 
 heap! { Microbursts { receivers, numbers, found } }
+
+/// Who sends to receivers, and which of them have bursts.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+struct Senders {
+    flows: PerFlow<OfFlow>,
+    recent: Box<[Passed]>,
+    passed: usize,
+    /// Bursts so far: each has a number.
+    bursts: u32,
+    /// Receivers with a burst that goes on, or has just ended.
+    lately: Vec<u32>,
+}
 
 /// What is kept of a flow.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -122,12 +129,14 @@ impl Microbursts {
             speed_bps: None,
             busy: u64::MAX,
             numbers: Numbers::new(MAX_RECEIVERS),
-            flows: PerFlow::default(),
             receivers: Vec::new(),
-            lately: Vec::new(),
-            recent: vec![nothing; RECENT].into(),
-            passed: 0,
-            bursts: 0,
+            senders: Senders {
+                flows: PerFlow::default(),
+                recent: vec![nothing; RECENT].into(),
+                passed: 0,
+                bursts: 0,
+                lately: Vec::new(),
+            },
             found: Found::default(),
             first_ns: i64::MAX,
             last_ns: i64::MIN,
@@ -137,28 +146,51 @@ impl Microbursts {
         new
     }
 
-    /// The speed of all links in bit/s, where they have one: from now on.
+    /// The speed of all links in bit/s, where they have one: from now on. All runs are over.
     pub(crate) fn set_speed(&mut self, speed_bps: Option<u64>) {
         let in_window = |bps: u64| (bps as u128 * SHORTEST_NS as u128 / 16_000_000_000) as u64;
         self.speed_bps = speed_bps;
         self.busy = speed_bps.map_or(u64::MAX, |bps| in_window(bps).max(1));
     }
 
-    /// A packet of a flow passes, as many bytes as it takes on the wire.
+    /// Whether there may be bursts.
+    #[inline(always)]
+    fn has_speed(&self) -> bool {
+        self.busy != u64::MAX
+    }
+
+    /// A packet of a run passes, as many bytes as it takes on the wire.
     #[inline(always)]
     pub(crate) fn pass(&mut self, flow: FlowId, time: i64, bytes: u32) {
-        let Some(of_flow) = self.flows.known(flow) else { return };
-        let Some(receiver) = self.receivers.get_mut(of_flow.receiver as usize) else { return };
-        // Without a speed there are no bursts.
-        if self.busy != u64::MAX
-            && let Some(place) = self.recent.get_mut(self.passed % RECENT)
-        {
-            *place = Passed { time, flow, bytes };
-            self.passed = self.passed.wrapping_add(1);
+        if self.has_speed() {
+            self.take(flow, time, bytes);
         }
+    }
+
+    /// A run is over.
+    pub(crate) fn on_run(&mut self, run: &RunSum) {
+        if !self.has_speed() {
+            self.count(run.flow, run.last_ns, run.l1_bytes);
+        }
+    }
+
+    /// So many bytes passed up to a time, while the speed was not known.
+    #[inline]
+    fn count(&mut self, flow: FlowId, time: i64, bytes: u64) {
+        let at = self.senders.flows.get(flow).map_or(NONE, |of_flow| of_flow.receiver);
+        if let Some(receiver) = self.receivers.get_mut(at as usize) {
+            receiver.count(time, bytes);
+        }
+    }
+
+    #[inline(always)]
+    fn take(&mut self, flow: FlowId, time: i64, bytes: u32) {
+        let Some(at) = self.senders.flows.get(flow).map(|of_flow| of_flow.receiver) else { return };
+        let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
+        self.senders.pass(Passed { time, flow, bytes });
         // In the cell at hand, and no burst goes on.
         if time.wrapping_sub(receiver.start) as u64 >= receiver.cell_ns {
-            return self.enter_cell(flow, time, bytes);
+            return self.enter_cell(flow, at, time, bytes);
         }
         receiver.bytes += bytes;
         receiver.last = time;
@@ -170,10 +202,13 @@ impl Microbursts {
         let Some(flow) = place.flow.filter(|_| !place.is_capture_duplicate()) else {
             return self.again(packet, place);
         };
-        if self.flows.get(flow).is_none_or(|flow| flow.receiver == NONE) {
+        if self.senders.flows.get(flow).is_none_or(|flow| flow.receiver == NONE) {
             self.begin(flow, packet);
         }
-        self.pass(flow, packet.time(), packet.l1_bytes());
+        if !self.has_speed() {
+            return self.count(flow, packet.time(), packet.l1_bytes().into());
+        }
+        self.take(flow, packet.time(), packet.l1_bytes());
         // Most control packets are acknowledgements.
         let is_notice =
             || packet.opcode().is_cnp() || packet.syndrome() == Some(Syndrome::PSN_SEQUENCE_ERROR);
@@ -196,7 +231,7 @@ impl Microbursts {
     #[inline(never)]
     fn begin(&mut self, flow: FlowId, packet: &Facts) {
         let (Some(src), Some(dst)) = (packet.source(), packet.destination()) else { return };
-        if self.flows.entry(flow).is_none() {
+        if self.senders.flows.entry(flow).is_none() {
             return;
         }
         let [sender, receiver] = [src, dst].map(|address| self.numbers.of(address).unwrap_or(NONE));
@@ -208,70 +243,36 @@ impl Microbursts {
         while self.receivers.len() < self.numbers.len() {
             self.receivers.push(Receiver::new(time, self.first_ns));
         }
-        if let Some(of_flow) = self.flows.known(flow) {
+        if let Some(of_flow) = self.senders.flows.known(flow) {
             *of_flow = OfFlow { sender, receiver, ..OfFlow::default() };
         }
     }
 
     /// A packet outside of its receiver's cell, or while the receiver has a burst.
     #[inline(never)]
-    fn enter_cell(&mut self, flow: FlowId, time: i64, bytes: u32) {
+    fn enter_cell(&mut self, flow: FlowId, at: u32, time: i64, bytes: u32) {
         self.last_ns = self.last_ns.max(time);
-        let Some(at) = self.flows.get(flow).map(|of_flow| of_flow.receiver) else { return };
+        let senders = &mut self.senders;
         let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
-        let is_alone = time.saturating_sub(receiver.last) >= SHORTEST_NS;
+        let (busy, since) = (self.busy, time - receiver.last);
         let rest = match receiver.next_cell(time) {
-            Some(cell) => self.leave_cells(at, cell, time, bytes),
+            Some(cell) => receiver.leave_cells(cell, since, bytes, busy, |receiver, cell| {
+                senders.step(at, receiver, cell, busy)
+            }),
             // A clock that was set back a little.
             None => bytes,
         };
-        if is_alone {
-            self.end(at);
+        if since >= SHORTEST_NS && receiver.burst.is_some() {
+            senders.end(receiver);
         }
-        self.keep_second(at, time);
-        let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
         receiver.bytes = receiver.bytes.saturating_add(rest);
         receiver.last = time;
         let burst = receiver.burst.as_mut().map(|burst| (burst.number, &mut burst.flows));
         if let Some((number, flows)) = burst {
-            take_part(&mut self.flows, flows, number, flow, bytes);
+            take_part(&mut senders.flows, flows, number, flow, bytes);
         }
-    }
-
-    /// Ends a receiver's cells before this one, of a packet at this time. Its bytes passed in the time since the packet before it, or,
-    /// where that is long, in the last of these cells: else a window that begins with the first packet of a train has one too many.
-    /// Returns the bytes that are in none of them.
-    #[inline]
-    fn leave_cells(&mut self, at: u32, cell: Place, time: i64, bytes: u32) -> u32 {
-        let Some(receiver) = self.receivers.get_mut(at as usize) else { return 0 };
-        let (mut from, mut end) = (receiver.last, receiver.behind(1));
-        let since = time.saturating_sub(from);
-        if since <= 0 || since > SPREAD_NS || cell.start.saturating_sub(receiver.start) > MOST_CELLS * CELL_NS
-        {
-            self.end_cell(at, cell.before(), bytes);
-            self.end_cell(at, cell, 0);
-            return 0;
-        }
-        let mut rest = bytes;
-        while end.start <= cell.start {
-            let part = u64::from(bytes) * (end.start - from).max(0) as u64 / since as u64;
-            let part = (part as u32).min(rest);
-            rest -= part;
-            if let Some(receiver) = self.receivers.get_mut(at as usize) {
-                receiver.bytes += part;
-            }
-            self.end_cell(at, end, 0);
-            (from, end) = (end.start, end.next());
-        }
-        rest
-    }
-
-    /// Ends the cell of a receiver. The next one has so many bytes.
-    #[inline]
-    fn end_cell(&mut self, at: u32, next: Place, bytes: u32) {
-        let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
-        if let Some(cell) = receiver.end_cell(next, bytes, self.busy) {
-            self.step(at, cell);
+        if !receiver.is_in_second(time) {
+            self.begin_second(at, time);
         }
     }
 
@@ -285,8 +286,9 @@ impl Microbursts {
             () if packet.mark() == Ecn::CE => (BurstEffect::Mark, true),
             () => (BurstEffect::Loss, is_loss),
         };
-        let Some(&of_flow) = self.flows.get(flow) else { return };
-        let last = self.recent.get_mut(self.passed.wrapping_sub(1) % RECENT);
+        let Senders { flows, recent, passed, .. } = &mut self.senders;
+        let Some(&of_flow) = flows.get(flow) else { return };
+        let last = recent.get_mut(passed.wrapping_sub(1) % RECENT);
         if let Some(last) = last.filter(|last| last.flow == flow) {
             last.bytes |= (1 << (effect as u32) << EFFECTS_AT) | ((is_to_it as u32) << 31);
         }
@@ -299,8 +301,8 @@ impl Microbursts {
     /// A frame asks for a pause: it may be due to the burst of any receiver.
     #[cold]
     pub(crate) fn on_pause(&mut self, time: i64) {
-        let Microbursts { lately, receivers, .. } = self;
-        for &at in &*lately {
+        let Microbursts { senders, receivers, .. } = self;
+        for &at in &senders.lately {
             if let Some(burst) = receivers.get_mut(at as usize).and_then(Receiver::last_burst) {
                 burst.follows(time, BurstEffect::Pause);
             }
@@ -309,7 +311,7 @@ impl Microbursts {
 
     /// A flow's number will be another's.
     pub(crate) fn on_retire(&mut self, flow: FlowId) {
-        self.flows.retire(flow);
+        self.senders.flows.retire(flow);
     }
 }
 
@@ -327,15 +329,23 @@ fn take_part(flows: &mut PerFlow<OfFlow>, all: &mut Vec<FlowId>, burst: u32, id:
 }
 
 /// Bursts of receivers: their begin and end.
-impl Microbursts {
-    /// A cell of a receiver is over, and in its windows. It is busy, or a burst goes on.
+impl Senders {
+    /// One of the last packets of all.
+    #[inline(always)]
+    fn pass(&mut self, packet: Passed) {
+        if let Some(place) = self.recent.get_mut(self.passed % RECENT) {
+            *place = packet;
+            self.passed = self.passed.wrapping_add(1);
+        }
+    }
+
+    /// A cell of a receiver is over, and in its windows. It is busy, as from so many bytes on, or a burst goes on.
     #[cold]
     #[inline(never)]
-    fn step(&mut self, at: u32, cell: Cell) {
-        let is_busy = cell.sums[0] >= self.busy;
+    fn step(&mut self, at: u32, receiver: &mut Receiver, cell: Cell, busy: u64) {
+        let is_busy = cell.sums[0] >= busy;
         // So many bytes make a cell busy.
-        let full = self.busy / WINDOWS[0] as u64;
-        let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
+        let full = busy / WINDOWS[0] as u64;
         if let Some(burst) = receiver.burst.as_mut() {
             burst.add(cell, full, is_busy);
             if burst.is_long() {
@@ -344,7 +354,7 @@ impl Microbursts {
                 receiver.cell_ns = CELL_NS as u64;
             }
             if !is_busy {
-                self.end(at);
+                self.end(receiver);
             }
             return;
         }
@@ -377,44 +387,34 @@ impl Microbursts {
             self.lately.push(at);
         }
         // The burst before it is over, and nothing can follow it any more.
-        self.keep_ended(at);
+        receiver.keep_ended();
     }
 
     /// The burst of a receiver is over.
-    fn end(&mut self, at: u32) {
-        let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
+    fn end(&mut self, receiver: &mut Receiver) {
         receiver.cell_ns = CELL_NS as u64;
         let Some(mut burst) = receiver.burst.take() else { return };
         receiver.busy_until = Some(burst.last);
         burst.name(&self.flows);
         receiver.ended = Some(burst);
     }
+}
 
-    /// The last burst of a receiver goes to those of its second.
-    fn keep_ended(&mut self, at: u32) {
-        if let Some(receiver) = self.receivers.get_mut(at as usize)
-            && let Some(burst) = receiver.ended.take()
-        {
-            receiver.pending.add(*burst);
-        }
-    }
-
-    /// Where a second of a receiver is over, its bursts are judged by the mean.
-    #[inline]
-    fn keep_second(&mut self, at: u32, time: i64) {
-        let Some(receiver) = self.receivers.get_mut(at as usize) else { return };
-        if receiver.is_in_second(time) {
-            return;
-        }
-        if receiver.ended.is_some() {
-            self.keep_ended(at);
+/// Seconds of receivers: bursts are judged by their means.
+impl Microbursts {
+    /// A second of a receiver is over.
+    #[cold]
+    #[inline(never)]
+    fn begin_second(&mut self, at: u32, time: i64) {
+        if let Some(receiver) = self.receivers.get_mut(at as usize) {
+            receiver.keep_ended();
         }
         self.judge(at);
         if let Some(receiver) = self.receivers.get_mut(at as usize) {
             receiver.begin_second(time);
         }
         let receivers = &self.receivers;
-        self.lately.retain(|&at| receivers.get(at as usize).is_some_and(Receiver::has_burst));
+        self.senders.lately.retain(|&at| receivers.get(at as usize).is_some_and(Receiver::has_burst));
     }
 
     fn judge(&mut self, at: u32) {
@@ -428,15 +428,15 @@ impl Microbursts {
 
     /// No more packets come.
     fn finish(&mut self) {
-        for at in 0..self.receivers.len() as u32 {
-            let Some(next) = self.receivers.get(at as usize).map(|receiver| receiver.behind(1)) else {
-                return;
-            };
-            self.end_cell(at, next, 0);
-            self.keep_ended(at);
-            self.end(at);
-            self.keep_ended(at);
-            self.judge(at);
+        let (busy, senders) = (self.busy, &mut self.senders);
+        for (at, receiver) in (0..).zip(&mut self.receivers) {
+            if let Some(cell) = receiver.end_cell(receiver.behind(1), 0, busy) {
+                senders.step(at, receiver, cell, busy);
+            }
+            receiver.keep_ended();
+            senders.end(receiver);
+            receiver.keep_ended();
         }
+        (0..self.receivers.len() as u32).for_each(|at| self.judge(at));
     }
 }

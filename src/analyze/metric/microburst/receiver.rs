@@ -1,11 +1,14 @@
 //! The bytes to one receiver: cells of a microsecond, and windows over them.
 
 use super::{
-    CELL_NS, LONGEST_NS,
+    CELL_NS, LONGEST_NS, MOST_CELLS, SPREAD_NS,
     burst::{Burst, Cell, EFFECTS, Pending},
     windows::Windows,
 };
-use crate::{analyze::metric::bit_rate, heap::heap};
+use crate::{
+    analyze::{metric::bit_rate, packet::FARTHEST},
+    heap::heap,
+};
 
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -28,6 +31,8 @@ pub(super) struct Receiver {
     second: i64,
     /// Bytes before it.
     before_second: u64,
+    /// Bytes that are in no cell: the speed was not known.
+    other_bytes: u64,
     pub(super) first: i64,
     pub(super) burst: Option<Box<Burst>>,
     /// The last burst that is over.
@@ -51,11 +56,11 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) fn before(self) -> Place {
-        Place { start: self.start.saturating_sub(CELL_NS), number: self.number.wrapping_sub(1) }
+        Place { start: self.start - CELL_NS, number: self.number.wrapping_sub(1) }
     }
 
     pub(super) fn next(self) -> Place {
-        Place { start: self.start.saturating_add(CELL_NS), number: self.number.wrapping_add(1) }
+        Place { start: self.start + CELL_NS, number: self.number.wrapping_add(1) }
     }
 }
 
@@ -69,10 +74,11 @@ impl Receiver {
             cell_ns: CELL_NS as u64,
             bytes: 0,
             number,
-            last: i64::MIN,
+            last: -FARTHEST,
             windows: Windows::default(),
             second: floor(time, origin, SECOND_NS),
             before_second: 0,
+            other_bytes: 0,
             first: time,
             burst: None,
             ended: None,
@@ -91,16 +97,47 @@ impl Receiver {
             true => self.behind(since as u32 / CELL_NS as u32),
             false => cell_of(time, self.origin),
         };
-        (cell.start > self.start || time <= self.start.saturating_sub(SECOND_NS)).then_some(cell)
+        (cell.start > self.start || time <= self.start - SECOND_NS).then_some(cell)
     }
 
     /// The cell so many cells behind the one at hand.
     #[inline(always)]
     pub(super) fn behind(&self, cells: u32) -> Place {
-        Place {
-            start: self.start.saturating_add(i64::from(cells) * CELL_NS),
-            number: self.number.wrapping_add(cells),
+        Place { start: self.start + i64::from(cells) * CELL_NS, number: self.number.wrapping_add(cells) }
+    }
+
+    /// Ends all cells before this one, of a packet `since` so many nanoseconds. Its bytes passed in that time, or, where it is long, in the
+    /// last of these cells: else a window that begins with the first packet of a train has one too many. `busy` and `step`: of
+    /// [`end_cell`](Self::end_cell), and what becomes of it. Returns the bytes that are in none of them.
+    #[inline(always)]
+    pub(super) fn leave_cells(
+        &mut self,
+        cell: Place,
+        since: i64,
+        bytes: u32,
+        busy: u64,
+        mut step: impl FnMut(&mut Receiver, Cell),
+    ) -> u32 {
+        let mut end_cell = |this: &mut Receiver, next: Place, next_bytes: u32| {
+            if let Some(cell) = this.end_cell(next, next_bytes, busy) {
+                step(this, cell);
+            }
+        };
+        if !(1..=SPREAD_NS).contains(&since) || cell.start - self.start > MOST_CELLS * CELL_NS {
+            end_cell(self, cell.before(), bytes);
+            end_cell(self, cell, 0);
+            return 0;
         }
+        let (mut from, mut end, mut rest) = (self.last, self.behind(1), bytes);
+        while end.start <= cell.start {
+            let part = u64::from(bytes) * (end.start - from).max(0) as u64 / since as u64;
+            let part = (part as u32).min(rest);
+            rest -= part;
+            self.bytes += part;
+            end_cell(self, end, 0);
+            (from, end) = (end.start, end.next());
+        }
+        rest
     }
 
     /// Ends the cell at hand; the next one has so many bytes. Returns it if a burst goes on, or if the shortest window has the bytes
@@ -151,6 +188,13 @@ impl Receiver {
         })
     }
 
+    /// The last burst that is over goes to those of its second.
+    pub(super) fn keep_ended(&mut self) {
+        if let Some(burst) = self.ended.take() {
+            self.pending.add(*burst);
+        }
+    }
+
     /// The burst that goes on, or the one that ended last.
     pub(super) fn last_burst(&mut self) -> Option<&mut Burst> {
         self.burst.as_deref_mut().or(self.ended.as_deref_mut())
@@ -183,9 +227,16 @@ impl Receiver {
         (number, start)
     }
 
-    /// The bytes of all cells that are over.
+    /// So many bytes passed up to a time, while the speed was not known.
+    #[inline]
+    pub(super) fn count(&mut self, time: i64, bytes: u64) {
+        self.other_bytes += bytes;
+        self.last = self.last.max(time);
+    }
+
+    /// Its bytes, without those of the cell at hand.
     pub(super) fn all_bytes(&self) -> u64 {
-        self.windows.total
+        self.windows.total + self.other_bytes
     }
 }
 

@@ -47,10 +47,12 @@ impl Microbursts {
             (0..self.receivers.len()).filter(|&at| self.receivers[at].all_bytes() > 0).collect();
         order.sort_by_key(|&at| (Reverse(self.receivers[at].all_bytes()), at));
         section.receiver_count = order.len() as u64;
-        let peaks = |at: usize| self.peaks(at as u32, &self.receivers[at], speed, is_fine, reason.is_none());
+        let has_peak = |window: u32| speed.is_some() && is_fine(window);
+        let peaks = |at: usize| self.peaks(at as u32, &self.receivers[at], speed, has_peak, reason.is_none());
         section.receivers = order.into_iter().take(MAX_LISTED).map(peaks).collect();
-        if let Some(window) = WINDOWS.iter().find(|&&window| !is_fine(window)) {
-            section.why.insert(format!("peak_{}us_bps", window).into(), Reason::CoarseTimes);
+        if let Some(window) = WINDOWS.iter().find(|&&window| !has_peak(window)) {
+            let reason = if is_fine(*window) { Reason::UnknownSpeed } else { Reason::CoarseTimes };
+            section.why.insert(format!("peak_{window}us_bps").into(), reason);
         }
         section
     }
@@ -88,11 +90,11 @@ impl Microbursts {
         at: u32,
         receiver: &Receiver,
         speed: Option<u64>,
-        is_fine: impl Fn(u32) -> bool,
+        has_peak: impl Fn(u32) -> bool,
         are_known: bool,
     ) -> LinkPeaks {
         let rates = rates(receiver.windows.peaks());
-        let peak = |n: usize| Some(rates[n]).filter(|_| is_fine(WINDOWS[n]));
+        let peak = |n: usize| Some(rates[n]).filter(|_| has_peak(WINDOWS[n]));
         let lasted = receiver.last.saturating_sub(receiver.first);
         LinkPeaks {
             receiver: self.numbers.name(at),

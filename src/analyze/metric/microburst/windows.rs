@@ -108,14 +108,14 @@ impl Windows {
 
     /// Takes the cells that are too old out of a window.
     fn advance(&mut self, n: usize) {
-        let mut window = self.windows[n];
-        while window.begin != self.count
-            && let Some((number, bytes)) = self.cell(window.begin)
-            && self.last.wrapping_sub(number) >= WINDOWS[n]
-        {
+        let (last, mut window) = (self.last, self.windows[n]);
+        let place = window.begin as usize & self.ring.len().wrapping_sub(1);
+        let Some((ends, begins)) = self.ring.split_at_checked(place) else { return };
+        let cells = begins.iter().chain(ends).take(self.count.wrapping_sub(window.begin) as usize);
+        cells.take_while(|&&(number, _)| last.wrapping_sub(number) >= WINDOWS[n]).for_each(|&(_, bytes)| {
             window.begin = window.begin.wrapping_add(1);
             window.before += u64::from(bytes);
-        }
+        });
         self.windows[n] = window;
         // What a window has no more, a shorter one has no more either.
         for shorter in &mut self.windows[..n] {
