@@ -219,7 +219,8 @@ impl Analysis {
         fetch_each(&others, collected, |flow, packet| self.tracker.flows.fetch_beyond(flow, packet.fast()));
         fetch_each(&others, collected, |flow, packet| self.tracker.flows.fetch_farther(flow, packet.fast()));
         self.tracker.flows.remember(&keys, &others);
-        for (packet, flow) in collected.iter().zip(continuing) {
+        for (packet, flow) in collected.iter().zip(flows) {
+            // A packet of the batch may have begun the run, or ended it.
             let flow = flow.filter(|flow| self.tracker.flows.has_run_for(*flow, packet));
             let continues = match flow {
                 Some(flow) => self.tracker.continues_run_of::<true>(flow, packet, 0, || packet.fast().icrc()),

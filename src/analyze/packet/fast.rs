@@ -544,7 +544,10 @@ pub(super) fn words<const BYTES: usize, const WORDS: usize>(bytes: &[u8; BYTES])
 /// The headers with the priority of the VLAN tag: `tags` as [`inside::ethernet`] has them.
 #[inline(always)]
 pub(super) fn with_priority(mut headers: [u64; WORDS], tags: u16) -> [u64; WORDS] {
-    headers[3] = headers[3] & !CHECKSUM | (tags as u64 >> 13) << 32;
+    headers[3] &= !CHECKSUM;
+    if tags != 0 {
+        headers[3] |= (tags as u64 >> 13) << 32;
+    }
     headers
 }
 

@@ -56,16 +56,20 @@ impl ResponderModel {
         *self = ResponderModel { expected: x, ..ResponderModel::default() };
     }
 
-    /// Whether this is the expected PSN.
+    /// Whether requests from this PSN on change nothing but how far they [go](Self::go_on): it is the expected one, or the NAK for that
+    /// was sent.
     #[inline(always)]
-    pub(crate) fn waits_for(&self, x: u64) -> bool {
-        self.expected == x
+    pub(crate) fn is_steady(&self, x: u64) -> bool {
+        self.expected == x || self.expected < x && self.asked
     }
 
-    /// The expected PSN came, and then all up to `next`.
+    /// All requests from one PSN to another came, while it was [steady](Self::is_steady).
     #[inline(always)]
-    pub(crate) fn go_on(&mut self, next: u64) {
-        (self.expected, self.asked, self.reached) = (next, false, next);
+    pub(crate) fn go_on(&mut self, from: u64, to: u64) {
+        if self.expected == from {
+            (self.expected, self.asked) = (to, false);
+        }
+        self.reached = to;
     }
 
     /// A request that is not corrupt passed the tap.

@@ -331,8 +331,8 @@ impl Requests {
     #[inline(always)]
     pub(crate) fn learn(&mut self, run: &mut RunState) {
         if run.next != self.seq.hi {
+            self.responder.go_on(self.seq.hi, run.next);
             self.seq.go_on(run.next, run.time);
-            self.responder.go_on(run.next);
         }
         if let Of::Requests(of) = &mut run.of {
             self.goodput += (run.payload - of.told) as u64;
@@ -411,7 +411,7 @@ impl Requests {
 
     #[inline(always)]
     fn is_in_order(&self) -> bool {
-        self.is_quiet() && self.seq.is_undisturbed() && self.responder.waits_for(self.seq.hi)
+        self.is_quiet() && self.seq.is_undisturbed() && self.responder.is_steady(self.seq.hi)
     }
 
     #[inline(always)]
