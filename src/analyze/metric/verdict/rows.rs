@@ -63,6 +63,14 @@ struct Judge<'a, 'c> {
     pauses: &'a PauseRows,
 }
 
+/// A slow flow, and what the evidence for its shares is made from.
+struct Judged {
+    row: SlowFlow,
+    budget: Box<TimeBudget>,
+    activity: FlowActivity,
+    throttled: Option<Throttled>,
+}
+
 impl Judge<'_, '_> {
     fn section(&self) -> SlowFlows {
         let mut section = SlowFlows {
@@ -70,23 +78,26 @@ impl Judge<'_, '_> {
             why: (self.verdicts.not_kept > 0).then_some(Reason::MemoryLimit),
             ..SlowFlows::default()
         };
+        let mut slow = Vec::new();
         for space in [Space::Request, Space::Response] {
             for (id, of_flow) in self.verdicts.flows[space as usize].iter() {
-                let Some((budget, row)) = self.judged(id, space, of_flow) else { continue };
+                let Some((budget, judged)) = self.judged(id, space, of_flow) else { continue };
+                let row = &judged.row;
                 if row.shares.iter().any(|share| share.cause == TimeCause::Paused) {
-                    self.note_stopped(&row, &budget, &mut section);
+                    self.note_stopped(row, &budget, &mut section);
                 }
-                if sending(&row) * 100 < row.lasted_ns as u128 * BUSY {
+                if sending(row) * 100 < row.lasted_ns as u128 * BUSY {
                     section.count += 1;
-                    section.flows.push(row);
+                    slow.push(judged);
                 }
-                if section.flows.len() >= 2 * MAX_LISTED {
-                    keep_worst(&mut section.flows);
+                if slow.len() >= 2 * MAX_LISTED {
+                    keep_worst(&mut slow);
                 }
             }
         }
         section.victims.values_mut().for_each(|(_, flows)| keep_longest(flows));
-        keep_worst(&mut section.flows);
+        keep_worst(&mut slow);
+        section.flows = slow.into_iter().map(|judged| self.with_evidence(judged)).collect();
         // Where no flow was silent in a source's pauses, nothing came of them.
         for effect in section.effects.iter_mut().filter(|effect| effect.flows == 0) {
             *effect = PauseEffect::default();
@@ -137,7 +148,7 @@ impl Judge<'_, '_> {
     }
 
     /// What the time of a flow's requests, or of its data, went to; `None` if it cannot be slow, or that cannot be known.
-    fn judged(&self, id: FlowId, space: Space, of_flow: &OfFlow) -> Option<(TimeBudget, SlowFlow)> {
+    fn judged(&self, id: FlowId, space: Space, of_flow: &OfFlow) -> Option<(TimeBudget, Judged)> {
         let silent = sum(&of_flow.early.ns);
         let known = self.verdicts.budgets.get(of_flow.budget as usize);
         // Few silences that are short make no flow slow, nor does a link that was full for a short time.
@@ -162,8 +173,8 @@ impl Judge<'_, '_> {
         };
         let budget = known.map_or_else(early, Cow::Borrowed);
         let budget = self.corrected(&budget).into_owned();
-        let row = self.row(&budget, flow.index, activity)?;
-        Some((budget, row))
+        let judged = self.row(&budget, flow.index, activity)?;
+        Some((budget, judged))
     }
 
     /// With the priority that the last map gives it.
@@ -179,7 +190,7 @@ impl Judge<'_, '_> {
     }
 
     /// What the time of a flow went to; `None` if that cannot be known, or is too short.
-    fn row(&self, budget: &TimeBudget, flow: usize, activity: FlowActivity) -> Option<SlowFlow> {
+    fn row(&self, budget: &TimeBudget, flow: usize, activity: FlowActivity) -> Option<Judged> {
         let end = activity.last_request_ns.max(activity.last_answer_ns);
         let lasted = u64::try_from(end.checked_sub(activity.start_ns)?).ok()?;
         if !activity.hears
@@ -189,10 +200,9 @@ impl Judge<'_, '_> {
         {
             return None;
         }
-        let budget = &self.with_tail(budget, activity);
+        let budget = self.with_tail(budget, activity);
         let bytes = self.verdicts.bytes(budget.flow, budget.space);
-        let (ns, throttled) = self.causes(budget, activity, (lasted, end), bytes)?;
-        let evidence = Evidence { network: self.network, incasts: self.incasts, budget, activity, throttled };
+        let (ns, throttled) = self.causes(&budget, activity, (lasted, end), bytes)?;
         let share = |cause: TimeCause| {
             let (_, frame) = budget.longest[cause as usize];
             TimeShare {
@@ -200,7 +210,7 @@ impl Judge<'_, '_> {
                 ns: ns[cause as usize],
                 ratio: ns[cause as usize] as f64 / lasted as f64,
                 confidence: confidence(cause),
-                evidence: evidence.of(cause),
+                evidence: String::new(),
                 frame: Some(frame).filter(|&frame| frame > 0 && cause != TimeCause::Sending),
             }
         };
@@ -211,7 +221,7 @@ impl Judge<'_, '_> {
         let main = shares.iter().find(|share| share.cause != TimeCause::Sending);
         let cause = main.filter(|main| main.ns * 2 >= not_sending).map(|main| main.cause);
         let lost = shares.iter().filter(|share| share.cause.is_trouble()).map(|share| share.ns).sum();
-        Some(SlowFlow {
+        let row = SlowFlow {
             flow,
             src: activity.src.to_string(),
             dst: activity.dst.to_string(),
@@ -226,7 +236,16 @@ impl Judge<'_, '_> {
             cause,
             lost_ns: lost,
             shares,
-        })
+        };
+        Some(Judged { row, budget: Box::new(budget), activity, throttled })
+    }
+
+    /// The row of a flow that is listed: sentences for all flows would take longer than their packets.
+    fn with_evidence(&self, Judged { mut row, budget, activity, throttled }: Judged) -> SlowFlow {
+        let (network, incasts) = (self.network, self.incasts);
+        let evidence = Evidence { network, incasts, budget: &budget, activity, throttled };
+        row.shares.iter_mut().for_each(|share| share.evidence = evidence.of(share.cause));
+        row
     }
 
     /// With the time behind the last packet, in which it waited for the last answer.
@@ -296,8 +315,8 @@ fn shift(ns: &mut [u64; CAUSES], from: TimeCause, to: TimeCause, most: u64) -> u
     part
 }
 
-fn keep_worst(slow: &mut Vec<SlowFlow>) {
-    slow.sort_by_key(|row| (Reverse(row.lost_ns), Reverse(row.lasted_ns), row.flow));
+fn keep_worst(slow: &mut Vec<Judged>) {
+    slow.sort_by_key(|Judged { row, .. }| (Reverse(row.lost_ns), Reverse(row.lasted_ns), row.flow));
     slow.truncate(MAX_LISTED);
 }
 
