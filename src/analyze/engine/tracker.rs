@@ -204,22 +204,28 @@ impl Tracker {
     fn change_window(&mut self, time: i64, metrics: &mut Metrics) {
         if self.window.rest > 0 {
             tell_silences(&mut self.silences, &mut self.data_silences, &self.network, metrics);
+            self.ask_for_memory(metrics);
             self.window.go_on();
-            if self.window.has(time) {
+            if self.window.has(time) && !self.flows.is_short() {
                 return;
             }
         }
         self.flows.settle_begun();
         self.gather(metrics);
-        if self.flows.is_to_hear_of_metrics() {
-            self.flows.set_aside(metrics.heap_bytes() + self.heap_bytes());
-        }
+        self.ask_for_memory(metrics);
         if self.flows.is_short() {
             self.relieve(time, metrics);
         }
         let (asked, paused) = (metrics.span(time), self.network.span(time));
         let span = asked.start.max(paused.start)..asked.end.min(paused.end);
         self.window = if self.options.reference { Window::EMPTY } else { Window::of(span) };
+    }
+
+    /// From time to time, metrics say what they hold.
+    fn ask_for_memory(&mut self, metrics: &Metrics) {
+        if self.flows.is_to_hear_of_metrics() {
+            self.flows.set_aside(metrics.heap_bytes() + self.heap_bytes());
+        }
     }
 
     /// Bytes on the heap beside those of flows.
@@ -400,7 +406,7 @@ impl Tracker {
     #[inline(always)]
     pub(super) fn weigh(&mut self, id: FlowId) {
         if self.flows.is_to_measure(id) && self.flows.measure(id) {
-            self.window = Window::EMPTY;
+            self.window.interrupt();
         }
     }
 
@@ -409,7 +415,7 @@ impl Tracker {
     #[inline(never)]
     pub(super) fn weigh_run(&mut self, id: FlowId) {
         if self.flows.measure(id) {
-            self.window = Window::EMPTY;
+            self.window.interrupt();
         }
     }
 
