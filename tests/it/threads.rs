@@ -8,6 +8,7 @@ use crate::{
 };
 
 #[path = "../bench/traffic.rs"]
+#[allow(dead_code, reason = "the benches use the rest")]
 mod traffic;
 use traffic::{Mix, Traffic};
 
