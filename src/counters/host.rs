@@ -299,7 +299,7 @@ impl HostCounts {
         if known.is_none_or(|known| behind.distance_from(known) > 0) {
             flow.acknowledged = Some(behind);
         }
-        let (mut first, mut is_heeded) = (None, true);
+        let (mut first, mut is_of_use) = (None, true);
         let mut done = (0, 0);
         let is_fatal = syndrome.is_some_and(|s| s.is_nak() && s != Syndrome::PSN_SEQUENCE_ERROR);
         // Requests behind the one that failed: the queue pair may have been in its error state.
@@ -318,7 +318,7 @@ impl HostCounts {
                 done = (done.0 + open.is_send as u64, done.1 + 1);
             }
             if is_refusal {
-                is_heeded = responder.heeds_nak(psn);
+                is_of_use = responder.moved_past(psn);
                 responder.complain(psn, syndrome.is_some_and(Syndrome::is_rnr));
             }
         }
@@ -326,7 +326,7 @@ impl HostCounts {
         self.host(src).at(Fact::ReceivesDone).seen += done.1;
         if let Some(syndrome) = syndrome.filter(|_| is_refusal) {
             let is_beyond = known.or(first).map(|known| psn.distance_from(known) > 0);
-            self.refuse(syndrome, [src, dst], is_beyond, is_heeded);
+            self.refuse(syndrome, [src, dst], is_beyond, is_of_use);
             self.host(src).at(Fact::Received).less += dropped;
             if is_fatal {
                 for id in [Some(id), peer].into_iter().flatten() {
@@ -342,7 +342,7 @@ impl HostCounts {
         syndrome: Syndrome,
         [src, dst]: [Address; 2],
         is_beyond: Option<bool>,
-        is_heeded: bool,
+        is_of_use: bool,
     ) {
         if syndrome.is_rnr() {
             self.host(src).saw(Fact::RnrSent);
@@ -355,7 +355,7 @@ impl HostCounts {
                 host.saw(Fact::SequenceNaks);
                 let new = host.at(Fact::NewSequenceNaks);
                 new.seen += (is_beyond == Some(true)) as u64;
-                new.less += (is_beyond == Some(true) && !is_heeded) as u64;
+                new.less += (is_beyond == Some(true) && !is_of_use) as u64;
                 new.more += is_beyond.is_none() as u64;
             }
             Syndrome::INVALID_REQUEST => self.host(dst).saw(Fact::InvalidRequestNaks),

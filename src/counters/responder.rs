@@ -167,7 +167,7 @@ impl Responder {
 
     /// Whether a NAK of this PSN finds the requester sending what comes behind it. Otherwise it is going back already: Soft-RoCE
     /// then drops the NAK.
-    pub(super) fn heeds_nak(&mut self, psn: Psn) -> bool {
+    pub(super) fn moved_past(&mut self, psn: Psn) -> bool {
         self.behind.distance_from(psn) > 0 && std::mem::take(&mut self.has_moved)
     }
 

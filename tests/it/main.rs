@@ -59,7 +59,6 @@ mod grammar;
 mod header_rows;
 mod headers;
 #[cfg(feature = "sim")]
-mod heed;
 #[cfg(all(feature = "cli", unix))]
 mod help;
 #[cfg(all(target_os = "linux", feature = "cli", feature = "compression"))]
@@ -88,6 +87,7 @@ mod packets;
 mod pause;
 #[cfg(feature = "sim")]
 mod pause_tree;
+mod pause_violations;
 #[cfg(feature = "cli")]
 mod plot;
 #[cfg(feature = "cli")]

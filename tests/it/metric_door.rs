@@ -12,6 +12,8 @@ use std::{
     },
 };
 
+use serde_json::Value;
+
 use rdmawire::{
     analyze::{
         Analysis, Class, Event, Facts, FlowId, Options, RunSum,
@@ -21,7 +23,7 @@ use rdmawire::{
     craft::Packet,
     dissect::Link,
     opcode::Opcode,
-    report::{Head, Report},
+    report::Report,
     wire::{Bth, Psn, Qpn},
 };
 
@@ -81,8 +83,8 @@ impl Metric for Traffic {
         }
     }
 
-    fn contribute(&self, _: &Context<'_>, head: &mut Head) {
-        head.sections.insert("in_runs".to_owned(), self.in_runs.into());
+    fn contribute(&self, _: &Context<'_>) -> Vec<(String, Value)> {
+        vec![("in_runs".to_owned(), self.in_runs.into())]
     }
 }
 

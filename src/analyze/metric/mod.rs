@@ -24,6 +24,8 @@ mod own;
 
 use std::{any::Any, ops::Range};
 
+use serde_json::Value;
+
 pub(crate) use own::Own;
 
 pub use super::track::{
@@ -40,7 +42,7 @@ use super::{
 };
 use crate::{
     dissect::Encapsulation,
-    report::{self, Head},
+    report,
     wire::{Ecn, Psn},
 };
 
@@ -106,8 +108,10 @@ pub trait Metric: Any + Send {
         0
     }
 
-    /// Contributes to the report: to a field of its own, or an entry of [`Head::sections`](crate::report::Head::sections).
-    fn contribute(&self, _context: &Context<'_>, _head: &mut Head) {}
+    /// Entries of [`Head::sections`](crate::report::Head::sections): names and values.
+    fn contribute(&self, _context: &Context<'_>) -> Vec<(String, Value)> {
+        Vec::new()
+    }
 }
 
 /// What a metric needs beyond what every metric is told: it takes some time.
@@ -340,9 +344,8 @@ impl<A: Metric, B: Metric> Metric for (A, B) {
         self.0.heap_bytes() + self.1.heap_bytes()
     }
 
-    fn contribute(&self, context: &Context<'_>, head: &mut Head) {
-        self.0.contribute(context, head);
-        self.1.contribute(context, head);
+    fn contribute(&self, context: &Context<'_>) -> Vec<(String, Value)> {
+        [self.0.contribute(context), self.1.contribute(context)].concat()
     }
 }
 

@@ -2,15 +2,14 @@
 
 use std::{any::Any, ops::Range};
 
+use serde_json::Value;
+
 use super::{Context, DataSilence, History, Measured, Metric, Placed, Silence, Verdict, Wants};
-use crate::{
-    analyze::{
-        model::{Event, FlowId},
-        network::{Network, Paused},
-        packet::Facts,
-        table::run::RunSum,
-    },
-    report::Head,
+use crate::analyze::{
+    model::{Event, FlowId},
+    network::{Network, Paused},
+    packet::Facts,
+    table::run::RunSum,
 };
 
 /// The user's metrics, of any types. They are found again by their types.
@@ -82,7 +81,7 @@ impl Metric for Own {
         self.0.iter().map(|metric| metric.heap_bytes()).sum()
     }
 
-    fn contribute(&self, context: &Context<'_>, head: &mut Head) {
-        self.0.iter().for_each(|metric| metric.contribute(context, head));
+    fn contribute(&self, context: &Context<'_>) -> Vec<(String, Value)> {
+        self.0.iter().flat_map(|metric| metric.contribute(context)).collect()
     }
 }

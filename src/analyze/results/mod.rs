@@ -103,7 +103,7 @@ fn report(Analysis { tracker, metrics, shortened, .. }: &Analysis) -> View<'_> {
     };
     let context = Context { network: &tracker.network, flow: &flow, detail: &detail };
     let mut head = sections::head(tracker, &metrics.0, &context, capture);
-    metrics.1.contribute(&context, &mut head);
+    head.sections = metrics.1.contribute(&context).into_iter().collect();
     index.survey().finish(&index, &mut head);
     View {
         head: Cow::Owned(head),

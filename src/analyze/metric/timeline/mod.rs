@@ -243,6 +243,20 @@ fn kind_of(class: Class) -> Kind {
     }
 }
 
+/// What a packet is drawn as; `None` if its verdict is still to come.
+fn drawn_as(packet: &Facts, place: &Placed) -> Option<Kind> {
+    Some(match (place.class, packet.syndrome().map(Syndrome::meaning)) {
+        (Some(Class::CaptureDuplicate), _) => Kind::Copy,
+        (Some(class @ (Class::Corrupt | Class::Trimmed)), _) => kind_of(class),
+        _ if packet.opcode().is_cnp() => Kind::Cnp,
+        (_, Some(Acknowledgement::Nak(_))) => Kind::Nak,
+        (_, Some(Acknowledgement::RnrNak { .. })) => Kind::RnrNak,
+        (Some(Class::RepeatedAck), _) => Kind::AckAgain,
+        (_, Some(_)) => Kind::Ack,
+        (class, None) => kind_of(class?),
+    })
+}
+
 impl Metric for Timeline {
     fn wants(&self) -> Wants {
         Wants { measured: true, ..Wants::default() }
@@ -256,22 +270,9 @@ impl Metric for Timeline {
             self.measure();
         }
         let dscp = path_tag::dscp(packet.path_tag());
-        let syndrome = packet.syndrome();
-        let is_cnp = packet.opcode().is_cnp();
         let is_marked = place.is_mark(packet);
         let space = place.space.unwrap_or(Space::Request);
-        let kind = match (place.class, syndrome.map(Syndrome::meaning)) {
-            (Some(Class::CaptureDuplicate), _) => Some(Kind::Copy),
-            (Some(class @ (Class::Corrupt | Class::Trimmed)), _) => Some(kind_of(class)),
-            _ if is_cnp => Some(Kind::Cnp),
-            (_, Some(Acknowledgement::Nak(_))) => Some(Kind::Nak),
-            (_, Some(Acknowledgement::RnrNak { .. })) => Some(Kind::RnrNak),
-            (Some(Class::RepeatedAck), _) => Some(Kind::AckAgain),
-            (_, Some(_)) => Some(Kind::Ack),
-            (Some(class), None) => Some(kind_of(class)),
-            (None, None) => None,
-        };
-        let is_read = packet.opcode().operation() == Some(Operation::ReadRequest);
+        let kind = drawn_as(packet, place);
         let bin = Bin {
             sent_psn: (kind == Some(Kind::New) && space == Space::Request).then_some(psn),
             acked_psn: (kind == Some(Kind::Ack) || kind == Some(Kind::New) && space == Space::Response)
@@ -301,19 +302,18 @@ impl Metric for Timeline {
         match kind {
             Some(Kind::New) => {
                 let goes_on = place.class == Some(Class::New);
-                if goes_on || place.class == Some(Class::NewAfterGap) {
-                    line.sent(space, psn, ns, frame, goes_on);
-                } else {
+                if !goes_on && place.class != Some(Class::NewAfterGap) {
                     line.forget_next(space);
-                    line.sent(space, psn, ns, frame, false);
                 }
-                if is_read {
+                line.sent(space, psn, ns, frame, goes_on);
+                // The PSNs of its responses come before its next request's.
+                if packet.opcode().operation() == Some(Operation::ReadRequest) {
                     line.forget_next(space);
                 }
             }
             Some(Kind::Ack) => line.ack(psn, ns, frame),
             Some(kind) => {
-                let syndrome = syndrome.map_or(0, |syndrome| syndrome.0);
+                let syndrome = packet.syndrome().map_or(0, |syndrome| syndrome.0);
                 line.event(Stretch { syndrome, ..line::one(kind, space, psn, ns, frame) });
             }
             // It is drawn with the verdict.

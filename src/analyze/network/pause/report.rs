@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     super::{interfaces::Interfaces, neighbors::Neighbors},
     PauseSource, Pauses,
-    tree::{self, Found, LinkPosition, SourceSpans},
+    tree::{self, LinkPosition, PlacedTree, SourceSpans},
 };
 use crate::report::{Capture, Congestion, Pause, PauseFault, PauseTree, Reason};
 
@@ -66,7 +66,7 @@ impl Pauses {
             }
         }
         let (tree, positions) = match found {
-            Ok(Found { tree, positions }) => (Ok(tree), positions),
+            Ok(PlacedTree { tree, positions }) => (Ok(tree), positions),
             Err(why) => (Err(why), BTreeMap::new()),
         };
         let rows = (self.frames > 0).then_some(rows);
@@ -103,7 +103,7 @@ impl Pauses {
     fn judging_positions<'a>(
         &self,
         capture: &Capture,
-        found: &'a Result<Found, Reason>,
+        found: &'a Result<PlacedTree, Reason>,
     ) -> Result<&'a BTreeMap<PauseSource, LinkPosition>, Reason> {
         match found {
             // A frame may be older, or younger, than its time says.
@@ -122,7 +122,7 @@ impl Pauses {
         neighbors: &Neighbors,
         capture: &Capture,
         congestion: &Congestion,
-    ) -> Result<Found, Reason> {
+    ) -> Result<PlacedTree, Reason> {
         let end = capture.last_ns.unwrap_or(0);
         let mut asked = Vec::new();
         for (&(interface, sender), ledgers) in &self.senders {
@@ -131,7 +131,7 @@ impl Pauses {
                 asked.push(SourceSpans { source, spans: ledger.spans(end) });
             }
         }
-        let seen = tree::Seen {
+        let input = tree::TreeInput {
             asked,
             not_kept: self.spans_not_kept,
             links: self.links.as_ref(),
@@ -139,6 +139,6 @@ impl Pauses {
             neighbors,
             detect_ns: self.storm.detect_ns,
         };
-        seen.tree(capture, congestion)
+        input.tree(capture, congestion)
     }
 }

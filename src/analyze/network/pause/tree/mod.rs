@@ -20,7 +20,7 @@ use self::topology::{Place, Topology};
 use super::PauseSource;
 use crate::wire::Mac;
 pub(crate) use rows::LinkPosition;
-pub(super) use rows::{Found, Seen};
+pub(super) use rows::{PlacedTree, TreeInput};
 
 /// How long after the beginning of a pause that is over another one counts as caused by it.
 const REACTION_NS: i64 = 100_000;

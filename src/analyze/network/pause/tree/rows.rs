@@ -34,7 +34,7 @@ const STORM_DUTY: i128 = 90;
 const STORM_NS: i64 = 10_000_000;
 
 /// What pauses are put together from.
-pub(in super::super) struct Seen<'a> {
+pub(in super::super) struct TreeInput<'a> {
     pub(in super::super) asked: Vec<SourceSpans>,
     /// Pauses that are not in it.
     pub(in super::super) not_kept: u64,
@@ -45,9 +45,13 @@ pub(in super::super) struct Seen<'a> {
     pub(in super::super) detect_ns: i64,
 }
 
-impl Seen<'_> {
+impl TreeInput<'_> {
     /// The tree, or why there is none.
-    pub(in super::super) fn tree(self, capture: &Capture, congestion: &Congestion) -> Result<Found, Reason> {
+    pub(in super::super) fn tree(
+        self,
+        capture: &Capture,
+        congestion: &Congestion,
+    ) -> Result<PlacedTree, Reason> {
         let mut numbers: BTreeSet<u16> = self.asked.iter().map(|one| one.source.interface).collect();
         numbers.extend(self.neighbors.all().iter().map(|one| one.interface));
         numbers.extend((0..self.interfaces.len().min(MAX_INTERFACES)).map(|number| number as u16));
@@ -106,13 +110,13 @@ impl Seen<'_> {
                 tree.why.insert(field.into(), Reason::OneLink);
             }
         }
-        Ok(Found { tree, positions })
+        Ok(PlacedTree { tree, positions })
     }
 }
 
 /// The tree, and where the sources of pauses are.
 #[derive(Debug)]
-pub(in super::super) struct Found {
+pub(in super::super) struct PlacedTree {
     pub(in super::super) tree: PauseTree,
     pub(in super::super) positions: BTreeMap<PauseSource, LinkPosition>,
 }

@@ -46,7 +46,7 @@ fn pause(report: &Report) -> &Pause {
 }
 
 #[test]
-fn a_sender_that_does_not_heed_pauses() {
+fn a_sender_that_does_not_honor_pauses() {
     for speed in [100, 400] {
         let text = format!("rate = \"{speed}G\"\n{}", scenario(""));
         let (report, data) = analyzed(&text, Some(speed * 1_000_000_000), true);
@@ -66,7 +66,7 @@ fn a_sender_that_does_not_heed_pauses() {
 }
 
 #[test]
-fn a_sender_that_heeds_them() {
+fn a_sender_that_honors_them() {
     let (report, _) = analyzed(&scenario("stops = [\"a\"]\n"), Some(100_000_000_000), true);
     let came = pause(&report).violations.unwrap();
     assert_eq!((came.frames, came.first_frame, came.latest_ns), (0, None, 0));
