@@ -3,10 +3,11 @@
 use std::net::Ipv4Addr;
 
 use super::{
+    config::TrackConfig,
     copies::Copying,
     history::Histories,
     order::IdOrder,
-    request::{Mtu, MtuBy, Request, Requests, Response, RunState, TrackConfig},
+    request::{Mtu, MtuBy, Request, Requests, Response, RunState},
     response::Responses,
     step::Packet,
 };
@@ -210,7 +211,7 @@ fn reads_in_disorder_are_found() {
     // The last one of the second.
     let facts = &packet(Opcode::RC_READ_RESPONSE_LAST, 8, 7, 9_000);
     requests.answer(&Response::with_data(facts.psn(), facts.time(), 9), &mut resolved, &config());
-    assert_eq!(requests.more.as_deref().map(|more| more.read_last.count()), Some(1));
+    assert_eq!(requests.more.as_deref().map(|more| more.recovery().read_last.count()), Some(1));
     let behind = |x| requests.reads_from(base + x).count();
     assert_eq!([behind(0), behind(7), behind(99)], [3, 3, 3]);
 }

@@ -116,7 +116,7 @@ impl Analysis {
             Some(packet) => tracker.on_transport(&packet, Some(d), metrics),
             None => {
                 let (number, l1_bytes) = (tracker.number(), packet::l1_bytes(d));
-                tracker.tell_frame(&Event { number, record, packet: d, l1_bytes }, metrics);
+                tracker.notify_frame(&Event { number, record, packet: d, l1_bytes }, metrics);
             }
         }
     }

@@ -1,14 +1,14 @@
 //! The shortcut for packets that continue a run, and for acknowledgements of such packets. Most packets of a capture are one of
 //! these two.
 
-use super::tracker::{Tracker, tell};
+use super::tracker::{Tracker, notify};
 use crate::{
     analyze::{
         metric::{Metrics, Placed},
         model::{Class, FlowId},
         packet::{Facts, FastForm},
         table::{Responder, flow::RESPONSES},
-        track::{request::Response, response::Acknowledged, silence::Lull, step::Packet},
+        track::{request::Response, response::Acknowledged, silence::RequesterState, step::Packet},
     },
     icrc::State,
     opcode::{Direction, Operation, Service},
@@ -60,7 +60,7 @@ impl Tracker {
         if let Some((bytes, waiting)) = run.take(next, packet, shape, frame, icrc)
             && self.flows.completed(id, bytes, waiting).is_multiple_of(MEASURED)
         {
-            self.weigh_run(id);
+            self.account_memory_of_run(id);
         }
         self.bursts.pass(id, packet.fast().time(), packet.l1_bytes());
         self.count_accepted(packet, icrc, is_right);
@@ -78,13 +78,13 @@ impl Tracker {
         let begins = packet.opcode().shape().begins;
         // The message that this packet ended waits already.
         let ended = packet.opcode().shape().ends as u32;
-        let lull = self.flows.unsettled(id).requests.lull(x);
-        let lull = Lull {
+        let state = self.flows.unsettled(id).requests.state_before(x);
+        let state = RequesterState {
             from: packet.time() - silence,
-            messages: lull.messages - ended.min(lull.messages),
-            ..lull
+            messages: state.messages - ended.min(state.messages),
+            ..state
         };
-        self.silent(id, (lull, packet.time()), packet, begins, None);
+        self.silent(id, (state, packet.time()), packet, begins, None);
     }
 
     /// Takes a response from the middle of a READ if it is the next packet of a run, and the requests may learn of it later.
@@ -186,8 +186,8 @@ impl Tracker {
             if !continues {
                 self.flows.settle_peer(id);
             }
-            tell(metrics, &mut self.resolved, (asking, Direction::Request, wrap), frame);
-            self.tell_measured(id, metrics);
+            notify(metrics, &mut self.resolved, (asking, Direction::Request, wrap), frame);
+            self.notify_measured(id, metrics);
         }
         self.capture.rdma_packets += 1;
         self.trust.accept(packet.icrc(), is_right);
@@ -196,8 +196,8 @@ impl Tracker {
         let (epoch, peer_qp) = self.identity(flow);
         let (is_marked_later, is_control) = (false, true);
         let place = Placed { frame, flow, space, class, is_marked_later, is_control, peer, epoch, peer_qp };
-        self.tell_packet(packet, &place, metrics);
-        self.weigh(id);
+        self.notify_packet(packet, &place, metrics);
+        self.account_memory(id);
         true
     }
 
@@ -229,8 +229,8 @@ impl Tracker {
             run.wait(&may_wait);
             asking.is_behind = true;
         }
-        tell(metrics, &mut self.resolved, (asker, Direction::Request, asking.encapsulation), frame);
-        self.tell_measured(id, metrics);
+        notify(metrics, &mut self.resolved, (asker, Direction::Request, asking.encapsulation), frame);
+        self.notify_measured(id, metrics);
         self.capture.rdma_packets += 1;
         self.bursts.pass(id, packet.fast().time(), packet.l1_bytes());
         self.trust.accept(icrc, is_right);

@@ -11,11 +11,11 @@ use crate::{
         packet::{Facts, key::Key},
         table::{Begin, Flows, budget::Relief, connection::Connections, flow::Flow},
         track::{
+            config::TrackConfig,
             copies::Copying,
             history::Histories,
             measured::Measures,
-            request::TrackConfig,
-            silence::{DataSilence, Lull, QUIET_NS, Silence},
+            silence::{DataSilence, QUIET_NS, RequesterState, Silence},
             step::Resolved,
         },
     },
@@ -203,7 +203,7 @@ impl Tracker {
     #[inline(never)]
     fn change_window(&mut self, time: i64, metrics: &mut Metrics) {
         if self.window.rest > 0 {
-            tell_silences(&mut self.silences, &mut self.data_silences, &self.network, metrics);
+            notify_silences(&mut self.silences, &mut self.data_silences, &self.network, metrics);
             self.ask_for_memory(metrics);
             self.window.go_on();
             if self.window.has(time) && !self.flows.is_short() {
@@ -246,13 +246,13 @@ impl Tracker {
             gather_sums(&mut self.flows, &mut self.bursts, metrics);
         }
         if !self.silences.is_empty() || !self.data_silences.is_empty() {
-            tell_silences(&mut self.silences, &mut self.data_silences, &self.network, metrics);
+            notify_silences(&mut self.silences, &mut self.data_silences, &self.network, metrics);
         }
     }
 
     /// Tells of a packet whose place is known.
     #[inline(always)]
-    pub(super) fn tell_packet(&mut self, packet: &Facts, place: &Placed, metrics: &mut Metrics) {
+    pub(super) fn notify_packet(&mut self, packet: &Facts, place: &Placed, metrics: &mut Metrics) {
         self.bursts.on_packet(packet, place);
         let is_cnp = packet.opcode().is_cnp() && !place.is_capture_duplicate();
         self.network.on_packet(packet, place.frame, is_cnp || place.is_mark(packet));
@@ -260,7 +260,7 @@ impl Tracker {
     }
 
     /// Tells of a frame that is not of the transport.
-    pub(super) fn tell_frame(&mut self, event: &Event<'_>, metrics: &mut Metrics) {
+    pub(super) fn notify_frame(&mut self, event: &Event<'_>, metrics: &mut Metrics) {
         if asks_for_pause(event.packet) {
             self.bursts.on_pause(event.record.time.0);
             self.await_pause();
@@ -273,13 +273,13 @@ impl Tracker {
     pub(super) fn silent(
         &mut self,
         id: FlowId,
-        (lull, to): (Lull, i64),
+        (state, to): (RequesterState, i64),
         packet: &Facts,
         begins: bool,
         again: Option<Trigger>,
     ) {
         let place = (packet.interface(), packet.path_tag());
-        let silence = lull.end(id, to, self.number(), place);
+        let silence = state.end(id, to, self.number(), place);
         let messages = silence.messages + !begins as u32;
         if !begins && again.is_none() && silence.answered_ns <= silence.from_ns {
             self.note_pace();
@@ -354,7 +354,7 @@ impl Tracker {
 
     /// Tells the metrics of the latencies of the requests that this flow answered.
     #[inline(always)]
-    pub(super) fn tell_measured(&self, responder: FlowId, metrics: &mut Metrics) {
+    pub(super) fn notify_measured(&self, responder: FlowId, metrics: &mut Metrics) {
         if self.config.measures.are_wanted() {
             let asking = self.flows.peer(responder);
             self.config.measures.take(|measured| {
@@ -404,16 +404,16 @@ impl Tracker {
     /// Measures the memory of a flow now and then. If all flows hold too much, or it is time to ask what metrics hold, the next packet
     /// ends the window and [frees memory](Self::relieve).
     #[inline(always)]
-    pub(super) fn weigh(&mut self, id: FlowId) {
+    pub(super) fn account_memory(&mut self, id: FlowId) {
         if self.flows.is_to_measure(id) && self.flows.measure(id) {
             self.window.interrupt();
         }
     }
 
-    /// [`weigh`](Self::weigh) for a flow whose run completed another message.
+    /// [`account_memory`](Self::account_memory) for a flow whose run completed another message.
     #[cold]
     #[inline(never)]
-    pub(super) fn weigh_run(&mut self, id: FlowId) {
+    pub(super) fn account_memory_of_run(&mut self, id: FlowId) {
         if self.flows.measure(id) {
             self.window.interrupt();
         }
@@ -431,10 +431,10 @@ impl Tracker {
                     let Flow { requests, responses, encapsulation, .. } = self.flows.get_mut(id);
                     let encapsulation = *encapsulation;
                     let unanswered = requests.shed(&self.config, &mut self.resolved);
-                    tell(metrics, &mut self.resolved, (id, Space::Request, encapsulation), 0);
+                    notify(metrics, &mut self.resolved, (id, Space::Request, encapsulation), 0);
                     if let Some(responses) = responses.get_mut() {
                         responses.shed(&self.config, &mut self.resolved);
-                        tell(metrics, &mut self.resolved, (id, Space::Response, encapsulation), 0);
+                        notify(metrics, &mut self.resolved, (id, Space::Response, encapsulation), 0);
                     }
                     self.flows.on_shed(id, unanswered);
                 }
@@ -559,10 +559,10 @@ fn finish(
 ) {
     let Flow { requests, responses, ids, encapsulation, .. } = flow;
     requests.finish(ids, config, resolved);
-    tell(metrics, resolved, (id, Space::Request, *encapsulation), 0);
+    notify(metrics, resolved, (id, Space::Request, *encapsulation), 0);
     if let Some(responses) = responses.get_mut() {
         responses.finish(ids, config, resolved);
-        tell(metrics, resolved, (id, Space::Response, *encapsulation), 0);
+        notify(metrics, resolved, (id, Space::Response, *encapsulation), 0);
     }
 }
 
@@ -577,7 +577,7 @@ fn gather_sums(flows: &mut Flows, bursts: &mut Microbursts, metrics: &mut Metric
 
 #[cold]
 #[inline(never)]
-fn tell_silences(
+fn notify_silences(
     requests: &mut Vec<Silence>,
     data: &mut Vec<DataSilence>,
     network: &Network,
@@ -589,20 +589,20 @@ fn tell_silences(
 
 /// Tells the metrics of verdicts on earlier packets of a flow's PSN space. They hear of the current packet by `on_packet`.
 #[inline(always)]
-pub(super) fn tell(
+pub(super) fn notify(
     metrics: &mut Metrics,
     resolved: &mut Vec<Resolved>,
     of: (FlowId, Space, Encapsulation),
     frame: u64,
 ) {
     if !resolved.is_empty() {
-        tell_all(metrics, resolved, of, frame);
+        notify_all(metrics, resolved, of, frame);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn tell_all(
+fn notify_all(
     metrics: &mut Metrics,
     resolved: &mut Vec<Resolved>,
     (flow, space, encapsulation): (FlowId, Space, Encapsulation),

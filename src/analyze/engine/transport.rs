@@ -1,6 +1,6 @@
 //! Finds the flow, the PSN space and the class of a transport packet.
 
-use super::tracker::{Tracker, tell};
+use super::tracker::{Tracker, notify};
 use crate::{
     analyze::{
         metric::{Metric, Metrics, Placed},
@@ -14,7 +14,7 @@ use crate::{
             class::Flaw,
             request::{Request, Response},
             response::Acknowledged,
-            silence::Lull,
+            silence::RequesterState,
             step::Packet,
         },
     },
@@ -39,13 +39,13 @@ impl Tracker {
         {
             let (flow, space, class) = (Some(id), Some(space), Some(Class::New));
             self.gather(metrics);
-            self.weigh(id);
+            self.account_memory(id);
             let (frame, peer) = (self.number(), self.asking(flow, space));
             let (epoch, peer_qp) = self.identity(flow);
             let (is_marked_later, is_control) = (false, false);
             let place =
                 Placed { frame, flow, space, class, is_marked_later, is_control, peer, epoch, peer_qp };
-            return self.tell_packet(facts, &place, metrics);
+            return self.notify_packet(facts, &place, metrics);
         }
         self.on_transport_in_full(facts, whole, flaw, metrics);
     }
@@ -69,13 +69,13 @@ impl Tracker {
         }
         let is_alike = flow.path_tags.is_as_last(facts.path_tag());
         let is_silent = facts.time() - flow.requests.seq.last_time > self.quiet_ns;
-        let lull = is_silent.then(|| flow.requests.lull(flow.requests.seq.hi));
+        let state = is_silent.then(|| flow.requests.state_before(flow.requests.seq.hi));
         flow.take_expected(facts, shape, frame, &self.config);
         if is_new_place(flow) {
             self.connections.moved(&self.flows, id);
         }
-        if let Some(lull) = lull {
-            self.silent(id, (lull, facts.time()), facts, shape.begins, None);
+        if let Some(state) = state {
+            self.silent(id, (state, facts.time()), facts, shape.begins, None);
         }
         // A flow that changes its source port with every packet would have a run for each.
         if is_alike && self.may_run() {
@@ -112,9 +112,9 @@ impl Tracker {
             );
             // A packet that shows the path MTU must not be counted in a run.
             goes_on = is_alike && peer.requests.knows_mtu();
-            tell(metrics, &mut self.resolved, (asking, Direction::Request, flow.encapsulation), frame);
+            notify(metrics, &mut self.resolved, (asking, Direction::Request, flow.encapsulation), frame);
         }
-        self.tell_measured(id, metrics);
+        self.notify_measured(id, metrics);
         if let Some(before) = before.filter(|before| facts.time() - before > self.quiet_ns) {
             self.silent_data(id, before, facts, false);
         }
@@ -135,7 +135,7 @@ impl Tracker {
         let (flow, space, class) = self.place(facts, whole, flaw, metrics);
         self.gather(metrics);
         if let Some(id) = flow {
-            self.weigh(id);
+            self.account_memory(id);
         }
         let (frame, is_control) = (self.number(), facts.is_control());
         let peer = match facts.opcode().is_cnp() {
@@ -148,7 +148,7 @@ impl Tracker {
             && facts.mark() == Ecn::CE
             && flow.zip(space).is_some_and(|(id, space)| self.flows.get_mut(id).take_mark(space));
         let place = Placed { frame, flow, space, class, is_marked_later, is_control, peer, epoch, peer_qp };
-        self.tell_packet(facts, &place, metrics);
+        self.notify_packet(facts, &place, metrics);
     }
 
     /// The flow of the requests that a response of this flow answers.
@@ -204,11 +204,11 @@ impl Tracker {
         let shape = opcode.shape();
         let operation = match (shape.operation, service.numbering()) {
             (Some(Operation::Cnp), _) => {
-                let is_recorded = flow.cnp_records.is_recorded(facts.interface(), time);
+                let is_recorded = flow.signals_mut().cnp_records.is_recorded(facts.interface(), time);
                 if is_recorded && self.config.copying.is_of_one_path(self.capture.rdma_packets) {
                     return (Some(id), None, Some(Class::CaptureDuplicate));
                 }
-                flow.cnps += 1;
+                flow.signals_mut().cnps += 1;
                 // Metrics count what the other flow sent before it.
                 let is_paired = flow.peer.is_some();
                 if let Some(id) = facts.ip_id() {
@@ -247,10 +247,10 @@ impl Tracker {
         let class = match is_request {
             true => {
                 let requests = &self.flows.get_mut(id).requests;
-                let lull = requests.seq.is_started().then(|| requests.lull(requests.seq.hi));
+                let state = requests.seq.is_started().then(|| requests.state_before(requests.seq.hi));
                 let class = self.on_request(id, &mut request, metrics);
-                if let Some(lull) = lull {
-                    self.after_request(id, &lull, facts, class);
+                if let Some(state) = state {
+                    self.after_request(id, &state, facts, class);
                 }
                 class
             }
@@ -263,12 +263,12 @@ impl Tracker {
         (Some(id), Some(direction), class)
     }
 
-    /// A request packet was taken: notes the silence before it, or before the repetition that waited for it. `lull`: before the packet.
-    fn after_request(&mut self, id: FlowId, lull: &Lull, facts: &Facts, class: Option<Class>) {
+    /// A request packet was taken: notes the silence before it, or before the repetition that waited for it. `state`: before the packet.
+    fn after_request(&mut self, id: FlowId, state: &RequesterState, facts: &Facts, class: Option<Class>) {
         let requests = &self.flows.get_mut(id).requests;
-        let after = requests.lull(lull.hi);
-        let silence = after.from - lull.from;
-        let trouble = lull.trouble.or(after.trouble);
+        let after = requests.state_before(state.hi);
+        let silence = after.from - state.from;
+        let trouble = state.trouble.or(after.trouble);
         let has_timed_out = silence >= requests.timeout_floor(&self.config);
         let again = match class {
             Some(Class::Retransmission) => trouble.or(Some(Trigger::Unknown)),
@@ -277,7 +277,7 @@ impl Tracker {
         };
         // A repetition that waits for the next packet has not been taken yet, and a capture duplicate never is.
         if silence > self.quiet_ns || silence > 0 && again.is_some() {
-            self.silent(id, (*lull, after.from), facts, facts.opcode().shape().begins, again);
+            self.silent(id, (*state, after.from), facts, facts.opcode().shape().begins, again);
         }
     }
 
@@ -326,17 +326,25 @@ impl Tracker {
         let flow = self.flows.get_mut(id);
         flow.completeness |= REQUESTS;
         let place = PlaceOfRequests::of(flow);
-        let before =
-            if request.operation == Operation::ReadRequest { flow.requests.counts.triggers } else { [0; 5] };
+        let before = if request.operation == Operation::ReadRequest {
+            flow.requests.counts.trouble().triggers
+        } else {
+            [0; 5]
+        };
         let class = flow.requests.on_request(request, &flow.ids, &self.config, &mut self.resolved);
-        tell(metrics, &mut self.resolved, (id, Direction::Request, flow.encapsulation), request.packet.frame);
+        notify(
+            metrics,
+            &mut self.resolved,
+            (id, Direction::Request, flow.encapsulation),
+            request.packet.frame,
+        );
         if PlaceOfRequests::of(flow) != place {
             self.connections.moved(&self.flows, id);
         }
         let flow = self.flows.get_mut(id);
         // A repeated READ request shows that its response was lost.
         if request.operation == Operation::ReadRequest && class == Some(Class::Retransmission) {
-            let by = Trigger::of_change(&before, &flow.requests.counts.triggers);
+            let by = Trigger::of_change(&before, &flow.requests.counts.trouble().triggers);
             if let (Some(by), Some(peer)) = (by, flow.peer)
                 && let Some(responses) = self.flows.get_mut(peer).responses.get_mut()
             {
@@ -379,7 +387,7 @@ impl Tracker {
             Some(flow.responses.acknowledge(packet, &said, &flow.ids))
         };
         let wrap = flow.encapsulation;
-        tell(metrics, &mut self.resolved, (id, Direction::Response, wrap), packet.frame);
+        notify(metrics, &mut self.resolved, (id, Direction::Response, wrap), packet.frame);
         if class == Some(Class::CaptureDuplicate) {
             return class;
         }
@@ -396,8 +404,8 @@ impl Tracker {
                 repeated: class == Some(Class::Retransmission),
             };
             peer.requests.answer(&response, &mut self.resolved, &self.config);
-            tell(metrics, &mut self.resolved, (asking, Direction::Request, wrap), packet.frame);
-            self.tell_measured(id, metrics);
+            notify(metrics, &mut self.resolved, (asking, Direction::Request, wrap), packet.frame);
+            self.notify_measured(id, metrics);
         }
         if let Some(before) = before.filter(|_| operation == Operation::ReadResponse) {
             self.after_data(id, before, facts, class);
@@ -420,7 +428,7 @@ impl Tracker {
 fn count_acknowledgement(flow: &mut Flow, syndrome: Option<Syndrome>) {
     match syndrome.map(Syndrome::meaning) {
         Some(Acknowledgement::Ack { .. }) => flow.acks += 1,
-        Some(Acknowledgement::RnrNak { .. }) => flow.rnr_naks += 1,
+        Some(Acknowledgement::RnrNak { .. }) => flow.signals_mut().rnr_naks += 1,
         Some(Acknowledgement::Nak(code)) => {
             let at = match code {
                 NakCode::PsnSequenceError => 0,
@@ -430,7 +438,7 @@ fn count_acknowledgement(flow: &mut Flow, syndrome: Option<Syndrome>) {
                 NakCode::InvalidRdRequest => 4,
                 NakCode::Reserved(_) => return,
             };
-            flow.naks[at] += 1;
+            flow.signals_mut().naks[at] += 1;
         }
         _ => {}
     }

@@ -26,7 +26,6 @@ pub struct Facts {
     pub(super) time: i64,
     pub(super) path_tag: u64,
     pub(super) key: Key,
-    pub(super) run_key: RunKey,
     pub(super) psn: Psn,
     pub(super) payload: u32,
     /// Payload as [`Contents`] has it: of malformed packets it may differ.
@@ -37,6 +36,8 @@ pub struct Facts {
     /// The AETH, or the RETH's DMA length.
     pub(super) ext_word: u32,
     pub(super) fingerprint: u32,
+    /// UDP destination port, of a packet with a fast form.
+    pub(super) dst_port: u16,
     pub(super) interface: u16,
     pub(super) ip_id: u16,
     pub(super) vlan_bytes: u16,
@@ -49,19 +50,28 @@ pub struct Facts {
     pub(super) pad: u8,
     pub(super) ecn: Ecn,
     pub(super) mark: Ecn,
+    /// The BTH's fifth and ninth bytes: FECN and BECN, AckReq.
+    pub(super) bth_4: u8,
+    pub(super) bth_8: u8,
     /// The bits below.
     pub(super) flags: u8,
 }
 
-const _: () = assert!(size_of::<Facts>() == 128);
+const _: () = assert!(size_of::<Facts>() <= 128);
 
 /// It has addresses, and so a key.
 pub(super) const HAS_KEY: u8 = 1;
 pub(super) const HAS_IP_ID: u8 = 1 << 1;
-pub(super) const HAS_AETH: u8 = 1 << 2;
-pub(super) const HAS_DMA_LEN: u8 = 1 << 3;
-pub(super) const ACK_REQ: u8 = 1 << 4;
-pub(super) const BECN: u8 = 1 << 5;
+/// Its AETH or RETH, if its operation code has one, was read.
+pub(super) const HAS_EXT_WORD: u8 = 1 << 2;
+
+/// It has a fast form.
+pub(super) const IS_FAST: u8 = 1 << 3;
+
+/// In the BTH's fifth byte.
+const BECN: u8 = 1 << 6;
+/// In its ninth.
+const ACK_REQ: u8 = 1 << 7;
 
 /// A flag, if it holds.
 #[inline(always)]
@@ -103,7 +113,6 @@ impl Facts {
             path_tag: path_tag::of(d.get::<Vlan>().map(|tag| (tag.vid(), tag.pcp())), ttl, tos, port)
                 | d.get::<Lrh>().map_or(0, |lrh| path_tag::of_lrh(lrh.sl(), lrh.vl())),
             key: key.unwrap_or_default(),
-            run_key: RunKey::NONE,
             psn: bth.psn(),
             payload: d.payload_len(),
             stated_payload: payload,
@@ -119,6 +128,7 @@ impl Facts {
                 aeth: aeth.unwrap_or(0),
             }
             .fingerprint(),
+            dst_port: 0,
             interface: record.interface,
             ip_id: ip_id.unwrap_or(0),
             vlan_bytes: u16::try_from(vlan_bytes(d)).unwrap_or(u16::MAX),
@@ -130,12 +140,11 @@ impl Facts {
             pad: pad as u8,
             ecn: Ecn(tos & 3),
             mark,
+            bth_4: bth.bytes()[4],
+            bth_8: bth.bytes()[8],
             flags: flag(HAS_KEY, key.is_some())
                 | flag(HAS_IP_ID, ip_id.is_some())
-                | flag(HAS_AETH, aeth.is_some())
-                | flag(HAS_DMA_LEN, aeth.is_none() && dma_len.is_some())
-                | flag(ACK_REQ, bth.ack_req())
-                | flag(BECN, bth.becn()),
+                | flag(HAS_EXT_WORD, aeth.or(dma_len).is_some()),
         })
     }
 
@@ -193,13 +202,13 @@ impl Facts {
     /// The BTH's AckReq bit.
     #[inline(always)]
     pub fn ack_req(&self) -> bool {
-        self.flags & ACK_REQ != 0
+        self.bth_8 & ACK_REQ != 0
     }
 
     /// The BTH's BECN bit: of a CNP, and of native InfiniBand.
     #[inline(always)]
     pub fn becn(&self) -> bool {
-        self.flags & BECN != 0
+        self.bth_4 & BECN != 0
     }
 
     /// The BTH's packet sequence number.
@@ -265,14 +274,19 @@ impl Facts {
     /// The AETH, of packets that have one.
     #[inline(always)]
     pub fn aeth(&self) -> Option<Aeth> {
-        let aeth = || Aeth::view(&self.ext_word.to_be_bytes()).map(|(aeth, _)| *aeth);
-        if self.flags & HAS_AETH != 0 { aeth() } else { None }
+        let aeth = |word: u32| Aeth::view(&word.to_be_bytes()).map(|(aeth, _)| *aeth);
+        self.ext_word(self.opcode.shape().has_aeth).and_then(aeth)
     }
 
     /// The RETH's DMA length in bytes, of packets that have one.
     #[inline(always)]
     pub fn dma_len(&self) -> Option<u32> {
-        (self.flags & HAS_DMA_LEN != 0).then_some(self.ext_word)
+        self.ext_word(self.opcode.shape().has_reth)
+    }
+
+    #[inline(always)]
+    fn ext_word(&self, has_it: bool) -> Option<u32> {
+        (has_it & (self.flags & HAS_EXT_WORD != 0)).then_some(self.ext_word)
     }
 
     /// Whether it is a request whose receiver must acknowledge it.
@@ -305,10 +319,9 @@ impl Facts {
         (self.flags & HAS_KEY != 0).then_some(&self.key)
     }
 
-    /// The header fields that all packets of a run share; [`RunKey::NONE`] for a packet without a fast form.
-    #[inline(always)]
-    pub(crate) fn run_key(&self) -> RunKey {
-        self.run_key
+    /// The header fields that all packets of a run share; `None` for a packet without a fast form.
+    pub(crate) fn run_key(&self) -> Option<RunKey> {
+        if self.flags & IS_FAST != 0 { RunKey::of(self) } else { None }
     }
 
     /// VLAN, DSCP, TTL, source port and priorities, see [`path_tag`].

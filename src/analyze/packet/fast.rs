@@ -8,9 +8,7 @@
 
 use super::{
     FARTHEST, Facts, Frame, MirrorCopy,
-    facts::{
-        ACK_REQ, BECN, HAS_AETH, HAS_DMA_LEN, HAS_IP_ID, HAS_KEY, Marks, flag, is_ack_expected, vantage,
-    },
+    facts::{HAS_EXT_WORD, HAS_IP_ID, HAS_KEY, IS_FAST, Marks, flag, is_ack_expected, vantage},
     inside,
     key::Key,
     path_tag,
@@ -74,8 +72,21 @@ pub(crate) struct RunKey {
 }
 
 impl RunKey {
-    /// Of a packet that no run can take; unlike the [default](RunKey::default).
-    pub(crate) const NONE: RunKey = RunKey { network: u64::MAX - 1, addresses: 0, around: 0, qp: 0 };
+    /// The key of a packet with a fast form, as [`FastForm::run_key`] has it.
+    pub(super) fn of(facts: &Facts) -> Option<RunKey> {
+        let Facts { key, path_tag, ecn, dst_port, opcode, .. } = *facts;
+        let (addresses, qp) = key.short()?;
+        let version = if key.is_ipv4() { VERSION_4_WHOLE } else { VERSION_6 };
+        let ports = path_tag & path_tag::PORT | dst_port as u64;
+        let vlan = (path_tag & path_tag::VLAN) << 16;
+        let hops = path_tag >> 56 << 8 | IpProtocol::UDP.0 as u64;
+        Some(RunKey {
+            network: version | path_tag & path_tag::DSCP | (ecn.0 as u64) << 48 | ports << 16,
+            addresses,
+            around: (hops | vlan) as u32 | (opcode.code as u32) << 24 & SERVICE,
+            qp: qp ^ ((path_tag & PCP) >> (32 - RUN_PCP)) as u32,
+        })
+    }
 
     pub(crate) fn ecn(self) -> Ecn {
         Ecn((self.network >> 48) as u8 & 3)
@@ -118,7 +129,7 @@ const SERVICE: u32 = 0xe0 << 24;
 const _: () = assert!((path_tag::VLAN as u32) << 16 & SERVICE == 0 && path_tag::VLAN <= 0xffff);
 
 impl Default for RunKey {
-    /// Of no packet: two unused bits are set.
+    /// The key of no packet: two unused bits are set.
     fn default() -> RunKey {
         RunKey { network: u64::MAX, addresses: 0, around: 0, qp: 0 }
     }
@@ -323,11 +334,6 @@ impl FastPacket {
     }
 
     #[inline(always)]
-    pub(crate) fn becn(&self) -> bool {
-        self.headers[4] >> 62 & 1 != 0
-    }
-
-    #[inline(always)]
     pub(crate) fn psn(&self) -> Psn {
         Psn(self.headers[4] as u32 & (Psn::SPACE - 1))
     }
@@ -456,7 +462,6 @@ pub(crate) trait FastForm: Clone {
             time: fast.time,
             path_tag: fast.path_tag(),
             key: self.key(),
-            run_key: self.run_key(),
             psn: fast.psn(),
             payload,
             stated_payload: payload,
@@ -464,6 +469,7 @@ pub(crate) trait FastForm: Clone {
             network: Ipv4::LEN as u32 + self.more(),
             ext_word: fast.ext_word,
             fingerprint: fast.fingerprint(),
+            dst_port: fast.headers[2] as u16,
             interface: fast.interface,
             ip_id: fast.id(),
             vlan_bytes: fast.vlan_bytes() as u16,
@@ -475,12 +481,9 @@ pub(crate) trait FastForm: Clone {
             pad: fast.pad() as u8,
             ecn: fast.ecn(),
             mark: fast.ecn(),
-            flags: HAS_KEY
-                | flag(HAS_IP_ID, is_ipv4)
-                | flag(HAS_AETH, shape.has_aeth)
-                | flag(HAS_DMA_LEN, shape.has_reth)
-                | flag(ACK_REQ, fast.ack_req())
-                | flag(BECN, fast.becn()),
+            bth_4: (fast.headers[4] >> 56) as u8,
+            bth_8: (fast.headers[4] >> 24) as u8,
+            flags: IS_FAST | HAS_KEY | HAS_EXT_WORD | flag(HAS_IP_ID, is_ipv4),
         }
     }
 }

@@ -281,7 +281,7 @@ impl<'a> Index<'a> {
 }
 
 fn episodes_of(flow: &Flow) -> &[Episode] {
-    flow.requests.more.as_deref().map_or(&[], |more| &more.episodes)
+    flow.requests.more.as_deref().map_or(&[], |more| &more.recovery().episodes)
 }
 
 impl List<report::Flow> for Index<'_> {

@@ -10,7 +10,7 @@ use crate::{
         table::flow::{FATAL_NAK, Flow},
         track::{
             class::{Bounds, Counts, Place},
-            request::{Episode, More, Mtu, MtuBy},
+            request::{AnswerStats, Episode, Mtu, MtuBy},
         },
     },
     opcode::{Numbering, Opcode, Service},
@@ -20,7 +20,7 @@ use crate::{
 /// The time of a flow's requests.
 pub(super) fn activity(flow: &Flow) -> FlowActivity {
     let requests = &flow.requests;
-    let triggered = |trigger: Trigger| requests.counts.triggers[trigger as usize] as u64;
+    let triggered = |trigger: Trigger| requests.counts.trouble().triggers[trigger as usize] as u64;
     FlowActivity {
         src: flow.key.source(),
         dst: flow.key.destination(),
@@ -41,7 +41,7 @@ pub(super) fn activity(flow: &Flow) -> FlowActivity {
 pub(super) fn data_activity(flow: &Flow, asking: &Flow) -> Option<FlowActivity> {
     let responses = flow.responses.get()?;
     let seq = &responses.read.get().filter(|read| read.seq.is_started())?.seq;
-    let triggered = |trigger: Trigger| responses.counts.triggers[trigger as usize] as u64;
+    let triggered = |trigger: Trigger| responses.counts.trouble().triggers[trigger as usize] as u64;
     Some(FlowActivity {
         src: flow.key.source(),
         dst: flow.key.destination(),
@@ -89,7 +89,7 @@ impl Tracker {
 /// The row of a connection of two flows, which stand at these places.
 pub(crate) fn connection_report(number: u32, [a, b]: [&Flow; 2], flows: [usize; 2]) -> report::Connection {
     let unseen = a.requests.acked_unseen + b.requests.acked_unseen;
-    let is_refused = [a, b].iter().any(|flow| flow.naks[1..].iter().any(|&naks| naks > 0));
+    let is_refused = [a, b].iter().any(|flow| flow.signals().naks[1..].iter().any(|&naks| naks > 0));
     report::Connection {
         id: number,
         // The queue pair of an end is the destination of the opposite flow.
@@ -151,15 +151,15 @@ fn fill_counts(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>, verifie
     responses(&mut row.responses, flow, peer, verified, in_full);
     row.acks = flow.acks;
     row.naks = report::Naks {
-        psn_sequence_error: flow.naks[0] as u64,
-        invalid_request: flow.naks[1] as u64,
-        remote_access_error: flow.naks[2] as u64,
-        remote_operational_error: flow.naks[3] as u64,
-        invalid_rd_request: flow.naks[4] as u64,
+        psn_sequence_error: flow.signals().naks[0] as u64,
+        invalid_request: flow.signals().naks[1] as u64,
+        remote_access_error: flow.signals().naks[2] as u64,
+        remote_operational_error: flow.signals().naks[3] as u64,
+        invalid_rd_request: flow.signals().naks[4] as u64,
     };
-    row.rnr_naks = flow.rnr_naks;
-    row.cnps = flow.cnps;
-    (row.ecn_ect, row.ecn_ce) = (flow.ecn_ect, flow.ecn_ce);
+    row.rnr_naks = flow.signals().rnr_naks;
+    row.cnps = flow.signals().cnps;
+    (row.ecn_ect, row.ecn_ce) = (flow.ecn_ect, flow.signals().ecn_ce);
     row.icrc = report::Icrc { good: flow.icrc[0], bad: flow.icrc[1], unchecked: flow.icrc[2] };
     row.messages.completed = flow.requests.messages_completed;
     row.messages.open = flow.requests.messages_open();
@@ -168,10 +168,10 @@ fn fill_counts(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>, verifie
     row.ip_id = flow.ids.numbering();
     row.rnr = more.and_then(|more| {
         Some(report::Rnr {
-            asked_ns: more.rnr_asked.summary()?,
-            waited_ns: more.rnr_waited.summary(),
-            early_resends: more.rnr_early,
-            stalled_ns: more.rnr_stalled,
+            asked_ns: more.recovery().rnr_asked.summary()?,
+            waited_ns: more.recovery().rnr_waited.summary(),
+            early_resends: more.recovery().rnr_early,
+            stalled_ns: more.recovery().rnr_stalled,
         })
     });
     row.psn = report::Psns { first: flow.first_psn, last: flow.last_psn };
@@ -186,14 +186,14 @@ fn fill_rest(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>) {
     if !paired && reliable {
         why.insert("connection".into(), Reason::Unpaired);
     }
-    let summary = |pick: fn(&More) -> &Distribution| more.and_then(|more| pick(more).summary());
+    let summary = |pick: fn(&AnswerStats) -> &Distribution| more.and_then(|more| pick(more).summary());
     row.latency_ns = report::Latencies {
         ack_rtt: summary(|more| more.ack_rtt.all()),
         message_completion: summary(|more| &more.completion),
-        read_first: summary(|more| &more.read_first),
-        read_last: summary(|more| &more.read_last),
-        nak_generation: summary(|more| &more.nak_generation),
-        nak_reaction: summary(|more| &more.nak_reaction),
+        read_first: summary(|more| &more.recovery().read_first),
+        read_last: summary(|more| &more.recovery().read_last),
+        nak_generation: summary(|more| &more.recovery().nak_generation),
+        nak_reaction: summary(|more| &more.recovery().nak_reaction),
     };
     if row.latency_ns.ack_rtt.is_none() && reliable {
         let reason = match (paired, flow.requests.acked_unseen) {
@@ -216,7 +216,7 @@ fn fill_rest(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>) {
         MtuBy::FullPackets => report::MtuBy::FullPackets,
         MtuBy::ReadPsns | MtuBy::Unknown => report::MtuBy::ReadPsns,
     });
-    row.timeouts = more.map_or_else(Vec::new, |more| more.timeouts.clone());
+    row.timeouts = more.map_or_else(Vec::new, |more| more.recovery().timeouts.clone());
 }
 
 fn path_mtu(flow: &Flow, peer: Option<&Flow>) -> Option<Mtu> {
@@ -302,12 +302,12 @@ fn stream(
         counts.packets - counts.of(Class::Retransmission) - counts.of(Class::CaptureDuplicate);
     to.packets = counts.packets;
     to.retransmits = counts.of(Class::Retransmission);
-    to.out_of_order = late + counts.overtaken_again;
+    to.out_of_order = late + counts.trouble().overtaken_again;
     to.capture_duplicates = counts.of(Class::CaptureDuplicate);
     to.ambiguous = counts.of(Class::Ambiguous);
     to.gap_psns = gap_psns;
-    to.retransmitted_bytes = counts.retransmitted_bytes;
-    to.spurious = tracked.then_some(counts.spurious as u64);
+    to.retransmitted_bytes = counts.trouble().retransmitted_bytes;
+    to.spurious = tracked.then_some(counts.trouble().spurious as u64);
     if in_full {
         to.classes = classes(counts);
         for (class, evidence, packets) in counts.evidence() {
@@ -315,18 +315,18 @@ fn stream(
         }
     }
     to.triggers = report::Triggers {
-        nak: counts.triggers[Trigger::Nak as usize] as u64,
-        timeout: counts.triggers[Trigger::Timeout as usize] as u64,
-        rnr: counts.triggers[Trigger::Rnr as usize] as u64,
-        implied_nak: counts.triggers[Trigger::ImpliedNak as usize] as u64,
-        unknown: counts.triggers[Trigger::Unknown as usize] as u64,
+        nak: counts.trouble().triggers[Trigger::Nak as usize] as u64,
+        timeout: counts.trouble().triggers[Trigger::Timeout as usize] as u64,
+        rnr: counts.trouble().triggers[Trigger::Rnr as usize] as u64,
+        implied_nak: counts.trouble().triggers[Trigger::ImpliedNak as usize] as u64,
+        unknown: counts.trouble().triggers[Trigger::Unknown as usize] as u64,
     };
     to.losses = losses;
     to.reordering = (late > 0).then(|| report::Reordering {
         ratio: late as f64 / first_transmissions.max(1) as f64,
-        max_extent_packets: counts.max_extent as u64,
-        max_late_ns: counts.max_late_ns,
-        then_nak: counts.reordered_then_nak as u64,
+        max_extent_packets: counts.trouble().max_extent as u64,
+        max_late_ns: counts.trouble().max_late_ns,
+        then_nak: counts.trouble().reordered_then_nak as u64,
     });
 }
 

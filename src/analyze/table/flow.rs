@@ -7,10 +7,11 @@ use crate::{
         packet::{Facts, key::Key, path_tag},
         track::{
             SILENCE_NS,
+            config::TrackConfig,
             copies::CnpRecords,
-            on_demand::{OnDemand, rare_part},
+            on_demand::{OnDemand, quiet},
             order::IdOrder,
-            request::{Requests, TrackConfig},
+            request::Requests,
             response::Responses,
             ring::Room,
         },
@@ -273,7 +274,7 @@ pub(crate) struct Flow {
     pub(crate) peer_qp: Option<u32>,
     pub(crate) first_time: i64,
     pub(crate) acks: u64,
-    rare: OnDemand<Rare>,
+    signals: OnDemand<SignalCounts>,
     pub(crate) paired_by: Option<PairedBy>,
     /// It has lost detail.
     pub(crate) is_shed: bool,
@@ -287,9 +288,9 @@ pub(crate) struct Flow {
 pub(crate) const SIZES: [usize; 4] =
     [size_of::<Flow>(), size_of::<Requests>(), size_of::<Responses>(), size_of::<super::run::InOrderRun>()];
 
-/// State that few flows need.
+/// What a flow was told of congestion and errors: few flows need it.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Rare {
+pub(crate) struct SignalCounts {
     pub(crate) cnps: u64,
     pub(crate) cnp_records: CnpRecords,
     pub(crate) rnr_naks: u64,
@@ -297,16 +298,16 @@ pub(crate) struct Rare {
     pub(crate) ecn_ce: u64,
 }
 
-rare_part!(Flow.rare: Rare);
+quiet!(SignalCounts);
 
 heap! {
-    Flow { requests, responses, opcodes, path_tags, rare }
+    Flow { requests, responses, opcodes, path_tags, signals }
     PathTags { lists }
     Lists { vlans, dscps, ttls, ports }
     Opcodes { more }
     MoreOpcodes { others }
     Codes { 0 }
-    Rare {}
+    SignalCounts {}
 }
 
 /// Where packets whose ICRC has this state count: trimmed ones are not checked.
@@ -343,7 +344,7 @@ impl Flow {
             payload_bytes: 0,
             acks: 0,
             ecn_ect: 0,
-            rare: OnDemand::default(),
+            signals: OnDemand::default(),
             icrc: [0; 3],
             first_psn: psn,
             last_psn: psn,
@@ -353,6 +354,16 @@ impl Flow {
             requests: Requests::default(),
             responses: OnDemand::default(),
         }
+    }
+
+    /// What it was told of congestion and errors: nothing, if it is not written to.
+    pub(crate) fn signals(&self) -> &SignalCounts {
+        &self.signals
+    }
+
+    /// What it was told of congestion and errors, for changes: it is allocated.
+    pub(crate) fn signals_mut(&mut self) -> &mut SignalCounts {
+        &mut self.signals
     }
 
     /// Whether the packet is the next request, and the flow has nothing undecided. This holds for nearly all requests.
@@ -425,7 +436,7 @@ impl Flow {
     pub(crate) fn note_path(&mut self, packet: &Facts) {
         match packet.ecn().0 {
             0 => {}
-            3 => self.ecn_ce += 1,
+            3 => self.signals_mut().ecn_ce += 1,
             _ => self.ecn_ect += 1,
         }
         self.path_tags.add(packet.path_tag());
@@ -482,7 +493,7 @@ impl Flow {
     /// CNP was sent.
     pub(crate) fn is_quiet(&self) -> bool {
         let Flow { requests, responses, .. } = self;
-        self.rare.get().is_none()
+        self.signals.get().is_none()
             && self.icrc[State::Bad as usize] == 0
             && requests.is_quiet_so_far()
             && responses.get().is_none_or(|responses| responses.counts.are_quiet())

@@ -1,36 +1,29 @@
 //! The table of all flows.
 
-use std::{hash::BuildHasher, hint::black_box};
+use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
 
 pub(crate) mod budget;
+mod cache;
 pub(crate) mod connection;
+mod fetch;
 pub(crate) mod flow;
 #[cfg(feature = "state")]
 mod restore;
 pub(crate) mod run;
 
 use budget::Budget;
+use cache::{FlowCache, GOLDEN};
 use flow::Flow;
 use run::{InOrderRun, RunSum};
 
 use super::{
     model::FlowId,
-    packet::{Facts, FastForm, FastPacket, RunKey, key::Key},
-    track::{
-        request::{TrackConfig, Waiting},
-        ring::Room,
-    },
+    packet::{Facts, FastForm, key::Key},
+    track::{config::TrackConfig, request::Waiting, ring::Room},
 };
-use crate::{
-    dissect::Encapsulation,
-    heap::Heap,
-    opcode::{Direction, Service},
-    prefetch,
-    stored::{array, roomy},
-    wire::Psn,
-};
+use crate::{dissect::Encapsulation, heap::Heap, opcode::Service, stored::roomy};
 
 /// All flows.
 #[derive(serde::Serialize, serde::Deserialize)]
@@ -248,19 +241,6 @@ impl Flows {
         FlowId(at as u32)
     }
 
-    /// Prefetches the flows that will be evicted next, and their entries in the hash table, all at once.
-    fn fetch_ahead(&mut self) {
-        const MANY: usize = 8;
-        let next = || (self.hand..self.flows.len()).filter(|&at| !self.seen[at]).take(MANY);
-        for at in next() {
-            self.flows[at].fetch_all();
-        }
-        for at in next() {
-            black_box(self.entry(self.hash(&self.flows[at].key), |_| true));
-        }
-        self.ahead = next().last().map_or(self.flows.len(), |last| last + 1);
-    }
-
     /// Whether there are more flows than the processor's caches hold.
     #[inline(always)]
     pub(crate) fn are_many(&self) -> bool {
@@ -329,33 +309,19 @@ impl Flows {
         completed
     }
 
-    /// Prefetches what the next acknowledgement will need, as far as its address is known without a cache miss.
-    #[inline(always)]
-    fn fetch_acknowledged(&self, id: FlowId) {
-        let Some(flow) = self.flows.get(id.0 as usize) else { return };
-        flow.requests.fetch();
-        flow.requests.fetch_more();
-        if let Some(peer) = flow.peer.and_then(|peer| self.flows.get(peer.0 as usize)) {
-            peer.fetch_answering();
-            peer.responses.fetch();
-        }
-    }
-
     /// Begins a run of a flow behind this packet, if possible.
     pub(crate) fn begin_run(&mut self, FlowId(id): FlowId, packet: &Facts, config: &TrackConfig) {
-        let (at, run_key) = (id as usize, packet.run_key());
-        if run_key == RunKey::NONE {
-            return;
-        }
+        let at = id as usize;
         // The beginning and the end of a run cost as much as a few packets that are counted in the flow.
         if self.are_many() && (at >= MAX_RUNS || self.flows[at].packets < WORTH_IT) {
             return;
         }
+        let Some(run_key) = packet.run_key() else { return };
         if self.runs.len() <= at {
             self.runs.resize_with(at + 1, InOrderRun::default);
         }
         let (flow, run) = (&mut self.flows[at], &mut self.runs[at]);
-        flow.in_run = run.begin(flow, packet, config);
+        flow.in_run = run.begin(flow, packet, run_key, config);
         if flow.in_run && !std::mem::replace(&mut flow.is_listed, true) {
             self.begun.push(id);
         }
@@ -442,7 +408,7 @@ impl Flows {
         let Some(flow) = self.flows.get_mut(at).filter(|flow| flow.is_behind) else { return };
         flow.is_behind = false;
         if let Some(run) = flow.peer.and_then(|peer| self.runs.get_mut(peer.0 as usize)) {
-            run.tell(flow);
+            run.notify(flow);
         }
     }
 
@@ -492,76 +458,10 @@ impl Flows {
         self.flows.heap_bytes() + self.runs.heap_bytes()
     }
 
-    /// Prefetches a flow's run, if it ever had one.
-    #[inline(always)]
-    pub(crate) fn fetch_own(&self, id: FlowId, packet: &impl FastForm) {
-        self.fetch_run(id);
-        if !packet.is_told_by_ends() {
-            prefetch::line(self.key(id));
-        }
-    }
-
-    #[inline(always)]
-    fn fetch_run(&self, FlowId(at): FlowId) {
-        self.runs.get(at as usize).into_iter().for_each(prefetch::lines);
-    }
-
     /// Whether a packet probably continues this flow's run. Then it is of this flow.
     #[inline(always)]
     pub(crate) fn has_run_for(&self, FlowId(at): FlowId, packet: &impl FastForm) -> bool {
         packet.fast().opcode().shape().is_streamed && self.has_in_run(at, packet)
-    }
-
-    /// Prefetches the slot of the ring that the packet will be written to.
-    #[inline(always)]
-    pub(crate) fn fetch_ring(&self, FlowId(at): FlowId, psn: Psn) {
-        self.runs.get(at as usize).into_iter().for_each(|run| run.fetch_ring(psn));
-    }
-
-    /// Prefetches the state that the end of a message changes.
-    #[inline(always)]
-    pub(crate) fn fetch_completed(&self, id: FlowId, packet: &FastPacket) {
-        if packet.opcode().shape().ends {
-            self.unsettled(id).requests.fetch_message();
-        }
-    }
-
-    /// Prefetches the flow's state for a packet that does not continue a run.
-    #[inline(always)]
-    pub(crate) fn fetch(&self, id: FlowId, packet: &FastPacket) {
-        self.seen.get(id.0 as usize).into_iter().for_each(prefetch::line);
-        let flow = self.unsettled(id);
-        if is_response(packet) { flow.fetch_answering() } else { flow.fetch() }
-    }
-
-    /// Prefetches the state outside of the flow itself.
-    #[inline(always)]
-    pub(crate) fn fetch_beyond(&self, id: FlowId, packet: &FastPacket) {
-        let flow = self.unsettled(id);
-        if !is_response(packet) {
-            return flow.requests.seq.ring.fetch(packet.psn());
-        }
-        flow.responses.fetch();
-        if let Some(peer) = flow.peer {
-            self.unsettled(peer).requests.fetch();
-            self.fetch_run(peer);
-        }
-    }
-
-    /// Prefetches the state that the end of a message, or its acknowledgement, changes.
-    #[inline(always)]
-    pub(crate) fn fetch_farther(&self, id: FlowId, packet: &FastPacket) {
-        let flow = self.unsettled(id);
-        if !is_response(packet) {
-            return self.fetch_completed(id, packet);
-        }
-        flow.responses.fetch_last();
-        if let Some(peer) = flow.peer {
-            let requests = &self.unsettled(peer).requests;
-            requests.fetch_answered();
-            requests.seq.ring.fetch(packet.psn());
-            self.fetch_ring(peer, packet.psn());
-        }
     }
 
     /// A flow. Its run ends first, so it knows of all its packets.
@@ -585,11 +485,6 @@ impl Flows {
     }
 }
 
-#[inline(always)]
-fn is_response(packet: &FastPacket) -> bool {
-    packet.opcode().shape().direction == Direction::Response
-}
-
 /// Flows that can have runs, where there are many flows: their runs take 8 MiB.
 const MAX_RUNS: usize = 1 << 16;
 /// Packets that such a flow must have had before.
@@ -609,76 +504,6 @@ pub(crate) struct Responder<'a> {
     pub(crate) seen: &'a mut bool,
 }
 
-/// A cache of flow numbers by the [short](Key::short) form of their keys, in front of the hash table: two-way associative, 16 KiB.
-/// A slot has the flow's number in its low bits and eight bits of the hash above. The flow's own key confirms a hit, and one
-/// of 256 misses has to look at a flow in vain.
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
-struct FlowCache {
-    #[serde(with = "array")]
-    slots: Box<[u32; SLOTS]>,
-}
-
-/// 2^64 over the golden ratio: multiplied by it, numbers spread (Knuth, The Art of Computer Programming, 6.4).
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-/// The value of an empty slot: no flow has it.
-const EMPTY: u32 = u32::MAX;
-/// 16 KiB.
-const SLOTS: usize = 1 << 12;
-/// Bits of a flow's number. Flows with larger numbers are not cached.
-const NUMBER: u32 = 24;
-
-impl Default for FlowCache {
-    fn default() -> FlowCache {
-        FlowCache { slots: Box::new([EMPTY; SLOTS]) }
-    }
-}
-
-impl FlowCache {
-    /// A flow's slot, and the hash bits above its number.
-    #[inline(always)]
-    fn place((addresses, qp): (u64, u32)) -> (usize, u32) {
-        let product = (addresses ^ (qp as u64) << 20).wrapping_mul(GOLDEN);
-        let place = product >> (u64::BITS - SLOTS.trailing_zeros());
-        (place as usize, (product >> 8) as u32 & !0 << NUMBER)
-    }
-
-    #[inline(always)]
-    fn find(&self, short: (u64, u32), is_it: impl Fn(u32) -> bool) -> Option<u32> {
-        let (place, above) = FlowCache::place(short);
-        // The neighbouring slot is in the same cache line. The slot of another key becomes a number that no flow has.
-        let of = |place: usize| Some(self.slots[place] ^ above).filter(|&at| is_it(at));
-        of(place).or_else(|| of(place ^ 1))
-    }
-
-    fn has(&self, key: &Key, at: u32) -> bool {
-        key.short().is_some_and(|short| self.find(short, |found| found == at).is_some())
-    }
-
-    /// Puts a flow into its slot. The flow that was there moves to the neighbouring slot.
-    #[inline]
-    fn put(&mut self, key: &Key, at: u32) {
-        let Some((place, above)) = key.short().map(FlowCache::place) else { return };
-        if at >> NUMBER == 0
-            && let Ok([here, there]) = self.slots.get_disjoint_mut([place, place ^ 1])
-        {
-            let before = std::mem::replace(here, above | at);
-            if before != EMPTY {
-                *there = before;
-            }
-        }
-    }
-
-    /// Removes a flow that no longer exists.
-    fn forget(&mut self, key: &Key, at: u32) {
-        let Some((place, above)) = key.short().map(FlowCache::place) else { return };
-        for place in [place, place ^ 1] {
-            if self.slots[place] == above | at {
-                self.slots[place] = EMPTY;
-            }
-        }
-    }
-}
-
 /// A flow's number and its key's hash. With the hash, the table can grow, and distinguish most flows, without reading them.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -691,7 +516,3 @@ struct Entry {
 fn spread(hash: u32) -> u64 {
     (hash as u64).wrapping_mul(GOLDEN)
 }
-
-#[cfg(test)]
-#[path = "../../../tests/unit/analyze_table.rs"]
-mod tests;

@@ -10,8 +10,9 @@ use crate::{
         model::{FlowId, Space},
         packet::{FARTHEST, Facts, FastForm, RunKey},
         track::{
+            config::TrackConfig,
             order::IdOrder,
-            request::{MayWait, Response, RunState, TrackConfig, Waiting},
+            request::{MayWait, Response, RunState, Waiting},
             response::Responses,
             step::Resolved,
         },
@@ -93,7 +94,13 @@ pub struct RunSum {
 
 impl InOrderRun {
     /// Begins a run behind this packet, the flow's last one, if that is possible.
-    pub(crate) fn begin(&mut self, flow: &mut Flow, packet: &Facts, config: &TrackConfig) -> bool {
+    pub(crate) fn begin(
+        &mut self,
+        flow: &mut Flow,
+        packet: &Facts,
+        run_key: RunKey,
+        config: &TrackConfig,
+    ) -> bool {
         // The time must not overflow within a run.
         let is_near = packet.time().unsigned_abs() <= FARTHEST as u64 / 2;
         if packet.ecn() == Ecn::CE || !is_near {
@@ -104,7 +111,7 @@ impl InOrderRun {
             Direction::Response => flow.responses.get_mut().and_then(Responses::begin_run),
         };
         let Some(run) = run else { return false };
-        *self = InOrderRun { run_key: packet.run_key(), run, ids: flow.ids, ..InOrderRun::default() };
+        *self = InOrderRun { run_key, run, ids: flow.ids, ..InOrderRun::default() };
         true
     }
 
@@ -328,7 +335,7 @@ impl InOrderRun {
     }
 
     /// The peer's requests learn of all its responses.
-    pub(crate) fn tell(&mut self, asking: &mut Flow) {
+    pub(crate) fn notify(&mut self, asking: &mut Flow) {
         asking.requests.learn_of_data(&mut self.run);
     }
 

@@ -1,6 +1,6 @@
 //! Counts of packets by class, and of losses by place.
 
-use super::on_demand::{OnDemand, rare_part};
+use super::on_demand::{OnDemand, quiet};
 pub(crate) use crate::report::{Evidence, Location as Place};
 use crate::{
     analyze::model::{Class, Trigger},
@@ -95,7 +95,7 @@ pub(crate) struct Trouble {
     pub(crate) max_late_ns: u64,
 }
 
-rare_part!(Counts.trouble: Trouble);
+quiet!(Trouble);
 
 heap! { Counts { trouble } Trouble {} }
 
@@ -103,6 +103,18 @@ heap! { Counts { trouble } Trouble {} }
 const DECIDED: [Class; 3] = [Class::Retransmission, Class::LateOriginal, Class::CaptureDuplicate];
 
 impl Counts {
+    /// What went wrong: nothing, if it is not written to.
+    #[inline(always)]
+    pub(crate) fn trouble(&self) -> &Trouble {
+        &self.trouble
+    }
+
+    /// What went wrong, for changes: it is allocated.
+    #[inline(always)]
+    pub(crate) fn trouble_mut(&mut self) -> &mut Trouble {
+        &mut self.trouble
+    }
+
     #[inline]
     pub(crate) fn class(&mut self, class: Class) {
         match class {
@@ -125,7 +137,7 @@ impl Counts {
     #[cold]
     fn because(&mut self, class: Class, evidence: Evidence) {
         if let Some(at) = DECIDED.iter().position(|&decided| decided == class) {
-            let count = &mut self.evidence[at][evidence as usize];
+            let count = &mut self.trouble_mut().evidence[at][evidence as usize];
             *count = count.saturating_add(1);
         }
     }
@@ -147,11 +159,11 @@ impl Counts {
 
     #[cold]
     fn rare_class(&mut self, class: Class) {
-        self.classes[class as usize] += 1;
+        self.trouble_mut().classes[class as usize] += 1;
     }
 
     pub(crate) fn of(&self, class: Class) -> u64 {
-        self.classes[class as usize]
+        self.trouble().classes[class as usize]
             + match class {
                 Class::New => self.new,
                 Class::First => self.first as u64,
@@ -169,7 +181,7 @@ impl Counts {
         if least == 0 && most == 0 {
             return;
         }
-        self.losses[place as usize].add(least, most);
+        self.trouble_mut().losses[place as usize].add(least, most);
     }
 
     /// A packet was late, or retransmitted: perhaps one was lost, upstream or downstream.
@@ -190,7 +202,7 @@ impl Counts {
 
     /// Packets lost at this place.
     pub(crate) fn lost_at(&self, place: Place) -> Bounds {
-        let mut bounds = self.losses[place as usize];
+        let mut bounds = self.trouble().losses[place as usize];
         if place == Place::Upstream {
             bounds.add(0, self.perhaps as u64);
         }
@@ -200,7 +212,7 @@ impl Counts {
     /// Up to so many were lost at this place perhaps, whatever was found so far.
     pub(crate) fn widen(&mut self, place: Place, most: u64) {
         if most > 0 {
-            self.losses[place as usize].widen(most);
+            self.trouble_mut().losses[place as usize].widen(most);
         }
     }
 
@@ -214,12 +226,12 @@ impl Counts {
     /// Nothing is proved: each of these PSNs may have been lost, at any place.
     pub(crate) fn nothing_sure(&mut self, psns: u64) {
         for place in [Place::Upstream, Place::Downstream, Place::AckPath] {
-            self.losses[place as usize] = Bounds::default();
+            self.trouble_mut().losses[place as usize] = Bounds::default();
             self.lost(place, 0, psns);
         }
     }
 
     pub(crate) fn triggered(&mut self, trigger: Trigger) {
-        self.triggers[trigger as usize] += 1;
+        self.trouble_mut().triggers[trigger as usize] += 1;
     }
 }

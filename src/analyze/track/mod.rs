@@ -1,6 +1,7 @@
 //! The state machines of a flow. They find the class of each packet.
 
 pub(crate) mod class;
+pub(crate) mod config;
 pub(crate) mod copies;
 pub mod distribution;
 mod goodput;

@@ -71,25 +71,3 @@ macro_rules! quiet {
     };
 }
 pub(crate) use quiet;
-
-/// Makes the fields of a rare part fields of the whole: `Flow.rare: Rare` lets a flow be read and written as its `Rare`.
-macro_rules! rare_part {
-    ($whole:ident.$field:ident: $part:ty) => {
-        $crate::analyze::track::on_demand::quiet!($part);
-
-        impl std::ops::Deref for $whole {
-            type Target = $part;
-
-            fn deref(&self) -> &$part {
-                &self.$field
-            }
-        }
-
-        impl std::ops::DerefMut for $whole {
-            fn deref_mut(&mut self) -> &mut $part {
-                &mut self.$field
-            }
-        }
-    };
-}
-pub(crate) use rare_part;

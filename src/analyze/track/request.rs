@@ -2,36 +2,40 @@
 
 mod answer;
 mod messages;
+mod reads;
 mod recovery;
 mod run;
+mod stats;
 
 use std::collections::VecDeque;
 
 pub(crate) use answer::Response;
+pub(crate) use reads::Read;
+use reads::Reads;
 pub(crate) use recovery::Episode;
 pub(crate) use run::{MayWait, RunState};
+pub(crate) use stats::AnswerStats;
 
 use super::{
     class::{ALL, Counts, Evidence, Place},
-    copies::{Copying, Verdict},
-    distribution::{Distribution, Tracked},
-    goodput::Marks,
-    history::{Histories, History},
+    config::TrackConfig,
+    copies::Verdict,
+    distribution::Distribution,
+    history::History,
     holes::Hole,
-    on_demand::{OnDemand, quiet, rare_part},
+    on_demand::OnDemand,
     order::IdOrder,
     push_last,
     responder_model::ResponderModel,
     sequence::{Sequence, unseen},
     shed_first,
-    silence::{Asked, Lull},
+    silence::{Asked, RequesterState},
     step::{Context, Packet, Resolved},
 };
 use crate::{
     analyze::{
         model::{Class, Trigger},
         packet::Facts,
-        track::measured::Measures,
     },
     heap::heap,
     opcode::{Operation, Position, Shape},
@@ -71,39 +75,6 @@ impl Request {
             _ => bytes,
         };
         Part { operation, position, n, time, bytes: bytes as u64 }
-    }
-}
-
-/// A READ or atomic whose response is still to come, or came recently.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Read {
-    pub(crate) first: u64,
-    /// One past its last PSN.
-    pub(crate) end: u64,
-    pub(crate) time: i64,
-    /// One past the last response PSN seen in order.
-    pub(crate) next: u64,
-    /// When its first response came.
-    answered: bool,
-    /// Responses seen, each once.
-    seen: u64,
-    /// Its last response came, and the READ was requested once.
-    ended: bool,
-    complete: bool,
-    retried: bool,
-    /// When it was requested again.
-    again: i64,
-}
-
-impl Read {
-    /// Whether it has a single PSN, and an answer.
-    pub(super) fn is_answered_alone(&self) -> bool {
-        self.answered && self.end - self.first == 1
-    }
-
-    /// Whether a response with this PSN belongs to it.
-    fn has(&self, x: u64) -> bool {
-        self.first <= x && x < self.end
     }
 }
 
@@ -153,7 +124,7 @@ pub(crate) struct Requests {
     /// The largest number of PSNs that were outstanding.
     reach: u64,
     pub(crate) rtt_min: Option<u32>,
-    pub(crate) more: Option<Box<More>>,
+    pub(crate) more: Option<Box<AnswerStats>>,
     /// Bytes of messages.
     pub(crate) sizes: Distribution,
     /// Acknowledged PSNs that the tap never saw.
@@ -163,99 +134,9 @@ pub(crate) struct Requests {
     pub(crate) messages_broken: u64,
 }
 
-/// State that only flows with READs or atomics need.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Reads {
-    #[serde(with = "roomy")]
-    list: VecDeque<Read>,
-    /// No READ of the list ends beyond this PSN.
-    end: u64,
-    /// The list is not in the order of PSNs.
-    in_disorder: bool,
-    /// A response beyond the expected one passed the tap.
-    out_of_sequence: bool,
-    /// When the last response passed the tap.
-    last_time: i64,
-    /// A response came whose request was not seen.
-    unasked: bool,
-    /// The length of one was cut off.
-    any_cut: bool,
-    /// A READ whose number of PSNs is a guess, and its length.
-    guess: Option<(u64, u32)>,
-}
-
-quiet!(Reads);
-
-impl Reads {
-    /// The position of the last READ with this PSN. If one ends before it, so do all READs before that one.
-    #[inline(always)]
-    fn place(&self, x: u64) -> Option<usize> {
-        let is_last = |read: &Read| read.end <= x && !self.in_disorder;
-        let at = self.list.iter().rposition(|read| read.has(x) || is_last(read))?;
-        self.list.get(at).filter(|read| read.has(x)).map(|_| at)
-    }
-
-    /// The READs that do not end before this PSN, and perhaps others.
-    fn from(&self, x: u64) -> impl Iterator<Item = &Read> {
-        let before = self.list.iter().rposition(|read| read.end <= x).filter(|_| !self.in_disorder);
-        self.list.range(before.map_or(0, |before| before + 1)..)
-    }
-}
-
-/// State that only flows with answers need.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(crate) struct More {
-    pub(crate) ack_rtt: Tracked,
-    pub(crate) completion: Distribution,
-    marks: Marks,
-    rare: OnDemand<Rare>,
-}
-
-/// State that only flows with READs, NAKs or timeouts need.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Rare {
-    pub(crate) read_first: Distribution,
-    pub(crate) read_last: Distribution,
-    pub(crate) nak_generation: Distribution,
-    pub(crate) nak_reaction: Distribution,
-    pub(crate) rnr_asked: Distribution,
-    pub(crate) rnr_waited: Distribution,
-    pub(crate) rnr_early: u64,
-    pub(crate) rnr_stalled: u64,
-    #[serde(with = "roomy")]
-    pub(crate) timeouts: Vec<report::Timeout>,
-    #[serde(with = "roomy")]
-    pub(crate) episodes: Vec<Episode>,
-    /// Number of episodes that are not kept.
-    pub(crate) episodes_dropped: u64,
-}
-
-rare_part!(More.rare: Rare);
-
 heap! {
     Requests { seq, counts, responder, trouble, reads, waiting, sizes, more }
-    Reads { list }
-    Read {}
     Waiting {}
-    More { ack_rtt, completion, rare }
-    Rare { read_first, read_last, nak_generation, nak_reaction, rnr_asked, rnr_waited, episodes, timeouts }
-    Episode {}
-    report::Timeout {}
-}
-
-impl Rare {
-    fn distributions_mut(&mut self) -> [&mut Distribution; 6] {
-        let Rare { read_first, read_last, nak_generation, nak_reaction, rnr_asked, rnr_waited, .. } = self;
-        [read_first, read_last, nak_generation, nak_reaction, rnr_asked, rnr_waited]
-    }
-
-    /// Keeps only the first few episodes, and the last one, which may not be over.
-    fn shed_episodes(&mut self) {
-        const FEW: usize = 4;
-        let last = self.episodes.len().saturating_sub(1);
-        self.episodes_dropped += self.episodes.drain(FEW.min(last)..last).count() as u64;
-        self.episodes.shrink_to_fit();
-    }
 }
 
 /// Path MTU, and the evidence for it.
@@ -287,30 +168,8 @@ const UNKNOWN: u32 = 0;
 const LONGEST_UNKNOWN: u64 = 1 << 16;
 const MAX_READS: usize = 256;
 const MAX_WAITING: usize = 1024;
-/// What the trackers of all flows share.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct TrackConfig {
-    pub(crate) late_ns: i64,
-    /// All queue pairs' acknowledgement timeout, where the user says it.
-    pub(crate) ack_timeout_ns: Option<i64>,
-    /// The lags of capture duplicates.
-    pub(crate) copying: Copying,
-    /// What metrics are to be told of.
-    #[serde(skip)]
-    pub(crate) histories: Histories,
-    /// Latencies one by one.
-    #[serde(skip)]
-    pub(crate) measures: Measures,
-    /// The capture missed at least so many packets: what is missing need not have been lost on the network.
-    pub(crate) missed: u64,
-    /// It has only a part of the packets, of all flows.
-    pub(crate) is_sparse: bool,
-    /// Its times are coarser than round trips: they prove nothing.
-    pub(crate) is_coarse: bool,
-}
-
 impl Requests {
-    pub(crate) fn more(&mut self) -> &mut More {
+    pub(crate) fn more(&mut self) -> &mut AnswerStats {
         self.more.get_or_insert_default()
     }
 
@@ -686,7 +545,7 @@ impl Requests {
     pub(crate) fn is_quiet_so_far(&self) -> bool {
         self.counts.are_quiet()
             && self.messages_broken == 0
-            && self.more.as_deref().is_none_or(|more| more.rnr_asked.count() == 0)
+            && self.more.as_deref().is_none_or(|more| more.recovery().rnr_asked.count() == 0)
     }
 
     /// Drops detail. Counts stay exact, and bounds correct. Returns how many PSNs of READs may still be answered without being
@@ -707,8 +566,8 @@ impl Requests {
 
     /// Keeps only the first few episodes, and the last one.
     pub(crate) fn shed_episodes(&mut self) {
-        if let Some(rare) = self.more.as_mut().and_then(|more| more.rare.get_mut()) {
-            rare.shed_episodes();
+        if let Some(recovery) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) {
+            recovery.shed_episodes();
         }
     }
 
@@ -718,8 +577,8 @@ impl Requests {
         let Some(more) = &mut self.more else { return };
         more.ack_rtt.shed();
         more.completion.shed();
-        if let Some(rare) = more.rare.get_mut() {
-            rare.distributions_mut().into_iter().for_each(Distribution::shed);
+        if let Some(recovery) = more.recovery.get_mut() {
+            recovery.distributions_mut().into_iter().for_each(Distribution::shed);
         }
     }
 
@@ -732,12 +591,12 @@ impl Requests {
     }
 
     /// What it may wait for, before its packet with the PSN `next`.
-    pub(crate) fn lull(&self, next: u64) -> Lull {
+    pub(crate) fn state_before(&self, next: u64) -> RequesterState {
         let trouble = self.trouble.get();
         let refused = trouble.and_then(|trouble| trouble.not_ready).filter(|refused| refused.x >= self.una);
         let is_asked = trouble.is_some_and(|trouble| trouble.asked.is_some_and(|asked| asked.x >= self.una));
-        let last = || Some(self.more.as_ref()?.rare.get()?.episodes.last()?.trigger);
-        Lull {
+        let last = || Some(self.more.as_ref()?.recovery.get()?.episodes.last()?.trigger);
+        RequesterState {
             start: self.seq.start_time,
             from: self.seq.last_time,
             hi: next,
@@ -894,9 +753,9 @@ impl Requests {
         if resent == 0 {
             return;
         }
-        let triggers = &self.counts.triggers;
+        let triggers = &self.counts.trouble().triggers;
         let [episodes, naks] = [triggers.iter().sum(), triggers[Trigger::Nak as usize]].map(u64::from);
-        let spurious = u64::from(self.counts.spurious);
+        let spurious = u64::from(self.counts.trouble().spurious);
         self.counts.widen(Place::AckPath, episodes + spurious + self.acks_not_seen);
         if episodes > naks {
             self.counts.widen(Place::Downstream, resent);
@@ -918,7 +777,7 @@ impl Requests {
             .evidence()
             .filter(|&(class, by, _)| (class, by) == (Class::LateOriginal, Evidence::Timer));
         let by_time: u64 = by_time.map(|(_, _, packets)| packets).sum();
-        let timeouts = u64::from(self.counts.triggers[Trigger::Timeout as usize]);
+        let timeouts = u64::from(self.counts.trouble().triggers[Trigger::Timeout as usize]);
         self.counts.lost(Place::Upstream, 0, if by_time > 0 { by_time + timeouts } else { 0 });
         let resent = self.counts.of(Class::Retransmission);
         if config.is_sparse || self.seq.is_sparse() {

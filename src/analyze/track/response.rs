@@ -4,12 +4,13 @@ use std::{collections::VecDeque, ops::Range};
 
 use super::{
     class::{ALL, Counts, Evidence, Place},
+    config::TrackConfig,
     copies::{Copying, Repetitions, Verdict},
     history::History,
     on_demand::{OnDemand, quiet},
     order::IdOrder,
     push_last,
-    request::{Requests, RunState, TrackConfig},
+    request::{Requests, RunState},
     sequence::Sequence,
     step::{Context, Packet, Resolved, Step},
 };
@@ -287,7 +288,10 @@ impl Responses {
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "each is one thing that a packet of the responses is judged by"
+    )]
     fn take_in(
         &mut self,
         p: &Packet,
@@ -366,8 +370,8 @@ impl Responses {
     }
 
     fn again(&mut self, p: &Packet, step: &Step) {
-        self.counts.retransmitted_bytes += p.bytes as u64;
-        self.counts.overtaken_again += step.overtaken as u64;
+        self.counts.trouble_mut().retransmitted_bytes += p.bytes as u64;
+        self.counts.trouble_mut().overtaken_again += step.overtaken as u64;
         self.read.skipped += step.skipped;
         if step.went_back {
             self.counts.triggered(self.read.trigger());

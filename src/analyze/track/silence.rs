@@ -80,7 +80,7 @@ pub(crate) struct Asked {
 
 /// The state of a requester before a packet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lull {
+pub(crate) struct RequesterState {
     pub(crate) start: i64,
     /// Time of its last packet.
     pub(crate) from: i64,
@@ -95,10 +95,10 @@ pub(crate) struct Lull {
     pub(crate) trouble: Option<Trigger>,
 }
 
-impl Lull {
+impl RequesterState {
     /// The silence that a packet at this time ends.
     pub(crate) fn end(self, flow: FlowId, to: i64, frame: u64, (interface, path_tag): (u16, u64)) -> Silence {
-        let Lull { start, from, answered, is_answered, hears, messages, rtt, .. } = self;
+        let RequesterState { start, from, answered, is_answered, hears, messages, rtt, .. } = self;
         Silence {
             flow,
             frame,

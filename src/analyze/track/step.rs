@@ -147,14 +147,15 @@ impl Resolved {
         counts.decided(self.class, self.evidence);
         match self.class {
             Class::Retransmission => {
-                counts.retransmitted_bytes += fill.bytes as u64;
-                counts.overtaken_again += fill.overtaken as u64;
+                counts.trouble_mut().retransmitted_bytes += fill.bytes as u64;
+                counts.trouble_mut().overtaken_again += fill.overtaken as u64;
                 counts.lost(Place::Upstream, proved.min(perhaps), perhaps);
             }
             Class::LateOriginal => {
-                counts.max_extent = counts.max_extent.max(fill.extent);
+                let trouble = counts.trouble_mut();
+                trouble.max_extent = trouble.max_extent.max(fill.extent);
                 let late = (fill.time - fill.hole_time).max(0) as u64;
-                counts.max_late_ns = counts.max_late_ns.max(late);
+                trouble.max_late_ns = trouble.max_late_ns.max(late);
             }
             Class::Ambiguous => counts.lost(Place::Upstream, 0, 1),
             _ => {}

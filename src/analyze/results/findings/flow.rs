@@ -237,7 +237,7 @@ pub(super) fn reordering(subject: &Subject<'_>, _: Bounds) -> (String, Vec<u64>)
 }
 
 pub(super) fn timeout(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
-    let seen = subject.flow().requests.more.as_deref().map_or(&[][..], |more| &more.timeouts[..]);
+    let seen = subject.flow().requests.more.as_deref().map_or(&[][..], |more| &more.recovery().timeouts[..]);
     let longest = seen.iter().max_by_key(|timeout| timeout.waited_ns);
     let waited = longest.map_or_else(String::new, |timeout| {
         let exponent = timeout.nearest_exponent;

@@ -33,8 +33,8 @@ impl Sums {
         self.ip_id[flow.ids.numbering() as usize] += 1;
         let (requests, responses) = (&flow.requests, &flow.responses);
         for counts in [&requests.counts, &responses.counts] {
-            self.reordering_packets = self.reordering_packets.max(counts.max_extent.into());
-            self.reordering_ns = self.reordering_ns.max(counts.max_late_ns);
+            self.reordering_packets = self.reordering_packets.max(counts.trouble().max_extent.into());
+            self.reordering_ns = self.reordering_ns.max(counts.trouble().max_late_ns);
         }
         for seq in
             [&requests.seq, &responses.read.seq].into_iter().filter(|seq| is_reliable && seq.is_started())

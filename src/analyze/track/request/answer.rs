@@ -139,8 +139,9 @@ impl Requests {
         let (goodput, rtt) = (self.goodput, self.rtt_min);
         if let Some(more) = &mut self.more
             && let Some(passed) = more.marks.pass(time, goodput, rtt)
-            && let Some(rare) = more.rare.get_mut()
-            && let Some(last) = rare.episodes.last_mut().filter(|last| last.recovered == Some(passed.since))
+            && let Some(recovery) = more.recovery.get_mut()
+            && let Some(last) =
+                recovery.episodes.last_mut().filter(|last| last.recovered == Some(passed.since))
         {
             last.goodput_after = passed.rate();
         }
@@ -212,7 +213,7 @@ impl Requests {
             }
         }
         if let Some(since) = cause_time {
-            self.more().nak_generation.add((response.time - since).max(0) as u64);
+            self.more().recovery_mut().nak_generation.add((response.time - since).max(0) as u64);
         }
         // A repeated NAK requests nothing new. Another NAK may come before the answer to this one.
         let trouble = &mut *self.trouble;
@@ -229,7 +230,7 @@ impl Requests {
     #[cold]
     pub(crate) fn rnr(&mut self, x: u64, timer_us: u32, response: &Response) {
         let timer_ns = timer_us as u64 * 1000;
-        self.more().rnr_asked.add(timer_ns);
+        self.more().recovery_mut().rnr_asked.add(timer_ns);
         self.trouble.asked_time = response.time;
         self.trouble.not_ready = Some(NotReady { x, time: response.time, timer_ns });
         self.responder.not_ready(x);
@@ -273,13 +274,13 @@ impl Requests {
         read.complete |= is_complete;
         if let Some(took) = first {
             config.measures.add(What::ReadFirst, x, sent, response.time);
-            self.more().read_first.add(took.max(0) as u64);
+            self.more().recovery_mut().read_first.add(took.max(0) as u64);
             let short = took.clamp(0, u32::MAX as i64) as u32;
             self.rtt_min = Some(self.rtt_min.map_or(short, |min| min.min(short)));
         }
         if let Some(took) = last {
             config.measures.add(What::ReadLast, x, sent, response.time);
-            self.more().read_last.add(took.max(0) as u64);
+            self.more().recovery_mut().read_last.add(took.max(0) as u64);
         }
         if is_complete {
             config.measures.add(What::Message, x, sent, response.time);

@@ -129,7 +129,7 @@ impl Requests {
         if !self.is_recovering {
             return None;
         }
-        self.more.as_mut()?.episodes.last_mut().filter(|episode| episode.recovered.is_none())
+        self.more.as_mut()?.recovery_mut().episodes.last_mut().filter(|episode| episode.recovered.is_none())
     }
 
     /// Counts the verdicts on packets that waited.
@@ -168,7 +168,7 @@ impl Requests {
                     }
                 }
                 Class::LateOriginal if self.responder.was_asked(fill.x) => {
-                    self.counts.reordered_then_nak += 1
+                    self.counts.trouble_mut().reordered_then_nak += 1
                 }
                 _ => {}
             }
@@ -185,7 +185,9 @@ impl Requests {
     #[cold]
     pub(crate) fn recovering(&self, history: History, x: u64, end: u64) -> History {
         let history = History { is_acknowledged: end <= self.una, ..history };
-        let Some(episode) = self.more.as_ref().and_then(|more| more.episodes.last()) else { return history };
+        let Some(episode) = self.more.as_ref().and_then(|more| more.recovery().episodes.last()) else {
+            return history;
+        };
         // Of the packets that a sender repeats, the first one was lost; those behind it, nobody knows.
         let lost = episode.place.filter(|_| history.frame == episode.first_frame).unwrap_or_default();
         let is_behind = history.previous.is_some() && x > episode.x && !history.is_acknowledged;
@@ -198,8 +200,8 @@ impl Requests {
         let p = &request.packet;
         let x = step.x;
         let end = x + p.n as u64;
-        self.counts.retransmitted_bytes += p.bytes as u64;
-        self.counts.overtaken_again += step.overtaken as u64;
+        self.counts.trouble_mut().retransmitted_bytes += p.bytes as u64;
+        self.counts.trouble_mut().overtaken_again += step.overtaken as u64;
         if step.skipped > 0 {
             self.trouble.skipped += step.skipped;
         }
@@ -218,7 +220,7 @@ impl Requests {
             lost.resent = Some(p.time);
         }
         if end <= self.una {
-            self.counts.spurious += 1;
+            self.counts.trouble_mut().spurious += 1;
         }
         // A sender that repeats single packets goes on to the next one asked for.
         let asked = self.trouble.get().and_then(|trouble| trouble.asked).is_some_and(|nak| nak.x == x);
@@ -227,7 +229,7 @@ impl Requests {
             self.begin((x, end), (sent, p.time), p.frame, step.before, None, config);
         }
         let una = self.una;
-        if let Some(episode) = self.more.as_mut().and_then(|more| more.episodes.last_mut()) {
+        if let Some(episode) = self.more.as_mut().and_then(|more| more.recovery_mut().episodes.last_mut()) {
             episode.packets += 1;
             episode.bytes += p.bytes as u64;
             // Packets after the missing one had arrived, as far as the tap shows.
@@ -289,30 +291,19 @@ impl Requests {
         let asked = trouble.asked.take_if(|nak| x >= nak.x && x <= nak.hi.max(nak.x) && nak.time <= time);
         let asked = asked.or_else(|| trouble.asked_before.take_if(|nak| nak.x == x && nak.time <= time));
         let not_ready = trouble.not_ready.take_if(|rnr| rnr.x == x && rnr.time <= time);
-        let read = self.reads.place(x).map(|at| self.reads.list[at]);
-        let since_sent = time - sent;
         let waited = time - self.last_progress.max(before.map_or(i64::MIN, |(sent, _)| sent));
-        let asked_time = self.trouble.asked_time;
         let has_waited = waited >= self.timeout_floor(config)
-            || since_sent >= self.rtt_min.map_or(0, i64::from).max(SHORTEST_TIMER_NS);
-        let trigger = if not_ready.is_some() {
-            Trigger::Rnr
-        } else if asked.is_some() {
-            Trigger::Nak
-        } else if read.is_some()
-            && (self.reads.out_of_sequence || self.reads.list.iter().any(|read| read.next > x + 1))
-            && time - self.reads.last_time < self.patience(config)
-        {
+            || time - sent >= self.rtt_min.map_or(0, i64::from).max(SHORTEST_TIMER_NS);
+        let may_have_timed_out = has_waited || is_coarse(sent, time) && time > self.trouble.asked_time;
+        let trigger = match (not_ready, asked) {
+            (Some(_), _) => Trigger::Rnr,
+            (_, Some(_)) => Trigger::Nak,
             // A later response passed the tap: the requester noticed the gap at once.
-            Trigger::ImpliedNak
-        } else if self.acks_seen == 0 {
-            Trigger::Unknown
-        } else if has_waited || is_coarse(sent, time) && time > asked_time {
+            _ if self.implies_nak(x, time, config) => Trigger::ImpliedNak,
             // No NAK came. An acknowledgement that passed the tap may have been lost before the sender. A coarse clock does not
             // show the wait.
-            Trigger::Timeout
-        } else {
-            Trigger::Unknown
+            _ if self.acks_seen > 0 && may_have_timed_out => Trigger::Timeout,
+            _ => Trigger::Unknown,
         };
         self.counts.triggered(trigger);
         if let Some(reads) = self.reads.get_mut() {
@@ -348,7 +339,7 @@ impl Requests {
             Trigger::Nak => {
                 if let Some(nak) = asked {
                     let reaction = (time - nak.time).max(0) as u64;
-                    self.more().nak_reaction.add(reaction);
+                    self.more().recovery_mut().nak_reaction.add(reaction);
                     if nak.downstream {
                         (episode.place, episode.certain) = (Some(Place::Downstream), true);
                     }
@@ -357,21 +348,18 @@ impl Requests {
             Trigger::Rnr => {
                 if let Some(rnr) = not_ready {
                     let waited = (time - rnr.time).max(0) as u64;
-                    let more = self.more();
-                    more.rnr_waited.add(waited);
-                    more.rnr_stalled += waited;
-                    more.rnr_early += (waited < rnr.timer_ns) as u64;
+                    let recovery = self.more().recovery_mut();
+                    recovery.rnr_waited.add(waited);
+                    recovery.rnr_stalled += waited;
+                    recovery.rnr_early += (waited < rnr.timer_ns) as u64;
                 }
             }
             Trigger::Timeout if place.is_none() => {
-                let exponent = nearest_exponent(waited.max(0) as u64);
-                let more = self.more();
-                if has_waited && more.timeouts.len() < MAX_TIMEOUTS {
-                    more.timeouts.push(report::Timeout {
-                        frame,
-                        waited_ns: waited.max(0) as u64,
-                        nearest_exponent: exponent,
-                    });
+                let waited_ns = waited.max(0) as u64;
+                let timeouts = &mut self.more().recovery_mut().timeouts;
+                if has_waited && timeouts.len() < MAX_TIMEOUTS {
+                    let nearest_exponent = nearest_exponent(waited_ns);
+                    timeouts.push(report::Timeout { frame, waited_ns, nearest_exponent });
                 }
                 if end <= self.una {
                     // Its acknowledgement had passed the tap: it was lost later, or came too late for the timer.
@@ -387,22 +375,21 @@ impl Requests {
             }
         }
         self.is_recovering = true;
-        let more = self.more();
-        if more.episodes.len() < MAX_EPISODES {
-            more.episodes.push(episode);
-        } else {
-            more.episodes_dropped += 1;
-            // Packets are added to the last episode.
-            if let Some(last) = more.episodes.last_mut() {
-                *last = episode;
-            }
-        }
+        self.more().recovery_mut().keep_episode(episode);
+    }
+
+    /// Whether a later READ response passed the tap lately, so that the requester of this PSN noticed the gap.
+    fn implies_nak(&self, x: u64, time: i64, config: &TrackConfig) -> bool {
+        self.reads.place(x).is_some()
+            && (self.reads.out_of_sequence || self.reads.list.iter().any(|read| read.next > x + 1))
+            && time - self.reads.last_time < self.patience(config)
     }
 
     /// How long a requester may take to ask again after a READ response. Some are slow: without acknowledgements, the times of
     /// READs are the only measure.
     fn patience(&self, config: &TrackConfig) -> i64 {
-        let first = self.more.as_ref().and_then(|more| more.read_first.quantile(0.99)).unwrap_or(0);
+        let first =
+            self.more.as_ref().and_then(|more| more.recovery().read_first.quantile(0.99)).unwrap_or(0);
         self.timeout_floor(config).max(thrice(first))
     }
 

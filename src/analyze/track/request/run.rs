@@ -373,7 +373,7 @@ impl Requests {
         match (&self.more, self.rtt_min) {
             (Some(more), Some(rtt)) => {
                 // The first mark after an episode shows its goodput, so the requests need it at once.
-                let recovered = more.episodes.last().and_then(|last| last.recovered);
+                let recovered = more.recovery().episodes.last().and_then(|last| last.recovered);
                 let is_over = recovered.is_none_or(|recovered| recovered < more.marks.last());
                 let apart = is_over.then(|| Marks::apart(rtt)).flatten()?;
                 Some(MayWait { psns, due: more.marks.due(rtt), apart })

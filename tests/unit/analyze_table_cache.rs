@@ -1,4 +1,4 @@
-//! Tests of `src/analyze/table/mod.rs`.
+//! Tests of `src/analyze/table/cache.rs`.
 
 use super::*;
 

@@ -1,0 +1,25 @@
+//! What the trackers of all flows share.
+
+use super::{copies::Copying, history::Histories, measured::Measures};
+
+/// What the trackers of all flows share.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct TrackConfig {
+    pub(crate) late_ns: i64,
+    /// All queue pairs' acknowledgement timeout, where the user says it.
+    pub(crate) ack_timeout_ns: Option<i64>,
+    /// The lags of capture duplicates.
+    pub(crate) copying: Copying,
+    /// What metrics are to be told of.
+    #[serde(skip)]
+    pub(crate) histories: Histories,
+    /// Latencies one by one.
+    #[serde(skip)]
+    pub(crate) measures: Measures,
+    /// The capture missed at least so many packets: what is missing need not have been lost on the network.
+    pub(crate) missed: u64,
+    /// It has only a part of the packets, of all flows.
+    pub(crate) is_sparse: bool,
+    /// Its times are coarser than round trips: they prove nothing.
+    pub(crate) is_coarse: bool,
+}

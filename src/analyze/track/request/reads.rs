@@ -1,0 +1,79 @@
+//! READs and atomics that wait for their responses.
+
+use std::collections::VecDeque;
+
+use crate::{analyze::track::on_demand::quiet, heap::heap, stored::roomy};
+
+/// A READ or atomic whose response is still to come, or came recently.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Read {
+    pub(crate) first: u64,
+    /// One past its last PSN.
+    pub(crate) end: u64,
+    pub(crate) time: i64,
+    /// One past the last response PSN seen in order.
+    pub(crate) next: u64,
+    /// When its first response came.
+    pub(super) answered: bool,
+    /// Responses seen, each once.
+    pub(super) seen: u64,
+    /// Its last response came, and the READ was requested once.
+    pub(super) ended: bool,
+    pub(super) complete: bool,
+    pub(super) retried: bool,
+    /// When it was requested again.
+    pub(super) again: i64,
+}
+
+impl Read {
+    /// Whether it has a single PSN, and an answer.
+    pub(crate) fn is_answered_alone(&self) -> bool {
+        self.answered && self.end - self.first == 1
+    }
+
+    /// Whether a response with this PSN belongs to it.
+    pub(super) fn has(&self, x: u64) -> bool {
+        self.first <= x && x < self.end
+    }
+}
+
+/// State that only flows with READs or atomics need.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(super) struct Reads {
+    #[serde(with = "roomy")]
+    pub(super) list: VecDeque<Read>,
+    /// No READ of the list ends beyond this PSN.
+    pub(super) end: u64,
+    /// The list is not in the order of PSNs.
+    pub(super) in_disorder: bool,
+    /// A response beyond the expected one passed the tap.
+    pub(super) out_of_sequence: bool,
+    /// When the last response passed the tap.
+    pub(super) last_time: i64,
+    /// A response came whose request was not seen.
+    pub(super) unasked: bool,
+    /// The length of one was cut off.
+    pub(super) any_cut: bool,
+    /// A READ whose number of PSNs is a guess, and its length.
+    pub(super) guess: Option<(u64, u32)>,
+}
+
+quiet!(Reads);
+
+impl Reads {
+    /// The position of the last READ with this PSN. If one ends before it, so do all READs before that one.
+    #[inline(always)]
+    pub(super) fn place(&self, x: u64) -> Option<usize> {
+        let is_last = |read: &Read| read.end <= x && !self.in_disorder;
+        let at = self.list.iter().rposition(|read| read.has(x) || is_last(read))?;
+        self.list.get(at).filter(|read| read.has(x)).map(|_| at)
+    }
+
+    /// The READs that do not end before this PSN, and perhaps others.
+    pub(super) fn from(&self, x: u64) -> impl Iterator<Item = &Read> {
+        let before = self.list.iter().rposition(|read| read.end <= x).filter(|_| !self.in_disorder);
+        self.list.range(before.map_or(0, |before| before + 1)..)
+    }
+}
+
+heap! { Reads { list } Read {} }

@@ -1,0 +1,90 @@
+//! What is measured of the answers to requests, and of recoveries.
+
+use super::recovery::{Episode, MAX_EPISODES};
+use crate::{
+    analyze::track::{
+        distribution::{Distribution, Tracked},
+        goodput::Marks,
+        on_demand::{OnDemand, quiet},
+    },
+    heap::heap,
+    report,
+    stored::roomy,
+};
+
+/// State that only flows with answers need.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct AnswerStats {
+    pub(crate) ack_rtt: Tracked,
+    pub(crate) completion: Distribution,
+    pub(super) marks: Marks,
+    pub(super) recovery: OnDemand<RecoveryStats>,
+}
+
+/// State that only flows with READs, NAKs or timeouts need.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(crate) struct RecoveryStats {
+    pub(crate) read_first: Distribution,
+    pub(crate) read_last: Distribution,
+    pub(crate) nak_generation: Distribution,
+    pub(crate) nak_reaction: Distribution,
+    pub(crate) rnr_asked: Distribution,
+    pub(crate) rnr_waited: Distribution,
+    pub(crate) rnr_early: u64,
+    pub(crate) rnr_stalled: u64,
+    #[serde(with = "roomy")]
+    pub(crate) timeouts: Vec<report::Timeout>,
+    #[serde(with = "roomy")]
+    pub(crate) episodes: Vec<Episode>,
+    /// Number of episodes that are not kept.
+    pub(crate) episodes_dropped: u64,
+}
+
+quiet!(RecoveryStats);
+
+impl AnswerStats {
+    /// What is known of recoveries: nothing, if it is not written to.
+    pub(crate) fn recovery(&self) -> &RecoveryStats {
+        &self.recovery
+    }
+
+    /// What is known of recoveries, for changes: it is allocated.
+    pub(crate) fn recovery_mut(&mut self) -> &mut RecoveryStats {
+        &mut self.recovery
+    }
+}
+
+impl RecoveryStats {
+    pub(super) fn distributions_mut(&mut self) -> [&mut Distribution; 6] {
+        let RecoveryStats {
+            read_first, read_last, nak_generation, nak_reaction, rnr_asked, rnr_waited, ..
+        } = self;
+        [read_first, read_last, nak_generation, nak_reaction, rnr_asked, rnr_waited]
+    }
+
+    /// Keeps only the first few episodes, and the last one, which may not be over.
+    pub(super) fn shed_episodes(&mut self) {
+        const FEW: usize = 4;
+        let last = self.episodes.len().saturating_sub(1);
+        self.episodes_dropped += self.episodes.drain(FEW.min(last)..last).count() as u64;
+        self.episodes.shrink_to_fit();
+    }
+
+    /// Keeps an episode, instead of the last one if there are too many: packets are added to the last episode.
+    pub(super) fn keep_episode(&mut self, episode: Episode) {
+        if self.episodes.len() < MAX_EPISODES {
+            return self.episodes.push(episode);
+        }
+        self.episodes_dropped += 1;
+        if let Some(last) = self.episodes.last_mut() {
+            *last = episode;
+        }
+    }
+}
+
+heap! {
+    AnswerStats { ack_rtt, completion, recovery }
+    RecoveryStats { read_first, read_last, nak_generation, nak_reaction, rnr_asked, rnr_waited, episodes, timeouts }
+    Episode {}
+    report::Timeout {}
+}
