@@ -2,10 +2,7 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use super::{
-    Flow, Stream, View,
-    figure::{Column, Part},
-};
+use super::{Flow, Stream, View, figure::Column};
 use crate::grammar::units;
 
 /// The order of flows: the largest value first.
@@ -56,7 +53,7 @@ impl Sort {
             Sort::OutOfOrder => const { Column::named("out_of_order") },
             Sort::Losses => const { Column::named("lost") },
             Sort::Marks => const { Column::named("ecn_ce") },
-            Sort::Latency => const { Column::part("ack_rtt", Part::P99) },
+            Sort::Latency => const { Column::named("ack_rtt.p99") },
             Sort::Time => return None,
         })
     }

@@ -139,14 +139,14 @@ terms! {
 
     /// The evidence for the class of a retransmitted, late or twice recorded packet.
     Evidence {
-        IpId = "ip_id": "The sender's IPv4 identifications: they give the order of sending, and tell one transmission from another.",
-        SeenBefore = "seen_before": "This PSN was recorded before.",
+        IpId = "ip_id" "IPv4 identifications": "The sender's IPv4 identifications: they give the order of sending, and tell one transmission from another.",
+        SeenBefore = "seen_before" "seen before": "This PSN was recorded before.",
         Run = "run": "The packets around it: a sender that goes back retransmits a run of packets and continues; copies and late packets come between new ones.",
-        RoundTrip = "round_trip": "It came sooner than any answer can.",
+        RoundTrip = "round_trip" "round trip": "It came sooner than any answer can.",
         Nak = "nak": "A NAK asked for it, and it was acknowledged afterwards.",
         Timer = "timer": "It came so late that only a timeout explains it, or too soon for one.",
         Distance = "distance": "How many packets lie between it and the newest one. The capture has few of the packets, so that nothing better is known.",
-        Lag = "copy_lag": "The lag at which this capture records packets twice.",
+        Lag = "copy_lag" "lag of copies": "The lag at which this capture records packets twice.",
         Vantage = "vantage": "It was recorded at another place: another interface, or another TTL.",
         Msn = "msn": "The message number of an acknowledgement, which only counts up.",
     }

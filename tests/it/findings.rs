@@ -140,7 +140,7 @@ fn of_several_links(found: &mut Found) {
     let all = [
         ("pause-tree", file("pause-tree")),
         ("pause-deadlock", file("pause-deadlock")),
-        ("a pause that nobody heeds", ignored.to_owned()),
+        ("a pause that nobody honors", ignored.to_owned()),
     ];
     for (name, text) in all {
         let run = sim::run(&Scenario::parse(&text).unwrap()).unwrap();

@@ -153,7 +153,7 @@ fn every_frame_has_one_class() {
     });
 }
 
-/// One message more for each of these flows is sent again, and all of these packets wait for their verdict at the same time.
+/// One message more for each of these flows is retransmitted, and all of these packets wait for their verdict at the same time.
 #[test]
 fn verdicts_on_many_packets_at_once_reach_their_messages() {
     const FLOWS: u32 = 20_000;
@@ -177,6 +177,6 @@ fn verdicts_on_many_packets_at_once_reach_their_messages() {
     let mut ended = analysis.end();
     ended.metric_mut::<Messages>().expect("it was given").end();
     let retransmits: u64 = ended.report().flows.iter().map(|flow| flow.requests.retransmits).sum();
-    assert_eq!(retransmits, FLOWS as u64, "or nothing was sent again");
+    assert_eq!(retransmits, FLOWS as u64, "or nothing was retransmitted");
     assert_eq!(resent.load(Ordering::Relaxed), retransmits);
 }

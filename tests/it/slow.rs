@@ -111,7 +111,7 @@ fn pauses_of_another_priority_stop_nothing() {
             "{traffic}[[pause]]\nfrom = \"right\"\npriority = {priority}\nat = \"100us\"\nhold = \"400us\"\n"
         )
     };
-    // Nobody heeds this pause, of the priority of the data: the sender goes on in it as before.
+    // Nobody honors this pause, of the priority of the data: the sender goes on in it as before.
     for priority in [3, 4] {
         let report = report(&of(priority), Some(100));
         let flow = &report.head.slow_flows[0];
@@ -363,7 +363,7 @@ fn cnps_throttle_the_data_of_reads() {
     assert_eq!((flow.cause, flow.space), (Some(TimeCause::Throttled), Space::Response), "{flow:?}");
     let truth = flow.lasted_ns - flow.wire_bytes * 8 / 100;
     assert!(ns(&flow, TimeCause::Throttled).abs_diff(truth) * 50 < truth, "{flow:?}");
-    // One that takes no notice sends all the time.
+    // One that ignores CNPs sends all the time.
     assert_eq!(report(&text("none"), Some(100)).head.slow_flows, []);
 }
 

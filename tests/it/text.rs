@@ -1,7 +1,7 @@
 //! Reports as text: what an engineer reads, from reports made by hand.
 
 use rdmawire::report::{
-    Interval, Pause, Renderer, Report, Sort, Storm, find_flow, sorted,
+    self, Interval, Pause, Renderer, Report, Sort, Storm, find_flow, sorted,
     text::{Options, Text},
     trouble,
 };
@@ -139,4 +139,40 @@ fn lists_are_cut_and_say_so() {
     assert!(cut.contains("Intervals  of 1.00 ms\n") && cut.contains("  and 10 more (--json has all)\n"));
     let all = text(&report, Options { top: 0, ..plain(100) });
     assert!(all.contains("Flows  25 by trouble\n") && !all.contains("--top 0"));
+}
+
+/// JSON has words with underscores; people read others.
+#[test]
+fn terms_have_words_for_text() {
+    fn check<T: Copy>(all: &[T], words: fn(T) -> &'static str, name: fn(T) -> &'static str) {
+        for &term in all {
+            assert!(!words(term).is_empty() && !words(term).contains('_'), "{}", name(term));
+        }
+    }
+    macro_rules! vocabularies {
+        ($($name:ident)+) => { $(check(&report::$name::ALL, report::$name::words, report::$name::name);)+ };
+    }
+    vocabularies! {
+        Service Encapsulation PairedBy Visibility Coverage Class Evidence IpId Trigger Location Space RecoveryMode MtuBy Pacing Fate
+        OrderBy PriorityBy PauseEnd PauseFault KnownBy BurstEffect TimeCause Reason
+    }
+    assert_eq!(report::RecoveryMode::GoBackN.words(), "go-back-N");
+    assert_eq!(report::Location::AckPath.words(), "ACK path");
+}
+
+#[test]
+fn counts_agree_with_their_nouns() {
+    use rdmawire::report::units::several;
+    let all = [
+        (0, "packet"),
+        (1, "packet"),
+        (1_234_567, "packet"),
+        (2, "copy"),
+        (1, "copy"),
+        (2, "class"),
+        (2, "key"),
+    ];
+    let written = all.map(|(n, noun)| several(n, noun));
+    let right = ["0 packets", "1 packet", "1,234,567 packets", "2 copies", "1 copy", "2 classes", "2 keys"];
+    assert_eq!(written, right);
 }

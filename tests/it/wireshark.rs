@@ -212,7 +212,7 @@ fn wireshark_finds_the_interfaces() {
     if !has_wireshark("tshark") {
         return;
     }
-    // Root's Wireshark does not heed the variable.
+    // Root's Wireshark ignores the variable.
     let (user, path) = ("65534", &extcap);
     let mut tshark = match printed(Command::new("id").arg("-u")).trim() {
         "0" => {

@@ -253,7 +253,7 @@ impl Figure {
 
 /// A part of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+enum Part {
     Min,
     P50,
     P99,
@@ -315,14 +315,9 @@ impl Column {
         })
     }
 
-    /// The column of the figure of flows with this name. A name that no figure has is an error of the compiler.
+    /// The column of a figure of flows, or of a part of its distribution. A name that no figure has is an error of the compiler.
     pub(crate) const fn named(name: &str) -> Column {
-        Column { figure: table::named(name), part: None }
-    }
-
-    /// A part of the distribution with this name.
-    pub(crate) const fn part(name: &str, part: Part) -> Column {
-        Column { figure: table::named(name), part: Some(part) }
+        table::named(name)
     }
 
     /// The head of the column.

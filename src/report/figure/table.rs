@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    Figure, Get, Natural, Unit,
+    Column, Figure, Get, Natural, Part, Unit,
     losses::{lost, on_network},
     otg,
     value::{Range, Value},
@@ -31,25 +31,37 @@ macro_rules! label {
     };
 }
 
-/// The figure of flows with this name, in tables or in rules.
-pub(super) const fn named(name: &str) -> &'static Figure {
+/// The figure of flows with this name, or a part of its distribution: "ack_rtt.p99".
+pub(super) const fn named(name: &str) -> Column {
     let mut at = 0;
     while at < FIGURES.len() + COLUMNS.len() {
         let figure = if at < COLUMNS.len() { &COLUMNS[at] } else { &FIGURES[at - COLUMNS.len()] };
-        if is_same(figure.names[0].as_bytes(), name.as_bytes()) {
-            return figure;
+        let own = figure.names[0];
+        if own.len() == name.len() && starts(name, own, 0) {
+            return Column { figure, part: None };
+        }
+        let mut part =
+            if matches!(figure.get, Get::Summary(_)) && starts(name, own, 0) { 0 } else { Part::ALL.len() };
+        while part < Part::ALL.len() {
+            let end = Part::NAMES[part];
+            if own.len() + 1 + end.len() == name.len() && starts(name, end, own.len() + 1) {
+                return Column { figure, part: Some(Part::ALL[part]) };
+            }
+            part += 1;
         }
         at += 1;
     }
     panic!("no figure has this name")
 }
 
-const fn is_same(a: &[u8], b: &[u8]) -> bool {
+/// Whether a name has this in it, from a place on.
+const fn starts(name: &str, with: &str, from: usize) -> bool {
+    let (name, with) = (name.as_bytes(), with.as_bytes());
     let mut at = 0;
-    while at < a.len() && at < b.len() && a[at] == b[at] {
+    while at < with.len() && from + at < name.len() && name[from + at] == with[at] {
         at += 1;
     }
-    at == a.len() && at == b.len()
+    at == with.len()
 }
 
 /// What tables show of flows, and rules do not know.

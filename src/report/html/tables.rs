@@ -14,7 +14,7 @@ use crate::report::{
     TimeCause, TrafficClass, View,
     chart::Picture,
     clean,
-    figure::{self, Part, Subject, Unit, Value, bounds},
+    figure::{self, Subject, Unit, Value, bounds},
     order::first,
 };
 
@@ -189,16 +189,12 @@ struct FlowColumn {
     is_optional: bool,
 }
 
-const fn always(figure: &str) -> FlowColumn {
-    FlowColumn { figure: figure::Column::named(figure), is_optional: false }
-}
-
-const fn where_shown(figure: &str) -> FlowColumn {
-    FlowColumn { is_optional: true, ..always(figure) }
-}
-
-const fn part(figure: &str, part: Part) -> FlowColumn {
-    FlowColumn { figure: figure::Column::part(figure, part), is_optional: true }
+/// Names of figures; behind `optional`, of those whose columns are left out where they are empty.
+macro_rules! columns {
+    ($($how:ident $($name:literal)+;)+) => { &[$($(FlowColumn {
+        figure: const { figure::Column::named($name) },
+        is_optional: matches!(stringify!($how).as_bytes(), b"optional"),
+    },)+)+] };
 }
 
 impl FlowColumn {
@@ -228,37 +224,13 @@ impl FlowColumn {
     }
 }
 
-const FLOWS: &[FlowColumn] = &[
-    always("src"),
-    always("dst"),
-    always("queue_pair"),
-    always("service"),
-    always("packets"),
-    always("wire_bytes"),
-    always("trouble"),
-    always("retransmits"),
-    always("lost"),
-    always("out_of_order"),
-    where_shown("naks"),
-    where_shown("rnr_naks"),
-    where_shown("timeouts"),
-    where_shown("ecn_ce"),
-    where_shown("cnps"),
-    where_shown("icrc.bad"),
-    where_shown("ambiguous"),
-    where_shown("capture_duplicates"),
-    always("rate"),
-    always("goodput"),
-    always("goodput_bytes"),
-    part("ack_rtt", Part::P50),
-    part("ack_rtt", Part::P99),
-    part("message_completion", Part::P50),
-    part("message_completion", Part::P99),
-    part("messages.size", Part::P50),
-    where_shown("udp_src_port"),
-    where_shown("dscp"),
-    where_shown("connection"),
-];
+const FLOWS: &[FlowColumn] = columns! {
+    always "src" "dst" "queue_pair" "service" "packets" "wire_bytes" "trouble" "retransmits" "lost" "out_of_order";
+    optional "naks" "rnr_naks" "timeouts" "ecn_ce" "cnps" "icrc.bad" "ambiguous" "capture_duplicates";
+    always "rate" "goodput" "goodput_bytes";
+    optional "ack_rtt.p50" "ack_rtt.p99" "message_completion.p50" "message_completion.p99" "messages.size.p50";
+    optional "udp_src_port" "dscp" "connection";
+};
 
 const CONNECTIONS: &[Column<Connection>] = &[
     column("#", "count", "Number of the connection", |c, _| Cell::Number(c.id.into())),

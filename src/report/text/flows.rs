@@ -7,8 +7,7 @@ use super::{
     page::{Page, Paint},
 };
 use crate::report::{
-    Flow, Sort, View,
-    figure::{self, Part},
+    Flow, Sort, View, figure,
     order::first,
     units::{bits_per_second, count},
 };
@@ -30,10 +29,6 @@ const fn always(figure: &str, rank: u8) -> Column {
 
 const fn optional(figure: &str, rank: u8) -> Column {
     Column { is_optional: true, ..always(figure, rank) }
-}
-
-const fn ack_rtt(part: Part, head: &'static str, rank: u8) -> Column {
-    Column { figure: figure::Column::part("ack_rtt", part), head, rank, is_optional: true }
 }
 
 impl Column {
@@ -60,8 +55,8 @@ const COLUMNS: &[Column] = &[
     optional("ecn_ce", 4),
     optional("icrc.bad", 3),
     optional("capture_duplicates", 9),
-    ack_rtt(Part::P50, "", 8),
-    ack_rtt(Part::P99, "p99", 6),
+    optional("ack_rtt.p50", 8),
+    Column { head: "p99", ..optional("ack_rtt.p99", 6) },
 ];
 
 pub(super) fn rate(flow: &Flow, bytes: u64) -> String {
