@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::{
-    Column, Figure, Get, Natural, Part, Unit,
     losses::{lost, on_network},
     otg,
+    types::{Figure, Get, Natural, Unit},
     value::{Range, Value},
 };
 use crate::report::{
@@ -31,41 +31,8 @@ macro_rules! label {
     };
 }
 
-/// The figure of flows with this name, or a part of its distribution: "ack_rtt.p99".
-pub(super) const fn named(name: &str) -> Column {
-    let mut at = 0;
-    while at < FIGURES.len() + COLUMNS.len() {
-        let figure = if at < COLUMNS.len() { &COLUMNS[at] } else { &FIGURES[at - COLUMNS.len()] };
-        let own = figure.names[0];
-        if own.len() == name.len() && starts(name, own, 0) {
-            return Column { figure, part: None };
-        }
-        let mut part =
-            if matches!(figure.get, Get::Summary(_)) && starts(name, own, 0) { 0 } else { Part::ALL.len() };
-        while part < Part::ALL.len() {
-            let end = Part::NAMES[part];
-            if own.len() + 1 + end.len() == name.len() && starts(name, end, own.len() + 1) {
-                return Column { figure, part: Some(Part::ALL[part]) };
-            }
-            part += 1;
-        }
-        at += 1;
-    }
-    panic!("no figure has this name")
-}
-
-/// Whether a name has this in it, from a place on.
-const fn starts(name: &str, with: &str, from: usize) -> bool {
-    let (name, with) = (name.as_bytes(), with.as_bytes());
-    let mut at = 0;
-    while at < with.len() && from + at < name.len() && name[from + at] == with[at] {
-        at += 1;
-    }
-    at == with.len()
-}
-
 /// What tables show of flows, and rules do not know.
-const COLUMNS: &[Figure] = measures! {
+pub(super) const COLUMNS: &[Figure] = measures! {
     Flow {
         ["queue_pair"] as "QP" Unit::Text, Choice, |flow| Value::Word(flow.queue_pair().into()), "Queue pair that the packets go to, and its epoch.";
         ["trouble"] Unit::Count, Sum, |flow| Value::exact(order::trouble(flow)), "How much trouble the flow is in: stalls weigh most, then retransmitted and lost packets, then marks.";
@@ -77,7 +44,7 @@ const COLUMNS: &[Figure] = measures! {
 };
 
 /// What rules may name.
-pub const FIGURES: &[Figure] = measures! {
+pub(super) const FIGURES: &[Figure] = measures! {
     Flow {
         ["src"] as "from" Unit::Address, Choice, |flow| word(&flow.src), "Source address.";
         ["dst"] as "to" Unit::Address, Choice, |flow| word(&flow.dst), "Destination address.";
