@@ -318,7 +318,7 @@ fn table(name: &str) -> PyResult<Table> {
 
 /// The columns of a table: name, type, and meaning.
 #[pyfunction]
-pub(crate) fn table_columns(name: &str) -> PyResult<Vec<(String, &'static str, String)>> {
+pub(crate) fn table_columns(name: &str) -> PyResult<Vec<(String, &'static str, &'static str)>> {
     let columns = table(name)?.columns().into_iter();
     Ok(columns.map(|column| (column.name, column.kind.name(), column.doc)).collect())
 }
