@@ -219,7 +219,7 @@ struct Walk {
     problems: Vec<Problem>,
 }
 
-/// File offset, frames before it, id, text, and whether nothing behind it can be read.
+/// File offset, frames before it, id, text, and whether nothing after it can be read.
 type Problem = (u64, u64, &'static str, String, bool);
 
 fn problems_of(opened: Option<&Opened>) -> impl Iterator<Item = Problem> {
@@ -244,7 +244,7 @@ impl PacketIterator {
         py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).next())
     }
 
-    /// Damage of the capture so far: file offset, frames before it, id, text, and whether nothing behind it can be read.
+    /// Damage of the capture so far: file offset, frames before it, id, text, and whether nothing after it can be read.
     #[getter]
     fn problems(&self, py: Python<'_>) -> Vec<Problem> {
         py.detach(|| {

@@ -96,7 +96,7 @@ class PacketIterator(Iterator[Packet]):
     def __next__(self) -> Packet: ...
     @property
     def problems(self) -> List[Tuple[int, int, str, str, bool]]:
-        """Damage of the capture so far: file offset, frames before it, id, text, and whether nothing behind it can be read."""
+        """Damage of the capture so far: file offset, frames before it, id, text, and whether nothing after it can be read."""
 
 @final
 class NativeReport:

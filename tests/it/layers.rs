@@ -88,7 +88,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // What the analysis knows of a frame, as a comment on it.
     ("annotate", &["wire", "opcode", "dissect", "icrc", "capture", "report", "analyze"]),
     // Rows of packets, with what the analysis says of each.
-    ("packets", &["wire", "named", "utc", "dissect", "icrc", "capture", "report", "analyze"]),
+    ("packets", &["wire", "utc", "dissect", "icrc", "capture", "report", "analyze"]),
     // Several captures of one path: each is analyzed too.
     ("taps", &["wire", "opcode", "checksum", "dissect", "icrc", "capture", "report", "analyze"]),
     // What hosts count: a metric, and bounds from the report.
