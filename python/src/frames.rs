@@ -38,7 +38,7 @@ pub(crate) fn craft<'py>(text: &str, seed: u64, py: Python<'py>) -> PyResult<(Bo
 fn format_of(path: &std::path::Path) -> PyResult<Format> {
     let name = path.display().to_string();
     Format::of_name(&name).ok_or_else(|| {
-        let message = format!("{name}: which format? a name that ends in .pcap, .pcapng or .erf says");
+        let message = format!("{name}: cannot tell the format from the name: use .pcap, .pcapng or .erf");
         error::at(message, error::Place { file: Some(&name), ..Default::default() })
     })
 }
