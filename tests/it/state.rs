@@ -344,7 +344,8 @@ fn errors_say_what_is_wrong() {
     assert_eq!(
         error(options(), &other),
         format!(
-            "the state of version with format 6, and this is version {}: analyze the earlier captures again",
+            "the state of version with format {}, and this is version {}: analyze the earlier captures again",
+            other[8],
             env!("CARGO_PKG_VERSION")
         )
     );
