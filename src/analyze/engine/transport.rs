@@ -5,7 +5,7 @@ use crate::{
     analyze::{
         metric::{Metric, Metrics, Placed},
         model::{Class, FlowId, Space, Trigger},
-        packet::Facts,
+        packet::{Facts, key::Key},
         table::{
             connection::{Place as PlaceOfRequests, is_new_place, is_tried},
             flow::{Flow, REQUESTS, RESPONSES},
@@ -170,20 +170,8 @@ impl Tracker {
         let (opcode, psn) = (facts.opcode(), facts.psn());
         let service = opcode.service();
         let (time, frame) = (facts.time(), self.number());
-        let id = if flaw == Some(Flaw::Corrupt) {
-            // A corrupt packet proves nothing, not even that its flow exists.
-            match self.flows.find(key) {
-                Some(id) => id,
-                None => {
-                    self.strays.remember(key, facts);
-                    return (None, None, Some(Class::Corrupt));
-                }
-            }
-        } else {
-            match self.flows.touch(key) {
-                Some(id) => id,
-                None => self.begin(key, facts, metrics),
-            }
+        let Some(id) = self.flow_of(key, facts, flaw, metrics) else {
+            return (None, None, Some(Class::Corrupt));
         };
         let mut flow = self.flows.get_mut(id);
         if flow.renew || flow.was_silent(time) && flow.is_reused(opcode, psn) {
@@ -204,23 +192,7 @@ impl Tracker {
         let shape = opcode.shape();
         let operation = match (shape.operation, service.numbering()) {
             (Some(Operation::Cnp), _) => {
-                let is_recorded = flow.signals_mut().cnp_records.is_recorded(facts.interface(), time);
-                if is_recorded && self.config.copying.is_of_one_path(self.capture.rdma_packets) {
-                    return (Some(id), None, Some(Class::CaptureDuplicate));
-                }
-                flow.signals_mut().cnps += 1;
-                // Metrics count what the other flow sent before it.
-                let is_paired = flow.peer.is_some();
-                if let Some(id) = facts.ip_id() {
-                    flow.ids.push(id);
-                }
-                if is_paired {
-                    self.flows.settle_peer(id);
-                }
-                if self.window.close_if_endless() {
-                    self.flows.settle_begun();
-                }
-                return (Some(id), None, Some(Class::Unsequenced));
+                return (Some(id), None, Some(self.on_cnp(id, facts)));
             }
             (Some(operation), Numbering::InOrder) => operation,
             (None, Numbering::InOrder) | (_, Numbering::None) => {
@@ -233,14 +205,7 @@ impl Tracker {
         flow.last_psn = psn.0;
         flow.payload_bytes += payload as u64;
         if shape.payload == PayloadRule::Full {
-            let moved = match flow.peer {
-                _ if is_request => flow.requests.full_packet(payload).then_some(id),
-                Some(peer) => self.flows.get_mut(peer).requests.full_packet(payload).then_some(peer),
-                None => None,
-            };
-            if let Some(id) = moved {
-                self.connections.moved(&self.flows, id);
-            }
+            self.on_full_packet(id, is_request, payload);
         }
         let packet = Packet::of(facts, frame);
         let mut request = Request { packet, operation, position, message_bytes: facts.dma_len() };
@@ -261,6 +226,57 @@ impl Tracker {
             self.flows.get_mut(id).ids.push(ip_id);
         }
         (Some(id), Some(direction), class)
+    }
+
+    /// The flow of a packet, which may begin with it; `None` for a corrupt packet of a flow that was not seen before.
+    #[inline(always)]
+    fn flow_of(
+        &mut self,
+        key: &Key,
+        facts: &Facts,
+        flaw: Option<Flaw>,
+        metrics: &mut Metrics,
+    ) -> Option<FlowId> {
+        if flaw != Some(Flaw::Corrupt) {
+            return Some(self.flows.touch(key).unwrap_or_else(|| self.begin(key, facts, metrics)));
+        }
+        // A corrupt packet proves nothing, not even that its flow exists.
+        let known = self.flows.find(key);
+        if known.is_none() {
+            self.strays.remember(key, facts);
+        }
+        known
+    }
+
+    /// A CNP. Returns its class.
+    fn on_cnp(&mut self, id: FlowId, facts: &Facts) -> Class {
+        let flow = self.flows.get_mut(id);
+        let is_recorded = flow.signals_mut().cnp_records.is_recorded(facts.interface(), facts.time());
+        if is_recorded && self.config.copying.is_of_one_path(self.capture.rdma_packets) {
+            return Class::CaptureDuplicate;
+        }
+        flow.signals_mut().cnps += 1;
+        if let Some(id) = facts.ip_id() {
+            flow.ids.push(id);
+        }
+        // Metrics count what the other flow sent before it.
+        if flow.peer.is_some() {
+            self.flows.settle_peer(id);
+        }
+        if self.window.close_if_endless() {
+            self.flows.settle_begun();
+        }
+        Class::Unsequenced
+    }
+
+    /// A packet as long as the path MTU allows shows it to the requests that it is of, or answers.
+    fn on_full_packet(&mut self, id: FlowId, is_request: bool, payload: u32) {
+        let asking = if is_request { Some(id) } else { self.flows.peer(id) };
+        if let Some(asking) = asking
+            && self.flows.get_mut(asking).requests.full_packet(payload)
+        {
+            self.connections.moved(&self.flows, asking);
+        }
     }
 
     /// A request packet was taken: notes the silence before it, or before the repetition that waited for it. `state`: before the packet.
