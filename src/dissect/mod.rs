@@ -21,7 +21,7 @@ pub use crate::wire::{GENEVE_PORT, ROCE_PORT, VXLAN_PORT};
 use crate::{
     named::named,
     opcode::{Chain, Opcode, Transport},
-    wire::{Header, Kind, KindSet},
+    wire::{Bth, Header, Kind, KindSet},
 };
 
 /// Link type: with which header a frame begins. The numbers are the LINKTYPE values of pcap files.
@@ -126,6 +126,8 @@ pub struct Dissection<'a> {
     has: KindSet,
     /// The headers between its BTH and its payload.
     chain: &'static Chain,
+    /// One past the last of them that is there, from the BTH's first byte.
+    whole: u8,
     wire_len: u32,
     /// Where payload and pad end by the length fields, which may be beyond the captured bytes.
     body_end: u32,
@@ -169,6 +171,7 @@ pub fn dissect_with(options: Options, link: Link, frame: &[u8], wire_len: u32) -
         frame,
         has: KindSet::NONE,
         chain: Chain::NONE,
+        whole: 0,
         wire_len: wire_len.max(frame.len().min(u32::MAX as usize) as u32),
         body_end: 0,
         end: 0,
@@ -244,12 +247,19 @@ impl<'a> Dissection<'a> {
     /// Whether the frame has this header, completely.
     #[inline(always)]
     pub fn has(&self, kind: Kind) -> bool {
-        if kind.is_detail() { self.find(kind).is_some() } else { self.has.has(kind) }
+        match () {
+            () if kind.is_extended() => self.extended_at(kind).is_some(),
+            () if kind.is_detail() => self.find(kind).is_some(),
+            () => self.has.has(kind),
+        }
     }
 
     /// Where this header, or this part of the frame, starts.
     #[inline(always)]
     pub fn offset(&self, kind: Kind) -> Option<usize> {
+        if kind.is_extended() {
+            return self.extended_at(kind);
+        }
         if kind.is_detail() {
             return self.find(kind);
         }
@@ -264,11 +274,15 @@ impl<'a> Dissection<'a> {
             kind if kind.is_bth() => self.bth as usize,
             Kind::Payload => self.payload as usize,
             Kind::Icrc => self.body_end as usize,
-            _ => match self.chain.offset(kind) {
-                Some(offset) => self.bth as usize + offset,
-                None => return self.find(kind),
-            },
+            _ => return self.find(kind),
         })
+    }
+
+    #[inline(always)]
+    fn extended_at(&self, kind: Kind) -> Option<usize> {
+        let at = self.chain.offset(kind)?;
+        let is_there = at + kind.info()?.len <= self.whole as usize;
+        if is_there { Some(self.bth as usize + at) } else { None }
     }
 
     /// Finds rare kinds by a second walk. Only that walk reads management datagrams.
@@ -403,7 +417,7 @@ impl walk::Visitor for Dissection<'_> {
     const DETAIL: bool = false;
 
     #[inline(always)]
-    fn header(&mut self, kind: Kind, at: usize, _len: usize) {
+    fn header(&mut self, kind: Kind, at: usize, len: usize) {
         self.has = self.has.with(kind);
         let at = at as u16;
         match kind {
@@ -411,6 +425,7 @@ impl walk::Visitor for Dissection<'_> {
             Kind::Vlan => self.vlan = at,
             Kind::Ipv4 | Kind::Ipv6 | Kind::Grh | Kind::Rwh => self.l3 = at,
             Kind::Udp | Kind::MacControl => self.l4 = at,
+            kind if kind.is_extended() => self.whole = (at + len as u16 - self.bth) as u8,
             kind if kind.is_bth() => {
                 self.has = self.has.with(Kind::Bth);
                 self.bth = at;
@@ -426,7 +441,7 @@ impl walk::Visitor for Dissection<'_> {
 
     #[inline(always)]
     fn extended(&mut self, chain: &'static Chain, _at: usize) {
-        self.has = self.has.and(chain.set());
+        self.whole = (Bth::LEN + chain.total_len()) as u8;
     }
 
     #[cold]

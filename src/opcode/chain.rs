@@ -1,17 +1,16 @@
 //! The headers between a packet's BTH and its payload: which, and where, worked out by the compiler.
 
 use super::{Opcode, Transport};
-use crate::wire::{Bth, Header, Kind, KindSet};
+use crate::wire::{Bth, Header, Kind};
 
 /// The headers between a packet's BTH and its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chain {
-    set: KindSet,
     kinds: [Kind; MOST],
     count: u8,
     /// Bytes of all of them.
     len: u8,
-    /// Where each starts, from the BTH's first byte, by its [place](Kind::extended_place).
+    /// Where each starts, from the BTH's first byte, by its [place](Kind::extended_place); 0 where it is not there.
     at: [u8; Kind::EXTENDED],
 }
 
@@ -61,13 +60,11 @@ impl Chain {
 
     /// The headers of a table's row, without those that no flag of the BTH brings.
     const fn new(kinds: &[Kind], without: &[Kind]) -> Chain {
-        let mut chain =
-            Chain { set: KindSet::NONE, kinds: [Kind::Bth; MOST], count: 0, len: 0, at: [0; Kind::EXTENDED] };
+        let mut chain = Chain { kinds: [Kind::Bth; MOST], count: 0, len: 0, at: [0; Kind::EXTENDED] };
         let mut i = 0;
         while i < kinds.len() {
             let kind = kinds[i];
-            if let (Some(info), false) = (kind.info(), KindSet::of(without).has(kind)) {
-                chain.set = chain.set.with(kind);
+            if let (Some(info), false) = (kind.info(), is_in(kind, without)) {
                 chain.kinds[chain.count as usize] = kind;
                 chain.at[kind.extended_place()] = Bth::LEN as u8 + chain.len;
                 chain.count += 1;
@@ -92,16 +89,25 @@ impl Chain {
     /// Where this header starts, from the BTH's first byte.
     #[inline(always)]
     pub fn offset(&self, kind: Kind) -> Option<usize> {
-        if kind.is_extended() && self.set.has(kind) {
-            Some(self.at[kind.extended_place()] as usize)
-        } else {
-            None
+        if !kind.is_extended() {
+            return None;
+        }
+        match self.at[kind.extended_place()] {
+            0 => None,
+            at => Some(at as usize),
         }
     }
+}
 
-    pub(crate) fn set(&self) -> KindSet {
-        self.set
+const fn is_in(kind: Kind, kinds: &[Kind]) -> bool {
+    let mut i = 0;
+    while i < kinds.len() {
+        if kinds[i] as u8 == kind as u8 {
+            return true;
+        }
+        i += 1;
     }
+    false
 }
 
 #[cfg(test)]

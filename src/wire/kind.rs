@@ -236,10 +236,10 @@ const fn counted(tags: u8, have: bool) -> [u8; Kind::ALL.len()] {
 }
 
 /// The number of each kind's bit in a set.
-const BITS: [u8; Kind::ALL.len()] = counted(DETAIL, false);
+const BITS: [u8; Kind::ALL.len()] = counted(DETAIL | EXTENDED, false);
 const EXTENDED_PLACES: [u8; Kind::ALL.len()] = counted(EXTENDED, true);
 
-const _: () = assert!(BITS[BITS.len() - 1] < 128, "sets of kinds are words of 128 bits");
+const _: () = assert!(BITS[BITS.len() - 1] < 64, "sets of kinds are words of 64 bits");
 
 impl Kind {
     /// How many kinds of extended headers there are.
@@ -292,9 +292,15 @@ impl Kind {
     }
 }
 
-/// A set of kinds. It has no [details](Kind::is_detail).
+impl Kind {
+    const fn is_in_sets(self) -> bool {
+        self.tags() & (DETAIL | EXTENDED) == 0
+    }
+}
+
+/// A set of kinds. It has no [details](Kind::is_detail), and no [extended headers](Kind::is_extended): they follow from the operation code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct KindSet(u128);
+pub(crate) struct KindSet(u64);
 
 impl KindSet {
     pub(crate) const NONE: KindSet = KindSet(0);
@@ -311,19 +317,12 @@ impl KindSet {
     #[inline(always)]
     #[must_use]
     pub(crate) const fn with(self, kind: Kind) -> KindSet {
-        if kind.is_detail() { self } else { KindSet(self.0 | 1 << BITS[kind as usize]) }
+        if kind.is_in_sets() { KindSet(self.0 | 1 << BITS[kind as usize]) } else { self }
     }
 
     #[inline(always)]
     pub(crate) const fn has(self, kind: Kind) -> bool {
-        !kind.is_detail() && self.0 >> BITS[kind as usize] & 1 != 0
-    }
-
-    /// Those of both.
-    #[inline(always)]
-    #[must_use]
-    pub(crate) const fn and(self, others: KindSet) -> KindSet {
-        KindSet(self.0 | others.0)
+        kind.is_in_sets() && self.0 >> BITS[kind as usize] & 1 != 0
     }
 
     #[inline(always)]
