@@ -64,18 +64,17 @@ impl Analysis {
         if !self.intake.sorting.passes(record.time.0) {
             return self.push_to_sort(&Record { ..*record });
         }
-        let candidate = FastPacket::candidate(record);
-        if self.intake.is_empty()
-            && let Some((packet, rest)) = candidate
-        {
-            let verify = self.tracker.options.verify_icrc;
-            let icrc = || if verify { packet.verify(rest) } else { State::Unchecked };
-            if self.tracker.continues_run::<false>(&packet, rest.len(), icrc) {
-                return;
-            }
+        // The calls get copies, so that the originals stay in registers.
+        let Some((packet, rest)) = FastPacket::candidate(record) else {
+            return self.push_slow(&Record { ..*record });
+        };
+        let (verify, verifier) = (self.tracker.options.verify_icrc, packet.verifier(rest));
+        let icrc = move || if verify { verifier() } else { State::Unchecked };
+        let continues =
+            self.intake.is_empty() && self.tracker.continues_run::<false>(&packet, rest.len(), icrc);
+        if !continues {
+            self.push_candidate(&Record { ..*record }, &{ packet }, rest);
         }
-        // The call gets copies, so that the originals stay in registers.
-        self.push_slow(&Record { ..*record }, &{ candidate });
     }
 
     #[cold]
@@ -96,20 +95,26 @@ impl Analysis {
         self.sort(record.time.0, Held::frame(record, icrc, copy));
     }
 
-    /// A frame that continues no run, or is behind others. `candidate`: as it was read for runs.
+    /// A frame that continues no run, or is behind others: a candidate for the fast form, and the bytes behind its link header.
     #[inline(never)]
-    fn push_slow(&mut self, record: &Record<'_>, candidate: &Option<(FastPacket, &[u8])>) {
+    fn push_candidate(&mut self, record: &Record<'_>, candidate: &FastPacket, rest: &[u8]) {
         let options = &self.tracker.options;
-        if options.reference {
-            return self.push_any(record);
-        }
-        if let Some((packet, rest)) = candidate
-            && let Some(packet) =
-                packet.checked(&options.dissect, rest, || options.checked(|| packet.verify(rest)))
+        let icrc = || options.checked(|| candidate.verify(rest));
+        if !options.reference
+            && let Some(packet) = candidate.checked(&options.dissect, rest, icrc)
         {
             return self.push_or_wait(&packet);
         }
-        self.push_encap(record);
+        self.push_slow(record);
+    }
+
+    /// A frame without the fast form.
+    #[inline(never)]
+    fn push_slow(&mut self, record: &Record<'_>) {
+        match self.tracker.options.reference {
+            true => self.push_any(record),
+            false => self.push_encap(record),
+        }
     }
 
     /// A frame whose packet may have its other fast form, [`EncapPacket`].

@@ -196,7 +196,14 @@ impl FastPacket {
     /// The state of its ICRC; unchecked where the packet was cut. `rest`: the bytes behind its link header.
     #[inline(always)]
     pub(crate) fn verify(&self, rest: &[u8]) -> State {
-        verify(rest, self.total(), icrc::of_rocev2_ipv4)
+        self.verifier(rest)()
+    }
+
+    /// What tells [this](Self::verify) without the packet, which can stay in registers.
+    #[inline(always)]
+    pub(crate) fn verifier<'a>(&self, rest: &'a [u8]) -> impl FnOnce() -> State + use<'a> {
+        let total = self.total();
+        move || verify(rest, total, icrc::of_rocev2_ipv4)
     }
 
     /// The value for the field `ext_word`; `None` if the packet has no fast form. `version`: the first bits of the network header;
