@@ -48,7 +48,6 @@ impl std::error::Error for Shrunk {}
 
 /// Compressed data that does not decompress. The inner error of an [`io::Error`] of a [`Refill`].
 #[derive(Debug)]
-#[cfg_attr(not(feature = "compression"), expect(dead_code, reason = "nothing decompresses"))]
 pub(super) struct Corrupt(pub(super) String);
 
 impl fmt::Display for Corrupt {

@@ -19,10 +19,11 @@ use super::{
 use rdmawire::{
     analyze::{Analysis, Files, Options},
     capture::{
-        self, Format, Sink, Source,
+        self, Format, Record, Sink, Source,
         live::{LiveOptions, LiveSource},
     },
-    filter::Filter,
+    dissect::dissect,
+    filter::{Filter, FrameMeta},
     grammar::{print::several, units},
     report::{
         Renderer,
@@ -113,7 +114,7 @@ impl Capture {
         }
         let mut kept = 0u64;
         let read = input::each_while(&mut source, None, |number, record| {
-            if !input::matches(filter.as_ref(), number, record) {
+            if !matches(filter.as_ref(), number, record) {
                 return Ok(true);
             }
             kept += 1;
@@ -196,4 +197,12 @@ pub(super) fn open(
         };
         Ok((LiveSource::open(interface, options)?, Some(filter)))
     }
+}
+
+/// Whether a frame matches; its ICRC is verified only if the filter asks for it.
+pub(super) fn matches(filter: Option<&Filter>, number: u64, record: &Record<'_>) -> bool {
+    filter.is_none_or(|filter| {
+        let d = dissect(record.link, record.frame, record.wire_len);
+        filter.matches(&d, &FrameMeta { number, time_ns: record.time.0, icrc: None })
+    })
 }

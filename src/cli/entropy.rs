@@ -79,8 +79,8 @@ fn write(prediction: &Prediction, out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
         "\n{formula}: {}; {} with the port of another one of the same hosts",
-        several(*ports as u64, "source port"),
-        several(*colliding as u64, "connection")
+        several(*ports, "source port"),
+        several(*colliding, "connection")
     )?;
     let flows: Vec<String> = flows_per_path.iter().take(64).map(u64::to_string).collect();
     let more = if flows_per_path.len() > 64 { " ..." } else { "" };

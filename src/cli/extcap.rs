@@ -17,7 +17,12 @@ use std::{
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::{Outcome, arg::RocePorts, capture::open, end_on_ctrl_c, input, output};
+use super::{
+    Outcome,
+    arg::RocePorts,
+    capture::{matches, open},
+    end_on_ctrl_c, input, output,
+};
 use rdmawire::{
     analyze,
     annotate::{Live, OwnedFrame},
@@ -138,7 +143,7 @@ impl Extcap {
         let (sender, frames) = mpsc::sync_channel::<OwnedFrame>(BETWEEN);
         let capturing = thread::spawn(move || {
             let read = input::each_while(&mut source, None, |number, record| {
-                let is_wanted = input::matches(filter.as_ref(), number, record);
+                let is_wanted = matches(filter.as_ref(), number, record);
                 Ok(!is_wanted || sender.send(OwnedFrame::of(record)).is_ok())
             });
             (source.count_drops(), read.and_then(|read| Ok(read.all()?)))

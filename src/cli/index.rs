@@ -64,7 +64,7 @@ impl Index {
                 let number = span.add(record);
                 files.push(&options.headers(number, record)).context("cannot write the index")
             })?;
-            is_all &= read.is_all();
+            is_all &= read.was_read_whole();
             if STOP.load(Ordering::Relaxed) {
                 // Files that were begun are removed.
                 return Ok(Outcome::Failed);

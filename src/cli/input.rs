@@ -18,8 +18,6 @@ use super::say;
 use rdmawire::{
     analyze::Files,
     capture::{self, Info, Reader, Record, Source},
-    dissect::dissect,
-    filter::{Filter, FrameMeta},
     grammar::print::several,
 };
 
@@ -109,7 +107,7 @@ impl FramesRead {
     }
 
     /// Whether all could be read; prints the error if not.
-    pub(super) fn is_all(self) -> bool {
+    pub(super) fn was_read_whole(self) -> bool {
         self.all().inspect_err(|error| say(format_args!("{error}"))).is_ok()
     }
 }
@@ -152,14 +150,6 @@ pub(super) fn each_while<S: Source>(
         }
     }
     Ok(FramesRead { frames, failed })
-}
-
-/// Whether a frame matches; its ICRC is verified only if the filter asks for it.
-pub(super) fn matches(filter: Option<&Filter>, number: u64, record: &Record<'_>) -> bool {
-    filter.is_none_or(|filter| {
-        let d = dissect(record.link, record.frame, record.wire_len);
-        filter.matches(&d, &FrameMeta { number, time_ns: record.time.0, icrc: None })
-    })
 }
 
 /// The properties of the files. Damage is also printed on standard error.

@@ -143,7 +143,7 @@ impl Packets {
                 }
                 Ok(true)
             })?;
-            is_all &= read.is_all();
+            is_all &= read.was_read_whole();
             say_damage(source.info());
         }
         Ok((rows.finish()?, is_all && !STOP.load(Ordering::Relaxed)))

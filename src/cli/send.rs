@@ -14,7 +14,7 @@ use clap::Args;
 use super::{
     Outcome,
     arg::{self, within},
-    end_on_ctrl_c, input, warn_of_damage,
+    end_on_ctrl_c, warn_of_damage,
 };
 use rdmawire::{
     capture::{
@@ -288,7 +288,7 @@ fn each(
         }
         let Some(mut record) = reader.next()? else { return Ok(()) };
         number += 1;
-        if !input::matches(filter.as_ref(), number, &record) {
+        if !super::capture::matches(filter.as_ref(), number, &record) {
             continue;
         }
         // The network card adds a frame check sequence.

@@ -341,7 +341,7 @@ impl Trace<'_> {
         }
         for (ns, psn, arrow) in resends {
             let arguments = [number, ("psn", psn as u64)];
-            let resend = event(Type::Instant, tracks[1], "retransmission", &arguments);
+            let resend = event(Type::Instant, tracks[1], "first retransmission", &arguments);
             events.push((ns, resend.fixed(field::EVENT_ARROW_END, arrow)));
         }
         let back = picture.back.into_iter().flat_map(|back| back.events.stretches());

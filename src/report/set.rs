@@ -109,6 +109,7 @@ impl Totals {
     }
 
     /// The columns of a table of captures, by their heads.
+    #[cfg(feature = "cli")]
     pub(super) fn columns(&self) -> [(&'static str, u64); 13] {
         [
             ("packets", self.packets),

@@ -13,8 +13,6 @@ use rdmawire::{
     report::Report,
 };
 
-#[cfg(feature = "parquet")]
-
 /// A frame that is kept.
 #[derive(Clone)]
 struct Kept {

@@ -263,7 +263,7 @@ fn files_are_whole_or_not_there() {
 #[test]
 #[cfg(feature = "parquet")]
 fn parquet_has_the_same_rows() {
-    let Some(python) = python("duckdb") else { return };
+    let Some(python) = crate::support::programs::python("duckdb") else { return };
     let scratch = Scratch::new("packets");
     let of = |name: &str| scratch.join(name).to_str().unwrap().to_owned();
     let (parquet, csv) = (of("p.parquet"), of("p.csv"));

@@ -89,11 +89,11 @@ for packet in trace.packet:
             arguments = {a.name: a.uint_value for a in event.debug_annotations}
             counts['nak'] += event.name == 'NAK'
             counts['loss'] += event.name.startswith('loss')
-            counts['resend'] += event.name == 'resend'
+            counts['resend'] += event.name == 'first retransmission'
             if event.name == 'retransmission': counts['again'] += arguments['packets']
             if event.name.startswith('loss'): starts |= set(event.flow_ids)
             if event.name == 'NAK': naks |= set(event.flow_ids)
-            if event.name == 'resend': ends |= set(event.terminating_flow_ids)
+            if event.name == 'first retransmission': ends |= set(event.terminating_flow_ids)
 assert not any(depth.values())
 flows = report['flows']
 assert counts['nak'] == sum(f['naks']['psn_sequence_error'] for f in flows) > 0, counts

@@ -772,7 +772,7 @@ pub(crate) fn sent_in_run(packet: &FastPacket, frame: u64) -> Sent {
         frame: frame as u32,
         fingerprint: packet.fingerprint(),
         vantage: packet.vantage(),
-        flags: SENT | packet.is_ack_expected() as u16 * ACK_EXPECTED,
+        flags: SENT | (packet.is_ack_expected() as u16 * ACK_EXPECTED),
         ..Sent::default()
     }
 }

@@ -2,12 +2,12 @@
 
 use super::{
     table::{COLUMNS, FIGURES},
-    types::{Figure, Get, Natural, Part, Scope, Unit},
+    types::{Figure, Get, Natural, Part, Scope},
     value::Value,
 };
 use crate::{
     grammar::nearest,
-    report::{Bounds, Connection, Flow, Pause, View, units},
+    report::{Connection, Flow, Pause, View, units},
 };
 
 impl Figure {
@@ -41,7 +41,7 @@ impl Figure {
 #[derive(Clone, Copy)]
 pub(crate) struct Column {
     pub(crate) figure: &'static Figure,
-    part: Option<Part>,
+    pub(super) part: Option<Part>,
 }
 
 impl Column {
@@ -104,36 +104,8 @@ impl Column {
         panic!("no figure has this name")
     }
 
-    /// The head of the column.
-    pub(crate) fn label(&self) -> String {
-        let part = self.part.and_then(|part| Part::NAMES.get(part as usize));
-        part.map_or_else(|| self.figure.label.to_owned(), |part| format!("{} {part}", self.figure.label))
-    }
-
-    /// What it means.
-    pub(crate) fn doc(&self) -> String {
-        format!("{}{}", self.figure.doc.trim_end_matches('.'), self.part.map_or("", Part::doc))
-    }
-
     pub(crate) fn scope(&self) -> Scope {
         self.figure.scope()
-    }
-
-    /// A flow's value as tables show it: empty for 0, so that other counts are easy to see, and for what is not known.
-    pub(crate) fn text(&self, flow: &Flow) -> String {
-        const FEW: usize = 4;
-        match (self.of(&Subject::Flow(flow, None)), self.figure.unit) {
-            (Value::Absent, _) => String::new(),
-            (Value::Word(word), _) => word.into_owned(),
-            (Value::Several(numbers), _) => {
-                let more = if numbers.len() > FEW { " …" } else { "" };
-                numbers.iter().take(FEW).map(f64::to_string).collect::<Vec<_>>().join(" ") + more
-            }
-            (Value::Number(range), Unit::Bounds) => bounds(range.bounds()),
-            (Value::Number(range), Unit::Count | Unit::Bytes) if range.least == 0.0 => String::new(),
-            (Value::Number(range), _) if range.is_unknown() => String::new(),
-            (Value::Number(range), unit) => unit.show(range.least),
-        }
     }
 
     /// The number that a flow has, at least; 0 where it is not known.
@@ -161,19 +133,6 @@ impl Column {
             },
             _ => Value::Absent,
         }
-    }
-}
-
-/// "13", "4-5", "≥10" where the upper bound is not tight, nothing where none is proved, "?" where nothing can be.
-pub(crate) fn bounds(bounds: Option<Bounds>) -> String {
-    match bounds {
-        None => "?".to_owned(),
-        Some([0, _]) => String::new(),
-        Some([least, most]) if least == most => units::count(least),
-        Some([least, most]) if most <= least.saturating_mul(2) => {
-            format!("{}-{}", units::count(least), units::count(most))
-        }
-        Some([least, _]) => format!("≥{}", units::count(least)),
     }
 }
 

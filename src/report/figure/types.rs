@@ -226,14 +226,4 @@ pub(super) enum Part {
 impl Part {
     pub(super) const NAMES: [&'static str; 4] = ["min", "p50", "p99", "max"];
     pub(super) const ALL: [Part; 4] = [Part::Min, Part::P50, Part::P99, Part::Max];
-
-    /// What it is of the figure, after the figure's meaning.
-    pub(super) const fn doc(self) -> &'static str {
-        match self {
-            Part::Min => ", the least",
-            Part::P50 => ", median",
-            Part::P99 => ", 99th percentile",
-            Part::Max => ", the most",
-        }
-    }
 }

@@ -46,11 +46,6 @@ impl Range {
         self.least <= 0.0 && self.most.is_infinite()
     }
 
-    /// In whole numbers; `None` if nothing is known of it.
-    pub(crate) fn bounds(&self) -> Option<Bounds> {
-        (!self.is_unknown()).then_some([self.least as u64, self.most as u64])
-    }
-
     pub(crate) fn plus(self, other: Range) -> Range {
         Range { least: self.least + other.least, most: self.most + other.most, why: self.why.or(other.why) }
     }

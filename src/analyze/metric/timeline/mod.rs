@@ -58,7 +58,7 @@ pub const BUDGET: usize = 128 << 20;
 /// The score of a flow that was asked for.
 const WANTED: u64 = u64::MAX / 2;
 /// Every so many packets the memory is measured.
-const MEASURED: u32 = 1 << 14;
+const MEASURED: u64 = 1 << 14;
 
 /// The metric.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -73,7 +73,7 @@ pub struct Timeline {
     /// Traffic by DSCP; `None` where a packet has none.
     classes: BTreeMap<Option<u8>, Bins>,
     pauses: Pauses,
-    unmeasured: u32,
+    unmeasured: u64,
     left_out: u64,
 }
 
@@ -193,6 +193,14 @@ impl Timeline {
         }
     }
 
+    /// Counts packets, by themselves or in runs, and keeps within the budget.
+    fn count(&mut self, packets: u64) {
+        self.unmeasured += packets;
+        if self.unmeasured >= MEASURED {
+            self.measure();
+        }
+    }
+
     #[cold]
     fn measure(&mut self) {
         self.unmeasured = 0;
@@ -265,10 +273,7 @@ impl Metric for Timeline {
     fn on_packet(&mut self, packet: &Facts, place: &Placed) {
         let (ns, psn, frame) = (packet.time(), packet.psn().0, place.frame);
         let axis = self.axis(ns);
-        self.unmeasured += 1;
-        if self.unmeasured >= MEASURED {
-            self.measure();
-        }
+        self.count(1);
         let dscp = path_tag::dscp(packet.path_tag());
         let is_marked = place.is_mark(packet);
         let space = place.space.unwrap_or(Space::Request);
@@ -323,6 +328,7 @@ impl Metric for Timeline {
 
     fn on_run(&mut self, run: &RunSum) {
         let axis = self.axis(run.last_ns);
+        self.count(run.packets);
         let packets = run.packets as u32;
         let is_request = run.space == Space::Request;
         let psn = run.last_psn.0;
