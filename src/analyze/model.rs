@@ -183,8 +183,13 @@ impl Files {
         let Files { names, problems, drops } = more;
         self.names.extend(names);
         self.problems.extend(problems);
+        self.add_drops(drops);
+    }
+
+    /// A file can claim any number: the sum saturates.
+    fn add_drops(&mut self, drops: Option<u64>) {
         if let Some(drops) = drops {
-            *self.drops.get_or_insert(0) += drops;
+            self.drops = Some(self.drops.unwrap_or(0).saturating_add(drops));
         }
     }
 
@@ -197,9 +202,7 @@ impl Files {
             };
             all.names.push(info.name.clone());
             all.problems.extend(info.problems.iter().map(problem));
-            for drops in info.interfaces.iter().filter_map(|interface| interface.drops) {
-                *all.drops.get_or_insert(0) += drops;
-            }
+            info.interfaces.iter().for_each(|interface| all.add_drops(interface.drops));
         }
         all
     }

@@ -15,6 +15,7 @@ use crate::support::{
     scratch::Scratch,
 };
 use rdmawire::{
+    analyze::Files,
     craft::{Packet, template},
     opcode::Opcode,
     wire::*,
@@ -683,4 +684,12 @@ fn a_damaged_capture_is_read_as_far_as_it_goes() {
         1 + 13,
         "a head and what is there"
     );
+}
+
+#[test]
+fn counts_of_drops_near_the_largest_number_saturate() {
+    let of = |drops| Files { drops, ..Files::default() };
+    let mut files = of(None);
+    [None, Some(u64::MAX - 1), Some(7), None].into_iter().for_each(|drops| files.add(of(drops)));
+    assert_eq!(files.drops, Some(u64::MAX));
 }
