@@ -265,7 +265,7 @@ impl Facts {
         self.network
     }
 
-    /// Bytes that the frame takes on the wire, see [`l1_bytes`](crate::analyze::metric::overhead::l1_bytes).
+    /// Bytes that the frame takes on the wire, see [`l1_bytes`].
     #[inline(always)]
     pub fn l1_bytes(&self) -> u32 {
         self.l1_bytes
