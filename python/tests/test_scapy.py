@@ -49,9 +49,9 @@ def test_fields_are_those_of_scapy(name: str, tmp_path: Path) -> None:
                 continue
             bth, ip = theirs["BTH"], theirs[IPv6 if IPv6 in theirs else IP]
             # `icrc` is a check sequence: scapy takes it from the end.
-            assert (ours.opcode, ours.dest_qp, ours.bth_psn, ours.p_key) == (bth.opcode, bth.dqpn, bth.psn, bth.pkey)
-            assert (ours.se, ours.mig_req, ours.ack_req) == (bth.solicited == 1, bth.migreq == 1, bth.ackreq == 1)
-            assert (ours.fecn, ours.becn) == (bth.fecn == 1, bth.becn == 1)
+            assert (ours.bth_opcode, ours.dest_qp, ours.bth_psn, ours.bth_p_key) == (bth.opcode, bth.dqpn, bth.psn, bth.pkey)
+            assert (ours.bth_se, ours.bth_mig_req, ours.bth_ack_req) == (bth.solicited == 1, bth.migreq == 1, bth.ackreq == 1)
+            assert (ours.bth_fecn, ours.bth_becn) == (bth.fecn == 1, bth.becn == 1)
             assert (ours.src, ours.dst) == (ip.src, ip.dst)
             if IP in theirs:
                 assert (ours.ttl, ours.ipv4_id, ours.dscp, ours.ecn) == (ip.ttl, ip.id, ip.tos >> 2, ip.tos & 3)
