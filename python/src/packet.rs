@@ -101,7 +101,7 @@ impl Packet {
     fn __getattr__(&self, name: &str, py: Python<'_>) -> PyResult<Py<PyAny>> {
         match Column::of(name).filter(|column| !column.is_of_rows()) {
             Some(column) => column::value(column, &self.row(&self.record(), &self.dissection()), py),
-            None => Err(PyAttributeError::new_err(format!("a packet has no column {name:?}"))),
+            None => Err(PyAttributeError::new_err(format!("'Packet' object has no attribute '{name}'"))),
         }
     }
 
