@@ -4,7 +4,7 @@ cd "$SRC/rdmawire"
 cargo fuzz build -O --debug-assertions
 for target in fuzz/fuzz_targets/*.rs; do
     name="$(basename "$target" .rs)"
-    cp "fuzz/target/x86_64-unknown-linux-gnu/release/$name" "$OUT/"
+    cp "target/x86_64-unknown-linux-gnu/release/$name" "$OUT/"
     corpus=("fuzz/corpus/$name")
     # Those that take a frame share their inputs.
     case "$name" in crc | dissect | frame | outer | rebuild) corpus=(fuzz/corpus/{crc,dissect,frame,outer,rebuild}) ;; esac

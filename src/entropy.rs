@@ -14,7 +14,7 @@ use crate::{
         metric::{Spread, spread},
     },
     dissect::ROCE_PORT,
-    named::named,
+    named,
     wire::{Qpn, Udp},
 };
 

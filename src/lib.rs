@@ -1,7 +1,7 @@
 //! The packet-level toolkit for RoCEv2 and InfiniBand: dissect frames, craft them, analyze captures.
 //!
 //! # Modules
-//! Each module uses only those above it.
+//! Each module uses only those above it. The first ones are the crate `rdmawire-wire`, shown here as this one's own.
 //!
 //! | module | feature | what it does |
 //! |---|---|---|
@@ -88,14 +88,12 @@
 // What is used by nothing is found where all is there.
 #![cfg_attr(not(feature = "std"), allow(dead_code))]
 
-pub mod checksum;
-pub mod dissect;
-pub mod icrc;
+#[doc(inline)]
+pub use rdmawire_wire::{checksum, dissect, icrc, opcode, wire};
 #[cfg(any(feature = "craft", feature = "report"))]
 pub mod message;
-mod named;
-pub mod opcode;
-pub mod wire;
+#[allow(unused_imports, reason = "not with every feature")]
+use rdmawire_wire::named;
 
 #[cfg(feature = "analyze")]
 pub mod analyze;

@@ -64,7 +64,7 @@ pub use reader::{Reader, open, open_with};
 pub use whole::{WholeFile, make_beside};
 pub use writer::{Writer, create};
 
-use crate::{dissect::Link, named::named};
+use crate::{dissect::Link, named};
 
 /// Nanoseconds since 1970-01-01 UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

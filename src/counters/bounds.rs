@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     analyze::Address,
-    named::named,
+    named,
     report::{Flow, View},
     sums::sums,
 };

@@ -1,6 +1,6 @@
 //! What adapters count, and what each manufacturer calls it.
 
-use crate::named::named;
+use crate::named;
 
 named! {
     /// Something that hosts count.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{named::named, wire::Kind};
+use crate::{named, wire::Kind};
 
 named! {
     /// A field that [`super::Packet::build`] computes, unless it is [kept](super::Packet::keep). No other field is

@@ -7,7 +7,7 @@ use crate::{
     filter::{Context, FrameMeta, Name, Value},
     grammar::{did_you_mean, nearest},
     icrc::State,
-    named::named,
+    named,
     wire::Kind,
 };
 

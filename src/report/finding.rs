@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt};
 use serde::{Deserialize, Serialize};
 
 use super::Bounds;
-use crate::named::named;
+use crate::named;
 
 /// Words in an order. The last one is what unknown words of a later version read as.
 macro_rules! ranks {

@@ -1,6 +1,6 @@
 //! The words of a report: each vocabulary is defined once, here. In JSON a term is its word.
 
-use crate::{dissect, named::named, opcode};
+use crate::{dissect, named, opcode};
 
 /// A vocabulary: its terms, the word of each in JSON, the words in text where they are others, and what it means.
 macro_rules! terms {

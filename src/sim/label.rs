@@ -30,7 +30,7 @@ use super::{
     qp::is_sequenced,
 };
 use crate::{
-    named::named,
+    named,
     opcode::{Direction, Operation, Service},
 };
 

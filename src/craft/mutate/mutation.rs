@@ -5,8 +5,7 @@ use bytes::{Bytes, BytesMut};
 use crate::{
     craft::{ComputedField, Packet, Part, template, value::name_of},
     dissect::Link,
-    icrc,
-    named::named,
+    icrc, named,
     opcode::Opcode,
     wire::*,
 };

@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// The headers before the first tunnel over IPv4.
-pub(crate) struct Outer<'a> {
+pub struct Outer<'a> {
     bytes: &'a [u8],
     has: KindSet,
     /// Where they start: GRE; its sequence number; what is last, as VXLAN or ERSPAN.
@@ -22,7 +22,7 @@ pub(crate) struct Outer<'a> {
 
 impl<'a> Outer<'a> {
     /// The outer headers of a packet, from its IPv4 header on; `None` if there is no tunnel, or if a note is due.
-    pub(crate) fn of(options: &Options, bytes: &'a [u8], wire_len: u32) -> Option<Outer<'a>> {
+    pub fn of(options: &Options, bytes: &'a [u8], wire_len: u32) -> Option<Outer<'a>> {
         let mut outer =
             Outer { bytes, has: KindSet::NONE, gre: 0, sequence: 0, last: 0, inside: (0, 0), is_odd: false };
         walk::walk(bytes, Link::IPV4, wire_len, options, &mut outer);
@@ -30,7 +30,7 @@ impl<'a> Outer<'a> {
     }
 
     /// The bytes from a header on.
-    pub(crate) fn at(&self, kind: Kind) -> Option<&'a [u8]> {
+    pub fn at(&self, kind: Kind) -> Option<&'a [u8]> {
         let at = match kind {
             _ if !self.has.has(kind) => return None,
             Kind::Ipv4 => 0,
@@ -40,12 +40,13 @@ impl<'a> Outer<'a> {
         };
         self.bytes.get(at..)
     }
-    pub(crate) fn get<H: Header>(&self) -> Option<&'a H> {
+    /// The header of this type.
+    pub fn get<H: Header>(&self) -> Option<&'a H> {
         H::view(self.at(H::KIND)?).map(|(header, _)| header)
     }
 
     /// The captured part of the inner packet, and its bytes on the wire.
-    pub(crate) fn inside(&self) -> Option<(&'a [u8], usize)> {
+    pub fn inside(&self) -> Option<(&'a [u8], usize)> {
         let (at, end) = self.inside;
         Some((self.bytes.get(at..end.min(self.bytes.len()))?, end.checked_sub(at)?))
     }

@@ -12,12 +12,12 @@ pub const GENEVE_PORT: u16 = 6081;
 macro_rules! bindings {
     ($($(#[$doc:meta])* $table:ident($type:ty) { $($value:path => $first:ident $(| $other:ident)*;)* })*) => { $(
         $(#[$doc])*
-        pub(crate) struct $table;
+        pub struct $table;
 
         impl $table {
             /// The header that this value announces.
             #[inline(always)]
-            pub(crate) const fn next(value: $type) -> Option<Kind> {
+            pub const fn next(value: $type) -> Option<Kind> {
                 match value {
                     $($value => Some(Kind::$first),)*
                     _ => None,
@@ -26,7 +26,7 @@ macro_rules! bindings {
 
             /// The value before this header: the one that is there, if it fits; else the first of the table that does.
             #[allow(unreachable_patterns, reason = "several values may announce one header")]
-            pub(crate) fn before(next: Kind, there: $type) -> $type {
+            pub fn before(next: Kind, there: $type) -> $type {
                 match (there, next) {
                     $(($value, Kind::$first $(| Kind::$other)*) => there,)*
                     $((_, Kind::$first $(| Kind::$other)*) => $value,)*

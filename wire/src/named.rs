@@ -1,6 +1,8 @@
 //! Enums whose values have names, each declared once.
 
 /// An enum with `ALL` and `name`: after each value stands its name.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! named {
     ($(#[$meta:meta])* $vis:vis enum $type:ident { $($(#[$doc:meta])* $name:ident $text:literal,)* }) => {
         $(#[$meta])*
@@ -17,5 +19,3 @@ macro_rules! named {
         }
     };
 }
-
-pub(crate) use named;

@@ -263,7 +263,7 @@ impl Kind {
     }
 
     /// Whether a header of this kind is there where one of `kind` is: itself, or a [BTH](Kind::is_bth) that all transports share.
-    pub(crate) fn is_in(self, kind: Kind) -> bool {
+    pub fn is_in(self, kind: Kind) -> bool {
         self == kind || self == Kind::Bth && kind.is_bth()
     }
 
@@ -285,9 +285,9 @@ impl Kind {
         self.tags() & LLDP != 0
     }
 
-    /// Whether only the list of layers has it: no [set](KindSet) does.
+    /// Whether only the list of layers has it, and the index of a dissection has not.
     #[inline(always)]
-    pub(crate) const fn is_detail(self) -> bool {
+    pub const fn is_detail(self) -> bool {
         self.tags() & DETAIL != 0
     }
 }

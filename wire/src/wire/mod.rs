@@ -2,7 +2,7 @@
 //! view, the setters, `Display`, the names in JSON and filters, and `rdmawire explain`.
 //!
 //! ```
-//! use rdmawire::wire::{Bth, Header};
+//! use rdmawire_wire::wire::{Bth, Header};
 //! let (bth, rest) = Bth::view(&[0x04, 0x40, 0xff, 0xff, 0, 0, 0, 0x11, 0x80, 0, 0, 7, 0xaa]).unwrap();
 //! assert_eq!((bth.dest_qp().0, bth.psn().0, bth.ack_req(), rest.len()), (0x11, 7, true, 1));
 //! ```
@@ -24,7 +24,7 @@ mod mad;
 mod tunnel;
 mod value;
 
-pub(crate) use binding::{
+pub use binding::{
     ErfTypes, EtherTypes, GrhHeaders, IpProtocols, LrhHeaders, MacControlOpcodes, TunnelTypes, UdpPorts,
 };
 pub use binding::{GENEVE_PORT, ROCE_PORT, VXLAN_PORT};

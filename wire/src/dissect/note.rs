@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::{named::named, wire::Kind};
+use crate::{named, wire::Kind};
 
 /// Something in a frame that the specification does not allow, that cannot be dissected, or that is worth knowing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

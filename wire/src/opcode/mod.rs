@@ -6,7 +6,7 @@ mod ib;
 pub use chain::Chain;
 
 use crate::{
-    named::named,
+    named,
     wire::{Bth, Kind, Show, bits},
 };
 
@@ -212,24 +212,31 @@ static TABLES: [[Row; 256]; Transport::ALL.len()] = {
 /// The properties of an operation code that every packet needs, in sixteen bytes.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(16))]
-pub(crate) struct Shape {
-    pub(crate) operation: Option<Operation>,
-    pub(crate) position: Position,
-    pub(crate) direction: Direction,
-    pub(crate) payload: PayloadRule,
+pub struct Shape {
+    /// What it is a packet of; `None` for codes outside the table.
+    pub operation: Option<Operation>,
+    /// The place in the message.
+    pub position: Position,
+    /// The PSN space.
+    pub direction: Direction,
+    /// How much payload it has.
+    pub payload: PayloadRule,
     /// Bytes of extended headers.
-    pub(crate) extended: u8,
+    pub extended: u8,
     /// A packet of a SEND or a WRITE over a connection.
-    pub(crate) is_streamed: bool,
+    pub is_streamed: bool,
     /// A number for the packets of SENDs and WRITEs, below [`Shape::PARTS`], and for the four of READ responses, from 0.
-    pub(crate) part: u8,
-    pub(crate) has_aeth: bool,
-    pub(crate) has_reth: bool,
+    pub part: u8,
+    /// It has an AETH.
+    pub has_aeth: bool,
+    /// It has a RETH.
+    pub has_reth: bool,
     /// The offset, from the end of the BTH, of the AETH or of the RETH's DMA length.
-    pub(crate) word: u8,
-    /// The packet begins, or ends, a message.
-    pub(crate) begins: bool,
-    pub(crate) ends: bool,
+    pub word: u8,
+    /// The packet begins a message.
+    pub begins: bool,
+    /// The packet ends a message.
+    pub ends: bool,
     /// The bytes of payload that the [rule](PayloadRule) allows.
     least: u16,
     most: u16,
@@ -237,23 +244,23 @@ pub(crate) struct Shape {
 
 impl Shape {
     /// Operation codes of SENDs and WRITEs per service.
-    pub(crate) const PARTS: usize = 14;
+    pub const PARTS: usize = 14;
 
     /// A packet in the middle of a READ response.
     #[inline(always)]
-    pub(crate) fn is_data_within(&self) -> bool {
+    pub fn is_data_within(&self) -> bool {
         self.operation == Some(Operation::ReadResponse) && self.position == Position::Middle
     }
 
     /// Whether the table has the operation code.
     #[inline(always)]
-    pub(crate) fn is_known(&self) -> bool {
+    pub fn is_known(&self) -> bool {
         self.operation.is_some()
     }
 
     /// Whether a packet may have so much payload: one test for all rules, because no branch predictor knows which rule comes.
     #[inline(always)]
-    pub(crate) fn allows(&self, payload: u32) -> bool {
+    pub fn allows(&self, payload: u32) -> bool {
         let is_full = self.payload as u8 == PayloadRule::Full as u8;
         (payload >= self.least as u32)
             & (payload <= self.most as u32)
@@ -364,12 +371,12 @@ impl Opcode {
     }
 
     /// The operation code of a READ response: `service` gives the upper three bits, `part` is its [number](Shape::part).
-    pub(crate) const fn of_data_part(service: u8, part: u8) -> Opcode {
+    pub const fn of_data_part(service: u8, part: u8) -> Opcode {
         Opcode::ib(service & 0xe0 | (DATA + part))
     }
 
     /// The operation code of a SEND or a WRITE: `service` gives the upper three bits, `part` is its [number](Shape::part).
-    pub(crate) const fn of_part(service: u8, part: u8) -> Opcode {
+    pub const fn of_part(service: u8, part: u8) -> Opcode {
         Opcode::ib(service & 0xe0 | if part >= 12 { part + 10 } else { part })
     }
 
@@ -411,7 +418,7 @@ impl Opcode {
 
     /// The properties that hot paths need.
     #[inline(always)]
-    pub(crate) fn shape(self) -> &'static Shape {
+    pub fn shape(self) -> &'static Shape {
         &SHAPES[self.transport as usize][self.code as usize]
     }
 

@@ -7,19 +7,17 @@
 mod address;
 mod layers;
 mod note;
-#[cfg(feature = "analyze")]
 mod outer;
 mod walk;
 
 pub use address::Address;
 pub use layers::{Layer, Layers};
 pub use note::{Limit, Note, Problem, Severity};
-#[cfg(feature = "analyze")]
-pub(crate) use outer::Outer;
+pub use outer::Outer;
 
 pub use crate::wire::{GENEVE_PORT, ROCE_PORT, VXLAN_PORT};
 use crate::{
-    named::named,
+    named,
     opcode::{Chain, Opcode, Transport},
     wire::{Bth, Header, Kind, KindSet},
 };

@@ -10,7 +10,7 @@ use core::hint::black_box;
 use crate::{
     checksum,
     dissect::{Dissection, Note, Problem},
-    named::named,
+    named,
     wire::{Bth, Grh, Header, Ipv4, Ipv6, Kind, Lrh, Udp},
 };
 
@@ -34,7 +34,7 @@ named! {
 impl State {
     /// Compares the CRC in the frame with the right one, if that is known.
     #[inline]
-    pub(crate) fn of<T: PartialEq>(there: T, right: Option<T>) -> State {
+    pub fn of<T: PartialEq>(there: T, right: Option<T>) -> State {
         match right {
             Some(right) if right == there => State::Good,
             Some(_) => State::Bad,

@@ -179,7 +179,7 @@ impl Field {
 
 impl Show {
     /// The meaning of a value, where it has one.
-    pub(crate) fn meaning(self, value: u64) -> Option<impl fmt::Display> {
+    pub fn meaning(self, value: u64) -> Option<impl fmt::Display> {
         match self {
             Show::Named(name) if name(value).is_none() => None,
             Show::Named(_) | Show::Decoded(_) => Some(Meaning(self, value)),
