@@ -141,10 +141,17 @@ pub(crate) fn rewrite<'py>(
                 let place = error::Place { frame: Some(number), ..Default::default() };
                 error::at(format_args!("frame {number}: {wrong}"), place)
             })?;
-            let record = Record { time, interface, link: new.link, wire_len: new.wire_len, frame: new.frame };
-            sink.put(&record).map_err(|error| error::capture(&error))?;
+            let (link, wire_len, frame) = (new.link, new.wire_len, new.frame.to_vec());
+            if sink.lacks(opened.reader.info()) {
+                sink.describe(&rewriter.info(opened.reader.info()));
+            }
+            let record = Record { time, interface, link, wire_len, frame: &frame };
+            let comments: Vec<_> = opened.reader.comments().filter(|_| rewriter.keeps_comments()).collect();
+            let comments: Vec<&str> = comments.iter().map(AsRef::as_ref).collect();
+            sink.put_with_comments(&record, &comments).map_err(|error| error::capture(&error))?;
             patience.passed(1)?;
         }
+        sink.describe(&rewriter.info(opened.reader.info()));
         sink.finish().map_err(|error| error::capture(&error))?;
         PyResult::Ok((rewriter.counts(), opened.reader.info().problem_count))
     })?;

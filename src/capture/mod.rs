@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | pcap, either byte order, µs and ns, link type with FCS bits | yes | native ns or µs, little-endian |
 //! | pcap "modified" (Kuznetzov, 0xa1b2cd34) | yes | no |
-//! | pcapng, either byte order, any resolution and offset | yes | one section, ns |
+//! | pcapng, either byte order, any resolution and offset | yes | one section; interfaces as their source describes them |
 //! | ERF | yes, as frames of link type 197 | yes, from Ethernet, InfiniBand, IP and ERF |
 //! | gzip and zstd around any of them | yes, on a thread of its own | yes, by `.gz` and `.zst` |
 //!
@@ -32,7 +32,9 @@
 //! # Ok::<(), capture::Error>(())
 //! ```
 
+mod blocks;
 mod buffer;
+mod clock;
 mod compressed;
 mod damage;
 mod decoder;
@@ -291,6 +293,8 @@ pub struct Interface {
     pub snaplen: u32,
     /// Length of a clock tick in nanoseconds, 1 if shorter.
     pub resolution_ns: u32,
+    /// Seconds that a pcapng file adds to each of its times.
+    pub offset_s: i64,
     /// Name, as `eth0`.
     pub name: Option<String>,
     /// What someone wrote about it.
@@ -301,6 +305,9 @@ pub struct Interface {
     pub fcs_len: Option<u8>,
     /// Frames the capturing host or card says it lost.
     pub drops: Option<u64>,
+    /// What else a pcapng file says of it, by the options' codes: comments, the capture's filter, the operating system, addresses, …
+    /// A pcapng file that is written says it again.
+    pub options: Vec<(u16, Vec<u8>)>,
     /// The file that it is of, in a [`Merge`] of several.
     pub file: Option<String>,
 }

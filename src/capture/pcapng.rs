@@ -22,6 +22,7 @@
 use std::io;
 use std::net::IpAddr;
 
+use super::clock::Clock;
 use super::erf;
 use super::pcap::portable;
 use super::place::Place;
@@ -30,16 +31,16 @@ use super::{Format, Info, Interface, MAX_FRAME_STATED, Problem, Record, Time, fr
 use crate::dissect::Link;
 
 /// First word of every pcapng file, the same in both byte orders.
-const SECTION: u32 = 0x0a0d_0d0a;
-const ORDER: u32 = 0x1a2b_3c4d;
-const INTERFACE: u32 = 1;
+pub(super) const SECTION: u32 = 0x0a0d_0d0a;
+pub(super) const ORDER: u32 = 0x1a2b_3c4d;
+pub(super) const INTERFACE: u32 = 1;
 /// The obsolete Packet Block.
 const OLD_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 /// The Name Resolution Block.
-const NAMES: u32 = 4;
-const STATISTICS: u32 = 5;
-const PACKET: u32 = 6;
+pub(super) const NAMES: u32 = 4;
+pub(super) const STATISTICS: u32 = 5;
+pub(super) const PACKET: u32 = 6;
 /// Bytes before an Enhanced Packet Block's frame.
 pub(super) const PACKET_HEADER: usize = 28;
 
@@ -48,7 +49,9 @@ const BLOCK_LIMIT: usize = MAX_FRAME_STATED as usize + (1 << 20);
 /// Most bytes of options of a packet that is found by searching.
 const OPTIONS_LIMIT: u32 = 0xffff;
 /// Bytes of a name or description that are kept.
-const TEXT_LIMIT: usize = 255;
+pub(super) const TEXT_LIMIT: usize = 255;
+/// Bytes of other options of interfaces that are kept.
+const OPTIONS_KEPT: usize = 1 << 20;
 /// Names of hosts that are kept.
 const NAMES_LIMIT: usize = 1 << 16;
 /// Most interfaces that are kept: a record has 16 bits for the number.
@@ -63,6 +66,8 @@ pub(super) struct Pcapng {
     before: Vec<u16>,
     /// The current packet's options, in the input.
     options: (usize, usize),
+    /// Bytes of options that [`Interface::options`] hold, of all sections.
+    kept: usize,
     done: bool,
 }
 
@@ -91,7 +96,7 @@ impl Pcapng {
     }
 
     fn new() -> Pcapng {
-        Pcapng { big: false, interfaces: Vec::new(), before: Vec::new(), options: (0, 0), done: false }
+        Pcapng { big: false, interfaces: Vec::new(), before: Vec::new(), options: (0, 0), kept: 0, done: false }
     }
 
     #[inline]
@@ -330,6 +335,7 @@ impl Pcapng {
             let text = String::from_utf8_lossy(&value[..value.len().min(TEXT_LIMIT)]);
             Some(text.trim_end_matches('\0').to_owned())
         };
+        let mut kept = self.kept;
         self.each_option(&body[8..], offset, info, |code, value| match (code, value) {
             (2, name) => interface.name = text(name),
             (3, description) => interface.description = text(description),
@@ -337,10 +343,14 @@ impl Pcapng {
             (9, &[exponent, ..]) => resolution = exponent,
             (13, &[len, ..]) => interface.fcs_len = Some(len),
             (14, value) => seconds = value.first_chunk().map_or(0, |value| self.u64(value) as i64),
+            (code, value) if is_without_order(code, value) && kept + value.len() <= OPTIONS_KEPT => {
+                kept += value.len().max(1);
+                interface.options.push((code, value.to_vec()));
+            }
             _ => {}
         });
         let clock = Clock::new(resolution, seconds);
-        interface.resolution_ns = clock.tick_ns();
+        (interface.resolution_ns, interface.offset_s) = (clock.tick_ns(), seconds);
         // Files that were joined have several sections. An interface that continues keeps its number.
         let again = self.before.get(self.interfaces.len()).copied().filter(|&index| {
             let known = &info.interfaces[usize::from(index)];
@@ -349,6 +359,7 @@ impl Pcapng {
         let index = match again {
             Some(index) => index,
             None if info.interfaces.len() < INTERFACE_LIMIT => {
+                self.kept = kept;
                 info.interfaces.push(interface);
                 (info.interfaces.len() - 1) as u16
             }
@@ -523,6 +534,12 @@ impl Pcapng {
     }
 }
 
+/// Whether an option of an interface is the same bytes in both byte orders: comment, addresses, filter as text, operating system,
+/// hardware.
+fn is_without_order(code: u16, value: &[u8]) -> bool {
+    matches!(code, 1 | 4..=7 | 12 | 15) || code == 11 && value.first() == Some(&0)
+}
+
 fn is_packet(block: u32) -> bool {
     matches!(block, PACKET | OLD_PACKET | SIMPLE_PACKET)
 }
@@ -566,176 +583,4 @@ impl<'a> Iterator for Options<'a> {
         self.rest = rest.get(len.next_multiple_of(4)..).unwrap_or_default();
         Some((code, value))
     }
-}
-
-/// How an interface counts time.
-#[derive(Clone, Copy)]
-struct Clock {
-    tick: Tick,
-    /// Nanoseconds to add.
-    offset: i64,
-}
-
-#[derive(Clone, Copy)]
-enum Tick {
-    /// A tick is so many nanoseconds.
-    Nanos(u64),
-    /// So many ticks are a nanosecond.
-    PerNano(u64),
-    /// 2 to this power ticks are a second.
-    Binary(u32),
-}
-
-impl Clock {
-    /// From the options if_tsresol and if_tsoffset.
-    fn new(resolution: u8, seconds: i64) -> Clock {
-        let exponent = u32::from(resolution & 0x7f);
-        let tick = match exponent {
-            _ if resolution & 0x80 != 0 => Tick::Binary(exponent),
-            0..=9 => Tick::Nanos(10u64.pow(9 - exponent)),
-            10..=28 => Tick::PerNano(10u64.pow(exponent - 9)),
-            // One nanosecond would have more ticks than 64 bits can count.
-            _ => Tick::PerNano(u64::MAX),
-        };
-        Clock { tick, offset: seconds.saturating_mul(1_000_000_000) }
-    }
-
-    /// 64 bits of nanoseconds end in the year 2262. A later time becomes the last one.
-    #[inline(always)]
-    fn time(self, ticks: u64) -> Time {
-        let since = match self.tick {
-            Tick::Nanos(nanos) => ticks.saturating_mul(nanos),
-            Tick::PerNano(count) => ticks / count,
-            Tick::Binary(exponent) => {
-                ((u128::from(ticks) * 1_000_000_000) >> exponent).min(u64::MAX.into()) as u64
-            }
-        };
-        Time(i64::try_from(since).unwrap_or(i64::MAX).saturating_add(self.offset))
-    }
-
-    fn tick_ns(self) -> u32 {
-        match self.tick {
-            Tick::Nanos(nanos) => nanos as u32,
-            Tick::PerNano(_) => 1,
-            Tick::Binary(exponent) => (1_000_000_000u64.checked_shr(exponent).unwrap_or(0) as u32).max(1),
-        }
-    }
-}
-
-/// Appends a section header, with this program's name, and a comment unless it is empty.
-pub(super) fn write_section(out: &mut Vec<u8>, comment: &str) {
-    let start = begin(out, SECTION);
-    out.extend_from_slice(&ORDER.to_le_bytes());
-    out.extend_from_slice(&[1, 0, 0, 0]);
-    // The section's length is not known.
-    out.extend_from_slice(&u64::MAX.to_le_bytes());
-    if !comment.is_empty() {
-        write_option(out, 1, comment.as_bytes());
-    }
-    write_option(out, 4, concat!("rdmawire ", env!("CARGO_PKG_VERSION")).as_bytes());
-    write_option(out, 0, &[]);
-    end(out, start);
-}
-
-/// Appends names of hosts.
-pub(super) fn write_names(out: &mut Vec<u8>, names: &[(IpAddr, String)]) {
-    let start = begin(out, NAMES);
-    for (ip, name) in names {
-        let (kind, mut record) = match ip {
-            IpAddr::V4(ip) => (1, ip.octets().to_vec()),
-            IpAddr::V6(ip) => (2, ip.octets().to_vec()),
-        };
-        record.extend(name.bytes().filter(|&byte| byte != 0).take(TEXT_LIMIT));
-        record.push(0);
-        write_option(out, kind, &record);
-    }
-    write_option(out, 0, &[]);
-    end(out, start);
-}
-
-/// Appends an interface description; its clock counts nanoseconds.
-pub(super) fn write_interface(out: &mut Vec<u8>, interface: &Interface) {
-    let start = begin(out, INTERFACE);
-    out.extend_from_slice(&interface.link.0.to_le_bytes());
-    out.extend_from_slice(&[0, 0]);
-    out.extend_from_slice(&interface.snaplen.to_le_bytes());
-    if let Some(name) = &interface.name {
-        write_option(out, 2, name.as_bytes());
-    }
-    if let Some(description) = &interface.description {
-        write_option(out, 3, description.as_bytes());
-    }
-    if let Some(speed) = interface.speed_bps {
-        write_option(out, 8, &speed.to_le_bytes());
-    }
-    write_option(out, 9, &[9]);
-    if let Some(len) = interface.fcs_len {
-        write_option(out, 13, &[len]);
-    }
-    write_option(out, 0, &[]);
-    end(out, start);
-}
-
-/// Appends a packet of interface `id`.
-pub(super) fn write_packet(
-    out: &mut Vec<u8>,
-    id: u32,
-    time: Time,
-    wire_len: u32,
-    frame: &[u8],
-    comments: &[&str],
-) {
-    let start = begin(out, PACKET);
-    let ticks = u64::try_from(time.0).unwrap_or(0);
-    for word in [id, (ticks >> 32) as u32, ticks as u32, frame.len() as u32, wire_len] {
-        out.extend_from_slice(&word.to_le_bytes());
-    }
-    out.extend_from_slice(frame);
-    pad(out, frame.len());
-    comments.iter().for_each(|comment| write_option(out, 1, comment.as_bytes()));
-    if !comments.is_empty() {
-        write_option(out, 0, &[]);
-    }
-    end(out, start);
-}
-
-/// Appends what an interface dropped.
-pub(super) fn write_statistics(out: &mut Vec<u8>, id: u32, time: Time, drops: u64) {
-    let start = begin(out, STATISTICS);
-    let ticks = u64::try_from(time.0).unwrap_or(0);
-    for word in [id, (ticks >> 32) as u32, ticks as u32] {
-        out.extend_from_slice(&word.to_le_bytes());
-    }
-    write_option(out, 5, &drops.to_le_bytes());
-    write_option(out, 0, &[]);
-    end(out, start);
-}
-
-fn begin(out: &mut Vec<u8>, block: u32) -> usize {
-    let start = out.len();
-    out.extend_from_slice(&block.to_le_bytes());
-    out.extend_from_slice(&[0; 4]);
-    start
-}
-
-fn end(out: &mut Vec<u8>, start: usize) {
-    let total = ((out.len() - start + 4) as u32).to_le_bytes();
-    out[start + 4..start + 8].copy_from_slice(&total);
-    out.extend_from_slice(&total);
-}
-
-fn write_option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
-    // Text that does not fit into an option is cut between two characters.
-    let mut len = value.len().min(0xffff);
-    while len < value.len() && len > 0 && value[len] & 0xc0 == 0x80 {
-        len -= 1;
-    }
-    out.extend_from_slice(&code.to_le_bytes());
-    out.extend_from_slice(&(len as u16).to_le_bytes());
-    out.extend_from_slice(&value[..len]);
-    pad(out, len);
-}
-
-fn pad(out: &mut Vec<u8>, len: usize) {
-    out.extend_from_slice(&[0; 3][..len.next_multiple_of(4) - len]);
 }

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::Path;
 
+use super::clock::Clock;
 use super::options::Options;
 use super::whole::WholeFile;
-use super::{Error, ErrorKind, Format, Interface, Record, Sink, erf, pcapng};
+use super::{Error, ErrorKind, Format, Info, Interface, Record, Sink, Time, blocks, erf};
 use crate::dissect::Link;
 
 /// Bytes that are buffered before they are written.
@@ -52,13 +53,30 @@ pub struct Writer {
     format: Format,
     out: Output,
     gathered: Vec<u8>,
+    /// What is said of the file as a whole, until it is written.
+    options: Options,
+    /// What is known of interfaces, by the number in records.
     interfaces: Vec<Interface>,
-    /// Interfaces of records that were not announced, or came with another link type: their number in the file.
-    added: HashMap<(u16, Link), u32>,
+    described: Described,
+    /// The file's header was written.
+    begun: bool,
     /// The link type of a pcap file, once it is written.
     link: Option<Link>,
-    last: super::Time,
+    last: Time,
     finished: bool,
+}
+
+/// The interfaces that a pcapng file has: their numbers in the file, and their clocks.
+#[derive(Debug, Default)]
+struct Described {
+    /// By the number and the link type in records, and whether it counts nanoseconds for times that the clock of its source does not
+    /// have.
+    all: HashMap<(u16, Link, bool), (u32, Clock)>,
+    /// The first of these, by the number in records.
+    first: Vec<Option<(u32, Clock)>>,
+    /// The interface of the last frame.
+    last: Option<((u16, Link), (u32, Clock))>,
+    count: u32,
 }
 
 impl Writer {
@@ -75,39 +93,75 @@ impl Writer {
     }
 
     fn on(out: Output, name: String, format: Format, interfaces: &[Interface], options: &Options) -> Writer {
-        let mut writer = Writer {
+        Writer {
             name,
             format,
             out,
             gathered: Vec::with_capacity(GATHER + 4096),
+            options: options.clone(),
             interfaces: interfaces.to_vec(),
-            added: HashMap::new(),
+            described: Described::default(),
+            begun: false,
             link: None,
-            last: super::Time(0),
+            last: Time(0),
             finished: false,
-        };
-        if format == Format::Pcapng {
-            pcapng::write_section(&mut writer.gathered, &options.comment);
-            if !options.names.is_empty() {
-                pcapng::write_names(&mut writer.gathered, &options.names);
-            }
-            for interface in interfaces {
-                pcapng::write_interface(&mut writer.gathered, interface);
-            }
-        } else if let (Format::Pcap | Format::PcapMicros, Some(first)) = (format, interfaces.first()) {
-            writer.begin_pcap(first.link);
         }
-        writer
+    }
+
+    /// Whether a source says more of itself than was [described](Self::describe): before the first frame, and when it has more
+    /// interfaces.
+    #[inline]
+    pub fn lacks(&self, info: &Info) -> bool {
+        !self.begun || info.interfaces.len() > self.interfaces.len()
+    }
+
+    /// Says of this capture what another one says of itself, as far as the format can: its interfaces, what they dropped, names of
+    /// hosts, and its comment. A source that is copied has said the last of this behind its last frame.
+    pub fn describe(&mut self, info: &Info) {
+        for (number, interface) in info.interfaces.iter().enumerate() {
+            match self.interfaces.get_mut(number) {
+                Some(known) => known.drops = interface.drops.or(known.drops),
+                None => self.interfaces.push(interface.clone()),
+            }
+        }
+        if !self.begun {
+            if self.options.comment.is_empty() {
+                self.options.comment.clone_from(&info.comment);
+            }
+            self.options.names.extend(info.names.iter().cloned());
+        }
+    }
+
+    /// Writes what stands before the first frame. A pcap file begins with the link type of its first frame.
+    fn begin(&mut self, link: Option<Link>) {
+        if self.begun {
+            return;
+        }
+        match self.format {
+            Format::Pcapng => {
+                blocks::write_section(&mut self.gathered, &self.options.comment);
+                if !self.options.names.is_empty() {
+                    blocks::write_names(&mut self.gathered, &self.options.names);
+                }
+            }
+            Format::Pcap | Format::PcapMicros => {
+                let Some(link) = link.or(self.interfaces.first().map(|of| of.link)) else { return };
+                self.begin_pcap(link);
+            }
+            _ => {}
+        }
+        self.begun = true;
     }
 
     /// Takes one frame with comments. Only pcapng keeps the comments.
     pub fn put_with_comments(&mut self, record: &Record<'_>, comments: &[&str]) -> Result<(), Error> {
+        self.begin(Some(record.link));
         match self.format {
             Format::Pcapng => {
-                let id = self.interface(record);
-                let time = record.time;
-                self.last = self.last.max(time);
-                pcapng::write_packet(&mut self.gathered, id, time, record.wire_len, record.frame, comments);
+                let (id, clock) = self.interface(record);
+                self.last = self.last.max(record.time);
+                let (ticks, out) = (clock.ticks(record.time), &mut self.gathered);
+                blocks::write_packet(out, id, ticks, record.wire_len, record.frame, comments);
             }
             Format::Erf => erf::write(&self.name, record, &mut self.gathered)?,
             _ => self.put_pcap(record)?,
@@ -117,11 +171,13 @@ impl Writer {
 
     /// Writes what is buffered, so that the reader of a pipe gets it.
     pub fn flush(&mut self) -> Result<(), Error> {
+        self.begin(None);
+        self.describe_up_to(self.interfaces.len());
         self.pass_on()?;
         self.out.with(|out| out.flush()).map_err(|error| Error::io(&self.name, "writing", error))
     }
 
-    /// Sets how many frames were lost while capturing on an interface that was given at creation. Only pcapng keeps it.
+    /// Sets how many frames were lost while capturing on an interface that is known. Only pcapng keeps it.
     pub fn set_drops(&mut self, interface: usize, drops: u64) {
         if let Some(interface) = self.interfaces.get_mut(interface) {
             interface.drops = Some(drops);
@@ -129,11 +185,7 @@ impl Writer {
     }
 
     fn put_pcap(&mut self, record: &Record<'_>) -> Result<(), Error> {
-        let link = match self.link {
-            Some(link) => link,
-            None => self.begin_pcap(record.link),
-        };
-        if record.link != link {
+        if let Some(link) = self.link.filter(|&link| link != record.link) {
             let text = format!(
                 "a frame of link type {} does not go into a pcap file of link type {}; pcapng holds both",
                 record.link.0, link.0
@@ -155,14 +207,15 @@ impl Writer {
         Ok(())
     }
 
-    fn begin_pcap(&mut self, link: Link) -> Link {
+    fn begin_pcap(&mut self, link: Link) {
         let magic: u32 = if self.format == Format::Pcap { 0xa1b2_3c4d } else { 0xa1b2_c3d4 };
-        let longest = self.interfaces.iter().map(|interface| interface.snaplen);
+        let captured = || self.interfaces.iter().filter(|interface| interface.link == link);
+        let longest = captured().map(|interface| interface.snaplen);
         // If one interface has no limit, the file has none.
         let snaplen =
             if longest.clone().any(|snaplen| snaplen == 0) { 0 } else { longest.max().unwrap_or(0) };
         let snaplen = if snaplen == 0 { SNAPLEN } else { snaplen };
-        let fcs = match self.interfaces.first().and_then(|interface| interface.fcs_len) {
+        let fcs = match captured().next().and_then(|interface| interface.fcs_len) {
             Some(len) => 0x0400_0000 | (u32::from((len / 2) & 0xf) << 28),
             None => 0,
         };
@@ -171,26 +224,78 @@ impl Writer {
         self.gathered.extend_from_slice(&snaplen.to_le_bytes());
         self.gathered.extend_from_slice(&(u32::from(link.0) | fcs).to_le_bytes());
         self.link = Some(link);
-        link
     }
 
-    /// The number of a record's interface in the pcapng file. A new interface is written first.
+    /// The number and the clock of a record's interface in the pcapng file. A new interface is described first.
     #[inline]
-    fn interface(&mut self, record: &Record<'_>) -> u32 {
-        match self.interfaces.get(usize::from(record.interface)) {
-            Some(interface) if interface.link == record.link => u32::from(record.interface),
-            _ => self.added_interface(record),
+    fn interface(&mut self, record: &Record<'_>) -> (u32, Clock) {
+        let place = (record.interface, record.link);
+        match self.described.last {
+            Some((last, (id, clock))) if last == place && clock.has(record.time) => (id, clock),
+            _ => self.other_interface(place, record.time),
         }
     }
 
     #[cold]
-    fn added_interface(&mut self, record: &Record<'_>) -> u32 {
-        let next = (self.interfaces.len() + self.added.len()) as u32;
-        let gathered = &mut self.gathered;
-        *self.added.entry((record.interface, record.link)).or_insert_with(|| {
-            pcapng::write_interface(gathered, &Interface::new(record.link));
-            next
-        })
+    fn other_interface(&mut self, place: (u16, Link), time: Time) -> (u32, Clock) {
+        let known = self.described.all.get(&(place.0, place.1, false)).copied();
+        let mut found = known.unwrap_or_else(|| {
+            self.describe_up_to(usize::from(place.0));
+            self.describe_interface(place, false)
+        });
+        if !found.1.has(time) && time.0 >= 0 {
+            found = self.describe_interface(place, true);
+        }
+        self.described.last = Some((place, found));
+        found
+    }
+
+    /// Describes the interfaces before this one, so that each has the number that it has in records.
+    fn describe_up_to(&mut self, number: usize) {
+        if self.format != Format::Pcapng {
+            return;
+        }
+        for before in 0..number.min(self.interfaces.len()) {
+            if self.described.first.get(before).is_none_or(Option::is_none) {
+                self.describe_interface((before as u16, self.interfaces[before].link), false);
+            }
+        }
+    }
+
+    /// The interface of records with this number and link type. `is_exact`: with a clock that counts nanoseconds from 1970.
+    fn describe_interface(&mut self, (number, link): (u16, Link), is_exact: bool) -> (u32, Clock) {
+        if let Some(&found) = self.described.all.get(&(number, link, is_exact)) {
+            return found;
+        }
+        let known = self.interfaces.get(usize::from(number)).cloned();
+        let mut interface = known.unwrap_or_else(|| Interface::new(link));
+        if interface.link != link {
+            // Its frames were put into another encapsulation.
+            interface = Interface { link, snaplen: 0, fcs_len: None, ..interface };
+        }
+        if is_exact {
+            interface = Interface { resolution_ns: 1, offset_s: 0, ..interface };
+        }
+        let found = (self.described.count, Clock::of(&interface));
+        blocks::write_interface(&mut self.gathered, &interface, found.1);
+        let Described { all, first, count, .. } = &mut self.described;
+        all.insert((number, link, is_exact), found);
+        *count += 1;
+        if first.len() <= usize::from(number) {
+            first.resize(usize::from(number) + 1, None);
+        }
+        first[usize::from(number)].get_or_insert(found);
+        found
+    }
+
+    /// Behind the last frame of a pcapng file: interfaces without frames, and what interfaces dropped.
+    fn end_pcapng(&mut self) {
+        self.describe_up_to(self.interfaces.len());
+        for (interface, described) in self.interfaces.iter().zip(&self.described.first) {
+            if let (Some(drops), Some((id, clock))) = (interface.drops, *described) {
+                blocks::write_statistics(&mut self.gathered, id, clock.ticks(self.last), drops);
+            }
+        }
     }
 
     fn pass_on(&mut self) -> Result<(), Error> {
@@ -210,17 +315,10 @@ impl Sink for Writer {
         if self.finished {
             return Ok(());
         }
+        self.begin(None);
         match self.format {
-            Format::Pcap | Format::PcapMicros if self.link.is_none() => {
-                self.begin_pcap(Link(1));
-            }
-            Format::Pcapng => {
-                for (id, interface) in self.interfaces.iter().enumerate() {
-                    if let Some(drops) = interface.drops {
-                        pcapng::write_statistics(&mut self.gathered, id as u32, self.last, drops);
-                    }
-                }
-            }
+            Format::Pcap | Format::PcapMicros => self.begin(Some(Link::ETHERNET)),
+            Format::Pcapng => self.end_pcapng(),
             _ => {}
         }
         self.pass_on()?;

@@ -19,7 +19,7 @@ use super::{
 };
 use rdmawire::{
     annotate::{Annotations, DEFAULT_MOST, MARK, Notes},
-    capture::{self, Format, Reader, Record, Sink, Source, make_beside},
+    capture::{self, Format, Reader, Sink, Source, make_beside},
     grammar::print::several,
 };
 
@@ -105,30 +105,22 @@ impl Annotate {
         let frames = info.frames;
         drop(known);
         let mut reader = capture::open(path)?;
-        let mut progress = Progress::new(reader.info());
-        let (mut frame, mut number, mut comments) = (Vec::new(), 0, 0);
-        while number < frames {
-            let Some(record) = reader.next()? else { break };
-            number += 1;
-            let ours = annotations.comment(number, &record);
+        let progress = Progress::new(reader.info());
+        let (mut number, mut comments) = (0, 0);
+        let read = input::each_with_reader(&mut reader, Some(progress), |n, record, reader| {
+            let ours = annotations.comment(n, record);
             comments += u64::from(ours.is_some());
-            // The reader lends the frame or its comments, not both.
-            frame.clear();
-            frame.extend_from_slice(record.frame);
-            let Record { time, link, interface, wire_len, .. } = record;
-            let record = Record { time, link, interface, wire_len, frame: &frame };
             let theirs: Vec<_> = reader.comments().filter(|comment| !comment.starts_with(MARK)).collect();
             let all: Vec<&str> =
                 ours.as_deref().into_iter().chain(theirs.iter().map(AsRef::as_ref)).collect();
-            sink.put_with_comments(&record, &all)?;
-            if number % 0x4000 == 0 {
-                progress.show(reader.info().bytes_read);
-                if STOP.load(Ordering::Relaxed) {
-                    bail!("interrupted: {} was not written", self.output.display());
-                }
-            }
+            sink.put_with_comments(record, &all)?;
+            number = n;
+            Ok(n < frames)
+        })?;
+        read.all()?;
+        if STOP.load(Ordering::Relaxed) {
+            bail!("interrupted: {} was not written", self.output.display());
         }
-        progress.clear();
         if number < frames {
             bail!("{}: it became shorter while it was read", path.display());
         }

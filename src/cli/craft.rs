@@ -11,7 +11,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::{
     Outcome,
     arg::{self, encapsulation, within},
-    emit::{Emit, Out},
+    emit::{Emit, Out, Place},
     input::{self, Progress},
     scenario, warn_of_damage,
 };
@@ -385,16 +385,22 @@ fn from_capture(from: &FrameRef, out: Out) -> anyhow::Result<Outcome> {
     let mut reader = capture::open(&from.file)?;
     let mut emit = Emit::new(out)?;
     let progress = Progress::new(reader.info());
-    let read = input::each_while(&mut reader, Some(progress), |n, record| {
+    let read = input::each_with_reader(&mut reader, Some(progress), |n, record, reader| {
+        if emit.lacks(reader.info()) {
+            emit.describe(reader.info());
+        }
         if from.frame.is_none_or(|wanted| wanted == n) {
             let d = dissect(record.link, record.frame, record.wire_len);
             let packet = Packet::from(&d);
-            // Bytes behind the packet that were not captured.
             let more = record.wire_len.saturating_sub(packet.wire_len());
-            emit.put(record.time, record.interface, more, packet)?;
+            let comments: Vec<_> = reader.comments().collect();
+            let comments: Vec<&str> = comments.iter().map(AsRef::as_ref).collect();
+            let (time, interface) = (record.time, record.interface);
+            emit.put(Place { time, interface, more, comments: &comments }, packet)?;
         }
         Ok(from.frame != Some(n))
     })?;
+    emit.describe(reader.info());
     let n = read.all()?;
     if let Some(wanted) = from.frame.filter(|&wanted| wanted > n) {
         bail!("{}: frame {wanted} of {n}", from.file.display());

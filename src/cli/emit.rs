@@ -15,7 +15,7 @@ use super::{
     output, say,
 };
 use rdmawire::{
-    capture::{self, Record, Sink, Time},
+    capture::{self, Info, Interface, Record, Sink, Time},
     craft::{ComputedField, Edit, Packet, recipe},
     dissect::Link,
     grammar::{print::hex, units},
@@ -81,6 +81,23 @@ enum Style {
     Recipe,
 }
 
+/// Where in a capture a packet comes from, and what that says of it.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) time: Time,
+    pub(super) interface: u16,
+    /// Bytes behind the packet that were not captured.
+    pub(super) more: u32,
+    pub(super) comments: &'a [&'a str],
+}
+
+impl Place<'_> {
+    /// Of a packet that comes from no capture.
+    fn at(time: Time) -> Self {
+        Place { time, interface: 0, more: 0, comments: &[] }
+    }
+}
+
 /// Edits packets and writes them out.
 pub(super) struct Emit {
     out: Out,
@@ -126,38 +143,44 @@ impl Emit {
         for copy in 0..self.out.count {
             let packet = make(copy)?;
             let at = self.number.saturating_mul(self.out.interval.unwrap_or(1000));
-            self.one(Time(at.min(i64::MAX as u64) as i64), 0, 0, copy, packet)?;
+            self.one(Place::at(Time(at.min(i64::MAX as u64) as i64)), copy, packet)?;
         }
         Ok(())
     }
 
     pub(super) fn put_at(&mut self, ns: u64, packet: Packet) -> anyhow::Result<()> {
-        self.put(Time(ns.min(i64::MAX as u64) as i64), 0, 0, packet)
+        self.put(Place::at(Time(ns.min(i64::MAX as u64) as i64)), packet)
+    }
+
+    /// Whether the source of the packets says more of itself than was [described](Self::describe).
+    pub(super) fn lacks(&self, info: &Info) -> bool {
+        self.sink.as_ref().is_some_and(|sink| sink.lacks(info))
+    }
+
+    /// Says of the capture what its source says of itself.
+    pub(super) fn describe(&mut self, info: &Info) {
+        let Some(sink) = &mut self.sink else { return };
+        let is_edited = !self.out.set.is_empty() || !self.out.step.is_empty();
+        let mut info = info.clone();
+        for interface in info.interfaces.iter_mut().filter(|_| is_edited) {
+            // Frames may become longer than those that were captured.
+            *interface = Interface { snaplen: 0, ..std::mem::take(interface) };
+        }
+        sink.describe(&info);
     }
 
     /// A packet with its own time, and copies of it one interval apart.
-    pub(super) fn put(
-        &mut self,
-        time: Time,
-        interface: u16,
-        more: u32,
-        packet: Packet,
-    ) -> anyhow::Result<()> {
+    pub(super) fn put(&mut self, place: Place<'_>, packet: Packet) -> anyhow::Result<()> {
         for copy in 0..self.out.count {
             let later = copy.saturating_mul(self.out.interval.unwrap_or(1000)).min(i64::MAX as u64) as i64;
-            self.one(Time(time.0.saturating_add(later)), interface, more, copy, packet.clone())?;
+            let time = Time(place.time.0.saturating_add(later));
+            self.one(Place { time, ..place }, copy, packet.clone())?;
         }
         Ok(())
     }
 
-    fn one(
-        &mut self,
-        time: Time,
-        interface: u16,
-        more: u32,
-        copy: u64,
-        mut packet: Packet,
-    ) -> anyhow::Result<()> {
+    fn one(&mut self, place: Place<'_>, copy: u64, mut packet: Packet) -> anyhow::Result<()> {
+        let Place { time, interface, more, comments } = place;
         let seed = self.out.seed.wrapping_add(copy);
         self.keep.iter().for_each(|&field| packet.set_keep(field, true));
         self.compute.iter().for_each(|&field| packet.set_keep(field, false));
@@ -190,7 +213,8 @@ impl Emit {
         }
         if let Some(sink) = &mut self.sink {
             let wire_len = packet.wire_len().saturating_add(more);
-            sink.put(&Record { time, link: packet.link(), interface, wire_len, frame: &self.frame })?;
+            let record = Record { time, link: packet.link(), interface, wire_len, frame: &self.frame };
+            sink.put_with_comments(&record, comments)?;
         }
         Ok(())
     }

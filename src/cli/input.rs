@@ -152,6 +152,38 @@ pub(super) fn each_while<S: Source>(
     Ok(FramesRead { frames, failed })
 }
 
+/// [`each_while`] for commands that copy: `on_frame` is given the reader too, which knows the frame's comments and the interfaces.
+pub(super) fn each_with_reader(
+    reader: &mut Reader,
+    mut progress: Option<Progress>,
+    mut on_frame: impl FnMut(u64, &Record<'_>, &Reader) -> anyhow::Result<bool>,
+) -> anyhow::Result<FramesRead> {
+    let (mut frames, mut failed, mut bytes) = (0, None, Vec::new());
+    while !STOP.load(Ordering::Relaxed) {
+        let record = match reader.next() {
+            Ok(Some(record)) => record,
+            Ok(None) => break,
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
+        };
+        frames += 1;
+        // The reader lends the frame or its comments, not both.
+        bytes.clear();
+        bytes.extend_from_slice(record.frame);
+        let Record { time, link, interface, wire_len, .. } = record;
+        let record = Record { time, link, interface, wire_len, frame: &bytes };
+        if !on_frame(frames, &record, reader)? {
+            break;
+        }
+        if let Some(progress) = &mut progress {
+            progress.frame(frames, || reader.info().bytes_read);
+        }
+    }
+    Ok(FramesRead { frames, failed })
+}
+
 /// The properties of the files. Damage is also printed on standard error.
 pub(super) fn describe<'a>(infos: impl Iterator<Item = &'a Info>) -> Files {
     Files::of(infos.inspect(|info| say_damage(info)))

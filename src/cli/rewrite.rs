@@ -8,7 +8,8 @@ use clap::Args;
 use super::{
     Outcome,
     arg::{edit, encapsulation, format_of},
-    input, output,
+    input::{self, Progress},
+    output,
 };
 use rdmawire::{
     capture::{self, Record, Sink, Source},
@@ -22,7 +23,8 @@ use rdmawire::{
 
 /// Rewrite a capture: other addresses, no payload, another encapsulation. Each frame in gives one frame out.
 ///
-/// Right checksums and ICRCs are computed again; wrong ones stay as they were.
+/// Right checksums and ICRCs are computed again; wrong ones stay as they were. What a pcapng says of its interfaces stays: names,
+/// speeds, clocks, filters, drops, comments. With --anonymize, names become others, and words are left out.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rdmawire rewrite --anonymize --zero-payload x.pcap anonymous.pcap
@@ -85,13 +87,21 @@ impl Rewrite {
         let mut reader = capture::open(&self.input)?;
         let options = capture::Options { force: self.force, ..Default::default() };
         let mut sink = output::create_capture(&self.output, format, &[], options)?;
-        let read = input::each(&mut reader, |number, record| {
+        let progress = Progress::new(reader.info());
+        let read = input::each_with_reader(&mut reader, Some(progress), |number, record, reader| {
+            if sink.lacks(reader.info()) {
+                sink.describe(&rewriter.info(reader.info()));
+            }
+            let comments: Vec<_> = reader.comments().filter(|_| rewriter.keeps_comments()).collect();
+            let comments: Vec<&str> = comments.iter().map(AsRef::as_ref).collect();
             let new = rewriter.rewrite(record).map_err(|error| anyhow!("frame {number}: {error}"))?;
             let Record { time, interface, .. } = *record;
-            sink.put(&Record { time, interface, link: new.link, wire_len: new.wire_len, frame: new.frame })?;
-            Ok(())
+            let new = Record { time, interface, link: new.link, wire_len: new.wire_len, frame: new.frame };
+            sink.put_with_comments(&new, &comments)?;
+            Ok(true)
         })?;
         read.all()?;
+        sink.describe(&rewriter.info(reader.info()));
         sink.finish()?;
         let (counts, info) = (rewriter.counts(), reader.info());
         for problem in &info.problems {

@@ -14,6 +14,7 @@
 //! | keys, virtual addresses | another R_Key; virtual addresses move by a multiple of 4096 that depends on their key |
 //! | GUIDs, communication IDs, transaction IDs | another one; communication ID 0 stays |
 //! | service IDs | another one; 0 and those of RDMA-CM stay |
+//! | names of capture interfaces | another one; what else a pcapng file says in words is left out: descriptions, comments, names of hosts, addresses and the filter of an interface |
 //! | private data, reject information, values of LLDP, IP and GENEVE options, what IPv6 extensions have behind their first eight bytes, unknown management data, payload of packets without a BTH | zeros |
 //!
 //! A header says by the types of its fields what is to be replaced ([`Secret`]). Every replacement is a permutation that depends on the seed only. So different values stay different, and captures of
@@ -31,7 +32,7 @@ use bytes::Bytes;
 
 use super::{ComputedField, Edit, Packet, path::Path};
 use crate::{
-    capture::Record,
+    capture::{Info, Interface, Record},
     dissect::{Dissection, Encapsulation, Link, dissect},
     icrc,
     random::mix,
@@ -122,6 +123,43 @@ impl Rewriter {
             going.push(bth.dest_qp().0);
             self.known += 1;
         }
+    }
+
+    /// What the copy says of itself and of its interfaces, where the source says this. Names of interfaces are replaced, names of hosts
+    /// and what people wrote are left out where the copy is to be anonymous. Lengths of frames are no longer those that were captured
+    /// where they change.
+    pub fn info(&self, info: &Info) -> Info {
+        let Plan { anonymize, edits, to, snaplen, .. } = &self.plan;
+        let mut info = info.clone();
+        if *anonymize {
+            info = Info { name: String::new(), comment: String::new(), names: Vec::new(), ..info };
+        }
+        for interface in &mut info.interfaces {
+            if *anonymize {
+                let name = interface.name.as_deref().map(|name| Names { seed: self.plan.seed }.interface(name));
+                *interface = Interface {
+                    name,
+                    description: None,
+                    options: Vec::new(),
+                    file: None,
+                    ..std::mem::take(interface)
+                };
+            }
+            if to.is_some() {
+                interface.fcs_len = None;
+            }
+            interface.snaplen = match (to.is_some() || !edits.is_empty(), *snaplen) {
+                (true, snaplen) => snaplen.unwrap_or(0),
+                (false, Some(snaplen)) if interface.snaplen == 0 => snaplen,
+                (false, snaplen) => interface.snaplen.min(snaplen.unwrap_or(u32::MAX)),
+            };
+        }
+        info
+    }
+
+    /// Whether comments on frames are copied: not where the copy is to be anonymous.
+    pub fn keeps_comments(&self) -> bool {
+        !self.plan.anonymize
     }
 
     /// Rewrites one frame.
@@ -319,6 +357,12 @@ impl Names {
     fn within(&self, what: u64, value: u64, bits: u32, fits: impl Fn(u64) -> bool) -> u64 {
         let shuffle = |value: &u64| Some(self.shuffle(what, *value, bits));
         std::iter::successors(shuffle(&value), shuffle).find(|&value| fits(value)).unwrap_or(value)
+    }
+
+    /// The name of a capture interface.
+    fn interface(&self, name: &str) -> String {
+        let hash = name.bytes().fold(mix(self.seed ^ 12), |hash, byte| mix(hash ^ u64::from(byte)));
+        format!("if-{:06x}", hash >> 40)
     }
 
     fn qpn(&self, qpn: Qpn) -> Qpn {

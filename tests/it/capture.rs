@@ -474,6 +474,19 @@ fn comments_and_drops_are_written() {
     assert_eq!((reader.info().interfaces[0].drops, reader.info().problem_count), (Some(9), 0));
 }
 
+/// A time that the clock of its interface does not have is exact all the same: the interface is described again, with another clock.
+#[test]
+fn a_time_between_two_ticks_is_written_as_it_is() {
+    let interface = Interface { resolution_ns: 1000, name: Some("eth7".into()), ..Interface::new(Link(1)) };
+    let times = [5_000, 6_500, 7_000, 8_001];
+    let frames: Vec<Frame> = times.iter().map(|&time| Frame { time, ..frames(1).remove(0) }).collect();
+    let (read, info) = read(&written(Format::Pcapng, &[interface], &frames));
+    assert_eq!(read.iter().map(|frame| frame.time).collect::<Vec<_>>(), times);
+    let described: Vec<_> =
+        info.interfaces.iter().map(|of| (of.name.as_deref(), of.resolution_ns)).collect();
+    assert_eq!(described, [(Some("eth7"), 1000), (Some("eth7"), 1)]);
+}
+
 #[test]
 fn erf_with_extensions_losses_and_records_without_frames() {
     let mut bytes = erf_record(2, 4, 1000, 3, 6, &[], &[0, 0, 1, 2, 3, 4, 5, 6]);

@@ -6,8 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::support::{
+    programs::{cli, done},
+    scratch::Scratch,
+    trace,
+};
 use rdmawire::{
-    capture::{self, Record, Source, Time},
+    capture::{self, Format, Interface, Record, Sink, Source, Time},
     craft::{
         Channel, Data, Dialog, Edit, Packet, Path as Way, Request,
         mutate::Base,
@@ -356,4 +361,64 @@ fn every_frame_of_every_capture_rebuilds_and_is_rewritten() {
         "{} captures, {all} frames rebuilt bit for bit, {edited} edited with a good ICRC, {kept} with something kept",
         files.len()
     );
+}
+
+/// What a pcapng file says of itself and of its interfaces stays in copies; of an anonymous one, nothing in words.
+#[test]
+fn copies_keep_what_a_capture_says_of_its_interfaces() {
+    let scratch = Scratch::new("copies-keep");
+    let path = scratch.join("in.pcapng");
+    let (filter, comment) = (b"\0udp port 4791".to_vec(), b"row 3".to_vec());
+    let left = Interface {
+        snaplen: 9000,
+        resolution_ns: 1000,
+        offset_s: 1000,
+        name: Some("left".into()),
+        description: Some("leaf 1 to spine 2".into()),
+        speed_bps: Some(100_000_000_000),
+        options: vec![(11, filter), (12, b"Linux".to_vec()), (1, comment)],
+        ..Interface::new(Link::ETHERNET)
+    };
+    let right = Interface { name: Some("right".into()), ..Interface::new(Link::ETHERNET) };
+    let idle = Interface { name: Some("idle".into()), ..Interface::new(Link::ETHERNET) };
+    let given = [left, right, idle];
+    let options = capture::Options { comment: "lab".into(), ..Default::default() };
+    let mut sink = capture::create(&path, Format::Pcapng, &given, options).unwrap();
+    let frames = trace::read("pcaps/loss1_rc_write-B-300.pcap".as_ref()).unwrap();
+    for (n, frame) in frames.iter().take(40).enumerate() {
+        let record = Record { interface: (n % 2) as u16, ..frame.record() };
+        let comments: &[&str] = if n == 3 { &["look"] } else { &[] };
+        sink.put_with_comments(&record, comments).unwrap();
+    }
+    sink.set_drops(1, 17);
+    sink.finish().unwrap();
+
+    let describe = |path: &Path| {
+        let mut reader = capture::open(path).unwrap();
+        let (mut times, mut comments) = (Vec::new(), Vec::new());
+        while let Some(record) = reader.next().unwrap() {
+            times.push((record.time, record.interface));
+            comments.extend(reader.comments().map(String::from));
+        }
+        (reader.info().interfaces.clone(), reader.info().comment.clone(), times, comments)
+    };
+    let original = describe(&path);
+    assert_eq!(original.0[0], given[0]);
+    assert_eq!(original.0[1].drops, Some(17));
+    let out = scratch.join("out.pcapng");
+    let (from, to) = (path.to_str().unwrap(), out.to_str().unwrap());
+    for arguments in [&["rewrite", from, to][..], &["craft", "--from", from, "-o", to]] {
+        done(cli().args(arguments).arg("--force"));
+        assert_eq!(describe(&out), original, "{arguments:?}");
+    }
+    done(cli().args(["rewrite", "--force", "--anonymize", from, to]));
+    let (interfaces, comment, times, comments) = describe(&out);
+    assert_eq!((comment, times, comments), (String::new(), original.2, Vec::new()));
+    for (anonymous, original) in interfaces.iter().zip(&original.0) {
+        assert!(anonymous.name.as_ref().is_some_and(|name| name.starts_with("if-")), "{anonymous:?}");
+        let named = Interface { name: None, ..anonymous.clone() };
+        let stripped =
+            Interface { name: None, description: None, options: Vec::new(), ..original.clone() };
+        assert_eq!(named, stripped);
+    }
 }
