@@ -96,7 +96,14 @@ impl Pcapng {
     }
 
     fn new() -> Pcapng {
-        Pcapng { big: false, interfaces: Vec::new(), before: Vec::new(), options: (0, 0), kept: 0, done: false }
+        Pcapng {
+            big: false,
+            interfaces: Vec::new(),
+            before: Vec::new(),
+            options: (0, 0),
+            kept: 0,
+            done: false,
+        }
     }
 
     #[inline]

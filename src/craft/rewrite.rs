@@ -136,7 +136,8 @@ impl Rewriter {
         }
         for interface in &mut info.interfaces {
             if *anonymize {
-                let name = interface.name.as_deref().map(|name| Names { seed: self.plan.seed }.interface(name));
+                let name =
+                    interface.name.as_deref().map(|name| Names { seed: self.plan.seed }.interface(name));
                 *interface = Interface {
                     name,
                     description: None,

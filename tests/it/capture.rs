@@ -482,8 +482,7 @@ fn a_time_between_two_ticks_is_written_as_it_is() {
     let frames: Vec<Frame> = times.iter().map(|&time| Frame { time, ..frames(1).remove(0) }).collect();
     let (read, info) = read(&written(Format::Pcapng, &[interface], &frames));
     assert_eq!(read.iter().map(|frame| frame.time).collect::<Vec<_>>(), times);
-    let described: Vec<_> =
-        info.interfaces.iter().map(|of| (of.name.as_deref(), of.resolution_ns)).collect();
+    let described: Vec<_> = info.interfaces.iter().map(|of| (of.name.as_deref(), of.resolution_ns)).collect();
     assert_eq!(described, [(Some("eth7"), 1000), (Some("eth7"), 1)]);
 }
 

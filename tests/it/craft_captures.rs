@@ -417,8 +417,7 @@ fn copies_keep_what_a_capture_says_of_its_interfaces() {
     for (anonymous, original) in interfaces.iter().zip(&original.0) {
         assert!(anonymous.name.as_ref().is_some_and(|name| name.starts_with("if-")), "{anonymous:?}");
         let named = Interface { name: None, ..anonymous.clone() };
-        let stripped =
-            Interface { name: None, description: None, options: Vec::new(), ..original.clone() };
+        let stripped = Interface { name: None, description: None, options: Vec::new(), ..original.clone() };
         assert_eq!(named, stripped);
     }
 }
