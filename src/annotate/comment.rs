@@ -30,13 +30,11 @@ pub(super) fn write(
 ) -> Option<String> {
     let class = note.class;
     let begins = flow.is_some_and(|flow| flow.first_ns == time.0);
-    let refusal = refusal(d);
-    let is_plain = matches!(class, Class::First | Class::New | Class::Unsequenced);
-    if is_plain && !begins && refusal.is_none() {
-        // The first packet of a PSN space, in a flow that began with the other one.
-        return None;
-    }
-    let is_bad = class == Class::Corrupt && icrc::verify(d) == State::Bad;
+    let of = flow.map(|flow| match flow.connection {
+        Some(connection) => format!("connection {connection}"),
+        None => format!("flow {}", flow.flow),
+    });
+    let sentence = sentences(note, history, begins, of, d)?;
     let mut words = Words(format!("{MARK}class={class}"));
     words.put("flow", flow.map(|flow| flow.flow));
     words.put("conn", flow.and_then(|flow| flow.connection));
@@ -52,17 +50,32 @@ pub(super) fn write(
     words.put("gap", Some(history.gap).filter(|&gap| gap > 0));
     words.put("overtaken", history.is_overtaken.then_some(1));
     words.put("late_ns", history.late_ns);
-    words.put("nak", refusal.as_ref().map(|(code, _)| code));
-    words.put("icrc", is_bad.then_some("bad"));
+    words.put("nak", refusal(d).map(|(code, _)| code));
+    words.put("icrc", has_bad_icrc(class, d).then_some("bad"));
+    let Words(text) = words;
+    Some(format!("{text}] {sentence}"))
+}
 
-    let Words(mut text) = words;
-    text.push_str("] ");
+/// What is to be said of the frame, for people; `None` if there is nothing. `of`: of which connection it is, where that is to be said.
+pub(super) fn sentences(
+    note: &Note,
+    history: &History,
+    begins: bool,
+    of: Option<String>,
+    d: &Dissection<'_>,
+) -> Option<String> {
+    let (class, refusal) = (note.class, refusal(d));
+    let is_plain = matches!(class, Class::First | Class::New | Class::Unsequenced);
+    if is_plain && !begins && refusal.is_none() {
+        // The first packet of a PSN space, in a flow that began with the other one.
+        return None;
+    }
     let mut parts = Vec::new();
     match refusal {
         // Of a NAK, its class matters less.
         Some((_, sentence)) if is_plain => parts.push(sentence),
         refusal => {
-            parts.push(sentence(class, history, is_bad, d));
+            parts.push(sentence(class, history, has_bad_icrc(class, d), d));
             parts.extend(refusal.map(|(_, sentence)| sentence));
         }
     }
@@ -74,10 +87,7 @@ pub(super) fn write(
             false => parts.push(first),
         }
     }
-    parts.extend(flow.map(|flow| match flow.connection {
-        Some(connection) => format!("connection {connection}"),
-        None => format!("flow {}", flow.flow),
-    }));
+    parts.extend(of);
     parts.extend(match history.lost {
         Location::Upstream => Some("its first transmission was lost before the tap".to_owned()),
         Location::Downstream => Some("its first transmission was lost after the tap".to_owned()),
@@ -91,8 +101,11 @@ pub(super) fn write(
     } else if history.is_behind {
         parts.push("needless, unless it was lost after the tap: its sender goes back".to_owned());
     }
-    text.push_str(&parts.join("; "));
-    Some(text)
+    Some(parts.join("; "))
+}
+
+fn has_bad_icrc(class: Class, d: &Dissection<'_>) -> bool {
+    class == Class::Corrupt && icrc::verify(d) == State::Bad
 }
 
 /// The words for programs.

@@ -34,7 +34,7 @@ pub use live::{Live, OwnedFrame};
 pub use notes::{DEFAULT_MOST, Notes};
 
 use crate::{
-    analyze::{Ended, metric::History},
+    analyze::{Class, Ended, metric::History},
     capture::Record,
     dissect::{self, dissect_with},
     report::{
@@ -83,14 +83,40 @@ impl Annotations {
 
     /// The comment on the frame with this number, from 1. Frames must be asked for in their order.
     pub fn comment(&mut self, number: u64, record: &Record<'_>) -> Option<String> {
+        let (note, history) = self.seek(number)?;
+        let d = dissect_with(self.dissect, record.link, record.frame, record.wire_len);
+        comment::write(&note, &history, record.time, &d, self.directory.find(&d, record.time.0))
+    }
+
+    /// What a comment on the frame says to people, without its connection; the words for its class where it says nothing, and "new" for
+    /// the next packet of its flow. Frames must be asked for in their order.
+    pub fn remark(&mut self, number: u64, record: &Record<'_>) -> Option<String> {
+        let d = dissect_with(self.dissect, record.link, record.frame, record.wire_len);
+        let Some((note, history)) = self.seek(number) else {
+            let known = self.directory.find(&d, record.time.0);
+            return known.map(|_| Class::New.words().to_owned());
+        };
+        let begins =
+            self.directory.find(&d, record.time.0).is_some_and(|flow| flow.first_ns == record.time.0);
+        let sentence = comment::sentences(&note, &history, begins, None, &d);
+        Some(sentence.unwrap_or_else(|| note.class.words().to_owned()))
+    }
+
+    /// The numbers of the frame's flow and connection in the report.
+    pub fn flow(&self, record: &Record<'_>) -> Option<(usize, Option<u32>)> {
+        let d = dissect_with(self.dissect, record.link, record.frame, record.wire_len);
+        let known = self.directory.find(&d, record.time.0)?;
+        Some((known.flow, known.connection))
+    }
+
+    /// What was noted of the frame with this number.
+    fn seek(&mut self, number: u64) -> Option<(Note, History)> {
         while self.notes.as_slice().first().is_some_and(|note| note.frame < number) {
             self.notes.next();
         }
         let note = *self.notes.as_slice().first().filter(|note| note.frame == number)?;
         while self.histories.next_if(|history| history.frame < number).is_some() {}
-        let history = self.histories.next_if(|history| history.frame == number).unwrap_or_default();
-        let d = dissect_with(self.dissect, record.link, record.frame, record.wire_len);
-        comment::write(&note, &history, record.time, &d, self.directory.find(&d, record.time.0))
+        Some((note, self.histories.next_if(|history| history.frame == number).unwrap_or_default()))
     }
 }
 

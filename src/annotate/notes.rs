@@ -13,6 +13,8 @@ use crate::{
 #[derive(Debug)]
 pub struct Notes {
     most: usize,
+    /// Also what is as usual, but for new packets.
+    is_every: bool,
     pub(super) list: Vec<Note>,
     pub(super) histories: Vec<History>,
     pub(super) left_out: u64,
@@ -34,7 +36,26 @@ pub const DEFAULT_MOST: usize = 1_000_000;
 impl Notes {
     /// Notes at most so many frames.
     pub fn new(most: usize) -> Notes {
-        Notes { most, list: Vec::new(), histories: Vec::new(), left_out: 0, begun: Vec::new() }
+        Notes {
+            most,
+            is_every: false,
+            list: Vec::new(),
+            histories: Vec::new(),
+            left_out: 0,
+            begun: Vec::new(),
+        }
+    }
+
+    /// Notes every frame that is not simply the next one, at most so many.
+    pub fn every(most: usize) -> Notes {
+        Notes { is_every: true, ..Notes::new(most) }
+    }
+
+    /// Whether packets of this class are noted.
+    fn matters(&self, class: Class) -> bool {
+        // A flow has one first packet in each of its PSN spaces.
+        let is_usual = matches!(class, Class::RepeatedAck | Class::Unsequenced | Class::Unknown);
+        class != Class::New && (self.is_every || !is_usual)
     }
 
     fn note(&mut self, frame: u64, class: Class, flow: Option<FlowId>) {
@@ -63,13 +84,13 @@ impl Metric for Notes {
         let begins = place.flow.is_some_and(|flow| self.begins(flow));
         // An undecided packet is noted with the verdict.
         let Some(class) = place.class else { return };
-        if begins || matters(class) || packet.syndrome().is_some_and(is_negative) {
+        if begins || self.matters(class) || packet.syndrome().is_some_and(is_negative) {
             self.note(place.frame, class, place.flow);
         }
     }
 
     fn on_verdict(&mut self, verdict: &Verdict) {
-        if matters(verdict.class) {
+        if self.matters(verdict.class) {
             self.note(verdict.frame, verdict.class, None);
         }
     }
@@ -85,12 +106,6 @@ impl Metric for Notes {
     fn on_retire(&mut self, FlowId(flow): FlowId) {
         self.begun[flow as usize] = false;
     }
-}
-
-/// Whether packets of this class get a comment.
-fn matters(class: Class) -> bool {
-    // A flow has one first packet in each of its PSN spaces.
-    !matches!(class, Class::New | Class::RepeatedAck | Class::Unsequenced | Class::Unknown)
 }
 
 pub(super) fn is_negative(syndrome: Syndrome) -> bool {

@@ -130,11 +130,11 @@ impl Annotate {
 }
 
 /// A stream that was copied into a temporary file, which is removed at the end.
-struct Spooled(PathBuf);
+pub(super) struct Spooled(pub(super) PathBuf);
 
 impl Spooled {
     /// A copy of the stream at `path`; `None` if it is a file, which can be read twice.
-    fn of(path: &Path) -> anyhow::Result<Option<Spooled>> {
+    pub(super) fn of(path: &Path) -> anyhow::Result<Option<Spooled>> {
         let is_stream = path == Path::new("-") || fs::metadata(path).is_ok_and(|known| !known.is_file());
         if !is_stream {
             return Ok(None);

@@ -10,7 +10,8 @@ use rdmawire::{
     craft::Edit,
     dissect::{self, Encapsulation, ROCE_PORT},
     filter::Filter,
-    grammar::Error,
+    grammar::{Error, units},
+    message::is_path_mtu,
     opcode::Service,
 };
 
@@ -58,6 +59,12 @@ pub(super) fn service(text: &str) -> Result<Service, String> {
     let all = [Service::Rc, Service::Uc, Service::Rd, Service::Ud, Service::Xrc];
     let found = all.into_iter().find(|service| service.name().eq_ignore_ascii_case(text));
     found.ok_or("expected rc, uc, rd, ud or xrc".into())
+}
+
+/// A path MTU.
+pub(super) fn mtu<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+    let mtu = units::size(text).ok().filter(|&mtu| u32::try_from(mtu).is_ok_and(is_path_mtu));
+    mtu.and_then(|mtu| mtu.try_into().ok()).ok_or_else(|| "expected 256, 512, 1024, 2048 or 4096".to_owned())
 }
 
 /// Parses a number within bounds.

@@ -13,15 +13,15 @@ use super::{
     arg::{self, encapsulation, within},
     emit::{Emit, Out, Place},
     input::{self, Progress},
-    scenario, warn_of_damage,
+    say, scenario, warn_of_damage,
 };
 use rdmawire::{
     capture::{self, Source},
     craft::{self, Channel, Data, Hold, Packet, Request, recipe},
     dissect::{Dissection, Encapsulation, dissect},
-    grammar::units,
-    opcode::Service,
-    wire::{Bth, Mac, Psn, Qpn, Syndrome, Udp},
+    grammar::{print::several, units},
+    opcode::{Operation, Position, Service},
+    wire::{Bth, Mac, Psn, Qpn, Reth, Syndrome, Udp},
 };
 
 /// Build packets from a recipe, from a capture, or as answers to packets of one.
@@ -137,7 +137,7 @@ struct Pause {
     #[arg(long, value_name = "TIME", value_parser = units::duration, requires = "speed")]
     hold: Option<u64>,
     /// The link's speed: 400G.
-    #[arg(long, value_name = "RATE", value_parser = units::count)]
+    #[arg(long, value_name = "SPEED", value_parser = units::bit_rate)]
     speed: Option<u64>,
     /// The sender's Ethernet address.
     #[arg(long, value_name = "MAC", value_parser = mac, default_value = "02:00:00:00:00:01")]
@@ -155,7 +155,7 @@ struct Message {
     #[arg(long, default_value = "10.0.0.2")]
     dst: std::net::IpAddr,
     /// The encapsulation: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh. By default RoCEv2 over the addresses' IP version.
-    #[arg(long, value_name = "NAME", value_parser = encapsulation)]
+    #[arg(long, visible_alias = "encap", value_name = "NAME", value_parser = encapsulation)]
     to: Option<Encapsulation>,
     /// The transport service: rc, uc, ud, rd or xrc.
     #[arg(long, default_value = "rc", value_parser = arg::service)]
@@ -169,11 +169,11 @@ struct Message {
     /// The first packet's PSN.
     #[arg(long, default_value_t = 0)]
     psn: u32,
-    /// The size of the message: 64, 64K, 1M.
-    #[arg(long, value_parser = units::binary_count, default_value = "4096")]
+    /// The size of the message: 64, 64K, 1MiB.
+    #[arg(long, visible_alias = "size", value_name = "BYTES", value_parser = units::size, default_value = "4096")]
     len: u64,
-    /// Path MTU: 256 to 4096.
-    #[arg(long, default_value_t = 1024, value_parser = within(256..=4096u16))]
+    /// Path MTU: 256, 512, 1024, 2048 or 4096.
+    #[arg(long, default_value = "1024", value_parser = arg::mtu::<u16>)]
     mtu: u16,
     /// Remote virtual address.
     #[arg(long, value_parser = units::integer, default_value = "0x10000")]
@@ -225,10 +225,10 @@ impl Craft {
                 (Some(text), _) => {
                     let seed = self.out.seed;
                     let mut emit = Emit::new(self.out)?;
-                    emit.all(|copy| {
-                        recipe::parse_seeded(&text, seed.wrapping_add(copy))
-                            .map_err(|error| anyhow!("recipe, {error}"))
-                    })?;
+                    let parse =
+                        |seed| recipe::parse_seeded(&text, seed).map_err(|error| anyhow!("recipe, {error}"));
+                    warn_of_surprises(&parse(seed)?);
+                    emit.all(|copy| parse(seed.wrapping_add(copy)))?;
                     emit.finish()
                 }
                 (None, Some(from)) => from_capture(&from, self.out),
@@ -259,16 +259,21 @@ impl What {
                 m.packets(Request::Write { len: m.len()?, va: m.va, r_key: m.r_key()?, imm: m.imm()? })
             }),
             What::Read(message) => {
+                message.without_imm("a READ request")?;
                 message.run(|m| m.packets(Request::Read { len: m.len()?, va: m.va, r_key: m.r_key()? }))
             }
             What::Send(message) => {
                 message.run(|m| m.packets(Request::Send { len: m.len()?, imm: m.imm()?, invalidate: None }))
             }
-            What::ReadResponse(message) => message.run(|m| {
-                let response = m.channel().read_response(Psn(m.psn), m.len()?, 1)?;
-                Ok(response.data(Data::pattern(m.out.seed)).iter().collect())
-            }),
+            What::ReadResponse(message) => {
+                message.without_imm("a READ response")?;
+                message.run(|m| {
+                    let response = m.channel().read_response(Psn(m.psn), m.len()?, 1)?;
+                    Ok(response.data(Data::pattern(m.out.seed)).iter().collect())
+                })
+            }
             What::Connect(message) => message.run(|m| {
+                m.without_imm("a connection management message")?;
                 let usual = craft::Dialog::new(m.channel().path, m.src_qp, m.dest_qp);
                 let d = craft::Dialog { mtu: m.mtu, service: m.service, active_psn: Psn(m.psn), ..usual };
                 Ok(vec![d.req(&[]), d.rep(&[]), d.rtu(&[]), d.dreq(false, &[]), d.drep(true, &[])])
@@ -334,7 +339,7 @@ impl Pause {
             emit.all(|_| Ok(pause.frame(self.quanta)))?;
             return emit.finish();
         };
-        let speed = self.speed.filter(|&speed| speed > 0).context("--hold needs --speed")?;
+        let speed = self.speed.context("--hold needs --speed")?;
         if self.quanta == 0 {
             bail!("--hold with --quanta 0: quanta of 0 end a pause");
         }
@@ -348,6 +353,9 @@ impl Pause {
 
 impl Message {
     fn run(self, make: impl Fn(&Message) -> anyhow::Result<Vec<Packet>>) -> anyhow::Result<Outcome> {
+        if self.src.is_ipv4() != self.dst.is_ipv4() {
+            bail!("--src {} and --dst {}: one is IPv4, the other IPv6", self.src, self.dst);
+        }
         let packets = make(&self)?;
         let mut emit = Emit::new(self.out)?;
         for packet in packets {
@@ -359,6 +367,13 @@ impl Message {
     fn packets(&self, request: Request) -> anyhow::Result<Vec<Packet>> {
         let message = self.channel().request(Psn(self.psn), request)?;
         Ok(message.data(Data::pattern(self.out.seed)).iter().collect())
+    }
+
+    fn without_imm(&self, what: &str) -> anyhow::Result<()> {
+        match self.imm {
+            Some(_) => bail!("--imm: {what} has no immediate data"),
+            None => Ok(()),
+        }
     }
 
     fn channel(&self) -> Channel {
@@ -377,6 +392,32 @@ impl Message {
 
     fn imm(&self) -> anyhow::Result<Option<u32>> {
         self.imm.map(|imm| u32::try_from(imm).context("--imm: it has 32 bits")).transpose()
+    }
+}
+
+/// What a recipe is likely not to mean: the headers that its operation code brings are not there, or the RETH announces another length. Both can be
+/// meant, in a test of a parser.
+fn warn_of_surprises(packet: &Packet) {
+    let Some(bth) = packet.get::<Bth>() else { return };
+    let opcode = bth.opcode();
+    let mut missing =
+        opcode.chain().iter().filter(|kind| packet.parts().iter().all(|part| part.kind != **kind));
+    if let (Some(kind), false) = (missing.next(), packet.get_payload().is_empty()) {
+        say(format_args!(
+            "warning: {} has a {}, and the recipe has none: the payload begins where it is read",
+            opcode.name().unwrap_or("this operation code"),
+            kind.label()
+        ));
+    }
+    let is_whole = opcode.operation() == Some(Operation::Write) && opcode.position() == Position::Only;
+    if let (true, Some(reth)) = (is_whole, packet.get::<Reth>())
+        && reth.dma_len() as usize != packet.get_payload().len()
+    {
+        say(format_args!(
+            "warning: reth dma_len is {}, and the payload of this whole message has {}",
+            reth.dma_len(),
+            several(packet.get_payload().len() as u64, "byte")
+        ));
     }
 }
 

@@ -1,6 +1,9 @@
 //! `rdmawire dissect`: frames as lines, trees, JSON or columns.
 
+mod about;
+
 use std::{
+    fmt,
     io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
 };
@@ -17,8 +20,8 @@ use super::{
     warn_of_damage,
 };
 use rdmawire::{
-    capture::{self, Source},
-    dissect::dissect_with,
+    capture::{self, Record, Source},
+    dissect::{Dissection, dissect_with},
     filter::{Filter, FrameMeta},
     frame::{Clock, Columns, Frame, Json, Line, Names, Separator, write_hex, write_tree},
     grammar::print::several,
@@ -29,6 +32,7 @@ use rdmawire::{
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rdmawire dissect --filter 'aeth.nak' x.pcap
+  rdmawire dissect --around 145 x.pcap
   rdmawire dissect --fields frame.number,src,dst,bth.psn,info x.pcap")]
 pub(super) struct Dissect {
     /// Capture files: pcap, pcapng or ERF, also compressed with gzip or zstd; `-` is standard input.
@@ -61,6 +65,16 @@ pub(super) struct Dissect {
     /// Stop after this many frames were shown.
     #[arg(short = 'c', long, value_name = "N")]
     count: Option<u64>,
+    /// Show this frame, and those before and after it of its connection, each with what the analysis says of it: whether it is a
+    /// retransmission, of which frame and why; late; lost before; a NAK for which PSN.
+    #[arg(long, value_name = "FRAME", value_parser = arg::positive::<u64>, conflicts_with_all = ["json", "fields", "skip"])]
+    around: Option<u64>,
+    /// With --around: how many frames before it, and after it.
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "around")]
+    context: usize,
+    /// Show the frames of this flow's connection, each with what the analysis says of it. `rdmawire analyze` gives flows their numbers.
+    #[arg(long, value_name = "N", conflicts_with_all = ["json", "fields", "skip"])]
+    flow: Option<usize>,
     /// Skip the first N frames of each file.
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip: u64,
@@ -96,6 +110,11 @@ impl Dissect {
             None if self.verbose => Style::Tree(self.names),
             None => Style::Line,
         };
+        if self.around.is_some() || self.flow.is_some() {
+            let is_whole = about::show(&self, &filter, &style, &mut out)?;
+            out.flush()?;
+            return Ok(if is_whole { Outcome::Done } else { Outcome::Failed });
+        }
         let mut outcome = Outcome::Done;
         let mut left = self.count.unwrap_or(u64::MAX);
         for path in &self.files {
@@ -146,22 +165,13 @@ impl Dissect {
                     return Ok(true);
                 }
             }
-            let mut frame = Frame::new(number, record.time.0, &d);
-            if self.icrc == Check::Verify {
-                frame = frame.verified();
-            }
-            match style {
-                Style::Line => line.write(&frame, &mut out.text)?,
-                Style::Tree(names) => write_tree(&frame, *names, &mut out.text)?,
-                Style::Json(json) => json.write(&frame, file.as_deref(), &mut out.text)?,
-                Style::Columns(columns) => columns.write(&frame, &mut out.text)?,
-            }
-            if self.hex {
-                write_hex(record.frame, &mut out.text)?;
-            }
-            if self.hex || self.verbose {
-                out.text.push('\n');
-            }
+            self.draw(
+                &mut Pen { style, line: &mut line, file: file.as_deref() },
+                number,
+                record,
+                &d,
+                &mut out.text,
+            )?;
             *left -= 1;
             out.written()?;
             Ok(*left > 0)
@@ -181,6 +191,34 @@ impl Dissect {
         Ok(true)
     }
 
+    /// Draws one frame.
+    fn draw(
+        &self,
+        pen: &mut Pen<'_>,
+        number: u64,
+        record: &Record<'_>,
+        d: &Dissection<'_>,
+        to: &mut String,
+    ) -> fmt::Result {
+        let mut frame = Frame::new(number, record.time.0, d);
+        if self.icrc == Check::Verify {
+            frame = frame.verified();
+        }
+        match pen.style {
+            Style::Line => pen.line.write(&frame, to)?,
+            Style::Tree(names) => write_tree(&frame, *names, to)?,
+            Style::Json(json) => json.write(&frame, pen.file, to)?,
+            Style::Columns(columns) => columns.write(&frame, to)?,
+        }
+        if self.hex {
+            write_hex(record.frame, to)?;
+        }
+        if self.hex || self.verbose {
+            to.push('\n');
+        }
+        Ok(())
+    }
+
     fn columns(&self) -> anyhow::Result<Option<Columns>> {
         if self.fields.is_empty() {
             return Ok(None);
@@ -189,6 +227,14 @@ impl Dissect {
         let columns = Columns::parse(names, self.format, self.names);
         columns.map(Some).map_err(|error| anyhow::anyhow!("--fields: {error}"))
     }
+}
+
+/// How the frames of one file are written.
+struct Pen<'a> {
+    style: &'a Style,
+    line: &'a mut Line,
+    /// The file's name, where that is to be said.
+    file: Option<&'a str>,
 }
 
 /// The form in which frames are written.

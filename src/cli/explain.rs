@@ -1,5 +1,7 @@
 //! `rdmawire explain`: headers, operation codes, syndromes, notes and findings, from the tables that are used.
 
+mod words;
+
 use std::{
     fmt::{Result as Written, Write as _},
     io::Write as _,
@@ -12,23 +14,27 @@ use super::Outcome;
 use rdmawire::{
     analyze::{FINDINGS, FindingKind, Scope},
     dissect::Problem,
-    filter::{Name, Pseudo},
+    filter::{Name, Pseudo, SHORT},
     gate::{Figure, Natural},
     grammar::{did_you_mean, nearest, print::several, units},
     opcode::{Direction, Opcode, PayloadRule, Position},
     packets,
-    report::table::{Column, Messages, Table},
+    report::{
+        plain_doc,
+        table::{Column, Messages, Table},
+    },
     wire::{Bth, Field, Header, HeaderInfo, Kind, Show, Syndrome},
 };
 
-/// Explain a header, a field, an operation code, a syndrome, a note, a finding, the language of filters or of gates, or the schema of reports.
+/// Explain anything that is printed: a header, a field, an operation code, a finding, a figure, a word of the report; or the language of filters or gates.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rdmawire explain bth.psn
-  rdmawire explain finding loss.downstream")]
+  rdmawire explain loss.downstream
+  rdmawire explain go_back_n")]
 pub(super) struct Explain {
-    /// bth, bth.psn, opcode 0x0c, opcode rc-read-request, syndrome 0x60, rnr, note bth.opcode, finding
-    /// loss.downstream, filter, gate, schema; nothing lists all there is.
+    /// Whatever an output prints: a header, a field, an operation code, a finding, a note, a figure, a table, a word or a field of the JSON;
+    /// or a topic. Nothing lists all topics.
     #[arg(value_name = "NAME")]
     topic: Vec<String>,
 }
@@ -154,7 +160,7 @@ fn table(name: &str, to: &mut String) -> anyhow::Result<()> {
 fn rows_of(name: &str, doc: &str, columns: &[Column], to: &mut String) -> Written {
     writeln!(to, "{name}: {doc}")?;
     for Column { name, kind, doc, .. } in columns {
-        writeln!(to, "  {name}  ({})\n      {doc}", kind.name())?;
+        writeln!(to, "  {name}  ({})\n      {}", kind.name(), plain_doc(doc))?;
     }
     Ok(())
 }
@@ -213,15 +219,22 @@ fn named(name: &str, to: &mut String) -> anyhow::Result<()> {
         return Ok(());
     }
     if let Some(figure) = Figure::by_name(name) {
-        return Ok(of_figure(figure, to)?);
+        of_figure(figure, to)?;
+        words::in_report(name, to)?;
+        return Ok(());
+    }
+    if words::of_other_tables(name, to)? {
+        return Ok(());
     }
     let topics = [
         "opcode", "syndrome", "rnr", "note", "finding", "filter", "gate", "schema", "qos", "links",
-        "scenario",
+        "scenario", "table",
     ]
     .map(str::to_owned);
     let figures = Figure::ALL.iter().map(|figure| figure.names[0].to_owned());
-    let near = nearest(name, Name::all().chain(topics).chain(figures));
+    let findings = FINDINGS.iter().map(|kind| kind.id.to_owned());
+    let near =
+        nearest(name, Name::all().chain(topics).chain(figures).chain(findings).chain(words::of_report()));
     let or = did_you_mean(&near, "; `rdmawire explain` lists all there is");
     bail!("explain: nothing is named {name:?}{or}")
 }
@@ -420,9 +433,13 @@ Which frames:
 A name that a frame has several times matches if any of them does; != asks that there is one and none is equal.
 Wireshark's names are understood too: infiniband.bth.psn, ip.addr, udp.port.
 
-Worked out from the frame:
+Short for others:
 ",
     );
+    for (short, of) in SHORT {
+        writeln!(to, "  {short:20} {of}")?;
+    }
+    to.push_str("\nWorked out from the frame:\n");
     for pseudo in Pseudo::ALL {
         writeln!(to, "  {:20}{}", pseudo.name(), pseudo.doc())?;
     }

@@ -2,18 +2,18 @@
 
 use std::io::{self, Write};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::{Args, builder::PossibleValuesParser};
 
 use super::{
     Outcome,
-    arg::{encapsulation, positive, service, within},
+    arg::{encapsulation, mtu, positive, service, within},
     terminal::Color,
 };
 use rdmawire::{
     dissect::Encapsulation,
     grammar::units,
-    message::{Ending, Segments, is_path_mtu},
+    message::{Ending, Segments},
     opcode::{Operation, Service},
     report::{price as report, text},
     wire_cost::{self, Envelope, Packets},
@@ -32,10 +32,10 @@ pub(super) struct Overhead {
     #[arg(long, default_value = "rc", value_parser = service)]
     service: Service,
     /// The size of the message: 4096, 64KiB, 1MB. Atomics, ATOMIC WRITE and FLUSH have a fixed size.
-    #[arg(long, value_name = "BYTES", value_parser = units::size, default_value = "1MiB")]
+    #[arg(long, visible_alias = "len", value_name = "BYTES", value_parser = units::size, default_value = "1MiB")]
     size: u64,
-    /// Path MTU.
-    #[arg(long, value_name = "BYTES", default_value_t = 4096)]
+    /// Path MTU: 256, 512, 1024, 2048 or 4096.
+    #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = mtu::<u32>)]
     mtu: u32,
     /// Only these encapsulations: rocev2-ipv4, rocev2-ipv6, rocev1, ib, ib-grh.
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = encapsulation)]
@@ -86,9 +86,6 @@ impl Overhead {
     fn price(&self) -> anyhow::Result<report::Overhead> {
         let found = OPERATIONS.iter().find(|(name, ..)| *name == self.op);
         let &(_, operation, ending, name) = found.context("--op: no such operation")?;
-        if !is_path_mtu(self.mtu) {
-            bail!("a path MTU is 256, 512, 1024, 2048 or 4096");
-        }
         let message = Segments::new(self.service, operation, ending, self.size, self.mtu)?;
         let packets = Packets::of(&message, self.ack_every);
         let wraps = if self.encap.is_empty() { &Encapsulation::ALL[..] } else { &self.encap };

@@ -141,6 +141,16 @@ pseudo! {
     NoteWarning "note.warning" Type::Flag;
 }
 
+/// Short names, and what they are short for.
+pub const SHORT: [(&str, &str); 6] = [
+    ("qp", "bth.dest_qp"),
+    ("psn", "bth.psn"),
+    ("opcode", "bth.opcode"),
+    ("ack", "aeth.ack"),
+    ("nak", "aeth.nak"),
+    ("frame", "frame.number"),
+];
+
 /// Wireshark's name of a layer, and ours.
 const LAYERS: [(&str, &str); 4] =
     [("ip", "ipv4"), ("eth", "ethernet"), ("infiniband", "bth"), ("macc", "mac_control")];
@@ -173,6 +183,7 @@ impl Name {
         let wireshark = infos().flat_map(|info| info.fields).map(|field| field.wireshark.to_owned());
         own.chain(Pseudo::ALL.iter().map(|pseudo| pseudo.name().to_owned()))
             .chain(EITHER.iter().map(|(name, ..)| name.to_string()))
+            .chain(SHORT.iter().map(|(name, _)| name.to_string()))
             .chain(wireshark.filter(|name| !name.is_empty()))
     }
 
@@ -299,6 +310,7 @@ impl Pseudo {
 }
 
 fn lookup(text: &str) -> Option<What> {
+    let text = SHORT.iter().find(|(short, _)| *short == text).map_or(text, |(_, of)| of);
     if let Some(&pseudo) = Pseudo::ALL.iter().find(|pseudo| pseudo.name() == text) {
         return Some(What::Pseudo(pseudo));
     }

@@ -21,6 +21,8 @@ struct Quantity {
     suffixes: &'static [&'static str],
     /// Whether it is rounded to the smallest unit. If not, a part of that unit is an error.
     is_rounded: bool,
+    /// What a number without a unit could mean, where that is an error.
+    could_be: [&'static str; 3],
 }
 
 const DURATION: Quantity = Quantity {
@@ -35,13 +37,17 @@ const DURATION: Quantity = Quantity {
     ],
     suffixes: &[],
     is_rounded: true,
+    could_be: ["us", "ms", "s"],
 };
 
 const SIZE: Quantity = Quantity {
-    example: "a size like 4096, 64KiB or 1MB",
+    example: "a size like 4096, 64K, 64KiB or 1MB",
     units: &[
         ("", 1),
         ("b", 1),
+        ("k", 1 << 10),
+        ("m", 1 << 20),
+        ("g", 1 << 30),
         ("kb", 1_000),
         ("mb", 1_000_000),
         ("gb", 1_000_000_000),
@@ -51,13 +57,23 @@ const SIZE: Quantity = Quantity {
     ],
     suffixes: &[],
     is_rounded: false,
+    could_be: ["", "", ""],
 };
 
 const BIT_RATE: Quantity = Quantity {
     example: "a speed like 400G or 25Gbit/s",
-    units: &[("", 1), ("k", 1_000), ("m", 1_000_000), ("g", 1_000_000_000), ("t", 1_000_000_000_000)],
-    suffixes: &["bit/s", "bps", "b/s"],
+    units: &[
+        ("k", 1_000),
+        ("m", 1_000_000),
+        ("g", 1_000_000_000),
+        ("t", 1_000_000_000_000),
+        ("bit/s", 1),
+        ("bps", 1),
+        ("b/s", 1),
+    ],
+    suffixes: &["bit/s", "bps", "b/s", "bit"],
     is_rounded: false,
+    could_be: ["bit/s", "M", "G"],
 };
 
 /// Nanoseconds: "1ms", "1.5us", "2 s". A bare number is an error.
@@ -70,24 +86,25 @@ pub fn positive_duration(text: &str) -> Result<u64, Error> {
     above_0(text, duration(text)?, "expected a duration longer than 0")
 }
 
-/// Bytes: "1048576", "1MiB", "64kB". A bare "K" could mean either and is an error.
+/// Bytes: "1048576", "64K", "1MiB", "64kB". K, M and G alone are powers of 1,024, as in perftest and fio.
 pub fn size(text: &str) -> Result<u64, Error> {
     SIZE.parse(text)
 }
 
-/// Bits per second, above 0: "400G", "25Gbit/s", "100000000000".
+/// Bits per second, above 0: "400G", "25Gbit/s", "100bit/s". A bare number is an error: it could be meant in Gbit/s.
 pub fn bit_rate(text: &str) -> Result<u64, Error> {
     above_0(text, BIT_RATE.parse(text)?, "expected a speed above 0")
 }
 
 /// How many: a whole number, where K, M, G and T are powers of 1,000.
 pub fn count(text: &str) -> Result<u64, Error> {
-    powers_of(1000, text)
-}
-
-/// How many: a whole number, where K, M, G and T are powers of 1,024.
-pub fn binary_count(text: &str) -> Result<u64, Error> {
-    powers_of(1024, text)
+    let expected = "expected a number, or one with K, M, G or T";
+    let (number, letter) = run(text, |input| {
+        (whole, opt(one_of("KkMGT"))).parse(input).or_else(|_: nom::Err<_>| fail(input, expected))
+    })?;
+    let power =
+        letter.and_then(|letter| "KMGT".find(letter.to_ascii_uppercase())).map_or(0, |at| at as u32 + 1);
+    number.checked_mul(1000u64.pow(power)).ok_or_else(|| Error::new(text, text, expected))
 }
 
 /// A number without a unit: decimal, hexadecimal after 0x, binary after 0b; `_` may stand between digits.
@@ -127,12 +144,17 @@ impl Quantity {
         let Ok((rest, number)) = decimal(trimmed) else { return wrong(trimmed, "") };
         let unit = rest.trim_start();
         let name = unit.to_lowercase();
-        let name = self.suffixes.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
-        match self.units.iter().find(|(known, _)| *known == name.trim_end()) {
+        let known = |name: &str| self.units.iter().find(|(known, _)| *known == name);
+        let short = self.suffixes.iter().find_map(|end| name.strip_suffix(end)).map(str::trim_end);
+        match known(&name).or_else(|| known(short?)) {
             Some(&(_, size)) => match self.scale(number, size) {
                 Ok(value) => Ok(value),
                 Err(why) => wrong(number, why),
             },
+            None if unit.is_empty() => {
+                let [a, b, c] = self.could_be;
+                wrong(number, &format!("no unit: {number}{a}, {number}{b} or {number}{c}? "))
+            }
             None => wrong(unit, ""),
         }
     }
@@ -177,16 +199,6 @@ fn digits(input: &str, radix: u32) -> Parsed<'_, u64> {
         Ok(number) => Ok((rest, number)),
         Err(_) => fail(digits, "expected a number of at most 64 bits"),
     }
-}
-
-fn powers_of(step: u64, text: &str) -> Result<u64, Error> {
-    let expected = "expected a number, or one with K, M, G or T";
-    let (number, letter) = run(text, |input| {
-        (whole, opt(one_of("KkMGT"))).parse(input).or_else(|_: nom::Err<_>| fail(input, expected))
-    })?;
-    let power =
-        letter.and_then(|letter| "KMGT".find(letter.to_ascii_uppercase())).map_or(0, |at| at as u32 + 1);
-    number.checked_mul(step.pow(power)).ok_or_else(|| Error::new(text, text, expected))
 }
 
 fn above_0(text: &str, number: u64, expected: &'static str) -> Result<u64, Error> {

@@ -65,18 +65,37 @@ pub(super) fn object(
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for (name, mut schema, doc, is_always) in fields {
         if let Value::Object(schema) = &mut schema {
-            schema.insert("description".to_owned(), doc.trim_start().into());
+            schema.insert("description".to_owned(), plain_doc(doc).into());
         }
         properties.insert(name.to_owned(), schema);
         required.extend(is_always.then_some(name));
     }
-    json!({ "type": "object", "description": doc.trim_start(), "properties": properties, "required": required })
+    json!({ "type": "object", "description": plain_doc(doc), "properties": properties, "required": required })
 }
 
 /// The schema of a vocabulary: what it is for; each word with what it means.
 pub(super) fn words(doc: &str, words: &[(&str, &str)]) -> Value {
-    let word = |(word, doc): &(&str, &str)| json!({ "type": "string", "const": word, "description": doc.trim_start() });
-    json!({ "description": doc.trim_start(), "oneOf": words.iter().map(word).collect::<Vec<_>>() })
+    let word = |(word, doc): &(&str, &str)| json!({ "type": "string", "const": word, "description": plain_doc(doc) });
+    json!({ "description": plain_doc(doc), "oneOf": words.iter().map(word).collect::<Vec<_>>() })
+}
+
+/// Documentation for readers of JSON and tables: no links of Rust's, and null for what Rust calls `None`.
+pub fn plain_doc(doc: &str) -> String {
+    let (mut text, mut rest) = (String::new(), doc.trim_start());
+    while let Some((before, after)) = rest.split_once('[') {
+        text += before;
+        let Some((name, after)) = after.split_once(']') else { break };
+        let target = after.strip_prefix('(').and_then(|target| target.split_once(')'));
+        let code = name.strip_prefix('`').and_then(|name| name.strip_suffix('`'));
+        match (code, target) {
+            (Some(path), _) => text += &format!("`{}`", path.rsplit("::").next().unwrap_or(path)),
+            (None, Some(_)) => text += name,
+            (None, None) => text += &format!("[{name}]"),
+        }
+        rest = target.map_or(after, |(_, after)| after);
+    }
+    text += rest;
+    text.replace("`None`", "null")
 }
 
 /// The name of a field's column within that of a record.

@@ -56,6 +56,7 @@ pub use capture::*;
 pub use congestion::*;
 pub use connection::*;
 pub use credits::*;
+pub use field::plain_doc;
 pub use finding::*;
 pub use flow::*;
 pub use head::*;

@@ -348,3 +348,57 @@ fn every_layer_and_field_can_be_explained() {
         assert!(info.fields.iter().all(|field| out.contains(field.name)), "{}", info.label);
     }
 }
+
+/// A frame in its connection, each with what the analysis says of it.
+#[test]
+fn frames_around_one_say_what_they_are() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("pcaps/loss1_rc_write-B-300.pcap");
+    let around = printed(&["--around", "145", "--context", "2"], &path);
+    let lines: Vec<&str> = around.lines().collect();
+    let numbers = lines.iter().map(|line| line.split_whitespace().next().unwrap()).collect::<Vec<_>>();
+    assert_eq!(numbers, ["143", "144", "145", "146", "147"]);
+    assert!(lines[1].ends_with("<- new"), "{around}");
+    assert!(lines[2].contains("<== retransmission") && lines[2].contains("the NAK in frame 82"), "{around}");
+    assert!(lines[3].contains("<- retransmission of frame 55 after the NAK in frame 82"), "{around}");
+    // The first frame is not RDMA, so that all frames are shown.
+    assert_eq!(printed(&["--around", "1", "--context", "3"], &path).lines().count(), 4);
+    // Both flows of a connection; only NAKs of them.
+    let both = printed(&["--flow", "1"], &path);
+    assert_eq!(both.lines().count(), 299);
+    assert_eq!(both, printed(&["--flow", "0"], &path));
+    let naks = printed(&["--flow", "0", "--filter", "nak"], &path);
+    assert!(naks.lines().count() == 1 && naks.contains("<- NAK: the receiver misses PSN"), "{naks}");
+    for (arguments, says) in
+        [(["--flow", "2"], "has 2 flows, numbered from 0"), (["--around", "301"], "has 300 frames")]
+    {
+        let output = run(&arguments, &path);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains(says), "{}", text(&output.stderr));
+    }
+}
+
+/// Whatever is printed can be explained by its name alone.
+#[test]
+fn what_is_printed_is_explained() {
+    for (name, says) in [
+        ("go_back_n", "The lost packet and all packets after it."),
+        ("go-back-n", "The lost packet and all packets after it."),
+        ("loss.downstream", "What to do"),
+        ("rc-write-only", "the whole message"),
+        ("NAK", "PSN sequence error"),
+        ("retransmissions", "Of several rows: sum"),
+        ("episodes", "frame"),
+        ("qp", "bth.dest_qp"),
+    ] {
+        let output = rdmawire().arg("explain").arg(name).output().unwrap();
+        assert!(
+            output.status.success() && text(&output.stdout).contains(says),
+            "{name}: {}",
+            text(&output.stdout)
+        );
+    }
+    let schema = rdmawire().args(["explain", "schema"]).output().unwrap();
+    for rust in ["[`", "`None`", "::"] {
+        assert!(!text(&schema.stdout).contains(rust), "{rust}");
+    }
+}

@@ -35,6 +35,7 @@ mod counters;
 mod craft;
 mod craft_allocation;
 mod craft_captures;
+mod craft_cli;
 mod craft_findings;
 mod craft_message;
 mod credits;

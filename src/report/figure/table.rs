@@ -48,7 +48,7 @@ pub(super) const FIGURES: &[Figure] = measures! {
     Flow {
         ["src"] as "from" Unit::Address, Choice, |flow| word(&flow.src), "Source address.";
         ["dst"] as "to" Unit::Address, Choice, |flow| word(&flow.dst), "Destination address.";
-        ["dest_qp", "qp"] Unit::Number, Choice, |flow| exact(flow.dest_qp), "Destination queue pair.";
+        ["dest_qp", "qp", "bth.dest_qp"] Unit::Number, Choice, |flow| exact(flow.dest_qp), "Destination queue pair.";
         ["service"] Unit::Words(|| words(&Service::ALL, Service::name)), Choice, |flow| word(flow.service.name()), "Transport service.";
         ["encapsulation"] Unit::Words(|| words(&Encapsulation::ALL, Encapsulation::name)), Choice, |flow| word(flow.encapsulation.name()), "What carries the packets.";
         ["visibility"] Unit::Words(|| words(&Visibility::ALL, Visibility::name)), Choice, |flow| word(flow.visibility.unwrap_or_default().name()), "What the tap showed of the connection.";
@@ -62,8 +62,8 @@ pub(super) const FIGURES: &[Figure] = measures! {
         ["payload_bytes"] Unit::Bytes, Sum, |flow| Value::exact(flow.payload_bytes), "Bytes of RDMA payload.";
         ["goodput_bytes"] as "goodput bytes" Unit::Bytes, Sum, |flow| Value::exact(flow.goodput_bytes), "Bytes of RDMA payload sent for the first time.";
         ["goodput"] Unit::Rate, Min, |flow| rate(flow, flow.goodput_bytes), "Payload sent for the first time, over the flow's time.";
-        ["retransmits"] as "resent" Unit::Count, Sum, |flow| late(flow, |stream| stream.retransmits), "Retransmitted packets.";
-        ["out_of_order"] as "late" Unit::Count, Sum, |flow| late(flow, |stream| stream.out_of_order), "Packets that arrived out of order.";
+        ["retransmits", "retransmissions", "resent"] as "resent" Unit::Count, Sum, |flow| late(flow, |stream| stream.retransmits), "Retransmitted packets.";
+        ["out_of_order", "late"] as "late" Unit::Count, Sum, |flow| late(flow, |stream| stream.out_of_order), "Packets that arrived out of order.";
         ["retransmitted_bytes"] Unit::Bytes, Sum, |flow| both(flow, |stream| stream.retransmitted_bytes), "Retransmitted bytes of payload.";
         ["spurious"] Unit::Count, Sum, |flow| Value::given(flow.requests.spurious, &flow.requests.why, "spurious"), "Requests retransmitted after they had been acknowledged at the tap.";
         ["capture_duplicates"] as "copies" Unit::Count, Sum, |flow| both(flow, |stream| stream.capture_duplicates), "Packets recorded twice.";
