@@ -168,7 +168,7 @@ records! {
     }
 
     /// Times from one CNP to the next one in the same scope, in nanoseconds.
-    #[derive(Copy, Eq)]
+    #[derive(Copy)]
     pub struct CnpIntervals {
         /// For one queue pair.
         pub per_qp: Option<Summary>,
@@ -197,7 +197,7 @@ impl Congestion {
             n => format!("; {}", several(n, "CNP")),
         };
         if let Some(gaps) = self.cnp_interval_ns.per_qp {
-            text += &format!(", per queue pair {} apart in the median", duration(gaps.p50));
+            text += &format!(", per queue pair {} apart in the median", gaps.quantile(gaps.p50, duration));
         }
         if let (Some(scope), Some(ns)) = (self.pacing, self.pacing_interval_ns) {
             text += &format!(", paced at {} or more {}", duration(ns), scope.words());

@@ -176,6 +176,29 @@ fn bounds_decide_or_leave_it_open() {
 }
 
 #[test]
+fn a_quantile_decides_only_outside_of_its_error() {
+    let mut capture = report("loss1_rc_write-B-300.pcap");
+    let at = capture.flows.iter().position(|flow| flow.latency_ns.ack_rtt.is_some()).unwrap();
+    let flow = &mut capture.flows[at];
+    let mut many = flow.latency_ns.ack_rtt.unwrap();
+    (many.count, many.min, many.p50, many.max) = (9000, 1000, 20_000, 62_000);
+    (many.p99, many.error_ratio) = (61_951, 0.0078);
+    flow.latency_ns.ack_rtt = Some(many);
+    for (text, expected) in [
+        // What is exact decides.
+        ("max(ack_rtt.max) <= 62us", Verdict::Held),
+        ("max(ack_rtt.max) < 62us", Verdict::Violated),
+        ("min(ack_rtt.min) >= 1us", Verdict::Held),
+        ("max(ack_rtt.p99) <= 62us", Verdict::Held),
+        ("max(ack_rtt.p99) < 61.9us", Verdict::Unknown),
+        ("max(ack_rtt.p99) < 61.4us", Verdict::Violated),
+        ("max(ack_rtt.p50) <= 19.9us", Verdict::Unknown),
+    ] {
+        assert_eq!(rule(&capture, text), expected, "{text}");
+    }
+}
+
+#[test]
 fn a_wrong_rule_shows_its_place() {
     for (text, at, why) in [
         ("retransmit == 0", 0, "did you mean retransmits?"),

@@ -1,15 +1,13 @@
 //! Traffic by class: DSCP and priority (PCP) of RoCE, service level and virtual lane of native InfiniBand. Which class has the marks,
 //! the losses, the waits; and whether the classes are those that the user's map wants.
 
-use hdrhistogram::Histogram;
-
 use super::{Context, Metric, Placed, Verdict, bit_rate, per_flow::PerFlow, ratio};
 use crate::{
     analyze::{
         model::{Class, FlowId, QosMap},
         packet::{Facts, path_tag},
         table::run::RunSum,
-        track::distribution::summary,
+        track::distribution::Pool,
     },
     opcode::{Direction, Operation, Service},
     report::{self, Operations, PriorityBy, Qos, Reason, TrafficClass},
@@ -18,8 +16,6 @@ use crate::{
 
 /// Classes that are told apart; the last one has the rest.
 const MAX_CLASSES: usize = 254;
-/// Flows whose latencies are summed up for their class.
-const MAX_LATENCIES: usize = 1 << 12;
 /// Flows that are listed of a kind.
 const MAX_LISTED: usize = 256;
 /// Places of the table from tag to class: DSCP and PCP, each with one more for none; then SL and VL.
@@ -235,7 +231,6 @@ impl Traffic {
         let mut order: Vec<usize> = (0..self.classes.len()).collect();
         order.sort_by_key(|&at| (std::cmp::Reverse(self.classes[at].bytes), self.classes[at].tag));
         let mut rest: Vec<Rest> = self.classes.iter().map(|_| Rest::default()).collect();
-        let mut measured = 0;
         let mut qos = Qos {
             map_given: priorities.is_given(),
             map_from_dcbx: map.is_some() && !priorities.is_given(),
@@ -251,14 +246,9 @@ impl Traffic {
                 let lost = rest.lost.get_or_insert([0, 0]);
                 *lost = [lost[0].saturating_add(least), lost[1].saturating_add(most)];
             }
-            if let Some(rtt) = detail.ack_rtt.filter(|_| measured < MAX_LATENCIES) {
-                measured += 1;
-                let histogram = rest.rtt.get_or_insert_with(|| Histogram::new(2).ok());
-                rtt.each(|value, count| {
-                    if let Some(histogram) = histogram {
-                        let _ = histogram.record_n(value, count);
-                    }
-                });
+            if let Some(rtt) = detail.ack_rtt {
+                rest.is_answered = true;
+                rest.rtt.add(rtt);
             }
         }
         let rows = order.into_iter().map(|at| row(&self.classes[at], &rest[at], map, pauses));
@@ -271,7 +261,9 @@ impl Traffic {
 struct Rest {
     flows: u64,
     lost: Option<report::Bounds>,
-    rtt: Option<Option<Histogram<u64>>>,
+    /// Answers were seen: those of READs have no acknowledgement.
+    is_answered: bool,
+    rtt: Pool,
 }
 
 #[inline(always)]
@@ -336,7 +328,7 @@ fn row(sums: &Sums, rest: &Rest, map: Option<&QosMap>, pauses: Option<&[report::
         flows: rest.flows,
         lost: rest.lost,
         paused_ns: priority.and_then(|(priority, _)| paused(priority)),
-        ack_rtt_ns: rest.rtt.as_ref().and_then(Option::as_ref).map(summary),
+        ack_rtt_ns: rest.rtt.summary(),
         ..TrafficClass::default()
     };
     let reason = if pauses.is_some() { Reason::UnknownSpeed } else { Reason::NoPfcVisibility };
@@ -349,7 +341,7 @@ fn row(sums: &Sums, rest: &Rest, map: Option<&QosMap>, pauses: Option<&[report::
             row.paused_ns.is_none(),
             if lanes.is_some() { Reason::NoPfcVisibility } else { reason },
         ),
-        ("ack_rtt_ns", row.ack_rtt_ns.is_none() && rest.flows > 0, Reason::OneWay),
+        ("ack_rtt_ns", row.ack_rtt_ns.is_none() && rest.flows > 0 && !rest.is_answered, Reason::OneWay),
     ];
     let missing = missing.into_iter().filter(|&(_, is_missing, _)| is_missing);
     row.why = missing.map(|(field, _, reason)| (field.into(), reason)).collect();

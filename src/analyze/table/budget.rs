@@ -1,5 +1,5 @@
-//! Bounds the memory of all flows together. If it is exceeded, the flows that have been silent longest lose detail. If no detail
-//! is left, flows are evicted.
+//! Bounds the memory of all flows together. If it is exceeded, samples that are kept as they are become histograms; then the flows
+//! that have been silent longest lose detail. If no detail is left, flows are evicted.
 
 use super::Flows;
 use crate::{
@@ -130,7 +130,7 @@ impl Budget {
     fn go_around(&mut self) {
         let (sum, n) = std::mem::take(&mut self.silence);
         let (freed, most) = (self.before.saturating_sub(self.held), self.most());
-        // The first round only measures.
+        // In the first round, samples became histograms, and flows kept their detail.
         self.is_exhausted |= n == 0 || self.patience == 0 && freed < most / 64;
         self.patience =
             if freed < most / 64 && self.patience < i64::MAX { 0 } else { (sum / n.max(1)) as i64 };
@@ -254,6 +254,14 @@ impl Flows {
             let silent = time.saturating_sub(self.flows[id.0 as usize].last_time).max(0);
             self.budget.silence.0 += silent as i128;
             self.budget.silence.1 += 1;
+            if self.budget.patience == i64::MAX {
+                let flow = &mut self.flows[id.0 as usize];
+                flow.requests.coarsen();
+                self.budget.set(flow);
+                if !self.budget.is_short {
+                    return None;
+                }
+            }
             if silent >= self.budget.patience {
                 return Some(Relief::Shed(id));
             }

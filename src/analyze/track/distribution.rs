@@ -1,13 +1,23 @@
-//! Distributions of times and sizes: a few samples as they are, many in a histogram.
+//! Distributions of times and sizes. Count, smallest, largest and sum are exact. So are quantiles of up to [`EXACT`] samples, which
+//! are kept as they are; of more, a histogram says between which two values they are. Where memory is short, flows change to
+//! histograms earlier, and then to powers of two.
 
-use hdrhistogram::{Counter, Histogram};
+mod counted;
+mod octaves;
+mod pool;
+mod samples;
 
 use crate::{
     heap::{Heap, heap},
     prefetch,
     report::Summary,
-    stored::{histogram, roomy},
 };
+
+use counted::{Counted, Followed};
+use octaves::Octaves;
+use samples::Samples;
+
+pub(crate) use pool::Pool;
 
 /// A distribution. Empty it takes no memory on the heap.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -22,11 +32,67 @@ enum Inner {
         value: u64,
         count: u64,
     },
-    Few(#[serde(with = "roomy")] Vec<u64>),
+    Exact(Samples),
     /// Samples are buffered, since a histogram is rarely in the cache.
     Buffered(Box<Buffered>),
-    /// The summary of a histogram that was dropped. Its percentiles are those of that time.
-    Summed(Box<Summary>),
+    /// Little memory is left.
+    Octaves(Box<Octaves>),
+    /// The flow is over: no sample comes any more.
+    Over(Box<Summary>),
+}
+
+/// Up to this number, samples are kept unchanged while there is memory.
+pub const EXACT: usize = 4096;
+/// Up to this number, a histogram takes more memory than they do.
+const MANY: usize = 512;
+/// Up to this number, they are kept in any case.
+const FEW: usize = 32;
+
+/// What is exact of any number of samples.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Totals {
+    count: u64,
+    min: u64,
+    max: u64,
+    /// It saturates.
+    sum: u64,
+}
+
+impl Default for Totals {
+    fn default() -> Totals {
+        Totals { count: 0, min: u64::MAX, max: 0, sum: 0 }
+    }
+}
+
+impl Totals {
+    #[inline]
+    fn add(&mut self, value: u64) {
+        self.count += 1;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        self.sum = self.sum.saturating_add(value);
+    }
+
+    fn of(value: u64, count: u64) -> Totals {
+        Totals { count, min: value, max: value, sum: value.saturating_mul(count) }
+    }
+
+    fn merge(&mut self, other: Totals) {
+        self.count += other.count;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sum = self.sum.saturating_add(other.sum);
+    }
+
+    /// The summary. `within` gives the smallest and the largest value that a quantile may have.
+    fn summary(&self, within: impl Fn(f64) -> [u64; 2]) -> Summary {
+        let Totals { count, min, max, sum } = *self;
+        let [p50, p99] = [0.5, 0.99].map(within).map(|[low, high]| [low.max(min), high.min(max)]);
+        let error = [p50, p99].map(|[low, high]| high.saturating_sub(low) as f64 / (high as f64).max(1.0));
+        // Rounded up, so that what it leaves is not more than what is known.
+        let error_ratio = (error[0].max(error[1]) * 1e4).ceil() / 1e4;
+        Summary { count, min, p50: p50[1], p99: p99[1], max, sum, error_ratio }
+    }
 }
 
 /// The fields that every sample needs come first.
@@ -34,38 +100,28 @@ enum Inner {
 #[repr(C)]
 struct Buffered {
     used: usize,
+    totals: Totals,
     /// The state of a percentile that is tracked.
     followed: Followed,
     waiting: [u64; FEW],
     histogram: Counted,
-}
-
-/// A histogram whose counters are as wide as the number of samples needs. Most flows have few samples, and histograms take most
-/// of the memory of many flows.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-enum Counted {
-    Bytes(#[serde(with = "histogram")] Histogram<u8>),
-    Shorts(#[serde(with = "histogram")] Histogram<u16>),
-    Longs(#[serde(with = "histogram")] Histogram<u32>),
-}
-
-/// Calls the same method of any variant.
-macro_rules! of_each {
-    ($counted:expr, $histogram:ident => $result:expr) => {
-        match $counted {
-            Counted::Bytes($histogram) => $result,
-            Counted::Shorts($histogram) => $result,
-            Counted::Longs($histogram) => $result,
-        }
-    };
+    /// All samples, while they are few enough: where a percentile is tracked, there is a histogram before it is needed.
+    exact: Option<Samples>,
 }
 
 impl Buffered {
     #[inline]
     fn add(&mut self, value: u64) {
+        self.totals.add(value);
         if let Some(room) = self.waiting.get_mut(self.used) {
             *room = value;
             self.used += 1;
+        }
+        if let Some(exact) = &mut self.exact {
+            match exact.len() < EXACT {
+                true => exact.push(value),
+                false => self.exact = None,
+            }
         }
         if self.used == FEW {
             self.flush();
@@ -80,14 +136,29 @@ impl Buffered {
 
     /// The histogram of all samples.
     fn all(&self) -> Counted {
-        let mut all = self.clone();
-        all.flush();
-        all.histogram
+        let mut all = self.histogram.clone();
+        all.record(&self.waiting[..self.used]);
+        all
+    }
+
+    /// Finds the 99th percentile, to follow it.
+    fn find(&mut self) -> u64 {
+        self.flush();
+        let p99;
+        (p99, self.followed) = self.histogram.find();
+        p99
+    }
+
+    /// Moves the percentile by buckets. One sample moves it by one occupied bucket at most.
+    #[inline(never)]
+    fn follow(&mut self, p99: u64) -> u64 {
+        self.flush();
+        self.histogram.follow(&mut self.followed, p99)
     }
 }
 
-/// A distribution whose 99th percentile is updated with each sample. The histogram, which is rarely in the cache, is read only
-/// when the percentile moves.
+/// A distribution whose 99th percentile is updated with each sample, to two digits. The histogram, which is rarely in the cache, is
+/// read only when the percentile moves.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Tracked {
     all: Distribution,
@@ -96,29 +167,13 @@ pub struct Tracked {
 
 heap! { Tracked { all } }
 
-/// The position of a percentile in a histogram.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Followed {
-    /// The smallest value in the percentile's bucket.
-    low: u64,
-    /// Number of samples, of samples up to the percentile, and of samples in its bucket.
-    count: u64,
-    upto: u64,
-    here: u64,
-}
-
 impl Tracked {
     /// One more sample.
     #[inline]
     pub fn add(&mut self, value: u64) {
         let Inner::Buffered(buffered) = &mut self.all.0 else { return self.add_to_few(value) };
         buffered.add(value);
-        let Followed { low, count, upto, here } = &mut buffered.followed;
-        *count += 1;
-        *upto += (value <= self.p99) as u64;
-        *here += (*low <= value && value <= self.p99) as u64;
-        let due = share(*count);
-        if *upto < due || *upto - *here >= due {
+        if buffered.followed.add(value, self.p99) {
             self.p99 = buffered.follow(self.p99);
         }
     }
@@ -126,11 +181,11 @@ impl Tracked {
     /// Without a histogram, the percentile is the largest sample.
     #[cold]
     fn add_to_few(&mut self, value: u64) {
-        if let Inner::Summed(_) = &self.all.0 {
+        if let Inner::Octaves(_) | Inner::Over(_) = &self.all.0 {
             return self.all.add(value);
         }
         if self.all.count() == FEW as u64 {
-            self.all.buffer();
+            self.all.buffer(true);
         }
         self.all.add(value);
         self.p99 = self.p99.max(value);
@@ -139,7 +194,7 @@ impl Tracked {
         }
     }
 
-    /// The 99th percentile; of up to a hundred samples that is the largest.
+    /// The 99th percentile, at most 1 % too large; of up to a hundred samples it is the largest.
     #[inline]
     pub fn p99(&self) -> Option<u64> {
         (!matches!(self.all.0, Inner::Empty)).then_some(self.p99)
@@ -150,160 +205,44 @@ impl Tracked {
         &self.all
     }
 
-    /// Drops the histogram: the 99th percentile stays as it is.
+    /// [`Distribution::coarsen`].
+    pub(crate) fn coarsen(&mut self) {
+        self.all.coarsen();
+    }
+
+    /// [`Distribution::shed`]: the 99th percentile stays as it is.
     pub(crate) fn shed(&mut self) {
         self.all.shed();
     }
-}
 
-impl Buffered {
-    /// Finds the 99th percentile, to follow it.
-    fn find(&mut self) -> u64 {
-        self.flush();
-        let (p99, followed) = of_each!(&self.histogram, histogram => find(histogram));
-        self.followed = followed;
-        p99
-    }
-
-    /// Moves the percentile by buckets. One sample moves it by one occupied bucket at most.
-    #[inline(never)]
-    fn follow(&mut self, p99: u64) -> u64 {
-        self.flush();
-        of_each!(&self.histogram, histogram => follow(histogram, &mut self.followed, p99))
-    }
-}
-
-fn find<C: Counter>(histogram: &Histogram<C>) -> (u64, Followed) {
-    let p99 = histogram.value_at_quantile(0.99);
-    let steps = histogram.iter_recorded().take_while(|step| step.value_iterated_to() <= p99);
-    let followed = Followed {
-        low: histogram.lowest_equivalent(p99),
-        count: histogram.len(),
-        upto: steps.map(|step| step.count_since_last_iteration()).sum(),
-        here: histogram.count_at(p99).as_u64(),
-    };
-    (p99, followed)
-}
-
-fn follow<C: Counter>(histogram: &Histogram<C>, followed: &mut Followed, mut p99: u64) -> u64 {
-    let Followed { low, count, upto, here } = followed;
-    let due = share(*count);
-    while *upto < due {
-        p99 = histogram.highest_equivalent(p99 + 1);
-        *here = histogram.count_at(p99).as_u64();
-        *upto += *here;
-    }
-    while *upto - *here >= due {
-        *upto -= *here;
-        p99 = histogram.lowest_equivalent(p99) - 1;
-        *here = histogram.count_at(p99).as_u64();
-    }
-    *low = histogram.lowest_equivalent(p99);
-    p99
-}
-
-impl Counted {
-    /// A histogram without samples; `None` if the library refuses its parameters.
-    fn new() -> Option<Counted> {
-        // The library refuses only an invalid number of digits.
-        let mut histogram = Histogram::new(DIGITS).ok()?;
-        histogram.auto(true);
-        Some(Counted::Bytes(histogram))
-    }
-
-    /// A histogram of equal samples.
-    fn of(value: u64, count: u64) -> Option<Counted> {
-        let mut counted = Counted::new()?;
-        counted.widen_for(count);
-        // The widest counter saturates.
-        let count = u32::try_from(count).unwrap_or(u32::MAX);
-        let _ = match &mut counted {
-            Counted::Bytes(histogram) => histogram.record_n(value, count as u8),
-            Counted::Shorts(histogram) => histogram.record_n(value, count as u16),
-            Counted::Longs(histogram) => histogram.record_n(value, count),
-        };
-        Some(counted)
-    }
-
-    /// Makes the counters wide enough for `more` samples.
-    #[inline]
-    fn widen_for(&mut self, more: u64) {
-        let count = of_each!(self, histogram => histogram.len()) + more;
-        if let Counted::Bytes(narrow) = self
-            && count > u8::MAX.into()
-        {
-            *self = Counted::Shorts(wider(narrow));
-        }
-        if let Counted::Shorts(narrow) = self
-            && count > u16::MAX.into()
-        {
-            *self = Counted::Longs(wider(narrow));
-        }
-    }
-
-    /// Adds samples.
-    fn record(&mut self, values: &[u64]) {
-        self.widen_for(values.len() as u64);
-        // A histogram that resizes itself refuses nothing. `saturating_record` would not let it grow.
-        of_each!(self, histogram => values.iter().for_each(|&value| _ = histogram.record(value)));
-    }
-
-    fn summary(&self) -> Summary {
-        of_each!(self, histogram => summary(histogram))
-    }
-
-    fn heap_bytes(&self) -> usize {
-        match self {
-            Counted::Bytes(histogram) => histogram.distinct_values(),
-            Counted::Shorts(histogram) => histogram.distinct_values() * size_of::<u16>(),
-            Counted::Longs(histogram) => histogram.distinct_values() * size_of::<u32>(),
-        }
-    }
-}
-
-/// The same histogram with wider counters.
-#[cold]
-fn wider<C: Counter, W: Counter + From<C>>(narrow: &Histogram<C>) -> Histogram<W> {
-    let mut wide = Histogram::new_from(narrow);
-    for (value, count) in histogram::values(narrow) {
-        let _ = wide.record_n(value, count.into());
-    }
-    wide
-}
-
-/// The number of samples that must not exceed the 99th percentile: 99 % of `count`, rounded up.
-#[inline]
-fn share(count: u64) -> u64 {
-    let exact = 0.99 * count as f64;
-    let whole = exact as u64;
-    whole + ((whole as f64) < exact) as u64
-}
-
-/// The summary of a histogram. Its values have two significant digits.
-pub(crate) fn summary<C: Counter>(histogram: &Histogram<C>) -> Summary {
-    Summary {
-        count: histogram.len(),
-        min: histogram.min(),
-        p50: histogram.value_at_quantile(0.5),
-        p99: histogram.value_at_quantile(0.99),
-        max: histogram.max(),
+    /// [`Distribution::end`].
+    pub(crate) fn end(&mut self) {
+        self.all.end();
     }
 }
 
 /// The summary of samples as they are; `None` without samples.
 pub(crate) fn exact_summary(samples: &[u64]) -> Option<Summary> {
+    let mut totals = Totals::default();
+    samples.iter().for_each(|&sample| totals.add(sample));
     let mut sorted = samples.to_vec();
     sorted.sort_unstable();
-    let (&min, &max) = (sorted.first()?, sorted.last()?);
-    // The smallest value that at least this share of the samples does not exceed.
-    let at = |percent: usize| sorted[(sorted.len() * percent).div_ceil(100).max(1) - 1];
-    Some(Summary { count: sorted.len() as u64, min, p50: at(50), p99: at(99), max })
+    let at = |share: f64| sorted.get(rank(share, totals.count) as usize).copied().unwrap_or(totals.max);
+    (!sorted.is_empty()).then(|| totals.summary(|share| [at(share); 2]))
 }
 
-/// Up to this number, samples are kept unchanged.
-const FEW: usize = 32;
-/// Two significant digits: values are right to one in a hundred.
-const DIGITS: u8 = 2;
+/// The place, from 0, of the smallest sample that at least this share of the samples does not exceed.
+fn rank(share: f64, count: u64) -> u64 {
+    due(share, count).max(1) - 1
+}
+
+/// The number of samples that must not exceed a quantile: its share of `count`, rounded up.
+#[inline]
+fn due(share: f64, count: u64) -> u64 {
+    let exact = share * count as f64;
+    let whole = exact as u64;
+    whole + ((whole as f64) < exact) as u64
+}
 
 impl Distribution {
     /// One more sample.
@@ -312,6 +251,7 @@ impl Distribution {
         match &mut self.0 {
             Inner::Buffered(buffered) => buffered.add(value),
             Inner::Alike { value: all, count } if *all == value => *count += 1,
+            Inner::Exact(samples) if samples.len() < EXACT => samples.push(value),
             _ => self.add_to_few(value),
         }
     }
@@ -320,17 +260,21 @@ impl Distribution {
     fn add_to_few(&mut self, value: u64) {
         match &mut self.0 {
             Inner::Empty => self.0 = Inner::Alike { value, count: 1 },
-            &mut Inner::Alike { value: all, count } if count < FEW as u64 => {
-                let few = std::iter::repeat_n(all, count as usize).chain([value]);
-                self.0 = Inner::Few(few.collect());
+            &mut Inner::Alike { value: all, count } if count < EXACT as u64 => {
+                let mut samples = Samples::of(all, count);
+                samples.push(value);
+                self.0 = Inner::Exact(samples);
             }
-            Inner::Few(few) if few.len() < FEW => few.push(value),
-            Inner::Summed(summary) => {
-                let Summary { count, min, max, .. } = &mut **summary;
-                (*count, *min, *max) = (*count + 1, value.min(*min), value.max(*max));
+            Inner::Octaves(octaves) => octaves.add(value),
+            // No quantile is known any more.
+            Inner::Over(summary) => {
+                let Summary { count, min, max, sum, .. } = **summary;
+                let mut totals = Totals { count, min, max, sum };
+                totals.add(value);
+                **summary = Summary { error_ratio: 1.0, ..totals.summary(|_| [0, u64::MAX]) };
             }
             _ => {
-                self.buffer();
+                self.buffer(false);
                 if let Inner::Buffered(buffered) = &mut self.0 {
                     buffered.add(value);
                 }
@@ -338,25 +282,28 @@ impl Distribution {
         }
     }
 
-    /// Changes to a histogram.
-    fn buffer(&mut self) {
-        if let Some(histogram) = self.histogram() {
+    /// Changes to a histogram. The samples may be kept beside it.
+    fn buffer(&mut self, is_exact: bool) {
+        let (totals, histogram, exact) = match std::mem::take(&mut self.0) {
+            Inner::Empty => (Totals::default(), Counted::new(), is_exact.then(Samples::default)),
+            Inner::Alike { value, count } => {
+                let exact = is_exact && count <= EXACT as u64;
+                let samples = exact.then(|| Samples::of(value, count));
+                (Totals::of(value, count), Counted::of(value, count), samples)
+            }
+            Inner::Exact(samples) => {
+                let histogram = Counted::new().map(|mut histogram| {
+                    samples.each(|value| histogram.record(&[value]));
+                    histogram
+                });
+                (samples.totals(), histogram, is_exact.then_some(samples))
+            }
+            other => return self.0 = other,
+        };
+        if let Some(histogram) = histogram {
             let (used, waiting, followed) = (0, [0; FEW], Followed::default());
-            self.0 = Inner::Buffered(Box::new(Buffered { used, waiting, followed, histogram }));
-        }
-    }
-
-    /// A histogram of all samples.
-    fn histogram(&self) -> Option<Counted> {
-        match &self.0 {
-            Inner::Empty => Counted::new(),
-            &Inner::Alike { value, count } => Counted::of(value, count),
-            Inner::Few(few) => Counted::new().map(|mut histogram| {
-                histogram.record(few);
-                histogram
-            }),
-            Inner::Buffered(buffered) => Some(buffered.all()),
-            Inner::Summed(_) => None,
+            let buffered = Buffered { used, totals, followed, waiting, histogram, exact };
+            self.0 = Inner::Buffered(Box::new(buffered));
         }
     }
 
@@ -364,7 +311,7 @@ impl Distribution {
     #[inline]
     pub(crate) fn fetch(&self) {
         match &self.0 {
-            Inner::Few(few) => few.last().into_iter().for_each(prefetch::line),
+            Inner::Exact(samples) => samples.fetch(),
             Inner::Buffered(buffered) => {
                 prefetch::line(&buffered.used);
                 prefetch::lines(&buffered.waiting);
@@ -378,11 +325,10 @@ impl Distribution {
         match &self.0 {
             Inner::Empty => 0,
             &Inner::Alike { count, .. } => count,
-            Inner::Few(few) => few.len() as u64,
-            Inner::Buffered(buffered) => {
-                of_each!(&buffered.histogram, histogram => histogram.len()) + buffered.used as u64
-            }
-            Inner::Summed(summary) => summary.count,
+            Inner::Exact(samples) => samples.len() as u64,
+            Inner::Buffered(buffered) => buffered.totals.count,
+            Inner::Octaves(octaves) => octaves.totals.count,
+            Inner::Over(summary) => summary.count,
         }
     }
 
@@ -390,46 +336,62 @@ impl Distribution {
     pub fn summary(&self) -> Option<Summary> {
         match &self.0 {
             Inner::Empty => None,
-            &Inner::Alike { value, count } if count <= FEW as u64 => {
-                Some(Summary { count, min: value, p50: value, p99: value, max: value })
-            }
-            Inner::Few(few) => exact_summary(few),
-            Inner::Summed(summary) => Some(**summary),
-            Inner::Alike { .. } | Inner::Buffered(_) => Some(self.histogram()?.summary()),
+            &Inner::Alike { value, count } => Some(Totals::of(value, count).summary(|_| [value; 2])),
+            Inner::Exact(samples) => exact_summary(&samples.all()),
+            Inner::Buffered(buffered) => match &buffered.exact {
+                Some(samples) => exact_summary(&samples.all()),
+                None => {
+                    let all = buffered.all();
+                    Some(buffered.totals.summary(|share| all.within(share)))
+                }
+            },
+            Inner::Octaves(octaves) => Some(octaves.summary()),
+            Inner::Over(summary) => Some(**summary),
         }
     }
 
-    /// Calls `show` with each value and how often it is there. Where only a summary is left, there is none.
-    pub(crate) fn each(&self, mut show: impl FnMut(u64, u64)) {
-        match &self.0 {
-            Inner::Empty | Inner::Summed(_) => {}
-            &Inner::Alike { value, count } => show(value, count),
-            Inner::Few(few) => few.iter().for_each(|&value| show(value, 1)),
-            Inner::Buffered(_) => {
-                let Some(all) = self.histogram() else { return };
-                of_each!(&all, histogram => for step in histogram.iter_recorded() {
-                    show(step.value_iterated_to(), step.count_at_value().into());
-                });
-            }
+    /// The 99th percentile, as [summaries](Self::summary) have it.
+    pub fn p99(&self) -> Option<u64> {
+        self.summary().map(|summary| summary.p99)
+    }
+
+    /// Memory is short: what is kept as it is becomes a histogram, where that is smaller.
+    pub(crate) fn coarsen(&mut self) {
+        match &mut self.0 {
+            Inner::Exact(samples) if samples.len() > MANY => self.buffer(false),
+            Inner::Buffered(buffered) => buffered.exact = None,
+            _ => {}
         }
     }
 
-    /// The value that this share of the samples, from 0 to 1, does not exceed.
-    pub fn quantile(&self, share: f64) -> Option<u64> {
-        match &self.0 {
-            Inner::Alike { .. } | Inner::Buffered(_) if self.count() > FEW as u64 => {
-                Some(of_each!(self.histogram()?, histogram => histogram.value_at_quantile(share)))
-            }
-            _ => self.summary().map(|s| if share < 0.9 { s.p50 } else { s.p99 }),
-        }
-    }
-
-    /// Drops the histogram and keeps its summary. Later samples change only the count and the extremes.
+    /// Memory is shorter: counts of powers of two remain, and what takes no more than these.
     pub(crate) fn shed(&mut self) {
-        if let Inner::Buffered(_) = &self.0
-            && let Some(summary) = self.summary()
-        {
-            self.0 = Inner::Summed(Box::new(summary));
+        let octaves = match &self.0 {
+            Inner::Exact(samples) if samples.len() > FEW => {
+                let mut octaves = Octaves::new(samples.totals());
+                samples.each(|value| octaves.count(value, 1));
+                octaves
+            }
+            Inner::Buffered(buffered) => {
+                let mut octaves = Octaves::new(buffered.totals);
+                buffered.histogram.each(|value, count| octaves.count(value, count));
+                buffered.waiting.iter().take(buffered.used).for_each(|&value| octaves.count(value, 1));
+                octaves
+            }
+            _ => return,
+        };
+        self.0 = Inner::Octaves(Box::new(octaves));
+    }
+
+    /// No sample will come: only the summary is kept.
+    pub(crate) fn end(&mut self) {
+        let is_large = match &self.0 {
+            Inner::Exact(samples) => samples.len() > FEW,
+            Inner::Buffered(_) => true,
+            _ => false,
+        };
+        if is_large && let Some(summary) = self.summary() {
+            self.0 = Inner::Over(Box::new(summary));
         }
     }
 }
@@ -438,9 +400,16 @@ impl Heap for Distribution {
     fn heap_bytes(&self) -> usize {
         match &self.0 {
             Inner::Empty | Inner::Alike { .. } => 0,
-            Inner::Few(few) => few.capacity() * size_of::<u64>(),
-            Inner::Buffered(buffered) => size_of::<Buffered>() + buffered.histogram.heap_bytes(),
-            Inner::Summed(_) => size_of::<Summary>(),
+            Inner::Exact(samples) => samples.heap_bytes(),
+            Inner::Buffered(buffered) => {
+                size_of::<Buffered>() + buffered.histogram.heap_bytes() + buffered.exact.heap_bytes()
+            }
+            Inner::Octaves(octaves) => size_of::<Octaves>() + octaves.heap_bytes(),
+            Inner::Over(_) => size_of::<Summary>(),
         }
     }
 }
+
+#[cfg(test)]
+#[path = "../../../tests/unit/analyze_track_distribution.rs"]
+mod tests;

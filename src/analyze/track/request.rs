@@ -20,7 +20,7 @@ use super::{
     class::{ALL, Counts, Evidence, Place},
     config::TrackConfig,
     copies::Verdict,
-    distribution::Distribution,
+    distribution::{Distribution, Tracked},
     history::History,
     holes::Hole,
     on_demand::OnDemand,
@@ -559,7 +559,7 @@ impl Requests {
         self.acks_not_seen += shed_first(&mut self.waiting).count() as u64;
         let reads = self.reads.get_mut().map(|reads| shed_first(&mut reads.list));
         let unanswered = reads.into_iter().flatten().map(|read| read.end.saturating_sub(read.next)).sum();
-        self.shed_times();
+        self.each_distribution(Distribution::shed, Tracked::shed);
         self.shed_episodes();
         unanswered
     }
@@ -571,14 +571,18 @@ impl Requests {
         }
     }
 
-    /// Drops histograms. Their summaries stay.
-    fn shed_times(&mut self) {
-        self.sizes.shed();
+    /// What is measured is no longer kept as it is, but in histograms.
+    pub(crate) fn coarsen(&mut self) {
+        self.each_distribution(Distribution::coarsen, Tracked::coarsen);
+    }
+
+    fn each_distribution(&mut self, change: fn(&mut Distribution), change_tracked: fn(&mut Tracked)) {
+        change(&mut self.sizes);
         let Some(more) = &mut self.more else { return };
-        more.ack_rtt.shed();
-        more.completion.shed();
+        change_tracked(&mut more.ack_rtt);
+        change(&mut more.completion);
         if let Some(recovery) = more.recovery.get_mut() {
-            recovery.distributions_mut().into_iter().for_each(Distribution::shed);
+            recovery.distributions_mut().into_iter().for_each(change);
         }
     }
 
@@ -587,7 +591,7 @@ impl Requests {
         self.seq.forget();
         self.waiting = VecDeque::new();
         self.reads = OnDemand::default();
-        self.shed_times();
+        self.each_distribution(Distribution::end, Tracked::end);
     }
 
     /// What it may wait for, before its packet with the PSN `next`.

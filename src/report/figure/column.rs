@@ -122,12 +122,12 @@ impl Column {
             (Get::Pause(get), Subject::Pause(pause)) => get(pause),
             (Get::Capture(get), Subject::Capture(report)) => get(report),
             (Get::Summary(get), Subject::Flow(flow, _)) => match get(flow) {
-                Ok(Some(summary)) => Value::exact(match self.part.unwrap_or(Part::Max) {
-                    Part::Min => summary.min,
-                    Part::P50 => summary.p50,
-                    Part::P99 => summary.p99,
-                    Part::Max => summary.max,
-                }),
+                Ok(Some(summary)) => match self.part.unwrap_or(Part::Max) {
+                    Part::Min => Value::exact(summary.min),
+                    Part::P50 => Value::quantile(summary.within(summary.p50)),
+                    Part::P99 => Value::quantile(summary.within(summary.p99)),
+                    Part::Max => Value::exact(summary.max),
+                },
                 Ok(None) => Value::Absent,
                 Err(why) => Value::unknown(why),
             },

@@ -19,6 +19,11 @@ impl Column {
         format!("{}{}", self.figure.doc.trim_end_matches('.'), self.part.map_or("", Part::doc))
     }
 
+    /// The one number that tables show: quantiles that are not exact are upper bounds, counts are lower ones.
+    pub(crate) fn shown(&self, range: &Range) -> f64 {
+        if self.part.is_some() { range.most } else { range.least }
+    }
+
     /// A flow's value as tables show it: empty for 0, so that other counts are easy to see, and for what is not known.
     pub(crate) fn text(&self, flow: &Flow) -> String {
         const FEW: usize = 4;
@@ -32,7 +37,10 @@ impl Column {
             (Value::Number(range), Unit::Bounds) => bounds(range.bounds()),
             (Value::Number(range), Unit::Count | Unit::Bytes) if range.least == 0.0 => String::new(),
             (Value::Number(range), _) if range.is_unknown() => String::new(),
-            (Value::Number(range), unit) => unit.show(range.least),
+            (Value::Number(range), unit) => {
+                let sign = if self.part.is_some() && !range.is_exact() { "≤" } else { "" };
+                format!("{sign}{}", unit.show(self.shown(&range)))
+            }
         }
     }
 }

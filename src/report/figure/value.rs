@@ -21,6 +21,9 @@ pub struct Range {
 /// Why a range is one, where the report itself bounds the figure.
 const BOUNDED: &str = "The capture gives bounds only.";
 
+/// Why a quantile is one.
+const MANY: &str = "So many values are counted in a histogram, which tells values apart to about 1 %.";
+
 impl Range {
     pub(crate) fn exact(number: f64) -> Range {
         Range { least: number, most: number, why: None }
@@ -69,6 +72,12 @@ impl Value<'_> {
 
     pub(crate) fn between(least: u64, most: u64) -> Self {
         Value::Number(Range::between(least as f64, most as f64))
+    }
+
+    /// A quantile between two values.
+    pub(crate) fn quantile([least, most]: [u64; 2]) -> Self {
+        let why = (least != most).then_some(MANY);
+        Value::Number(Range { least: least as f64, most: most as f64, why })
     }
 
     pub(crate) fn unknown(why: &'static str) -> Self {

@@ -213,8 +213,10 @@ impl FlowColumn {
     fn cell(&self, flow: &Flow) -> Cell {
         match (self.figure.of(&Subject::Flow(flow, None)), self.figure.figure.unit) {
             (Value::Number(range), Unit::Bounds) => ranked(range.bounds()),
-            (Value::Number(range), Unit::Count | Unit::Bytes) => some(range.least as u64),
-            (Value::Number(range), _) if !range.is_unknown() => Cell::Number(range.least as u64),
+            (Value::Number(range), Unit::Count | Unit::Bytes) => some(self.figure.shown(&range) as u64),
+            (Value::Number(range), _) if !range.is_unknown() => {
+                Cell::Number(self.figure.shown(&range) as u64)
+            }
             (Value::Word(_) | Value::Several(_), _) => match self.figure.text(flow) {
                 none if none.is_empty() => Cell::None,
                 shown => text(shown),

@@ -56,7 +56,7 @@ pub(in crate::report) fn classes(report: &View<'_>, page: &mut Page<'_>) -> io::
                 if least > 0 { format!("≥{}", count(least)) } else { String::new() }
             }),
             class.paused_ns.filter(|&ns| ns > 0).map_or_else(String::new, duration),
-            class.ack_rtt_ns.map_or_else(String::new, |rtt| duration(rtt.p50)),
+            class.ack_rtt_ns.map_or_else(String::new, |rtt| rtt.quantile(rtt.p50, duration)),
         ]);
     }
     page.put_table(&table)?;

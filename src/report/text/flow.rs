@@ -151,7 +151,7 @@ fn messages(flow: &Flow) -> Option<String> {
     let mut text =
         format!("{} completed, {} open, {} broken", count(m.completed), count(m.open), count(m.broken));
     if let Some(size) = m.size_bytes {
-        text += &format!("; {} in the median, {} at most", bytes(size.p50), bytes(size.max));
+        text += &format!("; {} in the median, {} at most", size.quantile(size.p50, bytes), bytes(size.max));
     }
     Some(text)
 }
@@ -262,8 +262,8 @@ fn latency(flow: &Flow, page: &mut Page<'_>) -> io::Result<()> {
     let mut table = page.table(&["latency", "count", "min", "p50", "p99", "max"], &[0]);
     for (name, summary) in rows {
         let Some(s) = summary else { continue };
-        let times = [s.min, s.p50, s.p99, s.max].map(duration);
-        table.row([name.to_owned(), count(s.count)].into_iter().chain(times));
+        let [p50, p99] = [s.p50, s.p99].map(|value| s.quantile(value, duration));
+        table.row([name.to_owned(), count(s.count), duration(s.min), p50, p99, duration(s.max)]);
     }
     page.put_table(&table)?;
     page.blank()
@@ -309,10 +309,10 @@ fn trouble(flow: &Flow, options: &Options, page: &mut Page<'_>) -> io::Result<()
         page.blank()?;
     }
     if let Some(rnr) = flow.rnr {
-        let waited = rnr.waited_ns.map_or(String::new(), |w| format!(", waited {}", duration(w.p50)));
+        let waited = rnr.waited_ns.map_or(String::new(), |w| format!(", waited {}", w.quantile(w.p50, duration)));
         let text = format!(
             "{} asked for in the median{waited}; {} retransmitted too early; stalled {} in all",
-            duration(rnr.asked_ns.p50),
+            rnr.asked_ns.quantile(rnr.asked_ns.p50, duration),
             count(rnr.early_resends),
             duration(rnr.stalled_ns)
         );

@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 
 use super::MAX_KEYS;
 use crate::{
-    analyze::track::distribution::summary,
+    analyze::track::distribution::Distribution,
     report::{Confidence, Summary},
 };
 
@@ -63,13 +63,14 @@ impl<K: Hash + Eq> Scope<K> {
     }
 
     pub(super) fn summary(&self) -> Option<Summary> {
-        self.gaps.as_ref().map(|gaps| summary(&gaps.all))
+        self.gaps.as_ref().and_then(|gaps| gaps.samples.summary())
     }
 }
 
 /// Gaps between CNPs, and the least of each block of them. About 40 KiB.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Gaps {
+    samples: Distribution,
     #[serde(with = "crate::stored::histogram")]
     all: Histogram<u32>,
     #[serde(with = "crate::stored::histogram")]
@@ -84,6 +85,7 @@ impl Gaps {
     fn new() -> Option<Gaps> {
         let histogram = || Histogram::new_with_bounds(1, MAX_GAP_NS, 2).ok();
         Some(Gaps {
+            samples: Distribution::default(),
             all: histogram()?,
             least: histogram()?,
             block_least: u64::MAX,
@@ -93,6 +95,7 @@ impl Gaps {
     }
 
     fn put(&mut self, gap: u64) {
+        self.samples.add(gap);
         self.all.saturating_record(gap);
         self.shortest = self.shortest.min(gap);
         self.block_least = self.block_least.min(gap);

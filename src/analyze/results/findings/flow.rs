@@ -274,7 +274,7 @@ pub(super) fn rnr(subject: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
     let text = format!(
         " received {}: asked to wait {}{waited}, {} stalled in all",
         counted(count, "RNR NAK"),
-        duration(rnr.asked_ns.p50),
+        rnr.asked_ns.quantile(rnr.asked_ns.p50, duration),
         duration(rnr.stalled_ns)
     );
     (text, subject.episodes(is_rnr).iter().map(|episode| episode.first_frame).collect())

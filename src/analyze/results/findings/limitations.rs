@@ -48,7 +48,7 @@ pub(super) fn limitations(head: &Head, sums: &Sums, is_cut_into_messages: bool) 
     }
     if capture.flows_without_detail > 0 {
         limitations.push(format!(
-            "{} gave up detail to stay within --max-memory: some of their episodes and latencies are left out, percentiles may leave out later packets, and late packets are ambiguous.",
+            "{} gave up detail to stay within --max-memory: some of their episodes and latencies are left out, percentiles are known to a factor of two, and late packets are ambiguous.",
             several(capture.flows_without_detail, "flow")
         ));
     }

@@ -389,7 +389,7 @@ impl Requests {
     /// READs are the only measure.
     fn patience(&self, config: &TrackConfig) -> i64 {
         let first =
-            self.more.as_ref().and_then(|more| more.recovery().read_first.quantile(0.99)).unwrap_or(0);
+            self.more.as_ref().and_then(|more| more.recovery().read_first.p99()).unwrap_or(0);
         self.timeout_floor(config).max(thrice(first))
     }
 
