@@ -309,7 +309,8 @@ fn trouble(flow: &Flow, options: &Options, page: &mut Page<'_>) -> io::Result<()
         page.blank()?;
     }
     if let Some(rnr) = flow.rnr {
-        let waited = rnr.waited_ns.map_or(String::new(), |w| format!(", waited {}", w.quantile(w.p50, duration)));
+        let waited =
+            rnr.waited_ns.map_or(String::new(), |w| format!(", waited {}", w.quantile(w.p50, duration)));
         let text = format!(
             "{} asked for in the median{waited}; {} retransmitted too early; stalled {} in all",
             rnr.asked_ns.quantile(rnr.asked_ns.p50, duration),

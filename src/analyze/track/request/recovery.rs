@@ -388,8 +388,7 @@ impl Requests {
     /// How long a requester may take to ask again after a READ response. Some are slow: without acknowledgements, the times of
     /// READs are the only measure.
     fn patience(&self, config: &TrackConfig) -> i64 {
-        let first =
-            self.more.as_ref().and_then(|more| more.recovery().read_first.p99()).unwrap_or(0);
+        let first = self.more.as_ref().and_then(|more| more.recovery().read_first.p99()).unwrap_or(0);
         self.timeout_floor(config).max(thrice(first))
     }
 
