@@ -20,6 +20,7 @@
 //! | [`gate`] | `report` | rules that a report must keep |
 //! | [`wire_cost`] | `report` | bytes on the wire, and what an encapsulation costs |
 //! | [`dcqcn`] | `analyze`, `sim` | the rate of a sender that slows down for congestion notifications |
+//! | [`logs`] | `analyze` | errors in logs of NCCL, UCX, SPDK and others, and the flows that they are about |
 //! | [`sim`] | `sim` | scenarios become captures, with the truth on what happened |
 //! | [`analyze`] | `analyze` | frames become results: retransmissions, loss and where, order, congestion |
 //! | [`annotate`] | `analyze` | what the analysis knows of a frame, as a comment on it |
@@ -90,6 +91,8 @@
 
 #[doc(inline)]
 pub use rdmawire_wire::{checksum, dissect, icrc, opcode, wire};
+#[cfg(feature = "analyze")]
+pub mod logs;
 #[cfg(any(feature = "craft", feature = "report"))]
 pub mod message;
 #[allow(unused_imports, reason = "not with every feature")]

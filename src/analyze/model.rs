@@ -9,6 +9,7 @@ use crate::{
     capture::{Damage, Info, Record},
     dissect::{self, Dissection},
     grammar::units,
+    logs::{self, Log},
     opcode::Direction,
     report::CaptureProblem,
 };
@@ -83,8 +84,9 @@ pub struct KnownConnection {
 }
 
 impl KnownConnection {
-    /// The connections of a text: lines with `ADDRESS,QP,ADDRESS,QP`, or the [JSON](Self::from_rdma_json) of `rdma`. Lines that are
-    /// empty or begin with `#` are passed over.
+    /// The connections of a text: lines with `ADDRESS,QP,ADDRESS,QP`, the [JSON](Self::from_rdma_json) of `rdma`, or a [log](crate::logs) that
+    /// names both queue pairs, such as what perftest prints, or `rdma resource show qp`. Of lines with commas, those that are empty or
+    /// begin with `#`, and heads of columns, are passed over.
     ///
     /// # Errors
     /// What is wrong with the text, and in which line.
@@ -92,16 +94,34 @@ impl KnownConnection {
         if text.trim_start().starts_with('[') {
             return KnownConnection::from_rdma_json(text);
         }
+        // To read a text in memory does not fail.
+        let pairs = Log::read("", text.as_bytes()).map_or_else(|_| Vec::new(), |log| log.pairs);
+        if !pairs.is_empty() {
+            let end = |end: logs::End| Some((end.address, end.qp?));
+            return Ok(pairs
+                .into_iter()
+                .filter_map(|[a, b]| Some(KnownConnection { a: end(a)?, b: end(b)? }))
+                .collect());
+        }
+        let is_head = |line: &str| {
+            line.split(',')
+                .all(|word| word.trim().starts_with(|c: char| c.is_ascii_alphabetic()) && !word.contains(':'))
+        };
         let lines = text.lines().enumerate().map(|(n, line)| (n + 1, line.trim()));
         lines
             .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+            .filter(|&(n, line)| n != 1 || !line.contains(',') || !is_head(line))
             .map(|(n, line)| KnownConnection::of_line(line).map_err(|error| format!("line {n}: {error}")))
             .collect()
     }
 
     fn of_line(line: &str) -> Result<KnownConnection, String> {
         let parts: Vec<&str> = line.split(',').map(str::trim).collect();
-        let [a, a_qp, b, b_qp] = parts[..] else { return Err("expected ADDRESS,QP,ADDRESS,QP".into()) };
+        let [a, a_qp, b, b_qp] = parts[..] else {
+            return Err(
+                "expected ADDRESS,QP,ADDRESS,QP, or what perftest or `rdma resource show qp` prints".into()
+            );
+        };
         let end = |address: &str, qp: &str| {
             let no_address = || format!("{address:?} is neither an IP address, nor gid:, nor lid:");
             let no_qp = |_| format!("{qp:?} is not the number of a queue pair");

@@ -23,7 +23,7 @@ use rdmawire::{
   rdmawire entropy --qps qps.csv
   rdmawire entropy --qps qps.csv --paths 16 --json
 
-A line of the file is ADDRESS,QP,ADDRESS,QP; it may also be what `rdma -j resource show qp` prints. What a switch computes is not
+A line of the file is ADDRESS,QP,ADDRESS,QP; it may also be what perftest or `rdma resource show qp` prints, with or without -j. What a switch computes is not
 known: paths are those of a hash that spreads evenly. Connections of two hosts that share a port share their path in any network.")]
 pub(super) struct Entropy {
     /// The connections: as for analyze --qp-map.

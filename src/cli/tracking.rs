@@ -44,8 +44,8 @@ pub(super) struct Tracking {
     icrc: Check,
     #[command(flatten)]
     roce: RocePorts,
-    /// A file with the queue pairs that are connected: lines with ADDRESS,QP,ADDRESS,QP, or the output of
-    /// `rdma -j resource show qp`.
+    /// A file with the queue pairs that are connected: lines with ADDRESS,QP,ADDRESS,QP, or what perftest or `rdma resource show qp`
+    /// prints, with or without -j.
     #[arg(long, value_name = "FILE", value_parser = qp_map)]
     qp_map: Option<QpMap>,
     /// The memory of all analyses together. Beyond it, the flows that have been silent longest lose detail, such as single

@@ -24,6 +24,7 @@ mod flow;
 pub mod html;
 pub mod json;
 mod list;
+mod log;
 mod message;
 mod microburst;
 mod order;
@@ -61,6 +62,7 @@ pub use finding::*;
 pub use flow::*;
 pub use head::*;
 pub use list::{List, Rows};
+pub use log::*;
 pub use message::*;
 pub use microburst::*;
 pub use order::{Sort, find_flow, sorted, trouble};
@@ -141,6 +143,9 @@ head! {
         intervals: Option<Vec<Interval>>,
         /// Findings, most serious first.
         findings: Vec<Finding>,
+        /// Errors in the logs of hosts that were given with the capture: the first 1024 of each log.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        log: Vec<LogLine>,
         /// Sections of a user's own [metrics](crate::analyze::metric::Metric), by their names.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         sections: BTreeMap<String, serde_json::Value>,
@@ -202,6 +207,8 @@ tables! {
         |report, each| for one in report.head.intervals.iter().flatten() {
             each(&(one, IntervalLength { interval_ns: report.head.interval_ns }))?;
         };
+    "log": LogLine, "An error in the log of a host, and the flows that it can be about; needs --log.",
+        |report, each| for one in &report.head.log { each(one)?; };
     "findings": Finding, "What stands out, most serious first.",
         |report, each| for one in &report.head.findings { each(one)?; };
 }
@@ -209,6 +216,9 @@ tables! {
 /// The sections beside the flows, in their order in text and page.
 #[cfg(feature = "cli")]
 const SECTIONS: &[Section] = &[
+    Section::new("Log", |head| head.log.iter().map(LogLine::sentence).collect())
+        .titled("Logs of hosts")
+        .at_most(10, |n| several(n, "more line")),
     Section::new("Congestion", |head| vec![head.congestion.sentence()])
         .table("marked", "Flows with marks or congestion notifications")
         .below(text::marked_flows),

@@ -63,6 +63,11 @@ fn examples_of_the_help_run() {
         fs::write(path(to), report).unwrap();
     }
     fs::write(path("qps.csv"), "10.0.0.1,0x11,10.0.0.2,0x12\n10.0.0.1,0x21,10.0.0.2,0x22\n").unwrap();
+    fs::write(
+        path("nccl.log"),
+        "NET/IB: Got completion from peer 10.77.0.2<1> with status=IBV_WC_RETRY_EXC_ERR(12)\n",
+    )
+    .unwrap();
     fs::write(path("gates.toml"), "[[rule]]\nname = \"quiet\"\ncheck = \"retransmits == 0\"\n").unwrap();
     let counters = "packet_seq_err: 0\nout_of_sequence: 0\n";
     fs::write(path("before.txt"), counters).unwrap();

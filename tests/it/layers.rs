@@ -44,6 +44,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     // Results as data, and how they are written: its words for services and encapsulations are theirs.
     ("report", &["opcode", "named", "utc", "sums", "dissect", "grammar"]),
+    // What hosts say of queue pairs, beside the report.
+    ("logs", &["dissect", "grammar", "report"]),
     // Rules over a report.
     ("gate", &["dissect", "grammar", "report"]),
     // Bytes on the wire, in the types of the report.
@@ -82,6 +84,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "grammar",
             "capture",
             "report",
+            "logs",
             "wire_cost",
         ],
     ),
@@ -112,6 +115,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "sim",
             "capture",
             "report",
+            "logs",
             "gate",
             "wire_cost",
             "analyze",

@@ -72,6 +72,7 @@ mod layers;
 mod live;
 #[cfg(all(feature = "cli", feature = "sim"))]
 mod lldp;
+mod logs;
 mod memory;
 #[cfg(feature = "sim")]
 mod merged_taps;

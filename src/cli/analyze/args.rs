@@ -1,12 +1,14 @@
 //! The arguments of `analyze`, and what they mean.
 
 use std::{
+    fs::File,
+    io::{self, BufReader},
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
     time::Duration,
 };
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Args;
 
 use super::{
@@ -22,13 +24,14 @@ use crate::cli::{
     arg::positive,
     end_on_ctrl_c,
     input::STOP,
-    memory, pipeline,
+    memory, pipeline, say,
     terminal::{self, Color},
     tracking::Tracking,
 };
 use rdmawire::{
     analyze::{Address, Options, metric::timeline::Ends},
-    grammar::units,
+    grammar::{print::several, units},
+    logs::{self, Log},
     report::{Sort, text},
 };
 
@@ -38,6 +41,7 @@ use rdmawire::{
   rdmawire analyze x.pcap
   rdmawire analyze --filter 'bth.opcode <= 0x1f' --flow 0 x.pcap
   rdmawire analyze --html report.html leaf1.pcap leaf2.pcap
+  rdmawire analyze --log nccl.log x.pcap
   rdmawire analyze --state-out x.state x.pcap")]
 pub(in crate::cli) struct Analyze {
     /// Capture files: pcap, pcapng or ERF, also compressed with gzip or zstd; `-` is standard input. Each file gets a report.
@@ -67,6 +71,10 @@ pub(in crate::cli) struct Analyze {
     sort: Sort,
     #[command(flatten)]
     tracking: Tracking,
+    /// A log of a host, of NCCL, UCX, SPDK or another program: its errors are shown with the flows that they are about, and what was found there.
+    /// May be given several times; `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    log: Vec<PathBuf>,
     /// Show traffic over time, in intervals of this length: 1ms, 1s.
     #[arg(long, value_name = "TIME", value_parser = units::positive_duration)]
     interval: Option<u64>,
@@ -91,6 +99,7 @@ impl Analyze {
         let filter = self.tracking.filter()?;
         end_on_ctrl_c(&STOP);
         self.check()?;
+        let logs = self.logs()?;
         let outputs = self.outputs()?;
         let run = Run {
             filter,
@@ -100,12 +109,33 @@ impl Analyze {
             has_messages: self.tables.has_messages(),
             has_pictures: outputs.iter().any(|output| output.has_pictures()),
             pictured: self.flow.as_deref().and_then(ends).into_iter().collect(),
-            printer: Arc::new(Mutex::new(Printer::new(outputs, self.is_one()))),
+            printer: Arc::new(Mutex::new(Printer::new(outputs, logs, self.is_one()))),
             files: self.files,
             merge: self.merge,
             state: self.state,
         };
         run.run()
+    }
+
+    /// The errors in the logs.
+    fn logs(&self) -> anyhow::Result<Vec<logs::Line>> {
+        let mut errors = Vec::new();
+        for path in &self.log {
+            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+            let log = match path == Path::new("-") {
+                true => Log::read("-", io::stdin().lock()),
+                false => File::open(path).and_then(|file| Log::read(&name, BufReader::new(file))),
+            };
+            let log = log.with_context(|| format!("--log {}", path.display()))?;
+            if log.errors.is_empty() {
+                say(format_args!("--log {name}: no line tells of a completion that failed"));
+            }
+            if log.left_out > 0 {
+                say(format_args!("--log {name}: {} left out", several(log.left_out, "more error")));
+            }
+            errors.extend(log.errors);
+        }
+        Ok(errors)
     }
 
     /// Refuses what does not go together, before the long work.

@@ -10,6 +10,7 @@ use anyhow::anyhow;
 use crate::cli::terminal;
 use rdmawire::{
     analyze::{Ended, metric::timeline::Timeline},
+    logs,
     plot::sparkline,
     report::{
         self, Message, Renderer, View,
@@ -48,6 +49,8 @@ pub(super) trait Output: Send {
 /// Gives reports to the outputs in the order of the files, each as soon as possible.
 pub(super) struct Printer {
     outputs: Vec<Box<dyn Output>>,
+    /// Errors in logs, which each report takes.
+    logs: Vec<logs::Line>,
     is_one: bool,
     /// The number of the next file.
     next: usize,
@@ -57,8 +60,8 @@ pub(super) struct Printer {
 }
 
 impl Printer {
-    pub(super) fn new(outputs: Vec<Box<dyn Output>>, is_one: bool) -> Printer {
-        Printer { outputs, is_one, next: 0, waiting: BTreeMap::new(), written: Ok(()) }
+    pub(super) fn new(outputs: Vec<Box<dyn Output>>, logs: Vec<logs::Line>, is_one: bool) -> Printer {
+        Printer { outputs, logs, is_one, next: 0, waiting: BTreeMap::new(), written: Ok(()) }
     }
 
     /// Takes the analysis of a file; `None` if it could not be opened.
@@ -95,7 +98,10 @@ impl Printer {
 
     fn print(&mut self, ended: Option<Ended>) -> anyhow::Result<()> {
         let Some(ended) = ended else { return Ok(()) };
-        let (report, timeline) = (ended.report(), ended.metric());
+        let (mut report, timeline) = (ended.report(), ended.metric());
+        if !self.logs.is_empty() {
+            logs::join(&mut report, &self.logs);
+        }
         self.outputs.iter_mut().try_for_each(|output| output.report(&report, timeline))?;
         drop(report);
         if self.is_one {
