@@ -65,15 +65,25 @@ impl Analysis {
             return self.push_to_sort(&Record { ..*record });
         }
         // The calls get copies, so that the originals stay in registers.
+        if !self.intake.is_empty() {
+            return self.push_behind(&Record { ..*record });
+        }
         let Some((packet, rest)) = FastPacket::candidate(record) else {
             return self.push_slow(&Record { ..*record });
         };
         let (verify, verifier) = (self.tracker.options.verify_icrc, packet.verifier(rest));
         let icrc = move || if verify { verifier() } else { State::Unchecked };
-        let continues =
-            self.intake.is_empty() && self.tracker.continues_run::<false>(&packet, rest.len(), icrc);
-        if !continues {
+        if !self.tracker.continues_run::<false>(&packet, rest.len(), icrc) {
             self.push_candidate(&Record { ..*record }, &{ packet }, rest);
+        }
+    }
+
+    /// A frame behind others that wait: where there are many flows, that is nearly every one.
+    #[inline(never)]
+    fn push_behind(&mut self, record: &Record<'_>) {
+        match FastPacket::candidate(record) {
+            Some((packet, rest)) => self.push_alone(record, &packet, rest),
+            None => self.push_slow(record),
         }
     }
 
@@ -95,9 +105,14 @@ impl Analysis {
         self.sort(record.time.0, Held::frame(record, icrc, copy));
     }
 
-    /// A frame that continues no run, or is behind others: a candidate for the fast form, and the bytes behind its link header.
+    /// A frame that continues no run: a candidate for the fast form, and the bytes behind its link header.
     #[inline(never)]
     fn push_candidate(&mut self, record: &Record<'_>, candidate: &FastPacket, rest: &[u8]) {
+        self.push_alone(record, candidate, rest);
+    }
+
+    #[inline(always)]
+    fn push_alone(&mut self, record: &Record<'_>, candidate: &FastPacket, rest: &[u8]) {
         let options = &self.tracker.options;
         let icrc = || options.checked(|| candidate.verify(rest));
         if !options.reference

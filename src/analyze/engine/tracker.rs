@@ -583,7 +583,8 @@ fn notify_silences(
     network: &Network,
     metrics: &mut Metrics,
 ) {
-    requests.drain(..).for_each(|silence| metrics.on_silence(&silence, network));
+    metrics.on_silences(requests, network);
+    requests.clear();
     data.drain(..).for_each(|silence| metrics.on_data_silence(&silence, network));
 }
 

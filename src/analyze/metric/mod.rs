@@ -81,6 +81,11 @@ pub trait Metric: Any + Send {
     /// A silence of a reliable flow's requests. It is told soon after the packet that ended it.
     fn on_silence(&mut self, _silence: &Silence, _network: &Network) {}
 
+    /// Several silences, in the order of the packets that ended them: a metric may prefetch what it keeps of their flows.
+    fn on_silences(&mut self, silences: &[Silence], network: &Network) {
+        silences.iter().for_each(|silence| self.on_silence(silence, network));
+    }
+
     /// A silence of a responder's data. It is told soon after the packet that ended it.
     fn on_data_silence(&mut self, _silence: &DataSilence, _network: &Network) {}
 
@@ -204,13 +209,12 @@ pub struct Context<'a> {
     pub(crate) network: &'a Network,
     pub(crate) flow: &'a dyn Fn(FlowId) -> Option<KnownFlow>,
     pub(crate) detail: &'a dyn Fn(FlowId) -> Option<Detail<'a>>,
+    pub(crate) lost: &'a dyn Fn(FlowId) -> Option<report::Bounds>,
 }
 
 /// What became of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Detail<'a> {
-    /// Packets lost on the network.
-    pub(crate) lost: Option<report::Bounds>,
     /// From a request to its acknowledgement, in nanoseconds.
     pub(crate) ack_rtt: Option<&'a latency::Distribution>,
     pub(crate) activity: FlowActivity,
@@ -262,6 +266,11 @@ impl<'a> Context<'a> {
     /// What became of a flow.
     pub(crate) fn detail(&self, id: FlowId) -> Option<Detail<'_>> {
         (self.detail)(id)
+    }
+
+    /// Packets that a flow lost on the network; `None` where the capture cannot show losses.
+    pub(crate) fn lost(&self, id: FlowId) -> Option<report::Bounds> {
+        (self.lost)(id)
     }
 
     /// Where a flow stands in the report.
@@ -323,6 +332,7 @@ impl<A: Metric, B: Metric> Metric for (A, B) {
         fn on_frame(&mut self, event: &Event<'_>);
         fn on_measured(&mut self, flow: FlowId, measured: &Measured);
         fn on_silence(&mut self, silence: &Silence, network: &Network);
+        fn on_silences(&mut self, silences: &[Silence], network: &Network);
         fn on_data_silence(&mut self, silence: &DataSilence, network: &Network);
         fn on_pause(&mut self, paused: &Paused);
         fn on_retire(&mut self, flow: FlowId);

@@ -61,6 +61,7 @@ impl Metric for Own {
         fn on_frame(&mut self, event: &Event<'_>);
         fn on_measured(&mut self, flow: FlowId, measured: &Measured);
         fn on_silence(&mut self, silence: &Silence, network: &Network);
+        fn on_silences(&mut self, silences: &[Silence], network: &Network);
         fn on_data_silence(&mut self, silence: &DataSilence, network: &Network);
         fn on_retire(&mut self, flow: FlowId);
         fn on_pause(&mut self, paused: &Paused);

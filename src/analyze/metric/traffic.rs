@@ -242,7 +242,7 @@ impl Traffic {
             let Some(rest) = rest.get_mut(flow.data as usize).filter(|_| !flow.has_several) else { continue };
             let Some(detail) = context.detail(id) else { continue };
             rest.flows += 1;
-            if let Some([least, most]) = detail.lost {
+            if let Some([least, most]) = context.lost(id) {
                 let lost = rest.lost.get_or_insert([0, 0]);
                 *lost = [lost[0].saturating_add(least), lost[1].saturating_add(most)];
             }

@@ -29,27 +29,30 @@ struct Port {
 }
 
 impl Dcbx {
-    /// Takes what a frame of LLDP says.
-    pub(super) fn take(&mut self, heard: &Heard<'_>) {
+    /// Takes what a frame of LLDP says. Returns whether it is of a port that is kept.
+    pub(super) fn take(&mut self, heard: &Heard<'_>) -> bool {
         let &Heard { interface, sender, frame, .. } = heard;
+        let is_known = |port: &Port| port.interface == interface && port.sender == sender;
+        let known = self.ports.iter().position(is_known);
+        if known.is_none() && self.ports.len() >= MAX_PORTS {
+            return false;
+        }
         let (mut said, mut before) = (DcbxPort::default(), Before::default());
         let parts = heard.parts().map(|(kind, bytes)| read(kind, bytes, &mut said, &mut before));
         if !parts.fold(false, |is_dcbx, is_of_it| is_dcbx | is_of_it) {
-            return;
+            return false;
         }
-        let is_known = |port: &Port| port.interface == interface && port.sender == sender;
-        match self.ports.iter().position(is_known) {
+        match known.and_then(|at| self.ports.get_mut(at)) {
             // Settings change: the last ones hold.
-            Some(at) => {
-                let row = &mut self.ports[at].row;
+            Some(Port { row, .. }) => {
                 *row = DcbxPort { first_frame: row.first_frame, frames: row.frames + 1, ..said };
             }
-            None if self.ports.len() < MAX_PORTS => {
+            None => {
                 let row = DcbxPort { first_frame: frame, frames: 1, ..said };
                 self.ports.push(Port { interface, sender, row });
             }
-            None => {}
         }
+        true
     }
 
     /// The ports, in the order in which they came. `link` names an interface.

@@ -62,8 +62,9 @@ impl Network {
         let layers = event.packet.layers();
         let Some(heard) = Heard::of(event, &layers) else { return };
         self.neighbors.take(&heard);
-        self.dcbx.take(&heard);
-        self.priorities.heard(self.dcbx.map());
+        if self.dcbx.take(&heard) {
+            self.priorities.heard(self.dcbx.map());
+        }
     }
 
     /// A packet of the transport with this frame number. `shows_congestion`: it is the first record of a mark, or a CNP.

@@ -1,5 +1,8 @@
 //! What LLDP in the capture says of who is at the ends of a link.
 
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
 use super::lldp::Heard;
 use crate::wire::{Header, Kind, Lldp, LldpChassis, LldpPort, Mac};
 
@@ -17,7 +20,11 @@ const STATION_ONLY: u16 = 1 << 7;
 
 /// The senders of LLDP, each with the last that it said.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(super) struct Neighbors(Vec<Neighbor>);
+pub(super) struct Neighbors {
+    all: Vec<Neighbor>,
+    /// The place of each, by its interface and its address.
+    places: HashMap<(u16, Mac), u16, RandomState>,
+}
 
 /// One sender.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -43,18 +50,23 @@ impl Neighbors {
     /// Takes what a frame of LLDP says: the last one holds.
     pub(in crate::analyze::network) fn take(&mut self, heard: &Heard<'_>) {
         let &Heard { interface, sender, .. } = heard;
+        let place = self.places.get(&(interface, sender)).copied();
+        if place.is_none() && self.all.len() >= MAX_NEIGHBORS {
+            return;
+        }
         let (mut said, mut before) = (Said::default(), (0, None));
         heard.parts().for_each(|(kind, bytes)| said.read(kind, bytes, &mut before));
-        let is_known = |known: &&mut Neighbor| known.interface == interface && known.sender == sender;
-        if let Some(known) = self.0.iter_mut().find(is_known) {
-            known.said = said;
-        } else if self.0.len() < MAX_NEIGHBORS {
-            self.0.push(Neighbor { interface, sender, said });
+        match place.and_then(|place| self.all.get_mut(place as usize)) {
+            Some(known) => known.said = said,
+            None => {
+                self.places.insert((interface, sender), self.all.len() as u16);
+                self.all.push(Neighbor { interface, sender, said });
+            }
         }
     }
 
     pub(in crate::analyze::network) fn all(&self) -> &[Neighbor] {
-        &self.0
+        &self.all
     }
 }
 

@@ -250,11 +250,9 @@ impl<'a> Index<'a> {
     /// Packets that a flow lost on the network; `None` where the capture cannot show losses.
     pub(crate) fn lost(&self, id: FlowId) -> Option<report::Bounds> {
         let at = self.place(id)?;
-        let mut row = report::Flow::default();
-        self.outline(at, &mut row);
-        let of = |stream: &report::Stream| stream.losses.on_network();
-        let both = [of(&row.requests), of(&row.responses)];
-        both.into_iter().flatten().reduce(|[a, b], [c, d]| [a.saturating_add(c), b.saturating_add(d)])
+        let peer = self.peer(at).map(|peer| self.flow(peer));
+        let [requests, responses] = rows::losses(self.flow(at), peer, self.verified);
+        report::plus(requests.on_network(), responses.on_network())
     }
 
     /// The findings about flows.

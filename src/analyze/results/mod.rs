@@ -99,9 +99,10 @@ fn report(Analysis { tracker, metrics, shortened, .. }: &Analysis) -> View<'_> {
         let ack_rtt = flow.requests.more.as_deref().map(|more| more.ack_rtt.all());
         let asking = flow.peer.and_then(|peer| tracker.flows.flows.get(peer.0 as usize));
         let data = asking.and_then(|asking| rows::data_activity(flow, asking));
-        Some(Detail { lost: index.lost(id), ack_rtt, activity: rows::activity(flow), data })
+        Some(Detail { ack_rtt, activity: rows::activity(flow), data })
     };
-    let context = Context { network: &tracker.network, flow: &flow, detail: &detail };
+    let lost = |id| index.lost(id);
+    let context = Context { network: &tracker.network, flow: &flow, detail: &detail, lost: &lost };
     let mut head = sections::head(tracker, &metrics.0, &context, capture);
     head.sections = metrics.1.contribute(&context).into_iter().collect();
     index.survey().finish(&index, &mut head);

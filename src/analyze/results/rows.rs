@@ -134,6 +134,15 @@ pub(crate) fn outline(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>, 
     fill_counts(row, flow, peer, verified, false);
 }
 
+/// Losses of requests and of responses, as an [`outline`] has them.
+pub(super) fn losses(flow: &Flow, peer: Option<&Flow>, verified: bool) -> [report::Losses; 2] {
+    let mut streams = [report::Stream::default(), report::Stream::default()];
+    let [of_requests, of_responses] = &mut streams;
+    requests(of_requests, flow, verified, false);
+    responses(of_responses, flow, peer, verified, false);
+    streams.map(|stream| stream.losses)
+}
+
 fn fill_counts(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>, verified: bool, in_full: bool) {
     let more = flow.requests.more.as_deref();
     row.dest_qp = flow.key.dest_qp();

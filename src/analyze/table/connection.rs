@@ -27,8 +27,7 @@ pub(crate) struct Connections {
     listed: Vec<u8>,
     /// By flow number: the state in which the last attempt to find the peer failed.
     in_vain: Vec<InVain>,
-    /// Requests seen, by the sender's communication ID.
-    requests: VecDeque<Request>,
+    requests: RequestList,
     /// From a flow's key to its opposite's.
     known: HashMap<Key, Known, foldhash::fast::RandomState>,
     /// Local and remote queue pairs, between any two hosts.
@@ -40,6 +39,38 @@ pub(crate) struct Connections {
 struct InVain {
     grown: u32,
     port: u16,
+}
+
+/// The latest connection requests, in the order in which they came.
+#[derive(Default, serde::Serialize, serde::Deserialize)]
+struct RequestList {
+    all: VecDeque<Request>,
+    /// How many are not in the list any more.
+    dropped: u64,
+    /// The number of each that is in the list, from 0 on, by the sender's communication ID and the [key](Request::key).
+    numbers: HashMap<(u32, Key), u64, foldhash::fast::RandomState>,
+}
+
+impl RequestList {
+    fn get_mut(&mut self, comm_id: u32, key: &Key) -> Option<&mut Request> {
+        let number = self.numbers.get(&(comm_id, *key))?;
+        self.all.get_mut(number.checked_sub(self.dropped)? as usize)
+    }
+
+    fn has(&self, comm_id: u32, key: &Key) -> bool {
+        self.numbers.contains_key(&(comm_id, *key))
+    }
+
+    fn push(&mut self, request: Request) {
+        if self.all.len() == MAX_REQUESTS
+            && let Some(oldest) = self.all.pop_front()
+        {
+            self.dropped += 1;
+            self.numbers.remove(&(oldest.comm_id, oldest.key));
+        }
+        self.numbers.insert((request.comm_id, request.key), self.dropped + self.all.len() as u64);
+        self.all.push_back(request);
+    }
 }
 
 #[derive(serde::Serialize, serde::Deserialize)]
@@ -68,6 +99,8 @@ pub(crate) struct Known {
 }
 
 const MAX_UNPAIRED: usize = 512;
+/// Members of a list that are compared together.
+const MANY: usize = 32;
 const MAX_PAIRS: usize = 1 << 16;
 const MAX_REQUESTS: usize = 4096;
 const MAX_KNOWN: usize = 1 << 20;
@@ -247,13 +280,10 @@ impl Connections {
     /// A connection request (REQ).
     pub(crate) fn request(&mut self, key: Key, req: &CmReq) {
         let comm_id = req.local_comm_id().0;
-        if self.requests.iter().any(|r| r.comm_id == comm_id && r.key == key) {
+        if self.requests.has(comm_id, &key) {
             return;
         }
-        if self.requests.len() == MAX_REQUESTS {
-            self.requests.pop_front();
-        }
-        self.requests.push_back(Request {
+        self.requests.push(Request {
             comm_id,
             key,
             qpn: req.local_qpn().0,
@@ -266,11 +296,8 @@ impl Connections {
     /// The reply to a request (REP). Returns the keys of the two flows of the connection, if they are new.
     pub(crate) fn reply(&mut self, key: Key, rep: &CmRep) -> Option<[Key; 2]> {
         let comm_id = rep.remote_comm_id().0;
-        let request = self
-            .requests
-            .iter_mut()
-            .rev()
-            .find(|r| r.comm_id == comm_id && r.key == key.reverse(r.key.dest_qp()))?;
+        // Both go to the queue pair of management.
+        let request = self.requests.get_mut(comm_id, &key.reverse(key.dest_qp()))?;
         request.passive = Some(rep.local_qpn().0);
         // From the active side to the passive one's queue pair, and back.
         let there = key.reverse(rep.local_qpn().0);
@@ -292,7 +319,7 @@ impl Connections {
     /// The active side confirms the reply (RTU).
     pub(crate) fn ready(&mut self, flows: &mut Flows, key: Key, rtu: &CmRtu) {
         let comm_id = rtu.local_comm_id().0;
-        let request = self.requests.iter().rev().find(|r| r.comm_id == comm_id && r.key == key);
+        let request = self.requests.get_mut(comm_id, &key);
         if let Some(passive) = request.and_then(|request| request.passive) {
             self.saw(flows, key.with_queue_pair(passive), RTU);
         }
@@ -376,7 +403,17 @@ struct Member {
 impl Unpaired {
     /// The position of a flow. Most searches are for flows that have just begun.
     fn position(&self, id: FlowId) -> Option<usize> {
-        self.members.iter().rposition(|other| other.id == id)
+        let is_it = |other: &Member| other.id == id;
+        let (front, back) = self.members.as_slices();
+        for (from, members) in [(front.len(), back), (0, front)] {
+            // Without a branch for each member, many are compared at once.
+            for (n, many) in members.chunks(MANY).enumerate().rev() {
+                if many.iter().fold(false, |any, other| any | is_it(other)) {
+                    return Some(from + n * MANY + many.iter().rposition(is_it)?);
+                }
+            }
+        }
+        None
     }
 
     fn set(&mut self, at: usize, place: Place) {
@@ -448,7 +485,6 @@ impl Unpaired {
         let (front, back) = self.places.as_slices();
         for (from, places) in [(0, front), (front.len(), back)] {
             // Without a branch for each place, many are compared at once.
-            const MANY: usize = 32;
             for (n, many) in places.chunks(MANY).enumerate() {
                 if !many.iter().fold(false, |any, &place| any | wanted.has(place)) {
                     continue;

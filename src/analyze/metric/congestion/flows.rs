@@ -118,7 +118,8 @@ pub(super) struct Marks {
     /// There were too many events: none is kept.
     are_too_many: bool,
     axis: Option<Axis>,
-    rates: usize,
+    /// The noted flows that have a rate.
+    rated: Vec<u32>,
 }
 
 impl Marks {
@@ -129,7 +130,8 @@ impl Marks {
 
     /// Bytes on the heap: of what is noted and of its rows in the report; slots are small.
     pub(super) fn heap_bytes(&self) -> usize {
-        let rates: usize = self.noted.iter().filter_map(|noted| noted.rate.as_ref()).map(Vec::capacity).sum();
+        let rate = |&at: &u32| self.noted.get(at as usize)?.rate.as_ref().map(Vec::capacity);
+        let rates: usize = self.rated.iter().filter_map(rate).sum();
         self.events.capacity() * size_of::<Event>()
             + self.noted.capacity() * (size_of::<Noted>() + ROW_BYTES)
             + rates * size_of::<u32>()
@@ -195,7 +197,8 @@ impl Marks {
             self.keep_reactions();
         }
         let times = (longer.width_ns / axis.width_ns) as usize;
-        for rate in self.noted.iter_mut().filter_map(|noted| noted.rate.as_mut()) {
+        for &at in &self.rated {
+            let Some(rate) = self.noted.get_mut(at as usize).and_then(|noted| noted.rate.as_mut()) else { continue };
             let sum = |bins: &[u32]| bins.iter().fold(0u32, |sum, &bin| sum.saturating_add(bin));
             *rate = rate.chunks(times).map(sum).collect();
         }
@@ -251,11 +254,14 @@ impl Marks {
         Some(at)
     }
 
-    /// A mark, a CNP or a NAK of this flow.
+    /// A mark, a CNP or a NAK of this flow. Returns whether it may be the first mark.
     #[inline(never)]
-    pub(super) fn happened(&mut self, what: Happened, flow: FlowId, packet: &Facts, frame: u64) {
-        let (Some(ends), Some(qp)) = (Ends::of(packet), packet.dest_qp()) else { return };
-        let Some(at) = self.noting(flow, ends, Some(qp.0)) else { return self.give_up_events() };
+    pub(super) fn happened(&mut self, what: Happened, flow: FlowId, packet: &Facts, frame: u64) -> bool {
+        let (Some(ends), Some(qp)) = (Ends::of(packet), packet.dest_qp()) else { return true };
+        let Some(at) = self.noting(flow, ends, Some(qp.0)) else {
+            self.give_up_events();
+            return true;
+        };
         if what == Happened::Mark {
             self.begin_rate(at, packet.time());
         }
@@ -274,11 +280,13 @@ impl Marks {
             }
             Happened::Nak => {}
         }
+        let may_be_first = noted.marks <= 1;
         match self.events.len() < MAX_EVENTS {
             _ if self.are_too_many => {}
             true => self.events.push(Event { time: packet.time(), noted: at, what }),
             false => self.give_up_events(),
         }
+        may_be_first
     }
 
     /// Single causes need all events. Of those until now, only how rates changed is kept.
@@ -361,9 +369,9 @@ impl Marks {
 
     fn begin_rate(&mut self, at: u32, now: i64) {
         let noted = &mut self.noted[at as usize];
-        if noted.rate.is_none() && self.rates < MAX_RATES {
+        if noted.rate.is_none() && self.rated.len() < MAX_RATES {
             (noted.rate, noted.rated_since) = (Some(Vec::new()), now);
-            self.rates += 1;
+            self.rated.push(at);
         }
     }
 

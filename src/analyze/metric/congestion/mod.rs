@@ -138,10 +138,11 @@ impl Congestion {
     #[cold]
     #[inline(never)]
     fn mark(&mut self, packet: &Facts, place: &Placed) {
-        if let Some(flow) = place.flow {
-            self.flows.happened(Happened::Mark, flow, packet, place.frame);
-        }
-        if let Some(sender) = Ends::of(packet).and_then(|ends| kept(&mut self.senders, ends.src)) {
+        let may_be_first =
+            place.flow.is_none_or(|flow| self.flows.happened(Happened::Mark, flow, packet, place.frame));
+        // Of a flow that was marked, the sender was noted then.
+        if may_be_first
+            && let Some(sender) = Ends::of(packet).and_then(|ends| kept(&mut self.senders, ends.src)) {
             sender.is_marked = true;
         }
     }

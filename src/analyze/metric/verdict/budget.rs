@@ -27,7 +27,7 @@ impl Early {
     /// Takes a silence, if it is such a one.
     pub(super) fn take(&mut self, gap: &Gap) -> bool {
         let parts = gap
-            .parts(&mut TimeBudget::new(gap.flow, gap.space(), 0))
+            .parts(&mut Pace::default(), false)
             .map(|part| (part.cause, part.to - part.from));
         let place = |cause: TimeCause| Early::CAUSES.iter().position(|&one| one == cause);
         // A long wait may be an answer that is late.
@@ -61,6 +61,32 @@ impl Early {
     }
 }
 
+/// Silences in the middle of messages: their sum and number.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(super) struct Pace(u64, u32);
+
+impl Pace {
+    /// Whether there was any.
+    pub(super) fn is_known(self) -> bool {
+        self.1 > 0
+    }
+
+    /// Whether a silence in the middle of a message is as long as such silences are.
+    pub(super) fn is_usual(self, ns: u64) -> bool {
+        let Pace(sum, times) = self;
+        times == 0 || ns.saturating_mul(times as u64) <= sum.saturating_mul(UNUSUAL)
+    }
+
+    /// Takes a silence in the middle of a message. Returns its cause: the pace, if it is as long as such silences are.
+    pub(super) fn take(&mut self, ns: u64) -> TimeCause {
+        if !self.is_usual(ns) {
+            return TimeCause::Unknown;
+        }
+        *self = Pace(self.0 + ns, self.1.saturating_add(1));
+        TimeCause::Sending
+    }
+}
+
 /// What the time of one flow's requests, or READ data, went to.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct TimeBudget {
@@ -85,8 +111,7 @@ pub(super) struct TimeBudget {
     pub(super) timeouts: u32,
     pub(super) naks: u32,
     pub(super) resent: u32,
-    /// Silences in the middle of messages: their sum and number.
-    pub(super) pace: (u64, u32),
+    pub(super) pace: Pace,
     /// The path tag of its last silence, the interface and priority by it, and how long that was paused before.
     pub(super) tag: u64,
     pub(super) place: (u16, u8),
@@ -164,7 +189,7 @@ impl TimeBudget {
             timeouts: 0,
             naks: 0,
             resent: 0,
-            pace: (0, 0),
+            pace: Pace::default(),
             tag: 0,
             place: (0, 8),
             asked_before: 0,
@@ -189,22 +214,8 @@ impl TimeBudget {
         self.longest[at] = self.longest[at].max((ns, frame));
     }
 
-    /// Whether a silence in the middle of a message is as long as such silences are.
-    pub(super) fn is_usual(&self, ns: u64) -> bool {
-        let (sum, times) = self.pace;
-        times == 0 || ns.saturating_mul(times as u64) <= sum.saturating_mul(UNUSUAL)
-    }
-
-    /// The cause of a silence in the middle of a message: the pace, if it is as long as such silences are.
-    pub(super) fn pace_or_unknown(&mut self, ns: u64) -> TimeCause {
-        if !self.is_usual(ns) {
-            return TimeCause::Unknown;
-        }
-        self.pace = (self.pace.0 + ns, self.pace.1.saturating_add(1));
-        TimeCause::Sending
-    }
-
     /// Adds the parts of a silence: what of them was in a pause goes to the pause.
+    #[inline]
     pub(super) fn divide(&mut self, gap: &Gap, parts: [Part; 3], stops: &[Stop]) {
         let mut left = parts.map(|part| part.to.saturating_sub(part.from));
         held(gap, &parts, stops, |at, stop, ns| {

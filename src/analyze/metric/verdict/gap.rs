@@ -1,6 +1,6 @@
 //! A silence of requests or of READ data, and the causes of its parts.
 
-use super::{LATE_ROUND_TRIPS, TimeBudget};
+use super::{LATE_ROUND_TRIPS, budget::Pace};
 use crate::{
     analyze::{
         metric::{DataSilence, QUIET_NS, Silence},
@@ -119,28 +119,27 @@ impl Gap {
         matches!(self.of, Of::Requests { answered, is_answered: false, .. } if answered <= time)
     }
 
-    /// Its parts in the order of time. `budget`: what is known of the flow's pace.
-    pub(super) fn parts(&self, budget: &mut TimeBudget) -> [Part; 3] {
+    /// Its parts in the order of time. `is_notified`: a CNP for the flow was seen.
+    pub(super) fn parts(&self, pace: &mut Pace, is_notified: bool) -> [Part; 3] {
         match self.of {
             Of::Requests { answered, hears, is_answered } => {
-                let (until, first, second) = self.causes(budget, answered, hears, is_answered);
+                let (until, first, second) = self.causes(pace, is_notified, (answered, hears, is_answered));
                 let part = |cause, from, to| {
                     let waits = cause == TimeCause::Waiting && self.again.is_none();
                     Part { patience: waits.then_some(LATE_ROUND_TRIPS), ..Part::new(cause, from, to) }
                 };
                 [part(first, self.from, until), part(second, until, self.to), Part::none(self.to)]
             }
-            Of::Data { asked } => self.of_data(budget, asked),
+            Of::Data { asked } => self.of_data(pace, asked),
         }
     }
 
     /// Up to when a silence of requests goes to its first cause, and the two causes.
     fn causes(
         &self,
-        budget: &mut TimeBudget,
-        answered: i64,
-        hears: bool,
-        is_answered: bool,
+        pace: &mut Pace,
+        is_notified: bool,
+        (answered, hears, is_answered): (i64, bool, bool),
     ) -> (i64, TimeCause, TimeCause) {
         let &Gap { from, to, .. } = self;
         let answered = answered.clamp(from, to);
@@ -156,14 +155,14 @@ impl Gap {
             return (to, TimeCause::Waiting, TimeCause::Waiting);
         }
         if self.begins && (is_answered || !has_answer) {
-            let is_pace = budget.first_cnp.is_some() && budget.pace.1 > 0 && budget.is_usual(rest as u64);
+            let is_pace = is_notified && pace.is_known() && pace.is_usual(rest as u64);
             return (
                 answered,
                 TimeCause::Waiting,
                 if is_pace { TimeCause::Sending } else { TimeCause::Idle },
             );
         }
-        (answered, TimeCause::Waiting, budget.pace_or_unknown(rest as u64))
+        (answered, TimeCause::Waiting, pace.take(rest as u64))
     }
 
     /// Between the tap and the requester the answer is not seen: that takes no longer than a round trip after the tap.
@@ -172,7 +171,7 @@ impl Gap {
     }
 
     /// The parts of a silence of READ data: until a READ asks for it, the shortest time to the first response, and the rest.
-    fn of_data(&self, budget: &mut TimeBudget, asked: Option<i64>) -> [Part; 3] {
+    fn of_data(&self, pace: &mut Pace, asked: Option<i64>) -> [Part; 3] {
         let &Gap { from, to, .. } = self;
         let Some(asked) = asked.map(|asked| asked.clamp(from, to)) else {
             return [Part::new(TimeCause::Unknown, from, to), Part::none(to), Part::none(to)];
@@ -182,7 +181,7 @@ impl Gap {
         let again = match self.again {
             Some(Trigger::Rnr) => Some(TimeCause::NotReady),
             Some(_) => Some(TimeCause::Recovering),
-            None if !self.begins => Some(budget.pace_or_unknown((to - asked) as u64)),
+            None if !self.begins => Some(pace.take((to - asked) as u64)),
             None => None,
         };
         if let Some(cause) = again {

@@ -35,6 +35,7 @@ use crate::{
     },
     dissect::Encapsulation,
     opcode::{Direction, Operation},
+    prefetch,
     report::TimeCause,
 };
 pub(crate) use rows::SlowFlows;
@@ -154,6 +155,24 @@ impl Verdicts {
         }
     }
 
+    /// Takes a silence where nothing is paused and nothing was retransmitted, of a flow that has sums and is on its path. Nearly all are
+    /// such. Returns whether it is.
+    #[inline]
+    fn take_alone(&mut self, gap: &Gap, network: &Network) -> bool {
+        let flow = self.flows[gap.space() as usize].get(gap.flow);
+        let budget = flow.and_then(|flow| self.budgets.get_mut(flow.budget as usize));
+        let Some(budget) = budget.filter(|budget| budget.start == gap.start && budget.tag == gap.tag) else {
+            return false;
+        };
+        if gap.again.is_some() || budget.place != (gap.interface, network.priorities.of(gap.tag)) {
+            return false;
+        }
+        let parts = gap.parts(&mut budget.pace, budget.first_cnp.is_some());
+        budget.divide(gap, parts, &[]);
+        budget.resent_after(gap, &mut self.effects);
+        true
+    }
+
     fn take(&mut self, gap: &Gap, network: &Network) {
         let (id, space) = (gap.flow, gap.space());
         let pauses = &network.pauses;
@@ -164,6 +183,9 @@ impl Verdicts {
             && flow.budget == NONE
             && flow.early.take(gap)
         {
+            return;
+        }
+        if !stops_any && self.take_alone(gap, network) {
             return;
         }
         let early = self.budget(id, space, None).filter(|&at| self.budgets[at].start == i64::MIN);
@@ -189,7 +211,7 @@ impl Verdicts {
             _ => {}
         }
         budget.resent += gap.again.is_some() as u32;
-        let parts = gap.parts(budget);
+        let parts = gap.parts(&mut budget.pace, budget.first_cnp.is_some());
         // Until DCBX says which priority a flow has, it may be any that is paused.
         if stops_any && at < MAX_UNTOLD && network.priorities.map().is_none() {
             self.are_untold = true;
@@ -267,8 +289,29 @@ impl Metric for Verdicts {
         self.take(&Gap::from(silence), network);
     }
 
+    /// Where there are many flows, their sums are in no cache.
+    fn on_silences(&mut self, silences: &[Silence], network: &Network) {
+        const AHEAD: usize = 8;
+        let flows = &self.flows[Space::Request as usize];
+        let known = |at: usize| silences.get(at).and_then(|silence| flows.get(silence.flow));
+        (0..2 * AHEAD).filter_map(known).for_each(prefetch::line);
+        for (n, silence) in silences.iter().enumerate() {
+            let flows = &self.flows[Space::Request as usize];
+            let known = |at: usize| silences.get(at).and_then(|silence| flows.get(silence.flow));
+            known(n + 2 * AHEAD).into_iter().for_each(prefetch::line);
+            let budget = known(n + AHEAD).and_then(|flow| self.budgets.get(flow.budget as usize));
+            budget.into_iter().for_each(prefetch::lines);
+            self.take(&Gap::from(silence), network);
+        }
+    }
+
     fn on_data_silence(&mut self, silence: &DataSilence, network: &Network) {
         self.take(&Gap::from(silence), network);
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, flow: FlowId) {
+        self.flows.iter().filter_map(|flows| flows.get(flow)).for_each(prefetch::line);
     }
 
     fn on_retire(&mut self, flow: FlowId) {

@@ -76,7 +76,17 @@ pub(super) struct Common {
 
 impl Group {
     pub(super) fn holds(self, flow: &Flow) -> bool {
-        WAYS.iter().any(|way| way(flow) == Some(self))
+        let (from, to) = (flow.key.source(), flow.key.destination());
+        match self {
+            Group::To(dst) => dst == to,
+            Group::From(src) => src == from,
+            Group::Between(src, dst) => (src, dst) == (from, to),
+            Group::Path(src, dst, port) => {
+                (src, dst) == (from, to) && flow.path_tags.only_port() == Some(port)
+            }
+            Group::Dscp(dscp) => flow.path_tags.only_dscp() == Some(dscp),
+            Group::Vlan(vlan) => flow.path_tags.only_vlan() == Some(vlan),
+        }
     }
 
     /// The words after "flows": " to 10.0.0.2".
