@@ -198,7 +198,9 @@ impl Marks {
         }
         let times = (longer.width_ns / axis.width_ns) as usize;
         for &at in &self.rated {
-            let Some(rate) = self.noted.get_mut(at as usize).and_then(|noted| noted.rate.as_mut()) else { continue };
+            let Some(rate) = self.noted.get_mut(at as usize).and_then(|noted| noted.rate.as_mut()) else {
+                continue;
+            };
             let sum = |bins: &[u32]| bins.iter().fold(0u32, |sum, &bin| sum.saturating_add(bin));
             *rate = rate.chunks(times).map(sum).collect();
         }

@@ -142,7 +142,8 @@ impl Congestion {
             place.flow.is_none_or(|flow| self.flows.happened(Happened::Mark, flow, packet, place.frame));
         // Of a flow that was marked, the sender was noted then.
         if may_be_first
-            && let Some(sender) = Ends::of(packet).and_then(|ends| kept(&mut self.senders, ends.src)) {
+            && let Some(sender) = Ends::of(packet).and_then(|ends| kept(&mut self.senders, ends.src))
+        {
             sender.is_marked = true;
         }
     }

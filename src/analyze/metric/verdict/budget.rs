@@ -26,9 +26,7 @@ impl Early {
 
     /// Takes a silence, if it is such a one.
     pub(super) fn take(&mut self, gap: &Gap) -> bool {
-        let parts = gap
-            .parts(&mut Pace::default(), false)
-            .map(|part| (part.cause, part.to - part.from));
+        let parts = gap.parts(&mut Pace::default(), false).map(|part| (part.cause, part.to - part.from));
         let place = |cause: TimeCause| Early::CAUSES.iter().position(|&one| one == cause);
         // A long wait may be an answer that is late.
         let is_simple = |&(cause, ns): &(TimeCause, i64)| match place(cause) {
