@@ -211,19 +211,19 @@ pub fn price(packets: &[Packets], envelope: Envelope, speed_bps: Option<u64>) ->
         let l1_bytes = envelope.l1_bytes(some.contents().len());
         let way = if some.is_forward { &mut cost.forward } else { &mut cost.reverse };
         way.packets += some.count;
-        way.l1_bytes += some.count * l1_bytes as u64;
+        way.wire_bytes += some.count * l1_bytes as u64;
         way.header_bytes += envelope.layers(some.contents()).times(some.count);
         cost.payload_bytes += some.count * some.payload as u64;
         cost.packets.push(report::Packets {
             opcode: some.opcode.name().unwrap_or("").into(),
             count: some.count,
             payload_bytes: some.payload,
-            l1_bytes,
+            wire_bytes: l1_bytes,
             is_forward: some.is_forward,
         });
     }
     let ratio = |whole: u64| (whole > 0).then(|| cost.payload_bytes as f64 / whole as f64);
-    let (forward, both) = (cost.forward.l1_bytes, cost.forward.l1_bytes + cost.reverse.l1_bytes);
+    let (forward, both) = (cost.forward.wire_bytes, cost.forward.wire_bytes + cost.reverse.wire_bytes);
     (cost.efficiency_ratio, cost.efficiency_both_ratio) = (ratio(forward), ratio(both));
     cost.at_speed = speed_bps.filter(|_| forward > 0).map(|bps| {
         let messages_per_second = bps as f64 / (8 * forward) as f64;

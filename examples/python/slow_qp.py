@@ -41,8 +41,8 @@ def story(report: Report, flow: Flow) -> Iterator[str]:
     lost = time_lost_ns(report, number)
     if lost:
         yield f"  it lost {lost / 1e6:.2f} ms"
-    if flow.ecn_ce:
-        yield f"  {flow.ecn_ce} packets carry a congestion mark (CE)"
+    if flow.ce_packets:
+        yield f"  {flow.ce_packets} packets carry a congestion mark (CE)"
     if stream.out_of_order:
         yield f"  {stream.out_of_order} packets came out of order: more than one path?"
     said = [finding for finding in report.findings if number in [one.flow for one in finding.flows]]

@@ -1,3 +1,3 @@
 -- How long do acknowledgements take at worst, by DSCP?
-select dscp, max(latency_ns_ack_rtt_p99) as worst_p99_ns
-from (select unnest(dscps) as dscp, * from flows) where latency_ns_ack_rtt_p99 is not null group by dscp order by dscp;
+select dscp, max(latency_ack_rtt_p99_ns) as worst_p99_ns
+from (select unnest(dscps) as dscp, * from flows) where latency_ack_rtt_p99_ns is not null group by dscp order by dscp;

@@ -94,7 +94,7 @@ def analyze(
     >>> report.findings[0].id
     'loss.upstream'
     >>> report.to_dict()["schema"]
-    'rdmawire.analysis/2'
+    'rdmawire.analysis/3'
     """
     sources: List[Source] = list(source) if isinstance(source, (list, tuple)) else [source]  # type: ignore[list-item]
     asked, kept = _asked(**options), _Kept(state_in, state_out)

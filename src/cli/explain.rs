@@ -20,7 +20,7 @@ use rdmawire::{
     opcode::{Direction, Opcode, PayloadRule, Position},
     packets,
     report::{
-        plain_doc,
+        Renamed, SCHEMA, plain_doc,
         table::{Column, Messages, Table},
     },
     wire::{Bth, Field, Header, HeaderInfo, Kind, Show, Syndrome},
@@ -71,6 +71,7 @@ impl Explain {
                 rows_of("messages", Messages::DOC, &Messages::columns(), &mut to)?;
             }
             ["table" | "tables", name] => table(name, &mut to)?,
+            ["renamed"] => renamed(&mut to)?,
             ["qos"] => to.push_str(QOS),
             ["links"] => to.push_str(LINKS),
             ["scenario" | "scenarios"] => to.push_str(rdmawire::sim::SCHEMA),
@@ -106,6 +107,7 @@ fn all(to: &mut String) -> Written {
         \x20 scenario              the schema of scenario files\n\
          \x20 schema                the JSON Schema of `analyze --json`\n\
          \x20 table [NAME]          the tables of `analyze --csv`, --ndjson and --parquet, and their columns\n\
+         \x20 renamed               names of fields and columns that changed with the schema\n\
          \x20 HEADER.FIELD          a single field, by our name or Wireshark's\n",
     );
     Ok(())
@@ -163,6 +165,16 @@ fn rows_of(name: &str, doc: &str, columns: &[Column], to: &mut String) -> Writte
         writeln!(to, "  {name}  ({})\n      {}", kind.name(), plain_doc(doc))?;
     }
     Ok(())
+}
+
+/// What had another name before.
+fn renamed(to: &mut String) -> Written {
+    writeln!(to, "What {SCHEMA} calls by another name than the schema before it:")?;
+    Renamed::ALL.iter().try_for_each(|one| of_renamed(one, to))
+}
+
+fn of_renamed(&Renamed { before, now, about }: &Renamed, to: &mut String) -> Written {
+    writeln!(to, "  {before} is now {now}\n      {about}")
 }
 
 /// A header, a part of one, or a field.
@@ -226,9 +238,19 @@ fn named(name: &str, to: &mut String) -> anyhow::Result<()> {
     if words::of_other_tables(name, to)? {
         return Ok(());
     }
+    let is_old = |one: &&Renamed| {
+        let old = one.before.split(", ").map(|before| before.rsplit('.').next().unwrap_or(before));
+        one.before == name || old.into_iter().any(|old| old == name)
+    };
+    let old: Vec<_> = Renamed::ALL.iter().filter(is_old).collect();
+    if !old.is_empty() {
+        writeln!(to, "{name}: a name of the schema before {SCHEMA}")?;
+        old.into_iter().try_for_each(|one| of_renamed(one, to))?;
+        return Ok(());
+    }
     let topics = [
         "opcode", "syndrome", "rnr", "note", "finding", "filter", "gate", "schema", "qos", "links",
-        "scenario", "table",
+        "scenario", "table", "renamed",
     ]
     .map(str::to_owned);
     let figures = Figure::ALL.iter().map(|figure| figure.names[0].to_owned());

@@ -60,8 +60,10 @@ records! {
         pub reordering_packets: u64,
         /// The longest time that a packet came after the first one that overtook it, over all flows, in nanoseconds.
         pub reordering_ns: u64,
-        /// Flows of reliable services of which only one direction was captured, and all of them.
-        pub one_way_flows: [u64; 2],
+        /// Flows of reliable services of which only one direction was captured.
+        pub one_way_flows: u64,
+        /// Flows of reliable services.
+        pub reliable_flows: u64,
         /// The capture has about one packet in so many: it samples, or the others take other paths. `None` where it has nearly all.
         pub one_in: Option<u64>,
     }
@@ -93,23 +95,23 @@ records! {
         /// Frames of all kinds. Recorded copies do not count, here and below.
         pub packets: u64,
         /// Bytes on the wire, with preamble, frame check sequence and inter-frame gap.
-        pub l1_bytes: u64,
+        pub wire_bytes: u64,
         /// Bytes of RDMA payload.
         pub payload_bytes: u64,
         /// Bytes of RDMA payload sent for the first time.
         pub goodput_bytes: u64,
         /// Retransmitted packets.
         pub retransmits: u64,
-        /// Packets that came out of order.
+        /// Packets that came out of order: late originals.
         pub out_of_order: u64,
         /// NAKs; RNR NAKs do not count.
         pub naks: u64,
         /// Congestion notification packets.
         pub cnps: u64,
         /// Packets marked "congestion experienced" (CE).
-        pub ce: u64,
+        pub ce_packets: u64,
         /// ECN-capable packets, marked ones included.
-        pub ect: u64,
+        pub ect_packets: u64,
         /// Marked packets among these: 0 to 1.
         pub ce_ratio: Option<f64>,
         /// Pause frames: PFC and 802.3x.

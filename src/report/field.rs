@@ -98,9 +98,12 @@ pub fn plain_doc(doc: &str) -> String {
     text.replace("`None`", "null")
 }
 
-/// The name of a field's column within that of a record.
+/// The name of a field's column within that of a record. A unit in the record's name goes to the end, and leaves what does not have it.
 pub(super) fn joined(record: &str, field: &str) -> String {
-    if record.is_empty() { field.to_owned() } else { format!("{record}_{field}") }
+    let unit = ["_ns", "_bytes"].into_iter().find(|unit| record.ends_with(unit)).unwrap_or_default();
+    let record = record.strip_suffix(unit).unwrap_or(record);
+    let unit = if field == "count" || field.ends_with("_ratio") { "" } else { unit };
+    if record.is_empty() { format!("{field}{unit}") } else { format!("{record}_{field}{unit}") }
 }
 
 /// The structs of a report. Every field has a default, so that reports of other versions can be read. Fields that are left out when
@@ -280,20 +283,31 @@ impl<T: Field> Field for Option<T> {
     }
 }
 
-/// A pair, such as the bounds of a loss: two columns.
-impl<T: Field> Columns for [T; 2] {
-    fn columns(name: &str, doc: &'static str, to: &mut Vec<Column>) {
-        let is_bounds = name.contains("losses_") || name.ends_with("_ns");
-        let ends = if is_bounds { ["least", "most"] } else { ["a", "b"] };
-        ends.iter().for_each(|end| T::columns(&joined(name, end), doc, to));
-    }
+/// Pairs are two columns.
+macro_rules! pairs {
+    ($($type:ty: $first:literal $second:literal;)+) => {$(
+        impl Columns for [$type; 2] {
+            fn columns(name: &str, doc: &'static str, to: &mut Vec<Column>) {
+                [$first, $second].iter().for_each(|part| <$type>::columns(&joined(name, part), doc, to));
+            }
 
-    fn cells(this: Option<&Self>, put: &mut Put<'_>) -> io::Result<()> {
-        (0..2).try_for_each(|at| T::cells(this.and_then(|pair| pair.get(at)), put))
-    }
+            fn cells(this: Option<&Self>, put: &mut Put<'_>) -> io::Result<()> {
+                (0..2).try_for_each(|at| <$type>::cells(this.and_then(|pair| pair.get(at)), put))
+            }
+        }
+    )+};
 }
 
-impl<T: Field> Field for [T; 2] {
+// Bounds, and what is of the two ends of a connection.
+pairs! {
+    u64: "least" "most";
+    usize: "a" "b";
+}
+
+impl<T: Field> Field for [T; 2]
+where
+    [T; 2]: Columns,
+{
     fn cell(&self) -> Cell<'_> {
         Cell::Json(self)
     }

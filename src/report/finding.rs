@@ -86,6 +86,15 @@ records! {
         pub time_lost_ns: Option<u64>,
     }
 
+    /// How many of some flows a finding concerns.
+    #[derive(Copy, Eq)]
+    pub struct Share {
+        /// Those that it concerns, or that show the same.
+        pub affected: u64,
+        /// All of them.
+        pub flows: u64,
+    }
+
     /// What the flows of a finding have in common. Of the properties, those are known that name the cause: flows between two
     /// hosts have `src` and `dst`, flows to one host have `dst` only.
     #[derive(Eq)]
@@ -100,12 +109,14 @@ records! {
         pub dscp: Option<u8>,
         /// VLAN number.
         pub vlan: Option<u16>,
-        /// When it happened, where all happened at nearly one time: nanoseconds since 1970, first and last.
-        pub between_ns: Option<[i64; 2]>,
-        /// Flows with these properties that the finding concerns, and all flows with these properties.
-        pub affected: [u64; 2],
-        /// Flows without these properties that show the same, and all flows without these properties.
-        pub others: [u64; 2],
+        /// Where all happened at nearly one time: when it began first, in nanoseconds since 1970-01-01 UTC.
+        pub first_ns: Option<i64>,
+        /// When it began last.
+        pub last_ns: Option<i64>,
+        /// Flows with these properties.
+        pub with: Share,
+        /// Flows without these properties.
+        pub without: Share,
         /// How sure it is that the common property is no chance.
         pub confidence: Confidence,
     }

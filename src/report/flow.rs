@@ -40,11 +40,11 @@ records! {
         pub first_ns: i64,
         /// Time of the latest packet, in nanoseconds since 1970-01-01 UTC.
         pub last_ns: i64,
-        /// Packets recorded, of whatever class.
+        /// Packets recorded, of whatever class: corrupt, trimmed and capture duplicates too.
         pub packets: u64,
-        /// Bytes on the wire, with preamble, frame check sequence and inter-frame gap.
+        /// Bytes of these on the wire, with preamble, frame check sequence and inter-frame gap.
         pub wire_bytes: u64,
-        /// Bytes of RDMA payload.
+        /// Bytes of RDMA payload in these, without corrupt and trimmed ones.
         pub payload_bytes: u64,
         /// Bytes of RDMA payload sent for the first time.
         pub goodput_bytes: u64,
@@ -60,10 +60,10 @@ records! {
         pub rnr_naks: u64,
         /// Congestion notification packets (CNPs) in this flow. They slow the opposite one.
         pub cnps: u64,
-        /// Packets that are ECN-capable (ECT) and not marked.
-        pub ecn_ect: u64,
-        /// Packets that are marked "congestion experienced" (CE).
-        pub ecn_ce: u64,
+        /// ECN-capable packets, marked ones included; without corrupt and trimmed ones.
+        pub ect_packets: u64,
+        /// Packets of these that are marked "congestion experienced" (CE).
+        pub ce_packets: u64,
         /// What became of the packets' ICRCs.
         pub icrc: Icrc,
         /// Packets by the name of their operation code.
@@ -99,8 +99,10 @@ records! {
         pub packets: u64,
         /// Packets whose PSN the sender had sent before.
         pub retransmits: u64,
-        /// Packets that were overtaken on their way to the tap by a packet sent later.
+        /// First transmissions that were overtaken on their way to the tap by a packet sent later: late originals.
         pub out_of_order: u64,
+        /// Retransmissions that were overtaken on their way to the tap by a packet sent later.
+        pub retransmits_out_of_order: u64,
         /// Packets that are a second record of one transmission.
         pub capture_duplicates: u64,
         /// Late packets, either overtaken or retransmitted: the capture does not tell which.

@@ -33,6 +33,7 @@ mod paths;
 mod pause;
 mod pause_tree;
 pub mod price;
+mod renamed;
 mod render;
 #[cfg(feature = "cli")]
 mod section;
@@ -70,13 +71,14 @@ pub use overhead::*;
 pub use paths::*;
 pub use pause::*;
 pub use pause_tree::*;
+pub use renamed::Renamed;
 pub use render::{Renderer, clean};
 pub use slow::*;
 pub use terms::*;
 pub use traffic::*;
 
 /// The name and number of the schema.
-pub const SCHEMA: &str = "rdmawire.analysis/2";
+pub const SCHEMA: &str = "rdmawire.analysis/3";
 
 /// Why figures are missing: from the field to the reason.
 pub type Why = BTreeMap<Cow<'static, str>, Reason>;

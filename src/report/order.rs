@@ -52,7 +52,7 @@ impl Sort {
             Sort::Retransmits => const { Column::named("retransmits") },
             Sort::OutOfOrder => const { Column::named("out_of_order") },
             Sort::Losses => const { Column::named("lost") },
-            Sort::Marks => const { Column::named("ecn_ce") },
+            Sort::Marks => const { Column::named("ce_packets") },
             Sort::Latency => const { Column::named("ack_rtt.p99") },
             Sort::Time => return None,
         })
@@ -79,7 +79,7 @@ pub fn trouble(flow: &Flow) -> u64 {
         + stream(&flow.responses)
         + 10 * (flow.icrc.bad + flow.messages.broken)
         + flow.cnps
-        + flow.ecn_ce
+        + flow.ce_packets
 }
 
 /// Flows of a report, by their index, in an order.

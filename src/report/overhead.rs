@@ -21,7 +21,7 @@ records! {
         /// Packets; recorded copies do not count.
         pub packets: u64,
         /// Bytes on the wire, with preamble, frame check sequence and inter-frame gap.
-        pub l1_bytes: u64,
+        pub wire_bytes: u64,
         /// Bytes of RDMA payload.
         pub payload_bytes: u64,
         /// Bytes of all else.
@@ -48,7 +48,7 @@ records! {
     #[derive(Copy)]
     pub struct Price {
         /// Bytes on the wire.
-        pub l1_bytes: u64,
+        pub wire_bytes: u64,
         /// Payload among them: 0 to 1.
         pub efficiency_ratio: Option<f64>,
     }
@@ -60,7 +60,7 @@ impl Overhead {
         let total = &self.total;
         let Some(efficiency) = total.efficiency_ratio else { return "no RDMA packets".into() };
         let mut text =
-            format!("{} of {} on the wire are payload", percent(efficiency), bytes(total.l1_bytes));
+            format!("{} of {} on the wire are payload", percent(efficiency), bytes(total.wire_bytes));
         let others = [
             ("native IB", total.as_native_ib),
             ("IB with GRH", total.as_native_ib_grh),

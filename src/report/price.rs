@@ -66,7 +66,7 @@ records! {
         /// Packets.
         pub packets: u64,
         /// Bytes on the wire.
-        pub l1_bytes: u64,
+        pub wire_bytes: u64,
         /// Bytes of all but payload.
         pub header_bytes: LayerBytes,
     }
@@ -92,7 +92,7 @@ records! {
         /// Bytes of payload of each.
         pub payload_bytes: u32,
         /// Bytes on the wire of each.
-        pub l1_bytes: u32,
+        pub wire_bytes: u32,
         /// Whether they go in the direction of the payload.
         pub is_forward: bool,
     }

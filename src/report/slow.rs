@@ -27,7 +27,7 @@ records! {
         /// These over its time, in bits per second.
         pub rate_bps: u64,
         /// The verdict: the cause that takes at least half of the time in which it does not send; `None` if no cause does.
-        pub cause: Option<TimeCause>,
+        pub verdict: Option<TimeCause>,
         /// Nanoseconds lost to pauses, CNPs, losses, and peers that were not ready or slow.
         pub lost_ns: u64,
         /// What its time went to, the largest share first.

@@ -48,7 +48,7 @@ records! {
         pub lost: Option<Bounds>,
         /// Nanoseconds for which its priority was paused, in sum over links and senders.
         pub paused_ns: Option<u64>,
-        /// From a request to its acknowledgement, in nanoseconds: of 4096 flows at most.
+        /// From a request to its acknowledgement, in nanoseconds.
         pub ack_rtt_ns: Option<Summary>,
         /// Why figures are missing.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]

@@ -67,8 +67,8 @@ impl Run {
         // An analysis may count frames with a bad ICRC or not.
         let all = |all: u64, bad: u64| bounds(TruthBounds { least: all - bad, most: all });
         if encapsulation.starts_with("rocev2") {
-            out["ecn_ect"] = all(truth.ecn_ect, truth.bad[1]);
-            out["ecn_ce"] = all(truth.ecn_ce, truth.bad[2]);
+            out["ect_packets"] = all(truth.ecn_ect + truth.ecn_ce, truth.bad[1] + truth.bad[2]);
+            out["ce_packets"] = all(truth.ecn_ce, truth.bad[2]);
         }
         if self.captures[tap].tap.snaplen == 0 {
             out["payload_bytes"] = all(truth.payload_bytes, truth.bad[0]);

@@ -68,10 +68,10 @@ fn a_file_and_its_sections() {
     trace(&path, 0..100, true);
     let path = path.to_str().unwrap();
     let report = json(&[path, "--interval", "100us", "--speed", "100G"]);
-    assert_eq!(report["schema"], "rdmawire.analysis/2");
+    assert_eq!(report["schema"], "rdmawire.analysis/3");
     assert_eq!(report["capture"]["files"][0], path);
     assert_eq!(report["capture"]["packets"], 101);
-    assert_eq!(report["overhead"]["total"]["l1_bytes"], 100 * (82 + 64));
+    assert_eq!(report["overhead"]["total"]["wire_bytes"], 100 * (82 + 64));
     assert_eq!(report["intervals"].as_array().unwrap().len(), 11);
     assert_eq!(report["pause"][0]["paused_ns"], 0, "the capture ends with the pause");
     assert_eq!(report["ports"]["ports"], 1);

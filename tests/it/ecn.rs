@@ -96,7 +96,7 @@ fn limits_of_4_to_50_us_are_found_at_every_scope() {
                     (Some(report.flows[at].dest_qp), report.flows[at].peer_qp),
                     (flow.dest_qp, flow.src_qp)
                 );
-                assert_eq!(flow.ce_packets, report.flows[at].ecn_ce, "{name}");
+                assert_eq!(flow.ce_packets, report.flows[at].ce_packets, "{name}");
                 assert!((flow.ce_ratio.unwrap() - 0.3).abs() < 0.02, "{name}: {flow:?}");
                 assert_eq!(flow.cnps_for_marks, Some(flow.cnps), "{name}");
                 // From the tap to the receiver and back.

@@ -137,7 +137,7 @@ fn runs_end_with_a_span() {
         assert!(report.head.interval_ns > Some(1_000_000) || bins.len() == traffic.bins.len());
         for bin in bins.iter().filter(|_| report.head.interval_ns == Some(1_000_000)) {
             let told = traffic.bins[&bin.start_ns];
-            assert_eq!((bin.packets, bin.l1_bytes), told, "{} {}", path.display(), bin.start_ns);
+            assert_eq!((bin.packets, bin.wire_bytes), told, "{} {}", path.display(), bin.start_ns);
         }
     });
 }

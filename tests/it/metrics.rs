@@ -142,7 +142,7 @@ fn rate(width: u64, times: &[i64]) -> (u64, Vec<Interval>) {
 fn bins_hold_what_was_in_their_time() {
     let (width, bins) = rate(1_000, &[5, 999, 1_000, 5_500, 5_501]);
     let rows: Vec<_> =
-        bins.iter().map(|bin| (bin.start_ns, bin.packets, bin.l1_bytes, bin.goodput_bytes)).collect();
+        bins.iter().map(|bin| (bin.start_ns, bin.packets, bin.wire_bytes, bin.goodput_bytes)).collect();
     assert_eq!(width, 1_000);
     assert_eq!(rows, [(0, 2, 2 * 1106, 2048), (1_000, 1, 1106, 1024), (5_000, 2, 2 * 1106, 2048)]);
     // Back in time: to its bin, or the nearest before it, or the first.

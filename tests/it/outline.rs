@@ -71,7 +71,7 @@ fn outlines_say_what_rows_do() {
             "{at}: {shown:?} {}",
             counts(&row)
         );
-        assert!(row.cnps + row.ecn_ce == 0, "{at}");
+        assert!(row.cnps + row.ce_packets == 0, "{at}");
         assert!(report.head.findings.iter().all(|finding| finding.flow != Some(at)), "{at}");
     }
     let left_out = in_trouble.iter().filter(|in_trouble| !**in_trouble).count();

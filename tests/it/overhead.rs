@@ -251,15 +251,15 @@ fn the_same_packets_in_every_encapsulation() {
                     cost.as_native_ib,
                     cost.as_native_ib_grh,
                 ];
-                assert_eq!(prices.map(|price| price.unwrap().l1_bytes), expected, "{envelope:?}");
-                assert_eq!(cost.l1_bytes, expected[wrap as usize], "{envelope:?}");
+                assert_eq!(prices.map(|price| price.unwrap().wire_bytes), expected, "{envelope:?}");
+                assert_eq!(cost.wire_bytes, expected[wrap as usize], "{envelope:?}");
                 assert_eq!(
                     cost.header_bytes.total() + payload,
-                    cost.l1_bytes,
+                    cost.wire_bytes,
                     "{envelope:?}: {:?}",
                     cost.header_bytes
                 );
-                assert_eq!(cost.efficiency_ratio, Some(payload as f64 / cost.l1_bytes as f64));
+                assert_eq!(cost.efficiency_ratio, Some(payload as f64 / cost.wire_bytes as f64));
             }
         }
     }
@@ -371,12 +371,12 @@ fn the_command_prints_the_arithmetic() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|e| e["forward"]["l1_bytes"].as_u64().unwrap())
+        .map(|e| e["forward"]["wire_bytes"].as_u64().unwrap())
         .collect();
     let expected = [82, 102, 94, 26, 66].map(|fixed| 256 * fixed + 16 + (1 << 20));
     assert_eq!(l1, expected);
     let v4 = &report["encapsulations"][0];
-    assert_eq!(v4["reverse"]["l1_bytes"], 86);
+    assert_eq!(v4["reverse"]["wire_bytes"], 86);
     assert_eq!(v4["forward"]["header_bytes"]["bth"], 256 * 12);
     let efficiency = v4["efficiency_ratio"].as_f64().unwrap();
     assert!((efficiency - (1 << 20) as f64 / expected[0] as f64).abs() < 1e-12, "{efficiency}");

@@ -61,7 +61,7 @@ fn a_small_window_waits() {
          [[segment]]\ndelay = \"1us\"\n[[segment]]\ndelay = \"20us\"",
         None,
     );
-    assert_eq!((flow.cause, flow.lost_ns), (Some(TimeCause::Waiting), 0));
+    assert_eq!((flow.verdict, flow.lost_ns), (Some(TimeCause::Waiting), 0));
     // 5120 packets of 4 KiB, with headers 4178 bytes, at 100 Gbit/s.
     let sent = 5120 * 4178 * 8 / 100;
     assert!(ns(&flow, TimeCause::Waiting).abs_diff(flow.lasted_ns - sent) * 100 < flow.lasted_ns * 2);
@@ -73,7 +73,7 @@ fn a_sender_without_work_is_idle() {
         "[[connection]]\noperations = [{ op = \"write\", size = \"64KiB\", count = 50, every = \"100us\" }]",
         None,
     );
-    assert_eq!((flow.cause, flow.lost_ns), (Some(TimeCause::Idle), 0));
+    assert_eq!((flow.verdict, flow.lost_ns), (Some(TimeCause::Idle), 0));
     // A message takes 64 packets of 1 KiB, with headers 1106 bytes or 1122, and 4 us until its acknowledgement.
     near(ns(&flow, TimeCause::Idle), 49 * (100_000 - 64 * 1106 * 8 / 100 - 4_000));
 }
@@ -89,7 +89,7 @@ fn pauses_stop_their_priority() {
         );
         let report = report(&(traffic + pauses), Some(speed));
         let flow = &report.head.slow_flows[0];
-        assert_eq!(flow.cause, Some(TimeCause::Paused), "{speed}G: {flow:?}");
+        assert_eq!(flow.verdict, Some(TimeCause::Paused), "{speed}G: {flow:?}");
         near(ns(flow, TimeCause::Paused), if flow.lasted_ns > 1_300_000 { 1_150_000 } else { 900_000 });
         let pause = &report.head.pause.as_deref().unwrap()[0];
         assert_eq!((pause.paused_ns, pause.xon, pause.intervals), (Some(1_150_000), 2, Some(2)));
@@ -115,7 +115,7 @@ fn pauses_of_another_priority_stop_nothing() {
     for priority in [3, 4] {
         let report = report(&of(priority), Some(100));
         let flow = &report.head.slow_flows[0];
-        assert_eq!((flow.cause, flow.lost_ns), (Some(TimeCause::Idle), 0), "{flow:?}");
+        assert_eq!((flow.verdict, flow.lost_ns), (Some(TimeCause::Idle), 0), "{flow:?}");
         assert_eq!(report.head.pause.as_deref().unwrap()[0].effect.unwrap().flows, 0);
     }
     let report = report(&of(3), None);
@@ -140,7 +140,7 @@ fn a_pause_that_expires_and_one_whose_end_is_lost() {
         assert_eq!((pause.xon, pause.intervals), (0, Some(1)));
         near(ns(row, TimeCause::Paused), asked);
         near(pause.effect.unwrap().effective_ns, asked);
-        assert_eq!(row.cause, Some(TimeCause::Paused));
+        assert_eq!(row.verdict, Some(TimeCause::Paused));
     }
 }
 
@@ -167,7 +167,7 @@ fn pauses_after_marks() {
 fn a_storm_of_250_ms() {
     let report = report(include_str!("../../examples/scenarios/pfc-storm.toml"), Some(100));
     let flow = &report.head.slow_flows[0];
-    assert_eq!((flow.cause, ns(flow, TimeCause::Paused)), (Some(TimeCause::Paused), 250_000_000));
+    assert_eq!((flow.verdict, ns(flow, TimeCause::Paused)), (Some(TimeCause::Paused), 250_000_000));
     let pause = &report.head.pause.as_deref().unwrap()[0];
     assert_eq!(pause.effect.unwrap().effective_ns, 250_000_000);
     let finding = report.head.findings.iter().find(|finding| finding.id == "slow").unwrap();
@@ -189,7 +189,7 @@ fn a_pause_longer_than_the_timer_causes_timeouts() {
 #[test]
 fn a_receiver_that_is_not_ready() {
     let flow = slow(include_str!("../../examples/scenarios/rnr.toml"), None);
-    assert_eq!(flow.cause, Some(TimeCause::NotReady));
+    assert_eq!(flow.verdict, Some(TimeCause::NotReady));
     // Three waits of 1.28 ms times 1.3.
     near(ns(&flow, TimeCause::NotReady), 3 * 1_280_000 * 13 / 10);
 }
@@ -209,7 +209,7 @@ fn cnps_throttle() {
     let report = report(include_str!("../../examples/scenarios/dcqcn.toml"), None);
     assert_eq!(report.head.slow_flows.len(), 1, "the sender that ignores CNPs is not slow");
     let flow = &report.head.slow_flows[0];
-    assert_eq!((flow.cause, flow.src.as_str()), (Some(TimeCause::Throttled), "10.4.0.1"));
+    assert_eq!((flow.verdict, flow.src.as_str()), (Some(TimeCause::Throttled), "10.4.0.1"));
     // Before its first CNP, it sent at the line rate: nearly all of its time is beyond what that takes.
     let needed = flow.wire_bytes * 8 / 100;
     let truth = flow.lasted_ns - needed;
@@ -225,7 +225,7 @@ fn two_senders_fill_one_link() {
         [[connection]]\nfrom = \"b\"\nto = \"sink\"\noperations = [{ op = \"write\", size = \"1MiB\", count = 8 }]\n";
     let with_speed = report(text, Some(100));
     assert_eq!(with_speed.head.slow_flows.len(), 2);
-    assert!(with_speed.head.slow_flows.iter().all(|flow| flow.cause == Some(TimeCause::LinkFull)));
+    assert!(with_speed.head.slow_flows.iter().all(|flow| flow.verdict == Some(TimeCause::LinkFull)));
     for flow in &with_speed.head.slow_flows {
         // Both send all the time, at full speed.
         near(
@@ -262,7 +262,7 @@ fn a_link_that_is_full_for_a_part_of_the_time() {
             full.abs_diff(shared) <= shared / 50 + 50_000 && full.abs_diff(shared) * 50 <= shared * 2,
             "{full} {shared}"
         );
-        assert_eq!(of("10.3.0.2").cause, Some(TimeCause::LinkFull));
+        assert_eq!(of("10.3.0.2").verdict, Some(TimeCause::LinkFull));
     }
 }
 
@@ -297,9 +297,9 @@ fn a_slow_receiver() {
         [[event]]\ndo = \"delay\"\nfrom = \"to\"\nof = \"acks\"\npacket = 20\ntimes = 400\nby = \"300us\"\n\
         segment = 2\n";
     let flow = slow(text, Some(100));
-    assert_eq!(flow.cause, Some(TimeCause::ReceiverSlow), "{flow:?}");
+    assert_eq!(flow.verdict, Some(TimeCause::ReceiverSlow), "{flow:?}");
     // Without a speed, a full link may be why: it is waiting.
-    assert_eq!(slow(text, None).cause, Some(TimeCause::Waiting));
+    assert_eq!(slow(text, None).verdict, Some(TimeCause::Waiting));
 }
 
 /// READs one at a time: each waits for a round trip, and that is nothing else.
@@ -310,7 +310,7 @@ fn the_data_of_reads_waits_for_its_requests() {
          [[segment]]\ndelay = \"1us\"\n[[segment]]\ndelay = \"20us\"",
         Some(100),
     );
-    assert_eq!((flow.cause, flow.lost_ns, flow.space), (Some(TimeCause::Waiting), 0, Space::Response));
+    assert_eq!((flow.verdict, flow.lost_ns, flow.space), (Some(TimeCause::Waiting), 0, Space::Response));
     assert_eq!(flow.src, "10.0.0.2", "the verdict is about the sender of the data");
     // 16 packets of 4 KiB: with headers 4178 bytes at 100 Gbit/s, the first and the last one 4 more.
     let sent = 100 * 16 * 4178 * 8 / 100;
@@ -323,7 +323,7 @@ fn nobody_reads() {
         "[[connection]]\noperations = [{ op = \"read\", size = \"64KiB\", count = 50, every = \"100us\" }]",
         None,
     );
-    assert_eq!((flow.cause, flow.lost_ns, flow.space), (Some(TimeCause::Idle), 0, Space::Response));
+    assert_eq!((flow.verdict, flow.lost_ns, flow.space), (Some(TimeCause::Idle), 0, Space::Response));
     // A READ takes 4 us from the tap to the first response, and its 64 packets 1106 bytes each.
     near(ns(&flow, TimeCause::Idle), 49 * (100_000 - 64 * 1106 * 8 / 100 - 4_000));
     near(ns(&flow, TimeCause::Waiting), 49 * 4_000);
@@ -341,7 +341,7 @@ fn pauses_stop_the_data_of_reads() {
         let report = report(&text, Some(speed));
         assert_eq!(report.head.slow_flows.len(), 1, "{:?}", report.head.slow_flows);
         let flow = &report.head.slow_flows[0];
-        assert_eq!((flow.cause, flow.space), (Some(TimeCause::Paused), Space::Response));
+        assert_eq!((flow.verdict, flow.space), (Some(TimeCause::Paused), Space::Response));
         near(ns(flow, TimeCause::Paused), 1_150_000);
         let did = report.head.pause.as_deref().unwrap()[0].effect.unwrap();
         near(did.effective_ns, 1_150_000);
@@ -360,7 +360,7 @@ fn cnps_throttle_the_data_of_reads() {
         )
     };
     let flow = slow(&text("paper"), Some(100));
-    assert_eq!((flow.cause, flow.space), (Some(TimeCause::Throttled), Space::Response), "{flow:?}");
+    assert_eq!((flow.verdict, flow.space), (Some(TimeCause::Throttled), Space::Response), "{flow:?}");
     let truth = flow.lasted_ns - flow.wire_bytes * 8 / 100;
     assert!(ns(&flow, TimeCause::Throttled).abs_diff(truth) * 50 < truth, "{flow:?}");
     // One that ignores CNPs sends all the time.
@@ -399,7 +399,7 @@ fn the_data_of_reads_recovers_from_loss() {
          [[event]]\ndo = \"drop\"\nof = \"requests\"\npacket = 16\nsegment = 2\n",
         Some(100),
     );
-    assert_eq!((flow.cause, flow.space), (Some(TimeCause::Recovering), Space::Response), "{flow:?}");
+    assert_eq!((flow.verdict, flow.space), (Some(TimeCause::Recovering), Space::Response), "{flow:?}");
     // Two timeouts of 4.096 us * 2^8, from the request on; the first data took 64 packets at most.
     near(ns(&flow, TimeCause::Recovering), 2 * 1_048_576);
 }

@@ -6,7 +6,7 @@ use std::{
     process::{Command, Output},
 };
 
-use rdmawire::report::table::Table;
+use rdmawire::report::{Renamed, table::Table};
 use serde_json::Value;
 
 use crate::support::{
@@ -58,7 +58,7 @@ fn rows_have_the_figures_of_the_report() {
                 ("requests_retransmits", "/requests/retransmits"),
                 ("requests_losses_upstream_least", "/requests/losses/upstream/0"),
                 ("responses_losses_downstream_most", "/responses/losses/downstream/1"),
-                ("latency_ns_ack_rtt_p99", "/latency_ns/ack_rtt/p99"),
+                ("latency_ack_rtt_p99_ns", "/latency_ns/ack_rtt/p99"),
                 ("opcodes", "/opcodes"),
             ] {
                 assert_eq!(
@@ -180,4 +180,35 @@ for path in glob.glob('*.parquet'):
 ";
     let run = Command::new(python).args(["-c", compare, dir]).output().unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}
+
+/// Whoever reads the tables of an earlier version finds what became of its names.
+#[test]
+fn renamed_fields_are_in_the_changelog_and_explained() {
+    let changes = fs::read_to_string("CHANGELOG.md").unwrap();
+    for one in Renamed::ALL {
+        assert!(changes.contains(&format!("| `{}` | `{}` |", one.before, one.now)), "{one:?}");
+        let out = cli().args(["explain", one.before]).output().unwrap();
+        let text = String::from_utf8(out.stdout).unwrap();
+        assert!(text.contains(&format!("{} is now {}", one.before, one.now)), "{text}");
+    }
+    // The new names exist.
+    let columns: Vec<String> =
+        Table::ALL.into_iter().flat_map(Table::columns).map(|column| column.name).collect();
+    for name in [
+        "latency_ack_rtt_p50_ns",
+        "latency_ack_rtt_count",
+        "latency_ack_rtt_error_ratio",
+        "messages_size_p50_bytes",
+        "cnp_interval_p50_ns",
+        "lost_least",
+        "learned_copy_lag_least_ns",
+        "cause_with_affected",
+        "cause_first_ns",
+        "ect_packets",
+        "requests_retransmits_out_of_order",
+        "requests_losses_upstream_least",
+    ] {
+        assert!(columns.iter().any(|column| column == name), "{name}");
+    }
 }

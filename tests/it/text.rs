@@ -130,7 +130,7 @@ fn lists_are_cut_and_say_so() {
     report.head.findings = vec![report.head.findings[0].clone(); 12];
     report.head.interval_ns = Some(1_000_000);
     let mut interval = Interval::default();
-    (interval.packets, interval.l1_bytes) = (3, 125_000);
+    (interval.packets, interval.wire_bytes) = (3, 125_000);
     report.head.intervals = Some(vec![interval; 70]);
     let cut = text(&report, plain(100));
     assert!(

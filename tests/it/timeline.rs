@@ -74,7 +74,7 @@ fn pictures_have_each_packet_once() {
                     if kind == Kind::Again { sum(&|flow| of_class(flow, Class::BeforeStart)) } else { 0 };
                 assert_eq!(line.count(kind), sum(&|flow| of_class(flow, class)) + before, "{name} {kind:?}");
             }
-            assert_eq!(line.count(Kind::Ce), sum(&|flow| flow.ecn_ce), "{name}");
+            assert_eq!(line.count(Kind::Ce), sum(&|flow| flow.ce_packets), "{name}");
             assert_eq!(line.count(Kind::Cnp), sum(&|flow| flow.cnps), "{name}");
             assert_eq!(line.count(Kind::Nak), sum(&|flow| flow.naks.total()), "{name}");
             assert_eq!(line.count(Kind::RnrNak), sum(&|flow| flow.rnr_naks), "{name}");

@@ -77,7 +77,7 @@ expected = {
     ),
     "04": list(worst.items()),
     "05": [row for row in group(flows, lambda f: f["src"], lambda f: f["cnps"]) if row[1]],
-    "06": [(*qp(f), f["ecn_ce"], f["ecn_ce"] / (f["ecn_ce"] + f["ecn_ect"])) for f in flows if f["ecn_ce"]],
+    "06": [(*qp(f), f["ce_packets"], f["ce_packets"] / f["ect_packets"]) for f in flows if f["ce_packets"]],
     "07": [
         (*qp(f), f["latency_ns"]["message_completion"]["p50"], p99(f, "message_completion"))
         for f in flows

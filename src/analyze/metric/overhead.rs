@@ -138,19 +138,19 @@ impl Sums {
     fn cost(&self, wrap: Encapsulation) -> Cost {
         let price = |wrap| {
             let envelope = Envelope::new(wrap);
-            let mut l1_bytes =
+            let mut wire_bytes =
                 envelope.fixed() as u64 * self.packets + self.payload + self.extended + self.pad;
             if envelope.is_ethernet() {
-                l1_bytes += self.vlan;
+                wire_bytes += self.vlan;
             }
             if wrap == Encapsulation::RoceV2Ipv4 {
-                l1_bytes += self.padding_ipv4;
+                wire_bytes += self.padding_ipv4;
             }
-            Some(Price { l1_bytes, efficiency_ratio: ratio(self.payload, l1_bytes) })
+            Some(Price { wire_bytes, efficiency_ratio: ratio(self.payload, wire_bytes) })
         };
         Cost {
             packets: self.packets,
-            l1_bytes: self.l1_bytes,
+            wire_bytes: self.l1_bytes,
             payload_bytes: self.payload,
             header_bytes: self.layers(wrap),
             efficiency_ratio: ratio(self.payload, self.l1_bytes),
@@ -195,7 +195,7 @@ impl Cost {
     /// Adds another's packets and bytes; the ratios of prices follow, the others do not.
     fn add(&mut self, other: &Cost) {
         self.packets += other.packets;
-        self.l1_bytes += other.l1_bytes;
+        self.wire_bytes += other.wire_bytes;
         self.payload_bytes += other.payload_bytes;
         self.header_bytes += other.header_bytes;
         let payload = self.payload_bytes;
@@ -207,8 +207,8 @@ impl Cost {
             (&mut self.as_rocev2_ipv6, other.as_rocev2_ipv6),
         ] {
             let mine = mine.get_or_insert_default();
-            mine.l1_bytes += theirs.map_or(0, |price| price.l1_bytes);
-            mine.efficiency_ratio = ratio(payload, mine.l1_bytes);
+            mine.wire_bytes += theirs.map_or(0, |price| price.wire_bytes);
+            mine.efficiency_ratio = ratio(payload, mine.wire_bytes);
         }
     }
 }

@@ -41,7 +41,7 @@ impl Rate {
     /// # Errors
     /// They were not asked for.
     pub fn section(&self) -> Result<(u64, Vec<Interval>), Reason> {
-        let with_ratio = |bin: &Interval| Interval { ce_ratio: ratio(bin.ce, bin.ect), ..bin.clone() };
+        let with_ratio = |bin: &Interval| Interval { ce_ratio: ratio(bin.ce_packets, bin.ect_packets), ..bin.clone() };
         let (bins, width_ns) = self.bins.as_ref().ok_or(Reason::NotRequested)?.get();
         Ok((width_ns as u64, bins.iter().map(with_ratio).collect()))
     }
@@ -73,8 +73,8 @@ impl Metric for Rate {
     fn on_frame(&mut self, event: &Event<'_>) {
         if self.bins.is_some() {
             let pause_frames = event.packet.has(Kind::MacControl) as u64;
-            let l1_bytes = event.l1_bytes as u64;
-            let frame = Interval { packets: 1, l1_bytes, pause_frames, ..Interval::default() };
+            let wire_bytes = event.l1_bytes as u64;
+            let frame = Interval { packets: 1, wire_bytes, pause_frames, ..Interval::default() };
             self.add(event.record.time.0, &frame);
         }
     }
@@ -89,15 +89,15 @@ impl Metric for Rate {
 impl Interval {
     /// One packet; of one that was recorded before, only a new mark.
     pub(super) fn of(packet: &Facts, place: &Placed) -> Interval {
-        let ce = place.is_mark(packet) as u64;
+        let ce_packets = place.is_mark(packet) as u64;
         if place.is_capture_duplicate() {
-            return Interval { ce, ..Interval::default() };
+            return Interval { ce_packets, ..Interval::default() };
         }
         let mut sum = Interval {
             packets: 1,
-            l1_bytes: packet.l1_bytes() as u64,
-            ce,
-            ect: (packet.mark() != Ecn::default()) as u64,
+            wire_bytes: packet.l1_bytes() as u64,
+            ce_packets,
+            ect_packets: (packet.mark() != Ecn::default()) as u64,
             ..Interval::default()
         };
         if packet.opcode().is_cnp() {
@@ -122,10 +122,10 @@ impl Interval {
     pub(super) fn of_run(run: &RunSum) -> Interval {
         Interval {
             packets: run.packets,
-            l1_bytes: run.l1_bytes,
+            wire_bytes: run.l1_bytes,
             payload_bytes: run.payload,
             goodput_bytes: run.payload,
-            ect: if run.ecn == Ecn::default() { 0 } else { run.packets },
+            ect_packets: if run.ecn == Ecn::default() { 0 } else { run.packets },
             ..Interval::default()
         }
     }
@@ -141,7 +141,7 @@ impl InBin for Interval {
     }
 
     fn add(&mut self, other: &Interval) {
-        sums! { self += other: packets, l1_bytes, payload_bytes, goodput_bytes, retransmits, out_of_order }
-        sums! { self += other: naks, cnps, ce, ect, pause_frames }
+        sums! { self += other: packets, wire_bytes, payload_bytes, goodput_bytes, retransmits, out_of_order }
+        sums! { self += other: naks, cnps, ce_packets, ect_packets, pause_frames }
     }
 }

@@ -168,7 +168,8 @@ fn fill_counts(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>, verifie
     };
     row.rnr_naks = flow.signals().rnr_naks;
     row.cnps = flow.signals().cnps;
-    (row.ecn_ect, row.ecn_ce) = (flow.ecn_ect, flow.signals().ecn_ce);
+    row.ce_packets = flow.signals().ecn_ce;
+    row.ect_packets = flow.ecn_ect + row.ce_packets;
     row.icrc = report::Icrc { good: flow.icrc[0], bad: flow.icrc[1], unchecked: flow.icrc[2] };
     row.messages.completed = flow.requests.messages_completed;
     row.messages.open = flow.requests.messages_open();
@@ -311,7 +312,8 @@ fn stream(
         counts.packets - counts.of(Class::Retransmission) - counts.of(Class::CaptureDuplicate);
     to.packets = counts.packets;
     to.retransmits = counts.of(Class::Retransmission);
-    to.out_of_order = late + counts.trouble().overtaken_again;
+    to.out_of_order = late;
+    to.retransmits_out_of_order = counts.trouble().overtaken_again;
     to.capture_duplicates = counts.of(Class::CaptureDuplicate);
     to.ambiguous = counts.of(Class::Ambiguous);
     to.gap_psns = gap_psns;

@@ -84,8 +84,8 @@ pub(super) const FIGURES: &[Figure] = measures! {
         ["rnr_naks"] as "RNR" Unit::Count, Sum, |flow| Value::exact(flow.rnr_naks), "RNR NAKs: the receiver was not ready.";
         ["rnr.stalled"] Unit::Time, Sum, |flow| Value::exact(flow.rnr.map_or(0, |rnr| rnr.stalled_ns)), "Time from RNR NAKs to the retransmissions.";
         ["cnps", "cnp"] as "CNP" Unit::Count, Sum, |flow| Value::exact(flow.cnps), "Congestion notifications.";
-        ["ecn_ce", "ce"] as "CE" Unit::Count, Sum, |flow| Value::exact(flow.ecn_ce), "Packets marked \"congestion experienced\".";
-        ["ecn_ect", "ect"] Unit::Count, Sum, |flow| Value::exact(flow.ecn_ect), "ECN-capable packets without a mark.";
+        ["ce_packets", "ecn_ce", "ce"] as "CE" Unit::Count, Sum, |flow| Value::exact(flow.ce_packets), "Packets marked \"congestion experienced\".";
+        ["ect_packets", "ect"] Unit::Count, Sum, |flow| Value::exact(flow.ect_packets), "ECN-capable packets, marked ones included.";
         ["icrc.bad"] as "bad ICRC" Unit::Count, Sum, |flow| Value::between(flow.icrc.bad, flow.icrc.bad + flow.icrc.unchecked), "Packets with a wrong ICRC; those not verified may have one.";
         ["messages"] Unit::Count, Sum, |flow| Value::exact(flow.messages.completed), "Messages seen from the first packet to the last.";
         ["messages.open"] Unit::Count, Sum, |flow| Value::exact(flow.messages.open), "Messages whose last packet was not seen.";
@@ -163,7 +163,7 @@ pub(super) const FIGURES: &[Figure] = measures! {
         ["message_tx"] Unit::Count, Sum, |flow, _| otg::messages_sent(flow), "Messages sent.";
         ["message_complete_rx"] Unit::Count, Sum, otg::messages_received, "Messages received in full.";
         ["message_fail"] Unit::Count, Sum, otg::messages_failed, "Messages that were refused or never arrived.";
-        ["ecn_ce_rx"] Unit::Count, Sum, |flow, _| Value::exact(flow.ecn_ce), "Marked packets, as the tap saw them.";
+        ["ecn_ce_rx"] Unit::Count, Sum, |flow, _| Value::exact(flow.ce_packets), "Marked packets, as the tap saw them.";
         ["cnp_tx"] Unit::Count, Sum, |_, peer| otg::cnps(peer), "Congestion notifications of the receiver, as the tap saw them.";
         ["cnp_rx"] Unit::Count, Sum, |_, peer| otg::cnps(peer), "Congestion notifications for the sender, as the tap saw them.";
         ["ack_tx"] Unit::Count, Sum, |_, peer| otg::answers_sent(peer, |peer| peer.acks), "Acknowledgements of the receiver.";

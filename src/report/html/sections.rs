@@ -92,7 +92,7 @@ fn verdict(report: &View<'_>, findings: &[&Finding], tables: &Tables) -> [String
         seen += &format!(
             " in {}, {} on average",
             duration(ns),
-            bits_per_second(report.head.overhead.total.l1_bytes, ns)
+            bits_per_second(report.head.overhead.total.wire_bytes, ns)
         );
     }
     let serious: Vec<&&Finding> = findings.iter().filter(|f| f.severity < Severity::Note).collect();
@@ -184,11 +184,11 @@ fn flow(report: &View<'_>, index: usize) -> Markup {
 
 fn overhead(overhead: &Overhead) -> Markup {
     let total = &overhead.total;
-    if total.l1_bytes == 0 {
+    if total.wire_bytes == 0 {
         return html! { p { "No RDMA packets." } };
     }
-    let share = |part: u64| percent(part as f64 / total.l1_bytes as f64);
-    let bar = |part: u64| html! { td.bar { meter min="0" max=(total.l1_bytes) value=(part) aria-hidden="true" {} } };
+    let share = |part: u64| percent(part as f64 / total.wire_bytes as f64);
+    let bar = |part: u64| html! { td.bar { meter min="0" max=(total.wire_bytes) value=(part) aria-hidden="true" {} } };
     let layers = total.header_bytes.rows();
     let prices: [(&str, Option<Price>); 5] = [
         ("native InfiniBand", total.as_native_ib),
@@ -207,15 +207,15 @@ fn overhead(overhead: &Overhead) -> Markup {
                         th scope="row" { (name.replace('_', " ")) } td.n { (count(n)) } td.n { (share(n)) } (bar(n))
                     } } }
                     tr { th scope="row" { "payload" } td.n { (count(total.payload_bytes)) } td.n { (share(total.payload_bytes)) } (bar(total.payload_bytes)) }
-                    tr { th scope="row" { "together" } td.n { (count(total.l1_bytes)) } td.n { "100 %" } td {} }
+                    tr { th scope="row" { "together" } td.n { (count(total.wire_bytes)) } td.n { "100 %" } td {} }
                 }
             } }
             div.scroll tabindex="0" role="region" aria-label="Other encapsulations" { table {
                 caption { "The same packets in other encapsulations" }
                 thead { tr { th scope="col" { "encapsulation" } th.n scope="col" { "bytes" } th.n scope="col" { "payload" } td {} } }
                 tbody {
-                    (cost("as captured", total.l1_bytes, total.efficiency_ratio))
-                    @for (name, price) in prices { @if let Some(price) = price { (cost(name, price.l1_bytes, price.efficiency_ratio)) } }
+                    (cost("as captured", total.wire_bytes, total.efficiency_ratio))
+                    @for (name, price) in prices { @if let Some(price) = price { (cost(name, price.wire_bytes, price.efficiency_ratio)) } }
                 }
             } }
         }
@@ -223,9 +223,9 @@ fn overhead(overhead: &Overhead) -> Markup {
     }
 }
 
-fn cost(name: &str, l1_bytes: u64, efficiency: Option<f64>) -> Markup {
+fn cost(name: &str, wire_bytes: u64, efficiency: Option<f64>) -> Markup {
     html! { tr {
-        th scope="row" { (name) } td.n { (count(l1_bytes)) }
+        th scope="row" { (name) } td.n { (count(wire_bytes)) }
         @if let Some(ratio) = efficiency {
             td.n { (percent(ratio)) } td.bar { meter min="0" max="1" value=(ratio) aria-hidden="true" {} }
         } @else { td {} td {} }

@@ -228,7 +228,7 @@ impl FlowColumn {
 
 const FLOWS: &[FlowColumn] = columns! {
     always "src" "dst" "queue_pair" "service" "packets" "wire_bytes" "trouble" "retransmits" "lost" "out_of_order";
-    optional "naks" "rnr_naks" "timeouts" "ecn_ce" "cnps" "icrc.bad" "ambiguous" "capture_duplicates";
+    optional "naks" "rnr_naks" "timeouts" "ce_packets" "cnps" "icrc.bad" "ambiguous" "capture_duplicates";
     always "rate" "goodput" "goodput_bytes";
     optional "ack_rtt.p50" "ack_rtt.p99" "message_completion.p50" "message_completion.p99" "messages.size.p50";
     optional "udp_src_port" "dscp" "connection";
@@ -334,7 +334,7 @@ const SLOW: &[Column<SlowFlow>] = &[
         text(if s.space == Space::Request { "requests" } else { "READ data" })
     }),
     column("verdict", "text", "What takes at least half of the time in which it does not send", |s, _| {
-        s.cause.map_or(Cell::None, |cause| text(cause.words_for(s.space)))
+        s.verdict.map_or(Cell::None, |cause| text(cause.words_for(s.space)))
     }),
     column("lasted", "ns", "Its time: from the first packet to the last one, or the last answer", |s, _| {
         Cell::Number(s.lasted_ns)
@@ -486,7 +486,7 @@ const SUMS: [figure::Column; 6] = [
     figure::Column::named("retransmits"),
     figure::Column::named("lost"),
     figure::Column::named("out_of_order"),
-    figure::Column::named("ecn_ce"),
+    figure::Column::named("ce_packets"),
     figure::Column::named("trouble"),
 ];
 

@@ -10,7 +10,7 @@ use crate::report::field::Field;
 /// A column of a table.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// Its name: the names of the report on the way to the value, joined by `_`. Units stand in it.
+    /// Its name: the names of the report on the way to the value, joined by `_`, with the unit at the end.
     pub name: String,
     /// The type of its values.
     pub kind: Kind,

@@ -91,8 +91,8 @@ records! {
 
     /// Packets lost at a place.
     pub(in crate::report) struct Loss {
-        /// The PSN space: requests or responses.
-        pub space: Cow<'static, str>,
+        /// The PSN space.
+        pub space: Space,
         /// Where: upstream or downstream of the tap, ack_path, corrupt, trimmed, capture.
         pub place: Cow<'static, str>,
         /// Packets lost: at least so many.
@@ -154,7 +154,7 @@ impl Loss {
 
     /// What a flow lost, or may have.
     pub(in crate::report) fn of(flow: &Flow) -> impl Iterator<Item = Loss> {
-        let spaces = [("requests", &flow.requests), ("responses", &flow.responses)];
+        let spaces = [(Space::Request, &flow.requests), (Space::Response, &flow.responses)];
         spaces.into_iter().flat_map(|(space, Stream { losses, .. })| {
             let places = [
                 ("upstream", losses.upstream),
@@ -166,7 +166,7 @@ impl Loss {
             ];
             places.into_iter().filter_map(move |(place, bounds)| {
                 let [least, most] = bounds.filter(|&[_, most]| most > 0)?;
-                Some(Loss { space: space.into(), place: place.into(), least, most })
+                Some(Loss { space, place: place.into(), least, most })
             })
         })
     }
@@ -180,6 +180,6 @@ impl OfCulprit {
 
 impl OfSlowFlow {
     pub(in crate::report) fn of(slow: &SlowFlow) -> OfSlowFlow {
-        OfSlowFlow { space: slow.space, lasted_ns: slow.lasted_ns, verdict: slow.cause }
+        OfSlowFlow { space: slow.space, lasted_ns: slow.lasted_ns, verdict: slow.verdict }
     }
 }

@@ -130,14 +130,14 @@ fn identity(report: &View<'_>, index: usize, flow: &Flow, page: &mut Page<'_>) -
 }
 
 fn marks(flow: &Flow) -> Option<String> {
-    if flow.ecn_ect + flow.ecn_ce + flow.cnps == 0 {
+    if flow.ect_packets + flow.cnps == 0 {
         return None;
     }
-    let ratio = flow.ecn_ce as f64 / flow.packets.max(1) as f64;
+    let ratio = flow.ce_packets as f64 / flow.ect_packets.max(1) as f64;
     Some(format!(
         "{} ECT, {} CE ({}); {}, which slow the opposite flow",
-        count(flow.ecn_ect),
-        count(flow.ecn_ce),
+        count(flow.ect_packets),
+        count(flow.ce_packets),
         percent(ratio),
         several(flow.cnps, "CNP")
     ))
@@ -272,7 +272,7 @@ fn latency(flow: &Flow, page: &mut Page<'_>) -> io::Result<()> {
 /// What the time of a slow flow went to.
 fn time(report: &View<'_>, index: usize, page: &mut Page<'_>) -> io::Result<()> {
     let Some(slow) = report.head.slow_flows.iter().find(|slow| slow.flow == index) else { return Ok(()) };
-    let verdict = slow.cause.map_or("no cause takes most of it", |cause| cause.words_for(slow.space));
+    let verdict = slow.verdict.map_or("no cause takes most of it", |cause| cause.words_for(slow.space));
     let of = if slow.space == Space::Response { "the data of READs, " } else { "" };
     let text = format!("{of}{} from first to last; apart from sending: {verdict}", duration(slow.lasted_ns));
     page.wrapped(Paint::Plain, "  Slow         ", &text)?;

@@ -52,7 +52,7 @@ const COLUMNS: &[Column] = &[
     optional("rnr_naks", 2),
     optional("timeouts", 3),
     optional("cnps", 4),
-    optional("ecn_ce", 4),
+    optional("ce_packets", 4),
     optional("icrc.bad", 3),
     optional("capture_duplicates", 9),
     optional("ack_rtt.p50", 8),

@@ -24,14 +24,14 @@ pub(in crate::report) fn intervals(report: &View<'_>, page: &mut Page<'_>) -> io
     for bin in bins.iter().take(MAX_INTERVALS) {
         table.row([
             duration(bin.start_ns.saturating_sub(start).max(0) as u64),
-            bits_per_second(bin.l1_bytes, width),
+            bits_per_second(bin.wire_bytes, width),
             bits_per_second(bin.goodput_bytes, width),
             count(bin.packets),
             some(bin.retransmits),
             some(bin.out_of_order),
             some(bin.naks),
             some(bin.cnps),
-            some(bin.ce),
+            some(bin.ce_packets),
             some(bin.pause_frames),
         ]);
     }

@@ -43,9 +43,9 @@ pub fn write_price(report: &Overhead, options: &Options, out: &mut dyn Write) ->
     for (at, packets) in first.packets.iter().enumerate() {
         let times = if packets.count == 1 { String::new() } else { format!("{} x ", count(packets.count)) };
         let name = format!("{times}{} ({} B)", packets.opcode, packets.payload_bytes);
-        row(&name, &|cost| cost.packets.get(at).map_or(String::new(), |p| count(p.l1_bytes as u64)));
+        row(&name, &|cost| cost.packets.get(at).map_or(String::new(), |p| count(p.wire_bytes as u64)));
     }
-    row("with the payload", &|cost| count(cost.forward.l1_bytes));
+    row("with the payload", &|cost| count(cost.forward.wire_bytes));
     row("· payload", &|cost| count(cost.payload_bytes));
     for (at, (name, _)) in first.forward.header_bytes.rows().into_iter().enumerate() {
         let bytes = |cost: &Cost| cost.forward.header_bytes.rows()[at].1;
@@ -62,7 +62,7 @@ pub fn write_price(report: &Overhead, options: &Options, out: &mut dyn Write) ->
             row(&format!("· {name}"), &|cost| count(bytes(cost)));
         }
     }
-    row("the other way", &|cost| count(cost.reverse.l1_bytes));
+    row("the other way", &|cost| count(cost.reverse.wire_bytes));
     row("efficiency", &|cost| cost.efficiency_ratio.map_or(String::new(), exact));
     row("both ways", &|cost| cost.efficiency_both_ratio.map_or(String::new(), exact));
     if let Some(speed) = report.speed_bps {

@@ -41,10 +41,10 @@ impl From<&Interval> for Bin {
         let few = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         Bin {
             packets: few(traffic.packets),
-            l1_bytes: traffic.l1_bytes,
+            l1_bytes: traffic.wire_bytes,
             goodput_bytes: traffic.goodput_bytes,
             resent: few(traffic.retransmits),
-            ce: few(traffic.ce),
+            ce: few(traffic.ce_packets),
             cnps: few(traffic.cnps),
             naks: few(traffic.naks),
             ..Bin::default()

@@ -219,7 +219,7 @@ impl Judge<'_, '_> {
         shares.sort_by_key(|share| (Reverse(share.ns), share.cause));
         let not_sending = lasted - ns[TimeCause::Sending as usize];
         let main = shares.iter().find(|share| share.cause != TimeCause::Sending);
-        let cause = main.filter(|main| main.ns * 2 >= not_sending).map(|main| main.cause);
+        let verdict = main.filter(|main| main.ns * 2 >= not_sending).map(|main| main.cause);
         let lost = shares.iter().filter(|share| share.cause.is_trouble()).map(|share| share.ns).sum();
         let row = SlowFlow {
             flow,
@@ -233,7 +233,7 @@ impl Judge<'_, '_> {
             lasted_ns: lasted,
             wire_bytes: bytes,
             rate_bps: bit_rate(bytes, lasted),
-            cause,
+            verdict,
             lost_ns: lost,
             shares,
         };

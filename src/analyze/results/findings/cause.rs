@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 use super::case::Case;
 use crate::{
     analyze::{model::Address, results::lists::Index, table::flow::Flow},
-    report::{Cause, Confidence, units::utc},
+    report::{self, Cause, Confidence, units::utc},
 };
 
 /// A property that flows share.
@@ -166,10 +166,10 @@ impl Common {
             Group::Dscp(dscp) => Cause { dscp: Some(dscp), ..Cause::default() },
             Group::Vlan(vlan) => Cause { vlan: Some(vlan), ..Cause::default() },
         };
-        let pair = |share: Share| [share.affected, share.all];
+        let of = |Share { affected, all }: Share| report::Share { affected, flows: all };
         Cause {
-            affected: pair(self.inside),
-            others: pair(self.outside),
+            with: of(self.inside),
+            without: of(self.outside),
             confidence: self.confidence(),
             ..cause
         }

@@ -59,7 +59,7 @@ impl Sums {
         learned.ip_id = flows.collect();
         learned.reordering_packets = self.reordering_packets;
         learned.reordering_ns = self.reordering_ns;
-        learned.one_way_flows = [self.reliable - self.paired, self.reliable];
+        (learned.one_way_flows, learned.reliable_flows) = (self.reliable - self.paired, self.reliable);
         learned.one_in = self.one_in();
     }
 }

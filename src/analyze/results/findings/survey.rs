@@ -242,10 +242,11 @@ fn of_several(
         suspects.push("what happened then (link down, route change, burst)".to_owned());
         let alone = || Cause {
             confidence: Confidence::Likely,
-            affected: [share.affected, share.all],
+            with: report::Share { affected: share.affected, flows: share.all },
             ..Cause::default()
         };
-        cause.get_or_insert_with(alone).between_ns = Some(between);
+        let cause = cause.get_or_insert_with(alone);
+        (cause.first_ns, cause.last_ns) = (Some(between[0]), Some(between[1]));
     }
     let worst = cases.first().map(|case| of_one(kind, rule, case, index)).unwrap_or_default();
     suspects.push(kind.next.to_owned());
