@@ -182,11 +182,11 @@ fn every_kind_is_counted_in_its_bin() {
     again.to(&mut metric);
     let bin = &metric.section().unwrap().1[0];
     assert_eq!(
-        (bin.packets, bin.payload_bytes, bin.naks, bin.cnps, bin.ce, bin.pause_frames),
+        (bin.packets, bin.payload_bytes, bin.naks, bin.cnps, bin.ce_packets, bin.pause_frames),
         (10, 18, 1, 1, 1, 1)
     );
     assert_eq!((bin.retransmits, bin.out_of_order, bin.goodput_bytes), (1, 1, 3));
-    assert_eq!((bin.ect, bin.ce_ratio), (9, Some(1.0 / 9.0)));
+    assert_eq!((bin.ect_packets, bin.ce_ratio), (9, Some(1.0 / 9.0)));
 }
 
 proptest! {
