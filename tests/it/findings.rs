@@ -366,7 +366,13 @@ fn what_happened_at_one_time_is_said() {
     let findings = all_to_all("", &drops(&all, "after", |n| 100 + n % 2));
     let [loss] = of_kind(&findings, "loss.downstream")[..] else { panic!("{findings:#?}") };
     let cause = loss.cause.as_ref().expect("all at once");
-    assert!(cause.src.is_none() && cause.dst.is_none() && cause.first_ns.is_some() && cause.last_ns >= cause.first_ns, "{cause:?}");
+    assert!(
+        cause.src.is_none()
+            && cause.dst.is_none()
+            && cause.first_ns.is_some()
+            && cause.last_ns >= cause.first_ns,
+        "{cause:?}"
+    );
     assert!(loss.text.contains("all of it began within") && loss.next.contains("happened then"), "{loss:?}");
     // Spread over the capture it is no one event.
     let findings = all_to_all("", &drops(&all, "after", apart));

@@ -41,7 +41,8 @@ impl Rate {
     /// # Errors
     /// They were not asked for.
     pub fn section(&self) -> Result<(u64, Vec<Interval>), Reason> {
-        let with_ratio = |bin: &Interval| Interval { ce_ratio: ratio(bin.ce_packets, bin.ect_packets), ..bin.clone() };
+        let with_ratio =
+            |bin: &Interval| Interval { ce_ratio: ratio(bin.ce_packets, bin.ect_packets), ..bin.clone() };
         let (bins, width_ns) = self.bins.as_ref().ok_or(Reason::NotRequested)?.get();
         Ok((width_ns as u64, bins.iter().map(with_ratio).collect()))
     }

@@ -167,12 +167,7 @@ impl Common {
             Group::Vlan(vlan) => Cause { vlan: Some(vlan), ..Cause::default() },
         };
         let of = |Share { affected, all }: Share| report::Share { affected, flows: all };
-        Cause {
-            with: of(self.inside),
-            without: of(self.outside),
-            confidence: self.confidence(),
-            ..cause
-        }
+        Cause { with: of(self.inside), without: of(self.outside), confidence: self.confidence(), ..cause }
     }
 
     /// "likely the link or the NIC of 10.0.0.2".
