@@ -121,6 +121,18 @@ try {
   const hasFlow = await value('(() => { const one = document.querySelector(".findings [data-flow]"); one?.click(); return Boolean(one); })()');
   if (hasFlow) check(await value('document.activeElement !== document.body'), 'a finding leads nowhere');
 
+  // A click on an episode shows its frames, where the page has their lines.
+  const lines = await value('JSON.parse(document.querySelector("article.capture script").textContent).lines');
+  const EPISODE = '[data-table=episodes] tbody tr[aria-rowindex]';
+  if (Object.keys(lines).length && await value(`Boolean(document.querySelector('${EPISODE}'))`)) {
+    await value(`document.querySelector('${EPISODE} td').click()`);
+    const told = await value(`(() => { const one = document.querySelector('[data-table=episodes] .lines'); return one.hidden ? '' : one.textContent; })()`);
+    const { original_frame, nak_frame, first_retransmit_frame } = report.episodes[0];
+    const frames = [original_frame, nak_frame, first_retransmit_frame].filter(frame => lines[frame]).sort((a, b) => a - b);
+    check(frames.length, 'the page has no line of the first episode');
+    same(told, [...new Set(frames)].map(frame => lines[frame]).join('\n'), 'the frames of an episode');
+  }
+
   // Pictures: each is drawn, has the same data as a table, and is zoomed by its buttons.
   if (await value('document.querySelectorAll(".picture").length')) {
     await value('document.querySelectorAll(".picture, .picture details").forEach(one => { one.open = true; })');
@@ -170,6 +182,11 @@ try {
   const paper = () => value('getComputedStyle(document.body).backgroundColor');
   await size(1920, 1080, 'light');
   const light = await paper();
+  if (await value('document.querySelectorAll("main h2").length > 3')) {
+    const side = await value('document.querySelector(".contents").getBoundingClientRect().toJSON()');
+    check(side.width > 100 && side.right < 400, `the contents are not at the side: ${JSON.stringify(side)}`);
+    check(await value('[...document.querySelectorAll(".contents a")].every(one => document.querySelector(one.getAttribute("href")))'), 'an entry of the contents leads nowhere');
+  }
   await size(380, 800, 'dark');
   check(light !== await paper(), 'dark mode is as light');
   await size(380, 800, 'light');

@@ -1,6 +1,7 @@
 //! `analyze --html`: the page says what the JSON says, stands alone, and gives hostile names no way out.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -126,8 +127,8 @@ fn names_of_captures_stay_text() {
     let made =
         Made { command: EVIL.into(), at_ns: None, files: vec![MadeOf { name: EVIL.into(), known: None }] };
     let articles = [
-        Article::of(&report.view(), vec![picture], Article::ROWS).unwrap(),
-        Article::of(&report.view(), Vec::new(), 1).unwrap(),
+        Article::of(&report.view(), vec![picture], BTreeMap::new(), Article::ROWS).unwrap(),
+        Article::of(&report.view(), Vec::new(), BTreeMap::new(), 1).unwrap(),
     ];
     let mut page = Vec::new();
     made.page(&articles, &mut page).unwrap();

@@ -30,6 +30,7 @@ use crate::cli::{
 };
 use rdmawire::{
     analyze::{Address, Options, metric::timeline::Ends},
+    dissect,
     grammar::{print::several, units},
     logs::{self, Log},
     report::{Sort, text},
@@ -138,6 +139,11 @@ impl Analyze {
         Ok(errors)
     }
 
+    /// How a page's lines of frames are dissected: there are none where frames count on from earlier captures.
+    fn lines(&self) -> Option<dissect::Options> {
+        (!self.state.goes_on()).then(|| self.options().dissect)
+    }
+
     /// Refuses what does not go together, before the long work.
     fn check(&self) -> anyhow::Result<()> {
         #[cfg(feature = "parquet")]
@@ -173,7 +179,7 @@ impl Analyze {
         let (flow, captures) = (self.flow.clone(), self.captures());
         // The page knows from its start on which files there are, and comes last, when all is known.
         let page = match &self.html {
-            Some(path) => Some(Page::begin(path, &self.files, flow.clone(), captures)?),
+            Some(path) => Some(Page::begin(path, &self.files, flow.clone(), captures, self.lines())?),
             None => None,
         };
         let mut outputs = self.tables.outputs()?;

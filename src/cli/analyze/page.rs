@@ -17,10 +17,12 @@ use super::output::{Output, find_flow};
 use crate::cli::{input::STOP, output, terminal};
 use rdmawire::{
     analyze::metric::timeline::Timeline,
-    capture::WholeFile,
+    capture::{self, Merge, Reader, Source, WholeFile},
+    dissect::{self, dissect_with},
+    frame::{Clock, Frame, Line},
     report::{
         View,
-        html::{Article, Made, MadeOf},
+        html::{Article, Lines, Made, MadeOf},
     },
 };
 
@@ -37,6 +39,8 @@ pub(super) struct Page {
     flow: Option<String>,
     /// How many captures share the page.
     captures: usize,
+    /// How the lines of frames are dissected; `None` where the numbers of frames are not those of the files.
+    lines: Option<dissect::Options>,
     articles: Vec<Article>,
 }
 
@@ -47,6 +51,7 @@ impl Page {
         files: &[PathBuf],
         flow: Option<String>,
         captures: usize,
+        lines: Option<dissect::Options>,
     ) -> anyhow::Result<Page> {
         let named = || format!("--html: {}", path.display());
         let file = if path == Path::new("-") {
@@ -58,7 +63,7 @@ impl Page {
         };
         let files = files.to_owned();
         let files = thread::spawn(move || files.iter().map(|path| made_of(path)).collect());
-        Ok(Page { path: path.to_owned(), file, files, flow, captures, articles: Vec::new() })
+        Ok(Page { path: path.to_owned(), file, files, flow, captures, lines, articles: Vec::new() })
     }
 }
 
@@ -75,7 +80,8 @@ impl Output for Page {
         let most = PICTURES.div_ceil(self.captures);
         let pictures = timeline.map_or_else(Vec::new, |timeline| timeline.charts(report, &wanted, most));
         let rows = (Article::ROWS / self.captures).max(100);
-        self.articles.push(Article::of(report, pictures, rows)?);
+        let lines = self.lines.map_or_else(Lines::new, |options| frame_lines(report, options));
+        self.articles.push(Article::of(report, pictures, lines, rows)?);
         Ok(())
     }
 
@@ -95,6 +101,34 @@ impl Output for Page {
         drop(out);
         written.and_then(|()| file.keep()).with_context(|| format!("--html: {}", path.display()))
     }
+}
+
+/// The frames of the page as lines, from a second reading of the files, as far as it is needed; none of streams.
+fn frame_lines(report: &View<'_>, options: dissect::Options) -> Lines {
+    let (mut lines, wanted) = (Lines::new(), Article::frames(report));
+    let files = &report.head.capture.files;
+    let Some(&last) = wanted.last().filter(|_| files.iter().all(|name| Path::new(name).is_file())) else {
+        return lines;
+    };
+    let readers: Vec<Reader> = files.iter().filter_map(|name| capture::open(name.as_ref()).ok()).collect();
+    let mut frames = Merge::new(readers);
+    let (mut line, mut number) = (Line::new(Clock::Relative, false), 0);
+    while let Ok(Some(record)) = frames.next() {
+        number += 1;
+        if number > last || STOP.load(Ordering::Relaxed) {
+            break;
+        }
+        if !wanted.contains(&number) {
+            line.pass(record.time.0);
+            continue;
+        }
+        let d = dissect_with(options, record.link, record.frame, record.wire_len);
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = line.write(&Frame::new(number, record.time.0, &d), &mut text);
+        lines.insert(number, text.trim_end().to_owned());
+    }
+    lines
 }
 
 /// Whether there is a file that is not a page: perhaps a capture, which nobody wants to lose.

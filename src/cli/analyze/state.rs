@@ -27,6 +27,11 @@ pub(super) struct State {
 }
 
 impl State {
+    /// Whether the analysis goes on from an earlier one.
+    pub(super) fn goes_on(&self) -> bool {
+        self.state_in.is_some()
+    }
+
     /// Finds out what is wrong with the files before the long work.
     pub(super) fn check(&self, is_one: bool, has_messages: bool) -> anyhow::Result<()> {
         let flag = match (&self.state_in, &self.state_out) {

@@ -8,6 +8,7 @@ mod tables;
 
 use std::{
     borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
     io::{self, Write},
 };
 
@@ -103,6 +104,9 @@ pub struct MadeOf {
     pub known: Option<(u64, String)>,
 }
 
+/// Frames as lines, by their numbers.
+pub type Lines = BTreeMap<u64, String>;
+
 /// A capture's part of a page.
 #[derive(Clone, Debug)]
 pub struct Article {
@@ -117,17 +121,35 @@ impl Article {
     /// Rows of all tables of flows of one page: they take about 200 bytes each.
     pub const ROWS: usize = 20_000;
 
-    /// The part of a capture, with its pictures. Its tables of flows and connections have so many rows at most.
+    /// The frames that a page shows as lines where they are known: those of findings, and of the first episodes. By their numbers, which come
+    /// in no order.
+    pub fn frames(report: &View<'_>) -> BTreeSet<u64> {
+        const MOST_EPISODES: usize = 500;
+        let found = report.head.findings.iter().flat_map(|finding| finding.frames.iter().copied());
+        let episodes = report.episodes.iter().take(MOST_EPISODES);
+        let of_episodes = episodes.flat_map(|one| {
+            [one.original_frame, one.nak_frame, Some(one.first_retransmit_frame)].into_iter().flatten()
+        });
+        found.chain(of_episodes).collect()
+    }
+
+    /// The part of a capture, with its pictures, and the lines of its [frames](Self::frames). Its tables of flows and connections have so many
+    /// rows at most.
     ///
     /// # Errors
     /// What serialization fails with.
-    pub fn of(report: &View<'_>, mut pictures: Vec<Picture>, rows: usize) -> io::Result<Article> {
+    pub fn of(
+        report: &View<'_>,
+        mut pictures: Vec<Picture>,
+        lines: Lines,
+        rows: usize,
+    ) -> io::Result<Article> {
         for picture in &mut pictures {
             picture.title = clean(&picture.title).into_owned();
             let series = picture.charts.iter_mut().flat_map(|chart| &mut chart.series);
             series.for_each(|series| series.name = clean(&series.name).into_owned());
         }
-        let tables = tables::tables(report, pictures, rows);
+        let tables = tables::tables(report, pictures, lines, rows);
         let mut island = Island(Vec::new());
         json::write(&mut island, &tables)?;
         let island = String::from_utf8_lossy(&island.0).into_owned();

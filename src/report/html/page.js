@@ -85,7 +85,9 @@ class Grid {
       this.trouble = trouble;
     }
     tools.append(this.count);
-    this.place.replaceChildren(...(this.rows.length > 8 ? [tools] : []), this.scroller);
+    // What happened in the row that was clicked: the lines of its frames.
+    this.lines = make('pre', { class: 'lines', hidden: true, tabindex: 0, role: 'region', 'aria-live': 'polite', 'aria-label': `${caption}: the frames of a row` });
+    this.place.replaceChildren(...(this.rows.length > 8 ? [tools] : []), this.scroller, this.lines);
     // The longest text of each column, so that columns keep their widths while rows come and go.
     const longest = this.columns.map((column, at) => {
       let text = '';
@@ -133,7 +135,9 @@ class Grid {
       const match = /^([^<>=]+)(>=|<=|=|>|<)(.+)$/.exec(term);
       const name = match && match[1].replaceAll('_', ' ').toLowerCase();
       const at = match ? this.columns.findIndex(column => column.label.toLowerCase() === name) : -1;
-      if (at < 0) return row => row.some((_, n) => this.text(row, n).toLowerCase().includes(term.toLowerCase()));
+      // A number may be typed with or without commas.
+      const plain = text => text.toLowerCase().replaceAll(',', '');
+      if (at < 0) return row => row.some((_, n) => plain(this.text(row, n)).includes(plain(term)));
       const wanted = parsed(match[3].replace('#', ''), this.columns[at].unit);
       const number = row => (LEFT.has(this.columns[at].unit) ? Number(row[at]) : rank(row[at]) ?? 0);
       switch (match[2]) {
@@ -197,6 +201,19 @@ class Grid {
       this.drawn = null;
       this.draw(all);
     }
+  }
+
+  /** Shows the lines of the frames that a row names. */
+  tell(tr, lines) {
+    const at = this.order[Number(tr.getAttribute('aria-rowindex')) - 2];
+    const row = this.rows[at];
+    if (!row) return;
+    const frames = [...new Set(row.filter((value, n) => this.columns[n].unit === 'frame' && lines[value]))].sort((a, b) => a - b);
+    this.lines.textContent = frames.map(frame => lines[frame]).join('\n');
+    this.lines.hidden = !frames.length;
+    this.found = frames.length ? at : null;
+    this.drawn = null;
+    this.draw();
   }
 
   key(event) {
@@ -668,11 +685,14 @@ function begin(article, number) {
   if (own.ports) drawPorts(article.querySelector('[data-table=ports]'), data.ports);
   const place = article.querySelector('.pictures');
   if (pictures.length) place.append(make('h2', {}, 'Pictures'), make('p', { class: 'quiet' }, 'Drag, or pinch, to zoom in; click twice to see all. Times count from the start of the capture.'), ...pictures.map(({ shown }) => shown.element));
-  pictures.slice(0, 2).forEach(({ shown }) => { shown.element.open = true; });
+  // The whole capture; the picture of a flow opens at a click. On a page of one flow in trouble, that one is open too.
+  pictures.slice(0, pictures.length === 2 ? 2 : 1).forEach(({ shown }) => { shown.element.open = true; });
   for (const frame of article.querySelectorAll('[data-frame]')) {
     if (!ofFrame.has(Number(frame.dataset.frame))) frame.replaceWith(frame.textContent);
   }
   article.addEventListener('click', event => {
+    const row = event.target.closest?.('[data-table=episodes] tbody tr');
+    if (row) own.episodes.tell(row, data.lines);
     const { flow, frame } = event.target.closest?.('[data-flow], [data-frame]')?.dataset ?? {};
     if (frame) ofFrame.get(Number(frame))[0].reveal(ofFrame.get(Number(frame))[1]);
     else if (flow && ofFlow.has(Number(flow))) ofFlow.get(Number(flow)).reveal();
@@ -681,6 +701,19 @@ function begin(article, number) {
 }
 
 document.querySelectorAll('article.capture').forEach(begin);
+
+/** The contents of the page, at its side where there is room: sections of one capture, or the captures. */
+function contents() {
+  const captures = document.querySelectorAll('article.capture');
+  const heads = [...document.querySelectorAll(captures.length > 1 ? 'main h1' : 'main h2')];
+  if (heads.length < 4) return;
+  const entries = heads.map((head, n) => {
+    head.id ||= `part-${n}`;
+    return make('li', {}, make('a', { href: `#${head.id}` }, head.textContent));
+  });
+  document.querySelector('main').before(make('nav', { class: 'contents', 'aria-label': 'Contents' }, make('ol', {}, ...entries)));
+}
+contents();
 const redraw = () => themes.forEach(theme => theme());
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
 // On paper there is nothing to scroll, and it is white.

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{Table, tables::Tables};
+use super::{Lines, Table, tables::Tables};
 use crate::report::{
     Capture, Cost, Finding, Overhead, Price, SECTIONS, Severity, View, clean,
     section::{InPage, Section},
@@ -21,20 +21,20 @@ pub(super) fn article(report: &View<'_>, tables: &Tables) -> Markup {
         section.verdict aria-label="Verdict" {
             @for sentence in verdict(report, &findings, tables) { p { (sentence) } }
         }
-        section { h2 { "What this capture can and cannot prove" } (proof(&report.head.capture)) }
-        section { h2 { "Findings" } (findings_list(report, &findings)) }
-        (pictures())
+        section { h2 { "Findings" } (findings_list(report, &findings, &tables.lines)) }
         section { h2 { "Flows" } (place("flows", "Flows, those in trouble first", &tables.flows)) }
-        @if !tables.connections.rows.is_empty() {
-            section { h2 { "Connections" } (place("connections", "Connections: pairs of flows", &tables.connections)) }
-        }
         @if !tables.episodes.rows.is_empty() {
             section { h2 { "Losses and recoveries" }
-                (place("episodes", "Losses and timeouts one by one, by time", &tables.episodes)) }
+                (place("episodes", "Losses and timeouts one by one, by time; a click shows the frames", &tables.episodes)) }
         }
         @if !tables.slow.rows.is_empty() {
             section { h2 { "Slow flows" }
                 (place("slow", "Flows that send for less than 80 % of their time, and where their time went", &tables.slow)) }
+        }
+        (pictures())
+        section { h2 { "What this capture can and cannot prove" } (proof(&report.head.capture)) }
+        @if !tables.connections.rows.is_empty() {
+            section { h2 { "Connections" } (place("connections", "Connections: pairs of flows", &tables.connections)) }
         }
         section { h2 { "Hosts" } div.matrix {} }
         section { h2 { "Congestion, pauses and paths" }
@@ -145,7 +145,7 @@ fn proof(capture: &Capture) -> Markup {
     }
 }
 
-fn findings_list(report: &View<'_>, findings: &[&Finding]) -> Markup {
+fn findings_list(report: &View<'_>, findings: &[&Finding], lines: &Lines) -> Markup {
     html! {
         @if findings.is_empty() { p { "Nothing stands out." } }
         ol.findings { @for finding in findings { li class=(finding.severity) {
@@ -164,6 +164,11 @@ fn findings_list(report: &View<'_>, findings: &[&Finding]) -> Markup {
                 }
                 @if finding.flow_count > finding.flows.len().min(8) as u64 {
                     "and " (count(finding.flow_count - finding.flows.len().min(8) as u64)) " more"
+                }
+            }
+            @if finding.frames.iter().any(|frame| lines.contains_key(frame)) {
+                details { summary { "Its frames" }
+                    pre.lines tabindex="0" { @for frame in &finding.frames { @if let Some(line) = lines.get(frame) { (line) "\n" } } }
                 }
             }
             @if !finding.frames.is_empty() {

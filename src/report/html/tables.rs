@@ -8,7 +8,7 @@ use std::{
 
 use serde::Serialize;
 
-use super::{Cell, Head, Table};
+use super::{Cell, Head, Lines, Table};
 use crate::report::{
     Bounds, Connection, Episode, Flow, MarkedFlow, Pause, PauseEdge, SlowFlow, Sort, Space, Summary,
     TimeCause, TrafficClass, View,
@@ -32,6 +32,7 @@ pub(super) struct Tables {
     pub(super) classes: Table,
     pub(super) hosts: Hosts,
     pub(super) pictures: Vec<Picture>,
+    pub(super) lines: Lines,
 }
 
 impl Tables {
@@ -48,7 +49,7 @@ impl Tables {
     }
 }
 
-pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, most: usize) -> Tables {
+pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, lines: Lines, most: usize) -> Tables {
     let order = first(report, Sort::Trouble, most);
     let mut place: Vec<(usize, usize)> = order.iter().enumerate().map(|(nth, &at)| (at, nth)).collect();
     place.sort_unstable();
@@ -95,6 +96,7 @@ pub(super) fn tables(report: &View<'_>, pictures: Vec<Picture>, most: usize) -> 
         ports: list(PORTS, ports.iter(), ports.len(), limit),
         hosts: Hosts::of(pairs),
         pictures,
+        lines,
     }
 }
 

@@ -96,7 +96,7 @@ impl Timeline {
         let lines = flows.filter_map(|(at, flow)| Some((at, self.line_for(&flow)?, flow)));
         let lines = lines.filter(|(.., flow)| flow.goodput_bytes > 0).take(MOST_STACKED);
         let series = lines.map(|(at, line, flow)| {
-            let name = format!("#{at} {} → {}", flow.src, flow.dst);
+            let name = format!("#{at} {} → {} QP {}", flow.src, flow.dst, flow.queue_pair());
             points(&name, "class", rate(&line.bins, axis, start(report), |bin| bin.goodput_bytes))
         });
         let about = "First-time payload per second of the flows below, stacked.";
