@@ -20,7 +20,7 @@ def time_lost_ns(report: Report, number: int) -> int:
 
 
 def range_of(bounds: Optional[List[int]]) -> str:
-    """Losses are bounds: what the capture proves."""
+    """Lost packets are bounds: what the capture proves."""
     if bounds is None:
         return "not known"
     least, most = bounds
@@ -36,11 +36,12 @@ def story(report: Report, flow: Flow) -> Iterator[str]:
         yield f"  {stream.retransmits} retransmitted packets ({stream.retransmits / stream.packets:.0%}):"
         triggers = flow.requests.triggers
         yield f"    after NAKs {triggers.nak}, timeouts {triggers.timeout}, RNR NAKs {triggers.rnr} times"
-    losses = stream.losses
-    yield f"  lost before the tap: {range_of(losses.upstream)}; after it: {range_of(losses.downstream)}"
-    lost = time_lost_ns(report, number)
-    if lost:
-        yield f"  it lost {lost / 1e6:.2f} ms"
+    losses, lost = stream.loss_episodes, stream.losses
+    before, after = range_of(lost.upstream), range_of(lost.downstream)
+    yield f"  losses before the tap: {losses.upstream} ({before} packets); after it: {losses.downstream} ({after} packets)"
+    time_lost = time_lost_ns(report, number)
+    if time_lost:
+        yield f"  it lost {time_lost / 1e6:.2f} ms"
     if flow.ce_packets:
         yield f"  {flow.ce_packets} packets carry a congestion mark (CE)"
     if stream.out_of_order:

@@ -37,9 +37,9 @@ records! {
 
     /// A loss or a timeout, and how the sender recovered from it.
     pub struct Episode {
-        /// The flow, as an index into [`Report::flows`](super::Report::flows).
+        /// The flow that lost the packet, as an index into [`Report::flows`](super::Report::flows).
         pub flow: usize,
-        /// The PSN space in which packets were retransmitted.
+        /// The PSN space of that packet. Of a response, a READ was requested again.
         pub space: Space,
         /// Why packets were retransmitted.
         pub trigger: Trigger,
@@ -82,5 +82,12 @@ records! {
         /// Why figures are missing.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         pub why: Why,
+    }
+}
+
+impl Episode {
+    /// How sure the place is, for a table; empty where it is not known.
+    pub fn sure(&self) -> &'static str {
+        if self.location == Location::Unknown { "" } else { self.confidence.name() }
     }
 }

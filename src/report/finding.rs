@@ -82,6 +82,8 @@ records! {
         pub flow: usize,
         /// What the finding counts (packets, time-outs), at least and at most.
         pub count: Bounds,
+        /// The losses that the capture shows, with which these packets were lost; `None` where the finding is about something else.
+        pub loss_episodes: Option<u64>,
         /// Time that the flow lost by it, in nanoseconds; `None` where that is not known.
         pub time_lost_ns: Option<u64>,
     }

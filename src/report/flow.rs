@@ -122,6 +122,8 @@ records! {
         pub triggers: Triggers,
         /// Packets lost, by place.
         pub losses: Losses,
+        /// Losses that the capture shows, by place: how often packets were lost, whatever their number.
+        pub loss_episodes: LossEpisodes,
         /// How far packets were overtaken; `None` where none was.
         pub reordering: Option<Reordering>,
         /// Why figures are missing.
@@ -159,6 +161,29 @@ records! {
         pub trimmed: Option<Bounds>,
         /// They passed the tap, and are not in the capture.
         pub capture: Option<Bounds>,
+        /// On the network, and the capture, which lost packets itself, does not show where: what NAKs and repeated READs prove beside
+        /// the places above. The upper bounds there contain it.
+        pub unknown: Option<Bounds>,
+    }
+
+    /// Losses that the capture shows, by place. A NAK, a timeout, an implied NAK or a READ requested again for which packets were
+    /// retransmitted is one, whatever number of packets was lost with it. None is counted where the packet was only late.
+    #[derive(Copy, Eq)]
+    pub struct LossEpisodes {
+        /// Between their sender and the tap.
+        pub upstream: u64,
+        /// Between the tap and their receiver.
+        pub downstream: u64,
+        /// They arrived; their acknowledgement was lost, or came too late.
+        pub ack_path: u64,
+        /// They were at the tap with a wrong checksum or ICRC.
+        pub corrupt: u64,
+        /// Switches before the tap cut them to their headers, instead of dropping them.
+        pub trimmed: u64,
+        /// The capture does not show where.
+        pub unknown: u64,
+        /// Those of all these whose place is proved.
+        pub certain: u64,
     }
 }
 
@@ -166,14 +191,29 @@ impl Losses {
     /// Packets lost on the network, wherever; losses of the capture do not count.
     pub fn on_network(&self) -> Option<Bounds> {
         let places = [self.upstream, self.downstream, self.ack_path, self.corrupt, self.trimmed];
-        places.into_iter().flatten().reduce(|[a, b], [c, d]| [a.saturating_add(c), b.saturating_add(d)])
+        let [least, most] = places.into_iter().flatten().reduce(add)?;
+        let [elsewhere, _] = self.unknown.unwrap_or_default();
+        let least = least.saturating_add(elsewhere);
+        Some([least, most.max(least)])
     }
+}
+
+impl LossEpisodes {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        let LossEpisodes { upstream, downstream, ack_path, corrupt, trimmed, unknown, certain: _ } = self;
+        upstream + downstream + ack_path + corrupt + trimmed + unknown
+    }
+}
+
+fn add([a, b]: Bounds, [c, d]: Bounds) -> Bounds {
+    [a.saturating_add(c), b.saturating_add(d)]
 }
 
 /// Bounds of two kinds together; where one is not known, those of the other.
 pub(crate) fn plus(one: Option<Bounds>, other: Option<Bounds>) -> Option<Bounds> {
     match (one, other) {
-        (Some([a, b]), Some([c, d])) => Some([a.saturating_add(c), b.saturating_add(d)]),
+        (Some(one), Some(other)) => Some(add(one, other)),
         (one, other) => one.or(other),
     }
 }
@@ -182,6 +222,11 @@ impl Flow {
     /// Packets lost on the network, of requests and responses.
     pub fn lost(&self) -> Option<Bounds> {
         plus(self.requests.losses.on_network(), self.responses.losses.on_network())
+    }
+
+    /// Losses that the capture shows, of requests and responses.
+    pub fn loss_episodes(&self) -> u64 {
+        self.requests.loss_episodes.total() + self.responses.loss_episodes.total()
     }
 
     /// The queue pair that its packets go to, with its epoch where that is not the first: "0x12", "0x12/1".

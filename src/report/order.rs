@@ -19,7 +19,7 @@ pub enum Sort {
     Retransmits,
     /// Packets that came out of order.
     OutOfOrder,
-    /// Packets lost, at least.
+    /// Losses that the capture shows.
     Losses,
     /// Packets marked "congestion experienced" (CE).
     Marks,
@@ -51,7 +51,7 @@ impl Sort {
             Sort::Bytes => const { Column::named("wire_bytes") },
             Sort::Retransmits => const { Column::named("retransmits") },
             Sort::OutOfOrder => const { Column::named("out_of_order") },
-            Sort::Losses => const { Column::named("lost") },
+            Sort::Losses => const { Column::named("loss_episodes") },
             Sort::Marks => const { Column::named("ce_packets") },
             Sort::Latency => const { Column::named("ack_rtt.p99") },
             Sort::Time => return None,

@@ -174,7 +174,7 @@ terms! {
         Corrupt = "corrupt": "It arrived with a wrong checksum or ICRC.",
         Trimmed = "trimmed": "A switch before the tap cut it to its headers, instead of dropping it.",
         Capture = "capture": "It passed the tap, and is not in the capture.",
-        None = "none": "No packet was lost: the receiver was not ready.",
+        None = "none": "No packet was lost: the receiver was not ready, or the packet was only late.",
     }
 
     /// Which of the two PSN spaces of a flow.

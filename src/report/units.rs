@@ -1,5 +1,6 @@
 //! Numbers as people read them. Every renderer for people writes them so.
 
+use super::Bounds;
 use crate::utc::Utc;
 
 pub use crate::grammar::print::{bit_rate as bits, bytes, count, duration, plural, rate, several};
@@ -7,6 +8,17 @@ pub use crate::grammar::print::{bit_rate as bits, bytes, count, duration, plural
 /// So many bytes in so many nanoseconds, as "98.2 Gbit/s".
 pub fn bits_per_second(bytes: u64, ns: u64) -> String {
     bits(bytes as f64 * 8e9 / ns.max(1) as f64)
+}
+
+/// "13", or "8 to 2,678" where the capture gives bounds only.
+pub fn between([least, most]: Bounds) -> String {
+    if least == most { count(least) } else { format!("{} to {}", count(least), count(most)) }
+}
+
+/// Losses, and the packets lost with them: "17 losses (8 to 2,678 packets)"; `place`: where, " after the tap".
+pub fn losses(episodes: u64, place: &str, packets: Bounds) -> String {
+    let plural = plural(if packets == [1; 2] { 1 } else { 2 }, "packet");
+    format!("{}{place} ({} {plural})", several(episodes, "loss"), between(packets))
 }
 
 /// A priority of pauses; `None` is 802.3x, which stops all of them.

@@ -120,7 +120,9 @@ impl Run {
         }
         let mut losses = Map::new();
         let proves = both && service == Service::Rc;
-        losses.insert("upstream".into(), if both { bounds(truth.upstream) } else { Value::Null });
+        // Without answers, a sender that goes back to what was passed over still proves a loss.
+        let least = if both { truth.upstream.least } else { 0 };
+        losses.insert("upstream".into(), bounds(TruthBounds { least, ..truth.upstream }));
         losses.insert("downstream".into(), if proves { json!(truth.downstream) } else { Value::Null });
         if direction == Direction::Request && service == Service::Rc {
             losses.insert("ack_path".into(), if proves { bounds(truth.ack_path) } else { Value::Null });

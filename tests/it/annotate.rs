@@ -296,7 +296,7 @@ fn names_comments_interfaces_and_drops_stay() {
         (100, vec!["10.77.0.1 alpha".into(), "10.77.0.2 beta".into(), "fe80::1 gamma".into()])
     );
     assert!(
-        info.comment.contains("lost at least 1 packet") && info.comment.ends_with("rack 7"),
+        info.comment.contains("had 1 loss before the tap") && info.comment.ends_with("rack 7"),
         "{}",
         info.comment
     );

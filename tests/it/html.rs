@@ -77,7 +77,7 @@ fn figures_are_those_of_the_json() {
             .iter()
             .map(|place| both(flow, &format!("/losses/{place}/0")))
             .sum();
-        assert_eq!(cell(flows, row, "lost")[0].as_u64().unwrap_or(0), lost);
+        assert_eq!(cell(flows, row, "lost packets")[0].as_u64().unwrap_or(0), lost);
     }
     let (episodes, shown) = (report["episodes"].as_array().unwrap(), &data["episodes"]);
     assert_eq!(shown["rows"].as_array().unwrap().len(), episodes.len());

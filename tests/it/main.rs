@@ -73,6 +73,8 @@ mod live;
 #[cfg(all(feature = "cli", feature = "sim"))]
 mod lldp;
 mod logs;
+#[cfg(feature = "sim")]
+mod losses;
 mod memory;
 #[cfg(feature = "sim")]
 mod merged_taps;

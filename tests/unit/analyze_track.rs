@@ -41,7 +41,6 @@ fn config() -> TrackConfig {
         ack_timeout_ns: None,
         copying: Copying::default(),
         histories: Histories::default(),
-        missed: 0,
         is_sparse: false,
         is_coarse: false,
     }

@@ -130,7 +130,6 @@ impl Tracker {
                 copying: Copying::default(),
                 histories: Histories::default(),
                 measures: Measures::default(),
-                missed: 0,
                 is_sparse: false,
                 is_coarse: false,
             },
@@ -510,6 +509,11 @@ impl Tracker {
         }
     }
 
+    /// Whether frames were passed over: a filter left them out.
+    pub(crate) fn leaves_out(&self) -> bool {
+        self.passed_over > 0
+    }
+
     /// The step of the capture's clock, where it is longer than round trips.
     pub(crate) fn coarse_ns(&self) -> Option<u64> {
         const COARSE_NS: u64 = 100_000;
@@ -521,7 +525,6 @@ impl Tracker {
         self.settle_all(metrics);
         self.connections.by_port(&mut self.flows);
         self.config.is_coarse = self.coarse_ns().is_some();
-        self.config.missed = self.flows.flows.iter().map(|flow| flow.requests.missed()).sum();
         self.config.is_sparse = is_sparse(&self.flows.flows);
         for (id, flow) in (0..).map(FlowId).zip(&mut self.flows.flows) {
             finish(id, flow, &self.config, &mut self.resolved, metrics);

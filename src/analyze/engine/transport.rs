@@ -13,7 +13,7 @@ use crate::{
         track::{
             class::Flaw,
             request::{Request, Response},
-            response::Acknowledged,
+            response::{Acknowledged, AskedAgain},
             silence::RequesterState,
             step::Packet,
         },
@@ -310,8 +310,10 @@ impl Tracker {
         counts.packets += 1;
         counts.class(flaw.class());
         counts.lost(flaw.place(), 1, 1);
-        if direction == Some(Direction::Request) {
-            flow.requests.flawed(flaw);
+        match direction {
+            Some(Direction::Request) => flow.requests.flawed(flaw),
+            Some(Direction::Response) => flow.responses.read.flawed += 1,
+            None => {}
         }
         direction
     }
@@ -361,10 +363,18 @@ impl Tracker {
         // A repeated READ request shows that its response was lost.
         if request.operation == Operation::ReadRequest && class == Some(Class::Retransmission) {
             let by = Trigger::of_change(&before, &flow.requests.counts.trouble().triggers);
+            let again = AskedAgain {
+                psn,
+                is_from_within: flow.requests.has_part_of(psn),
+                responses: flow.requests.responses_from(psn),
+                is_reordered: flow.requests.is_reordered(),
+            };
             if let (Some(by), Some(peer)) = (by, flow.peer)
                 && let Some(responses) = self.flows.get_mut(peer).responses.get_mut()
+                && let Some(lost) =
+                    responses.asked_again(&again, (request.packet.time, request.packet.frame), by)
             {
-                responses.asked_again(psn, (request.packet.time, request.packet.frame), by);
+                self.flows.get_mut(id).requests.lost_data(&lost);
             }
         }
         class

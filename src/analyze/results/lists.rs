@@ -24,6 +24,8 @@ pub(crate) struct Index<'a> {
     verified: bool,
     /// The step of the capture's clock, where it is coarse.
     coarse_ns: Option<u64>,
+    /// A filter left frames out.
+    pub(super) leaves_out: bool,
     /// Numbers of flows by their place in the report; the retired flows have the first numbers.
     order: Vec<u32>,
     /// A flow's place in the report, by its number in the table.
@@ -55,6 +57,7 @@ impl<'a> Index<'a> {
             flows,
             verified: tracker.options.verify_icrc,
             coarse_ns: tracker.coarse_ns(),
+            leaves_out: tracker.leaves_out(),
             order: Vec::new(),
             places: vec![0; flows.len()],
             connections: Vec::new(),
@@ -272,9 +275,12 @@ impl<'a> Index<'a> {
         Some(self.connections[at]).filter(|&number| number != NONE)
     }
 
-    /// The episodes of the flow at a place.
-    pub(crate) fn episodes_at(&self, at: usize) -> &'a [Episode] {
-        episodes_of(self.flow(at))
+    /// The losses and timeouts of the flow at a place: of the READ data that it sent, the requester knows them.
+    pub(crate) fn episodes_at(&self, at: usize) -> impl Iterator<Item = &'a Episode> + use<'a> {
+        let has_peer = self.peer(at).is_some();
+        let own = episodes_of(self.flow(at)).iter().filter(move |episode| !(episode.is_of_data && has_peer));
+        let asking = self.peer(at).map(|peer| episodes_of(self.flow(peer)));
+        own.chain(asking.into_iter().flatten().filter(|episode| episode.is_of_data))
     }
 }
 
@@ -323,6 +329,6 @@ impl List<report::Episode> for Index<'_> {
         let &(_, _, at, n) = self.episodes.get(nth)?;
         let at = at as usize;
         let episode = episodes_of(self.flow(at)).get(n as usize)?;
-        Some(Cow::Owned(rows::episode_report(episode, at, self.peer(at).is_some())))
+        Some(Cow::Owned(rows::episode_report(episode, at, self.peer(at))))
     }
 }

@@ -9,7 +9,7 @@ use crate::{
         model::{Class, Trigger},
         table::flow::{FATAL_NAK, Flow},
         track::{
-            class::{Bounds, Counts, Place},
+            class::{Bounds, Counts, Episodes, Place},
             request::{AnswerStats, Episode, Mtu, MtuBy},
         },
     },
@@ -286,6 +286,7 @@ fn stream(
         corrupt: bounds(Place::Corrupt),
         trimmed: bounds(Place::Trimmed),
         capture: bounds(Place::Capture),
+        unknown: bounds(Place::Unknown),
     };
     if !tracked {
         losses = report::Losses { corrupt: losses.corrupt, trimmed: losses.trimmed, ..Default::default() };
@@ -296,11 +297,9 @@ fn stream(
         (losses.downstream, losses.ack_path) = (None, None);
         because("losses.downstream", Reason::OneWay);
     } else if flow.evidence == 0 && tracked {
-        // No acknowledgements were seen: no loss is certain, and losses after the tap do not show.
+        // No acknowledgements were seen: losses of the capture are not certain, and losses after the tap do not show.
         (losses.downstream, losses.ack_path) = (None, None);
-        for bounds in [&mut losses.upstream, &mut losses.capture] {
-            *bounds = bounds.map(|[_, most]| [0, most]);
-        }
+        losses.capture = losses.capture.map(|[_, most]| [0, most]);
         because("losses.downstream", Reason::Unpaired);
     }
     if flow.icrc[0] + flow.icrc[1] == 0 {
@@ -333,12 +332,30 @@ fn stream(
         unknown: counts.trouble().triggers[Trigger::Unknown as usize] as u64,
     };
     to.losses = losses;
+    to.loss_episodes = loss_episodes(counts);
     to.reordering = (late > 0).then(|| report::Reordering {
         ratio: late as f64 / first_transmissions.max(1) as f64,
         max_extent_packets: counts.trouble().max_extent as u64,
         max_late_ns: counts.trouble().max_late_ns,
         then_nak: counts.trouble().reordered_then_nak as u64,
     });
+}
+
+fn loss_episodes(counts: &Counts) -> report::LossEpisodes {
+    let all = Place::ALL.map(|place| counts.episodes_at(place));
+    let at = |place: Place| {
+        let Episodes { certain, likely } = all[place as usize];
+        u64::from(certain) + u64::from(likely)
+    };
+    report::LossEpisodes {
+        upstream: at(Place::Upstream),
+        downstream: at(Place::Downstream),
+        ack_path: at(Place::AckPath),
+        corrupt: at(Place::Corrupt),
+        trimmed: at(Place::Trimmed),
+        unknown: at(Place::Unknown),
+        certain: all.iter().map(|episodes| u64::from(episodes.certain)).sum(),
+    }
 }
 
 // One by one: `collect` would make a list first, and sort it.
@@ -363,29 +380,29 @@ fn classes(counts: &Counts) -> BTreeMap<Class, u64> {
     classes
 }
 
-/// The row of an episode of the flow at a place. `is_paired`: its opposite flow is known.
-pub(crate) fn episode_report(episode: &Episode, flow: usize, is_paired: bool) -> report::Episode {
+/// The row of an episode of the flow at a place, whose opposite flow may be known.
+pub(crate) fn episode_report(episode: &Episode, flow: usize, peer: Option<usize>) -> report::Episode {
+    let responder = peer.filter(|_| episode.is_of_data);
     let mut why = report::Why::new();
     for (field, rate) in
         [("goodput_before_bps", episode.goodput_before), ("goodput_after_bps", episode.goodput_after)]
     {
         if rate.is_none() {
             // Without acknowledgements, the round trip is not known. With them, the flow began, ended or stopped near the episode.
-            why.insert(field.into(), if is_paired { Reason::Midstream } else { Reason::Unpaired });
+            why.insert(field.into(), if peer.is_some() { Reason::Midstream } else { Reason::Unpaired });
         }
     }
-    let location = match episode.place {
-        Some(place) => place,
-        None if episode.trigger == Trigger::Rnr => Location::None,
-        None => Location::Unknown,
-    };
     let since = |from: Option<i64>| from.map(|from| (episode.start - from).max(0) as u64);
     report::Episode {
-        flow,
-        space: Space::Request,
+        flow: responder.unwrap_or(flow),
+        space: if responder.is_some() { Space::Response } else { Space::Request },
         trigger: episode.trigger,
-        location,
-        confidence: if episode.certain { Confidence::Certain } else { Confidence::Likely },
+        location: episode.place.unwrap_or(Location::Unknown),
+        confidence: match episode.place {
+            Some(_) if episode.certain => Confidence::Certain,
+            Some(_) => Confidence::Likely,
+            None => Confidence::Possible,
+        },
         lost_psn: (episode.x & 0xff_ffff) as u32,
         original_frame: episode.original_frame,
         nak_frame: episode.nak_frame,

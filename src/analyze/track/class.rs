@@ -30,14 +30,35 @@ impl Bounds {
         self.most = self.most.max(u32::try_from(most).unwrap_or(u32::MAX));
     }
 
+    /// One more of them surely was.
+    fn prove(&mut self) {
+        self.least = self.least.saturating_add(1);
+        self.most = self.most.max(self.least);
+    }
+
+    /// Not more were lost than this, or than are proved.
+    pub(crate) fn cap(&mut self, most: u64) {
+        self.most = self.most.min(u32::try_from(most).unwrap_or(u32::MAX)).max(self.least);
+    }
+
     /// So many that counted as proved are not.
     pub(crate) fn doubt(&mut self, proved: u64) {
         self.least = self.least.saturating_sub(u32::try_from(proved).unwrap_or(u32::MAX));
     }
 }
 
-/// All that counted as proved: see [`Counts::doubt`].
-pub(crate) const ALL: u64 = u64::MAX;
+/// Losses that the capture shows at a place, each with its packets one episode: those whose place is proved, and the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Episodes {
+    pub(crate) certain: u32,
+    pub(crate) likely: u32,
+}
+
+impl Episodes {
+    fn of(&mut self, certain: bool) -> &mut u32 {
+        if certain { &mut self.certain } else { &mut self.likely }
+    }
+}
 
 /// Why the receiver of a packet at the tap will not accept it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -87,6 +108,8 @@ pub(crate) struct Trouble {
     pub(crate) triggers: [u32; Trigger::ALL.len()],
     /// See [`Counts::lost_at`].
     pub(crate) losses: [Bounds; Place::ALL.len()],
+    /// See [`Counts::episodes_at`].
+    episodes: [Episodes; Place::ALL.len()],
     pub(crate) spurious: u32,
     /// Retransmissions that were overtaken too.
     pub(crate) overtaken_again: u64,
@@ -200,9 +223,11 @@ impl Counts {
         }
     }
 
-    /// Packets lost at this place.
+    /// Packets lost at this place: at least one with each proved episode.
     pub(crate) fn lost_at(&self, place: Place) -> Bounds {
         let mut bounds = self.trouble().losses[place as usize];
+        bounds.least = bounds.least.max(self.episodes_at(place).certain);
+        bounds.most = bounds.most.max(bounds.least);
         if place == Place::Upstream {
             bounds.add(0, self.perhaps as u64);
         }
@@ -216,6 +241,18 @@ impl Counts {
         }
     }
 
+    /// One more of the packets that were lost perhaps at this place surely was.
+    pub(crate) fn prove(&mut self, place: Place) {
+        self.trouble_mut().losses[place as usize].prove();
+    }
+
+    /// Not more packets were lost at this place than this, or than are proved.
+    pub(crate) fn cap(&mut self, place: Place, most: u64) {
+        if let Some(trouble) = self.trouble.get_mut() {
+            trouble.losses[place as usize].cap(most);
+        }
+    }
+
     /// So many losses at this place that counted as proved are not.
     pub(crate) fn doubt(&mut self, place: Place, proved: u64) {
         if let Some(trouble) = self.trouble.get_mut() {
@@ -223,9 +260,36 @@ impl Counts {
         }
     }
 
+    /// None of the losses at this place that counted as proved is.
+    pub(crate) fn doubt_all(&mut self, place: Place) {
+        if let Some(trouble) = self.trouble.get_mut() {
+            trouble.losses[place as usize].doubt(u64::MAX);
+            let Episodes { certain, likely } = &mut trouble.episodes[place as usize];
+            *likely = likely.saturating_add(std::mem::take(certain));
+        }
+    }
+
+    /// A loss shows itself: at this place, and that is proved or not.
+    pub(crate) fn episode(&mut self, place: Place, certain: bool) {
+        let count = self.trouble_mut().episodes[place as usize].of(certain);
+        *count = count.saturating_add(1);
+    }
+
+    /// That loss was none, or is no longer counted here.
+    pub(crate) fn no_episode(&mut self, place: Place, certain: bool) {
+        let count = self.trouble_mut().episodes[place as usize].of(certain);
+        *count = count.saturating_sub(1);
+    }
+
+    /// The losses that the capture shows at this place.
+    pub(crate) fn episodes_at(&self, place: Place) -> Episodes {
+        self.trouble().episodes[place as usize]
+    }
+
     /// Nothing is proved: each of these PSNs may have been lost, at any place.
     pub(crate) fn nothing_sure(&mut self, psns: u64) {
         for place in [Place::Upstream, Place::Downstream, Place::AckPath] {
+            self.doubt_all(place);
             self.trouble_mut().losses[place as usize] = Bounds::default();
             self.lost(place, 0, psns);
         }

@@ -16,8 +16,6 @@ pub(crate) struct TrackConfig {
     /// Latencies one by one.
     #[serde(skip)]
     pub(crate) measures: Measures,
-    /// The capture missed at least so many packets: what is missing need not have been lost on the network.
-    pub(crate) missed: u64,
     /// It has only a part of the packets, of all flows.
     pub(crate) is_sparse: bool,
     /// Its times are coarser than round trips: they prove nothing.

@@ -1,6 +1,7 @@
 //! The requests of a flow, and the answers to them.
 
 mod answer;
+mod losses;
 mod messages;
 mod reads;
 mod recovery;
@@ -17,7 +18,7 @@ pub(crate) use run::{MayWait, RunState};
 pub(crate) use stats::AnswerStats;
 
 use super::{
-    class::{ALL, Counts, Evidence, Place},
+    class::{Counts, Place},
     config::TrackConfig,
     copies::Verdict,
     distribution::{Distribution, Tracked},
@@ -43,7 +44,6 @@ use crate::{
     stored::roomy,
     wire::Psn,
 };
-use answer::START_NS;
 use recovery::{MAX_FLAWED_GAPS, Trouble};
 
 /// A request packet.
@@ -352,7 +352,10 @@ impl Requests {
         let (begins, silent, hi) = (!self.seq.is_started(), p.time - self.seq.last_time, self.seq.hi);
         let context = Context { is_copy, ..self.context(ids, config) };
         let began = resolved.len();
-        let step = self.seq.on_packet(p, &context, |gap, holes| holes.push(gap, p.time, p.id), resolved);
+        let mut step = self.seq.on_packet(p, &context, |gap, holes| holes.push(gap, p.time, p.id), resolved);
+        if !step.left_out.is_empty() && self.reads.get().is_some() {
+            self.leave_out_responses(&mut step);
+        }
         if resolved.len() > began {
             self.settle(began, resolved, config);
         }
@@ -396,7 +399,7 @@ impl Requests {
                 self.assemble(&request.part(), step.x);
                 return Some(class);
             }
-            Class::Retransmission => self.again(request, &step, config),
+            Class::Retransmission => self.again(request, &step, silent, config),
             Class::Ambiguous => self.counts.ambiguous(),
             Class::NewAfterGap | Class::New if step.unseen > 0 => self.counts.lost_perhaps(step.unseen),
             // After a silence as long as a timeout: sent before, perhaps, and lost.
@@ -412,6 +415,7 @@ impl Requests {
         });
         if step.original_late {
             self.counts.doubt(Place::Upstream, 1);
+            self.now_known(step.x, Place::Upstream, (Place::None, false));
         }
         self.responder.on_request(step.x, p.n, p.time);
         if begins && matches!(request.position, Position::Middle | Position::Last) {
@@ -699,110 +703,7 @@ impl Requests {
             self.counts.lost(Place::Downstream, 0, lost.most);
         }
         self.acks_not_seen += self.waiting.len() as u64;
-        self.bound_skipped(config);
-        self.bound_missing();
-        self.bound_unseen();
-        self.doubt(config);
-    }
-}
-
-/// Bounds of what was lost, at the end.
-impl Requests {
-    /// A sender that goes back repeats all packets. Repetitions that did not come were lost upstream, unless they were late.
-    fn bound_skipped(&mut self, config: &TrackConfig) {
-        let left = self.seq.rare.pass_holes_left;
-        let Some(trouble) = self.trouble.get() else { return self.counts.lost(Place::Upstream, 0, left) };
-        let skipped = trouble.skipped + left;
-        let asked = trouble.skipped_asked.min(skipped.saturating_sub(trouble.skipped_late));
-        // A READ does not repeat responses that have arrived. If packets are late or recorded twice, or times are coarse, none of
-        // this is sure.
-        let is_tidy = self.counts.of(Class::LateOriginal) + self.counts.of(Class::CaptureDuplicate) == 0;
-        let is_sure = is_tidy
-            && !config.is_coarse
-            && self.seq.recovery_mode() == report::RecoveryMode::GoBackN
-            && self.reads.get().is_none();
-        self.counts.lost(Place::Upstream, if is_sure { asked } else { 0 }, skipped);
-    }
-
-    /// Packets that were acknowledged, and never seen, were missed by the capture. Those that are not acknowledged either may have
-    /// been lost.
-    fn bound_missing(&mut self) {
-        let una = self.una;
-        let (mut least, mut covered, mut open) = (0, 0, 0);
-        for hole in self.seq.rare.holes.iter() {
-            let psns = hole.end.min(una).saturating_sub(hole.start);
-            // A packet that was sent before the capture began is not missing.
-            let psns = if hole.time - self.seq.start_time < START_NS { 0 } else { psns };
-            // A READ request of many PSNs is one packet.
-            least += if self.reads.get().is_some() { psns.min(1) } else { psns };
-            covered += psns;
-            open += hole.end.saturating_sub(hole.start.max(una));
-        }
-        // Acknowledged PSNs beyond the highest one seen; the others are holes.
-        let beyond = if una > 0 { una.saturating_sub(self.seq.hi).min(self.acked_unseen) } else { 0 };
-        // A gap after a READ of unknown length may be the PSNs of its response.
-        let least = if self.has_cut_reads() { 0 } else { least + beyond };
-        self.counts.lost(Place::Capture, least, covered + open + beyond);
-        self.counts.lost(Place::Upstream, 0, open);
-    }
-
-    fn has_cut_reads(&self) -> bool {
-        self.reads.get().is_some_and(|reads| reads.any_cut)
-    }
-
-    /// What is lost after the tap, or whose acknowledgement is lost, is retransmitted after a timeout; which of the retransmitted packets
-    /// that were, nobody tells.
-    fn bound_unseen(&mut self) {
-        let resent = self.counts.of(Class::Retransmission);
-        if resent == 0 {
-            return;
-        }
-        let triggers = &self.counts.trouble().triggers;
-        let [episodes, naks] = [triggers.iter().sum(), triggers[Trigger::Nak as usize]].map(u64::from);
-        let spurious = u64::from(self.counts.trouble().spurious);
-        self.counts.widen(Place::AckPath, episodes + spurious + self.acks_not_seen);
-        if episodes > naks {
-            self.counts.widen(Place::Downstream, resent);
-        }
-    }
-
-    /// What the flow and the capture are like makes some of it unsure.
-    fn doubt(&mut self, config: &TrackConfig) {
-        // Where packets that were only late caused NAKs, other NAKs may have this cause too and not show it.
-        if let Some(trouble) = self.trouble.get() {
-            let doubtful = trouble.late_behind.saturating_mul(8).min(trouble.lost_behind_sure);
-            self.counts.doubt(Place::Downstream, doubtful.into());
-        }
-        // A network that reorders before the tap does so behind it.
-        self.counts.doubt(Place::Downstream, self.counts.of(Class::LateOriginal));
-        // By the time alone, a packet that is late may have been retransmitted.
-        let by_time = self
-            .counts
-            .evidence()
-            .filter(|&(class, by, _)| (class, by) == (Class::LateOriginal, Evidence::Timer));
-        let by_time: u64 = by_time.map(|(_, _, packets)| packets).sum();
-        let timeouts = u64::from(self.counts.trouble().triggers[Trigger::Timeout as usize]);
-        self.counts.lost(Place::Upstream, 0, if by_time > 0 { by_time + timeouts } else { 0 });
-        let resent = self.counts.of(Class::Retransmission);
-        if config.is_sparse || self.seq.is_sparse() {
-            // Packets were sampled, or took other paths.
-            return self.counts.nothing_sure(self.seq.hi - self.seq.base);
-        }
-        if config.is_coarse || self.has_cut_reads() {
-            self.counts.doubt(Place::Downstream, ALL);
-        }
-        if config.is_coarse {
-            self.counts.doubt(Place::Upstream, ALL);
-            self.counts.widen(Place::Downstream, resent);
-        }
-        if config.missed > 0 && resent > 0 {
-            // What the capture missed may have been lost before, and what was lost may look missed.
-            let missed = self.missed().max(1);
-            for place in [Place::Upstream, Place::Downstream] {
-                self.counts.doubt(place, config.missed);
-                self.counts.lost(place, 0, missed);
-            }
-        }
+        self.bound_losses(config);
     }
 }
 

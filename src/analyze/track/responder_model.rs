@@ -19,8 +19,8 @@ pub(crate) enum Nakked {
     Expected { since: i64 },
     /// It repeats a NAK, or comes with an RNR NAK for the same PSN.
     Again,
-    /// The tap saw the packet that the responder lacks: it was lost downstream. `sent_since`: PSNs sent from it on.
-    Downstream { sent_since: u64 },
+    /// The tap saw the packet that the responder lacks: it was lost downstream. Packets up to the PSN `reached` were sent since.
+    Downstream { reached: u64 },
     /// The responder has more packets than the model, and lacks this one.
     Ahead,
     /// The responder lacks a packet that the tap did not see either.
@@ -102,9 +102,9 @@ impl ResponderModel {
         }
     }
 
-    /// PSNs sent from this one on, in the current pass.
-    pub(crate) fn sent_since(&self, x: u64) -> u64 {
-        self.reached.saturating_sub(x)
+    /// One past the last PSN of the current pass.
+    pub(crate) fn reached(&self) -> u64 {
+        self.reached
     }
 
     pub(crate) fn not_ready(&mut self, x: u64) {
@@ -135,12 +135,12 @@ impl ResponderModel {
             return Nakked::Expected { since: predicted.time };
         }
         if x < self.expected {
-            let sent_since = self.reached.saturating_sub(x).max(self.expected - x);
+            let reached = self.reached.max(self.expected);
             (self.expected, self.asked) = (x, true);
             if repeated {
                 return Nakked::Again;
             }
-            return Nakked::Downstream { sent_since };
+            return Nakked::Downstream { reached };
         }
         if x > self.expected {
             (self.expected, self.asked) = (x, true);

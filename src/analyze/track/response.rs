@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, ops::Range};
 
 use super::{
-    class::{ALL, Counts, Evidence, Place},
+    class::{Counts, Evidence, Place},
     config::TrackConfig,
     copies::{Copying, Repetitions, Verdict},
     history::History,
@@ -50,11 +50,15 @@ pub(crate) struct Data {
     open: bool,
     /// From which PSN on a READ was requested again, and when.
     asked: Option<(u64, i64)>,
+    /// The same, whatever came since.
+    asked_last: Option<(u64, i64)>,
     /// Why, and the frame of the request.
     asked_by: Option<(Trigger, u64)>,
     /// The PSN that the requester expects, if it sees the packets as the tap does. It takes responses in order only.
     expected: u64,
     skipped: u64,
+    /// Packets with a wrong checksum, or cut, that are not known to be among those that come again.
+    pub(crate) flawed: u64,
     /// Repeated packets that may be capture duplicates.
     repeated: Repetitions<(Packet, Position)>,
 }
@@ -70,6 +74,27 @@ pub(crate) struct Acknowledged<'a> {
     pub(crate) atomic: bool,
     /// The lags of capture duplicates. Without any, equal acknowledgements answer equal requests.
     pub(crate) copying: &'a Copying,
+}
+
+/// A READ that is requested again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AskedAgain {
+    pub(crate) psn: Psn,
+    /// It was requested from an earlier PSN on, and the responses before this one have arrived.
+    pub(crate) is_from_within: bool,
+    /// Responses that are due from this PSN on.
+    pub(crate) responses: u64,
+    /// The network was seen to reorder the requests.
+    pub(crate) is_reordered: bool,
+}
+
+/// Where the response of a READ was lost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DataLoss {
+    pub(crate) place: Place,
+    pub(crate) is_sure: bool,
+    /// When it passed the tap, and in which frame: the low bits of its number.
+    pub(crate) sent: Option<(i64, u64)>,
 }
 
 quiet!(Responses);
@@ -380,10 +405,15 @@ impl Responses {
 
     fn settle(&mut self, resolved: &[Resolved], config: &TrackConfig) {
         for verdict in resolved {
-            // The requester lacks the response that it asks for. Those after it come again too, and may be missing only here.
+            // The requester lacks the response that it asks for. Responses are sent in order: those that come again after it, and were
+            // passed over, had been sent.
             let asked =
                 self.read.asked.take_if(|(x, time)| *x == verdict.fill.x && *time <= verdict.fill.time);
-            verdict.count(&mut self.counts, asked.is_some() as u64, 1);
+            let is_again = verdict.class == Class::Retransmission;
+            let is_flawed = is_again && self.read.flawed > 0;
+            self.read.flawed -= is_flawed as u64;
+            let is_sure = !is_flawed && (asked.is_some() || verdict.in_pass);
+            verdict.count(&mut self.counts, is_sure as u64, 1);
             if verdict.class == Class::Retransmission && verdict.went_back {
                 self.counts.triggered(self.read.trigger());
             }
@@ -398,23 +428,69 @@ impl Responses {
         }
     }
 
-    /// A READ was requested again in this frame, from this PSN on: its response did not arrive, or came too late.
-    pub(crate) fn asked_again(&mut self, psn: Psn, (time, frame): (i64, u64), by: Trigger) {
+    /// A READ was requested again in this frame, from this PSN on: its response did not arrive, or came too late. Returns where a
+    /// response was lost; `None` if it may have been the request.
+    pub(crate) fn asked_again(
+        &mut self,
+        again: &AskedAgain,
+        (time, frame): (i64, u64),
+        by: Trigger,
+    ) -> Option<DataLoss> {
         if self.read.get().is_none_or(|read| !read.seq.is_started()) {
-            return;
+            return None;
         }
-        let x = self.read.seq.unwrap(psn);
-        self.read.asked = Some((x, time));
-        self.read.asked_by = Some((by, frame));
-        if x >= self.read.seq.base && x < self.read.expected {
-            let sent_since = self.read.seq.cur.saturating_sub(x).max(1);
-            // A response that was overtaken downstream would be requested again, too.
-            self.counts.lost(Place::Downstream, 0, sent_since);
-            self.read.expected = x;
-        } else {
-            // The tap did not see it either. The end of the last burst may have been lost downstream as well.
-            self.counts.lost(Place::Downstream, 0, self.read.seq.cur.saturating_sub(x));
+        let late = self.counts.of(Class::LateOriginal) + self.counts.trouble().overtaken_again;
+        let is_reordered = again.is_reordered || late > 0;
+        let Data { seq, expected, asked, asked_last, asked_by, .. } = &mut *self.read;
+        let x = seq.unwrap(again.psn);
+        *asked = Some((x, time));
+        let before = asked_last.replace((x, time));
+        *asked_by = Some((by, frame));
+        let is_missing = seq.rare.holes.get(x).is_some();
+        let sent = seq.ring.get(x).filter(|_| x < *expected && !is_missing);
+        let sent = sent.map(|sent| (sent.time, u64::from(sent.frame)));
+        // Those after it may have been lost with it.
+        let most = seq.cur.saturating_sub(x);
+        self.counts.lost(Place::Downstream, 0, most.max((x < *expected).into()));
+        let is_by_loss = matches!(by, Trigger::Timeout | Trigger::ImpliedNak | Trigger::Unknown);
+        if x > *expected && is_by_loss {
+            // The responses before it are due: the requester asks for this one anew, whether it came or not.
+            return Some(DataLoss { place: Place::None, is_sure: false, sent });
         }
+        let is_first = x == *expected;
+        *expected = x;
+        if is_first {
+            // It did not pass the tap, or came too early to be taken.
+            let is_again = before.is_some_and(|(last, _)| last == x);
+            let has_gone_on = before.is_none_or(|(_, time)| seq.last_time > time);
+            // If nothing came since it was last asked for, the request was lost; so may be one that is sent again from its beginning.
+            let is_of_data =
+                is_by_loss && if is_again { has_gone_on } else { again.is_from_within || is_missing };
+            if !is_of_data {
+                return None;
+            }
+            // It may have come with a wrong checksum; or, where packets overtake each other, too early.
+            let has_come = !is_missing && seq.ring.get(x).is_some();
+            let is_sure = self.read.flawed == 0 && !(has_come && is_reordered);
+            if x >= self.read.seq.hi {
+                // Nothing from it on passed the tap.
+                self.counts.lost(Place::Upstream, is_sure.into(), again.responses);
+            }
+            self.counts.episode(Place::Upstream, is_sure);
+            return Some(DataLoss { place: Place::Upstream, is_sure, sent: None });
+        }
+        if !is_by_loss || sent.is_none() {
+            return None;
+        }
+        // If packets overtake each other, one that is requested again may only have been late. A timer is long enough to tell.
+        let is_in_order = !is_reordered || by == Trigger::Timeout;
+        // A requester that has the responses before it lacks this one; so does one that saw a later one.
+        let is_sure = is_in_order && (again.is_from_within || by == Trigger::ImpliedNak);
+        if is_sure {
+            self.counts.prove(Place::Downstream);
+        }
+        self.counts.episode(Place::Downstream, is_sure);
+        Some(DataLoss { place: Place::Downstream, is_sure, sent })
     }
 
     /// The capture is over: decides what is undecided.
@@ -432,19 +508,29 @@ impl Responses {
         let skipped = self.read.skipped + self.read.seq.rare.pass_holes_left;
         // Only repeated READs are answered again: other PSNs are left out.
         self.counts.lost(Place::Upstream, 0, skipped);
-        // What was retransmitted was perhaps lost downstream.
-        self.counts.widen(Place::Downstream, self.counts.of(Class::Retransmission));
+        // What was retransmitted was perhaps lost downstream: no more than had been seen before, and is due.
+        let of = |class, by| (class, by) == (Class::Retransmission, Evidence::SeenBefore);
+        let again = self.counts.evidence().filter(|&(class, by, _)| of(class, by)).map(|(_, _, n)| n).sum();
+        self.counts.widen(Place::Downstream, again);
         let open = self.read.seq.rare.holes.psns();
+        let unsure = self.counts.of(Class::LateOriginal) + self.counts.of(Class::Ambiguous) + open;
+        let due = self.read.seq.hi.saturating_sub(self.read.expected);
+        if self.counts.of(Class::Resync) == 0 {
+            self.counts.cap(Place::Downstream, again + unsure + due);
+        }
         self.counts.lost(Place::Upstream, 0, open);
         if config.is_sparse || self.read.seq.is_sparse() {
             let (base, hi) = (self.read.seq.base, self.read.seq.hi);
             self.counts.nothing_sure(hi - base);
         } else if open > 0 {
-            self.counts.doubt(Place::Upstream, ALL);
-        } else {
-            self.counts.doubt(Place::Upstream, config.missed);
+            // What the capture missed looks lost before the tap. That it was requested again proves a loss, if not where.
+            let proved = u64::from(self.counts.episodes_at(Place::Upstream).certain);
+            self.counts.doubt_all(Place::Upstream);
+            self.counts.lost(Place::Unknown, proved, proved);
         }
-        self.counts.lost(Place::Capture, 0, open);
+        // With them, requests may be missing, and then their responses are no jumps.
+        let jumps = if open > 0 { self.read.seq.rare.jumps.psns() } else { 0 };
+        self.counts.lost(Place::Capture, 0, open + jumps);
     }
 
     /// Drops detail. Counts stay exact, and bounds correct.

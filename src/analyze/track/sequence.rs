@@ -68,7 +68,7 @@ pub(crate) struct Rare {
     pub(crate) filled: Option<i64>,
     pub(crate) holes: Holes,
     /// Skipped PSNs that are not missing: PSNs between the responses of READs.
-    jumps: Holes,
+    pub(super) jumps: Holes,
     /// PSNs that the pass of repetitions left out.
     pass_holes: Holes,
     /// A pass began because the sender went back. `pass_steps` of its packets were consecutive.
@@ -339,12 +339,13 @@ impl Sequence {
         // It has the highest PSN, and yet was overtaken: by a repetition that was sent later.
         step.overtaken = p.id.is_some_and(|id| context.ids.is_overtaken(id));
         if self.in_pass && !step.overtaken {
-            let left_out = self.cur.max(context.una)..self.hi;
+            step.left_out = self.cur.max(context.una)..self.hi;
             if context.asked.is_some() {
                 // There was another NAK: the sender may have dropped the rest of this pass.
-                step.unseen = left_out.end.saturating_sub(left_out.start);
+                step.is_dropped = true;
+                step.unseen = step.left_out.end.saturating_sub(step.left_out.start);
             } else {
-                self.rare.pass_holes.push(left_out, p.time, p.id);
+                self.rare.pass_holes.push(step.left_out.clone(), p.time, p.id);
             }
             self.in_pass = false;
             self.end_pass();
@@ -468,7 +469,8 @@ impl Sequence {
                 sent.flags |= RETRANSMITTED;
             }
             step.class = Some(Class::Retransmission);
-            resolved.push(Resolved::by(fill, Class::Retransmission, Evidence::Run));
+            let run = Resolved::by(fill, Class::Retransmission, Evidence::Run);
+            resolved.push(Resolved { in_pass: true, ..run });
             return;
         }
         self.rare.pending.push(fill);
@@ -512,7 +514,8 @@ impl Sequence {
             step.pass_gap = x - self.cur;
             step.timed_out = context.has_timed_out(x, p.time);
             // PSNs that were acknowledged meanwhile need not be retransmitted.
-            self.rare.pass_holes.push(self.cur.max(context.una)..x, p.time, p.id);
+            step.left_out = self.cur.max(context.una)..x;
+            self.rare.pass_holes.push(step.left_out.clone(), p.time, p.id);
             (self.cur, self.in_pass) = (end, true);
         } else {
             step.went_back = true;
@@ -605,6 +608,7 @@ impl Sequence {
                 self.rare.latest = self.rare.latest.max(fill.time - fill.hole_time);
             }
             let mut went_back = false;
+            let in_pass = goes_on && class == Class::Retransmission;
             if class == Class::Retransmission {
                 if let Some(sent) = self.ring.get_mut(fill.x) {
                     sent.flags |= RETRANSMITTED;
@@ -624,7 +628,7 @@ impl Sequence {
                     self.selective = self.selective.saturating_add(1);
                 }
             }
-            resolved.push(Resolved { fill, class, evidence, went_back });
+            resolved.push(Resolved { fill, class, evidence, went_back, in_pass });
         }
         // Keeps the allocation.
         self.rare.pending = pending;

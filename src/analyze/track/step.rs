@@ -1,5 +1,7 @@
 //! The input of a [`Sequence`](super::sequence::Sequence) for a packet, and its result, at once or later.
 
+use std::ops::Range;
+
 use super::{
     class::{Counts, Evidence, Place},
     copies::Copying,
@@ -119,6 +121,8 @@ pub(crate) struct Resolved {
     pub(crate) evidence: Evidence,
     /// It opened a pass of repetitions: its sender went back.
     pub(crate) went_back: bool,
+    /// It belongs to a pass of repetitions, opened it or came in its order.
+    pub(crate) in_pass: bool,
 }
 
 impl Resolved {
@@ -137,7 +141,7 @@ impl Resolved {
 
     /// The verdict on a packet in a hole.
     pub(super) fn by(fill: GapFill, class: Class, evidence: Evidence) -> Resolved {
-        Resolved { fill, class, evidence, went_back: false }
+        Resolved { fill, class, evidence, went_back: false, in_pass: false }
     }
 
     /// Counts the verdict. A retransmission filled a hole: the original was lost upstream, unless it came corrupt. `proved`, `perhaps`:
@@ -164,7 +168,7 @@ impl Resolved {
 }
 
 /// The result for a packet.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Step {
     /// `None`: it has to wait.
     pub(crate) class: Option<Class>,
@@ -179,6 +183,10 @@ pub(crate) struct Step {
     pub(crate) skipped: u64,
     /// PSNs that the current pass left out just before it.
     pub(crate) pass_gap: u64,
+    /// Those of them that it may have to send again.
+    pub(crate) left_out: Range<u64>,
+    /// They are among the `unseen` ones: the sender may have dropped the rest of the pass.
+    pub(crate) is_dropped: bool,
     /// A packet sent later came before it.
     pub(crate) overtaken: bool,
     /// The most packets that were sent between the previous one and this one, unseen by the tap and not in a gap. Packets that were

@@ -1,7 +1,7 @@
 //! Figures of losses.
 
-use super::value::Value;
-use crate::report::{Bounds, Losses, Reason, Stream};
+use super::value::{Range, Value};
+use crate::report::{Bounds, Flow, LossEpisodes, Losses, Reason, Stream};
 
 /// Losses at a place.
 pub(super) type At = fn(&Losses) -> Option<Bounds>;
@@ -21,5 +21,12 @@ pub(super) fn on_network(stream: &Stream) -> Value<'static> {
         ("losses.trimmed", |at| at.trimmed),
     ];
     let ranges = places.into_iter().filter_map(|(place, at)| lost(stream, place, at).range());
-    ranges.reduce(|a, b| a.plus(b)).map_or(Value::Absent, Value::Number)
+    let [elsewhere, _] = stream.losses.unknown.unwrap_or_default();
+    let all = ranges.reduce(|a, b| a.plus(b));
+    all.map_or(Value::Absent, |all| Value::Number(Range { least: all.least + elsewhere as f64, ..all }))
+}
+
+/// Losses that the capture shows, of requests and responses.
+pub(super) fn episodes(flow: &Flow, of: fn(&LossEpisodes) -> u64) -> Value<'static> {
+    Value::exact(of(&flow.requests.loss_episodes) + of(&flow.responses.loss_episodes))
 }

@@ -34,6 +34,10 @@ impl Column {
                 let more = if numbers.len() > FEW { " …" } else { "" };
                 numbers.iter().take(FEW).map(f64::to_string).collect::<Vec<_>>().join(" ") + more
             }
+            // What may have been lost and did not show is no trouble.
+            (Value::Number(range), Unit::Bounds) if range.least == 0.0 && flow.loss_episodes() == 0 => {
+                String::new()
+            }
             (Value::Number(range), Unit::Bounds) => bounds(range.bounds()),
             (Value::Number(range), Unit::Count | Unit::Bytes) if range.least == 0.0 => String::new(),
             (Value::Number(range), _) if range.is_unknown() => String::new(),
@@ -45,16 +49,12 @@ impl Column {
     }
 }
 
-/// "13", "4-5", "≥10" where the upper bound is not tight, nothing where none is proved, "?" where nothing can be.
+/// "13", "8 to 2,678", nothing for none, "?" where nothing is known.
 pub(crate) fn bounds(bounds: Option<Bounds>) -> String {
     match bounds {
         None => "?".to_owned(),
-        Some([0, _]) => String::new(),
-        Some([least, most]) if least == most => units::count(least),
-        Some([least, most]) if most <= least.saturating_mul(2) => {
-            format!("{}-{}", units::count(least), units::count(most))
-        }
-        Some([least, _]) => format!("≥{}", units::count(least)),
+        Some([0, 0]) => String::new(),
+        Some(bounds) => units::between(bounds),
     }
 }
 

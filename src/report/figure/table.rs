@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 
 use super::{
-    losses::{lost, on_network},
+    losses::{episodes, lost, on_network},
     otg,
     types::{Figure, Get, Natural, Unit},
     value::{Range, Value},
 };
 use crate::report::{
-    Coverage, Encapsulation, Flow, PairedBy, Reason, Service, Severity, Stream, View, Visibility, order,
+    Coverage, Encapsulation, Flow, LossEpisodes, PairedBy, Reason, Service, Severity, Stream, View,
+    Visibility, order,
 };
 
 /// Rows: the names, the head of the column in tables, the unit, what many rows become, where the value is, what it means.
@@ -36,7 +37,7 @@ pub(super) const COLUMNS: &[Figure] = measures! {
     Flow {
         ["queue_pair"] as "QP" Unit::Text, Choice, |flow| Value::Word(flow.queue_pair().into()), "Queue pair that the packets go to, and its epoch.";
         ["trouble"] Unit::Count, Sum, |flow| Value::exact(order::trouble(flow)), "How much trouble the flow is in: stalls weigh most, then retransmitted and lost packets, then marks.";
-        ["lost"] Unit::Bounds, Sum, |flow| Value::bounds(flow.lost(), Reason::OneWay), "Packets lost on the network, at least and at most.";
+        ["lost"] as "lost packets" Unit::Bounds, Sum, |flow| Value::bounds(flow.lost(), Reason::OneWay), "Packets lost on the network, at least and at most.";
         ["ambiguous"] Unit::Count, Sum, |flow| both(flow, |stream| stream.ambiguous), "Late or retransmitted: not known which.";
         ["rate"] Unit::Rate, Min, |flow| rate(flow, flow.wire_bytes), "Bits on the wire per second, from first to last packet.";
         ["connection"] Unit::Number, Choice, |flow| flow.connection.map_or(Value::Absent, exact), "Number of the connection.";
@@ -69,14 +70,21 @@ pub(super) const FIGURES: &[Figure] = measures! {
         ["capture_duplicates"] as "copies" Unit::Count, Sum, |flow| both(flow, |stream| stream.capture_duplicates), "Packets recorded twice.";
         ["gap_psns"] Unit::Count, Sum, |flow| both(flow, |stream| stream.gap_psns), "PSNs that were never seen.";
         ["timeouts"] Unit::Count, Sum, timeouts, "Retransmission timeouts.";
-        ["losses"] Unit::Count, Sum, |flow| on_network(&flow.requests), "Requests lost on the network.";
+        ["loss_episodes"] as "losses" Unit::Count, Sum, |flow| episodes(flow, LossEpisodes::total), "Losses that the capture shows, of requests and responses: each NAK, timeout, implied NAK or READ requested again for which packets were retransmitted.";
+        ["loss_episodes.upstream"] Unit::Count, Sum, |flow| episodes(flow, |at| at.upstream), "Those before the tap.";
+        ["loss_episodes.downstream"] Unit::Count, Sum, |flow| episodes(flow, |at| at.downstream), "Those after the tap.";
+        ["loss_episodes.ack_path"] Unit::Count, Sum, |flow| episodes(flow, |at| at.ack_path), "Those of an acknowledgement.";
+        ["loss_episodes.unknown"] Unit::Count, Sum, |flow| episodes(flow, |at| at.unknown), "Those whose place the capture does not show.";
+        ["loss_episodes.certain"] Unit::Count, Sum, |flow| episodes(flow, |at| at.certain), "Those whose place is proved.";
+        ["losses"] Unit::Count, Sum, |flow| on_network(&flow.requests), "Packets of requests lost on the network.";
         ["losses.upstream"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.upstream", |at| at.upstream), "Requests lost before the tap.";
         ["losses.downstream"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.downstream", |at| at.downstream), "Requests lost after the tap.";
         ["losses.ack_path"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.ack_path", |at| at.ack_path), "Requests whose acknowledgement was lost.";
         ["losses.corrupt"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.corrupt", |at| at.corrupt), "Requests with a wrong checksum or ICRC.";
         ["losses.trimmed"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.trimmed", |at| at.trimmed), "Requests that a switch before the tap cut to their headers.";
         ["losses.capture"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.capture", |at| at.capture), "Requests that passed the tap, and are not in the capture.";
-        ["response_losses"] Unit::Count, Sum, |flow| on_network(&flow.responses), "Responses lost on the network. A lost acknowledgement leaves no trace.";
+        ["losses.unknown"] Unit::Count, Sum, |flow| lost(&flow.requests, "losses.unknown", |at| at.unknown), "Requests lost on the network beside these; the capture, which lost packets itself, does not show where.";
+        ["response_losses"] Unit::Count, Sum, |flow| on_network(&flow.responses), "Packets of responses lost on the network. A lost acknowledgement leaves no trace.";
         ["acks"] Unit::Count, Sum, |flow| Value::exact(flow.acks), "Acknowledgements.";
         ["naks"] as "NAK" Unit::Count, Sum, |flow| Value::exact(flow.naks.total()), "NAKs of all codes.";
         ["naks.sequence"] Unit::Count, Sum, |flow| Value::exact(flow.naks.psn_sequence_error), "NAKs for a missing packet.";

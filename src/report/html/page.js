@@ -241,7 +241,7 @@ class Grid {
 
 /** Hosts × hosts: a table with shaded cells. */
 function matrix(place, hosts) {
-  const kinds = [['bytes', 2, FORMAT.bytes], ['lost, at least', 3, FORMAT.count], ['resent', 4, FORMAT.count]];
+  const kinds = [['bytes', 2, FORMAT.bytes], ['losses', 3, FORMAT.count], ['resent', 4, FORMAT.count]];
   const cells = new Map(hosts.cells.map(cell => [`${cell[0]} ${cell[1]}`, cell]));
   const scroller = make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Hosts × hosts' });
   const draw = ([name, field, format]) => {

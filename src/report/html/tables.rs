@@ -214,6 +214,10 @@ impl FlowColumn {
 
     fn cell(&self, flow: &Flow) -> Cell {
         match (self.figure.of(&Subject::Flow(flow, None)), self.figure.figure.unit) {
+            // What may have been lost and did not show is no trouble.
+            (Value::Number(range), Unit::Bounds) if range.least == 0.0 && flow.loss_episodes() == 0 => {
+                Cell::None
+            }
             (Value::Number(range), Unit::Bounds) => ranked(range.bounds()),
             (Value::Number(range), Unit::Count | Unit::Bytes) => some(self.figure.shown(&range) as u64),
             (Value::Number(range), _) if !range.is_unknown() => {
@@ -229,7 +233,7 @@ impl FlowColumn {
 }
 
 const FLOWS: &[FlowColumn] = columns! {
-    always "src" "dst" "queue_pair" "service" "packets" "wire_bytes" "trouble" "retransmits" "lost" "out_of_order";
+    always "src" "dst" "queue_pair" "service" "packets" "wire_bytes" "trouble" "retransmits" "loss_episodes" "lost" "out_of_order";
     optional "naks" "rnr_naks" "timeouts" "ce_packets" "cnps" "icrc.bad" "ambiguous" "capture_duplicates";
     always "rate" "goodput" "goodput_bytes";
     optional "ack_rtt.p50" "ack_rtt.p99" "message_completion.p50" "message_completion.p99" "messages.size.p50";
@@ -263,7 +267,7 @@ const EPISODES: &[Column<Episode>] = &[
     ),
     column("cause", "text", "Why packets were retransmitted", |e, _| text(e.trigger.words())),
     column("where", "text", "Where the packet was lost, seen from the tap", |e, _| text(e.location.words())),
-    column("sure", "text", "Confidence in the place", |e, _| text(e.confidence.name())),
+    column("sure", "text", "Confidence in the place", |e, _| text(e.sure())),
     column("lost PSN", "count", "First retransmitted PSN", |e, _| Cell::Number(e.lost_psn.into())),
     optional("frame", "frame", "Frame of the first transmission", |e, _| number(e.original_frame)),
     optional("NAK", "frame", "Frame of the NAK", |e, _| number(e.nak_frame)),
@@ -448,7 +452,7 @@ const CLASSES: &[Column<TrafficClass>] = &[
     optional("resent", "count", "Retransmitted packets", |c, _| some(c.retransmits)),
     optional("NAK", "count", "NAKs for missing packets in this class", |c, _| some(c.naks)),
     optional("lost", "bounds", "Packets that its flows lost on the network, at least and at most", |c, _| {
-        ranked(c.lost)
+        ranked(c.lost.filter(|&[least, _]| least > 0))
     }),
     optional(
         "paused",
@@ -471,7 +475,7 @@ const PORTS: &[Column<(Option<u16>, Sum)>] = &[
     column("flows", "count", "Flows with this port", |p, _| Cell::Number(p.1.flows)),
     column("bytes", "bytes", "Bytes on the wire", |p, _| Cell::Number(p.1.of[0])),
     column("resent", "count", "Retransmitted packets", |p, _| some(p.1.of[1])),
-    column("lost", "count", "Packets lost on the network, at least", |p, _| some(p.1.of[2])),
+    column("losses", "count", "Losses that the capture shows", |p, _| some(p.1.of[2])),
     column("late", "count", "Packets out of order: overtaken on their way", |p, _| some(p.1.of[3])),
     column("CE", "count", "Packets marked: congestion experienced", |p, _| some(p.1.of[4])),
 ];
@@ -486,7 +490,7 @@ struct Sum {
 const SUMS: [figure::Column; 6] = [
     figure::Column::named("wire_bytes"),
     figure::Column::named("retransmits"),
-    figure::Column::named("lost"),
+    figure::Column::named("loss_episodes"),
     figure::Column::named("out_of_order"),
     figure::Column::named("ce_packets"),
     figure::Column::named("trouble"),
@@ -509,7 +513,7 @@ impl Sum {
 #[derive(Debug, Serialize)]
 pub(super) struct Hosts {
     pub(super) names: Vec<String>,
-    /// Sender, receiver, bytes on the wire, packets lost at least, retransmitted packets.
+    /// Sender, receiver, bytes on the wire, losses, retransmitted packets.
     cells: Vec<(usize, usize, u64, u64, u64)>,
     /// Hosts that the page does not have.
     pub(super) left_out: u64,

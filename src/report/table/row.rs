@@ -163,6 +163,7 @@ impl Loss {
                 ("corrupt", losses.corrupt),
                 ("trimmed", losses.trimmed),
                 ("capture", losses.capture),
+                ("unknown", losses.unknown),
             ];
             places.into_iter().filter_map(move |(place, bounds)| {
                 let [least, most] = bounds.filter(|&[_, most]| most > 0)?;

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::report::{
     PriorityBy, View,
-    units::{bits, count, duration, several},
+    units::{between, bits, count, duration, several},
 };
 
 /// Most classes that are written.
@@ -52,9 +52,7 @@ pub(in crate::report) fn classes(report: &View<'_>, page: &mut Page<'_>) -> io::
             some(o.cnps),
             some(class.ce_packets),
             some(class.retransmits),
-            class.lost.map_or_else(String::new, |[least, _]| {
-                if least > 0 { format!("≥{}", count(least)) } else { String::new() }
-            }),
+            class.lost.filter(|&[least, _]| least > 0).map_or_else(String::new, between),
             class.paused_ns.filter(|&ns| ns > 0).map_or_else(String::new, duration),
             class.ack_rtt_ns.map_or_else(String::new, |rtt| rtt.quantile(rtt.p50, duration)),
         ]);

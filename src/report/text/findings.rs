@@ -8,8 +8,7 @@ use super::{
 };
 use crate::report::{
     Finding, View,
-    figure::bounds,
-    units::{duration, plural, several},
+    units::{between, duration, losses, plural, several},
 };
 
 pub(super) fn findings(report: &View<'_>, options: &Options, page: &mut Page<'_>) -> io::Result<()> {
@@ -55,7 +54,9 @@ fn affected(report: &View<'_>, finding: &Finding, options: &Options, page: &mut 
     for affected in &finding.flows[..shown] {
         let Some(flow) = report.flows.row(affected.flow) else { continue };
         let time = affected.time_lost_ns.map_or(String::new(), |ns| format!(", {} lost", duration(ns)));
-        let (qp, n) = (flow.queue_pair(), bounds(Some(affected.count)));
+        let qp = flow.queue_pair();
+        let n =
+            affected.loss_episodes.map_or_else(|| between(affected.count), |n| losses(n, "", affected.count));
         let text = format!("#{} {} -> {} QP {qp}: {n}{time}", affected.flow, flow.src, flow.dst);
         page.wrapped(Paint::Plain, &lead, &text)?;
     }

@@ -186,9 +186,15 @@ const ROWS: &[Row] = &[
     ("capture duplicates", |s| count(s.capture_duplicates)),
     ("ambiguous", |s| count(s.ambiguous)),
     ("PSNs never seen", |s| count(s.gap_psns)),
-    ("lost upstream", |s| none(bounds(s.losses.upstream))),
-    ("lost downstream", |s| none(bounds(s.losses.downstream))),
-    ("lost on the ACK path", |s| none(bounds(s.losses.ack_path))),
+    ("losses", |s| count(s.loss_episodes.total())),
+    ("  before the tap", |s| count(s.loss_episodes.upstream)),
+    ("  after the tap", |s| count(s.loss_episodes.downstream)),
+    ("  of an ACK", |s| count(s.loss_episodes.ack_path)),
+    ("  not known where", |s| count(s.loss_episodes.unknown)),
+    ("packets lost upstream", |s| none(bounds(s.losses.upstream))),
+    ("  downstream", |s| none(bounds(s.losses.downstream))),
+    ("  on the ACK path", |s| none(bounds(s.losses.ack_path))),
+    ("  not known where", |s| none(bounds(s.losses.unknown))),
     ("corrupted", |s| none(bounds(s.losses.corrupt))),
     ("trimmed by switches", |s| s.losses.trimmed.map_or_else(String::new, |lost| none(bounds(Some(lost))))),
     ("missed by the capture", |s| none(bounds(s.losses.capture))),
@@ -328,13 +334,13 @@ fn episodes(report: &View<'_>, index: usize, options: &Options, page: &mut Page<
     if all.is_empty() {
         return Ok(());
     }
-    let mut head = vec!["episode", "cause", "where", "lost PSN", "frame", "NAK"];
+    let mut head = vec!["episode", "cause", "where", "sure", "lost PSN", "frame", "NAK"];
     head.extend(["resent from", "packets", "needless", "took"]);
     let has_rates = all.iter().any(|e| e.goodput_before_bps.or(e.goodput_after_bps).is_some());
     if has_rates {
         head.extend(["goodput before", "after"]);
     }
-    let mut table = page.table(&head, &[0, 1, 2]);
+    let mut table = page.table(&head, &[0, 1, 2, 3]);
     let (shown, left) = limit(all.len(), options.top);
     let frame = |frame: Option<u64>| frame.map_or(String::new(), |n| n.to_string());
     for e in &all[..shown] {
@@ -344,6 +350,7 @@ fn episodes(report: &View<'_>, index: usize, options: &Options, page: &mut Page<
             e.space.words().to_owned(),
             e.trigger.words().to_owned(),
             e.location.words().to_owned(),
+            e.sure().to_owned(),
             e.lost_psn.to_string(),
             frame(e.original_frame),
             frame(e.nak_frame),

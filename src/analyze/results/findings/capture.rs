@@ -103,6 +103,7 @@ pub(super) fn slow(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Se
         let affected = |(slow, share): &(&SlowFlow, TimeShare)| Affected {
             flow: slow.flow,
             count: [1, 1],
+            loss_episodes: None,
             time_lost_ns: Some(share.ns),
         };
         say(Seen {

@@ -9,6 +9,8 @@ use crate::report::{Affected, Bounds};
 pub(super) struct Case {
     pub(super) at: u32,
     pub(super) count: Bounds,
+    /// Losses with which these packets were lost; `None` where it is no finding about losses.
+    pub(super) losses: Option<u64>,
     /// Nanoseconds; 0 where that is not known.
     pub(super) time_lost: u64,
     /// When its first episode began, and its last one; `None` where there are none.
@@ -23,6 +25,6 @@ impl Case {
 
     pub(super) fn affected(&self) -> Affected {
         let time_lost_ns = Some(self.time_lost).filter(|&ns| ns > 0);
-        Affected { flow: self.at as usize, count: self.count, time_lost_ns }
+        Affected { flow: self.at as usize, count: self.count, loss_episodes: self.losses, time_lost_ns }
     }
 }

@@ -11,8 +11,8 @@ use crate::{
         track::{class::Place, request::Episode},
     },
     report::{
-        self, Bounds, Reordering, Stream, Triggers,
-        units::{count as number, duration},
+        self, Bounds, LossEpisodes, Reordering, Stream, Triggers,
+        units::{count as number, duration, losses},
     },
 };
 
@@ -23,7 +23,9 @@ pub(super) struct FlowRule {
     pub(super) traffic: Traffic,
     /// How often it happened, at least and at most. It reads counts only, since it is called for every flow.
     pub(super) count: fn(&report::Flow) -> Option<Bounds>,
-    /// What several flows do, after "7 of 8 flows to 10.0.0.2"; `#` stands for the count.
+    /// How often packets were lost, where it counts packets that were.
+    pub(super) losses: Option<fn(&report::Flow) -> u64>,
+    /// What several flows do, after "7 of 8 flows to 10.0.0.2"; `#` stands for the count, of losses as [`losses`] writes it.
     pub(super) many: &'static str,
     /// What one flow does, after its name, and frames that show it.
     pub(super) one: fn(&Subject<'_>, Bounds) -> (String, Vec<u64>),
@@ -99,7 +101,7 @@ impl<'a> Subject<'a> {
 
 /// The episodes of a flow that are of this kind, by time.
 pub(super) fn episodes<'a>(at: usize, index: &Index<'a>, is_mine: fn(&Episode) -> bool) -> Vec<&'a Episode> {
-    let mut mine: Vec<_> = index.episodes_at(at).iter().filter(|episode| is_mine(episode)).collect();
+    let mut mine: Vec<_> = index.episodes_at(at).filter(|episode| is_mine(episode)).collect();
     mine.sort_by_key(|episode| (episode.start, episode.first_frame));
     mine
 }
@@ -134,7 +136,8 @@ pub(super) fn unexplained(flow: &report::Flow) -> Option<Bounds> {
     let lost = |stream: &Stream| {
         let losses = &stream.losses;
         let at_tap = [losses.corrupt, losses.trimmed, losses.capture];
-        let all = [losses.upstream, losses.downstream, losses.ack_path].into_iter().chain(at_tap);
+        let on_path = [losses.upstream, losses.downstream, losses.ack_path, losses.unknown];
+        let all = on_path.into_iter().chain(at_tap);
         all.flatten().any(|[least, _]| least > 0)
     };
     let report::Flow { requests, responses, .. } = flow;
@@ -158,6 +161,11 @@ pub(super) fn is_upstream(episode: &Episode) -> bool {
 
 pub(super) fn is_corrupt(episode: &Episode) -> bool {
     episode.place == Some(Place::Corrupt)
+}
+
+/// A NAK or a repeated READ proves it, and the capture lost packets itself.
+pub(super) fn is_upstream_perhaps(episode: &Episode) -> bool {
+    episode.place == Some(Place::Upstream) && !episode.certain
 }
 
 pub(super) fn is_trimmed(episode: &Episode) -> bool {
@@ -185,10 +193,16 @@ pub(super) fn refusal(_: &Subject<'_>, count: Bounds, what: &str) -> (String, Ve
     (format!(" refuses requests: {naks} with {what}, which ends the connection"), Vec::new())
 }
 
+/// Losses at a place, of requests and READ responses.
+pub(super) fn episodes_of(flow: &report::Flow, of: fn(&LossEpisodes) -> u64) -> u64 {
+    of(&flow.requests.loss_episodes) + of(&flow.responses.loss_episodes)
+}
+
 pub(super) fn loss(
     subject: &Subject<'_>,
     count: Bounds,
     place: &str,
+    of: fn(&LossEpisodes) -> u64,
     is_mine: fn(&Episode) -> bool,
 ) -> (String, Vec<u64>) {
     let episodes = subject.episodes(is_mine);
@@ -201,8 +215,12 @@ pub(super) fn loss(
         format!("; first {nak}retransmitted {packets} from frame {}{recovered}", first.first_frame)
     });
     let frames = episodes.iter().flat_map(|e| e.nak_frame.into_iter().chain([e.first_frame]));
-    let what = if subject.counts.requests.packets == 0 { "READ response" } else { "packet" };
-    (format!(" lost {} {place}{detail}", counted(count, what)), frames.collect())
+    let losses = losses(episodes_of(subject.counts, of), place, count);
+    (format!(" had {losses}{detail}"), frames.collect())
+}
+
+pub(super) fn trimming(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {
+    (format!(" had {} trimmed by switches before the tap", counted(count, "packet")), Vec::new())
 }
 
 pub(super) fn corruption(_: &Subject<'_>, count: Bounds) -> (String, Vec<u64>) {

@@ -7,7 +7,12 @@ use crate::report::{
 };
 
 /// What this capture can prove, and what it cannot.
-pub(super) fn limitations(head: &Head, sums: &Sums, is_cut_into_messages: bool) -> Vec<String> {
+pub(super) fn limitations(
+    head: &Head,
+    sums: &Sums,
+    is_cut_into_messages: bool,
+    leaves_out: bool,
+) -> Vec<String> {
     let capture = &head.capture;
     let mut limitations = Vec::new();
     let (paired, all) = (sums.paired, sums.reliable);
@@ -17,6 +22,9 @@ pub(super) fn limitations(head: &Head, sums: &Sums, is_cut_into_messages: bool) 
             n if n == all => "Both directions of every connection.".to_owned(),
             n => format!("Both directions of {n} of {all} flows: of the others, no loss after the tap and no latency can be shown."),
         });
+    }
+    if leaves_out && paired < all {
+        limitations.push("A filter left frames out, perhaps the other direction of these flows.".to_owned());
     }
     if let Some(n) = capture.learned.one_in {
         limitations.push(format!(

@@ -146,10 +146,21 @@ macro_rules! rule {
     ($rule:path) => {
         Rule::Capture($rule)
     };
+    ($traffic:ident, $time:expr, $many:literal losses $losses:expr, $count:expr, $one:expr) => {
+        Rule::Flow(FlowRule {
+            traffic: Traffic::$traffic,
+            count: $count,
+            losses: Some(|flow| flow::episodes_of(flow, $losses)),
+            many: $many,
+            one: $one,
+            time: $time,
+        })
+    };
     ($traffic:ident, $time:expr, $many:literal, $count:expr, $one:expr) => {
         Rule::Flow(FlowRule {
             traffic: Traffic::$traffic,
             count: $count,
+            losses: None,
             many: $many,
             one: $one,
             time: $time,
@@ -190,16 +201,23 @@ pub static FINDINGS: &[FindingKind] = findings! {
     "loss.downstream" Error [BothDirections]
         "Packets passed the tap and did not reach their destination."
         "check the drop counters between the tap and the destination, its NIC included"
-        FlowsInTrouble(Data, Of(flow::is_downstream), "lost # packets after the tap",
+        FlowsInTrouble(Data, Of(flow::is_downstream), "had # after the tap" losses |at| at.downstream,
             |flow| flow::both(flow, |stream| stream.losses.downstream),
-            |subject, count| flow::loss(subject, count, "after the tap", flow::is_downstream));
+            |subject, count| flow::loss(subject, count, " after the tap", |at| at.downstream, flow::is_downstream));
 
     "loss.upstream" Error [BothDirections]
         "Packets were lost before they reached the tap."
         "check the drop counters between the source and the tap, the source's NIC included"
-        FlowsInTrouble(Data, Of(flow::is_upstream), "lost # packets before the tap",
+        FlowsInTrouble(Data, Of(flow::is_upstream), "had # before the tap" losses |at| at.upstream,
             |flow| flow::both(flow, |stream| stream.losses.upstream),
-            |subject, count| flow::loss(subject, count, "before the tap", flow::is_upstream));
+            |subject, count| flow::loss(subject, count, " before the tap", |at| at.upstream, flow::is_upstream));
+
+    "loss.unknown" Error [BothDirections]
+        "Packets were lost on the network, as NAKs and repeated READs prove, and the capture does not show where: it lost packets itself."
+        "capture without losses (a snap length, larger buffers, more bandwidth for the mirror), and at both ends: two taps show where packets are lost"
+        FlowsInTrouble(Data, Of(flow::is_upstream_perhaps), "had # on the network" losses |at| at.upstream,
+            |flow| flow::both(flow, |stream| stream.losses.unknown),
+            |subject, count| flow::loss(subject, count, " on the network", |at| at.upstream, flow::is_upstream_perhaps));
 
     "corrupt" Error [Icrc]
         "Packets have a wrong ICRC or IP checksum: they were corrupted before the tap."
@@ -250,7 +268,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "find the switch that trims, by its drop and trim counters: check that queue, and the traffic into it"
         FlowsInTrouble(All, Of(flow::is_trimmed), "had # packets trimmed by switches",
             |flow| flow::both(flow, |stream| stream.losses.trimmed),
-            |subject, count| flow::loss(subject, count, "to trimming before the tap", flow::is_trimmed));
+            flow::trimming);
 
     "timeout" Warning []
         "A requester retransmitted packets because no acknowledgement came in time."
@@ -268,7 +286,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
 
     "retransmit.unexplained" Warning []
         "Packets were retransmitted, and the capture does not prove what was lost, or where."
-        "capture both directions, and at both ends: two taps show where packets are lost"
+        "capture at both ends: two taps show where packets are lost"
         FlowsInTrouble(Data, Of(flow::is_unexplained), "retransmitted # packets; the capture does not prove what was lost",
             flow::unexplained,
             flow::resent);
@@ -390,7 +408,7 @@ pub static FINDINGS: &[FindingKind] = findings! {
 
     "ambiguous" Note []
         "Packets were either late or retransmitted: the capture does not tell which."
-        "capture the other direction too"
+        "capture at the sender: there no packet is late"
         FlowsInTrouble(All, Unknown, "have # packets that were either late or retransmitted",
             |flow| flow::exactly(flow.requests.ambiguous + flow.responses.ambiguous),
             flow::ambiguous);

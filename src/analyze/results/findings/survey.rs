@@ -10,13 +10,12 @@ use super::{
     flow::{self, FlowRule, Subject, Time},
     limitations,
     sums::Sums,
-    words::bounds,
 };
 use crate::{
     analyze::{results::lists::Index, table::flow::Flow},
     report::{
         self, Bounds, Cause, Confidence, Finding, Head,
-        units::{count, duration},
+        units::{between, count, duration, losses},
     },
 };
 
@@ -62,7 +61,8 @@ impl Survey {
                 && (kind.scope == Scope::AllFlows || !is_quiet)
                 && rule.concerns(flow, kind.needs)
             {
-                cases.push(case(at, count, rule, index));
+                let losses = rule.losses.map(|losses| losses(counts));
+                cases.push(case(at, (count, losses), rule, index));
                 if cases.len() == 2 * MAX_CASES {
                     keep_heaviest(cases);
                 }
@@ -73,7 +73,8 @@ impl Survey {
     /// Writes the findings, and the limitations of the capture.
     pub(crate) fn finish(self, index: &Index<'_>, head: &mut Head) {
         self.sums.learned(&mut head.capture.learned);
-        head.capture.limitations = limitations::limitations(head, &self.sums, self.is_cut_into_messages);
+        head.capture.limitations =
+            limitations::limitations(head, &self.sums, self.is_cut_into_messages, index.leaves_out);
         let Survey { cases, sums, .. } = self;
         let evidence = Evidence { head, sums: &sums };
         let mut all = Vec::new();
@@ -168,8 +169,8 @@ fn keep_heaviest(cases: &mut Vec<Case>) {
     cases.truncate(MAX_CASES);
 }
 
-fn case(at: usize, count: Bounds, rule: &FlowRule, index: &Index<'_>) -> Case {
-    let mut case = Case { at: at as u32, count, time_lost: 0, between: None };
+fn case(at: usize, (count, losses): (Bounds, Option<u64>), rule: &FlowRule, index: &Index<'_>) -> Case {
+    let mut case = Case { at: at as u32, count, losses, time_lost: 0, between: None };
     let Time::Of(is_mine) = rule.time else { return case };
     let mut until = i64::MIN;
     for episode in flow::episodes(at, index, is_mine) {
@@ -198,14 +199,34 @@ fn of_one(kind: &FindingKind, rule: &FlowRule, case: &Case, index: &Index<'_>) -
     let (text, mut frames) = (rule.one)(&subject, case.count);
     frames.truncate(MAX_FRAMES);
     let affected = case.affected();
+    let mut one = finding(kind, subject.name() + &text);
+    one.next = other_direction(kind, std::slice::from_ref(case), index)
+        .map_or_else(String::new, |more| more + "; ")
+        + &one.next;
     Finding {
         frames,
         flow: Some(at),
         flows: vec![affected],
         flow_count: 1,
         time_lost_ns: affected.time_lost_ns,
-        ..finding(kind, subject.name() + &text)
+        ..one
     }
+}
+
+/// Advice for findings that the other direction of the connections would explain, where it is missing.
+fn other_direction(kind: &FindingKind, cases: &[Case], index: &Index<'_>) -> Option<String> {
+    let is_explained_by_it = matches!(kind.id, "retransmit.unexplained" | "ambiguous");
+    let is_missing = |case: &Case| {
+        let flow = index.flow(case.at as usize);
+        flow.service.is_reliable() && flow.evidence == 0
+    };
+    if !is_explained_by_it || !cases.iter().any(is_missing) {
+        return None;
+    }
+    Some(match index.leaves_out {
+        true => "the other direction is missing: let --filter keep it, or capture it too".to_owned(),
+        false => "capture the other direction too".to_owned(),
+    })
 }
 
 /// Several flows of one kind: those of a group, which share a cause, or so many that have nothing in common.
@@ -224,7 +245,16 @@ fn of_several(
         Share { affected, all } => format!("{} of {}", count(affected), count(all)),
     };
     let group = common.map_or_else(String::new, |common| common.group.words());
-    let mut text = format!("{several} flows{group} together {}", rule.many.replace('#', &bounds(sum(cases))));
+    let happened = match rule.losses {
+        Some(_) => {
+            // "had # after the tap": the packets stand behind the place.
+            let episodes = cases.iter().filter_map(|case| case.losses).sum();
+            let (before, place) = rule.many.split_once('#').unwrap_or((rule.many, ""));
+            format!("{before}{}", losses(episodes, place, sum(cases)))
+        }
+        None => rule.many.replace('#', &between(sum(cases))),
+    };
+    let mut text = format!("{several} flows{group} together {happened}");
     let time = cases.iter().fold(0u64, |time, case| time.saturating_add(case.time_lost));
     if time > 0 {
         text += &format!("; time lost: {} in sum", duration(time));
@@ -249,6 +279,7 @@ fn of_several(
         (cause.first_ns, cause.last_ns) = (Some(between[0]), Some(between[1]));
     }
     let worst = cases.first().map(|case| of_one(kind, rule, case, index)).unwrap_or_default();
+    suspects.extend(other_direction(kind, cases, index));
     suspects.push(kind.next.to_owned());
     Finding {
         next: suspects.join("; "),

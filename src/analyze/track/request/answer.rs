@@ -186,30 +186,43 @@ impl Requests {
         let hi = self.seq.hi;
         let outcome = self.responder.nakked(x, response.time);
         let mut downstream = false;
-        // Packets after the missing one may have been lost downstream too: a responder sends only one NAK.
-        self.counts.lost(Place::Downstream, 0, self.responder.sent_since(x).saturating_sub(1));
+        // Packets after the missing one may have been lost downstream too, all but the one that made the responder send its only NAK.
+        let behind = self.packets_in(x + 1..self.responder.reached().max(x + 1)).saturating_sub(1);
         let mut cause_time = None;
         match outcome {
             // It lies before the first packet seen: the tap cannot have seen it.
-            _ if x < self.seq.base => self.counts.lost(Place::Upstream, 0, 1),
+            _ if x < self.seq.base => {
+                self.counts.lost(Place::Upstream, 0, 1);
+                self.counts.lost(Place::Downstream, 0, behind);
+            }
             Nakked::Expected { since } => {
                 cause_time = Some(since);
                 let is_again = x < hi && self.seq.rare.holes.get(x).is_none();
                 self.trouble.skipped_asked += is_again as u64;
+                self.counts.lost(Place::Downstream, 0, behind);
             }
-            Nakked::Again => {}
+            // The responder keeps early packets, and was known to expect this one.
+            Nakked::Unseen if self.has_passed_since_asked(x) => {
+                downstream = true;
+                let most = self.packets_in(x..hi).saturating_sub(1);
+                self.lost_behind(x, most.max(1), response.time);
+            }
+            Nakked::Again => self.counts.lost(Place::Downstream, 0, 1 + behind),
             Nakked::Ahead if x < hi && self.seq.rare.holes.get(x).is_none() => {
                 // The tap saw the packet, and the responder has more than the model: it keeps early packets.
                 downstream = true;
-                self.lost_behind(x, hi - x, response.time);
+                let most = self.packets_in(x..hi).saturating_sub(1);
+                self.lost_behind(x, most.max(1), response.time);
             }
-            Nakked::Downstream { sent_since } => {
+            Nakked::Downstream { reached } => {
                 downstream = true;
-                self.lost_behind(x, sent_since.max(1), response.time);
+                let most = self.packets_in(x..reached).saturating_sub(1);
+                self.lost_behind(x, most.max(1), response.time);
             }
             Nakked::Ahead | Nakked::Unseen => {
                 let unseen = x.saturating_sub(hi);
                 self.counts.lost(Place::Capture, 0, unseen.max(1));
+                self.counts.lost(Place::Downstream, 0, behind);
             }
         }
         if let Some(since) = cause_time {

@@ -12,6 +12,8 @@ use crate::{
             copies::{Repetitions, is_coarse},
             history::History,
             on_demand::quiet,
+            response::DataLoss,
+            ring::{RETRANSMITTED, SENT_AGAIN},
             sequence::SHORTEST_TIMER_NS,
             step::{Resolved, Step},
         },
@@ -43,8 +45,12 @@ pub(crate) struct NotReady {
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Episode {
     pub(crate) trigger: Trigger,
+    /// Where the packet was lost; `None` if that is not known.
     pub(crate) place: Option<Place>,
+    /// The place is proved.
     pub(crate) certain: bool,
+    /// What was lost is the response of a READ that is requested again: a packet of the opposite flow.
+    pub(crate) is_of_data: bool,
     pub(crate) x: u64,
     pub(crate) original_frame: Option<u64>,
     pub(crate) original_time: Option<i64>,
@@ -107,6 +113,10 @@ pub(crate) struct Trouble {
     pub(crate) lost_behind: Option<LostBehind>,
     pub(crate) lost_behind_sure: u32,
     pub(crate) late_behind: u32,
+    /// PSNs among those that passes left out that no packet of theirs has: they are of READ responses.
+    pub(super) skipped_responses: u64,
+    /// Packets that a NAK asked for, and that surely were not recorded before.
+    pub(super) asked_unseen: u32,
     /// Repetitions that passes left out, those of them that came late, and those that the responder asked for.
     pub(crate) skipped: u64,
     pub(crate) skipped_late: u64,
@@ -143,22 +153,32 @@ impl Requests {
             let naks = self.trouble.get().map(|trouble| [trouble.asked, trouble.asked_before]);
             let is_of = |nak: &Asked| nak.x == fill.x && nak.time <= fill.time;
             let asked = naks.into_iter().flatten().flatten().any(|nak| is_of(&nak));
-            // The receiver lacked this one. It drops those after it, which come again too: they may be missing only here.
-            let is_sure = asked || fill.timed_out || verdict.evidence == Evidence::Nak;
+            // A sender sends in order: what comes again, and was passed over, had been sent.
+            let is_sure = asked || fill.timed_out || verdict.in_pass || verdict.evidence == Evidence::Nak;
             // In the first round trip of a capture, packets come that were sent before it, and prove nothing.
             let waited = fill.time - fill.hole_time;
             let round_trip = self.rtt_min.map_or(waited, |rtt| waited.min(rtt.into()));
             let is_sure = is_sure && fill.hole_time - self.seq.start_time > round_trip;
             verdict.count(&mut self.counts, is_sure as u64, (is_again && flaw.is_none()) as u64);
+            if is_again {
+                // It may have been sent again before, and lost again.
+                let asked =
+                    naks.into_iter().flatten().flatten().find(is_of).map_or(fill.hole_time, |nak| nak.time);
+                let most = self.timers_in(fill.time - asked, 1, config);
+                self.counts.lost(Place::Upstream, 0, most);
+            }
             match verdict.class {
                 Class::Retransmission => {
+                    if asked && is_sure && flaw.is_none() {
+                        self.trouble.asked_unseen += 1;
+                    }
                     if verdict.went_back || fill.timed_out || asked || self.open_episode().is_none() {
                         self.begin(
                             (fill.x, fill.end),
                             (fill.hole_time, fill.time),
                             fill.frame,
                             None,
-                            Some(place),
+                            Some((place, is_sure || flaw.is_some())),
                             config,
                         );
                     }
@@ -194,9 +214,9 @@ impl Requests {
         History { trigger: episode.trigger, asked: episode.nak_frame, lost, is_behind, ..history }
     }
 
-    /// A retransmission.
+    /// A retransmission, after a silence of so many nanoseconds.
     #[cold]
-    pub(crate) fn again(&mut self, request: &Request, step: &Step, config: &TrackConfig) {
+    pub(crate) fn again(&mut self, request: &Request, step: &Step, silent: i64, config: &TrackConfig) {
         let p = &request.packet;
         let x = step.x;
         let end = x + p.n as u64;
@@ -209,9 +229,8 @@ impl Requests {
         if step.unseen > 0 {
             self.counts.lost(Place::Upstream, 0, step.unseen);
         } else if step.went_back {
-            // The end of the burst may have been lost upstream: at most as many PSNs as were ever outstanding.
-            let room = self.reach.saturating_sub(self.seq.hi.saturating_sub(self.una));
-            self.counts.lost(Place::Upstream, 0, room.min(1 << 16));
+            let most = self.sent_unseen(x, silent, config);
+            self.counts.lost(Place::Upstream, 0, most);
         }
         if let Some(lost) = self.trouble.get_mut().and_then(|trouble| trouble.lost_behind.as_mut())
             && lost.x == x
@@ -257,7 +276,11 @@ impl Requests {
         // In the first round trip of a capture, packets come that were sent before it, and prove nothing.
         let seen = self.seq.ring.get(x).map_or(self.seq.start_time, |sent| sent.time);
         let round_trip = self.rtt_min.map_or(time - seen, |rtt| (time - seen).min(rtt.into()));
-        if seen - self.seq.start_time <= round_trip {
+        // What was repeated sooner than an answer can come back is not what the responder lacked.
+        let is_repeated =
+            self.seq.ring.get(x).is_some_and(|sent| sent.flags & (SENT_AGAIN | RETRANSMITTED) != 0);
+        let is_too_soon = is_repeated && self.rtt_min.is_some_and(|rtt| time - seen < i64::from(rtt) * 3 / 4);
+        if seen - self.seq.start_time <= round_trip || is_too_soon {
             return self.counts.lost(Place::Downstream, 0, most);
         }
         self.trouble.lost_behind = Some(LostBehind { x, most, resent: None });
@@ -267,14 +290,59 @@ impl Requests {
     pub(crate) fn judge_lost_behind(&mut self, una: u64, time: i64) {
         let Some(lost) = self.trouble.lost_behind.filter(|lost| una > lost.x) else { return };
         self.trouble.lost_behind = None;
-        // It was acknowledged before it was retransmitted, or sooner than a round trip after that: it had only been late.
+        // It was acknowledged before it was retransmitted, or much sooner than a round trip after that: it had only been late.
         let late = match lost.resent {
             None => true,
-            Some(resent) => self.rtt_min.is_some_and(|rtt| time - resent < rtt as i64),
+            Some(resent) => self.rtt_min.is_some_and(|rtt| time - resent < i64::from(rtt) * 3 / 4),
         };
         self.trouble.late_behind += late as u32;
-        self.trouble.lost_behind_sure += !late as u32;
-        self.counts.lost(Place::Downstream, !late as u64, lost.most);
+        let is_sure = !late && lost.most >= self.overtaking();
+        self.trouble.lost_behind_sure += is_sure as u32;
+        self.counts.lost(Place::Downstream, is_sure as u64, lost.most);
+        self.now_known(
+            lost.x,
+            Place::Downstream,
+            if late { (Place::None, false) } else { (Place::Downstream, is_sure) },
+        );
+    }
+
+    /// Whether the tap saw this packet after the last NAK for it, if there was one.
+    pub(super) fn has_passed_since_asked(&self, x: u64) -> bool {
+        let asked = self.trouble.get().map(|trouble| [trouble.asked, trouble.asked_before]);
+        let asked = asked.into_iter().flatten().flatten().filter(|nak| nak.x == x).map(|nak| nak.time).max();
+        let sent = self.seq.ring.get(x).filter(|_| x < self.seq.hi && self.seq.rare.holes.get(x).is_none());
+        sent.is_some_and(|sent| asked.is_none_or(|asked| sent.time > asked))
+    }
+
+    /// So many packets behind a missing one show that it was lost: had it only been late, one of them would have come after it, and been
+    /// asked for instead. One, unless the network reorders.
+    fn overtaking(&self) -> u64 {
+        /// Where packets are overtaken behind the tap, nobody knows by how many.
+        const MANY: u64 = 16;
+        let is_late_behind = self.trouble.get().is_some_and(|trouble| trouble.late_behind > 0);
+        match u64::from(self.counts.trouble().max_extent) {
+            0 if !is_late_behind => 1,
+            extent => (2 * extent).max(MANY),
+        }
+    }
+
+    /// More is known of the loss of the packet `x`, which seemed to be lost at this place: where it was lost, and whether that is proved.
+    pub(super) fn now_known(&mut self, x: u64, seemed: Place, (place, certain): (Place, bool)) {
+        let Some(more) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else { return };
+        let is_it = |episode: &&mut Episode| episode.x == x && episode.place.unwrap_or_default() == seemed;
+        let Some(episode) = more.episodes.iter_mut().rev().find(is_it) else { return };
+        self.counts.no_episode(seemed, episode.certain);
+        self.counts.episode(place, certain);
+        (episode.place, episode.certain) = (Some(place), certain);
+    }
+
+    /// The READ that was just sent again had been sent again because its response was lost.
+    pub(crate) fn lost_data(&mut self, &DataLoss { place, is_sure, sent }: &DataLoss) {
+        let Some(more) = self.more.as_mut().and_then(|more| more.recovery.get_mut()) else { return };
+        let Some(episode) = more.episodes.last_mut() else { return };
+        self.counts.no_episode(episode.place.unwrap_or_default(), episode.certain);
+        (episode.place, episode.certain, episode.is_of_data) = (Some(place), is_sure, true);
+        (episode.original_time, episode.original_frame) = sent.unzip();
     }
 
     /// The sender went back to `x`, which it had sent before. Finds the trigger, and counts losses.
@@ -284,9 +352,10 @@ impl Requests {
         (sent, time): (i64, i64),
         frame: u64,
         before: Option<(i64, u32)>,
-        place: Option<Place>,
+        lost: Option<(Place, bool)>,
         config: &TrackConfig,
     ) {
+        let (place, certain) = lost.map_or((None, false), |(place, certain)| (Some(place), certain));
         let trouble = &mut *self.trouble;
         let asked = trouble.asked.take_if(|nak| x >= nak.x && x <= nak.hi.max(nak.x) && nak.time <= time);
         let asked = asked.or_else(|| trouble.asked_before.take_if(|nak| nak.x == x && nak.time <= time));
@@ -317,7 +386,8 @@ impl Requests {
         let mut episode = Episode {
             trigger,
             place,
-            certain: place.is_some(),
+            certain,
+            is_of_data: false,
             x,
             original_frame: before.map(|(_, frame)| frame as u64),
             original_time: before.map(|(sent, _)| sent),
@@ -340,12 +410,21 @@ impl Requests {
                 if let Some(nak) = asked {
                     let reaction = (time - nak.time).max(0) as u64;
                     self.more().recovery_mut().nak_reaction.add(reaction);
-                    if nak.downstream {
-                        (episode.place, episode.certain) = (Some(Place::Downstream), true);
+                    match before {
+                        // The acknowledgements to come tell whether it was only late.
+                        _ if nak.downstream && nak.x == x => episode.place = Some(Place::Downstream),
+                        // It came after the packet that made the responder ask.
+                        Some((sent, _))
+                            if nak.x == x && nak.cause_time.is_some_and(|since| since <= sent) =>
+                        {
+                            episode.place = Some(Place::None);
+                        }
+                        _ => {}
                     }
                 }
             }
             Trigger::Rnr => {
+                episode.place = Some(Place::None);
                 if let Some(rnr) = not_ready {
                     let waited = (time - rnr.time).max(0) as u64;
                     let recovery = self.more().recovery_mut();
@@ -364,6 +443,7 @@ impl Requests {
                 if end <= self.una {
                     // Its acknowledgement had passed the tap: it was lost later, or came too late for the timer.
                     self.counts.lost(Place::AckPath, 0, 1);
+                    episode.place = Some(Place::AckPath);
                 } else {
                     self.suspect(x, end, time);
                 }
@@ -375,6 +455,7 @@ impl Requests {
             }
         }
         self.is_recovering = true;
+        self.counts.episode(episode.place.unwrap_or_default(), episode.certain);
         self.more().recovery_mut().keep_episode(episode);
     }
 
@@ -401,8 +482,10 @@ impl Requests {
     pub(crate) fn judge_suspect(&mut self) {
         let Some(suspect) = self.trouble.get_mut().and_then(|trouble| trouble.suspect.take()) else { return };
         // Two acknowledgements of two transmissions: both had arrived.
-        if suspect.acks < 2 {
-            let outstanding = self.seq.hi.saturating_sub(suspect.x).max(1);
+        if suspect.acks >= 2 {
+            self.now_known(suspect.x, Place::Unknown, (Place::AckPath, false));
+        } else {
+            let outstanding = self.packets_in(suspect.x..self.seq.hi).max(1);
             self.counts.lost(Place::Downstream, 0, outstanding);
             self.counts.lost(Place::AckPath, 0, 1);
         }
@@ -417,6 +500,7 @@ impl Requests {
         if soon || x >= self.seq.cur && self.seq.recovery_mode() == report::RecoveryMode::GoBackN {
             self.trouble.suspect = None;
             self.counts.lost(Place::AckPath, 0, 1);
+            self.now_known(suspect.x, Place::Unknown, (Place::AckPath, false));
         } else {
             self.judge_suspect();
         }

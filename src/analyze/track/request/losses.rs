@@ -1,0 +1,287 @@
+//! How many packets were lost, and where: what is proved, and what is possible.
+
+use std::ops::Range;
+
+use super::{Requests, TrackConfig, answer::START_NS, reads::Read};
+use crate::{
+    analyze::{
+        model::{Class, Trigger},
+        track::{
+            class::{Evidence, Place},
+            step::Step,
+        },
+    },
+    report,
+    wire::Psn,
+};
+
+/// What is possible while packets come.
+impl Requests {
+    /// Of the PSNs that a pass left out, some are of responses: no packet is missing for them.
+    pub(super) fn leave_out_responses(&mut self, step: &mut Step) {
+        let psns = step.left_out.end - step.left_out.start;
+        let responses = psns - self.packets_in(step.left_out.clone());
+        match step.is_dropped {
+            true => step.unseen = step.unseen.saturating_sub(responses),
+            false => self.trouble.skipped_responses += responses,
+        }
+    }
+
+    /// The most request packets that these PSNs, none of which was seen, are of.
+    fn most_packets(&self, psns: u64) -> u64 {
+        // Only READs and atomics, as it seems.
+        let reads = self.reads.get().filter(|_| self.goodput == 0);
+        let shortest = reads.and_then(|reads| reads.list.iter().map(|read| read.end - read.first).min());
+        psns.div_ceil(shortest.unwrap_or(1).max(1))
+    }
+
+    /// The request packets that have these PSNs. A READ request is one packet: its other PSNs are of the response.
+    pub(super) fn packets_in(&self, psns: Range<u64>) -> u64 {
+        let all = psns.end.saturating_sub(psns.start);
+        let Some(reads) = self.reads.get().filter(|reads| !reads.in_disorder) else { return all };
+        let mut from = psns.start;
+        let of_responses = reads.list.iter().map(|read| {
+            let start = from.max(read.first + 1);
+            let end = read.end.min(psns.end);
+            from = from.max(end);
+            end.saturating_sub(start)
+        });
+        all.saturating_sub(of_responses.sum())
+    }
+
+    /// The sender went back to `x` after a silence of so many nanoseconds: the packets that it may have sent meanwhile, none of which the
+    /// tap saw. They are the end of the burst, and the first packets that it repeats. As many as were ever outstanding, at most, and
+    /// as fit into that time.
+    pub(super) fn sent_unseen(&self, x: u64, silent: i64, config: &TrackConfig) -> u64 {
+        /// Nobody sends more without an answer.
+        const MOST: u64 = 1 << 16;
+        let asked = self.trouble.get().and_then(|trouble| trouble.asked).filter(|asked| asked.x < x);
+        let repeated = asked.map_or(0, |asked| self.packets_in(asked.x..x));
+        let (hi, una) = (self.seq.hi, self.una);
+        let rest = match una {
+            0 => MOST,
+            _ => self.most_packets(self.reach.saturating_sub(hi.saturating_sub(una))),
+        };
+        // The timer may have expired before, and all that was sent then been lost.
+        let outstanding = if una == 0 { 1 } else { self.packets_in(una..hi.max(una)).max(1) };
+        let before = match asked {
+            None => self.timers_in(silent, outstanding, config).saturating_sub(1).saturating_mul(outstanding),
+            Some(_) => 0,
+        };
+        // The packet at hand takes its time, too.
+        let fit = self.pace().map_or(MOST, |pace| (silent.max(0) as u64 / pace).saturating_sub(1));
+        rest.saturating_add(repeated).saturating_add(before).min(fit).min(MOST)
+    }
+
+    /// How often a timer may have expired in this time, with so many packets outstanding.
+    pub(super) fn timers_in(&self, ns: i64, outstanding: u64, config: &TrackConfig) -> u64 {
+        /// IBTA's retry count has three bits.
+        const RETRIES: u64 = 7;
+        /// More are not all lost, unless the link is down.
+        const FEW: u64 = 4;
+        const SHORTEST_NS: u64 = 20_000;
+        let ns = ns.max(0) as u64;
+        let seen = self.more.as_ref().into_iter().flat_map(|more| &more.recovery().timeouts);
+        let shortest = seen.map(|timeout| timeout.waited_ns).min().map(|ns| ns / 4 * 3);
+        // Acknowledgements that wait for a packet to be sent again are no measure of a timer.
+        let guess = self.rtt_min.map_or(SHORTEST_NS, |rtt| (4 * u64::from(rtt)).max(SHORTEST_NS));
+        let is_known = config.ack_timeout_ns.is_some() || self.ack_timeout > 0;
+        let floor = if is_known { self.timeout_floor(config).max(0) as u64 } else { guess };
+        let timer = match shortest {
+            Some(shortest) => shortest.max(floor),
+            None if outstanding > FEW => ns,
+            None => floor,
+        };
+        (ns / timer.max(1)).min(RETRIES)
+    }
+
+    /// The shortest time from packet to packet of late, in nanoseconds, less a quarter: nobody sends faster than that. `None` where the
+    /// times of the capture do not tell.
+    fn pace(&self) -> Option<u64> {
+        const PACKETS: u64 = 64;
+        const STEPS: usize = 4;
+        let sent = |x| self.seq.ring.get(x).map(|sent| sent.time);
+        let first = self.seq.hi.saturating_sub(PACKETS).max(self.seq.base);
+        let packets: Vec<i64> = (first..self.seq.hi).filter_map(sent).collect();
+        let reads: Vec<i64> =
+            self.reads.get().into_iter().flat_map(|reads| &reads.list).map(|read| read.time).collect();
+        let of_packets =
+            packets.windows(STEPS + 1).filter_map(|few| Some((few.last()? - few.first()?) / STEPS as i64));
+        // Few READs are outstanding at a time.
+        let of_reads = reads.windows(2).filter_map(|two| Some(two.last()? - two.first()?));
+        let shortest = of_packets.chain(of_reads).filter(|&ns| ns >= 0).min()?;
+        u64::try_from(shortest - shortest / 4).ok().filter(|&ns| ns > 0)
+    }
+}
+
+/// What is known at the end.
+impl Requests {
+    pub(super) fn bound_losses(&mut self, config: &TrackConfig) {
+        self.bound_skipped(config);
+        self.bound_missing();
+        self.bound_unseen();
+        self.doubt(config);
+        self.bound_by_sent();
+    }
+
+    /// A sender that goes back repeats all packets. Repetitions that did not come were lost upstream, unless they were late.
+    fn bound_skipped(&mut self, config: &TrackConfig) {
+        let left = self.seq.rare.pass_holes_left;
+        let Some(trouble) = self.trouble.get() else { return self.counts.lost(Place::Upstream, 0, left) };
+        let skipped = (trouble.skipped + left).saturating_sub(trouble.skipped_responses);
+        let asked = trouble.skipped_asked.min(skipped.saturating_sub(trouble.skipped_late));
+        // A READ does not repeat responses that have arrived. If packets are late or recorded twice, or times are coarse, none of
+        // this is sure.
+        let is_tidy = self.counts.of(Class::LateOriginal) + self.counts.of(Class::CaptureDuplicate) == 0;
+        let is_sure = is_tidy
+            && !config.is_coarse
+            && self.seq.recovery_mode() == report::RecoveryMode::GoBackN
+            && self.reads.get().is_none();
+        self.counts.lost(Place::Upstream, if is_sure { asked } else { 0 }, skipped);
+    }
+
+    /// Packets that were acknowledged, and never seen, were missed by the capture. Those that are not acknowledged either may have
+    /// been lost.
+    fn bound_missing(&mut self) {
+        let una = self.una;
+        let (mut least, mut covered, mut open) = (0, 0, 0);
+        for hole in self.seq.rare.holes.iter() {
+            let psns = hole.end.min(una).saturating_sub(hole.start);
+            covered += self.most_packets(psns);
+            open += self.most_packets(hole.end.saturating_sub(hole.start.max(una)));
+            // What was sent before the capture began is not missing.
+            if hole.time - self.seq.start_time >= self.beginning() {
+                // A READ request of many PSNs is one packet.
+                least += if self.reads.get().is_some() { psns.min(1) } else { psns };
+            }
+        }
+        // Acknowledged PSNs beyond the highest one seen; the others are holes.
+        let beyond = if una > 0 { una.saturating_sub(self.seq.hi).min(self.acked_unseen) } else { 0 };
+        // A gap after a READ of unknown length may be the PSNs of its response.
+        let least = if self.has_cut_reads() { 0 } else { least + beyond };
+        self.counts.lost(Place::Capture, least, covered + open + beyond);
+        self.counts.lost(Place::Upstream, 0, open);
+    }
+
+    /// So long after the first packet, packets may come that were sent before the capture began: its first packet was sent again.
+    pub(super) fn beginning(&self) -> i64 {
+        match self.rtt_min {
+            Some(_) => self.thrice_rtt.min(START_NS),
+            None => START_NS,
+        }
+    }
+
+    pub(super) fn has_cut_reads(&self) -> bool {
+        self.reads.get().is_some_and(|reads| reads.any_cut)
+    }
+
+    /// Transmissions of PSNs that the tap had seen before.
+    fn seen_again(&self) -> u64 {
+        let of = |class, by| (class, by) == (Class::Retransmission, Evidence::SeenBefore);
+        self.counts.evidence().filter(|&(class, by, _)| of(class, by)).map(|(_, _, packets)| packets).sum()
+    }
+
+    /// What is lost after the tap, or whose acknowledgement is lost, is retransmitted after a timeout; which of the retransmitted packets
+    /// that were, nobody tells.
+    fn bound_unseen(&mut self) {
+        if self.counts.of(Class::Retransmission) == 0 {
+            return;
+        }
+        let triggers = &self.counts.trouble().triggers;
+        let [episodes, naks] = [triggers.iter().sum(), triggers[Trigger::Nak as usize]].map(u64::from);
+        let spurious = u64::from(self.counts.trouble().spurious);
+        self.counts.widen(Place::AckPath, episodes + spurious + self.acks_not_seen);
+        if episodes > naks {
+            self.counts.widen(Place::Downstream, self.seen_again());
+        }
+    }
+
+    /// What the flow and the capture are like makes some of it unsure.
+    fn doubt(&mut self, config: &TrackConfig) {
+        // Where packets that were only late caused NAKs, other NAKs may have this cause too and not show it.
+        if let Some(trouble) = self.trouble.get()
+            && trouble.late_behind.saturating_mul(8) > trouble.lost_behind_sure
+        {
+            self.none_is_proved(Place::Downstream);
+        }
+        // By the time alone, a packet that is late may have been retransmitted.
+        let by_time = self
+            .counts
+            .evidence()
+            .filter(|&(class, by, _)| (class, by) == (Class::LateOriginal, Evidence::Timer));
+        let by_time: u64 = by_time.map(|(_, _, packets)| packets).sum();
+        let timeouts = u64::from(self.counts.trouble().triggers[Trigger::Timeout as usize]);
+        self.counts.lost(Place::Upstream, 0, if by_time > 0 { by_time + timeouts } else { 0 });
+        let resent = self.counts.of(Class::Retransmission);
+        if config.is_sparse || self.seq.is_sparse() {
+            // Packets were sampled, or took other paths.
+            [Place::Upstream, Place::Downstream].into_iter().for_each(|place| self.none_is_proved(place));
+            return self.counts.nothing_sure(self.seq.hi - self.seq.base);
+        }
+        if config.is_coarse || self.has_cut_reads() {
+            self.none_is_proved(Place::Downstream);
+        }
+        if config.is_coarse {
+            self.none_is_proved(Place::Upstream);
+            self.counts.widen(Place::Downstream, resent);
+        }
+        if resent == 0 {
+            return;
+        }
+        let missed = self.missed();
+        if missed > 0 {
+            // What the capture missed may have been lost before, and what was lost may look missed. A NAK proves a loss, if not where.
+            let asked = self.trouble.get().map_or(0, |trouble| trouble.asked_unseen);
+            self.none_is_proved(Place::Upstream);
+            self.counts.lost(Place::Unknown, asked.into(), asked.into());
+            for place in [Place::Upstream, Place::Downstream] {
+                self.counts.lost(place, 0, missed);
+            }
+        } else if self.acks_seen == 0 && self.seq.rare.holes.psns() > 0 {
+            // Without acknowledgements, what was never seen may have been missed by the capture.
+            self.none_is_proved(Place::Upstream);
+        }
+    }
+
+    /// None of the losses at this place that counted as proved is.
+    fn none_is_proved(&mut self, place: Place) {
+        self.counts.doubt_all(place);
+        let recovery = self.more.as_mut().and_then(|more| more.recovery.get_mut());
+        for episode in recovery.into_iter().flat_map(|recovery| &mut recovery.episodes) {
+            if episode.place == Some(place) && !episode.is_of_data {
+                episode.certain = false;
+            }
+        }
+    }
+
+    /// What was lost behind the tap was sent again, or is not acknowledged: no more was lost there.
+    fn bound_by_sent(&mut self) {
+        if self.una == 0 || self.counts.of(Class::Resync) > 0 {
+            return;
+        }
+        let again =
+            self.seen_again() + self.counts.of(Class::LateOriginal) + self.counts.of(Class::Ambiguous);
+        let outstanding = self.packets_in(self.una..self.seq.hi.max(self.una));
+        let [_, missed] = self.counts.lost_at(Place::Capture).get();
+        self.counts.cap(Place::Downstream, again + outstanding + missed);
+    }
+
+    /// The READ that is requested with this PSN begins before it: its requester has the responses before it.
+    pub(crate) fn has_part_of(&self, psn: Psn) -> bool {
+        let x = self.seq.unwrap(psn);
+        let has = |read: &Read| read.first < x;
+        self.reads.get().and_then(|reads| reads.list.get(reads.place(x)?)).is_some_and(has)
+    }
+
+    /// Whether the network was seen to reorder packets of it, before the tap or behind it.
+    pub(crate) fn is_reordered(&self) -> bool {
+        self.counts.of(Class::LateOriginal) > 0
+            || self.trouble.get().is_some_and(|trouble| trouble.late_behind > 0)
+    }
+
+    /// The responses that READs from this PSN on may have.
+    pub(crate) fn responses_from(&self, psn: Psn) -> u64 {
+        let x = self.seq.unwrap(psn);
+        self.reads_from(x).map(|read| read.end.saturating_sub(read.first.max(x))).sum()
+    }
+}

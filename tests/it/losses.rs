@@ -1,0 +1,273 @@
+//! What was lost: losses that the capture shows, packets in bounds, and both the same wherever they are said.
+
+use rdmawire::{
+    analyze::{Analysis, Options},
+    capture::{Record, Time},
+    dissect::dissect,
+    report::{Bounds, Confidence, Flow, Location, Report, Space, Stream},
+    sim::{self, Run, Scenario},
+    wire::Ipv4,
+};
+use serde_json::{Value, json};
+
+use crate::{judge::parse_many, support::trace::Frame};
+
+fn run(text: &str) -> Run {
+    sim::run(&Scenario::parse(text).unwrap()).unwrap()
+}
+
+fn frames(run: &Run) -> Vec<Frame> {
+    let mut all = Vec::new();
+    let mut frames = run.frames(0);
+    while let Some(frame) = frames.next() {
+        let (time, link, wire_len) = (frame.time_ns, frame.link, frame.wire_len);
+        all.push(Frame { time, link, wire_len, bytes: frame.bytes.to_vec() });
+    }
+    all
+}
+
+fn analyze<'a>(frames: impl IntoIterator<Item = &'a Frame>) -> Report {
+    let mut analysis = Analysis::new(Options::default());
+    for Frame { time, link, wire_len, bytes } in frames {
+        let (time, link, wire_len) = (Time(*time), *link, *wire_len);
+        analysis.push(&Record { time, link, interface: 0, wire_len, frame: bytes });
+    }
+    analysis.finish()
+}
+
+fn spaces(flow: &Flow) -> [(&'static str, Space, &Stream); 2] {
+    [("requests", Space::Request, &flow.requests), ("responses", Space::Response, &flow.responses)]
+}
+
+/// At least and at most, of a number, of an object with both, or of nothing.
+fn range(truth: &Value) -> Option<Bounds> {
+    match truth.as_u64() {
+        Some(exact) => Some([exact; 2]),
+        None => Some([truth["least"].as_u64()?, truth["most"].as_u64()?]),
+    }
+}
+
+/// Every bound holds, in all scenarios; what the rows say of a flow's losses one by one is what its counts say.
+#[test]
+fn bounds_hold_and_episodes_add_up() {
+    let scenarios = parse_many(include_str!("../data/scenarios.txt")).unwrap();
+    let (mut wrong, mut checked, mut proved, mut truly) = (Vec::new(), 0, 0, 0);
+    for (name, scenario) in &scenarios {
+        for seed in 1..3 {
+            let run = sim::run(&Scenario { seed, ..scenario.clone() }).unwrap();
+            let expected = run.expect_of(0, &run.labels(0));
+            let report = analyze(&frames(&run));
+            for (at, flow) in report.flows.iter().enumerate() {
+                let key = json!([flow.src, flow.dst, flow.dest_qp, flow.epoch]);
+                let is_it =
+                    |one: &&Value| json!([one["src"], one["dst"], one["dest_qp"], one["epoch"]]) == key;
+                let Some(truth) = expected["flows"].as_array().unwrap().iter().find(is_it) else { continue };
+                for (word, space, stream) in spaces(flow) {
+                    let who = format!("{name}, seed {seed}: {key} {word}");
+                    adds_up(&report, (at, space), stream, &who);
+                    let losses = serde_json::to_value(stream.losses).unwrap();
+                    for (place, truth) in truth[word]["losses"].as_object().into_iter().flatten() {
+                        let (Some([least, most]), Some(said)) = (range(truth), losses[place].as_array())
+                        else {
+                            continue;
+                        };
+                        let [from, to] = [&said[0], &said[1]].map(|bound| bound.as_u64().unwrap());
+                        checked += 1;
+                        if from > most || to < least {
+                            wrong.push(format!("{who}: {place} is {truth}, and not in {from} to {to}"));
+                        }
+                        if matches!(place.as_str(), "upstream" | "downstream") {
+                            (proved, truly) = (proved + from, truly + most);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(checked > 1000, "{checked}");
+    // Of packets lost behind a missing one, a responder that goes back says nothing.
+    assert!(proved * 100 >= truly * 65, "{proved} of {truly}");
+}
+
+/// What rows say of losses in a PSN space of a flow, one by one, is what its counts say.
+fn adds_up(report: &Report, (at, space): (usize, Space), stream: &Stream, who: &str) {
+    let shown = &stream.loss_episodes;
+    let rows = || report.episodes.iter().filter(|episode| (episode.flow, episode.space) == (at, space));
+    for (location, count, bounds) in [
+        (Location::Upstream, shown.upstream, stream.losses.upstream),
+        (Location::Downstream, shown.downstream, stream.losses.downstream),
+        (Location::AckPath, shown.ack_path, stream.losses.ack_path),
+        (Location::Unknown, shown.unknown, None),
+    ] {
+        let here = || rows().filter(|episode| episode.location == location);
+        assert_eq!(here().count() as u64, count, "{who}: {location}");
+        let certain = here().filter(|episode| episode.confidence == Confidence::Certain).count() as u64;
+        assert!(
+            bounds.is_none_or(|[least, _]| certain <= least),
+            "{who}: {certain} at {location}, {bounds:?}"
+        );
+    }
+    let certain = rows().filter(|episode| episode.confidence == Confidence::Certain).count() as u64;
+    assert_eq!(certain, shown.certain, "{who}");
+}
+
+const TWO: &str = "[[segment]]\ndelay = \"2us\"\nright = { drop = 0.01 }\nleft = { drop = 0.002 }\n\
+    [[segment]]\ndelay = \"2us\"\nright = { drop = 0.01 }\nleft = { drop = 0.002 }\n";
+
+/// Evidence is of a flow: what others do, and what the capture lost of them, changes no verdict.
+#[test]
+fn other_flows_change_no_verdict() {
+    let of = |n: u8, operation: &str| {
+        format!(
+            "[[host]]\nname = \"a{n}\"\naddress = \"10.0.{n}.1\"\nside = \"left\"\n\
+             [[host]]\nname = \"b{n}\"\naddress = \"10.0.{n}.2\"\nside = \"right\"\n\
+             [[connection]]\nfrom = \"a{n}\"\nto = \"b{n}\"\noperations = [{{ op = \"{operation}\", size = \"64KiB\", count = 30 }}]\n",
+        )
+    };
+    for seed in 1..4 {
+        let text: String =
+            [(1, "write"), (2, "read"), (3, "send"), (4, "write")].map(|(n, op)| of(n, op)).concat();
+        let all = frames(&run(&format!("seed = {seed}\n{text}{TWO}")));
+        let host = |frame: &Frame| {
+            let d = dissect(frame.link, &frame.bytes, frame.wire_len);
+            d.get::<Ipv4>().unwrap().src().octets()[2]
+        };
+        // The capture loses packets of the fourth connection.
+        let mut nth = 0;
+        let lossy: Vec<&Frame> = all
+            .iter()
+            .filter(|frame| {
+                nth += u32::from(host(frame) == 4);
+                host(frame) != 4 || nth % 50 != 0
+            })
+            .collect();
+        let together = analyze(lossy.iter().copied());
+        let mut lost = 0;
+        for connection in 1..=4 {
+            let alone = analyze(lossy.iter().copied().filter(|frame| host(frame) == connection));
+            assert_eq!(alone.flows.len(), 2);
+            for flow in alone.flows {
+                let same = |other: &&Flow| (&other.src, &other.dst) == (&flow.src, &flow.dst);
+                let mut among: Flow = together.flows.iter().find(same).unwrap().clone();
+                among.connection = flow.connection;
+                assert_eq!(among, flow, "seed {seed}, connection {connection}");
+                lost += flow.lost().unwrap()[0];
+            }
+        }
+        assert!(lost > 20, "{lost}");
+    }
+}
+
+/// The data of a READ passed the tap, and the READ was issued again from within: the data was lost behind the tap. The loss is one of the flow that
+/// carries the data, not of the one that asked for it.
+#[test]
+fn data_lost_behind_the_tap() {
+    let text = "[[connection]]\noperations = [{ op = \"read\", size = \"64KiB\", count = 30 }]\n[[segment]]\ndelay = \"2us\"\n\
+        [[segment]]\ndelay = \"2us\"\nleft = { drop = 0.01 }\n";
+    let run = run(text);
+    let truth = run.labels(0).frames.iter().filter(|frame| frame.lost_downstream).count() as u64;
+    let report = analyze(&frames(&run));
+    let at = report.flows.iter().position(|flow| flow.responses.packets > 100).unwrap();
+    let flow = &report.flows[at];
+    let [least, most] = flow.responses.losses.downstream.unwrap();
+    assert!(least * 10 >= truth * 6 && least <= truth && truth <= most, "{truth} in {least} to {most}");
+    assert_eq!(flow.requests.loss_episodes.total(), 0);
+    assert!(report.flows.iter().enumerate().all(|(n, other)| n == at || other.loss_episodes() == 0));
+    let episodes: Vec<_> =
+        report.episodes.iter().filter(|episode| episode.location == Location::Downstream).collect();
+    assert!(
+        episodes.iter().all(|episode| (episode.flow, episode.space) == (at, Space::Response)),
+        "{episodes:#?}"
+    );
+    let finding = report.head.findings.iter().find(|finding| finding.id == "loss.downstream").unwrap();
+    let said = format!(
+        "had {} losses after the tap ({least} to {most} packets)",
+        flow.responses.loss_episodes.downstream
+    );
+    assert!(finding.text.replace(',', "").contains(&said), "{}", finding.text);
+    assert!(
+        !report.head.findings.iter().any(|finding| finding.id == "retransmit.unexplained"),
+        "{:#?}",
+        report.head.findings
+    );
+}
+
+/// Requests alone: a sender that goes back to a packet which was passed over proves that it was lost before the tap.
+#[test]
+fn one_direction_proves_losses_before_the_tap() {
+    let text = "[[connection]]\noperations = [{ op = \"write\", size = \"256KiB\", count = 20 }]\n[[segment]]\ndelay = \"2us\"\nright = { drop = 0.003 }\n\
+        [[segment]]\ndelay = \"2us\"\n";
+    let run = run(text);
+    let all = frames(&run);
+    let is_request = |frame: &&Frame| {
+        let d = dissect(frame.link, &frame.bytes, frame.wire_len);
+        d.get::<Ipv4>().unwrap().src().octets()[3] == 1
+    };
+    let report = analyze(all.iter().filter(is_request));
+    let [flow] = &report.flows[..] else { panic!("{:#?}", report.flows) };
+    let truth =
+        range(&run.expect_of(0, &run.labels(0))["flows"][0]["requests"]["losses"]["upstream"]).unwrap()[1];
+    let [least, most] = flow.requests.losses.upstream.unwrap();
+    assert!(
+        truth > 4 && least * 10 >= truth * 8 && least <= truth && truth <= most,
+        "{truth} in {least} to {most}"
+    );
+    assert!(
+        report.head.findings.iter().any(|finding| finding.id == "loss.upstream"),
+        "{:#?}",
+        report.head.findings
+    );
+    // What the capture did not show is said of what it lacks.
+    assert_eq!(flow.requests.losses.downstream, None);
+}
+
+/// READ requests are counted as packets: a READ takes a PSN for each packet of its response, and is one packet.
+#[test]
+fn bounds_count_packets() {
+    let text = "[[connection]]\noperations = [{ op = \"read\", size = \"64KiB\", count = 60 }]\n[[segment]]\ndelay = \"2us\"\nright = { drop = 0.02 }\n\
+        [[segment]]\ndelay = \"2us\"\nright = { drop = 0.02 }\nleft = { drop = 0.005 }\n";
+    let report = analyze(&frames(&run(text)));
+    let flow = report.flows.iter().find(|flow| flow.requests.packets > 0).unwrap();
+    let [_, most] = flow.requests.losses.downstream.unwrap();
+    assert!(most <= flow.requests.packets, "{most} of {}", flow.requests.packets);
+    let data = report.flows.iter().find(|flow| flow.responses.packets > 100).unwrap();
+    let [_, most] = data.responses.losses.downstream.unwrap();
+    assert!(most <= data.responses.packets, "{most} of {}", data.responses.packets);
+}
+
+/// A burst that the capture lost takes the places of losses away, and not the proof that there were some.
+#[test]
+fn a_capture_that_loses_packets_still_proves_losses() {
+    let text = "[[connection]]\noperations = [{ op = \"write\", size = \"256KiB\", count = 30 }]\n[[segment]]\ndelay = \"2us\"\nright = { drop = 0.002 }\n\
+        [[segment]]\ndelay = \"2us\"\n";
+    let all = frames(&run(text));
+    let whole = analyze(&all);
+    let burst = all.len() / 2..all.len() / 2 + 40;
+    let report = analyze(all.iter().enumerate().filter(|(n, _)| !burst.contains(n)).map(|(_, frame)| frame));
+    let requests = |report: &Report| {
+        report.flows.iter().find(|flow| flow.requests.packets > 0).unwrap().requests.clone()
+    };
+    let (whole, lossy) = (requests(&whole), requests(&report));
+    assert!(lossy.losses.capture.unwrap()[0] > 0, "{lossy:#?}");
+    assert_eq!(lossy.losses.upstream.unwrap()[0], 0);
+    let [unknown, _] = lossy.losses.unknown.unwrap();
+    assert!(unknown > 0 && unknown <= whole.losses.upstream.unwrap()[1], "{unknown}");
+    assert!(lossy.losses.on_network().unwrap()[0] >= unknown);
+    assert!(
+        report.head.findings.iter().any(|finding| finding.id == "loss.unknown"),
+        "{:#?}",
+        report.head.findings
+    );
+}
+
+/// What is missing in the first 100 µs may have been sent before the capture began: it is possible, if not proved.
+#[test]
+fn gaps_at_the_beginning_are_in_the_bounds() {
+    let text = "[[connection]]\noperations = [{ op = \"write\", size = \"64KiB\", count = 4 }]\n[[segment]]\ndelay = \"10us\"\n";
+    let all = frames(&run(text));
+    let report =
+        analyze(all.iter().enumerate().filter(|(n, _)| !(5..12).contains(n)).map(|(_, frame)| frame));
+    let flow = report.flows.iter().find(|flow| flow.requests.packets > 0).unwrap();
+    assert_eq!(flow.requests.losses.capture.map(|[_, most]| most), Some(7), "{:?}", flow.requests.losses);
+}
