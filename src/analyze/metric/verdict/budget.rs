@@ -213,7 +213,6 @@ impl TimeBudget {
     }
 
     /// Adds the parts of a silence: what of them was in a pause goes to the pause.
-    #[inline]
     pub(super) fn divide(&mut self, gap: &Gap, parts: [Part; 3], stops: &[Stop]) {
         let mut left = parts.map(|part| part.to.saturating_sub(part.from));
         held(gap, &parts, stops, |at, stop, ns| {
@@ -222,7 +221,16 @@ impl TimeBudget {
             grow(&mut self.paused_from[parts[at].cause as usize], ns as u64);
             self.stopped_by(stop.source, ns as u64);
         });
+        self.add_left(gap, parts, left);
+    }
+
+    /// Adds the parts of a silence, of each what is left of it.
+    #[inline]
+    pub(super) fn add_left(&mut self, gap: &Gap, parts: [Part; 3], left: [i64; 3]) {
         for (Part { cause, patience, .. }, left) in parts.into_iter().zip(left) {
+            if left <= 0 {
+                continue;
+            }
             self.add(cause, left, gap.from, gap.frame);
             let rtt = gap.rtt.map_or(i64::MAX / LATE_ROUND_TRIPS, i64::from);
             if patience.is_some_and(|most| left > LATE_NS && left > rtt * most) {

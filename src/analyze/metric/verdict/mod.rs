@@ -168,7 +168,7 @@ impl Verdicts {
             return false;
         }
         let parts = gap.parts(&mut budget.pace, budget.first_cnp.is_some());
-        budget.divide(gap, parts, &[]);
+        budget.add_left(gap, parts, parts.map(|part| part.to.saturating_sub(part.from)));
         budget.resent_after(gap, &mut self.effects);
         true
     }

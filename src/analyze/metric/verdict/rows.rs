@@ -316,7 +316,8 @@ fn shift(ns: &mut [u64; CAUSES], from: TimeCause, to: TimeCause, most: u64) -> u
 }
 
 fn keep_worst(slow: &mut Vec<Judged>) {
-    slow.sort_by_key(|Judged { row, .. }| (Reverse(row.lost_ns), Reverse(row.lasted_ns), row.flow));
+    // They are large: keys are sorted first.
+    slow.sort_by_cached_key(|Judged { row, .. }| (Reverse(row.lost_ns), Reverse(row.lasted_ns), row.flow));
     slow.truncate(MAX_LISTED);
 }
 
