@@ -238,6 +238,7 @@ impl Analysis {
         fetch_each(&others, collected, |flow, _| self.metrics.prefetch(flow));
         fetch_each(&others, collected, |flow, packet| self.tracker.flows.fetch_beyond(flow, packet.fast()));
         fetch_each(&others, collected, |flow, packet| self.tracker.flows.fetch_farther(flow, packet.fast()));
+        fetch_each(&others, collected, |flow, _| self.metrics.prefetch_beyond(flow));
         self.tracker.flows.remember(&keys, &others);
         for (packet, flow) in collected.iter().zip(flows) {
             // A packet of the batch may have begun the run, or ended it.

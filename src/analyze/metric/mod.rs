@@ -108,6 +108,10 @@ pub trait Metric: Any + Send {
     #[inline(always)]
     fn prefetch(&self, _flow: FlowId) {}
 
+    /// The same a little later: what [`prefetch`](Self::prefetch) asked for is in the cache, and what it refers to may be prefetched.
+    #[inline(always)]
+    fn prefetch_beyond(&self, _flow: FlowId) {}
+
     /// Bytes on the heap beyond some 100 for each flow. Flows may hold so much less.
     fn heap_bytes(&self) -> usize {
         0
@@ -348,6 +352,12 @@ impl<A: Metric, B: Metric> Metric for (A, B) {
     fn prefetch(&self, flow: FlowId) {
         self.0.prefetch(flow);
         self.1.prefetch(flow);
+    }
+
+    #[inline(always)]
+    fn prefetch_beyond(&self, flow: FlowId) {
+        self.0.prefetch_beyond(flow);
+        self.1.prefetch_beyond(flow);
     }
 
     fn heap_bytes(&self) -> usize {

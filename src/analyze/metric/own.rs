@@ -78,6 +78,11 @@ impl Metric for Own {
         self.0.iter().for_each(|metric| metric.prefetch(flow));
     }
 
+    #[inline(always)]
+    fn prefetch_beyond(&self, flow: FlowId) {
+        self.0.iter().for_each(|metric| metric.prefetch_beyond(flow));
+    }
+
     fn heap_bytes(&self) -> usize {
         self.0.iter().map(|metric| metric.heap_bytes()).sum()
     }

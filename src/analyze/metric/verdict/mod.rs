@@ -314,6 +314,14 @@ impl Metric for Verdicts {
         self.flows.iter().filter_map(|flows| flows.get(flow)).for_each(prefetch::line);
     }
 
+    /// A packet that is in no run often ends a silence.
+    #[inline(always)]
+    fn prefetch_beyond(&self, flow: FlowId) {
+        let of_flow = self.flows[Space::Request as usize].get(flow);
+        let budget = of_flow.and_then(|flow| self.budgets.get(flow.budget as usize));
+        budget.into_iter().for_each(prefetch::lines);
+    }
+
     fn on_retire(&mut self, flow: FlowId) {
         for flows in &mut self.flows {
             let old = flows.retire(flow).filter(|old| old.budget != NONE);
