@@ -30,17 +30,18 @@ HEADERS = (
 """The schema of rows of headers. `rdmawire explain table headers` has what they mean, where it is built with Parquet."""
 ROWS = "tap string, table string, row string"
 
-TABLES = ("captures", "flows", "connections", "episodes", "losses", "pauses", "marks", "classes", "intervals", "findings")
+TABLES = tuple(_native.table_names())
+"""All of `rdmawire explain tables` but packets and messages."""
 
 _TYPES = {
     "int64": "bigint",
-    "uint64": "bigint",
+    "timestamp": "bigint",
     "float64": "double",
     "bool": "boolean",
-    "list of uint64": "array<bigint>",
+    "list of int64": "array<bigint>",
     "list of text": "array<string>",
 }
-"""Types of Spark. All others are text: JSON, where a value has parts."""
+"""Types of Spark. All others are text: JSON, where a value has parts. Times stay nanoseconds: those of Spark have microseconds."""
 
 Captures = Union[Mapping[str, Sequence[PathLike]], Sequence[Tuple[str, PathLike]]]
 """Taps and their files: pairs, or a dictionary of lists. Every worker must be able to open the paths."""

@@ -29,6 +29,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(rows::file_facts, module)?)?;
     module.add_function(wrap_pyfunction!(report::report_schema, module)?)?;
     module.add_function(wrap_pyfunction!(report::table_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(report::table_names, module)?)?;
     module.add_function(wrap_pyfunction!(frames::craft, module)?)?;
     module.add_function(wrap_pyfunction!(frames::craft_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(frames::rewrite, module)?)?;

@@ -316,6 +316,12 @@ fn table(name: &str) -> PyResult<Table> {
     found.ok_or_else(|| error::plain(format_args!("no table is called {name:?}: there are {}", names())))
 }
 
+/// The names of all tables.
+#[pyfunction]
+pub(crate) fn table_names() -> Vec<&'static str> {
+    Table::ALL.map(Table::name).to_vec()
+}
+
 /// The columns of a table: name, type, and meaning.
 #[pyfunction]
 pub(crate) fn table_columns(name: &str) -> PyResult<Vec<(String, &'static str, &'static str)>> {

@@ -39,7 +39,7 @@ pub use engine::{Analysis, Batch, Headers, Looked};
 #[cfg(feature = "state")]
 pub use engine::{StateError, is_state};
 pub use model::{
-    Address, Class, Event, Files, FlowId, KnownConnection, KnownDevice, KnownLink, LinkEnd, Links, Options,
+    Address, Class, Event, Files, FlowId, FlowUid, KnownConnection, KnownDevice, KnownLink, LinkEnd, Links, Options,
     QosMap, Space, StormProfile, Trigger, Trust,
 };
 pub use packet::{EncapPacket, Facts, FastPacket};

@@ -26,6 +26,26 @@ pub use qos::{QosMap, Trust};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct FlowId(pub u32);
 
+/// What identifies a flow in every table, and at every place where it was captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FlowUid(pub u64);
+
+impl fmt::Display for FlowUid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// A hash that says the same on all machines and in all versions: the steps of splitmix64.
+pub(crate) fn identity(words: impl IntoIterator<Item = u64>) -> u64 {
+    words.into_iter().fold(0, |hash: u64, word| {
+        let mixed = (hash ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    })
+}
+
 /// A frame that is not of the InfiniBand transport.
 #[derive(Clone, Copy, Debug)]
 pub struct Event<'a> {

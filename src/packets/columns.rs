@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use crate::{
-    analyze::{Class, Space},
+    analyze::{Class, FlowUid, Space},
     capture::Record,
     dissect::{Address, Dissection},
     icrc::{self, State},
@@ -37,6 +37,8 @@ pub struct RowVerdict {
     pub space: Option<Space>,
     /// What it is; `None` as long as that is open.
     pub class: Option<Class>,
+    /// What identifies the flow; `None` if the frame is of no flow.
+    pub uid: Option<FlowUid>,
     /// How often the queue pair had been given to a new connection; `None` if the frame is of no flow.
     pub epoch: Option<u32>,
     /// The sender's queue pair, if it was known when the frame came.
@@ -95,6 +97,8 @@ pub enum Name {
     Mac(Mac),
     /// A syndrome, in words.
     Syndrome(Syndrome),
+    /// A flow.
+    Flow(FlowUid),
 }
 
 /// Columns in their order: fields of headers by their names in filters; others with type, meaning and value, which is read by
@@ -114,13 +118,13 @@ macro_rules! columns {
 /// All columns of frames, in their order.
 pub static COLUMNS: &[Column] = columns! {
     Frame:
-    frame as frame_number: U64 "Number of the frame in its capture, from 1.", row => row.number;
-    time_ns as frame_time_ns: I64 "When it was captured: nanoseconds since 1970-01-01 UTC.", row => row.record.time.0;
-    interface: U16 "The capture's interface, from 0.", row => row.record.interface;
-    link_type as frame_link_type: U16 "LINKTYPE number of the frame: its first header.", row => row.record.link.0;
-    length_bytes as frame_len: U32 "Bytes the frame had on the wire.", row => row.d.wire_len();
-    captured_bytes as frame_cap_len: U32 "Bytes of it that were captured.", row => row.record.frame.len() as u64;
-    tunnel_depth: U8 "How many tunnels are around the packet. What follows is of the innermost packet.",
+    frame as frame_number: I64 "Number of the frame in its capture, from 1.", row => row.number;
+    time_ns as frame_time_ns: Time "When it was captured: nanoseconds since 1970-01-01 UTC.", row => row.record.time.0;
+    interface: I64 "The capture's interface, from 0.", row => row.record.interface;
+    link_type as frame_link_type: I64 "LINKTYPE number of the frame: its first header.", row => row.record.link.0;
+    length_bytes as frame_len: I64 "Bytes the frame had on the wire.", row => row.d.wire_len();
+    captured_bytes as frame_cap_len: I64 "Bytes of it that were captured.", row => row.record.frame.len() as u64;
+    tunnel_depth: I64 "How many tunnels are around the packet. What follows is of the innermost packet.",
         row => row.d.tunnel_depth();
     ethernet.src as src_mac;
     ethernet.dst as dst_mac;
@@ -129,10 +133,10 @@ pub static COLUMNS: &[Column] = columns! {
     src: Text "Source address: an IP address, a GID, or lid:0x0001.",
         row => row.d.addresses().map(|[src, _]| Name::Address(src));
     dst: Text "Destination address.", row => row.d.addresses().map(|[_, dst]| Name::Address(dst));
-    dscp: U8 "Differentiated services code point of the IP header or GRH.", row => row.d.class_and_ttl().map(|(class, _)| class >> 2);
-    ecn: U8 "Explicit congestion notification of the IP header or GRH: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.",
+    dscp: I64 "Differentiated services code point of the IP header or GRH.", row => row.d.class_and_ttl().map(|(class, _)| class >> 2);
+    ecn: I64 "Explicit congestion notification of the IP header or GRH: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.",
         row => row.d.class_and_ttl().map(|(class, _)| class & 3);
-    ttl: U8 "Time to live, or hop limit.", row => row.d.class_and_ttl().map(|(_, ttl)| ttl);
+    ttl: I64 "Time to live, or hop limit.", row => row.d.class_and_ttl().map(|(_, ttl)| ttl);
     ipv4.id as ip_id;
     udp.src_port as src_port;
     udp.dst_port as dst_port;
@@ -147,7 +151,7 @@ pub static COLUMNS: &[Column] = columns! {
     bth.becn as becn;
     bth.ack_req as ack_req;
     bth.p_key as p_key;
-    dest_qp as bth_dest_qp: U32 "Destination queue pair, of the BTH: as in tables of a report.", row => bth(row.d).map(|h| h.dest_qp().0);
+    dest_qp as bth_dest_qp: I64 "Destination queue pair, of the BTH: as in tables of a report.", row => bth(row.d).map(|h| h.dest_qp().0);
     bth.psn as psn;
     deth.src_qp as src_qp;
     deth.q_key as q_key;
@@ -165,7 +169,7 @@ pub static COLUMNS: &[Column] = columns! {
     atomiceth.swap_data as atomic_swap_data;
     atomiceth.compare_data as atomic_compare_data;
     atomicacketh.original_data as atomic_original_data;
-    payload_bytes as payload_len: U32 "Bytes of payload by the packet's length fields, without padding. Empty if it is no RDMA packet.",
+    payload_bytes as payload_len: I64 "Bytes of payload by the packet's length fields, without padding. Empty if it is no RDMA packet.",
         row => bth(row.d).map(|_| row.d.payload_len());
     icrc: U32 "The ICRC in the frame, as its four bytes in their order: what Wireshark shows.",
         row => row.d.icrc().map(u32::from_be_bytes);
@@ -183,9 +187,11 @@ pub static VERDICT_COLUMNS: &[Column] = columns! {
         verdict => verdict.space.map(|space| match space { Space::Request => "request", Space::Response => "response" });
     class: Text "What it is, as in `rdmawire analyze`: new, retransmission, late_original and others. Empty if that stayed open for too long.",
         verdict => verdict.class.map(Class::name);
-    epoch: U32 "0, and one more each time that the queue pair was given to a new connection. With capture, src, dst and dest_qp it identifies the row of the table flows. Empty if the packet is of no flow.",
+    uid: Text "What identifies the flow: the `uid` of the row of the table flows. Empty if the packet is of no flow.",
+        verdict => verdict.uid.map(Name::Flow);
+    epoch: I64 "0, and one more each time that the queue pair was given to a new connection. Empty if the packet is of no flow.",
         verdict => verdict.epoch;
-    peer_qp: U32 "The sender's queue pair: with src, the other end of the connection. Empty if that was not known when the packet came: the first packets of a connection are not paired yet, and the table flows has it for all of them.",
+    peer_qp: I64 "The sender's queue pair: with src, the other end of the connection. Empty if that was not known when the packet came: the first packets of a connection are not paired yet, and the table flows has it for all of them.",
         verdict => verdict.peer_qp;
 };
 
@@ -286,13 +292,19 @@ fn field_of(d: &Dissection<'_>, kind: Kind, field: &Field) -> Option<Cell> {
     })
 }
 
+/// Whether it is a key or data, whose bits are no number to calculate with.
+const fn is_opaque(name: &str) -> bool {
+    is_same(name, "p_key") || is_same(name, "q_key") || is_same(name, "r_key") || is_same(name, "data")
+}
+
+/// Numbers are signed, so that differences of them are what they should be. Addresses of memory need all their 64 bits.
 const fn kind_of(field: &Field) -> CellKind {
     match (field.show, field.width) {
         (Show::Flag, _) => CellKind::Bool,
         (Show::Mac, _) => CellKind::Text,
-        (_, ..=8) => CellKind::U8,
-        (_, ..=16) => CellKind::U16,
-        (_, ..=32) => CellKind::U32,
+        (_, ..=16) if is_opaque(field.name) => CellKind::U16,
+        (_, ..=32) if is_opaque(field.name) => CellKind::U32,
+        (_, ..=63) => CellKind::I64,
         (_, ..=64) => CellKind::U64,
         _ => panic!("a field of so many bits has no column yet"),
     }
@@ -347,6 +359,7 @@ impl fmt::Display for Name {
             Name::Address(address) => write!(f, "{address}"),
             Name::Mac(mac) => write!(f, "{mac}"),
             Name::Syndrome(syndrome) => write!(f, "{}", syndrome.meaning()),
+            Name::Flow(uid) => write!(f, "{uid}"),
         }
     }
 }

@@ -190,6 +190,7 @@ impl Undecided {
         *known = RowVerdict {
             space: verdict.space,
             class: verdict.class,
+            uid: verdict.uid.or(known.uid),
             epoch: verdict.epoch.or(known.epoch),
             peer_qp: verdict.peer_qp.or(known.peer_qp),
         };
@@ -205,9 +206,10 @@ impl Metric for Placing {
         Wants { identity: true, ..Wants::default() }
     }
 
-    fn on_packet(&mut self, _: &Facts, place: &Placed) {
+    fn on_packet(&mut self, packet: &Facts, place: &Placed) {
         let &Placed { frame, space, class, epoch, peer_qp, .. } = place;
-        self.0.push((frame, RowVerdict { space, class, epoch, peer_qp }));
+        let uid = packet.key().zip(epoch).map(|(key, epoch)| key.uid(epoch));
+        self.0.push((frame, RowVerdict { space, class, uid, epoch, peer_qp }));
     }
 
     fn on_verdict(&mut self, verdict: &Verdict) {

@@ -7,6 +7,8 @@ use super::{Bounds, IpId};
 records! {
     /// What was read.
     pub struct Capture {
+        /// What identifies the capture, whatever its files are called: a hash of its times, frames and bytes, as 16 hexadecimal digits.
+        pub id: String,
         /// Names of the files, or of the network interface.
         pub files: Vec<String>,
         /// Frames read.
@@ -26,7 +28,7 @@ records! {
         /// Time of the latest frame, in nanoseconds since 1970-01-01 UTC.
         pub last_ns: Option<i64>,
         /// Nanoseconds from `first_ns` to `last_ns`.
-        pub duration_ns: Option<i64>,
+        pub duration_ns: Option<u64>,
         /// The step of the timestamps in nanoseconds.
         pub timestamp_resolution_ns: Option<u64>,
         /// Link types, by the numbers of tcpdump.org (LINKTYPE_).

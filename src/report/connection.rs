@@ -33,6 +33,8 @@ records! {
         pub addr: String,
         /// Its queue pair.
         pub qp: u32,
+        /// The `uid` of the flow that it sends.
+        pub uid: String,
     }
 
     /// A loss or a timeout, and how the sender recovered from it.

@@ -209,14 +209,15 @@ macro_rules! values {
     )+};
 }
 
+// Counts are signed in tables, so that differences of them are what they should be; a signed number is a point in time.
 values! {
     bool: Bool, |is| Cell::Bool(*is), { "type": "boolean" };
-    u8: U64, |n| Cell::Unsigned((*n).into()), { "type": "integer", "format": "uint8", "minimum": 0, "maximum": 255 };
-    u16: U64, |n| Cell::Unsigned((*n).into()), { "type": "integer", "format": "uint16", "minimum": 0, "maximum": 65535 };
-    u32: U64, |n| Cell::Unsigned((*n).into()), { "type": "integer", "format": "uint32", "minimum": 0 };
-    u64: U64, |n| Cell::Unsigned(*n), { "type": "integer", "format": "uint64", "minimum": 0 };
-    usize: U64, |n| Cell::Unsigned(*n as u64), { "type": "integer", "format": "uint", "minimum": 0 };
-    i64: I64, |n| Cell::Signed(*n), { "type": "integer", "format": "int64" };
+    u8: I64, |n| Cell::Unsigned((*n).into()), { "type": "integer", "format": "uint8", "minimum": 0, "maximum": 255 };
+    u16: I64, |n| Cell::Unsigned((*n).into()), { "type": "integer", "format": "uint16", "minimum": 0, "maximum": 65535 };
+    u32: I64, |n| Cell::Unsigned((*n).into()), { "type": "integer", "format": "uint32", "minimum": 0 };
+    u64: I64, |n| Cell::Unsigned(*n), { "type": "integer", "format": "uint64", "minimum": 0 };
+    usize: I64, |n| Cell::Unsigned(*n as u64), { "type": "integer", "format": "uint", "minimum": 0 };
+    i64: Time, |n| Cell::Signed(*n), { "type": "integer", "format": "int64" };
     f64: F64, |n| if n.is_finite() { Cell::Float(*n) } else { Cell::Empty }, { "type": "number", "format": "double" };
     String: Text, |text| Cell::Text(text), { "type": "string" };
     Cow<'static, str>: Text, |text| Cell::Text(text), { "type": "string" };
@@ -230,7 +231,7 @@ one_column! {
 
 impl<T: Field> Field for Vec<T> {
     const KIND: Kind = match T::KIND {
-        Kind::U64 => Kind::Numbers,
+        Kind::I64 => Kind::Numbers,
         Kind::Text => Kind::Texts,
         _ => Kind::Json,
     };

@@ -18,6 +18,11 @@ records! {
         pub dest_qp: u32,
         /// 0, and one more each time that the queue pair was given to a new connection.
         pub epoch: u32,
+        /// What identifies the flow in every table, and at every place where it was captured: a hash of its addresses, queue pair, virtual
+        /// network and epoch, as 16 hexadecimal digits.
+        pub uid: String,
+        /// The virtual network (VNI) of the VXLAN or GENEVE tunnel that it is in.
+        pub vni: Option<u32>,
         /// The transport service.
         pub service: Service,
         /// What carries the packets.

@@ -5,6 +5,8 @@ use super::{Encapsulation, Service};
 records! {
     /// A message of a requester: a SEND, a WRITE, a READ, an atomic operation.
     pub struct Message {
+        /// The `uid` of its flow.
+        pub uid: String,
         /// Source address of the flow, written as in the flow.
         pub src: String,
         /// Destination address of the flow.

@@ -50,7 +50,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use field::Types;
 #[cfg(feature = "cli")]
 use section::Section;
-use table::row::{FlowKey, FlowNumber, IntervalLength, Loss, OfCulprit, OfSlowFlow, WithoutFirst};
+use table::row::{FlowKey, FlowNumber, IntervalLength, Loss, OfCulprit, OfFlow, OfSlowFlow, WithoutFirst};
 #[cfg(feature = "cli")]
 use units::{count, several};
 
@@ -158,8 +158,8 @@ head! {
 }
 
 tables! {
-    "captures": Capture, "What was read: one row for each capture.",
-        |report, each| each(&report.head.capture)?;
+    "captures": WithoutFirst<Capture>, "What was read: one row for each capture.",
+        |report, each| each(&WithoutFirst(&report.head.capture))?;
     "flows": (FlowNumber, Flow), "Packets from one address to one queue pair of another: one direction of a connection.",
         |report, each| for (at, flow) in report.flows.iter().enumerate() {
             each(&(FlowNumber { flow: at }, flow))?;
@@ -182,14 +182,14 @@ tables! {
         |report, each| for one in report.head.pause.iter().flatten() { each(one)?; };
     "pause_tree": PauseEdge, "Pauses that a device asked for because it was paused itself: who paused it, and whom it paused; needs --links or LLDP.",
         |report, each| for one in report.head.pause_tree.iter().flat_map(|tree| &tree.edges) { each(one)?; };
-    "pause_victims": (OfCulprit, PauseVictim), "A flow that was silent in the pauses of a device, or in those that they caused; needs --links or LLDP.",
+    "pause_victims": (OfCulprit, OfFlow, PauseVictim), "A flow that was silent in the pauses of a device, or in those that they caused; needs --links or LLDP.",
         |report, each| for culprit in report.head.pause_tree.iter().flat_map(|tree| &tree.culprits) {
             for one in &culprit.flows {
-                each(&(OfCulprit::of(culprit), one))?;
+                each(&(OfCulprit::of(culprit), OfFlow::of(report, Some(one.flow)), one))?;
             }
         };
-    "marks": MarkedFlow, "Marks and notifications of a flow that has some.",
-        |report, each| for one in &report.head.congestion.flows { each(one)?; };
+    "marks": (OfFlow, MarkedFlow), "Marks and notifications of a flow that has some.",
+        |report, each| for one in &report.head.congestion.flows { each(&(OfFlow::of(report, one.flow), one))?; };
     "slow": (FlowKey, OfSlowFlow, TimeShare), "A share of a slow flow's time; the shares of a flow add up to it.",
         |report, each| for slow in &report.head.slow_flows {
             let Some(flow) = report.flows.row(slow.flow) else { continue };
@@ -211,8 +211,8 @@ tables! {
         };
     "log": LogLine, "An error in the log of a host, and the flows that it can be about; needs --log.",
         |report, each| for one in &report.head.log { each(one)?; };
-    "findings": Finding, "What stands out, most serious first.",
-        |report, each| for one in &report.head.findings { each(one)?; };
+    "findings": (OfFlow, Finding), "What stands out, most serious first.",
+        |report, each| for one in &report.head.findings { each(&(OfFlow::of(report, one.flow), one))?; };
 }
 
 /// The sections beside the flows, in their order in text and page.

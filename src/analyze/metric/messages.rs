@@ -28,6 +28,7 @@ pub struct Messages {
 struct Flow {
     ends: Option<(Address, Address, u32)>,
     epoch: u32,
+    uid: String,
     service: Option<Service>,
     encapsulation: Option<Encapsulation>,
     /// The newest PSN, with what it wrapped around to.
@@ -193,6 +194,7 @@ impl Flow {
         let (first_frame, first_ns) = message.first;
         let (last_frame, last_ns) = message.last;
         report::Message {
+            uid: self.uid.clone(),
             src: text(self.ends.map(|(src, ..)| src)),
             dst: text(self.ends.map(|(_, dst, _)| dst)),
             dest_qp: self.ends.map_or(0, |(.., qp)| qp),
@@ -282,7 +284,8 @@ impl Metric for Messages {
             let mut before = std::mem::take(&mut self.flows[at]);
             self.empty(&mut before);
             let newest = BASE + packet.psn().0 as u64;
-            self.flows[at] = Flow { epoch, newest, ..Flow::default() };
+            let uid = packet.key().map_or_else(String::new, |key| key.uid(epoch).to_string());
+            self.flows[at] = Flow { epoch, newest, uid, ..Flow::default() };
         }
         let flow = &mut self.flows[at];
         flow.ends =

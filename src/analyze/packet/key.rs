@@ -5,7 +5,11 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
 
-use crate::{analyze::model::Address, dissect::Dissection, wire::*};
+use crate::{
+    analyze::model::{Address, FlowUid, identity},
+    dissect::Dissection,
+    wire::*,
+};
 
 /// An address as two words, the upper first: aligned to 8 bytes, so that flows are smaller.
 pub(crate) type Wide = [u64; 2];
@@ -118,6 +122,19 @@ impl Key {
 
     pub(crate) fn destination(&self) -> Address {
         address(self.family(), self.dst)
+    }
+
+    /// The virtual network of an overlay.
+    pub(crate) fn vni(&self) -> Option<u32> {
+        (self.vni != 0).then_some(self.vni & (VXLAN - 1))
+    }
+
+    /// What identifies a flow of this key. It says the same on all machines, and in all versions.
+    #[inline]
+    pub(crate) fn uid(&self, epoch: u32) -> FlowUid {
+        let ends = (self.qp as u64) << 32 | self.vni as u64;
+        let words = [self.src[0], self.src[1], self.dst[0], self.dst[1], ends, epoch.into()];
+        FlowUid(identity(words))
     }
 
     /// The key of a flow in the other direction, to this queue pair.

@@ -6,7 +6,7 @@ use crate::{
     analyze::{
         engine::Tracker,
         metric::{FlowActivity, latency::Distribution},
-        model::{Class, Trigger},
+        model::{Class, Trigger, identity},
         table::flow::{FATAL_NAK, Flow},
         track::{
             class::{Bounds, Counts, Episodes, Place},
@@ -70,7 +70,7 @@ impl Tracker {
             bytes_on_wire: counts.on_wire,
             first_ns: counts.first,
             last_ns: counts.first.map(|_| counts.last),
-            duration_ns: counts.first.map(|first| counts.last - first),
+            duration_ns: counts.first.map(|first| counts.last.saturating_sub(first).max(0) as u64),
             timestamp_resolution_ns: counts.first.map(|_| counts.resolution.ns),
             link_types: counts.link_types.clone(),
             mirror_lost_packets: self.mirrors.lost(),
@@ -86,6 +86,14 @@ impl Tracker {
     }
 }
 
+/// What identifies a capture: what was read, not what its files are called.
+pub(crate) fn capture_id(capture: &report::Capture) -> String {
+    let times = [capture.first_ns, capture.last_ns].map(|time| time.unwrap_or(i64::MIN) as u64);
+    let sizes =
+        [capture.packets, capture.rdma_packets, capture.bytes_on_wire, capture.bytes_captured];
+    format!("{:016x}", identity(times.into_iter().chain(sizes)))
+}
+
 /// The row of a connection of two flows, which stand at these places.
 pub(crate) fn connection_report(number: u32, [a, b]: [&Flow; 2], flows: [usize; 2]) -> report::Connection {
     let unseen = a.requests.acked_unseen + b.requests.acked_unseen;
@@ -93,8 +101,8 @@ pub(crate) fn connection_report(number: u32, [a, b]: [&Flow; 2], flows: [usize; 
     report::Connection {
         id: number,
         // The queue pair of an end is the destination of the opposite flow.
-        a: report::End { addr: a.key.source().to_string(), qp: b.key.dest_qp() },
-        b: report::End { addr: a.key.destination().to_string(), qp: a.key.dest_qp() },
+        a: report::End { addr: a.key.source().to_string(), qp: b.key.dest_qp(), uid: a.uid() },
+        b: report::End { addr: a.key.destination().to_string(), qp: a.key.dest_qp(), uid: b.uid() },
         flows,
         completeness: a.completeness | b.completeness | if is_refused { FATAL_NAK } else { 0 },
         visibility: if unseen == 0 { Coverage::Full } else { Coverage::CaptureLossy },
@@ -216,6 +224,7 @@ fn fill_rest(row: &mut report::Flow, flow: &Flow, peer: Option<&Flow>) {
     let mtu = path_mtu(flow, peer);
     let path_tags = flow.path_tags.lists();
     (row.src, row.dst) = (flow.key.source().to_string(), flow.key.destination().to_string());
+    (row.uid, row.vni) = (flow.uid(), flow.key.vni());
     (row.vlans, row.dscps, row.udp_src_ports, row.ttls) =
         (path_tags.vlans, path_tags.dscps, path_tags.ports, path_tags.ttls);
     row.opcodes = opcodes(flow);

@@ -421,6 +421,11 @@ impl Flow {
         }
     }
 
+    /// What identifies it.
+    pub(crate) fn uid(&self) -> String {
+        self.key.uid(self.epoch).to_string()
+    }
+
     /// Counts a packet, corrupt or not.
     #[inline(always)]
     pub(crate) fn count(&mut self, packet: &Facts) {

@@ -144,7 +144,7 @@ pub(super) const FIGURES: &[Figure] = measures! {
         ["capture.problems"] Unit::Count, Sum, |report| Value::exact(report.head.capture.problems.len() as u64), "Places where files are damaged.";
         ["capture.drops"] Unit::Count, Sum, |report| told(report.head.capture.capture_drops), "Frames that the capturing system says it dropped.";
         ["capture.mirror_lost"] Unit::Count, Sum, |report| told(report.head.capture.mirror_lost_packets), "Mirrored copies that are missing.";
-        ["capture.duration"] Unit::Time, Max, |report| told(report.head.capture.duration_ns.map(|ns| ns.max(0) as u64)), "From the first frame to the last.";
+        ["capture.duration"] Unit::Time, Max, |report| told(report.head.capture.duration_ns), "From the first frame to the last.";
         ["findings.errors", "errors"] Unit::Count, Sum, |report| findings(report, Severity::Error), "Findings that are errors.";
         ["findings.warnings", "warnings"] Unit::Count, Sum, |report| findings(report, Severity::Warning), "Findings that are warnings.";
         ["congestion.ce_ratio", "ce_ratio"] Unit::Ratio, Max, |report| ratio(report.head.congestion.ce_ratio), "Marked data packets among ECN-capable ones.";

@@ -88,7 +88,6 @@ fn verdict(report: &View<'_>, findings: &[&Finding], tables: &Tables) -> [String
         several(hosts, "host")
     );
     if let Some(ns) = capture.duration_ns.filter(|&ns| ns > 0) {
-        let ns = ns.unsigned_abs();
         seen += &format!(
             " in {}, {} on average",
             duration(ns),
@@ -140,7 +139,7 @@ fn proof(capture: &Capture) -> Markup {
             dt { "Frames" } dd { (count(capture.packets)) ", " (count(capture.rdma_packets)) " of them RDMA" }
             dt { "Bytes" } dd { (bytes(capture.bytes_on_wire)) " on the wire, " (bytes(capture.bytes_captured)) " captured" }
             @if let Some(first) = capture.first_ns { dt { "Begins" } dd { (utc(first)) } }
-            @if let Some(ns) = capture.duration_ns { dt { "Lasts" } dd { (duration(ns.unsigned_abs())) } }
+            @if let Some(ns) = capture.duration_ns { dt { "Lasts" } dd { (duration(ns)) } }
         }
     }
 }

@@ -5,11 +5,11 @@ use std::{collections::HashMap, io, sync::Arc};
 use arrow_array::{
     ArrayRef,
     builder::{
-        BooleanBuilder, Float64Builder, Int64Builder, ListBuilder, StringBuilder, UInt8Builder,
-        UInt16Builder, UInt32Builder, UInt64Builder,
+        BooleanBuilder, Float64Builder, Int64Builder, ListBuilder, StringBuilder, TimestampNanosecondBuilder,
+        UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
     },
 };
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, TimeUnit};
 
 use super::{Cell, Kind};
 
@@ -48,7 +48,8 @@ macro_rules! builders {
     };
 }
 
-type Numbers = ListBuilder<UInt64Builder>;
+type Numbers = ListBuilder<Int64Builder>;
+type Times = TimestampNanosecondBuilder;
 type Texts = ListBuilder<StringBuilder>;
 
 builders! {
@@ -57,14 +58,23 @@ builders! {
     U32 UInt32Builder DataType::UInt32, UInt32Builder::new();
     U64 UInt64Builder DataType::UInt64, UInt64Builder::new();
     I64 Int64Builder DataType::Int64, Int64Builder::new();
+    Time Times DataType::Timestamp(TimeUnit::Nanosecond, Some(UTC.into())), Times::new().with_timezone(UTC);
     F64 Float64Builder DataType::Float64, Float64Builder::new();
     Bool BooleanBuilder DataType::Boolean, BooleanBuilder::new();
     Text StringBuilder DataType::Utf8, StringBuilder::new();
     Json StringBuilder DataType::Utf8, StringBuilder::new();
-    Numbers Numbers DataType::List(element(DataType::UInt64)),
-        Numbers::new(UInt64Builder::new()).with_field(element(DataType::UInt64));
+    Numbers Numbers DataType::List(element(DataType::Int64)),
+        Numbers::new(Int64Builder::new()).with_field(element(DataType::Int64));
     Texts Texts DataType::List(element(DataType::Utf8)),
         Texts::new(StringBuilder::new()).with_field(element(DataType::Utf8));
+}
+
+/// The zone of all times.
+const UTC: &str = "UTC";
+
+/// No count comes near the largest number. Sums that saturated stay the largest there is.
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 fn element(kind: DataType) -> Arc<Field> {
@@ -84,6 +94,8 @@ impl Builder {
             (Builder::U32(to), Cell::Unsigned(number)) => to.append_value(number as u32),
             (Builder::U64(to), Cell::Unsigned(number)) => to.append_value(number),
             (Builder::I64(to), Cell::Signed(number)) => to.append_value(number),
+            (Builder::I64(to), Cell::Unsigned(number)) => to.append_value(signed(number)),
+            (Builder::Time(to), Cell::Signed(number)) => to.append_value(number),
             (Builder::F64(to), Cell::Float(number)) => to.append_value(number),
             (Builder::Bool(to), Cell::Bool(is)) => to.append_value(is),
             (Builder::Text(to), Cell::Text(text)) => to.append_value(text),
@@ -95,7 +107,7 @@ impl Builder {
             (Builder::Numbers(to), Cell::List(list)) => {
                 list.items(&mut |item| {
                     to.values().append_option(if let Cell::Unsigned(number) = item {
-                        Some(number)
+                        Some(signed(number))
                     } else {
                         None
                     });

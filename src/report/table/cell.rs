@@ -31,6 +31,8 @@ pub enum Kind {
     I64,
     /// A whole number, 64 bits.
     U64,
+    /// A point in time: nanoseconds since 1970-01-01 UTC, 64 bits with sign; in CSV and NDJSON as a number.
+    Time,
     /// A number with a fraction, 64 bits.
     F64,
     /// True or false.
@@ -54,10 +56,11 @@ impl Kind {
             Kind::U32 => "uint32",
             Kind::I64 => "int64",
             Kind::U64 => "uint64",
+            Kind::Time => "timestamp",
             Kind::F64 => "float64",
             Kind::Bool => "bool",
             Kind::Text => "text",
-            Kind::Numbers => "list of uint64",
+            Kind::Numbers => "list of int64",
             Kind::Texts => "list of text",
             Kind::Json => "JSON",
         }

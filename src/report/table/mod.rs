@@ -4,7 +4,8 @@
 //!
 //! Rows and names are those of the report. What is nested becomes one column for each value: `requests.losses.upstream` becomes
 //! `requests_losses_upstream_least` and `requests_losses_upstream_most`. A value that the capture cannot prove is empty. In every
-//! table, `capture` is the name of the capture; `src`, `dst`, `dest_qp` and `epoch` identify a flow.
+//! table, `capture_id` identifies the capture, `capture` names it, and `uid` identifies the flow of the row: with both, rows of different
+//! tables are joined. The same flow has the same `uid` wherever it was captured.
 
 #[cfg(feature = "arrow")]
 pub(crate) mod arrow;
@@ -133,7 +134,7 @@ impl<W: io::Write + Send> Messages<W> {
     /// # Errors
     /// The file cannot be written.
     pub fn put(&mut self, capture: &str, message: &Message) -> io::Result<()> {
-        self.0.put(&(OfCapture { capture: capture.to_owned() }, message))
+        self.0.put(&(OfCapture { capture_id: None, capture: capture.to_owned() }, message))
     }
 
     /// Completes the file, and gives it back.

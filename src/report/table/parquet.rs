@@ -6,7 +6,7 @@ use std::{
 };
 
 use arrow_array::RecordBatch;
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{DataType, Schema, SchemaRef};
 use parquet::{
     arrow::ArrowWriter,
     basic::{Compression, Encoding, ZstdLevel},
@@ -33,10 +33,11 @@ pub(crate) fn writer<W: Write + Send>(file: W, schema: SchemaRef) -> io::Result<
         .set_max_row_group_row_count(Some(GROUP));
     for field in schema.fields() {
         let column = ColumnPath::from(field.name().as_str());
-        if field.data_type().is_integer() {
+        let is_time = matches!(field.data_type(), DataType::Timestamp(..));
+        if field.data_type().is_integer() || is_time {
             properties = properties.set_column_encoding(column.clone(), Encoding::DELTA_BINARY_PACKED);
         }
-        if field.data_type().is_integer() || field.data_type().is_binary() {
+        if field.data_type().is_integer() || is_time || field.data_type().is_binary() {
             properties = properties.set_column_dictionary_enabled(column, false);
         }
     }

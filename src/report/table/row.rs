@@ -3,7 +3,7 @@
 use std::{borrow::Cow, io};
 
 use super::{Column, Put};
-use crate::report::{Flow, PauseCulprit, SlowFlow, Space, Stream, TimeCause, View, field::Columns};
+use crate::report::{Capture, Flow, PauseCulprit, SlowFlow, Space, Stream, TimeCause, View, field::Columns};
 
 /// A row of some table.
 pub(in crate::report) trait Row {
@@ -65,8 +65,17 @@ impl<T: Columns> Columns for WithoutFirst<T> {
 records! {
     /// The capture of a row.
     pub(in crate::report) struct OfCapture {
-        /// The name of the capture: its files, joined by commas.
+        /// What identifies the capture, whatever its files are called: the row of the table captures. Of rows that are written while the
+        /// capture is read it is not known yet.
+        pub capture_id: Option<String>,
+        /// The name of the capture: its first file, and how many more there are.
         pub capture: String,
+    }
+
+    /// The flow of a row, where there is one.
+    pub(in crate::report) struct OfFlow {
+        /// The `uid` of the flow: the row of the table flows.
+        pub uid: Option<String>,
     }
 
     /// The number of a flow.
@@ -79,6 +88,8 @@ records! {
     pub(in crate::report) struct FlowKey {
         /// The flow's number in its capture.
         pub flow: usize,
+        /// The `uid` of the flow: the row of the table flows.
+        pub uid: String,
         /// Source address of the flow.
         pub src: String,
         /// Destination address of the flow.
@@ -128,14 +139,26 @@ records! {
 
 impl OfCapture {
     pub(in crate::report) fn of(report: &View<'_>) -> OfCapture {
-        OfCapture { capture: report.head.capture.files.join(",") }
+        let Capture { id, files, .. } = &report.head.capture;
+        let first = files.first().map_or("", String::as_str);
+        let capture = match files.len() {
+            0 | 1 => first.to_owned(),
+            n => format!("{first} and {} more", n - 1),
+        };
+        OfCapture { capture_id: Some(id.clone()), capture }
+    }
+}
+
+impl OfFlow {
+    pub(in crate::report) fn of(report: &View<'_>, at: Option<usize>) -> OfFlow {
+        OfFlow { uid: at.and_then(|at| report.flows.row(at)).map(|flow| flow.uid.clone()) }
     }
 }
 
 impl FlowKey {
     pub(in crate::report) fn of(at: usize, flow: &Flow) -> FlowKey {
-        let Flow { src, dst, dest_qp, epoch, .. } = flow;
-        FlowKey { flow: at, src: src.clone(), dst: dst.clone(), dest_qp: *dest_qp, epoch: *epoch }
+        let Flow { uid, src, dst, dest_qp, epoch, .. } = flow;
+        FlowKey { flow: at, uid: uid.clone(), src: src.clone(), dst: dst.clone(), dest_qp: *dest_qp, epoch: *epoch }
     }
 }
 

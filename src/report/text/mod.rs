@@ -76,7 +76,7 @@ fn capture(capture: &Capture, page: &mut Page<'_>) -> io::Result<()> {
     let mut line =
         format!("{}, {} of them RDMA", several(capture.packets, "packet"), count(capture.rdma_packets));
     if let Some(ns) = capture.duration_ns {
-        line += &format!(", in {}", duration(ns.unsigned_abs()));
+        line += &format!(", in {}", duration(ns));
     }
     if let Some(ns) = capture.first_ns {
         line += &format!(" from {}", utc(ns));
