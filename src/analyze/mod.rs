@@ -39,8 +39,8 @@ pub use engine::{Analysis, Batch, Headers, Looked};
 #[cfg(feature = "state")]
 pub use engine::{StateError, is_state};
 pub use model::{
-    Address, Class, Event, Files, FlowId, FlowUid, KnownConnection, KnownDevice, KnownLink, LinkEnd, Links, Options,
-    QosMap, Space, StormProfile, Trigger, Trust,
+    Address, Class, Event, Files, FlowId, FlowUid, KnownConnection, KnownDevice, KnownLink, LinkEnd, Links,
+    Options, QosMap, Space, StormProfile, Trigger, Trust,
 };
 pub use packet::{EncapPacket, Facts, FastPacket};
 pub use results::{Ended, FINDINGS, FindingKind, Need, Scope};

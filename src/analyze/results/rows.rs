@@ -89,8 +89,7 @@ impl Tracker {
 /// What identifies a capture: what was read, not what its files are called.
 pub(crate) fn capture_id(capture: &report::Capture) -> String {
     let times = [capture.first_ns, capture.last_ns].map(|time| time.unwrap_or(i64::MIN) as u64);
-    let sizes =
-        [capture.packets, capture.rdma_packets, capture.bytes_on_wire, capture.bytes_captured];
+    let sizes = [capture.packets, capture.rdma_packets, capture.bytes_on_wire, capture.bytes_captured];
     format!("{:016x}", identity(times.into_iter().chain(sizes)))
 }
 

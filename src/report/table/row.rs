@@ -158,7 +158,14 @@ impl OfFlow {
 impl FlowKey {
     pub(in crate::report) fn of(at: usize, flow: &Flow) -> FlowKey {
         let Flow { uid, src, dst, dest_qp, epoch, .. } = flow;
-        FlowKey { flow: at, uid: uid.clone(), src: src.clone(), dst: dst.clone(), dest_qp: *dest_qp, epoch: *epoch }
+        FlowKey {
+            flow: at,
+            uid: uid.clone(),
+            src: src.clone(),
+            dst: dst.clone(),
+            dest_qp: *dest_qp,
+            epoch: *epoch,
+        }
     }
 }
 
