@@ -12,7 +12,7 @@ use clap::Args;
 use super::{Outcome, arg::within};
 use rdmawire::{
     analyze::KnownConnection,
-    entropy::{Formula, Prediction, predict},
+    entropy::{Formula, Predicted, Prediction, predict},
     grammar::print::several,
     report::clean,
 };
@@ -37,6 +37,8 @@ pub(super) struct Entropy {
     json: bool,
 }
 
+/// Connections whose port is written.
+const MAX_CONNECTIONS: usize = 16;
 /// Groups that are written.
 const MAX_GROUPS: usize = 8;
 
@@ -86,16 +88,18 @@ fn write(prediction: &Prediction, out: &mut impl Write) -> io::Result<()> {
     let more = if flows_per_path.len() > 64 { " ..." } else { "" };
     writeln!(out, "  flows on each path: {}{more}", flows.join(" "))?;
     writeln!(out, "  Jain's index {jain:.3}, fullest path {max_over_mean:.2} times the mean")?;
+    for one in prediction.connections.iter().take(MAX_CONNECTIONS) {
+        writeln!(out, "  port {}: {}", one.udp_src_port, ends(one))?;
+    }
+    if prediction.connections.len() > MAX_CONNECTIONS {
+        let more = several((prediction.connections.len() - MAX_CONNECTIONS) as u64, "more connection");
+        writeln!(out, "  and {more} (--json has them)")?;
+    }
+    if !collisions.is_empty() {
+        writeln!(out, "  Connections of the same hosts with one port, which share a path:")?;
+    }
     for group in collisions.iter().take(MAX_GROUPS) {
-        let one = |n: &usize| {
-            let row = &prediction.connections[*n];
-            let end = |address: &Option<String>, qp: u32| {
-                address
-                    .as_ref()
-                    .map_or_else(|| format!("QP {qp:#x}"), |address| format!("{} QP {qp:#x}", clean(address)))
-            };
-            format!("{} - {}", end(&row.a, row.a_qp), end(&row.b, row.b_qp))
-        };
+        let one = |n: &usize| ends(&prediction.connections[*n]);
         let few: Vec<String> = group.connections.iter().take(4).map(one).collect();
         let more = match group.connections.len().saturating_sub(4) {
             0 => String::new(),
@@ -108,4 +112,13 @@ fn write(prediction: &Prediction, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "  and {more} (--json has them)")?;
     }
     Ok(())
+}
+
+/// The two ends of a connection.
+fn ends(of: &Predicted) -> String {
+    let end = |address: &Option<String>, qp: u32| match address {
+        None => format!("QP {qp:#x}"),
+        Some(address) => format!("{} QP {qp:#x}", clean(address)),
+    };
+    format!("{} - {}", end(&of.a, of.a_qp), end(&of.b, of.b_qp))
 }

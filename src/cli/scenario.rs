@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use super::{Outcome, arg::format_of, output};
+use super::{Outcome, arg::format_of, output, say};
 use rdmawire::{
     capture::{self, Record, Sink, Time},
     sim::{self as scenario, Run, Scenario},
@@ -53,6 +53,10 @@ impl Play<'_> {
         let mut scenario = Scenario::parse(&text).with_context(|| name.to_string())?;
         scenario.seed = self.seed.unwrap_or(scenario.seed);
         let run = scenario::run(&scenario).with_context(|| name.to_string())?;
+        for (event, n) in run.scenario.event.iter().zip(1..).filter(|(_, n)| !run.struck[n - 1]) {
+            let what = format!("{:?}", event.action).to_lowercase();
+            say(format_args!("warning: {name}: event {n} ({what}) strikes no packet"));
+        }
         for tap in 0..run.captures.len() {
             if let Some(output) = self.output {
                 self.capture(&run, tap, &file_of(output, &run, tap))?;

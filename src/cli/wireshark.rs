@@ -16,7 +16,8 @@ use super::{Outcome, output};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rdmawire wireshark install
-  rdmawire wireshark install --dir ./wireshark")]
+  rdmawire wireshark install --dir ./wireshark
+  rdmawire wireshark uninstall --dir ./wireshark")]
 pub(super) struct Wireshark {
     #[command(subcommand)]
     action: Action,
@@ -25,6 +26,18 @@ pub(super) struct Wireshark {
 #[derive(Debug, Subcommand)]
 enum Action {
     Install(Install),
+    Uninstall(Uninstall),
+}
+
+/// Remove what `wireshark install` has brought; a profile that was changed stays, unless --force is given.
+#[derive(Debug, Args)]
+struct Uninstall {
+    /// It is installed in folders below this one.
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Remove the profile although it was changed.
+    #[arg(long)]
+    force: bool,
 }
 
 /// Install for this user: a plugin that makes fields of the comments (rdmawire.class, rdmawire.conn, rdmawire.loss, …), the menu
@@ -46,6 +59,9 @@ const PLUGIN: &str = include_str!("wireshark/rdmawire.lua");
 const PREFERENCES: &str = include_str!("wireshark/preferences");
 const COLOURS: &str = include_str!("wireshark/colorfilters");
 
+/// The files of the profile.
+const PROFILE: [(&str, &str); 2] = [("preferences", PREFERENCES), ("colorfilters", COLOURS)];
+
 /// Where things go.
 struct Folders {
     plugins: PathBuf,
@@ -57,30 +73,24 @@ struct Folders {
 
 impl Wireshark {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        let Action::Install(install) = self.action;
-        install.run()
+        match self.action {
+            Action::Install(install) => install.run(),
+            Action::Uninstall(uninstall) => uninstall.run(),
+        }
     }
 }
 
 impl Install {
     fn run(self) -> anyhow::Result<Outcome> {
-        let folders = match &self.dir {
-            Some(dir) => Folders {
-                plugins: dir.join("plugins"),
-                extcap: dir.join("extcap"),
-                profiles: dir.join("profiles"),
-                finds_extcap: false,
-            },
-            None => Folders::of_wireshark()?,
-        };
+        let folders = Folders::of(self.dir.as_deref())?;
         let mut out = io::stdout().lock();
-        let plugin = folders.plugins.join("rdmawire.lua");
+        let plugin = folders.plugin();
         put(&plugin, PLUGIN)?;
         writeln!(out, "plugin   {}", plugin.display())?;
 
-        let profile = folders.profiles.join("rdmawire");
+        let profile = folders.profile();
         let mut kept = "";
-        for (name, text) in [("preferences", PREFERENCES), ("colorfilters", COLOURS)] {
+        for (name, text) in PROFILE {
             let file = profile.join(name);
             if !self.force && file.exists() {
                 kept = ", kept as it was (--force replaces it)";
@@ -91,7 +101,7 @@ impl Install {
         writeln!(out, "profile  {}{kept}", profile.display())?;
 
         if cfg!(all(unix, feature = "live")) {
-            let extcap = folders.extcap.join("rdmawire");
+            let extcap = folders.live();
             link_to_this_program(&extcap)?;
             writeln!(out, "extcap   {}", extcap.display())?;
         }
@@ -109,6 +119,12 @@ impl Install {
                         "This Wireshark has no extcap folder for users: set WIRESHARK_EXTCAP_DIR={folder}"
                     )?;
                 }
+                if is_root() {
+                    writeln!(
+                        out,
+                        "As root, Wireshark loads neither plugins nor extcaps of a user: run it as another user, or name them by -X lua_script:"
+                    )?;
+                }
                 writeln!(out, "rdmawire annotate in.pcap out.pcapng; wireshark -C rdmawire out.pcapng")?;
             }
         }
@@ -116,7 +132,70 @@ impl Install {
     }
 }
 
+impl Uninstall {
+    fn run(self) -> anyhow::Result<Outcome> {
+        let folders = Folders::of(self.dir.as_deref())?;
+        let mut out = io::stdout().lock();
+        let mut removed = |what: &str, path: &Path| -> anyhow::Result<()> {
+            match fs::remove_file(path) {
+                Ok(()) => Ok(writeln!(out, "{what:8} {}: removed", path.display())?),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                Err(error) => Err(error).with_context(|| format!("removing {}", path.display())),
+            }
+        };
+        removed("plugin", &folders.plugin())?;
+        // A link to a program, and nothing else that has this name.
+        if folders.live().is_symlink() {
+            removed("extcap", &folders.live())?;
+        }
+        let profile = folders.profile();
+        let mut kept = Vec::new();
+        for (name, text) in PROFILE {
+            let file = profile.join(name);
+            match fs::read_to_string(&file) {
+                Ok(there) if self.force || there == text => removed("profile", &file)?,
+                Ok(_) => kept.push(file),
+                Err(_) => {}
+            }
+        }
+        for file in kept {
+            writeln!(out, "profile  {}: kept, since it was changed (--force removes it)", file.display())?;
+        }
+        // It stays where it has other files.
+        let _ = fs::remove_dir(profile);
+        Ok(Outcome::Done)
+    }
+}
+
+/// Whether root runs this: Wireshark is careful then.
+fn is_root() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status
+        .lines()
+        .any(|line| line.strip_prefix("Uid:").and_then(|ids| ids.split_whitespace().nth(1)) == Some("0"))
+}
+
 impl Folders {
+    /// Folders below this one, or where Wireshark looks.
+    fn of(dir: Option<&Path>) -> anyhow::Result<Folders> {
+        let Some(dir) = dir else { return Folders::of_wireshark() };
+        let [plugins, extcap, profiles] = ["plugins", "extcap", "profiles"].map(|name| dir.join(name));
+        Ok(Folders { plugins, extcap, profiles, finds_extcap: false })
+    }
+
+    fn plugin(&self) -> PathBuf {
+        self.plugins.join("rdmawire.lua")
+    }
+
+    fn profile(&self) -> PathBuf {
+        self.profiles.join("rdmawire")
+    }
+
+    /// The interfaces of live analysis.
+    fn live(&self) -> PathBuf {
+        self.extcap.join("rdmawire")
+    }
+
     /// The user's folders as Wireshark says, or as its documentation says if it is not installed.
     fn of_wireshark() -> anyhow::Result<Folders> {
         let said = ["tshark", "wireshark"].into_iter().find_map(|program| {

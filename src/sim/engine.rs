@@ -8,7 +8,7 @@ use std::{
 use super::{
     Connection, End, Error, IpId, Operation, Scenario, Side, Tap, UdpPort, Verb, check,
     manage::Management,
-    network::{Held, Target},
+    network::{Held, Refusal, Target},
     qp::Qp,
     rng::Rng,
 };
@@ -240,6 +240,8 @@ pub struct Run {
     pub controls: Vec<Control>,
     /// Every tap's record.
     pub captures: Vec<Capture>,
+    /// Of each event of the scenario, whether it struck a packet.
+    pub struck: Vec<bool>,
     pub(super) journeys: Vec<Journey>,
 }
 
@@ -325,7 +327,7 @@ pub(super) struct Sim {
     pub(super) ip_ids: Vec<u16>,
     pub(super) held: Vec<Vec<Held>>,
     pub(super) targets: Vec<Vec<Target>>,
-    pub(super) refusals: HashMap<(u32, u64), (u64, bool)>,
+    pub(super) refusals: HashMap<(u32, u64), Refusal>,
     pub(super) notified: HashMap<(u32, u64), u64>,
     /// Of each connection, the state of its handshake.
     pub(super) cm: Vec<Option<Management>>,
@@ -388,6 +390,7 @@ impl Sim {
             full: false,
             run: Run {
                 captures: captures.collect(),
+                struck: vec![false; scenario.event.len()],
                 scenario,
                 connections,
                 flows: Vec::new(),

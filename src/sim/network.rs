@@ -24,9 +24,22 @@ pub(super) struct Held {
     left: u32,
 }
 
+/// A message that its receiver refuses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Refusal {
+    /// How often it still does.
+    pub(super) times: u64,
+    /// With a NAK that ends the connection.
+    pub(super) fatal: bool,
+    /// The place of its event in the scenario.
+    pub(super) event: usize,
+}
+
 /// A fault of single packets of a flow.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
+    /// The place of its event in the scenario.
+    event: usize,
     action: Action,
     of: Kind,
     opcode: Option<Opcode>,
@@ -66,7 +79,7 @@ impl Sim {
             if matches!(event.action, Action::Rnr | Action::AccessError) {
                 let fatal = event.action == Action::AccessError;
                 let key = (flow, event.message.unwrap_or(1));
-                self.refusals.insert(key, (event.times, fatal));
+                self.refusals.insert(key, Refusal { times: event.times, fatal, event: i });
                 continue;
             }
             if event.message.is_some() {
@@ -96,6 +109,7 @@ impl Sim {
             let space = if event.of == Kind::Requests { event.from } else { other(event.from) };
             let start = start[(space == End::To) as usize] as u64 + (1 << 24);
             self.targets[flow as usize].push(Target {
+                event: i,
                 action: event.action,
                 of: event.of,
                 opcode,
@@ -249,6 +263,7 @@ impl Sim {
             if target.seen < target.first || target.seen - target.first >= target.times {
                 continue;
             }
+            self.run.struck[target.event] = true;
             match target.action {
                 Action::Drop => fate.drop = true,
                 Action::Mark => fate.mark = true,

@@ -112,15 +112,16 @@ impl Sim {
         let connection = self.connection(qp);
         let (rnr_timer, ack_every, ack_delay) =
             (connection.rnr_timer, connection.ack_every, connection.ack_delay.0);
-        if let Some((times, fatal)) = self.refusals.get_mut(&(t.flow, message.number)) {
-            let fatal = *fatal;
+        if let Some(refusal) = self.refusals.get_mut(&(t.flow, message.number)) {
+            let fatal = refusal.fatal;
             let consumes = match message.verb {
                 Verb::Send | Verb::SendImm | Verb::SendInv => t.offset == 0,
                 Verb::WriteImm => t.psn + 1 == message.psn + message.count as u64,
                 _ => t.psn == message.psn,
             };
-            if *times > 0 && consumes {
-                *times -= 1;
+            if refusal.times > 0 && consumes {
+                refusal.times -= 1;
+                self.run.struck[refusal.event] = true;
                 let syndrome = if fatal { 0x62 } else { 0x20 | rnr_timer };
                 let state = &mut self.qps[qp as usize];
                 state.refused = false;

@@ -27,6 +27,21 @@ fn frames(path: &Path) -> Vec<(i64, Vec<u8>)> {
 }
 
 #[test]
+fn an_event_that_strikes_nothing_is_said() {
+    let scratch = Scratch::new("idle-event");
+    let scenario = fs::read_to_string(example("rnr.toml")).unwrap();
+    let file = scratch.join("x.toml");
+    fs::write(&file, format!("{scenario}\n[[event]]\ndo = \"drop\"\npacket = 1000000\n")).unwrap();
+    let said = |file: &Path| {
+        let done = craft(&[file, "--force".as_ref(), "-o".as_ref(), &scratch.join("x.pcap")]);
+        assert!(done.status.success());
+        String::from_utf8(done.stderr).unwrap()
+    };
+    assert_eq!(said(&example("rnr.toml")), "");
+    assert!(said(&file).ends_with("(drop) strikes no packet\n"), "{}", said(&file));
+}
+
+#[test]
 fn every_format_holds_the_same_frames() {
     let scratch = Scratch::new("formats");
     let mut all = Vec::new();

@@ -172,7 +172,7 @@ fn the_profile_has_columns_and_colours() {
         tshark.arg("-X").arg(format!("lua_script:{}", plugin.display()));
     }
     let text = printed(tshark.args(["-C", "rdmawire", "-r"]).arg(&out).args(["-Y", "frame.number == 145"]));
-    assert!(text.contains("retransmission 0 0 upstream"), "{text}");
+    assert!(text.contains("retransmission nak 0 0 upstream"), "{text}");
 
     for line in fs::read_to_string(profile.join("colorfilters")).unwrap().lines() {
         let [_, _, filter, colours] = line.split('@').collect::<Vec<_>>()[..] else { panic!("{line}") };
@@ -185,6 +185,16 @@ fn the_profile_has_columns_and_colours() {
     assert_eq!(fs::read_to_string(profile.join("preferences")).unwrap(), "# mine");
     printed(at_home(RDMAWIRE).args(["wireshark", "install", "--force"]));
     assert!(fs::read_to_string(profile.join("preferences")).unwrap().contains("rdmawire.class"));
+
+    // What was changed stays; all else goes.
+    fs::write(profile.join("preferences"), "# mine").unwrap();
+    let said = printed(at_home(RDMAWIRE).args(["wireshark", "uninstall"]));
+    assert!(said.contains("kept, since it was changed"), "{said}");
+    assert!(!scratch.join(".local/lib/wireshark/plugins/rdmawire.lua").exists(), "{said}");
+    assert!(profile.join("preferences").exists() && !profile.join("colorfilters").exists());
+    printed(at_home(RDMAWIRE).args(["wireshark", "uninstall", "--force"]));
+    assert!(!profile.exists());
+    assert_eq!(printed(at_home(RDMAWIRE).args(["wireshark", "uninstall"])), "");
 }
 
 #[cfg(all(target_os = "linux", feature = "live"))]
