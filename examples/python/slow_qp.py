@@ -34,8 +34,8 @@ def story(report: Report, flow: Flow) -> Iterator[str]:
     stream = flow.requests if flow.requests.packets >= flow.responses.packets else flow.responses
     if stream.retransmits:
         yield f"  {stream.retransmits} retransmitted packets ({stream.retransmits / stream.packets:.0%}):"
-        triggers = flow.requests.triggers
-        yield f"    after NAKs {triggers.nak}, timeouts {triggers.timeout}, RNR NAKs {triggers.rnr} times"
+        causes = stream.triggers.to_dict()
+        yield "    after " + ", ".join(f"{cause.replace('_', ' ')} {count} times" for cause, count in causes.items() if count)
     losses, lost = stream.loss_episodes, stream.losses
     before, after = range_of(lost.upstream), range_of(lost.downstream)
     yield f"  losses before the tap: {losses.upstream} ({before} packets); after it: {losses.downstream} ({after} packets)"

@@ -28,6 +28,7 @@ from ._frames import (
 )
 from ._native import Packet, PacketIterator, Packets, __version__
 from ._scapy import from_scapy, to_scapy
+from ._tables import Table, TableColumn
 from .report import Report
 
 __all__ = [
@@ -47,6 +48,8 @@ __all__ = [
     "Report",
     "Rewritten",
     "Source",
+    "Table",
+    "TableColumn",
     "Worst",
     "__version__",
     "analyze",

@@ -117,6 +117,7 @@ def check(
                 max(ack_rtt.p99) is 3.24 ms; it must be < 10ms
       1 held, 1 violated, 0 unknown
     """
+    __tracebackhide__ = True  # pytest shows the test, and what it says, not this function.
     if isinstance(source, Report):
         if options:
             raise TypeError("a report was analyzed already: options are for captures")

@@ -19,7 +19,7 @@ from typing import (
 )
 
 from . import _native
-from ._analyze import Source
+from ._analyze import Duration, Source, _asked
 from ._errors import Error
 from ._native import Packet, Packets
 
@@ -46,7 +46,7 @@ def columns() -> List[Column]:
 
     >>> import rdmawire
     >>> rdmawire.columns()[1]
-    Column(name='time_ns', type='Int64', doc='When it was captured: nanoseconds since 1970-01-01 UTC.')
+    Column(name='time_ns', type='Timestamp(ns, "UTC")', doc='When it was captured: nanoseconds since 1970-01-01 UTC.')
     """
     return [Column(*column) for column in _native.columns()]
 
@@ -56,7 +56,7 @@ def row_columns() -> List[Column]:
 
     >>> import rdmawire
     >>> [column.name for column in rdmawire.row_columns()]
-    ['capture', 'space', 'class', 'epoch', 'peer_qp']
+    ['capture', 'space', 'class', 'uid', 'epoch', 'peer_qp']
     """
     return [Column(*column) for column in _native.row_columns()]
 
@@ -64,17 +64,22 @@ def row_columns() -> List[Column]:
 def packets(
     source: Union[Source, Sequence[Source]],
     filter: Optional[str] = None,
-    fields: Optional[Sequence[str]] = None,
+    fields: Union[str, Sequence[str], None] = None,
     *,
     roce_ports: Optional[Sequence[int]] = None,
     batch_rows: int = 65536,
     strict: bool = False,
+    reorder_window: Optional[Duration] = None,
+    ack_timeout: Optional[Duration] = None,
+    qp_map: Union[str, "os.PathLike[str]", None] = None,
 ) -> Packets:
     """The packets of a capture, or of several, one after the other: to iterate over, or as a table.
 
     Iteration gives `Packet` objects, one at a time. As a table, it is a stream of Arrow record batches (of `batch_rows` rows) by the
     PyCapsule interface: pyarrow, pandas, Polars and DuckDB read it without copies. Either way the memory is bounded, however long the
     capture. `fields` names the columns of the table: `columns()`, which it has by default, and `row_columns()`. Those take an analysis.
+
+    `reorder_window`, `ack_timeout` and `qp_map` are those of `analyze`, for the columns that take an analysis.
 
     A path or bytes can be read several times. A file object is read once. With `strict`, damage of the capture raises `Error`; else
     what can be read is read.
@@ -94,10 +99,10 @@ def packets(
     return Packets(
         source,
         filter=filter,
-        fields=None if fields is None else list(fields),
-        roce_ports=None if roce_ports is None else list(roce_ports),
+        fields=None if fields is None else [fields] if isinstance(fields, str) else list(fields),
         batch_rows=batch_rows,
         strict=strict,
+        asked=_asked(roce_ports=roce_ports, reorder_window=reorder_window, ack_timeout=ack_timeout, qp_map=qp_map),
     )
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from copy import copy
+from html import escape
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, ClassVar, Dict, Mapping, Optional, Union
 
 from ._errors import Error
 from ._native import NativeReport
+from ._tables import Table, html_table
 
 if TYPE_CHECKING:
     from .report import Flow, Report
@@ -111,6 +113,38 @@ class ReportMethods(Record):
         number = self._native.find_flow(str(which))
         flow: Flow = self._as_report().flows[number]
         return flow
+
+    def table(self, name: str) -> Table:
+        """A table of the report, such as `"flows"` or `"losses"`: `rdmawire explain tables` lists them.
+
+        >>> import rdmawire
+        >>> report = rdmawire.analyze(CAPTURE)
+        >>> [(row["place"], row["space"], row["least"]) for row in report.table("losses")][0]
+        ('upstream', 'request', 1)
+        >>> report.table("flows").to_pandas()["ect_packets"].sum() == sum(flow.ect_packets for flow in report.flows)
+        True
+        """
+        return Table(name, self._native.rows(name))
+
+    def _repr_html_(self) -> str:
+        report = self._as_report()
+        columns = ["src", "dst", "dest_qp", "service", "packets", "wire_bytes", "retransmits", "out_of_order", "naks", "cnps"]
+        flows = [
+            {
+                **{name: flow.to_dict().get(name) for name in ("src", "dst", "service", "packets", "wire_bytes", "cnps")},
+                "dest_qp": f"{flow.dest_qp:#x}",
+                "retransmits": flow.requests.retransmits + flow.responses.retransmits,
+                "out_of_order": flow.requests.out_of_order + flow.responses.out_of_order,
+                "naks": flow.naks.psn_sequence_error,
+            }
+            for flow in report.flows[:20]
+        ]
+        findings = [{"severity": one.severity, "finding": one.text, "next": one.next} for one in report.findings]
+        return (
+            f"<p>{escape(repr(self))}</p>"
+            + html_table(["severity", "finding", "next"], findings, len(findings))
+            + html_table(columns, flows, len(report.flows))
+        )
 
     def _as_report(self) -> Report:
         from .report import Report

@@ -14,6 +14,8 @@ def _scapy() -> Any:
         import scapy.layers.all  # noqa: F401  (the link types are registered by their layers)
         import scapy.contrib.roce  # noqa: F401  (RoCEv2 is bound to its UDP port)
         from scapy.config import conf
+
+        from . import _scapy_layers  # noqa: F401  (extended headers behind the BTH)
     except ImportError as error:
         raise Error("scapy is not installed: pip install scapy") from error
     return conf
@@ -31,12 +33,20 @@ def to_scapy(frame: Frame, *, link: int = 1) -> Any:
     (7, '10.0.0.2')
     """
     conf = _scapy()
+    from scapy.utils import EDecimal
+
     packet = _packet(frame, link)
+    if not len(packet):
+        raise Error("an empty frame is no packet")
     layer = conf.l2types.num2layer.get(packet.link_type)
     if layer is None:
         raise Error(f"scapy has no layer for frames of link type {packet.link_type}")
-    made = layer(packet.data)
-    made.time = packet.time_ns / 1_000_000_000
+    try:
+        made = layer(packet.data)
+    except Exception as error:
+        # scapy raises what comes up when a header is cut.
+        raise Error(f"scapy cannot dissect this frame of {len(packet)} bytes: {error}") from error
+    made.time = EDecimal(packet.time_ns) / 1_000_000_000
     made.wirelen = packet.length_bytes
     return made
 
@@ -54,4 +64,13 @@ def from_scapy(packet: Any, *, frame: int = 1, link: Optional[int] = None) -> Pa
         link = conf.l2types.layer2num.get(type(packet))
         if link is None:
             raise Error(f"{type(packet).__name__} is no first layer of a frame: give its link type, link=")
-    return Packet(bytes(packet), link=link, time_ns=int(packet.time * 1_000_000_000), frame=frame)
+    data = bytes(packet)
+    # What a frame that was cut has lost: `to_scapy` and scapy's readers say its length on the wire.
+    was_cut = packet.wirelen is not None and packet.original
+    missing = max(0, packet.wirelen - len(packet.original)) if was_cut else 0
+    return Packet(data, link=link, time_ns=_ns(packet.time), frame=frame, length=len(data) + missing)
+
+
+def _ns(time: Any) -> int:
+    """Nanoseconds of a time in seconds: exact of scapy's `EDecimal`, and of a `float` as near as that comes."""
+    return round(time * 1_000_000_000)

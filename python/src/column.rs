@@ -31,9 +31,9 @@ pub(crate) fn value(column: &Column, row: &Row<'_>, py: Python<'_>) -> PyResult<
     }
 }
 
-type Described = (&'static str, String, &'static str);
+pub(crate) type Described = (&'static str, String, &'static str);
 
-fn describe(column: &'static Column) -> Described {
+pub(crate) fn describe(column: &'static Column) -> Described {
     (column.name, column.data_type().to_string(), column.doc)
 }
 

@@ -18,16 +18,17 @@ use pyo3::{
 use rdmawire::{
     analyze::Options,
     capture::{Damage, Source},
-    dissect::{self, dissect_with},
+    dissect::dissect_with,
     filter::{Filter, FrameMeta},
     packets::{Batch, Column, Rows, schema},
 };
 
 use crate::{
-    column::choose,
+    column::{Described, choose, describe},
     error,
     packet::Packet,
-    source::{Input, Opened, Patience, dissect_options, filter},
+    report::Asked as OfAnalysis,
+    source::{Input, Opened, Patience, filter},
 };
 
 /// Packets that an iterator reads ahead, where the source is no stream.
@@ -37,7 +38,8 @@ const AHEAD: usize = 256;
 struct Asked {
     filter: Option<Filter>,
     columns: Vec<&'static Column>,
-    options: dissect::Options,
+    /// Of the analysis, and of the dissection within.
+    options: Options,
     batch_rows: usize,
     strict: bool,
 }
@@ -48,7 +50,7 @@ pub(crate) struct Packets {
     inputs: Arc<[Input]>,
     filter: Option<String>,
     fields: Option<Vec<String>>,
-    options: dissect::Options,
+    options: Options,
     batch_rows: usize,
     strict: bool,
     is_used: AtomicBool,
@@ -57,21 +59,21 @@ pub(crate) struct Packets {
 #[pymethods]
 impl Packets {
     #[new]
-    #[pyo3(signature = (source, *, filter=None, fields=None, roce_ports=None, batch_rows=65536, strict=false))]
+    #[pyo3(signature = (source, *, filter=None, fields=None, batch_rows=65536, strict=false, asked=None))]
     fn new(
         source: &Bound<'_, PyAny>,
         filter: Option<String>,
         fields: Option<Vec<String>>,
-        roce_ports: Option<Vec<u16>>,
         batch_rows: usize,
         strict: bool,
+        asked: Option<OfAnalysis>,
     ) -> PyResult<Packets> {
         if !(1..=1 << 24).contains(&batch_rows) {
             return Err(error::plain("batch_rows: from 1 to 16777216"));
         }
         crate::source::filter(filter.as_deref())?;
         choose(fields.as_deref())?;
-        let options = dissect_options(roce_ports)?;
+        let options = asked.map_or_else(|| Ok(Options::default()), |mut asked| asked.options())?;
         let several = match (source.cast::<PyList>(), source.cast::<PyTuple>()) {
             (Ok(list), _) => list.iter().collect(),
             (_, Ok(tuple)) => tuple.iter().collect(),
@@ -94,6 +96,12 @@ impl Packets {
             failed: None,
             problems: Vec::new(),
         })))
+    }
+
+    /// Its columns as a table: name, Arrow type, and what it means.
+    #[getter]
+    fn schema(&self) -> PyResult<Vec<Described>> {
+        Ok(choose(self.fields.as_deref())?.into_iter().map(describe).collect())
     }
 
     /// The schema, for the Arrow PyCapsule interface.
@@ -144,7 +152,7 @@ impl Packets {
         Ok(Asked {
             filter: filter(self.filter.as_deref())?,
             columns: choose(self.fields.as_deref())?,
-            options: self.options,
+            options: self.options.clone(),
             batch_rows: self.batch_rows,
             strict: self.strict,
         })
@@ -189,7 +197,7 @@ impl Asked {
     /// Whether a packet is asked for.
     fn is_asked(&self, record: &rdmawire::capture::Record<'_>, number: u64) -> bool {
         self.filter.as_ref().is_none_or(|filter| {
-            let d = dissect_with(self.options, record.link, record.frame, record.wire_len);
+            let d = dissect_with(self.options.dissect, record.link, record.frame, record.wire_len);
             filter.matches(&d, &FrameMeta { number, time_ns: record.time.0, icrc: None })
         })
     }
@@ -287,7 +295,7 @@ impl Walk {
             let read = opened.reader.next_batch(|record| {
                 *number += 1;
                 if asked.is_asked(record, *number) {
-                    ahead.push_back(Packet::of(record, *number, asked.options));
+                    ahead.push_back(Packet::of(record, *number, asked.options.dissect));
                 }
             });
             match read {
@@ -326,7 +334,7 @@ impl Batches {
     /// Begins with the rows of the source that was opened.
     fn begin(&mut self) {
         let Some(opened) = &self.opening.opened else { return };
-        let options = Options { dissect: self.asked.options, ..Options::default() };
+        let options = self.asked.options.clone();
         // Classes take an analysis.
         let analyze = self.asked.columns.iter().any(|column| column.is_verdict());
         self.rows.begin(&opened.reader.info().name, options, analyze);

@@ -230,3 +230,12 @@ def test_memory_is_bounded(tmp_path: Path, capture: Path) -> None:
     assert rows == 2 * frames
     # In KiB: far less than the file, and than its table.
     assert grown < 24 * 1024, grown
+
+
+def test_one_field_and_the_schema(capture: Path) -> None:
+    packets = rdmawire.packets(capture, fields="bth_psn")
+    assert [name for name, _, _ in packets.schema] == ["bth_psn"]
+    later = rdmawire.packets(capture, fields=["class", "uid"], reorder_window="1ms")
+    assert [name for name, _, _ in later.schema] == ["class", "uid"]
+    with pytest.raises(rdmawire.Error, match='"psm"'):
+        rdmawire.packets(capture, fields="psm")

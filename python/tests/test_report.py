@@ -192,3 +192,33 @@ def test_the_schema_is_that_of_the_command_line(command_json: Command) -> None:
     from rdmawire import _native
 
     assert json.loads(_native.report_schema()) == command_json("explain", "schema")
+
+
+def test_tables_have_the_rows_of_the_report(capture: Path) -> None:
+    report = rdmawire.analyze(capture)
+    flows = report.table("flows")
+    assert len(flows) == len(report.flows)
+    assert [row["uid"] for row in flows] == [flow.uid for flow in report.flows]
+    assert {row["uid"] for row in report.table("losses")} <= {flow.uid for flow in report.flows}
+    assert flows[0]["capture_id"] == report.capture.id
+    assert [row["packets"] for row in flows[:1]] == [report.flows[0].packets]
+    with pytest.raises(rdmawire.Error, match="no table is called"):
+        report.table("flow")
+
+
+def test_tables_are_arrow_with_signed_numbers_and_times(capture: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    report = rdmawire.analyze(capture)
+    table = pyarrow.table(report.table("flows"))
+    assert table.schema.field("packets").type == pyarrow.int64()
+    assert table.schema.field("first_ns").type == pyarrow.timestamp("ns", tz="UTC")
+    assert table.column("first_ns")[0].value == report.flows[0].first_ns
+    for name in ("captures", "connections", "pauses", "slow", "findings"):
+        assert pyarrow.table(report.table(name)).num_rows == len(report.table(name))
+
+
+def test_notebooks_show_findings_and_flows(capture: Path) -> None:
+    report = rdmawire.analyze(capture)
+    text = report._repr_html_()
+    assert "<table>" in text and report.flows[0].src in text and "QP 0x11" in text
+    assert "<th>packets</th>" in report.table("flows")._repr_html_()

@@ -74,7 +74,38 @@ def test_to_scapy_and_back(capture: Path) -> None:
         theirs = rdmawire.to_scapy(packet)
         back = rdmawire.from_scapy(theirs, frame=packet.frame)
         assert back.data == packet.data and back.link_type == packet.link_type
-        assert abs(back.time_ns - packet.time_ns) < 1000
+        assert (back.time_ns, back.length_bytes) == (packet.time_ns, packet.length_bytes)
+
+
+def test_a_cut_frame_keeps_its_length_on_the_wire(capture: Path) -> None:
+    whole = next(iter(rdmawire.packets(capture)))
+    cut = rdmawire.Packet(whole.data[:60], time_ns=1_764_000_000_123_456_789, length=whole.length_bytes)
+    back = rdmawire.from_scapy(rdmawire.to_scapy(cut))
+    assert (back.data, back.length_bytes, back.time_ns) == (cut.data, whole.length_bytes, 1_764_000_000_123_456_789)
+
+
+HEADERS = {
+    "eth / ipv4 / udp / bth opcode=rc-write-only / reth va=0x1000 r_key=7 dma_len=4 / payload hex:01020304": ("RETH", "va", 0x1000),
+    "eth / ipv4 / udp / bth opcode=rc-write-only-imm / reth dma_len=4 / immdt data=9 / payload hex:01020304": ("ImmDt", "data", 9),
+    "eth / ipv4 / udp / bth opcode=ud-send-only / deth q_key=5 src_qp=0x11 / payload hex:01020304": ("DETH", "src_qp", 0x11),
+    "eth / ipv4 / udp / bth opcode=rc-fetch-add / atomiceth swap_data=3": ("AtomicETH", "swap_data", 3),
+    "eth / ipv4 / udp / bth opcode=rc-atomic-acknowledge / aeth / atomicacketh original_data=8": ("AtomicAckETH", "original_data", 8),
+}
+
+
+@pytest.mark.parametrize("recipe", HEADERS)
+def test_extended_headers_are_layers(recipe: str) -> None:
+    layer, field, value = HEADERS[recipe]
+    frame = rdmawire.craft(recipe)
+    packet = rdmawire.to_scapy(frame)
+    assert packet[layer].getfieldval(field) == value
+    assert bytes(packet) == frame
+
+
+def test_what_is_no_frame_is_an_error_of_ours() -> None:
+    for frame in (b"", b"\x01"):
+        with pytest.raises(rdmawire.Error):
+            rdmawire.to_scapy(frame)
 
 
 def test_what_scapy_builds_is_right() -> None:

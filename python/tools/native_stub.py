@@ -80,10 +80,13 @@ class Packets:
         *,
         filter: Optional[str] = None,
         fields: Optional[Sequence[str]] = None,
-        roce_ports: Optional[Sequence[int]] = None,
         batch_rows: int = 65536,
         strict: bool = False,
+        asked: Optional[Mapping[str, object]] = None,
     ) -> None: ...
+    @property
+    def schema(self) -> List[Tuple[str, str, str]]:
+        """Its columns as a table: name, Arrow type, and what it means."""
     def __iter__(self) -> PacketIterator: ...
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> object: ...
