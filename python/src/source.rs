@@ -189,8 +189,8 @@ pub(crate) fn filter(text: Option<&str>) -> PyResult<Option<Filter>> {
 pub(crate) fn dissect_options(roce_ports: Option<Vec<u16>>) -> PyResult<dissect::Options> {
     let ports = roce_ports.unwrap_or_else(|| vec![ROCE_PORT]);
     match ports[..] {
-        [a] => Ok(dissect::Options { roce_ports: [a, 0] }),
-        [a, b] => Ok(dissect::Options { roce_ports: [a, b] }),
+        [a] => Ok(dissect::Options { roce_ports: [a, 0], ..Default::default() }),
+        [a, b] => Ok(dissect::Options { roce_ports: [a, b], ..Default::default() }),
         _ => Err(error::plain("roce_ports: one or two UDP ports")),
     }
 }

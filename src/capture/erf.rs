@@ -246,6 +246,13 @@ impl Header {
     }
 }
 
+/// Bytes of a record before its frame.
+pub(super) fn header_len(record: &[u8]) -> usize {
+    let Some((header, rest)) = record.split_first_chunk::<HEADER>() else { return record.len() };
+    let header = Header::new(header);
+    HEADER + extensions(header.kind, rest).unwrap_or(rest.len()) + header.subheader()
+}
+
 /// Bytes of extension headers at the start of `rest`, if it holds all of them.
 #[inline(always)]
 fn extensions(kind: u8, rest: &[u8]) -> Option<usize> {

@@ -104,6 +104,20 @@ pub struct Record<'a> {
     pub frame: &'a [u8],
 }
 
+impl Record<'_> {
+    /// Bytes of the frame on the wire, and those captured, without an ERF record's own header, which both count.
+    #[inline]
+    pub fn lengths(&self) -> (u32, u32) {
+        let captured = u32::try_from(self.frame.len()).unwrap_or(u32::MAX);
+        let wire = self.wire_len.max(captured);
+        if self.link != erf::LINK {
+            return (wire, captured);
+        }
+        let header = erf::header_len(self.frame) as u32;
+        (wire.saturating_sub(header), captured.saturating_sub(header))
+    }
+}
+
 /// Gives frames, one at a time.
 pub trait Source {
     /// The next frame, or `None` after the last one.

@@ -44,10 +44,12 @@ pub(super) struct Pcap {
     /// Bytes of a record header.
     header: usize,
     link: Link,
+    /// The number of the interface: another one where a capture was appended to this one.
+    interface: u16,
     snaplen: u32,
     /// Longest frame that is accepted without more checks.
     plain: u32,
-    /// The first length above that, or 0 if this file has no [fast path](Self::fast_record).
+    /// That length, or 0 if this file has no [fast path](Self::fast_record).
     usual: u32,
     /// Longest frame that is accepted.
     limit: u32,
@@ -87,6 +89,7 @@ impl Pcap {
             unit: if format == Format::Pcap { 1 } else { 1000 },
             header: if format == Format::PcapModified { 24 } else { 16 },
             link: Link(0),
+            interface: 0,
             snaplen: 0,
             plain: 0,
             usual: 0,
@@ -102,27 +105,55 @@ impl Pcap {
             pcap.done = true;
             return Ok(pcap);
         };
-        let (snaplen, network) = (pcap.u32(header, 16), pcap.u32(header, 20));
-        pcap.snaplen = snaplen;
-        pcap.limit = frame_limit(snaplen);
-        pcap.plain = if snaplen == 0 { pcap.limit } else { snaplen.min(pcap.limit) };
+        let header = *header;
+        pcap.begin(&header, input.offset(), info);
+        input.pos += FILE_HEADER;
+        Ok(pcap)
+    }
+
+    /// What a file header says of the frames behind it.
+    fn begin(&mut self, header: &[u8; FILE_HEADER], offset: u64, info: &mut Info) {
+        let (snaplen, network) = (self.u32(header, 16), self.u32(header, 20));
+        self.snaplen = snaplen;
+        self.limit = frame_limit(snaplen);
+        self.plain = if snaplen == 0 { self.limit } else { snaplen.min(self.limit) };
         // Ten bits above the link type are reserved. The top six bits hold the length of the FCS.
         let link = network & 0x03ff_ffff;
         if link > 0xffff {
-            info.damaged(20, Problem::LinkType { says: link }, 0, false);
+            info.damaged(offset + 20, Problem::LinkType { says: link }, 0, false);
         }
-        pcap.link = portable(link as u16);
-        if !pcap.big && pcap.header == 16 && pcap.link != erf::LINK {
-            pcap.usual = pcap.plain.saturating_add(1);
-        }
-        info.interfaces.push(Interface {
+        self.link = portable(link as u16);
+        let has_fast_path = !self.big && self.header == 16 && self.link != erf::LINK;
+        self.usual = if has_fast_path { self.plain } else { 0 };
+        let interface = Interface {
             snaplen,
-            resolution_ns: pcap.unit,
+            resolution_ns: self.unit,
             fcs_len: (network & 0x0400_0000 != 0).then_some((network >> 28) as u8 * 2),
-            ..Interface::new(pcap.link)
-        });
-        input.pos += FILE_HEADER;
-        Ok(pcap)
+            ..Interface::new(self.link)
+        };
+        // Two captures on one interface look alike.
+        let again = info.interfaces.iter().position(|known| *known == interface);
+        self.interface = again.unwrap_or(info.interfaces.len()).min(usize::from(u16::MAX)) as u16;
+        if again.is_none() && info.interfaces.len() <= usize::from(u16::MAX) {
+            info.interfaces.push(interface);
+        }
+    }
+
+    /// Whether another capture begins here: files that were joined have a file header where a record's would be. It has the same
+    /// byte order, clock and form of records.
+    fn is_joined(&self, input: &mut Input, info: &Info) -> io::Result<bool> {
+        if !input.fill(FILE_HEADER)? {
+            return Ok(false);
+        }
+        let rest = input.rest();
+        let version = rest.first_chunk::<FILE_HEADER>().map(|header| (self.u32(header, 8), self.u32(header, 12)));
+        let is_header = version == Some((0, 0)) && rest.get(4..8) == Some(&self.version());
+        Ok(is_header && magic(rest) == Some((info.format, self.big)))
+    }
+
+    /// Version 2.4, in the file's byte order.
+    fn version(&self) -> [u8; 4] {
+        if self.big { [0, 2, 0, 4] } else { [2, 0, 4, 0] }
     }
 
     /// The next record, on the [fast path](Self::fast_record).
@@ -133,7 +164,7 @@ impl Pcap {
         self.count(1, time, info);
         let at = input.pos + RECORD_HEADER;
         input.pos = at + len;
-        Some(Place { time, link: self.link, interface: 0, wire_len, at, len })
+        Some(Place { time, link: self.link, interface: self.interface, wire_len, at, len })
     }
 
     /// The record here and the bytes behind it, if it is complete, well-formed and little-endian.
@@ -142,12 +173,14 @@ impl Pcap {
         let (header, behind) = rest.split_first_chunk::<RECORD_HEADER>()?;
         let number = |at| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         let (captured, wire_len) = (number(8), number(12));
-        if captured >= self.usual || captured > wire_len {
+        // A record without bytes may be the header of another file.
+        if captured.wrapping_sub(1) >= self.usual || captured > wire_len {
             return None;
         }
         let (frame, behind) = behind.split_at_checked(captured as usize)?;
         let time = self.time(number(0), number(4));
-        Some((Record { time, link: self.link, interface: 0, wire_len, frame }, behind))
+        let (link, interface) = (self.link, self.interface);
+        Some((Record { time, link, interface, wire_len, frame }, behind))
     }
 
     /// Whether [`fast_record`](Self::fast_record) can find any.
@@ -160,7 +193,7 @@ impl Pcap {
     pub(super) fn fast_len(&self, rest: &[u8]) -> Option<usize> {
         let Some(header) = rest.first_chunk::<RECORD_HEADER>() else { return Some(RECORD_HEADER) };
         let captured = self.u32(header, 8);
-        (captured < self.usual).then_some(RECORD_HEADER + captured as usize)
+        (captured.wrapping_sub(1) < self.usual).then_some(RECORD_HEADER + captured as usize)
     }
 
     /// Counts records; `last` is the last one's time.
@@ -176,13 +209,13 @@ impl Pcap {
         if let Some(header) = rest.first_chunk::<16>() {
             let (seconds, captured, wire) = (self.u32(header, 0), self.u32(header, 8), self.u32(header, 12));
             let whole = self.header + captured as usize;
-            if captured <= self.plain && captured <= wire && whole <= rest.len() {
+            if (1..=self.plain).contains(&captured) && captured <= wire && whole <= rest.len() {
                 let time = self.time(seconds, self.u32(header, 4));
                 self.count(1, time, info);
                 let at = input.pos + self.header;
                 input.pos += whole;
-                let (link, len) = (self.link, captured as usize);
-                return Ok(Some(Place { time, link, interface: 0, wire_len: wire, at, len }));
+                let (link, interface, len) = (self.link, self.interface, captured as usize);
+                return Ok(Some(Place { time, link, interface, wire_len: wire, at, len }));
             }
         }
         self.advance_slowly(input, info)
@@ -204,6 +237,12 @@ impl Pcap {
             let header = *header;
             let (seconds, captured, wire) =
                 (self.u32(&header, 0), self.u32(&header, 8), self.u32(&header, 12));
+            if captured == 0 && self.is_joined(input, info)? {
+                let Some(header) = input.rest().first_chunk().copied() else { break };
+                self.begin(&header, input.offset(), info);
+                input.pos += FILE_HEADER;
+                continue;
+            }
             if captured > self.limit {
                 let problem = Problem::Absurd { says: captured.into(), limit: self.limit.into() };
                 if !self.find_next(input, info, problem)? {
@@ -245,8 +284,8 @@ impl Pcap {
             let at = input.pos + self.header;
             input.pos += whole;
             let wire_len = wire.max(captured);
-            let (link, len) = (self.link, captured as usize);
-            return Ok(Some(Place { time, link, interface: 0, wire_len, at, len }));
+            let (link, interface, len) = (self.link, self.interface, captured as usize);
+            return Ok(Some(Place { time, link, interface, wire_len, at, len }));
         }
         self.done = true;
         Ok(None)

@@ -13,21 +13,47 @@ use rdmawire::{
     grammar::{Error, units},
     message::is_path_mtu,
     opcode::Service,
+    wire::Kind,
 };
 
-/// The UDP ports of RoCEv2.
+/// The UDP ports of RoCEv2 and of tunnels.
 #[derive(Debug, Args)]
 pub(super) struct RocePorts {
     /// UDP destination port of RoCEv2; a second one may follow.
     #[arg(long, value_name = "PORT", value_delimiter = ',', num_args = 1, default_values_t = [ROCE_PORT])]
     roce_port: Vec<u16>,
+    /// UDP destination port of a tunnel, and what it is: 8473=vxlan; also vxlan-gpe, geneve, gue, gre, mpls, tzsp, ethernet. At most four. Those
+    /// of IANA are known.
+    #[arg(long, value_name = "PORT=TUNNEL", value_delimiter = ',', value_parser = tunnel)]
+    decap: Vec<(u16, Kind)>,
 }
 
 impl RocePorts {
     pub(super) fn options(&self) -> dissect::Options {
         let port = |i| self.roce_port.get(i).copied().unwrap_or(0);
-        dissect::Options { roce_ports: [port(0), port(1)] }
+        let mut options = dissect::Options { roce_ports: [port(0), port(1)], ..Default::default() };
+        options.tunnels.iter_mut().zip(&self.decap).for_each(|(to, tunnel)| *to = *tunnel);
+        options
     }
+}
+
+/// A port, and the header behind UDP.
+fn tunnel(text: &str) -> Result<(u16, Kind), String> {
+    const TUNNELS: [(&str, Kind); 8] = [
+        ("vxlan", Kind::Vxlan),
+        ("vxlan-gpe", Kind::VxlanGpe),
+        ("geneve", Kind::Geneve),
+        ("gue", Kind::Gue),
+        ("gre", Kind::Gre),
+        ("mpls", Kind::Mpls),
+        ("tzsp", Kind::Tzsp),
+        ("ethernet", Kind::Ethernet),
+    ];
+    let (port, name) = text.split_once('=').ok_or("expected a port and a tunnel, as in 8473=vxlan")?;
+    let port = port.parse().ok().filter(|&port| port > 0).ok_or("expected a port from 1 to 65535")?;
+    let found = TUNNELS.iter().find(|tunnel| tunnel.0 == name);
+    let names = || TUNNELS.map(|tunnel| tunnel.0).join(", ");
+    found.map(|tunnel| (port, tunnel.1)).ok_or_else(|| format!("expected one of {}", names()))
 }
 
 /// Whether ICRCs are verified.

@@ -10,12 +10,12 @@ named! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[repr(u8)]
     pub enum ComputedField {
-        /// The EtherType of Ethernet, VLAN, Linux cooked, RWH and GENEVE, from the header that follows. One that
-        /// announces a VLAN tag or an MPLS label stays if the next header is one; before a payload it stays too.
+        /// The EtherType of Ethernet, tags, Linux cooked, SNAP, IPoIB, RWH and GENEVE, the next protocol of VXLAN-GPE and NSH, the
+        /// protocol of PPP, from the header that follows. One that announces a VLAN tag or an MPLS label stays if the next header is one; before a payload it stays too.
         EtherType "ether_type",
         /// The version of IPv4, IPv6 and GRH.
         IpVersion "ip_version",
-        /// The protocol of IPv4, the next header of IPv6 and of the last IPv6 extension header.
+        /// The protocol of IPv4, GUE and IFA, the next header of IPv6 and of the last IPv6 extension header.
         IpProtocol "ip_protocol",
         /// IPv4's header length, from the options.
         Ipv4HeaderLength "ihl",
@@ -88,7 +88,10 @@ impl ComputedField {
             (Kind::Ethernet | Kind::Vlan | Kind::Sll | Kind::Sll2 | Kind::Rwh, "ether_type") => {
                 ComputedField::EtherType
             }
-            (Kind::Geneve, "protocol") => ComputedField::EtherType,
+            (kind, "ether_type") if kind.is_rare() => ComputedField::EtherType,
+            (Kind::Geneve | Kind::Ppp, "protocol") => ComputedField::EtherType,
+            (Kind::VxlanGpe | Kind::Nsh, "next_protocol") => ComputedField::EtherType,
+            (Kind::Gue | Kind::Ifa, "protocol") => ComputedField::IpProtocol,
             (Kind::Geneve, "opt_len") => ComputedField::GeneveLength,
             (Kind::Ipv4 | Kind::Ipv6, "version") | (Kind::Grh, "ip_ver") => ComputedField::IpVersion,
             (Kind::Ipv4, "protocol") | (Kind::Ipv6, "next_header") => ComputedField::IpProtocol,

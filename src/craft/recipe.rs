@@ -307,15 +307,21 @@ fn link_of(packet: &Packet) -> Link {
         Some(Kind::Sll) => Link::LINUX_SLL,
         Some(Kind::Sll2) => Link::LINUX_SLL2,
         Some(Kind::Erf) => Link::ERF,
+        Some(Kind::Loopback) => Link::NULL,
+        Some(Kind::Ppp | Kind::PppAddress) => Link::PPP,
+        Some(Kind::Pktap) => Link::PKTAP,
+        Some(Kind::Nflog) => Link::NFLOG,
+        Some(Kind::Ipoib) => Link::IPOIB,
+        Some(Kind::BroadcomTag) => Link::DSA_BROADCOM_BEFORE,
         _ => Link::ETHERNET,
     }
 }
 
 fn unknown(name: &str) -> String {
     let all = || Kind::ALL.iter().map(|&kind| name_of(kind));
-    let begin_alike =
-        |known: &String| known.chars().zip(name.chars()).take_while(|(a, b)| a == b).count() >= 2;
-    let near: Vec<_> = all().filter(begin_alike).take(4).collect();
+    let alike = |known: &String| known.chars().zip(name.chars()).take_while(|(a, b)| a == b).count();
+    let most = all().map(|known| alike(&known)).max().filter(|&most| most >= 2).unwrap_or(usize::MAX);
+    let near: Vec<_> = all().filter(|known| alike(known) == most).take(4).collect();
     match near.as_slice() {
         [] => {
             let near = did_you_mean(&nearest(name, all()), "");

@@ -7,6 +7,8 @@ use crate::{checksum, icrc, wire::*};
 pub(super) trait Settle {
     /// A field of the header that is the `at`-th part.
     fn field<H: Header>(&mut self, head: &mut [u8], at: usize, of: ComputedField, to: impl FnOnce(H) -> H);
+    /// The EtherType of a header of any kind, where that has one.
+    fn ether_type(&mut self, head: &mut [u8], at: usize, to: impl FnOnce(EtherType) -> EtherType);
     /// The first byte of a part that has no table of fields.
     fn byte(&mut self, head: &mut [u8], at: usize, of: ComputedField, value: u8);
     /// The BTH's pad count and the padding, of which `len` zero bytes would be right. Returns the padding to build.
@@ -27,6 +29,14 @@ impl Settle for Write<'_> {
             && let Some(header) = header_mut::<H>(head, &self.0.parts[at])
         {
             *header = to(*header);
+        }
+    }
+
+    fn ether_type(&mut self, head: &mut [u8], at: usize, to: impl FnOnce(EtherType) -> EtherType) {
+        if self.wants(at, ComputedField::EtherType)
+            && let Some((row, bytes)) = ether_type_of(head, &self.0.parts[at])
+        {
+            row.set(bytes, to(EtherType(row.get(bytes) as u16)).0.into());
         }
     }
 
@@ -72,6 +82,13 @@ impl Settle for Learn<'_> {
         }
     }
 
+    fn ether_type(&mut self, head: &mut [u8], at: usize, to: impl FnOnce(EtherType) -> EtherType) {
+        if let Some((row, bytes)) = ether_type_of(head, &self.packet.parts[at]) {
+            let there = EtherType(row.get(bytes) as u16);
+            self.parts[at].set(ComputedField::EtherType, to(there) != there);
+        }
+    }
+
     fn byte(&mut self, head: &mut [u8], at: usize, of: ComputedField, value: u8) {
         let there = head.get(self.packet.parts[at].at as usize);
         self.parts[at].set(of, there != Some(&value));
@@ -97,6 +114,12 @@ impl Settle for Learn<'_> {
 
 fn header_mut<'a, H: Header>(head: &'a mut [u8], part: &Part) -> Option<&'a mut H> {
     H::mut_from_prefix(head.get_mut(part.range())?).ok().map(|(header, _)| header)
+}
+
+/// The row of a header's EtherType, and the header's bytes.
+fn ether_type_of<'a>(head: &'a mut [u8], part: &Part) -> Option<(&'static Field, &'a mut [u8])> {
+    let row = part.kind.fields().iter().find(|row| row.name == "ether_type")?;
+    Some((row, head.get_mut(part.range())?))
 }
 
 /// What follows the payload in the built frame.
@@ -168,6 +191,11 @@ impl Packet {
                     | Kind::GreKey
                     | Kind::GreSequence
                     | Kind::GeneveOptions
+                    | Kind::GueFields
+                    | Kind::NshContext
+                    | Kind::TrillOptions
+                    | Kind::TzspTags
+                    | Kind::PktapRest
             )
         };
         more.iter().find(|part| !continues(part.kind)).map_or(Kind::Payload, |part| part.kind)
@@ -305,6 +333,22 @@ impl Packet {
             Kind::ErfExtension => with.field(head, n, ComputedField::ErfType, |h: ErfExtension| {
                 h.with_extension(next == Kind::ErfExtension)
             }),
+            Kind::VxlanGpe => with.field(head, n, ComputedField::EtherType, |h: VxlanGpe| {
+                h.with_next_protocol(NextProtocols::before(next, h.next_protocol()))
+            }),
+            Kind::Nsh => with.field(head, n, ComputedField::EtherType, |h: Nsh| {
+                h.with_next_protocol(NextProtocols::before(next, h.next_protocol()))
+            }),
+            Kind::Ppp => with.field(head, n, ComputedField::EtherType, |h: Ppp| {
+                h.with_protocol(PppProtocols::before(next, h.protocol()))
+            }),
+            Kind::Gue => with.field(head, n, ComputedField::IpProtocol, |h: Gue| {
+                h.with_protocol(IpProtocols::before(next, h.protocol()))
+            }),
+            Kind::Ifa => with.field(head, n, ComputedField::IpProtocol, |h: Ifa| {
+                h.with_protocol(IpProtocols::before(next, h.protocol()))
+            }),
+            kind if kind.is_rare() => with.ether_type(head, n, |there| EtherTypes::before(next, there)),
             _ => {}
         }
     }

@@ -62,11 +62,16 @@ pub struct Worst {
     is_flow: bool,
 }
 pub(super) fn measure(rules: &[Rule], report: &View<'_>, before: Option<&Before<'_>>) -> Vec<Vec<Measure>> {
-    let mut running: Vec<Vec<Running<'_>>> = rules.iter().map(Running::all).collect();
+    let all = |report: &View<'_>| -> Vec<Vec<Running<'_>>> {
+        let may_miss = report.head.capture.hidden_frames() > 0;
+        rules.iter().map(|rule| Running::all(rule, may_miss)).collect()
+    };
+    let mut running = all(report);
     let mut earlier: Vec<Vec<Running<'_>>> = Vec::new();
     if let Some(before) = before {
-        earlier = rules.iter().map(Running::all).collect();
-        pass(&mut earlier, &before.report.view(), None);
+        let view = before.report.view();
+        earlier = all(&view);
+        pass(&mut earlier, &view, None);
     }
     pass(&mut running, report, before);
     let mut measures: Vec<Vec<Measure>> = Vec::with_capacity(rules.len());
@@ -140,11 +145,12 @@ struct Running<'r> {
 }
 
 impl<'r> Running<'r> {
-    fn all(rule: &'r Rule) -> Vec<Running<'r>> {
+    /// The tests of a rule. `may_miss`: frames that were not decoded may hold more than the report has.
+    fn all(rule: &'r Rule, may_miss: bool) -> Vec<Running<'r>> {
         let mut all = Vec::new();
         each(&rule.claim, &mut |test| {
             let right = match &test.op {
-                Op::Compare(_, Right::Other(tally)) => Some(Sum::new(tally, None)),
+                Op::Compare(_, Right::Other(tally)) => Some(Sum::new(tally, None, may_miss)),
                 _ => None,
             };
             let is_worse = |test: &Test<Tally>| match &test.op {
@@ -156,7 +162,7 @@ impl<'r> Running<'r> {
                 Aggregate::Sum | Aggregate::Count if is_worse(test) == Worse::Low => None,
                 _ => Some(is_worse(test)),
             };
-            all.push(Running { rule, test, left: Sum::new(&test.left, worse), right });
+            all.push(Running { rule, test, left: Sum::new(&test.left, worse, may_miss), right });
         });
         all
     }
@@ -229,6 +235,8 @@ impl<'r> Running<'r> {
     }
 }
 
+const MAY_MISS: &str =
+    "Frames that were not decoded may hold more: the report lists them (capture.not_decoded).";
 const NOT_BEFORE: &str = "There is no earlier report to compare with.";
 
 impl Change {
@@ -260,19 +268,32 @@ struct Sum<'r> {
     range: Range,
     /// For percentiles: what each row has.
     all: Vec<Range>,
+    /// There may be more rows, and more in them.
+    may_miss: bool,
     /// Why there are no rows.
     missing: Option<&'static str>,
     worst: Vec<Worst>,
 }
 
 impl<'r> Sum<'r> {
-    fn new(tally: &'r Tally, worse: Option<Worse>) -> Sum<'r> {
+    fn new(tally: &'r Tally, worse: Option<Worse>, may_miss: bool) -> Sum<'r> {
+        let is_of_frames = matches!(&tally.of, Of::Column(column) if column.figure.is_of_frames());
         let range = match tally.aggregate {
             Aggregate::Max => Range { least: f64::NEG_INFINITY, most: f64::NEG_INFINITY, why: None },
             Aggregate::Min => Range { least: f64::INFINITY, most: f64::INFINITY, why: None },
             _ => Range::exact(0.0),
         };
-        Sum { tally, worse, rows: 0, values: 0, range, all: Vec::new(), missing: None, worst: Vec::new() }
+        Sum {
+            tally,
+            worse,
+            rows: 0,
+            values: 0,
+            range,
+            all: Vec::new(),
+            may_miss: may_miss && !is_of_frames,
+            missing: None,
+            worst: Vec::new(),
+        }
     }
 
     /// Adds a row. Whether it is chosen may not be sure.
@@ -344,6 +365,20 @@ impl<'r> Sum<'r> {
     }
 
     fn value(&self) -> Range {
+        let seen = self.seen();
+        if !self.may_miss {
+            return seen;
+        }
+        let why = seen.why.or(Some(MAY_MISS));
+        match self.tally.aggregate {
+            Aggregate::P50 | Aggregate::P99 => Range::unknown(MAY_MISS),
+            Aggregate::Min => Range { least: seen.least.min(0.0), why, ..seen },
+            _ => Range { most: f64::INFINITY, why, ..seen },
+        }
+    }
+
+    /// The number, of the rows that there are.
+    fn seen(&self) -> Range {
         let all = |of: fn(&Range) -> f64, part: f64| {
             let mut all: Vec<f64> = self.all.iter().map(of).collect();
             all.sort_by(f64::total_cmp);

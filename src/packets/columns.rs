@@ -122,8 +122,8 @@ pub static COLUMNS: &[Column] = columns! {
     time_ns as frame_time_ns: Time "When it was captured: nanoseconds since 1970-01-01 UTC.", row => row.record.time.0;
     interface: I64 "The capture's interface, from 0.", row => row.record.interface;
     link_type as frame_link_type: I64 "LINKTYPE number of the frame: its first header.", row => row.record.link.0;
-    length_bytes as frame_len: I64 "Bytes the frame had on the wire.", row => row.d.wire_len();
-    captured_bytes as frame_cap_len: I64 "Bytes of it that were captured.", row => row.record.frame.len() as u64;
+    length_bytes as frame_len: I64 "Bytes the frame had on the wire.", row => row.record.lengths().0;
+    captured_bytes as frame_cap_len: I64 "Bytes of it that were captured.", row => row.record.lengths().1;
     tunnel_depth: I64 "How many tunnels are around the packet. What follows is of the innermost packet.",
         row => row.d.tunnel_depth();
     ethernet.src as src_mac;

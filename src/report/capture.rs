@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Bounds, IpId};
+use super::{Bounds, IpId, units};
+use crate::dissect::Numbers;
 
 records! {
     /// What was read.
@@ -31,8 +32,16 @@ records! {
         pub duration_ns: Option<u64>,
         /// The step of the timestamps in nanoseconds.
         pub timestamp_resolution_ns: Option<u64>,
+        /// Frames that have the same time, where a capture gives times to batches of them. `None` where each has its own.
+        pub timestamp_batch_frames: Option<u64>,
+        /// Nanoseconds from one batch to the next. Shorter times are not known.
+        pub timestamp_batch_ns: Option<u64>,
         /// Link types, by the numbers of tcpdump.org (LINKTYPE_).
         pub link_types: Vec<u16>,
+        /// Frames without an RDMA packet that were not read to their end, by what is not read, most frames first.
+        pub not_decoded: Vec<NotDecoded>,
+        /// RDMA packets that are in several IP fragments. They are counted with the length that their first fragments promise.
+        pub fragmented_packets: u64,
         /// Places where files are damaged.
         pub problems: Vec<CaptureProblem>,
         /// Mirrored copies that are missing, by the sequence numbers in the mirror's headers; `None` where it has none.
@@ -70,6 +79,28 @@ records! {
         pub one_in: Option<u64>,
     }
 
+    /// Frames of a kind that is not read.
+    #[derive(Eq)]
+    pub struct NotDecoded {
+        /// What it is: "EtherType 0x88e5 (MACsec)".
+        pub what: String,
+        /// What its number counts: "EtherType", "IP protocol", "UDP port", "link type", …
+        pub kind: String,
+        /// The number; `None` where the kind has none.
+        pub number: Option<u16>,
+        /// What the number stands for, as Wireshark has it, if it is known.
+        pub name: Option<String>,
+        /// Frames.
+        pub frames: u64,
+        /// Their bytes on the wire.
+        pub bytes: u64,
+        /// The first of them, from 1.
+        pub first_frame: u64,
+        /// An RDMA packet or a pause may be in them, which was not found: what a report says of counts is a lower bound. Protocols that are known to
+        /// be something else have none.
+        pub may_hold_packets: bool,
+    }
+
     /// Damage in a file.
     #[derive(Eq)]
     pub struct CaptureProblem {
@@ -79,6 +110,41 @@ records! {
         pub offset: u64,
         /// What is wrong.
         pub what: String,
+    }
+}
+
+impl Capture {
+    /// Frames that may hold RDMA packets or pauses which were not found.
+    pub fn hidden_frames(&self) -> u64 {
+        self.hiding().map(|one| one.frames).sum()
+    }
+
+    /// Whether it has only the beginning of pause frames, without the times.
+    pub(crate) fn has_cut_pauses(&self) -> bool {
+        self.not_decoded.iter().any(|one| one.kind == Numbers::CutPause.name())
+    }
+
+    /// What these frames are.
+    pub fn hiding(&self) -> impl Iterator<Item = &NotDecoded> {
+        self.not_decoded.iter().filter(|one| one.may_hold_packets)
+    }
+}
+
+impl NotDecoded {
+    /// "20 frames of EtherType 0x88e5 (MACsec)".
+    pub fn text(&self) -> String {
+        format!("{} of {}", units::several(self.frames, "frame"), self.what)
+    }
+
+    /// The first few of these, and how many there are beside them.
+    pub fn list<'a>(all: impl Iterator<Item = &'a NotDecoded>) -> String {
+        const FEW: usize = 5;
+        let all: Vec<String> = all.map(NotDecoded::text).collect();
+        let mut text = all[..all.len().min(FEW)].join(", ");
+        if all.len() > FEW {
+            text += &format!(", and {}", units::several((all.len() - FEW) as u64, "more kind"));
+        }
+        text
     }
 }
 

@@ -183,7 +183,7 @@ impl Congestion {
     /// What they are over the whole capture, in a sentence.
     pub fn sentence(&self) -> String {
         if self.ect_packets == 0 && self.cnps == 0 {
-            return "no packet is ECN-capable, and there are no CNPs".into();
+            return "no RDMA packet is ECN-capable, and there are no CNPs".into();
         }
         let mut text = match self.ce_ratio {
             Some(ratio) => format!("{} of the ECN-capable data packets are marked (CE)", percent(ratio)),

@@ -165,6 +165,7 @@ fn frames_with_every_secret() -> Vec<Frame> {
     for text in [
         "sll / ipv4 / udp / bth opcode=rc-write-only / reth",
         "sll2 / ipv6 / udp / bth opcode=rc-write-only / reth",
+        "ipoib / ipv4 / udp / bth opcode=rc-write-only / reth",
     ] {
         packets.push(recipe::parse(text).unwrap());
     }

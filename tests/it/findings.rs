@@ -81,6 +81,15 @@ fn made_by_hand(found: &mut Found) {
     frame(&mut analysis, 1, &pause);
     look("malformed pause", analysis, found);
 
+    let mut analysis = Analysis::new(Options::default());
+    frame(&mut analysis, 1, &[&[2; 12][..], &[0x88, 0xe5], &[0; 46]].concat());
+    look("encrypted", analysis, found);
+
+    let mut analysis = Analysis::new(Options::default());
+    let fragment = packet(Opcode::RC_SEND_ONLY, 1).edit(|ip: Ipv4| ip.with_mf(true)).payload(vec![0; 64]);
+    frame(&mut analysis, 1, &fragment.build());
+    look("fragments", analysis, found);
+
     // End 0 sent all that end 1 allowed, for 50 µs.
     let mut analysis = Analysis::new(Options::default());
     for (n, (port, fctbs, fccl)) in [(0, 0, 64), (1, 0, 64), (0, 64, 64), (1, 0, 128)].into_iter().enumerate()

@@ -98,6 +98,7 @@ mod plot;
 mod qos;
 mod qp_map;
 mod recovery;
+mod reading;
 mod reference;
 mod regressions;
 mod report;

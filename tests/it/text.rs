@@ -71,7 +71,7 @@ fn an_empty_report_has_its_text_too() {
          \n\
          Flows  none\n\
          \n\
-         Congestion  no packet is ECN-capable, and there are no CNPs\n\
+         Congestion  no RDMA packet is ECN-capable, and there are no CNPs\n\
          Pause       not known: the capture has no MAC control frames, which mirrors and\n\
          \x20           most adapters do not show\n\
          Overhead    no RDMA packets\n"

@@ -9,7 +9,7 @@ use rdmawire::{
 use super::for_each_header;
 
 /// The link types a first byte stands for; the rest are taken as they are.
-pub const LINKS: [Link; 10] = [
+pub const LINKS: [Link; 19] = [
     Link::ETHERNET,
     Link::INFINIBAND,
     Link::ERF,
@@ -19,8 +19,19 @@ pub const LINKS: [Link; 10] = [
     Link::LINUX_SLL,
     Link::LINUX_SLL2,
     Link(12),
-    Link(9999),
+    UNKNOWN,
+    Link::NULL,
+    Link::PPP,
+    Link::NFLOG,
+    Link::IPOIB,
+    Link::PKTAP,
+    Link::DSA_BROADCOM,
+    Link::DSA_BROADCOM_BEFORE,
+    Link::DSA,
+    Link::EDSA,
 ];
+
+const UNKNOWN: Link = Link(9999);
 
 /// A fuzzer's input: link type, how it was cut, and the frame.
 ///
@@ -57,7 +68,7 @@ impl<'a> Input<'a> {
 
     /// The bytes that [`Input::new`] reads as a whole frame.
     pub fn whole(link: Link, frame: &[u8]) -> Vec<u8> {
-        let place = LINKS.iter().position(|l| *l == link).unwrap_or(LINKS.len() - 1);
+        let place = LINKS.iter().position(|l| *l == link).or(LINKS.iter().position(|l| *l == UNKNOWN)).unwrap_or(0);
         let mut data = vec![place as u8, 0, 0, 0];
         data.extend_from_slice(frame);
         data

@@ -65,12 +65,12 @@ fn has_trimmed_length(d: &Dissection<'_>) -> bool {
 }
 
 /// The right ICRC of the frame, in wire order. `None` if the packet's end is not known or was not captured, and where no source
-/// says what the ICRC covers (IPv4 options, IPv6 extension headers, fragments).
+/// says what the ICRC covers (IPv4 options, IPv6 extension headers, fragments, headers that switches changed).
 #[inline]
 pub fn compute(d: &Dissection<'_>) -> Option<[u8; 4]> {
     let frame = d.frame();
     let (bth, end) = (d.offset(Kind::Bth)?, d.offset(Kind::Icrc)?);
-    if d.is_fragment() || d.has(Kind::Ipv4Options) || d.has(Kind::Ipv6Extension) {
+    if d.is_fragment() || d.is_changed() || d.has(Kind::Ipv4Options) || d.has(Kind::Ipv6Extension) {
         return None;
     }
     // The innermost network header: native InfiniBand may carry IPv6.

@@ -113,7 +113,10 @@ impl Analysis {
         tracker.capture.count(&Frame::of(record, d, icrc));
         tracker.enter_window(record.time.0, metrics);
         match Facts::of(record, d, icrc) {
-            Some(packet) => tracker.on_transport(&packet, Some(d), metrics),
+            Some(packet) => {
+                tracker.capture.fragmented += u64::from(d.is_fragment());
+                tracker.on_transport(&packet, Some(d), metrics);
+            }
             None => {
                 let (number, l1_bytes) = (tracker.number(), packet::l1_bytes(d));
                 tracker.notify_frame(&Event { number, record, packet: d, l1_bytes }, metrics);

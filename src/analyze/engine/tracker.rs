@@ -264,6 +264,7 @@ impl Tracker {
             self.bursts.on_pause(event.record.time.0);
             self.await_pause();
         }
+        self.capture.unread.on_frame(event);
         self.network.on_frame(event, &mut |paused| metrics.on_pause(paused));
         metrics.on_frame(event);
     }
@@ -514,9 +515,12 @@ impl Tracker {
         self.passed_over > 0
     }
 
-    /// The step of the capture's clock, where it is longer than round trips.
+    /// The step of the capture's clock, where it is longer than round trips; the time between batches, where these have a common time.
     pub(crate) fn coarse_ns(&self) -> Option<u64> {
         const COARSE_NS: u64 = 100_000;
+        if let Some(batch) = self.capture.batch() {
+            return Some(batch.step_ns);
+        }
         Some(self.capture.resolution.ns).filter(|&ns| ns >= COARSE_NS)
     }
 

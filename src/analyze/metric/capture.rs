@@ -1,5 +1,6 @@
 //! Counts over all frames.
 
+use super::unread::UnreadFrames;
 use crate::{analyze::packet::Frame, stored::roomy};
 
 /// Counts over the whole capture.
@@ -14,12 +15,16 @@ pub(crate) struct CaptureCounts {
     pub(crate) first: Option<i64>,
     pub(crate) last: i64,
     pub(crate) steps_back: u64,
+    stamps: Stamps,
     /// The coarsest unit of ten that all timestamps are multiples of.
     pub(crate) resolution: Resolution,
     /// The [place] of the last frame; 0 before the first one.
     at: u64,
     pub(crate) link_types: Vec<u16>,
     pub(crate) evicted_flows: u64,
+    /// Packets of the transport that are in several IP fragments.
+    pub(crate) fragmented: u64,
+    pub(crate) unread: UnreadFrames,
     /// By the number of the interface, without the frames since the interface changed.
     #[serde(with = "roomy")]
     interfaces: Vec<OfInterface>,
@@ -34,6 +39,35 @@ pub(crate) struct OfInterface {
     pub(crate) bytes: u64,
     /// Flows whose first packet it captured.
     pub(crate) flows: u64,
+}
+
+/// Frames of one time.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+struct Stamps {
+    /// How often time went on.
+    steps: u64,
+    /// Times that as many frames have as the time before.
+    regular: u64,
+    /// Frames that have the present time, and had the one before.
+    alike: u64,
+    before: u64,
+}
+
+impl Stamps {
+    /// Time goes on with a frame.
+    #[inline(always)]
+    fn step(&mut self) {
+        self.steps += 1;
+        self.regular += u64::from(self.alike == self.before);
+        (self.before, self.alike) = (self.alike, 1);
+    }
+}
+
+/// Frames that have one time, and the time from these to the next ones.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StampBatch {
+    pub(crate) frames: u64,
+    pub(crate) step_ns: u64,
 }
 
 /// The link type and the interface of a frame, never 0.
@@ -59,14 +93,33 @@ impl CaptureCounts {
         let time = frame.time;
         // Captures of several queues step back by some nanoseconds.
         const JITTER_NS: i64 = 50;
-        if time >= self.last {
+        if time > self.last {
             self.last = time;
+            self.stamps.step();
+        } else if time == self.last {
+            self.stamps.alike += 1;
         } else if time < self.last - JITTER_NS {
             self.steps_back += 1;
         }
         if !self.resolution.divides(time) {
             self.resolution = self.resolution.divisor_of(time);
         }
+    }
+
+    /// Whether the frames have times: not all the same one.
+    pub(crate) fn has_times(&self) -> bool {
+        self.packets < 2 || self.first != Some(self.last)
+    }
+
+    /// Whether batches of frames have common times, as those of some adapters and drivers: nearly all batches are of one size.
+    pub(crate) fn batch(&self) -> Option<StampBatch> {
+        const SMALLEST: u64 = 4;
+        let Stamps { steps, regular, .. } = self.stamps;
+        let frames = self.packets.checked_div(steps + 1)?;
+        let lasted = self.last.saturating_sub(self.first?).max(0) as u64;
+        let step_ns = lasted.checked_div(steps)?;
+        let is_batched = steps >= 4 && frames >= SMALLEST && regular * 10 >= (steps - 1) * 8;
+        (is_batched && step_ns > self.resolution.ns).then_some(StampBatch { frames, step_ns })
     }
 
     /// What each interface captured, by its number.

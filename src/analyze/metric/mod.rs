@@ -18,6 +18,7 @@ mod per_flow;
 pub mod rate;
 pub mod timeline;
 pub mod traffic;
+mod unread;
 pub mod verdict;
 
 mod own;

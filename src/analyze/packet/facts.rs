@@ -80,8 +80,11 @@ pub(super) fn flag(flag: u8, holds: bool) -> u8 {
 }
 
 impl Facts {
-    /// The packet of a dissected frame; `None` without a BTH.
+    /// The packet of a dissected frame; `None` without a BTH, and where UDP on the port of RoCE is something else.
     pub fn of(record: &Record<'_>, d: &Dissection<'_>, icrc: State) -> Option<Facts> {
+        if d.is_other_udp(icrc == State::Good) {
+            return None;
+        }
         let (bth, wrap) = (d.get::<Bth>()?, d.encapsulation()?);
         let udp = d.get::<Udp>();
         let (ip_id, ttl, tos) = if let Some(ip) = d.get::<Ipv4>() {

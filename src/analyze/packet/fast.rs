@@ -218,6 +218,7 @@ impl FastPacket {
         let is_plain = (odd == 0)
             & (self.time.unsigned_abs() <= FARTHEST as u64)
             & (options.transport_of(port) == Some(Transport::Ib))
+            & (self.source_port() >= dissect::FIRST_PORT)
             & shape.operation.is_some()
             // Management datagrams are dissected.
             & (self.dest_qp() > 1);

@@ -77,7 +77,7 @@ fn is_ipv4(ether_type: EtherType) -> Option<bool> {
 fn tunneled<'a>(options: &dissect::Options, outer: &'a [u8], wire_len: u32) -> Option<Inside<'a>> {
     let (ip, rest) = Ipv4::view(outer)?;
     let announced = match IpProtocols::next(ip.protocol())? {
-        Kind::Udp => UdpPorts::next(Udp::view(rest)?.0.dst_port())?,
+        Kind::Udp => options.tunnel_of(Udp::view(rest)?.0.dst_port())?,
         other => other,
     };
     if !matches!(announced, Kind::Gre | Kind::Vxlan) || ip.ihl() != 5 {
@@ -86,7 +86,7 @@ fn tunneled<'a>(options: &dissect::Options, outer: &'a [u8], wire_len: u32) -> O
     let outer = Outer::of(options, outer, wire_len)?;
     let is_read = match outer.get::<Gre>().map(|gre| TunnelTypes::next(gre.protocol())) {
         None | Some(Some(Kind::Ethernet)) => true,
-        Some(Some(Kind::Erspan3)) => outer.get::<Erspan3>().is_some_and(|erspan| erspan.frame_type() != 2),
+        Some(Some(Kind::Erspan3)) => outer.get::<Erspan3>().is_some_and(|erspan| erspan.frame_type() == 0),
         Some(_) => outer.get::<Erspan2>().is_some(),
     };
     let (frame, len) = outer.inside().filter(|_| is_read)?;

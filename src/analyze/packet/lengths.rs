@@ -9,7 +9,7 @@ use crate::{
 
 /// Bytes that the frame takes on the wire: with preamble, frame check sequence and inter-frame gap if it is an Ethernet
 /// frame, from LRH to VCRC if it is native InfiniBand. By the lengths that its headers state, never by what was
-/// captured; of the innermost packet, where there are tunnels.
+/// captured; of the innermost packet, where there are tunnels. The first fragment of a packet counts as the whole packet.
 pub fn l1_bytes(d: &Dissection<'_>) -> u32 {
     if d.link() != Link::ETHERNET {
         if let Some(lrh) = d.offset(Kind::Lrh) {

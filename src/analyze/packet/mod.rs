@@ -44,10 +44,11 @@ pub(crate) struct Frame {
 
 impl Frame {
     pub(crate) fn of(record: &Record<'_>, d: &Dissection<'_>, icrc: State) -> Frame {
+        let (wire_len, captured) = record.lengths();
         Frame {
             time: record.time.0,
-            wire_len: d.wire_len(),
-            captured: record.frame.len() as u32,
+            wire_len,
+            captured,
             link: record.link.0,
             interface: record.interface,
             is_cut: d.is_cut(),

@@ -30,7 +30,8 @@ pub(super) fn head(
     join_pauses(&mut pauses, &slow);
     let (traffic_classes, qos) = traffic.section(context, pauses.rows.as_deref());
     let (interval_ns, intervals) = known(&mut why, "intervals", rate.section()).unzip();
-    let pause = known(&mut why, "pause", pauses.rows.ok_or(Reason::NoPfcVisibility));
+    let no_pauses = if capture.has_cut_pauses() { Reason::Truncated } else { Reason::NoPfcVisibility };
+    let pause = known(&mut why, "pause", pauses.rows.ok_or(no_pauses));
     if let Some(reason) = slow.why {
         why.insert("slow_flows".into(), reason);
     }

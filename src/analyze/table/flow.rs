@@ -439,9 +439,9 @@ impl Flow {
     /// Counts the ECN field and the path tag of a packet that is not corrupt.
     #[inline(always)]
     pub(crate) fn note_path(&mut self, packet: &Facts) {
-        match packet.ecn().0 {
-            0 => {}
-            3 => self.signals_mut().ecn_ce += 1,
+        match packet.ecn() {
+            _ if packet.mark() == Ecn::CE => self.signals_mut().ecn_ce += 1,
+            Ecn(0) => {}
             _ => self.ecn_ect += 1,
         }
         self.path_tags.add(packet.path_tag());

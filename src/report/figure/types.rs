@@ -197,6 +197,11 @@ pub struct Figure {
 }
 
 impl Figure {
+    /// Whether it counts frames and what the file says, whatever is in them.
+    pub(crate) fn is_of_frames(&self) -> bool {
+        self.names[0].starts_with("capture.") && self.names[0] != "capture.rdma_packets"
+    }
+
     /// What it is a figure of.
     pub fn scope(&self) -> Scope {
         match self.get {

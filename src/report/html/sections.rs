@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::{Lines, Table, tables::Tables};
 use crate::report::{
-    Capture, Cost, Finding, Overhead, Price, SECTIONS, Severity, View, clean,
+    Capture, Cost, Finding, NotDecoded, Overhead, Price, SECTIONS, Severity, View, clean,
     section::{InPage, Section},
     set::{Set, Totals},
     units::{bits_per_second, bytes, count, duration, percent, several, utc},
@@ -128,6 +128,7 @@ fn proof(capture: &Capture) -> Markup {
     ];
     html! {
         ul {
+            @if capture.hidden_frames() > 0 { li { strong { "Not decoded: " } (clean(&NotDecoded::list(capture.hiding()))) } }
             @for text in &capture.limitations { li { (clean(text)) } }
             @for (n, what, how) in odd { @if n > 0 { li { (several(n, what)) (how) } } }
             @for problem in capture.problems.iter().take(10) {

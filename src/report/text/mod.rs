@@ -14,7 +14,7 @@ mod set;
 use std::io::{self, Write};
 
 use super::{
-    Capture, Renderer, SECTIONS, Sort, View,
+    Capture, NotDecoded, Renderer, SECTIONS, Sort, View,
     units::{bytes, count, duration, several, utc},
 };
 pub(super) use classes::classes;
@@ -107,6 +107,13 @@ fn capture(capture: &Capture, page: &mut Page<'_>) -> io::Result<()> {
     }
     if !odd.is_empty() {
         page.wrapped(Paint::Plain, "  Packets: ", &odd.join(", "))?;
+    }
+    if capture.hidden_frames() > 0 {
+        page.wrapped(Paint::Warning, "  Not decoded: ", &NotDecoded::list(capture.hiding()))?;
+    }
+    let others = || capture.not_decoded.iter().filter(|one| !one.may_hold_packets);
+    if others().next().is_some() {
+        page.wrapped(Paint::Plain, "  Other traffic: ", &NotDecoded::list(others()))?;
     }
     for text in &capture.limitations {
         page.wrapped(Paint::Plain, "  - ", text)?;

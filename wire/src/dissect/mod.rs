@@ -8,18 +8,20 @@ mod address;
 mod layers;
 mod note;
 mod outer;
+mod unread;
 mod walk;
 
 pub use address::Address;
 pub use layers::{Layer, Layers};
 pub use note::{Limit, Note, Problem, Severity};
 pub use outer::Outer;
+pub use unread::{FIRST_PORT, Numbers, Unread};
 
 pub use crate::wire::{GENEVE_PORT, ROCE_PORT, VXLAN_PORT};
 use crate::{
     named,
     opcode::{Chain, Opcode, Transport},
-    wire::{Bth, Header, Kind, KindSet},
+    wire::{Bth, Header, Kind, KindSet, UdpPorts},
 };
 
 /// Link type: with which header a frame begins. The numbers are the LINKTYPE values of pcap files.
@@ -44,10 +46,69 @@ impl Link {
     pub const INFINIBAND: Link = Link(247);
     /// Linux cooked, version 2.
     pub const LINUX_SLL2: Link = Link(276);
+    /// BSD loopback, in the byte order of the host.
+    pub const NULL: Link = Link(0);
+    /// BSD loopback, in network byte order.
+    pub const LOOP: Link = Link(108);
+    /// PPP.
+    pub const PPP: Link = Link(9);
+    /// PPP in HDLC's framing.
+    pub const PPP_HDLC: Link = Link(50);
+    /// Linux's netfilter log.
+    pub const NFLOG: Link = Link(239);
+    /// IP over InfiniBand.
+    pub const IPOIB: Link = Link(242);
+    /// Apple's captures on several interfaces.
+    pub const PKTAP: Link = Link(258);
+    /// Ethernet with a tag of Broadcom switches behind the addresses.
+    pub const DSA_BROADCOM: Link = Link(281);
+    /// Ethernet behind a tag of Broadcom switches.
+    pub const DSA_BROADCOM_BEFORE: Link = Link(282);
+    /// Ethernet with a tag of Marvell switches behind the addresses.
+    pub const DSA: Link = Link(284);
+    /// The same with an EtherType of its own.
+    pub const EDSA: Link = Link(285);
 
-    /// Its name.
+    /// Its name: of those that are read, and of others that a capture is likely to have.
     pub const fn name(self) -> Option<&'static str> {
         Some(match self.0 {
+            0 | 108 => "BSD loopback",
+            6 => "IEEE 802.5",
+            8 => "SLIP",
+            9 | 50 => "PPP",
+            10 => "FDDI",
+            51 => "PPPoE",
+            99 => "Symantec firewall",
+            104 => "Cisco HDLC",
+            105 => "IEEE 802.11",
+            107 => "frame relay",
+            117 => "pflog",
+            119 => "Prism",
+            127 => "IEEE 802.11 radiotap",
+            138 => "IP over IEEE 1394",
+            147..=162 => "reserved for the user",
+            163 => "IEEE 802.11 AVS",
+            189 | 220 => "USB",
+            195 | 230 => "IEEE 802.15.4",
+            192 => "PPI",
+            224 => "Fibre Channel",
+            225 => "Fibre Channel with delimiters",
+            227 => "CAN",
+            239 => "nflog",
+            240 | 241 => "netANALYZER",
+            242 => "IPoIB",
+            249 => "USBPcap",
+            251 => "Bluetooth LE",
+            252 => "Wireshark upper PDU",
+            253 => "netlink",
+            258 => "PKTAP",
+            259 => "EPON",
+            271 => "vsock",
+            274 => "Ethernet mPacket",
+            281 => "Ethernet with a Broadcom tag",
+            282 => "Broadcom tag before Ethernet",
+            284 => "Ethernet with a DSA tag",
+            285 => "Ethernet with an EDSA tag",
             1 => "Ethernet",
             101 | 12 | 14 => "raw IP",
             113 => "Linux cooked",
@@ -75,7 +136,12 @@ impl core::fmt::Display for Link {
 pub struct Options {
     /// UDP destination ports of RoCEv2; zero is none.
     pub roce_ports: [u16; 2],
+    /// UDP destination ports of tunnels, beside those that are well known, and the header behind UDP; port zero is none.
+    pub tunnels: [(u16, Kind); MAX_PORTS],
 }
+
+/// Most ports of tunnels that [`Options`] have.
+pub const MAX_PORTS: usize = 4;
 
 impl Options {
     /// The transport behind this UDP destination port.
@@ -84,11 +150,18 @@ impl Options {
         let is_roce = port == self.roce_ports[0] || port == self.roce_ports[1] && port != 0;
         if is_roce { Some(Transport::Ib) } else { None }
     }
+
+    /// The header of a tunnel behind this UDP destination port.
+    #[inline]
+    pub fn tunnel_of(&self, port: u16) -> Option<Kind> {
+        let told = self.tunnels.iter().take_while(|tunnel| tunnel.0 != 0).find(|tunnel| tunnel.0 == port);
+        told.map(|tunnel| tunnel.1).or(UdpPorts::next(port))
+    }
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { roce_ports: [ROCE_PORT, 0] }
+        Options { roce_ports: [ROCE_PORT, 0], tunnels: [(0, Kind::Payload); MAX_PORTS] }
     }
 }
 
@@ -155,6 +228,10 @@ const MORE: u8 = 2;
 const FRAGMENT: u8 = 4;
 /// A mirror cut the frame before it was captured.
 const MIRROR_CUT: u8 = 8;
+/// Switches changed the network header.
+const CHANGED: u8 = 16;
+/// A header of a [rare](Kind::is_rare) kind.
+const RARE: u8 = 32;
 
 /// Dissect a frame: `frame` has its captured bytes, `wire_len` is its length on the wire.
 #[inline]
@@ -230,6 +307,12 @@ impl<'a> Dissection<'a> {
         self.flags & FRAGMENT != 0
     }
 
+    /// Whether switches changed the network header, which the ICRC covers.
+    #[inline]
+    pub(crate) fn is_changed(&self) -> bool {
+        self.flags & CHANGED != 0
+    }
+
     /// How many tunnels are around the packet.
     #[inline]
     pub fn tunnel_depth(&self) -> u8 {
@@ -289,6 +372,7 @@ impl<'a> Dissection<'a> {
     fn find(&self, kind: Kind) -> Option<usize> {
         if kind.is_management() && self.opcode() != Some(Opcode::UD_SEND_ONLY)
             || kind.is_in_lldp() && !self.has(Kind::Lldp)
+            || kind.is_rare() && self.flags & RARE == 0
         {
             return None;
         }
@@ -428,6 +512,7 @@ impl walk::Visitor for Dissection<'_> {
                 self.has = self.has.with(Kind::Bth);
                 self.bth = at;
             }
+            kind if kind.is_rare() => self.flags |= RARE,
             _ => {}
         }
     }
@@ -480,6 +565,11 @@ impl walk::Visitor for Dissection<'_> {
     #[cold]
     fn mirror_cut(&mut self) {
         self.flags |= MIRROR_CUT;
+    }
+
+    #[cold]
+    fn changed(&mut self) {
+        self.flags |= CHANGED;
     }
 
     #[inline(always)]

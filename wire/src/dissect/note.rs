@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use super::{Numbers, Unread};
 use crate::{named, wire::Kind};
 
 /// Something in a frame that the specification does not allow, that cannot be dissected, or that is worth knowing.
@@ -148,16 +149,20 @@ problems! {
         => "headers beyond this offset are not dissected";
     /// A link type or a record type that is not supported.
     LinkType {
+        /// Which of them.
+        of: Numbers,
         /// The type.
-        says: u16,
+        number: u16,
     } "link_type" Warning "A link type or a record type that is not supported."
-        => "type {says} is not supported";
+        => "{} is not supported", Unread { of, number };
     /// A protocol that is not dissected.
     Unread {
+        /// What counts the protocols here.
+        of: Numbers,
         /// The protocol's number.
-        protocol: u16,
+        number: u16,
     } "unread" Note "A protocol that is not dissected."
-        => "protocol {protocol:#06x} is not dissected";
+        => "{} is not dissected", Unread { of, number };
 }
 
 /// What says where a packet ends: the length field of a header, or the frame's own end.

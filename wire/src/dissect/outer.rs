@@ -81,5 +81,6 @@ impl walk::Visitor for Outer<'_> {
 
     fn fragment(&mut self) {}
     fn mirror_cut(&mut self) {}
+    fn changed(&mut self) {}
     fn finish(&mut self, _: &walk::Tail) {}
 }

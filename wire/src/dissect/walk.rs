@@ -1,9 +1,12 @@
 //! The walk through a frame, header by header: one for the index and for the list of layers.
 
 mod infiniband;
+mod link;
 mod lldp;
+mod tag;
+mod tunnel;
 
-use super::{Limit, Link, Options, Problem};
+use super::{Limit, Link, Numbers, Options, Problem};
 use crate::{
     checksum,
     opcode::{Chain, Opcode},
@@ -25,6 +28,8 @@ pub(super) trait Visitor {
     fn tunnel(&mut self, at: usize, end: usize) -> bool;
     fn fragment(&mut self);
     fn mirror_cut(&mut self);
+    /// Something on the way changed the network header, which the ICRC covers.
+    fn changed(&mut self);
     fn finish(&mut self, tail: &Tail);
 }
 
@@ -63,6 +68,7 @@ pub(super) fn walk<V: Visitor>(frame: &[u8], link: Link, wire_len: u32, options:
         depth: 0,
         tags: 0,
         known: false,
+        is_fragment: false,
         vcrc: 0,
         body: None,
     };
@@ -90,6 +96,8 @@ struct Walk<'f, 'v, V> {
     depth: u8,
     tags: u8,
     known: bool,
+    /// An IP header says that the rest of its packet is in other frames.
+    is_fragment: bool,
     /// Where the VCRC is; 0 if there is none.
     vcrc: usize,
     body: Option<Body>,
@@ -173,15 +181,18 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
     #[cold]
     #[inline(never)]
     fn wrong_length(&mut self, layer: Kind, from: usize, says: usize) {
-        // A mirror cuts a frame and encapsulates the rest: only the inner length says how long the frame was.
-        if self.depth > 0 && from + says > self.end {
+        // A mirror cuts a frame and encapsulates the rest: only the inner length says how long the frame was. The first fragment of a
+        // packet has its headers, which say how long it is.
+        if (self.depth > 0 || self.is_fragment) && from + says > self.end {
             let have = clip(self.limit_at() - from.min(self.limit_at()));
             self.captured = self.limit_at();
             self.end = from + says;
             self.end_by = Limit(Some(layer));
             self.known = true;
-            self.visitor.mirror_cut();
-            self.visitor.note(layer, from, Problem::MirrorCut { says: clip(says), have });
+            if !self.is_fragment {
+                self.visitor.mirror_cut();
+                self.visitor.note(layer, from, Problem::MirrorCut { says: clip(says), have });
+            }
             return;
         }
         let have = self.end.saturating_sub(from);
@@ -194,27 +205,6 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
             Link::ETHERNET => self.ethernet(),
             Link::INFINIBAND => self.infiniband(),
             _ => self.other_link(link),
-        }
-    }
-
-    fn other_link(&mut self, link: Link) -> Option<()> {
-        match link {
-            Link::IPV4 => self.ipv4(),
-            Link::IPV6 => self.ipv6(),
-            Link::RAW | Link(12) | Link(14) => self.ip(),
-            Link::LINUX_SLL => {
-                let ether_type = self.take::<Sll>()?.ether_type();
-                self.network(ether_type)
-            }
-            Link::LINUX_SLL2 => {
-                let ether_type = self.take::<Sll2>()?.ether_type();
-                self.network(ether_type)
-            }
-            Link::ERF => self.erf(),
-            _ => {
-                self.note(Kind::Payload, self.at, Problem::LinkType { says: link.0 });
-                None
-            }
         }
     }
 
@@ -239,7 +229,8 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
             Some(Kind::Ipv4) => self.ipv4(),
             Some(Kind::Ipv6) => self.ipv6(),
             _ => {
-                self.note(Kind::Erf, 0, Problem::LinkType { says: erf.record_type().0 as u16 });
+                let number = erf.record_type().0 as u16;
+                self.note(Kind::Erf, 0, Problem::LinkType { of: Numbers::ErfType, number });
                 None
             }
         }
@@ -267,11 +258,16 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
             Some(Kind::MacControl) => self.mac_control(),
             Some(Kind::Mpls) => self.mpls(),
             Some(Kind::Lldp) => self.lldp(),
-            _ => {
-                self.note(Kind::Payload, self.at, Problem::Unread { protocol: ether_type.0 });
-                None
-            }
+            next => self.network_rarely(ether_type, next),
         }
+    }
+
+    /// The dissection ends at something that is not read.
+    #[cold]
+    #[inline(never)]
+    fn unread(&mut self, of: Numbers, number: impl Into<u16>) -> Option<()> {
+        self.note(Kind::Payload, self.at, Problem::Unread { of, number: number.into() });
+        None
     }
 
     fn mac_control(&mut self) -> Option<()> {
@@ -279,7 +275,10 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
         match MacControlOpcodes::next(opcode) {
             Some(Kind::Pause) => self.take::<Pause>().map(|_| ())?,
             Some(Kind::Pfc) => self.take::<Pfc>().map(|_| ())?,
-            _ => self.note(Kind::MacControl, self.at - 2, Problem::Unread { protocol: opcode.0 }),
+            _ => {
+                let (of, number) = (Numbers::MacControl, opcode.0);
+                self.note(Kind::MacControl, self.at - 2, Problem::Unread { of, number });
+            }
         }
         // What follows is padding to the smallest frame.
         self.end = self.at;
@@ -384,6 +383,7 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
     #[cold]
     #[inline(never)]
     fn fragment(&mut self, layer: Kind, from: usize, offset: u16) -> Option<()> {
+        self.is_fragment = true;
         self.visitor.fragment();
         self.visitor.note(layer, from, Problem::Fragment { offset });
         (offset == 0).then_some(())
@@ -436,28 +436,6 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
         }
     }
 
-    fn carried_rarely(&mut self, protocol: IpProtocol) -> Option<()> {
-        match IpProtocols::next(protocol) {
-            Some(Kind::Ipv4) => {
-                self.tunnel()?;
-                self.ipv4()
-            }
-            Some(Kind::Ipv6) => {
-                self.tunnel()?;
-                self.ipv6()
-            }
-            Some(Kind::Gre) => self.gre(),
-            Some(Kind::Mpls) => {
-                self.tunnel()?;
-                self.mpls()
-            }
-            _ => {
-                self.note(Kind::Payload, self.at, Problem::Unread { protocol: protocol.0 as u16 });
-                None
-            }
-        }
-    }
-
     #[inline(always)]
     fn udp(&mut self) -> Option<()> {
         let from = self.at;
@@ -466,98 +444,7 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
         let port = udp.dst_port();
         match self.options.transport_of(port) {
             Some(transport) => self.transport(transport),
-            None => self.udp_tunnel(port),
-        }
-    }
-
-    fn udp_tunnel(&mut self, port: u16) -> Option<()> {
-        match UdpPorts::next(port) {
-            Some(Kind::Vxlan) => {
-                self.take::<Vxlan>()?;
-                self.tunnel()?;
-                self.ethernet()
-            }
-            Some(Kind::Geneve) => {
-                let geneve = self.take::<Geneve>()?;
-                if geneve.version() != 0 {
-                    self.note(
-                        Kind::Geneve,
-                        self.at - Geneve::LEN,
-                        Problem::Version { says: geneve.version() },
-                    );
-                    return None;
-                }
-                if geneve.opt_len() > 0 {
-                    self.take_bytes(Kind::GeneveOptions, geneve.opt_len() as usize * 4)?;
-                }
-                self.tunnel()?;
-                self.bridged(geneve.protocol())
-            }
-            _ => None,
-        }
-    }
-
-    /// What GRE and GENEVE carry.
-    fn bridged(&mut self, protocol: EtherType) -> Option<()> {
-        match TunnelTypes::next(protocol) {
-            Some(Kind::Ethernet) => self.ethernet(),
-            _ => self.network(protocol),
-        }
-    }
-
-    fn gre(&mut self) -> Option<()> {
-        let from = self.at;
-        let gre = self.take::<Gre>()?;
-        if gre.version() != 0 || gre.has_routing() {
-            self.note(Kind::Gre, from, Problem::Version { says: gre.version() });
-            return None;
-        }
-        if gre.has_checksum() {
-            self.take::<GreChecksum>()?;
-        }
-        if gre.has_key() {
-            self.take::<GreKey>()?;
-        }
-        if gre.has_sequence() {
-            self.take::<GreSequence>()?;
-        }
-        match TunnelTypes::next(gre.protocol()) {
-            Some(Kind::Erspan2) if gre.has_sequence() && self.left().first().is_some_and(|b| b >> 4 == 1) => {
-                self.take::<Erspan2>()?;
-                self.tunnel()?;
-                self.ethernet()
-            }
-            Some(Kind::Erspan2 | Kind::Everflow) => {
-                self.everflow()?;
-                self.tunnel()?;
-                self.ethernet()
-            }
-            Some(Kind::Erspan3) => {
-                let erspan = self.take::<Erspan3>()?;
-                if erspan.optional() {
-                    self.take::<ErspanPlatform>()?;
-                }
-                self.tunnel()?;
-                match erspan.frame_type() {
-                    2 => self.ip(),
-                    _ => self.ethernet(),
-                }
-            }
-            _ => {
-                self.tunnel()?;
-                self.bridged(gre.protocol())
-            }
-        }
-    }
-
-    /// Some switches put bytes of their own between GRE and the mirrored frame. Their number is found by a search for the frame
-    /// (SONiC's Everflow: 12 or 22; 8 occurs too).
-    fn everflow(&mut self) -> Option<()> {
-        let skip =
-            [0, 8, 12, 22].into_iter().find(|&n| self.left().get(n..).is_some_and(looks_like_ethernet));
-        match skip {
-            Some(0) | None => Some(()),
-            Some(n) => self.take_bytes(Kind::Everflow, n).map(|_| ()),
+            None => self.in_udp(port),
         }
     }
 
@@ -568,7 +455,7 @@ impl<'f, V: Visitor> Walk<'f, '_, V> {
             Some(body) => (body.end.max(payload), body.pad, body.icrc),
             None => (self.end.max(payload), 0, false),
         };
-        if self.frame.len() < self.end || self.captured < self.end {
+        if !self.is_fragment && (self.frame.len() < self.end || self.captured < self.end) {
             let problem = Problem::Captured { have: clip(self.captured), of: clip(self.end) };
             self.visitor.note(Kind::Trailer, self.captured, problem);
         }

@@ -1,13 +1,25 @@
 //! Which header follows which: the value of a field before it announces it. Dissection reads the tables forwards, crafting backwards.
 
-use super::{ErfType, EtherType, IpProtocol, Kind, Lnh, MacControlOpcode};
+use super::{ErfType, EtherType, IpProtocol, Kind, Lnh, MacControlOpcode, NextProtocol, PppProtocol};
 
 /// The UDP port of RoCEv2 (IANA).
 pub const ROCE_PORT: u16 = 4791;
 /// The UDP port of VXLAN (IANA).
 pub const VXLAN_PORT: u16 = 4789;
+/// The UDP port of VXLAN on Linux, unless another one is set.
+const VXLAN_PORT_LINUX: u16 = 8472;
+/// The UDP port of VXLAN-GPE (IANA).
+const VXLAN_GPE_PORT: u16 = 4790;
 /// The UDP port of GENEVE (IANA).
 pub const GENEVE_PORT: u16 = 6081;
+/// The UDP port of MPLS in UDP (RFC 7510).
+const MPLS_PORT: u16 = 6635;
+/// The UDP port of GUE (IANA).
+const GUE_PORT: u16 = 6080;
+/// The UDP port of GRE in UDP (RFC 8086).
+const GRE_PORT: u16 = 4754;
+/// The UDP port of TZSP.
+const TZSP_PORT: u16 = 37008;
 
 macro_rules! bindings {
     ($($(#[$doc:meta])* $table:ident($type:ty) { $($value:path => $first:ident $(| $other:ident)*;)* })*) => { $(
@@ -46,10 +58,21 @@ bindings! {
         EtherType::VLAN => Vlan;
         EtherType::SERVICE_VLAN => Vlan;
         EtherType::QINQ => Vlan;
+        EtherType::QINQ_9200 => Vlan;
+        EtherType::QINQ_9300 => Vlan;
         EtherType::MPLS => Mpls;
         EtherType::MPLS_UPSTREAM => Mpls;
         EtherType::MAC_CONTROL => MacControl;
         EtherType::LLDP => Lldp;
+        EtherType::VN_TAG => VnTag;
+        EtherType::E_TAG => ETag;
+        EtherType::CISCO_METADATA => CiscoMetadata;
+        EtherType::R_TAG => RTag;
+        EtherType::ARISTA => AristaTag;
+        EtherType::EDSA => EdsaTag;
+        EtherType::I_TAG => ITag;
+        EtherType::TRILL => Trill;
+        EtherType::NSH => Nsh;
     }
 
     /// Of GRE and GENEVE, beside EtherTypes. What is behind ERSPAN's first type, GRE's sequence number and the frame itself tell.
@@ -67,6 +90,9 @@ bindings! {
         IpProtocol::IPV6 => Ipv6;
         IpProtocol::GRE => Gre;
         IpProtocol::MPLS => Mpls;
+        IpProtocol::ETHERNET => Ethernet;
+        IpProtocol::ETHER_IP => EtherIp;
+        IpProtocol::IFA => Ifa;
     }
 
     /// Of a GRH.
@@ -87,6 +113,28 @@ bindings! {
         ROCE_PORT => Bth;
         VXLAN_PORT => Vxlan;
         GENEVE_PORT => Geneve;
+        VXLAN_PORT_LINUX => Vxlan;
+        VXLAN_GPE_PORT => VxlanGpe;
+        MPLS_PORT => Mpls;
+        GUE_PORT => Gue;
+        GRE_PORT => Gre;
+        TZSP_PORT => Tzsp;
+    }
+
+    /// Of VXLAN-GPE and NSH.
+    NextProtocols(NextProtocol) {
+        NextProtocol::IPV4 => Ipv4;
+        NextProtocol::IPV6 => Ipv6;
+        NextProtocol::ETHERNET => Ethernet;
+        NextProtocol::NSH => Nsh;
+        NextProtocol::MPLS => Mpls;
+    }
+
+    /// Of PPP.
+    PppProtocols(PppProtocol) {
+        PppProtocol::IPV4 => Ipv4;
+        PppProtocol::IPV6 => Ipv6;
+        PppProtocol::MPLS => Mpls;
     }
 
     /// Types of ERF records.

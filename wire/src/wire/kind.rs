@@ -1,5 +1,5 @@
 //! The kinds of headers: one list, in wire order. A row has the layer, then `header` or a name in text, then what else it is:
-//! `part` continues the header before it; `bth` begins a transport's packet, with the BTH's twelve bytes as that transport reads
+//! `part` continues the header before it; `rare` headers have no bit in sets of kinds: the list of layers has them; `bth` begins a transport's packet, with the BTH's twelve bytes as that transport reads
 //! them; `extended` is between a BTH and the payload; `lldp` and `management` are within LLDP and
 //! management datagrams, where only the list of layers has them.
 
@@ -49,6 +49,7 @@ macro_rules! kinds {
     (@tag part) => { PART };
     (@tag bth) => { BTH };
     (@tag extended) => { EXTENDED };
+    (@tag rare) => { RARE };
     (@tag lldp) => { LLDP };
     (@tag management) => { MANAGEMENT };
 }
@@ -60,14 +61,62 @@ kinds! {
     ErfExtension "erf" header part;
     /// ERF's two bytes before an Ethernet frame.
     ErfEthernet "erf" header part;
+    /// Beginning of Apple's header of captures on several interfaces.
+    Pktap "pktap" header rare;
+    /// The rest of it: names of interfaces and programs.
+    PktapRest "pktap" "PKTAP rest" part rare;
+    /// Header of Linux's netfilter log.
+    Nflog "nflog" header rare;
+    /// Header of a value in it.
+    NflogValue "nflog" header part rare;
+    /// A value in it.
+    NflogBytes "nflog" "NFLOG bytes" part rare;
+    /// BSD's loopback header.
+    Loopback "loopback" header rare;
+    /// PPP's framing as in HDLC.
+    PppAddress "ppp_address" header rare;
+    /// PPP header.
+    Ppp "ppp" header rare;
+    /// What is before an IP packet over InfiniBand.
+    Ipoib "ipoib" header rare;
+    /// A tag of Broadcom switches before an Ethernet frame.
+    BroadcomTag "broadcom_tag" header rare;
     /// Linux cooked header.
     Sll "sll" header;
     /// Linux cooked header, version 2.
     Sll2 "sll2" header;
     /// Ethernet header.
     Ethernet "ethernet" header;
+    /// Logical link control.
+    Llc "llc" header rare;
+    /// SNAP.
+    Snap "snap" header rare;
+    /// The second half of a switch's tag.
+    SwitchTag "switch_tag" header rare;
+    /// A tag of Marvell switches.
+    EdsaTag "edsa" header rare;
+    /// VN-Tag.
+    VnTag "vntag" header rare;
+    /// E-TAG.
+    ETag "etag" header rare;
+    /// Cisco metadata.
+    CiscoMetadata "cmd" header rare;
+    /// Redundancy tag.
+    RTag "rtag" header rare;
+    /// Arista's vendor specific protocol.
+    AristaTag "arista" header rare;
+    /// Its time stamp of 64 bits.
+    AristaTime64 "arista" header part rare;
+    /// Its time stamp of 48 bits.
+    AristaTime48 "arista" header part rare;
     /// VLAN tag.
     Vlan "vlan" header;
+    /// I-TAG of provider backbone bridges.
+    ITag "itag" header rare;
+    /// TRILL header.
+    Trill "trill" header rare;
+    /// TRILL options.
+    TrillOptions "trill" "TRILL options" part rare;
     /// MPLS label stack entry.
     Mpls "mpls" header;
     /// Pseudowire control word.
@@ -80,8 +129,16 @@ kinds! {
     Ipv6 "ipv6" header;
     /// IPv6 extension header.
     Ipv6Extension "ipv6" "IPv6 extension" part;
+    /// EtherIP header.
+    EtherIp "etherip" header rare;
+    /// Inband flow analyzer.
+    Ifa "ifa" header rare;
     /// UDP header.
     Udp "udp" header;
+    /// Metadata of an inband flow analyzer.
+    IfaMetadata "ifa_metadata" header rare;
+    /// The words of it.
+    IfaStack "ifa_metadata" "IFA stack" part rare;
     /// GRE header.
     Gre "gre" header;
     /// GRE checksum.
@@ -104,6 +161,20 @@ kinds! {
     Geneve "geneve" header;
     /// GENEVE options.
     GeneveOptions "geneve" "GENEVE options" part;
+    /// VXLAN-GPE header.
+    VxlanGpe "vxlan_gpe" header rare;
+    /// GUE header.
+    Gue "gue" header rare;
+    /// GUE fields.
+    GueFields "gue" "GUE fields" part rare;
+    /// TZSP header.
+    Tzsp "tzsp" header rare;
+    /// TZSP tags.
+    TzspTags "tzsp" "TZSP tags" part rare;
+    /// Network service header.
+    Nsh "nsh" header rare;
+    /// Its context.
+    NshContext "nsh" "NSH context" part rare;
     /// InfiniBand link packet.
     LinkPacket "link_packet" header;
     /// Local route header.
@@ -221,8 +292,9 @@ const EXTENDED: u8 = 2;
 const LLDP: u8 = 4;
 const MANAGEMENT: u8 = 8;
 const BTH: u8 = 16;
+const RARE: u8 = 32;
 /// Only the list of layers has these.
-const DETAIL: u8 = LLDP | MANAGEMENT;
+const DETAIL: u8 = LLDP | MANAGEMENT | RARE;
 
 /// For each kind, how many of those before it have one of these tags, or none of them.
 const fn counted(tags: u8, have: bool) -> [u8; Kind::ALL.len()] {
@@ -283,6 +355,17 @@ impl Kind {
     #[inline(always)]
     pub const fn is_in_lldp(self) -> bool {
         self.tags() & LLDP != 0
+    }
+
+    /// Whether it is a header of links and encapsulations that few captures have.
+    #[inline(always)]
+    pub const fn is_rare(self) -> bool {
+        self.tags() & RARE != 0
+    }
+
+    /// Whether it ends with the EtherType of what follows, and has no other length.
+    pub(crate) fn ends_with_ether_type(self) -> bool {
+        self.is_rare() && self.fields().last().is_some_and(|field| field.name == "ether_type")
     }
 
     /// Whether only the list of layers has it, and the index of a dissection has not.

@@ -21,11 +21,13 @@ mod ip;
 mod lldp;
 mod mac_control;
 mod mad;
+mod tag;
 mod tunnel;
 mod value;
 
 pub use binding::{
-    ErfTypes, EtherTypes, GrhHeaders, IpProtocols, LrhHeaders, MacControlOpcodes, TunnelTypes, UdpPorts,
+    ErfTypes, EtherTypes, GrhHeaders, IpProtocols, LrhHeaders, MacControlOpcodes, NextProtocols, PppProtocols,
+    TunnelTypes, UdpPorts,
 };
 pub use binding::{GENEVE_PORT, ROCE_PORT, VXLAN_PORT};
 pub(crate) use header::bits;
@@ -37,5 +39,5 @@ pub use value::{
     Mac, NakCode, Opcode, PKey, Psn, Qpn, RKey, Srqn, Syndrome, TransactionId, Transport, VirtualAddress,
 };
 pub use {
-    bth::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, lldp::*, mac_control::*, mad::*, tunnel::*,
+    bth::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, lldp::*, mac_control::*, mad::*, tag::*, tunnel::*,
 };

@@ -236,3 +236,241 @@ header! {
         reserved2 with_reserved2: 8 as Hex8,
     }
 }
+
+number! {
+    /// What VXLAN-GPE and NSH carry.
+    NextProtocol(u8) as Show::Named(|v| match v {
+        1 => Some("IPv4"), 2 => Some("IPv6"), 3 => Some("Ethernet"), 4 => Some("NSH"), 5 => Some("MPLS"), _ => None,
+    })
+}
+
+impl NextProtocol {
+    /// IPv4.
+    pub const IPV4: NextProtocol = NextProtocol(1);
+    /// IPv6.
+    pub const IPV6: NextProtocol = NextProtocol(2);
+    /// An Ethernet frame.
+    pub const ETHERNET: NextProtocol = NextProtocol(3);
+    /// A network service header.
+    pub const NSH: NextProtocol = NextProtocol(4);
+    /// MPLS.
+    pub const MPLS: NextProtocol = NextProtocol(5);
+}
+
+header! {
+    /// VXLAN-GPE header (draft-ietf-nvo3-vxlan-gpe, 3).
+    ///
+    /// ```text
+    ///  0                   1                   2                   3
+    ///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+    /// +---------------+-------------------------------+---------------+
+    /// |     flags     |           reserved            | next protocol |
+    /// +---------------+-------------------------------+---------------+
+    /// |                      VNI                      |   reserved    |
+    /// +-----------------------------------------------+---------------+
+    /// ```
+    VxlanGpe "VXLAN-GPE", 8 bytes {
+        /// 0x08: the VNI is valid; 0x04: the next protocol is.
+        flags with_flags: 8 as VxlanFlags,
+        /// Reserved.
+        reserved with_reserved: 16 as Hex16,
+        /// What follows.
+        next_protocol with_next_protocol: 8 as NextProtocol,
+        /// Virtual network identifier.
+        vni with_vni: 24 as u32,
+        /// Reserved.
+        reserved2 with_reserved2: 8 as Hex8,
+    }
+}
+
+header! {
+    /// Network service header without its context (RFC 8300, 2.2).
+    ///
+    /// ```text
+    ///  0                   1                   2                   3
+    ///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+    /// +---+-+-+-----------+-----------+-------+-------+---------------+
+    /// |ver|O|U|    TTL    |  length   | unused|MD type| next protocol |
+    /// +---+-+-+-----------+-----------+-------+-------+---------------+
+    /// |                 service path                  | service index |
+    /// +-----------------------------------------------+---------------+
+    /// ```
+    Nsh "NSH", 8 bytes {
+        /// 0.
+        version with_version: 2 as u8,
+        /// For operation and maintenance.
+        oam with_oam: 1 as bool,
+        /// Not used.
+        unused with_unused: 1 as bool,
+        /// Time to live.
+        ttl with_ttl: 6 as u8,
+        /// Length of this header and its context in words of four bytes.
+        length with_length: 6 as u8,
+        /// Not used.
+        unused2 with_unused2: 4 as u8,
+        /// The form of the context: 1 has 16 bytes, 2 has any length.
+        md_type with_md_type: 4 as u8,
+        /// What follows.
+        next_protocol with_next_protocol: 8 as NextProtocol,
+        /// The path of services.
+        path with_path: 24 as u32,
+        /// The place on it.
+        index with_index: 8 as u8,
+    }
+}
+
+header! {
+    /// Generic UDP encapsulation, variant 0, without its fields (draft-ietf-intarea-gue, 3.2).
+    ///
+    /// ```text
+    ///  0                   1                   2                   3
+    ///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+    /// +---+-+---------+---------------+-------------------------------+
+    /// |var|C| length  |   protocol    |             flags             |
+    /// +---+-+---------+---------------+-------------------------------+
+    /// ```
+    Gue "GUE", 4 bytes {
+        /// 0.
+        variant with_variant: 2 as u8,
+        /// A control message.
+        control with_control: 1 as bool,
+        /// Length of the fields that follow in words of four bytes.
+        length with_length: 5 as u8,
+        /// What is behind them.
+        protocol with_protocol: 8 as super::IpProtocol,
+        /// Which fields there are.
+        flags with_flags: 16 as Hex16,
+    }
+}
+
+header! {
+    /// TaZmen sniffer protocol without its tags: copies of frames that a mirror sends.
+    ///
+    /// ```text
+    /// +---------------+---------------+-------------------------------+
+    /// |    version    |     type      |           protocol            |
+    /// +---------------+---------------+-------------------------------+
+    /// ```
+    Tzsp "TZSP", 4 bytes {
+        /// 1.
+        version with_version: 8 as u8,
+        /// 0 and 1: a frame that was received, or that is to be sent.
+        packet_type with_packet_type: 8 as u8,
+        /// What the frame is: 1 is Ethernet.
+        protocol with_protocol: 16 as u16,
+    }
+}
+
+header! {
+    /// EtherIP (RFC 3378, 3): an Ethernet frame in IP.
+    ///
+    /// ```text
+    /// +-------+-----------------------+
+    /// |version|       reserved        |
+    /// +-------+-----------------------+
+    /// ```
+    EtherIp "EtherIP", 2 bytes {
+        /// 3.
+        version with_version: 4 as u8,
+        /// Reserved.
+        reserved with_reserved: 12 as u16,
+    }
+}
+
+header! {
+    /// I-TAG of provider backbone bridges (IEEE 802.1Q, 9.7), behind EtherType 0x88e7. The customer's Ethernet frame follows.
+    ///
+    /// ```text
+    ///  0                   1                   2                   3
+    ///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+    /// +-----+-+-+-----+-----------------------------------------------+
+    /// | PCP |D|U| res |              service instance                 |
+    /// +-----+-+-+-----+-----------------------------------------------+
+    /// ```
+    ITag "I-TAG", 4 bytes {
+        /// Priority code point.
+        pcp with_pcp: 3 as u8,
+        /// Drop eligible.
+        dei with_dei: 1 as bool,
+        /// Use customer addresses.
+        uca with_uca: 1 as bool,
+        /// Reserved.
+        reserved with_reserved: 3 as u8,
+        /// Service instance identifier.
+        isid with_isid: 24 as u32,
+    }
+}
+
+header! {
+    /// TRILL header without options (RFC 6325, 3). An Ethernet frame follows.
+    ///
+    /// ```text
+    ///  0                   1                   2                   3
+    ///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+    /// +---+---+-+---------+-----------+-------------------------------+
+    /// |ver|res|M| options |   hops    |            egress             |
+    /// +---+---+-+---------+-----------+-------------------------------+
+    /// |            ingress            |
+    /// +-------------------------------+
+    /// ```
+    Trill "TRILL", 6 bytes {
+        /// 0.
+        version with_version: 2 as u8,
+        /// Reserved.
+        reserved with_reserved: 2 as u8,
+        /// To several destinations.
+        multi with_multi: 1 as bool,
+        /// Length of the options in words of four bytes.
+        opt_len with_opt_len: 5 as u8,
+        /// Hops that are left.
+        hops with_hops: 6 as u8,
+        /// The bridge that it goes to.
+        egress with_egress: 16 as Hex16,
+        /// The bridge that it comes from.
+        ingress with_ingress: 16 as Hex16,
+    }
+}
+
+header! {
+    /// Inband flow analyzer, between the IP header and UDP (draft-kumar-ippm-ifa, version 2). The metadata that switches add is behind UDP.
+    ///
+    /// ```text
+    ///  0                   1                   2                   3
+    ///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+    /// +-------+-------+---------------+---------------+---------------+
+    /// |version|  GNS  |   protocol    |     flags     |  max length   |
+    /// +-------+-------+---------------+---------------+---------------+
+    /// ```
+    Ifa "IFA", 4 bytes {
+        /// 2.
+        version with_version: 4 as u8,
+        /// Namespace of the metadata.
+        gns with_gns: 4 as u8,
+        /// What follows: the IP header's protocol before.
+        protocol with_protocol: 8 as super::IpProtocol,
+        /// Flags.
+        flags with_flags: 8 as Hex8,
+        /// Most words of metadata.
+        max_length with_max_length: 8 as u8,
+    }
+}
+
+header! {
+    /// Header of the metadata of an inband flow analyzer, behind UDP.
+    ///
+    /// ```text
+    /// +---------------+---------------+---------------+---------------+
+    /// |    request    |    action     |   hop limit   |    length     |
+    /// +---------------+---------------+---------------+---------------+
+    /// ```
+    IfaMetadata "IFA metadata", 4 bytes {
+        /// What is asked for.
+        request with_request: 8 as Hex8,
+        /// What is to be done.
+        action with_action: 8 as Hex8,
+        /// Hops that may add more.
+        hop_limit with_hop_limit: 8 as u8,
+        /// Words of four bytes that follow.
+        length with_length: 8 as u8,
+    }
+}

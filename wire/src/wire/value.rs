@@ -232,6 +232,28 @@ impl EtherType {
     pub const SERVICE_VLAN: EtherType = EtherType(0x88a8);
     /// The outer tag of early stacked VLANs.
     pub const QINQ: EtherType = EtherType(0x9100);
+    /// Others that are in use for it.
+    pub const QINQ_9200: EtherType = EtherType(0x9200);
+    /// Others that are in use for it.
+    pub const QINQ_9300: EtherType = EtherType(0x9300);
+    /// VN-Tag of a fabric extender.
+    pub const VN_TAG: EtherType = EtherType(0x8926);
+    /// E-TAG of a port extender (IEEE 802.1BR).
+    pub const E_TAG: EtherType = EtherType(0x893f);
+    /// Cisco metadata.
+    pub const CISCO_METADATA: EtherType = EtherType(0x8909);
+    /// Redundancy tag (IEEE 802.1CB).
+    pub const R_TAG: EtherType = EtherType(0xf1c1);
+    /// Arista's vendor specific protocol: time stamps.
+    pub const ARISTA: EtherType = EtherType(0xd28b);
+    /// Tag of Marvell switches.
+    pub const EDSA: EtherType = EtherType(0xdada);
+    /// I-TAG of provider backbone bridges (IEEE 802.1ah).
+    pub const I_TAG: EtherType = EtherType(0x88e7);
+    /// TRILL.
+    pub const TRILL: EtherType = EtherType(0x22f3);
+    /// Network service header.
+    pub const NSH: EtherType = EtherType(0x894f);
     /// MAC control: PAUSE and PFC.
     pub const MAC_CONTROL: EtherType = EtherType(0x8808);
     /// LLDP.
@@ -269,8 +291,24 @@ impl EtherType {
             EtherType::ERSPAN => "ERSPAN",
             EtherType::ERSPAN3 => "ERSPAN III",
             EtherType::EVERFLOW => "Everflow",
-            _ => return None,
+            EtherType::QINQ_9200 | EtherType::QINQ_9300 => "QinQ",
+            EtherType::VN_TAG => "VN-Tag",
+            EtherType::E_TAG => "802.1BR",
+            EtherType::CISCO_METADATA => "Cisco metadata",
+            EtherType::R_TAG => "R-TAG",
+            EtherType::ARISTA => "Arista",
+            EtherType::EDSA => "EDSA",
+            EtherType::I_TAG => "802.1ah",
+            EtherType::TRILL => "TRILL",
+            EtherType::NSH => "NSH",
+            EtherType(number) => return other_ether_type(number),
         })
+    }
+
+    /// Whether it is the length of an IEEE 802.3 frame instead.
+    #[inline]
+    pub const fn is_length(self) -> bool {
+        self.0 < 0x0600
     }
 
     /// Whether a VLAN tag follows.
@@ -280,12 +318,47 @@ impl EtherType {
     }
 }
 
+/// The names of EtherTypes that announce no header that is read, as Wireshark has them.
+const fn other_ether_type(number: u16) -> Option<&'static str> {
+    Some(match number {
+        0x0842 => "Wake on LAN",
+        0x2000 => "CDP",
+        0x22ea => "SRP",
+        0x22f0 => "AVTP",
+        0x6002 => "DEC DNA remote console",
+        0x8035 => "RARP",
+        0x8137 => "IPX",
+        0x8809 => "slow protocols",
+        0x880b => "PPP",
+        0x8863 => "PPPoE discovery",
+        0x8864 => "PPPoE session",
+        0x888e => "802.1X authentication",
+        0x8892 => "PROFINET",
+        0x88a4 => "EtherCAT",
+        0x88ca => "TIPC",
+        0x88e1 => "HomePlug AV",
+        0x88e5 => "MACsec",
+        0x88f5 => "MVRP",
+        0x88f6 => "MMRP",
+        0x88f7 => "PTPv2",
+        0x88fb => "PRP",
+        0x8902 => "CFM",
+        0x8906 => "FCoE",
+        0x8914 => "FIP",
+        0x8917 => "LLT",
+        0x9000 => "loopback",
+        _ => return None,
+    })
+}
+
 number! {
     /// The protocol after an IP header or a GRH (IANA protocol numbers).
     IpProtocol(u8) as Show::Named(|v| Some(match v {
-        0 => "hop-by-hop options", 1 => "ICMP", 4 => "IPv4", 6 => "TCP", 17 => "UDP", 27 => "IBA transport", 41 => "IPv6",
-        43 => "routing", 44 => "fragment", 47 => "GRE", 50 => "ESP", 51 => "AH", 58 => "ICMPv6", 59 => "none",
-        60 => "destination options", 137 => "MPLS", _ => return None,
+        0 => "hop-by-hop options", 1 => "ICMP", 2 => "IGMP", 4 => "IPv4", 6 => "TCP", 8 => "EGP", 17 => "UDP",
+        27 => "IBA transport", 41 => "IPv6", 43 => "routing", 44 => "fragment", 46 => "RSVP", 47 => "GRE", 50 => "ESP", 51 => "AH",
+        58 => "ICMPv6", 59 => "none", 60 => "destination options", 88 => "EIGRP", 89 => "OSPF", 97 => "EtherIP", 103 => "PIM",
+        108 => "IPComp", 112 => "VRRP", 115 => "L2TP", 132 => "SCTP", 136 => "UDPLite", 137 => "MPLS", 143 => "Ethernet",
+        253 => "IFA", _ => return None,
     }))
 }
 
@@ -300,6 +373,12 @@ impl IpProtocol {
     pub const GRE: IpProtocol = IpProtocol(47);
     /// MPLS in IP.
     pub const MPLS: IpProtocol = IpProtocol(137);
+    /// An Ethernet frame (RFC 8986), as in SRv6.
+    pub const ETHERNET: IpProtocol = IpProtocol(143);
+    /// EtherIP.
+    pub const ETHER_IP: IpProtocol = IpProtocol(97);
+    /// Inband flow analyzer: a number for experiments (RFC 3692), which adapters and switches use so.
+    pub const IFA: IpProtocol = IpProtocol(253);
     /// The InfiniBand transport, after a GRH.
     pub const IBA: IpProtocol = IpProtocol(0x1b);
 }

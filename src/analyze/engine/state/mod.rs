@@ -147,9 +147,10 @@ fn stated(options: &Options) -> Vec<(String, String)> {
         connections,
         reference,
     } = options;
-    let crate::dissect::Options { roce_ports } = dissect;
-    let all: [(&str, &dyn fmt::Debug); 11] = [
+    let crate::dissect::Options { roce_ports, tunnels } = dissect;
+    let all: [(&str, &dyn fmt::Debug); 12] = [
         ("roce_ports", roce_ports),
+        ("tunnels", tunnels),
         ("verify_icrc", verify_icrc),
         ("reorder_window_ns", reorder_window_ns),
         ("ack_timeout_ns", ack_timeout_ns),

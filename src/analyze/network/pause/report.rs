@@ -12,7 +12,8 @@ use crate::report::{Capture, Congestion, Pause, PauseFault, PauseTree, Reason};
 /// The sections about pauses, and what the verdict on flows needs to know of their rows.
 #[derive(Debug)]
 pub(crate) struct PauseRows {
-    /// The longest pauses first; `None` where the capture has no MAC control frame at all, and so cannot show pauses.
+    /// The longest pauses first; `None` where the capture has no MAC control frame at all, or only the beginning of them, and so cannot
+    /// show pauses.
     pub(crate) rows: Option<Vec<Pause>>,
     /// The number of each row's source; `None` beyond the most.
     pub(crate) numbers: Vec<Option<u8>>,
@@ -69,7 +70,9 @@ impl Pauses {
             Ok(PlacedTree { tree, positions }) => (Ok(tree), positions),
             Err(why) => (Err(why), BTreeMap::new()),
         };
-        let rows = (self.frames > 0).then_some(rows);
+        // Pauses of which only the beginning was captured say nothing.
+        let are_there = self.frames > 0 && !(rows.is_empty() && capture.has_cut_pauses());
+        let rows = are_there.then_some(rows);
         PauseRows { rows, numbers, faults: self.faults.clone(), tree, positions }
     }
 

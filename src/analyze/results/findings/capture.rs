@@ -2,7 +2,7 @@
 
 use super::sums::Sums;
 use crate::report::{
-    Affected, Congestion, Head, MarkedFlow, PauseViolations, SlowFlow, Space, TimeCause, TimeShare,
+    Affected, Congestion, Head, MarkedFlow, NotDecoded, PauseViolations, SlowFlow, Space, TimeCause, TimeShare,
     units::{bits, bytes, count, duration, percent, priority, several},
 };
 
@@ -60,6 +60,34 @@ pub(super) fn mirror_loss(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn F
             several(lost, "copy")
         );
         say(Seen::new(lost, text));
+    }
+}
+
+/// Frames that may hold packets: a finding for all kinds of them.
+pub(super) fn not_decoded(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let capture = &head.capture;
+    let hidden = capture.hidden_frames();
+    if hidden > 0 {
+        let text = format!("not decoded: {}", NotDecoded::list(capture.hiding()));
+        let frames = capture.hiding().take(8).map(|one| one.first_frame).collect();
+        say(Seen { frames, ..Seen::new(hidden, text) });
+    }
+}
+
+pub(super) fn without_rdma(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let capture = &head.capture;
+    let others: u64 = capture.not_decoded.iter().map(|one| one.frames).sum();
+    if capture.rdma_packets == 0 && head.pause.is_none() && others > 0 {
+        let text = format!("no RDMA packet: {}", NotDecoded::list(capture.not_decoded.iter()));
+        say(Seen::new(others, text));
+    }
+}
+
+pub(super) fn fragments(&Evidence { head, .. }: &Evidence<'_>, say: &mut dyn FnMut(Seen)) {
+    let packets = head.capture.fragmented_packets;
+    if packets > 0 {
+        let text = format!("{} in several IP fragments", several(packets, "RDMA packet"));
+        say(Seen::new(packets, text));
     }
 }
 

@@ -46,10 +46,22 @@ pub(super) fn limitations(
         limitations.push("It begins, or ends, in the middle of messages: what came before its first packet is not counted.".to_owned());
     }
     match capture.timestamp_resolution_ns {
+        None if capture.packets > 1 => limitations.push(
+            "Frames have no times, or all the same one: nothing that lasts, and no rate, can be known.".to_owned(),
+        ),
         Some(1) | None => {}
         Some(ns) => limitations.push(format!("Timestamps count in steps of {}.", duration(ns))),
     }
-    if head.pause.is_none() {
+    if let (Some(frames), Some(ns)) = (capture.timestamp_batch_frames, capture.timestamp_batch_ns) {
+        limitations.push(format!(
+            "Times are those of batches of {}, {} apart: shorter times are not known.",
+            several(frames, "frame"),
+            duration(ns)
+        ));
+    }
+    if capture.has_cut_pauses() {
+        limitations.push("Pause frames are cut before their times: whom they paused for how long is not known.".to_owned());
+    } else if head.pause.is_none() {
         limitations.push(
             "No MAC control frame at all: this capture cannot show whether anyone was paused.".to_owned(),
         );

@@ -382,6 +382,21 @@ pub static FINDINGS: &[FindingKind] = findings! {
         "check the DSCP and the priority that the adapter gives CNPs"
         Capture(capture::cnps_elsewhere);
 
+    "capture.not_decoded" Warning []
+        "Frames were not decoded, and may hold RDMA packets or pauses: all counts are lower bounds, and rules over them are undecided."
+        "name a tunnel on a port of your own with --decap; leave the frames out with --filter if they are none of RDMA; else capture before what wraps them"
+        Capture(capture::not_decoded);
+
+    "capture.no_rdma" Warning []
+        "There is no RDMA packet in the capture."
+        "adapters hide offloaded RoCE from tcpdump: capture at a switch's mirror port, or with the adapter's sniffer (ibdump; tcpdump -i mlx5_0); name another UDP port with --roce-port"
+        Capture(capture::without_rdma);
+
+    "fragments" Warning []
+        "RDMA packets were fragmented by IP. RoCE must not be: adapters drop fragments."
+        "raise the MTU of the links on the path, or lower the path MTU of the queue pairs, tunnels included"
+        Capture(capture::fragments);
+
     "flows.evicted" Warning []
         "There were more flows than are tracked at a time: some may be counted in pieces."
         "raise --max-flows and --max-memory"

@@ -2,7 +2,7 @@
 
 use super::{Body, Visitor, Walk, clip};
 use crate::{
-    dissect::Problem,
+    dissect::{Numbers, Problem},
     opcode::{Chain, Opcode},
     wire::*,
 };
@@ -28,8 +28,7 @@ impl<V: Visitor> Walk<'_, '_, V> {
             Some(Kind::Ipv6) => self.ipv6(),
             _ => {
                 let ether_type = self.take::<Rwh>()?.ether_type();
-                self.note(Kind::Payload, self.at, Problem::Unread { protocol: ether_type.0 });
-                None
+                self.unread(Numbers::EtherType, ether_type.0)
             }
         }
     }
@@ -42,8 +41,7 @@ impl<V: Visitor> Walk<'_, '_, V> {
         }
         self.limit(Kind::Grh, self.at, grh.pay_len() as usize);
         if GrhHeaders::next(grh.nxt_hdr()).is_none() {
-            self.note(Kind::Payload, self.at, Problem::Unread { protocol: grh.nxt_hdr().0 as u16 });
-            return None;
+            return self.unread(Numbers::IpProtocol, u16::from(grh.nxt_hdr().0));
         }
         Some(())
     }
