@@ -146,7 +146,8 @@ impl Pcap {
             return Ok(false);
         }
         let rest = input.rest();
-        let version = rest.first_chunk::<FILE_HEADER>().map(|header| (self.u32(header, 8), self.u32(header, 12)));
+        let version =
+            rest.first_chunk::<FILE_HEADER>().map(|header| (self.u32(header, 8), self.u32(header, 12)));
         let is_header = version == Some((0, 0)) && rest.get(4..8) == Some(&self.version());
         Ok(is_header && magic(rest) == Some((info.format, self.big)))
     }

@@ -219,7 +219,9 @@ impl Rewriter {
             }
             match part.kind {
                 Kind::CmPrivate | Kind::LldpValue | Kind::Everflow | Kind::ErfExtension => header.fill(0),
-                Kind::Ipv4Options | Kind::GeneveOptions | Kind::GueFields | Kind::TrillOptions => header.fill(0),
+                Kind::Ipv4Options | Kind::GeneveOptions | Kind::GueFields | Kind::TrillOptions => {
+                    header.fill(0)
+                }
                 Kind::NshContext | Kind::IfaStack | Kind::PktapRest | Kind::NflogBytes => header.fill(0),
                 // Padding up to the tag that ends the list.
                 Kind::TzspTags => header.iter_mut().rev().skip(1).for_each(|byte| *byte = 0),

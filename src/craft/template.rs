@@ -28,7 +28,9 @@ pub fn template(kind: Kind) -> Vec<u8> {
         Kind::EtherIp => bytes(EtherIp::default().with_version(3)),
         Kind::Trill => bytes(Trill::default().with_hops(63)),
         Kind::Ifa => bytes(Ifa::default().with_version(2).with_gns(15)),
-        Kind::CiscoMetadata => bytes(CiscoMetadata::default().with_version(1).with_length(1).with_option(Hex16(1))),
+        Kind::CiscoMetadata => {
+            bytes(CiscoMetadata::default().with_version(1).with_length(1).with_option(Hex16(1)))
+        }
         Kind::AristaTag => bytes(AristaTag::default().with_subtype(1).with_version(Hex16(0x10))),
         Kind::Llc => bytes(Llc::default().with_dsap(Hex8(0xaa)).with_ssap(Hex8(0xaa)).with_control(Hex8(3))),
         Kind::Loopback => bytes(Loopback::default().with_family(LoopbackFamily(2))),

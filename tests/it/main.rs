@@ -97,8 +97,8 @@ mod plot;
 #[cfg(feature = "cli")]
 mod qos;
 mod qp_map;
-mod recovery;
 mod reading;
+mod recovery;
 mod reference;
 mod regressions;
 mod report;

@@ -66,7 +66,11 @@ fn links_and_encapsulations_are_read() {
         let frame = packet.build();
         let d = dissect(Link(*link), &frame, frame.len() as u32);
         assert_eq!(d.get::<Bth>().map(|bth| bth.psn()), Some(Psn(7)), "{link} {around}: {d:?}");
-        assert_eq!((icrc::verify(&d), d.payload_len(), d.notes()), (icrc::State::Good, 64, &[][..]), "{around}");
+        assert_eq!(
+            (icrc::verify(&d), d.payload_len(), d.notes()),
+            (icrc::State::Good, 64, &[][..]),
+            "{around}"
+        );
         assert_eq!(Packet::from(&d).build(), frame, "{around}: it rebuilds bit for bit");
         let time = Time(n as i64 * 1000);
         let wire_len = frame.len() as u32;
@@ -87,7 +91,11 @@ fn links_and_encapsulations_are_read() {
 /// A switch's in-band telemetry changes the IP header, so that the ICRC cannot be checked.
 #[test]
 fn a_packet_with_metadata_of_switches_is_read() {
-    let head = recipe::parse("eth / ipv4 / ifa / udp dst_port=4791 / ifa_metadata length=2 / payload 8 / no_padding").unwrap().build();
+    let head = recipe::parse(
+        "eth / ipv4 / ifa / udp dst_port=4791 / ifa_metadata length=2 / payload 8 / no_padding",
+    )
+    .unwrap()
+    .build();
     let plain = recipe::parse(&format!("eth / {PACKET}")).unwrap().build();
     let bth = plain.len() - 64 - 4 - 12;
     let mut frame = [&head[..], &plain[bth..]].concat();
@@ -167,11 +175,14 @@ fn gates_over_what_was_not_read_are_undecided() {
     let frame = recipe::parse(&format!("eth / {PACKET}")).unwrap().build();
     for (n, of) in interfaces.iter().enumerate() {
         let (interface, wire_len) = (n as u16, frame.len() as u32);
-        sink.put(&Record { time: Time(n as i64), link: of.link, interface, wire_len, frame: &frame }).unwrap();
+        sink.put(&Record { time: Time(n as i64), link: of.link, interface, wire_len, frame: &frame })
+            .unwrap();
     }
     sink.finish().unwrap();
     let status = |rule: &str| ended(cli().args(["check", rule]).arg(&path)).0;
-    for undecided in ["naks == 0", "flows == 1", "none(naks > 0)", "all(packets < 9)", "capture.rdma_packets <= 1"] {
+    for undecided in
+        ["naks == 0", "flows == 1", "none(naks > 0)", "all(packets < 9)", "capture.rdma_packets <= 1"]
+    {
         assert_eq!(status(undecided), Some(2), "{undecided}");
     }
     for holds in ["flows >= 1", "capture.packets == 2", "capture.not_decoded == 1", "any(packets >= 1)"] {
@@ -236,7 +247,8 @@ fn fragments_of(frame: &[u8], link: usize, most: usize) -> Vec<Vec<u8>> {
 #[test]
 fn other_traffic_on_the_port_is_no_roce() {
     let reply = |n: u16| {
-        let dns = [&n.to_be_bytes()[..], &[0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0, 3, b'w', b'w', b'w', 0]].concat();
+        let dns =
+            [&n.to_be_bytes()[..], &[0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0, 3, b'w', b'w', b'w', 0]].concat();
         let packet = recipe::parse("eth / ipv4 / udp src_port=53 dst_port=4791").unwrap();
         packet.keep(rdmawire::craft::ComputedField::UdpSourcePort).payload(dns).build()
     };
@@ -268,7 +280,8 @@ fn pauses_that_are_cut_are_not_none() {
 /// The FECN bit of native InfiniBand is a mark, of the flow too.
 #[test]
 fn a_native_mark_counts_for_its_flow() {
-    let frame = recipe::parse("lrh / bth opcode=rc-send-only dest_qp=0x11 fecn=1 / payload 64").unwrap().build();
+    let frame =
+        recipe::parse("lrh / bth opcode=rc-send-only dest_qp=0x11 fecn=1 / payload 64").unwrap().build();
     let ended = analyzed(Options::default(), &[(Link::INFINIBAND, &frame), (Link::INFINIBAND, &frame)]);
     let report = ended.report();
     assert_eq!((report.head.congestion.ce_packets, report.flows.row(0).unwrap().ce_packets), (2, 2));

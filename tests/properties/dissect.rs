@@ -68,7 +68,8 @@ impl<'a> Input<'a> {
 
     /// The bytes that [`Input::new`] reads as a whole frame.
     pub fn whole(link: Link, frame: &[u8]) -> Vec<u8> {
-        let place = LINKS.iter().position(|l| *l == link).or(LINKS.iter().position(|l| *l == UNKNOWN)).unwrap_or(0);
+        let place =
+            LINKS.iter().position(|l| *l == link).or(LINKS.iter().position(|l| *l == UNKNOWN)).unwrap_or(0);
         let mut data = vec![place as u8, 0, 0, 0];
         data.extend_from_slice(frame);
         data

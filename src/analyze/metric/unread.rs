@@ -59,7 +59,9 @@ impl UnreadFrames {
                 may_hold_packets: unread.may_hide_packets() && !is_rest,
             });
         }
-        for (seen, may_hold_packets) in self.more.iter().zip([true, false]).filter(|(seen, _)| seen.frames > 0) {
+        for (seen, may_hold_packets) in
+            self.more.iter().zip([true, false]).filter(|(seen, _)| seen.frames > 0)
+        {
             let &Seen { frames, bytes, first_frame } = seen;
             let what = "other kinds, of which there are too many";
             let (kind, number, name) = ("other".to_owned(), None, None);

@@ -71,7 +71,10 @@ impl Tracker {
             first_ns: counts.first,
             last_ns: counts.first.map(|_| counts.last),
             duration_ns: counts.first.map(|first| counts.last.saturating_sub(first).max(0) as u64),
-            timestamp_resolution_ns: counts.first.filter(|_| counts.has_times()).map(|_| counts.resolution.ns),
+            timestamp_resolution_ns: counts
+                .first
+                .filter(|_| counts.has_times())
+                .map(|_| counts.resolution.ns),
             timestamp_batch_frames: counts.batch().map(|batch| batch.frames),
             timestamp_batch_ns: counts.batch().map(|batch| batch.step_ns),
             link_types: counts.link_types.clone(),

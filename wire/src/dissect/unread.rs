@@ -95,10 +95,9 @@ impl Unread {
         match self.of {
             Numbers::EtherType => !is_other_ether_type(self.number),
             Numbers::Llc => llc(self.number).is_none(),
-            Numbers::IpProtocol => !matches!(
-                self.number,
-                1 | 2 | 6 | 8 | 46 | 58 | 59 | 88 | 89 | 103 | 112 | 132 | 136
-            ),
+            Numbers::IpProtocol => {
+                !matches!(self.number, 1 | 2 | 6 | 8 | 46 | 58 | 59 | 88 | 89 | 103 | 112 | 132 | 136)
+            }
             Numbers::Fragment => self.number == u16::from(IpProtocol::UDP.0),
             Numbers::PppProtocol => self.number < 0x8000,
             Numbers::UdpPort | Numbers::NotRoce | Numbers::MacControl => false,
@@ -192,9 +191,31 @@ impl Dissection<'_> {
 const fn is_other_ether_type(number: u16) -> bool {
     matches!(
         number,
-        0x0806 | 0x0842 | 0x2000 | 0x22ea | 0x22f0 | 0x6002 | 0x8035 | 0x8137 | 0x8809 | 0x8863 | 0x888e
-            | 0x8892 | 0x88a4 | 0x88ca | 0x88cc | 0x88e1 | 0x88f5 | 0x88f6 | 0x88f7 | 0x88fb | 0x8902
-            | 0x8906 | 0x8914 | 0x8917 | 0x9000
+        0x0806
+            | 0x0842
+            | 0x2000
+            | 0x22ea
+            | 0x22f0
+            | 0x6002
+            | 0x8035
+            | 0x8137
+            | 0x8809
+            | 0x8863
+            | 0x888e
+            | 0x8892
+            | 0x88a4
+            | 0x88ca
+            | 0x88cc
+            | 0x88e1
+            | 0x88f5
+            | 0x88f6
+            | 0x88f7
+            | 0x88fb
+            | 0x8902
+            | 0x8906
+            | 0x8914
+            | 0x8917
+            | 0x9000
     )
 }
 

@@ -26,8 +26,8 @@ mod tunnel;
 mod value;
 
 pub use binding::{
-    ErfTypes, EtherTypes, GrhHeaders, IpProtocols, LrhHeaders, MacControlOpcodes, NextProtocols, PppProtocols,
-    TunnelTypes, UdpPorts,
+    ErfTypes, EtherTypes, GrhHeaders, IpProtocols, LrhHeaders, MacControlOpcodes, NextProtocols,
+    PppProtocols, TunnelTypes, UdpPorts,
 };
 pub use binding::{GENEVE_PORT, ROCE_PORT, VXLAN_PORT};
 pub(crate) use header::bits;
@@ -39,5 +39,6 @@ pub use value::{
     Mac, NakCode, Opcode, PKey, Psn, Qpn, RKey, Srqn, Syndrome, TransactionId, Transport, VirtualAddress,
 };
 pub use {
-    bth::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, lldp::*, mac_control::*, mad::*, tag::*, tunnel::*,
+    bth::*, erf::*, ethernet::*, ext::*, infiniband::*, ip::*, lldp::*, mac_control::*, mad::*, tag::*,
+    tunnel::*,
 };

@@ -2,7 +2,8 @@
 
 use super::sums::Sums;
 use crate::report::{
-    Affected, Congestion, Head, MarkedFlow, NotDecoded, PauseViolations, SlowFlow, Space, TimeCause, TimeShare,
+    Affected, Congestion, Head, MarkedFlow, NotDecoded, PauseViolations, SlowFlow, Space, TimeCause,
+    TimeShare,
     units::{bits, bytes, count, duration, percent, priority, several},
 };
 

@@ -47,7 +47,8 @@ pub(super) fn limitations(
     }
     match capture.timestamp_resolution_ns {
         None if capture.packets > 1 => limitations.push(
-            "Frames have no times, or all the same one: nothing that lasts, and no rate, can be known.".to_owned(),
+            "Frames have no times, or all the same one: nothing that lasts, and no rate, can be known."
+                .to_owned(),
         ),
         Some(1) | None => {}
         Some(ns) => limitations.push(format!("Timestamps count in steps of {}.", duration(ns))),
@@ -60,7 +61,9 @@ pub(super) fn limitations(
         ));
     }
     if capture.has_cut_pauses() {
-        limitations.push("Pause frames are cut before their times: whom they paused for how long is not known.".to_owned());
+        limitations.push(
+            "Pause frames are cut before their times: whom they paused for how long is not known.".to_owned(),
+        );
     } else if head.pause.is_none() {
         limitations.push(
             "No MAC control frame at all: this capture cannot show whether anyone was paused.".to_owned(),

@@ -82,11 +82,8 @@ impl<V: Visitor> Walk<'_, '_, V> {
             let value = self.take::<NflogValue>()?;
             let [length, kind] = [value.length().0, value.value_type().0];
             let fits = |length: u16| (NflogValue::LEN..=room).contains(&length.into());
-            let [length, kind] = if fits(length.swap_bytes()) {
-                [length, kind].map(u16::swap_bytes)
-            } else {
-                [length, kind]
-            };
+            let [length, kind] =
+                if fits(length.swap_bytes()) { [length, kind].map(u16::swap_bytes) } else { [length, kind] };
             if kind == PAYLOAD {
                 return self.ip();
             }
